@@ -1,0 +1,84 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("ExistentialAny"),
+  .treatAllWarnings(as: .error),
+]
+
+func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+let log = Target.Dependency.product(name: "Logging", package: "swift-log")
+let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let lifecycle = Target.Dependency.product(
+  name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let toml = Target.Dependency.product(name: "TOMLKit", package: "TOMLKit")
+
+let package = Package(
+  name: "candled",
+  products: [
+    .executable(name: "candled", targets: ["candled"]),
+    .library(name: "CandledClient", targets: ["CandledClient"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+    .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
+  ],
+  targets: [
+    // Imports point down only; the Tidy tests hold every source file to this table.
+    .systemLibrary(
+      name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+    .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
+    .systemLibrary(name: "CLinux"),
+
+    module("Market"),
+    module("Candles", ["Market"]),
+    module("Feeds", ["Market"]),
+    module("Polling", ["Market"]),
+    module("Transport", ["CCurl", "CLinux"]),
+    module("Journal", ["Market", "CZstd", "CLinux"]),
+    module("Store", ["Market", "CPostgres", "CLinux"]),
+    module("Operations", ["Market", log, toml]),
+    module("ExchangeSimulator", ["Market", "CLinux"]),
+    module("CandledClient", ["Market", "Store"]),
+    module(
+      "Ingest",
+      ["Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations", log]),
+    .executableTarget(
+      name: "candled",
+      dependencies: ["Ingest", "ExchangeSimulator", "CandledClient", arguments],
+      swiftSettings: strict),
+
+    // Shared by the tests: seeded randomness and, for those that need one, a private cluster.
+    .target(
+      name: "TestSupport", dependencies: ["Store"], path: "Tests/TestSupport",
+      swiftSettings: strict),
+    tests("MarketTests", ["Market", "TestSupport"]),
+    tests("CandlesTests", ["Market", "Candles", "TestSupport"]),
+    tests("FeedsTests", ["Market", "Feeds", "TestSupport"]),
+    tests("PollingTests", ["Market", "Polling", "TestSupport"]),
+    tests("TransportTests", ["Transport", "ExchangeSimulator", "TestSupport"]),
+    tests("JournalTests", ["Market", "Journal", "TestSupport"]),
+    tests("StoreTests", ["Market", "Store", "CandledClient", "TestSupport"]),
+    tests("OperationsTests", ["Market", "Operations", "TestSupport"]),
+    tests("ExchangeSimulatorTests", ["Market", "ExchangeSimulator", "TestSupport"]),
+    tests(
+      "IngestTests",
+      [
+        "Market", "Candles", "Feeds", "Journal", "Store", "Ingest", "ExchangeSimulator",
+        "TestSupport",
+      ]),
+    tests("CandledTests", ["TestSupport"]),
+    tests("TidyTests", []),
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,3 @@
+#pragma once
+#define CURL_NO_OLDIES 1
+#include <curl/curl.h>

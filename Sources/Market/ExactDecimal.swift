@@ -1,0 +1,192 @@
+/// An exact decimal number: `units / 10^scale`.
+///
+/// Every price, volume and amount in candled is one of these, from the byte the source sent to the
+/// `numeric` PostgreSQL stores. The scale the source sent is kept (`1769.040` prints as
+/// `1769.040`), comparison and hashing are numeric (`1.20 == 1.2`). No operation loses a digit in
+/// silence: what does not fit throws.
+public struct ExactDecimal: Sendable {
+  /// The significand, sign included.
+  public let units: Int64
+  /// Digits behind the point, 0…18.
+  public let scale: UInt8
+
+  public static let scaleMax: UInt8 = 18
+  public static let zero = ExactDecimal(units: 0, scale: 0)
+
+  /// The caller vouches for the scale: it is a constant or was checked at the boundary.
+  @inlinable
+  public init(units: Int64, scale: UInt8) {
+    precondition(scale <= ExactDecimal.scaleMax, "a scale beyond 18 is a bug of the caller")
+    self.units = units
+    self.scale = scale
+  }
+
+  /// A whole number.
+  @inlinable
+  public init(_ whole: Int64) {
+    self.init(units: whole, scale: 0)
+  }
+
+  @inlinable public var isZero: Bool { units == 0 }
+  @inlinable public var isNegative: Bool { units < 0 }
+  @inlinable public var isPositive: Bool { units > 0 }
+}
+
+/// Why a decimal could not be made.
+public enum ExactDecimalError: Error, Equatable, Sendable {
+  /// The text is not a plain decimal number.
+  case malformed
+  /// The result has more digits than 64 bits and 18 places hold.
+  case overflow
+  case divisionByZero
+}
+
+@usableFromInline
+package enum PowersOfTen {
+  @usableFromInline
+  static let table: [Int64] = {
+    var powers: [Int64] = [1]
+    for _ in 1...18 { powers.append(powers[powers.count - 1] * 10) }
+    return powers
+  }()
+
+  @inlinable
+  package static func value(_ exponent: UInt8) -> Int64 { table[Int(exponent)] }
+}
+
+extension ExactDecimal: Comparable, Hashable {
+  @inlinable
+  public static func == (left: ExactDecimal, right: ExactDecimal) -> Bool {
+    if left.scale == right.scale { return left.units == right.units }
+    return left.wideUnits(scale: right.scale) == right.wideUnits(scale: left.scale)
+  }
+
+  @inlinable
+  public static func < (left: ExactDecimal, right: ExactDecimal) -> Bool {
+    if left.scale == right.scale { return left.units < right.units }
+    return left.wideUnits(scale: right.scale) < right.wideUnits(scale: left.scale)
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    let plain = normalized
+    hasher.combine(plain.units)
+    hasher.combine(plain.scale)
+  }
+
+  /// The units this value has once both sides of a comparison carry the larger scale; 128 bits
+  /// because 19 digits times 10^18 need 123.
+  @usableFromInline
+  func wideUnits(scale other: UInt8) -> Int128 {
+    other > scale
+      ? Int128(units) * Int128(PowersOfTen.value(other - scale)) : Int128(units)
+  }
+
+  /// The same number with no trailing zeros behind the point.
+  public var normalized: ExactDecimal {
+    var units = units
+    var scale = scale
+    while scale > 0, units % 10 == 0 {
+      units /= 10
+      scale -= 1
+    }
+    return ExactDecimal(units: units, scale: scale)
+  }
+}
+
+extension ExactDecimal {
+  /// The sum, with the larger of the two scales.
+  /// - Throws: `overflow`.
+  @inlinable
+  public static func + (left: ExactDecimal, right: ExactDecimal) throws(ExactDecimalError)
+    -> ExactDecimal
+  {
+    if left.scale == right.scale {
+      let (sum, overflow) = left.units.addingReportingOverflow(right.units)
+      if overflow { throw .overflow }
+      return ExactDecimal(units: sum, scale: left.scale)
+    }
+    return try narrowed(
+      left.wideUnits(scale: right.scale) + right.wideUnits(scale: left.scale),
+      scale: max(left.scale, right.scale))
+  }
+
+  /// The difference, with the larger of the two scales.
+  /// - Throws: `overflow`.
+  @inlinable
+  public static func - (left: ExactDecimal, right: ExactDecimal) throws(ExactDecimalError)
+    -> ExactDecimal
+  {
+    if left.scale == right.scale {
+      let (difference, overflow) = left.units.subtractingReportingOverflow(right.units)
+      if overflow { throw .overflow }
+      return ExactDecimal(units: difference, scale: left.scale)
+    }
+    return try narrowed(
+      left.wideUnits(scale: right.scale) - right.wideUnits(scale: left.scale),
+      scale: max(left.scale, right.scale))
+  }
+
+  /// The product, exact: the scales add up and trailing zeros go only where they must to fit.
+  /// - Throws: `overflow`.
+  public static func * (left: ExactDecimal, right: ExactDecimal) throws(ExactDecimalError)
+    -> ExactDecimal
+  {
+    var wide = Int128(left.units) * Int128(right.units)
+    var scale = left.scale + right.scale
+    while scale > 0, scale > scaleMax || Int64(exactly: wide) == nil, wide % 10 == 0 {
+      wide /= 10
+      scale -= 1
+    }
+    return try narrowed(wide, scale: scale)
+  }
+
+  /// The quotient rounded half away from zero to `scale` places.
+  /// - Throws: `divisionByZero`, `overflow`.
+  public func divided(by divisor: ExactDecimal, scale places: UInt8) throws(ExactDecimalError)
+    -> ExactDecimal
+  {
+    if divisor.isZero { throw .divisionByZero }
+    // units/10^s ÷ d/10^t at p places = units·10^(p+t) ÷ (d·10^s)
+    var numerator = Int128(units)
+    var denominator = Int128(divisor.units)
+    let shift = Int(places) + Int(divisor.scale) - Int(scale)
+    for _ in 0..<abs(shift) {
+      let (grown, overflow) =
+        shift > 0
+        ? numerator.multipliedReportingOverflow(by: 10)
+        : denominator.multipliedReportingOverflow(by: 10)
+      if overflow { throw .overflow }
+      if shift > 0 { numerator = grown } else { denominator = grown }
+    }
+    return try ExactDecimal.narrowed(
+      ExactDecimal.halfAwayFromZero(numerator, denominator), scale: places)
+  }
+
+  /// Rounded half away from zero to at most `places` behind the point.
+  public func rounded(places: UInt8) -> ExactDecimal {
+    if places >= scale { return self }
+    let divisor = Int128(PowersOfTen.value(scale - places))
+    let rounded = ExactDecimal.halfAwayFromZero(Int128(units), divisor)
+    // A quotient of an Int64 by ten or more always fits.
+    return ExactDecimal(units: Int64(rounded), scale: places)
+  }
+
+  /// The same number carrying exactly `places` digits, rounded half away from zero if it had more.
+  /// - Throws: `overflow`.
+  public func rescaled(places: UInt8) throws(ExactDecimalError) -> ExactDecimal {
+    if places <= scale { return rounded(places: places) }
+    return try ExactDecimal.narrowed(wideUnits(scale: places), scale: places)
+  }
+
+  @usableFromInline
+  static func narrowed(_ wide: Int128, scale: UInt8) throws(ExactDecimalError) -> ExactDecimal {
+    guard let units = Int64(exactly: wide), scale <= scaleMax else { throw .overflow }
+    return ExactDecimal(units: units, scale: scale)
+  }
+
+  private static func halfAwayFromZero(_ numerator: Int128, _ denominator: Int128) -> Int128 {
+    let (quotient, remainder) = numerator.quotientAndRemainder(dividingBy: denominator)
+    if remainder.magnitude < denominator.magnitude - remainder.magnitude { return quotient }
+    return (numerator < 0) == (denominator < 0) ? quotient + 1 : quotient - 1
+  }
+}

@@ -1,0 +1,170 @@
+/// The records that make a day's account add up: what passed unseen, what was corrected, what was
+/// refused, and the certificate at the end.
+
+/// Trading that passed while nobody looked: volume that belongs to the day but to no minute.
+public struct Gap: Sendable, Hashable {
+  public var symbol: Symbol
+  public var tradingDay: TradingDay
+  /// The last moment the feed was proven alive, and the first one after.
+  public var from: Timestamp
+  public var to: Timestamp
+  public var volume: ExactDecimal
+  public var turnover: ExactDecimal
+  public var cause: GapCause
+
+  public init(
+    symbol: Symbol, tradingDay: TradingDay, from: Timestamp, to: Timestamp,
+    volume: ExactDecimal, turnover: ExactDecimal, cause: GapCause
+  ) {
+    self.symbol = symbol
+    self.tradingDay = tradingDay
+    self.from = from
+    self.to = to
+    self.volume = volume
+    self.turnover = turnover
+    self.cause = cause
+  }
+}
+
+public enum GapCause: Int16, Sendable, CaseIterable {
+  /// Observation began after the open.
+  case lateStart = 1
+  /// No usable answer for longer than a snapshot may straddle a minute.
+  case outage = 2
+  /// Volume stamped into a minute that had long been final.
+  case latePrint = 3
+
+  public var name: String {
+    switch self {
+    case .lateStart: "late_start"
+    case .outage: "outage"
+    case .latePrint: "late_print"
+    }
+  }
+}
+
+/// A final candle that changed, with the reason; the store keeps what it was before.
+public struct Revision: Sendable, Hashable {
+  public var candle: Candle
+  public var cause: RevisionCause
+
+  public init(candle: Candle, cause: RevisionCause) {
+    self.candle = candle
+    self.cause = cause
+  }
+}
+
+public enum RevisionCause: Int16, Sendable, CaseIterable {
+  /// A print stamped into the minute arrived after its grace period.
+  case latePrint = 1
+
+  public var name: String {
+    switch self {
+    case .latePrint: "late_print"
+    }
+  }
+}
+
+/// The conservation certificate of one instrument and day:
+/// Σ minute volume + Σ gap volume = the exchange's day volume, and the same for turnover.
+public struct DayAudit: Sendable, Hashable {
+  public var symbol: Symbol
+  public var tradingDay: TradingDay
+  /// The exchange's own day totals; nil when the end of the day was never seen.
+  public var exchangeVolume: ExactDecimal?
+  public var exchangeTurnover: ExactDecimal?
+  public var minuteVolume: ExactDecimal
+  public var minuteTurnover: ExactDecimal
+  public var gapVolume: ExactDecimal
+  public var gapTurnover: ExactDecimal
+  public var afterHoursVolume: ExactDecimal
+  public var afterHoursTurnover: ExactDecimal
+  /// Of the day's 240 minutes.
+  public var minutesTraded: Int16
+  public var minutesUntraded: Int16
+  public var minutesMissing: Int16
+
+  public init(
+    symbol: Symbol, tradingDay: TradingDay, exchangeVolume: ExactDecimal?,
+    exchangeTurnover: ExactDecimal?, minuteVolume: ExactDecimal, minuteTurnover: ExactDecimal,
+    gapVolume: ExactDecimal, gapTurnover: ExactDecimal, afterHoursVolume: ExactDecimal,
+    afterHoursTurnover: ExactDecimal, minutesTraded: Int16, minutesUntraded: Int16,
+    minutesMissing: Int16
+  ) {
+    self.symbol = symbol
+    self.tradingDay = tradingDay
+    self.exchangeVolume = exchangeVolume
+    self.exchangeTurnover = exchangeTurnover
+    self.minuteVolume = minuteVolume
+    self.minuteTurnover = minuteTurnover
+    self.gapVolume = gapVolume
+    self.gapTurnover = gapTurnover
+    self.afterHoursVolume = afterHoursVolume
+    self.afterHoursTurnover = afterHoursTurnover
+    self.minutesTraded = minutesTraded
+    self.minutesUntraded = minutesUntraded
+    self.minutesMissing = minutesMissing
+  }
+
+  /// Exchange volume less minutes less gaps: zero, or candled has a bug. nil without a day's end.
+  public var residualVolume: ExactDecimal? {
+    exchangeVolume.flatMap { try? $0 - minuteVolume - gapVolume }
+  }
+
+  /// The same for money.
+  public var residualTurnover: ExactDecimal? {
+    exchangeTurnover.flatMap { try? $0 - minuteTurnover - gapTurnover }
+  }
+}
+
+/// A row of a response that was refused; its neighbours were kept.
+public struct Rejection: Sendable, Hashable {
+  public var source: Source
+  public var receivedAt: Timestamp
+  /// As far as it could be read.
+  public var symbol: Symbol?
+  public var reason: RejectionReason
+  /// The field and what was expected, for people: `high 9.10 below low 9.20`.
+  public var detail: String
+  /// The row as it came, cut at `payloadBytesMax`.
+  public var payload: [UInt8]
+
+  public static let payloadBytesMax = 1024
+
+  public init(
+    source: Source, receivedAt: Timestamp, symbol: Symbol?, reason: RejectionReason,
+    detail: String, payload: [UInt8]
+  ) {
+    self.source = source
+    self.receivedAt = receivedAt
+    self.symbol = symbol
+    self.reason = reason
+    self.detail = detail
+    self.payload = Array(payload.prefix(Rejection.payloadBytesMax))
+  }
+}
+
+/// The classes of bad rows. The name is the metric label and the column value.
+public enum RejectionReason: String, Sendable, CaseIterable {
+  /// Not a line of the format, or cut off inside.
+  case malformed
+  /// A field that is no number where one belongs, NaN and overflow included.
+  case notANumber = "not_a_number"
+  case negative
+  /// high < low, last outside [low, high], turnover that no price explains.
+  case inconsistent
+  /// A price or volume that jumped beyond what the market allows.
+  case implausible
+  /// Stamped later than it was received.
+  case futureStamp = "future_stamp"
+  /// Behind what was already known: time, volume or turnover went backwards.
+  case backwardStamp = "backward_stamp"
+  /// A date on which the exchange does not trade.
+  case notATradingDay = "not_a_trading_day"
+  /// Asked for, and the source does not know it.
+  case unknownSymbol = "unknown_symbol"
+  /// Never asked for.
+  case unrequested
+  /// A second line for the same symbol in one response.
+  case duplicate
+}

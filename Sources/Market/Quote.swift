@@ -1,0 +1,136 @@
+/// What an exchange says of one instrument at one moment: the running day totals and extremes and
+/// the five-level book. Source: upstreams' level-1 snapshots (Sina fields 0…33).
+public struct Quote: Sendable {
+  public var symbol: Symbol
+  /// The exchange's date of the snapshot.
+  public var tradingDay: TradingDay
+  /// The exchange's clock of the snapshot, seconds since Shanghai midnight.
+  public var secondOfDay: Int32
+  public var status: QuoteStatus
+  /// Prices in the instrument's currency; zero where the exchange has none yet.
+  public var open: ExactDecimal
+  public var previousClose: ExactDecimal
+  public var last: ExactDecimal
+  public var high: ExactDecimal
+  public var low: ExactDecimal
+  public var bid: ExactDecimal
+  public var ask: ExactDecimal
+  /// Shares or units traded since the day began (an SH index's lots are already multiplied).
+  public var volume: ExactDecimal
+  /// Money traded since the day began, in the instrument's currency.
+  public var turnover: ExactDecimal
+  /// Best level first.
+  public var bids: Book
+  public var asks: Book
+  /// The fixed-price session after the close, where the exchange reports one.
+  public var afterHours: AfterHours?
+
+  public typealias Book = InlineArray<5, BookLevel>
+
+  /// A quote that says nothing yet: for a decoder to fill.
+  public init(symbol: Symbol, tradingDay: TradingDay, secondOfDay: Int32) {
+    self.symbol = symbol
+    self.tradingDay = tradingDay
+    self.secondOfDay = secondOfDay
+    status = .normal
+    open = .zero
+    previousClose = .zero
+    last = .zero
+    high = .zero
+    low = .zero
+    bid = .zero
+    ask = .zero
+    volume = .zero
+    turnover = .zero
+    bids = Book(repeating: .empty)
+    asks = Book(repeating: .empty)
+  }
+
+  /// The exchange's stamp.
+  public var at: Timestamp { Timestamp(day: tradingDay, secondOfDay: Int(secondOfDay)) }
+}
+
+/// One price level: shares or units wanted or offered there.
+public struct BookLevel: Sendable, Hashable {
+  public var price: ExactDecimal
+  public var volume: ExactDecimal
+
+  public static let empty = BookLevel(price: .zero, volume: .zero)
+
+  @inlinable
+  public init(price: ExactDecimal, volume: ExactDecimal) {
+    self.price = price
+    self.volume = volume
+  }
+}
+
+/// What the 15:05–15:30 fixed-price session traded, apart from the day's totals.
+public struct AfterHours: Sendable, Hashable {
+  public var volume: ExactDecimal
+  public var turnover: ExactDecimal
+
+  public init(volume: ExactDecimal, turnover: ExactDecimal) {
+    self.volume = volume
+    self.turnover = turnover
+  }
+}
+
+/// The exchange's status field (Sina field 32).
+public enum QuoteStatus: UInt8, Sendable, CaseIterable {
+  case normal = 0
+  /// Halted for one hour.
+  case haltedOneHour = 1
+  case halted = 2
+  /// Halted all day or continuously.
+  case haltedAllDay = 3
+  case haltedTemporarily = 4
+  case haltedHalfDay = 5
+  case paused = 7
+  case noRecord = 8
+  case notListed = 9
+  case delisted = 10
+  /// A code this version does not know: kept, treated as normal.
+  case unknown = 255
+}
+
+/// What can be done with the instrument, derived from status, prices, book and clock.
+public enum TradingState: UInt8, Sendable, CaseIterable {
+  case normal
+  case halted
+  case delisted
+  case preOpen
+  case auction
+  case notListed
+
+  public var name: String {
+    switch self {
+    case .normal: "normal"
+    case .halted: "halted"
+    case .delisted: "delisted"
+    case .preOpen: "pre_open"
+    case .auction: "auction"
+    case .notListed: "not_listed"
+    }
+  }
+}
+
+extension Quote {
+  /// The derived state. Sina's own precedence: a status other than normal counts only while both
+  /// best prices are zero, because the field lags behind a reopening; and halted rows often come
+  /// with status normal and all prices zero.
+  public var trading: TradingState {
+    if status == .delisted || (previousClose.isZero && last.isZero) {
+      return status == .notListed ? .notListed : .delisted
+    }
+    if status == .notListed { return .notListed }
+    let hasBook = !bid.isZero || !ask.isZero
+    let mayHalt = status != .normal && status != .unknown && status != .noRecord
+    if mayHalt, !hasBook { return .halted }
+    if last.isZero {
+      if secondOfDay < Session.auctionOpen { return .preOpen }
+      if secondOfDay < Session.morningOpen { return hasBook ? .auction : .preOpen }
+      return hasBook ? .normal : .halted
+    }
+    return .normal
+  }
+}

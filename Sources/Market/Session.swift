@@ -1,0 +1,51 @@
+/// The A-share trading day on a Shanghai wall clock, and the minutes it is cut into.
+///
+/// Minutes are numbered 0…239: 0 is 09:30–09:31, 119 is 11:29–11:30, 120 is 13:00–13:01 and 239 is
+/// 14:59–15:00. The auction before the open belongs to minute 0, prints that straggle in after a
+/// close belong to the last minute of their half (DESIGN, candle rule 3).
+public enum Session {
+  public static let dayReset = 9 * 3600
+  public static let auctionOpen = 9 * 3600 + 15 * 60
+  public static let auctionMatch = 9 * 3600 + 25 * 60
+  public static let morningOpen = 9 * 3600 + 30 * 60
+  public static let morningClose = 11 * 3600 + 30 * 60
+  public static let afternoonOpen = 13 * 3600
+  public static let closingAuction = 14 * 3600 + 57 * 60
+  public static let afternoonClose = 15 * 3600
+  public static let afterHoursOpen = 15 * 3600 + 5 * 60
+  public static let afterHoursClose = 15 * 3600 + 30 * 60
+
+  public static let minutesPerDay = 240
+  public static let minutesPerHalf = 120
+  /// Seconds of continuous trading and closing auction in a day.
+  public static let secondsPerDay = 14_400
+
+  /// The minute a trade stamped `secondOfDay` belongs to, left-open and right-closed.
+  public static func minute(of secondOfDay: Int) -> Int {
+    if secondOfDay < afternoonOpen {
+      return clampedMinute(secondOfDay - morningOpen)
+    }
+    return minutesPerHalf + clampedMinute(secondOfDay - afternoonOpen)
+  }
+
+  private static func clampedMinute(_ secondOfHalf: Int) -> Int {
+    min(max((secondOfHalf + 59) / 60 - 1, 0), minutesPerHalf - 1)
+  }
+
+  /// When minute 0…239 opens, seconds since Shanghai midnight. It closes 60 s later.
+  public static func opening(ofMinute minute: Int) -> Int {
+    minute < minutesPerHalf
+      ? morningOpen + minute * 60 : afternoonOpen + (minute - minutesPerHalf) * 60
+  }
+
+  /// When minute 0…239 closes, seconds since Shanghai midnight.
+  public static func closing(ofMinute minute: Int) -> Int { opening(ofMinute: minute) + 60 }
+
+  /// Seconds of trading that lie behind a wall clock: 0 before the open, 7200 over lunch, 14400
+  /// after the close. Outages and freshness are measured on this axis.
+  public static func tradingSeconds(before secondOfDay: Int) -> Int {
+    let morning = min(max(secondOfDay - morningOpen, 0), 7200)
+    let afternoon = min(max(secondOfDay - afternoonOpen, 0), 7200)
+    return morning + afternoon
+  }
+}

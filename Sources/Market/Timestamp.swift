@@ -1,0 +1,84 @@
+/// A moment, in microseconds since 1970-01-01 UTC: the resolution PostgreSQL keeps.
+public struct Timestamp: Sendable, Hashable, Comparable {
+  public let microseconds: Int64
+
+  public init(microseconds: Int64) { self.microseconds = microseconds }
+
+  public init(seconds: Int64) { self.init(microseconds: seconds * 1_000_000) }
+
+  /// Whole seconds since 1970, rounded down.
+  public var seconds: Int64 { microseconds.flooredQuotient(1_000_000) }
+
+  public static func < (left: Timestamp, right: Timestamp) -> Bool {
+    left.microseconds < right.microseconds
+  }
+
+  public func adding(seconds: Int64) -> Timestamp {
+    Timestamp(microseconds: microseconds + seconds * 1_000_000)
+  }
+
+  public func adding(milliseconds: Int64) -> Timestamp {
+    Timestamp(microseconds: microseconds + milliseconds * 1_000)
+  }
+
+  /// Microseconds from `other` to this moment.
+  public func microseconds(since other: Timestamp) -> Int64 {
+    microseconds - other.microseconds
+  }
+}
+
+/// Shanghai keeps UTC+8 all year: its last daylight saving ended in September 1991.
+public enum Shanghai {
+  public static let offsetSeconds: Int64 = 8 * 3600
+  public static let secondsPerDay: Int64 = 86_400
+}
+
+extension Timestamp {
+  /// The moment a Shanghai wall clock showed `secondOfDay` on `day`.
+  public init(day: TradingDay, secondOfDay: Int) {
+    self.init(
+      seconds: Int64(day.daysSince1970) * Shanghai.secondsPerDay + Int64(secondOfDay)
+        - Shanghai.offsetSeconds)
+  }
+
+  /// The calendar day on a Shanghai wall clock.
+  public var shanghaiDay: TradingDay {
+    TradingDay(
+      daysSince1970: Int32(
+        (seconds + Shanghai.offsetSeconds).flooredQuotient(Shanghai.secondsPerDay)))
+  }
+
+  /// Seconds since Shanghai midnight, 0…86399.
+  public var shanghaiSecondOfDay: Int {
+    let local = seconds + Shanghai.offsetSeconds
+    return Int(local - local.flooredQuotient(Shanghai.secondsPerDay) * Shanghai.secondsPerDay)
+  }
+}
+
+extension Timestamp: CustomStringConvertible {
+  /// RFC 3339 in Shanghai time, with as many fraction digits as needed:
+  /// `2026-07-06T09:31:00+08:00`.
+  public var description: String {
+    let second = shanghaiSecondOfDay
+    let clock = [second / 3600, second / 60 % 60, second % 60].map(twoDigits)
+    let fraction = microseconds - seconds * 1_000_000
+    let tail = fraction == 0 ? "" : "." + trimmedFraction(fraction)
+    return "\(shanghaiDay)T\(clock.joined(separator: ":"))\(tail)+08:00"
+  }
+
+  private func trimmedFraction(_ fraction: Int64) -> String {
+    var digits = String(String(fraction + 1_000_000).dropFirst())
+    while digits.hasSuffix("0") { digits.removeLast() }
+    return digits
+  }
+}
+
+func twoDigits(_ number: Int) -> String { number < 10 ? "0\(number)" : String(number) }
+
+extension Int64 {
+  /// Division that rounds towards minus infinity, so that times before 1970 keep their day.
+  func flooredQuotient(_ divisor: Int64) -> Int64 {
+    let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+    return remainder < 0 ? quotient - 1 : quotient
+  }
+}

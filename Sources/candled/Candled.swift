@@ -1,0 +1,4 @@
+@main
+struct Candled {
+  static func main() {}
+}
