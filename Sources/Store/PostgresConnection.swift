@@ -99,7 +99,8 @@ extension PostgresConnection {
 
   /// Sends a binary COPY. `sql` is `copy … from stdin (format binary)`.
   /// - Returns: rows copied.
-  func copy(_ sql: String, _ body: borrowing WireBuffer, context: String) throws(StoreError) -> Int {
+  func copy(_ sql: String, _ body: borrowing WireBuffer, context: String) throws(StoreError) -> Int
+  {
     try check(PQexec(handle, sql), context: context)
     let contents = body.contents
     var offset = 0
@@ -129,7 +130,8 @@ extension PostgresConnection {
   }
 
   @discardableResult
-  private func check(_ answer: OpaquePointer?, context: String) throws(StoreError) -> PostgresResult {
+  private func check(_ answer: OpaquePointer?, context: String) throws(StoreError) -> PostgresResult
+  {
     guard let answer else { throw lost(context: context) }
     let result = PostgresResult(answer)
     switch result.status {

@@ -64,7 +64,8 @@ struct PostgresRow {
     return value
   }
 
-  private mutating func nextWord<Word: FixedWidthInteger>(_: Word.Type) throws(StoreError) -> Word? {
+  private mutating func nextWord<Word: FixedWidthInteger>(_: Word.Type) throws(StoreError) -> Word?
+  {
     guard let field = nextField() else { return nil }
     guard field.count == MemoryLayout<Word>.size else { throw malformed() }
     return Word(bigEndian: field.loadUnaligned(as: Word.self))

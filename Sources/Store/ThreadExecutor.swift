@@ -94,7 +94,7 @@ private final class JobQueue: @unchecked Sendable {
   }
 
   private func run() {
-    _ = name.withCString { prctl_name($0) }
+    _ = clinux_name_thread(name)
     while let batch = take() {
       for entry in batch { entry.job.runSynchronously(on: entry.executor) }
     }

@@ -10,7 +10,9 @@ struct WireBuffer: ~Copyable {
   var count = 0
 
   /// More than any fixed-size row: 40 fields of at most `numericBytesMax` with their lengths.
-  static let rowBytesMax = 40 * (4 + numericBytesMax)
+  static let rowBytesMax = 40 * (4 + numericBytesMax) + 2 * bookBytesMax
+  /// Five levels of two decimals of at most 21 bytes, and a byte between each.
+  static let bookBytesMax = 5 * 2 * 22
   /// Header of four words, and at most 7 groups of four digits: 19 digits before or behind the
   /// point, plus one group cut by it on either side.
   static let numericBytesMax = 8 + 2 * 8
@@ -140,7 +142,7 @@ extension WireBuffer {
     patchLength(at: lengthAt)
   }
 
-  private mutating func patchLength(at offset: Int) {
+  mutating func patchLength(at offset: Int) {
     let length = Int32(count - offset - 4)
     memory.storeBytes(of: length.bigEndian, toByteOffset: offset, as: Int32.self)
   }
