@@ -62,7 +62,7 @@ let package = Package(
 
     // Shared by the tests: seeded randomness and, for those that need one, a private cluster.
     .target(
-      name: "TestSupport", dependencies: ["Store"], path: "Tests/TestSupport",
+      name: "TestSupport", dependencies: ["Store", "CLinux"], path: "Tests/TestSupport",
       swiftSettings: strict),
     tests("MarketTests", ["Market", "TestSupport"]),
     tests("CandlesTests", ["Market", "Candles", "TestSupport"]),

@@ -29,6 +29,15 @@ final class PostgresResult {
 
   var rows: some Sequence<PostgresRow> { (0..<rowCount).lazy.map { self.row($0) } }
 
+  /// All fields as they came: text, after `execute`.
+  var textRows: [[String?]] {
+    (0..<Int32(rowCount)).map { row in
+      (0..<PQnfields(handle)).map { column in
+        field(row, column).map { String(decoding: $0, as: UTF8.self) }
+      }
+    }
+  }
+
   fileprivate func field(_ row: Int32, _ column: Int32) -> UnsafeRawBufferPointer? {
     if PQgetisnull(handle, row, column) == 1 { return nil }
     return UnsafeRawBufferPointer(
