@@ -1,4 +1,4 @@
-/// The days Shanghai's exchange trades, 1990-12-19 to 2026-12-31. Shenzhen and Beijing keep them too.
+/// The days the Shanghai exchange trades, 1990-12-19 to 2026-12-31; Shenzhen and Beijing keep them.
 ///
 /// Every weekday is a trading day but those in the table of closures, and no weekend ever is: a
 /// make-up workday is none for the exchanges. A date outside the table is unknown, never a guess,
