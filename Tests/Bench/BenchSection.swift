@@ -22,6 +22,8 @@ struct BenchRow {
   }
 
   var median: Double { quantile(0.5) }
+  /// The least disturbed round: what the code costs when nobody else runs.
+  var best: Double { quantile(0) }
 
   /// Runs `work` once and keeps how long it took.
   mutating func measure(_ work: () -> Void) {
@@ -38,13 +40,13 @@ func milliseconds() -> Double {
   return Double(now.tv_sec) * 1000 + Double(now.tv_nsec) / 1_000_000
 }
 
-/// Prints rows with their median and their ratio to the first of them.
+/// Prints rows with their median, their best round and the ratio of the median to the first row's.
 func report(_ rows: [BenchRow]) {
   guard let reference = rows.first?.median else { return }
   for row in rows {
     say(
-      "  \(padded(row.name, 46))\(decimals(row.median, 3, width: 10)) ms p50"
-        + "\(decimals(row.median / reference, 2, width: 9)) ×")
+      "  \(padded(row.name, 42))\(decimals(row.median, 3, width: 9)) ms p50"
+        + "\(decimals(row.best, 3, width: 9)) best\(decimals(row.median / reference, 2, width: 9)) ×")
   }
 }
 
