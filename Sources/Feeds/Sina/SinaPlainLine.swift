@@ -48,7 +48,7 @@ struct SinaPlainLine {
       // A plain volume has at most 16 digits: two more still fit.
       quote.volume = ExactDecimal(units: quote.volume.units &* 100, scale: quote.volume.scale)
     }
-    guard SinaInconsistency.first(in: quote, of: security) == nil else { return nil }
+    guard SinaInconsistency.first(in: &quote, of: security) == nil else { return nil }
     next = lineEnd + 1
     name = UnsafeRawBufferPointer(start: nameStart, count: nameEnd - nameStart)
     line = UnsafeRawBufferPointer(start: start, count: lineEnd - start)
