@@ -18,7 +18,7 @@ public struct CandleBook: Sendable {
   /// Timers up to and including this moment have been carried out.
   var timersDoneThrough = Timestamp(microseconds: 0)
   var progress = DayProgress()
-  var output = CandleOutput()
+  public internal(set) var output = CandleOutput()
 
   /// One instrument: its day, and how its proof of life is kept.
   struct Entry: Sendable, Hashable {
@@ -50,6 +50,9 @@ public struct CandleBook: Sendable {
     instruments.append(Entry(symbol: symbol))
     return instruments.count - 1
   }
+
+  /// The index of an instrument the book has seen.
+  public func knownIndex(of symbol: Symbol) -> Int? { indexes[symbol] }
 
   public var count: Int { instruments.count }
 

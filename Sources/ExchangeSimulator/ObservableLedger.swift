@@ -1,0 +1,5 @@
+import Market
+
+public struct ObservableLedger: Sendable {
+  init(tape: DayTape, log: ObservationLog) {}
+}
