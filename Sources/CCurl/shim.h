@@ -1,3 +1,55 @@
 #pragma once
+// Strict handle types: CURL* and CURLM* reach Swift as OpaquePointer.
 #define CURL_NO_OLDIES 1
+// The checks fire on the wrappers below, whose arguments are already typed.
+#define CURL_DISABLE_TYPECHECK 1
 #include <curl/curl.h>
+
+// libcurl's setters and getters are variadic, which Swift cannot call; each wrapper fixes one
+// argument type and inlines away.
+
+static inline CURLcode ccurl_global_init(void) { return curl_global_init(CURL_GLOBAL_DEFAULT); }
+
+static inline CURLcode ccurl_set_long(CURL *easy, CURLoption option, long value) {
+  return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode ccurl_set_offset(CURL *easy, CURLoption option, curl_off_t value) {
+  return curl_easy_setopt(easy, option, value);
+}
+
+/// libcurl copies the text.
+static inline CURLcode ccurl_set_string(CURL *easy, CURLoption option, const char *value) {
+  return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode ccurl_set_pointer(CURL *easy, CURLoption option, void *value) {
+  return curl_easy_setopt(easy, option, value);
+}
+
+/// libcurl does not copy the list: it must outlive the transfer.
+static inline CURLcode ccurl_set_list(CURL *easy, CURLoption option, struct curl_slist *value) {
+  return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode ccurl_set_callback(CURL *easy, CURLoption option,
+                                          curl_write_callback value) {
+  return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode ccurl_get_long(CURL *easy, CURLINFO info, long *value) {
+  return curl_easy_getinfo(easy, info, value);
+}
+
+static inline CURLcode ccurl_get_offset(CURL *easy, CURLINFO info, curl_off_t *value) {
+  return curl_easy_getinfo(easy, info, value);
+}
+
+static inline CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
+  return curl_multi_setopt(multi, option, value);
+}
+
+/// The result sits in an anonymous union.
+static inline CURLcode ccurl_message_result(const CURLMsg *message) {
+  return message->data.result;
+}

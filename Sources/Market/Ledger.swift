@@ -33,9 +33,12 @@ public enum GapCause: Int16, Sendable, CaseIterable {
   case outage = 2
   /// Volume stamped into a minute that had long been final.
   case latePrint = 3
+  /// The day's end was never seen: how much passed is unknown, the volume stands at zero.
+  case unseenClose = 4
 
   public var name: String {
     switch self {
+    case .unseenClose: "unseen_close"
     case .lateStart: "late_start"
     case .outage: "outage"
     case .latePrint: "late_print"

@@ -134,3 +134,17 @@ extension Quote {
     return .normal
   }
 }
+
+extension Quote: Equatable {
+  public static func == (left: Quote, right: Quote) -> Bool {
+    left.symbol == right.symbol && left.tradingDay == right.tradingDay
+      && left.secondOfDay == right.secondOfDay && left.status == right.status
+      && left.volume == right.volume && left.turnover == right.turnover
+      && left.prices == right.prices && left.afterHours == right.afterHours
+      && left.bids.indices.allSatisfy {
+        left.bids[$0] == right.bids[$0] && left.asks[$0] == right.asks[$0]
+      }
+  }
+
+  private var prices: [ExactDecimal] { [open, previousClose, last, high, low, bid, ask] }
+}

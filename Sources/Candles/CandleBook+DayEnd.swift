@@ -1,0 +1,118 @@
+import Market
+
+/// The end of a day: the exchange's own day candle, the after-hours session, and the certificate
+/// that says the account adds up (rules 3, 8 and 9).
+extension CandleBook {
+  mutating func endDay(_ day: TradingDay) {
+    var closed = 0
+    var residuals = 0
+    for index in instruments.indices {
+      guard let state = instruments[index].state, state.day == day, !state.isClosed,
+        state.isSettled(rules)
+      else { continue }
+      close(index)
+      output.touched.append(index)
+      closed += 1
+      if let audit = output.audits.last, !audit.isBalanced { residuals += 1 }
+    }
+    if closed > 0 {
+      output.events.append(.dayComplete(day: day, instruments: closed, residuals: residuals))
+    }
+  }
+
+  /// An instrument first seen again after the day's end is closed on sight.
+  mutating func closeIfOver(_ index: Int, _ now: Timestamp) -> Bool {
+    guard let state = instruments[index].state, !state.isClosed,
+      state.isSettled(rules),
+      now >= state.moment(rules.dayEndSecondOfDay)
+    else { return false }
+    close(index)
+    return true
+  }
+
+  private mutating func close(_ index: Int) {
+    guard var state = instruments[index].state else { return }
+    state.finish(throughMinute: Session.minutesPerDay - 1, into: &output)
+    state.isClosed = true
+    instruments[index].state = state
+    if let candle = state.dayCandle { output.candles.append(candle) }
+    if let candle = state.afterHoursCandle { output.candles.append(candle) }
+    output.audits.append(state.audit(isEndKnown: true))
+  }
+
+  /// The exchange corrected a day that was already certified: the certificate is written anew and
+  /// what changed is a revision.
+  mutating func recertify(_ index: Int, after old: InstrumentDay) {
+    guard let state = instruments[index].state else { return }
+    amend(from: old.dayCandle, to: state.dayCandle)
+    amend(from: old.afterHoursCandle, to: state.afterHoursCandle)
+    if state.audit(isEndKnown: true) != old.audit(isEndKnown: true) {
+      output.audits.append(state.audit(isEndKnown: true))
+    }
+  }
+
+  private mutating func amend(from old: Candle?, to new: Candle?) {
+    guard let new, new != old else { return }
+    if old == nil {
+      output.candles.append(new)
+    } else {
+      output.revisions.append(Revision(candle: new, cause: .latePrint))
+    }
+  }
+
+  /// A day whose end nobody saw: no certificate can be given, and that is what is written.
+  mutating func abandon(_ index: Int) {
+    guard var state = instruments[index].state else { return }
+    if state.knownTradingSeconds == Session.secondsPerDay { return close(index) }
+    state.leaveSight(into: &output)
+    state.minutesMissing += Session.minutesPerDay - state.current.minute
+    output.gaps.append(
+      Gap(
+        symbol: state.symbol, tradingDay: state.day, from: state.moment(state.knownThrough),
+        to: state.moment(Session.afternoonClose), volume: .zero, turnover: .zero,
+        cause: .unseenClose))
+    output.audits.append(state.audit(isEndKnown: false))
+  }
+}
+
+extension DayAudit {
+  /// Both residuals are zero.
+  var isBalanced: Bool { residualVolume?.isZero == true && residualTurnover?.isZero == true }
+}
+
+extension InstrumentDay {
+  /// Proven beyond the closing print.
+  func isSettled(_ rules: CandleRules) -> Bool {
+    knownThrough >= Session.afternoonClose + rules.closingPrintSecondsMax
+  }
+
+  /// The exchange's own account of the day; nil where nothing traded.
+  var dayCandle: Candle? {
+    guard volume.isPositive else { return nil }
+    return Candle(
+      symbol: symbol, timeframe: .day1, tradingDay: day,
+      openedAt: moment(Session.morningOpen), closedAt: moment(Session.afternoonClose),
+      open: open, high: high, low: low, close: last, volume: volume, turnover: turnover,
+      flags: [], source: .sina)
+  }
+
+  /// The fixed-price session; its price is the close.
+  var afterHoursCandle: Candle? {
+    guard afterHours.volume.isPositive else { return nil }
+    return Candle(
+      symbol: symbol, timeframe: .afterHours, tradingDay: day,
+      openedAt: moment(Session.afterHoursOpen), closedAt: moment(Session.afterHoursClose),
+      open: last, high: last, low: last, close: last, volume: afterHours.volume,
+      turnover: afterHours.turnover, flags: [], source: .sina)
+  }
+
+  func audit(isEndKnown: Bool) -> DayAudit {
+    DayAudit(
+      symbol: symbol, tradingDay: day, exchangeVolume: isEndKnown ? volume : nil,
+      exchangeTurnover: isEndKnown ? turnover : nil, minuteVolume: minuteVolume,
+      minuteTurnover: minuteTurnover, gapVolume: gapVolume, gapTurnover: gapTurnover,
+      afterHoursVolume: afterHours.volume, afterHoursTurnover: afterHours.turnover,
+      minutesTraded: Int16(minutesTraded), minutesUntraded: Int16(minutesUntraded),
+      minutesMissing: Int16(minutesMissing))
+  }
+}

@@ -1,0 +1,170 @@
+import Market
+
+/// Decisions that only the passing of time can make: that no more prints will come, that a feed is
+/// silent, that a day is over. Timers fire at fixed seconds of the trading day, so a replay that
+/// sees the same moments decides the same.
+
+/// How far the market's day has come.
+struct DayProgress: Sendable, Hashable {
+  var day: TradingDay?
+  /// Minutes whose completion was announced.
+  var minutesCompleted = 0
+  var stalledSince: Timestamp?
+}
+
+enum TimerKind: Sendable, Hashable {
+  /// Prints had their chance: minutes proven to their end are final.
+  case grace(minute: Int)
+  /// Silence has lasted too long: what was seen is all there will be.
+  case giveUp(minute: Int)
+  case dayEnd
+}
+
+struct Timer: Sendable, Hashable {
+  var secondOfDay: Int
+  var kind: TimerKind
+}
+
+extension CandleRules {
+  /// The timers of a day, in order of time.
+  var timers: [Timer] {
+    var timers = [Timer(secondOfDay: dayEndSecondOfDay, kind: .dayEnd)]
+    for minute in 0..<Session.minutesPerDay {
+      let endsHalf = (minute + 1) % Session.minutesPerHalf == 0
+      let grace =
+        Session.closing(ofMinute: minute) + (endsHalf ? sessionGraceSeconds : graceSeconds)
+      timers.append(Timer(secondOfDay: grace, kind: .grace(minute: minute)))
+      timers.append(
+        Timer(secondOfDay: grace + giveUpSeconds, kind: .giveUp(minute: minute)))
+    }
+    return timers.sorted { $0.secondOfDay < $1.secondOfDay }
+  }
+}
+
+extension CandleBook {
+  /// The next moment at which `advance(to:)` has something to decide.
+  public var nextDeadline: Timestamp? {
+    guard let day = progress.day, let timer = nextTimer(on: day) else { return nil }
+    return Timestamp(day: day, secondOfDay: timer.secondOfDay)
+  }
+
+  /// Carries out every timer that has come due. Call it with the receive time of each answer
+  /// before its rows are observed, and at `nextDeadline` when no answer comes.
+  public mutating func advance(to now: Timestamp) {
+    while let day = progress.day, let timer = nextTimer(on: day) {
+      let due = Timestamp(day: day, secondOfDay: timer.secondOfDay)
+      if due > now { return }
+      carryOut(timer.kind, on: day)
+      timersDoneThrough = due
+    }
+  }
+
+  private func nextTimer(on day: TradingDay) -> Timer? {
+    let done =
+      timersDoneThrough.shanghaiDay < day
+      ? -1 : timersDoneThrough.shanghaiDay > day ? Int.max : timersDoneThrough.shanghaiSecondOfDay
+    var low = 0
+    var high = timers.count
+    while low < high {
+      let middle = (low + high) / 2
+      if timers[middle].secondOfDay <= done { low = middle + 1 } else { high = middle }
+    }
+    return low < timers.count ? timers[low] : nil
+  }
+
+  /// The first snapshot of a new market day: timers that lie behind it have nothing to decide.
+  mutating func startDay(_ day: TradingDay, at now: Timestamp) {
+    if let current = progress.day, current >= day { return }
+    progress = DayProgress(day: day, stalledSince: progress.stalledSince)
+    timersDoneThrough = max(timersDoneThrough, now)
+  }
+
+  private mutating func carryOut(_ kind: TimerKind, on day: TradingDay) {
+    switch kind {
+    case .grace(let minute):
+      forEachOpenState(of: day) { state, output in
+        guard state.isKnown(throughMinute: minute) else { return }
+        state.finish(throughMinute: minute, into: &output)
+      }
+      let tally = tally(ofMinute: minute, on: day)
+      if tally.missing == 0 { complete(minute, tally, on: day) }
+    case .giveUp(let minute):
+      forEachOpenState(of: day) { state, output in
+        guard !state.isKnown(throughMinute: minute) else { return }
+        state.leaveSight(into: &output)
+      }
+      if progress.minutesCompleted <= minute {
+        complete(minute, tally(ofMinute: minute, on: day), on: day)
+      }
+    case .dayEnd:
+      endDay(day)
+    }
+  }
+
+  private mutating func forEachOpenState(
+    of day: TradingDay, _ decide: (inout InstrumentDay, inout CandleOutput) -> Void
+  ) {
+    for index in instruments.indices {
+      guard var state = instruments[index].state, state.day == day, !state.isClosed else {
+        continue
+      }
+      let minuteBefore = state.current.minute
+      let wasFinal = state.previous?.isFinal
+      decide(&state, &output)
+      guard state.current.minute != minuteBefore || state.previous?.isFinal != wasFinal else {
+        continue
+      }
+      instruments[index].state = state
+      output.touched.append(index)
+    }
+  }
+
+  struct Tally {
+    var traded = 0
+    var untraded = 0
+    var missing = 0
+    var expected: Int { traded + untraded + missing }
+  }
+
+  /// Who has passed a minute, and how.
+  private func tally(ofMinute minute: Int, on day: TradingDay) -> Tally {
+    var tally = Tally()
+    for entry in instruments {
+      guard let state = entry.state, state.day == day, state.isTradable || !state.volume.isZero
+      else { continue }
+      guard let slot = state.previous, slot.minute == minute, slot.isFinal,
+        slot.moved || !slot.flags.contains(.partial)
+      else {
+        tally.missing += 1
+        continue
+      }
+      if slot.moved { tally.traded += 1 } else { tally.untraded += 1 }
+    }
+    return tally
+  }
+
+  private mutating func complete(_ minute: Int, _ tally: Tally, on day: TradingDay) {
+    guard tally.expected > 0, progress.minutesCompleted <= minute else { return }
+    progress.minutesCompleted = minute + 1
+    let openedAt = Timestamp(day: day, secondOfDay: Session.opening(ofMinute: minute))
+    output.events.append(
+      .minuteComplete(
+        MinuteComplete(
+          tradingDay: day, openedAt: openedAt, expected: tally.expected, traded: tally.traded,
+          untraded: tally.untraded, missing: tally.missing)))
+    noteSilence(tally, closedAt: openedAt.adding(seconds: 60))
+  }
+
+  /// A feed is stalled when more than half of the market is missing from a minute.
+  private mutating func noteSilence(_ tally: Tally, closedAt: Timestamp) {
+    let isStalled = tally.missing * 2 > tally.expected
+    if isStalled, progress.stalledSince == nil {
+      let since = watermarks.values.max() ?? closedAt
+      progress.stalledSince = since
+      output.events.append(.feedStalled(source: .sina, since: since))
+    } else if !isStalled, progress.stalledSince != nil {
+      progress.stalledSince = nil
+      output.events.append(.feedRecovered(source: .sina, at: closedAt))
+    }
+  }
+}

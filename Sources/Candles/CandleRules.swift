@@ -1,0 +1,48 @@
+import Market
+
+/// The numbers of the candle rules (DESIGN, "Candle rules"), in one place.
+public struct CandleRules: Sendable {
+  /// How much trading time two sightings may lie apart and still count as watching without a
+  /// break, when a minute boundary lies between them: four lost polls at the exchange's 3 s.
+  public var straddleSecondsMax = 15
+  /// How long after its close a minute waits for prints that are stamped into it.
+  public var graceSeconds = 6
+  /// The same for the last minute before lunch and before the close, whose prints straggle
+  /// (upstreams/sina.md §1.5: SZ closes at 15:00:03).
+  public var sessionGraceSeconds = 60
+  /// How long after its grace a minute waits for a feed that is silent; more than the straddle, so
+  /// that what is given up here is a gap for certain.
+  public var giveUpSeconds = 30
+  /// How long after the close its print may be stamped (SZ: 15:00:03).
+  public var closingPrintSecondsMax = 3
+  /// A stamp may be this far ahead of the receiver's clock before it is taken for a lie.
+  public var clockSkewSecondsMax: Int64 = 10
+  /// A last price this many times its previous close, or a fraction of it, is no price: the
+  /// largest first-day gain on record is about 20 times.
+  public var priceRatioMax: Int64 = 50
+  /// How far money per share may move between two sightings of one day.
+  public var averageRatioMax: Int64 = 10
+  /// When the exchange has said its last of a day; certificates are written then. The fixed-price
+  /// session ends 15:30, the last stamps seen were 15:35:45.
+  public var dayEndSecondOfDay = 15 * 3600 + 36 * 60
+
+  public init() {}
+}
+
+/// What the rules decided: rows for the store, in the order they came about.
+public struct CandleOutput: Sendable {
+  public var candles: [Candle] = []
+  public var revisions: [Revision] = []
+  public var gaps: [Gap] = []
+  public var audits: [DayAudit] = []
+  public var events: [FeedEvent] = []
+  /// Indexes of instruments whose stored state a timer changed.
+  public var touched: [Int] = []
+
+  public init() {}
+
+  public var isEmpty: Bool {
+    candles.isEmpty && revisions.isEmpty && gaps.isEmpty && audits.isEmpty && events.isEmpty
+      && touched.isEmpty
+  }
+}

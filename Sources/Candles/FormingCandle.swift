@@ -1,0 +1,78 @@
+import Market
+
+/// One minute of one instrument while it takes shape.
+struct FormingCandle: Sendable, Hashable {
+  /// 0…239, as `Session` numbers them.
+  var minute: Int
+  /// The price that stood when the minute began: what a minute without trades is flat at.
+  var basis: ExactDecimal
+  var open = ExactDecimal.zero
+  var high = ExactDecimal.zero
+  var low = ExactDecimal.zero
+  var close = ExactDecimal.zero
+  var volume = ExactDecimal.zero
+  var turnover = ExactDecimal.zero
+  var flags: CandleFlags = []
+  /// Something traded in it.
+  var moved = false
+  /// It has been handed out; whatever comes now is a revision.
+  var isFinal = false
+
+  init(minute: Int, basis: ExactDecimal) {
+    self.minute = minute
+    self.basis = basis
+  }
+
+  /// A minute whose beginning was not seen: it starts at the price of the first sighting.
+  static func resumed(minute: Int, at price: ExactDecimal) -> FormingCandle {
+    var candle = FormingCandle(minute: minute, basis: price)
+    candle.flags = .partial
+    return candle
+  }
+
+  /// Takes in one movement: the price it ended at and the range it is known to have covered.
+  mutating func take(_ move: Move) throws(ExactDecimalError) {
+    let grownVolume = try volume + move.volume
+    let grownTurnover = try turnover + move.turnover
+    if !moved {
+      // The first sighting of a resumed minute is its open, whether or not it traded then.
+      open = flags.contains(.partial) ? basis : move.open ?? move.last
+      high = max(open, move.last)
+      low = min(open, move.last)
+      moved = true
+    }
+    high = max(high, move.high)
+    low = min(low, move.low)
+    close = move.last
+    volume = grownVolume
+    turnover = grownTurnover
+    if move.isAmbiguous { flags.insert(.extremeAmbiguous) }
+  }
+
+  /// The candle as it stands; flat where nothing moved.
+  func candle(symbol: Symbol, day: TradingDay) -> Candle {
+    let opening = Session.opening(ofMinute: minute)
+    let openedAt = Timestamp(day: day, secondOfDay: opening)
+    var flags = flags
+    if !moved, !flags.contains(.partial) { flags.insert(.noTrade) }
+    return Candle(
+      symbol: symbol, timeframe: .minute1, tradingDay: day, openedAt: openedAt,
+      closedAt: openedAt.adding(seconds: 60), open: moved ? open : basis,
+      high: moved ? high : basis, low: moved ? low : basis, close: moved ? close : basis,
+      volume: volume, turnover: turnover, flags: flags, source: .sina)
+  }
+}
+
+/// What happened between two sightings of an instrument.
+struct Move {
+  var last: ExactDecimal
+  /// The day's open, on the first movement of the day's first minute only.
+  var open: ExactDecimal?
+  /// The last price, or the day's extreme if it moved with this sighting.
+  var high: ExactDecimal
+  var low: ExactDecimal
+  var volume: ExactDecimal
+  var turnover: ExactDecimal
+  /// An extreme moved between sightings on either side of the minute's start.
+  var isAmbiguous: Bool
+}

@@ -1,0 +1,162 @@
+import Market
+
+/// How a sighting becomes minute volume, a gap or a revision: rules 1–5 of DESIGN. Every change of
+/// the day's volume goes to exactly one of the three, which is why the certificate can be zero.
+extension InstrumentDay {
+  /// Takes in a plausible snapshot that was true at `watermark` (second of the day).
+  /// - Throws: `overflow`, and then nothing has changed.
+  mutating func observe(
+    _ quote: Quote, watermark: Int, rules: CandleRules, into output: inout CandleOutput
+  ) throws(ExactDecimalError) {
+    let delta = Delta(
+      volume: try quote.volume - volume, turnover: try quote.turnover - turnover)
+    let watermark = max(watermark, knownThrough)
+    if isBreak(until: watermark, rules: rules) {
+      try open(gapUntil: watermark, delta: delta, quote: quote, into: &output)
+    } else if isMovement(quote, delta: delta) {
+      try record(move(quote, delta: delta), stampedAt: Int(quote.secondOfDay), into: &output)
+    }
+    remember(quote, watermark: watermark)
+  }
+
+  struct Delta {
+    var volume: ExactDecimal
+    var turnover: ExactDecimal
+  }
+
+  /// Whether more than a straddle passed unseen and a minute ended meanwhile.
+  func isBreak(until watermark: Int, rules: CandleRules) -> Bool {
+    let known = knownTradingSeconds
+    let seen = Session.tradingSeconds(before: watermark)
+    let minuteSeen = (seen + 59) / 60 - 1
+    return seen - known > rules.straddleSecondsMax && minuteSeen > known / 60
+  }
+
+  /// Before the first trade prices are indicative and make no candle.
+  private func isMovement(_ quote: Quote, delta: Delta) -> Bool {
+    if quote.volume.isZero { return false }
+    return !delta.volume.isZero || !delta.turnover.isZero || quote.last != last
+  }
+
+  private func move(_ quote: Quote, delta: Delta) -> Move {
+    let minute = Session.minute(of: Int(quote.secondOfDay))
+    let rose = quote.high > high
+    let fell = quote.low < low || low.isZero
+    return Move(
+      last: quote.last,
+      open: minute == 0 && !quote.open.isZero ? quote.open : nil,
+      high: rose ? max(quote.high, quote.last) : quote.last,
+      low: fell ? min(quote.low, quote.last) : quote.last,
+      volume: delta.volume, turnover: delta.turnover,
+      isAmbiguous: minute > 0 && (rose || fell) && knownTradingSeconds < minute * 60)
+  }
+
+  /// Puts a movement where its stamp says, however late it comes.
+  private mutating func record(
+    _ move: Move, stampedAt stamp: Int, into output: inout CandleOutput
+  ) throws(ExactDecimalError) {
+    let minute = Session.minute(of: stamp)
+    let minuteSum = Delta(
+      volume: try minuteVolume + move.volume, turnover: try minuteTurnover + move.turnover)
+    begin(minute: minute, into: &output)
+    if minute == current.minute {
+      try current.take(move)
+    } else if var late = previous, late.minute == minute {
+      try late.take(move)
+      replacePrevious(by: late, into: &output)
+    } else {
+      return try recordLatePrint(move, stampedAt: stamp, into: &output)
+    }
+    minuteVolume = minuteSum.volume
+    minuteTurnover = minuteSum.turnover
+  }
+
+  private mutating func replacePrevious(by late: FormingCandle, into output: inout CandleOutput) {
+    if late.isFinal {
+      if previous?.moved == false {
+        minutesTraded += 1
+        minutesUntraded -= 1
+      }
+      output.revisions.append(
+        Revision(candle: late.candle(symbol: symbol, day: day), cause: .latePrint))
+    }
+    previous = late
+  }
+
+  /// A print for a minute nobody holds any more: the volume is known, its candle is history's to
+  /// mend.
+  private mutating func recordLatePrint(
+    _ move: Move, stampedAt stamp: Int, into output: inout CandleOutput
+  ) throws(ExactDecimalError) {
+    try recordGap(
+      from: moment(min(self.stamp, stamp)), to: moment(stamp),
+      delta: Delta(volume: move.volume, turnover: move.turnover), cause: .latePrint,
+      into: &output)
+  }
+}
+
+// MARK: - Gaps
+
+extension InstrumentDay {
+  /// Nobody looked from `knownThrough` to `watermark`: the volume of that time is known, its
+  /// minutes are not.
+  private mutating func open(
+    gapUntil watermark: Int, delta: Delta, quote: Quote,
+    into output: inout CandleOutput
+  ) throws(ExactDecimalError) {
+    let cause = isObserved ? GapCause.outage : .lateStart
+    try recordGap(
+      from: moment(knownThrough), to: moment(watermark), delta: delta, cause: cause,
+      into: &output)
+    leaveSight(into: &output)
+    resume(at: watermark, price: quote.last.isZero ? quote.previousClose : quote.last)
+  }
+
+  /// Hands out what was seen before sight was lost.
+  mutating func leaveSight(into output: inout CandleOutput) {
+    let known = knownTradingSeconds
+    if known / 60 > 0 { finish(throughMinute: known / 60 - 1, into: &output) }
+    if known % 60 > 0, current.minute == known / 60 { giveUpCurrent(into: &output) }
+  }
+
+  /// Minutes between are missing; the one sight returns in starts at the price found.
+  private mutating func resume(at watermark: Int, price: ExactDecimal) {
+    let seen = Session.tradingSeconds(before: watermark)
+    let resumed = seen / 60
+    minutesMissing += resumed - current.minute
+    previous = nil
+    current =
+      seen % 60 > 0
+      ? .resumed(minute: resumed, at: price) : FormingCandle(minute: resumed, basis: price)
+  }
+
+  mutating func recordGap(
+    from: Timestamp, to: Timestamp, delta: Delta, cause: GapCause,
+    into output: inout CandleOutput
+  ) throws(ExactDecimalError) {
+    let volumeSum = try gapVolume + delta.volume
+    let turnoverSum = try gapTurnover + delta.turnover
+    gapVolume = volumeSum
+    gapTurnover = turnoverSum
+    output.gaps.append(
+      Gap(
+        symbol: symbol, tradingDay: day, from: from, to: to, volume: delta.volume,
+        turnover: delta.turnover, cause: cause))
+  }
+
+  private mutating func remember(_ quote: Quote, watermark: Int) {
+    knownThrough = watermark
+    isObserved = true
+    stamp = Int(quote.secondOfDay)
+    volume = quote.volume
+    turnover = quote.turnover
+    open = quote.open
+    high = quote.high
+    low = quote.low
+    last = quote.last
+    previousClose = quote.previousClose
+    trading = quote.trading
+    if let session = quote.afterHours { afterHours = session }
+    if !current.moved, current.basis.isZero { current.basis = price }
+  }
+}

@@ -1,0 +1,130 @@
+import Market
+
+/// Whether a well-formed snapshot can follow what is already known of its instrument. A decoder
+/// checks a row against itself; this checks it against time. What fails is refused whole: one
+/// absurd volume accepted would make every honest row after it look like a step backwards.
+struct Plausibility {
+  let rules: CandleRules
+  let calendar: TradingCalendar
+
+  struct Objection: Sendable, Hashable {
+    var reason: RejectionReason
+    var detail: String
+  }
+
+  /// nil if the row may be taken.
+  func objection(
+    to quote: Quote, after known: InstrumentDay?, receivedAt: Timestamp
+  ) -> Objection? {
+    if let objection = objectionToTime(quote, after: known, receivedAt: receivedAt) {
+      return objection
+    }
+    if let objection = objectionToPrice(quote) { return objection }
+    guard let known, known.isObserved else { return nil }
+    if quote.tradingDay < known.day {
+      return Objection(
+        reason: .backwardStamp, detail: "date \(quote.tradingDay), expected \(known.day) or later")
+    }
+    guard quote.tradingDay == known.day else { return nil }
+    return objectionToStep(quote, after: known) ?? objectionToConstants(quote, after: known)
+  }
+
+  private func objectionToTime(
+    _ quote: Quote, after known: InstrumentDay?, receivedAt: Timestamp
+  ) -> Objection? {
+    if quote.at > receivedAt.adding(seconds: rules.clockSkewSecondsMax) {
+      return Objection(
+        reason: .futureStamp, detail: "stamp \(quote.at), received \(receivedAt)")
+    }
+    if known?.day != quote.tradingDay, calendar.status(of: quote.tradingDay) == .closed {
+      return Objection(
+        reason: .notATradingDay, detail: "date \(quote.tradingDay), expected a trading day")
+    }
+    return nil
+  }
+
+  private func objectionToPrice(_ quote: Quote) -> Objection? {
+    guard quote.last.isPositive, quote.previousClose.isPositive else { return nil }
+    let bound = ExactDecimal(rules.priceRatioMax)
+    guard let above = try? quote.previousClose * bound, let below = try? quote.last * bound,
+      quote.last <= above, quote.previousClose <= below
+    else {
+      return Objection(
+        reason: .implausible,
+        detail: "last \(quote.last) against previous close \(quote.previousClose)")
+    }
+    return nil
+  }
+
+  private func objectionToStep(
+    _ quote: Quote, after known: InstrumentDay
+  ) -> Objection? {
+    if Int(quote.secondOfDay) < known.stamp {
+      return Objection(
+        reason: .backwardStamp, detail: "stamp \(quote.at) after \(known.moment(known.stamp))")
+    }
+    if quote.volume < known.volume {
+      return Objection(
+        reason: .backwardStamp, detail: "volume \(quote.volume) after \(known.volume)")
+    }
+    if quote.turnover < known.turnover {
+      return Objection(
+        reason: .backwardStamp, detail: "turnover \(quote.turnover) after \(known.turnover)")
+    }
+    return nil
+  }
+
+  /// What an exchange does not change within a day, and the money per share, which moves slowly.
+  private func objectionToConstants(
+    _ quote: Quote, after known: InstrumentDay
+  ) -> Objection? {
+    if !known.previousClose.isZero, quote.previousClose != known.previousClose {
+      return Objection(
+        reason: .implausible,
+        detail: "previous close \(quote.previousClose), expected \(known.previousClose)")
+    }
+    if quote.volume != known.volume, isAverageBroken(quote, after: known) {
+      return Objection(
+        reason: .implausible,
+        detail: "turnover \(quote.turnover) for volume \(quote.volume) after \(known.turnover) "
+          + "for \(known.volume)")
+    }
+    return nil
+  }
+
+  /// t/v and T/V differ by more than the allowed ratio: compared crosswise, without dividing.
+  private func isAverageBroken(_ quote: Quote, after known: InstrumentDay) -> Bool {
+    guard known.volume.isPositive, known.turnover.isPositive else { return false }
+    let new = WideProduct(quote.turnover, known.volume)
+    let old = WideProduct(known.turnover, quote.volume)
+    let ratio = Int128(rules.averageRatioMax)
+    return !new.isAtMost(ratio, times: old) || !old.isAtMost(ratio, times: new)
+  }
+}
+
+/// A product of two decimals in 128 bits, for comparing ratios exactly.
+struct WideProduct {
+  let units: Int128
+  let scale: Int
+
+  init(_ left: ExactDecimal, _ right: ExactDecimal) {
+    units = Int128(left.units) * Int128(right.units)
+    scale = Int(left.scale) + Int(right.scale)
+  }
+
+  /// A comparison that does not fit 128 bits counts as broken: such numbers are no market's.
+  func isAtMost(_ factor: Int128, times other: WideProduct) -> Bool {
+    var left = units
+    let (grown, overflow) = other.units.multipliedReportingOverflow(by: factor)
+    if overflow { return false }
+    var right = grown
+    for _ in 0..<abs(scale - other.scale) {
+      let (next, overflow) =
+        scale < other.scale
+        ? left.multipliedReportingOverflow(by: 10) : right.multipliedReportingOverflow(by: 10)
+      if overflow { return false }
+      if scale < other.scale { left = next } else { right = next }
+    }
+    return left <= right
+  }
+}

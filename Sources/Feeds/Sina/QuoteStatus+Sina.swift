@@ -1,0 +1,48 @@
+/// Sina's status codes (its own page script, upstreams/sina.md §1.4).
+
+import Market
+
+extension QuoteStatus {
+  /// - Parameter code: the two bytes of field 32, first byte lowest.
+  @inline(__always)
+  init(sinaCode code: UInt16) {
+    if code == 0x3030 {  // "00"
+      self = .normal
+    } else {
+      self = QuoteStatus.unusual(code)
+    }
+  }
+
+  @inline(never)
+  private static func unusual(_ code: UInt16) -> QuoteStatus {
+    switch code {
+    case 0x3130: .haltedOneHour  // "01"
+    case 0x3230: .halted  // "02"
+    case 0x3330: .haltedAllDay  // "03"
+    case 0x3430: .haltedTemporarily  // "04"
+    case 0x3530: .haltedHalfDay  // "05"
+    case 0x3730: .paused  // "07"
+    case 0x312D: .noRecord  // "-1"
+    case 0x322D: .notListed  // "-2"
+    case 0x332D: .delisted  // "-3"
+    default: .unknown
+    }
+  }
+
+  /// The word for JSON.
+  var name: String {
+    switch self {
+    case .normal: "normal"
+    case .haltedOneHour: "halted_one_hour"
+    case .halted: "halted"
+    case .haltedAllDay: "halted_all_day"
+    case .haltedTemporarily: "halted_temporarily"
+    case .haltedHalfDay: "halted_half_day"
+    case .paused: "paused"
+    case .noRecord: "no_record"
+    case .notListed: "not_listed"
+    case .delisted: "delisted"
+    case .unknown: "unknown"
+    }
+  }
+}

@@ -1,0 +1,162 @@
+/// The full way through a line: every rule in order, and a reason when one is broken.
+///
+/// It is the authority; `SinaPlainLine` only saves most lines the trip. Rules are checked from the
+/// outside in (a line at all, closed, enough fields, date and time where they belong, numbers,
+/// numbers that fit each other), so that a line cut short or shifted is called malformed and not
+/// by the nonsense its fields then hold.
+
+import Market
+
+struct SinaCarefulLine {
+  let line: UnsafeRawBufferPointer
+  private(set) var symbol: Symbol?
+
+  enum Content {
+    case quote(Quote, name: UnsafeRawBufferPointer)
+    case overview(SinaFamily, fields: [UnsafeRawBufferPointer])
+    case unknown
+  }
+
+  /// - Parameter line: without its line end.
+  init(_ line: UnsafeRawBufferPointer) { self.line = line }
+
+  mutating func read() throws(SinaRowFault) -> Content {
+    let (symbolBytes, content) = try frame()
+    guard let symbol else { throw .malformed("the symbol has a byte that none has") }
+    if content.isEmpty { return .unknown }
+    let fields = content.parts(separatedBy: UInt8(ascii: ","))
+      .map { content.slice($0.lowerBound, $0.upperBound) }
+    switch SinaFamily(symbolBytes) {
+    case .full: return .quote(try SinaCarefulLine.quote(symbol, fields), name: fields[0])
+    case .companion: throw .malformed("a companion line carries no quote")
+    case nil: throw .malformed("no family of symbols that candled reads")
+    case .some(let family): return .overview(family, fields: fields)
+    }
+  }
+
+  /// Takes off `var hq_str_`, the symbol, `="` and `";`.
+  private mutating func frame() throws(SinaRowFault) -> (
+    symbol: UnsafeRawBufferPointer, content: UnsafeRawBufferPointer
+  ) {
+    guard line.starts(with: SinaGrammar.lineStart) else {
+      throw .malformed("no line of the format: `var hq_str_` expected")
+    }
+    let symbolStart = SinaGrammar.lineStart.count
+    guard let symbolEnd = line.offset(of: SinaGrammar.opening, from: symbolStart) else {
+      throw .malformed("cut off before the fields begin")
+    }
+    let symbolBytes = line.slice(symbolStart, symbolEnd)
+    symbol = Symbol(bytes: symbolBytes)
+    let contentStart = symbolEnd + SinaGrammar.opening.count
+    let contentEnd = line.count - SinaGrammar.closing.count
+    guard contentEnd >= contentStart, line.starts(with: SinaGrammar.closing, at: contentEnd) else {
+      throw .malformed("cut off inside: the closing `\";` is missing")
+    }
+    return (symbolBytes, line.slice(contentStart, contentEnd))
+  }
+}
+
+extension SinaCarefulLine {
+  private typealias Field = UnsafeRawBufferPointer
+
+  private static func quote(
+    _ symbol: Symbol, _ fields: [UnsafeRawBufferPointer]
+  ) throws(SinaRowFault) -> Quote {
+    guard fields.count >= SinaGrammar.fullFieldsMin else {
+      throw .malformed(
+        "\(fields.count) fields, at least \(SinaGrammar.fullFieldsMin) expected")
+    }
+    guard let day = SinaClock.day(fields[30], separator: UInt8(ascii: "-")) else {
+      throw .malformed("date: YYYY-MM-DD expected, found `\(SinaRowFault.excerpt(fields[30]))`")
+    }
+    guard fields[31].count == SinaClock.timeBytes,
+      let second = SinaClock.secondOfDay(fields[31])
+    else {
+      throw .malformed("time: HH:MM:SS expected, found `\(SinaRowFault.excerpt(fields[31]))`")
+    }
+    var quote = Quote(symbol: symbol, tradingDay: day, secondOfDay: second)
+    try readNumbers(fields, into: &quote)
+    if fields.count > 32 { quote.status = status(fields[32]) }
+    if fields.count > 33 { quote.afterHours = try afterHours(fields[33]) }
+    let security = SinaSecurity(key: symbol.low)
+    if security.countsLots { quote.volume = try shares(ofLots: quote.volume) }
+    if let broken = SinaInconsistency.first(in: quote, of: security) {
+      throw SinaRowFault(reason: .inconsistent, detail: broken.sentence(about: quote))
+    }
+    return quote
+  }
+
+  private static func readNumbers(
+    _ fields: [UnsafeRawBufferPointer], into quote: inout Quote
+  ) throws(SinaRowFault) {
+    quote.open = try decimal(fields[1], "open")
+    quote.previousClose = try decimal(fields[2], "previous close")
+    quote.last = try decimal(fields[3], "last")
+    quote.high = try decimal(fields[4], "high")
+    quote.low = try decimal(fields[5], "low")
+    quote.bid = try decimal(fields[6], "bid")
+    quote.ask = try decimal(fields[7], "ask")
+    quote.volume = try count(fields[8], "volume")
+    quote.turnover = try decimal(fields[9], "turnover")
+    for level in 0..<5 {
+      let (bid, ask) = (10 + 2 * level, 20 + 2 * level)
+      quote.bids[level].volume = try count(fields[bid], "bid volume \(level + 1)")
+      quote.bids[level].price = try decimal(fields[bid + 1], "bid price \(level + 1)")
+      quote.asks[level].volume = try count(fields[ask], "ask volume \(level + 1)")
+      quote.asks[level].price = try decimal(fields[ask + 1], "ask price \(level + 1)")
+    }
+  }
+
+  private static func decimal(
+    _ text: UnsafeRawBufferPointer, _ field: String
+  ) throws(SinaRowFault) -> ExactDecimal {
+    let number: ExactDecimal
+    do throws(ExactDecimalError) {
+      number = try ExactDecimal(parsing: text)
+    } catch {
+      throw .notANumber(
+        field, error == .overflow ? "a number of at most 18 digits" : "a number", text)
+    }
+    if number.isNegative {
+      throw SinaRowFault(reason: .negative, detail: "\(field): \(number) is negative")
+    }
+    return number
+  }
+
+  /// A number of shares or units, which nobody trades in parts.
+  private static func count(
+    _ text: UnsafeRawBufferPointer, _ field: String
+  ) throws(SinaRowFault) -> ExactDecimal {
+    let number = try decimal(text, field)
+    guard number.rounded(places: 0) == number else {
+      throw .notANumber(field, "a whole number", text)
+    }
+    return number
+  }
+
+  private static func shares(ofLots lots: ExactDecimal) throws(SinaRowFault) -> ExactDecimal {
+    let (units, overflow) = lots.units.multipliedReportingOverflow(by: 100)
+    if overflow {
+      throw SinaRowFault(reason: .notANumber, detail: "volume: \(lots) lots are too many")
+    }
+    return ExactDecimal(units: units, scale: lots.scale)
+  }
+
+  private static func status(_ text: UnsafeRawBufferPointer) -> QuoteStatus {
+    guard text.count == 2 else { return text.isEmpty ? .normal : .unknown }
+    return QuoteStatus(sinaCode: UInt16(text[0]) | UInt16(text[1]) << 8)
+  }
+
+  /// `D|shares|money`; anything that does not begin so (a BSE tail) is none.
+  private static func afterHours(
+    _ text: UnsafeRawBufferPointer
+  ) throws(SinaRowFault) -> AfterHours? {
+    guard text.starts(with: Array("D|".utf8)) else { return nil }
+    let parts = text.parts(separatedBy: UInt8(ascii: "|"))
+    guard parts.count >= 3 else { throw .malformed("after-hours trailer: D|shares|money expected") }
+    return AfterHours(
+      volume: try count(text.slice(parts[1].lowerBound, parts[1].upperBound), "after-hours volume"),
+      turnover: try decimal(
+        text.slice(parts[2].lowerBound, parts[2].upperBound), "after-hours turnover"))
+  }
+}

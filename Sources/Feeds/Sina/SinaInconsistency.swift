@@ -1,0 +1,113 @@
+/// Numbers of one line that cannot be true together.
+///
+/// A digit lost or changed on the way still parses. What catches it is that an exchange's line says
+/// several things twice: last and open lie within low and high, the best prices head the book, and
+/// the day's money divided by the day's shares is a price of the day. Every rule here holds on all
+/// payloads collected; a rule that a real line breaks would cost more than the damage it finds.
+
+import Market
+
+enum SinaInconsistency: UInt8 {
+  case highBelowLow
+  case lowMissing
+  case lastOutside
+  case openOutside
+  case bidNotInBook
+  case askNotInBook
+  case volumeWithoutPrice
+  case turnoverTooSmall
+  case turnoverTooLarge
+
+  /// The first rule that `quote` breaks, if any.
+  @inline(__always)
+  static func first(in quote: Quote, of security: SinaSecurity) -> SinaInconsistency? {
+    if let found = inPrices(quote, security) { return found }
+    if isTorn(best: quote.bid, from: quote.bids[0]) { return .bidNotInBook }
+    if isTorn(best: quote.ask, from: quote.asks[0]) { return .askNotInBook }
+    guard security.tradesAtPrices, !quote.volume.isZero || !quote.turnover.isZero else {
+      return nil
+    }
+    if quote.high.isZero { return .volumeWithoutPrice }
+    return inMoney(quote)
+  }
+
+  /// Before the first trade of a day all four prices may be zero, or `last` the previous close. An
+  /// index may have no open yet while its other prices stand.
+  @inline(__always)
+  private static func inPrices(
+    _ quote: Quote, _ security: SinaSecurity
+  ) -> SinaInconsistency? {
+    if quote.high < quote.low { return .highBelowLow }
+    if quote.high.isZero { return nil }
+    if quote.low.isZero { return .lowMissing }
+    if quote.last < quote.low || quote.high < quote.last { return .lastOutside }
+    if security.isIndex, quote.open.isZero { return nil }
+    return quote.open < quote.low || quote.high < quote.open ? .openOutside : nil
+  }
+
+  /// Fields 6 and 7 repeat the prices that head the book, in an auction too. A first level
+  /// without price and volume is a book that was not sent.
+  @inline(__always)
+  private static func isTorn(best: ExactDecimal, from level: BookLevel) -> Bool {
+    if best == level.price { return false }
+    return !level.price.isZero || !level.volume.isZero
+  }
+
+  /// Whether the money lies within low × volume and high × volume, give or take the one unit of
+  /// currency to which Shanghai rounds it.
+  @inline(__always)
+  private static func inMoney(_ quote: Quote) -> SinaInconsistency? {
+    let scale = quote.turnover.scale
+    guard quote.low.scale == scale, quote.high.scale == scale, quote.volume.scale == 0,
+      scale <= 4
+    else { return inMoneyOfAnyScale(quote) }
+    let one = unit(scale: scale)
+    let turnover = Int128(quote.turnover.units)
+    let volume = Int128(quote.volume.units)
+    if turnover < Int128(quote.low.units) * volume - one { return .turnoverTooSmall }
+    return turnover > Int128(quote.high.units) * volume + one ? .turnoverTooLarge : nil
+  }
+
+  @inline(__always)
+  private static func unit(scale: UInt8) -> Int128 {
+    switch scale {
+    case 0: 1
+    case 1: 10
+    case 2: 100
+    case 3: 1_000
+    default: 10_000
+    }
+  }
+
+  /// The same with the general decimals; a product too large for them is no amount of money.
+  @inline(never)
+  private static func inMoneyOfAnyScale(_ quote: Quote) -> SinaInconsistency? {
+    let one = ExactDecimal(1)
+    guard let least = try? quote.low * quote.volume - one,
+      let most = try? quote.high * quote.volume + one
+    else { return .turnoverTooSmall }
+    if quote.turnover < least { return .turnoverTooSmall }
+    return quote.turnover > most ? .turnoverTooLarge : nil
+  }
+}
+
+extension SinaInconsistency {
+  /// The broken rule with its numbers, for people.
+  func sentence(about quote: Quote) -> String {
+    let (high, low) = (quote.high, quote.low)
+    return switch self {
+    case .highBelowLow: "high \(high) is below low \(low)"
+    case .lowMissing: "low is 0 though high is \(high)"
+    case .lastOutside: "last \(quote.last) is outside \(low) to \(high)"
+    case .openOutside: "open \(quote.open) is outside \(low) to \(high)"
+    case .bidNotInBook: "bid \(quote.bid) is not the book's first bid \(quote.bids[0].price)"
+    case .askNotInBook: "ask \(quote.ask) is not the book's first ask \(quote.asks[0].price)"
+    case .volumeWithoutPrice:
+      "volume \(quote.volume) and turnover \(quote.turnover) though high is 0"
+    case .turnoverTooSmall:
+      "turnover \(quote.turnover) is less than volume \(quote.volume) at the low \(low)"
+    case .turnoverTooLarge:
+      "turnover \(quote.turnover) is more than volume \(quote.volume) at the high \(high)"
+    }
+  }
+}

@@ -1,0 +1,85 @@
+/// What a whole response of hq.sinajs.cn amounts to.
+///
+/// The body decides, not the status: a ban page or a voided batch may come with HTTP 200
+/// (upstreams/sina.md §1.2). Only where the body says nothing does the status speak. A refusal is
+/// never "no data": nothing may be concluded about an instrument from one.
+
+import Market
+
+public enum SinaOutcome: Sendable, Hashable {
+  /// An answer with so many lines, good, unknown and rejected ones together.
+  case ok(lines: Int)
+  /// Asked too often (429, or the literal `null`).
+  case throttled
+  /// The address is blocked: 456, a ban page, HTML in place of quotes.
+  case banned
+  /// No accepted Referer or a blocked network: `Kinsoku jikou desu!`, `Forbidden`, 401.
+  case unauthorised
+  /// One malformed token voided the whole batch: `sys_auth="FAILED"`.
+  case poisoned
+  /// No body at all; seen now and then (easyquotation #116).
+  case empty
+  /// Not an answer in the format.
+  case malformed
+  /// The server failed: 5xx, 408.
+  case transient
+  case notFound
+
+  /// The word for logs, metric labels and JSON.
+  public var name: String {
+    switch self {
+    case .ok: "ok"
+    case .throttled: "throttled"
+    case .banned: "banned"
+    case .unauthorised: "unauthorised"
+    case .poisoned: "poisoned"
+    case .empty: "empty"
+    case .malformed: "malformed"
+    case .transient: "transient"
+    case .notFound: "not_found"
+    }
+  }
+}
+
+extension SinaOutcome {
+  /// Why `body` holds no quotes to decode; nil if it does.
+  static func refusal(of body: UnsafeRawBufferPointer, status: Int) -> SinaOutcome? {
+    let text = body.trimmed
+    if let told = refusal(toldBy: text) { return told }
+    switch status {
+    case 200..<300: break
+    case 401, 407: return .unauthorised
+    case 403, 456, 300..<400: return .banned
+    case 404, 410: return .notFound
+    case 408, 500..<600: return .transient
+    case 429: return .throttled
+    default: return .malformed
+    }
+    if text.isEmpty { return .empty }
+    if text.first == UInt8(ascii: "<") { return .banned }
+    return text.offset(of: SinaGrammar.lineStart) == nil ? .malformed : nil
+  }
+
+  /// What the body says of itself, whatever the status.
+  private static func refusal(toldBy text: UnsafeRawBufferPointer) -> SinaOutcome? {
+    if voidedBatch.contains(where: { text.starts(with: $0) }) { return .poisoned }
+    if refusedReferer.contains(where: { text.starts(with: $0) }) { return .unauthorised }
+    if null.withUnsafeBytes({ text.equals($0) }) { return .throttled }
+    if text.starts(with: SinaGrammar.lineStart) { return nil }
+    let head = text.slice(0, min(text.count, banPageBytesMax))
+    return banPhrases.contains { head.offset(of: $0) != nil } ? .banned : nil
+  }
+
+  /// How far into a body the phrase of a ban page is looked for.
+  private static let banPageBytesMax = 16_384
+  private static let voidedBatch = [
+    Array(#"var hq_str_sys_auth="FAILED""#.utf8), Array("sys_auth=FAILED".utf8),
+    Array(#"sys_auth="FAILED""#.utf8),
+  ]
+  private static let refusedReferer = [Array("Kinsoku".utf8), Array("Forbidden".utf8)]
+  private static let null = Array("null".utf8)
+  /// 异常访问, "abnormal access" (tushare #997), in UTF-8 and in GBK.
+  private static let banPhrases: [[UInt8]] = [
+    Array("异常访问".utf8), [0xD2, 0xEC, 0xB3, 0xA3, 0xB7, 0xC3, 0xCE, 0xCA],
+  ]
+}

@@ -1,0 +1,68 @@
+/// Who receives what a response holds, in the order of its lines.
+///
+/// A visitor instead of an array: a sweep is 5,400 quotes of half a kilobyte, and most of them are
+/// looked at once and forgotten. The quote and all bytes are lent for the length of the call.
+
+import Market
+
+public protocol SinaQuoteVisitor {
+  /// A good line of the full form.
+  /// - Parameters:
+  ///   - name: as it came, to be decoded only if it changed (`NameCache`).
+  ///   - line: the whole line without its line end, for a record of what was said.
+  mutating func quote(_ quote: Quote, name: RawName, line: UnsafeRawBufferPointer)
+
+  /// A good line of a market overview family.
+  mutating func overview(_ quote: OverviewQuote)
+
+  /// The source answered, and does not know the symbol.
+  mutating func unknown(_ symbol: Symbol)
+
+  /// A bad line. Its neighbours are delivered all the same.
+  mutating func rejected(_ row: RejectedRow)
+}
+
+/// A line of `s_`, `gb_`, `hk`, `rt_hk`, `int_` or `b_`: where a market stands, not what traded.
+public struct OverviewQuote: Sendable, Hashable {
+  public var symbol: Symbol
+  public var name: String
+  public var last: ExactDecimal
+  /// Against the previous close.
+  public var change: ExactDecimal
+  public var percentChange: ExactDecimal
+  /// The source's stamp, where the line carries one: `gb_` in Beijing time, `hk` in Hong Kong time
+  /// (the same clock). The stamps of `b_` belong to the refresh and not to the price.
+  public var at: Timestamp?
+
+  public init(
+    symbol: Symbol, name: String, last: ExactDecimal, change: ExactDecimal,
+    percentChange: ExactDecimal, at: Timestamp?
+  ) {
+    self.symbol = symbol
+    self.name = name
+    self.last = last
+    self.change = change
+    self.percentChange = percentChange
+    self.at = at
+  }
+}
+
+/// A line that was refused.
+public struct RejectedRow {
+  /// As far as it could be read.
+  public var symbol: Symbol?
+  public var reason: RejectionReason
+  /// The field and what was expected, for people.
+  public var detail: String
+  /// The line as it came, lent for the length of the call.
+  public var line: UnsafeRawBufferPointer
+
+  public init(
+    symbol: Symbol?, reason: RejectionReason, detail: String, line: UnsafeRawBufferPointer
+  ) {
+    self.symbol = symbol
+    self.reason = reason
+    self.detail = detail
+    self.line = line
+  }
+}

@@ -1,0 +1,61 @@
+/// One JSON object on one line, written in the order of the calls.
+///
+/// Numbers are written as strings: a JSON number passes through binary floating point in most
+/// readers, and no digit of a price may be lost on the way to a person or a test.
+
+import Market
+
+struct JSONLine {
+  private(set) var text = "{"
+  private var needsComma = false
+
+  /// The finished object. Nothing may be added afterwards.
+  var finished: String { text + "}" }
+
+  mutating func add(_ key: String, _ value: String) {
+    begin(key)
+    text += JSONLine.quoted(value)
+  }
+
+  mutating func add(_ key: String, _ value: ExactDecimal) { add(key, value.description) }
+
+  mutating func addNull(_ key: String) {
+    begin(key)
+    text += "null"
+  }
+
+  mutating func add(_ key: String, _ object: JSONLine) {
+    begin(key)
+    text += object.finished
+  }
+
+  mutating func add(_ key: String, _ objects: [JSONLine]) {
+    begin(key)
+    text += "[" + objects.map(\.finished).joined(separator: ",") + "]"
+  }
+
+  private mutating func begin(_ key: String) {
+    if needsComma { text += "," }
+    needsComma = true
+    text += JSONLine.quoted(key) + ":"
+  }
+
+  /// RFC 8259: quotation mark, reverse solidus and the controls are escaped, all else stands.
+  static func quoted(_ value: String) -> String {
+    var quoted = "\""
+    for scalar in value.unicodeScalars {
+      switch scalar {
+      case "\"": quoted += #"\""#
+      case "\\": quoted += #"\\"#
+      case "\n": quoted += #"\n"#
+      case "\r": quoted += #"\r"#
+      case "\t": quoted += #"\t"#
+      case _ where scalar.value < 0x20:
+        let digits = String(scalar.value, radix: 16)
+        quoted += #"\u"# + String(repeating: "0", count: 4 - digits.utf8.count) + digits
+      default: quoted.unicodeScalars.append(scalar)
+      }
+    }
+    return quoted + "\""
+  }
+}

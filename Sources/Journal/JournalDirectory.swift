@@ -1,0 +1,109 @@
+/// The folder a journal lives in: which segments there are, by name alone, and the lock that keeps
+/// a second writer out.
+
+import CLinux
+import Glibc
+import Market
+
+/// One segment file. Its name carries the sequence of its first entry, so the folder's listing is
+/// the index of the journal.
+public struct JournalSegment: Sendable, Hashable {
+  public var name: String
+  public var first: Int64
+  public var bytes: Int64
+
+  private static let prefix = "journal-"
+  private static let suffix = ".candled"
+  private static let digits = 20
+
+  static func name(first: Int64) -> String {
+    let number = String(first)
+    return prefix + String(repeating: "0", count: digits - number.utf8.count) + number + suffix
+  }
+
+  /// nil for a name that is not a segment's.
+  static func first(inName name: String) -> Int64? {
+    guard name.hasPrefix(prefix), name.hasSuffix(suffix),
+      name.utf8.count == prefix.utf8.count + digits + suffix.utf8.count
+    else { return nil }
+    let number = name.dropFirst(prefix.count).dropLast(suffix.count)
+    guard number.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
+    return Int64(number).flatMap { $0 > 0 ? $0 : nil }
+  }
+}
+
+struct JournalDirectory: Sendable {
+  let path: String
+  private static let lockName = "journal.lock"
+
+  func path(of name: String) -> String { path + "/" + name }
+
+  /// The segments in order. Empty when the folder does not exist.
+  func segments() throws(JournalError) -> [JournalSegment] {
+    guard let stream = opendir(path) else {
+      if errno == ENOENT { return [] }
+      throw .systemCall("open the journal folder \(path)", errno)
+    }
+    defer { closedir(stream) }
+    var found: [JournalSegment] = []
+    while let item = readdir(stream) {
+      let name = withUnsafeBytes(of: &item.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      guard let first = JournalSegment.first(inName: name), let bytes = size(of: name) else {
+        continue
+      }
+      found.append(JournalSegment(name: name, first: first, bytes: bytes))
+    }
+    return found.sorted { $0.first < $1.first }
+  }
+
+  /// nil when it was deleted meanwhile.
+  private func size(of name: String) -> Int64? {
+    var status = stat()
+    return stat(path(of: name), &status) == 0 ? Int64(status.st_size) : nil
+  }
+
+  func create() throws(JournalError) {
+    if mkdir(path, 0o750) != 0, errno != EEXIST {
+      throw .systemCall("make the journal folder \(path)", errno)
+    }
+  }
+
+  /// Makes what was created, renamed or deleted in the folder survive a power cut.
+  func sync() throws(JournalError) {
+    let folder = Descriptor(
+      try checked("open the journal folder \(path)") {
+        open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+      })
+    _ = try checked("sync the journal folder \(path)") { fsync(folder.number) }
+  }
+
+  /// Held for as long as the descriptor lives; the kernel gives it back when the process dies.
+  func lock() throws(JournalError) -> Descriptor {
+    let path = path(of: JournalDirectory.lockName)
+    let file = Descriptor(
+      try checked("open the lock \(path)") { open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o640) })
+    guard uninterrupted({ flock(file.number, LOCK_EX | LOCK_NB) }) == 0 else {
+      guard errno == EWOULDBLOCK else { throw .systemCall("lock \(path)", errno) }
+      throw JournalError(
+        .locked, "The journal in \(self.path) is in use by process \(owner(of: file.number)).")
+    }
+    record(getpid(), in: file.number)
+    return file
+  }
+
+  private func owner(of file: Int32) -> String {
+    var bytes = [UInt8](repeating: 0, count: 16)
+    let count = pread(file, &bytes, bytes.count, 0)
+    let digits = bytes.prefix(max(0, count)).prefix { (48...57).contains($0) }
+    return digits.isEmpty ? "unknown" : String(decoding: digits, as: UTF8.self)
+  }
+
+  /// Only for the message of the other process: a failure changes nothing.
+  private func record(_ process: pid_t, in file: Int32) {
+    let text = Array("\(process)\n".utf8)
+    _ = ftruncate(file, 0)
+    _ = pwrite(file, text, text.count, 0)
+  }
+}

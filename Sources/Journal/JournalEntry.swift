@@ -1,0 +1,51 @@
+/// What the journal holds: one upstream response, one timer decision or one control event, as it
+/// was before anybody interpreted it. Everything candled writes is a function of these entries, so
+/// an entry carries all that interpretation may look at, the moments included.
+
+public import Market
+
+/// What an entry records. The raw value is on disk: never renumber.
+public enum EntryKind: UInt8, Sendable, CaseIterable {
+  /// The answer of an upstream, of whatever status.
+  case response = 1
+  /// A decision taken because time passed and no answer came: it changes candles too.
+  case timer = 2
+  /// Anything else that steers the pipeline: start, symbol list changed, stop.
+  case control = 3
+}
+
+public struct JournalEntry: Sendable, Hashable {
+  public var kind: EntryKind
+  public var source: Source
+  /// ASCII name of the series this entry belongs to, such as `quotes/3`. Successive entries of one
+  /// series are stored as differences, so give each batch its own.
+  public var key: String
+  public var requestedAt: Timestamp
+  public var receivedAt: Timestamp
+  /// The HTTP status of a response; the caller's own number otherwise.
+  public var status: Int32
+  /// What was asked for, such as the comma list of symbols.
+  public var request: [UInt8]
+  public var body: [UInt8]
+
+  public init(
+    kind: EntryKind, source: Source, key: String, requestedAt: Timestamp, receivedAt: Timestamp,
+    status: Int32, request: [UInt8], body: [UInt8]
+  ) {
+    self.kind = kind
+    self.source = source
+    self.key = key
+    self.requestedAt = requestedAt
+    self.receivedAt = receivedAt
+    self.status = status
+    self.request = request
+    self.body = body
+  }
+}
+
+/// The bounds of one entry. A whole-market answer in batches of 800 is 0.2 MB an entry.
+enum EntryLimits {
+  static let keyBytesMax = 64
+  /// Request and body together.
+  static let payloadBytesMax = 32 << 20
+}

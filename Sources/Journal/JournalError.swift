@@ -1,0 +1,52 @@
+/// The one error of the journal: a code to act on, a sentence to read, and where it happened.
+
+public import Market
+
+public struct JournalError: Error, Sendable, Hashable {
+  public enum Code: String, Sendable, CaseIterable {
+    /// Another process writes this journal.
+    case locked
+    /// The positions asked for are not in the journal; `available` says which are.
+    case missing
+    /// Bytes inside the journal are not what was written; `segment` and `offset` say where.
+    case damaged
+    /// Written by a version of candled that this one does not know.
+    case unsupportedVersion = "unsupported_version"
+    /// No space left on the device, or a quota is used up. The journal is as it was before.
+    case full
+    /// An entry outside the bounds of the format. The journal is as it was before.
+    case invalidEntry = "invalid_entry"
+    /// A system call failed; `systemError` is its errno.
+    case system
+    /// The background sync failed: what was appended since may not survive a power cut. Every
+    /// later append fails too, for after a failed fsync the kernel no longer says what is on disk.
+    case syncFailed = "sync_failed"
+  }
+
+  public var code: Code
+  /// One sentence for people.
+  public var sentence: String
+  /// The name of the segment file.
+  public var segment: String?
+  /// The byte in that segment at which the trouble starts.
+  public var offset: Int64?
+  public var systemError: Int32?
+  /// With `missing`: the positions the journal holds, nil when it holds none.
+  public var available: ClosedRange<JournalPosition>?
+
+  init(
+    _ code: Code, _ sentence: String, segment: String? = nil, offset: Int64? = nil,
+    systemError: Int32? = nil, available: ClosedRange<JournalPosition>? = nil
+  ) {
+    self.code = code
+    self.sentence = sentence
+    self.segment = segment
+    self.offset = offset
+    self.systemError = systemError
+    self.available = available
+  }
+}
+
+extension JournalError: CustomStringConvertible {
+  public var description: String { "\(code.rawValue): \(sentence)" }
+}

@@ -1,0 +1,56 @@
+/// Forgetting: whole segments go, the oldest first, and never one that holds an entry the store
+/// has not committed. Where that rule and a limit on bytes collide, the rule wins and the caller
+/// is told by how much.
+
+import Glibc
+public import Market
+
+public struct JournalRetention: Sendable, Hashable {
+  /// What went, the oldest first.
+  public var deleted: [JournalSegment] = []
+  /// What the journal takes now.
+  public var bytes: Int64 = 0
+  /// How much that is over `bytesMax`: segments still needed, or the one being written.
+  public var bytesOver: Int64 = 0
+
+  public init() {}
+}
+
+extension JournalWriter {
+  /// Deletes the oldest segments while the journal is larger than `bytesMax` or they are older
+  /// than `daysMax` calendar days before `today`, but only those whose entries are all at or
+  /// before `committed`, and never the one being written. nil is no limit.
+  public func retain(
+    committed: JournalPosition, bytesMax: Int64?, daysMax: Int?, today: TradingDay
+  ) throws(JournalError) -> JournalRetention {
+    let segments = try directory.segments()
+    var retention = JournalRetention()
+    retention.bytes = segments.reduce(0) { $0 + $1.bytes }
+    for (segment, next) in zip(segments, segments.dropFirst()) {
+      guard next.first - 1 <= committed.sequence, segment.first != self.segment?.first else {
+        break
+      }
+      let isTooMuch = bytesMax.map { retention.bytes > $0 } ?? false
+      let isTooOld = try daysMax.map { (days) throws(JournalError) in
+        try directory.day(of: segment).map { $0.distance(to: today) > days } ?? false
+      }
+      guard isTooMuch || isTooOld == true else { break }
+      let path = directory.path(of: segment.name)
+      _ = try checked("delete \(path)", segment: segment.name) { unlink(path) }
+      retention.deleted.append(segment)
+      retention.bytes -= segment.bytes
+    }
+    if !retention.deleted.isEmpty { try directory.sync() }
+    retention.bytesOver = bytesMax.map { max(0, retention.bytes - $0) } ?? 0
+    return retention
+  }
+}
+
+extension JournalDirectory {
+  /// The Shanghai day of the segment's first entry, nil when that cannot be read.
+  func day(of segment: JournalSegment) throws(JournalError) -> TradingDay? {
+    let scanner = try SegmentScanner(segment, in: self)
+    guard case .frame = try scanner.step() else { return nil }
+    return scanner.withPayload { EntryMeta($0)?.receivedAt.shanghaiDay }
+  }
+}

@@ -1,0 +1,162 @@
+/// The one writer of a journal. An append is one write(2): once it returned, `kill -9` loses
+/// nothing; a power cut loses at most what the background sync had not reached (`syncedPosition`).
+///
+/// Not Sendable: it belongs to one isolation domain, which is what keeps positions in order
+/// without a lock. It must never leave the file with half an entry in front of a whole one: a
+/// write that fails is cut off again before the error is thrown.
+
+import Glibc
+public import Market
+
+public struct JournalOptions: Sendable, Hashable {
+  /// A segment is closed once it has reached this size, and at a new Shanghai day.
+  public var segmentBytes: Int64 = 64 << 20
+  /// How long appends gather before the background sync brings them to the disk.
+  public var syncIntervalMilliseconds = 200
+
+  public init() {}
+}
+
+public final class JournalWriter {
+  /// What opening found and did.
+  public let recovery: JournalRecovery
+  /// The entry appended last, over the journal's whole life.
+  public private(set) var lastPosition: JournalPosition
+
+  let directory: JournalDirectory
+  private let options: JournalOptions
+  private let lock: Descriptor
+  private let encoder: EntryEncoder
+  private let backgroundSync: BackgroundSync
+  private(set) var segment: OpenSegment?
+  /// Replaced in tests, to run out of space at a chosen byte.
+  var systemWrite: (Int32, UnsafeRawBufferPointer, off_t) -> Int = { file, bytes, offset in
+    pwrite(file, bytes.baseAddress, bytes.count, offset)
+  }
+
+  /// The segment that grows. Its descriptor belongs to the background sync.
+  struct OpenSegment {
+    var name: String
+    var first: Int64
+    var file: Int32
+    var bytes: Int64
+    /// What the next frame links to.
+    var link: UInt32
+    /// Of its first entry; nil while it has none.
+    var day: TradingDay?
+  }
+
+  /// Opens the journal in `directory` (made if it does not exist), cuts off a torn tail and takes
+  /// the lock. `committed` is how far the store has come: should a power cut have taken entries
+  /// the store has already seen, numbering goes on behind them and no position is used twice.
+  /// Throws `locked`, `unsupportedVersion`, `system`, `full`.
+  public init(
+    directory path: String, options: JournalOptions = JournalOptions(),
+    committed: JournalPosition = .start
+  ) throws(JournalError) {
+    directory = JournalDirectory(path: path)
+    self.options = options
+    try directory.create()
+    lock = try directory.lock()
+    encoder = try EntryEncoder()
+    var found = try JournalRecovery.run(in: directory)
+    found.skip(to: committed)
+    recovery = found
+    lastPosition = found.lastPosition
+    backgroundSync = BackgroundSync(
+      directory: directory, intervalMilliseconds: options.syncIntervalMilliseconds,
+      synced: found.lastPosition.sequence)
+    if let tail = found.tail { try reopen(tail) }
+  }
+
+  deinit { backgroundSync.stop() }
+
+  /// Everything up to here survives a power cut.
+  public var syncedPosition: JournalPosition { JournalPosition(backgroundSync.syncedSequence) }
+
+  /// Appends an entry and returns its position. Throws `full`, `system` and `invalidEntry` with the
+  /// journal as it was, so that a later append can succeed; `syncFailed` for good.
+  @discardableResult
+  public func append(_ entry: JournalEntry) throws(JournalError) -> JournalPosition {
+    try backgroundSync.check()
+    let sequence = lastPosition.sequence + 1
+    let day = entry.receivedAt.shanghaiDay
+    var segment = try segmentForAppend(on: day, sequence: sequence)
+    let link = try encoder.encode(entry, sequence: sequence, previous: segment.link)
+    try encoder.withFrame { frame in write(frame, to: segment) }.get()
+    encoder.commit()
+    segment.bytes += Int64(encoder.frameBytes)
+    segment.link = link
+    segment.day = segment.day ?? day
+    self.segment = segment
+    lastPosition = JournalPosition(sequence)
+    try backgroundSync.appended(sequence)
+    return lastPosition
+  }
+
+  /// Waits until everything appended is on the disk. Throws `syncFailed`.
+  public func sync() throws(JournalError) { try backgroundSync.sync() }
+
+  private func segmentForAppend(
+    on day: TradingDay, sequence: Int64
+  ) throws(JournalError) -> OpenSegment {
+    if let segment {
+      let isFull = segment.bytes >= options.segmentBytes
+      if segment.day == nil || (segment.day == day && !isFull) { return segment }
+    }
+    return try createSegment(first: sequence)
+  }
+
+  private func createSegment(first: Int64) throws(JournalError) -> OpenSegment {
+    let name = JournalSegment.name(first: first)
+    let path = directory.path(of: name)
+    let file = Descriptor(
+      try checked("create \(path)", segment: name) {
+        open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o640)
+      })
+    let header = SegmentHeader(firstSequence: first)
+    var created = OpenSegment(
+      name: name, first: first, file: file.number, bytes: 0, link: header.checksum)
+    do throws(JournalError) {
+      try header.encoded.withUnsafeBytes { write($0, to: created) }.get()
+    } catch {
+      _ = unlink(path)
+      throw error
+    }
+    created.bytes = Int64(SegmentHeader.byteCount)
+    segment = created
+    encoder.reset()
+    try backgroundSync.adopt(file, isNew: true)
+    return created
+  }
+
+  /// Goes on in the last segment, which recovery has made sound.
+  private func reopen(_ tail: JournalRecovery.Tail) throws(JournalError) {
+    let path = directory.path(of: tail.segment.name)
+    let file = Descriptor(
+      try checked("open \(path)", segment: tail.segment.name) { open(path, O_RDWR | O_CLOEXEC) })
+    segment = OpenSegment(
+      name: tail.segment.name, first: tail.segment.first, file: file.number, bytes: tail.bytes,
+      link: tail.link, day: tail.day)
+    try backgroundSync.adopt(file, isNew: false)
+  }
+
+  /// All of the bytes at the segment's end, or none.
+  private func write(
+    _ bytes: UnsafeRawBufferPointer, to segment: OpenSegment
+  ) -> Result<Void, JournalError> {
+    var done = 0
+    while done < bytes.count {
+      let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+      let count = uninterrupted { systemWrite(segment.file, rest, off_t(segment.bytes) + done) }
+      if count <= 0 {
+        let error = JournalError.systemCall(
+          "append to the journal", count == 0 ? ENOSPC : errno, segment: segment.name)
+        _ = ftruncate(segment.file, off_t(segment.bytes))
+        return .failure(error)
+      }
+      done += count
+    }
+    return .success(())
+  }
+}

@@ -1,0 +1,68 @@
+// Sets options on an easy handle and remembers the first that failed, so that no promise (a
+// verified peer, a protocol list, a deadline) can be lost in an unread return value.
+import CCurl
+
+struct EasyOptions {
+  let easy: OpaquePointer
+  private(set) var failure: CURLcode?
+
+  init(easy: OpaquePointer) { self.easy = easy }
+
+  private mutating func note(_ code: CURLcode) {
+    if code != CURLE_OK, failure == nil { failure = code }
+  }
+
+  mutating func set(_ option: CURLoption, _ value: Int) {
+    note(ccurl_set_long(easy, option, value))
+  }
+
+  mutating func set(_ option: CURLoption, bytes: Int) {
+    note(ccurl_set_offset(easy, option, curl_off_t(bytes)))
+  }
+
+  mutating func set(_ option: CURLoption, _ value: String) {
+    note(ccurl_set_string(easy, option, value))
+  }
+
+  mutating func set(_ option: CURLoption, _ value: UnsafeMutablePointer<curl_slist>?) {
+    note(ccurl_set_list(easy, option, value))
+  }
+
+  mutating func setCallbacks(
+    write: @escaping curl_write_callback, header: @escaping curl_write_callback,
+    context: UnsafeMutableRawPointer
+  ) {
+    note(ccurl_set_callback(easy, CURLOPT_WRITEFUNCTION, write))
+    note(ccurl_set_pointer(easy, CURLOPT_WRITEDATA, context))
+    note(ccurl_set_callback(easy, CURLOPT_HEADERFUNCTION, header))
+    note(ccurl_set_pointer(easy, CURLOPT_HEADERDATA, context))
+  }
+
+  /// What is the same for every request.
+  mutating func apply(_ configuration: HTTPClientConfiguration) {
+    set(CURLOPT_PROTOCOLS_STR, "http,https")
+    set(CURLOPT_FOLLOWLOCATION, 0)
+    set(CURLOPT_PATH_AS_IS, 1)
+    set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
+    set(CURLOPT_SSL_VERIFYPEER, 1)
+    set(CURLOPT_SSL_VERIFYHOST, 2)
+    set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
+    if let path = configuration.authoritiesPath { set(CURLOPT_CAINFO, path) }
+    // The empty list is libcurl's word for every encoding it was built with.
+    set(CURLOPT_ACCEPT_ENCODING, "")
+    // Both set, or libcurl takes them from the environment.
+    set(CURLOPT_PROXY, configuration.proxy)
+    set(CURLOPT_NOPROXY, "")
+    set(CURLOPT_LOW_SPEED_LIMIT, configuration.lowSpeedBytesPerSecond)
+    set(CURLOPT_LOW_SPEED_TIME, configuration.lowSpeedSeconds)
+    set(CURLOPT_TCP_KEEPALIVE, 1)
+    set(CURLOPT_NOSIGNAL, 1)
+    // Without it a cancelled or timed-out lookup holds the thread until getaddrinfo returns, and
+    // with it every other transfer.
+    set(CURLOPT_QUICK_EXIT, 1)
+  }
+
+  mutating func set(_ option: CURLoption, _ value: some RawRepresentable<UInt32>) {
+    set(option, Int(value.rawValue))
+  }
+}

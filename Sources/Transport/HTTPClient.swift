@@ -1,0 +1,58 @@
+// Asynchronous GETs over libcurl: the module's front.
+//
+// `send` suspends a task; the work is done by one thread (`TransferLoop`) that the client starts and
+// joins. What holds for every request: TLS peers are verified, redirects are answers and not
+// followed, only http and https are spoken, the environment's proxies are ignored, a deadline and a
+// body cap always apply, cancelling the task ends the transfer. Nothing here logs.
+import CCurl
+import Glibc
+
+/// A pool of connections and the thread that drives them.
+public final class HTTPClient: Sendable {
+  private let mailbox: Mailbox
+  private let thread: JoinableThread
+
+  /// Starts the client's thread.
+  /// - Throws: `other` if libcurl or the system refuses: no memory, no thread.
+  public init(_ configuration: HTTPClientConfiguration = .init()) throws(TransportError) {
+    guard curlIsReady, let multi = curl_multi_init() else {
+      throw TransportError(.other(curl: Int(CURLE_FAILED_INIT.rawValue)), route: "")
+    }
+    let loop = TransferLoop(multi: multi, configuration: configuration)
+    guard let thread = JoinableThread(running: { loop.run() }) else {
+      curl_multi_cleanup(multi)
+      throw TransportError(.other(curl: Int(CURLE_FAILED_INIT.rawValue)), route: "")
+    }
+    self.mailbox = loop.mailbox
+    self.thread = thread
+  }
+
+  deinit { shutdown() }
+
+  /// One GET; any status is an answer.
+  /// - Throws: why there is no answer. A cancelled task gets `cancelled`, within one turn of the
+  ///   loop, and its connection is closed if the answer had begun.
+  public func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+    let ticket = try mailbox.reserve(route: request.route).get()
+    let result = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        mailbox.submit(
+          Submission(
+            ticket: ticket, request: request, submittedAt: .now, continuation: continuation))
+      }
+    } onCancel: {
+      mailbox.cancel(ticket)
+    }
+    return try result.get()
+  }
+
+  /// Ends every request with `shutDown`, closes the connections and waits for the thread: a few
+  /// milliseconds. May be called more than once, from any thread.
+  public func shutdown() {
+    mailbox.stop()
+    thread.join()
+  }
+}
+
+/// libcurl's global state, set up once a process; thread-safe since 7.84.
+private let curlIsReady = ccurl_global_init() == CURLE_OK

@@ -1,0 +1,45 @@
+// What came back, whatever its status: a 403 or a ban page is an answer for the feed to classify,
+// not an error of the transport.
+
+/// A whole answer.
+public struct HTTPResponse: Sendable {
+  public let status: Int
+  public let headers: HTTPHeaders
+  /// After inflation.
+  public let body: [UInt8]
+  public let timings: HTTPTimings
+  /// False if a kept connection was used again.
+  public let newConnection: Bool
+}
+
+/// The headers anything downstream asks for; the others are not kept.
+public struct HTTPHeaders: Sendable, Hashable {
+  private var values: [String: String] = [:]
+
+  static let kept: Set<String> = ["content-type", "retry-after", "date"]
+  /// Longer values are dropped: none of the three has a use for more.
+  static let valueBytesMax = 512
+
+  /// nil if the server did not send it or it is not one of `content-type`, `retry-after`, `date`.
+  /// Case does not matter.
+  public subscript(name: String) -> String? { values[name.lowercased()] }
+
+  /// Keeps the line if it is one of ours; the last of several wins.
+  mutating func keep(line: UnsafeRawBufferPointer) {
+    guard let colon = line.firstIndex(of: UInt8(ascii: ":")),
+      line.count - colon <= HTTPHeaders.valueBytesMax
+    else { return }
+    let name = String(decoding: line[..<colon], as: UTF8.self).lowercased()
+    guard HTTPHeaders.kept.contains(name) else { return }
+    let blanks: Set<UInt8> = [0x20, 0x09, 0x0D, 0x0A]
+    let value = line[(colon + 1)...].drop { blanks.contains($0) }
+    let end = value.lastIndex { !blanks.contains($0) }.map { $0 + 1 } ?? value.startIndex
+    values[name] = String(decoding: value[..<end], as: UTF8.self)
+  }
+}
+
+/// Measured by libcurl from the moment the transfer began.
+public struct HTTPTimings: Sendable, Hashable {
+  public let firstByteMicroseconds: Int
+  public let totalMicroseconds: Int
+}

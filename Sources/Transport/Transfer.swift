@@ -1,0 +1,123 @@
+// One request inside libcurl: the options that make every promise of the client, and the two
+// callbacks through which the answer arrives.
+//
+// Only the transport thread touches a transfer: libcurl calls back on the thread that drives it.
+// The callbacks count inflated bytes, so a body that unpacks beyond its cap is cut off after at most
+// one of libcurl's 16 KiB chunks, whatever its length on the wire.
+import CCurl
+
+final class Transfer {
+  let submission: Submission
+  let easy: OpaquePointer
+
+  private var headerList: UnsafeMutablePointer<curl_slist>?
+  private var headers = HTTPHeaders()
+  private var headerBytes = 0
+  private var body: [UInt8] = []
+  private var isTooLarge = false
+
+  /// All header lines together; browsers stop at about 256 KiB, servers send 1.
+  static let headerBytesMax = 65_536
+
+  init(_ submission: Submission, easy: OpaquePointer) {
+    self.submission = submission
+    self.easy = easy
+  }
+
+  deinit { curl_slist_free_all(headerList) }
+
+  private var request: HTTPRequest { submission.request }
+
+  func error(_ code: TransportError.Code) -> TransportError {
+    TransportError(code, route: request.route)
+  }
+
+  // MARK: Before
+
+  /// Sets every option anew on a fresh or reset handle.
+  func prepare(
+    _ configuration: HTTPClientConfiguration, remainingMilliseconds: Int
+  ) throws(TransportError) {
+    guard let url = request.url, let lines = request.headerLines,
+      request.deadlineMilliseconds > 0, request.connectMilliseconds > 0, request.bodyBytesMax > 0
+    else { throw error(.invalidRequest) }
+    var options = EasyOptions(easy: easy)
+    options.set(CURLOPT_URL, url)
+    for line in lines {
+      guard let longer = curl_slist_append(headerList, line) else {
+        throw error(.other(curl: Int(CURLE_OUT_OF_MEMORY.rawValue)))
+      }
+      headerList = longer
+    }
+    options.set(CURLOPT_HTTPHEADER, headerList)
+    options.set(CURLOPT_TIMEOUT_MS, max(remainingMilliseconds, 1))
+    options.set(CURLOPT_CONNECTTIMEOUT_MS, request.connectMilliseconds)
+    options.set(CURLOPT_MAXFILESIZE_LARGE, bytes: request.bodyBytesMax)
+    options.apply(configuration)
+    options.setCallbacks(write: transferWrite, header: transferHeader, context: pointer)
+    if let failure = options.failure { throw error(.other(curl: Int(failure.rawValue))) }
+  }
+
+  /// Borrowed by libcurl for the length of the transfer, during which the loop owns the transfer.
+  private var pointer: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
+
+  // MARK: During
+
+  /// How many bytes were accepted; fewer than given ends the transfer.
+  fileprivate func received(body chunk: UnsafeRawBufferPointer) -> Int {
+    guard body.count + chunk.count <= request.bodyBytesMax else {
+      isTooLarge = true
+      return 0
+    }
+    body.append(contentsOf: chunk)
+    return chunk.count
+  }
+
+  fileprivate func received(header line: UnsafeRawBufferPointer) -> Int {
+    headerBytes += line.count
+    guard headerBytes <= Transfer.headerBytesMax else {
+      isTooLarge = true
+      return 0
+    }
+    // An interim answer (100, 103) is followed by the real one: only the last block counts.
+    if line.starts(with: "HTTP/".utf8) { headers = HTTPHeaders() }
+    headers.keep(line: line)
+    return line.count
+  }
+
+  // MARK: After
+
+  func result(_ code: CURLcode) -> Result<HTTPResponse, TransportError> {
+    if isTooLarge { return .failure(error(.bodyTooLarge)) }
+    if let failure = TransportError.Code(code) { return .failure(error(failure)) }
+    let timings = HTTPTimings(
+      firstByteMicroseconds: offset(CURLINFO_STARTTRANSFER_TIME_T),
+      totalMicroseconds: offset(CURLINFO_TOTAL_TIME_T))
+    return .success(
+      HTTPResponse(
+        status: long(CURLINFO_RESPONSE_CODE), headers: headers, body: body, timings: timings,
+        newConnection: long(CURLINFO_NUM_CONNECTS) > 0))
+  }
+
+  private func long(_ info: CURLINFO) -> Int {
+    var value = 0
+    return ccurl_get_long(easy, info, &value) == CURLE_OK ? value : 0
+  }
+
+  private func offset(_ info: CURLINFO) -> Int {
+    var value: curl_off_t = 0
+    return ccurl_get_offset(easy, info, &value) == CURLE_OK ? Int(value) : 0
+  }
+}
+
+private let transferWrite: curl_write_callback = { bytes, size, count, context in
+  guard let context else { return 0 }
+  let transfer = Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+  return transfer.received(body: UnsafeRawBufferPointer(start: bytes, count: size * count))
+}
+
+private let transferHeader: curl_write_callback = { bytes, size, count, context in
+  guard let context else { return 0 }
+  let transfer = Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+  return transfer.received(header: UnsafeRawBufferPointer(start: bytes, count: size * count))
+}

@@ -1,0 +1,70 @@
+// Why a request has no response.
+//
+// One type for the module, and safe to log as it is: it holds a class, libcurl's own number and the
+// label the caller gave the route. It must never hold a URL, a header, a body or libcurl's error
+// buffer (which quotes host names and URLs).
+
+/// Why a request has no response.
+public struct TransportError: Error, Sendable, Hashable {
+  public enum Code: Sendable, Hashable {
+    /// The deadline, the connect deadline or the low-speed guard ran out.
+    case timeout
+    /// Nobody accepted the connection.
+    case connect
+    /// The host name has no address.
+    case resolve
+    /// The peer did not prove who it is, or the handshake failed.
+    case tls
+    /// The body, after inflation, or the header is larger than the request allows.
+    case bodyTooLarge
+    /// The connection broke before the answer was whole.
+    case reset
+    /// The peer closed in the middle of the body it had announced.
+    case truncated
+    /// The content encoding is damaged.
+    case encoding
+    /// The task that sent the request was cancelled.
+    case cancelled
+    /// As many requests as the client holds are already in flight.
+    case tooManyInFlight
+    /// The client was shut down.
+    case shutDown
+    /// The base address, the path or a header is not one that may be sent.
+    case invalidRequest
+    /// Anything else libcurl says, by its number.
+    case other(curl: Int)
+  }
+
+  public let code: Code
+  /// The caller's name for what was asked, such as `sina-quotes`; empty where there was no request.
+  public let route: String
+
+  public init(_ code: Code, route: String) {
+    self.code = code
+    self.route = route
+  }
+}
+
+extension TransportError: CustomStringConvertible {
+  /// One sentence for people: `sina-quotes: the deadline ran out`.
+  public var description: String { route.isEmpty ? sentence : "\(route): \(sentence)" }
+
+  /// What happened, without the route.
+  public var sentence: String {
+    switch code {
+    case .timeout: "the deadline ran out"
+    case .connect: "the connection was refused"
+    case .resolve: "the host name has no address"
+    case .tls: "the peer's certificate or handshake is not valid"
+    case .bodyTooLarge: "the answer is larger than allowed"
+    case .reset: "the connection broke before the answer was whole"
+    case .truncated: "the answer ended before its announced length"
+    case .encoding: "the answer's compression is damaged"
+    case .cancelled: "the request was cancelled"
+    case .tooManyInFlight: "too many requests are in flight"
+    case .shutDown: "the client was shut down"
+    case .invalidRequest: "the address, path or header is not valid"
+    case .other(let curl): "the transfer failed (libcurl \(curl))"
+    }
+  }
+}

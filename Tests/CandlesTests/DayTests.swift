@@ -1,0 +1,112 @@
+import Candles
+import Market
+import TestSupport
+import Testing
+
+@Suite struct DayTests {
+  @Test func `the day is certified with residual zero, gap and late prints included`() throws {
+    var tape = Tape()
+    try tape.see("09:30:30", last: "10.00", volume: 100)
+    try tape.see("10:30:30", last: "10.20", volume: 1100)
+    try tape.see("14:59:58", last: "10.10", volume: 5000)
+    try tape.see("15:00:03", last: "10.15", volume: 6000)
+    tape.advance(to: "15:36:00")
+    let audit = try #require(tape.output.audits.first)
+    #expect(audit.exchangeVolume == ExactDecimal(6000))
+    #expect(audit.minuteVolume == ExactDecimal(1100) && audit.gapVolume == ExactDecimal(4900))
+    #expect(audit.residualVolume == .zero && audit.residualTurnover == .zero)
+    #expect(tape.day1?.row == "10.00 10.20 10.00 10.15 6000 60000")
+    #expect(tape.output.events.last == .dayComplete(day: tape.day, instruments: 1, residuals: 0))
+  }
+
+  @Test func `the fixed-price session is a candle of its own`() throws {
+    var tape = Tape()
+    try tape.see("09:30:30", last: "10.00", volume: 100)
+    var quote = try tape.quote("15:30:00", last: "10.00", volume: 100, high: "10.00", low: "10.00")
+    quote.afterHours = AfterHours(volume: ExactDecimal(40), turnover: ExactDecimal(400))
+    tape.take(quote, seenAt: quote.at)
+    tape.advance(to: "15:36:00")
+    let candle = try #require(tape.output.candles.first { $0.timeframe == .afterHours })
+    #expect(candle.row == "10.00 10.00 10.00 10.00 40 400")
+    #expect(tape.output.audits.first?.afterHoursVolume == ExactDecimal(40))
+  }
+
+  @Test func `a correction after the certificate is a revision and a new certificate`() throws {
+    var tape = Tape()
+    try tape.see("14:59:58", last: "10.00", volume: 100)
+    try tape.see("15:00:03", last: "10.00", volume: 200)
+    tape.advance(to: "15:36:00")
+    try tape.see("15:40:00", last: "10.00", volume: 230)
+    #expect(tape.output.audits.map(\.exchangeVolume) == [ExactDecimal(200), ExactDecimal(230)])
+    #expect(tape.output.audits.allSatisfy { $0.residualVolume == .zero })
+    #expect(Set(tape.output.revisions.map(\.candle.timeframe)) == [.minute1, .day1])
+  }
+
+  @Test func `a day whose end was never seen gets no certificate but says so`() throws {
+    var tape = Tape()
+    try tape.see("14:00:30", last: "10.00", volume: 100)
+    tape.output = CandleOutput()
+    var next = try tape.quote("09:03:00", last: "0.00", volume: 0)
+    next.tradingDay = tape.day.advanced(by: 1)
+    tape.take(next, seenAt: next.at)
+    #expect(tape.output.audits.map(\.exchangeVolume) == [nil])
+    #expect(tape.output.gaps.map(\.cause) == [.unseenClose])
+  }
+
+  @Test func `a book restored at any moment goes on exactly like the one that was never stopped`()
+    throws
+  {
+    let seed = UInt64.random(in: .min ... .max)
+    var random = SplitMix(seed: seed)
+    for _ in 0..<40 {
+      var whole = Tape()
+      var restarted = Tape()
+      var clock = 9 * 3600 + 1800
+      var volume: Int64 = 0
+      while clock < 15 * 3600 + 2400 {
+        clock += [3, 3, 3, 6, 30, 200].randomElement(using: &random) ?? 3
+        volume += [0, 0, 100, 300].randomElement(using: &random) ?? 0
+        let stamp = "\(clock / 3600):\(clock / 60 % 60):\(clock % 60)"
+        let last = "10.\(10 + Int.random(in: 0...20, using: &random))"
+        if volume > 0 {
+          try whole.see(stamp, last: last, volume: volume, high: "10.50", low: "9.90")
+          try restarted.see(stamp, last: last, volume: volume, high: "10.50", low: "9.90")
+        }
+        if Int.random(in: 0..<20, using: &random) == 0 {
+          restarted.book = try restart(restarted.book)
+        }
+      }
+      whole.advance(to: "15:50:00")
+      restarted.advance(to: "15:50:00")
+      #expect(whole.output.candles == restarted.output.candles, "seed \(seed)")
+      #expect(whole.output.gaps == restarted.output.gaps, "seed \(seed)")
+      #expect(whole.output.audits == restarted.output.audits, "seed \(seed)")
+      #expect(whole.output.events == restarted.output.events, "seed \(seed)")
+      #expect(whole.output.audits.allSatisfy { $0.residualVolume == .zero }, "seed \(seed)")
+    }
+  }
+
+  private func restart(_ book: CandleBook) throws -> CandleBook {
+    var fresh = CandleBook()
+    try fresh.restore(sharedState: book.sharedState)
+    for index in 0..<book.count {
+      try fresh.restore(instrument: book.symbol(at: index), state: book.instrumentState(at: index))
+    }
+    return fresh
+  }
+
+  @Test func `stored state of another version or cut short is refused`() throws {
+    var tape = Tape()
+    try tape.see("09:30:30", last: "10.00", volume: 100)
+    let state = tape.book.instrumentState(at: 0)
+    var book = CandleBook()
+    #expect(throws: BookStateError.unknownVersion(9)) {
+      try book.restore(instrument: tape.symbol, state: [9] + state.dropFirst())
+    }
+    for length in 0..<state.count {
+      #expect(throws: BookStateError.self) {
+        try book.restore(instrument: tape.symbol, state: Array(state.prefix(length)))
+      }
+    }
+  }
+}

@@ -1,0 +1,121 @@
+// A server that misbehaves on order: raw sockets, a thread for each connection, no HTTP library, so
+// that a test can reset, truncate, stall or lie at any byte.
+import Glibc
+
+/// One accepted connection, in the hands of the test's script.
+struct Connection {
+  let descriptor: Int32
+
+  /// The next request's head, or nil when the client has closed.
+  func readHead() -> String? {
+    var head: [UInt8] = []
+    var byte: UInt8 = 0
+    while recv(descriptor, &byte, 1, 0) == 1 {
+      head.append(byte)
+      if head.suffix(4) == [13, 10, 13, 10] { return String(decoding: head, as: UTF8.self) }
+    }
+    return nil
+  }
+
+  func send(_ text: String) { send(Array(text.utf8)) }
+
+  func send(_ bytes: [UInt8]) {
+    var sent = 0
+    while sent < bytes.count {
+      let count = bytes.withUnsafeBytes {
+        Glibc.send(
+          descriptor, $0.baseAddress?.advanced(by: sent), $0.count - sent,
+          Int32(MSG_NOSIGNAL))
+      }
+      guard count > 0 else { return }
+      sent += count
+    }
+  }
+
+  /// A whole answer with its length.
+  func respond(_ status: String = "200 OK", headers: String = "", body: [UInt8]) {
+    send("HTTP/1.1 \(status)\r\nContent-Length: \(body.count)\r\n\(headers)\r\n")
+    send(body)
+  }
+
+  /// Blocks until the client goes away.
+  func waitForClose() {
+    var byte: UInt8 = 0
+    while recv(descriptor, &byte, 1, 0) > 0 {}
+  }
+
+  /// The next close sends RST instead of FIN.
+  func resetOnClose() {
+    var option = linger(l_onoff: 1, l_linger: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+  }
+}
+
+/// Serves until it is dropped.
+final class LoopbackServer: Sendable {
+  typealias Script = @Sendable (Connection) -> Void
+
+  let port: UInt16
+  private let listener: Int32
+
+  var base: String { "http://127.0.0.1:\(port)" }
+
+  init(_ script: @escaping Script) throws {
+    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let bound = withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(listener, $0, length) == 0 && listen(listener, 64) == 0
+          && getsockname(listener, $0, &length) == 0
+      }
+    }
+    guard bound else { throw LoopbackFailure() }
+    self.listener = listener
+    port = UInt16(bigEndian: address.sin_port)
+    startThread {
+      while true {
+        let descriptor = accept(listener, nil, nil)
+        guard descriptor >= 0 else { return }
+        startThread {
+          script(Connection(descriptor: descriptor))
+          close(descriptor)
+        }
+      }
+    }
+  }
+
+  /// One request after the other on each connection, each answered by the script.
+  convenience init(each answer: @escaping @Sendable (Connection, _ head: String) -> Void) throws {
+    try self.init { connection in
+      while let head = connection.readHead() { answer(connection, head) }
+    }
+  }
+
+  deinit {
+    shutdown(listener, Int32(SHUT_RDWR))
+    close(listener)
+  }
+}
+
+struct LoopbackFailure: Error {}
+
+private final class Work {
+  let body: @Sendable () -> Void
+
+  init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+}
+
+private func startThread(_ body: @escaping @Sendable () -> Void) {
+  let work = Unmanaged.passRetained(Work(body))
+  var thread = pthread_t()
+  pthread_create(
+    &thread, nil,
+    { @Sendable context in
+      if let context { Unmanaged<Work>.fromOpaque(context).takeRetainedValue().body() }
+      return nil
+    }, work.toOpaque())
+  pthread_detach(thread)
+}
