@@ -62,6 +62,10 @@ let package = Package(
     .target(
       name: "TestSupport", dependencies: ["Store"], path: "Tests/TestSupport",
       swiftSettings: strict),
+    // `script/bench` runs it; a section is one file.
+    .executableTarget(
+      name: "candled-bench", dependencies: ["Market", "Feeds", "TestSupport"],
+      path: "Tests/Bench", swiftSettings: strict),
     tests("MarketTests", ["Market", "TestSupport"]),
     tests("CandlesTests", ["Market", "Candles", "TestSupport"]),
     tests("FeedsTests", ["Market", "Feeds", "TestSupport"]),
