@@ -46,7 +46,9 @@ let package = Package(
     module("Polling", ["Market"]),
     module("Transport", ["CCurl", "CLinux"]),
     module("Journal", ["Market", "CZstd", "CLinux"]),
-    module("Store", ["Market", "CPostgres", "CLinux"]),
+    .target(
+      name: "Store", dependencies: ["Market", "CPostgres", "CLinux"],
+      resources: [.embedInCode("schema.sql")], swiftSettings: strict),
     module("Operations", ["Market", log, toml]),
     module("ExchangeSimulator", ["Market", "CLinux"]),
     module("CandledClient", ["Market", "Store"]),
