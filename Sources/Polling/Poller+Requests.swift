@@ -29,8 +29,9 @@ extension Poller {
     let deadline = configuration.deadlineMilliseconds
     inFlight[id] = Flight(
       errand: errand, symbols: symbols.dropFirst(),
-      expiresAt: steady.adding(milliseconds: Int64(deadline + Poller.lostMilliseconds)))
-    if errand.isBatch { sweepLastSent[errand.group] = sweepLast }
+      expiresAt: steady.adding(milliseconds: Int64(deadline + Poller.lostMilliseconds)),
+      sentInSlot: slotLast)
+    if errand.isBatch { lastSent[errand.group] = requestLast }
     actions.append(
       .request(
         PollRequest(
