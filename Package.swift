@@ -68,6 +68,17 @@ let package = Package(
     .executableTarget(
       name: "candled-bench", dependencies: ["Market", "Feeds", "TestSupport"],
       path: "Tests/Bench", swiftSettings: strict),
+    // Days run in memory and judged by the simulator's ledgers: a short one in the tests, whole
+    // markets by `script/trials`.
+    .target(
+      name: "Trials",
+      dependencies: [
+        "Market", "Feeds", "Polling", "Journal", "Store", "Ingest", "ExchangeSimulator",
+      ],
+      path: "Tests/Trials", swiftSettings: strict),
+    .executableTarget(
+      name: "candled-trials", dependencies: ["Trials", arguments], path: "Tests/TrialRunner",
+      swiftSettings: strict),
     tests("MarketTests", ["Market", "TestSupport"]),
     tests("CandlesTests", ["Market", "Candles", "TestSupport"]),
     tests("FeedsTests", ["Market", "Feeds", "TestSupport"]),
