@@ -51,7 +51,7 @@ let package = Package(
       resources: [.embedInCode("schema.sql")], swiftSettings: strict),
     module("Operations", ["Market", log, toml]),
     module("ExchangeSimulator", ["Market", "CLinux"]),
-    module("CandledClient", ["Market", "Store"]),
+    module("CandledClient", ["Market", "Store", "CLinux"]),
     module(
       "Ingest",
       ["Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations", log]),
@@ -63,6 +63,21 @@ let package = Package(
     // Shared by the tests: seeded randomness and, for those that need one, a private cluster.
     .target(
       name: "TestSupport", dependencies: ["Store", "CLinux"], path: "Tests/TestSupport",
+      swiftSettings: strict),
+    // `script/bench` runs it; a section is one file.
+    .executableTarget(
+      name: "candled-bench", dependencies: ["Market", "Feeds", "TestSupport"],
+      path: "Tests/Bench", swiftSettings: strict),
+    // Days run in memory and judged by the simulator's ledgers: a short one in the tests, whole
+    // markets by `script/trials`.
+    .target(
+      name: "Trials",
+      dependencies: [
+        "Market", "Feeds", "Polling", "Journal", "Store", "Ingest", "ExchangeSimulator",
+      ],
+      path: "Tests/Trials", swiftSettings: strict),
+    .executableTarget(
+      name: "candled-trials", dependencies: ["Trials", arguments], path: "Tests/TrialRunner",
       swiftSettings: strict),
     tests("MarketTests", ["Market", "TestSupport"]),
     tests("CandlesTests", ["Market", "Candles", "TestSupport"]),

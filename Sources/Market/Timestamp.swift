@@ -61,7 +61,7 @@ extension Timestamp: CustomStringConvertible {
   public var description: String {
     let second = shanghaiSecondOfDay
     let clock = [second / 3600, second / 60 % 60, second % 60].map(twoDigits)
-    let fraction = microseconds - seconds * 1_000_000
+    let fraction = (microseconds % 1_000_000 + 1_000_000) % 1_000_000
     let tail = fraction == 0 ? "" : "." + trimmedFraction(fraction)
     return "\(shanghaiDay)T\(clock.joined(separator: ":"))\(tail)+08:00"
   }

@@ -44,7 +44,7 @@ public struct TradingDay: Sendable, Hashable, Comparable, Strideable {
   }
 
   /// 1 for Monday … 7 for Sunday.
-  public var weekday: Int { (Int(daysSince1970) + 3) % 7 + 1 }
+  public var weekday: Int { ((Int(daysSince1970) + 3) % 7 + 7) % 7 + 1 }
 
   public var isWeekend: Bool { weekday >= 6 }
 
@@ -66,7 +66,7 @@ extension TradingDay: CustomStringConvertible {
   public var description: String {
     let (year, month, day) = civil
     let digits = String(year)
-    let padded = String(repeating: "0", count: 4 - digits.utf8.count) + digits
+    let padded = String(repeating: "0", count: max(4 - digits.utf8.count, 0)) + digits
     return "\(padded)-\(twoDigits(month))-\(twoDigits(day))"
   }
 }

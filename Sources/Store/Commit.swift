@@ -163,12 +163,16 @@ public struct CommitReceipt: Sendable, Hashable {
 
 /// What a restart goes on from.
 public struct StoredState: Sendable {
-  public struct InstrumentState: Sendable, Hashable {
-    public var symbol: Symbol
+  /// A row of `quote`: the snapshot taken last, and how the book goes on from it.
+  public struct InstrumentState: Sendable, Equatable {
+    public var quote: Quote
     public var name: String?
-    public var tradingDay: TradingDay
-    public var quotedAt: Timestamp
+    public var receivedAt: Timestamp
     public var bookState: [UInt8]
+
+    public var symbol: Symbol { quote.symbol }
+    public var tradingDay: TradingDay { quote.tradingDay }
+    public var quotedAt: Timestamp { quote.at }
   }
 
   /// Replay the journal after it.

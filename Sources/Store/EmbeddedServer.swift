@@ -1,168 +1,108 @@
+/// A PostgreSQL of candled's own, for those who have none: a private cluster in one folder, reached
+/// by a Unix socket only, run from the server binaries the machine has installed.
+///
+///     <directory>/         0700, the server user's: who may enter it may connect
+///       data/              the cluster
+///       socket/            the socket; under /tmp where this path is too long for one
+///       server.log         what initdb and the server say; the run before in server.log.1
+///
+/// All state is in the folder and none in this value: any process (or value) that names the same
+/// folder sees the same server, so the daemon that crashed finds its server again and adopts it.
+/// The server must never listen on TCP, never run as root, and never die with the process that
+/// started it. Every call blocks, for seconds at worst: make it from a thread that may.
+
 import Glibc
 
-/// A private PostgreSQL cluster in a directory of ours, from the installed server programs: what
-/// candled runs when `store.url` is not set. Reached by a unix socket in a directory only its user
-/// and root may enter; it never listens on the network.
-///
-/// The server is detached: it outlives a crash of ours, and the next start adopts it. Every call
-/// blocks, up to a minute: make them from a thread that may (`ThreadExecutor`).
 public struct EmbeddedServer: Sendable {
-  /// Holds `data`, `server.log`, and `socket` where its path is short enough.
+  /// The database that holds candled's tables.
+  public static let databaseName = "candled"
+  /// The superuser; a name of the cluster, not of the machine.
+  public static let userName = "candled"
+  static let port = 5432
+
+  /// The cluster's folder, absolute.
   public let directory: String
-  /// Where the socket is; for `psql -h`.
-  public let socketDirectory: String
-  let binaries: ServerBinaries
-  let user: ServerUser
-  let isDurable: Bool
+  /// Server parameters in place of `defaultSettings` or beside them.
+  public let settings: [String: String]
+  let binaries: [ServerBinaries]?
 
-  public static let database = "candled"
-  /// The longest path of a unix socket (sockaddr_un), its final zero left out.
-  private static let socketPathBytesMax = 107
-  private static let socketName = "/.s.PGSQL.5432"
-  static let waitSecondsMax = 60
-
-  /// Finds programs, user and paths; touches nothing.
   /// - Parameters:
-  ///   - directory: absolute; made on `start`.
-  ///   - isDurable: false gives up crash safety for speed, for tests.
-  /// - Throws: `serverMissing`, `serverFailed`.
-  public init(directory: String, isDurable: Bool = true) throws(StoreError) {
-    self.directory = directory
-    self.isDurable = isDurable
-    binaries = try ServerBinaries.find()
-    user = try ServerUser.current()
-    let inside = "\(directory)/socket"
-    let fits = inside.utf8.count + Self.socketName.utf8.count <= Self.socketPathBytesMax
-    socketDirectory = fits ? inside : "/tmp/candled-\(Self.fingerprint(directory))"
+  ///   - directory: the folder of the cluster. Made on first use, with its parents; otherwise empty
+  ///     or from an earlier start. A relative path is taken from the working folder of now.
+  ///   - binaries: the servers to choose from, preferred first; nil is what is installed when it
+  ///     starts. An existing cluster takes the first of its own version.
+  ///   - settings: server parameters by name; they win over the defaults. `fsync=off` also makes
+  ///     `initdb` skip its own.
+  public init(
+    directory: String, binaries: [ServerBinaries]? = nil, settings: [String: String] = [:]
+  ) {
+    self.directory = Self.absolute(directory)
+    self.binaries = binaries
+    self.settings = settings
   }
 
-  /// FNV-1a: two long directories must not share a short one.
-  private static func fingerprint(_ text: String) -> String {
-    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-    for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
-    return String(hash, radix: 16)
+  /// Makes the cluster if there is none, starts its server if it is not running, and makes the
+  /// database if it is not there. An already running server is adopted with the settings it has.
+  /// - Throws: every code but `stopFailed`.
+  public func start() throws(EmbeddedServerError) {
+    let binaries = try chooseBinaries()
+    let user = try serverUser()
+    try prepareDirectory(for: user)
+    let lock = try lockDirectory()
+    defer { close(lock) }
+    if !isInitialized { try initialize(with: binaries, as: user) }
+    try prepareSocketDirectory(for: user)
+    try bringUp(with: binaries, as: user)
+    try createDatabase(Self.databaseName)
   }
 
-  var dataDirectory: String { "\(directory)/data" }
-  public var logPath: String { "\(directory)/server.log" }
+  /// Ends the sessions, writes a checkpoint, and waits for the end. Not running is fine.
+  /// - Throws: `stopFailed`.
+  public func stop() throws(EmbeddedServerError) { try end(by: SIGINT) }
 
-  /// The connection string of a role: `candled` writes, `candled_reader` reads, `candled_owner`
-  /// alters, `postgres` may everything.
-  public func url(role: String = "candled", database: String = EmbeddedServer.database) -> String {
-    let host = socketDirectory.reduce(into: "") { text, character in
-      if character == "'" || character == "\\" { text.append("\\") }
-      text.append(character)
-    }
-    return "host='\(host)' port=5432 user=\(role) dbname=\(database)"
-  }
+  /// Ends the server without a checkpoint: the next start recovers from the log. Nothing that was
+  /// committed is lost.
+  /// - Throws: `stopFailed`.
+  public func stopImmediately() throws(EmbeddedServerError) { try end(by: SIGQUIT) }
 
-  /// The process at the head of this cluster, nil when it does not run.
-  public var postmaster: Int32? {
-    guard let text = readFile("\(dataDirectory)/postmaster.pid"),
-      let line = text.split(separator: "\n").first, let process = Int32(line), process > 0
-    else { return nil }
-    // The number may have been given to another process since: ours works in its data directory.
-    let place = realPath("/proc/\(process)/cwd")
-    return place != nil && place == realPath(dataDirectory) ? process : nil
-  }
+  /// What the out-of-memory killer does: SIGKILL to the postmaster alone. For tests.
+  /// - Throws: `stopFailed`.
+  public func killHard() throws(EmbeddedServerError) { try end(by: SIGKILL) }
 
-  public var isRunning: Bool { postmaster != nil }
-}
-
-// MARK: start and stop
-
-extension EmbeddedServer {
-  /// Makes the cluster if there is none, starts it or adopts it running, waits until it answers,
-  /// and sees to roles, database and schema.
-  /// - Throws: `serverFailed`, with the end of the server's log.
-  public func start() throws(StoreError) {
-    try prepareDirectories()
-    if access("\(dataDirectory)/PG_VERSION", F_OK) != 0 { try initialise() }
-    if !isRunning {
-      try writeSettings()
-      try startPostmaster()
-    }
-    try prepareDatabase()
-  }
-
-  /// Ends every session and shuts down cleanly.
-  public func stop() throws(StoreError) {
-    guard isRunning else { return }
-    try control(["-m", "fast", "-w", "-t", String(Self.waitSecondsMax), "stop"])
-  }
-
-  /// Ends the server as a power cut would, children included.
-  public func crash() {
-    guard let process = postmaster else { return }
-    let children = childProcesses(of: process)
-    for victim in [process] + children { Glibc.kill(victim, SIGKILL) }
-    for _ in 0..<1000 where [process].contains(where: { Glibc.kill($0, 0) == 0 && isRunning }) {
-      usleep(1_000)
-    }
-  }
-
-  public func restart() throws(StoreError) {
+  /// - Throws: every code.
+  public func restart() throws(EmbeddedServerError) {
     try stop()
     try start()
   }
 
-  /// Right after a crash the dead server's children may still hold its shared memory: a start
-  /// that fails is tried again for a few seconds.
-  private func startPostmaster() throws(StoreError) {
-    let attemptsMax = 20
-    for attempt in 1...attemptsMax {
-      do throws(StoreError) {
-        return try control([
-          "-l", logPath, "-w", "-t", String(Self.waitSecondsMax), "start",
-        ])
-      } catch {
-        if attempt == attemptsMax { throw error }
-        usleep(250_000)
-      }
-    }
+  /// There is a server process for the folder; it may still be starting or ending.
+  public var isRunning: Bool { postmaster != nil }
+
+  /// libpq keywords for the database `candled`: `host=… port=… dbname=candled user=candled`.
+  public var connectionString: String { adminConnectionString(database: Self.databaseName) }
+
+  /// libpq keywords, as the superuser, for any database of the cluster.
+  public func adminConnectionString(database: String = "postgres") -> String {
+    "host=\(socketDirectory) port=\(Self.port) dbname=\(Self.quoted(database)) "
+      + "user=\(Self.userName)"
   }
 
-  private func control(_ arguments: [String]) throws(StoreError) {
-    let command =
-      user.prefix + [binaries.program("pg_ctl"), "-s", "-D", dataDirectory] + arguments
-    if try Subprocess.run(command, output: logPath) != 0 {
-      throw failure("did not \(arguments.last ?? "")")
-    }
+  /// The line to type in a shell, as root or the user the server runs as.
+  public var psqlLine: String { "psql '\(connectionString)'" }
+
+  /// Quotes a value of a libpq connection string, if it needs it.
+  private static func quoted(_ value: String) -> String {
+    let isPlain = !value.isEmpty && value.utf8.allSatisfy(Self.isPlain)
+    if isPlain { return value }
+    let escaped = value.map { $0 == "'" || $0 == "\\" ? "\\\($0)" : "\($0)" }.joined()
+    return "'\(escaped)'"
   }
 
-  func failure(_ what: String) -> StoreError {
-    let tail = readFile(logPath)?.split(separator: "\n").suffix(3).joined(separator: " | ") ?? ""
-    return StoreError(
-      .serverFailed, "the embedded PostgreSQL \(what): \(tail)", context: "embedded server")
+  private static func absolute(_ path: String) -> String {
+    var trimmed = Substring(path)
+    while trimmed.utf8.count > 1, trimmed.hasSuffix("/") { trimmed.removeLast() }
+    guard !trimmed.hasPrefix("/"), let here = getcwd(nil, 0) else { return String(trimmed) }
+    defer { free(here) }
+    return String(cString: here) + "/" + trimmed
   }
-}
-
-// MARK: small file helpers
-
-func readFile(_ path: String) -> String? {
-  guard let file = fopen(path, "re") else { return nil }
-  defer { fclose(file) }
-  var bytes: [UInt8] = []
-  var chunk = [UInt8](repeating: 0, count: 4096)
-  while case let count = fread(&chunk, 1, chunk.count, file), count > 0 {
-    bytes.append(contentsOf: chunk.prefix(count))
-  }
-  return String(decoding: bytes, as: UTF8.self)
-}
-
-func writeFile(_ path: String, _ text: String) -> Bool {
-  guard let file = fopen(path, "we") else { return false }
-  let written = fwrite(text, 1, text.utf8.count, file)
-  return fclose(file) == 0 && written == text.utf8.count
-}
-
-func realPath(_ path: String) -> String? {
-  guard let resolved = realpath(path, nil) else { return nil }
-  defer { free(resolved) }
-  return String(cString: resolved)
-}
-
-func childProcesses(of process: Int32) -> [Int32] {
-  let text = readFile("/proc/\(process)/task/\(process)/children") ?? ""
-  return text.split(separator: " ").compactMap { Int32($0) }
 }

@@ -62,7 +62,7 @@ struct PostgresRow {
     return result.field(index, column)
   }
 
-  private func malformed() -> StoreError {
+  func malformed() -> StoreError {
     StoreError(
       .malformed, "column \(column) of an answer is not what the schema promises",
       context: "decode")
@@ -91,6 +91,10 @@ extension PostgresRow {
 
   mutating func day() throws(StoreError) -> TradingDay {
     TradingDay(daysSince1970: try int32() + PostgresEpoch.days)
+  }
+
+  mutating func optionalDay() throws(StoreError) -> TradingDay? {
+    try nextWord(Int32.self).map { TradingDay(daysSince1970: $0 + PostgresEpoch.days) }
   }
 
   mutating func timestamp() throws(StoreError) -> Timestamp { try require(optionalTimestamp()) }

@@ -1,88 +1,84 @@
+/// Where the programs of an installed PostgreSQL server are. Distributions keep them off the PATH
+/// and side by side, one folder a major version; data written by one is unreadable to another, so
+/// the version is part of the value.
+
 import Glibc
 
-/// Where the installed PostgreSQL server is, and as whom it may run.
-struct ServerBinaries: Sendable {
-  let directory: String
+public struct ServerBinaries: Sendable, Hashable {
+  /// The oldest release with all that the schema and the settings use.
+  public static let majorMin = 15
+  private static let debianFolder = "/usr/lib/postgresql"
 
-  static let versionMin = 15
-  /// Where Debian and Ubuntu put each version's programs.
-  private static let debianRoot = "/usr/lib/postgresql"
+  /// The folder with `postgres` and `initdb`, absolute.
+  public var directory: String
+  /// 15, 16, ….
+  public var major: Int
 
-  /// The highest version installed, then whatever PATH offers.
-  /// - Throws: `serverMissing`.
-  static func find(
-    root: String = debianRoot, path: String = String(cString: getenv("PATH") ?? strdup(""))
-  ) throws(StoreError) -> ServerBinaries {
-    let versions = entries(of: root).compactMap { Int($0) }.filter { $0 >= versionMin }
-    let candidates =
-      versions.sorted(by: >).map { "\(root)/\($0)/bin" }
-      + path.split(separator: ":").map(String.init)
-    for candidate in candidates {
-      let programs = ["initdb", "pg_ctl", "postgres"].map { "\(candidate)/\($0)" }
-      if programs.allSatisfy({ access($0, X_OK) == 0 }) {
-        return ServerBinaries(directory: candidate)
+  public init(directory: String, major: Int) {
+    self.directory = directory
+    self.major = major
+  }
+
+  var postgres: String { directory + "/postgres" }
+  var initdb: String { directory + "/initdb" }
+
+  /// Every usable server on this machine, the preferred one first: Debian's folders from the highest
+  /// version down, then where `pg_config` points, then the PATH.
+  public static func installed() -> [ServerBinaries] {
+    var found = debian().sorted { $0.major > $1.major }
+    for directory in [configured()].compactMap(\.self) + searchPath()
+    where !found.contains(where: { $0.directory == directory }) {
+      if let binaries = ServerBinaries(asking: directory) { found.append(binaries) }
+    }
+    return found
+  }
+
+  private static func debian() -> [ServerBinaries] {
+    names(in: debianFolder).compactMap { name in
+      guard let major = Int(name), major >= majorMin else { return nil }
+      let binaries = ServerBinaries(directory: "\(debianFolder)/\(name)/bin", major: major)
+      return binaries.isComplete ? binaries : nil
+    }
+  }
+
+  /// nil when the folder has no server, or one too old.
+  private init?(asking directory: String) {
+    self.init(directory: directory, major: 0)
+    guard isComplete, let line = try? ChildProcess.output(of: [postgres, "--version"]),
+      // "postgres (PostgreSQL) 16.2", "… 17beta1".
+      let number = line.split(separator: " ").dropFirst(2).first,
+      let major = Int(number.prefix { $0.isWholeNumber }), major >= Self.majorMin
+    else { return nil }
+    self.major = major
+  }
+
+  private var isComplete: Bool { access(postgres, X_OK) == 0 && access(initdb, X_OK) == 0 }
+
+  private static func configured() -> String? {
+    for folder in searchPath() where access(folder + "/pg_config", X_OK) == 0 {
+      guard let line = try? ChildProcess.output(of: [folder + "/pg_config", "--bindir"]) else {
+        continue
       }
-    }
-    throw StoreError(
-      .serverMissing,
-      "no PostgreSQL \(versionMin) or later on this machine: `apt-get install postgresql`,"
-        + " or set store.url",
-      context: "embedded server")
-  }
-
-  func program(_ name: String) -> String { "\(directory)/\(name)" }
-
-  private static func entries(of directory: String) -> [String] {
-    guard let handle = opendir(directory) else { return [] }
-    defer { closedir(handle) }
-    var names: [String] = []
-    while let entry = readdir(handle) {
-      let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if !name.hasPrefix(".") { names.append(name) }
-    }
-    return names
-  }
-}
-
-/// The user the server runs as: ourselves, unless we are root, which PostgreSQL refuses.
-struct ServerUser: Sendable {
-  let name: String
-  let user: uid_t
-  let group: gid_t
-  /// What goes before a command so that it runs as this user.
-  let prefix: [String]
-
-  private static let setpriv = "/usr/bin/setpriv"
-
-  /// - Throws: `serverFailed` as root on a machine without a user to give way to.
-  static func current() throws(StoreError) -> ServerUser {
-    if geteuid() != 0 {
-      return ServerUser(name: "", user: geteuid(), group: getegid(), prefix: [])
-    }
-    for name in ["postgres", "nobody"] {
-      guard let entry = getpwnam(name), access(setpriv, X_OK) == 0 else { continue }
-      let (user, group) = (entry.pointee.pw_uid, entry.pointee.pw_gid)
-      return ServerUser(
-        name: name, user: user, group: group,
-        prefix: [setpriv, "--reuid=\(user)", "--regid=\(group)", "--init-groups", "--"])
-    }
-    throw StoreError(
-      .serverFailed, "PostgreSQL does not run as root, and there is no user `postgres` or `nobody`",
-      context: "embedded server")
-  }
-
-  /// The first directory on the way to `path` this user may not pass, nil if there is none.
-  func obstacle(onWayTo path: String) -> String? {
-    var prefix = ""
-    for part in path.split(separator: "/") {
-      prefix += "/\(part)"
-      var status = stat()
-      guard stat(prefix, &status) == 0 else { return prefix }
-      let bit: mode_t = status.st_uid == user ? 0o100 : status.st_gid == group ? 0o010 : 0o001
-      if status.st_mode & bit == 0 { return prefix }
+      return line.split(separator: "\n").first.map(String.init)
     }
     return nil
+  }
+
+  private static func searchPath() -> [String] {
+    guard let path = getenv("PATH") else { return [] }
+    return String(cString: path).split(separator: ":").map(String.init).filter { $0.first == "/" }
+  }
+
+  private static func names(in folder: String) -> [String] {
+    guard let stream = opendir(folder) else { return [] }
+    defer { closedir(stream) }
+    var found: [String] = []
+    while let item = readdir(stream) {
+      found.append(
+        withUnsafeBytes(of: &item.pointee.d_name) { bytes in
+          String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        })
+    }
+    return found
   }
 }

@@ -110,15 +110,6 @@ extension WriterSession {
       cross join feed_sequence f
       """)
 
-  private static let readQuotes = Statement(
-    name: "read_quotes",
-    sql: """
-      select i.symbol, i.name, q.trading_day, q.quoted_at, q.book_state
-      from quote q
-      join instrument i on i.id = q.instrument_id
-      order by i.id
-      """)
-
   /// Reads the position and every instrument's state as of one moment.
   func load() throws(StoreError) -> StoredState {
     try connection.execute("begin isolation level repeatable read read only", context: "load")
@@ -129,14 +120,7 @@ extension WriterSession {
     let bookState = try row.bytes()
     let epoch = try row.int64()
     let lastSeq = try row.int64()
-    var quotes: [StoredState.InstrumentState] = []
-    for row in try connection.run(Self.readQuotes, context: "load").rows {
-      var row = row
-      quotes.append(
-        StoredState.InstrumentState(
-          symbol: try row.symbol(), name: try row.optionalText(), tradingDay: try row.day(),
-          quotedAt: try row.timestamp(), bookState: try row.bytes()))
-    }
+    let quotes = try storedQuotes()
     try connection.execute("commit", context: "load")
     position = stored
     return StoredState(

@@ -13,7 +13,7 @@ import Testing
       edges.flatMap { units in
         (0...ExactDecimal.scaleMax).map { ExactDecimal(units: units, scale: $0) }
       } + (0..<10_000).map { _ in random.decimal() }
-    let database = try PrivateCluster.shared().makeDatabase()
+    let database = try StoreDatabase()
     let connection = try PostgresConnection(url: database.url, application: "test")
     var parameters = WireParameters()
     parameters.add { $0.array(decimals, type: .numeric) { $0.numeric($1) } }

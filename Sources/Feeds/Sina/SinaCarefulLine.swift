@@ -80,7 +80,7 @@ extension SinaCarefulLine {
     if fields.count > 33 { quote.afterHours = try afterHours(fields[33]) }
     let security = SinaSecurity(key: symbol.low)
     if security.countsLots { quote.volume = try shares(ofLots: quote.volume) }
-    if let broken = SinaInconsistency.first(in: quote, of: security) {
+    if let broken = SinaInconsistency.first(in: &quote, of: security) {
       throw SinaRowFault(reason: .inconsistent, detail: broken.sentence(about: quote))
     }
     return quote

@@ -38,9 +38,8 @@ struct SinaPlainLine {
     guard let nameEnd = SinaPlainLine.endOfName(nameStart) else { return nil }
 
     let security = SinaSecurity(key: key)
-    var fields = FieldScanner(position: nameEnd + 1)
     quote.symbol = Symbol(low: key, high: 0)
-    SinaPlainLine.readNumbers(&fields, into: &quote)
+    var fields = SinaPlainLine.readNumbers(FieldScanner(position: nameEnd + 1), into: &quote)
     guard fields.isPlain, SinaPlainLine.readStamp(&fields, &dates, into: &quote),
       let tail = SinaPlainLine.readStatus(&fields, into: &quote), fields.isPlain,
       let lineEnd = SinaPlainLine.endOfLine(from: tail, end: end)
@@ -49,7 +48,7 @@ struct SinaPlainLine {
       // A plain volume has at most 16 digits: two more still fit.
       quote.volume = ExactDecimal(units: quote.volume.units &* 100, scale: quote.volume.scale)
     }
-    guard SinaInconsistency.first(in: quote, of: security) == nil else { return nil }
+    guard SinaInconsistency.first(in: &quote, of: security) == nil else { return nil }
     next = lineEnd + 1
     name = UnsafeRawBufferPointer(start: nameStart, count: nameEnd - nameStart)
     line = UnsafeRawBufferPointer(start: start, count: lineEnd - start)
@@ -90,26 +89,30 @@ struct SinaPlainLine {
     return nil
   }
 
-  /// Fields 1…29.
+  /// Fields 1…29. The scanner goes in and out by value so that it stays in registers.
   @inline(__always)
-  private static func readNumbers(_ fields: inout FieldScanner, into quote: inout Quote) {
-    quote.open = fields.decimal()
-    quote.previousClose = fields.decimal()
-    quote.last = fields.decimal()
-    quote.high = fields.decimal()
-    quote.low = fields.decimal()
-    quote.bid = fields.decimal()
-    quote.ask = fields.decimal()
+  private static func readNumbers(
+    _ scanner: FieldScanner, into quote: inout Quote
+  ) -> FieldScanner {
+    var fields = scanner
+    quote.open = fields.unlikePrice()
+    quote.previousClose = fields.price()
+    quote.last = fields.price()
+    quote.high = fields.price()
+    quote.low = fields.price()
+    quote.bid = fields.price()
+    quote.ask = fields.price()
     quote.volume = fields.count()
     quote.turnover = fields.decimal()
     for level in 0..<5 {
       let volume = fields.count()
-      quote.bids[level] = BookLevel(price: fields.decimal(), volume: volume)
+      quote.bids[level] = BookLevel(price: fields.price(), volume: volume)
     }
     for level in 0..<5 {
       let volume = fields.count()
-      quote.asks[level] = BookLevel(price: fields.decimal(), volume: volume)
+      quote.asks[level] = BookLevel(price: fields.price(), volume: volume)
     }
+    return fields
   }
 
   /// Fields 30 and 31, each with the comma behind it.

@@ -1,0 +1,95 @@
+/// What an exchange writes into the name of a stock: `N科隆`, `XDST粤传`, `*ST海华-U`, `长航退`.
+///
+/// The marks of a stock's name only: a fund or an index may begin with the same letters. Names come
+/// with full-width letters and with spaces (`万 科Ａ`), so both are folded away first. The exchange
+/// cuts long names, so a mark at the end may be missing: its absence proves nothing.
+public struct NameMarks: OptionSet, Sendable, Hashable {
+  public let rawValue: UInt16
+
+  public init(rawValue: UInt16) { self.rawValue = rawValue }
+
+  /// N: the day of listing.
+  public static let firstDay = NameMarks(rawValue: 1 << 0)
+  /// C: the second to fifth day, without limit like the first.
+  public static let firstDays = NameMarks(rawValue: 1 << 1)
+  /// XD or DR.
+  public static let exDividend = NameMarks(rawValue: 1 << 2)
+  /// XR or DR.
+  public static let exRights = NameMarks(rawValue: 1 << 3)
+  /// ST or *ST.
+  public static let specialTreatmentMark = NameMarks(rawValue: 1 << 4)
+  /// *ST: at risk of being delisted.
+  public static let delistingRisk = NameMarks(rawValue: 1 << 5)
+  /// 退: in its delisting period.
+  public static let delisting = NameMarks(rawValue: 1 << 6)
+  /// -U: not yet profitable when listed.
+  public static let unprofitable = NameMarks(rawValue: 1 << 7)
+  /// -W: shares with unequal votes.
+  public static let weightedVotes = NameMarks(rawValue: 1 << 8)
+
+  public var specialTreatment: Bool { contains(.specialTreatmentMark) }
+
+  public var newListing: Bool { !isDisjoint(with: [.firstDay, .firstDays]) }
+
+  /// Every mark in `name`; none is no error.
+  public static func parse(_ name: String) -> NameMarks {
+    var rest = Substring(folded(name))
+    var marks: NameMarks = []
+    if rest.hasPrefix("退市") || rest.hasSuffix("退") { marks.insert(.delisting) }
+    marks.formUnion(takeTail(&rest))
+    if let (length, mark) = dayMark(rest) {
+      marks.insert(mark)
+      rest.removeFirst(length)
+    }
+    return marks.union(treatment(rest))
+  }
+
+  /// Full-width ASCII to plain, spaces of either width gone.
+  private static func folded(_ name: String) -> String {
+    var folded = String.UnicodeScalarView()
+    for scalar in name.unicodeScalars where scalar != " " && scalar != "\u{3000}" {
+      let isWide = ("\u{FF01}"..."\u{FF5E}").contains(scalar)
+      let plain = isWide ? Unicode.Scalar(scalar.value - 0xFEE0) : scalar
+      folded.append(plain ?? scalar)
+    }
+    return String(folded)
+  }
+
+  /// Removes `-U`, `-W`, `-UW`, `-WD`.
+  private static func takeTail(_ rest: inout Substring) -> NameMarks {
+    guard let dash = rest.lastIndex(of: "-") else { return [] }
+    let letters = rest[dash...].dropFirst()
+    guard !letters.isEmpty, letters.allSatisfy({ "UWVD".contains($0) }) else { return [] }
+    rest = rest[..<dash]
+    var marks: NameMarks = []
+    if letters.contains("U") { marks.insert(.unprofitable) }
+    if letters.contains("W") { marks.insert(.weightedVotes) }
+    return marks
+  }
+
+  /// The mark of the day at the front, with its length. N and C count only before a Chinese name
+  /// or another mark: a company may well be called `NCL` one day.
+  private static func dayMark(_ rest: Substring) -> (length: Int, mark: NameMarks)? {
+    switch rest.prefix(2) {
+    case "XD": return (2, .exDividend)
+    case "XR": return (2, .exRights)
+    case "DR": return (2, [.exDividend, .exRights])
+    default: break
+    }
+    let name = rest.dropFirst()
+    guard let next = name.first, !next.isASCII || !treatment(name).isEmpty else { return nil }
+    switch rest.first {
+    case "N": return (1, .firstDay)
+    case "C": return (1, .firstDays)
+    default: return nil
+    }
+  }
+
+  /// `ST` or `*ST`, with an S before it where the share reform of 2005 is still open.
+  private static func treatment(_ rest: Substring) -> NameMarks {
+    if rest.hasPrefix("*ST") || rest.hasPrefix("S*ST") {
+      return [.specialTreatmentMark, .delistingRisk]
+    }
+    return rest.hasPrefix("ST") || rest.hasPrefix("SST") ? .specialTreatmentMark : []
+  }
+}
