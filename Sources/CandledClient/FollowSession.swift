@@ -111,7 +111,7 @@ final class Interrupt: Sendable {
   let descriptor: Int32
 
   init() {
-    descriptor = eventfd(0, Int32(EFD_CLOEXEC.rawValue) | Int32(EFD_NONBLOCK.rawValue))
+    descriptor = eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK))
     precondition(descriptor >= 0, "the system has no file descriptor left to give")
   }
 

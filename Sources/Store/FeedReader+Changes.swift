@@ -61,6 +61,10 @@ extension FeedReader {
       contents.widen(try row.optionalTimestamp(), try row.optionalTimestamp())
     }
     guard let first = batch.changes.first?.seq, let last = batch.changes.last?.seq else { return }
+    guard last - first == Int64(batch.changes.count - 1) else {
+      throw StoreError(
+        .malformed, "changes are missing between \(first) and \(last)", context: "follow")
+    }
     try addRows(contents, first...last, to: &batch.changes)
   }
 

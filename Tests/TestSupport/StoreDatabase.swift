@@ -6,9 +6,18 @@ import Store
 /// A guard process removes the cluster however this one ends.
 public struct StoreDatabase: Sendable {
   public let name: String
-  private let server: EmbeddedServer
+  public let server: EmbeddedServer
 
-  private static let shared = Result { try StoreDatabase(starting: ()) }
+  private static let shared = Result {
+    try StoreDatabase(startingIn: "/tmp/candled-test-\(getpid())")
+  }
+
+  /// On a cluster nobody else uses: for what concerns the server as a whole, its log say.
+  public static func alone(isDurable: Bool = false) throws -> StoreDatabase {
+    let number = UInt32.random(in: 0 ... .max)
+    return try StoreDatabase(
+      startingIn: "/tmp/candled-test-\(getpid())-\(number)", isDurable: isDurable)
+  }
 
   /// A copy of the template the first caller prepares.
   public init() throws {
@@ -18,12 +27,10 @@ public struct StoreDatabase: Sendable {
     try server.createDatabase(name, template: template.name)
   }
 
-  private init(starting: Void) throws {
-    let directory = "/tmp/candled-test-\(getpid())"
+  private init(startingIn directory: String, isDurable: Bool = false) throws {
     try TestGuard.start(removing: directory)
-    server = EmbeddedServer(
-      directory: directory,
-      settings: ["fsync": "off", "full_page_writes": "off", "shared_buffers": "64MB"])
+    let quick = ["fsync": "off", "full_page_writes": "off", "shared_buffers": "64MB"]
+    server = EmbeddedServer(directory: directory, settings: isDurable ? [:] : quick)
     name = EmbeddedServer.databaseName
     try server.start()
     try Schema.apply(url: server.connectionString)
@@ -62,7 +69,8 @@ enum TestGuard {
   static func start(removing directory: String) throws {
     // The pipe's writing end closes when this process ends, however it does.
     var ends: [Int32] = [0, 0]
-    guard pipe2(&ends, O_CLOEXEC) == 0 else { throw Failure(code: errno) }
+    guard pipe(&ends) == 0 else { throw Failure(code: errno) }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }

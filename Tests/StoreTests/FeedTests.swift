@@ -1,0 +1,154 @@
+import CandledClient
+import Market
+import Store
+import TestSupport
+import Testing
+
+@Suite struct FeedTests {
+  @Test func `a follower killed thirty times gets every final candle exactly once`() async throws {
+    let seed = UInt64.random(in: .min ... .max)
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    let client = try await CandledClient.connect(database.url)
+    let snapshot = try await client.snapshot()
+    let commits = 60
+    let writing = Task {
+      var samples = Samples(seed: seed)
+      for minute in 0..<commits {
+        _ = try await writer.commit(
+          samples.minute(minute, position: Int64(minute + 1), instruments: 20))
+        if minute % 2 == 1 {
+          try database.execute(
+            """
+            select pg_terminate_backend(pid)
+            from pg_stat_activity
+            where datname = '\(database.name)' and application_name = 'candled follower'
+            """)
+        }
+      }
+    }
+    var seen: [String: Int] = [:]
+    var seqs: [Int64] = []
+    for try await case .change(let change) in client.follow(after: snapshot, pollSeconds: 1) {
+      seqs.append(change.seq)
+      for stored in change.candles {
+        seen["\(stored.candle.symbol) \(stored.candle.openedAt)", default: 0] += 1
+      }
+      if seqs.count == commits { break }
+    }
+    try await writing.value
+    #expect(seqs == Array(1...Int64(commits)), "seed \(seed)")
+    #expect(seen.count == commits * 20, "seed \(seed)")
+    #expect(seen.values.allSatisfy { $0 == 1 }, "seed \(seed)")
+  }
+
+  @Test func `a change carries the rows it was made of`() async throws {
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    var samples = Samples(seed: 21)
+    _ = try await writer.commit(samples.minute(0, position: 1, instruments: 2))
+    var commit = samples.minute(1, position: 2, instruments: 2)
+    commit.revisions = [Revision(candle: samples.candle(0, minute: 0), cause: .latePrint)]
+    commit.gaps = [
+      Gap(
+        symbol: Samples.symbol(1), tradingDay: Samples.day, from: Samples.start,
+        to: Samples.start.adding(seconds: 600), volume: ExactDecimal(5),
+        turnover: ExactDecimal(units: 501, scale: 2), cause: .outage)
+    ]
+    commit.events += [
+      .feedStalled(source: .sina, since: Samples.start),
+      .feedRecovered(source: .sina, at: Samples.start.adding(seconds: 1)),
+      .dayComplete(day: Samples.day, instruments: 2, residuals: 0),
+    ]
+    _ = try await writer.commit(commit)
+    let client = try await CandledClient.connect(database.url)
+    var items = client.follow(after: 1).makeAsyncIterator()
+    guard case .change(let change) = try await items.next() else {
+      Issue.record("no change")
+      return
+    }
+    #expect(change.candles.map(\.candle) == commit.candles)
+    #expect(change.revisions.map(\.candle) == commit.revisions.map(\.candle))
+    #expect(change.revisions.map(\.revision) == [1])
+    #expect(change.gaps == commit.gaps)
+    #expect(change.events == commit.events)
+    #expect(change.quotes.count == 2)
+    for (row, stored) in zip(commit.quotes, change.quotes) {
+      #expect(stored.forming == row.forming)
+      #expect(stored.name == row.name)
+      #expect(stored.quote.last == row.quote.last)
+      #expect(stored.quote.afterHours == row.quote.afterHours)
+      for level in 0..<5 {
+        #expect(stored.quote.bids[level] == row.quote.bids[level])
+        #expect(stored.quote.asks[level] == row.quote.asks[level])
+      }
+    }
+  }
+
+  @Test func `past the horizon a follower is told what it missed`() async throws {
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    var samples = Samples(seed: 22)
+    for position in 1...10 {
+      _ = try await writer.commit(samples.sweep(position: Int64(position), instruments: 1))
+    }
+    #expect(try await writer.pruneChanges(keepRows: 3) == 7)
+    let client = try await CandledClient.connect(database.url)
+    var items = client.follow(after: 2).makeAsyncIterator()
+    guard case .skipped(let from, let to) = try await items.next() else {
+      Issue.record("nothing skipped")
+      return
+    }
+    #expect(from == 3 && to == 7)
+    guard case .change(let change) = try await items.next() else {
+      Issue.record("no change")
+      return
+    }
+    #expect(change.seq == 8)
+  }
+
+  @Test func `another epoch is announced`() async throws {
+    let database = try StoreDatabase()
+    let client = try await CandledClient.connect(database.url)
+    let snapshot = try await client.snapshot()
+    try database.execute("update candled.feed_sequence set epoch = epoch + 1, last_seq = 4")
+    var items = client.follow(after: snapshot).makeAsyncIterator()
+    guard case .restarted(let epoch, let seq) = try await items.next() else {
+      Issue.record("not announced")
+      return
+    }
+    #expect(epoch == snapshot.epoch + 1 && seq == 4)
+  }
+
+  @Test func `one commit sends one notification of less than 200 bytes`() async throws {
+    let database = try StoreDatabase()
+    let listener = try NotificationListener(url: database.url)
+    let writer = try await freshWriter(database)
+    var samples = Samples(seed: 23)
+    for minute in 0..<5 {
+      _ = try await writer.commit(
+        samples.minute(minute, position: Int64(minute + 1), instruments: 300))
+    }
+    let payloads = try listener.payloads()
+    #expect(payloads.count == 5)
+    #expect(payloads.allSatisfy { $0.utf8.count < 200 })
+    #expect(payloads.last?.contains("\"last\":5,\"q\":300,\"c\":300") == true)
+  }
+
+  @Test func `following ends when its task is cancelled`() async throws {
+    let database = try StoreDatabase()
+    let client = try await CandledClient.connect(database.url)
+    let following = Task {
+      var items = 0
+      for try await _ in client.follow(after: nil) { items += 1 }
+      return items
+    }
+    following.cancel()
+    #expect(try await following.value == 0)
+  }
+
+  @Test func `the bridge to Foundation is exact`() throws {
+    #expect("\(try ExactDecimal("-1769.041").decimal)" == "-1769.041")
+    #expect("\(ExactDecimal(units: .min, scale: 18).decimal)" == "-9.223372036854775808")
+  }
+}

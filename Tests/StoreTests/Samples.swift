@@ -1,0 +1,101 @@
+import Market
+import Store
+import TestSupport
+
+/// Made-up rows, every field varied, every invariant kept.
+struct Samples {
+  var random: SplitMix
+  static let day = TradingDay(daysSince1970: 20_640)  // 2026-07-06
+  static let start = Timestamp(day: day, secondOfDay: Session.morningOpen)
+
+  init(seed: UInt64) { random = SplitMix(seed: seed) }
+
+  static func symbol(_ number: Int) -> Symbol {
+    let digits = String(600_000 + number)
+    guard let symbol = Symbol("sh\(digits)") else { preconditionFailure("six digits") }
+    return symbol
+  }
+
+  mutating func price() -> ExactDecimal {
+    ExactDecimal(units: .random(in: 1_000...9_999_999, using: &random), scale: 3)
+  }
+
+  mutating func shares() -> ExactDecimal {
+    ExactDecimal(.random(in: 0...9_000_000_000, using: &random))
+  }
+
+  mutating func money() -> ExactDecimal {
+    ExactDecimal(units: .random(in: 0...900_000_000_000_000, using: &random), scale: 3)
+  }
+
+  mutating func candle(_ number: Int, minute: Int) -> Candle {
+    let prices = (0..<4).map { _ in price() }.sorted()
+    let opened = Timestamp(day: Self.day, secondOfDay: Session.opening(ofMinute: minute))
+    return Candle(
+      symbol: Self.symbol(number), timeframe: .minute1, tradingDay: Self.day, openedAt: opened,
+      closedAt: opened.adding(seconds: 60), open: prices[1], high: prices[3], low: prices[0],
+      close: prices[2], volume: shares(), turnover: money(),
+      flags: CandleFlags(rawValue: .random(in: 0...7, using: &random)), source: .sina)
+  }
+
+  mutating func quote(_ number: Int, second: Int) -> QuoteRow {
+    var quote = Quote(
+      symbol: Self.symbol(number), tradingDay: Self.day, secondOfDay: Int32(second))
+    quote.open = price()
+    quote.previousClose = price()
+    quote.last = price()
+    quote.high = price()
+    quote.low = price()
+    quote.bid = price()
+    quote.ask = price()
+    quote.volume = shares()
+    quote.turnover = money()
+    for level in 0..<Int.random(in: 0...5, using: &random) {
+      quote.bids[level] = BookLevel(price: price(), volume: shares())
+      quote.asks[level] = BookLevel(price: price(), volume: shares())
+    }
+    if Bool.random(using: &random) {
+      quote.afterHours = AfterHours(volume: shares(), turnover: money())
+    }
+    let minute = Session.minute(of: second)
+    return QuoteRow(
+      quote: quote, name: "样本\(number)",
+      forming: Bool.random(using: &random) ? candle(number, minute: minute) : nil,
+      bookState: (0..<Int.random(in: 0...40, using: &random)).map { _ in
+        UInt8.random(in: 0...255, using: &random)
+      }, receivedAt: quote.at.adding(milliseconds: 700))
+  }
+
+  /// A commit whose every quote changed.
+  mutating func sweep(
+    position: Int64, instruments: Int, second: Int = Session.morningOpen
+  ) -> Commit {
+    var commit = Commit(
+      position: JournalPosition(position),
+      knownAt: Timestamp(day: Self.day, secondOfDay: second), bookState: [UInt8(position & 255)])
+    commit.quotes = (0..<instruments).map { quote($0, second: second) }
+    return commit
+  }
+
+  mutating func minute(_ minute: Int, position: Int64, instruments: Int) -> Commit {
+    let second = Session.closing(ofMinute: minute)
+    var commit = sweep(position: position, instruments: instruments, second: second)
+    commit.candles = (0..<instruments).map { candle($0, minute: minute) }
+    commit.events = [
+      .minuteComplete(
+        MinuteComplete(
+          tradingDay: Self.day,
+          openedAt: Timestamp(day: Self.day, secondOfDay: Session.opening(ofMinute: minute)),
+          expected: instruments, traded: instruments, untraded: 0, missing: 0))
+    ]
+    return commit
+  }
+}
+
+/// A writer that stands at the beginning of a fresh database.
+func freshWriter(_ database: StoreDatabase) async throws -> StoreWriter {
+  let writer = StoreWriter(url: database.url)
+  try await writer.connect()
+  _ = try await writer.load()
+  return writer
+}

@@ -1,0 +1,107 @@
+import Market
+import Store
+import TestSupport
+import Testing
+
+@Suite struct SchemaTests {
+  @Test func `a fresh database has no differences`() throws {
+    let database = try StoreDatabase()
+    #expect(try Schema.check(url: database.url) == [])
+  }
+
+  @Test func `applying twice changes nothing`() throws {
+    let database = try StoreDatabase()
+    let before = try database.execute("select version, objects from candled.schema_version")
+    try Schema.apply(url: database.url)
+    #expect(try database.execute("select version, objects from candled.schema_version") == before)
+  }
+
+  @Test func `a dropped column, a missing check and a strange table are named`() throws {
+    let database = try StoreDatabase()
+    try database.execute(
+      """
+      alter table candled.overview drop column percent_change;
+      alter table candled.candle drop constraint high_is_highest;
+      create table candled.scratch (id integer)
+      """)
+    let differences = try Schema.check(url: database.url)
+    #expect(differences.contains("missing: column overview.percent_change numeric not null"))
+    #expect(differences.contains { $0.hasPrefix("missing: constraint candle.high_is_highest") })
+    #expect(differences.contains("unexpected: column scratch.id integer"))
+  }
+
+  @Test func `an empty database is told what to run`() throws {
+    let database = try StoreDatabase()
+    try database.execute("drop schema candled cascade")
+    let differences = try Schema.check(url: database.url)
+    #expect(differences == ["the database has no candled schema: run `candled schema apply`"])
+  }
+
+  @Test func `every table, column, view and function is commented`() throws {
+    let database = try StoreDatabase()
+    let bare = try database.execute(
+      """
+      select r.relname || coalesce('.' || a.attname, '')
+      from pg_class r
+      left join pg_attribute a
+        on a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped and r.relkind in ('r', 'p')
+      where r.relnamespace = 'candled'::regnamespace
+        and r.relkind in ('r', 'p', 'v')
+        and not r.relispartition
+        and coalesce(col_description(r.oid, a.attnum), obj_description(r.oid, 'pg_class')) is null
+      union all
+      select p.proname
+      from pg_proc p
+      where p.pronamespace = 'candled'::regnamespace
+        and obj_description(p.oid, 'pg_proc') is null
+      """)
+    #expect(bare == [])
+  }
+
+  @Test(arguments: ["600519.SH", "sh600519", "SH600519", "600519.ss", "600519.XSHG"])
+  func `every usual spelling finds the instrument`(_ spelling: String) throws {
+    let database = try StoreDatabase()
+    try database.execute(
+      "insert into candled.instrument (id, symbol, first_seen) values (7, 'sh600519', now())")
+    #expect(try database.value("select candled.instrument_id('\(spelling)')") == "7")
+  }
+
+  @Test func `the views show a day with its forming minute`() async throws {
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    var samples = Samples(seed: 9)
+    var commit = samples.minute(0, position: 1, instruments: 1)
+    let forming = samples.candle(0, minute: 1)
+    commit.quotes[0].forming = forming
+    commit.quotes[0].quote.bids[0] = BookLevel(
+      price: ExactDecimal(units: 12_340, scale: 3), volume: ExactDecimal(500))
+    _ = try await writer.commit(commit)
+    #expect(
+      try database.execute("select state, volume from candled.candle_1m order by opened_at")
+        == [
+          ["final", commit.candles[0].volume.description], ["open", forming.volume.description],
+        ])
+    #expect(
+      try database.execute("select bid_prices[1], bid_volumes[1] from candled.latest")
+        == [["12.340", "500"]])
+    #expect(
+      try database.value("select count(*) from candled.candles('600000.SH', '1m')") == "1")
+    #expect(try database.value("select state from candled.candle_1d") == "open")
+    #expect(try database.value("select traded + untraded from candled.coverage") == "1")
+  }
+
+  @Test func `every final candle's partition is made on demand`() async throws {
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    var samples = Samples(seed: 10)
+    var commit = Commit(position: JournalPosition(1), knownAt: Samples.start)
+    commit.candles = [samples.candle(0, minute: 0), samples.candle(0, minute: 0)]
+    commit.candles[1].openedAt = Samples.start.adding(seconds: 40 * 86_400)
+    commit.candles[1].closedAt = Samples.start.adding(seconds: 40 * 86_400 + 60)
+    #expect(try await writer.commit(commit).candles == 2)
+    #expect(
+      try database.execute(
+        "select relid from pg_partition_tree('candled.candle') where isleaf order by 1")
+        == [["candled.candle_2026_07"], ["candled.candle_2026_08"]])
+  }
+}

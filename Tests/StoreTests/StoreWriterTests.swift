@@ -1,0 +1,190 @@
+import Market
+import Store
+import TestSupport
+import Testing
+
+@Suite struct StoreWriterTests {
+  @Test func `an empty commit opens no transaction`() async throws {
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    let receipt = try await writer.commit(
+      Commit(position: JournalPosition(9), knownAt: Samples.start))
+    #expect(receipt.seq == nil)
+    #expect(try database.value("select position from candled.journal_position") == "0")
+  }
+
+  @Test func `fifty identical sweeps write no row and at most 8 kB of log`() async throws {
+    let database = try StoreDatabase.alone()
+    let writer = try await freshWriter(database)
+    var samples = Samples(seed: 1)
+    var commit = samples.sweep(position: 1, instruments: 2_000)
+    _ = try await writer.commit(commit)
+    let before = try database.execute("select changed_seq, xmin from candled.quote order by 1, 2")
+    let from = try #require(try database.value("select pg_current_wal_insert_lsn()"))
+    for position in 2...51 {
+      commit.position = JournalPosition(Int64(position))
+      #expect(try await writer.commit(commit).seq == nil)
+    }
+    let bytes = try #require(
+      try database.value("select pg_current_wal_insert_lsn() - '\(from)'"))
+    let after = try database.execute("select changed_seq, xmin from candled.quote order by 1, 2")
+    #expect(before == after)
+    #expect(try #require(Int(bytes)) <= 8_192)
+    #expect(try database.value("select count(*) from candled.change") == "1")
+  }
+
+  @Test func `seq counts commits without a gap`() async throws {
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    var samples = Samples(seed: 2)
+    for position in 1...20 {
+      let receipt = try await writer.commit(
+        samples.sweep(position: Int64(position), instruments: 5))
+      #expect(receipt.seq == Int64(position))
+    }
+    #expect(
+      try database.execute("select min(seq), max(seq), count(*) from candled.change")
+        == [["1", "20", "20"]])
+  }
+
+  @Test func `a commit that fails leaves nothing behind`() async throws {
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    var samples = Samples(seed: 3)
+    var commit = samples.minute(0, position: 1, instruments: 3)
+    commit.candles[1].high = ExactDecimal(units: 1, scale: 3)
+    let error = await #expect(throws: StoreError.self) { try await writer.commit(commit) }
+    #expect(error?.code == .refused)
+    #expect(error?.sqlState == "23514")
+    for table in ["quote", "candle", "change", "instrument"] {
+      #expect(try database.value("select count(*) from candled.\(table)") == "0", "\(table)")
+    }
+    let receipt = try await writer.commit(samples.minute(0, position: 1, instruments: 3))
+    #expect(receipt.candles == 3)
+    #expect(
+      try database.execute("select id from candled.instrument order by 1") == [["1"], ["2"], ["3"]])
+  }
+
+  @Test func `a candle stored again with the same values is left alone`() async throws {
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    var samples = Samples(seed: 4)
+    var commit = samples.minute(0, position: 1, instruments: 3)
+    _ = try await writer.commit(commit)
+    commit.position = JournalPosition(2)
+    commit.quotes = []
+    commit.candles.append(samples.candle(7, minute: 0))
+    let receipt = try await writer.commit(commit)
+    #expect(receipt.candles == 1)
+    #expect(receipt.revisions == 0)
+    #expect(try database.value("select count(*) from candled.candle") == "4")
+  }
+
+  @Test func `a candle stored again with other values becomes a revision`() async throws {
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    var samples = Samples(seed: 5)
+    let first = samples.minute(0, position: 1, instruments: 2)
+    _ = try await writer.commit(first)
+    var second = Commit(position: JournalPosition(2), knownAt: Samples.start.adding(seconds: 90))
+    second.candles = [samples.candle(0, minute: 0)]
+    let receipt = try await writer.commit(second)
+    #expect(receipt.revisions == 1)
+    let old = first.candles[0]
+    let new = second.candles[0]
+    #expect(
+      try database.execute(
+        "select open, volume, revision from candled.candle where instrument_id = 1")
+        == [[new.open.description, new.volume.description, "1"]])
+    #expect(
+      try database.execute(
+        "select open, volume, cause, known_to - known_from from candled.revisions")
+        == [[old.open.description, old.volume.description, "rewritten", "00:00:30"]])
+  }
+
+  @Test func `a revision keeps the old values and its cause`() async throws {
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    var samples = Samples(seed: 6)
+    let first = samples.minute(0, position: 1, instruments: 2)
+    _ = try await writer.commit(first)
+    for (position, minutes) in [(2, 1), (3, 2)] {
+      var commit = Commit(
+        position: JournalPosition(Int64(position)),
+        knownAt: Samples.start.adding(seconds: Int64(60 * minutes)))
+      commit.revisions = [Revision(candle: samples.candle(1, minute: 0), cause: .latePrint)]
+      #expect(try await writer.commit(commit).revisions == 1)
+    }
+    #expect(
+      try database.execute("select revision, cause from candled.revisions order by 1")
+        == [["0", "late_print"], ["1", "late_print"]])
+    #expect(
+      try database.value("select volume from candled.revisions where revision = 0")
+        == first.candles[1].volume.description)
+  }
+
+  @Test func `another writer at the same journal is refused`() async throws {
+    let database = try StoreDatabase()
+    let one = try await freshWriter(database)
+    let other = try await freshWriter(database)
+    var samples = Samples(seed: 7)
+    _ = try await one.commit(samples.sweep(position: 1, instruments: 2))
+    let late = samples.sweep(position: 1, instruments: 2)
+    let error = await #expect(throws: StoreError.self) { try await other.commit(late) }
+    #expect(error?.code == .positionConflict)
+    _ = try await other.load()
+    #expect(try await other.commit(samples.sweep(position: 2, instruments: 2)).seq == 2)
+  }
+
+  @Test func `the same rejected row is stored once a day`() async throws {
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    var commit = Commit(position: JournalPosition(1), knownAt: Samples.start)
+    let row = Rejection(
+      source: .sina, receivedAt: Samples.start, symbol: nil, reason: .malformed,
+      detail: "cut\0off", payload: [0, 255, 34])
+    commit.rejections = [row, row]
+    #expect(try await writer.commit(commit).rejections == 1)
+    commit.position = JournalPosition(2)
+    #expect(try await writer.commit(commit).seq == nil)
+    #expect(
+      try database.execute("select detail, payload from candled.rejected")
+        == [["cutoff", "\\x00ff22"]])
+  }
+
+  @Test func `the database computes a certificate's residual itself`() async throws {
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    var commit = Commit(position: JournalPosition(1), knownAt: Samples.start)
+    commit.audits = [
+      DayAudit(
+        symbol: Samples.symbol(1), tradingDay: Samples.day, exchangeVolume: ExactDecimal(100),
+        exchangeTurnover: ExactDecimal(1000), minuteVolume: ExactDecimal(70),
+        minuteTurnover: ExactDecimal(700), gapVolume: ExactDecimal(30),
+        gapTurnover: ExactDecimal(299), afterHoursVolume: .zero, afterHoursTurnover: .zero,
+        minutesTraded: 200, minutesUntraded: 40, minutesMissing: 0)
+    ]
+    #expect(try await writer.commit(commit).audits == 1)
+    #expect(
+      try database.execute(
+        "select residual_volume, residual_turnover, balanced from candled.day_audit")
+        == [["0", "1", "f"]])
+    commit.position = JournalPosition(2)
+    #expect(try await writer.commit(commit).seq == nil)
+  }
+
+  @Test func `the daemon's role needs no right beyond its own`() async throws {
+    let database = try StoreDatabase()
+    let role = "daemon_\(database.name)"
+    try database.execute("create role \(role) login in role candled nosuperuser")
+    // The cluster's superuser is called candled; its grants reach members all the same.
+    let writer = StoreWriter(url: database.url(role: role))
+    try await writer.connect()
+    var samples = Samples(seed: 8)
+    #expect(try await writer.commit(samples.minute(3, position: 1, instruments: 3)).candles == 3)
+    let error = #expect(throws: StoreError.self) {
+      try SQLProbe.run("delete from candled.candle", url: database.url(role: role))
+    }
+    #expect(error?.sqlState == "42501")
+  }
+}
