@@ -42,7 +42,7 @@ public struct PollSchedule: Sendable {
 
   /// - Precondition: phase and jitter are not negative and together below the shortest cadence.
   public init(
-    windows: [PollWindow] = PollWindow.aShare,
+    windows: [PollWindow] = PollWindow.aShare(),
     phaseMilliseconds: Int = phaseMillisecondsDefault,
     jitterMillisecondsMax: Int = jitterMillisecondsMaxDefault, seed: UInt64,
     isTradingDay: @escaping @Sendable (TradingDay) -> Bool?
