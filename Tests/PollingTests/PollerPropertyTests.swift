@@ -5,7 +5,7 @@ import Testing
 @testable import Polling
 
 @Suite struct PollerPropertyTests {
-  private static let seeds = (0..<6).map { _ in UInt64.random(in: .min ... .max) }
+  private static let seeds = (0..<4).map { _ in UInt64.random(in: .min ... .max) }
 
   @Test(arguments: seeds)
   func `a healthy day has every group in every slot exactly once`(_ seed: UInt64) {
@@ -22,14 +22,16 @@ import Testing
       asked[entry.request.slot, default: []].append(entry.request.group)
     }
     var expected = 1
+    var incomplete: [Timestamp] = []
     var cursor = moment(8, 0)
     while case .slot(let slot) = schedule.nextSlot(after: cursor),
       slot.grid.shanghaiDay == monday
     {
-      #expect(asked[slot.grid]?.sorted() == [0, 1, 2], "seed \(seed), \(slot.grid)")
+      if asked[slot.grid]?.sorted() != [0, 1, 2] { incomplete.append(slot.grid) }
       expected += 1
       cursor = slot.due
     }
+    #expect(incomplete.isEmpty, "seed \(seed)")
     #expect(asked.count == expected, "seed \(seed)")
     let complete = bench.actions.filter { action in
       if case .sweepCompleted(_, 3, 0) = action { return true }
