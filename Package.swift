@@ -11,8 +11,10 @@ func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target 
   .target(name: name, dependencies: dependencies, swiftSettings: strict)
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+func tests(
+  _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []
+) -> Target {
+  .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
 }
 
 let log = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -81,7 +83,8 @@ let package = Package(
       swiftSettings: strict),
     tests("MarketTests", ["Market", "TestSupport"]),
     tests("CandlesTests", ["Market", "Candles", "TestSupport"]),
-    tests("FeedsTests", ["Market", "Feeds", "TestSupport"]),
+    tests(
+      "FeedsTests", ["Market", "Feeds", "TestSupport"], exclude: ["Fixtures", "Golden"]),
     tests("PollingTests", ["Market", "Polling", "TestSupport"]),
     tests("TransportTests", ["Transport", "ExchangeSimulator", "TestSupport"]),
     tests("JournalTests", ["Market", "Journal", "TestSupport"]),

@@ -46,7 +46,8 @@ func report(_ rows: [BenchRow]) {
   for row in rows {
     say(
       "  \(padded(row.name, 42))\(decimals(row.median, 3, width: 9)) ms p50"
-        + "\(decimals(row.best, 3, width: 9)) best\(decimals(row.median / reference, 2, width: 9)) ×")
+        + "\(decimals(row.best, 3, width: 9)) best\(decimals(row.median / reference, 2, width: 9)) ×"
+    )
   }
 }
 
