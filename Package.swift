@@ -11,8 +11,10 @@ func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target 
   .target(name: name, dependencies: dependencies, swiftSettings: strict)
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+func tests(
+  _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []
+) -> Target {
+  .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
 }
 
 let log = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -46,7 +48,9 @@ let package = Package(
     module("Polling", ["Market"]),
     module("Transport", ["CCurl", "CLinux"]),
     module("Journal", ["Market", "CZstd", "CLinux"]),
-    module("Store", ["Market", "CPostgres", "CLinux"]),
+    .target(
+      name: "Store", dependencies: ["Market", "CPostgres", "CLinux"],
+      resources: [.embedInCode("schema.sql")], swiftSettings: strict),
     module("Operations", ["Market", log, toml]),
     module("ExchangeSimulator", ["Market", "CLinux"]),
     module("CandledClient", ["Market", "Store"]),
@@ -62,9 +66,25 @@ let package = Package(
     .target(
       name: "TestSupport", dependencies: ["Store"], path: "Tests/TestSupport",
       swiftSettings: strict),
+    // `script/bench` runs it; a section is one file.
+    .executableTarget(
+      name: "candled-bench", dependencies: ["Market", "Feeds", "TestSupport"],
+      path: "Tests/Bench", swiftSettings: strict),
+    // Days run in memory and judged by the simulator's ledgers: a short one in the tests, whole
+    // markets by `script/trials`.
+    .target(
+      name: "Trials",
+      dependencies: [
+        "Market", "Feeds", "Polling", "Journal", "Store", "Ingest", "ExchangeSimulator",
+      ],
+      path: "Tests/Trials", swiftSettings: strict),
+    .executableTarget(
+      name: "candled-trials", dependencies: ["Trials", arguments], path: "Tests/TrialRunner",
+      swiftSettings: strict),
     tests("MarketTests", ["Market", "TestSupport"]),
     tests("CandlesTests", ["Market", "Candles", "TestSupport"]),
-    tests("FeedsTests", ["Market", "Feeds", "TestSupport"]),
+    tests(
+      "FeedsTests", ["Market", "Feeds", "TestSupport"], exclude: ["Fixtures", "Golden"]),
     tests("PollingTests", ["Market", "Polling", "TestSupport"]),
     tests("TransportTests", ["Transport", "ExchangeSimulator", "TestSupport"]),
     tests("JournalTests", ["Market", "Journal", "TestSupport"]),

@@ -24,8 +24,8 @@ struct SinaPlainLine {
   /// - Precondition: `windowBytesMin` bytes lie between `start` and `end`.
   @inline(__always)
   init?(
-    at start: UnsafeRawPointer, end: UnsafeRawPointer, dates: inout SinaDateCache,
-    into quote: inout Quote
+    at start: UnsafeRawPointer, end: UnsafeRawPointer, securities: SinaSecurityTable,
+    dates: inout SinaDateCache, into quote: inout Quote
   ) {
     guard Swar.load(start) == SinaPlainLine.lineStart,
       Swar.load(start + 3) == SinaPlainLine.lineStartFromFourth
@@ -37,19 +37,19 @@ struct SinaPlainLine {
     let nameStart = start + 21
     guard let nameEnd = SinaPlainLine.endOfName(nameStart) else { return nil }
 
-    let security = SinaSecurity(key: key)
-    var fields = FieldScanner(position: nameEnd + 1)
+    let security = securities[key]
     quote.symbol = Symbol(low: key, high: 0)
-    SinaPlainLine.readNumbers(&fields, into: &quote)
+    var fields = SinaPlainLine.readNumbers(FieldScanner(position: nameEnd + 1), into: &quote)
     guard fields.isPlain, SinaPlainLine.readStamp(&fields, &dates, into: &quote),
       let tail = SinaPlainLine.readStatus(&fields, into: &quote), fields.isPlain,
       let lineEnd = SinaPlainLine.endOfLine(from: tail, end: end)
     else { return nil }
-    if security.countsLots {
+    if security.contains(.countsLots) {
       // A plain volume has at most 16 digits: two more still fit.
-      quote.volume = ExactDecimal(units: quote.volume.units &* 100, scale: quote.volume.scale)
+      quote.volume = ExactDecimal(
+        units: quote.volume.units &* SinaSecurity.lot, scale: quote.volume.scale)
     }
-    guard SinaInconsistency.first(in: quote, of: security) == nil else { return nil }
+    guard SinaInconsistency.first(in: &quote, of: security) == nil else { return nil }
     next = lineEnd + 1
     name = UnsafeRawBufferPointer(start: nameStart, count: nameEnd - nameStart)
     line = UnsafeRawBufferPointer(start: start, count: lineEnd - start)
@@ -69,8 +69,8 @@ struct SinaPlainLine {
     let exchange = key & 0xFFFF
     let digits = (key &>> 16) ^ 0x3030_3030_3030
     return Swar.faults(inDigits: digits) & Swar.tops == 0
-      && (exchange == SinaSecurity.shanghai || exchange == SinaSecurity.shenzhen
-        || exchange == SinaSecurity.beijing)
+      && (exchange == SinaSecurityTable.shanghai || exchange == SinaSecurityTable.shenzhen
+        || exchange == SinaSecurityTable.beijing)
   }
 
   /// The comma behind the name; nil if a line end comes first or it is too far.
@@ -90,26 +90,30 @@ struct SinaPlainLine {
     return nil
   }
 
-  /// Fields 1…29.
+  /// Fields 1…29. The scanner goes in and out by value so that it stays in registers.
   @inline(__always)
-  private static func readNumbers(_ fields: inout FieldScanner, into quote: inout Quote) {
-    quote.open = fields.decimal()
-    quote.previousClose = fields.decimal()
-    quote.last = fields.decimal()
-    quote.high = fields.decimal()
-    quote.low = fields.decimal()
-    quote.bid = fields.decimal()
-    quote.ask = fields.decimal()
+  private static func readNumbers(
+    _ scanner: FieldScanner, into quote: inout Quote
+  ) -> FieldScanner {
+    var fields = scanner
+    quote.open = fields.unlikePrice()
+    quote.previousClose = fields.price()
+    quote.last = fields.price()
+    quote.high = fields.price()
+    quote.low = fields.price()
+    quote.bid = fields.price()
+    quote.ask = fields.price()
     quote.volume = fields.count()
     quote.turnover = fields.decimal()
     for level in 0..<5 {
       let volume = fields.count()
-      quote.bids[level] = BookLevel(price: fields.decimal(), volume: volume)
+      quote.bids[level] = BookLevel(price: fields.price(), volume: volume)
     }
     for level in 0..<5 {
       let volume = fields.count()
-      quote.asks[level] = BookLevel(price: fields.decimal(), volume: volume)
+      quote.asks[level] = BookLevel(price: fields.price(), volume: volume)
     }
+    return fields
   }
 
   /// Fields 30 and 31, each with the comma behind it.
@@ -156,9 +160,10 @@ struct SinaPlainLine {
     let word = Swar.load(tail)
     if word & 0xFF_FFFF == 0x0A3B22 { return tail + 2 }  // ";⏎
     if word & 0xFFFF_FFFF == 0x0A3B_222C { return tail + 3 }  // ,";⏎
-    guard let found = memchr(tail, 0x0A, end - tail) else { return nil }
-    let lineEnd = UnsafeRawPointer(found)
-    guard lineEnd - tail >= 2, pair(lineEnd - 2) == 0x3B22 else { return nil }
-    return lineEnd
+    // The first quotation mark must be the closing one, or two lines have run together.
+    guard let found = memchr(tail, 0x22, end - tail) else { return nil }
+    let mark = UnsafeRawPointer(found)
+    guard end - mark >= 3, pair(mark + 1) == 0x0A3B else { return nil }
+    return mark + 2
   }
 }

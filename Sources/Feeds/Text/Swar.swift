@@ -43,12 +43,12 @@ enum Swar {
     return (outer &+ inner) &>> 32
   }
 
-  /// Closes the gap of a point: bytes below it move up by one, and the lowest becomes zero.
-  /// - Parameter mark: the bit that marks the point, 8 × its byte + 7. At the last byte nothing
-  ///   moves: the point stays and fails the digit check.
+  /// The number that digits in the places `iii0fff0` make, in thousandths.
   @inline(__always)
-  static func removingPoint(at mark: Int, from word: UInt64) -> UInt64 {
-    let fraction = UInt64.max &<< UInt64(truncatingIfNeeded: mark &+ 1)
-    return (word & fraction) | ((word &<< 8) & ~fraction)
+  static func thousandths(ofDigits digits: UInt64) -> UInt64 {
+    let lanes: UInt64 = 0x0000_00FF_0000_00FF
+    let firstTwo = (digits &* 10 &+ (digits &>> 8)) & lanes
+    let threes = firstTwo &* 10 &+ (digits &>> 16 & lanes)  // 0…999 in either half
+    return (threes &* 0x0000_03E8_0000_0001) &>> 32  // low half × 1000 + high half
   }
 }

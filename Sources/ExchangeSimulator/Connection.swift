@@ -1,0 +1,96 @@
+/// One client's connection: requests in, answers out, as long as both keep it alive.
+struct Connection {
+  private let socket: Int32
+  private let answer: (HTTPRequest) -> HTTPAnswer
+  private let undelivered: (DayRecorder.Ticket) -> Void
+
+  private static let end = Array("\r\n\r\n".utf8)
+  private static let readBytes = 65_536
+
+  init(
+    socket: Int32, answer: @escaping (HTTPRequest) -> HTTPAnswer,
+    undelivered: @escaping (DayRecorder.Ticket) -> Void
+  ) {
+    self.socket = socket
+    self.answer = answer
+    self.undelivered = undelivered
+  }
+
+  /// Serves until either side is done. The socket is the caller's to close.
+  func serve() {
+    var received: [UInt8] = []
+    while let head = nextHead(&received) {
+      guard let request = HTTPRequest(head: head[...]) else {
+        _ = deliver(.text(400, "Bad Request"), keepsAlive: false)
+        return
+      }
+      if !deliver(answer(request), keepsAlive: request.keepsAlive) || !request.keepsAlive {
+        return
+      }
+    }
+  }
+
+  /// The bytes before the next empty line; nil if the client is gone or sends too much.
+  private func nextHead(_ received: inout [UInt8]) -> [UInt8]? {
+    var searched = 0
+    while true {
+      if let end = Connection.firstEnd(in: received, from: searched) {
+        let head = Array(received[..<end])
+        received.removeFirst(end + Connection.end.count)
+        return head
+      }
+      searched = max(received.count - Connection.end.count, 0)
+      if received.count > HTTPRequest.headBytesMax { return nil }
+      guard Socket.receive(socket, into: &received, bytesMax: Connection.readBytes) else {
+        return nil
+      }
+    }
+  }
+
+  private static func firstEnd(in bytes: [UInt8], from start: Int) -> Int? {
+    var place = start
+    while place + end.count <= bytes.count {
+      if bytes[place] == end[0], bytes[place..<place + end.count].elementsEqual(end) {
+        return place
+      }
+      place += 1
+    }
+    return nil
+  }
+
+  /// False if the connection is over.
+  private func deliver(_ answer: HTTPAnswer, keepsAlive: Bool) -> Bool {
+    let head = answer.head(keepsAlive: keepsAlive)
+    let isDelivered: Bool
+    switch answer.delivery {
+    case .whole:
+      isDelivered = Socket.send(socket, head + answer.body)
+    case .slow(let bytesPerSecond):
+      isDelivered = Socket.send(socket, head) && trickle(answer.body, bytesPerSecond)
+    case .cut(let bytes):
+      _ = Socket.send(socket, head + answer.body.prefix(bytes))
+      return false
+    case .reset:
+      Socket.resetOnClose(socket)
+      return false
+    case .never:
+      Socket.waitForHangUp(socket)
+      return false
+    }
+    if !isDelivered, let ticket = answer.ticket { undelivered(ticket) }
+    return isDelivered
+  }
+
+  /// Ten portions a second.
+  private func trickle(_ body: [UInt8], _ bytesPerSecond: Int) -> Bool {
+    let portion = max(bytesPerSecond / 10, 1)
+    var start = 0
+    while start < body.count {
+      let end = min(start + portion, body.count)
+      guard Socket.send(socket, Array(body[start..<end])) else { return false }
+      start = end
+      if start < body.count, Socket.hangsUp(socket, within: 100) { return false }
+    }
+    return true
+  }
+}

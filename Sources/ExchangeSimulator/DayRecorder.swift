@@ -1,0 +1,82 @@
+import Market
+
+/// Watches a simulated day for the ledgers: every trade, every state a line had, and what of it was
+/// served to whom.
+///
+/// Recording is append-only and cheap; the ledgers are computed once, at the end, from the whole
+/// day. Not safe for several threads at once: `ExchangeServer` holds its lock around it.
+public final class DayRecorder {
+  private let truth: TrueLedger.Builder
+  private var tape: DayTape
+  private var log: ObservationLog
+  private var digestState: DayDigest
+
+  /// One answer that was noted, to be withdrawn if it never arrived.
+  public struct Ticket: Sendable, Hashable {
+    let sequence: Int32
+  }
+
+  /// Begins before the day does: `market` must not have been advanced into it yet.
+  public init(_ market: SimulatedMarket) {
+    precondition(market.second < Grid.dayReset, "a recorder must see the day from its beginning")
+    truth = TrueLedger.Builder(market)
+    tape = DayTape(market)
+    log = ObservationLog(instruments: market.symbols.count)
+    digestState = DayDigest(seed: market.seed)
+  }
+
+  /// Called by the market after each step.
+  func stepped(_ market: SimulatedMarket) {
+    truth.add(market.trades)
+    tape.add(market)
+    digestState.add(market)
+  }
+}
+
+/// What was served.
+extension DayRecorder {
+  /// Notes that a client saw the lines of `symbols` as `market` shows them now: for use without a
+  /// server. Unknown symbols are passed over.
+  @discardableResult
+  public func observed(_ symbols: [Symbol], of market: SimulatedMarket) -> Ticket {
+    observed(symbols.compactMap { market.place(of: $0) }, of: market, except: [])
+  }
+
+  /// Notes that a client saw every line, in `market.symbols`' order.
+  @discardableResult
+  public func observedAll(of market: SimulatedMarket) -> Ticket {
+    observed(log.everything, of: market, except: [])
+  }
+
+  /// Notes the lines at `places`, of which those in `invalid` were damaged beyond belief or missing.
+  func observed(_ places: [Int32], of market: SimulatedMarket, except invalid: Set<Int32>) -> Ticket
+  {
+    var watermark: Int32 = 0
+    for place in places {
+      let state = market.states[Int(place)]
+      if state.isPreviousSession || (!invalid.isEmpty && invalid.contains(place)) { continue }
+      watermark = max(watermark, state.stamp)
+    }
+    return log.note(
+      places, asOf: Int32(market.second), watermark: watermark, except: invalid,
+      stamps: market.states)
+  }
+
+  /// The answer did not reach its client after all.
+  public func withdraw(_ ticket: Ticket) { log.withdraw(ticket.sequence) }
+
+  /// The latest stamp an instrument's valid lines were served with; 0 if never.
+  func lastServedStamp(at place: Int32) -> Int32 { log.servedStamps[Int(place)] }
+}
+
+/// The ledgers.
+extension DayRecorder {
+  /// What really happened.
+  public func trueLedger() -> TrueLedger { truth.ledger() }
+
+  /// What the answers served determine, by the rules of a candle.
+  public func observableLedger() -> ObservableLedger { ObservableLedger(tape: tape, log: log) }
+
+  /// A number that two runs of one seed share, over every state of every instrument.
+  public var digest: UInt64 { digestState.value }
+}

@@ -1,0 +1,169 @@
+import Market
+
+/// Faults on order: what goes wrong, when, for whom and how often.
+public struct Fault: Sendable {
+  public enum Kind: Sendable, Hashable {
+    // The whole answer.
+    /// 403 `Forbidden`.
+    case forbidden
+    /// 456 with an HTML page.
+    case throttled
+    /// 200 with the HTML page of a ban.
+    case banPage
+    case internalError
+    case badGateway
+    case emptyBody
+    /// `var hq_str_sys_auth="FAILED";`
+    case batchFailed
+    /// 200 with 4 KiB of noise.
+    case garbageBody
+    /// A TCP reset instead of an answer. Over a span of time this is an outage.
+    case reset
+    /// Nothing, until the client gives up.
+    case neverAnswers
+
+    // The body.
+    case slowBody(bytesPerSecond: Int)
+    /// The connection closes after that many bytes of a longer body.
+    case cutConnection(afterBytes: Int)
+    /// The answer of a node that is behind by so much.
+    case staleNode(lagSeconds: Int)
+    /// A body that ends too early and says so in its length; nil for a drawn place.
+    case truncated(atByte: Int?)
+    /// The whole body as UTF-8.
+    case utf8Names
+
+    // Single rows; their neighbours are untouched.
+    case emptyLine
+    case missingRow
+    /// A name that is no GB18030. Its numbers are right: the row counts as valid.
+    case brokenName
+    /// Noise over the first numbers.
+    case garbageRow
+    case notANumber
+    case negative
+    case highBelowLow
+    case priceTimesThousand
+    case volumeTimesThousand
+    /// An hour ahead.
+    case futureStamp
+    /// 09:00:03, on rows that were served with a later stamp before.
+    case backwardStamp
+    /// The row twice; the first counts.
+    case duplicateRow
+
+    var isAboutRows: Bool {
+      switch self {
+      case .emptyLine, .missingRow, .brokenName, .garbageRow, .notANumber, .negative,
+        .highBelowLow, .priceTimesThousand, .volumeTimesThousand, .futureStamp, .backwardStamp,
+        .duplicateRow:
+        true
+      default: false
+      }
+    }
+  }
+
+  public var kind: Kind
+  /// Simulated time from which it strikes; nil from the beginning.
+  public var from: Timestamp?
+  /// Simulated time before which it strikes; nil to the end.
+  public var to: Timestamp?
+  /// Strikes only the next so many answers it would strike; nil without end. Such a fault is not a
+  /// function of time: a client that asks again is answered differently.
+  public var answersMax: Int?
+  /// An answer is struck if it holds one of these, a row if it is one of these; nil strikes all.
+  public var symbols: Set<Symbol>?
+  /// Of 1,000 answers, or rows for faults about rows, so many are struck. Drawn from the plan's
+  /// seed, the moment and the symbol: the same question at the same moment meets the same fault.
+  public var chancePerMille: Int
+
+  public init(
+    _ kind: Kind, from: Timestamp? = nil, to: Timestamp? = nil, answersMax: Int? = nil,
+    symbols: Set<Symbol>? = nil, chancePerMille: Int = 1000
+  ) {
+    self.kind = kind
+    self.from = from
+    self.to = to
+    self.answersMax = answersMax
+    self.symbols = symbols
+    self.chancePerMille = chancePerMille
+  }
+
+  /// An outage: every connection is reset between two moments.
+  public static func silence(from: Timestamp, to: Timestamp) -> Fault {
+    Fault(.reset, from: from, to: to)
+  }
+}
+
+/// The faults of a day, with the seed that decides whom they strike.
+public struct FaultPlan: Sendable {
+  public var seed: UInt64
+  private var faults: [Fault] = []
+
+  public init(seed: UInt64 = 1, _ faults: [Fault] = []) {
+    self.seed = seed
+    self.faults = faults
+  }
+
+  public mutating func add(_ fault: Fault) { faults.append(fault) }
+
+  public mutating func removeAll() { faults = [] }
+
+  /// The faults that strike an answer at `moment` about `symbols` (nil: malformed question). Those
+  /// about rows still choose among the rows; those with a count use it up.
+  mutating func active(at moment: Timestamp, symbols: [Symbol]?) -> [ActiveFault] {
+    if faults.isEmpty { return [] }
+    var active: [ActiveFault] = []
+    for place in faults.indices {
+      let fault = faults[place]
+      if let from = fault.from, moment < from { continue }
+      if let to = fault.to, moment >= to { continue }
+      if fault.answersMax == 0 { continue }
+      if let wanted = fault.symbols, !(symbols ?? []).contains(where: wanted.contains) { continue }
+      let strike = ActiveFault(
+        fault, seed: seed &+ UInt64(place) &* 0x9E37_79B9, at: moment, first: symbols?.first)
+      if !fault.kind.isAboutRows, !strike.strikesAnswer { continue }
+      if let left = fault.answersMax { faults[place].answersMax = left - 1 }
+      active.append(strike)
+    }
+    return active
+  }
+}
+
+/// A fault about to strike one answer.
+struct ActiveFault {
+  let kind: Fault.Kind
+  private let fault: Fault
+  private let seed: UInt64
+  private let answerSeed: UInt64
+
+  init(_ fault: Fault, seed: UInt64, at moment: Timestamp, first: Symbol?) {
+    kind = fault.kind
+    self.fault = fault
+    self.seed = Randomness.mixed(seed ^ Randomness.mixed(UInt64(bitPattern: moment.microseconds)))
+    answerSeed = Randomness.mixed(self.seed &+ (first?.low ?? 0))
+  }
+
+  var strikesAnswer: Bool {
+    var random = Randomness(seed: answerSeed)
+    return random.chance(perMille: Int64(fault.chancePerMille))
+  }
+
+  func strikes(_ symbol: Symbol) -> Bool {
+    if let wanted = fault.symbols, !wanted.contains(symbol) { return false }
+    if fault.chancePerMille >= 1000 { return true }
+    var random = Randomness(
+      seed: seed ^ Randomness.mixed(symbol.low) &+ Randomness.mixed(symbol.high))
+    return random.chance(perMille: Int64(fault.chancePerMille))
+  }
+
+  func number(below bound: Int) -> Int {
+    var random = Randomness(seed: answerSeed, stream: 1)
+    return Int(random.below(Int64(max(bound, 1))))
+  }
+
+  func noise(bytes count: Int) -> [UInt8] {
+    var random = Randomness(seed: answerSeed, stream: 2)
+    return (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next() >> 13) }
+  }
+}

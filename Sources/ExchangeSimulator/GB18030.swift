@@ -1,0 +1,43 @@
+import Glibc
+
+/// Chinese text to the bytes the exchange sends, by glibc's iconv(3).
+///
+/// Used once a roster and for the ban page: nothing here is fast.
+enum GB18030 {
+  /// - Throws: `SimulatorError` if this system has no GB18030 converter or `text` no such bytes.
+  static func encoded(_ text: String) throws(SimulatorError) -> [UInt8] {
+    guard let bytes = converted(Array(text.utf8), to: "GB18030", from: "UTF-8") else {
+      throw SimulatorError(.noConverter, "iconv cannot make GB18030 here")
+    }
+    return bytes
+  }
+
+  private static func converted(_ bytes: [UInt8], to target: String, from source: String)
+    -> [UInt8]?
+  {
+    let converter = iconv_open(target, source)
+    // iconv_open(3) reports failure as (iconv_t) -1.
+    guard let converter, converter != UnsafeMutableRawPointer(bitPattern: -1) else { return nil }
+    defer { iconv_close(converter) }
+    var input = bytes.map { CChar(bitPattern: $0) }
+    var output = [CChar](repeating: 0, count: input.count * 2 + 8)
+    var inputLeft = input.count
+    var outputLeft = output.count
+    let status = input.withUnsafeMutableBufferPointer { input in
+      output.withUnsafeMutableBufferPointer { output in
+        var source = input.baseAddress
+        var target = output.baseAddress
+        return iconv(converter, &source, &inputLeft, &target, &outputLeft)
+      }
+    }
+    guard status == 0 else { return nil }
+    return output.dropLast(outputLeft).map { UInt8(bitPattern: $0) }
+  }
+}
+
+extension GB18030 {
+  /// A whole body as UTF-8; nil if it is no GB18030 or this system has no converter.
+  static func decodedToUTF8(_ body: [UInt8]) -> [UInt8]? {
+    converted(body, to: "UTF-8", from: "GB18030")
+  }
+}

@@ -1,0 +1,38 @@
+/// The clock of the simulated exchange: moments are seconds since Shanghai midnight, and it
+/// publishes every third of them, aligned to the minute.
+///
+/// These are the exchange's own hours, written down once more on purpose: a mistake in the ones
+/// the daemon uses must not be repeated by the thing that tests it.
+enum Grid {
+  /// Level 1 is published every 3 s (sina.md §1.1, "update period").
+  static let stepSeconds = 3
+
+  static let dayReset = clock(9, 0)
+  static let auctionOpen = clock(9, 15)
+  static let auctionMatch = clock(9, 25)
+  static let morningOpen = clock(9, 30)
+  static let morningClose = clock(11, 30)
+  /// A last Shenzhen print may be stamped one step after the close of the morning.
+  static let morningStragglers = clock(11, 30, 3)
+  /// The Shanghai indexes keep being stamped for a while into lunch.
+  static let lunchStampsEnd = clock(11, 35)
+  static let afternoonOpen = clock(13, 0)
+  static let closingAuction = clock(14, 57)
+  static let shanghaiClose = clock(15, 0)
+  static let shenzhenClose = clock(15, 0, 3)
+  static let afterHoursOpen = clock(15, 5)
+  static let afterHoursClose = clock(15, 30)
+  static let beijingRestamp = clock(15, 30, 3)
+  static let shenzhenRestamp = clock(15, 34, 30)
+  static let shanghaiRestamp = clock(15, 34, 57)
+  /// SH index 15:43:32 in a payload of 2026-08-28.
+  static let indexStampsEnd = clock(15, 43, 30)
+  /// Nothing changes after this.
+  static let dayEnd = clock(15, 45)
+
+  static func clock(_ hour: Int, _ minute: Int, _ second: Int = 0) -> Int {
+    hour * 3600 + minute * 60 + second
+  }
+
+  static func floored(_ second: Int) -> Int { second - second % stepSeconds }
+}

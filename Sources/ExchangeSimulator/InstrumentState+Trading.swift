@@ -1,0 +1,225 @@
+import Market
+
+/// The events of one instrument: trades, book changes, auctions, halts. Each is a step of the
+/// state; what traded is told to the ledger of truth.
+
+extension InstrumentState {
+  /// Places in a publication interval.
+  private static let stepMilliseconds = Int64(Grid.stepSeconds) * 1000
+
+  /// Some trades within the interval that ends at `second`, then the book they leave behind.
+  mutating func trade(_ traits: Traits, _ index: Int32, _ second: Int, _ trades: inout [Trade]) {
+    let count = traits.behaviour == .liquid ? 1 + random.below(4) : 1 + random.below(2)
+    let slot = InstrumentState.stepMilliseconds / count
+    let start = Int64(second - Grid.stepSeconds) * 1000
+    for place in 0..<count {
+      let millisecond = start + place * slot + 1 + random.below(slot)
+      execute(nextPrice(traits), orderSize(traits), traits, index, millisecond, &trades)
+    }
+    stamp = Int32(second)
+    quote(traits)
+  }
+
+  /// One trade at one price, entered into the running totals and extremes.
+  mutating func execute(
+    _ price: Int64, _ size: Int64, _ traits: Traits, _ index: Int32, _ millisecond: Int64,
+    _ trades: inout [Trade]
+  ) {
+    let amount = price * size
+    if open == 0 {
+      open = price
+      high = price
+      low = price
+    }
+    last = price
+    high = max(high, price)
+    low = min(low, price)
+    volume += size
+    turnover += amount
+    trades.append(
+      Trade(
+        instrument: index, millisecond: Int32(millisecond), price: price, size: size,
+        amount: amount, isAfterHours: false))
+  }
+
+  mutating func orderSize(_ traits: Traits) -> Int64 {
+    traits.orderMinimum + traits.orderStep * random.below(2 * traits.sizeSteps)
+  }
+
+  /// A random walk of a few ticks, pulled back when it strays far from the previous close.
+  private mutating func nextPrice(_ traits: Traits) -> Int64 {
+    switch traits.behaviour {
+    case .lockedLimitUp: return traits.limitUp
+    case .lockedLimitDown: return traits.limitDown
+    default: break
+    }
+    let stride = max(traits.tick, traits.onTick(reference / 4000))
+    var move = (random.below(5) - 2) * stride
+    let strayed = anchor - reference
+    if abs(strayed) > reference / 16, random.chance(perMille: 300) {
+      move = strayed > 0 ? -stride : stride
+    }
+    return traits.clamped(anchor + move)
+  }
+
+  /// The book around the last price. At a limit one side is empty.
+  mutating func quote(_ traits: Traits) {
+    book = .continuous
+    bookSeed = random.next()
+    let price = anchor
+    if traits.limitUp > 0, price == traits.limitUp {
+      (bid, ask) = (price, 0)
+    } else if traits.limitUp > 0, price == traits.limitDown {
+      (bid, ask) = (0, price)
+    } else {
+      bid = price - traits.tick * random.below(2)
+      ask = bid + traits.tick * (1 + random.below(2))
+      if traits.limitUp > 0 { ask = min(ask, traits.limitUp) }
+    }
+  }
+
+  /// Orders came and went, nothing traded.
+  mutating func moveBook(_ traits: Traits, _ second: Int) {
+    stamp = Int32(second)
+    quote(traits)
+  }
+}
+
+/// Call auctions.
+extension InstrumentState {
+  /// More orders for the auction: the virtual match moves.
+  mutating func collectAuctionOrders(_ traits: Traits, _ second: Int) {
+    stamp = Int32(second)
+    book = .auction
+    matched += orderSize(traits) * (1 + random.below(4))
+    remainder = (random.below(9) - 4) * traits.orderMinimum
+    let price: Int64
+    switch traits.behaviour {
+    case .lockedLimitUp:
+      price = traits.limitUp
+      remainder = traits.orderMinimum * (1000 + random.below(100_000))
+    case .lockedLimitDown:
+      price = traits.limitDown
+      remainder = -traits.orderMinimum * (1000 + random.below(100_000))
+    default:
+      let center = bid > 0 ? bid : anchor
+      let stride = max(traits.tick, traits.onTick(reference / 1000))
+      let jump = traits.behaviour == .newListing && last == 0 ? 20 * stride : stride
+      price = traits.clamped(center + traits.onTick(jump) * (random.below(5) - 2))
+    }
+    (bid, ask) = (price, price)
+  }
+
+  /// Matches what the auction collected, if anything crossed, and leaves a continuous book.
+  mutating func matchAuction(
+    _ traits: Traits, _ index: Int32, _ second: Int, _ millisecond: Int, _ trades: inout [Trade]
+  ) {
+    if matched > 0 {
+      execute(bid, matched, traits, index, Int64(millisecond), &trades)
+    }
+    matched = 0
+    remainder = 0
+    stamp = Int32(second)
+    quote(traits)
+  }
+}
+
+/// The indexes: a level that walks, and volumes of a whole market.
+extension InstrumentState {
+  /// Lots and yuan of one publication, whole: the Shanghai line shows nothing finer.
+  private static let lotsPerStep: Int64 = 120_000
+
+  mutating func moveIndex(
+    _ traits: Traits, _ index: Int32, _ second: Int, _ millisecond: Int, _ trades: inout [Trade]
+  ) {
+    let move = (random.below(2001) - 1000) * reference / 4_000_000
+    let price = max(anchor + move, 1)
+    if open == 0 {
+      open = price
+      high = price
+      low = price
+    }
+    last = price
+    high = max(high, price)
+    low = min(low, price)
+    let size = 100 * random.around(InstrumentState.lotsPerStep)
+    let amount = size * (9000 + random.below(6000)) / 1000 * 1000
+    volume += size
+    turnover += amount
+    stamp = Int32(second)
+    trades.append(
+      Trade(
+        instrument: index, millisecond: Int32(millisecond), price: price, size: size,
+        amount: amount, isAfterHours: false))
+  }
+}
+
+/// The edges of the day.
+extension InstrumentState {
+  /// 09:00: today's date, the previous close rolled, everything else zero.
+  mutating func reset(_ traits: Traits) {
+    let kept = random
+    self = InstrumentState(random: kept)
+    stamp = Int32(Grid.dayReset)
+    switch traits.behaviour {
+    case .delisted: status = .delisted
+    case .notListed: status = .notListed
+    case .haltedAllDay: status = .haltedAllDay
+    case .haltedAtOpening: status = .haltedOneHour
+    default: break
+    }
+    if status == .delisted || status == .notListed { return }
+    reference = traits.previousClose
+    // SH index: last ≈ previous close with open 0; SZ index: last 0 (sina.md §1.5).
+    if traits.isShanghaiIndex { last = reference }
+  }
+
+  mutating func halt(_ second: Int) {
+    stamp = Int32(second)
+    status = .haltedTemporarily
+    book = .none
+    (bid, ask) = (0, 0)
+  }
+
+  mutating func resume(_ traits: Traits, _ second: Int) {
+    status = .normal
+    moveBook(traits, second)
+  }
+
+  /// A fill at the closing price, outside the day's totals.
+  mutating func tradeAfterHours(
+    _ traits: Traits, _ index: Int32, _ second: Int, _ trades: inout [Trade]
+  ) {
+    let size = traits.orderMinimum * random.around(8)
+    let amount = last * size
+    let start = Int64(second - Grid.stepSeconds) * 1000
+    afterHoursVolume += size
+    afterHoursTurnover += amount
+    showsAfterHours = true
+    stamp = Int32(second)
+    trades.append(
+      Trade(
+        instrument: index,
+        millisecond: Int32(start + 1 + random.below(InstrumentState.stepMilliseconds)),
+        price: last, size: size, amount: amount, isAfterHours: true))
+  }
+
+  /// Yesterday's line, shown until 09:00.
+  mutating func showPreviousSession(_ traits: Traits) {
+    isPreviousSession = true
+    stamp = Int32(traits.exchange == .shenzhen ? Grid.shenzhenClose : Grid.shanghaiClose)
+    if traits.behaviour == .delisted { status = .delisted }
+    if traits.behaviour == .notListed || traits.behaviour == .newListing { status = .notListed }
+    if status != .normal { return }
+    last = traits.previousClose
+    reference = traits.onTick(last - last * (random.below(9) - 4) / 200)
+    open = reference
+    high = max(last, open) + traits.tick * random.below(5)
+    low = max(min(last, open) - traits.tick * random.below(5), traits.tick)
+    volume = 100 * traits.orderMinimum * random.around(50)
+    turnover = traits.isIndex ? volume * 10_000 : volume * last
+    book = traits.isIndex ? .none : .continuous
+    bookSeed = random.next()
+    if !traits.isIndex { (bid, ask) = (last, last + traits.tick) }
+  }
+}

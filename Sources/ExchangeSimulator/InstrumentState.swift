@@ -1,0 +1,61 @@
+import Market
+
+/// What one instrument's line shows at one moment, and the randomness that will change it.
+///
+/// Plain integers only (prices in units of 10^-scale, money in thousandths of a yuan), so that a
+/// whole market is stepped, copied and compared without touching the heap.
+struct InstrumentState: Sendable {
+  /// What the ten book levels of the line show.
+  enum Book: UInt8, Sendable {
+    case none
+    /// The virtual match of a call auction: both first levels alike, the remainder on the second.
+    case auction
+    case continuous
+  }
+
+  var random: Randomness
+  /// Second of the last change; the date is today's unless `isPreviousSession`.
+  var stamp: Int32 = 0
+  var status = QuoteStatus.normal
+  var book = Book.none
+  var isPreviousSession = false
+  var showsAfterHours = false
+  /// The previous close the line shows: yesterday's own before the reset.
+  var reference: Int64 = 0
+  var open: Int64 = 0
+  var last: Int64 = 0
+  var high: Int64 = 0
+  var low: Int64 = 0
+  var bid: Int64 = 0
+  var ask: Int64 = 0
+  /// The book's volumes are drawn from this when the line is written.
+  var bookSeed: UInt64 = 0
+  /// Virtual match of the running auction; the remainder is negative on the selling side.
+  var matched: Int64 = 0
+  var remainder: Int64 = 0
+  var volume: Int64 = 0
+  var turnover: Int64 = 0
+  var afterHoursVolume: Int64 = 0
+  var afterHoursTurnover: Int64 = 0
+
+  /// The price that moves next: the last trade, or the reference before the first.
+  @inline(__always)
+  var anchor: Int64 { last > 0 ? last : reference }
+}
+
+/// One trade: what really happened, seen by nobody but the ledger of truth.
+public struct Trade: Sendable, Hashable {
+  /// Place of the instrument in `SimulatedMarket.symbols`.
+  public var instrument: Int32
+  /// Milliseconds since Shanghai midnight.
+  public var millisecond: Int32
+  /// In units of 10^-scale of the instrument.
+  public var price: Int64
+  /// Shares or units.
+  public var size: Int64
+  /// Thousandths of a yuan, exactly price × size (an index has no size of its own: there it is
+  /// the turnover of its members).
+  public var amount: Int64
+  /// In the fixed-price session after the close: not part of the day's totals.
+  public var isAfterHours: Bool
+}

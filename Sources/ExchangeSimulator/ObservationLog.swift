@@ -1,0 +1,58 @@
+/// Who saw what: for each group of instruments that was ever asked for together, the answers it got.
+///
+/// Answers are kept a group, not an instrument: a day of seven groups is 40,000 entries instead of
+/// thirty million.
+struct ObservationLog {
+  struct Entry {
+    /// Place in the order of all answers.
+    var sequence: Int32
+    /// The publication whose state was shown.
+    var asOf: Int32
+    /// Latest stamp of today among the valid lines; 0 if there was none.
+    var watermark: Int32
+  }
+
+  let everything: [Int32]
+  private(set) var servedStamps: [Int32]
+  private(set) var entries: [[Entry]] = []
+  /// Which groups an instrument was in.
+  private(set) var groupsOf: [[Int32]]
+  /// Answers in which an instrument's line was missing or damaged.
+  private(set) var damaged: [Int32: Set<Int32>] = [:]
+  private(set) var withdrawn: Set<Int32> = []
+  private var groups: [[Int32]: Int32] = [:]
+  private var sequence: Int32 = 0
+
+  init(instruments: Int) {
+    everything = Array(0..<Int32(instruments))
+    servedStamps = Array(repeating: 0, count: instruments)
+    groupsOf = Array(repeating: [], count: instruments)
+  }
+
+  mutating func note(
+    _ places: [Int32], asOf: Int32, watermark: Int32, except invalid: Set<Int32>,
+    stamps states: [InstrumentState]
+  ) -> DayRecorder.Ticket {
+    let group = intern(places)
+    sequence += 1
+    entries[Int(group)].append(Entry(sequence: sequence, asOf: asOf, watermark: watermark))
+    for place in invalid { damaged[place, default: []].insert(sequence) }
+    for place in places where invalid.isEmpty || !invalid.contains(place) {
+      let state = states[Int(place)]
+      if state.isPreviousSession { continue }
+      servedStamps[Int(place)] = max(servedStamps[Int(place)], state.stamp)
+    }
+    return DayRecorder.Ticket(sequence: sequence)
+  }
+
+  mutating func withdraw(_ sequence: Int32) { withdrawn.insert(sequence) }
+
+  private mutating func intern(_ places: [Int32]) -> Int32 {
+    if let group = groups[places] { return group }
+    let group = Int32(entries.count)
+    groups[places] = group
+    entries.append([])
+    for place in Set(places) { groupsOf[Int(place)].append(group) }
+    return group
+  }
+}

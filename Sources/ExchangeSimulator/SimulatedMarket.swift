@@ -1,0 +1,136 @@
+import Market
+
+/// One trading day of a whole market, made from a seed.
+///
+/// A value: stepping it forward is a pure function of (seed, day, instruments, time), a copy is an
+/// older exchange that can be stepped on its own (a CDN node that lags). It publishes on a 3 s
+/// grid: what a line shows at grid time g contains every trade with time ≤ g, and its stamp is the
+/// grid time of the instrument's last change. It must never look at a clock, and never go back.
+///
+/// Turnover keeps three decimals everywhere. The real Shanghai rounds to whole yuan, which would
+/// make "the sum of the minutes equals the day" true only up to rounding; here it is exactly true.
+public struct SimulatedMarket: Sendable {
+  public static let instrumentsDefault = 5400
+
+  public let seed: UInt64
+  public let day: TradingDay
+  public let previousDay: TradingDay
+  /// In the order the roster was made; `Trade.instrument` counts in it. `sh000001` is the first.
+  public let symbols: [Symbol]
+  public let listings: [Listing]
+
+  let traits: [Traits]
+  let places: [Symbol: Int32]
+  var states: [InstrumentState]
+  /// Second of each instrument's next event; `never` if none is planned.
+  var due: [Int32]
+  /// Seconds since Shanghai midnight up to which the day has happened.
+  public internal(set) var second: Int
+  /// Instruments whose line changed in the last step, ascending within each kind of event.
+  public internal(set) var changed: [Int32] = []
+  /// What traded in the last step, in the order of time for each instrument.
+  public internal(set) var trades: [Trade] = []
+  var sheet: LineSheet
+
+  static let never = Int32.max
+
+  /// - Parameters:
+  ///   - instruments: how many, indexes and oddities included; fewer than `Roster.specials` leave
+  ///     some of the oddities out.
+  ///   - previousDay: the trading day whose lines show before 09:00; the weekday before if nil.
+  public init(
+    seed: UInt64, day: TradingDay, instruments: Int = instrumentsDefault,
+    previousDay: TradingDay? = nil
+  ) {
+    self.seed = seed
+    self.day = day
+    self.previousDay = previousDay ?? SimulatedMarket.weekday(before: day)
+    let roster = Roster(seed: seed, day: day, count: instruments)
+    listings = roster.listings
+    traits = roster.traits
+    symbols = roster.listings.map(\.symbol)
+    places = Dictionary(
+      uniqueKeysWithValues: symbols.enumerated().map { ($1, Int32($0)) })
+    states = traits.indices.map { place in
+      var state = InstrumentState(random: Randomness(seed: seed, stream: UInt64(place)))
+      state.showPreviousSession(roster.traits[place])
+      return state
+    }
+    due = Array(repeating: SimulatedMarket.never, count: traits.count)
+    second = Grid.dayReset - Grid.stepSeconds
+    sheet = LineSheet(listings: roster.listings, day: day, previousDay: self.previousDay)
+  }
+
+  private static func weekday(before day: TradingDay) -> TradingDay {
+    var earlier = day.advanced(by: -1)
+    while earlier.isWeekend { earlier = earlier.advanced(by: -1) }
+    return earlier
+  }
+
+  /// The publication the lines show.
+  public var now: Timestamp { Timestamp(day: day, secondOfDay: second) }
+
+  /// The last publication at or before `moment`, in seconds since this day's midnight; clamped to
+  /// the part of the day in which anything changes.
+  public func publication(at moment: Timestamp) -> Int {
+    let midnight = Timestamp(day: day, secondOfDay: 0)
+    let offset = Int(moment.seconds - midnight.seconds)
+    return Grid.floored(min(max(offset, Grid.dayReset - Grid.stepSeconds), Grid.dayEnd))
+  }
+
+  /// Lets the day happen up to the last publication at or before `moment`; an earlier moment
+  /// changes nothing. `recorder` sees every step.
+  public mutating func advance(to moment: Timestamp, recording recorder: DayRecorder? = nil) {
+    let target = publication(at: moment)
+    while second < target {
+      step()
+      recorder?.stepped(self)
+    }
+  }
+
+  /// Where an instrument stands in `symbols`; nil if there is none such.
+  public func place(of symbol: Symbol) -> Int32? { places[symbol] }
+
+  public func listing(of symbol: Symbol) -> Listing? {
+    places[symbol].map { listings[Int($0)] }
+  }
+}
+
+/// The wire.
+extension SimulatedMarket {
+  /// Appends `var hq_str_<symbol>="…";\n` as it stands now; an unknown symbol's is empty.
+  public mutating func appendLine(_ symbol: Symbol, to body: inout [UInt8]) {
+    if let place = places[symbol] {
+      appendLine(at: place, to: &body)
+    } else {
+      LineSheet.appendEmptyLine(symbol.bytes, to: &body)
+    }
+  }
+
+  mutating func appendLine(at place: Int32, to body: inout [UInt8]) {
+    sheet.append(Int(place), states, traits, to: &body)
+  }
+
+  /// The lines of `symbols`, in that order.
+  public mutating func body(for symbols: [Symbol]) -> [UInt8] {
+    var body: [UInt8] = []
+    body.reserveCapacity(symbols.count * LineSheet.lineBytesTypical)
+    for symbol in symbols { appendLine(symbol, to: &body) }
+    return body
+  }
+
+  /// The lines of all `symbols`, in their order: as `body(for: market.symbols)`, without a look-up.
+  public mutating func bodyOfAll() -> [UInt8] {
+    var body: [UInt8] = []
+    body.reserveCapacity(symbols.count * LineSheet.lineBytesTypical)
+    for place in symbols.indices { appendLine(at: Int32(place), to: &body) }
+    return body
+  }
+
+  /// The same market without its written lines, for keeping many.
+  func withoutLines() -> SimulatedMarket {
+    var copy = self
+    copy.sheet.forget()
+    return copy
+  }
+}

@@ -1,0 +1,112 @@
+import Market
+
+/// `hq.sinajs.cn`: `/list=…`, `/rn=<ms>&list=…`, `/?list=…` (sina.md §1.1–1.2).
+///
+/// It behaves as the real one was seen to: no Referer, no quotes; one malformed token voids the
+/// whole batch; an unknown symbol is an empty line.
+struct SinaQuoteProtocol: UpstreamProtocol {
+  private static let referers = ["finance.sina.com.cn"]
+
+  func answer(_ request: HTTPRequest, from exchange: inout SimulatedExchange) -> HTTPAnswer? {
+    guard let question = SinaQuestion(target: request.target) else { return nil }
+    let moment = exchange.moment(requested: question.milliseconds)
+    let referer = request.headers["referer"] ?? ""
+    guard SinaQuoteProtocol.referers.contains(where: referer.contains) else {
+      return .text(403, "Kinsoku jikou desu!")
+    }
+    let faults = exchange.faults.active(at: moment, symbols: question.symbols)
+    if let refused = SinaQuoteProtocol.refusal(faults) { return refused }
+    guard let symbols = question.symbols, !symbols.isEmpty else { return .batchFailed }
+    let shown = faults.reduce(moment) { moment, fault in
+      if case .staleNode(let lag) = fault.kind {
+        moment.adding(seconds: -Int64(lag))
+      } else {
+        moment
+      }
+    }
+    let recorder = exchange.recorder
+    return exchange.timeline.show(at: shown, recording: recorder) { market in
+      var batch = SinaBatch(faults: faults, recorder: recorder)
+      for symbol in symbols { batch.append(symbol, of: &market) }
+      return batch.answer(of: market)
+    }
+  }
+
+  /// The answer of a fault that leaves no quotes at all.
+  private static func refusal(_ faults: [ActiveFault]) -> HTTPAnswer? {
+    for fault in faults {
+      switch fault.kind {
+      case .forbidden: return .text(403, "Forbidden")
+      case .throttled: return .page(456, "Client Error")
+      case .banPage:
+        return .page(200, "你的 IP 存在异常访问(例如: 爬虫/攻击/探测 等), 已被新浪安全部门封禁.")
+      case .internalError: return .page(500, "Internal Server Error")
+      case .badGateway: return .page(502, "502 Bad Gateway")
+      case .emptyBody: return HTTPAnswer(body: [])
+      case .batchFailed: return .batchFailed
+      case .garbageBody: return HTTPAnswer(body: fault.noise(bytes: 4096))
+      case .reset: return delivered(.reset)
+      case .neverAnswers: return delivered(.never)
+      default: continue
+      }
+    }
+    return nil
+  }
+
+  private static func delivered(_ delivery: HTTPAnswer.Delivery) -> HTTPAnswer {
+    var answer = HTTPAnswer(body: [])
+    answer.delivery = delivery
+    return answer
+  }
+}
+
+extension HTTPAnswer {
+  fileprivate static var batchFailed: HTTPAnswer {
+    HTTPAnswer(body: Array("var hq_str_sys_auth=\"FAILED\";\n".utf8))
+  }
+}
+
+/// What a Sina path asks for.
+struct SinaQuestion {
+  var milliseconds: Int64?
+  /// nil if a token is malformed.
+  var symbols: [Symbol]?
+
+  /// nil if the path is none of Sina's quote paths.
+  init?(target: String) {
+    var rest = target.utf8.dropFirst()
+    for prefix in ["etag.php?", "?"] where rest.starts(with: prefix.utf8) {
+      rest = rest.dropFirst(prefix.utf8.count)
+    }
+    var list: Substring.UTF8View?
+    for pair in rest.split(separator: UInt8(ascii: "&")) {
+      if pair.starts(with: "list=".utf8) { list = pair.dropFirst(5) }
+      if pair.starts(with: "rn=".utf8) { milliseconds = Int64(Substring(pair.dropFirst(3))) }
+      if pair.starts(with: "_=".utf8) { milliseconds = Int64(Substring(pair.dropFirst(2))) }
+    }
+    guard let list else { return nil }
+    symbols = SinaQuestion.symbols(in: list)
+  }
+
+  /// A trailing comma is tolerated; anything that is no symbol of a known family is not.
+  private static func symbols(in list: Substring.UTF8View) -> [Symbol]? {
+    var symbols: [Symbol] = []
+    for token in list.split(separator: UInt8(ascii: ",")) {
+      guard isWellFormed(token), let symbol = Symbol(Substring(token)) else { return nil }
+      symbols.append(symbol)
+    }
+    return symbols
+  }
+
+  private static let families = ["gb_", "usr_", "rt_hk", "hk", "int_", "znb_", "b_"]
+
+  private static func isWellFormed(_ token: Substring.UTF8View) -> Bool {
+    var share = token
+    if share.starts(with: "s_".utf8) { share = share.dropFirst(2) }
+    for prefix in ["sh", "sz", "bj"] where share.starts(with: prefix.utf8) {
+      let code = share.dropFirst(2)
+      return code.count == 6 && code.allSatisfy { (48...57).contains($0) }
+    }
+    return families.contains { token.starts(with: $0.utf8) && token.count > $0.utf8.count }
+  }
+}

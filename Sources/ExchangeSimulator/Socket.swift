@@ -1,0 +1,103 @@
+import CLinux
+import Glibc
+
+/// The few socket calls the server needs, on plain descriptors.
+enum Socket {
+  private static let backlog: Int32 = 128
+
+  /// A listening socket on 127.0.0.1 and its port.
+  static func listen(port: UInt16) throws(SimulatorError) -> (Int32, UInt16) {
+    let failed = SimulatorError(.cannotListen, "cannot listen on 127.0.0.1:\(port)")
+    let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard socket >= 0 else { throw failed }
+    set(socket, SOL_SOCKET, SO_REUSEADDR, Int32(1))
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let status = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+        guard Glibc.bind(socket, generic, length) == 0, Glibc.listen(socket, backlog) == 0 else {
+          return Int32(-1)
+        }
+        return getsockname(socket, generic, &length)
+      }
+    }
+    guard status == 0 else {
+      close(socket)
+      throw failed
+    }
+    return (socket, UInt16(bigEndian: address.sin_port))
+  }
+
+  /// nil once the listener was shut down.
+  static func accept(_ listener: Int32) -> Int32? {
+    while true {
+      let socket = Glibc.accept(listener, nil, nil)
+      if socket >= 0 {
+        set(socket, Int32(IPPROTO_TCP), TCP_NODELAY, Int32(1))
+        return socket
+      }
+      if errno != EINTR && errno != ECONNABORTED { return nil }
+    }
+  }
+
+  /// False when the other side is done or gone.
+  static func receive(_ socket: Int32, into bytes: inout [UInt8], bytesMax: Int) -> Bool {
+    let before = bytes.count
+    bytes.append(contentsOf: repeatElement(0, count: bytesMax))
+    let count = bytes.withUnsafeMutableBytes { buffer -> Int in
+      while true {
+        let count = recv(socket, buffer.baseAddress.map { $0 + before }, bytesMax, 0)
+        if count >= 0 || errno != EINTR { return count }
+      }
+    }
+    bytes.removeLast(bytesMax - max(count, 0))
+    return count > 0
+  }
+
+  /// False when the other side is gone.
+  static func send(_ socket: Int32, _ bytes: [UInt8]) -> Bool {
+    bytes.withUnsafeBytes { buffer in
+      var sent = 0
+      while sent < buffer.count {
+        let count = Glibc.send(
+          socket, buffer.baseAddress.map { $0 + sent }, buffer.count - sent,
+          Int32(MSG_NOSIGNAL))
+        if count >= 0 {
+          sent += count
+        } else if errno != EINTR {
+          return false
+        }
+      }
+      return true
+    }
+  }
+
+  /// Waits so long, and tells whether the other side hung up meanwhile.
+  static func hangsUp(_ socket: Int32, within milliseconds: Int32) -> Bool {
+    var watched = pollfd(fd: socket, events: Int16(EPOLLRDHUP.rawValue), revents: 0)
+    return poll(&watched, 1, milliseconds) > 0
+  }
+
+  static func waitForHangUp(_ socket: Int32) {
+    while !hangsUp(socket, within: 60_000) {}
+  }
+
+  /// The close that follows sends RST and drops what was not sent.
+  static func resetOnClose(_ socket: Int32) {
+    set(socket, SOL_SOCKET, SO_LINGER, linger(l_onoff: 1, l_linger: 0))
+  }
+
+  static func shutdown(_ socket: Int32) { Glibc.shutdown(socket, Int32(SHUT_RDWR)) }
+
+  static func close(_ socket: Int32) { _ = Glibc.close(socket) }
+
+  private static func set<Value: BitwiseCopyable>(
+    _ socket: Int32, _ level: Int32, _ option: Int32, _ value: Value
+  ) {
+    var value = value
+    _ = setsockopt(socket, level, option, &value, socklen_t(MemoryLayout<Value>.size))
+  }
+}

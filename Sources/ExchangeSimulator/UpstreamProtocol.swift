@@ -1,0 +1,64 @@
+import Market
+
+/// One upstream's way of speaking, one file each: it looks at a request and answers it, or says
+/// that the request is none of its business so that the next protocol may look.
+///
+/// Everything it may use or change is in the `SimulatedExchange` handed to it; it must never do I/O.
+protocol UpstreamProtocol: Sendable {
+  /// nil if this request belongs to another protocol.
+  func answer(_ request: HTTPRequest, from exchange: inout SimulatedExchange) -> HTTPAnswer?
+}
+
+/// Everything behind the protocols: the market, the faults on order and the record of what was
+/// served.
+struct SimulatedExchange {
+  var timeline: MarketTimeline
+  var faults: FaultPlan
+  let recorder: DayRecorder?
+  let clock: MarketClock
+  let protocols: [any UpstreamProtocol]
+  /// Latest moment asked for; the answer to a request that names none.
+  var latest: Timestamp
+  var requestsAnswered = 0
+
+  init(
+    market: SimulatedMarket, clock: MarketClock, faults: FaultPlan, recorder: DayRecorder?,
+    protocols: [any UpstreamProtocol] = [SinaQuoteProtocol()]
+  ) {
+    timeline = MarketTimeline(market)
+    self.clock = clock
+    self.faults = faults
+    self.recorder = recorder
+    self.protocols = protocols
+    latest = market.now
+  }
+
+  mutating func answer(_ request: HTTPRequest) -> HTTPAnswer {
+    requestsAnswered += 1
+    for candidate in protocols {
+      if let answer = candidate.answer(request, from: &self) { return answer }
+    }
+    return .text(404, "Not Found")
+  }
+
+  /// What time it is for a request that says `milliseconds` since 1970, or nothing.
+  mutating func moment(requested milliseconds: Int64?) -> Timestamp {
+    let moment: Timestamp
+    switch clock {
+    case .function(let now): moment = now()
+    case .request:
+      guard let milliseconds else { return latest }
+      moment = Timestamp(microseconds: milliseconds * 1000)
+    }
+    latest = max(latest, moment)
+    return moment
+  }
+}
+
+/// Where the simulated exchange takes its time from.
+public enum MarketClock: Sendable {
+  /// From the request: the cache buster `rn=<milliseconds since 1970>`. The exchange is then a
+  /// pure function of the question, earlier moments included.
+  case request
+  case function(@Sendable () -> Timestamp)
+}

@@ -1,0 +1,33 @@
+// How long to leave a failing host alone: exponential with full jitter.
+//
+// Full jitter (a uniform draw from zero to the exponential bound) spreads clients that failed
+// together better than any fixed or half-jittered delay. What the server asks for wins if longer.
+
+/// A bound that doubles with every failure, and a draw below it.
+public struct Backoff: Sendable {
+  public let baseMilliseconds: Int
+  public let capMilliseconds: Int
+  private var generator: SeededGenerator
+
+  /// - Precondition: 0 < base ≤ cap.
+  public init(baseMilliseconds: Int, capMilliseconds: Int, seed: UInt64) {
+    precondition(baseMilliseconds > 0 && baseMilliseconds <= capMilliseconds)
+    self.baseMilliseconds = baseMilliseconds
+    self.capMilliseconds = capMilliseconds
+    generator = SeededGenerator(seed: seed)
+  }
+
+  /// The longest delay after so many failures in a row, counted from 1.
+  public func boundMilliseconds(failures: Int) -> Int {
+    let doublings = min(max(failures - 1, 0), 30)
+    let (bound, overflowed) = baseMilliseconds.multipliedReportingOverflow(by: 1 << doublings)
+    return overflowed ? capMilliseconds : min(bound, capMilliseconds)
+  }
+
+  /// 1 ms … the bound, or what the server asked for if that is longer.
+  public mutating func delayMilliseconds(failures: Int, retryAfterSeconds: Int? = nil) -> Int {
+    let drawn = Int.random(in: 1...boundMilliseconds(failures: failures), using: &generator)
+    let asked = min(max(retryAfterSeconds ?? 0, 0), RetryAfter.secondsMax) * 1_000
+    return max(drawn, asked)
+  }
+}

@@ -1,0 +1,63 @@
+// Which symbols are asked for together.
+//
+// Every batch begins with the heartbeat, an index that moves all day: its stamp proves how far the
+// whole answer reaches. A symbol keeps its group when others come and go, because an answer is
+// compared with the one its group gave before: an unchanged poll must stay recognisable.
+import Market
+
+/// Symbols in numbered groups.
+public struct BatchPlan: Sendable {
+  public let heartbeat: Symbol
+  /// The heartbeat included.
+  public let symbolsMax: Int
+  /// The symbols of each group, without the heartbeat.
+  public private(set) var groups: [[Symbol]] = []
+
+  /// What clients have sent in one request for twelve years (sina.md §1.1).
+  public static let symbolsMaxDefault = 800
+
+  /// - Precondition: `symbolsMax` is at least 2.
+  public init(_ symbols: [Symbol], heartbeat: Symbol, symbolsMax: Int = symbolsMaxDefault) {
+    precondition(symbolsMax >= 2, "a batch is the heartbeat and at least one more")
+    self.heartbeat = heartbeat
+    self.symbolsMax = symbolsMax
+    replace(with: symbols)
+  }
+
+  /// Takes a new list: what stays keeps its group, what is new fills the groups up.
+  /// - Precondition: the symbols fit into 65 536 groups.
+  public mutating func replace(with symbols: [Symbol]) {
+    var added: [Symbol] = []
+    var wanted = Set<Symbol>()
+    for symbol in symbols where symbol != heartbeat && wanted.insert(symbol).inserted {
+      added.append(symbol)
+    }
+    let known = Set(groups.joined())
+    groups = groups.map { group in group.filter(wanted.contains) }
+    added.removeAll(where: known.contains)
+    fill(with: added)
+    while groups.last?.isEmpty == true { groups.removeLast() }
+    // The heartbeat alone is a batch too, if it was asked for.
+    if groups.isEmpty, symbols.contains(heartbeat) { groups = [[]] }
+    precondition(groups.count <= Int(UInt16.max) + 1)
+  }
+
+  private mutating func fill(with added: [Symbol]) {
+    var rest = added[...]
+    for index in groups.indices where !rest.isEmpty {
+      let room = symbolsMax - 1 - groups[index].count
+      groups[index] += rest.prefix(room)
+      rest = rest.dropFirst(room)
+    }
+    while !rest.isEmpty {
+      groups.append(Array(rest.prefix(symbolsMax - 1)))
+      rest = rest.dropFirst(symbolsMax - 1)
+    }
+  }
+
+  /// The batch of a group as it is sent, without what is left out: the heartbeat first.
+  public func batch(_ group: UInt16, without excluded: Set<Symbol> = []) -> [Symbol] {
+    let symbols = groups[Int(group)]
+    return [heartbeat] + (excluded.isEmpty ? symbols : symbols.filter { !excluded.contains($0) })
+  }
+}

@@ -1,0 +1,85 @@
+// Stops asking a host that has banned us, and finds out gently whether it still does.
+//
+//   closed ──ban──▶ open (1, 10, 60 min) ──time──▶ half-open: one request ──ok──▶ closed
+//                     ▲                                   │
+//                     └──────────── ban: next, longer ◀───┘   (no verdict: the shortest again)
+//
+// Asking while banned is what lengthens bans (sina.md §1.6), so in a cool-down there is no request
+// at all, and after it a single one for a single symbol.
+import Market
+
+/// The state of one host. Moments are on a steady axis.
+public struct Breaker: Sendable {
+  public enum State: Sendable, Hashable {
+    case closed
+    case open(until: Timestamp)
+    /// The one request is under way.
+    case halfOpen
+  }
+
+  public enum Admission: Sendable, Hashable {
+    case open
+    /// Exactly one request, for one symbol.
+    case probe
+    case refused
+  }
+
+  /// What the probe found.
+  public enum Verdict: Sendable, Hashable { case recovered, banned, none }
+
+  public private(set) var state: State = .closed
+  public let coolDownSeconds: [Int]
+  private var level = 0
+  private var closedAt: Timestamp?
+
+  public static let coolDownSecondsDefault = [60, 600, 3_600]
+
+  /// - Precondition: at least one cool-down, each positive.
+  public init(coolDownSeconds: [Int] = coolDownSecondsDefault) {
+    precondition(!coolDownSeconds.isEmpty && coolDownSeconds.allSatisfy { $0 > 0 })
+    self.coolDownSeconds = coolDownSeconds
+  }
+
+  public var isClosed: Bool { state == .closed }
+
+  /// May a request go out? `probe` is given once a cool-down.
+  public mutating func admit(at now: Timestamp) -> Admission {
+    switch state {
+    case .closed: return .open
+    case .open(let until) where now >= until:
+      state = .halfOpen
+      return .probe
+    case .open, .halfOpen: return .refused
+    }
+  }
+
+  /// A ban arrived on an ordinary request. Bans that arrive while already open are those of
+  /// requests sent before: they change nothing.
+  public mutating func tripped(at now: Timestamp) {
+    guard isClosed else { return }
+    // A ban soon after the last one was over continues its escalation.
+    let calmSeconds = Int64(coolDownSeconds[coolDownSeconds.count - 1])
+    let isRelapse = closedAt.map { now < $0.adding(seconds: calmSeconds) } ?? false
+    level = isRelapse ? min(level + 1, coolDownSeconds.count - 1) : 0
+    open(coolDownSeconds[level], at: now)
+  }
+
+  /// The probe's verdict.
+  public mutating func probed(_ verdict: Verdict, at now: Timestamp) {
+    guard state == .halfOpen else { return }
+    switch verdict {
+    case .recovered:
+      state = .closed
+      closedAt = now
+    case .banned:
+      level = min(level + 1, coolDownSeconds.count - 1)
+      open(coolDownSeconds[level], at: now)
+    // A lost probe says nothing of the ban: it must not cost another hour.
+    case .none: open(coolDownSeconds[0], at: now)
+    }
+  }
+
+  private mutating func open(_ seconds: Int, at now: Timestamp) {
+    state = .open(until: now.adding(seconds: Int64(seconds)))
+  }
+}

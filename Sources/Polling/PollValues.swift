@@ -1,0 +1,101 @@
+// What passes between the poller and the shell that performs its requests.
+import Market
+
+/// Names a request for as long as it is in flight.
+public struct PollRequestID: Sendable, Hashable {
+  public let number: UInt64
+
+  public init(_ number: UInt64) { self.number = number }
+}
+
+/// One request to perform.
+public struct PollRequest: Sendable, Hashable {
+  public enum Purpose: Sendable, Hashable, CaseIterable {
+    /// The whole group.
+    case sweep
+    /// Whether a ban is over.
+    case probe
+    /// Part of a poisoned batch, or the heartbeat as its control.
+    case search
+  }
+
+  public let id: PollRequestID
+  public let purpose: Purpose
+  /// Stable as long as the symbols are: the key of what the group answered before.
+  public let group: UInt16
+  /// The heartbeat first.
+  public let symbols: [Symbol]
+  /// The grid moment whose snapshot is wanted.
+  public let slot: Timestamp
+  public let deadlineMilliseconds: Int
+}
+
+/// What an answer turned out to be, once its body was classified.
+public enum PollOutcome: Sendable, Hashable, CaseIterable {
+  case ok
+  /// The same as the group answered before.
+  case unchanged
+  /// Too many requests.
+  case throttled
+  /// The host refuses us: 403, 456, a ban page.
+  case banned
+  /// The host does not know us: a missing Referer, a wrong key.
+  case unauthorised
+  case notFound
+  case malformed
+  /// One of the symbols voided the whole batch.
+  case poisoned
+  /// Nothing at all in the body.
+  case empty
+  /// No answer: timeout, reset, refused connection, 5xx.
+  case transient
+}
+
+/// How a source is doing.
+public struct SourceState: Sendable, Hashable {
+  public enum Condition: Sendable, Hashable, CaseIterable {
+    case ok
+    /// Some of a sweep is missing.
+    case degraded
+    /// Nothing usable for longer than a snapshot may straddle a minute.
+    case stalled
+    case banned
+    case unauthorised
+  }
+
+  public let condition: Condition
+  /// When it began; for `stalled`, the last moment the source proved itself alive.
+  public let since: Timestamp
+
+  public init(_ condition: Condition, since: Timestamp) {
+    self.condition = condition
+    self.since = since
+  }
+}
+
+/// What is fixed for the life of a poller.
+public struct PollerConfiguration: Sendable {
+  /// An index that moves all day, first in every batch.
+  public var heartbeat: Symbol
+  public var batchSymbolsMax = BatchPlan.symbolsMaxDefault
+  /// Longer than a slot: a slow answer is worth more than a timeout, and its group sits out the
+  /// slots it overlaps.
+  public var deadlineMilliseconds = 5_000
+  public var inFlightMax = 32
+  public var retriesPerSlotMax = 2
+  public var retryMilliseconds = 200
+  public var retryMillisecondsMax = 30_000
+  public var throttleMilliseconds = 1_000
+  public var throttleMillisecondsMax = 60_000
+  public var coolDownSeconds = Breaker.coolDownSecondsDefault
+  /// Eight batches each 3 s are 160 a minute; the rest is for retries and bisection.
+  public var requestsPerMinute = 240
+  /// A whole sweep at once, and one to spare.
+  public var requestsBurst = 16
+  public var seed: UInt64
+
+  public init(heartbeat: Symbol, seed: UInt64) {
+    self.heartbeat = heartbeat
+    self.seed = seed
+  }
+}

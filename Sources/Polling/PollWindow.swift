@@ -1,0 +1,52 @@
+// A stretch of the Shanghai day in which a source is asked at a fixed cadence.
+import Market
+
+/// From `opensAt` to before `closesAt`, seconds since Shanghai midnight, on a grid counted from
+/// midnight.
+public struct PollWindow: Sendable, Hashable {
+  public let opensAt: Int
+  public let closesAt: Int
+  public let cadenceSeconds: Int
+
+  /// nil unless 0 ≤ opensAt < closesAt ≤ 86400 and the cadence is 1…3600 seconds.
+  public init?(opensAt: Int, closesAt: Int, cadenceSeconds: Int) {
+    guard (0..<86_400).contains(opensAt), opensAt < closesAt, closesAt <= 86_400,
+      (1...3_600).contains(cadenceSeconds)
+    else { return nil }
+    self.init(from: opensAt, to: closesAt, every: cadenceSeconds)
+  }
+
+  private init(from opensAt: Int, to closesAt: Int, every cadenceSeconds: Int) {
+    self.opensAt = opensAt
+    self.closesAt = closesAt
+    self.cadenceSeconds = cadenceSeconds
+  }
+
+  /// The exchanges publish every 3 s while they trade; the edges are for the reset before the
+  /// auction and for the stamps that move on after each close (sina.md §1.5).
+  public static func aShare(every cadenceSeconds: Int = 3) -> [PollWindow] {
+    [
+      PollWindow(from: Session.dayReset, to: Session.auctionOpen - 30, every: 60),
+      PollWindow(
+        from: Session.auctionOpen - 30, to: Session.morningClose + 60, every: cadenceSeconds),
+      PollWindow(
+        from: Session.afternoonOpen - 60, to: Session.afternoonClose + 90, every: cadenceSeconds),
+      PollWindow(
+        from: Session.afternoonClose + 90, to: Session.afterHoursClose + 360,
+        every: max(30, cadenceSeconds)),
+    ]
+  }
+
+  /// The first grid second at or after `second` inside the window.
+  func firstGrid(from second: Int) -> Int? {
+    let start = max(second, opensAt)
+    let grid = (start + cadenceSeconds - 1) / cadenceSeconds * cadenceSeconds
+    return grid < closesAt ? grid : nil
+  }
+
+  /// The last grid second at or before `second` inside the window.
+  func lastGrid(upTo second: Int) -> Int? {
+    let grid = min(second, closesAt - 1) / cadenceSeconds * cadenceSeconds
+    return second >= 0 && grid >= opensAt ? grid : nil
+  }
+}

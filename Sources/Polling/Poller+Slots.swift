@@ -1,0 +1,112 @@
+// Slots: when one begins, what it asks for, and what becomes of the last one.
+import Market
+
+extension Poller {
+  /// Serves the slot in force, or the sweep owed since the start, and finds the next.
+  mutating func turn(_ now: Timestamp) {
+    findNext(now)
+    let inForce = schedule.slot(at: now)
+    if owesSweep, !plan.groups.isEmpty, schedule.isTradingDay(now.shanghaiDay) != nil {
+      owesSweep = false
+      begin(inForce?.grid ?? Timestamp(seconds: now.seconds), now)
+    } else if let inForce, slotGrid.map({ inForce.grid > $0 }) ?? true {
+      begin(inForce.grid, now)
+    }
+  }
+
+  mutating func findNext(_ now: Timestamp) {
+    next = nil
+    recheckAt = nil
+    switch schedule.nextSlot(after: now) {
+    case .slot(let slot):
+      next = slot
+      dayUnknown = nil
+    case .calendarUnknown(let day):
+      recheckAt = now.adding(seconds: Poller.recheckSeconds)
+      if dayUnknown != day { actions.append(.calendarUnknown(day)) }
+      dayUnknown = day
+    case .none:
+      recheckAt = now.adding(seconds: Poller.recheckSeconds)
+    }
+  }
+
+  private mutating func begin(_ grid: Timestamp, _ now: Timestamp) {
+    slotGrid = grid
+    slotLast += 1
+    slotEnd = end(now)
+    expireLost(now)
+    dropPending(now, where: \.isBatch)
+    guard !plan.groups.isEmpty else { return }
+    countMissed(now)
+    if let heldUntil, steady < heldUntil { return }
+    switch breaker.admit(at: steady) {
+    case .open: beginSweep(grid, now)
+    case .probe: pending.append(errand(.probe, group: 0))
+    case .refused: break
+    }
+  }
+
+  private func end(_ now: Timestamp) -> Timestamp {
+    let longest = Poller.slotSecondsMax * 1_000_000
+    let left = next.map { $0.due.microseconds(since: now) } ?? longest
+    return Timestamp(microseconds: steady.microseconds + min(left, longest))
+  }
+
+  func errand(_ kind: Kind, group: UInt16) -> Errand {
+    Errand(kind: kind, group: group, sweep: sweepLast, plan: planNumber, notBefore: steady)
+  }
+
+  /// Every group that is not still in flight; while the source is silent, one alone, in turn.
+  private mutating func beginSweep(_ grid: Timestamp, _ now: Timestamp) {
+    sweepLast += 1
+    sweeps[sweepLast] = Sweep(slot: grid, outstanding: plan.groups.count)
+    let busy = Set(inFlight.values.map(\.errand).filter(\.isBatch).map(\.group))
+    let groups = plan.groups.indices.map { UInt16($0) }
+    // Those that waited longest go first, should the budget not reach for all.
+    let waited = groups.sorted { left, right in
+      (lastSent[left, default: 0], left) < (lastSent[right, default: 0], right)
+    }
+    let requestsMax = isSilent ? 1 : groups.count
+    var requests = 0
+    for group in waited {
+      guard !busy.contains(group), requests < requestsMax else {
+        resolve(sweepLast, isAnswered: false, now)
+        continue
+      }
+      requests += 1
+      pending.append(errand(.batch, group: group))
+    }
+  }
+
+  /// A request whose answer the shell lost must not block its group for ever.
+  private mutating func expireLost(_ now: Timestamp) {
+    let lost = inFlight.filter { _, flight in
+      flight.expiresAt <= steady && slotLast - flight.sentInSlot >= Poller.lostSlots
+    }
+    for (id, flight) in lost.sorted(by: { $0.key.number < $1.key.number }) {
+      inFlight[id] = nil
+      fail(flight, .transient, nil, now)
+    }
+  }
+
+  /// Gives up what waits and matches; its groups count as failed.
+  mutating func dropPending(_ now: Timestamp, where matches: (Errand) -> Bool) {
+    let dropped = pending.filter(matches)
+    pending.removeAll(where: matches)
+    for errand in dropped {
+      if errand.isBatch { resolve(errand.sweep, isAnswered: false, now) }
+    }
+  }
+
+  mutating func resolve(_ number: Int, isAnswered: Bool, _ now: Timestamp) {
+    guard var sweep = sweeps[number] else { return }
+    sweep.outstanding -= 1
+    if isAnswered { sweep.answered += 1 } else { sweep.failed += 1 }
+    sweeps[number] = sweep
+    guard sweep.outstanding == 0 else { return }
+    sweeps[number] = nil
+    actions.append(
+      .sweepCompleted(slot: sweep.slot, answered: sweep.answered, failed: sweep.failed))
+    judge(sweep, now)
+  }
+}

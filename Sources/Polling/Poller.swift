@@ -1,0 +1,208 @@
+// Decides what to ask one source, and when: schedule, budget, backoff, breaker and bisection joined
+// into one value.
+//
+// Sans-IO: an event and a wall-clock moment go in, actions come out; there is no task, no clock and
+// no socket, so days of faults run in a test in a second. The shell performs each request and feeds
+// its outcome back, and sends `woke` at the latest `wake`.
+//
+// What it must never do: exceed the budget, ask while banned, ask for a group that has not answered
+// yet, replay missed slots, or ask at all on a day the calendar does not know.
+import Market
+
+/// The state machine of one source.
+public struct Poller: Sendable {
+  public enum Event: Sendable, Hashable {
+    case started
+    /// The moment of the latest `wake` has come. Early or late does no harm.
+    case woke
+    /// Unknown ids are ignored.
+    case answered(PollRequestID, PollOutcome, retryAfterSeconds: Int?)
+    /// The symbols to poll; what was quarantined gets another chance.
+    case symbolsChanged([Symbol])
+    /// No more requests; those in flight may still be answered.
+    case stopping
+  }
+
+  public enum Action: Sendable, Hashable {
+    case request(PollRequest)
+    /// Replaces every earlier wake.
+    case wake(at: Timestamp)
+    /// Answered and failed are groups, and together all of them.
+    case sweepCompleted(slot: Timestamp, answered: Int, failed: Int)
+    /// The symbol voids every batch it is in and is left out from now on.
+    case quarantined(Symbol)
+    /// On change only.
+    case health(SourceState)
+    /// The day cannot be polled until the calendar says whether it trades.
+    case calendarUnknown(TradingDay)
+  }
+
+  enum Kind: Sendable {
+    case batch
+    /// The one request of a half-open breaker.
+    case probe
+    case part(Bisection.Part)
+  }
+
+  /// Something to ask for, waiting or in flight.
+  struct Errand: Sendable {
+    let kind: Kind
+    let group: UInt16
+    let sweep: Int
+    /// The list of symbols it was made from.
+    let plan: Int
+    var retries = 0
+    var hasRetriedEmpty = false
+    /// On the steady axis.
+    var notBefore: Timestamp
+  }
+
+  struct Flight: Sendable {
+    let errand: Errand
+    /// Without the heartbeat.
+    let symbols: ArraySlice<Symbol>
+    /// On the steady axis.
+    let expiresAt: Timestamp
+    /// The number of the slot it was sent in.
+    let sentInSlot: Int
+  }
+
+  /// The groups of one slot.
+  struct Sweep: Sendable {
+    let slot: Timestamp
+    var outstanding: Int
+    var answered = 0
+    var failed = 0
+  }
+
+  enum Phase: Sendable { case idle, running, stopping }
+
+  let configuration: PollerConfiguration
+  let schedule: PollSchedule
+  var phase = Phase.idle
+  var clock: SteadyClock?
+  var plan: BatchPlan
+  var planNumber = 0
+  var breaker: Breaker
+  var budget: RateBudget
+  var retryBackoff: Backoff
+  var throttleBackoff: Backoff
+
+  var pending: [Errand] = []
+  var inFlight: [PollRequestID: Flight] = [:]
+  var requestLast: UInt64 = 0
+  var sweeps: [Int: Sweep] = [:]
+  var sweepLast = 0
+  var slotGrid: Timestamp?
+  var slotLast = 0
+  /// When the slot's retries must have begun, on the steady axis.
+  var slotEnd: Timestamp?
+  var owesSweep = true
+  var next: PollSlot?
+  var recheckAt: Timestamp?
+  var wakeAt: Timestamp?
+  var dayUnknown: TradingDay?
+
+  var failures: [UInt16: Int] = [:]
+  var throttles = 0
+  var heldUntil: Timestamp?
+  /// The last request of each group.
+  var lastSent: [UInt16: UInt64] = [:]
+  var bisections: [UInt16: Bisection] = [:]
+  var bisectionLast = 0
+  var quarantined: Set<Symbol> = []
+
+  var missedSlots = 0
+  var wasAnswered = true
+  var answeredAt: Timestamp?
+  var health: SourceState?
+
+  var actions: [Action] = []
+
+  /// How often an unknown calendar is asked again.
+  static let recheckSeconds: Int64 = 600
+  /// What a request gets beyond its deadline before it counts as lost by the shell.
+  static let lostMilliseconds = 5_000
+  /// And so many slots, because a clock stepped forward ages requests that are still under way.
+  static let lostSlots = 4
+  /// Five slots of 3 s are the 15 s a snapshot may straddle a minute.
+  static let stalledSlots = 5
+  /// After so many failures a search for a bad token is given up; the next slot starts another.
+  static let partRetriesMax = 8
+  /// A sweep outside every window has this long for its retries.
+  static let slotSecondsMax: Int64 = 60
+
+  public init(
+    _ configuration: PollerConfiguration, schedule: PollSchedule, symbols: [Symbol] = []
+  ) {
+    self.configuration = configuration
+    self.schedule = schedule
+    plan = BatchPlan(
+      symbols, heartbeat: configuration.heartbeat, symbolsMax: configuration.batchSymbolsMax)
+    breaker = Breaker(coolDownSeconds: configuration.coolDownSeconds)
+    budget = RateBudget(
+      requestsPerMinute: configuration.requestsPerMinute, burst: configuration.requestsBurst)
+    retryBackoff = Backoff(
+      baseMilliseconds: configuration.retryMilliseconds,
+      capMilliseconds: configuration.retryMillisecondsMax, seed: configuration.seed)
+    throttleBackoff = Backoff(
+      baseMilliseconds: configuration.throttleMilliseconds,
+      capMilliseconds: configuration.throttleMillisecondsMax, seed: ~configuration.seed)
+  }
+
+  /// Takes an event at a wall-clock moment; returns what to do, in order.
+  public mutating func received(_ event: Event, at now: Timestamp) -> [Action] {
+    actions = []
+    noteTime(now)
+    switch event {
+    case .started where phase == .idle:
+      phase = .running
+      turn(now)
+    case .started: break
+    case .woke where phase == .running:
+      wakeAt = nil
+      turn(now)
+    case .woke: break
+    case .answered(let id, let outcome, let retryAfterSeconds):
+      answered(id, outcome, retryAfterSeconds, now)
+    case .symbolsChanged(let symbols):
+      replacePlan(symbols, now)
+      if phase == .running { turn(now) }
+    case .stopping:
+      phase = .stopping
+      dropPending(now) { _ in true }
+    }
+    if phase == .running {
+      sendPending(now)
+      armWake()
+    }
+    return actions
+  }
+
+  /// The current moment on the steady axis.
+  var steady: Timestamp { clock?.now ?? Timestamp(microseconds: 0) }
+
+  private mutating func noteTime(_ now: Timestamp) {
+    guard var clock else {
+      clock = SteadyClock(at: now)
+      return
+    }
+    let isSteppedBack = clock.advance(to: now)
+    self.clock = clock
+    guard isSteppedBack, phase == .running else { return }
+    // The slots from here on come again; the one in force counts as served, so that nothing is
+    // asked before the next is due.
+    slotGrid = schedule.slot(at: now)?.grid
+    findNext(now)
+  }
+
+  private mutating func replacePlan(_ symbols: [Symbol], _ now: Timestamp) {
+    dropPending(now) { $0.isBatch || $0.isPart }
+    plan.replace(with: symbols)
+    planNumber += 1
+    bisections = [:]
+    quarantined = []
+    failures = [:]
+    lastSent = [:]
+  }
+}

@@ -1,0 +1,90 @@
+/// The parts sections are made of: a stopwatch, a table, and what stands in a row of it.
+
+import Glibc
+
+struct BenchSection: Sendable {
+  let name: String
+  let title: String
+  let run: @Sendable () -> Void
+}
+
+/// One thing measured: its name and the milliseconds of each round.
+struct BenchRow {
+  let name: String
+  var rounds: [Double] = []
+
+  init(_ name: String) { self.name = name }
+
+  func quantile(_ share: Double) -> Double {
+    let sorted = rounds.sorted()
+    guard !sorted.isEmpty else { return .nan }
+    return sorted[min(Int(Double(sorted.count) * share), sorted.count - 1)]
+  }
+
+  var median: Double { quantile(0.5) }
+  /// The least disturbed round: what the code costs when nobody else runs.
+  var best: Double { quantile(0) }
+
+  /// Runs `work` once and keeps how long it took.
+  mutating func measure(_ work: () -> Void) {
+    let start = milliseconds()
+    work()
+    rounds.append(milliseconds() - start)
+  }
+}
+
+/// A monotonic clock, in milliseconds.
+func milliseconds() -> Double {
+  var now = timespec()
+  clock_gettime(CLOCK_MONOTONIC, &now)
+  return Double(now.tv_sec) * 1000 + Double(now.tv_nsec) / 1_000_000
+}
+
+/// Prints rows with their median, their best round and the ratio of the median to the first row's.
+func report(_ rows: [BenchRow]) {
+  guard let reference = rows.first?.median else { return }
+  for row in rows {
+    say(
+      "  \(padded(row.name, 42))\(decimals(row.median, 3, width: 9)) ms p50"
+        + "\(decimals(row.best, 3, width: 9)) best\(decimals(row.median / reference, 2, width: 9)) ×"
+    )
+  }
+}
+
+/// Prints whether a bound is kept.
+func judge(_ what: String, _ figure: Double, atMost bound: Double, _ unit: String) {
+  let verdict = figure <= bound ? "met" : "MISSED"
+  let amount = decimals(figure, 2, width: 0)
+  say("  \(verdict): \(what) \(amount) \(unit), at most \(decimals(bound, 2, width: 0)) \(unit)")
+}
+
+func say(_ line: String) {
+  var text = line + "\n"
+  text.withUTF8 { bytes in
+    var sent = 0
+    while sent < bytes.count {
+      let count = write(1, bytes.baseAddress.map { $0 + sent }, bytes.count - sent)
+      if count <= 0 { return }
+      sent += count
+    }
+  }
+}
+
+func padded(_ text: String, _ width: Int) -> String {
+  text + String(repeating: " ", count: max(width - text.count, 0))
+}
+
+/// A figure with so many places behind the point, right-aligned.
+func decimals(_ figure: Double, _ places: Int, width: Int) -> String {
+  guard figure.isFinite else { return String(repeating: " ", count: max(width - 1, 0)) + "-" }
+  let factor = pow(10, Double(places))
+  let whole = Int((figure * factor).rounded())
+  let digits = String(whole)
+  let filled = String(repeating: "0", count: max(places + 1 - digits.count, 0)) + digits
+  let text = "\(filled.dropLast(places)).\(filled.suffix(places))"
+  return String(repeating: " ", count: max(width - text.count, 0)) + text
+}
+
+/// Keeps the optimiser from dropping work whose result nobody reads.
+@inline(never)
+func consume<Value>(_ value: Value) {}
