@@ -61,8 +61,8 @@ let package = Package(
     .executableTarget(
       name: "candled",
       dependencies: [
-        "Market", "Feeds", "Store", "Operations", "Ingest", "ExchangeSimulator", "CandledClient",
-        "TerminalView", arguments,
+        "Market", "Candles", "Feeds", "Journal", "Transport", "Store", "Operations", "Ingest",
+        "ExchangeSimulator", "CandledClient", "TerminalView", "CLinux", arguments, log,
       ],
       swiftSettings: strict),
 

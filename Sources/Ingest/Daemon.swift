@@ -35,7 +35,9 @@ public struct Daemon: Sendable {
   /// - Returns: candles that could not be saved before the drain's deadline.
   /// - Throws: `StoreError`, `EmbeddedServerError`, `JournalError`, `EngineError`,
   ///   `TransportError`.
-  public func run(onReady: @Sendable (DaemonHandle) async -> Void = { _ in }) async throws -> Int {
+  public func run(
+    onReady: @Sendable (DaemonHandle) async -> Void = { _ in }
+  ) async throws -> Int {
     let server = settings.storeURL == nil ? ServerKeeper(embeddedServer, log: log) : nil
     let url = settings.storeURL?.reveal() ?? embeddedServer.connectionString
     if let server {
@@ -80,7 +82,8 @@ public struct Daemon: Sendable {
     let parts = EngineParts(
       clock: clock,
       upstream: SinaUpstream(
-        client: client, base: try BaseAddress(parsing: settings.sinaBase)),
+        client: client, base: try BaseAddress(parsing: settings.sinaBase),
+        deadlineMilliseconds: settings.sinaDeadline.milliseconds),
       store: PersistentStore(writer: writer), journal: journal,
       journalDirectory: settings.journalPath, log: log)
     var limits = EngineLimits()
@@ -109,7 +112,7 @@ public struct Daemon: Sendable {
     var configuration = PollerConfiguration(
       heartbeat: Daemon.heartbeat, seed: UInt64.random(in: .min ... .max))
     configuration.batchSymbolsMax = max(settings.sinaBatchSymbols, 2)
-    configuration.deadlineMilliseconds = settings.sinaDeadline.milliseconds
+    configuration.deadlineMilliseconds = settings.sinaDeadline.milliseconds * clock.speed
     configuration.requestsPerMinute = settings.sinaRequestsPerMinute
     let schedule = PollSchedule(
       windows: PollWindow.aShare(every: settings.sinaCadence.milliseconds / 1000),

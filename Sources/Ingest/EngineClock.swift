@@ -47,5 +47,8 @@ public enum EngineClock: Sendable, Hashable {
     }
   }
 
+  /// Its seconds in one real second.
+  var speed: Int { if case .scaled(_, _, let speed) = self { Int(speed) } else { 1 } }
+
   var isStepped: Bool { if case .stepped = self { true } else { false } }
 }
