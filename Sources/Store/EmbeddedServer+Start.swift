@@ -48,8 +48,8 @@ extension EmbeddedServer {
     return matching
   }
 
-  /// Into `data.new`, which becomes `data` when it is whole: an initdb cut short leaves nothing that
-  /// looks like a cluster.
+  /// Into `data.new`, which becomes `data` when it is whole: an initdb cut short leaves nothing
+  /// that looks like a cluster.
   func initialize(
     with binaries: ServerBinaries, as user: ServerUser
   ) throws(EmbeddedServerError) {
@@ -72,8 +72,8 @@ extension EmbeddedServer {
     try install(fresh)
   }
 
-  /// Returns when the server accepts connections, one that was running or one started here. A server
-  /// that is just ending is waited for and followed by a new one.
+  /// Returns when the server accepts connections, one that was running or one started here. A
+  /// server that is just ending is waited for and followed by a new one.
   func bringUp(with binaries: ServerBinaries, as user: ServerUser) throws(EmbeddedServerError) {
     let start = ContinuousClock.now
     while true {

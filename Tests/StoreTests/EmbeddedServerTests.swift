@@ -142,8 +142,8 @@ import Testing
     #expect(error.code == .serverMissing)
     #expect(
       error.sentence
-        == "No PostgreSQL server binaries were found: install them with `apt-get install postgresql`."
-    )
+        == "No PostgreSQL server binaries were found: "
+        + "install them with `apt-get install postgresql`.")
   }
 
   @Test func `data of a version that is not installed names the package of that version`() throws {

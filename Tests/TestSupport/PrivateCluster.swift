@@ -90,12 +90,15 @@ extension PrivateCluster {
     }
   }
 
-  /// At the end of a test there is nobody to tell about a failure; the next run sweeps again.
+  /// The folder may be a cluster's or, one level down, hold some. At the end of a test there is
+  /// nobody to tell about a failure; the next run sweeps again.
   private static func remove(_ folder: String) {
-    let server = EmbeddedServer(directory: folder)
-    try? server.stopImmediately()
+    for directory in [folder] + names(in: folder).map({ "\(folder)/\($0)" }) {
+      let server = EmbeddedServer(directory: directory)
+      try? server.stopImmediately()
+      if !server.socketDirectory.hasPrefix(folder) { removeTree(server.socketDirectory) }
+    }
     removeTree(folder)
-    if !server.socketDirectory.hasPrefix(folder) { removeTree(server.socketDirectory) }
   }
 
   private static func removeTree(_ path: String) {
