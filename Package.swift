@@ -61,7 +61,7 @@ let package = Package(
     .executableTarget(
       name: "candled",
       dependencies: [
-        "Market", "Candles", "Feeds", "Journal", "Transport", "Store", "Operations", "Ingest",
+        "Market", "Candles", "Feeds", "Polling", "Journal", "Transport", "Store", "Operations", "Ingest",
         "ExchangeSimulator", "CandledClient", "TerminalView", "CLinux", arguments, log,
       ],
       swiftSettings: strict),

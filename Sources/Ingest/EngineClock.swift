@@ -40,7 +40,8 @@ public enum EngineClock: Sendable, Hashable {
     return UInt64(max(moment.microseconds - now.microseconds, 0) * 1000 / speed)
   }
 
-  var startingPoint: Timestamp {
+  /// The time it began with.
+  public var startingPoint: Timestamp {
     switch self {
     case .real: EngineClock.realNow()
     case .scaled(let simulated, _, _), .stepped(let simulated): simulated

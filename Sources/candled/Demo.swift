@@ -125,13 +125,20 @@ struct DemoFolder {
   }
 
   private static func removeTree(_ path: String) {
-    var roots: [UnsafeMutablePointer<CChar>?] = [strdup(path), nil]
-    defer { free(roots[0]) }
-    guard let tree = fts_open(&roots, FTS_PHYSICAL | FTS_NOCHDIR, nil) else { return }
-    defer { fts_close(tree) }
-    while let entry = fts_read(tree) {
-      if Int32(entry.pointee.fts_info) == FTS_D { continue }
-      remove(entry.pointee.fts_accpath)
+    guard let folder = opendir(path) else {
+      unlink(path)
+      return
     }
+    while let entry = readdir(folder) {
+      let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if name == "." || name == ".." { continue }
+      // A link is removed, never followed.
+      let isFolder = entry.pointee.d_type == UInt8(DT_DIR)
+      if isFolder { removeTree("\(path)/\(name)") } else { unlink("\(path)/\(name)") }
+    }
+    closedir(folder)
+    rmdir(path)
   }
 }

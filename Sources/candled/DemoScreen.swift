@@ -1,6 +1,7 @@
 import Glibc
 import Ingest
 import Market
+import Polling
 import TerminalView
 
 /// Keeps the demo's view up to date: a live frame on a terminal, a line a minute elsewhere.
