@@ -54,12 +54,16 @@ let package = Package(
     module("Operations", ["Market", log, toml]),
     module("ExchangeSimulator", ["Market", "CLinux"]),
     module("CandledClient", ["Market", "Store"]),
+    module("TerminalView", ["Market"]),
     module(
       "Ingest",
       ["Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations", log]),
     .executableTarget(
       name: "candled",
-      dependencies: ["Ingest", "ExchangeSimulator", "CandledClient", arguments],
+      dependencies: [
+        "Market", "Feeds", "Store", "Operations", "Ingest", "ExchangeSimulator", "CandledClient",
+        "TerminalView", arguments,
+      ],
       swiftSettings: strict),
 
     // Shared by the tests: seeded randomness and, for those that need one, a private cluster.
@@ -97,7 +101,9 @@ let package = Package(
         "Market", "Candles", "Feeds", "Journal", "Store", "Ingest", "ExchangeSimulator",
         "TestSupport",
       ]),
-    tests("CandledTests", ["TestSupport"]),
+    .testTarget(
+      name: "CandledTests", dependencies: ["Market", "TerminalView", "TestSupport"],
+      exclude: ["Golden"], swiftSettings: strict),
     tests("TidyTests", []),
   ],
   swiftLanguageModes: [.v6]
