@@ -2,9 +2,9 @@
 //
 // An exchange publishes at :00, :03, :06 and so on; a slot asks for one of those snapshots, a phase
 // later so that it has arrived at the source, plus a little jitter so that not every client in the
-// world asks in the same millisecond. The jitter is a hash of (seed, slot): the schedule is a pure function of
-// time, has no state to lose, and gives the same day twice. Phase and jitter together stay below
-// every cadence, so a slot is due before the next begins and none is ever skipped for it.
+// world asks in the same millisecond. The jitter is a hash of (seed, slot): the schedule is a pure
+// function of time, has no state to lose, and gives the same day twice. Phase and jitter together
+// stay below every cadence: a slot is due before the next begins and none is skipped for it.
 import Market
 
 /// One moment to ask.

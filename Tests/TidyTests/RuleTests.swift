@@ -104,6 +104,9 @@ extension Case {
     Case(.forcing, "// Safe: the literal is a number.\nlet a = Int(\"1\")!"),
     Case(.forcing, "let a = b!  // Safe: checked two lines up."),
     Case(.printing, "description.print(to: x)\nlet fingerprint = print\nblueprint(1)"),
+    Case(.printing, "func print(_ a: Int) {}\nlet b = print(1)"),
+    Case(.printing, "struct A {\n  let print: (Int) -> Int\n  var b: Int { print(1) }\n}"),
+    Case(.printing, "dump(a, to: &text)"),
     Case(.printing, "// Safe: a command's result is its standard output.\nprint(1)"),
     Case(.detached, "// `Task.detached`: the work outlives its caller.\nTask.detached {}"),
     Case(
