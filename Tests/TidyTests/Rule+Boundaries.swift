@@ -16,13 +16,15 @@ extension Rule {
     "Operations": ["Market", "CLinux", "Logging", "TOMLKit"],
     "ExchangeSimulator": ["Market", "CLinux"],
     "CandledClient": ["Market", "Store"],
+    "TerminalView": ["Market"],
     "Ingest": [
       "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations",
       "CLinux", "Logging",
     ],
     "candled": [
       "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations",
-      "ExchangeSimulator", "CandledClient", "Ingest", "CLinux", "Logging", "ArgumentParser",
+      "ExchangeSimulator", "CandledClient", "TerminalView", "Ingest", "CLinux", "Logging",
+      "ArgumentParser",
     ],
   ]
 
