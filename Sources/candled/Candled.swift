@@ -28,7 +28,7 @@ struct Candled: AsyncParsableCommand {
         "candled version --json": "what this build is",
       ]),
     version: BuildVersion.current,
-    subcommands: [Decode.self, Version.self]
+    subcommands: [Check.self, Decode.self, SchemaCommand.self, Config.self, Version.self]
   )
 
   private static var exitStatuses: String {
