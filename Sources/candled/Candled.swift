@@ -28,7 +28,9 @@ struct Candled: AsyncParsableCommand {
         "candled version --json": "what this build is",
       ]),
     version: BuildVersion.current,
-    subcommands: [Run.self, Demo.self, Decode.self, Version.self]
+    subcommands: [
+      Run.self, Demo.self, Check.self, Decode.self, SchemaCommand.self, Config.self, Version.self,
+    ]
   )
 
   private static var exitStatuses: String {
@@ -40,6 +42,7 @@ struct Candled: AsyncParsableCommand {
     signal(SIGPIPE, SIG_IGN)
     do {
       var command = try parseAsRoot()
+      if type(of: command) is any DrainsOnSignal.Type { StopSignals.take() }
       if var asynchronous = command as? any AsyncParsableCommand {
         try await asynchronous.run()
       } else {

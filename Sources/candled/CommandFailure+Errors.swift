@@ -13,28 +13,19 @@ extension CommandFailure {
     } catch let error as CommandFailure {
       throw error
     } catch let error as StoreError {
-      throw CommandFailure(status: status(of: error), sentence: error.message)
+      throw CommandFailure(error)
     } catch let error as EmbeddedServerError {
-      throw CommandFailure(status: .unavailable, sentence: error.description)
+      throw CommandFailure(error)
+    } catch let error as ConfigurationError {
+      throw CommandFailure(error)
     } catch let error as JournalError {
       throw CommandFailure(
         status: error.code == .locked ? .temporaryFailure : .inputOutput,
         sentence: error.description)
-    } catch let error as ConfigurationError {
-      throw CommandFailure(status: error.exitCode, sentence: error.description)
     } catch let error as TransportError {
       throw CommandFailure(status: .configuration, sentence: error.description)
     } catch let error as EngineError {
       throw CommandFailure(status: .software, sentence: error.description)
-    }
-  }
-
-  private static func status(of error: StoreError) -> ExitCode {
-    switch error.code {
-    case .schemaMismatch, .badAddress: .configuration
-    case .connectionLost, .serverMissing, .serverFailed: .unavailable
-    case .transient, .positionConflict: .temporaryFailure
-    case .refused, .malformed: .software
     }
   }
 }

@@ -5,7 +5,8 @@ import Operations
 /// Ends a command with a sentence on standard error and a status.
 struct CommandFailure: Error {
   var status: ExitCode
-  /// For people, without the program's name and without a full stop; nil says nothing.
+  /// For people, without the program's name; a line each where there is more than one thing to
+  /// say. nil says nothing.
   var sentence: String?
 
   /// Everything there is to say was the command's result itself.
@@ -17,6 +18,6 @@ struct CommandFailure: Error {
   static let readerLeft = CommandFailure.silent(.ok)
 
   func report() {
-    if let sentence { StandardError.say(sentence) }
+    for line in (sentence ?? "").split(separator: "\n") { StandardError.say(String(line)) }
   }
 }

@@ -8,7 +8,7 @@ import Operations
 import TerminalView
 
 /// `candled demo`: a market day on this machine, with nothing to configure.
-struct Demo: AsyncParsableCommand {
+struct Demo: AsyncParsableCommand, DrainsOnSignal {
   static let configuration = CommandConfiguration(
     abstract: "Watch a simulated market day flow into a private PostgreSQL.",
     discussion: Help.discussion(

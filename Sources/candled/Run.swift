@@ -4,7 +4,7 @@ import Logging
 import Operations
 
 /// `candled run`: the daemon, until a signal or, in a simulation, the end of its time.
-struct Run: AsyncParsableCommand {
+struct Run: AsyncParsableCommand, DrainsOnSignal {
   static let configuration = CommandConfiguration(
     abstract: "Run the daemon.",
     discussion: Help.discussion(
@@ -18,10 +18,10 @@ struct Run: AsyncParsableCommand {
         "candled run --set state_directory=/tmp/candled": "defaults but for one setting",
       ]))
 
-  @OptionGroup var configuration: ConfigurationOptions
+  @OptionGroup var options: ConfigurationOptions
 
   func run() async throws {
-    let settings = try configuration.load()
+    let settings = try options.load()
     let mask = SecretMask()
     settings.register(in: mask)
     let log = Logger(label: "candled") { label in
@@ -35,24 +35,5 @@ struct Run: AsyncParsableCommand {
       }
     }
     log.notice("stopped", metadata: ["unsaved_candles": "\(unsaved)"])
-  }
-}
-
-/// `--config` and `--set`, the same for every command that has a configuration.
-struct ConfigurationOptions: ParsableArguments {
-  @Option(name: .long, help: "A TOML file; without one, every setting has its default.")
-  var config: String?
-
-  @Option(
-    name: .customLong("set"), parsing: .singleValue,
-    help: ArgumentHelp("One setting in place of the file's.", valueName: "key=value"))
-  var overrides: [String] = []
-
-  func load() throws -> Settings {
-    do throws(ConfigurationError) {
-      return try ConfigurationFile.load(config, overrides: overrides)
-    } catch {
-      throw CommandFailure(status: error.exitCode, sentence: "\(error)")
-    }
   }
 }

@@ -82,7 +82,7 @@ struct BuiltBinary {
     _ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) throws -> Result
   ) rethrows -> Result {
     let copies = strings.map { strdup($0) }
-    defer { copies.forEach { free($0) } }
+    defer { for copy in copies { free(copy) } }
     return try body(copies + [nil])
   }
 }
