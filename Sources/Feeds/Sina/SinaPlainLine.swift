@@ -133,12 +133,13 @@ struct SinaPlainLine {
   }
 
   /// Field 32 and the after-hours trailer `D|shares|money`. Returns where the rest of the line
-  /// begins; nil unless the status has two characters.
+  /// begins; nil unless the status is a known one.
   @inline(__always)
   private static func readStatus(
     _ fields: inout FieldScanner, into quote: inout Quote
   ) -> UnsafeRawPointer? {
     quote.status = QuoteStatus(sinaCode: pair(fields.position))
+    if quote.status == .unknown { return nil }  // it may be shorter, and its comma among the two
     quote.afterHours = nil
     let behind = fields.position + 2
     let separator = behind.load(as: UInt8.self)
