@@ -48,16 +48,22 @@ let package = Package(
     module("Polling", ["Market"]),
     module("Transport", ["CCurl", "CLinux"]),
     module("Journal", ["Market", "CZstd", "CLinux"]),
-    module("Store", ["Market", "CPostgres", "CLinux"]),
+    .target(
+      name: "Store", dependencies: ["Market", "CPostgres", "CLinux"],
+      resources: [.embedInCode("schema.sql")], swiftSettings: strict),
     module("Operations", ["Market", log, toml]),
     module("ExchangeSimulator", ["Market", "CLinux"]),
     module("CandledClient", ["Market", "Store"]),
+    module("TerminalView", ["Market"]),
     module(
       "Ingest",
       ["Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations", log]),
     .executableTarget(
       name: "candled",
-      dependencies: ["Ingest", "ExchangeSimulator", "CandledClient", arguments],
+      dependencies: [
+        "Market", "Feeds", "Store", "Operations", "Ingest", "ExchangeSimulator", "CandledClient",
+        "TerminalView", arguments,
+      ],
       swiftSettings: strict),
 
     // Shared by the tests: seeded randomness and, for those that need one, a private cluster.
@@ -68,6 +74,17 @@ let package = Package(
     .executableTarget(
       name: "candled-bench", dependencies: ["Market", "Feeds", "TestSupport"],
       path: "Tests/Bench", swiftSettings: strict),
+    // Days run in memory and judged by the simulator's ledgers: a short one in the tests, whole
+    // markets by `script/trials`.
+    .target(
+      name: "Trials",
+      dependencies: [
+        "Market", "Feeds", "Polling", "Journal", "Store", "Ingest", "ExchangeSimulator",
+      ],
+      path: "Tests/Trials", swiftSettings: strict),
+    .executableTarget(
+      name: "candled-trials", dependencies: ["Trials", arguments], path: "Tests/TrialRunner",
+      swiftSettings: strict),
     tests("MarketTests", ["Market", "TestSupport"]),
     tests("CandlesTests", ["Market", "Candles", "TestSupport"]),
     tests(
@@ -84,7 +101,9 @@ let package = Package(
         "Market", "Candles", "Feeds", "Journal", "Store", "Ingest", "ExchangeSimulator",
         "TestSupport",
       ]),
-    tests("CandledTests", ["TestSupport"]),
+    .testTarget(
+      name: "CandledTests", dependencies: ["Market", "TerminalView", "TestSupport"],
+      exclude: ["Golden"], swiftSettings: strict),
     tests("TidyTests", []),
   ],
   swiftLanguageModes: [.v6]

@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include "crc32c.h"
+#include "spawn_actions.h"
 
 /// Names the calling thread, for `top -H` and gdb: at most 15 bytes. prctl is variadic, and
 /// pthread_setname_np hides behind _GNU_SOURCE.

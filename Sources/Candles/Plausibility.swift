@@ -36,7 +36,7 @@ struct Plausibility {
       return Objection(
         reason: .futureStamp, detail: "stamp \(quote.at), received \(receivedAt)")
     }
-    if known?.day != quote.tradingDay, calendar.kind(of: quote.tradingDay) == .closed {
+    if known?.day != quote.tradingDay, calendar.status(of: quote.tradingDay) == .closed {
       return Objection(
         reason: .notATradingDay, detail: "date \(quote.tradingDay), expected a trading day")
     }

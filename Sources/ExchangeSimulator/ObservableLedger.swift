@@ -1,5 +1,125 @@
 import Market
 
+/// What the answers that were served determine, and nothing more: the candles, gaps and
+/// certificates a perfect daemon must have written.
+///
+/// The rules are DESIGN's, written a second time and the other way round: not row by row as they
+/// come, but from the whole day at once, instrument by instrument, on arrays of minutes. It shares
+/// no code with the candle book and must never call it.
 public struct ObservableLedger: Sendable {
-  init(tape: DayTape, log: ObservationLog) {}
+  /// One minute's candle; prices in units of the instrument's scale, money in thousandths.
+  struct Row: Sendable {
+    var open: Int64
+    var high: Int64
+    var low: Int64
+    var close: Int64
+    var volume: Int64
+    var turnover: Int64
+    var flags: CandleFlags
+  }
+
+  /// Trading nobody saw, from and to seconds since Shanghai midnight.
+  struct Hole: Sendable {
+    var from: Int
+    var to: Int
+    var volume: Int64
+    var turnover: Int64
+    var cause: GapCause
+  }
+
+  /// One instrument's day.
+  struct Page: Sendable {
+    /// 240; nil where there is no candle.
+    var rows: [Row?] = []
+    var holes: [Hole] = []
+    /// Minutes without a candle although the instrument could trade.
+    var minutesMissing = 0
+    /// The last line believed, if the end of the day was seen.
+    var isComplete = false
+    var day: Row?
+    var afterHoursVolume: Int64 = 0
+    var afterHoursTurnover: Int64 = 0
+  }
+
+  public let day: TradingDay
+  public let symbols: [Symbol]
+  let scales: [UInt8]
+  /// nil for an instrument of which no line of the day was ever seen.
+  let pages: [Page?]
+  let places: [Symbol: Int]
+
+  init(tape: DayTape, log: ObservationLog) {
+    day = tape.day
+    symbols = tape.symbols
+    scales = tape.scales
+    places = Dictionary(uniqueKeysWithValues: tape.symbols.enumerated().map { ($1, $0) })
+    var reader = SightingReader(log)
+    pages = tape.symbols.indices.map { place in
+      let sightings = reader.sightings(of: place, frames: tape.frames[place])
+      return DayReading(sightings: sightings, tape: tape, place: place)?.page()
+    }
+  }
+}
+
+/// The ledger in the shapes the daemon stores.
+extension ObservableLedger {
+  /// The minute candles of one instrument, in order.
+  public func candles(of symbol: Symbol) -> [Candle] {
+    guard let place = places[symbol], let page = pages[place] else { return [] }
+    return page.rows.indices.compactMap { minute in
+      page.rows[minute].map { candle($0, place: place, minute: minute) }
+    }
+  }
+
+  public func gaps(of symbol: Symbol) -> [Gap] {
+    guard let place = places[symbol], let page = pages[place] else { return [] }
+    return page.holes.map { gap($0, place: place) }
+  }
+
+  /// nil if no line of the day was ever seen.
+  public func audit(of symbol: Symbol) -> DayAudit? {
+    places[symbol].flatMap { audit(place: $0) }
+  }
+
+  func candle(_ row: Row, place: Int, minute: Int) -> Candle {
+    let opening = Reckoning.opening(ofMinute: minute)
+    let scale = scales[place]
+    return Candle(
+      symbol: symbols[place], timeframe: .minute1, tradingDay: day,
+      openedAt: Timestamp(day: day, secondOfDay: opening),
+      closedAt: Timestamp(day: day, secondOfDay: opening + 60),
+      open: ExactDecimal(units: row.open, scale: scale),
+      high: ExactDecimal(units: row.high, scale: scale),
+      low: ExactDecimal(units: row.low, scale: scale),
+      close: ExactDecimal(units: row.close, scale: scale),
+      volume: ExactDecimal(row.volume), turnover: money(row.turnover), flags: row.flags,
+      source: .sina)
+  }
+
+  func gap(_ hole: Hole, place: Int) -> Gap {
+    Gap(
+      symbol: symbols[place], tradingDay: day, from: Timestamp(day: day, secondOfDay: hole.from),
+      to: Timestamp(day: day, secondOfDay: hole.to), volume: ExactDecimal(hole.volume),
+      turnover: money(hole.turnover), cause: hole.cause)
+  }
+
+  func audit(place: Int) -> DayAudit? {
+    guard let page = pages[place], let totals = page.day else { return nil }
+    let rows = page.rows.compactMap { $0 }
+    let untraded = rows.filter { $0.flags.contains(.noTrade) }.count
+    return DayAudit(
+      symbol: symbols[place], tradingDay: day,
+      exchangeVolume: page.isComplete ? ExactDecimal(totals.volume) : nil,
+      exchangeTurnover: page.isComplete ? money(totals.turnover) : nil,
+      minuteVolume: ExactDecimal(rows.reduce(0) { $0 + $1.volume }),
+      minuteTurnover: money(rows.reduce(0) { $0 + $1.turnover }),
+      gapVolume: ExactDecimal(page.holes.reduce(0) { $0 + $1.volume }),
+      gapTurnover: money(page.holes.reduce(0) { $0 + $1.turnover }),
+      afterHoursVolume: ExactDecimal(page.afterHoursVolume),
+      afterHoursTurnover: money(page.afterHoursTurnover),
+      minutesTraded: Int16(rows.count - untraded), minutesUntraded: Int16(untraded),
+      minutesMissing: Int16(page.minutesMissing))
+  }
+
+  func money(_ thousandths: Int64) -> ExactDecimal { ExactDecimal(units: thousandths, scale: 3) }
 }

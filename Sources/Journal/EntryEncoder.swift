@@ -38,7 +38,8 @@ final class EntryEncoder {
   private static let compressionLevel: Int32 = 1
   /// Reaches over the prefix and the payload: 2 × 512 KiB.
   private static let windowLog: Int32 = 20
-  /// Level 1 indexes too few places of the prefix at its own size for this input.
+  /// Measured on 7 answers of 195 KB with 30 % of the lines new: 14 gives 136 KB a sweep, 17 gives
+  /// 117 KB in the same 3.5 ms, 19 gives 116 KB in four times that.
   private static let hashLog: Int32 = 17
 
   private let context: OpaquePointer

@@ -15,7 +15,7 @@ public struct TradingCalendar: Sendable {
   public let lastDay: TradingDay
   private let closures: Set<TradingDay>
 
-  public enum DayKind: Sendable, Hashable {
+  public enum Status: Sendable, Hashable {
     case trading
     case closed
     /// The table does not reach this day.
@@ -39,7 +39,7 @@ public struct TradingCalendar: Sendable {
     self.closures = Set(closures.flatMap { TradingCalendar.days(of: $0.value, in: $0.key) })
   }
 
-  public func kind(of day: TradingDay) -> DayKind {
+  public func status(of day: TradingDay) -> Status {
     guard firstDay <= day, day <= lastDay else { return .unknown }
     return day.isWeekend || closures.contains(day) ? .closed : .trading
   }
@@ -52,8 +52,8 @@ public struct TradingCalendar: Sendable {
 
   private func step(from day: TradingDay, by direction: Int) -> TradingDay? {
     var day = day.advanced(by: direction)
-    while kind(of: day) == .closed { day = day.advanced(by: direction) }
-    return kind(of: day) == .trading ? day : nil
+    while status(of: day) == .closed { day = day.advanced(by: direction) }
+    return status(of: day) == .trading ? day : nil
   }
 
   /// Whether the table still reaches far enough for a daemon that runs on `day`.

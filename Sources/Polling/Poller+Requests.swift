@@ -29,12 +29,14 @@ extension Poller {
     let deadline = configuration.deadlineMilliseconds
     inFlight[id] = Flight(
       errand: errand, symbols: symbols.dropFirst(),
-      expiresAt: steady.adding(milliseconds: Int64(deadline + Poller.lostMilliseconds)))
-    if errand.isBatch { sweepLastSent[errand.group] = sweepLast }
+      expiresAt: steady.adding(milliseconds: Int64(deadline + Poller.lostMilliseconds)),
+      sentInSlot: slotLast)
+    if errand.isBatch { lastSent[errand.group] = requestLast }
     actions.append(
       .request(
         PollRequest(
-          id: id, group: errand.group, symbols: symbols, slot: slotGrid ?? steady,
+          id: id, purpose: errand.purpose, group: errand.group, symbols: symbols,
+          slot: slotGrid ?? steady,
           deadlineMilliseconds: deadline)))
   }
 
@@ -67,6 +69,14 @@ extension Poller {
 }
 
 extension Poller.Errand {
+  var purpose: PollRequest.Purpose {
+    switch kind {
+    case .batch: .sweep
+    case .probe: .probe
+    case .part: .search
+    }
+  }
+
   var isBatch: Bool {
     if case .batch = kind { return true }
     return false

@@ -32,6 +32,7 @@ extension Poller {
 
   private mutating func begin(_ grid: Timestamp, _ now: Timestamp) {
     slotGrid = grid
+    slotLast += 1
     slotEnd = end(now)
     expireLost(now)
     dropPending(now, where: \.isBatch)
@@ -63,7 +64,7 @@ extension Poller {
     let groups = plan.groups.indices.map { UInt16($0) }
     // Those that waited longest go first, should the budget not reach for all.
     let waited = groups.sorted { left, right in
-      (sweepLastSent[left, default: 0], left) < (sweepLastSent[right, default: 0], right)
+      (lastSent[left, default: 0], left) < (lastSent[right, default: 0], right)
     }
     let requestsMax = isSilent ? 1 : groups.count
     var requests = 0
@@ -79,7 +80,9 @@ extension Poller {
 
   /// A request whose answer the shell lost must not block its group for ever.
   private mutating func expireLost(_ now: Timestamp) {
-    let lost = inFlight.filter { $0.value.expiresAt <= steady }
+    let lost = inFlight.filter { _, flight in
+      flight.expiresAt <= steady && slotLast - flight.sentInSlot >= Poller.lostSlots
+    }
     for (id, flight) in lost.sorted(by: { $0.key.number < $1.key.number }) {
       inFlight[id] = nil
       fail(flight, .transient, nil, now)

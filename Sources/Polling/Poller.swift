@@ -63,6 +63,8 @@ public struct Poller: Sendable {
     let symbols: ArraySlice<Symbol>
     /// On the steady axis.
     let expiresAt: Timestamp
+    /// The number of the slot it was sent in.
+    let sentInSlot: Int
   }
 
   /// The groups of one slot.
@@ -92,6 +94,7 @@ public struct Poller: Sendable {
   var sweeps: [Int: Sweep] = [:]
   var sweepLast = 0
   var slotGrid: Timestamp?
+  var slotLast = 0
   /// When the slot's retries must have begun, on the steady axis.
   var slotEnd: Timestamp?
   var owesSweep = true
@@ -103,7 +106,8 @@ public struct Poller: Sendable {
   var failures: [UInt16: Int] = [:]
   var throttles = 0
   var heldUntil: Timestamp?
-  var sweepLastSent: [UInt16: Int] = [:]
+  /// The last request of each group.
+  var lastSent: [UInt16: UInt64] = [:]
   var bisections: [UInt16: Bisection] = [:]
   var bisectionLast = 0
   var quarantined: Set<Symbol> = []
@@ -119,6 +123,8 @@ public struct Poller: Sendable {
   static let recheckSeconds: Int64 = 600
   /// What a request gets beyond its deadline before it counts as lost by the shell.
   static let lostMilliseconds = 5_000
+  /// And so many slots, because a clock stepped forward ages requests that are still under way.
+  static let lostSlots = 4
   /// Five slots of 3 s are the 15 s a snapshot may straddle a minute.
   static let stalledSlots = 5
   /// After so many failures a search for a bad token is given up; the next slot starts another.
@@ -197,6 +203,6 @@ public struct Poller: Sendable {
     bisections = [:]
     quarantined = []
     failures = [:]
-    sweepLastSent = [:]
+    lastSent = [:]
   }
 }

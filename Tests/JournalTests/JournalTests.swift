@@ -105,6 +105,30 @@ import Testing
     }
   }
 
+  @Test func `a reader beside a running writer sees every entry once, whole and in order`()
+    async throws
+  {
+    let path = folder.path
+    let count = 2_000
+    let bodies = (0..<count).map { String(repeating: "\($0),", count: $0 % 200) }
+    async let written: Void = {
+      var options = JournalOptions()
+      options.segmentBytes = 10_000
+      let writer = try JournalWriter(directory: path, options: options)
+      for body in bodies { try writer.append(response(body)) }
+    }()
+    let reader = try JournalReader(directory: path)
+    for (index, body) in bodies.enumerated() {
+      var read = try reader.next()
+      while read == nil {
+        await Task.yield()
+        read = try reader.next()
+      }
+      #expect(read?.position.sequence == Int64(index + 1) && read?.entry == response(body))
+    }
+    try await written
+  }
+
   @Test func `a position the journal does not reach is an error that names what it has`() throws {
     let writer = try JournalWriter(
       directory: folder.path, committed: JournalPosition(40))

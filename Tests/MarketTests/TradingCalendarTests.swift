@@ -5,7 +5,7 @@ import Testing
   private let calendar = TradingCalendar.shanghai
 
   private func tradingDays(_ from: String, _ through: String) throws -> [TradingDay] {
-    try (day(from)...day(through)).filter { calendar.kind(of: $0) == .trading }
+    try (day(from)...day(through)).filter { calendar.status(of: $0) == .trading }
   }
 
   @Test func `the exchange traded on 8797 days from its first to the end of 2026`() throws {
@@ -26,7 +26,7 @@ import Testing
 
   @Test func `2026 closes on the weekdays the exchange announced`() throws {
     let closed = try (day("2026-01-01")...day("2026-12-31"))
-      .filter { calendar.kind(of: $0) == .closed && !$0.isWeekend }
+      .filter { calendar.status(of: $0) == .closed && !$0.isWeekend }
       .map { String($0.description.dropFirst(5)) }
     #expect(
       closed == [
@@ -37,16 +37,16 @@ import Testing
 
   @Test func `no weekend is a trading day, make-up workdays included`() throws {
     #expect(try tradingDays("1990-12-19", "2026-12-31").allSatisfy { !$0.isWeekend })
-    #expect(try calendar.kind(of: day("2026-02-14")) == .closed)
+    #expect(try calendar.status(of: day("2026-02-14")) == .closed)
   }
 
   @Test func `the day Sina's own file lacks is a trading day`() throws {
-    #expect(try calendar.kind(of: day("1992-05-04")) == .trading)
+    #expect(try calendar.status(of: day("1992-05-04")) == .trading)
   }
 
   @Test(arguments: ["1990-12-18", "2027-01-01", "2027-01-04", "1970-01-01"])
   func `a date outside the table is unknown`(_ text: String) throws {
-    #expect(try calendar.kind(of: day(text)) == .unknown)
+    #expect(try calendar.status(of: day(text)) == .unknown)
   }
 
   @Test func `next and previous walk the same days in both directions`() throws {

@@ -1,0 +1,243 @@
+import Market
+
+/// One instrument's day read back from what was seen of it.
+///
+/// First the lines that may be believed, in the order they came; then which of them came after a
+/// gap; then everything is laid out on the 240 minutes. Quiet lines change nothing but how far the
+/// day is known, so only the known-through times of them matter.
+struct DayReading {
+  /// A line that was believed: which state it showed, after which, and between what it was learned.
+  struct Sight {
+    var frame: Int
+    /// −1: nothing of today had been seen.
+    var before: Int
+    /// Known through, before this answer and with it.
+    var known: Int
+    var learned: Int
+  }
+
+  /// A snapshot that comes this many trading seconds late may still be put into one minute
+  /// (BRIEF: `straddleSecondsMax`).
+  static let straddleSecondsMax = 15
+
+  private let frames: [DayTape.Frame]
+  private let reference: Int64
+  private let open: Int64
+  private let afterHours: [DayTape.AfterHoursFrame]
+  private var sights: [Sight] = []
+
+  /// nil if no line of today was seen.
+  init?(sightings: [Sighting], tape: DayTape, place: Int) {
+    frames = tape.frames[place]
+    reference = tape.references[place]
+    open = tape.opens[place]
+    afterHours = tape.afterHours[place]
+    sights.reserveCapacity(sightings.count)
+    var known = Grid.morningOpen
+    var shown = -1
+    for sighting in sightings {
+      // Stamps, volumes and turnovers only grow from one state to the next: an earlier state is a
+      // line that went backwards, and is not believed.
+      if sighting.frame < shown { continue }
+      let learned = max(known, Int(sighting.watermark))
+      sights.append(
+        Sight(frame: sighting.frame, before: shown, known: known, learned: learned))
+      known = learned
+      shown = sighting.frame
+    }
+    if sights.isEmpty { return nil }
+  }
+
+  func page() -> ObservableLedger.Page {
+    var minutes = MinuteSheet()
+    var holes: [ObservableLedger.Hole] = []
+    for sight in sights {
+      if let hole = hole(at: sight) {
+        holes.append(hole)
+        minutes.tear(from: hole.from, to: hole.to, price: price(of: sight))
+      } else {
+        enter(sight, into: &minutes)
+      }
+    }
+    let known = sights[sights.count - 1].learned
+    minutes.end(known: known)
+    var page = ObservableLedger.Page()
+    page.holes = holes
+    page.isComplete = known >= Grid.shanghaiClose
+    fill(&page, from: minutes)
+    return page
+  }
+}
+
+extension DayReading {
+  private func hole(at sight: Sight) -> ObservableLedger.Hole? {
+    let unseen = Reckoning.tradingSeconds(from: sight.known, to: sight.learned)
+    if unseen <= DayReading.straddleSecondsMax { return nil }
+    if Reckoning.minute(following: sight.known) == Reckoning.minute(endingWith: sight.learned) {
+      return nil
+    }
+    let before = sight.before >= 0 ? frames[sight.before] : nil
+    let now = frames[sight.frame]
+    return ObservableLedger.Hole(
+      from: sight.known, to: sight.learned, volume: now.volume - (before?.volume ?? 0),
+      turnover: now.turnover - (before?.turnover ?? 0),
+      cause: before == nil ? .lateStart : .outage)
+  }
+
+  private func price(of sight: Sight) -> Int64 {
+    let last = Int64(frames[sight.frame].last)
+    return last > 0 ? last : reference
+  }
+
+  /// Lays what a line added into the minute of its stamp.
+  private func enter(_ sight: Sight, into minutes: inout MinuteSheet) {
+    if sight.frame == sight.before { return }
+    let now = frames[sight.frame]
+    let before = sight.before >= 0 ? frames[sight.before] : nil
+    // Before the day's first trade a last price is indicative at most.
+    if now.volume == 0 { return }
+    let volume = now.volume - (before?.volume ?? 0)
+    let turnover = now.turnover - (before?.turnover ?? 0)
+    if volume == 0 && turnover == 0 && now.last == before?.last { return }
+    let minute = Reckoning.minute(endingWith: Int(now.stamp))
+    let rose = now.high > (before?.high ?? 0)
+    let fell = (before?.low ?? 0) == 0 || now.low < (before?.low ?? 0)
+    let isAmbiguous =
+      (rose || fell) && minute > 0 && sight.known < Reckoning.opening(ofMinute: minute)
+    minutes.add(
+      minute, volume: volume, turnover: turnover, last: Int64(now.last),
+      open: minute == 0 ? open : Int64(now.last), high: rose ? Int64(now.high) : nil,
+      low: fell ? Int64(now.low) : nil, isAmbiguous: isAmbiguous)
+  }
+
+  /// The state an instrument was last seen in at the end of each minute.
+  private func framesAtClose() -> [Int] {
+    var shown: [Int] = []
+    var place = 0
+    var frame = -1
+    for minute in 0..<Reckoning.minutes {
+      let closing = Reckoning.closing(ofMinute: minute)
+      while place < sights.count, sights[place].learned <= closing {
+        frame = sights[place].frame
+        place += 1
+      }
+      shown.append(frame)
+    }
+    return shown
+  }
+
+  private func canTrade(_ frame: Int) -> Bool {
+    guard frame >= 0 else { return true }
+    switch frames[frame].suspension {
+    case .none: return true
+    case .unlisted: return false
+    case .halted: return frames[frame].volume > 0
+    }
+  }
+
+  private func fill(_ page: inout ObservableLedger.Page, from minutes: MinuteSheet) {
+    let atClose = framesAtClose()
+    var carried = reference
+    for minute in 0..<Reckoning.minutes {
+      let cell = minutes.cells[minute]
+      if let price = cell.resumed ?? cell.close { carried = cell.close ?? price }
+      if cell.coverage == .missing {
+        page.rows.append(nil)
+        page.minutesMissing += 1
+      } else if !canTrade(atClose[minute]) {
+        page.rows.append(nil)
+      } else {
+        page.rows.append(cell.row(flatAt: carried))
+      }
+    }
+    let last = frames[sights[sights.count - 1].frame]
+    page.day = ObservableLedger.Row(
+      open: last.volume > 0 ? open : 0, high: Int64(last.high), low: Int64(last.low),
+      close: Int64(last.last), volume: last.volume, turnover: last.turnover, flags: [])
+    if let trailer = afterHours.last(where: { $0.stamp <= last.stamp }) {
+      page.afterHoursVolume = trailer.volume
+      page.afterHoursTurnover = trailer.turnover
+    }
+  }
+}
+
+/// The 240 minutes while lines are being laid out on them.
+struct MinuteSheet {
+  enum Coverage { case whole, partial, missing }
+
+  struct Cell {
+    var coverage = Coverage.whole
+    var open: Int64?
+    var high: Int64 = 0
+    var low: Int64 = 0
+    var close: Int64?
+    /// The price the feed came back with inside this minute.
+    var resumed: Int64?
+    var volume: Int64 = 0
+    var turnover: Int64 = 0
+    var isAmbiguous = false
+
+    func row(flatAt price: Int64) -> ObservableLedger.Row {
+      var flags: CandleFlags = coverage == .partial ? .partial : []
+      guard let open, let close else {
+        if coverage == .whole { flags.insert(.noTrade) }
+        return ObservableLedger.Row(
+          open: price, high: price, low: price, close: price, volume: 0, turnover: 0,
+          flags: flags)
+      }
+      if isAmbiguous { flags.insert(.extremeAmbiguous) }
+      return ObservableLedger.Row(
+        open: open, high: high, low: low, close: close, volume: volume, turnover: turnover,
+        flags: flags)
+    }
+  }
+
+  private(set) var cells = Array(repeating: Cell(), count: Reckoning.minutes)
+
+  mutating func add(
+    _ minute: Int, volume: Int64, turnover: Int64, last: Int64, open: Int64, high: Int64?,
+    low: Int64?, isAmbiguous: Bool
+  ) {
+    if cells[minute].open == nil {
+      cells[minute].open = open
+      cells[minute].high = last
+      cells[minute].low = last
+    }
+    cells[minute].high = max(cells[minute].high, last, high ?? last)
+    cells[minute].low = min(cells[minute].low, last, low ?? last)
+    cells[minute].close = last
+    cells[minute].volume += volume
+    cells[minute].turnover += turnover
+    if isAmbiguous { cells[minute].isAmbiguous = true }
+  }
+
+  /// Nobody looked between two moments: minutes inside are missing, those at the edges partial.
+  mutating func tear(from start: Int, to end: Int, price: Int64) {
+    for minute in 0..<Reckoning.minutes {
+      let opening = Reckoning.opening(ofMinute: minute)
+      let closing = opening + 60
+      if opening >= start, closing <= end { cells[minute].coverage = .missing }
+      if opening < start, start < closing { cells[minute].coverage = .partial }
+    }
+    let minute = Reckoning.minute(endingWith: end)
+    if end < Reckoning.closing(ofMinute: minute) {
+      var cell = Cell()
+      cell.coverage = .partial
+      cell.open = price
+      cell.high = price
+      cell.low = price
+      cell.close = price
+      cell.resumed = price
+      cells[minute] = cell
+    }
+  }
+
+  /// Nothing is known after `known`.
+  mutating func end(known: Int) {
+    for minute in 0..<Reckoning.minutes {
+      let opening = Reckoning.opening(ofMinute: minute)
+      if opening >= known { cells[minute].coverage = .missing }
+      if opening < known, known < opening + 60 { cells[minute].coverage = .partial }
+    }
+  }
+}

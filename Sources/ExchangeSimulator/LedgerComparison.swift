@@ -1,0 +1,178 @@
+import Market
+
+/// The ledgers against what somebody else made of the day: every difference a readable line.
+
+/// Gathers differences, and stops writing them down when they become a flood.
+struct Differences {
+  static let linesMax = 200
+
+  private(set) var lines: [String] = []
+  private var unwritten = 0
+
+  mutating func add(_ line: @autoclosure () -> String) {
+    if lines.count < Differences.linesMax { lines.append(line()) } else { unwritten += 1 }
+  }
+
+  var report: [String] {
+    unwritten == 0 ? lines : lines + ["… and \(unwritten) differences more"]
+  }
+}
+
+extension ObservableLedger {
+  /// What differs from these rows of one day; empty if nothing does. Compares minute candles field
+  /// by field, gaps, certificates, and day candles and after-hours candles if there are any.
+  public func differences(candles: [Candle], gaps: [Gap], audits: [DayAudit]) -> [String] {
+    var differences = Differences()
+    compareMinutes(candles.filter { $0.timeframe == .minute1 }, &differences)
+    compareDays(candles.filter { $0.timeframe == .day1 }, &differences)
+    compareAfterHours(candles.filter { $0.timeframe == .afterHours }, &differences)
+    compareGaps(gaps, &differences)
+    compareAudits(audits, &differences)
+    return differences.report
+  }
+
+  private func compareMinutes(_ candles: [Candle], _ differences: inout Differences) {
+    var given = Array(repeating: false, count: symbols.count * Reckoning.minutes)
+    for candle in candles {
+      guard let place = places[candle.symbol], candle.tradingDay == day else {
+        differences.add("\(candle.symbol) \(candle.openedAt): nobody asked for this candle")
+        continue
+      }
+      let second = candle.openedAt.shanghaiSecondOfDay
+      let minute = Reckoning.minute(following: second)
+      guard Reckoning.opening(ofMinute: minute) == second else {
+        differences.add("\(candle.symbol) \(candle.openedAt): opens at no minute of the day")
+        continue
+      }
+      let cell = place * Reckoning.minutes + minute
+      if given[cell] { differences.add("\(candle.symbol) \(candle.openedAt): given twice") }
+      given[cell] = true
+      guard let row = pages[place]?.rows[minute] else {
+        differences.add("\(candle.symbol) \(candle.openedAt): no candle expected")
+        continue
+      }
+      let expected = self.candle(row, place: place, minute: minute)
+      if expected != candle { differences.add(Self.line(expected, candle)) }
+    }
+    for place in symbols.indices {
+      guard let page = pages[place] else { continue }
+      for minute in 0..<Reckoning.minutes where !given[place * Reckoning.minutes + minute] {
+        guard let row = page.rows[minute] else { continue }
+        let expected = candle(row, place: place, minute: minute)
+        differences.add("\(expected.symbol) \(expected.openedAt): candle missing")
+      }
+    }
+  }
+
+  private static func line(_ expected: Candle, _ candle: Candle) -> String {
+    var parts: [String] = []
+    func compare(_ name: String, _ expected: some Equatable, _ found: some Equatable) {
+      if "\(expected)" != "\(found)" { parts.append("\(name) \(found), expected \(expected)") }
+    }
+    compare("closed_at", expected.closedAt, candle.closedAt)
+    compare("open", expected.open.normalized, candle.open.normalized)
+    compare("high", expected.high.normalized, candle.high.normalized)
+    compare("low", expected.low.normalized, candle.low.normalized)
+    compare("close", expected.close.normalized, candle.close.normalized)
+    compare("volume", expected.volume.normalized, candle.volume.normalized)
+    compare("turnover", expected.turnover.normalized, candle.turnover.normalized)
+    compare("flags", expected.flags.rawValue, candle.flags.rawValue)
+    compare("source", expected.source.name, candle.source.name)
+    return "\(candle.symbol) \(candle.openedAt): " + parts.joined(separator: "; ")
+  }
+
+  private func compareDays(_ candles: [Candle], _ differences: inout Differences) {
+    for candle in candles {
+      guard let place = places[candle.symbol], let row = pages[place]?.day else {
+        differences.add("\(candle.symbol): day candle of an instrument never seen")
+        continue
+      }
+      let price = { (units: Int64) in ExactDecimal(units: units, scale: scales[place]) }
+      let isEqual =
+        candle.open == price(row.open) && candle.high == price(row.high)
+        && candle.low == price(row.low) && candle.close == price(row.close)
+        && candle.volume == ExactDecimal(row.volume) && candle.turnover == money(row.turnover)
+      if !isEqual { differences.add("\(candle.symbol): day candle \(candle), expected \(row)") }
+    }
+  }
+
+  private func compareAfterHours(_ candles: [Candle], _ differences: inout Differences) {
+    for candle in candles {
+      let page = places[candle.symbol].flatMap { pages[$0] }
+      let isEqual =
+        candle.volume == ExactDecimal(page?.afterHoursVolume ?? -1)
+        && candle.turnover == money(page?.afterHoursTurnover ?? -1)
+      if !isEqual {
+        differences.add("\(candle.symbol): after hours \(candle.volume) \(candle.turnover)")
+      }
+    }
+  }
+
+  private func compareGaps(_ gaps: [Gap], _ differences: inout Differences) {
+    var expected: Set<Gap> = []
+    for place in symbols.indices {
+      for hole in pages[place]?.holes ?? [] { expected.insert(gap(hole, place: place)) }
+    }
+    for gap in gaps where expected.remove(gap) == nil {
+      differences.add("gap not expected: \(Self.text(gap))")
+    }
+    for gap in expected.sorted(by: { ($0.symbol, $0.from) < ($1.symbol, $1.from) }) {
+      differences.add("gap missing: \(Self.text(gap))")
+    }
+  }
+
+  private static func text(_ gap: Gap) -> String {
+    "\(gap.symbol) \(gap.from) to \(gap.to), volume \(gap.volume), turnover \(gap.turnover), "
+      + gap.cause.name
+  }
+
+  private func compareAudits(_ audits: [DayAudit], _ differences: inout Differences) {
+    var given: Set<Symbol> = []
+    for audit in audits {
+      if !given.insert(audit.symbol).inserted { differences.add("\(audit.symbol): two audits") }
+      guard let expected = self.audit(of: audit.symbol) else {
+        differences.add("\(audit.symbol): audit of an instrument never seen")
+        continue
+      }
+      if expected != audit { differences.add("audit \(audit), expected \(expected)") }
+    }
+    for place in symbols.indices where pages[place] != nil && !given.contains(symbols[place]) {
+      differences.add("\(symbols[place]): audit missing")
+    }
+  }
+}
+
+extension TrueLedger {
+  /// Volume and turnover of every minute against what really traded; empty if all are equal. Only
+  /// meaningful for a day of which every publication was seen.
+  public func differences(candles: [Candle]) -> [String] {
+    var differences = Differences()
+    var left = minutes.map { ($0.volume, $0.turnover) }
+    let places = Dictionary(uniqueKeysWithValues: symbols.enumerated().map { ($1, $0) })
+    for candle in candles where candle.timeframe == .minute1 {
+      let minute = Reckoning.minute(following: candle.openedAt.shanghaiSecondOfDay)
+      guard let place = places[candle.symbol], candle.tradingDay == day else {
+        differences.add("\(candle.symbol) \(candle.openedAt): not of this market and day")
+        continue
+      }
+      let cell = place * TrueLedger.minutesPerDay + minute
+      let (volume, turnover) = left[cell]
+      if candle.volume != ExactDecimal(volume)
+        || candle.turnover != ExactDecimal(units: turnover, scale: 3)
+      {
+        differences.add(
+          "\(candle.symbol) \(candle.openedAt): volume \(candle.volume), turnover "
+            + "\(candle.turnover); in truth \(volume) and \(ExactDecimal(units: turnover, scale: 3))"
+        )
+      }
+      left[cell] = (0, 0)
+    }
+    for cell in left.indices where left[cell].0 != 0 {
+      let minute = cell % TrueLedger.minutesPerDay
+      let opening = Timestamp(day: day, secondOfDay: Reckoning.opening(ofMinute: minute))
+      differences.add(
+        "\(symbols[cell / TrueLedger.minutesPerDay]) \(opening): \(left[cell].0) traded, no candle")
+    }
+    return differences.report
+  }
+}

@@ -1,0 +1,83 @@
+import Candles
+import Feeds
+import Journal
+import Logging
+import Market
+import Store
+
+/// Interpretation that lags behind the journal: after a restart, and after the store was away for
+/// longer than memory holds. Both are the same work: take up the stored state and read on.
+struct CatchUp {
+  let reader: JournalReader
+}
+
+extension Engine {
+  /// Reads on a little; polling goes on between two calls.
+  func interpretSome() throws {
+    guard let catchUp, !isBehindStore else { return }
+    for _ in 0..<limits.catchUpEntriesMax {
+      guard let (position, entry) = try catchUp.reader.next() else {
+        self.catchUp = nil
+        return
+      }
+      status.note(pipeline.process(entry, at: position))
+    }
+  }
+
+  /// Takes up reading where the store stands.
+  func beginCatchUp() throws {
+    guard parts.journal.lastPosition > pipeline.position else { return }
+    do throws(JournalError) {
+      catchUp = CatchUp(
+        reader: try JournalReader(directory: parts.journalDirectory, after: pipeline.position))
+    } catch {
+      throw EngineError(
+        code: .journalIncomplete,
+        description: "the store stands at entry \(pipeline.position.sequence): \(error)")
+    }
+  }
+
+  /// Memory is full and the store is away: drop what the journal can tell again.
+  func forgetInterpretation() {
+    parts.log.error("store away too long, only the journal remembers from here")
+    isDeaf = true
+    catchUp = nil
+    saving.commit = nil
+    pipeline = Pipeline(rules: pipeline.rules)
+  }
+
+  /// The store's state has come: either it tells that a commit whose answer was lost was carried
+  /// out, or it is what a deaf engine starts over from.
+  func finishLoading(_ result: Result<StoredState, StoreError>) throws {
+    saving.isBusy = false
+    switch result {
+    case .failure(let error):
+      postpone(error)
+    case .success(let stored) where isDeaf:
+      isDeaf = false
+      pipeline = try Pipeline(rules: pipeline.rules, stored: stored)
+      try beginCatchUp()
+      saved()
+    case .success(let stored):
+      guard let commit = saving.commit, stored.position == commit.position else {
+        throw EngineError(
+          code: .anotherWriter,
+          description: "the store stands at entry \(stored.position.sequence), which this daemon "
+            + "did not write: another daemon uses the same database")
+      }
+      saved()
+    }
+  }
+}
+
+extension Pipeline {
+  /// The class of an answer, without taking anything from it.
+  static func classify(_ entry: JournalEntry) -> SinaOutcome {
+    var decoder = SinaQuoteDecoder()
+    var nobody = ResponseSheet()
+    return entry.body.withUnsafeBytes { body in
+      nobody.begin(body: body)
+      return decoder.decode(body, status: Int(entry.status), into: &nobody)
+    }
+  }
+}

@@ -1,0 +1,140 @@
+import Feeds
+import Journal
+import Logging
+import Market
+import Polling
+import Transport
+
+/// Asking and being answered.
+extension Engine {
+  func perform(_ actions: [Poller.Action]) {
+    for action in actions {
+      switch action {
+      case .request(let request): ask(request)
+      case .wake(let moment): pollerWake = moment
+      case .sweepCompleted(_, let answered, let failed): noteSweep(answered, failed)
+      case .quarantined(let symbol):
+        parts.log.error("symbol quarantined", metadata: ["symbol": "\(symbol)"])
+        status.quarantined.append(symbol)
+      case .health(let state): noteHealth(state)
+      case .calendarUnknown(let day):
+        parts.log.critical("the trading calendar ends", metadata: ["day": "\(day)"])
+      }
+    }
+  }
+
+  private func ask(_ request: PollRequest) {
+    status.requests += 1
+    let requestedAt = now
+    let upstream = parts.upstream
+    let inbox = inbox
+    inFlight[request.id] = Task {
+      let answer = await upstream.answer(to: request, at: requestedAt)
+      inbox.yield(.answered(request, answer, requestedAt: requestedAt))
+    }
+  }
+
+  /// Journal first; only then is anything made of an answer.
+  func take(_ answer: UpstreamAnswer, to request: PollRequest, requestedAt: Timestamp) {
+    guard inFlight.removeValue(forKey: request.id) != nil else { return }
+    let receivedAt = max(now, requestedAt)
+    switch answer {
+    case .failure(let error):
+      status.failed(error.code)
+      perform(
+        poller.received(
+          .answered(request.id, .transient, retryAfterSeconds: nil), at: receivedAt))
+    case .response(let httpStatus, let body, let retryAfter):
+      let entry = JournalEntry(
+        kind: .response, source: .sina, key: "quotes/\(request.group)", requestedAt: requestedAt,
+        receivedAt: receivedAt, status: httpStatus, request: request.symbolList, body: body)
+      let outcome = accept(entry)
+      let delay = retryAfter.flatMap { RetryAfter.seconds($0, now: receivedAt) }
+      perform(
+        poller.received(
+          .answered(request.id, outcome, retryAfterSeconds: delay), at: receivedAt))
+    }
+  }
+
+  private func accept(_ entry: JournalEntry) -> PollOutcome {
+    status.lastAnswerAt = EngineClock.realNow()
+    guard let position = append(entry) else { return .transient }
+    if catchUp != nil || isDeaf { return PollOutcome(Pipeline.classify(entry)) }
+    let digest = pipeline.process(entry, at: position)
+    status.note(digest)
+    return PollOutcome(digest.outcome)
+  }
+
+  /// nil if the journal cannot take it; then nothing may be made of it either.
+  private func append(_ entry: JournalEntry) -> JournalPosition? {
+    do throws(JournalError) {
+      let position = try parts.journal.append(entry)
+      if status.journalFault != nil { parts.log.notice("journal takes entries again") }
+      status.journalFault = nil
+      return position
+    } catch {
+      if status.journalFault != error.code {
+        parts.log.critical("journal refuses entries", metadata: ["error": "\(error)"])
+      }
+      status.journalFault = error.code
+      return nil
+    }
+  }
+
+  /// What has come due: timer decisions, which are journal entries too, and the poller's wish.
+  func carryOutDue() {
+    let now = now
+    if let stopAt = limits.stopAt, now >= stopAt { return beginStopping() }
+    if catchUp == nil, !isDeaf, let deadline = pipeline.nextDeadline, deadline <= now {
+      let entry = JournalEntry(
+        kind: .timer, source: .sina, key: "timer", requestedAt: now, receivedAt: now, status: 0,
+        request: [], body: [])
+      if let position = append(entry) { pipeline.process(entry, at: position) }
+    }
+    if let wake = pollerWake, wake <= now {
+      pollerWake = nil
+      perform(poller.received(.woke, at: now))
+    }
+  }
+
+  private func noteSweep(_ answered: Int, _ failed: Int) {
+    status.sweeps += 1
+    status.failedRequests += failed
+    status.lastSweepAt = now
+  }
+
+  private func noteHealth(_ state: SourceState) {
+    status.source = state
+    parts.log.notice("source changed", metadata: ["source": "sina", "state": "\(state.condition)"])
+    saving.health[.sina] = state
+  }
+}
+
+extension PollRequest {
+  /// The symbols asked for, as the journal keeps them: joined by commas.
+  public var symbolList: [UInt8] {
+    var list: [UInt8] = []
+    list.reserveCapacity(symbols.count * 9)
+    for symbol in symbols {
+      if !list.isEmpty { list.append(UInt8(ascii: ",")) }
+      list += symbol.bytes
+    }
+    return list
+  }
+}
+
+extension PollOutcome {
+  init(_ outcome: SinaOutcome) {
+    switch outcome {
+    case .ok: self = .ok
+    case .throttled: self = .throttled
+    case .banned: self = .banned
+    case .unauthorised: self = .unauthorised
+    case .poisoned: self = .poisoned
+    case .empty: self = .empty
+    case .malformed: self = .malformed
+    case .transient: self = .transient
+    case .notFound: self = .notFound
+    }
+  }
+}

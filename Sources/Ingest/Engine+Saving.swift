@@ -1,0 +1,146 @@
+import Logging
+import Market
+import Polling
+import Store
+
+/// Where commits go. The daemon's is a `StoreWriter`.
+public protocol CommitSink: Sendable {
+  /// Writes everything or nothing.
+  func commit(_ commit: Commit) async throws(StoreError) -> CommitReceipt
+  /// What the last successful commit left.
+  func load() async throws(StoreError) -> StoredState
+}
+
+extension StoreWriter: CommitSink {}
+
+/// The commit under way, and when to try again.
+struct Saving {
+  var commit: Commit?
+  var isBusy = false
+  var startedAt = Timestamp(microseconds: 0)
+  var failures = 0
+  var retryAt: Timestamp?
+  /// When rows that wait for the rest of their sweep wait no longer.
+  var commitDue: Timestamp?
+  var health: [Source: SourceState] = [:]
+
+  var hasUnsaved: Bool { commit != nil }
+  var unsavedCandles: Int { commit?.candles.count ?? 0 }
+}
+
+private let retryMillisecondsMin: Int64 = 100
+/// At most two connects a second hit a store that comes back (issue: ≤ 2 connects/s).
+private let retryMillisecondsMax: Int64 = 1_000
+
+extension Engine {
+  /// The store is so far behind that interpreting more would only fill memory.
+  var isBehindStore: Bool { pipeline.pendingCandles > limits.pendingCandlesMax / 4 }
+
+  /// Starts a commit if there is something to save, nothing is being saved, and either the sweep
+  /// is complete or its first rows have waited long enough.
+  func startSaving() {
+    guard !saving.isBusy else { return }
+    let real = EngineClock.realNow()
+    if let retryAt = saving.retryAt, retryAt > real { return }
+    if isDeaf { return load() }
+    if saving.commit == nil {
+      guard isReadyToSave(at: real) else { return }
+      saving.commit = nextCommit()
+    }
+    guard let commit = saving.commit else { return }
+    begin(at: real)
+    let store = parts.store
+    let inbox = inbox
+    Task {
+      do throws(StoreError) {
+        inbox.yield(.saved(.success(try await store.commit(commit))))
+      } catch {
+        inbox.yield(.saved(.failure(error)))
+      }
+    }
+  }
+
+  private func isReadyToSave(at real: Timestamp) -> Bool {
+    guard pipeline.hasPendingRows || !saving.health.isEmpty else { return false }
+    if inFlight.isEmpty || isStopping { return true }
+    let due = saving.commitDue ?? real.adding(milliseconds: limits.commitDelayMilliseconds)
+    saving.commitDue = due
+    return due <= real
+  }
+
+  private func begin(at real: Timestamp) {
+    saving.isBusy = true
+    saving.startedAt = real
+    saving.commitDue = nil
+    saving.retryAt = nil
+  }
+
+  private func load() {
+    begin(at: EngineClock.realNow())
+    let store = parts.store
+    let inbox = inbox
+    Task {
+      do throws(StoreError) {
+        inbox.yield(.loaded(.success(try await store.load())))
+      } catch {
+        inbox.yield(.loaded(.failure(error)))
+      }
+    }
+  }
+
+  private func nextCommit() -> Commit {
+    var commit =
+      pipeline.takeCommit()
+      ?? Commit(
+        position: pipeline.position, knownAt: pipeline.knownAt, bookState: pipeline.sharedState)
+    commit.health = saving.health.map { source, state in healthRow(source, state) }
+    saving.health = [:]
+    return commit
+  }
+
+  private func healthRow(_ source: Source, _ state: SourceState) -> SourceHealthRow {
+    let condition: SourceHealthRow.State =
+      switch state.condition {
+      case .ok: .up
+      case .degraded: .degraded
+      case .stalled, .banned, .unauthorised: .down
+      }
+    return SourceHealthRow(
+      source: source, endpoint: "quotes", state: condition, since: state.since,
+      lastSuccessAt: status.lastSweepAt, requests: Int64(status.requests),
+      failures: Int64(status.failedRequests), detail: "\(state.condition)")
+  }
+
+  func finishSaving(_ result: Result<CommitReceipt, StoreError>) {
+    saving.isBusy = false
+    switch result {
+    case .success(let receipt):
+      status.saved(receipt, from: saving.startedAt, to: EngineClock.realNow())
+      saved()
+    case .failure(let error) where error.code == .positionConflict:
+      // The answer to a commit may have been lost after it was carried out.
+      load()
+    case .failure(let error):
+      postpone(error)
+    }
+  }
+
+  func saved() {
+    if saving.failures > 0 { parts.log.notice("store takes commits again") }
+    saving.commit = nil
+    saving.failures = 0
+    status.storeFault = nil
+  }
+
+  func postpone(_ error: StoreError) {
+    saving.failures += 1
+    let delay = min(retryMillisecondsMin << Int64(min(saving.failures, 8)), retryMillisecondsMax)
+    saving.retryAt = EngineClock.realNow().adding(
+      milliseconds: Int64.random(in: delay / 2...delay))
+    if status.storeFault != error.code {
+      parts.log.error("store refuses commits, will retry", metadata: ["error": "\(error)"])
+    }
+    status.storeFault = error.code
+    if pipeline.pendingCandles > limits.pendingCandlesMax { forgetInterpretation() }
+  }
+}

@@ -1,0 +1,66 @@
+import Journal
+import Market
+import Polling
+import Store
+
+/// All of the engine's waiting: until the next due moment, or, without a clock, straight to it.
+extension Engine {
+  /// Nothing is under way; a stepped clock may move.
+  var isIdle: Bool {
+    inFlight.isEmpty && !saving.isBusy && !saving.hasUnsaved && catchUp == nil && !isDeaf
+      && !isStopping
+  }
+
+  var isDrained: Bool {
+    guard isStopping else { return false }
+    let isSaved = !saving.isBusy && !saving.hasUnsaved && !pipeline.hasPendingRows
+    let isLate = stopDeadline.map { EngineClock.realNow() >= $0 } ?? false
+    return inFlight.isEmpty && (isSaved || isLate)
+  }
+
+  private var isInterpreting: Bool { catchUp == nil && !isDeaf }
+
+  private var nextDue: Timestamp? {
+    [pollerWake, isInterpreting ? pipeline.nextDeadline : nil, limits.stopAt]
+      .compactMap { $0 }.min()
+  }
+
+  /// Moves a stepped clock to the next due moment and does what falls due.
+  func step() {
+    guard let due = nextDue else { return beginStopping() }
+    steppedNow = max(steppedNow, due)
+    carryOutDue()
+  }
+
+  /// Sees to it that the loop turns again in time. An earlier wake that is already on its way is
+  /// left alone: waking early is harmless, cancelled sleeps cost memory (TOOLCHAIN §8.4).
+  func scheduleWake() {
+    let real = EngineClock.realNow()
+    var wait: UInt64?
+    func consider(_ nanoseconds: UInt64) { wait = min(wait ?? .max, nanoseconds) }
+    if !parts.clock.isStepped, let due = nextDue {
+      consider(parts.clock.nanoseconds(until: due, from: now))
+    }
+    for moment in [saving.retryAt, stopDeadline, saving.commitDue] {
+      if let moment { consider(UInt64(max(moment.microseconds(since: real), 0)) * 1000) }
+    }
+    if catchUp != nil, !isBehindStore { consider(0) }
+    guard let wait else { return }
+    let wakeAt = Timestamp(microseconds: real.microseconds + Int64(wait / 1000))
+    if let scheduledWake, scheduledWake <= wakeAt, scheduledWake > real { return }
+    scheduledWake = wakeAt
+    let inbox = inbox
+    Task {
+      try? await Task.sleep(nanoseconds: wait)
+      inbox.yield(.woke)
+    }
+  }
+
+  func beginStopping() {
+    guard !isStopping else { return }
+    isStopping = true
+    stopDeadline = EngineClock.realNow().adding(milliseconds: limits.drainMilliseconds)
+    perform(poller.received(.stopping, at: now))
+    for request in inFlight.values { request.cancel() }
+  }
+}

@@ -1,0 +1,164 @@
+import Journal
+import Logging
+import Market
+import Polling
+import Store
+
+/// The loop that joins the stages: ask, journal, interpret, commit.
+///
+/// It decides nothing about markets, schedules or rows: the poller says what to ask and when, the
+/// pipeline what an answer means, the store what a commit is. The engine owns the order: an
+/// answer is in the journal before anything is made of it, and there is one commit at a time. All
+/// of its waiting is in one place, so it can be driven by a clock, a 60× clock, or none.
+public actor Engine {
+  let parts: EngineParts
+  let limits: EngineLimits
+  var poller: Poller
+  var pipeline: Pipeline
+
+  let events: AsyncStream<Event>
+  let inbox: AsyncStream<Event>.Continuation
+
+  /// Requests under way.
+  var inFlight: [PollRequestID: Task<Void, Never>] = [:]
+  var pollerWake: Timestamp?
+  var scheduledWake: Timestamp?
+  var steppedNow: Timestamp
+  var saving = Saving()
+  /// Set while interpretation lags behind the journal.
+  var catchUp: CatchUp?
+  /// The store was away for longer than memory holds: the journal alone goes on.
+  var isDeaf = false
+  var isPolling = false
+  var isStopping = false
+  var stopDeadline: Timestamp?
+  public internal(set) var status = EngineStatus()
+
+  enum Event: Sendable {
+    case answered(PollRequest, UpstreamAnswer, requestedAt: Timestamp)
+    case woke
+    case saved(Result<CommitReceipt, StoreError>)
+    case loaded(Result<StoredState, StoreError>)
+    case stop
+  }
+
+  /// The journal is handed over whole: the engine alone appends to it.
+  public init(
+    parts: sending EngineParts, poller: Poller, pipeline: sending Pipeline,
+    limits: EngineLimits = EngineLimits()
+  ) {
+    self.parts = parts
+    self.poller = poller
+    self.pipeline = pipeline
+    self.limits = limits
+    (events, inbox) = AsyncStream.makeStream(of: Event.self)
+    steppedNow = parts.clock.startingPoint
+  }
+
+  /// Runs until `stop()`, or until a simulation's last moment, and then drains.
+  /// - Returns: what could not be saved before the drain's deadline, in candles.
+  /// - Throws: `EngineError` where going on would store something wrong.
+  public func run() async throws -> Int {
+    try beginCatchUp()
+    var iterator = events.makeAsyncIterator()
+    while !isDrained {
+      try interpretSome()
+      beginPolling()
+      startSaving()
+      if isIdle, parts.clock.isStepped {
+        step()
+      } else {
+        scheduleWake()
+        guard let event = await iterator.next(isolation: self) else { break }
+        try handle(event)
+      }
+    }
+    try? parts.journal.sync()
+    return saving.unsavedCandles + pipeline.pendingCandles
+  }
+
+  /// Asks the engine to finish what is under way and return from `run()`.
+  public nonisolated func stop() { inbox.yield(.stop) }
+
+  /// The engine's time.
+  public var now: Timestamp { parts.clock.now(stepped: steppedNow) }
+
+  /// Asking begins once the journal's tail is interpreted: a simulation then goes on from the
+  /// moment it stopped.
+  private func beginPolling() {
+    guard !isPolling, catchUp == nil else { return }
+    isPolling = true
+    steppedNow = max(steppedNow, pipeline.knownAt)
+    perform(poller.received(.started, at: now))
+  }
+
+  private func handle(_ event: Event) throws {
+    switch event {
+    case .answered(let request, let answer, let requestedAt):
+      take(answer, to: request, requestedAt: requestedAt)
+    case .woke:
+      scheduledWake = nil
+      carryOutDue()
+    case .saved(let result):
+      finishSaving(result)
+    case .loaded(let result):
+      try finishLoading(result)
+    case .stop:
+      beginStopping()
+    }
+  }
+}
+
+/// What an engine is joined from.
+public struct EngineParts {
+  public var clock: EngineClock
+  public var upstream: any Upstream
+  public var store: any CommitSink
+  public var journal: JournalWriter
+  public var journalDirectory: String
+  public var log: Logger
+
+  public init(
+    clock: EngineClock, upstream: any Upstream, store: any CommitSink, journal: JournalWriter,
+    journalDirectory: String, log: Logger
+  ) {
+    self.clock = clock
+    self.upstream = upstream
+    self.store = store
+    self.journal = journal
+    self.journalDirectory = journalDirectory
+    self.log = log
+  }
+}
+
+/// The engine's bounds.
+public struct EngineLimits: Sendable {
+  /// A simulation ends here; nil runs until stopped.
+  public var stopAt: Timestamp?
+  /// How long a commit may wait for the rest of its sweep, ms of real time.
+  public var commitDelayMilliseconds: Int64 = 250
+  /// How long a stop may take to save what is pending, ms of real time.
+  public var drainMilliseconds: Int64 = 8_000
+  /// Candles held for a store that is away; beyond it the journal alone remembers. An hour of the
+  /// whole market, about 60 MB.
+  public var pendingCandlesMax = 324_000
+  /// Entries interpreted in one go while catching up, so that polling goes on meanwhile.
+  public var catchUpEntriesMax = 64
+
+  public init() {}
+}
+
+/// Why an engine gave up. Everything else it survives.
+public struct EngineError: Error, Sendable, CustomStringConvertible {
+  public enum Code: Sendable {
+    /// Another writer moved the store's position.
+    case anotherWriter
+    /// The journal no longer holds what the store has not seen.
+    case journalIncomplete
+    /// What the store kept is not readable by this version.
+    case stateUnreadable
+  }
+
+  public var code: Code
+  public var description: String
+}

@@ -1,0 +1,48 @@
+import Feeds
+import Journal
+import Market
+import Polling
+import Store
+import Transport
+
+/// What an engine is doing, for the terminal view, the logs and the counters.
+public struct EngineStatus: Sendable {
+  public var sweeps = 0
+  public var requests = 0
+  public var failedRequests = 0
+  public var lastSweepAt: Timestamp?
+  /// Real time of the last answer and of the last commit.
+  public var lastAnswerAt: Timestamp?
+  public var lastCommitAt: Timestamp?
+  public var commits = 0
+  /// Of the last commit: from its start, and from the last byte of the answers in it, µs.
+  public var commitMicroseconds: Int64 = 0
+  public var lagMicroseconds: Int64 = 0
+  public var candlesSaved = 0
+  public var sequence: Int64 = 0
+  public var source: SourceState?
+  public var quarantined: [Symbol] = []
+  public var transportFaults: [TransportError.Code: Int] = [:]
+  public var outcomes: [SinaOutcome: Int] = [:]
+  public var journalFault: JournalError.Code?
+  public var storeFault: StoreError.Code?
+
+  public init() {}
+
+  mutating func note(_ digest: Digest) {
+    outcomes[digest.outcome, default: 0] += 1
+  }
+
+  mutating func failed(_ code: TransportError.Code) {
+    transportFaults[code, default: 0] += 1
+  }
+
+  mutating func saved(_ receipt: CommitReceipt, from start: Timestamp, to end: Timestamp) {
+    commits += 1
+    if let seq = receipt.seq { sequence = seq }
+    candlesSaved += receipt.candles
+    commitMicroseconds = end.microseconds(since: start)
+    lastCommitAt = end
+    if let lastAnswerAt { lagMicroseconds = end.microseconds(since: lastAnswerAt) }
+  }
+}

@@ -1,0 +1,42 @@
+import Candles
+import Feeds
+import Market
+import Store
+
+/// Rows decided and not yet handed to the store. Quotes coalesce: only the latest of an instrument
+/// matters, so an outage of the store costs memory for candles alone.
+struct PendingRows: Sendable {
+  var candles: [Candle] = []
+  var revisions: [Revision] = []
+  var gaps: [Gap] = []
+  var audits: [DayAudit] = []
+  var events: [FeedEvent] = []
+  var rejections: [Rejection] = []
+  /// By the book's index.
+  var names: [Int: String] = [:]
+  var overview: [Symbol: OverviewQuote] = [:]
+  private(set) var dirtyIndexes: [Int] = []
+  private var isDirty: [Bool] = []
+
+  var isEmpty: Bool {
+    candles.isEmpty && revisions.isEmpty && gaps.isEmpty && audits.isEmpty && events.isEmpty
+      && rejections.isEmpty && names.isEmpty && overview.isEmpty && dirtyIndexes.isEmpty
+  }
+
+  /// The instrument's quote row must be written.
+  mutating func dirty(_ index: Int) {
+    while isDirty.count <= index { isDirty.append(false) }
+    if isDirty[index] { return }
+    isDirty[index] = true
+    dirtyIndexes.append(index)
+  }
+
+  mutating func take(_ output: CandleOutput) {
+    candles += output.candles
+    revisions += output.revisions
+    gaps += output.gaps
+    audits += output.audits
+    events += output.events
+    for index in output.touched { dirty(index) }
+  }
+}

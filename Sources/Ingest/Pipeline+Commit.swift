@@ -1,0 +1,56 @@
+import Candles
+import Feeds
+import Market
+import Store
+
+extension Pipeline {
+  /// Everything decided since the last commit, with the journal position it came from; nil when
+  /// there is nothing, and then the position may stay behind: replaying answers that changed
+  /// nothing changes nothing.
+  public mutating func takeCommit() -> Commit? {
+    guard !pending.isEmpty else { return nil }
+    let rows = pending
+    pending = PendingRows()
+    var commit = Commit(position: position, knownAt: knownAt, bookState: book.sharedState)
+    commit.quotes = rows.dirtyIndexes.compactMap { quoteRow($0) }
+    commit.instruments = rows.names.keys.sorted().map { instrumentRow($0, name: rows.names[$0]) }
+    commit.candles = rows.candles
+    commit.revisions = rows.revisions
+    commit.gaps = rows.gaps
+    commit.audits = rows.audits
+    commit.rejections = rows.rejections
+    commit.events = rows.events
+    commit.overview = rows.overview.values.sorted { $0.symbol < $1.symbol }.map { row in
+      OverviewRow(
+        symbol: row.symbol.description, name: row.name, last: row.last, change: row.change,
+        percentChange: row.percentChange, at: row.at ?? knownAt)
+    }
+    return commit
+  }
+
+  /// The book as a whole, for a commit that has no rows of the pipeline's.
+  var sharedState: [UInt8] { book.sharedState }
+
+  var rules: CandleRules { book.rules }
+
+  private func instrumentRow(_ index: Int, name: String?) -> InstrumentRow {
+    let symbol = book.symbol(at: index)
+    let identity = Instrument.classify(symbol)
+    return InstrumentRow(
+      symbol: symbol, exchange: identity?.exchange, kind: identity?.kind, board: identity?.board,
+      name: name)
+  }
+
+  private func quoteRow(_ index: Int) -> QuoteRow? {
+    guard let latest = latest[index] else { return nil }
+    return QuoteRow(
+      quote: latest.quote, forming: book.formingCandle(at: index),
+      bookState: book.instrumentState(at: index), receivedAt: latest.receivedAt)
+  }
+
+  /// The latest snapshot and the forming candle of an instrument, for a view.
+  public func sight(of symbol: Symbol) -> (quote: Quote, forming: Candle?)? {
+    guard let index = book.knownIndex(of: symbol), let latest = latest[index] else { return nil }
+    return (latest.quote, book.formingCandle(at: index))
+  }
+}

@@ -1,0 +1,180 @@
+import Candles
+import Feeds
+import Glibc
+import Journal
+import Market
+import Store
+
+/// One answer, row by row: which rows count, what they change, and who was asked for in vain.
+extension Pipeline {
+  mutating func read(_ entry: JournalEntry) -> Digest {
+    entry.body.withUnsafeBytes { body in
+      sheet.begin(body: body)
+      let outcome = decoder.decode(body, status: Int(entry.status), into: &sheet)
+      var answer = Answer(entry: entry, body: body, digest: Digest(outcome: outcome))
+      guard case .ok = outcome else { return answer.digest }
+      answer.group = Pipeline.group(ofKey: entry.key)
+      let membership = membership(of: answer.group, request: entry.request)
+      sheet.ask(for: membership.indexes, of: latest.count)
+      takeQuotes(membership, &answer)
+      for row in sheet.refused { reject(row, &answer) }
+      for symbol in sheet.unknown { rejectUnknown(symbol, &answer) }
+      takeOverview()
+      countMissing(membership, &answer)
+      return answer.digest
+    }
+  }
+
+  /// One answer while it is being read.
+  struct Answer {
+    let entry: JournalEntry
+    let body: UnsafeRawBufferPointer
+    var digest: Digest
+    var group: UInt16 = 0
+  }
+
+  /// The newest stamp in the answer proves every row in it to that moment; a stamp from the future
+  /// proves nothing.
+  private func watermark(receivedAt: Timestamp) -> Timestamp? {
+    let bound = receivedAt.adding(seconds: book.rules.clockSkewSecondsMax)
+    var newest: Timestamp?
+    for row in sheet.quotes {
+      let at = row.quote.at
+      if at <= bound, at > newest ?? Timestamp(microseconds: 0) { newest = at }
+    }
+    return newest
+  }
+
+  private mutating func takeQuotes(_ membership: Membership, _ answer: inout Answer) {
+    let watermark = watermark(receivedAt: answer.entry.receivedAt)
+    let heartbeat = membership.indexes.first
+    for place in sheet.quotes.indices {
+      let row = sheet.quotes[place]
+      let index = index(of: row.quote.symbol)
+      guard sheet.answer(index) else {
+        reject(row.refused(.duplicate, "a second line for the symbol"), &answer)
+        continue
+      }
+      guard sheet.wasAsked(for: index) else {
+        reject(row.refused(.unrequested, "the line was not asked for"), &answer)
+        continue
+      }
+      // The heartbeat rides in every group to date it; only group 0 speaks for the instrument.
+      if answer.group != 0, index == heartbeat { continue }
+      observe(row, at: index, watermark ?? row.quote.at, &answer)
+    }
+  }
+
+  private mutating func observe(
+    _ row: SheetQuote, at index: Int, _ watermark: Timestamp, _ answer: inout Answer
+  ) {
+    let verdict = book.observe(
+      row.quote, at: index, group: answer.group, watermark: watermark,
+      receivedAt: answer.entry.receivedAt)
+    switch verdict {
+    case .rejected(let reason, let detail):
+      sheet.withdraw(index)
+      reject(row.refused(reason, detail), &answer)
+    case .accepted(let stateChanged):
+      answer.digest.accepted += 1
+      counters.snapshots += 1
+      let line = UnsafeRawBufferPointer(rebasing: answer.body[row.line])
+      let isRepetition = latest[index]?.isRepeated(by: row, line: line) ?? false
+      if !isRepetition { replaceLatest(index, by: row, line: line, &answer) }
+      if stateChanged || !isRepetition { pending.dirty(index) }
+    }
+  }
+
+  private mutating func replaceLatest(
+    _ index: Int, by row: SheetQuote, line: UnsafeRawBufferPointer, _ answer: inout Answer
+  ) {
+    answer.digest.changed += 1
+    counters.changedSnapshots += 1
+    latest[index] = LatestQuote(
+      quote: row.quote, line: Array(line), receivedAt: answer.entry.receivedAt)
+    let name = RawName(
+      bytes: UnsafeRawBufferPointer(rebasing: answer.body[row.name]), charset: row.charset)
+    if names.update(at: index, raw: name) { pending.names[index] = names.name(at: index) }
+  }
+
+  private mutating func takeOverview() {
+    for row in sheet.overview {
+      _ = sheet.answer(index(of: row.symbol))
+      guard overview[row.symbol] != row else { continue }
+      overview[row.symbol] = row
+      pending.overview[row.symbol] = row
+    }
+  }
+
+  /// Rows asked for that were absent or refused: silence of one instrument amid a living feed.
+  private mutating func countMissing(_ membership: Membership, _ answer: inout Answer) {
+    for (place, index) in membership.indexes.enumerated() where !sheet.isAnswered(index) {
+      if place == 0, answer.group != 0 { continue }
+      answer.digest.missing += 1
+      counters.missingRows += 1
+      miss(index)
+    }
+  }
+
+  mutating func miss(_ index: Int) {
+    if book.missed(index) { pending.dirty(index) }
+  }
+}
+
+extension LatestQuote {
+  func isRepeated(by row: SheetQuote, line other: UnsafeRawBufferPointer) -> Bool {
+    if line.isEmpty { return quote == row.quote }
+    guard line.count == other.count, let theirs = other.baseAddress else { return false }
+    return line.withUnsafeBytes { mine in
+      guard let mine = mine.baseAddress else { return false }
+      return memcmp(mine, theirs, other.count) == 0
+    }
+  }
+}
+
+// MARK: - Refusals
+
+/// A flood of bad rows in one answer is told by its first rows and the counters.
+private let rejectionsPerAnswerMax = 100
+
+extension Pipeline {
+  private mutating func reject(_ row: SheetRefusal, _ answer: inout Answer) {
+    counters.rejectedRows[row.reason, default: 0] += 1
+    answer.digest.rejected += 1
+    guard answer.digest.rejected <= rejectionsPerAnswerMax else { return }
+    let rejection = Rejection(
+      source: answer.entry.source, receivedAt: answer.entry.receivedAt, symbol: row.symbol,
+      reason: row.reason, detail: row.detail, payload: Array(answer.body[row.line]))
+    if rejectionsSeen.isNew(rejection) { pending.rejections.append(rejection) }
+  }
+
+  private mutating func rejectUnknown(_ symbol: Symbol, _ answer: inout Answer) {
+    let row = SheetRefusal(
+      symbol: symbol, reason: .unknownSymbol, detail: "the source does not know the symbol",
+      line: 0..<0)
+    reject(row, &answer)
+  }
+}
+
+/// A bad row is recorded once a day, not once a poll. What is forgotten here the store's unique
+/// key still holds back.
+struct RejectionMemory: Sendable {
+  private var day: TradingDay?
+  private var seen: Set<Key> = []
+  private static let keysMax = 20_000
+
+  private struct Key: Hashable {
+    var symbol: Symbol?
+    var reason: RejectionReason
+    var payload: [UInt8]
+  }
+
+  mutating func isNew(_ rejection: Rejection) -> Bool {
+    let today = rejection.receivedAt.shanghaiDay
+    if day != today || seen.count >= RejectionMemory.keysMax { seen.removeAll() }
+    day = today
+    let key = Key(
+      symbol: rejection.symbol, reason: rejection.reason, payload: rejection.payload)
+    return seen.insert(key).inserted
+  }
+}

@@ -1,0 +1,137 @@
+import Candles
+import Feeds
+import Journal
+import Market
+import Store
+
+/// The middle of candled: journal entries in, a `Commit` out.
+///
+/// It has no clock, socket or file. The daemon feeds it live answers, a restart feeds it the
+/// journal's tail, `candled replay` the whole journal, a test whatever it likes: the same entries
+/// give the same rows.
+public struct Pipeline {
+  var book: CandleBook
+  var decoder = SinaQuoteDecoder()
+  var names = NameCache()
+  var sheet = ResponseSheet()
+  /// By the book's index: the last snapshot taken, and its line, to know a repetition by its bytes.
+  var latest: [LatestQuote?] = []
+  /// What each request group asked for when it was last answered.
+  var memberships: [UInt16: Membership] = [:]
+  var overview: [Symbol: OverviewQuote] = [:]
+  var pending = PendingRows()
+  var rejectionsSeen = RejectionMemory()
+  public private(set) var position: JournalPosition
+  /// Receive time of the last entry: the moment its rows count as known from.
+  public private(set) var knownAt = Timestamp(microseconds: 0)
+  public internal(set) var counters = PipelineCounters()
+
+  public init(rules: CandleRules = CandleRules()) {
+    book = CandleBook(rules: rules)
+    position = .start
+  }
+
+  /// The pipeline as it was when `stored` was committed.
+  /// - Throws: `BookStateError` if the stored state is not this version's.
+  public init(rules: CandleRules = CandleRules(), stored: StoredState) throws {
+    book = CandleBook(rules: rules)
+    position = stored.position
+    if !stored.bookState.isEmpty { try book.restore(sharedState: stored.bookState) }
+    for row in stored.quotes {
+      try book.restore(instrument: row.symbol, state: row.bookState)
+      latest.append(LatestQuote(quote: row.quote, line: [], receivedAt: row.receivedAt))
+    }
+  }
+
+  /// When a decision falls due that no answer may come in time for: append a timer entry then.
+  public var nextDeadline: Timestamp? { book.nextDeadline }
+
+  public var hasPendingRows: Bool { !pending.isEmpty }
+
+  /// Candles that wait for the store: what bounds the memory an outage of it may take.
+  public var pendingCandles: Int { pending.candles.count }
+}
+
+/// What was made of one entry, for the poller, the logs and the counters.
+public struct Digest: Sendable, Hashable {
+  public var outcome: SinaOutcome
+  public var accepted = 0
+  public var changed = 0
+  public var rejected = 0
+  public var missing = 0
+}
+
+/// Totals since the pipeline was made.
+public struct PipelineCounters: Sendable, Hashable {
+  public var entries = 0
+  public var snapshots = 0
+  public var changedSnapshots = 0
+  public var missingRows = 0
+  public var rejectedRows: [RejectionReason: Int] = [:]
+  public var candles = 0
+  public var gaps = 0
+  public var revisions = 0
+}
+
+struct LatestQuote: Sendable {
+  var quote: Quote
+  /// As it came, to know a repetition by its bytes; empty after a restart.
+  var line: [UInt8]
+  var receivedAt: Timestamp
+}
+
+struct Membership: Sendable {
+  var request: [UInt8]
+  var indexes: [Int]
+}
+
+// MARK: - Entries
+
+extension Pipeline {
+  /// Takes in the next entry of the journal.
+  @discardableResult
+  public mutating func process(_ entry: JournalEntry, at position: JournalPosition) -> Digest {
+    self.position = position
+    knownAt = max(knownAt, entry.receivedAt)
+    counters.entries += 1
+    book.advance(to: entry.receivedAt)
+    var digest = Digest(outcome: .ok(lines: 0))
+    if entry.kind == .response { digest = read(entry) }
+    collect()
+    return digest
+  }
+
+  /// `quotes/3` is group 3.
+  static func group(ofKey key: String) -> UInt16 {
+    key.split(separator: "/").last.flatMap { UInt16($0) } ?? 0
+  }
+
+  /// The instruments a group asked for. One that left the group is no longer vouched for by it.
+  mutating func membership(of group: UInt16, request: [UInt8]) -> Membership {
+    let known = memberships[group]
+    if let known, known.request == request { return known }
+    let symbols = request.split(separator: UInt8(ascii: ",")).compactMap { token in
+      token.withUnsafeBytes { Symbol(bytes: $0) }
+    }
+    let new = Membership(request: request, indexes: symbols.map { index(of: $0) })
+    let members = Set(new.indexes)
+    for index in known?.indexes ?? [] where !members.contains(index) { miss(index) }
+    memberships[group] = new
+    return new
+  }
+
+  mutating func index(of symbol: Symbol) -> Int {
+    let index = book.index(of: symbol)
+    while latest.count < book.count { latest.append(nil) }
+    return index
+  }
+
+  private mutating func collect() {
+    guard !book.output.isEmpty else { return }
+    let output = book.takeOutput()
+    counters.candles += output.candles.count
+    counters.gaps += output.gaps.count
+    counters.revisions += output.revisions.count
+    pending.take(output)
+  }
+}

@@ -1,0 +1,97 @@
+import Feeds
+import Market
+
+/// The rows of one answer, laid out before any is judged: the newest stamp among them dates all of
+/// them, and is known only at the end. Reused between answers; rows remember places in the body,
+/// never pointers into it.
+struct ResponseSheet: SinaQuoteVisitor {
+  private(set) var quotes: [SheetQuote] = []
+  private(set) var overview: [OverviewQuote] = []
+  private(set) var unknown: [Symbol] = []
+  private(set) var refused: [SheetRefusal] = []
+  /// By instrument: the number of the answer that last asked for it, and that last had its row.
+  private var asked: [UInt32] = []
+  private var answered: [UInt32] = []
+  private var number: UInt32 = 0
+  private var base: Int = 0
+
+  mutating func begin(body: UnsafeRawBufferPointer) {
+    quotes.removeAll(keepingCapacity: true)
+    overview.removeAll(keepingCapacity: true)
+    unknown.removeAll(keepingCapacity: true)
+    refused.removeAll(keepingCapacity: true)
+    base = Int(bitPattern: body.baseAddress)
+    number &+= 1
+  }
+
+  mutating func quote(_ quote: Quote, name: RawName, line: UnsafeRawBufferPointer) {
+    quotes.append(
+      SheetQuote(
+        quote: quote, name: place(of: name.bytes), charset: name.charset, line: place(of: line)))
+  }
+
+  mutating func overview(_ quote: OverviewQuote) { overview.append(quote) }
+
+  mutating func unknown(_ symbol: Symbol) { unknown.append(symbol) }
+
+  mutating func rejected(_ row: RejectedRow) {
+    refused.append(
+      SheetRefusal(
+        symbol: row.symbol, reason: row.reason, detail: row.detail, line: place(of: row.line)))
+  }
+
+  private func place(of bytes: UnsafeRawBufferPointer) -> Range<Int> {
+    let start = Int(bitPattern: bytes.baseAddress) - base
+    return start..<start + bytes.count
+  }
+}
+
+struct SheetQuote {
+  var quote: Quote
+  var name: Range<Int>
+  var charset: NameCharset
+  var line: Range<Int>
+
+  func refused(_ reason: RejectionReason, _ detail: String) -> SheetRefusal {
+    SheetRefusal(symbol: quote.symbol, reason: reason, detail: detail, line: line)
+  }
+}
+
+/// A row that does not count, and why.
+struct SheetRefusal {
+  var symbol: Symbol?
+  var reason: RejectionReason
+  var detail: String
+  var line: Range<Int>
+}
+
+// MARK: - Who was asked for, and who answered
+
+extension ResponseSheet {
+  mutating func ask(for indexes: [Int], of count: Int) {
+    grow(to: count)
+    for index in indexes { asked[index] = number }
+  }
+
+  func wasAsked(for index: Int) -> Bool { index < asked.count && asked[index] == number }
+
+  /// Notes the instrument's row; false if it already had one.
+  mutating func answer(_ index: Int) -> Bool {
+    grow(to: index + 1)
+    if answered[index] == number { return false }
+    answered[index] = number
+    return true
+  }
+
+  /// The row did not count after all.
+  mutating func withdraw(_ index: Int) { answered[index] = 0 }
+
+  func isAnswered(_ index: Int) -> Bool {
+    index < answered.count && answered[index] == number
+  }
+
+  private mutating func grow(to count: Int) {
+    while asked.count < count { asked.append(0) }
+    while answered.count < count { answered.append(0) }
+  }
+}

@@ -1,0 +1,47 @@
+import Feeds
+import Market
+import Polling
+import Transport
+
+/// Who answers a poll. The daemon asks over HTTP; a test may answer from memory.
+public protocol Upstream: Sendable {
+  func answer(to request: PollRequest, at now: Timestamp) async -> UpstreamAnswer
+}
+
+/// What came back, or why nothing did.
+public enum UpstreamAnswer: Sendable {
+  case response(status: Int32, body: [UInt8], retryAfter: String?)
+  case failure(TransportError)
+}
+
+/// Sina's quote endpoint over HTTP.
+public struct SinaUpstream: Upstream {
+  private let client: HTTPClient
+  private let base: BaseAddress
+
+  /// A batch of 800 lines is 220 kB; twenty times that is no batch.
+  public static let bodyBytesMax = 4 << 20
+  static let connectMilliseconds = 2_000
+
+  public init(client: HTTPClient, base: BaseAddress) {
+    self.client = client
+    self.base = base
+  }
+
+  public func answer(to request: PollRequest, at now: Timestamp) async -> UpstreamAnswer {
+    let endpoint = SinaQuotes.endpoint(symbols: request.symbols, at: now)
+    let call = HTTPRequest(
+      base: base, path: endpoint.path, headers: endpoint.headers.map { ($0.name, $0.value) },
+      deadlineMilliseconds: request.deadlineMilliseconds,
+      connectMilliseconds: SinaUpstream.connectMilliseconds,
+      bodyBytesMax: SinaUpstream.bodyBytesMax, route: endpoint.route)
+    do throws(TransportError) {
+      let response = try await client.send(call)
+      return .response(
+        status: Int32(response.status), body: response.body,
+        retryAfter: response.headers["retry-after"])
+    } catch {
+      return .failure(error)
+    }
+  }
+}

@@ -1,0 +1,60 @@
+/// Everything that is wrong with a configuration, at once: whoever has to fix a file wants the
+/// whole list, not the first line of it.
+
+public struct ConfigurationProblem: Sendable, Hashable {
+  /// The file as it was named, or `--set`.
+  public var origin: String
+  /// Counted from 1; nil where there is no line.
+  public var line: Int?
+  /// The setting or section, in full; nil when the text is not TOML at all.
+  public var key: String?
+  /// What was expected, and what stands there. Never the value of a secret.
+  public var sentence: String
+  /// The known name nearest to an unknown one.
+  public var nearest: String?
+
+  init(
+    origin: String, line: Int? = nil, key: String?, sentence: String, nearest: String? = nil
+  ) {
+    self.origin = origin
+    self.line = line
+    self.key = key
+    self.sentence = sentence
+    self.nearest = nearest
+  }
+}
+
+extension ConfigurationProblem: CustomStringConvertible {
+  /// `config/candled.toml:12: sina.cadense: unknown setting; did you mean sina.cadence?`
+  public var description: String {
+    let place = line.map { "\(origin):\($0)" } ?? origin
+    let hint = nearest.map { "; did you mean \($0)?" } ?? ""
+    return [place, key, sentence + hint].compactMap { $0 }.joined(separator: ": ")
+  }
+}
+
+/// The one error of this module.
+public struct ConfigurationError: Error, Sendable, Hashable {
+  public enum Code: String, Sendable, CaseIterable {
+    /// The file cannot be read.
+    case unreadable
+    /// The file, or an override, says something that is not allowed.
+    case invalid
+  }
+
+  public var code: Code
+  /// At least one, in the order of the file.
+  public var problems: [ConfigurationProblem]
+
+  public var exitCode: ExitCode {
+    switch code {
+    case .unreadable: .noInput
+    case .invalid: .configuration
+    }
+  }
+}
+
+extension ConfigurationError: CustomStringConvertible {
+  /// A line a problem.
+  public var description: String { problems.map(\.description).joined(separator: "\n") }
+}

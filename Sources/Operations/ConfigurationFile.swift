@@ -1,0 +1,156 @@
+/// Reads a configuration strictly: a key nobody knows is an error, not a default quietly kept.
+/// All problems are found before any is reported.
+
+import Glibc
+import Market
+import TOMLKit
+
+public enum ConfigurationFile {
+  /// Far above any honest configuration, a list of the whole market included.
+  public static let bytesMax = 1 << 20
+
+  /// The settings of the file at `path`, then `overrides` of the form `key=value` on top. nil reads
+  /// no file. Throws all that is wrong, with lines.
+  public static func load(
+    _ path: String?, overrides: [String] = []
+  ) throws(ConfigurationError) -> Settings {
+    var settings = Settings()
+    var problems: [ConfigurationProblem] = []
+    if let path { problems += apply(try read(path), origin: path, to: &settings) }
+    for override in overrides { problems += apply(override: override, to: &settings) }
+    if problems.isEmpty { problems = settings.brokenRules() }
+    guard problems.isEmpty else { throw ConfigurationError(code: .invalid, problems: problems) }
+    return settings
+  }
+
+  /// The settings that `text` makes; `origin` names it in problems.
+  public static func parse(
+    _ text: String, origin: String
+  ) throws(ConfigurationError) -> Settings {
+    var settings = Settings()
+    var problems = apply(text, origin: origin, to: &settings)
+    if problems.isEmpty { problems = settings.brokenRules() }
+    guard problems.isEmpty else { throw ConfigurationError(code: .invalid, problems: problems) }
+    return settings
+  }
+
+  private static func apply(
+    override: String, to settings: inout Settings
+  ) -> [ConfigurationProblem] {
+    let parts = override.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2 else {
+      // What stands there may be a secret: it is not repeated.
+      return [ConfigurationProblem(origin: "--set", key: nil, sentence: "expected key=value")]
+    }
+    do throws(ConfigurationError) {
+      try settings.overlay(key: String(parts[0]), value: String(parts[1]))
+      return []
+    } catch {
+      return error.problems
+    }
+  }
+
+  private static func apply(
+    _ text: String, origin: String, to settings: inout Settings
+  ) -> [ConfigurationProblem] {
+    let table: TOMLTable
+    do {
+      table = try TOMLTable(string: text)
+    } catch let error as TOMLParseError {
+      return [
+        ConfigurationProblem(
+          origin: origin, line: error.source.begin.line, key: nil,
+          sentence: "not TOML: \(error.description)")
+      ]
+    } catch {
+      return [ConfigurationProblem(origin: origin, key: nil, sentence: "not TOML")]
+    }
+    let reading = Reading(origin: origin, lines: TOMLKeyLocator.lines(in: text))
+    let problems = reading.problems(of: table, at: [], in: &settings)
+    return problems.sorted { ($0.line ?? 0, $0.key ?? "") < ($1.line ?? 0, $1.key ?? "") }
+  }
+
+  static func read(_ path: String) throws(ConfigurationError) -> String {
+    func unreadable(_ sentence: String) -> ConfigurationError {
+      ConfigurationError(
+        code: .unreadable,
+        problems: [ConfigurationProblem(origin: path, key: nil, sentence: sentence)])
+    }
+    guard let file = fopen(path, "re") else {
+      throw unreadable("cannot be opened: \(String(cString: strerror(errno)))")
+    }
+    defer { fclose(file) }
+    var bytes = [UInt8](repeating: 0, count: bytesMax + 1)
+    let count = fread(&bytes, 1, bytes.count, file)
+    guard ferror(file) == 0 else {
+      throw unreadable("cannot be read: \(String(cString: strerror(errno)))")
+    }
+    guard count <= bytesMax else { throw unreadable("is larger than \(bytesMax) bytes") }
+    guard let text = String(validating: bytes[..<count], as: UTF8.self) else {
+      throw unreadable("is not UTF-8")
+    }
+    return text
+  }
+}
+
+/// One walk over a parsed file.
+private struct Reading {
+  let origin: String
+  let lines: [String: Int]
+
+  func problems(
+    of table: TOMLTable, at path: [String], in settings: inout Settings
+  ) -> [ConfigurationProblem] {
+    table.keys.flatMap { name -> [ConfigurationProblem] in
+      guard let value = table[name] else { return [] }
+      return problems(of: value, at: path + [name], in: &settings)
+    }
+  }
+
+  private func problems(
+    of value: any TOMLValueConvertible, at path: [String], in settings: inout Settings
+  ) -> [ConfigurationProblem] {
+    let key = path.joined(separator: ".")
+    if let setting = SettingTable.all.first(where: { $0.key == key }) {
+      let problem = settings.set(
+        setting, to: input(of: value), origin: origin, line: line(of: path))
+      return [problem].compactMap { $0 }
+    }
+    let isSection = SettingTable.all.contains { $0.key.hasPrefix(key + ".") }
+    if let table = value.table, isSection || !table.isEmpty {
+      return problems(of: table, at: path, in: &settings)
+    }
+    guard !isSection else {
+      return [
+        ConfigurationProblem(
+          origin: origin, line: line(of: path), key: key, sentence: "is a section, not a setting")
+      ]
+    }
+    return [.unknown(key, origin: origin, line: line(of: path))]
+  }
+
+  /// The line of the key, or of the nearest thing around it: keys inside an inline table have the
+  /// table's.
+  private func line(of path: [String]) -> Int? {
+    for count in stride(from: path.count, to: 0, by: -1) {
+      if let line = lines[path.prefix(count).joined(separator: ".")] { return line }
+    }
+    return nil
+  }
+
+  private func input(of value: any TOMLValueConvertible) -> SettingInput {
+    if let text = value.string { return .string(text) }
+    if let boolean = value.bool { return .boolean(boolean) }
+    if let number = value.int { return .integer(Int64(number)) }
+    if let array = value.array {
+      let strings = array.compactMap(\.string)
+      return strings.count == array.count ? .strings(strings) : .other("a list of other things")
+    }
+    switch value.type {
+    case .date, .dateTime, .time: return .other("a bare date; put it in quotes")
+    case .double: return .other("a fraction")
+    case .table: return .other("a section")
+    default: return .other("something else")
+    }
+  }
+}

@@ -1,0 +1,33 @@
+/// How candled ends, in the codes of sysexits.h, so that scripts and systemd can tell a typing
+/// error from a database that is away.
+
+public enum ExitCode: Int32, Sendable, CaseIterable {
+  case ok = 0
+  case usage = 64
+  case dataError = 65
+  case noInput = 66
+  case unavailable = 69
+  case software = 70
+  case cannotCreate = 73
+  case inputOutput = 74
+  case temporaryFailure = 75
+  case noPermission = 77
+  case configuration = 78
+
+  /// One phrase for the reference.
+  public var meaning: String {
+    switch self {
+    case .ok: "done"
+    case .usage: "the command line is wrong"
+    case .dataError: "the input is not what it claims to be, or a response was refused as a whole"
+    case .noInput: "an input file is missing or unreadable"
+    case .unavailable: "something needed is not there: PostgreSQL binaries, the database"
+    case .software: "a bug in candled"
+    case .cannotCreate: "an output file or folder cannot be made"
+    case .inputOutput: "reading or writing failed"
+    case .temporaryFailure: "in use or overloaded just now; trying again may help"
+    case .noPermission: "not allowed"
+    case .configuration: "the configuration is wrong"
+    }
+  }
+}

@@ -1,0 +1,157 @@
+/// The log: one line an event on stderr, written by one write(2), so that lines of threads and
+/// processes never mix. `key=value` for people, JSON for machines. Under systemd the journal has
+/// its own clock and wants the priority in front. Every part is masked before it is escaped: a
+/// secret cannot hide behind a backslash.
+
+import Glibc
+public import Logging
+public import Market
+
+public enum LogFormat: String, Sendable, CaseIterable {
+  case text
+  case json
+}
+
+public struct LineLogHandler: LogHandler {
+  /// A longer message or value is cut, before it is escaped: a cut line of JSON would be none.
+  public static let valueScalarsMax = 2048
+
+  public var logLevel: Logger.Level
+  public var metadata: Logger.Metadata = [:]
+  public var metadataProvider: Logger.MetadataProvider?
+
+  private let label: String
+  private let format: LogFormat
+  private let hasPriorityPrefix: Bool
+  private let mask: SecretMask
+  private let now: @Sendable () -> Timestamp
+  private let write: @Sendable ([UInt8]) -> Void
+
+  /// `isJournal` says that systemd's journal reads stderr; by default what the environment says.
+  public init(
+    label: String, level: Logger.Level, format: LogFormat, mask: SecretMask,
+    isJournal: Bool = getenv("JOURNAL_STREAM") != nil,
+    now: @escaping @Sendable () -> Timestamp = wallClock,
+    write: @escaping @Sendable ([UInt8]) -> Void = writeToStandardError
+  ) {
+    self.label = label
+    logLevel = level
+    self.format = format
+    self.mask = mask
+    hasPriorityPrefix = isJournal
+    self.now = now
+    self.write = write
+  }
+
+  public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  public func log(event: LogEvent) {
+    var fields: [(key: String, value: String)] = []
+    if !hasPriorityPrefix { fields.append(("time", now().description)) }
+    fields.append(("level", event.level.rawValue))
+    fields.append(("logger", label))
+    fields.append(("message", shown(event.message.description)))
+    var extra = metadata
+    for (key, value) in metadataProvider?.get() ?? [:] { extra[key] = value }
+    for (key, value) in event.metadata ?? [:] { extra[key] = value }
+    for (key, value) in extra.sorted(by: { $0.key < $1.key }) {
+      fields.append((key, shown(value)))
+    }
+    if let error = event.error { fields.append(("error", shown("\(error)"))) }
+    write(line(of: fields, level: event.level))
+  }
+
+  private func line(of fields: [(key: String, value: String)], level: Logger.Level) -> [UInt8] {
+    let prefix = hasPriorityPrefix ? "<\(level.priority)>" : ""
+    let text =
+      switch format {
+      case .text:
+        fields.map { "\(plain($0.key))=\(quotedIfNeeded($0.value))" }
+          .joined(separator: " ")
+      case .json:
+        "{"
+          + fields.map { "\(quoted($0.key)):\(quoted($0.value))" }
+          .joined(separator: ",") + "}"
+      }
+    return Array((prefix + text + "\n").utf8)
+  }
+
+  /// Lists and tables are laid out here: their own descriptions escape, and would hide a secret.
+  private func shown(_ value: Logger.Metadata.Value) -> String {
+    switch value {
+    case .string(let text): shown(text)
+    case .stringConvertible(let thing): shown(thing.description)
+    case .array(let values): "[" + values.map(shown).joined(separator: ", ") + "]"
+    case .dictionary(let values):
+      "{"
+        + values.sorted { $0.key < $1.key }.map { "\($0.key): \(shown($0.value))" }
+        .joined(separator: ", ") + "}"
+    }
+  }
+
+  private func shown(_ value: String) -> String {
+    let masked = mask.masked(value).unicodeScalars
+    let cut = masked.prefix(LineLogHandler.valueScalarsMax)
+    return cut.endIndex == masked.endIndex ? String(cut) : String(cut) + "…"
+  }
+
+  private func plain(_ key: String) -> String {
+    String(key.map { $0.isWhitespace || $0 == "=" || $0 == "\"" ? "_" : $0 })
+  }
+
+  private func quotedIfNeeded(_ value: String) -> String {
+    let isPlain =
+      !value.isEmpty
+      && value.unicodeScalars.allSatisfy {
+        $0.value > 0x20 && $0 != "=" && $0 != "\"" && $0 != "\\"
+      }
+    return isPlain ? value : quoted(value)
+  }
+
+  /// A JSON string; the same escapes serve `key=value`.
+  private func quoted(_ value: String) -> String {
+    var text = "\""
+    for scalar in value.unicodeScalars {
+      switch scalar {
+      case "\"": text += "\\\""
+      case "\\": text += "\\\\"
+      case "\n": text += "\\n"
+      case "\t": text += "\\t"
+      case _ where scalar.value < 0x20 || scalar.value == 0x7F:
+        let digits = String(scalar.value, radix: 16)
+        text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+      default: text.unicodeScalars.append(scalar)
+      }
+    }
+    return text + "\""
+  }
+}
+
+extension Logger.Level {
+  /// syslog(3)'s number.
+  var priority: Int {
+    switch self {
+    case .trace, .debug: 7
+    case .info: 6
+    case .notice: 5
+    case .warning: 4
+    case .error: 3
+    case .critical: 2
+    }
+  }
+}
+
+/// The system's clock, for the log only: data is stamped by the injected clock.
+@Sendable public func wallClock() -> Timestamp {
+  var time = timespec()
+  clock_gettime(CLOCK_REALTIME, &time)
+  return Timestamp(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
+}
+
+/// A log that cannot be written is lost: there is nowhere to say so.
+@Sendable public func writeToStandardError(_ line: [UInt8]) {
+  while Glibc.write(STDERR_FILENO, line, line.count) < 0, errno == EINTR {}
+}

@@ -1,0 +1,133 @@
+/// Knows the secrets of this process by value and takes them out of any text about to leave it:
+/// as they are, percent-encoded, and inside Base64 (an Authorization header holds
+/// `user:password`, so the secret may begin at any of three places in a group). The last line of
+/// defence: the first is `Secret`.
+
+import Glibc
+
+/// `@unchecked Sendable`: `patterns` is only touched with `mutex` held, which is made before and
+/// freed after every use.
+public final class SecretMask: @unchecked Sendable {
+  /// Shorter secrets are not looked for: they would black out ordinary words.
+  public static let secretBytesMin = 4
+  public static let replacement = "***"
+
+  private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+  private var patterns: [[UInt8]] = []
+
+  public init() { pthread_mutex_init(mutex, nil) }
+
+  deinit {
+    pthread_mutex_destroy(mutex)
+    mutex.deallocate()
+  }
+
+  public func register(_ secret: Secret) {
+    let bytes = Array(secret.reveal().utf8)
+    guard bytes.count >= SecretMask.secretBytesMin else { return }
+    let forms = SecretMask.forms(of: bytes)
+    locked {
+      // The longest first, so that no tail of a long form outlives a short one.
+      patterns = Array(Set(patterns + forms)).sorted { $0.count > $1.count }
+    }
+  }
+
+  /// Registers a connection URL whole, and its password on its own.
+  public func register(url: Secret) {
+    register(url)
+    for password in passwords(inURL: url.reveal()) { register(Secret(password)) }
+  }
+
+  /// `text` with every known secret replaced.
+  public func masked(_ text: String) -> String {
+    let patterns = locked { self.patterns }
+    guard !patterns.isEmpty else { return text }
+    let bytes = Array(text.utf8)
+    var output: [UInt8] = []
+    var position = 0
+    while position < bytes.count {
+      let rest = bytes[position...]
+      if let hit = patterns.first(where: { rest.starts(with: $0) }) {
+        output += SecretMask.replacement.utf8
+        position += hit.count
+      } else {
+        output.append(bytes[position])
+        position += 1
+      }
+    }
+    return String(decoding: output, as: UTF8.self)
+  }
+
+  private static func forms(of bytes: [UInt8]) -> [[UInt8]] {
+    var forms = [bytes]
+    forms.append(percentEncoded(bytes, digits: "0123456789ABCDEF"))
+    forms.append(percentEncoded(bytes, digits: "0123456789abcdef"))
+    for before in 0..<3 {
+      forms.append(base64(bytes, before: before, tail: "+/"))
+      forms.append(base64(bytes, before: before, tail: "-_"))
+    }
+    return forms.filter { $0.count >= secretBytesMin }
+  }
+
+  private static func percentEncoded(_ bytes: [UInt8], digits: String) -> [UInt8] {
+    let digits = Array(digits.utf8)
+    return bytes.flatMap { byte -> [UInt8] in
+      let isPlain =
+        Character(UnicodeScalar(byte)).isASCIILetterOrDigit || "-._~".utf8.contains(byte)
+      return isPlain
+        ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+    }
+  }
+
+  /// The characters that depend on `bytes` alone when `before` bytes stand ahead of them.
+  private static func base64(_ bytes: [UInt8], before: Int, tail: String) -> [UInt8] {
+    let alphabet = Array(
+      ("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789" + tail).utf8)
+    let bits = [UInt8](repeating: 0, count: before) + bytes
+    let firstWhole = (before * 8 + 5) / 6
+    let endWhole = bits.count * 8 / 6
+    guard firstWhole < endWhole else { return [] }
+    return (firstWhole..<endWhole).map { index in
+      let bit = index * 6
+      let high = UInt16(bits[bit / 8]) << 8
+      let low = bit / 8 + 1 < bits.count ? UInt16(bits[bit / 8 + 1]) : 0
+      return alphabet[Int((high | low) >> UInt16(10 - bit % 8)) & 63]
+    }
+  }
+
+  private func locked<Result>(_ body: () -> Result) -> Result {
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    return body()
+  }
+}
+
+/// The password of a URL, as it stands there and percent-decoded; empty when it has none.
+func passwords(inURL text: String) -> [String] {
+  guard let scheme = text.firstRange(of: "://") else { return [] }
+  let authority = text[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" }
+  guard let at = authority.lastIndex(of: "@"),
+    let colon = authority[..<at].firstIndex(of: ":")
+  else { return [] }
+  let password = authority[authority.index(after: colon)..<at]
+  return [String(password), percentDecoded(password)]
+}
+
+private func percentDecoded(_ text: Substring) -> String {
+  var output: [UInt8] = []
+  var rest = Array(text.utf8)[...]
+  while let byte = rest.popFirst() {
+    let digits = String(decoding: rest.prefix(2), as: UTF8.self)
+    if byte == UInt8(ascii: "%"), rest.count >= 2, let value = UInt8(digits, radix: 16) {
+      output.append(value)
+      rest = rest.dropFirst(2)
+    } else {
+      output.append(byte)
+    }
+  }
+  return String(decoding: output, as: UTF8.self)
+}
+
+extension Character {
+  fileprivate var isASCIILetterOrDigit: Bool { isASCII && (isLetter || isNumber) }
+}

@@ -1,0 +1,221 @@
+/// The kinds of setting there are: what each accepts, and what it says when it does not. Those that
+/// may be unset take an empty string for it, so that an override can undo a file.
+
+import Market
+
+extension Setting {
+  private init(
+    _ key: String, _ kind: String, _ defaultValue: Value, range: String = "",
+    isSecret: Bool = false, example: [String]? = nil, _ summary: String,
+    print: @escaping @Sendable (Value) -> String?,
+    read: @escaping @Sendable (SettingInput) throws -> Value
+  ) {
+    self.key = key
+    self.kind = kind
+    self.defaultValue = defaultValue
+    self.range = range
+    self.isSecret = isSecret
+    exampleLines = example
+    self.summary = summary
+    self.print = print
+    self.read = read
+  }
+}
+
+extension Setting where Value == String {
+  static func string(_ key: String, _ defaultValue: String, _ summary: String) -> Self {
+    Setting(key, "string", defaultValue, summary, print: tomlString) { input in
+      guard case .string(let text) = input, !text.isEmpty else {
+        throw SettingMismatch(expected: "a string that is not empty")
+      }
+      return text
+    }
+  }
+
+  /// Where an upstream answers: scheme and host, without a path.
+  static func origin(_ key: String, _ defaultValue: String, _ summary: String) -> Self {
+    Setting(key, "origin", defaultValue, range: "http(s)://host[:port]", summary, print: tomlString)
+    { input in
+      guard case .string(let text) = input, isOrigin(text) else {
+        throw SettingMismatch(expected: "an origin such as \"\(defaultValue)\", without a path")
+      }
+      return text
+    }
+  }
+
+  private static func isOrigin(_ text: String) -> Bool {
+    guard let scheme = ["http://", "https://"].first(where: text.hasPrefix) else { return false }
+    let host = text.dropFirst(scheme.count)
+    return !host.isEmpty
+      && host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"/?#@\"\\".utf8.contains($0) }
+  }
+}
+
+extension Setting where Value == String? {
+  static func optionalString(_ key: String, unset: String, _ summary: String) -> Self {
+    Setting(key, "string", nil, range: "unset: \(unset)", summary, print: { $0.map(tomlString) }) {
+      input in
+      guard case .string(let text) = input else { throw SettingMismatch(expected: "a string") }
+      return text.isEmpty ? nil : text
+    }
+  }
+}
+
+extension Setting where Value == Secret? {
+  /// May hold a password, and is treated as one whole secret.
+  static func connectionURL(_ key: String, unset: String, _ summary: String) -> Self {
+    Setting(
+      key, "URL", nil, range: "unset: \(unset)", isSecret: true, summary,
+      print: { $0.map { _ in tomlString(SecretMask.replacement) } }
+    ) { input in
+      if case .string("") = input { return nil }
+      guard case .string(let text) = input,
+        ["postgres://", "postgresql://"].contains(where: text.hasPrefix)
+      else { throw SettingMismatch(expected: "a URL that begins with postgres://") }
+      return Secret(text)
+    }
+  }
+}
+
+extension Setting where Value == Int {
+  static func integer(
+    _ key: String, _ defaultValue: Int, in range: ClosedRange<Int>, _ summary: String
+  ) -> Self {
+    let bounds = "\(range.lowerBound)…\(range.upperBound)"
+    return Setting(key, "integer", defaultValue, range: bounds, summary, print: { "\($0)" }) {
+      input in
+      guard case .integer(let number) = input, let value = Int(exactly: number),
+        range.contains(value)
+      else { throw SettingMismatch(expected: "an integer in \(bounds)") }
+      return value
+    }
+  }
+}
+
+extension Setting where Value == Bool {
+  static func boolean(_ key: String, _ defaultValue: Bool, _ summary: String) -> Self {
+    Setting(key, "boolean", defaultValue, summary, print: { "\($0)" }) { input in
+      guard case .boolean(let value) = input else {
+        throw SettingMismatch(expected: "true or false")
+      }
+      return value
+    }
+  }
+}
+
+extension Setting where Value == Duration {
+  static func duration(
+    _ key: String, _ defaultValue: Duration, in range: ClosedRange<Duration>, _ summary: String
+  ) -> Self {
+    let bounds = "\(DurationText.print(range.lowerBound))…\(DurationText.print(range.upperBound))"
+    return Setting(
+      key, "duration", defaultValue, range: bounds, summary,
+      print: { tomlString(DurationText.print($0)) }
+    ) { input in
+      guard case .string(let text) = input, let value = DurationText.parse(text),
+        range.contains(value)
+      else {
+        let sample = DurationText.print(defaultValue)
+        throw SettingMismatch(
+          expected: "a duration such as \"\(sample)\" (units ms, s, m, h, d) in \(bounds)")
+      }
+      return value
+    }
+  }
+}
+
+extension Setting where Value == Int64 {
+  static func bytes(
+    _ key: String, _ defaultValue: Int64, in range: ClosedRange<Int64>, _ summary: String
+  ) -> Self {
+    let bounds = "\(ByteCountText.print(range.lowerBound))…\(ByteCountText.print(range.upperBound))"
+    return Setting(
+      key, "bytes", defaultValue, range: bounds, summary,
+      print: { tomlString(ByteCountText.print($0)) }
+    ) { input in
+      guard case .string(let text) = input, let value = ByteCountText.parse(text),
+        range.contains(value)
+      else {
+        let sample = ByteCountText.print(defaultValue)
+        throw SettingMismatch(
+          expected: "a size such as \"\(sample)\" (units B, KiB, MiB, GiB, TiB) in \(bounds)")
+      }
+      return value
+    }
+  }
+}
+
+extension Setting where Value == [Symbol] {
+  static func symbols(_ key: String, example: [String], _ summary: String) -> Self {
+    Setting(
+      key, "list", [], range: "symbols, each once", example: example, summary,
+      print: { symbols in
+        symbols.isEmpty
+          ? "[]" : "[" + symbols.map { tomlString($0.description) }.joined(separator: ", ") + "]"
+      }
+    ) { input in
+      guard case .strings(let names) = input else {
+        throw SettingMismatch(expected: "a list of symbols such as [\"sh600519\"]")
+      }
+      var known: Set<Symbol> = []
+      var symbols: [Symbol] = []
+      for name in names {
+        guard let symbol = Symbol(name) else {
+          throw SettingMismatch(
+            expected: "symbols such as \"sh600519\"", found: tomlString(name))
+        }
+        guard known.insert(symbol).inserted else {
+          throw SettingMismatch(expected: "each symbol once", found: "\"\(symbol)\" twice")
+        }
+        symbols.append(symbol)
+      }
+      return symbols
+    }
+  }
+}
+
+extension Setting where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
+  static func choice(_ key: String, _ defaultValue: Value, _ summary: String) -> Self {
+    let names = Value.allCases.map(\.rawValue)
+    return Setting(
+      key, "choice", defaultValue, range: names.joined(separator: ", "), summary,
+      print: { tomlString($0.rawValue) }
+    ) { input in
+      guard case .string(let text) = input, let value = Value(rawValue: text) else {
+        throw SettingMismatch(expected: "one of \(names.joined(separator: ", "))")
+      }
+      return value
+    }
+  }
+}
+
+extension Setting where Value == TradingDay? {
+  static func day(_ key: String, unset: String, _ summary: String) -> Self {
+    Setting(
+      key, "date", nil, range: "unset: \(unset)", summary,
+      print: { $0.map { tomlString($0.description) } }
+    ) { input in
+      if case .string("") = input { return nil }
+      guard case .string(let text) = input, let day = TradingDay(text) else {
+        throw SettingMismatch(expected: "a date such as \"2026-07-06\"")
+      }
+      return day
+    }
+  }
+}
+
+extension Setting where Value == Timestamp? {
+  static func moment(_ key: String, unset: String, _ summary: String) -> Self {
+    Setting(
+      key, "moment", nil, range: "unset: \(unset)", summary,
+      print: { $0.map { tomlString($0.description) } }
+    ) { input in
+      if case .string("") = input { return nil }
+      guard case .string(let text) = input, let moment = Timestamp(rfc3339: text) else {
+        throw SettingMismatch(
+          expected: "a moment with its offset such as \"2026-07-06T09:00:00+08:00\"")
+      }
+      return moment
+    }
+  }
+}

@@ -1,0 +1,98 @@
+/// One setting: its name, what it accepts, its default, and one line for people. A `Setting` knows
+/// how to read a value, how to print one, and what to say when it is not one; the table, the
+/// sample, the reference and the validation are all made from these.
+
+import Market
+
+/// What stands in a file or on the command line, before it is understood.
+enum SettingInput: Sendable {
+  case string(String)
+  case boolean(Bool)
+  case integer(Int64)
+  case strings([String])
+  /// Anything no setting accepts, by its TOML name.
+  case other(String)
+
+  var kind: String {
+    switch self {
+    case .string: "a string"
+    case .boolean: "a boolean"
+    case .integer: "an integer"
+    case .strings: "a list of strings"
+    case .other(let name): name
+    }
+  }
+}
+
+/// The expectation a value did not meet, as the rest of a sentence: `a duration such as "3s"`.
+struct SettingMismatch: Error {
+  var expected: String
+  /// What to show of the value; nil shows its TOML kind.
+  var found: String?
+}
+
+public struct Setting<Value: Sendable>: Sendable {
+  public let key: String
+  public let summary: String
+  public let defaultValue: Value
+  /// What the sample configuration sets it to; nil leaves it commented out at its default.
+  let exampleLines: [String]?
+  let kind: String
+  let range: String
+  let isSecret: Bool
+  /// Throws `SettingMismatch`. (A closure literal cannot yet infer a typed throw.)
+  let read: @Sendable (SettingInput) throws -> Value
+  /// As TOML, nil when unset.
+  let print: @Sendable (Value) -> String?
+}
+
+/// A setting of whatever type.
+protocol AnySetting: Sendable {
+  var key: String { get }
+  var summary: String { get }
+  var kind: String { get }
+  var range: String { get }
+  var isSecret: Bool { get }
+  var exampleLines: [String]? { get }
+  /// As TOML, nil when unset.
+  var defaultText: String? { get }
+  /// Throws `SettingMismatch`.
+  func accept(_ input: SettingInput) throws -> any Sendable
+  func text(of value: any Sendable) -> String?
+  /// The kind of input that text on a command line stands for.
+  func input(from text: String) -> SettingInput
+}
+
+extension Setting: AnySetting {
+  var defaultText: String? { print(defaultValue) }
+
+  func accept(_ input: SettingInput) throws -> any Sendable { try read(input) }
+
+  func text(of value: any Sendable) -> String? { (value as? Value).flatMap(print) }
+
+  func input(from text: String) -> SettingInput {
+    switch kind {
+    case "boolean": Bool(text).map { .boolean($0) } ?? .string(text)
+    case "integer": Int64(text).map { .integer($0) } ?? .string(text)
+    case "list": .strings(text.isEmpty ? [] : text.split(separator: ",").map { String($0) })
+    default: .string(text)
+    }
+  }
+}
+
+/// A TOML basic string.
+func tomlString(_ text: String) -> String {
+  var quoted = "\""
+  for scalar in text.unicodeScalars {
+    switch scalar {
+    case "\"", "\\": quoted += "\\\(scalar)"
+    case "\n": quoted += "\\n"
+    case "\t": quoted += "\\t"
+    case _ where scalar.value < 0x20 || scalar.value == 0x7F:
+      let digits = String(scalar.value, radix: 16)
+      quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+    default: quoted.unicodeScalars.append(scalar)
+    }
+  }
+  return quoted + "\""
+}

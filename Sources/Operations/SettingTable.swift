@@ -1,0 +1,114 @@
+/// Every setting of candled, each declared once, here. The order is that of the sample and of the
+/// reference. To add one, add a line: validation, sample, reference, `--set` and typed access
+/// (`settings.sinaCadence`) follow from it.
+
+public import Logging
+public import Market
+
+public enum ClockMode: String, Sendable, CaseIterable {
+  /// The system's clock.
+  case real
+  /// The system's pace times `clock.speed`, from `clock.start`.
+  case scaled
+  /// No pace: time jumps to the next due moment once nothing is in flight.
+  case stepped
+}
+
+public struct SettingTable: Sendable {
+  public let stateDirectory = Setting.string(
+    "state_directory", "/var/lib/candled", "Where the journal and the embedded database live.")
+
+  public let storeURL = Setting.connectionURL(
+    "store.url", unset: "embedded PostgreSQL",
+    "A PostgreSQL 15 or later: postgres://user:password@host/database.")
+
+  public let sinaBase = Setting.origin(
+    "sina.base", "https://hq.sinajs.cn", "Where quotes are asked for.")
+  public let sinaSymbols = Setting.symbols(
+    "sina.symbols", example: ExampleSymbols.market, "Instruments candles are built for.")
+  public let sinaSymbolsFile = Setting.optionalString(
+    "sina.symbols_file", unset: "none", "File with more symbols, one a line, # for comments.")
+  public let sinaOverview = Setting.symbols(
+    "sina.overview", example: ExampleSymbols.overview,
+    "Foreign indexes shown beside the market; no candles.")
+  public let sinaCadence = Setting.duration(
+    "sina.cadence", .seconds(3), in: .seconds(1) ... .seconds(60),
+    "Time between sweeps. The exchanges publish every 3 s.")
+  public let sinaPhase = Setting.duration(
+    "sina.phase", .milliseconds(400), in: .zero ... .seconds(60),
+    "How long after each grid moment a sweep begins.")
+  public let sinaDeadline = Setting.duration(
+    "sina.deadline", .milliseconds(2500), in: .milliseconds(100) ... .seconds(60),
+    "An answer later than this is given up.")
+  public let sinaBatchSymbols = Setting.integer(
+    "sina.batch_symbols", 800, in: 1...800, "Symbols in one request.")
+  public let sinaRequestsPerMinute = Setting.integer(
+    "sina.requests_per_minute", 160, in: 1...600,
+    "Budget for the host. A whole market every 3 s takes 140.")
+
+  public let journalDirectory = Setting.optionalString(
+    "journal.directory", unset: "journal in state_directory", "Where the journal lives.")
+  public let journalSegmentBytes = Setting.bytes(
+    "journal.segment_bytes", 64 << 20, in: 1 << 20...1 << 30, "Size at which a file is full.")
+  public let journalRetainDays = Setting.integer(
+    "journal.retain_days", 30, in: 1...3650, "Calendar days the journal goes back.")
+  public let journalRetainBytes = Setting.bytes(
+    "journal.retain_bytes", 20 << 30, in: 64 << 20...1 << 44,
+    "Size the journal may reach. What the store has not committed is kept beyond it.")
+
+  public let candlesStraddle = Setting.duration(
+    "candles.straddle", .seconds(15), in: .seconds(3) ... .seconds(60),
+    "Longest silence whose volume may still go to a minute; a longer one is a gap.")
+  public let candlesGrace = Setting.duration(
+    "candles.grace", .seconds(6), in: .zero ... .seconds(60),
+    "How long after its end a minute waits for late prints before it is final.")
+  public let candlesGiveUp = Setting.duration(
+    "candles.give_up", .seconds(30), in: .seconds(5) ... .seconds(600),
+    "How long after its end a minute waits for a source that is silent.")
+
+  public let logLevel = Setting.choice("log.level", Logger.Level.info, "Least severity logged.")
+  public let logFormat = Setting.choice("log.format", LogFormat.text, "Form of a log line.")
+
+  public let clockMode = Setting.choice("clock.mode", ClockMode.real, "Where time comes from.")
+  public let clockSpeed = Setting.integer(
+    "clock.speed", 60, in: 1...10_000, "With mode scaled: seconds that pass in one.")
+  public let clockStart = Setting.moment(
+    "clock.start", unset: "now", "With mode scaled or stepped: the moment it starts at.")
+  public let clockStop = Setting.moment(
+    "clock.stop", unset: "never", "After this moment the daemon drains and exits 0.")
+
+  /// The whole table, in order. Made by reflection so that a declaration is one line and cannot be
+  /// forgotten in a list.
+  static let all: [any AnySetting] = Mirror(reflecting: shared).children.compactMap {
+    $0.value as? any AnySetting
+  }
+
+  static let shared = SettingTable()
+
+  /// What holds between settings, with the setting to blame.
+  static let rules: [Rule] = [
+    Rule("candles.straddle", "must be shorter than candles.give_up") {
+      $0.candlesStraddle < $0.candlesGiveUp
+    },
+    Rule("candles.grace", "must be shorter than candles.give_up") {
+      $0.candlesGrace < $0.candlesGiveUp
+    },
+    Rule("sina.phase", "must be shorter than sina.cadence") { $0.sinaPhase < $0.sinaCadence },
+    Rule("clock.stop", "must be later than clock.start") { settings in
+      guard let start = settings.clockStart, let stop = settings.clockStop else { return true }
+      return start < stop
+    },
+  ]
+
+  struct Rule: Sendable {
+    let key: String
+    let sentence: String
+    let holds: @Sendable (Settings) -> Bool
+
+    init(_ key: String, _ sentence: String, holds: @escaping @Sendable (Settings) -> Bool) {
+      self.key = key
+      self.sentence = sentence
+      self.holds = holds
+    }
+  }
+}

@@ -1,0 +1,71 @@
+/// The texts made from the table: the sample configuration, the reference, and the configuration
+/// in force. Nothing about a setting is written twice.
+
+extension Settings {
+  /// A commented configuration that is valid as it stands. Settings at their defaults are
+  /// commented out.
+  public static var example: String {
+    var text = """
+      # candled: configuration. Made by `candled config example`; every setting is listed.
+      # A key that is not known is an error. `candled check` says what is wrong with a file.
+
+      """
+    var section = ""
+    for setting in SettingTable.all {
+      let (itsSection, name) = split(setting.key)
+      if itsSection != section {
+        section = itsSection
+        text += "\n[\(section)]\n"
+      } else {
+        text += "\n"
+      }
+      text += "# \(setting.summary)\(setting.range.isEmpty ? "" : " (\(setting.range))")\n"
+      text += exampleAssignment(of: setting, name: name)
+    }
+    return text
+  }
+
+  /// A Markdown table with one row a setting.
+  public static var reference: String {
+    let rows = SettingTable.all.map { setting in
+      let text = setting.defaultText.map { "`\($0)`" } ?? "unset"
+      return "| `\(setting.key)` | \(setting.kind) | \(text) | \(setting.range) "
+        + "| \(setting.summary) |\n"
+    }
+    return "| setting | type | default | range | meaning |\n|---|---|---|---|---|\n"
+      + rows.joined()
+  }
+
+  /// The values in force as TOML, each with where it came from. Secrets are masked.
+  public var inForce: String {
+    var text = ""
+    var section = ""
+    for setting in SettingTable.all {
+      let (itsSection, name) = Settings.split(setting.key)
+      if itsSection != section {
+        section = itsSection
+        text += "\n[\(section)]\n"
+      }
+      let entry = entries[setting.key]
+      let value = entry.map { setting.text(of: $0.value) } ?? setting.defaultText
+      let place = entry.map { "\($0.origin ?? "")\($0.line.map { ":\($0)" } ?? "")" } ?? "default"
+      text += value.map { "\(name) = \($0)  # \(place)\n" } ?? "# \(name) is unset\n"
+    }
+    return text
+  }
+
+  /// Every setting's key, in order.
+  public static var keys: [String] { SettingTable.all.map(\.key) }
+
+  private static func split(_ key: String) -> (section: String, name: String) {
+    guard let dot = key.firstIndex(of: ".") else { return ("", key) }
+    return (String(key[..<dot]), String(key[key.index(after: dot)...]))
+  }
+
+  private static func exampleAssignment(of setting: any AnySetting, name: String) -> String {
+    guard let lines = setting.exampleLines else {
+      return "#\(name) = \(setting.defaultText ?? "\"\"")\n"
+    }
+    return "\(name) = [\n" + lines.map { "  \($0)\n" }.joined() + "]\n"
+  }
+}

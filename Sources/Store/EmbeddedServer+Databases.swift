@@ -1,0 +1,85 @@
+/// Databases of the cluster, made and dropped. Everything inside a database is the business of the
+/// connection and the schema, not of the server.
+
+import CPostgres
+
+extension EmbeddedServer {
+  /// Makes the database unless it is there.
+  /// - Parameter template: the database to copy; it must have no sessions.
+  /// - Throws: `startFailed` without a connection, `initFailed` when the server says no.
+  public func createDatabase(
+    _ name: String, template: String = "template1"
+  ) throws(EmbeddedServerError) {
+    let session = try AdminSession(self)
+    guard try !session.exists(name) else { return }
+    let template = try session.quoted(template)
+    try session.run("create database \(try session.quoted(name)) template \(template)")
+  }
+
+  /// - Throws: `startFailed` without a connection, `initFailed` when the server says no.
+  public func hasDatabase(_ name: String) throws(EmbeddedServerError) -> Bool {
+    try AdminSession(self).exists(name)
+  }
+
+  /// Drops the database if it is there, with the sessions in it.
+  /// - Throws: `startFailed` without a connection, `initFailed` when the server says no.
+  public func dropDatabase(_ name: String) throws(EmbeddedServerError) {
+    let session = try AdminSession(self)
+    try session.run("drop database if exists \(try session.quoted(name)) with (force)")
+  }
+
+  /// One short connection to the database `postgres`.
+  private final class AdminSession {
+    private let connection: OpaquePointer
+    private let directory: String
+
+    init(_ server: EmbeddedServer) throws(EmbeddedServerError) {
+      directory = server.directory
+      let failure = EmbeddedServerError(
+        .startFailed, "The server of \(directory) accepts no connection.", directory: directory)
+      guard let opened = PQconnectdb(server.adminConnectionString()) else { throw failure }
+      connection = opened
+      guard PQstatus(opened) == CONNECTION_OK else {
+        var failure = failure
+        failure.log = message
+        throw failure
+      }
+    }
+
+    deinit { PQfinish(connection) }
+
+    func run(_ statement: String) throws(EmbeddedServerError) {
+      let result = PQexec(connection, statement)
+      defer { PQclear(result) }
+      guard PQresultStatus(result) == PGRES_COMMAND_OK else { throw refused() }
+    }
+
+    func exists(_ database: String) throws(EmbeddedServerError) -> Bool {
+      let result = database.withCString { name in
+        PQexecParams(
+          connection, "select 1 from pg_database where datname = $1", 1, nil, [name], nil, nil, 0)
+      }
+      defer { PQclear(result) }
+      guard PQresultStatus(result) == PGRES_TUPLES_OK else { throw refused() }
+      return PQntuples(result) > 0
+    }
+
+    func quoted(_ name: String) throws(EmbeddedServerError) -> String {
+      guard let escaped = PQescapeIdentifier(connection, name, name.utf8.count) else {
+        throw refused()
+      }
+      defer { PQfreemem(escaped) }
+      return String(cString: escaped)
+    }
+
+    private func refused() -> EmbeddedServerError {
+      EmbeddedServerError(
+        .initFailed, "The server of \(directory) could not do as told with a database.",
+        directory: directory, log: message)
+    }
+
+    private var message: [String] {
+      String(cString: PQerrorMessage(connection)).split(separator: "\n").map(String.init)
+    }
+  }
+}

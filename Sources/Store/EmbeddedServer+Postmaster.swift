@@ -1,0 +1,104 @@
+/// The server process, found by the folder alone: `postmaster.pid` names a process, and that
+/// process's own command line must name the folder. A stale file whose number went to another
+/// process is thus never adopted and, above all, never signalled.
+
+import Glibc
+
+extension EmbeddedServer {
+  /// A shutdown checkpoint writes out what is dirty of shared_buffers, and clients get to end.
+  static let stopSecondsMax = 60
+  private static let pollMicroseconds: useconds_t = 5000
+  private static let smallFileBytesMax = 8192
+
+  struct Postmaster {
+    var identifier: pid_t
+    private let data: String
+
+    /// nil unless the process is the server of that data folder.
+    init?(_ identifier: pid_t, of data: String) {
+      self.identifier = identifier
+      self.data = data
+      guard identifier > 0, isAlive else { return nil }
+    }
+
+    /// Ended, and collected if it was our child: a zombie still answers to its number, which keeps
+    /// a new server from starting.
+    var hasEnded: Bool {
+      var status: Int32 = 0
+      let answer = waitpid(identifier, &status, WNOHANG)
+      if answer >= 0 { return answer == identifier }
+      return kill(identifier, 0) != 0 || Self.isZombie(identifier)
+    }
+
+    static func isZombie(_ identifier: pid_t) -> Bool {
+      contents(of: "/proc/\(identifier)/stat").contains("(postgres) Z ")
+    }
+
+    /// False for a zombie: it has no command line left.
+    private var isAlive: Bool {
+      let arguments = contents(of: "/proc/\(identifier)/cmdline").split(
+        separator: "\0", omittingEmptySubsequences: false)
+      guard let flag = arguments.firstIndex(of: "-D"), flag + 1 < arguments.count else {
+        return false
+      }
+      return isSameFile(String(arguments[flag + 1]), data)
+    }
+  }
+
+  var postmaster: Postmaster? {
+    let first = contents(of: dataDirectory + "/postmaster.pid").split(separator: "\n").first
+    guard let identifier = first.flatMap({ pid_t($0) }), identifier > 0 else { return nil }
+    if let running = Postmaster(identifier, of: dataDirectory) { return running }
+    collect(identifier)
+    return nil
+  }
+
+  /// A server of ours that ended by itself is our zombie until collected.
+  private func collect(_ identifier: pid_t) {
+    guard Postmaster.isZombie(identifier) else { return }
+    var status: Int32 = 0
+    waitpid(identifier, &status, WNOHANG)
+  }
+
+  func end(by signal: Int32) throws(EmbeddedServerError) {
+    guard let postmaster else { return }
+    guard kill(postmaster.identifier, signal) == 0 || errno == ESRCH else {
+      throw EmbeddedServerError(
+        .stopFailed, "The server of \(directory) is another user's.", directory: directory,
+        systemError: errno)
+    }
+    let start = ContinuousClock.now
+    while !postmaster.hasEnded {
+      guard ContinuousClock.now - start < .seconds(Self.stopSecondsMax) else {
+        throw EmbeddedServerError(
+          .stopFailed,
+          "The server of \(directory) did not end within \(Self.stopSecondsMax) s.",
+          directory: directory, log: logTail(from: 0))
+      }
+      Self.pause()
+    }
+  }
+
+  static func pause() { usleep(pollMicroseconds) }
+
+  fileprivate static func smallFile(_ path: String) -> [UInt8] {
+    let file = open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { return [] }
+    defer { close(file) }
+    var buffer = [UInt8](repeating: 0, count: smallFileBytesMax)
+    let count = read(file, &buffer, buffer.count)
+    return Array(buffer.prefix(max(count, 0)))
+  }
+}
+
+/// Empty when it cannot be read.
+private func contents(of path: String) -> String {
+  String(decoding: EmbeddedServer.smallFile(path), as: UTF8.self)
+}
+
+private func isSameFile(_ one: String, _ other: String) -> Bool {
+  var first = stat()
+  var second = stat()
+  guard stat(one, &first) == 0, stat(other, &second) == 0 else { return false }
+  return first.st_dev == second.st_dev && first.st_ino == second.st_ino
+}

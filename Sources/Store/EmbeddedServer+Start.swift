@@ -1,0 +1,179 @@
+/// From a folder to a server that answers: the binaries for it, initdb, the postmaster, the wait.
+
+import CPostgres
+import Glibc
+
+extension EmbeddedServer {
+  /// A server with nothing to recover answers within a second; this is a machine in distress.
+  static let answerSecondsMax = 30
+  /// Replaying `max_wal_size` after a crash, on a slow disk. It answers meanwhile: "starting up".
+  static let recoverySecondsMax = 600
+
+  /// What candled's load asks for; `settings` wins over it. Commits stay durable: fsync and
+  /// synchronous_commit are on.
+  public static let defaultSettings: [String: String] = [
+    "autovacuum": "on",
+    "checkpoint_timeout": "30min",
+    "fsync": "on",
+    "jit": "off",
+    "log_autovacuum_min_duration": "-1",
+    "log_checkpoints": "off",
+    "log_timezone": "Asia/Shanghai",
+    "logging_collector": "off",
+    "max_connections": "100",
+    "max_wal_size": "4GB",
+    "shared_buffers": "128MB",
+    "synchronous_commit": "on",
+    "timezone": "Asia/Shanghai",
+    // For a publication of the tables.
+    "wal_level": "logical",
+  ]
+
+  func chooseBinaries() throws(EmbeddedServerError) -> ServerBinaries {
+    let candidates = binaries ?? ServerBinaries.installed()
+    guard let preferred = candidates.first else {
+      throw EmbeddedServerError(
+        .serverMissing,
+        "No PostgreSQL server binaries were found: "
+          + "install them with `apt-get install postgresql`.")
+    }
+    guard let major = clusterMajor else { return preferred }
+    guard let matching = candidates.first(where: { $0.major == major }) else {
+      throw EmbeddedServerError(
+        .serverMissing,
+        "\(directory) was written by PostgreSQL \(major), whose server binaries were not found: "
+          + "install them with `apt-get install postgresql-\(major)`.",
+        directory: directory)
+    }
+    return matching
+  }
+
+  /// Into `data.new`, which becomes `data` when it is whole: an initdb cut short leaves nothing that
+  /// looks like a cluster.
+  func initialize(
+    with binaries: ServerBinaries, as user: ServerUser
+  ) throws(EmbeddedServerError) {
+    let fresh = directory + "/data.new"
+    let log = try openLog(for: user)
+    defer { close(log) }
+    let logStart = logSize
+    _ = try ChildProcess.run(["/bin/rm", "-rf", "--", fresh])
+    var arguments = [
+      binaries.initdb, "-D", fresh, "--username=\(Self.userName)", "--encoding=UTF8",
+      "--locale=C.UTF-8", "--lc-messages=C", "--auth-local=trust", "--auth-host=reject",
+      "--data-checksums", "--no-instructions",
+    ]
+    if settings["fsync"] == "off" { arguments.append("--no-sync") }
+    guard try ChildProcess.run(user.running(arguments), log: log) == 0 else {
+      throw EmbeddedServerError(
+        .initFailed, "initdb could not make a cluster in \(directory).", directory: directory,
+        log: logTail(from: logStart))
+    }
+    try install(fresh)
+  }
+
+  /// Returns when the server accepts connections, one that was running or one started here. A server
+  /// that is just ending is waited for and followed by a new one.
+  func bringUp(with binaries: ServerBinaries, as user: ServerUser) throws(EmbeddedServerError) {
+    let start = ContinuousClock.now
+    while true {
+      let logStart = logSize
+      let running = postmaster
+      var server = running
+      if server == nil { server = try launch(with: binaries, as: user) }
+      if let server, try awaitAnswer(of: server, logStart: logStart) { return }
+      let log = logTail(from: logStart)
+      // The sessions of a killed postmaster hold its memory until they notice.
+      let isWorthRetrying = running != nil || log.contains { $0.contains("is still in use") }
+      guard isWorthRetrying, ContinuousClock.now - start < .seconds(Self.answerSecondsMax) else {
+        throw EmbeddedServerError(
+          .startFailed, "The server of \(directory) ended while starting.", directory: directory,
+          log: log)
+      }
+      Self.pause()
+    }
+  }
+
+  /// The version that wrote the data, nil without data.
+  private var clusterMajor: Int? {
+    guard let file = fopen(dataDirectory + "/PG_VERSION", "re") else { return nil }
+    defer { fclose(file) }
+    var line = [CChar](repeating: 0, count: 16)
+    guard fgets(&line, Int32(line.count), file) != nil else { return nil }
+    return Int(
+      String(decoding: line.map(UInt8.init(bitPattern:)).prefix { $0 > 32 }, as: UTF8.self))
+  }
+
+  private func install(_ fresh: String) throws(EmbeddedServerError) {
+    let folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    defer { if folder >= 0 { close(folder) } }
+    guard folder >= 0, rename(fresh, dataDirectory) == 0, fsync(folder) == 0 else {
+      throw EmbeddedServerError(
+        .initFailed, "Cannot put the new cluster of \(directory) in its place.",
+        directory: directory, systemError: errno)
+    }
+  }
+
+  /// nil when it ended at once.
+  private func launch(
+    with binaries: ServerBinaries, as user: ServerUser
+  ) throws(EmbeddedServerError) -> Postmaster? {
+    let log = try openLog(for: user)
+    defer { close(log) }
+    var arguments = [binaries.postgres, "-D", dataDirectory]
+    for (name, value) in try serverSettings(with: binaries, as: user) {
+      arguments += ["-c", "\(name)=\(value)"]
+    }
+    let child = try ChildProcess.detach(user.running(arguments), log: log)
+    if let server = Postmaster(child, of: dataDirectory) { return server }
+    ChildProcess.collect(child)
+    return nil
+  }
+
+  /// Sorted, so that the same server has the same command line.
+  private func serverSettings(
+    with binaries: ServerBinaries, as user: ServerUser
+  ) throws(EmbeddedServerError) -> [(String, String)] {
+    var all = Self.defaultSettings.merging(settings) { _, own in own }
+    if all["wal_compression"] == nil {
+      all["wal_compression"] = try hasLZ4(binaries, user) ? "lz4" : "on"
+    }
+    all["listen_addresses"] = ""
+    all["port"] = "\(Self.port)"
+    all["unix_socket_directories"] = socketDirectory
+    return all.sorted { $0.key < $1.key }
+  }
+
+  /// A build option of the server: asked by having it read the setting and say it back.
+  private func hasLZ4(
+    _ binaries: ServerBinaries, _ user: ServerUser
+  ) throws(EmbeddedServerError) -> Bool {
+    let setting = "wal_compression"
+    let arguments = [
+      binaries.postgres, "-D", dataDirectory, "-C", setting, "-c", "\(setting)=lz4",
+    ]
+    return try ChildProcess.run(user.running(arguments)) == 0
+  }
+
+  /// False when the process ended instead.
+  private func awaitAnswer(
+    of server: Postmaster, logStart: Int64
+  ) throws(EmbeddedServerError) -> Bool {
+    let start = ContinuousClock.now
+    while true {
+      let answer = PQping(adminConnectionString())
+      if answer == PQPING_OK { return true }
+      if server.hasEnded { return false }
+      let isRecovering = answer == PQPING_REJECT
+      let secondsMax = isRecovering ? Self.recoverySecondsMax : Self.answerSecondsMax
+      if ContinuousClock.now - start > .seconds(secondsMax) {
+        // One in recovery goes on, and a later start adopts it; a mute one is of no use.
+        if !isRecovering { try? stopImmediately() }
+        throw EmbeddedServerError(
+          .startFailed, "The server of \(directory) does not answer after \(secondsMax) s.",
+          directory: directory, log: logTail(from: logStart))
+      }
+      Self.pause()
+    }
+  }
+}

@@ -1,0 +1,84 @@
+/// Who the server runs as. PostgreSQL refuses root, so root hands every server program to an
+/// unprivileged user; anybody else runs it as themselves.
+
+import Glibc
+
+extension EmbeddedServer {
+  struct ServerUser: Sendable {
+    var uid: uid_t
+    var gid: gid_t
+    /// For people; the number where the machine knows no name.
+    var name: String
+    private var prefix: [String]
+
+    /// Another user than ours: folders must be given to it.
+    var isOther: Bool { !prefix.isEmpty }
+
+    func running(_ arguments: [String]) -> [String] { prefix + arguments }
+
+    static var ourselves: ServerUser {
+      ServerUser(uid: geteuid(), gid: getegid(), name: "\(geteuid())", prefix: [])
+    }
+
+    /// nil for a name the machine does not know.
+    init?(named name: String, setpriv: String) {
+      guard let entry = getpwnam(name) else { return nil }
+      self.init(entry.pointee, setpriv: setpriv)
+    }
+
+    init?(owning folder: String, setpriv: String) {
+      var status = stat()
+      guard stat(folder, &status) == 0, status.st_uid != 0, let entry = getpwuid(status.st_uid)
+      else { return nil }
+      self.init(entry.pointee, setpriv: setpriv)
+    }
+
+    private init(_ entry: passwd, setpriv: String) {
+      uid = entry.pw_uid
+      gid = entry.pw_gid
+      name = String(cString: entry.pw_name)
+      prefix = [setpriv, "--reuid=\(uid)", "--regid=\(gid)", "--init-groups", "--"]
+    }
+
+    private init(uid: uid_t, gid: gid_t, name: String, prefix: [String]) {
+      self.uid = uid
+      self.gid = gid
+      self.name = name
+      self.prefix = prefix
+    }
+
+    func canEnter(_ folder: String) throws(EmbeddedServerError) -> Bool {
+      // test(1): 0 is yes, 1 is no; anything else is setpriv's own failure.
+      let status = try ChildProcess.run(running(["/usr/bin/test", "-x", folder]))
+      guard status == 0 || status == 1 else {
+        throw EmbeddedServerError(
+          .spawnFailed, "Cannot run programs as the user \(name): setpriv ended with \(status).",
+          directory: folder)
+      }
+      return status == 0
+    }
+  }
+
+  private static let setprivPaths = ["/usr/bin/setpriv", "/bin/setpriv"]
+
+  /// The owner of existing data, so that a cluster stays with the user that made it.
+  func serverUser() throws(EmbeddedServerError) -> ServerUser {
+    guard geteuid() == 0 else { return .ourselves }
+    guard let setpriv = Self.setprivPaths.first(where: { access($0, X_OK) == 0 }) else {
+      throw EmbeddedServerError(
+        .spawnFailed,
+        "PostgreSQL does not run as root and setpriv was not found: "
+          + "install it with `apt-get install util-linux`.")
+    }
+    let user =
+      ServerUser(owning: dataDirectory, setpriv: setpriv)
+      ?? ServerUser(named: "postgres", setpriv: setpriv)
+      ?? ServerUser(named: "nobody", setpriv: setpriv)
+    guard let user else {
+      throw EmbeddedServerError(
+        .spawnFailed,
+        "PostgreSQL does not run as root, and there is neither a user postgres nor nobody.")
+    }
+    return user
+  }
+}

@@ -1,0 +1,108 @@
+/// A PostgreSQL of candled's own, for those who have none: a private cluster in one folder, reached
+/// by a Unix socket only, run from the server binaries the machine has installed.
+///
+///     <directory>/         0700, the server user's: who may enter it may connect
+///       data/              the cluster
+///       socket/            the socket; under /tmp where this path is too long for one
+///       server.log         what initdb and the server say; the run before in server.log.1
+///
+/// All state is in the folder and none in this value: any process (or value) that names the same
+/// folder sees the same server, so the daemon that crashed finds its server again and adopts it.
+/// The server must never listen on TCP, never run as root, and never die with the process that
+/// started it. Every call blocks, for seconds at worst: make it from a thread that may.
+
+import Glibc
+
+public struct EmbeddedServer: Sendable {
+  /// The database that holds candled's tables.
+  public static let databaseName = "candled"
+  /// The superuser; a name of the cluster, not of the machine.
+  public static let userName = "candled"
+  static let port = 5432
+
+  /// The cluster's folder, absolute.
+  public let directory: String
+  /// Server parameters in place of `defaultSettings` or beside them.
+  public let settings: [String: String]
+  let binaries: [ServerBinaries]?
+
+  /// - Parameters:
+  ///   - directory: the folder of the cluster. Made on first use, with its parents; otherwise empty
+  ///     or from an earlier start. A relative path is taken from the working folder of now.
+  ///   - binaries: the servers to choose from, preferred first; nil is what is installed when it
+  ///     starts. An existing cluster takes the first of its own version.
+  ///   - settings: server parameters by name; they win over the defaults. `fsync=off` also makes
+  ///     `initdb` skip its own.
+  public init(
+    directory: String, binaries: [ServerBinaries]? = nil, settings: [String: String] = [:]
+  ) {
+    self.directory = Self.absolute(directory)
+    self.binaries = binaries
+    self.settings = settings
+  }
+
+  /// Makes the cluster if there is none, starts its server if it is not running, and makes the
+  /// database if it is not there. An already running server is adopted with the settings it has.
+  /// - Throws: every code but `stopFailed`.
+  public func start() throws(EmbeddedServerError) {
+    let binaries = try chooseBinaries()
+    let user = try serverUser()
+    try prepareDirectory(for: user)
+    let lock = try lockDirectory()
+    defer { close(lock) }
+    if !isInitialized { try initialize(with: binaries, as: user) }
+    try prepareSocketDirectory(for: user)
+    try bringUp(with: binaries, as: user)
+    try createDatabase(Self.databaseName)
+  }
+
+  /// Ends the sessions, writes a checkpoint, and waits for the end. Not running is fine.
+  /// - Throws: `stopFailed`.
+  public func stop() throws(EmbeddedServerError) { try end(by: SIGINT) }
+
+  /// Ends the server without a checkpoint: the next start recovers from the log. Nothing that was
+  /// committed is lost.
+  /// - Throws: `stopFailed`.
+  public func stopImmediately() throws(EmbeddedServerError) { try end(by: SIGQUIT) }
+
+  /// What the out-of-memory killer does: SIGKILL to the postmaster alone. For tests.
+  /// - Throws: `stopFailed`.
+  public func killHard() throws(EmbeddedServerError) { try end(by: SIGKILL) }
+
+  /// - Throws: every code.
+  public func restart() throws(EmbeddedServerError) {
+    try stop()
+    try start()
+  }
+
+  /// There is a server process for the folder; it may still be starting or ending.
+  public var isRunning: Bool { postmaster != nil }
+
+  /// libpq keywords for the database `candled`: `host=… port=… dbname=candled user=candled`.
+  public var connectionString: String { adminConnectionString(database: Self.databaseName) }
+
+  /// libpq keywords, as the superuser, for any database of the cluster.
+  public func adminConnectionString(database: String = "postgres") -> String {
+    "host=\(socketDirectory) port=\(Self.port) dbname=\(Self.quoted(database)) "
+      + "user=\(Self.userName)"
+  }
+
+  /// The line to type in a shell, as root or the user the server runs as.
+  public var psqlLine: String { "psql '\(connectionString)'" }
+
+  /// Quotes a value of a libpq connection string, if it needs it.
+  private static func quoted(_ value: String) -> String {
+    let isPlain = !value.isEmpty && value.utf8.allSatisfy(Self.isPlain)
+    if isPlain { return value }
+    let escaped = value.map { $0 == "'" || $0 == "\\" ? "\\\($0)" : "\($0)" }.joined()
+    return "'\(escaped)'"
+  }
+
+  private static func absolute(_ path: String) -> String {
+    var trimmed = Substring(path)
+    while trimmed.utf8.count > 1, trimmed.hasSuffix("/") { trimmed.removeLast() }
+    guard !trimmed.hasPrefix("/"), let here = getcwd(nil, 0) else { return String(trimmed) }
+    defer { free(here) }
+    return String(cString: here) + "/" + trimmed
+  }
+}

@@ -1,0 +1,46 @@
+/// The one error of the embedded server: a code to act on, a sentence to read, the cluster's folder
+/// and, where the server said something itself, the last lines it said.
+
+public struct EmbeddedServerError: Error, Sendable, Hashable {
+  public enum Code: String, Sendable, CaseIterable {
+    /// The server binaries, or those of the version that wrote the data, are not installed.
+    case serverMissing = "server_missing"
+    /// The cluster's folder cannot be made, is not ours, or is out of the server user's reach.
+    case directoryUnusable = "directory_unusable"
+    /// `initdb`, or making a database, failed.
+    case initFailed = "init_failed"
+    /// The server ended at once, or did not answer in time.
+    case startFailed = "start_failed"
+    /// The server did not end in time, or may not be signalled.
+    case stopFailed = "stop_failed"
+    /// A program could not be started at all.
+    case spawnFailed = "spawn_failed"
+  }
+
+  public var code: Code
+  /// One sentence for people.
+  public var sentence: String
+  /// The folder it is about.
+  public var directory: String?
+  /// The last lines of the server's log, oldest first.
+  public var log: [String]
+  /// The errno of the system call that failed.
+  public var systemError: Int32?
+
+  init(
+    _ code: Code, _ sentence: String, directory: String? = nil, log: [String] = [],
+    systemError: Int32? = nil
+  ) {
+    self.code = code
+    self.sentence = sentence
+    self.directory = directory
+    self.log = log
+    self.systemError = systemError
+  }
+}
+
+extension EmbeddedServerError: CustomStringConvertible {
+  public var description: String {
+    (["\(code.rawValue): \(sentence)"] + log).joined(separator: "\n  ")
+  }
+}

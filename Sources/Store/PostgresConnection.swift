@@ -1,0 +1,175 @@
+import CPostgres
+
+/// One libpq connection, blocking. Blocking calls on a thread of one's own measured as fast as
+/// libpq's non-blocking mode with poll(2), at half the code (TOOLCHAIN §6).
+///
+/// Not Sendable on purpose: it lives inside one actor on a `ThreadExecutor`, or on one plain thread.
+/// Values reach the server as bound binary parameters or COPY fields, never inside SQL text.
+final class PostgresConnection {
+  private let handle: OpaquePointer
+  private var prepared: Set<String> = []
+
+  static let connectSecondsMax = 5
+  /// After that long without an acknowledgement a TCP connection counts as dead.
+  static let unacknowledgedMillisecondsMax = 10_000
+  static let statementSecondsMax = 60
+  /// libpq copies each piece into its send buffer; small pieces keep that buffer small.
+  private static let copyPieceBytes = 128 * 1024
+
+  /// - Parameter url: a libpq URL or keyword string; its own settings win over ours.
+  /// - Throws: `connectionLost`, `badAddress`.
+  init(url: String, application: String) throws(StoreError) {
+    let settings = [
+      ("application_name", application),
+      ("connect_timeout", String(Self.connectSecondsMax)),
+      ("tcp_user_timeout", String(Self.unacknowledgedMillisecondsMax)),
+      ("client_encoding", "UTF8"),
+      ("dbname", url),
+    ]
+    guard let handle = Self.connect(settings) else {
+      throw StoreError(.connectionLost, "out of memory", context: "connect")
+    }
+    self.handle = handle
+    guard PQstatus(handle) == CONNECTION_OK else { throw connectError(address: url) }
+    PQsetNoticeProcessor(handle, { _, _ in }, nil)
+    _ = try execute(
+      """
+      set search_path = candled, public;
+      set statement_timeout = '\(Self.statementSecondsMax)s';
+      set client_min_messages = error
+      """, context: "connect")
+  }
+
+  deinit { PQfinish(handle) }
+
+  private static func connect(_ settings: [(String, String)]) -> OpaquePointer? {
+    withCStrings(settings.map(\.0)) { keywords in
+      withCStrings(settings.map(\.1)) { values in
+        PQconnectdbParams(keywords, values, 1)
+      }
+    }
+  }
+
+  /// libpq's own text may repeat the address: only the part behind the last colon is passed on.
+  private func connectError(address: String) -> StoreError {
+    let text = String(cString: PQerrorMessage(handle)).split(separator: "\n").last.map(String.init)
+    let reason = text?.split(separator: ":").last?.drop { $0 == " " } ?? "no answer"
+    let parsed = PQconninfoParse(address, nil)
+    let looksLikeSettings = address.contains("=") || address.contains("://")
+    if let parsed { PQconninfoFree(parsed) }
+    if parsed == nil, looksLikeSettings {
+      return StoreError(
+        .badAddress, "the connection string cannot be understood", context: "connect")
+    }
+    return StoreError(
+      .connectionLost, "cannot reach PostgreSQL: \(reason)", context: "connect")
+  }
+
+  var socket: Int32 { PQsocket(handle) }
+  var backendProcess: Int32 { PQbackendPID(handle) }
+  var serverVersion: Int32 { PQserverVersion(handle) }
+}
+
+extension PostgresConnection {
+  /// Runs fixed SQL, several statements included; answers are text and belong to the last one.
+  @discardableResult
+  func execute(_ sql: String, context: String) throws(StoreError) -> PostgresResult {
+    try check(PQexec(handle, sql), context: context)
+  }
+
+  /// Runs a prepared statement, preparing it on first use.
+  @discardableResult
+  func run(
+    _ statement: Statement, _ parameters: borrowing WireParameters, context: String
+  ) throws(StoreError) -> PostgresResult {
+    if !prepared.contains(statement.name) {
+      try check(PQprepare(handle, statement.name, statement.sql, 0, nil), context: context)
+      prepared.insert(statement.name)
+    }
+    let answer = parameters.withArguments { count, values, lengths, formats in
+      PQexecPrepared(handle, statement.name, count, values, lengths, formats, 1)
+    }
+    return try check(answer, context: context)
+  }
+
+  @discardableResult
+  func run(_ statement: Statement, context: String) throws(StoreError) -> PostgresResult {
+    try run(statement, WireParameters(), context: context)
+  }
+
+  /// Sends a binary COPY. `sql` is `copy … from stdin (format binary)`.
+  /// - Returns: rows copied.
+  func copy(_ sql: String, _ body: borrowing WireBuffer, context: String) throws(StoreError) -> Int
+  {
+    try check(PQexec(handle, sql), context: context)
+    let contents = body.contents
+    var offset = 0
+    while offset < contents.count {
+      let piece = UnsafeRawBufferPointer(
+        rebasing: contents[offset..<min(offset + Self.copyPieceBytes, contents.count)])
+      let sent = PQputCopyData(
+        handle, piece.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(piece.count))
+      if sent != 1 { throw lost(context: context) }
+      offset += piece.count
+    }
+    if PQputCopyEnd(handle, nil) != 1 { throw lost(context: context) }
+    let answer = PQgetResult(handle)
+    while let rest = PQgetResult(handle) { PQclear(rest) }
+    return try check(answer, context: context).affectedRows
+  }
+
+  /// Takes what the server has sent and says whether a notification was among it.
+  func consumeNotifications() throws(StoreError) -> Bool {
+    if PQconsumeInput(handle) != 1 { throw lost(context: "listen") }
+    var found = false
+    while let notification = PQnotifies(handle) {
+      PQfreemem(notification)
+      found = true
+    }
+    return found
+  }
+
+  @discardableResult
+  private func check(_ answer: OpaquePointer?, context: String) throws(StoreError) -> PostgresResult
+  {
+    guard let answer else { throw lost(context: context) }
+    let result = PostgresResult(answer)
+    switch result.status {
+    case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_COPY_IN: return result
+    default:
+      if PQstatus(handle) != CONNECTION_OK { throw lost(context: context) }
+      throw StoreError(
+        StoreError.code(forSQLState: result.sqlState),
+        result.primaryMessage ?? "the server gave no reason",
+        sqlState: result.sqlState, context: context)
+    }
+  }
+
+  private func lost(context: String) -> StoreError {
+    StoreError(.connectionLost, "the connection to PostgreSQL was lost", context: context)
+  }
+}
+
+/// A statement with a name, prepared once a connection.
+struct Statement: Sendable {
+  let name: String
+  let sql: String
+}
+
+/// Calls `body` with a null-terminated array of C strings.
+func withCStrings<Answer>(
+  _ strings: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>?) -> Answer
+) -> Answer {
+  var bytes: [CChar] = []
+  var offsets: [Int] = []
+  for string in strings {
+    offsets.append(bytes.count)
+    bytes.append(contentsOf: string.utf8.lazy.map { CChar(bitPattern: $0) })
+    bytes.append(0)
+  }
+  return bytes.withUnsafeBufferPointer { bytes in
+    var pointers = offsets.map { bytes.baseAddress?.advanced(by: $0) }
+    pointers.append(nil)
+    return pointers.withUnsafeBufferPointer { body($0.baseAddress) }
+  }
+}

@@ -1,0 +1,77 @@
+import Market
+
+/// The schema as this binary carries it, and how to compare a database with it.
+public enum Schema {
+  /// The number schema.sql writes into `schema_version`.
+  public static let version = 1
+
+  /// schema.sql, whole.
+  public static let text = String(decoding: PackageResources.schema_sql, as: UTF8.self)
+
+  /// Applies schema.sql in one transaction; doing it again changes nothing.
+  /// - Throws: `refused` where a right is missing, `connectionLost`.
+  public static func apply(url: String) throws(StoreError) {
+    let connection = try PostgresConnection(url: url, application: "candled schema")
+    try connection.execute(text, context: "schema apply")
+  }
+
+  /// Compares a database with what schema.sql made of it.
+  /// - Returns: one sentence a difference; none means it is as this binary needs it.
+  /// - Throws: `connectionLost`.
+  public static func check(url: String) throws(StoreError) -> [String] {
+    let connection = try PostgresConnection(url: url, application: "candled schema")
+    do throws(StoreError) {
+      try requireVersion(connection)
+    } catch  where error.code == .schemaMismatch {
+      return [error.message]
+    }
+    var differences: [String] = []
+    for row in try connection.run(compare, context: "schema check").rows {
+      var row = row
+      let object = try row.text()
+      differences.append(try row.bool() ? "missing: \(object)" : "unexpected: \(object)")
+    }
+    return differences
+  }
+
+  private static let compare = Statement(
+    name: "compare_schema",
+    sql: """
+      with expected as (
+        select unnest(objects) as object
+        from schema_version
+      ),
+      found as (
+        select object
+        from schema_objects() as object
+      )
+      select coalesce(e.object, f.object), f.object is null
+      from expected e
+      full join found f on f.object = e.object
+      where e.object is null
+        or f.object is null
+      order by 1
+      """)
+
+  private static let readVersion = Statement(
+    name: "read_schema_version", sql: "select max(version) from candled.schema_version")
+
+  /// - Throws: `schemaMismatch` with the sentence that says what to do.
+  static func requireVersion(_ connection: PostgresConnection) throws(StoreError) {
+    let found: Int32
+    do throws(StoreError) {
+      var row = try connection.run(readVersion, context: "schema check").row(0)
+      found = try row.int32()
+    } catch  where error.code == .refused || error.code == .malformed {
+      throw StoreError(
+        .schemaMismatch, "the database has no candled schema: run `candled schema apply`",
+        sqlState: error.sqlState, context: "schema check")
+    }
+    if found != version {
+      throw StoreError(
+        .schemaMismatch,
+        "the database has schema version \(found), this candled needs \(version)",
+        context: "schema check")
+    }
+  }
+}

@@ -1,0 +1,119 @@
+import Glibc
+import Market
+
+/// The single writer: turns commits into transactions, over one connection, on one thread of its
+/// own. Exactly-once: a commit whose answer was lost with its connection is looked up by its
+/// transaction id after `reconnect`, and then either counts as made or is made again.
+///
+/// The caller's loop: `connect`, `load`, then `commit` in journal order; after `connectionLost`,
+/// `reconnect` until it answers and commit the same value again.
+public actor StoreWriter {
+  private let executor = ThreadExecutor(name: "store-writer")
+  nonisolated public var unownedExecutor: UnownedSerialExecutor {
+    executor.asUnownedSerialExecutor()
+  }
+
+  private let url: String
+  private var session: WriterSession?
+  /// Kept over reconnections: the position this writer left behind, and the commit in doubt.
+  private var position: JournalPosition?
+  private var inDoubt: PendingCommit?
+  /// A commit found to have been made after all, until the caller repeats it.
+  private var foundStored: PendingCommit?
+  private var queueCheckedAt: Int64 = 0
+
+  /// A stuck listener's full queue revives only when someone asks about it (MEASURED, NOTIFY).
+  private static let queueCheckSecondsMax: Int64 = 10
+
+  /// Nothing is opened yet.
+  public init(url: String) { self.url = url }
+
+  /// Connects and checks the schema's version.
+  /// - Throws: `connectionLost`, `transient`, `schemaMismatch`, `badAddress`.
+  public func connect() throws(StoreError) {
+    if let session { inDoubt = session.pending ?? inDoubt }
+    session = nil
+    let fresh = try WriterSession(url: url)
+    if let doubted = inDoubt {
+      if try fresh.tookEffect(doubted) {
+        foundStored = doubted
+        position = doubted.position
+      }
+      inDoubt = nil
+    }
+    if let position { fresh.position = position }
+    session = fresh
+  }
+
+  /// As `connect`; the name says why.
+  public func reconnect() throws(StoreError) { try connect() }
+
+  public func disconnect() {
+    if let session { inDoubt = session.pending ?? inDoubt }
+    session = nil
+  }
+
+  /// What to go on from. Afterwards the writer stands at the stored position.
+  /// - Throws: `connectionLost`, `malformed`.
+  public func load() throws(StoreError) -> StoredState {
+    let state = try open().load()
+    position = state.position
+    foundStored = nil
+    return state
+  }
+
+  /// Stores a commit in one transaction; nothing to write, nothing sent.
+  /// - Throws: `connectionLost` (reconnect and repeat), `transient` (repeat), `positionConflict`
+  ///   (another writer: load again), `refused` (a bug, or a missing right).
+  public func commit(_ commit: Commit) throws(StoreError) -> CommitReceipt {
+    if let found = foundStored {
+      foundStored = nil
+      if found.position == commit.position {
+        var receipt = CommitReceipt(seq: found.seq)
+        receipt.wasAlreadyStored = true
+        return receipt
+      }
+    }
+    let session = try open()
+    let receipt = try session.commit(commit)
+    position = session.position
+    checkQueueIfDue()
+    return receipt
+  }
+
+  /// Proves the connection.
+  /// - Returns: the filled share of the server's notification queue, 0…1: alarm above 0.1.
+  @discardableResult
+  public func ping() throws(StoreError) -> Double {
+    queueCheckedAt = monotonicSeconds()
+    return try open().notificationQueueUsage()
+  }
+
+  /// Forgets all but the last `keepRows` changes of the feed.
+  /// - Returns: how many were forgotten.
+  public func pruneChanges(keepRows: Int64) throws(StoreError) -> Int64 {
+    try open().pruneChanges(keepRows: keepRows)
+  }
+
+  private func open() throws(StoreError) -> WriterSession {
+    guard let session else {
+      throw StoreError(.connectionLost, "not connected to PostgreSQL", context: "commit")
+    }
+    return session
+  }
+
+  private func checkQueueIfDue() {
+    if monotonicSeconds() - queueCheckedAt < Self.queueCheckSecondsMax { return }
+    // The commit is made: a connection that breaks here is the next call's error.
+    _ = try? ping()
+  }
+}
+
+/// Seconds on a clock that never jumps.
+func monotonicSeconds() -> Int64 { monotonicMicroseconds() / 1_000_000 }
+
+func monotonicMicroseconds() -> Int64 {
+  var now = timespec()
+  clock_gettime(CLOCK_MONOTONIC, &now)
+  return Int64(now.tv_sec) * 1_000_000 + Int64(now.tv_nsec) / 1_000
+}

@@ -1,0 +1,175 @@
+import Market
+
+/// Final candles: COPY straight into `candle`, the quickest way there is into a table with a key.
+/// Revisions, and batches that turned out to clash with stored keys, go through a staging table;
+/// there equal rows are left alone and different ones keep their old values in `candle_revision`.
+extension WriterSession {
+  private static let copyCandles = """
+    copy candle (\(CandleColumns.stored.joined(separator: ", "))) from stdin (format binary)
+    """
+  private static let copyStage = "copy candle_stage from stdin (format binary)"
+
+  /// Recorded for a final candle that was delivered again with other values.
+  private static let rewrittenCause: Int16 = 100
+
+  func writeCandles(
+    _ commit: SortedCommit, stages: Bool, _ draft: inout Draft
+  ) throws(StoreError) {
+    let candles = keyed(commit.base.candles) { $0 }
+    if stages {
+      try stage(
+        candles.map { ($0.key, $0.row, Self.rewrittenCause) }, knownAt: commit.base.knownAt, &draft)
+    } else if !candles.isEmpty {
+      buffer.beginCopy()
+      for (key, row) in candles {
+        buffer.candleRow(row, key: key, knownAt: commit.base.knownAt, cause: nil)
+      }
+      buffer.endCopy()
+      draft.receipt.candles = try connection.copy(
+        Self.copyCandles, buffer, context: Context.candles)
+      draft.candles = candles.map(\.key)
+    }
+    let revisions = keyed(commit.base.revisions) { $0.candle }
+    try stage(
+      revisions.map { ($0.key, $0.row.candle, $0.row.cause.rawValue) },
+      knownAt: commit.base.knownAt, &draft)
+  }
+
+  /// In key order, the last of each key.
+  private func keyed<Row>(
+    _ rows: [Row], _ candle: (Row) -> Candle
+  ) -> [(key: CandleKey, row: Row)] {
+    rows.map { row in
+      let candle = candle(row)
+      let key = CandleKey(
+        instrument: id(of: candle.symbol), timeframe: candle.timeframe.rawValue,
+        openedAt: candle.openedAt)
+      return (key: key, row: row)
+    }
+    .lastOfEach(\.key)
+    .sorted { $0.key < $1.key }
+  }
+
+  private func stage(
+    _ rows: [(key: CandleKey, candle: Candle, cause: Int16)], knownAt: Timestamp,
+    _ draft: inout Draft
+  ) throws(StoreError) {
+    guard let first = rows.map(\.key.openedAt).min(), let last = rows.map(\.key.openedAt).max()
+    else { return }
+    // A second batch of one transaction must not find the first one's rows.
+    try connection.execute("delete from candle_stage", context: Context.commit)
+    buffer.beginCopy()
+    for (key, candle, cause) in rows {
+      buffer.candleRow(candle, key: key, knownAt: knownAt, cause: cause)
+    }
+    buffer.endCopy()
+    _ = try connection.copy(Self.copyStage, buffer, context: Context.commit)
+    let inserted = try keys(connection.run(CandleColumns.insert, context: Context.commit))
+    var parameters = WireParameters()
+    parameters.add { $0.timestamp(first) }
+    parameters.add { $0.timestamp(last) }
+    let revised = try keys(
+      connection.run(CandleColumns.revise, parameters, context: Context.commit))
+    draft.candles += inserted
+    draft.receipt.candles += inserted.count
+    draft.revisions += revised
+    draft.receipt.revisions += revised.count
+  }
+
+  private func keys(_ answer: PostgresResult) throws(StoreError) -> [CandleKey] {
+    var keys: [CandleKey] = []
+    for row in answer.rows {
+      var row = row
+      keys.append(
+        CandleKey(
+          instrument: try row.int32(), timeframe: try row.int16(), openedAt: try row.timestamp()))
+    }
+    return keys.sorted()
+  }
+}
+
+enum CandleColumns {
+  static let key = ["instrument_id", "timeframe", "opened_at"]
+
+  /// What makes two candles of one key differ.
+  private static let values = [
+    "closed_at", "trading_day", "flags", "source", "open", "high", "low", "close", "volume",
+    "turnover",
+  ]
+
+  /// As in `candle` and `candle_stage`, in the order `candleRow` writes them; `revision` has a
+  /// default.
+  static let stored = [
+    "opened_at", "closed_at", "known_from", "instrument_id", "trading_day", "timeframe", "flags",
+    "source", "open", "high", "low", "close", "volume", "turnover",
+  ]
+
+  private static func list(_ columns: [String], of table: String) -> String {
+    columns.map { "\(table).\($0)" }.joined(separator: ", ")
+  }
+
+  static let insert = Statement(
+    name: "insert_candles",
+    sql: """
+      insert into candle (\(stored.joined(separator: ", ")))
+      select \(stored.joined(separator: ", "))
+      from candle_stage
+      order by instrument_id, timeframe, opened_at
+      on conflict (\(key.joined(separator: ", "))) do nothing
+      returning \(key.joined(separator: ", "))
+      """)
+
+  /// `$1` and `$2` bound `opened_at`, so that only the partitions concerned are looked at.
+  static let revise = Statement(
+    name: "revise_candles",
+    sql: """
+      with differing as (
+        select \(list(stored, of: "c")), c.revision, s.known_from as known_to, s.cause
+        from candle_stage s
+        join candle c on (\(list(key, of: "c"))) = (\(list(key, of: "s")))
+        where c.opened_at between $1::timestamptz and $2::timestamptz
+          and (\(list(values, of: "c"))) is distinct from (\(list(values, of: "s")))
+        for update of c
+      ),
+      kept as (
+        insert into candle_revision
+          (\(stored.joined(separator: ", ")), revision, known_to, cause)
+        select \(stored.joined(separator: ", ")), revision, known_to, cause
+        from differing
+      )
+      update candle c
+      set
+        known_from = s.known_from,
+        revision = c.revision + 1,
+        \(values.map { "\($0) = s.\($0)" }.joined(separator: ",\n  "))
+      from candle_stage s
+      where (\(list(key, of: "c"))) = (\(list(key, of: "s")))
+        and c.opened_at between $1::timestamptz and $2::timestamptz
+        and (\(list(values, of: "c"))) is distinct from (\(list(values, of: "s")))
+      returning \(list(key, of: "c"))
+      """)
+}
+
+extension WireBuffer {
+  /// `cause` only in rows for the staging table.
+  fileprivate mutating func candleRow(
+    _ candle: Candle, key: CandleKey, knownAt: Timestamp, cause: Int16?
+  ) {
+    beginRow(fields: Int16(CandleColumns.stored.count + (cause == nil ? 0 : 1)))
+    timestamp(candle.openedAt)
+    timestamp(candle.closedAt)
+    timestamp(knownAt)
+    int32(key.instrument)
+    date(candle.tradingDay)
+    int16(key.timeframe)
+    int16(candle.flags.rawValue)
+    int16(candle.source.rawValue)
+    numeric(candle.open)
+    numeric(candle.high)
+    numeric(candle.low)
+    numeric(candle.close)
+    numeric(candle.volume)
+    numeric(candle.turnover)
+    if let cause { int16(cause) }
+  }
+}

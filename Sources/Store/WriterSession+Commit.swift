@@ -1,0 +1,192 @@
+import Market
+
+/// One transaction a commit, in a fixed order: fence, instruments, quotes, candles, ledger, and
+/// last, only if a row was written, journal position, sequence, change row and NOTIFY, so that the
+/// row locks every writer needs are held for the shortest time.
+extension WriterSession {
+  /// How often a commit is started again because another writer took its seq or an instrument id.
+  static let attemptsMax = 10
+
+  /// - Throws: `positionConflict`, `refused`, `transient`, `connectionLost`.
+  func commit(_ commit: Commit) throws(StoreError) -> CommitReceipt {
+    if commit.isEmpty { return CommitReceipt() }
+    try ensurePartitions(for: commit)
+    let sorted = SortedCommit(commit)
+    var stagesCandles = false
+    for _ in 0..<Self.attemptsMax {
+      do throws(StoreError) {
+        if let receipt = try attempt(sorted, stagesCandles: stagesCandles) { return receipt }
+      } catch  where error.sqlState == "23505" && error.context == Context.candles {
+        // Some key is stored already: let the server tell equal rows from different ones.
+        rollBack()
+        stagesCandles = true
+      } catch  where error.sqlState == "23505" && error.context == Context.instruments {
+        // Another writer named an instrument first.
+        rollBack()
+        try readRegistry()
+      } catch {
+        rollBack()
+        throw error
+      }
+    }
+    throw StoreError(.transient, "other writers were always quicker", context: Context.commit)
+  }
+
+  enum Context {
+    static let commit = "commit"
+    static let candles = "commit candles"
+    static let instruments = "commit instruments"
+  }
+
+  /// nil when another writer took the seq meanwhile.
+  private func attempt(
+    _ commit: SortedCommit, stagesCandles: Bool
+  ) throws(StoreError) -> CommitReceipt? {
+    var draft = try begin(commit.base)
+    let known = registry
+    var stored = false
+    defer { if !stored { registry = known } }
+    try writeInstruments(commit.base, &draft)
+    try writeQuotes(commit.quotes, &draft)
+    try writeCandles(commit, stages: stagesCandles, &draft)
+    try writeLedger(commit, &draft)
+    if draft.receipt.rows == 0 {
+      // Committed rather than rolled back: only that empties the staging tables.
+      try connection.execute("commit", context: Context.commit)
+      return CommitReceipt()
+    }
+    guard try writeChange(commit.base, draft) else {
+      rollBack()
+      return nil
+    }
+    pending = PendingCommit(
+      transaction: draft.transaction, backendProcess: connection.backendProcess,
+      position: commit.base.position, seq: draft.seq)
+    do throws(StoreError) {
+      try connection.execute("commit", context: Context.commit)
+    } catch {
+      if error.code != .connectionLost { pending = nil }
+      throw error
+    }
+    pending = nil
+    stored = true
+    position = commit.base.position
+    draft.receipt.seq = draft.seq
+    return draft.receipt
+  }
+
+  /// Opens the transaction and holds the stored position against the believed one.
+  private func begin(_ commit: Commit) throws(StoreError) -> Draft {
+    let answer = try connection.execute(
+      """
+      begin;
+      select f.epoch, f.last_seq, j.position, pg_current_xact_id()
+      from feed_sequence f
+      cross join journal_position j
+      """, context: Context.commit)
+    guard answer.rowCount == 1 else {
+      throw StoreError(.schemaMismatch, "journal_position has no row", context: Context.commit)
+    }
+    var row = answer.row(0)
+    let storedEpoch = Int64(try row.text())
+    let lastSeq = Int64(try row.text())
+    let storedPosition = Int64(try row.text())
+    let transaction = try row.text()
+    guard storedEpoch == epoch, storedPosition == position.sequence, let lastSeq else {
+      throw StoreError(
+        .positionConflict,
+        "the database stands at journal position \(storedPosition ?? -1), not \(position.sequence):"
+          + " another writer is at work",
+        context: Context.commit)
+    }
+    precondition(commit.position >= position, "the journal only grows")
+    return Draft(seq: lastSeq + 1, transaction: transaction)
+  }
+
+  private func rollBack() {
+    // A failure here means the connection is gone, which rolls back as well; the next call sees it.
+    _ = try? connection.execute("rollback", context: Context.commit)
+  }
+
+  private static let ensurePartition = Statement(
+    name: "ensure_partition", sql: "select ensure_partition($1::date)")
+
+  /// In transactions of their own: making one needs a lock that would stop every reader.
+  private func ensurePartitions(for commit: Commit) throws(StoreError) {
+    let opened = commit.candles.map(\.openedAt) + commit.revisions.map(\.candle.openedAt)
+    for at in Set(opened.lazy.map(\.utcDay)) {
+      let (year, month, _) = at.civil
+      let key = Int32(year * 12 + month)
+      if partitions.contains(key) { continue }
+      var parameters = WireParameters()
+      parameters.add { $0.date(at) }
+      try connection.run(Self.ensurePartition, parameters, context: Context.commit)
+      partitions.insert(key)
+    }
+  }
+}
+
+/// What a transaction has found out so far.
+struct Draft {
+  let seq: Int64
+  /// An xid8, as text.
+  let transaction: String
+  var receipt = CommitReceipt()
+  var candles: [CandleKey] = []
+  var revisions: [CandleKey] = []
+  var gaps: [Int64] = []
+
+  init(seq: Int64, transaction: String) {
+    self.seq = seq
+    self.transaction = transaction
+  }
+}
+
+/// The key of `candle`.
+struct CandleKey: Hashable, Comparable {
+  var instrument: Int32
+  var timeframe: Int16
+  var openedAt: Timestamp
+
+  static func < (left: CandleKey, right: CandleKey) -> Bool {
+    (left.instrument, left.timeframe, left.openedAt)
+      < (right.instrument, right.timeframe, right.openedAt)
+  }
+}
+
+/// A commit without duplicates: MERGE and ON CONFLICT refuse a batch that names a key twice. Of
+/// two rows with one key the later one counts. Sorting by id happens once ids are known.
+struct SortedCommit {
+  let base: Commit
+  let quotes: [QuoteRow]
+
+  init(_ commit: Commit) {
+    base = commit
+    quotes = commit.quotes.lastOfEach(\.quote.symbol)
+  }
+}
+
+extension Array {
+  /// The last element of each key, in order of first appearance. Copies nothing if no key repeats.
+  func lastOfEach<Key: Hashable>(_ key: (Element) -> Key) -> [Element] {
+    var places: [Key: Int] = [:]
+    places.reserveCapacity(count)
+    var kept: [Element]?
+    for (index, element) in enumerated() {
+      let key = key(element)
+      if let place = places[key] {
+        if kept == nil { kept = Array(self[..<index]) }
+        kept?[place] = element
+      } else {
+        places[key] = kept?.count ?? index
+        kept?.append(element)
+      }
+    }
+    return kept ?? self
+  }
+}
+
+extension Timestamp {
+  /// The calendar day in UTC, by which `candle` is partitioned.
+  var utcDay: TradingDay { adding(seconds: -Shanghai.offsetSeconds).shanghaiDay }
+}

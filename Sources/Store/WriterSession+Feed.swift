@@ -1,0 +1,104 @@
+import Market
+
+/// The end of every commit: journal position, sequence, change row and NOTIFY in one statement.
+/// Its first two updates wait for the row locks of any other writer and then find the row changed
+/// or not: that is what makes seq the order of commits, without a gap.
+extension WriterSession {
+  private static let writeChange = Statement(
+    name: "write_change",
+    sql: """
+      with place as (
+        update journal_position
+        set position = $1::bigint, known_from = $2::timestamptz, updated_at = clock_timestamp(),
+          book_state = $3::bytea
+        where position = $4::bigint
+        returning 1
+      ),
+      counter as (
+        update feed_sequence
+        set last_seq = $5::bigint
+        where last_seq = $5::bigint - 1
+        returning 1
+      ),
+      logged as (
+        insert into change
+          (seq, committed_at, known_at, position, quotes, rejections, candle_instrument_ids,
+          candle_timeframes, candle_opened_ats, revision_instrument_ids, revision_timeframes,
+          revision_opened_ats, gap_ids, audit_instrument_ids, audit_days, events)
+        select $5::bigint, clock_timestamp(), $2::timestamptz, $1::bigint, $6::int, $7::int,
+          $8::int[], $9::smallint[], $10::timestamptz[], $11::int[], $12::smallint[],
+          $13::timestamptz[], $14::bigint[], $15::int[], $16::date[], $17::jsonb
+        from place
+        cross join counter
+        returning 1
+      )
+      select pg_notify('candled', $18::text)
+      from logged
+      """)
+
+  /// - Returns: whether it took effect; false when another writer was quicker.
+  func writeChange(_ commit: Commit, _ draft: Draft) throws(StoreError) -> Bool {
+    let audits = draft.receipt.audits == 0 ? [] : sortedAudits(commit)
+    var parameters = WireParameters()
+    parameters.add { $0.int64(commit.position.sequence) }
+    parameters.add { $0.timestamp(commit.knownAt) }
+    parameters.add { $0.bytes(commit.bookState) }
+    parameters.add { $0.int64(position.sequence) }
+    parameters.add { $0.int64(draft.seq) }
+    parameters.add { $0.int32(Int32(clamping: draft.receipt.quotes)) }
+    parameters.add { $0.int32(Int32(clamping: draft.receipt.rejections)) }
+    add(draft.candles, to: &parameters)
+    add(draft.revisions, to: &parameters)
+    parameters.add { $0.array(draft.gaps, type: .int8) { $0.int64($1) } }
+    parameters.add { $0.array(audits, type: .int4) { $0.int32($1.id) } }
+    parameters.add { $0.array(audits, type: .date) { $0.date($1.audit.tradingDay) } }
+    parameters.add { $0.jsonb(FeedEventText.array(commit.events)) }
+    parameters.add { $0.text(notice(draft)) }
+    return try connection.run(Self.writeChange, parameters, context: Context.commit).rowCount == 1
+  }
+
+  private func add(_ keys: [CandleKey], to parameters: inout WireParameters) {
+    parameters.add { $0.array(keys, type: .int4) { $0.int32($1.instrument) } }
+    parameters.add { $0.array(keys, type: .int2) { $0.int16($1.timeframe) } }
+    parameters.add { $0.array(keys, type: .timestamptz) { $0.timestamp($1.openedAt) } }
+  }
+
+  /// The hint: under 200 bytes even if every number in it had all its digits.
+  private func notice(_ draft: Draft) -> String {
+    let receipt = draft.receipt
+    return """
+      {"v":1,"epoch":\(epoch),"first":\(draft.seq),"last":\(draft.seq),"q":\(receipt.quotes),\
+      "c":\(receipt.candles),"r":\(receipt.revisions),"g":\(receipt.gaps),"a":\(receipt.audits),\
+      "e":\(receipt.events)}
+      """
+  }
+}
+
+/// Control events as JSON. The reader lets the server take it apart (`jsonb_to_recordset`), so the
+/// names here are columns there.
+enum FeedEventText {
+  static func array(_ events: [FeedEvent]) -> String {
+    "[" + events.map(object).joined(separator: ",") + "]"
+  }
+
+  /// Every string in it is a number, a date, a name of ours: nothing needs escaping.
+  static func object(_ event: FeedEvent) -> String {
+    switch event {
+    case .minuteComplete(let minute):
+      """
+      {"event":"minute_complete","trading_day":"\(minute.tradingDay)",\
+      "at":"\(minute.openedAt)","expected":\(minute.expected),"traded":\(minute.traded),\
+      "untraded":\(minute.untraded),"missing":\(minute.missing)}
+      """
+    case .feedStalled(let source, let since):
+      #"{"event":"feed_stalled","source":"\#(source.name)","at":"\#(since)"}"#
+    case .feedRecovered(let source, let at):
+      #"{"event":"feed_recovered","source":"\#(source.name)","at":"\#(at)"}"#
+    case .dayComplete(let day, let instruments, let residuals):
+      """
+      {"event":"day_complete","trading_day":"\(day)","instruments":\(instruments),\
+      "residuals":\(residuals)}
+      """
+    }
+  }
+}

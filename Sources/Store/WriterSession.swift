@@ -1,0 +1,178 @@
+import Market
+
+/// The one connection that writes, with what it knows of the database: instrument ids, the journal
+/// position it left there, which months have a partition. Blocking; `StoreWriter` owns it.
+///
+/// A session ends with its connection. What must outlive it (a commit whose answer was lost) is
+/// handed on as `PendingCommit`.
+final class WriterSession {
+  let connection: PostgresConnection
+  var registry = InstrumentRegistry()
+  var partitions: Set<Int32> = []
+  /// The stored journal position, as far as this writer knows: the fence of the next commit.
+  var position: JournalPosition
+  let epoch: Int64
+  /// Set from just before COMMIT is sent until its answer is here.
+  var pending: PendingCommit?
+  /// Rows on their way; kept between commits for its memory.
+  var buffer = WireBuffer(capacity: 256 * 1024)
+
+  /// Connects, makes the staging tables and reads the registry.
+  /// - Throws: `connectionLost`, `schemaMismatch`.
+  init(url: String) throws(StoreError) {
+    connection = try PostgresConnection(url: url, application: "candled writer")
+    try Schema.requireVersion(connection)
+    try connection.execute(Self.stagingTables, context: "connect")
+    let answer = try connection.run(Self.readPosition, context: "connect")
+    guard answer.rowCount == 1 else {
+      throw StoreError(.schemaMismatch, "journal_position has no row", context: "connect")
+    }
+    var row = answer.row(0)
+    epoch = try row.int64()
+    _ = try row.int64()
+    position = JournalPosition(try row.int64())
+    try readRegistry()
+  }
+
+  /// Once a connection, without constraints: what is wrong is refused by the table behind. They
+  /// are emptied at each commit, which for temporary tables writes no WAL and no catalog row.
+  private static let stagingTables = """
+    create temporary table quote_stage on commit delete rows as
+    select \(QuoteColumns.staged.joined(separator: ", "))
+    from quote
+    with no data;
+    create temporary table candle_stage on commit delete rows as
+    select \(CandleColumns.stored.joined(separator: ", ")), 0::smallint as cause
+    from candle
+    with no data
+    """
+
+  private static let readPosition = Statement(
+    name: "read_position",
+    sql: """
+      select f.epoch, f.last_seq, j.position
+      from feed_sequence f
+      cross join journal_position j
+      """)
+
+  private static let readInstruments = Statement(
+    name: "read_instruments",
+    sql: """
+      select id, symbol, exchange, kind, board, name
+      from instrument
+      """)
+
+  func readRegistry() throws(StoreError) {
+    var fresh = InstrumentRegistry()
+    for row in try connection.run(Self.readInstruments, context: "connect").rows {
+      var row = row
+      let id = try row.int32()
+      let symbol = try row.symbol()
+      let exchange = try row.optionalInt16().flatMap(Exchange.init)
+      let kind = try row.optionalInt16().flatMap(InstrumentKind.init)
+      let board = try row.optionalInt16().flatMap(Board.init)
+      fresh.insert(
+        InstrumentRegistry.Entry(
+          id: id,
+          row: InstrumentRow(
+            symbol: symbol, exchange: exchange, kind: kind, board: board,
+            name: try row.optionalText())))
+    }
+    registry = fresh
+  }
+
+  /// The id of an instrument of the commit being written; its row was inserted first.
+  func id(of symbol: Symbol) -> Int32 {
+    guard let id = registry[symbol] else {
+      preconditionFailure("instruments are registered before rows refer to them")
+    }
+    return id
+  }
+}
+
+/// A commit whose outcome was unknown when the connection broke: the server knows it by this id.
+struct PendingCommit {
+  /// An xid8, as text.
+  let transaction: String
+  let backendProcess: Int32
+  let position: JournalPosition
+  let seq: Int64
+}
+
+// MARK: restart
+
+extension WriterSession {
+  private static let readState = Statement(
+    name: "read_state",
+    sql: """
+      select j.position, nullif(j.known_from, '-infinity'), j.book_state, f.epoch, f.last_seq
+      from journal_position j
+      cross join feed_sequence f
+      """)
+
+  /// Reads the position and every instrument's state as of one moment.
+  func load() throws(StoreError) -> StoredState {
+    try connection.execute("begin isolation level repeatable read read only", context: "load")
+    let answer = try connection.run(Self.readState, context: "load")
+    var row = answer.row(0)
+    let stored = JournalPosition(try row.int64())
+    let knownAt = try row.optionalTimestamp()
+    let bookState = try row.bytes()
+    let epoch = try row.int64()
+    let lastSeq = try row.int64()
+    let quotes = try storedQuotes()
+    try connection.execute("commit", context: "load")
+    position = stored
+    return StoredState(
+      position: stored, knownAt: knownAt, bookState: bookState, quotes: quotes, epoch: epoch,
+      lastSeq: lastSeq)
+  }
+
+  private static let notificationQueueUsage = Statement(
+    name: "notification_queue_usage", sql: "select (pg_notification_queue_usage() * 1000000)::int")
+
+  /// The filled share of the server's notification queue, 0…1. Calling it also revives a queue
+  /// that a stuck listener had filled; nothing else does (MEASURED, NOTIFY).
+  func notificationQueueUsage() throws(StoreError) -> Double {
+    var row = try connection.run(Self.notificationQueueUsage, context: "ping").row(0)
+    return Double(try row.int32()) / 1_000_000
+  }
+
+  private static let transactionStatus = Statement(
+    name: "transaction_status", sql: "select pg_xact_status($1::text::xid8)")
+  private static let endBackend = Statement(
+    name: "end_backend", sql: "select pg_terminate_backend($1::int, 5000)")
+
+  /// Whether a commit made over an earlier connection took effect. Its backend is ended first if
+  /// it has not noticed yet that nobody listens.
+  func tookEffect(_ commit: PendingCommit) throws(StoreError) -> Bool {
+    for attempt in 0..<2 {
+      var parameters = WireParameters()
+      parameters.add { $0.text(commit.transaction) }
+      var row = try connection.run(Self.transactionStatus, parameters, context: "reconnect").row(0)
+      let status = try row.optionalText()
+      if status != "in progress" { return status == "committed" }
+      if attempt == 0 {
+        var backend = WireParameters()
+        backend.add { $0.int32(commit.backendProcess) }
+        try connection.run(Self.endBackend, backend, context: "reconnect")
+      }
+    }
+    throw StoreError(
+      .transient, "the previous connection's commit is still in progress", context: "reconnect")
+  }
+}
+
+// MARK: horizon
+
+extension WriterSession {
+  private static let prune = Statement(
+    name: "prune_changes", sql: "select prune_changes($1::bigint)")
+
+  func pruneChanges(keepRows: Int64) throws(StoreError) -> Int64 {
+    var parameters = WireParameters()
+    parameters.add { $0.int64(keepRows) }
+    var row = try connection.run(Self.prune, parameters, context: "prune").row(0)
+    return try row.int64()
+  }
+}

@@ -1,0 +1,269 @@
+import Glibc
+import Logging
+import Market
+import TestSupport
+import Testing
+
+@testable import Operations
+
+@Suite struct ConfigurationTests {
+  private func problems(in text: String) -> [String] {
+    do {
+      _ = try ConfigurationFile.parse(text, origin: "c.toml")
+      return []
+    } catch {
+      #expect(error.exitCode == .configuration)
+      return error.problems.map(\.description)
+    }
+  }
+
+  @Test func `an empty file leaves every setting at its default`() throws {
+    let settings = try ConfigurationFile.parse("", origin: "c.toml")
+    #expect(settings.sinaCadence == .seconds(3))
+    #expect(settings.journalSegmentBytes == 64 << 20)
+    #expect(settings.storeURL == nil)
+    #expect(settings.logLevel == Logger.Level.info)
+    #expect(settings.journalPath == "/var/lib/candled/journal")
+  }
+
+  @Test func `values of every type arrive typed`() throws {
+    let settings = try ConfigurationFile.parse(
+      """
+      state_directory = '/srv/candled'
+      store.url = "postgres://candled:hunter22@db/candled"
+      [sina]
+      symbols = [ # two
+        "sh600519",
+        "sz000001", # trailing comma
+      ]
+      cadence = "1500ms"
+      batch_symbols = 400
+      [journal]
+      retain_bytes = "2GiB"
+      [log]
+      format = "json"
+      [clock]
+      mode = "scaled"
+      start = "2026-07-06T09:15:00+08:00"
+      """, origin: "c.toml")
+    #expect(settings.stateDirectory == "/srv/candled")
+    #expect(settings.storeURL?.reveal() == "postgres://candled:hunter22@db/candled")
+    #expect(settings.sinaSymbols.map(\.description) == ["sh600519", "sz000001"])
+    #expect(settings.sinaCadence == .milliseconds(1500))
+    #expect(settings.sinaBatchSymbols == 400)
+    #expect(settings.journalRetainBytes == 2 << 30)
+    #expect(settings.logFormat == .json)
+    #expect(settings.clockMode == .scaled)
+    #expect(settings.clockStart?.description == "2026-07-06T09:15:00+08:00")
+  }
+
+  @Test func `all problems come at once, each with its line, in the order of the file`() {
+    let found = problems(
+      in: """
+        # a comment with sina.cadence = 1
+        state_direktory = "x"
+
+        [sina]
+        symbols = [
+          "sh600519",
+          "sh600519",
+        ]
+        cadense = "3s"
+        deadline = "3"      # no unit
+        phase = 3
+        batch_symbols = 900
+        [journal]
+        segment_bytes = "64MB"
+        retain_days = "7"
+        [sino]
+        overview = []
+        [log]
+        level = "loud"
+        """)
+    #expect(
+      found == [
+        "c.toml:2: state_direktory: unknown setting; did you mean state_directory?",
+        "c.toml:5: sina.symbols: expected each symbol once, found \"sh600519\" twice",
+        "c.toml:9: sina.cadense: unknown setting; did you mean sina.cadence?",
+        "c.toml:10: sina.deadline: expected a duration such as \"2500ms\" "
+          + "(units ms, s, m, h, d) in 100ms…1m, found \"3\"",
+        "c.toml:11: sina.phase: expected a duration such as \"400ms\" "
+          + "(units ms, s, m, h, d) in 0s…1m, found 3",
+        "c.toml:12: sina.batch_symbols: expected an integer in 1…800, found 900",
+        "c.toml:14: journal.segment_bytes: expected a size such as \"64MiB\" "
+          + "(units B, KiB, MiB, GiB, TiB) in 1MiB…1GiB, found \"64MB\"",
+        "c.toml:15: journal.retain_days: expected an integer in 1…3650, found \"7\"",
+        "c.toml:17: sino.overview: unknown setting; did you mean sina.overview?",
+        "c.toml:19: log.level: expected one of trace, debug, info, notice, warning, error, "
+          + "critical, found \"loud\"",
+      ])
+  }
+
+  @Test func `text that is not TOML is one problem with its line`() {
+    let found = problems(in: "[sina]\ncadence = \n")
+    #expect(found.count == 1)
+    #expect(found.first?.hasPrefix("c.toml:2: not TOML: ") == true)
+  }
+
+  @Test(arguments: [
+    ("sina = 3", "c.toml:1: sina: is a section, not a setting"),
+    ("[log.level]\n", "c.toml:1: log.level: expected one of"),
+    ("[nonsense]\n", "c.toml:1: nonsense: unknown setting"),
+    ("\nsina = { cadense = \"3s\" }", "c.toml:2: sina.cadense: unknown setting; did you mean"),
+    ("[[sina]]\ncadence = \"3s\"", "c.toml:1: sina: is a section"),
+    ("clock.start = 2026-07-06", "found a bare date; put it in quotes"),
+    ("sina.symbols = [1, 2]", "found a list of other things"),
+    ("sina.symbols = [\"行情\"]", "expected symbols such as \"sh600519\", found \"行情\""),
+    ("sina.base = \"https://hq.sinajs.cn/list\"", "expected an origin such as"),
+    ("journal.directory = 3", "expected a string, found 3"),
+  ])
+  func `a value in the wrong place is named`(_ text: String, _ expected: String) {
+    #expect(problems(in: text).first?.contains(expected) == true, "\(problems(in: text))")
+  }
+
+  @Test func `what must hold between settings is checked`() {
+    #expect(
+      problems(in: "candles.straddle = \"30s\"") == [
+        "c.toml:1: candles.straddle: must be shorter than candles.give_up"
+      ])
+    #expect(
+      problems(in: "sina.cadence = \"1s\"\nsina.phase = \"1s\"") == [
+        "c.toml:2: sina.phase: must be shorter than sina.cadence"
+      ])
+  }
+
+  @Test func `overrides win over the file and are as strict`() throws {
+    let settings = try ConfigurationFile.load(
+      nil, overrides: ["sina.cadence=6s", "sina.symbols=sh600519,sz000001", "clock.speed=600"])
+    #expect(settings.sinaCadence == .seconds(6))
+    #expect(settings.sinaSymbols.count == 2)
+    #expect(settings.clockSpeed == 600)
+    let error = #expect(throws: ConfigurationError.self) {
+      try ConfigurationFile.load(nil, overrides: ["sina.cadense=6s", "log.level=9", "x"])
+    }
+    #expect(
+      error?.problems.map(\.description) == [
+        "--set: sina.cadense: unknown setting; did you mean sina.cadence?",
+        "--set: log.level: expected one of trace, debug, info, notice, warning, error, critical, "
+          + "found \"9\"",
+        "--set: expected key=value",
+      ])
+  }
+
+  @Test func `a password is not taken from the command line`() throws {
+    var settings = Settings()
+    let error = #expect(throws: ConfigurationError.self) {
+      try settings.overlay(key: "store.url", value: "postgres://a:hunter22@b/c")
+    }
+    #expect(error?.description.contains("holds a password") == true)
+    #expect(error?.description.contains("hunter22") == false)
+    try settings.overlay(key: "store.url", value: "postgres://b/c")
+    #expect(settings.storeURL?.reveal() == "postgres://b/c")
+  }
+
+  @Test func `a missing file is unreadable, not invalid`() {
+    let error = #expect(throws: ConfigurationError.self) {
+      try ConfigurationFile.load("/nonexistent/candled.toml")
+    }
+    #expect(error?.exitCode == .noInput)
+  }
+
+  @Test func `the configuration in force shows origins and no secret`() throws {
+    var settings = try ConfigurationFile.parse(
+      "\nstore.url = \"postgres://a:hunter22@b/c\"", origin: "c.toml")
+    try settings.overlay(key: "sina.cadence", value: "5s")
+    let text = settings.inForce
+    let mask = SecretMask()
+    settings.register(in: mask)
+    #expect(mask.masked("as hunter22") == "as ***")
+    #expect(text.contains("url = \"***\"  # c.toml:2\n"))
+    #expect(text.contains("cadence = \"5s\"  # --set\n"))
+    #expect(text.contains("batch_symbols = 800  # default\n"))
+    #expect(!text.contains("hunter22"))
+  }
+
+  @Test func `the problem with a secret never shows it`() {
+    #expect(problems(in: "store.url = 12345678").first?.contains("12345678") == false)
+  }
+
+  @Test func `the sample is valid, and so is every line it comments out`() throws {
+    let settings = try ConfigurationFile.parse(Settings.example, origin: "sample")
+    #expect(settings.sinaSymbols.count > 50)
+    let lines = Settings.example.split(separator: "\n").map { line in
+      line.hasPrefix("#") && !line.hasPrefix("# ") ? String(line.dropFirst()) : String(line)
+    }
+    let uncommented = lines.joined(separator: "\n")
+    let whole = try ConfigurationFile.parse(uncommented, origin: "sample")
+    #expect(whole.entries.count == Settings.keys.count)
+    for setting in SettingTable.all where setting.exampleLines == nil {
+      let value = try #require(whole.entries[setting.key]).value
+      #expect(setting.text(of: value) == setting.defaultText, "\(setting.key)")
+    }
+  }
+
+  @Test func `config/candled.toml is the sample`() throws {
+    let path = "\(repository)/config/candled.toml"
+    if getenv("CANDLED_RECORD") != nil, let file = fopen(path, "we") {
+      fputs(Settings.example, file)
+      fclose(file)
+    }
+    #expect(try ConfigurationFile.read(path) == Settings.example)
+  }
+
+  @Test func `names and reference cover the table`() {
+    let keys = Settings.keys
+    #expect(keys.count == Set(keys).count && keys.count >= 24)
+    for key in keys { #expect(Settings.reference.contains("| `\(key)` |")) }
+    #expect(!Settings.reference.contains("||"))
+  }
+
+  private var repository: String {
+    #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
+  }
+}
+
+@Suite struct TOMLKeyLocatorTests {
+  @Test func `keys are found behind sections, dots, strings, comments and long values`() {
+    let lines = TOMLKeyLocator.lines(
+      in: """
+        top = "a # no comment = [x"
+        "quoted.key" = 'c:\\'
+        a.b.c = 1 # c = 2
+        list = [
+          "x]", # ]
+          'y',
+          [1, { z = 2 }],
+        ]
+        text = \"""
+        fake = 1
+        \\\""" still
+        \"""
+        raw = '''
+        [fake]
+        '''
+        [ section . "sub" ]
+        key=1
+        [[tables]]
+        key = true
+        last = {a = 1, b = "}"}
+        """)
+    #expect(
+      lines == [
+        "top": 1, "quoted.key": 2, "a": 3, "a.b": 3, "a.b.c": 3, "list": 4, "text": 9, "raw": 13,
+        "section": 16, "section.sub": 16, "section.sub.key": 17, "tables": 18, "tables.key": 19,
+        "tables.last": 20,
+      ])
+  }
+
+  @Test func `any bytes at all end the scan without a trap`() {
+    let seed = UInt64.random(in: .min ... .max)
+    var generator = SplitMix(seed: seed)
+    let alphabet = Array("a.=[]{}\"'#\\\n \t,1")
+    for _ in 0..<5_000 {
+      let length = Int.random(in: 0..<40, using: &generator)
+      let text = String((0..<length).map { _ in alphabet.randomElement(using: &generator) ?? "a" })
+      let count = text.utf8.count { $0 == 10 } + 1
+      #expect(TOMLKeyLocator.lines(in: text).values.allSatisfy { $0 <= count }, "seed \(seed)")
+    }
+  }
+}

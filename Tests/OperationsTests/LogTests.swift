@@ -1,0 +1,160 @@
+import Glibc
+import Logging
+import Market
+import TestSupport
+import Testing
+
+@testable import Operations
+
+/// Collects lines instead of writing them. `@unchecked Sendable`: used by one test, on one thread.
+private final class Lines: @unchecked Sendable {
+  var lines: [String] = []
+}
+
+@Suite struct LogTests {
+  private let lines = Lines()
+  private let mask = SecretMask()
+
+  private func logger(_ format: LogFormat, isJournal: Bool = false) -> Logger {
+    let lines = lines
+    let handler = LineLogHandler(
+      label: "polling", level: .info, format: format, mask: mask, isJournal: isJournal,
+      now: { Timestamp(seconds: 1_783_301_400) },
+      write: { lines.lines.append(String(decoding: $0, as: UTF8.self)) })
+    return Logger(label: "polling") { _ in handler }
+  }
+
+  @Test func `a line of text quotes only what needs it`() {
+    logger(.text).warning("no answer", metadata: ["source": "sina", "reason": "a \"b\"\nc"])
+    #expect(
+      lines.lines == [
+        "time=2026-07-06T09:30:00+08:00 level=warning logger=polling message=\"no answer\" "
+          + "reason=\"a \\\"b\\\"\\nc\" source=sina\n"
+      ])
+  }
+
+  @Test func `a line of JSON is one object`() {
+    logger(.json).error("x\u{1}y", metadata: ["n": "\(3)"])
+    #expect(
+      lines.lines == [
+        #"{"time":"2026-07-06T09:30:00+08:00","level":"error","logger":"polling","#
+          + #""message":"x\u0001y","n":"3"}"# + "\n"
+      ])
+  }
+
+  @Test func `under systemd the priority stands in front and the time is left to the journal`() {
+    logger(.text, isJournal: true).critical("down")
+    #expect(lines.lines == ["<2>level=critical logger=polling message=down\n"])
+  }
+
+  @Test func `a value beyond the bound is cut and the line stays whole`() {
+    logger(.json).info("\(String(repeating: "股\"", count: 5_000))")
+    #expect(lines.lines.first?.hasSuffix("…\"}\n") == true)
+    #expect(lines.lines.first.map { $0.utf8.count < 10_000 } == true)
+  }
+
+  @Test func `a secret is masked wherever it stands, escaped or not`() {
+    mask.register(Secret("p\"ss word/1"))
+    logger(.json).info(
+      "connect p\"ss word/1",
+      metadata: ["url": "x://u:p%22ss%20word%2F1@h", "at": ["p\"ss word/1"]])
+    let line = lines.lines.joined()
+    #expect(!line.contains("ss word") && !line.contains("ss%20word"))
+    #expect(line.contains("connect ***") && line.contains("x://u:***@h"))
+  }
+
+  @Test func `the level is a value of each logger`() {
+    var quiet = logger(.text)
+    let loud = quiet
+    quiet.logLevel = .error
+    quiet.info("no")
+    loud.info("yes")
+    #expect(lines.lines.count == 1)
+  }
+
+  @Test func `a topic is said again only when its state changes`() {
+    var filter = ChangeFilter<String>()
+    let said = [("sina", "down"), ("sina", "down"), ("mairui", "down"), ("sina", "up")]
+      .map { filter.changed($0.0, to: $0.1) }
+    #expect(said == [true, false, true, true])
+    filter.forget("sina")
+    let again = filter.changed("sina", to: "up")
+    #expect(again)
+  }
+}
+
+@Suite struct SecretTests {
+  @Test func `a secret prints itself nowhere`() {
+    let secret = Secret("hunter22")
+    var dumped = ""
+    dump([secret], to: &dumped)
+    dump(["key": Optional(secret)], to: &dumped)
+    let texts = ["\(secret)", String(describing: secret), String(reflecting: secret), dumped]
+    for text in texts { #expect(!text.contains("hunter22")) }
+    #expect(secret.reveal() == "hunter22")
+  }
+
+  @Test(arguments: [
+    "aHVudGVyMjI=", "dTpodW50ZXIyMg==", "dXM6aHVudGVyMjI=", "dXNlOmh1bnRlcjIyOng=",
+  ])
+  func `Base64 of the secret with anything around it is masked`(_ encoded: String) {
+    let mask = SecretMask()
+    mask.register(Secret("hunter22"))
+    let masked = mask.masked("Authorization: Basic \(encoded)")
+    #expect(masked.hasPrefix("Authorization: Basic "))
+    #expect(masked.contains("***") && masked.utf8.count < "Authorization: Basic ".utf8.count + 14)
+  }
+
+  @Test func `a connection URL hides its password too, decoded and not`() {
+    let mask = SecretMask()
+    mask.register(url: Secret("postgres://candled:h%40nter22@db:5432/candled?x=1"))
+    #expect(mask.masked("h@nter22 h%40nter22") == "*** ***")
+    #expect(mask.masked("to postgres://candled:h%40nter22@db:5432/candled?x=1!") == "to ***!")
+    #expect(mask.masked("db:5432/candled") == "db:5432/candled")
+  }
+
+  @Test func `nothing is masked for a secret too short to tell from a word`() {
+    let mask = SecretMask()
+    mask.register(Secret("abc"))
+    #expect(mask.masked("abcabc") == "abcabc")
+  }
+}
+
+private enum Outcome: String, MetricLabel {
+  case good
+  case throttled
+  static let labelName: StaticString = "outcome"
+}
+
+@Suite struct MetricsTests {
+  @Test func `every series is there from the start, at zero`() {
+    let metrics = Metrics()
+    let polls = metrics.counters("candled_polls_total", "Polls answered.", by: Outcome.self)
+    let lag = metrics.gauge("candled_lag_milliseconds", "Poll to commit.")
+    polls[.throttled].increment()
+    polls[.throttled].increment(by: 2)
+    lag.set(40)
+    lag.add(-5)
+    #expect(
+      metrics.snapshot() == [
+        "candled_polls_total{outcome=\"good\"}": 0,
+        "candled_polls_total{outcome=\"throttled\"}": 3, "candled_lag_milliseconds": 35,
+      ])
+    #expect(metrics.families.map(\.name) == ["candled_polls_total", "candled_lag_milliseconds"])
+    #expect(metrics.families.first?.label == "outcome")
+  }
+
+  @Test func `increments from many tasks are all counted`() async {
+    let counter = Metrics().counter("candled_test_total", "Test.")
+    await withTaskGroup { group in
+      for _ in 0..<8 { group.addTask { for _ in 0..<10_000 { counter.increment() } } }
+    }
+    #expect(counter.value == 80_000)
+  }
+
+  @Test func `exit codes are those of sysexits and each has a meaning`() {
+    #expect(
+      ExitCode.allCases.map(\.rawValue) == [0, 64, 65, 66, 69, 70, 73, 74, 75, 77, 78])
+    #expect(Set(ExitCode.allCases.map(\.meaning)).count == ExitCode.allCases.count)
+  }
+}

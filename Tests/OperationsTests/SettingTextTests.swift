@@ -1,0 +1,67 @@
+import Market
+import Testing
+
+@testable import Operations
+
+@Suite struct SettingTextTests {
+  @Test(arguments: [
+    ("3s", 3000), ("250ms", 250), ("10m", 600_000), ("2h", 7_200_000), ("1d", 86_400_000),
+  ])
+  func `durations are read and printed in their own unit`(_ text: String, _ milliseconds: Int64) {
+    #expect(DurationText.parse(text) == .milliseconds(milliseconds))
+    #expect(DurationText.print(.milliseconds(milliseconds)) == text)
+  }
+
+  @Test(arguments: ["", "3", "s", "3 s", "-3s", "1.5s", "3S", "1m30s", "9223372036854775807d"])
+  func `anything else is no duration`(_ text: String) {
+    #expect(DurationText.parse(text) == nil)
+  }
+
+  @Test(arguments: [("64MiB", 64 << 20), ("1B", 1), ("20GiB", 20 << 30), ("1023KiB", 1023 << 10)])
+  func `sizes are read and printed in their own unit`(_ text: String, _ bytes: Int64) {
+    #expect(ByteCountText.parse(text) == bytes)
+    #expect(ByteCountText.print(bytes) == text)
+  }
+
+  @Test(arguments: ["", "64", "64MB", "64 MiB", "-1B", "9223372036854775807KiB"])
+  func `anything else is no size`(_ text: String) { #expect(ByteCountText.parse(text) == nil) }
+
+  @Test(arguments: [
+    ("2026-07-06T09:31:00+08:00", "2026-07-06T09:31:00+08:00"),
+    ("2026-07-06T01:31:00Z", "2026-07-06T09:31:00+08:00"),
+    ("2026-07-05T20:31:00.25-05:00", "2026-07-06T09:31:00.25+08:00"),
+  ])
+  func `moments are read with any offset`(_ text: String, _ shanghai: String) {
+    #expect(Timestamp(rfc3339: text)?.description == shanghai)
+  }
+
+  @Test(arguments: [
+    "", "2026-07-06", "2026-07-06T09:31:00", "2026-07-06 09:31:00Z", "2026-07-06T24:00:00Z",
+    "2026-02-30T09:31:00Z", "2026-07-06T9:31:00Z", "2026-07-06T09:31:00.Z",
+    "2026-07-06T09:31:00.1234567Z", "2026-07-06T09:31:00+0800", "2026-07-06T09:31:00Z ",
+  ])
+  func `anything else is no moment`(_ text: String) {
+    #expect(Timestamp(rfc3339: text) == nil)
+  }
+
+  @Test func `the distance counts a swap as one`() {
+    #expect(editDistance("cadence", "cadence") == 0)
+    #expect(editDistance("cadnece", "cadence") == 1)
+    #expect(editDistance("", "abc") == 3)
+    #expect(
+      nearestName(to: "poll.cadence", among: ["log.level", "sina.cadence"]) == "sina.cadence")
+    #expect(nearestName(to: "xyz", among: ["log.level"]) == nil)
+  }
+
+  @Test func `a file of symbols is read, and each bad line named`() throws {
+    let symbols = try SymbolFile.parse("# all\nsh600519\n\nsz000001 # bank\r\n", origin: "list")
+    #expect(symbols.map(\.description) == ["sh600519", "sz000001"])
+    let error = #expect(throws: ConfigurationError.self) {
+      try SymbolFile.parse("sh600519\n行情\nsh600519", origin: "list")
+    }
+    #expect(
+      error?.problems.map(\.description) == [
+        "list:2: expected a symbol such as sh600519", "list:3: sh600519 stands on line 1 already",
+      ])
+  }
+}

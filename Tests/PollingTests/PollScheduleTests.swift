@@ -1,0 +1,111 @@
+import Market
+import TestSupport
+import Testing
+
+@testable import Polling
+
+@Suite struct PollScheduleTests {
+  /// All slots of a day, found by asking again and again for the next.
+  private func slots(_ schedule: PollSchedule, of day: TradingDay) -> [PollSlot] {
+    var slots: [PollSlot] = []
+    var cursor = Timestamp(day: day, secondOfDay: 0)
+    while case .slot(let slot) = schedule.nextSlot(after: cursor), slot.grid.shanghaiDay == day {
+      slots.append(slot)
+      cursor = slot.due
+    }
+    return slots
+  }
+
+  @Test func `an A-share day has every grid moment of its windows`() {
+    let grids = slots(schedule(), of: monday).map(\.grid)
+    var expected: [Timestamp] = []
+    expected += stride(from: 32_400, to: 33_270, by: 60).map(second)
+    expected += stride(from: 33_270, to: 41_460, by: 3).map(second)
+    expected += stride(from: 46_740, to: 54_090, by: 3).map(second)
+    expected += stride(from: 54_090, to: 56_160, by: 30).map(second)
+    #expect(grids == expected)
+  }
+
+  private func second(_ second: Int) -> Timestamp {
+    Timestamp(day: monday, secondOfDay: second)
+  }
+
+  @Test func `a slot is due a phase after its grid moment`() {
+    #expect(
+      schedule().nextSlot(after: moment(10, 0))
+        == .slot(
+          PollSlot(grid: moment(10, 0), due: moment(10, 0, 1, 200), cadenceSeconds: 3)))
+    #expect(
+      schedule().nextSlot(after: moment(10, 0, 1, 200))
+        == .slot(
+          PollSlot(grid: moment(10, 0, 3), due: moment(10, 0, 4, 200), cadenceSeconds: 3)))
+  }
+
+  @Test func `jitter moves slots but skips none`() {
+    let seed = UInt64.random(in: .min ... .max)
+    let jittered = slots(schedule(jitterMillisecondsMax: 1_700, seed: seed), of: monday)
+    #expect(jittered.map(\.grid) == slots(schedule(), of: monday).map(\.grid), "seed \(seed)")
+    let delays = jittered.map { $0.due.microseconds(since: $0.grid) }
+    #expect(delays.allSatisfy { (1_200_000..<2_900_000).contains($0) }, "seed \(seed)")
+    #expect(Set(delays).count > 100, "seed \(seed)")
+  }
+
+  @Test func `the same seed gives the same day`() {
+    let first = slots(schedule(jitterMillisecondsMax: 300, seed: 5), of: monday)
+    #expect(first == slots(schedule(jitterMillisecondsMax: 300, seed: 5), of: monday))
+    #expect(first != slots(schedule(jitterMillisecondsMax: 300, seed: 6), of: monday))
+  }
+
+  @Test func `the next slot after Friday's last is Monday's first`() {
+    let friday = monday.advanced(by: 4)
+    let evening = Timestamp(day: friday, secondOfDay: 20 * 3_600)
+    let next = Timestamp(day: monday.advanced(by: 7), secondOfDay: 9 * 3_600)
+    guard case .slot(let slot) = schedule().nextSlot(after: evening) else {
+      Issue.record("there is a slot")
+      return
+    }
+    #expect(slot.grid == next)
+  }
+
+  @Test func `a day the calendar does not know stops the search`() {
+    let schedule = PollSchedule(seed: 1) { $0 == monday ? true : nil }
+    #expect(
+      schedule.nextSlot(after: moment(20, 0)) == .calendarUnknown(monday.advanced(by: 1)))
+    #expect(PollSchedule(seed: 1) { _ in false }.nextSlot(after: moment(9, 0)) == .none)
+    #expect(
+      PollSchedule(windows: [], seed: 1) { _ in true }.nextSlot(after: moment(9, 0)) == .none)
+  }
+
+  @Test func `the slot in force is the latest due, while it is fresh`() {
+    let schedule = schedule()
+    #expect(schedule.slot(at: moment(10, 0, 1, 199))?.grid == moment(9, 59, 57))
+    #expect(schedule.slot(at: moment(10, 0, 1, 200))?.grid == moment(10, 0))
+    #expect(schedule.slot(at: moment(11, 31, 0))?.grid == moment(11, 30, 57))
+    #expect(schedule.slot(at: moment(11, 31, 1, 200)) == nil)
+    #expect(schedule.slot(at: moment(3, 0)) == nil)
+    #expect(schedule.slot(at: moment(10, 0).adding(seconds: -86_400)) == nil)
+  }
+
+  @Test func `slot and next slot agree at random moments`() {
+    let seed = UInt64.random(in: .min ... .max)
+    var generator = SplitMix(seed: seed)
+    let schedule = schedule(jitterMillisecondsMax: 300, seed: seed)
+    for _ in 0..<5_000 {
+      let start = moment(8, 50).microseconds
+      let now = Timestamp(
+        microseconds: start + Int64.random(in: 0..<(7 * 3_600_000_000), using: &generator))
+      guard case .slot(let next) = schedule.nextSlot(after: now) else { continue }
+      #expect(next.due > now, "seed \(seed)")
+      guard let current = schedule.slot(at: now) else { continue }
+      #expect(current.due <= now && current.grid < next.grid, "seed \(seed)")
+      #expect(schedule.nextSlot(after: current.due) == .slot(next), "seed \(seed) \(now)")
+    }
+  }
+
+  @Test func `windows that make no sense are refused`() {
+    #expect(PollWindow(opensAt: 10, closesAt: 10, cadenceSeconds: 3) == nil)
+    #expect(PollWindow(opensAt: 0, closesAt: 86_401, cadenceSeconds: 3) == nil)
+    #expect(PollWindow(opensAt: 0, closesAt: 10, cadenceSeconds: 0) == nil)
+    #expect(PollWindow(opensAt: 0, closesAt: 10, cadenceSeconds: 3)?.lastGrid(upTo: 99) == 9)
+  }
+}

@@ -1,0 +1,156 @@
+import ExchangeSimulator
+import Feeds
+import Ingest
+import Journal
+import Market
+import Polling
+import Store
+
+/// A market day run in memory: the daemon's own poller and pipeline, asking the simulator without
+/// a socket, a clock or a database between them. A whole market's day takes seconds, so the
+/// ledgers can judge many.
+public struct MemoryDay {
+  public struct Plan: Sendable {
+    public var seed: UInt64
+    public var instruments = SimulatedMarket.instrumentsDefault
+    public var day = TradingDay(daysSince1970: 20_640)  // 2026-07-06
+    /// Seconds of the day: when the daemon starts, and when the run ends.
+    public var start = 9 * 3600
+    public var end = 15 * 3600 + 45 * 60
+    /// Seconds of the day during which nobody answers.
+    public var outages: [Range<Int>] = []
+    /// Seconds of the day during which a node answers that lags by `staleLagSeconds`.
+    public var staleSpells: [Range<Int>] = []
+    public var staleLagSeconds = 30
+
+    public init(seed: UInt64) { self.seed = seed }
+  }
+
+  let plan: Plan
+  private var market: SimulatedMarket
+  private var lagging: SimulatedMarket
+  public let recorder: DayRecorder
+  private var poller: Poller
+  public private(set) var pipeline = Pipeline()
+  public private(set) var rows = DayRows()
+  private var now: Timestamp
+  private var wake: Timestamp?
+  private var position: Int64 = 0
+
+  public init(_ plan: Plan) {
+    self.plan = plan
+    market = SimulatedMarket(seed: plan.seed, day: plan.day, instruments: plan.instruments)
+    lagging = market
+    recorder = DayRecorder(market)
+    now = Timestamp(day: plan.day, secondOfDay: plan.start)
+    let calendar = TradingCalendar.shanghai
+    let schedule = PollSchedule(seed: plan.seed) { day in
+      switch calendar.status(of: day) {
+      case .trading: true
+      case .closed: false
+      case .unknown: nil
+      }
+    }
+    poller = Poller(
+      PollerConfiguration(heartbeat: market.symbols[0], seed: plan.seed), schedule: schedule,
+      symbols: market.symbols)
+  }
+
+  /// Runs the day to its end.
+  public mutating func run() {
+    let end = Timestamp(day: plan.day, secondOfDay: plan.end)
+    perform(poller.received(.started, at: now))
+    while let due = [wake, pipeline.nextDeadline].compactMap({ $0 }).min(), due <= end {
+      now = max(now, due)
+      if let deadline = pipeline.nextDeadline, deadline <= now { process(timerEntry()) }
+      if let wake, wake <= now {
+        self.wake = nil
+        perform(poller.received(.woke, at: now))
+      }
+      if let commit = pipeline.takeCommit() { rows.take(commit) }
+    }
+    market.advance(to: end, recording: recorder)
+  }
+
+  private mutating func perform(_ first: [Poller.Action]) {
+    var actions = first[...]
+    while let action = actions.popFirst() {
+      switch action {
+      case .request(let request): actions += answer(request)
+      case .wake(let moment): wake = moment
+      case .sweepCompleted, .quarantined, .health, .calendarUnknown: break
+      }
+    }
+  }
+
+  private mutating func answer(_ request: PollRequest) -> [Poller.Action] {
+    let second = now.shanghaiSecondOfDay
+    market.advance(to: now, recording: recorder)
+    if plan.outages.contains(where: { $0.contains(second) }) {
+      return poller.received(.answered(request.id, .transient, retryAfterSeconds: nil), at: now)
+    }
+    let body = body(for: request.symbols, isStale: plan.staleSpells.contains { $0.contains(second) })
+    process(
+      JournalEntry(
+        kind: .response, source: .sina, key: "quotes/\(request.group)", requestedAt: now,
+        receivedAt: now, status: 200, request: request.symbolList, body: body))
+    return poller.received(.answered(request.id, .ok, retryAfterSeconds: nil), at: now)
+  }
+
+  private mutating func body(for symbols: [Symbol], isStale: Bool) -> [UInt8] {
+    guard isStale else {
+      recorder.observed(symbols, of: market)
+      return market.body(for: symbols)
+    }
+    lagging.advance(to: now.adding(seconds: -Int64(plan.staleLagSeconds)))
+    recorder.observed(symbols, of: lagging)
+    return lagging.body(for: symbols)
+  }
+
+  private func timerEntry() -> JournalEntry {
+    JournalEntry(
+      kind: .timer, source: .sina, key: "timer", requestedAt: now, receivedAt: now, status: 0,
+      request: [], body: [])
+  }
+
+  private mutating func process(_ entry: JournalEntry) {
+    position += 1
+    pipeline.process(entry, at: JournalPosition(position))
+  }
+}
+
+/// What a day left in the tables: later rows replace earlier ones of the same key.
+public struct DayRows: Sendable {
+  public private(set) var candles: [CandleKey: Candle] = [:]
+  public private(set) var gaps: [Gap] = []
+  public private(set) var audits: [Symbol: DayAudit] = [:]
+  public private(set) var rejections: [Rejection] = []
+  public private(set) var events: [FeedEvent] = []
+  public private(set) var revisions = 0
+
+  public struct CandleKey: Hashable, Sendable {
+    public var symbol: Symbol
+    public var timeframe: Timeframe
+    public var openedAt: Timestamp
+  }
+
+  mutating func take(_ commit: Commit) {
+    for candle in commit.candles {
+      let key = CandleKey(candle)
+      precondition(candles[key] == nil, "a final candle was handed out twice: \(candle)")
+      candles[key] = candle
+    }
+    for revision in commit.revisions { candles[CandleKey(revision.candle)] = revision.candle }
+    revisions += commit.revisions.count
+    gaps += commit.gaps
+    for audit in commit.audits { audits[audit.symbol] = audit }
+    rejections += commit.rejections
+    events += commit.events
+  }
+}
+
+extension DayRows.CandleKey {
+  init(_ candle: Candle) {
+    self.init(symbol: candle.symbol, timeframe: candle.timeframe, openedAt: candle.openedAt)
+  }
+}
