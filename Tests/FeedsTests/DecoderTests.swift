@@ -77,6 +77,15 @@ import Testing
     }
   }
 
+  @Test func `two lines that lost the quotation marks between them are not one`() {
+    let lines = sweep(20).map(SinaSweep.line)
+    let beijing = lines[16].dropLast(3) + [59, 10]
+    let second = lines[17].prefix(19) + lines[17].dropFirst(21)  // without its opening =\"
+    let body = lines[0] + beijing + second + lines[18] + lines[19]
+    let symbols = decode(body).recorder.quotes.map(\.symbol.description)
+    #expect(symbols == ["sh600000", "sz300000", "sh510000"])
+  }
+
   @Test func `a decoder carries nothing from one body to the next`() throws {
     var decoder = SinaQuoteDecoder()
     for name in ["session", "bad-rows", "indexes", "stocks"] {

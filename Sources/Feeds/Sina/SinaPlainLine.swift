@@ -161,10 +161,12 @@ struct SinaPlainLine {
     let word = Swar.load(tail)
     if word & 0xFF_FFFF == 0x0A3B22 { return tail + 2 }  // ";⏎
     if word & 0xFFFF_FFFF == 0x0A3B_222C { return tail + 3 }  // ,";⏎
+    guard let found = memchr(tail, 0x0A, end - tail) else { return nil }
+    let lineEnd = UnsafeRawPointer(found)
     // The first quotation mark must be the closing one, or two lines have run together.
-    guard let found = memchr(tail, 0x22, end - tail) else { return nil }
-    let mark = UnsafeRawPointer(found)
-    guard end - mark >= 3, pair(mark + 1) == 0x0A3B else { return nil }
-    return mark + 2
+    guard let mark = memchr(tail, 0x22, lineEnd - tail), lineEnd - UnsafeRawPointer(mark) == 2,
+      pair(UnsafeRawPointer(mark)) == 0x3B22
+    else { return nil }
+    return lineEnd
   }
 }
