@@ -40,7 +40,7 @@ func milliseconds() -> Double {
   return Double(now.tv_sec) * 1000 + Double(now.tv_nsec) / 1_000_000
 }
 
-/// Prints rows with their median, their best round and the ratio of the median to the first row's.
+/// Prints rows with their median, their best round and the median's ratio to the first row's.
 func report(_ rows: [BenchRow]) {
   guard let reference = rows.first?.median else { return }
   for row in rows {

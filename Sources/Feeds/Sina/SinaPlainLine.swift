@@ -133,12 +133,13 @@ struct SinaPlainLine {
   }
 
   /// Field 32 and the after-hours trailer `D|shares|money`. Returns where the rest of the line
-  /// begins; nil unless the status has two characters.
+  /// begins; nil unless the status is a known one.
   @inline(__always)
   private static func readStatus(
     _ fields: inout FieldScanner, into quote: inout Quote
   ) -> UnsafeRawPointer? {
     quote.status = QuoteStatus(sinaCode: pair(fields.position))
+    if quote.status == .unknown { return nil }  // it may be shorter, and its comma among the two
     quote.afterHours = nil
     let behind = fields.position + 2
     let separator = behind.load(as: UInt8.self)
@@ -160,10 +161,12 @@ struct SinaPlainLine {
     let word = Swar.load(tail)
     if word & 0xFF_FFFF == 0x0A3B22 { return tail + 2 }  // ";⏎
     if word & 0xFFFF_FFFF == 0x0A3B_222C { return tail + 3 }  // ,";⏎
+    guard let found = memchr(tail, 0x0A, end - tail) else { return nil }
+    let lineEnd = UnsafeRawPointer(found)
     // The first quotation mark must be the closing one, or two lines have run together.
-    guard let found = memchr(tail, 0x22, end - tail) else { return nil }
-    let mark = UnsafeRawPointer(found)
-    guard end - mark >= 3, pair(mark + 1) == 0x0A3B else { return nil }
-    return mark + 2
+    guard let mark = memchr(tail, 0x22, lineEnd - tail), lineEnd - UnsafeRawPointer(mark) == 2,
+      pair(UnsafeRawPointer(mark)) == 0x3B22
+    else { return nil }
+    return lineEnd
   }
 }
