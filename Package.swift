@@ -53,7 +53,7 @@ let package = Package(
       resources: [.embedInCode("schema.sql")], swiftSettings: strict),
     module("Operations", ["Market", log, toml]),
     module("ExchangeSimulator", ["Market", "CLinux"]),
-    module("CandledClient", ["Market", "Store"]),
+    module("CandledClient", ["Market", "Store", "CLinux"]),
     module("TerminalView", ["Market"]),
     module(
       "Ingest",
@@ -68,7 +68,7 @@ let package = Package(
 
     // Shared by the tests: seeded randomness and, for those that need one, a private cluster.
     .target(
-      name: "TestSupport", dependencies: ["Store"], path: "Tests/TestSupport",
+      name: "TestSupport", dependencies: ["Store", "CLinux"], path: "Tests/TestSupport",
       swiftSettings: strict),
     // `script/bench` runs it; a section is one file.
     .executableTarget(

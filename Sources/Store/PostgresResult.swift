@@ -29,6 +29,15 @@ final class PostgresResult {
 
   var rows: some Sequence<PostgresRow> { (0..<rowCount).lazy.map { self.row($0) } }
 
+  /// All fields as they came: text, after `execute`.
+  var textRows: [[String?]] {
+    (0..<Int32(rowCount)).map { row in
+      (0..<PQnfields(handle)).map { column in
+        field(row, column).map { String(decoding: $0, as: UTF8.self) }
+      }
+    }
+  }
+
   fileprivate func field(_ row: Int32, _ column: Int32) -> UnsafeRawBufferPointer? {
     if PQgetisnull(handle, row, column) == 1 { return nil }
     return UnsafeRawBufferPointer(
@@ -53,7 +62,7 @@ struct PostgresRow {
     return result.field(index, column)
   }
 
-  private func malformed() -> StoreError {
+  func malformed() -> StoreError {
     StoreError(
       .malformed, "column \(column) of an answer is not what the schema promises",
       context: "decode")
@@ -82,6 +91,10 @@ extension PostgresRow {
 
   mutating func day() throws(StoreError) -> TradingDay {
     TradingDay(daysSince1970: try int32() + PostgresEpoch.days)
+  }
+
+  mutating func optionalDay() throws(StoreError) -> TradingDay? {
+    try nextWord(Int32.self).map { TradingDay(daysSince1970: $0 + PostgresEpoch.days) }
   }
 
   mutating func timestamp() throws(StoreError) -> Timestamp { try require(optionalTimestamp()) }

@@ -12,10 +12,6 @@ public struct StoreError: Error, Sendable, Equatable {
     case positionConflict = "position_conflict"
     /// The schema is missing, of another version, or altered.
     case schemaMismatch = "schema_mismatch"
-    /// No PostgreSQL server binaries on this machine.
-    case serverMissing = "server_missing"
-    /// The embedded server could not be set up, started or stopped.
-    case serverFailed = "server_failed"
     /// A value the server sent is not what the schema promises.
     case malformed
     /// The connection string cannot be understood.

@@ -1,0 +1,42 @@
+import Store
+
+/// The change feed as an asynchronous sequence. It ends when its task is cancelled; a lost
+/// connection is opened again for as long as it takes, with growing pauses.
+///
+/// Pulled, not pushed: a slow reader buffers nothing here, it only reads larger batches later.
+public struct FeedItems: AsyncSequence, Sendable {
+  public typealias Element = FeedItem
+  public typealias Failure = StoreError
+
+  let url: String
+  let after: Int64?
+  let epoch: Int64?
+  let pollSeconds: Int
+
+  public func makeAsyncIterator() -> Iterator {
+    Iterator(session: FollowSession(url: url, after: after, epoch: epoch, pollSeconds: pollSeconds))
+  }
+
+  public struct Iterator: AsyncIteratorProtocol {
+    let session: FollowSession
+
+    /// nil once the task is cancelled.
+    /// - Throws: what no reconnection can cure: `schemaMismatch`, `refused`, `malformed`,
+    ///   `badAddress`.
+    public mutating func next(
+      isolation actor: isolated (any Actor)?
+    ) async throws(StoreError) -> FeedItem? {
+      let session = session
+      let outcome = await withTaskCancellationHandler {
+        await session.next()
+      } onCancel: {
+        session.interrupt.signal()
+      }
+      return try outcome.get()
+    }
+
+    public mutating func next() async throws(StoreError) -> FeedItem? {
+      try await next(isolation: nil)
+    }
+  }
+}

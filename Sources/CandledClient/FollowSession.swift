@@ -1,0 +1,133 @@
+import CLinux
+import Glibc
+import Store
+
+/// One follower: a connection, a cursor, and a thread that waits in poll(2) for the next hint.
+///
+///     connect → LISTEN → read after cursor → hand out → wait → read …
+///                  ↑______________ lost, pause _______________|
+///
+/// The cursor moves only as items are handed out, and reading always starts behind it: whatever
+/// happens to a connection, no change is skipped or repeated. It must never trust a hint's content.
+actor FollowSession {
+  private let executor = ThreadExecutor(name: "candled-follow")
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  private let url: String
+  private let pollMilliseconds: Int32
+  private var cursor: Int64?
+  private var epoch: Int64?
+  private var reader: FeedReader?
+  /// Read but not handed out yet, last first.
+  private var waiting: [FeedItem] = []
+  /// There may be more than was read: after connecting, a hint, a full batch, or a while.
+  private var mayHaveMore = true
+  private var failures = 0
+  nonisolated let interrupt = Interrupt()
+
+  private static let pauseMillisecondsMin: Int32 = 50
+  private static let pauseMillisecondsMax: Int32 = 5_000
+
+  init(url: String, after: Int64?, epoch: Int64?, pollSeconds: Int) {
+    self.url = url
+    cursor = after
+    self.epoch = epoch
+    pollMilliseconds = Int32(clamping: max(pollSeconds, 1) * 1_000)
+  }
+
+  /// The next item; blocks this actor's own thread. nil once interrupted.
+  func next() -> Result<FeedItem?, StoreError> {
+    while !interrupt.isSignalled {
+      if let item = waiting.popLast() {
+        advance(past: item)
+        return .success(item)
+      }
+      do throws(StoreError) {
+        try readOrWait()
+      } catch {
+        reader = nil
+        if !error.isTransient { return .failure(error) }
+        pause()
+      }
+    }
+    return .success(nil)
+  }
+
+  private func readOrWait() throws(StoreError) {
+    let reader = try connected()
+    if mayHaveMore {
+      mayHaveMore = false
+      enqueue(try reader.changes(after: cursor))
+      failures = 0
+    } else {
+      _ = try reader.wait(milliseconds: pollMilliseconds, interrupt: interrupt.descriptor)
+      mayHaveMore = true
+    }
+  }
+
+  private func connected() throws(StoreError) -> FeedReader {
+    if let reader { return reader }
+    let fresh = try FeedReader(url: url)
+    reader = fresh
+    mayHaveMore = true
+    return fresh
+  }
+
+  private func enqueue(_ batch: FeedReader.Batch) {
+    let isAnother = epoch.map { $0 != batch.epoch } ?? false
+    let isAhead = cursor.map { $0 > batch.lastSeq } ?? false
+    epoch = batch.epoch
+    if isAnother || isAhead {
+      waiting = [.restarted(epoch: batch.epoch, seq: batch.lastSeq)]
+      return
+    }
+    if cursor == nil { cursor = batch.lastSeq }
+    mayHaveMore = batch.changes.count == Int(FeedReader.changesMax)
+    waiting = batch.changes.reversed().map { .change($0) }
+    if let skipped = batch.skipped {
+      waiting.append(.skipped(from: skipped.lowerBound, to: skipped.upperBound))
+    }
+  }
+
+  private func advance(past item: FeedItem) {
+    switch item {
+    case .change(let change): cursor = change.seq
+    case .skipped(_, let last): cursor = last
+    case .restarted(_, let seq): cursor = seq
+    }
+  }
+
+  /// Full jitter, so that a hundred followers do not come back at the same moment.
+  private func pause() {
+    let ceiling = Self.pauseMillisecondsMin << min(failures, 7)
+    failures += 1
+    interrupt.wait(
+      milliseconds: .random(in: 1...min(ceiling, Self.pauseMillisecondsMax)))
+  }
+}
+
+/// A flag another thread can raise while this one waits in poll(2).
+final class Interrupt: Sendable {
+  let descriptor: Int32
+
+  init() {
+    descriptor = eventfd(0, Int32(EFD_CLOEXEC.rawValue) | Int32(EFD_NONBLOCK.rawValue))
+    precondition(descriptor >= 0, "the system has no file descriptor left to give")
+  }
+
+  deinit { close(descriptor) }
+
+  func signal() {
+    var one: UInt64 = 1
+    _ = write(descriptor, &one, 8)
+  }
+
+  /// Stays true: nobody reads the counter down.
+  var isSignalled: Bool { wait(milliseconds: 0) }
+
+  @discardableResult
+  func wait(milliseconds: Int32) -> Bool {
+    var item = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return poll(&item, 1, milliseconds) > 0
+  }
+}

@@ -1,0 +1,111 @@
+import Market
+
+/// Changes after a cursor, with the rows their keys name: one query a kind of row and batch, and
+/// only for kinds that occur.
+extension FeedReader {
+  /// What one look at the feed found.
+  package struct Batch: Sendable {
+    package var epoch: Int64
+    /// The last change there is; the batch may end before it.
+    package var lastSeq: Int64
+    /// Changes past the horizon, which come before `changes`.
+    package var skipped: ClosedRange<Int64>?
+    package var changes: [FeedChange] = []
+  }
+
+  /// The changes after `seq`, at most `changesMax`; nil for `seq` asks for the position alone.
+  /// - Throws: `connectionLost`, `transient`, `malformed`.
+  package func changes(after seq: Int64?) throws(StoreError) -> Batch {
+    try inOneMoment("follow") { () throws(StoreError) -> Batch in
+      let (epoch, lastSeq) = try position()
+      var batch = Batch(epoch: epoch, lastSeq: lastSeq)
+      if let seq, seq < lastSeq { try fill(&batch, after: seq) }
+      return batch
+    }
+  }
+
+  private static let readChanges = Statement(
+    name: "read_changes",
+    sql: """
+      select kind, from_seq, seq, committed_at, known_at, quotes, rejections,
+        cardinality(gap_ids), cardinality(audit_days), jsonb_array_length(events),
+        (select min(at) from unnest(candle_opened_ats || revision_opened_ats) at),
+        (select max(at) from unnest(candle_opened_ats || revision_opened_ats) at)
+      from changes($1::bigint, $2::int)
+      """)
+
+  private func fill(_ batch: inout Batch, after seq: Int64) throws(StoreError) {
+    var parameters = WireParameters()
+    parameters.add { $0.int64(seq) }
+    parameters.add { $0.int32(Self.changesMax) }
+    var contents = Contents()
+    for row in try connection.run(Self.readChanges, parameters, context: "follow").rows {
+      var row = row
+      let kind = try row.text()
+      let from = try row.int64()
+      let through = try row.int64()
+      if kind == "skipped" {
+        batch.skipped = from...through
+        continue
+      }
+      let committedAt = try row.timestamp()
+      let knownAt = try row.timestamp()
+      contents.quotes += Int(try row.int32())
+      batch.changes.append(
+        FeedChange(
+          seq: through, committedAt: committedAt, knownAt: knownAt,
+          rejections: Int(try row.int32())))
+      contents.gaps += Int(try row.int32())
+      contents.audits += Int(try row.int32())
+      contents.events += Int(try row.int32())
+      contents.widen(try row.optionalTimestamp(), try row.optionalTimestamp())
+    }
+    guard let first = batch.changes.first?.seq, let last = batch.changes.last?.seq else { return }
+    try addRows(contents, first...last, to: &batch.changes)
+  }
+
+  /// What a batch holds, so that nothing is asked for that is not there.
+  private struct Contents {
+    var quotes = 0
+    var gaps = 0
+    var audits = 0
+    var events = 0
+    /// When its candles opened: tells the planner the partitions.
+    var opened: ClosedRange<Timestamp>?
+
+    mutating func widen(_ first: Timestamp?, _ last: Timestamp?) {
+      guard let first, let last else { return }
+      opened = min(first, opened?.lowerBound ?? first)...max(last, opened?.upperBound ?? last)
+    }
+  }
+
+  private func addRows(
+    _ contents: Contents, _ range: ClosedRange<Int64>, to changes: inout [FeedChange]
+  ) throws(StoreError) {
+    // seq is contiguous: a change's place is its distance from the first.
+    func place(_ seq: Int64) -> Int { Int(seq - range.lowerBound) }
+    if contents.quotes > 0 {
+      for quote in try quotes(after: range.lowerBound - 1, through: range.upperBound) {
+        changes[place(quote.seq)].quotes.append(quote)
+      }
+    }
+    if let opened = contents.opened {
+      for row in try candles(range, opened) {
+        if row.isRevision {
+          changes[place(row.seq)].revisions.append(row.candle)
+        } else {
+          changes[place(row.seq)].candles.append(row.candle)
+        }
+      }
+    }
+    if contents.gaps > 0 {
+      for (seq, gap) in try gaps(range) { changes[place(seq)].gaps.append(gap) }
+    }
+    if contents.audits > 0 {
+      for (seq, audit) in try audits(range) { changes[place(seq)].audits.append(audit) }
+    }
+    if contents.events > 0 {
+      for (seq, event) in try events(range) { changes[place(seq)].events.append(event) }
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import Market
+
+/// Quotes back from their table, with book and forming minute.
+extension FeedReader {
+  private static let columns = """
+    i.symbol, i.name, q.changed_seq, q.received_at, q.trading_day, q.quoted_at, q.status, q.open,
+    q.previous_close, q.last, q.high, q.low, q.bid, q.ask, q.volume, q.turnover,
+    q.after_hours_volume, q.after_hours_turnover, q.bids, q.asks, q.candle_opened_at,
+    q.candle_flags, q.candle_source, q.candle_open, q.candle_high, q.candle_low, q.candle_close,
+    q.candle_volume, q.candle_turnover
+    """
+
+  private static let readQuotes = Statement(
+    name: "read_latest",
+    sql: """
+      select \(columns)
+      from quote q
+      join instrument i on i.id = q.instrument_id
+      where q.changed_seq > $1::bigint
+        and q.changed_seq <= $2::bigint
+      order by i.id
+      """)
+
+  func quotes(after: Int64, through: Int64) throws(StoreError) -> [LatestQuote] {
+    var parameters = WireParameters()
+    parameters.add { $0.int64(after) }
+    parameters.add { $0.int64(through) }
+    let answer = try connection.run(Self.readQuotes, parameters, context: "follow")
+    var quotes: [LatestQuote] = []
+    quotes.reserveCapacity(answer.rowCount)
+    for row in answer.rows {
+      var row = row
+      quotes.append(try row.latestQuote())
+    }
+    return quotes
+  }
+}
+
+extension PostgresRow {
+  fileprivate mutating func latestQuote() throws(StoreError) -> LatestQuote {
+    let symbol = try symbol()
+    let name = try optionalText()
+    let seq = try int64()
+    let receivedAt = try timestamp()
+    let day = try day()
+    let at = try timestamp()
+    let second = at.microseconds(since: Timestamp(day: day, secondOfDay: 0)) / 1_000_000
+    var quote = Quote(symbol: symbol, tradingDay: day, secondOfDay: Int32(clamping: second))
+    quote.status = QuoteStatus(rawValue: UInt8(clamping: try int16())) ?? .unknown
+    try dayFields(of: &quote)
+    let forming = try formingCandle(symbol: symbol, day: day)
+    return LatestQuote(
+      quote: quote, name: name, forming: forming, receivedAt: receivedAt, seq: seq)
+  }
+
+  private mutating func dayFields(of quote: inout Quote) throws(StoreError) {
+    quote.open = try numeric()
+    quote.previousClose = try numeric()
+    quote.last = try numeric()
+    quote.high = try numeric()
+    quote.low = try numeric()
+    quote.bid = try numeric()
+    quote.ask = try numeric()
+    quote.volume = try numeric()
+    quote.turnover = try numeric()
+    let afterHoursVolume = try optionalNumeric()
+    let afterHoursTurnover = try optionalNumeric()
+    if let afterHoursVolume, let afterHoursTurnover {
+      quote.afterHours = AfterHours(volume: afterHoursVolume, turnover: afterHoursTurnover)
+    }
+    quote.bids = try book()
+    quote.asks = try book()
+  }
+
+  /// `price:volume price:volume …`; what is missing at the end is an empty level.
+  private mutating func book() throws(StoreError) -> Quote.Book {
+    let bytes = try bytes()
+    var book = Quote.Book(repeating: .empty)
+    let levels = bytes.split(separator: UInt8(ascii: " "))
+    guard levels.count <= book.count else { throw malformed() }
+    for (index, level) in levels.enumerated() {
+      let parts = level.split(separator: UInt8(ascii: ":"))
+      guard parts.count == 2, let price = decimal(parts[0]), let volume = decimal(parts[1])
+      else { throw malformed() }
+      book[index] = BookLevel(price: price, volume: volume)
+    }
+    return book
+  }
+
+  private func decimal(_ bytes: ArraySlice<UInt8>) -> ExactDecimal? {
+    bytes.withUnsafeBytes { try? ExactDecimal(parsing: $0) }
+  }
+
+  private mutating func formingCandle(
+    symbol: Symbol, day: TradingDay
+  ) throws(StoreError) -> Candle? {
+    guard let openedAt = try optionalTimestamp() else { return nil }
+    let flags = CandleFlags(rawValue: try int16())
+    guard let source = Source(rawValue: try int16()) else { throw malformed() }
+    return Candle(
+      symbol: symbol, timeframe: .minute1, tradingDay: day, openedAt: openedAt,
+      closedAt: openedAt.adding(seconds: 60), open: try numeric(), high: try numeric(),
+      low: try numeric(), close: try numeric(), volume: try numeric(), turnover: try numeric(),
+      flags: flags, source: source)
+  }
+}

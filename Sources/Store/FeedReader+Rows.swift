@@ -1,0 +1,189 @@
+import Market
+
+/// The rows that changes name by key, each with the seq of its change.
+extension FeedReader {
+  private static let readCandles = Statement(
+    name: "read_changed_candles",
+    sql: """
+      select k.seq, k.is_revision, i.symbol, c.timeframe, c.trading_day, c.opened_at, c.closed_at,
+        c.open, c.high, c.low, c.close, c.volume, c.turnover, c.flags, c.source, c.known_from,
+        c.revision
+      from (
+        select g.seq, false as is_revision, u.*
+        from change g,
+          unnest(g.candle_instrument_ids, g.candle_timeframes, g.candle_opened_ats)
+            u (instrument_id, timeframe, opened_at)
+        where g.seq between $1::bigint and $2::bigint
+        union all
+        select g.seq, true, u.*
+        from change g,
+          unnest(g.revision_instrument_ids, g.revision_timeframes, g.revision_opened_ats)
+            u (instrument_id, timeframe, opened_at)
+        where g.seq between $1::bigint and $2::bigint
+      ) k
+      join candle c
+        on c.instrument_id = k.instrument_id
+        and c.timeframe = k.timeframe
+        and c.opened_at = k.opened_at
+      join instrument i on i.id = k.instrument_id
+      where c.opened_at between $3::timestamptz and $4::timestamptz
+      order by k.seq, k.instrument_id, k.timeframe, k.opened_at
+      """)
+
+  func candles(
+    _ range: ClosedRange<Int64>, _ opened: ClosedRange<Timestamp>
+  ) throws(StoreError) -> [(seq: Int64, isRevision: Bool, candle: StoredCandle)] {
+    var parameters = self.parameters(range)
+    parameters.add { $0.timestamp(opened.lowerBound) }
+    parameters.add { $0.timestamp(opened.upperBound) }
+    var found: [(seq: Int64, isRevision: Bool, candle: StoredCandle)] = []
+    for row in try connection.run(Self.readCandles, parameters, context: "follow").rows {
+      var row = row
+      found.append((try row.int64(), try row.bool(), try row.storedCandle()))
+    }
+    return found
+  }
+
+  private static let readGaps = Statement(
+    name: "read_changed_gaps",
+    sql: """
+      select c.seq, i.symbol, g.trading_day, g.from_at, g.to_at, g.volume, g.turnover, g.cause
+      from change c,
+        unnest(c.gap_ids) gap_id
+      join gap g on g.id = gap_id
+      join instrument i on i.id = g.instrument_id
+      where c.seq between $1::bigint and $2::bigint
+      order by g.id
+      """)
+
+  func gaps(_ range: ClosedRange<Int64>) throws(StoreError) -> [(Int64, Gap)] {
+    var found: [(Int64, Gap)] = []
+    for row in try connection.run(Self.readGaps, parameters(range), context: "follow").rows {
+      var row = row
+      let seq = try row.int64()
+      found.append((seq, try row.gap()))
+    }
+    return found
+  }
+
+  private static let readAudits = Statement(
+    name: "read_changed_audits",
+    sql: """
+      select c.seq, i.symbol, a.trading_day, a.exchange_volume, a.exchange_turnover,
+        a.minute_volume, a.minute_turnover, a.gap_volume, a.gap_turnover, a.after_hours_volume,
+        a.after_hours_turnover, a.minutes_traded, a.minutes_untraded, a.minutes_missing
+      from change c,
+        unnest(c.audit_instrument_ids, c.audit_days) k (instrument_id, trading_day)
+      join day_audit a on a.instrument_id = k.instrument_id and a.trading_day = k.trading_day
+      join instrument i on i.id = a.instrument_id
+      where c.seq between $1::bigint and $2::bigint
+      order by c.seq, a.trading_day, a.instrument_id
+      """)
+
+  func audits(_ range: ClosedRange<Int64>) throws(StoreError) -> [(Int64, DayAudit)] {
+    var found: [(Int64, DayAudit)] = []
+    for row in try connection.run(Self.readAudits, parameters(range), context: "follow").rows {
+      var row = row
+      let seq = try row.int64()
+      found.append((seq, try row.audit()))
+    }
+    return found
+  }
+
+  /// The server takes the JSON apart: what the writer put together needs no second parser here.
+  private static let readEvents = Statement(
+    name: "read_changed_events",
+    sql: """
+      select c.seq, e.event, e.source, e.at, e.trading_day, e.expected, e.traded, e.untraded,
+        e.missing, e.instruments, e.residuals
+      from change c,
+        jsonb_array_elements(c.events) with ordinality as item (object, place),
+        jsonb_to_record(item.object) as e (event text, source text, at timestamptz,
+          trading_day date, expected bigint, traded bigint, untraded bigint, missing bigint,
+          instruments bigint, residuals bigint)
+      where c.seq between $1::bigint and $2::bigint
+      order by c.seq, item.place
+      """)
+
+  /// Events this version does not know are left out.
+  func events(_ range: ClosedRange<Int64>) throws(StoreError) -> [(Int64, FeedEvent)] {
+    var found: [(Int64, FeedEvent)] = []
+    for row in try connection.run(Self.readEvents, parameters(range), context: "follow").rows {
+      var row = row
+      let seq = try row.int64()
+      if let event = try row.event() { found.append((seq, event)) }
+    }
+    return found
+  }
+
+  private func parameters(_ range: ClosedRange<Int64>) -> WireParameters {
+    var parameters = WireParameters()
+    parameters.add { $0.int64(range.lowerBound) }
+    parameters.add { $0.int64(range.upperBound) }
+    return parameters
+  }
+}
+
+extension PostgresRow {
+  fileprivate mutating func storedCandle() throws(StoreError) -> StoredCandle {
+    let symbol = try symbol()
+    guard let timeframe = Timeframe(rawValue: try int16()) else { throw malformed() }
+    let tradingDay = try day()
+    let openedAt = try timestamp()
+    let closedAt = try timestamp()
+    let prices = (try numeric(), try numeric(), try numeric(), try numeric())
+    let volume = try numeric()
+    let turnover = try numeric()
+    let flags = CandleFlags(rawValue: try int16())
+    guard let source = Source(rawValue: try int16()) else { throw malformed() }
+    let candle = Candle(
+      symbol: symbol, timeframe: timeframe, tradingDay: tradingDay, openedAt: openedAt,
+      closedAt: closedAt, open: prices.0, high: prices.1, low: prices.2, close: prices.3,
+      volume: volume, turnover: turnover, flags: flags, source: source)
+    return StoredCandle(candle: candle, knownFrom: try timestamp(), revision: try int16())
+  }
+
+  fileprivate mutating func gap() throws(StoreError) -> Gap {
+    let symbol = try symbol()
+    let tradingDay = try day()
+    let from = try timestamp()
+    let to = try timestamp()
+    let volume = try numeric()
+    let turnover = try numeric()
+    guard let cause = GapCause(rawValue: try int16()) else { throw malformed() }
+    return Gap(
+      symbol: symbol, tradingDay: tradingDay, from: from, to: to, volume: volume,
+      turnover: turnover, cause: cause)
+  }
+
+  fileprivate mutating func audit() throws(StoreError) -> DayAudit {
+    DayAudit(
+      symbol: try symbol(), tradingDay: try day(), exchangeVolume: try optionalNumeric(),
+      exchangeTurnover: try optionalNumeric(), minuteVolume: try numeric(),
+      minuteTurnover: try numeric(), gapVolume: try numeric(), gapTurnover: try numeric(),
+      afterHoursVolume: try numeric(), afterHoursTurnover: try numeric(),
+      minutesTraded: try int16(), minutesUntraded: try int16(), minutesMissing: try int16())
+  }
+
+  fileprivate mutating func event() throws(StoreError) -> FeedEvent? {
+    let name = try text()
+    let sourceName = try optionalText()
+    let source = Source.allCases.first { $0.name == sourceName }
+    let at = try optionalTimestamp()
+    let day = try optionalDay()
+    var counts: [Int?] = []
+    for _ in 0..<6 { counts.append(try optionalInt64().map { Int($0) }) }
+    switch (name, source, at, day) {
+    case ("minute_complete", _, let at?, let day?):
+      return .minuteComplete(
+        MinuteComplete(
+          tradingDay: day, openedAt: at, expected: counts[0] ?? 0, traded: counts[1] ?? 0,
+          untraded: counts[2] ?? 0, missing: counts[3] ?? 0))
+    case ("feed_stalled", let source?, let at?, _): return .feedStalled(source: source, since: at)
+    case ("feed_recovered", let source?, let at?, _): return .feedRecovered(source: source, at: at)
+    case ("day_complete", _, _, let day?):
+      return .dayComplete(day: day, instruments: counts[4] ?? 0, residuals: counts[5] ?? 0)
+    default: return nil
+    }
+  }
+}

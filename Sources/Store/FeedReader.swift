@@ -1,0 +1,88 @@
+import CPostgres
+import Glibc
+import Market
+
+/// One reading connection of a follower: snapshot, changes, and the wait for a hint. Blocking.
+///
+/// NOTIFY is a hint, the tables are the truth: every answer comes from one repeatable-read
+/// transaction, so that rows and seq belong together.
+package final class FeedReader {
+  let connection: PostgresConnection
+
+  /// Changes read at once; bounds the memory of a follower that was away for long.
+  package static let changesMax: Int32 = 200
+
+  /// Connects and, before anything is read, listens: no commit falls between.
+  /// - Throws: `connectionLost`, `transient`, `schemaMismatch`, `refused`, `badAddress`.
+  package init(url: String) throws(StoreError) {
+    connection = try PostgresConnection(url: url, application: "candled follower")
+    try Schema.requireVersion(connection)
+    try connection.execute("listen candled", context: "listen")
+  }
+
+  func inOneMoment<Answer>(
+    _ context: String, _ body: () throws(StoreError) -> Answer
+  ) throws(StoreError) -> Answer {
+    try connection.execute("begin isolation level repeatable read read only", context: context)
+    do throws(StoreError) {
+      let answer = try body()
+      try connection.execute("commit", context: context)
+      return answer
+    } catch {
+      _ = try? connection.execute("rollback", context: context)
+      throw error
+    }
+  }
+
+  private static let readPosition = Statement(
+    name: "feed_position", sql: "select epoch, last_seq from feed_position()")
+
+  private static let readOverview = Statement(
+    name: "read_overview",
+    sql: """
+      select symbol, name, last, change, percent_change, at
+      from overview
+      order by symbol
+      """)
+
+  func position() throws(StoreError) -> (epoch: Int64, seq: Int64) {
+    var row = try connection.run(Self.readPosition, context: "follow").row(0)
+    return (try row.int64(), try row.int64())
+  }
+
+  /// - Throws: `connectionLost`, `transient`, `malformed`.
+  package func snapshot() throws(StoreError) -> FeedSnapshot {
+    try inOneMoment("snapshot") { () throws(StoreError) -> FeedSnapshot in
+      let (epoch, seq) = try position()
+      var overview: [OverviewRow] = []
+      for row in try connection.run(Self.readOverview, context: "snapshot").rows {
+        var row = row
+        overview.append(
+          OverviewRow(
+            symbol: try row.text(), name: try row.optionalText(), last: try row.numeric(),
+            change: try row.numeric(), percentChange: try row.numeric(), at: try row.timestamp()))
+      }
+      return FeedSnapshot(
+        epoch: epoch, seq: seq, quotes: try quotes(after: -1, through: .max), overview: overview)
+    }
+  }
+
+  package enum Wakening: Sendable {
+    case hint, timeout, interrupted
+  }
+
+  /// Blocks until the server hints at a commit, `interrupt` becomes readable, or time is up.
+  /// - Throws: `connectionLost`.
+  package func wait(milliseconds: Int32, interrupt: Int32) throws(StoreError) -> Wakening {
+    // A hint may have come in with the answer of the last query.
+    if try connection.consumeNotifications() { return .hint }
+    var descriptors = [
+      pollfd(fd: connection.socket, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: interrupt, events: Int16(POLLIN), revents: 0),
+    ]
+    let ready = poll(&descriptors, nfds_t(descriptors.count), milliseconds)
+    if ready <= 0 { return .timeout }
+    if descriptors[1].revents != 0 { return .interrupted }
+    return try connection.consumeNotifications() ? .hint : .timeout
+  }
+}

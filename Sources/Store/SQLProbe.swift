@@ -1,0 +1,8 @@
+/// Arbitrary SQL for tests and benchmarks of this package; nothing in the daemon uses it.
+package enum SQLProbe {
+  /// - Returns: the last statement's rows as text, NULL as nil.
+  package static func run(_ sql: String, url: String) throws(StoreError) -> [[String?]] {
+    let connection = try PostgresConnection(url: url, application: "candled probe")
+    return try connection.execute(sql, context: "probe").textRows
+  }
+}
