@@ -11,8 +11,10 @@ func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target 
   .target(name: name, dependencies: dependencies, swiftSettings: strict)
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+func tests(
+  _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []
+) -> Target {
+  .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
 }
 
 let log = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -52,12 +54,16 @@ let package = Package(
     module("Operations", ["Market", log, toml]),
     module("ExchangeSimulator", ["Market", "CLinux"]),
     module("CandledClient", ["Market", "Store", "CLinux"]),
+    module("TerminalView", ["Market"]),
     module(
       "Ingest",
       ["Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations", log]),
     .executableTarget(
       name: "candled",
-      dependencies: ["Ingest", "ExchangeSimulator", "CandledClient", arguments],
+      dependencies: [
+        "Market", "Candles", "Feeds", "Polling", "Journal", "Transport", "Store", "Operations", "Ingest",
+        "ExchangeSimulator", "CandledClient", "TerminalView", "CLinux", arguments, log,
+      ],
       swiftSettings: strict),
 
     // Shared by the tests: seeded randomness and, for those that need one, a private cluster.
@@ -81,7 +87,8 @@ let package = Package(
       swiftSettings: strict),
     tests("MarketTests", ["Market", "TestSupport"]),
     tests("CandlesTests", ["Market", "Candles", "TestSupport"]),
-    tests("FeedsTests", ["Market", "Feeds", "TestSupport"]),
+    tests(
+      "FeedsTests", ["Market", "Feeds", "TestSupport"], exclude: ["Fixtures", "Golden"]),
     tests("PollingTests", ["Market", "Polling", "TestSupport"]),
     tests("TransportTests", ["Transport", "ExchangeSimulator", "TestSupport"]),
     tests("JournalTests", ["Market", "Journal", "TestSupport"]),
@@ -94,7 +101,9 @@ let package = Package(
         "Market", "Candles", "Feeds", "Journal", "Store", "Ingest", "ExchangeSimulator",
         "TestSupport",
       ]),
-    tests("CandledTests", ["TestSupport"]),
+    .testTarget(
+      name: "CandledTests", dependencies: ["Market", "TerminalView", "TestSupport"],
+      exclude: ["Golden"], swiftSettings: strict),
     tests("TidyTests", []),
   ],
   swiftLanguageModes: [.v6]

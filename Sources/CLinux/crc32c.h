@@ -5,6 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#if defined(__aarch64__)
+#include <sys/auxv.h>
+#endif
 
 // Reflected polynomial 0x1EDC6F41 (RFC 3720, appendix B.4).
 static inline uint32_t candled_crc32c_portable(
@@ -29,8 +32,11 @@ __attribute__((target("sse4.2"))) static inline uint32_t candled_crc32c_instruct
   for (; count > 0; bytes++, count--) state = __builtin_ia32_crc32qi(state, *bytes);
   return state;
 }
-#elif defined(__aarch64__) && defined(__ARM_FEATURE_CRC32)
-static inline uint32_t candled_crc32c_instruction(
+#elif defined(__aarch64__)
+// HWCAP_CRC32 of the kernel's asm/hwcap.h.
+#define CANDLED_HWCAP_CRC32 (1ul << 7)
+
+__attribute__((target("crc"))) static inline uint32_t candled_crc32c_instruction(
     uint32_t state, const unsigned char *bytes, size_t count) {
   for (; count >= 8; bytes += 8, count -= 8) {
     uint64_t word;
@@ -47,8 +53,10 @@ static inline uint32_t candled_crc32c(uint32_t seed, const void *bytes, size_t c
   const unsigned char *start = (const unsigned char *)bytes;
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("sse4.2")) return ~candled_crc32c_instruction(~seed, start, count);
-#elif defined(__aarch64__) && defined(__ARM_FEATURE_CRC32)
-  return ~candled_crc32c_instruction(~seed, start, count);
+#elif defined(__aarch64__)
+  if (getauxval(AT_HWCAP) & CANDLED_HWCAP_CRC32) {
+    return ~candled_crc32c_instruction(~seed, start, count);
+  }
 #endif
   return ~candled_crc32c_portable(~seed, start, count);
 }

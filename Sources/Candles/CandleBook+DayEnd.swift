@@ -75,11 +75,6 @@ extension CandleBook {
   }
 }
 
-extension DayAudit {
-  /// Both residuals are zero.
-  var isBalanced: Bool { residualVolume?.isZero == true && residualTurnover?.isZero == true }
-}
-
 extension InstrumentDay {
   /// Proven beyond the closing print.
   func isSettled(_ rules: CandleRules) -> Bool {

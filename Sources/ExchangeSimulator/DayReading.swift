@@ -26,7 +26,7 @@ struct DayReading {
   private let afterHours: [DayTape.AfterHoursFrame]
   private var sights: [Sight] = []
 
-  /// nil if no line of today was seen.
+  /// nil if no line of today was seen, or there is no such instrument.
   init?(sightings: [Sighting], tape: DayTape, place: Int) {
     frames = tape.frames[place]
     reference = tape.references[place]
@@ -45,7 +45,7 @@ struct DayReading {
       known = learned
       shown = sighting.frame
     }
-    if sights.isEmpty { return nil }
+    guard let last = sights.last, frames[last.frame].suspension != .unlisted else { return nil }
   }
 
   func page() -> ObservableLedger.Page {
@@ -54,16 +54,23 @@ struct DayReading {
     for sight in sights {
       if let hole = hole(at: sight) {
         holes.append(hole)
-        minutes.tear(from: hole.from, to: hole.to, price: price(of: sight))
+        minutes.tear(
+          from: Reckoning.elapsed(at: hole.from), to: Reckoning.elapsed(at: hole.to),
+          price: price(of: sight))
       } else {
         enter(sight, into: &minutes)
       }
     }
     let known = sights[sights.count - 1].learned
-    minutes.end(known: known)
+    minutes.end(known: Reckoning.elapsed(at: known))
     var page = ObservableLedger.Page()
-    page.holes = holes
     page.isComplete = known >= Grid.shanghaiClose
+    if !page.isComplete {
+      holes.append(
+        ObservableLedger.Hole(
+          from: known, to: Grid.shanghaiClose, volume: 0, turnover: 0, cause: .unseenClose))
+    }
+    page.holes = holes
     fill(&page, from: minutes)
     return page
   }
@@ -71,11 +78,10 @@ struct DayReading {
 
 extension DayReading {
   private func hole(at sight: Sight) -> ObservableLedger.Hole? {
-    let unseen = Reckoning.tradingSeconds(from: sight.known, to: sight.learned)
-    if unseen <= DayReading.straddleSecondsMax { return nil }
-    if Reckoning.minute(following: sight.known) == Reckoning.minute(endingWith: sight.learned) {
-      return nil
-    }
+    let start = Reckoning.elapsed(at: sight.known)
+    let end = Reckoning.elapsed(at: sight.learned)
+    // No minute ended in between if both lie in the same one, its end included.
+    if end - start <= DayReading.straddleSecondsMax || end <= (start / 60 + 1) * 60 { return nil }
     let before = sight.before >= 0 ? frames[sight.before] : nil
     let now = frames[sight.frame]
     return ObservableLedger.Hole(
@@ -99,11 +105,11 @@ extension DayReading {
     let volume = now.volume - (before?.volume ?? 0)
     let turnover = now.turnover - (before?.turnover ?? 0)
     if volume == 0 && turnover == 0 && now.last == before?.last { return }
-    let minute = Reckoning.minute(endingWith: Int(now.stamp))
+    let minute = Reckoning.minute(ofStamp: Int(now.stamp))
     let rose = now.high > (before?.high ?? 0)
     let fell = (before?.low ?? 0) == 0 || now.low < (before?.low ?? 0)
     let isAmbiguous =
-      (rose || fell) && minute > 0 && sight.known < Reckoning.opening(ofMinute: minute)
+      (rose || fell) && minute > 0 && Reckoning.elapsed(at: sight.known) < minute * 60
     minutes.add(
       minute, volume: volume, turnover: turnover, last: Int64(now.last),
       open: minute == 0 ? open : Int64(now.last), high: rose ? Int64(now.high) : nil,
@@ -116,8 +122,8 @@ extension DayReading {
     var place = 0
     var frame = -1
     for minute in 0..<Reckoning.minutes {
-      let closing = Reckoning.closing(ofMinute: minute)
-      while place < sights.count, sights[place].learned <= closing {
+      let end = (minute + 1) * 60
+      while place < sights.count, Reckoning.elapsed(at: sights[place].learned) <= end {
         frame = sights[place].frame
         place += 1
       }
@@ -140,7 +146,7 @@ extension DayReading {
     var carried = reference
     for minute in 0..<Reckoning.minutes {
       let cell = minutes.cells[minute]
-      if let price = cell.resumed ?? cell.close { carried = cell.close ?? price }
+      if let price = cell.found { carried = price }
       if cell.coverage == .missing {
         page.rows.append(nil)
         page.minutesMissing += 1
@@ -149,11 +155,13 @@ extension DayReading {
       } else {
         page.rows.append(cell.row(flatAt: carried))
       }
+      if let price = cell.close { carried = price }
     }
     let last = frames[sights[sights.count - 1].frame]
     page.day = ObservableLedger.Row(
       open: last.volume > 0 ? open : 0, high: Int64(last.high), low: Int64(last.low),
-      close: Int64(last.last), volume: last.volume, turnover: last.turnover, flags: [])
+      close: Int64(last.last), volume: last.volume, turnover: last.turnover, flags: [],
+      hasMoved: last.volume > 0)
     if let trailer = afterHours.last(where: { $0.stamp <= last.stamp }) {
       page.afterHoursVolume = trailer.volume
       page.afterHoursTurnover = trailer.turnover
@@ -171,8 +179,8 @@ struct MinuteSheet {
     var high: Int64 = 0
     var low: Int64 = 0
     var close: Int64?
-    /// The price the feed came back with inside this minute.
-    var resumed: Int64?
+    /// The price the feed came back with, at this minute's beginning or inside it.
+    var found: Int64?
     var volume: Int64 = 0
     var turnover: Int64 = 0
     var isAmbiguous = false
@@ -183,12 +191,12 @@ struct MinuteSheet {
         if coverage == .whole { flags.insert(.noTrade) }
         return ObservableLedger.Row(
           open: price, high: price, low: price, close: price, volume: 0, turnover: 0,
-          flags: flags)
+          flags: flags, hasMoved: false)
       }
       if isAmbiguous { flags.insert(.extremeAmbiguous) }
       return ObservableLedger.Row(
         open: open, high: high, low: low, close: close, volume: volume, turnover: turnover,
-        flags: flags)
+        flags: flags, hasMoved: true)
     }
   }
 
@@ -199,9 +207,11 @@ struct MinuteSheet {
     low: Int64?, isAmbiguous: Bool
   ) {
     if cells[minute].open == nil {
-      cells[minute].open = open
-      cells[minute].high = last
-      cells[minute].low = last
+      // The first sight of a minute come back to is its open, whether or not it traded then.
+      let first = cells[minute].coverage == .partial ? cells[minute].found ?? open : open
+      cells[minute].open = first
+      cells[minute].high = first
+      cells[minute].low = first
     }
     cells[minute].high = max(cells[minute].high, last, high ?? last)
     cells[minute].low = min(cells[minute].low, last, low ?? last)
@@ -211,33 +221,26 @@ struct MinuteSheet {
     if isAmbiguous { cells[minute].isAmbiguous = true }
   }
 
-  /// Nobody looked between two moments: minutes inside are missing, those at the edges partial.
+  /// Nobody looked between two moments (trading seconds): minutes inside are missing, those at the
+  /// edges partial. `price` is what was found at the end.
   mutating func tear(from start: Int, to end: Int, price: Int64) {
-    for minute in 0..<Reckoning.minutes {
-      let opening = Reckoning.opening(ofMinute: minute)
-      let closing = opening + 60
-      if opening >= start, closing <= end { cells[minute].coverage = .missing }
-      if opening < start, start < closing { cells[minute].coverage = .partial }
-    }
-    let minute = Reckoning.minute(endingWith: end)
-    if end < Reckoning.closing(ofMinute: minute) {
-      var cell = Cell()
-      cell.coverage = .partial
-      cell.open = price
-      cell.high = price
-      cell.low = price
-      cell.close = price
-      cell.resumed = price
-      cells[minute] = cell
-    }
+    leave(at: start, until: end)
+    let minute = end / 60
+    if minute == Reckoning.minutes { return }
+    cells[minute] = Cell()
+    cells[minute].found = price
+    if end % 60 > 0 { cells[minute].coverage = .partial }
   }
 
-  /// Nothing is known after `known`.
-  mutating func end(known: Int) {
-    for minute in 0..<Reckoning.minutes {
-      let opening = Reckoning.opening(ofMinute: minute)
-      if opening >= known { cells[minute].coverage = .missing }
-      if opening < known, known < opening + 60 { cells[minute].coverage = .partial }
+  /// Nothing is known after `known`, in trading seconds.
+  mutating func end(known: Int) { leave(at: known, until: Reckoning.secondsPerDay) }
+
+  private mutating func leave(at start: Int, until end: Int) {
+    if start % 60 > 0 { cells[start / 60].coverage = .partial }
+    var minute = (start + 59) / 60
+    while (minute + 1) * 60 <= end {
+      cells[minute].coverage = .missing
+      minute += 1
     }
   }
 }

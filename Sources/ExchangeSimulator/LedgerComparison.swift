@@ -19,28 +19,29 @@ struct Differences {
 }
 
 extension ObservableLedger {
-  /// What differs from these rows of one day; empty if nothing does. Compares minute candles field
-  /// by field, gaps, certificates, and day candles and after-hours candles if there are any.
+  /// What differs from these rows; empty if nothing does. Compares minute candles field by field,
+  /// gaps, certificates, and day candles and after-hours candles if there are any. Rows of other
+  /// trading days are none of this ledger's business and passed over.
   public func differences(candles: [Candle], gaps: [Gap], audits: [DayAudit]) -> [String] {
     var differences = Differences()
-    compareMinutes(candles.filter { $0.timeframe == .minute1 }, &differences)
-    compareDays(candles.filter { $0.timeframe == .day1 }, &differences)
-    compareAfterHours(candles.filter { $0.timeframe == .afterHours }, &differences)
-    compareGaps(gaps, &differences)
-    compareAudits(audits, &differences)
+    let today = candles.filter { $0.tradingDay == day }
+    compareMinutes(today.filter { $0.timeframe == .minute1 }, &differences)
+    compareDays(today.filter { $0.timeframe == .day1 }, &differences)
+    compareAfterHours(today.filter { $0.timeframe == .afterHours }, &differences)
+    compareGaps(gaps.filter { $0.tradingDay == day }, &differences)
+    compareAudits(audits.filter { $0.tradingDay == day }, &differences)
     return differences.report
   }
 
   private func compareMinutes(_ candles: [Candle], _ differences: inout Differences) {
     var given = Array(repeating: false, count: symbols.count * Reckoning.minutes)
     for candle in candles {
-      guard let place = places[candle.symbol], candle.tradingDay == day else {
+      guard let place = places[candle.symbol] else {
         differences.add("\(candle.symbol) \(candle.openedAt): nobody asked for this candle")
         continue
       }
       let second = candle.openedAt.shanghaiSecondOfDay
-      let minute = Reckoning.minute(following: second)
-      guard Reckoning.opening(ofMinute: minute) == second else {
+      guard let minute = Reckoning.minute(openingAt: second) else {
         differences.add("\(candle.symbol) \(candle.openedAt): opens at no minute of the day")
         continue
       }
@@ -149,10 +150,11 @@ extension TrueLedger {
     var differences = Differences()
     var left = minutes.map { ($0.volume, $0.turnover) }
     let places = Dictionary(uniqueKeysWithValues: symbols.enumerated().map { ($1, $0) })
-    for candle in candles where candle.timeframe == .minute1 {
-      let minute = Reckoning.minute(following: candle.openedAt.shanghaiSecondOfDay)
-      guard let place = places[candle.symbol], candle.tradingDay == day else {
-        differences.add("\(candle.symbol) \(candle.openedAt): not of this market and day")
+    for candle in candles where candle.timeframe == .minute1 && candle.tradingDay == day {
+      guard let place = places[candle.symbol],
+        let minute = Reckoning.minute(openingAt: candle.openedAt.shanghaiSecondOfDay)
+      else {
+        differences.add("\(candle.symbol) \(candle.openedAt): no minute of this market")
         continue
       }
       let cell = place * TrueLedger.minutesPerDay + minute

@@ -16,6 +16,8 @@ public struct ObservableLedger: Sendable {
     var volume: Int64
     var turnover: Int64
     var flags: CandleFlags
+    /// Something traded in it.
+    var hasMoved: Bool
   }
 
   /// Trading nobody saw, from and to seconds since Shanghai midnight.
@@ -44,7 +46,7 @@ public struct ObservableLedger: Sendable {
   public let day: TradingDay
   public let symbols: [Symbol]
   let scales: [UInt8]
-  /// nil for an instrument of which no line of the day was ever seen.
+  /// nil for an instrument of which no line of the day was ever seen, or that is not listed.
   let pages: [Page?]
   let places: [Symbol: Int]
 
@@ -106,7 +108,7 @@ extension ObservableLedger {
   func audit(place: Int) -> DayAudit? {
     guard let page = pages[place], let totals = page.day else { return nil }
     let rows = page.rows.compactMap { $0 }
-    let untraded = rows.filter { $0.flags.contains(.noTrade) }.count
+    let untraded = rows.filter { !$0.hasMoved }.count
     return DayAudit(
       symbol: symbols[place], tradingDay: day,
       exchangeVolume: page.isComplete ? ExactDecimal(totals.volume) : nil,

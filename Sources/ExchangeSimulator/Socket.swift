@@ -45,15 +45,14 @@ enum Socket {
 
   /// False when the other side is done or gone.
   static func receive(_ socket: Int32, into bytes: inout [UInt8], bytesMax: Int) -> Bool {
-    let before = bytes.count
-    bytes.append(contentsOf: repeatElement(0, count: bytesMax))
-    let count = bytes.withUnsafeMutableBytes { buffer -> Int in
+    let count = withUnsafeTemporaryAllocation(byteCount: bytesMax, alignment: 1) { buffer in
       while true {
-        let count = recv(socket, buffer.baseAddress.map { $0 + before }, bytesMax, 0)
-        if count >= 0 || errno != EINTR { return count }
+        let count = recv(socket, buffer.baseAddress, bytesMax, 0)
+        if count < 0, errno == EINTR { continue }
+        bytes.append(contentsOf: UnsafeRawBufferPointer(buffer).prefix(max(count, 0)))
+        return count
       }
     }
-    bytes.removeLast(bytesMax - max(count, 0))
     return count > 0
   }
 

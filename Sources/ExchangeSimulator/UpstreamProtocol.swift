@@ -41,13 +41,18 @@ struct SimulatedExchange {
     return .text(404, "Not Found")
   }
 
+  /// 1970 to 2200: a cache buster beyond is no time.
+  private static let millisecondsKnown: ClosedRange<Int64> = 0...7_258_118_400_000
+
   /// What time it is for a request that says `milliseconds` since 1970, or nothing.
   mutating func moment(requested milliseconds: Int64?) -> Timestamp {
     let moment: Timestamp
     switch clock {
     case .function(let now): moment = now()
     case .request:
-      guard let milliseconds else { return latest }
+      guard let milliseconds, SimulatedExchange.millisecondsKnown.contains(milliseconds) else {
+        return latest
+      }
       moment = Timestamp(microseconds: milliseconds * 1000)
     }
     latest = max(latest, moment)

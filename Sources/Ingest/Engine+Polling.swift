@@ -12,7 +12,7 @@ extension Engine {
       switch action {
       case .request(let request): ask(request)
       case .wake(let moment): pollerWake = moment
-      case .sweepCompleted(_, let answered, let failed): noteSweep(answered, failed)
+      case .sweepCompleted(_, _, let failed): status.sweepCompleted(at: now, failed: failed)
       case .quarantined(let symbol):
         parts.log.error("symbol quarantined", metadata: ["symbol": "\(symbol)"])
         status.quarantined.append(symbol)
@@ -95,12 +95,6 @@ extension Engine {
       pollerWake = nil
       perform(poller.received(.woke, at: now))
     }
-  }
-
-  private func noteSweep(_ answered: Int, _ failed: Int) {
-    status.sweeps += 1
-    status.failedRequests += failed
-    status.lastSweepAt = now
   }
 
   private func noteHealth(_ state: SourceState) {

@@ -40,12 +40,16 @@ public enum EngineClock: Sendable, Hashable {
     return UInt64(max(moment.microseconds - now.microseconds, 0) * 1000 / speed)
   }
 
-  var startingPoint: Timestamp {
+  /// The time it began with.
+  public var startingPoint: Timestamp {
     switch self {
     case .real: EngineClock.realNow()
     case .scaled(let simulated, _, _), .stepped(let simulated): simulated
     }
   }
+
+  /// Its seconds in one real second.
+  var speed: Int { if case .scaled(_, _, let speed) = self { Int(speed) } else { 1 } }
 
   var isStepped: Bool { if case .stepped = self { true } else { false } }
 }

@@ -11,6 +11,8 @@ public struct EngineStatus: Sendable {
   public var requests = 0
   public var failedRequests = 0
   public var lastSweepAt: Timestamp?
+  /// Simulated seconds of the last sweeps, newest last.
+  private var sweepMoments: [Timestamp] = []
   /// Real time of the last answer and of the last commit.
   public var lastAnswerAt: Timestamp?
   public var lastCommitAt: Timestamp?
@@ -28,6 +30,22 @@ public struct EngineStatus: Sendable {
   public var storeFault: StoreError.Code?
 
   public init() {}
+
+  /// Sweeps completed in the minute before `now`.
+  public func sweepsInLastMinute(at now: Timestamp) -> Int {
+    sweepMoments.count { $0 > now.adding(seconds: -60) }
+  }
+
+  mutating func sweepCompleted(at now: Timestamp, failed: Int) {
+    sweeps += 1
+    failedRequests += failed
+    lastSweepAt = now
+    sweepMoments.append(now)
+    if sweepMoments.count > EngineStatus.sweepMomentsMax { sweepMoments.removeFirst() }
+  }
+
+  /// A minute of sweeps at the shortest cadence a source publishes in.
+  private static let sweepMomentsMax = 64
 
   mutating func note(_ digest: Digest) {
     outcomes[digest.outcome, default: 0] += 1

@@ -49,8 +49,10 @@ extension Pipeline {
   }
 
   /// The latest snapshot and the forming candle of an instrument, for a view.
-  public func sight(of symbol: Symbol) -> (quote: Quote, forming: Candle?)? {
+  func sight(of symbol: Symbol) -> EngineReport.Sight? {
     guard let index = book.knownIndex(of: symbol), let latest = latest[index] else { return nil }
-    return (latest.quote, book.formingCandle(at: index))
+    return EngineReport.Sight(
+      name: names.name(at: index), quote: latest.quote,
+      forming: book.formingCandle(at: index))
   }
 }

@@ -71,6 +71,8 @@ public struct PipelineCounters: Sendable, Hashable {
   public var candles = 0
   public var gaps = 0
   public var revisions = 0
+  public var certificates = 0
+  public var balancedCertificates = 0
 }
 
 struct LatestQuote: Sendable {
@@ -132,6 +134,8 @@ extension Pipeline {
     counters.candles += output.candles.count
     counters.gaps += output.gaps.count
     counters.revisions += output.revisions.count
+    counters.certificates += output.audits.count
+    counters.balancedCertificates += output.audits.count { $0.isBalanced }
     pending.take(output)
   }
 }

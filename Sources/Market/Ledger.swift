@@ -118,6 +118,9 @@ public struct DayAudit: Sendable, Hashable {
   public var residualTurnover: ExactDecimal? {
     exchangeTurnover.flatMap { try? $0 - minuteTurnover - gapTurnover }
   }
+
+  /// Both residuals are known and zero.
+  public var isBalanced: Bool { residualVolume?.isZero == true && residualTurnover?.isZero == true }
 }
 
 /// A row of a response that was refused; its neighbours were kept.

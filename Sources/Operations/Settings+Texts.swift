@@ -40,16 +40,14 @@ extension Settings {
   public var inForce: String {
     var text = ""
     var section = ""
-    for setting in SettingTable.all {
-      let (itsSection, name) = Settings.split(setting.key)
+    for row in rows {
+      let (itsSection, name) = Settings.split(row.key)
       if itsSection != section {
         section = itsSection
         text += "\n[\(section)]\n"
       }
-      let entry = entries[setting.key]
-      let value = entry.map { setting.text(of: $0.value) } ?? setting.defaultText
-      let place = entry.map { "\($0.origin ?? "")\($0.line.map { ":\($0)" } ?? "")" } ?? "default"
-      text += value.map { "\(name) = \($0)  # \(place)\n" } ?? "# \(name) is unset\n"
+      let place = row.origin + (row.line.map { ":\($0)" } ?? "")
+      text += row.value.map { "\(name) = \($0)  # \(place)\n" } ?? "# \(name) is unset\n"
     }
     return text
   }

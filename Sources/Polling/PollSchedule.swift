@@ -1,10 +1,10 @@
 // When to ask: slots on the exchange's publishing grid.
 //
-// An exchange publishes at :00, :03, :06 …; a slot asks for one of those snapshots, a phase later so
-// that it has arrived at the source, plus a little jitter so that not every client in the world asks
-// in the same millisecond. The jitter is a hash of (seed, slot): the schedule is a pure function of
-// time, has no state to lose, and gives the same day twice. Phase and jitter together stay below
-// every cadence, so a slot is due before the next begins and none is ever skipped for it.
+// An exchange publishes at :00, :03, :06 and so on; a slot asks for one of those snapshots, a phase
+// later so that it has arrived at the source, plus a little jitter so that not every client in the
+// world asks in the same millisecond. The jitter is a hash of (seed, slot): the schedule is a pure
+// function of time, has no state to lose, and gives the same day twice. Phase and jitter together
+// stay below every cadence: a slot is due before the next begins and none is skipped for it.
 import Market
 
 /// One moment to ask.
@@ -42,7 +42,7 @@ public struct PollSchedule: Sendable {
 
   /// - Precondition: phase and jitter are not negative and together below the shortest cadence.
   public init(
-    windows: [PollWindow] = PollWindow.aShare,
+    windows: [PollWindow] = PollWindow.aShare(),
     phaseMilliseconds: Int = phaseMillisecondsDefault,
     jitterMillisecondsMax: Int = jitterMillisecondsMaxDefault, seed: UInt64,
     isTradingDay: @escaping @Sendable (TradingDay) -> Bool?

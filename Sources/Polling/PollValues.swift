@@ -10,7 +10,17 @@ public struct PollRequestID: Sendable, Hashable {
 
 /// One request to perform.
 public struct PollRequest: Sendable, Hashable {
+  public enum Purpose: Sendable, Hashable, CaseIterable {
+    /// The whole group.
+    case sweep
+    /// Whether a ban is over.
+    case probe
+    /// Part of a poisoned batch, or the heartbeat as its control.
+    case search
+  }
+
   public let id: PollRequestID
+  public let purpose: Purpose
   /// Stable as long as the symbols are: the key of what the group answered before.
   public let group: UInt16
   /// The heartbeat first.

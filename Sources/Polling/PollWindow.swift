@@ -24,12 +24,18 @@ public struct PollWindow: Sendable, Hashable {
 
   /// The exchanges publish every 3 s while they trade; the edges are for the reset before the
   /// auction and for the stamps that move on after each close (sina.md §1.5).
-  public static let aShare: [PollWindow] = [
-    PollWindow(from: Session.dayReset, to: Session.auctionOpen - 30, every: 60),
-    PollWindow(from: Session.auctionOpen - 30, to: Session.morningClose + 60, every: 3),
-    PollWindow(from: Session.afternoonOpen - 60, to: Session.afternoonClose + 90, every: 3),
-    PollWindow(from: Session.afternoonClose + 90, to: Session.afterHoursClose + 360, every: 30),
-  ]
+  public static func aShare(every cadenceSeconds: Int = 3) -> [PollWindow] {
+    [
+      PollWindow(from: Session.dayReset, to: Session.auctionOpen - 30, every: 60),
+      PollWindow(
+        from: Session.auctionOpen - 30, to: Session.morningClose + 60, every: cadenceSeconds),
+      PollWindow(
+        from: Session.afternoonOpen - 60, to: Session.afternoonClose + 90, every: cadenceSeconds),
+      PollWindow(
+        from: Session.afternoonClose + 90, to: Session.afterHoursClose + 360,
+        every: max(30, cadenceSeconds)),
+    ]
+  }
 
   /// The first grid second at or after `second` inside the window.
   func firstGrid(from second: Int) -> Int? {

@@ -24,7 +24,7 @@ extension Poller {
   }
 
   private func isOfThisSlot(_ errand: Errand) -> Bool {
-    errand.sweep == sweepLast && slotEnd.map { steady < $0 } ?? false
+    sweeps[errand.sweep]?.slot == slotGrid && slotEnd.map { steady < $0 } ?? false
   }
 
   private mutating func succeed(_ flight: Flight, _ now: Timestamp) {

@@ -35,7 +35,8 @@ extension Poller {
     actions.append(
       .request(
         PollRequest(
-          id: id, group: errand.group, symbols: symbols, slot: slotGrid ?? steady,
+          id: id, purpose: errand.purpose, group: errand.group, symbols: symbols,
+          slot: slotGrid ?? steady,
           deadlineMilliseconds: deadline)))
   }
 
@@ -68,6 +69,14 @@ extension Poller {
 }
 
 extension Poller.Errand {
+  var purpose: PollRequest.Purpose {
+    switch kind {
+    case .batch: .sweep
+    case .probe: .probe
+    case .part: .search
+    }
+  }
+
   var isBatch: Bool {
     if case .batch = kind { return true }
     return false

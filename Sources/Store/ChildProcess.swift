@@ -106,9 +106,6 @@ enum ChildProcess {
     }
   }
 
-  /// Takes leave of a detached child that has ended.
-  static func collect(_ child: pid_t) { _ = wait(for: child) }
-
   private static func wait(for child: pid_t) -> Int32 {
     var status: Int32 = 0
     while waitpid(child, &status, 0) < 0 {

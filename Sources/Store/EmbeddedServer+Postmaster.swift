@@ -11,14 +11,20 @@ extension EmbeddedServer {
   private static let smallFileBytesMax = 8192
 
   struct Postmaster {
-    var identifier: pid_t
-    private let data: String
+    let identifier: pid_t
+
+    /// A child of ours, whatever its command line: in the middle of an exec it has none.
+    init(spawned child: pid_t) { identifier = child }
 
     /// nil unless the process is the server of that data folder.
     init?(_ identifier: pid_t, of data: String) {
       self.identifier = identifier
-      self.data = data
-      guard identifier > 0, isAlive else { return nil }
+      // A zombie has no command line left.
+      let arguments = contents(of: "/proc/\(identifier)/cmdline").split(
+        separator: "\0", omittingEmptySubsequences: false)
+      guard let flag = arguments.firstIndex(of: "-D"), flag + 1 < arguments.count,
+        isSameFile(String(arguments[flag + 1]), data)
+      else { return nil }
     }
 
     /// Ended, and collected if it was our child: a zombie still answers to its number, which keeps
@@ -32,16 +38,6 @@ extension EmbeddedServer {
 
     static func isZombie(_ identifier: pid_t) -> Bool {
       contents(of: "/proc/\(identifier)/stat").contains("(postgres) Z ")
-    }
-
-    /// False for a zombie: it has no command line left.
-    private var isAlive: Bool {
-      let arguments = contents(of: "/proc/\(identifier)/cmdline").split(
-        separator: "\0", omittingEmptySubsequences: false)
-      guard let flag = arguments.firstIndex(of: "-D"), flag + 1 < arguments.count else {
-        return false
-      }
-      return isSameFile(String(arguments[flag + 1]), data)
     }
   }
 

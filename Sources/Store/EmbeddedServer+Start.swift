@@ -48,8 +48,8 @@ extension EmbeddedServer {
     return matching
   }
 
-  /// Into `data.new`, which becomes `data` when it is whole: an initdb cut short leaves nothing that
-  /// looks like a cluster.
+  /// Into `data.new`, which becomes `data` when it is whole: an initdb cut short leaves nothing
+  /// that looks like a cluster.
   func initialize(
     with binaries: ServerBinaries, as user: ServerUser
   ) throws(EmbeddedServerError) {
@@ -72,16 +72,16 @@ extension EmbeddedServer {
     try install(fresh)
   }
 
-  /// Returns when the server accepts connections, one that was running or one started here. A server
-  /// that is just ending is waited for and followed by a new one.
+  /// Returns when the server accepts connections, one that was running or one started here. A
+  /// server that is just ending is waited for and followed by a new one.
   func bringUp(with binaries: ServerBinaries, as user: ServerUser) throws(EmbeddedServerError) {
     let start = ContinuousClock.now
     while true {
       let logStart = logSize
       let running = postmaster
-      var server = running
-      if server == nil { server = try launch(with: binaries, as: user) }
-      if let server, try awaitAnswer(of: server, logStart: logStart) { return }
+      let server: Postmaster
+      if let running { server = running } else { server = try launch(with: binaries, as: user) }
+      if try awaitAnswer(of: server, logStart: logStart) { return }
       let log = logTail(from: logStart)
       // The sessions of a killed postmaster hold its memory until they notice.
       let isWorthRetrying = running != nil || log.contains { $0.contains("is still in use") }
@@ -114,10 +114,9 @@ extension EmbeddedServer {
     }
   }
 
-  /// nil when it ended at once.
   private func launch(
     with binaries: ServerBinaries, as user: ServerUser
-  ) throws(EmbeddedServerError) -> Postmaster? {
+  ) throws(EmbeddedServerError) -> Postmaster {
     let log = try openLog(for: user)
     defer { close(log) }
     var arguments = [binaries.postgres, "-D", dataDirectory]
@@ -125,9 +124,7 @@ extension EmbeddedServer {
       arguments += ["-c", "\(name)=\(value)"]
     }
     let child = try ChildProcess.detach(user.running(arguments), log: log)
-    if let server = Postmaster(child, of: dataDirectory) { return server }
-    ChildProcess.collect(child)
-    return nil
+    return Postmaster(spawned: child)
   }
 
   /// Sorted, so that the same server has the same command line.

@@ -10,6 +10,8 @@ extension EmbeddedServer {
     /// For people; the number where the machine knows no name.
     var name: String
     private var prefix: [String]
+    /// One line of /etc/passwd; sysconf's own suggestion is 1024.
+    private static let entryBytesMax = 4096
 
     /// Another user than ours: folders must be given to it.
     var isOther: Bool { !prefix.isEmpty }
@@ -22,18 +24,27 @@ extension EmbeddedServer {
 
     /// nil for a name the machine does not know.
     init?(named name: String, setpriv: String) {
-      guard let entry = getpwnam(name) else { return nil }
-      self.init(entry.pointee, setpriv: setpriv)
+      self.init(setpriv) { getpwnam_r(name, $0, $1, $2, $3) }
     }
 
+    /// nil for a missing folder, root's, or one of a user without a name.
     init?(owning folder: String, setpriv: String) {
       var status = stat()
-      guard stat(folder, &status) == 0, status.st_uid != 0, let entry = getpwuid(status.st_uid)
-      else { return nil }
-      self.init(entry.pointee, setpriv: setpriv)
+      guard stat(folder, &status) == 0, status.st_uid != 0 else { return nil }
+      self.init(setpriv) { getpwuid_r(status.st_uid, $0, $1, $2, $3) }
     }
 
-    private init(_ entry: passwd, setpriv: String) {
+    private typealias Lookup = (
+      UnsafeMutablePointer<passwd>, UnsafeMutablePointer<CChar>, Int,
+      UnsafeMutablePointer<UnsafeMutablePointer<passwd>?>
+    ) -> Int32
+
+    private init?(_ setpriv: String, lookup: Lookup) {
+      var entry = passwd()
+      var found: UnsafeMutablePointer<passwd>?
+      let text = UnsafeMutablePointer<CChar>.allocate(capacity: Self.entryBytesMax)
+      defer { text.deallocate() }
+      guard lookup(&entry, text, Self.entryBytesMax, &found) == 0, found != nil else { return nil }
       uid = entry.pw_uid
       gid = entry.pw_gid
       name = String(cString: entry.pw_name)

@@ -22,8 +22,8 @@ public struct ServerBinaries: Sendable, Hashable {
   var postgres: String { directory + "/postgres" }
   var initdb: String { directory + "/initdb" }
 
-  /// Every usable server on this machine, the preferred one first: Debian's folders from the highest
-  /// version down, then where `pg_config` points, then the PATH.
+  /// Every usable server on this machine, the preferred one first: Debian's folders from the
+  /// highest version down, then where `pg_config` points, then the PATH.
   public static func installed() -> [ServerBinaries] {
     var found = debian().sorted { $0.major > $1.major }
     for directory in [configured()].compactMap(\.self) + searchPath()

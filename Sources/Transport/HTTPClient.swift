@@ -1,7 +1,7 @@
 // Asynchronous GETs over libcurl: the module's front.
 //
-// `send` suspends a task; the work is done by one thread (`TransferLoop`) that the client starts and
-// joins. What holds for every request: TLS peers are verified, redirects are answers and not
+// `send` suspends a task; the work is done by one thread (`TransferLoop`), which the client starts
+// and joins. What holds for every request: TLS peers are verified, redirects are answers and not
 // followed, only http and https are spoken, the environment's proxies are ignored, a deadline and a
 // body cap always apply, cancelling the task ends the transfer. Nothing here logs.
 import CCurl

@@ -3,8 +3,8 @@
 import Glibc
 
 final class PthreadMutex: Sendable {
-  // The address is fixed by the allocation and only ever handed to pthread functions, which are
-  // made to be called from any thread.
+  // Safe: the address is fixed by the allocation and only ever handed to pthread functions, which
+  // are made to be called from any thread.
   nonisolated(unsafe) private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
   init() {

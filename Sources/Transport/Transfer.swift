@@ -2,8 +2,8 @@
 // callbacks through which the answer arrives.
 //
 // Only the transport thread touches a transfer: libcurl calls back on the thread that drives it.
-// The callbacks count inflated bytes, so a body that unpacks beyond its cap is cut off after at most
-// one of libcurl's 16 KiB chunks, whatever its length on the wire.
+// The callbacks count inflated bytes, so a body that unpacks beyond its cap is cut off within one
+// of libcurl's 16 KiB chunks, whatever its length on the wire.
 import CCurl
 
 final class Transfer {

@@ -1,6 +1,6 @@
 // The only file in candled in which a URL exists as text.
 //
-// A request names a base address, which is configuration, and a path, which a feed declares; the two
+// A request names a base address, which is configuration, and a path, which a feed declares; they
 // meet here, on the transport thread, and the result goes straight into libcurl. Keys that some
 // upstreams want in the path therefore have one place to leak from, and it has no logger: nothing
 // here may put its input into an error or a description.

@@ -1,4 +1,58 @@
+/// The command line: one file per subcommand, each thin. What a command does lives in the modules
+/// below; here are only its words, its options and its exit status.
+///
+/// Results go to standard output, everything else to standard error, so that every command can
+/// stand in a pipe. A subcommand is listed once it works, never before.
+
+import ArgumentParser
+import Glibc
+import Operations
+
 @main
-struct Candled {
-  static func main() {}
+struct Candled: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "candled",
+    abstract: "Exact candles from market snapshots, in PostgreSQL, with change notification.",
+    discussion: Help.discussion(
+      """
+      candled polls market-data sources, journals every answer before it is interpreted, builds \
+      exact decimal candles and commits them to PostgreSQL together with the journal position \
+      they came from. Consumers are woken by NOTIFY.
+
+      Results go to standard output, talk to standard error.
+
+      EXIT STATUS:
+      """ + exitStatuses,
+      examples: [
+        "candled decode sina-quotes body.txt": "what a recorded answer says, as JSON lines",
+        "candled version --json": "what this build is",
+      ]),
+    version: BuildVersion.current,
+    subcommands: [
+      Run.self, Demo.self, Check.self, Decode.self, SchemaCommand.self, Config.self, Version.self,
+    ]
+  )
+
+  private static var exitStatuses: String {
+    Operations.ExitCode.allCases.map { "\n  \($0.rawValue)  \($0.meaning)" }.joined()
+  }
+
+  static func main() async {
+    // A reader that left (`| head`) and a peer that hung up are return values, not deaths.
+    signal(SIGPIPE, SIG_IGN)
+    do {
+      var command = try parseAsRoot()
+      if type(of: command) is any DrainsOnSignal.Type { StopSignals.take() }
+      if var asynchronous = command as? any AsyncParsableCommand {
+        try await asynchronous.run()
+      } else {
+        try command.run()
+      }
+    } catch let failure as CommandFailure {
+      failure.report()
+      Glibc.exit(failure.status.rawValue)
+    } catch {
+      exit(withError: error)
+    }
+  }
 }

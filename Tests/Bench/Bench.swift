@@ -1,8 +1,8 @@
 /// `candled-bench [SECTION …]`: what candled costs, measured here and now.
 ///
 /// Absolute times drift from machine to machine and hour to hour, so every section measures both
-/// sides (ours and the floor or the peer) in one run and prints the ratio. A section is one file and
-/// one line in `sections`.
+/// sides (ours and the floor or the peer) in one run and prints the ratio. A section is one file
+/// and one line in `sections`.
 
 import Glibc
 

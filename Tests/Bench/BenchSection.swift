@@ -40,13 +40,14 @@ func milliseconds() -> Double {
   return Double(now.tv_sec) * 1000 + Double(now.tv_nsec) / 1_000_000
 }
 
-/// Prints rows with their median, their best round and the ratio of the median to the first row's.
+/// Prints rows with their median, their best round and the median's ratio to the first row's.
 func report(_ rows: [BenchRow]) {
   guard let reference = rows.first?.median else { return }
   for row in rows {
     say(
       "  \(padded(row.name, 42))\(decimals(row.median, 3, width: 9)) ms p50"
-        + "\(decimals(row.best, 3, width: 9)) best\(decimals(row.median / reference, 2, width: 9)) ×")
+        + "\(decimals(row.best, 3, width: 9)) best\(decimals(row.median / reference, 2, width: 9)) ×"
+    )
   }
 }
 

@@ -141,6 +141,45 @@ import Testing
     #expect(try folder.bytes(of: name) == whole)
   }
 
+  @Test func `a whole frame from an earlier life of the file does not count`() throws {
+    folder.empty()
+    do {
+      let other = try JournalWriter(directory: folder.path)
+      for entry in entries.reversed() { try other.append(entry) }
+    }
+    let reader = try JournalReader(directory: folder.path)
+    let first = try #require(try reader.next()).entry
+    let stale = try folder.bytes(of: name)
+    // The first entry of one life, then the second of the other: sequence and checksums fit.
+    let other = try SegmentScanner(
+      JournalSegment(name: name, first: 1, bytes: 0), in: JournalDirectory(path: folder.path))
+    _ = try other.step()
+    let head = Array(stale[..<Int(other.offset)])
+    folder.write(head + Array(whole[ends[0]..<ends[1]]), to: name)
+    let mixed = try JournalReader(directory: folder.path)
+    #expect(try mixed.next()?.entry == first)
+    #expect(try mixed.next() == nil)
+    #expect(try JournalWriter(directory: folder.path).recovery.tornBytes > 0)
+  }
+
+  @Test func `a failed sync is final`() throws {
+    var ends: [Int32] = [0, 0]
+    #expect(pipe(&ends) == 0)
+    defer { close(ends[0]) }
+    let sync = BackgroundSync(
+      directory: JournalDirectory(path: folder.path), intervalMilliseconds: 1, synced: 0)
+    defer { sync.stop() }
+    // A pipe cannot be synced.
+    try sync.adopt(Descriptor(ends[1]), isNew: false)
+    try sync.appended(1)
+    for _ in 0..<2 {
+      let error = #expect(throws: JournalError.self) { try sync.sync() }
+      #expect(error?.code == .syncFailed && error?.systemError == EINVAL)
+    }
+    #expect(sync.syncedSequence == 0)
+    #expect(throws: JournalError.self) { try sync.check() }
+  }
+
   @Test func `checksums are Castagnoli's, with and without the instruction`() {
     let digits = Array("123456789".utf8)
     #expect(digits.withUnsafeBytes { checksum($0) } == 0xE306_9283)

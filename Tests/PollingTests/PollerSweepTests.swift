@@ -9,7 +9,8 @@ import Testing
   ) -> Poller.Action {
     .request(
       PollRequest(
-        id: PollRequestID(number), group: group, symbols: [heartbeat()] + symbols, slot: slot,
+        id: PollRequestID(number), purpose: .sweep, group: group, symbols: [heartbeat()] + symbols,
+        slot: slot,
         deadlineMilliseconds: 5_000))
   }
 

@@ -37,8 +37,9 @@ func output(_ command: String) -> [UInt8] {
 }
 
 /// Counts across the server's threads.
+///
+/// `@unchecked Sendable`: every access to `count` is under the lock.
 final class Tally: @unchecked Sendable {
-  // Every access is under the lock.
   private var count = 0
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 

@@ -52,7 +52,14 @@ struct SinaCarefulLine {
     guard contentEnd >= contentStart, line.starts(with: SinaGrammar.closing, at: contentEnd) else {
       throw .malformed("cut off inside: the closing `\";` is missing")
     }
-    return (symbolBytes, line.slice(contentStart, contentEnd))
+    let content = line.slice(contentStart, contentEnd)
+    // A name may hold a stray quotation mark (easyquotation #51), the rest of a line never does.
+    if let comma = content.offset(of: UInt8(ascii: ",")),
+      content.offset(of: UInt8(ascii: "\""), from: comma) != nil
+    {
+      throw .malformed("a quotation mark inside: two lines run together")
+    }
+    return (symbolBytes, content)
   }
 }
 
@@ -78,8 +85,8 @@ extension SinaCarefulLine {
     try readNumbers(fields, into: &quote)
     if fields.count > 32 { quote.status = status(fields[32]) }
     if fields.count > 33 { quote.afterHours = try afterHours(fields[33]) }
-    let security = SinaSecurity(key: symbol.low)
-    if security.countsLots { quote.volume = try shares(ofLots: quote.volume) }
+    let security = SinaSecurity(symbol)
+    if security.contains(.countsLots) { quote.volume = try shares(ofLots: quote.volume) }
     if let broken = SinaInconsistency.first(in: &quote, of: security) {
       throw SinaRowFault(reason: .inconsistent, detail: broken.sentence(about: quote))
     }
@@ -135,7 +142,7 @@ extension SinaCarefulLine {
   }
 
   private static func shares(ofLots lots: ExactDecimal) throws(SinaRowFault) -> ExactDecimal {
-    let (units, overflow) = lots.units.multipliedReportingOverflow(by: 100)
+    let (units, overflow) = lots.units.multipliedReportingOverflow(by: SinaSecurity.lot)
     if overflow {
       throw SinaRowFault(reason: .notANumber, detail: "volume: \(lots) lots are too many")
     }

@@ -27,7 +27,7 @@ enum SinaInconsistency: UInt8 {
     }
     if isTorn(best: quote.bid, from: quote.bids[0]) { return .bidNotInBook }
     if isTorn(best: quote.ask, from: quote.asks[0]) { return .askNotInBook }
-    return security.tradesAtPrices
+    return security.contains(.tradesAtPrices)
       ? extremes.fault(volume: quote.volume, turnover: quote.turnover) : nil
   }
 
@@ -55,7 +55,7 @@ private struct Extremes {
     if high.isZero { return nil }
     if low.isZero { return .lowMissing }
     if last < low || high < last { return .lastOutside }
-    if security.isIndex, open.isZero { return nil }
+    if security.contains(.index), open.isZero { return nil }
     return open < low || high < open ? .openOutside : nil
   }
 

@@ -24,8 +24,8 @@ struct SinaPlainLine {
   /// - Precondition: `windowBytesMin` bytes lie between `start` and `end`.
   @inline(__always)
   init?(
-    at start: UnsafeRawPointer, end: UnsafeRawPointer, dates: inout SinaDateCache,
-    into quote: inout Quote
+    at start: UnsafeRawPointer, end: UnsafeRawPointer, securities: SinaSecurityTable,
+    dates: inout SinaDateCache, into quote: inout Quote
   ) {
     guard Swar.load(start) == SinaPlainLine.lineStart,
       Swar.load(start + 3) == SinaPlainLine.lineStartFromFourth
@@ -37,16 +37,17 @@ struct SinaPlainLine {
     let nameStart = start + 21
     guard let nameEnd = SinaPlainLine.endOfName(nameStart) else { return nil }
 
-    let security = SinaSecurity(key: key)
+    let security = securities[key]
     quote.symbol = Symbol(low: key, high: 0)
     var fields = SinaPlainLine.readNumbers(FieldScanner(position: nameEnd + 1), into: &quote)
     guard fields.isPlain, SinaPlainLine.readStamp(&fields, &dates, into: &quote),
       let tail = SinaPlainLine.readStatus(&fields, into: &quote), fields.isPlain,
       let lineEnd = SinaPlainLine.endOfLine(from: tail, end: end)
     else { return nil }
-    if security.countsLots {
+    if security.contains(.countsLots) {
       // A plain volume has at most 16 digits: two more still fit.
-      quote.volume = ExactDecimal(units: quote.volume.units &* 100, scale: quote.volume.scale)
+      quote.volume = ExactDecimal(
+        units: quote.volume.units &* SinaSecurity.lot, scale: quote.volume.scale)
     }
     guard SinaInconsistency.first(in: &quote, of: security) == nil else { return nil }
     next = lineEnd + 1
@@ -68,8 +69,8 @@ struct SinaPlainLine {
     let exchange = key & 0xFFFF
     let digits = (key &>> 16) ^ 0x3030_3030_3030
     return Swar.faults(inDigits: digits) & Swar.tops == 0
-      && (exchange == SinaSecurity.shanghai || exchange == SinaSecurity.shenzhen
-        || exchange == SinaSecurity.beijing)
+      && (exchange == SinaSecurityTable.shanghai || exchange == SinaSecurityTable.shenzhen
+        || exchange == SinaSecurityTable.beijing)
   }
 
   /// The comma behind the name; nil if a line end comes first or it is too far.
@@ -132,12 +133,13 @@ struct SinaPlainLine {
   }
 
   /// Field 32 and the after-hours trailer `D|shares|money`. Returns where the rest of the line
-  /// begins; nil unless the status has two characters.
+  /// begins; nil unless the status is a known one.
   @inline(__always)
   private static func readStatus(
     _ fields: inout FieldScanner, into quote: inout Quote
   ) -> UnsafeRawPointer? {
     quote.status = QuoteStatus(sinaCode: pair(fields.position))
+    if quote.status == .unknown { return nil }  // it may be shorter, and its comma among the two
     quote.afterHours = nil
     let behind = fields.position + 2
     let separator = behind.load(as: UInt8.self)
@@ -161,7 +163,10 @@ struct SinaPlainLine {
     if word & 0xFFFF_FFFF == 0x0A3B_222C { return tail + 3 }  // ,";⏎
     guard let found = memchr(tail, 0x0A, end - tail) else { return nil }
     let lineEnd = UnsafeRawPointer(found)
-    guard lineEnd - tail >= 2, pair(lineEnd - 2) == 0x3B22 else { return nil }
+    // The first quotation mark must be the closing one, or two lines have run together.
+    guard let mark = memchr(tail, 0x22, lineEnd - tail), lineEnd - UnsafeRawPointer(mark) == 2,
+      pair(UnsafeRawPointer(mark)) == 0x3B22
+    else { return nil }
     return lineEnd
   }
 }

@@ -11,6 +11,7 @@ import Market
 public struct SinaQuoteDecoder {
   private var quote: Quote
   private var dates = SinaDateCache()
+  private let securities = SinaSecurityTable.shared
   private let names: GB18030Decoder
   private let skipsPlainWay: Bool
 
@@ -60,7 +61,8 @@ public struct SinaQuoteDecoder {
     at position: UnsafeRawPointer, end: UnsafeRawPointer
   ) -> SinaPlainLine? {
     guard end - position >= SinaPlainLine.windowBytesMin, !skipsPlainWay else { return nil }
-    return SinaPlainLine(at: position, end: end, dates: &dates, into: &quote)
+    return SinaPlainLine(
+      at: position, end: end, securities: securities, dates: &dates, into: &quote)
   }
 
   /// Reads one line with every rule and returns where the next one begins.
@@ -71,22 +73,25 @@ public struct SinaQuoteDecoder {
     let rest = UnsafeRawBufferPointer(start: position, count: end - position)
     let lineEnd = rest.offset(of: UInt8(ascii: "\n")) ?? rest.count
     var line = rest.slice(0, lineEnd)
-    if line.last == UInt8(ascii: "\r") { line = line.slice(0, line.count - 1) }
-    if line.isEmpty { return position + min(lineEnd + 1, rest.count) }
+    var next = position + min(lineEnd + 1, rest.count)
+    // Where bytes went missing, the next line begins inside this one.
+    if let resumed = line.offset(of: SinaGrammar.lineStart, from: 1) {
+      line = line.slice(0, resumed)
+      next = position + resumed
+    } else if line.last == UInt8(ascii: "\r") {
+      line = line.slice(0, line.count - 1)
+    }
+    if line.isEmpty { return next }
     lines += 1
     var careful = SinaCarefulLine(line)
     do throws(SinaRowFault) {
       try deliver(careful.read(), of: careful, charset: charset, to: &visitor)
-      return position + min(lineEnd + 1, rest.count)
     } catch {
-      // Where bytes went missing, the next line may begin inside this one.
-      let resumed = line.offset(of: SinaGrammar.lineStart, from: 1)
       visitor.rejected(
         RejectedRow(
-          symbol: careful.symbol, reason: error.reason, detail: error.detail,
-          line: line.slice(0, resumed ?? line.count)))
-      return position + (resumed ?? min(lineEnd + 1, rest.count))
+          symbol: careful.symbol, reason: error.reason, detail: error.detail, line: line))
     }
+    return next
   }
 
   private func deliver(

@@ -85,7 +85,8 @@ private struct SinaQuotePrinter: SinaQuoteVisitor {
   }
 
   private func addKind(of symbol: Symbol, to json: inout JSONLine) {
-    json.addNull("kind")
+    guard let instrument = Instrument.classify(symbol) else { return json.addNull("kind") }
+    json.add("kind", instrument.kind.name)
   }
 
   private func levels(of book: Quote.Book) -> [JSONLine] {

@@ -1,0 +1,227 @@
+import Candles
+import Journal
+import Logging
+import Market
+import Operations
+import Polling
+import Store
+import Transport
+
+/// candled as a whole, made from its settings: the store (its own or somebody else's), the journal,
+/// the poller and the engine that joins them. `run()` is what `candled run` does and what the demo
+/// does; they differ in settings alone.
+public struct Daemon: Sendable {
+  let settings: Settings
+  let symbols: [Symbol]
+  let log: Logger
+  /// Given for a simulation that shares its clock with an exchange in the same process.
+  let clock: EngineClock
+
+  /// An index that moves all day: first in every request, it dates the answers.
+  public static let heartbeat = Symbol(low: 0x3130_3030_3030_6873, high: 0)  // sh000001
+
+  /// - Throws: `ConfigurationError` if the file with symbols cannot be read.
+  public init(settings: Settings, clock: EngineClock? = nil, log: Logger) throws {
+    self.settings = settings
+    self.log = log
+    self.clock = clock ?? EngineClock(settings)
+    var symbols = settings.sinaSymbols
+    if let file = settings.sinaSymbolsFile { symbols += try SymbolFile.load(file) }
+    self.symbols = symbols + settings.sinaOverview
+  }
+
+  /// Builds everything up, and hands the engine to `onReady` once the store and the journal are
+  /// open; then runs until the engine is stopped.
+  /// - Returns: candles that could not be saved before the drain's deadline.
+  /// - Throws: `StoreError`, `EmbeddedServerError`, `JournalError`, `EngineError`,
+  ///   `TransportError`.
+  public func run(
+    onReady: @Sendable (DaemonHandle) async -> Void = { _ in }
+  ) async throws -> Int {
+    let server = settings.storeURL == nil ? ServerKeeper(embeddedServer, log: log) : nil
+    let url = settings.storeURL?.reveal() ?? embeddedServer.connectionString
+    if let server {
+      try await server.start()
+      try Schema.apply(url: url)
+    }
+    let client = try HTTPClient()
+    defer { client.shutdown() }
+    let writer = StoreWriter(url: url)
+    try await writer.connect()
+    let engine = try await makeEngine(writer: writer, client: client)
+    let watch = Task { await server?.keepRunning() }
+    await onReady(DaemonHandle(engine: engine, storeURL: url, psqlLine: psqlLine(url)))
+    defer { watch.cancel() }
+    do {
+      let unsaved = try await engine.run()
+      await writer.disconnect()
+      try await server?.stop()
+      return unsaved
+    } catch {
+      try? await server?.stop()
+      throw error
+    }
+  }
+
+  private var embeddedServer: EmbeddedServer {
+    EmbeddedServer(directory: settings.stateDirectory + "/postgres")
+  }
+
+  private func psqlLine(_ url: String) -> String {
+    settings.storeURL == nil ? embeddedServer.psqlLine : "psql \"$CANDLED_STORE_URL\""
+  }
+
+  private func makeEngine(writer: StoreWriter, client: HTTPClient) async throws -> Engine {
+    let stored = try await writer.load()
+    let pipeline = try Pipeline(rules: CandleRules(settings), stored: stored)
+    var options = JournalOptions()
+    options.segmentBytes = Int64(settings.journalSegmentBytes)
+    let journal = try JournalWriter(
+      directory: settings.journalPath, options: options, committed: stored.position)
+    report(journal.recovery, stored)
+    let parts = EngineParts(
+      clock: clock,
+      upstream: SinaUpstream(
+        client: client, base: try BaseAddress(parsing: settings.sinaBase),
+        deadlineMilliseconds: settings.sinaDeadline.milliseconds),
+      store: PersistentStore(writer: writer), journal: journal,
+      journalDirectory: settings.journalPath, log: log)
+    var limits = EngineLimits()
+    limits.stopAt = settings.clockStop
+    return Engine(parts: parts, poller: makePoller(), pipeline: pipeline, limits: limits)
+  }
+
+  private func report(_ recovery: JournalRecovery, _ stored: StoredState) {
+    log.info(
+      "opened",
+      metadata: [
+        "stored": "\(stored.position.sequence)", "journal": "\(recovery.lastPosition.sequence)",
+        "torn_bytes": "\(recovery.tornBytes)", "symbols": "\(symbols.count)",
+      ])
+    if let damage = recovery.damage {
+      log.error("the journal is damaged", metadata: ["error": "\(damage)"])
+    }
+    if case .endsSoon(let days) = TradingCalendar.shanghai.freshness(
+      on: clock.startingPoint.shanghaiDay)
+    {
+      log.warning("the trading calendar ends soon", metadata: ["days_left": "\(days)"])
+    }
+  }
+
+  private func makePoller() -> Poller {
+    var configuration = PollerConfiguration(
+      heartbeat: Daemon.heartbeat, seed: UInt64.random(in: .min ... .max))
+    configuration.batchSymbolsMax = max(settings.sinaBatchSymbols, 2)
+    configuration.deadlineMilliseconds = settings.sinaDeadline.milliseconds * clock.speed
+    configuration.requestsPerMinute = settings.sinaRequestsPerMinute
+    let schedule = PollSchedule(
+      windows: PollWindow.aShare(every: settings.sinaCadence.milliseconds / 1000),
+      phaseMilliseconds: settings.sinaPhase.milliseconds, seed: configuration.seed
+    ) { day in
+      switch TradingCalendar.shanghai.status(of: day) {
+      case .trading: true
+      case .closed: false
+      case .unknown: nil
+      }
+    }
+    return Poller(configuration, schedule: schedule, symbols: symbols)
+  }
+}
+
+/// A daemon that is up.
+public struct DaemonHandle: Sendable {
+  public let engine: Engine
+  public let storeURL: String
+  /// What a person types to look inside.
+  public let psqlLine: String
+}
+
+extension Duration {
+  var milliseconds: Int {
+    Int(components.seconds) * 1000 + Int(components.attoseconds / 1_000_000_000_000_000)
+  }
+}
+
+extension CandleRules {
+  init(_ settings: Settings) {
+    self.init()
+    straddleSecondsMax = settings.candlesStraddle.milliseconds / 1000
+    graceSeconds = settings.candlesGrace.milliseconds / 1000
+    giveUpSeconds = max(
+      (settings.candlesGiveUp.milliseconds - settings.candlesGrace.milliseconds) / 1000,
+      straddleSecondsMax)
+  }
+}
+
+extension EngineClock {
+  init(_ settings: Settings) {
+    let start = settings.clockStart ?? EngineClock.realNow()
+    switch settings.clockMode {
+    case .real: self = .real
+    case .scaled: self = .scaled(from: start, speed: Int64(settings.clockSpeed))
+    case .stepped: self = .stepped(start: start)
+    }
+  }
+}
+
+/// A store that reconnects: one attempt a call, so that the engine's patience sets the pace.
+struct PersistentStore: CommitSink {
+  let writer: StoreWriter
+
+  func commit(_ commit: Commit) async throws(StoreError) -> CommitReceipt {
+    do throws(StoreError) {
+      return try await writer.commit(commit)
+    } catch {
+      guard error.code == .connectionLost else { throw error }
+    }
+    try await writer.reconnect()
+    return try await writer.commit(commit)
+  }
+
+  func load() async throws(StoreError) -> StoredState {
+    do throws(StoreError) {
+      return try await writer.load()
+    } catch {
+      guard error.code == .connectionLost else { throw error }
+    }
+    try await writer.reconnect()
+    return try await writer.load()
+  }
+}
+
+/// Looks after the embedded server on a thread that may block: starts it, notices when it is gone
+/// and starts it again.
+actor ServerKeeper {
+  private let executor = ThreadExecutor(name: "postgres-keeper")
+  private let server: EmbeddedServer
+  private let log: Logger
+
+  private static let lookNanoseconds: UInt64 = 500_000_000
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  init(_ server: EmbeddedServer, log: Logger) {
+    self.server = server
+    self.log = log
+  }
+
+  func start() throws(EmbeddedServerError) { try server.start() }
+
+  func stop() throws(EmbeddedServerError) { try server.stop() }
+
+  func keepRunning() async {
+    while !Task.isCancelled {
+      if !server.isRunning { revive() }
+      try? await Task.sleep(nanoseconds: ServerKeeper.lookNanoseconds)
+    }
+  }
+
+  private func revive() {
+    log.error("the embedded PostgreSQL is gone, starting it again")
+    do throws(EmbeddedServerError) {
+      try server.start()
+    } catch {
+      log.error("the embedded PostgreSQL does not start", metadata: ["error": "\(error)"])
+    }
+  }
+}

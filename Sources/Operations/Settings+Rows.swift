@@ -1,0 +1,24 @@
+/// The settings in force, one by one, for whoever prints or compares them.
+
+extension Settings {
+  /// One setting as it holds.
+  public struct Row: Sendable, Hashable {
+    public var key: String
+    /// As TOML, secrets masked; nil when unset.
+    public var value: String?
+    /// The file as it was named, `--set` or `default`.
+    public var origin: String
+    public var line: Int?
+  }
+
+  /// Every setting, in the order of the table.
+  public var rows: [Row] {
+    SettingTable.all.map { setting in
+      let entry = entries[setting.key]
+      return Row(
+        key: setting.key,
+        value: entry.map { setting.text(of: $0.value) } ?? setting.defaultText,
+        origin: entry?.origin ?? "default", line: entry?.line)
+    }
+  }
+}

@@ -1,0 +1,96 @@
+/// The counters of the live view: three panels, side by side as far as there is room.
+
+import Market
+
+/// A label with its value at the right and, where there is more to say, a note behind it.
+private struct Figure {
+  var label: String
+  var value: String
+  var style = Style.plain
+  var note = ""
+
+  /// Never alarming at zero, always beyond.
+  static func fault(_ label: String, _ count: Int, _ style: Style) -> Figure {
+    Figure(label: label, value: Figures.grouped(count), style: count == 0 ? .plain : style)
+  }
+}
+
+extension DemoSnapshot {
+  func figures(width: Int) -> [StyledLine] {
+    let panels = [asking, committing, results]
+    let columns = (width - 1) / DemoSnapshot.panelWidthMin
+    guard columns >= panels.count else {
+      return panels.joined().map { line(of: $0, panelWidth: DemoSnapshot.panelWidthMin) }
+    }
+    let panelWidth = min((width - 1) / panels.count, DemoSnapshot.panelWidthMax)
+    return asking.indices.map { row in
+      var line = StyledLine()
+      for (column, panel) in panels.enumerated() {
+        line.advance(to: column * panelWidth)
+        line.add(self.line(of: panel[row], panelWidth: panelWidth))
+      }
+      return line
+    }
+  }
+
+  /// Three panels fit into the classic eighty columns; beyond the larger width they drift apart.
+  private static let panelWidthMin = 26
+  private static let panelWidthMax = 36
+  private static let labelColumns = 13
+  private static let valueColumns = 9
+
+  private func line(of figure: Figure, panelWidth: Int) -> StyledLine {
+    var line = StyledLine(" " + figure.label, .label)
+    line.advance(to: DemoSnapshot.labelColumns)
+    let value = figure.value.clipped(columns: panelWidth - DemoSnapshot.labelColumns - 1)
+    line.add(value.padded(columns: DemoSnapshot.valueColumns, .trailing), figure.style)
+    let room = panelWidth - line.width - 2
+    if !figure.note.isEmpty, DisplayWidth.of(figure.note) <= room {
+      line.add(" " + figure.note, .label)
+    }
+    return line
+  }
+
+  private var asking: [Figure] {
+    [
+      Figure(
+        label: "sweeps", value: Figures.grouped(sweeps),
+        note: Figures.rate(sweepsPerMinute)),
+      Figure(label: "requests", value: Figures.grouped(requestsAnswered + requestsFailed)),
+      .fault("failed", requestsFailed, .warning),
+      condition("source", source),
+    ]
+  }
+
+  private var committing: [Figure] {
+    [
+      Figure(label: "poll→commit", value: milliseconds(lagMicroseconds)),
+      Figure(label: "commit", value: milliseconds(commitMicroseconds)),
+      Figure(label: "change seq", value: Figures.grouped(Int(sequence))),
+      condition("store", store),
+    ]
+  }
+
+  private var results: [Figure] {
+    [
+      Figure(label: "candles", value: Figures.grouped(candles), style: .title),
+      .fault("gaps", gaps, .warning),
+      .fault("revisions", revisions, .warning),
+      .fault("rejected", rejected, .bad),
+    ]
+  }
+
+  private func condition(_ label: String, _ condition: Condition) -> Figure {
+    let style: Style =
+      switch condition.health {
+      case .good: .good
+      case .waiting: .warning
+      case .bad: .bad
+      }
+    return Figure(label: label, value: condition.word, style: style)
+  }
+
+  private func milliseconds(_ microseconds: Int64?) -> String {
+    microseconds.map(Figures.milliseconds(ofMicroseconds:)) ?? "-"
+  }
+}

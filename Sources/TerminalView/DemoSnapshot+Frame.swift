@@ -1,0 +1,100 @@
+/// The live view: one screen that says whether the whole machine is well, redrawn in place.
+///
+///     header      what day and time it is in the simulation, and how fast it goes
+///     day         how much of the trading day is over
+///     figures     asking, committing, and what came of it
+///     quotes      a few instruments with their forming minute
+///     footer      the day's conservation, and how to look inside
+///
+/// A frame never scrolls, never clears the screen (that flickers) and never touches the last
+/// line's end. When the terminal is low, blank lines go first, then instruments, then the rest
+/// from below.
+
+import Market
+
+extension DemoSnapshot {
+  /// The bytes that draw this moment over the previous frame.
+  /// - Parameters:
+  ///   - width: The terminal's columns.
+  ///   - height: The terminal's lines.
+  ///   - color: Whether to use colours and weights.
+  public func render(width: Int, height: Int, color: Bool) -> String {
+    let lines = frameLines(width: width, height: height).map {
+      $0.rendered(width: width, color: color) + Control.clearToLineEnd
+    }
+    return Control.home + lines.joined(separator: "\r\n") + Control.clearBelow
+  }
+
+  private enum Control {
+    static let home = "\u{1B}[H"
+    static let clearToLineEnd = "\u{1B}[K"
+    static let clearBelow = "\u{1B}[J"
+  }
+
+  private func frameLines(width: Int, height: Int) -> [StyledLine] {
+    let top = [[header(width: width)], [dayLine(width: width)], figures(width: width)]
+    let bottom = [footer]
+    let fixed = (top + bottom).reduce(0) { $0 + $1.count }
+    let blanks = height - fixed - quotes.count - 1 >= 4 ? 1 : 0
+    let quoteLinesMax = max(height - fixed - 4 * blanks, 0)
+    let table = Array(QuoteTable(quotes).lines(width: width).prefix(quoteLinesMax))
+    // A header without rows says nothing.
+    let sections = top + (table.count > 1 ? [table] : []) + bottom
+    let gap = Array(repeating: StyledLine(), count: blanks)
+    return Array(sections.joined(separator: gap).prefix(max(height, 0)))
+  }
+
+  private func header(width: Int) -> StyledLine {
+    let second = at.shanghaiSecondOfDay
+    var line = StyledLine(" candled demo", .title)
+    line.add("   \(at.shanghaiDay) \(Figures.weekday(at.shanghaiDay))", .label)
+    line.add("  " + Figures.clock(second), .title)
+    line.add("  " + phase.rawValue)
+    var right = StyledLine("\(speed)×", .title)
+    right.add("  \(Figures.grouped(instruments)) instruments ", .label)
+    if line.width + 2 + right.width <= width {
+      line.advance(to: width - right.width)
+      line.add(right)
+    }
+    return line
+  }
+
+  /// `09:30 ━━━━━━╸──── 11:30  13:00 ────────── 15:00`
+  private func dayLine(width: Int) -> StyledLine {
+    let elapsed = Session.tradingSeconds(before: at.shanghaiSecondOfDay)
+    let half = Session.secondsPerDay / 2
+    let columns = max((width - 32) / 2, 0)
+    var line = StyledLine(" " + Figures.minute(Session.morningOpen) + " ", .label)
+    line.add(bar(elapsed: min(elapsed, half), of: half, columns: columns))
+    line.add(" " + Figures.minute(Session.morningClose), .label)
+    line.add("  " + Figures.minute(Session.afternoonOpen) + " ", .label)
+    line.add(bar(elapsed: max(elapsed - half, 0), of: half, columns: columns))
+    line.add(" " + Figures.minute(Session.afternoonClose), .label)
+    return line
+  }
+
+  private func bar(elapsed: Int, of total: Int, columns: Int) -> StyledLine {
+    let halves = columns * 2 * elapsed / total
+    let full = String(repeating: "━", count: halves / 2)
+    let tip = halves.isMultiple(of: 2) ? "" : "╸"
+    var bar = StyledLine(full + tip, .good)
+    bar.add(String(repeating: "─", count: columns - bar.width), .label)
+    return bar
+  }
+
+  private var footer: [StyledLine] {
+    var certificates = StyledLine(" conservation  ", .label)
+    if let conservation {
+      let isWhole = conservation.balanced == conservation.certificates
+      certificates.add(
+        "\(Figures.grouped(conservation.balanced)) of "
+          + "\(Figures.grouped(conservation.certificates)) certificates balance",
+        isWhole ? .good : .bad)
+    } else {
+      certificates.add("certificates are written after the close", .label)
+    }
+    var inside = StyledLine(" look inside   ", .label)
+    inside.add(psql)
+    return [certificates, inside, StyledLine(" Ctrl-C drains and stops", .label)]
+  }
+}

@@ -1,0 +1,56 @@
+/// Numbers for people. Exact values stay exact: they are grouped, never abbreviated; only
+/// measured times are rounded.
+
+import Market
+
+enum Figures {
+  /// `12345678` as `12,345,678`.
+  static func grouped(_ whole: Int) -> String { grouped(digits: String(whole)) }
+
+  /// `12345.60` as `12,345.60`.
+  static func grouped(_ value: ExactDecimal) -> String {
+    let parts = value.description.split(separator: ".")
+    let whole = grouped(digits: String(parts[0]))
+    return parts.count == 1 ? whole : "\(whole).\(parts[1])"
+  }
+
+  /// `12340` as `12.3 ms`.
+  static func milliseconds(ofMicroseconds microseconds: Int64) -> String {
+    "\(ExactDecimal(units: microseconds, scale: 3).rounded(places: 1)) ms"
+  }
+
+  /// `20` as `20.0/min`.
+  static func rate(_ perMinute: ExactDecimal) -> String {
+    let shown = (try? perMinute.rescaled(places: 1)) ?? perMinute
+    return "\(shown)/min"
+  }
+
+  /// `HH:MM:SS` of a Shanghai wall clock.
+  static func clock(_ secondOfDay: Int) -> String {
+    minute(secondOfDay) + ":" + twoDigits(secondOfDay % 60)
+  }
+
+  /// `HH:MM` of a Shanghai wall clock.
+  static func minute(_ secondOfDay: Int) -> String {
+    twoDigits(secondOfDay / 3600) + ":" + twoDigits(secondOfDay / 60 % 60)
+  }
+
+  static func weekday(_ day: TradingDay) -> String {
+    ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"][day.weekday - 1]
+  }
+
+  private static func twoDigits(_ number: Int) -> String {
+    number < 10 ? "0\(number)" : String(number)
+  }
+
+  private static func grouped(digits: String) -> String {
+    let isNegative = digits.hasPrefix("-")
+    let magnitude = isNegative ? digits.dropFirst() : Substring(digits)
+    var text = isNegative ? "-" : ""
+    for (index, digit) in magnitude.enumerated() {
+      if index > 0, (magnitude.count - index) % 3 == 0 { text += "," }
+      text.append(digit)
+    }
+    return text
+  }
+}

@@ -1,0 +1,43 @@
+/// `candled check`: everything that would keep the daemon from its work, found before it starts.
+
+import ArgumentParser
+import Operations
+import TerminalView
+
+struct Check: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Check the configuration and what it needs.",
+    discussion: Help.discussion(
+      """
+      Checks the configuration, the symbols, the trading calendar, the state directory and the \
+      database, and asks no upstream. Exits 0 when all is well, else with the status of the first \
+      thing that is not.
+      """,
+      examples: [
+        "candled check --config candled.toml": "before the daemon is restarted",
+        "candled check --offline": "without asking the database",
+        "candled check --json": "one JSON object a check",
+      ]))
+
+  @OptionGroup var options: ConfigurationOptions
+
+  @Flag(help: "Do not ask the database.")
+  var offline = false
+
+  @Flag(help: "Print one JSON object a check.")
+  var json = false
+
+  func run() throws {
+    let settings = try options.load()
+    let findings = Finding.all(
+      of: settings, path: options.path, asksDatabase: !offline)
+    try StandardOutput.write(
+      ResultWriter.text(
+        format: json ? .jsonl : .table,
+        columns: [ResultColumn("check"), ResultColumn("ok"), ResultColumn("detail")],
+        rows: findings.map { [.text($0.check), .boolean($0.status == .ok), .text($0.detail)] }))
+    if let bad = findings.first(where: { $0.status != .ok }) {
+      throw CommandFailure.silent(bad.status)
+    }
+  }
+}

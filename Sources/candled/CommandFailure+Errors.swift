@@ -1,0 +1,31 @@
+import Ingest
+import Journal
+import Operations
+import Store
+import Transport
+
+/// What went wrong below, as a sentence and an exit status.
+extension CommandFailure {
+  /// Runs `body`; errors of the modules below come out as failures of the command.
+  static func translating<Result>(_ body: () async throws -> Result) async throws -> Result {
+    do {
+      return try await body()
+    } catch let error as CommandFailure {
+      throw error
+    } catch let error as StoreError {
+      throw CommandFailure(error)
+    } catch let error as EmbeddedServerError {
+      throw CommandFailure(error)
+    } catch let error as ConfigurationError {
+      throw CommandFailure(error)
+    } catch let error as JournalError {
+      throw CommandFailure(
+        status: error.code == .locked ? .temporaryFailure : .inputOutput,
+        sentence: error.description)
+    } catch let error as TransportError {
+      throw CommandFailure(status: .configuration, sentence: error.description)
+    } catch let error as EngineError {
+      throw CommandFailure(status: .software, sentence: error.description)
+    }
+  }
+}

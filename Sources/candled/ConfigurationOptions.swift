@@ -1,0 +1,34 @@
+/// The options of every command that reads the configuration.
+
+import ArgumentParser
+import Glibc
+import Operations
+
+struct ConfigurationOptions: ParsableArguments {
+  @Option(
+    help: "The configuration file. (default: \(defaultPath) if it is there)",
+    completion: .file())
+  var config: String?
+
+  @Option(
+    name: .customLong("set"),
+    help: ArgumentHelp("Set one setting over the file's; may be repeated.", valueName: "key=value"))
+  var overrides: [String] = []
+
+  /// Where the Debian way of things puts it.
+  static let defaultPath = "/etc/candled/candled.toml"
+
+  /// The file that is read: the one named, else the default one if it is there.
+  var path: String? {
+    config ?? (access(Self.defaultPath, F_OK) == 0 ? Self.defaultPath : nil)
+  }
+
+  /// The settings in force.
+  func load() throws(CommandFailure) -> Settings {
+    do throws(ConfigurationError) {
+      return try ConfigurationFile.load(path, overrides: overrides)
+    } catch {
+      throw CommandFailure(error)
+    }
+  }
+}

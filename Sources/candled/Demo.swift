@@ -1,0 +1,144 @@
+import ArgumentParser
+import ExchangeSimulator
+import Glibc
+import Ingest
+import Logging
+import Market
+import Operations
+import TerminalView
+
+/// `candled demo`: a market day on this machine, with nothing to configure.
+struct Demo: AsyncParsableCommand, DrainsOnSignal {
+  static let configuration = CommandConfiguration(
+    abstract: "Watch a simulated market day flow into a private PostgreSQL.",
+    discussion: Help.discussion(
+      """
+      Starts a private PostgreSQL, an exchange on loopback that speaks Sina's protocol, and the \
+      whole daemon between them, at many times the speed of a real day. No network, no keys. Ends \
+      with the simulated day, or with Ctrl-C; both save what is pending.
+      """,
+      examples: [
+        "candled demo": "300 instruments at 60 times the speed",
+        "candled demo --instruments 5400 --speed 10": "the whole market",
+        "candled demo --date 2026-07-03 --keep /tmp/day": "another day, kept afterwards",
+      ]))
+
+  @Option(help: "Simulated seconds in a real one.")
+  var speed = 60
+
+  @Option(help: "How many instruments the exchange lists.")
+  var instruments = 300
+
+  @Option(help: ArgumentHelp("The trading day to simulate.", valueName: "yyyy-mm-dd"))
+  var date = "2026-07-06"
+
+  @Option(help: "Which of the possible days: the same seed is the same day.")
+  var seed: UInt64 = 1
+
+  @Option(help: ArgumentHelp("Keep database and journal in this folder.", valueName: "folder"))
+  var keep: String?
+
+  /// Half a minute before the opening auction's match: the first candle is 7 s away at 60×.
+  private static let startSecondOfDay = Session.auctionMatch - 30
+  /// When the day's certificates have been written.
+  private static let stopSecondOfDay = Session.afterHoursClose + 7 * 60
+
+  func validate() throws {
+    guard (1...1000).contains(speed) else {
+      throw ValidationError("--speed is a number from 1 to 1000")
+    }
+    guard (10...6000).contains(instruments) else {
+      throw ValidationError("--instruments is a number from 10 to 6000")
+    }
+    guard let day = TradingDay(date), TradingCalendar.shanghai.status(of: day) == .trading else {
+      throw ValidationError("--date \(date): expected a trading day, as yyyy-mm-dd")
+    }
+  }
+
+  func run() async throws {
+    guard let day = TradingDay(date) else { return }
+    let folder = try DemoFolder(keep)
+    defer { folder.remove() }
+    let clock = EngineClock.scaled(
+      from: Timestamp(day: day, secondOfDay: Demo.startSecondOfDay), speed: Int64(speed))
+    let market = SimulatedMarket(seed: seed, day: day, instruments: instruments)
+    let exchange = try ExchangeServer(
+      market: market, clock: .function { clock.now(stepped: clock.startingPoint) })
+    defer { exchange.stop() }
+    let settings = try settings(for: exchange, market.symbols, day, folder)
+    let log = Logger(label: "candled") { label in
+      LineLogHandler(label: label, level: .warning, format: .text, mask: SecretMask())
+    }
+    StandardError.say("starting a private PostgreSQL in \(folder.path) …")
+    let view = DemoScreen(speed: speed, symbols: market.symbols)
+    let unsaved = try await CommandFailure.translating {
+      try await Daemon(settings: settings, clock: clock, log: log).run { handle in
+        StopSignals.watch { handle.engine.stop() }
+        await view.show(handle)
+      }
+    }
+    await view.finish()
+    StandardError.say(
+      unsaved == 0
+        ? "the day is saved\(folder.isKept ? " in \(folder.path)" : "")"
+        : "\(unsaved) candles were not saved")
+  }
+
+  private func settings(
+    for exchange: ExchangeServer, _ symbols: [Symbol], _ day: TradingDay, _ folder: DemoFolder
+  ) throws -> Settings {
+    let list = symbols.map(\.description).joined(separator: ",")
+    let stop = Timestamp(day: day, secondOfDay: Demo.stopSecondOfDay)
+    return try ConfigurationFile.load(
+      nil,
+      overrides: [
+        "state_directory=\(folder.path)", "sina.base=\(exchange.url)", "sina.symbols=\(list)",
+        "sina.overview=", "sina.requests_per_minute=600", "clock.stop=\(stop)",
+      ])
+  }
+}
+
+/// Where a demo's database and journal live: a folder that goes with it, unless one was named.
+struct DemoFolder {
+  let path: String
+  let isKept: Bool
+
+  init(_ kept: String?) throws {
+    isKept = kept != nil
+    if let kept {
+      path = kept
+      return
+    }
+    var template = Array("/tmp/candled-demo-XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else {
+      throw CommandFailure(status: .cannotCreate, sentence: "no folder can be made in /tmp")
+    }
+    path = template.withUnsafeBufferPointer { buffer in
+      String(decoding: buffer.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+    // The server runs as another user and must reach its own folder in here.
+    chmod(path, 0o711)
+  }
+
+  func remove() {
+    if !isKept { DemoFolder.removeTree(path) }
+  }
+
+  private static func removeTree(_ path: String) {
+    guard let folder = opendir(path) else {
+      unlink(path)
+      return
+    }
+    while let entry = readdir(folder) {
+      let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if name == "." || name == ".." { continue }
+      // A link is removed, never followed.
+      let isFolder = entry.pointee.d_type == UInt8(DT_DIR)
+      if isFolder { removeTree("\(path)/\(name)") } else { unlink("\(path)/\(name)") }
+    }
+    closedir(folder)
+    rmdir(path)
+  }
+}

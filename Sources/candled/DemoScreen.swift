@@ -1,0 +1,116 @@
+import Glibc
+import Ingest
+import Market
+import Polling
+import TerminalView
+
+/// Keeps the demo's view up to date: a live frame on a terminal, a line a minute elsewhere.
+actor DemoScreen {
+  private let speed: Int
+  private let symbols: [Symbol]
+  private let mode = Terminal.mode(of: STDOUT_FILENO)
+  private var task: Task<Void, Never>?
+
+  /// How many instruments the view has room for.
+  private static let rowsMax = 6
+  private static let frameNanoseconds: UInt64 = 100_000_000
+
+  init(speed: Int, symbols: [Symbol]) {
+    self.speed = speed
+    self.symbols = symbols
+  }
+
+  /// Begins showing.
+  func show(_ handle: DaemonHandle) {
+    task = Task {
+      switch mode {
+      case .live(let color): await drawFrames(handle, color: color)
+      case .lines: await printLines(handle)
+      }
+    }
+  }
+
+  /// Shows the last state and gives the terminal back.
+  func finish() async {
+    task?.cancel()
+    await task?.value
+  }
+
+  private func drawFrames(_ handle: DaemonHandle, color: Bool) async {
+    say(Terminal.enterScreen)
+    while !Task.isCancelled {
+      let size = Terminal.size(of: STDOUT_FILENO)
+      say(
+        await snapshot(handle).render(width: size.width, height: size.height, color: color))
+      try? await Task.sleep(nanoseconds: DemoScreen.frameNanoseconds)
+    }
+    say(Terminal.leaveScreen + "\(await snapshot(handle).line())\n")
+  }
+
+  /// The first candle, then a line a minute.
+  private func printLines(_ handle: DaemonHandle) async {
+    say("look inside: \(handle.psqlLine)\n")
+    var shownMinute: Int64 = -1
+    while !Task.isCancelled {
+      let minute = EngineClock.realNow().seconds / 60
+      let snapshot = await snapshot(handle)
+      if minute != shownMinute, snapshot.candles > 0 {
+        shownMinute = minute
+        say(snapshot.line() + "\n")
+      }
+      try? await Task.sleep(nanoseconds: DemoScreen.frameNanoseconds)
+    }
+    say("\(await snapshot(handle).line())\n")
+  }
+
+  /// A reader that left ends the showing, not the daemon.
+  private func say(_ text: String) {
+    do { try StandardOutput.write(text) } catch { task?.cancel() }
+  }
+
+  private func snapshot(_ handle: DaemonHandle) async -> DemoSnapshot {
+    let report = await handle.engine.report(on: Array(symbols.prefix(DemoScreen.rowsMax)))
+    var snapshot = DemoSnapshot(at: report.now, speed: speed, instruments: symbols.count)
+    let status = report.status
+    snapshot.sweeps = status.sweeps
+    snapshot.sweepsPerMinute = ExactDecimal(Int64(status.sweepsInLastMinute(at: report.now)))
+    snapshot.requestsAnswered = status.requests - status.failedRequests
+    snapshot.requestsFailed = status.failedRequests
+    snapshot.lagMicroseconds = status.commits > 0 ? status.lagMicroseconds : nil
+    snapshot.commitMicroseconds = status.commits > 0 ? status.commitMicroseconds : nil
+    snapshot.commits = status.commits
+    snapshot.sequence = status.sequence
+    snapshot.candles = status.candlesSaved
+    snapshot.gaps = report.counters.gaps
+    snapshot.revisions = report.counters.revisions
+    snapshot.rejected = report.counters.rejectedRows.values.reduce(0, +)
+    snapshot.psql = handle.psqlLine
+    snapshot.source = condition(of: status)
+    snapshot.store = status.storeFault.map { .init("\($0)", .bad) } ?? .init("ok", .good)
+    if report.counters.certificates > 0 {
+      snapshot.conservation = .init(
+        certificates: report.counters.certificates,
+        balanced: report.counters.balancedCertificates)
+    }
+    snapshot.quotes = report.sights.map { DemoQuote($0) }
+    return snapshot
+  }
+
+  private func condition(of status: EngineStatus) -> DemoSnapshot.Condition {
+    guard let state = status.source else { return .init("waiting", .waiting) }
+    return .init("\(state.condition)", state.condition == .ok ? .good : .bad)
+  }
+}
+
+extension DemoQuote {
+  fileprivate init(_ sight: EngineReport.Sight) {
+    self.init(
+      symbol: sight.quote.symbol, name: sight.name, last: sight.quote.last,
+      previousClose: sight.quote.previousClose,
+      forming: sight.forming.map { candle in
+        Forming(
+          openedAt: candle.openedAt, open: candle.open, high: candle.high, low: candle.low,
+          close: candle.close, volume: candle.volume)
+      })
+  }
+}

@@ -1,0 +1,112 @@
+/// What `candled check` looks at, one function each.
+
+import Glibc
+import Market
+import Operations
+import Store
+
+/// The outcome of one check, in one line.
+struct Finding {
+  var check: String
+  var status = Operations.ExitCode.ok
+  var detail: String
+
+  static func all(of settings: Settings, path: String?, asksDatabase: Bool) -> [Finding] {
+    var findings = [
+      configuration(path), symbols(settings), calendar(on: today), stateDirectory(settings),
+    ]
+    if asksDatabase { findings.append(database(settings)) }
+    return findings
+  }
+
+  /// Whoever gets here has one without a fault.
+  private static func configuration(_ path: String?) -> Finding {
+    Finding(check: "configuration", detail: path ?? "all defaults, no file")
+  }
+
+  private static func symbols(_ settings: Settings) -> Finding {
+    var symbols = Set(settings.sinaSymbols)
+    do throws(ConfigurationError) {
+      if let file = settings.sinaSymbolsFile { symbols.formUnion(try SymbolFile.load(file)) }
+    } catch {
+      return Finding(check: "symbols", status: error.exitCode, detail: error.firstLine)
+    }
+    if symbols.isEmpty {
+      return Finding(
+        check: "symbols", status: .configuration,
+        detail: "none: set sina.symbols or sina.symbols_file")
+    }
+    return Finding(check: "symbols", detail: "\(symbols.count) instruments")
+  }
+
+  /// A calendar that ends is an alarm, never a guess.
+  static func calendar(
+    _ calendar: TradingCalendar = .shanghai, on day: TradingDay
+  ) -> Finding {
+    switch calendar.freshness(on: day) {
+    case .fresh:
+      return Finding(check: "calendar", detail: "known to \(calendar.lastDay)")
+    case .endsSoon(let daysLeft):
+      return Finding(
+        check: "calendar",
+        detail: "ends on \(calendar.lastDay), in \(daysLeft) days: update candled"
+      )
+    case .ended:
+      return Finding(
+        check: "calendar", status: .configuration,
+        detail: "ended on \(calendar.lastDay): update candled")
+    }
+  }
+
+  /// It, or the nearest folder above it that exists, must take files of ours.
+  private static func stateDirectory(_ settings: Settings) -> Finding {
+    let wanted = settings.stateDirectory
+    var folder = Substring(wanted)
+    while access(String(folder), F_OK) != 0, let slash = folder.lastIndex(of: "/"), folder != "/" {
+      folder = slash == folder.startIndex ? "/" : folder[..<slash]
+    }
+    if access(String(folder), W_OK | X_OK) == 0 {
+      return Finding(check: "state_directory", detail: wanted)
+    }
+    let reason = reason(errno)
+    return Finding(
+      check: "state_directory", status: .noPermission, detail: "\(wanted): \(folder): \(reason)")
+  }
+
+  private static func database(_ settings: Settings) -> Finding {
+    if settings.storeURL == nil, !settings.embeddedServer.isRunning {
+      return serverBinaries
+    }
+    do {
+      let differences = try Schema.check(url: settings.storeAddress())
+      guard let first = differences.first else {
+        return Finding(check: "database", detail: "schema version \(Schema.version)")
+      }
+      return Finding(check: "database", status: .dataError, detail: first)
+    } catch let error as StoreError {
+      return Finding(
+        check: "database", status: CommandFailure(error).status, detail: error.description)
+    } catch {
+      return Finding(check: "database", status: .unavailable, detail: "not running")
+    }
+  }
+
+  /// The private cluster is made by the first run; all it needs is a server.
+  private static var serverBinaries: Finding {
+    guard let binaries = ServerBinaries.installed().first else {
+      return Finding(
+        check: "database", status: .unavailable,
+        detail: "no PostgreSQL server binaries: apt-get install postgresql")
+    }
+    return Finding(
+      check: "database", detail: "embedded PostgreSQL \(binaries.major), not running")
+  }
+
+  private static var today: TradingDay {
+    Timestamp(seconds: Int64(time(nil))).shanghaiDay
+  }
+}
+
+extension ConfigurationError {
+  fileprivate var firstLine: String { problems.first?.description ?? description }
+}

@@ -1,0 +1,39 @@
+import ArgumentParser
+import Ingest
+import Logging
+import Operations
+
+/// `candled run`: the daemon, until a signal or, in a simulation, the end of its time.
+struct Run: AsyncParsableCommand, DrainsOnSignal {
+  static let configuration = CommandConfiguration(
+    abstract: "Run the daemon.",
+    discussion: Help.discussion(
+      """
+      Polls the configured source, journals every answer, and writes candles until SIGTERM or \
+      SIGINT; then saves what is pending and exits 0. Without store.url it runs a private \
+      PostgreSQL in its state directory.
+      """,
+      examples: [
+        "candled run --config config/candled.toml": "the configuration of this checkout",
+        "candled run --set state_directory=/tmp/candled": "defaults but for one setting",
+      ]))
+
+  @OptionGroup var options: ConfigurationOptions
+
+  func run() async throws {
+    let settings = try options.load()
+    let mask = SecretMask()
+    settings.register(in: mask)
+    let log = Logger(label: "candled") { label in
+      LineLogHandler(
+        label: label, level: settings.logLevel, format: settings.logFormat, mask: mask)
+    }
+    let unsaved = try await CommandFailure.translating {
+      try await Daemon(settings: settings, log: log).run { handle in
+        log.notice("ready", metadata: ["look_inside": "\(handle.psqlLine)"])
+        StopSignals.watch { handle.engine.stop() }
+      }
+    }
+    log.notice("stopped", metadata: ["unsaved_candles": "\(unsaved)"])
+  }
+}

@@ -1,0 +1,65 @@
+/// Result and talk, kept apart. Written with write(2) and not with stdio, because only then does a
+/// reader that left, or a full disk, come back as an error that a command can act on.
+
+import Glibc
+import Operations
+
+enum StandardOutput {
+  /// Writes all of `text`.
+  /// - Throws: `CommandFailure.readerLeft` if nobody reads any more, or an input/output failure.
+  static func write(_ text: String) throws(CommandFailure) {
+    guard let errorNumber = writeAll(text, to: STDOUT_FILENO) else { return }
+    if errorNumber == EPIPE { throw .readerLeft }
+    throw CommandFailure(
+      status: .inputOutput, sentence: "cannot write the result: \(reason(errorNumber))")
+  }
+
+  /// Writes each line with a line feed behind it, in blocks of `blockBytesMax`.
+  static func write(lines: some Sequence<String>) throws(CommandFailure) {
+    var block = ""
+    for line in lines {
+      block += line
+      block += "\n"
+      if block.utf8.count >= blockBytesMax {
+        try write(block)
+        block = ""
+      }
+    }
+    if !block.isEmpty { try write(block) }
+  }
+
+  /// As much as a pipe takes at once.
+  private static let blockBytesMax = 65_536
+}
+
+enum StandardError {
+  /// One line of talk under the program's name. A failure to complain is not complained about.
+  static func say(_ sentence: String) {
+    _ = writeAll("candled: \(sentence)\n", to: STDERR_FILENO)
+  }
+}
+
+/// What the system says of an error number: `No such file or directory`.
+func reason(_ errorNumber: Int32) -> String {
+  String(cString: strerror(errorNumber))
+}
+
+/// nil if everything was written, else the error number.
+private func writeAll(_ text: String, to descriptor: Int32) -> Int32? {
+  var text = text
+  return text.withUTF8 { bytes in
+    var rest = UnsafeRawBufferPointer(bytes)
+    while let start = rest.baseAddress, !rest.isEmpty {
+      let written = Glibc.write(descriptor, start, rest.count)
+      if written >= 0 {
+        rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(written))
+      } else if errno == EAGAIN {
+        var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        poll(&waiting, 1, -1)
+      } else if errno != EINTR {
+        return errno
+      }
+    }
+    return nil
+  }
+}

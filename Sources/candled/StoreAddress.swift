@@ -1,0 +1,25 @@
+/// Where the database is: `store.url`, or the private cluster in the state directory.
+
+import Operations
+import Store
+
+extension Settings {
+  /// The private cluster, whether it is running or not.
+  var embeddedServer: EmbeddedServer {
+    EmbeddedServer(directory: self.stateDirectory + "/postgres")
+  }
+
+  /// A libpq address. It may hold a password: it must never be printed.
+  /// - Throws: `unavailable` if it is the private cluster and that is not running.
+  func storeAddress() throws(CommandFailure) -> String {
+    if let url = self.storeURL { return url.reveal() }
+    let server = embeddedServer
+    guard server.isRunning else {
+      throw CommandFailure(
+        status: .unavailable,
+        sentence: "no database: store.url is not set, and no private PostgreSQL is running in "
+          + "\(server.directory) (`candled run` starts it)")
+    }
+    return server.connectionString
+  }
+}

@@ -1,0 +1,120 @@
+/// Runs the binary that was built beside these tests, as a person or a script would: arguments and
+/// standard input in; output, talk and exit status out. Output goes through files, not pipes, so
+/// that no test can hang on a full one.
+
+import Glibc
+import Testing
+
+struct BuiltBinary {
+  struct Run {
+    /// The exit status, or 128 plus the number of the signal that ended it.
+    var status: Int32
+    var output: String
+    var errors: String
+  }
+
+  struct Failed: Error {
+    var step: String
+    var errorNumber: Int32
+  }
+
+  /// `.build/…/candled`, found from `.build/…/candledPackageTests.xctest`.
+  static let path: String = {
+    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = readlink("/proc/self/exe", &buffer, buffer.count)
+    let bytes = buffer.prefix(max(count, 0)).map { UInt8(bitPattern: $0) }
+    let tests = String(decoding: bytes, as: UTF8.self)
+    return tests.split(separator: "/").dropLast().map { "/" + $0 }.joined() + "/candled"
+  }()
+
+  static func run(_ arguments: [String], input: [UInt8] = []) throws -> Run {
+    let output = try ScratchFile()
+    let status = try run(arguments, input: input, output: output.descriptor)
+    return Run(
+      status: status.code, output: try output.text(), errors: status.errors)
+  }
+
+  /// With nobody at the other end of standard output.
+  static func runUnheard(_ arguments: [String], input: [UInt8] = []) throws -> Run {
+    var ends: [Int32] = [-1, -1]
+    guard pipe(&ends) == 0 else { throw Failed(step: "pipe", errorNumber: errno) }
+    close(ends[0])
+    defer { close(ends[1]) }
+    let status = try run(arguments, input: input, output: ends[1])
+    return Run(status: status.code, output: "", errors: status.errors)
+  }
+
+  private static func run(
+    _ arguments: [String], input: [UInt8], output: Int32
+  ) throws -> (code: Int32, errors: String) {
+    let inputFile = try ScratchFile(holding: input)
+    let errorFile = try ScratchFile()
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_adddup2(&actions, inputFile.descriptor, STDIN_FILENO)
+    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+    posix_spawn_file_actions_adddup2(&actions, errorFile.descriptor, STDERR_FILENO)
+    let code = try withCStrings([path] + arguments) { arguments in
+      try withCStrings(["PATH=/usr/bin:/bin", "HOME=/nonexistent"]) { environment in
+        try spawnAndWait(arguments, environment, actions: &actions)
+      }
+    }
+    return (code, try errorFile.text())
+  }
+
+  private static func spawnAndWait(
+    _ arguments: [UnsafeMutablePointer<CChar>?], _ environment: [UnsafeMutablePointer<CChar>?],
+    actions: inout posix_spawn_file_actions_t
+  ) throws -> Int32 {
+    var child: pid_t = 0
+    let failure = posix_spawn(&child, path, &actions, nil, arguments, environment)
+    guard failure == 0 else { throw Failed(step: "spawn \(path)", errorNumber: failure) }
+    var status: Int32 = 0
+    while waitpid(child, &status, 0) < 0 {
+      guard errno == EINTR else { throw Failed(step: "wait", errorNumber: errno) }
+    }
+    let signal = status & 0x7F
+    return signal == 0 ? (status >> 8) & 0xFF : 128 + signal
+  }
+
+  private static func withCStrings<Result>(
+    _ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) throws -> Result
+  ) rethrows -> Result {
+    let copies = strings.map { strdup($0) }
+    defer { for copy in copies { free(copy) } }
+    return try body(copies + [nil])
+  }
+}
+
+/// A file without a name, gone when closed.
+final class ScratchFile {
+  let descriptor: Int32
+
+  init(holding bytes: [UInt8] = []) throws {
+    var name = Array("/tmp/candled-tests-XXXXXX".utf8CString)
+    descriptor = mkstemp(&name)
+    guard descriptor >= 0 else {
+      throw BuiltBinary.Failed(step: "scratch file", errorNumber: errno)
+    }
+    unlink(name)
+    // Other tests start processes meanwhile; none of them needs it.
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    guard write(descriptor, bytes, bytes.count) == bytes.count else {
+      throw BuiltBinary.Failed(step: "scratch file", errorNumber: errno)
+    }
+    lseek(descriptor, 0, SEEK_SET)
+  }
+
+  func text() throws -> String {
+    let count = Int(lseek(descriptor, 0, SEEK_END))
+    lseek(descriptor, 0, SEEK_SET)
+    var bytes = [UInt8](repeating: 0, count: max(count, 0))
+    guard read(descriptor, &bytes, bytes.count) == count else {
+      throw BuiltBinary.Failed(step: "scratch file", errorNumber: errno)
+    }
+    return try #require(String(validating: bytes, as: UTF8.self))
+  }
+
+  deinit { close(descriptor) }
+}

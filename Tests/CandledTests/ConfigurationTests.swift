@@ -1,0 +1,99 @@
+import Testing
+
+@Suite struct `candled config` {
+  @Test func `gives an example that it accepts itself`() throws {
+    let example = try BuiltBinary.run(["config", "example"])
+    #expect(example.status == 0)
+    let print = try BuiltBinary.run(
+      ["config", "print", "--config", "/dev/stdin"], input: Array(example.output.utf8))
+    #expect(print.status == 0)
+    #expect(print.errors.isEmpty)
+    #expect(print.output.contains("[sina]"))
+  }
+
+  @Test func `says who set a value`() throws {
+    let run = try BuiltBinary.run(
+      ["config", "print", "--json", "--config", "/dev/stdin", "--set", "sina.cadence=6s"],
+      input: Array("[sina]\nphase = \"500ms\"\n".utf8))
+    #expect(run.status == 0)
+    let lines = run.output.split(separator: "\n").map(String.init)
+    let phase = #"{"key":"sina.phase","value":"\"500ms\"","origin":"/dev/stdin","line":2}"#
+    let cadence = #"{"key":"sina.cadence","value":"\"6s\"","origin":"--set","line":null}"#
+    #expect(lines.contains(phase))
+    #expect(lines.contains(cadence))
+  }
+
+  @Test func `tells every problem with file, line and the nearest name, and exits 78`() throws {
+    let run = try BuiltBinary.run(
+      ["config", "print", "--config", "/dev/stdin"],
+      input: Array("[sina]\ncadense = \"3s\"\nphase = 4\n".utf8))
+    #expect(run.status == 78)
+    #expect(run.output.isEmpty)
+    let lines = run.errors.split(separator: "\n")
+    #expect(
+      lines.first == """
+        candled: /dev/stdin:2: sina.cadense: unknown setting; did you mean sina.cadence?
+        """)
+    #expect(lines.count == 2)
+  }
+
+  @Test func `exits 66 without the file it was told of`() throws {
+    let run = try BuiltBinary.run(["config", "print", "--config", "/nonexistent.toml"])
+    #expect(run.status == 66)
+    #expect(run.output.isEmpty)
+  }
+
+  @Test func `never prints the password of the store`() throws {
+    let run = try BuiltBinary.run(
+      ["config", "print", "--config", "/dev/stdin"],
+      input: Array("[store]\nurl = \"postgres://me:hunter2@db/x\"\n".utf8))
+    #expect(run.status == 0)
+    #expect(!run.output.contains("hunter2"))
+  }
+}
+
+@Suite struct `candled check` {
+  private func check(_ configuration: String, _ more: String...) throws -> BuiltBinary.Run {
+    try BuiltBinary.run(
+      ["check", "--config", "/dev/stdin"] + more, input: Array(configuration.utf8))
+  }
+
+  @Test func `finds nothing wrong with the example`() throws {
+    let example = try BuiltBinary.run(["config", "example"])
+    let run = try check(example.output, "--offline", "--set", "state_directory=/tmp/candled-none")
+    #expect(run.status == 0)
+    #expect(!run.output.contains("false"))
+  }
+
+  @Test func `wants instruments`() throws {
+    let run = try check("", "--offline", "--json")
+    #expect(run.status == 78)
+    #expect(run.output.contains(#"{"check":"symbols","ok":false,"#))
+  }
+
+  @Test func `says that a database is not there and exits 69`() throws {
+    // Port 1 is reserved (tcpmux): nothing listens there.
+    let run = try check(
+      "[store]\nurl = \"postgres://127.0.0.1:1/x\"\n[sina]\nsymbols = [\"sh600519\"]\n",
+      "--json", "--set", "state_directory=/tmp/candled-none")
+    #expect(run.status == 69)
+    #expect(run.output.contains(#"{"check":"database","ok":false,"#))
+  }
+}
+
+@Suite struct `candled schema` {
+  @Test func `prints SQL`() throws {
+    let run = try BuiltBinary.run(["schema", "print"])
+    #expect(run.status == 0)
+    #expect(run.output.contains("create table if not exists candle ("))
+  }
+
+  @Test(arguments: ["apply", "check"])
+  func `exits 69 where there is no database`(command: String) throws {
+    let run = try BuiltBinary.run(
+      ["schema", command, "--set", "state_directory=/tmp/candled-none"])
+    #expect(run.status == 69)
+    #expect(run.output.isEmpty)
+    #expect(run.errors.contains("candled run"))
+  }
+}

@@ -1,0 +1,63 @@
+import Testing
+
+@Suite struct `The command line explains itself` {
+  static let subcommands = ["check", "config", "decode", "schema", "version"]
+  static let commands =
+    [[]] + subcommands.map { [$0] } + ["print", "example"].map { ["config", $0] }
+    + ["print", "apply", "check"].map { ["schema", $0] }
+
+  @Test func `the root's help lists every subcommand and exits 0`() throws {
+    let run = try BuiltBinary.run(["--help"])
+    #expect(run.status == 0)
+    #expect(run.errors.isEmpty)
+    let listed = run.output.split(separator: "\n").compactMap { line in
+      line.hasPrefix("  ") ? line.split(separator: " ").first.map(String.init) : nil
+    }
+    for subcommand in Self.subcommands { #expect(listed.contains(subcommand)) }
+  }
+
+  @Test(arguments: commands)
+  func `every help has a section with examples`(command: [String]) throws {
+    let run = try BuiltBinary.run(command + ["--help"])
+    #expect(run.status == 0)
+    #expect(run.output.contains("\nEXAMPLES:\n  candled "))
+    // ArgumentParser does not wrap the synopsis.
+    let lines = run.output.split(separator: "\n").filter { !$0.hasPrefix("USAGE:") }
+    #expect(lines.allSatisfy { $0.count <= 80 })
+  }
+
+  @Test func `an option nobody knows is a usage error`() throws {
+    let run = try BuiltBinary.run(["decode", "sina-quotes", "-", "--colour"])
+    #expect(run.status == 64)
+    #expect(run.output.isEmpty)
+    #expect(run.errors.contains("--colour"))
+  }
+
+  @Test func `a subcommand nobody knows is a usage error`() throws {
+    let run = try BuiltBinary.run(["bake"])
+    #expect(run.status == 64)
+    #expect(run.output.isEmpty)
+    #expect(run.errors.contains("bake"))
+  }
+
+  @Test func `the version is one line`() throws {
+    let run = try BuiltBinary.run(["version"])
+    #expect(run.status == 0)
+    #expect(run.output.hasPrefix("candled 0."))
+    #expect(run.output.split(separator: "\n").count == 1)
+  }
+
+  @Test func `the version in JSON is one object`() throws {
+    let run = try BuiltBinary.run(["version", "--json"])
+    #expect(run.status == 0)
+    #expect(run.output.hasPrefix(#"{"name":"candled","version":"0."#))
+    #expect(run.output.hasSuffix("}\n"))
+  }
+
+  @Test(arguments: [["--help"], ["version"], ["decode", "sina-quotes", "-"]])
+  func `a reader that left is no failure and no noise`(command: [String]) throws {
+    let run = try BuiltBinary.runUnheard(command, input: SinaFixture.body)
+    #expect(run.status == 0)
+    #expect(run.errors.isEmpty)
+  }
+}

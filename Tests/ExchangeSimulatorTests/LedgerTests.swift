@@ -1,0 +1,182 @@
+import Market
+import Testing
+
+@testable import ExchangeSimulator
+
+@Suite struct LedgerTests {
+  /// A day polled at every publication from 09:00 to 15:40, except where `isSilent`.
+  private func day(
+    seed: UInt64, instruments: Int = 45, isSilent: (Int) -> Bool = { _ in false }
+  ) throws -> (recorder: DayRecorder, market: SimulatedMarket) {
+    var market = try Fixture.market(seed, instruments: instruments)
+    let recorder = DayRecorder(market)
+    for second in stride(from: 32_400, through: 56_400, by: 3) {
+      market.advance(to: Timestamp(day: market.day, secondOfDay: second), recording: recorder)
+      if !isSilent(second) { recorder.observedAll(of: market) }
+    }
+    return (recorder, market)
+  }
+
+  @Test(arguments: 1...3 as ClosedRange<UInt64>)
+  func `the minutes of the truth add up to the exchange's day`(_ seed: UInt64) throws {
+    let (recorder, market) = try day(seed: seed)
+    let truth = recorder.trueLedger()
+    for (place, symbol) in market.symbols.enumerated() {
+      let totals = try #require(truth.totals(of: symbol))
+      #expect(totals.volume == ExactDecimal(market.states[place].volume), "seed \(seed)")
+      #expect(totals.turnover == ExactDecimal(units: market.states[place].turnover, scale: 3))
+    }
+  }
+
+  @Test(arguments: 1...3 as ClosedRange<UInt64>)
+  func `seen at every publication, what is observable is the truth`(_ seed: UInt64) throws {
+    let (recorder, market) = try day(seed: seed)
+    let observable = recorder.observableLedger()
+    let candles = market.symbols.flatMap { observable.candles(of: $0) }
+    #expect(recorder.trueLedger().differences(candles: candles) == [], "seed \(seed)")
+    #expect(candles.allSatisfy { !$0.flags.contains(.partial) })
+    #expect(market.symbols.allSatisfy { observable.gaps(of: $0).isEmpty })
+  }
+
+  @Test(arguments: [(60, 61), (1200, 1260), (5400, 5430)])
+  func `an outage moves volume into one gap and loses none`(_ from: Int, _ to: Int) throws {
+    let start = 36_000
+    let (recorder, market) = try day(seed: 4) { (start + from..<start + from + to).contains($0) }
+    let observable = recorder.observableLedger()
+    for (place, symbol) in market.symbols.enumerated() {
+      guard let audit = observable.audit(of: symbol) else { continue }
+      #expect(audit.exchangeVolume == ExactDecimal(market.states[place].volume))
+      #expect(audit.residualVolume?.isZero == true && audit.residualTurnover?.isZero == true)
+      #expect(observable.gaps(of: symbol).count == 1)
+      let minutes = audit.minutesTraded + audit.minutesUntraded + audit.minutesMissing
+      #expect(minutes <= 240)
+    }
+  }
+
+  @Test func `the edges of an outage are partial and its inside is missing`() throws {
+    // Last seen 10:00:30, seen again 10:03:15.
+    let silence = (36_031..<36_195)
+    let (recorder, _) = try day(seed: 4) { silence.contains($0) }
+    let observable = recorder.observableLedger()
+    let symbol = try Fixture.symbol("sh000001")
+    let gap = try #require(observable.gaps(of: symbol).first)
+    #expect(gap.from.description == "2026-07-07T10:00:30+08:00")
+    #expect(gap.to.description == "2026-07-07T10:03:15+08:00")
+    #expect(gap.cause == .outage && gap.volume.isPositive)
+    let partial = observable.candles(of: symbol).filter { $0.flags.contains(.partial) }
+    #expect(
+      partial.map(\.openedAt.description)
+        == ["2026-07-07T10:00:00+08:00", "2026-07-07T10:03:00+08:00"])
+    #expect(observable.candles(of: symbol).count == 238)
+    #expect(observable.audit(of: symbol)?.minutesMissing == 2)
+  }
+
+  @Test func `a straddle of fifteen seconds is no gap`() throws {
+    let (recorder, _) = try day(seed: 4) { (36_046..<36_060).contains($0) }
+    let observable = recorder.observableLedger()
+    let symbol = try Fixture.symbol("sh000001")
+    #expect(observable.gaps(of: symbol).isEmpty && observable.candles(of: symbol).count == 240)
+  }
+
+  @Test func `a late start is a gap from the opening`() throws {
+    let (recorder, _) = try day(seed: 5) { $0 < 37_830 }
+    let symbol = try Fixture.symbol("sh600000")
+    let gap = try #require(recorder.observableLedger().gaps(of: symbol).first)
+    #expect(gap.cause == .lateStart && gap.from.description == "2026-07-07T09:30:00+08:00")
+  }
+
+  @Test func `a day whose end was not seen has no certificate of the exchange`() throws {
+    let (recorder, _) = try day(seed: 5) { $0 > 50_000 }
+    let observable = recorder.observableLedger()
+    let symbol = try Fixture.symbol("sh600000")
+    #expect(observable.audit(of: symbol)?.exchangeVolume == nil)
+    #expect(observable.gaps(of: symbol).last?.cause == .unseenClose)
+  }
+
+  @Test func `the halted and the unlisted have no candles`() throws {
+    let (recorder, market) = try day(seed: 6)
+    let observable = recorder.observableLedger()
+    for behaviour in [Behaviour.haltedAllDay, .haltedUnmarked, .delisted, .notListed] {
+      for symbol in Fixture.symbols(market, behaviour) {
+        #expect(observable.candles(of: symbol).isEmpty)
+      }
+    }
+    let late = try Fixture.first(market, .haltedAtOpening)
+    #expect(observable.candles(of: late).first?.openedAt.description == "2026-07-07T10:30:00+08:00")
+    let untraded = observable.candles(of: try Fixture.first(market, .untraded))
+    #expect(untraded.count == 240 && untraded.allSatisfy { $0.flags == .noTrade })
+  }
+
+  @Test func `a node that lags tells nothing new`() throws {
+    var market = try Fixture.market(8, instruments: 45)
+    let plain = DayRecorder(market)
+    let confused = DayRecorder(market)
+    var lagging = market
+    for second in stride(from: 32_400, through: 56_400, by: 3) {
+      let moment = Timestamp(day: market.day, secondOfDay: second)
+      var copy = market
+      copy.advance(to: moment, recording: confused)
+      market.advance(to: moment, recording: plain)
+      plain.observedAll(of: market)
+      confused.observedAll(of: market)
+      lagging.advance(to: moment.adding(seconds: -45))
+      confused.observedAll(of: lagging)
+    }
+    let ledger = plain.observableLedger()
+    let rows = market.symbols.flatMap { ledger.candles(of: $0) }
+    let audits = market.symbols.compactMap { ledger.audit(of: $0) }
+    #expect(confused.observableLedger().differences(candles: rows, gaps: [], audits: audits) == [])
+  }
+
+  @Test func `a damaged row is known through its next good one`() throws {
+    var market = try Fixture.market(9, instruments: 45)
+    let recorder = DayRecorder(market)
+    let place = Int32(try Fixture.place(market, Fixture.symbol("sh600000")))
+    for second in stride(from: 32_400, through: 56_400, by: 3) {
+      market.advance(to: Timestamp(day: market.day, secondOfDay: second), recording: recorder)
+      let damaged: Set<Int32> = (36_000..<36_300).contains(second) ? [place] : []
+      _ = recorder.observed(Array(0..<45), of: market, except: damaged)
+    }
+    let observable = recorder.observableLedger()
+    #expect(observable.gaps(of: try Fixture.symbol("sh600000")).count == 1)
+    #expect(observable.gaps(of: try Fixture.symbol("sz000001")).isEmpty)
+  }
+
+  @Test func `differences are found and named`() throws {
+    let (recorder, market) = try day(seed: 10, instruments: 40)
+    let observable = recorder.observableLedger()
+    var candles = market.symbols.flatMap { observable.candles(of: $0) }
+    let audits = market.symbols.compactMap { observable.audit(of: $0) }
+    #expect(observable.differences(candles: candles, gaps: [], audits: audits) == [])
+    candles[5].volume = ExactDecimal(1)
+    candles.remove(at: 700)
+    let lines = observable.differences(candles: candles, gaps: [], audits: audits)
+    #expect(lines.count == 2)
+    #expect(lines.contains { $0.hasPrefix("sh000001 2026-07-07T09:35:00+08:00: volume 1, ") })
+    #expect(lines.contains { $0.hasSuffix("candle missing") })
+    #expect(recorder.trueLedger().differences(candles: candles).count == 2)
+  }
+
+  @Test func `a day has one digest and another seed another`() throws {
+    let digests = try [1, 1, 2].map { try day(seed: $0, instruments: 45).recorder.digest }
+    #expect(digests[0] == digests[1] && digests[0] != digests[2])
+  }
+
+  @Test func `what a server serves is what its recorder saw`() throws {
+    let market = try Fixture.market(12)
+    let server = try ExchangeServer(
+      market: market, faults: FaultPlan(seed: 1, [Fault(.negative, chancePerMille: 20)]),
+      recorder: DayRecorder(market))
+    defer { server.stop() }
+    let client = try RawClient(port: server.port)
+    defer { client.close() }
+    for second in stride(from: 34_200, through: 34_500, by: 3) {
+      let moment = Timestamp(day: market.day, secondOfDay: second)
+      _ = client.get(Fixture.path(market.symbols, at: moment))
+    }
+    let candles = server.withRecorder { recorder in
+      recorder.observableLedger().candles(of: market.symbols[0])
+    }
+    #expect(candles?.count == 5)
+  }
+}

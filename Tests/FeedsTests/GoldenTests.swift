@@ -1,0 +1,46 @@
+import Feeds
+import Glibc
+import Testing
+
+/// Bodies in, the lines `candled decode sina-quotes` prints out. `CANDLED_RECORD=1 swift test
+/// --filter GoldenTests` writes the golden files anew: read the difference before committing it.
+@Suite struct GoldenTests {
+  struct Case: Sendable, CustomTestStringConvertible {
+    let fixture: String
+    var status = 200
+    var exit = SinaQuotesJSON.exitAnswered
+
+    var testDescription: String { "\(fixture), status \(status)" }
+    var golden: String { "\(Files.golden)/\(fixture).\(status).jsonl" }
+  }
+
+  static let cases =
+    [
+      "stocks", "funds", "indexes", "session", "statuses", "exempt", "overview", "unknown",
+      "bad-rows",
+    ].map { Case(fixture: "\($0).gb18030.txt") } + [Case(fixture: "stocks.utf8.txt")]
+    + [
+      ("refused-ban-page.gb18030.html", 200), ("refused-sys-auth.txt", 200),
+      ("refused-referer.txt", 403), ("refused-forbidden.txt", 200), ("refused-null.txt", 200),
+      ("refused-html.html", 200), ("refused-html.html", 502), ("refused-html.html", 456),
+      ("refused-garbage.txt", 200), ("refused-empty.txt", 200), ("refused-empty.txt", 429),
+      ("refused-empty.txt", 404), ("stocks.gb18030.txt", 500),
+    ].map { Case(fixture: $0.0, status: $0.1, exit: SinaQuotesJSON.exitRefused) }
+
+  @Test(arguments: cases)
+  func `a body prints what its golden file holds`(_ golden: Case) throws {
+    let body = try Files.fixture(golden.fixture)
+    let (lines, exit) = body.withUnsafeBytes {
+      SinaQuotesJSON.write(body: $0, status: golden.status)
+    }
+    #expect(exit == golden.exit)
+    let text = lines.map { $0 + "\n" }.joined()
+    if getenv("CANDLED_RECORD") != nil {
+      #expect(Files.write(text, to: golden.golden))
+      return
+    }
+    let expected = Files.read(golden.golden).map { String(decoding: $0, as: UTF8.self) }
+    let expectedLines = expected?.split(separator: "\n").map(String.init)
+    #expect(lines == expectedLines)
+  }
+}

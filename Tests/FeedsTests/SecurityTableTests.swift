@@ -1,0 +1,30 @@
+import Market
+import Testing
+
+@testable import Feeds
+
+@Suite struct SecurityTableTests {
+  @Test func `the table says of every code what the classification says`() throws {
+    for exchange in ["sh", "sz", "bj"] {
+      for prefix in 0..<1000 {
+        for tail in ["001", "999"] {
+          let digits = String(String(1000 + prefix).dropFirst())
+          let symbol = try #require(Symbol(exchange + digits + tail))
+          #expect(SinaSecurityTable.shared[symbol.low] == SinaSecurity(symbol), "\(symbol)")
+        }
+      }
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("sh600519", SinaSecurity.tradesAtPrices), ("sh510300", .tradesAtPrices),
+      ("sz300750", .tradesAtPrices), ("bj920000", .tradesAtPrices),
+      ("sh000001", [.countsLots, .index]), ("sz399001", .index), ("bj899050", .index),
+      ("sh118060", []), ("sh900901", []), ("sz200012", []), ("sh204001", []), ("sh580001", []),
+    ] as [(String, SinaSecurity)])
+  func `kinds are what the decoder needs`(_ text: String, _ security: SinaSecurity) throws {
+    let symbol = try #require(Symbol(text))
+    #expect(SinaSecurityTable.shared[symbol.low] == security)
+  }
+}

@@ -1,0 +1,146 @@
+/// A PostgreSQL cluster for tests: in a fresh folder under /tmp, without fsync, gone when the test
+/// process ends, pass or fail. The folder carries the process's number, so that what a killed test
+/// process left behind (its server runs on: it is made to) is swept by the next one.
+
+import Glibc
+public import Store
+import Synchronization
+
+public final class PrivateCluster: Sendable {
+  public let server: EmbeddedServer
+
+  private static let parent = "/tmp"
+  private static let prefix = "candled-cluster-"
+  private static let settings = [
+    "fsync": "off", "full_page_writes": "off", "shared_buffers": "32MB",
+  ]
+  private static let first = Result { try PrivateCluster() }
+  private static let databases = Atomic<Int>(0)
+  private static let templates = Lock()
+
+  /// The cluster all tests of this process share; started by the first who asks. Not to be killed:
+  /// that is what `own` is for.
+  public static func shared() throws -> PrivateCluster { try first.get() }
+
+  /// A cluster for one test to kill and restart, started. It goes with its last reference.
+  public static func own() throws -> PrivateCluster { try PrivateCluster() }
+
+  /// A folder for a cluster that a test starts itself; it goes when the process ends.
+  public static func freshDirectory() throws -> String {
+    _ = atExit
+    var template = Array("\(parent)/\(prefix)\(getpid())-XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else { throw Failure(sentence: "Cannot make a folder.") }
+    let bytes = template.dropLast().map(UInt8.init(bitPattern:))
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  private init() throws {
+    server = EmbeddedServer(directory: try Self.freshDirectory(), settings: Self.settings)
+    try server.start()
+  }
+
+  deinit { Self.remove(server.directory) }
+
+  /// An empty database of its own for a test.
+  /// - Returns: its connection string.
+  public func freshDatabase(named prefix: String) throws -> String {
+    try makeDatabase(prefix, template: "template1")
+  }
+
+  /// A database copied from one that `prepare` fills (with the schema, say), given its connection
+  /// string, once for this cluster and template name. `prepare` must close its connections.
+  /// - Returns: the connection string of the copy.
+  public func freshDatabase(
+    named prefix: String, template: String, prepare: (String) throws -> Void
+  ) throws -> String {
+    try Self.templates.withLock {
+      guard try !server.hasDatabase(template) else { return }
+      try server.createDatabase(template)
+      do {
+        try prepare(server.adminConnectionString(database: template))
+      } catch {
+        try server.dropDatabase(template)
+        throw error
+      }
+    }
+    return try makeDatabase(prefix, template: template)
+  }
+
+  private func makeDatabase(_ prefix: String, template: String) throws -> String {
+    let number = Self.databases.add(1, ordering: .relaxed).newValue
+    let name = "\(prefix)_\(number)"
+    try server.createDatabase(name, template: template)
+    return server.adminConnectionString(database: name)
+  }
+
+  public struct Failure: Error { public var sentence: String }
+}
+
+extension PrivateCluster {
+  /// Sweeps the dead's folders now and our own at exit; once for the process.
+  private static let atExit: Void = {
+    sweep { kill($0, 0) != 0 && errno == ESRCH }
+    atexit { PrivateCluster.sweep { $0 == getpid() } }
+  }()
+
+  private static func sweep(where isChosen: (pid_t) -> Bool) {
+    for name in names(in: parent) where name.hasPrefix(prefix) {
+      let number = name.dropFirst(prefix.count).prefix { $0 != "-" }
+      if let owner = pid_t(number), isChosen(owner) { remove("\(parent)/\(name)") }
+    }
+  }
+
+  /// The folder may be a cluster's or, one level down, hold some. At the end of a test there is
+  /// nobody to tell about a failure; the next run sweeps again.
+  private static func remove(_ folder: String) {
+    for directory in [folder] + names(in: folder).map({ "\(folder)/\($0)" }) {
+      let server = EmbeddedServer(directory: directory)
+      try? server.stopImmediately()
+      if !server.socketDirectory.hasPrefix(folder) { removeTree(server.socketDirectory) }
+    }
+    removeTree(folder)
+  }
+
+  private static func removeTree(_ path: String) {
+    var status = stat()
+    guard lstat(path, &status) == 0 else { return }
+    guard status.st_mode & S_IFMT == S_IFDIR else {
+      unlink(path)
+      return
+    }
+    for name in names(in: path) { removeTree("\(path)/\(name)") }
+    rmdir(path)
+  }
+
+  private static func names(in folder: String) -> [String] {
+    guard let stream = opendir(folder) else { return [] }
+    defer { closedir(stream) }
+    var found: [String] = []
+    while let item = readdir(stream) {
+      let name = withUnsafeBytes(of: &item.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if name != ".", name != ".." { found.append(name) }
+    }
+    return found
+  }
+}
+
+/// A pthread mutex, for ThreadSanitizer does not see the lock of `Synchronization.Mutex`.
+private final class Lock: Sendable {
+  // The address is fixed by the allocation and only handed to pthread functions, made for any
+  // thread; it lives as long as the process.
+  nonisolated(unsafe) private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+
+  init() {
+    mutex = .allocate(capacity: 1)
+    mutex.initialize(to: pthread_mutex_t())
+    pthread_mutex_init(mutex, nil)
+  }
+
+  func withLock(_ body: () throws -> Void) rethrows {
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    try body()
+  }
+}
