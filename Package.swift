@@ -61,8 +61,8 @@ let package = Package(
     .executableTarget(
       name: "candled",
       dependencies: [
-        "Market", "Candles", "Feeds", "Polling", "Journal", "Transport", "Store", "Operations", "Ingest",
-        "ExchangeSimulator", "CandledClient", "TerminalView", "CLinux", arguments, log,
+        "Market", "Candles", "Feeds", "Polling", "Journal", "Transport", "Store", "Operations",
+        "Ingest", "ExchangeSimulator", "CandledClient", "TerminalView", "CLinux", arguments, log,
       ],
       swiftSettings: strict),
 

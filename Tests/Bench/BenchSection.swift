@@ -44,10 +44,10 @@ func milliseconds() -> Double {
 func report(_ rows: [BenchRow]) {
   guard let reference = rows.first?.median else { return }
   for row in rows {
+    let ratio = decimals(row.median / reference, 2, width: 9)
     say(
       "  \(padded(row.name, 42))\(decimals(row.median, 3, width: 9)) ms p50"
-        + "\(decimals(row.best, 3, width: 9)) best\(decimals(row.median / reference, 2, width: 9)) ×"
-    )
+        + "\(decimals(row.best, 3, width: 9)) best\(ratio) ×")
   }
 }
 

@@ -75,7 +75,7 @@ import Testing
       do throws(StoreError) {
         _ = try await writer.commit(commit)
         return
-      } catch where error.isTransient {
+      } catch  where error.isTransient {
         while (try? await writer.reconnect()) == nil { await Task.yield() }
       }
     }
