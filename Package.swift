@@ -80,6 +80,7 @@ let package = Package(
       name: "Trials",
       dependencies: [
         "Market", "Feeds", "Polling", "Journal", "Store", "Ingest", "ExchangeSimulator",
+        "CandledClient", "TestSupport",
       ],
       path: "Tests/Trials", swiftSettings: strict),
     .executableTarget(
