@@ -11,7 +11,7 @@ extension CommandFailure {
   init(_ error: StoreError) {
     let status: Operations.ExitCode =
       switch error.code {
-      case .connectionLost, .serverMissing, .serverFailed: .unavailable
+      case .connectionLost: .unavailable
       case .transient, .positionConflict: .temporaryFailure
       // insufficient_privilege (PostgreSQL's errcodes table)
       case .refused where error.sqlState == "42501": .noPermission
