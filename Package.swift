@@ -105,6 +105,7 @@ let package = Package(
     .testTarget(
       name: "CandledTests", dependencies: ["Market", "TerminalView", "TestSupport"],
       exclude: ["Golden"], swiftSettings: strict),
+    tests("TrialTests", ["Trials"]),
     tests("TidyTests", []),
   ],
   swiftLanguageModes: [.v6]

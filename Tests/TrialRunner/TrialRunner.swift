@@ -4,11 +4,11 @@ import Trials
 
 /// `script/trials`: the long proofs, each ending in a line that says PASS or FAIL.
 @main
-struct TrialRunner: ParsableCommand {
+struct TrialRunner: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "candled-trials",
     abstract: "Prove the guarantees on simulated days.",
-    subcommands: [Truth.self, Crash.self])
+    subcommands: [Truth.self, Crash.self, Fanout.self, Quiet.self])
 
   /// Says a line now, whatever buffers stand between.
   static func say(_ line: String) {
@@ -80,5 +80,42 @@ struct Crash: ParsableCommand {
       "\(verdict.kills) kills of the \(victim.rawValue), \(verdict.rows) rows compared, "
         + "\(Int(Date().timeIntervalSince(start))) s")
     try TrialRunner.conclude("crash, \(victim.rawValue), seed \(seed)", verdict.complaints)
+  }
+}
+
+/// Followers under fire.
+struct Fanout: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Cut followers end with the table's state and see every final candle once.")
+
+  @Option var cuts = 30
+  @Option var instruments = 120
+  @Option var seed: UInt64 = 1
+  @Option(help: "The built candled.") var binary = ".build/release/candled"
+
+  func run() async throws {
+    let verdict = try await FanoutTrial(
+      binary: binary, cuts: cuts, instruments: instruments, seed: seed, stop: 15 * 3600 + 37 * 60
+    ).run()
+    TrialRunner.say(
+      "\(verdict.cuts) cuts, \(verdict.changes) changes, \(verdict.candles) candles in the table")
+    try TrialRunner.conclude("fan-out, seed \(seed)", verdict.complaints)
+  }
+}
+
+/// Polls that bring nothing new.
+struct Quiet: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Identical sweeps write nothing: no row, no NOTIFY, no WAL.")
+
+  @Option var sweeps = 50
+  @Option var instruments = 5400
+
+  func run() async throws {
+    let verdict = try await QuietTrial(sweeps: sweeps, instruments: instruments).run()
+    TrialRunner.say(
+      "\(verdict.snapshots) snapshots in \(sweeps) sweeps: \(verdict.walBytes) bytes of WAL, "
+        + "\(verdict.changes) changes, \(verdict.writtenRows) rows written")
+    try TrialRunner.conclude("quiet", verdict.complaints)
   }
 }
