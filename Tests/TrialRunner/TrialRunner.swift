@@ -66,7 +66,7 @@ struct Crash: ParsableCommand {
   @Option var kills = 50
   @Option var instruments = 120
   @Option var seed: UInt64 = 1
-  @Option(help: "The built candled.") var binary = ".build/release/candled"
+  @Option(help: "The built candled.") var binary = DaemonProcess.besideThisProcess
 
   func run() throws {
     guard let victim = CrashTrial.Victim(rawValue: victim) else {
@@ -91,7 +91,7 @@ struct Fanout: AsyncParsableCommand {
   @Option var cuts = 30
   @Option var instruments = 120
   @Option var seed: UInt64 = 1
-  @Option(help: "The built candled.") var binary = ".build/release/candled"
+  @Option(help: "The built candled.") var binary = DaemonProcess.besideThisProcess
 
   func run() async throws {
     let verdict = try await FanoutTrial(

@@ -1,15 +1,9 @@
-import Foundation
 import Testing
 import Trials
 
 /// The long proofs of `script/trials`, short: each must be able to fail here too.
 @Suite(.serialized) struct TrialTests {
-  /// Built beside the tests.
-  private var binary: String {
-    let products = Bundle.allBundles.map(\.bundleURL).first { $0.pathExtension == "xctest" }
-      ?? URL(fileURLWithPath: CommandLine.arguments[0])
-    return products.deletingLastPathComponent().appendingPathComponent("candled").path
-  }
+  private var binary: String { DaemonProcess.besideThisProcess }
 
   /// The first minutes of a day.
   private let stop = 9 * 3600 + 36 * 60

@@ -11,6 +11,13 @@ public final class DaemonProcess {
     public var description: String
   }
 
+  /// `candled` in the folder of the running program: built with it, debug or release.
+  public static var besideThisProcess: String {
+    let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+    return URL(fileURLWithPath: program ?? "").deletingLastPathComponent()
+      .appendingPathComponent("candled").path
+  }
+
   private let binary: String
   private let folder: String
   private var process: Process?
