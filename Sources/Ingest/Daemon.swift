@@ -144,7 +144,8 @@ extension Duration {
 }
 
 extension CandleRules {
-  init(_ settings: Settings) {
+  /// The rules as configured: a replay must use those of the run.
+  public init(_ settings: Settings) {
     self.init()
     straddleSecondsMax = settings.candlesStraddle.milliseconds / 1000
     graceSeconds = settings.candlesGrace.milliseconds / 1000
