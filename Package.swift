@@ -99,8 +99,8 @@ let package = Package(
     tests(
       "IngestTests",
       [
-        "Market", "Candles", "Feeds", "Journal", "Store", "Ingest", "ExchangeSimulator",
-        "TestSupport",
+        "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "Store", "Ingest",
+        "ExchangeSimulator", "Trials", "TestSupport", log,
       ]),
     .testTarget(
       name: "CandledTests", dependencies: ["Market", "TerminalView", "TestSupport"],
