@@ -110,7 +110,7 @@ let package = Package(
       name: "CandledTests", dependencies: ["Market", "TerminalView", "TestSupport"],
       exclude: ["Golden"], swiftSettings: strict),
     tests("TrialTests", ["Trials"]),
-    tests("TidyTests", []),
+    tests("TidyTests", ["Operations"]),
   ],
   swiftLanguageModes: [.v6]
 )
