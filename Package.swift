@@ -68,11 +68,12 @@ let package = Package(
 
     // Shared by the tests: seeded randomness and, for those that need one, a private cluster.
     .target(
-      name: "TestSupport", dependencies: ["Store", "CLinux"], path: "Tests/TestSupport",
+      name: "TestSupport", dependencies: ["Market", "Store", "CLinux"], path: "Tests/TestSupport",
       swiftSettings: strict),
     // `script/bench` runs it; a section is one file.
     .executableTarget(
-      name: "candled-bench", dependencies: ["Market", "Feeds", "TestSupport"],
+      name: "candled-bench",
+      dependencies: ["Market", "Feeds", "TestSupport", "Store", "CPostgres"],
       path: "Tests/Bench", swiftSettings: strict),
     // Days run in memory and judged by the simulator's ledgers: a short one in the tests, whole
     // markets by `script/trials`.

@@ -9,7 +9,7 @@ import Glibc
 @main
 struct Bench {
   static let sections: [BenchSection] = [
-    decodeSection
+    decodeSection, commitSection,
   ]
 
   static func main() {
