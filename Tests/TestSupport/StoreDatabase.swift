@@ -12,7 +12,11 @@ public struct StoreDatabase: Sendable {
   public init() throws { try self.init(on: .shared()) }
 
   /// On a cluster nobody else uses: for what concerns the server as a whole, its log say.
-  public static func alone() throws -> StoreDatabase { try StoreDatabase(on: .own()) }
+  public static func alone(isDurable: Bool = false) throws -> StoreDatabase {
+    try StoreDatabase(on: .own(isDurable: isDurable))
+  }
+
+  public var server: EmbeddedServer { cluster.server }
 
   private init(on cluster: PrivateCluster) throws {
     self.cluster = cluster
