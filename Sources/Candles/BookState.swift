@@ -13,12 +13,7 @@ private let layoutVersion: UInt8 = 1
 extension CandleBook {
   /// What a restart needs of one instrument, about 150 bytes.
   public func instrumentState(at index: Int) -> [UInt8] {
-    StateWriter.bytes(version: layoutVersion, max: StateWriter.instrumentBytesMax) { writer in
-      writer.put(Int64(instruments[index].group))
-      writer.put(instruments[index].isInStep)
-      writer.put(instruments[index].state != nil)
-      instruments[index].state?.write(to: &writer)
-    }
+    instruments[index].bytes
   }
 
   /// What a restart needs of the book as a whole.
@@ -96,7 +91,6 @@ struct StateWriter {
     version: UInt8, max: Int, _ body: (inout StateWriter) -> Void
   ) -> [UInt8] {
     withUnsafeTemporaryAllocation(of: UInt8.self, capacity: max + 1) { buffer in
-      buffer.initialize(repeating: 0)
       var writer = StateWriter(buffer: buffer)
       writer.append(version)
       body(&writer)
@@ -108,7 +102,7 @@ struct StateWriter {
 
   private mutating func append(_ byte: UInt8) {
     precondition(count < buffer.count, "a state is larger than its bound")
-    buffer[count] = byte
+    buffer.initializeElement(at: count, to: byte)
     count += 1
   }
 
@@ -129,28 +123,43 @@ struct StateWriter {
   }
 }
 
+extension CandleBook.Entry {
+  fileprivate var bytes: [UInt8] {
+    StateWriter.bytes(version: layoutVersion, max: StateWriter.instrumentBytesMax) { writer in
+      writer.put(Int64(group))
+      writer.put(isInStep)
+      writer.put(state != nil)
+      state?.write(to: &writer)
+    }
+  }
+}
+
 extension FormingCandle {
-  func write(to writer: inout StateWriter) {
+  @inline(__always)
+  fileprivate func write(to writer: inout StateWriter) {
     writer.put(Int64(minute))
     writer.put(Int64(flags.rawValue))
     writer.put(moved)
     writer.put(isFinal)
     writer.put(basis)
     guard moved else { return }
-    for value in [open, high, low, close, volume, turnover] { writer.put(value) }
+    writer.put(open)
+    writer.put(high)
+    writer.put(low)
+    writer.put(close)
+    writer.put(volume)
+    writer.put(turnover)
   }
 }
 
 extension InstrumentDay {
-  func write(to writer: inout StateWriter) {
+  @inline(__always)
+  fileprivate func write(to writer: inout StateWriter) {
     writer.put(Int64(day.daysSince1970))
     writer.put(Int64(knownThrough))
     writer.put(isObserved)
     writer.put(Int64(stamp))
-    for value in [
-      volume, turnover, open, high, low, last, previousClose, afterHours.volume,
-      afterHours.turnover, minuteVolume, minuteTurnover, gapVolume, gapTurnover,
-    ] { writer.put(value) }
+    writeTotals(to: &writer)
     writer.put(Int64(trading.rawValue))
     writer.put(Int64(minutesTraded))
     writer.put(Int64(minutesUntraded))
@@ -159,6 +168,23 @@ extension InstrumentDay {
     current.write(to: &writer)
     writer.put(previous != nil)
     previous?.write(to: &writer)
+  }
+
+  @inline(__always)
+  private func writeTotals(to writer: inout StateWriter) {
+    writer.put(volume)
+    writer.put(turnover)
+    writer.put(open)
+    writer.put(high)
+    writer.put(low)
+    writer.put(last)
+    writer.put(previousClose)
+    writer.put(afterHours.volume)
+    writer.put(afterHours.turnover)
+    writer.put(minuteVolume)
+    writer.put(minuteTurnover)
+    writer.put(gapVolume)
+    writer.put(gapTurnover)
   }
 }
 

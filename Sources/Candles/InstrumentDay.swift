@@ -53,6 +53,7 @@ struct InstrumentDay: Sendable, Hashable {
   var price: ExactDecimal { last.isZero ? previousClose : last }
 
   /// Minutes without trades make candles only where one could have traded.
+  @inline(__always)
   var isTradable: Bool {
     switch trading {
     case .normal, .auction, .preOpen: true
