@@ -74,11 +74,13 @@ extension CandleBook {
 
 extension InstrumentDay {
   /// Proven beyond the closing print.
+  @inline(__always)
   func isSettled(_ rules: CandleRules) -> Bool {
     knownThrough >= Session.afternoonClose + rules.closingPrintSecondsMax
   }
 
   /// Settled, and its certificate is due and not written.
+  @inline(__always)
   func isOver(at now: Timestamp, _ rules: CandleRules) -> Bool {
     !isClosed && isSettled(rules) && now >= moment(rules.dayEndSecondOfDay)
   }
