@@ -9,7 +9,7 @@ import Testing
 @Suite struct BadInputTests {
   /// An instrument that trades all day, in a batch of its own with some neighbours.
   private let victim: Symbol
-  private static let window = 34_500..<34_560
+  private static let window = 34_320..<34_380
   private let clean: Recording
 
   init() {
@@ -21,7 +21,7 @@ import Testing
     var plan = Recording.Plan(seed: 7)
     plan.instruments = 24
     plan.start = 9 * 3600 + 29 * 60
-    plan.end = 9 * 3600 + 40 * 60
+    plan.end = 9 * 3600 + 35 * 60
     plan.cadenceSeconds = 3
     return plan
   }

@@ -4,6 +4,8 @@ import Ingest
 import Logging
 import Market
 import Polling
+import Store
+import Testing
 
 @testable import Journal
 
@@ -19,6 +21,15 @@ final class JournalFolder: Sendable {
       throw JournalError.systemCall("make a temporary folder", errno)
     }
     path = String(cString: made)
+  }
+
+  /// Turns over bytes in the middle of the last segment.
+  func damage() throws {
+    guard let last = try JournalDirectory(path: path).segments().last else { return }
+    let file = open(path + "/" + last.name, O_WRONLY)
+    defer { close(file) }
+    let noise = [UInt8](repeating: 0xA5, count: 64)
+    #expect(pwrite(file, noise, noise.count, off_t(last.bytes / 2)) == noise.count)
   }
 
   deinit {
@@ -40,7 +51,8 @@ struct EngineRun {
   var outages: [Range<Int>] = []
   var frozenAt: Int?
   var limits = EngineLimits()
-  var stored: Pipeline?
+  /// Simulated seconds in a real one; nil runs without a clock.
+  var speed: Int64?
   let folder: JournalFolder
 
   init() throws { folder = try JournalFolder() }
@@ -48,16 +60,20 @@ struct EngineRun {
   func moment(_ second: Int) -> Timestamp { Timestamp(day: market.day, secondOfDay: second) }
 
   func engine(
-    _ sink: some CommitSink, breaking: (JournalWriter) -> Void = { _ in }
+    _ sink: some CommitSink, stored: StoredState? = nil,
+    breaking: (JournalWriter) -> Void = { _ in }
   ) throws -> Engine {
-    let journal = try JournalWriter(directory: folder.path)
+    let journal = try JournalWriter(
+      directory: folder.path, committed: stored?.position ?? .start)
     breaking(journal)
     let upstream = MemoryUpstream(
       market, outages: outages, frozenAt: frozenAt.map { moment($0) })
     var log = Logger(label: "engine", factory: { _ in SwiftLogNoOpLogHandler() })
     log.logLevel = .critical
     let parts = EngineParts(
-      clock: .stepped(start: moment(start)), upstream: upstream, store: sink, journal: journal,
+      clock: speed.map { .scaled(from: moment(start), speed: $0) }
+        ?? .stepped(start: moment(start)),
+      upstream: upstream, store: sink, journal: journal,
       journalDirectory: folder.path, log: log)
     var configuration = PollerConfiguration(heartbeat: market.symbols[0], seed: 1)
     configuration.batchSymbolsMax = 13
@@ -65,7 +81,8 @@ struct EngineRun {
       configuration, schedule: PollSchedule(seed: 1) { _ in true }, symbols: market.symbols)
     var limits = limits
     limits.stopAt = moment(end)
-    return Engine(parts: parts, poller: poller, pipeline: Pipeline(), limits: limits)
+    let pipeline = try stored.map { try Pipeline(stored: $0) } ?? Pipeline()
+    return Engine(parts: parts, poller: poller, pipeline: pipeline, limits: limits)
   }
 
   /// What the journal says the rows are: everything in it, read from the beginning.

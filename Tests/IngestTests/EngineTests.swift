@@ -20,7 +20,8 @@ import Testing
     #expect(unsaved == 0)
     let tables = await sink.tables
     #expect(tables.candles.count > 60 && tables.candlesTwice.isEmpty)
-    #expect(tables.differences(from: try run.replay()) == [])
+    let replayed = try run.replay()
+    #expect(tables.differences(from: replayed) == [])
   }
 
   @Test func `commits refused for a while are made later, each once`() async throws {
@@ -32,7 +33,8 @@ import Testing
     let unsaved = try await run.engine(sink).run()
     let tables = await sink.tables
     #expect(unsaved == 0 && tables.candlesTwice.isEmpty)
-    #expect(tables.differences(from: try run.replay()) == [])
+    let replayed = try run.replay()
+    #expect(tables.differences(from: replayed) == [])
   }
 
   @Test func `a commit whose answer was lost is recognised and not made again`() async throws {
@@ -45,7 +47,8 @@ import Testing
     let tables = await sink.tables
     #expect(unsaved == 0 && tables.candlesTwice.isEmpty)
     #expect(await sink.loads == 1)
-    #expect(tables.differences(from: try run.replay()) == [])
+    let replayed = try run.replay()
+    #expect(tables.differences(from: replayed) == [])
   }
 
   @Test func `another daemon on the same database stops this one`() async throws {
@@ -70,25 +73,67 @@ import Testing
     #expect(unsaved == 0)
     let tables = await sink.tables
     #expect(await sink.commits < 100)
-    #expect(tables.differences(from: try run.replay()) == [])
+    let replayed = try run.replay()
+    #expect(tables.differences(from: replayed) == [])
   }
 
   @Test func `a store away for longer than memory holds is caught up with from the journal`()
     async throws
   {
     var run = try EngineRun()
+    run.speed = 300
+    run.end = 9 * 3600 + 50 * 60
     run.limits.pendingCandlesMax = 8
     run.limits.catchUpEntriesMax = 5
     let sink = MemorySink(
       loadsRefused: 1,
-      fate: { attempt in
-        // The first candles fall due while these are refused.
-        (30..<33).contains(attempt) ? .refused(.connectionLost) : .taken
-      })
-    let unsaved = try await run.engine(sink).run()
+      fate: { attempt in (20..<26).contains(attempt) ? .refused(.connectionLost) : .taken })
+    _ = try await run.engine(sink).run()
+    #expect(await sink.loads > 1)
+    try await finish(run, sink)
+  }
+
+  @Test func `a store that never answers costs no more memory than one that refuses`()
+    async throws
+  {
+    var run = try EngineRun()
+    run.speed = 300
+    run.end = 9 * 3600 + 50 * 60
+    run.limits.pendingCandlesMax = 8
+    let sink = MemorySink(slowAttempt: 20)
+    _ = try await run.engine(sink).run()
+    #expect(await sink.loads > 0)
+    try await finish(run, sink)
+  }
+
+  /// Starts the daemon again on what is stored, without a clock, and lets it read the journal to
+  /// its end: the tables are then those of the whole journal.
+  private func finish(_ run: EngineRun, _ sink: MemorySink) async throws {
+    var run = run
+    run.speed = nil
+    run.limits = EngineLimits()
+    let engine = try run.engine(sink, stored: await sink.tables.stored)
+    let unsaved = try await engine.run()
+    #expect(unsaved == 0)
     let tables = await sink.tables
-    #expect(unsaved == 0 && tables.candlesTwice.isEmpty)
-    #expect(tables.differences(from: try run.replay()) == [])
+    #expect(tables.candlesTwice.isEmpty && tables.candles.count > 60)
+    let replayed = try run.replay()
+    #expect(tables.differences(from: replayed) == [])
+  }
+
+  @Test func `damage in the journal costs a gap and not the daemon`() async throws {
+    var run = try EngineRun()
+    _ = try await run.engine(MemorySink()).run()
+    try run.folder.damage()
+    // A new database: everything is to be read again, and most of it cannot be.
+    run.start = run.end
+    run.end += 300
+    let sink = MemorySink()
+    let unsaved = try await run.engine(sink).run()
+    #expect(unsaved == 0)
+    let tables = await sink.tables
+    #expect(tables.candlesTwice.isEmpty && !tables.candles.isEmpty)
+    #expect(tables.gaps.contains { $0.cause == .outage })
   }
 
   @Test func `an answer the journal does not take is not interpreted`() async throws {
@@ -109,7 +154,8 @@ import Testing
     let unsaved = try await engine.run()
     let tables = await sink.tables
     #expect(unsaved == 0 && !tables.candles.isEmpty)
-    #expect(tables.differences(from: try run.replay()) == [])
+    let replayed = try run.replay()
+    #expect(tables.differences(from: replayed) == [])
     #expect(await engine.status.journalFault == nil)
   }
 

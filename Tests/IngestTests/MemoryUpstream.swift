@@ -49,20 +49,25 @@ actor MemorySink: CommitSink {
   private let fate: @Sendable (Int) -> Fate
   private let inspect: @Sendable (Commit) -> Void
   private let loadsRefused: Int
+  /// An attempt that takes seconds, real ones.
+  private let slowAttempt: Int?
   private var attempts = 0
 
   /// `fate` is asked with the number of the attempt, from 1.
   init(
-    loadsRefused: Int = 0, inspect: @escaping @Sendable (Commit) -> Void = { _ in },
+    loadsRefused: Int = 0, slowAttempt: Int? = nil,
+    inspect: @escaping @Sendable (Commit) -> Void = { _ in },
     fate: @escaping @Sendable (Int) -> Fate = { _ in .taken }
   ) {
     self.loadsRefused = loadsRefused
+    self.slowAttempt = slowAttempt
     self.inspect = inspect
     self.fate = fate
   }
 
-  func commit(_ commit: Commit) throws(StoreError) -> CommitReceipt {
+  func commit(_ commit: Commit) async throws(StoreError) -> CommitReceipt {
     attempts += 1
+    if attempts == slowAttempt { try? await Task.sleep(for: .seconds(1)) }
     inspect(commit)
     switch fate(attempts) {
     case .taken: break
