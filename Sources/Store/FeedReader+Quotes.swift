@@ -2,7 +2,7 @@ import Market
 
 /// Quotes back from their table, with book and forming minute.
 extension FeedReader {
-  private static let columns = """
+  static let columns = """
     i.symbol, i.name, q.changed_seq, q.received_at, q.trading_day, q.quoted_at, q.status, q.open,
     q.previous_close, q.last, q.high, q.low, q.bid, q.ask, q.volume, q.turnover,
     q.after_hours_volume, q.after_hours_turnover, q.bids, q.asks, q.candle_opened_at,
@@ -37,7 +37,7 @@ extension FeedReader {
 }
 
 extension PostgresRow {
-  fileprivate mutating func latestQuote() throws(StoreError) -> LatestQuote {
+  mutating func latestQuote() throws(StoreError) -> LatestQuote {
     let symbol = try symbol()
     let name = try optionalText()
     let seq = try int64()

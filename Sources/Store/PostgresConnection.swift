@@ -50,9 +50,10 @@ final class PostgresConnection {
     }
   }
 
-  /// libpq's own text may repeat the address: only the part behind the last colon is passed on.
+  /// libpq's own text may repeat the address: only the part behind the last colon of its first line
+  /// is passed on. What follows on further lines is advice (`Is the server running …?`).
   private func connectError(address: String) -> StoreError {
-    let text = String(cString: PQerrorMessage(handle)).split(separator: "\n").last.map(String.init)
+    let text = String(cString: PQerrorMessage(handle)).split(separator: "\n").first
     let reason = text?.split(separator: ":").last?.drop { $0 == " " } ?? "no answer"
     let parsed = PQconninfoParse(address, nil)
     let looksLikeSettings = address.contains("=") || address.contains("://")

@@ -88,6 +88,9 @@ extension PostgresRow {
   mutating func optionalInt16() throws(StoreError) -> Int16? { try nextWord(Int16.self) }
   mutating func optionalInt64() throws(StoreError) -> Int64? { try nextWord(Int64.self) }
   mutating func bool() throws(StoreError) -> Bool { try require(nextWord(UInt8.self)) == 1 }
+  mutating func optionalBool() throws(StoreError) -> Bool? {
+    try nextWord(UInt8.self).map { $0 == 1 }
+  }
 
   mutating func day() throws(StoreError) -> TradingDay {
     TradingDay(daysSince1970: try int32() + PostgresEpoch.days)

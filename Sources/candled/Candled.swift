@@ -29,7 +29,8 @@ struct Candled: AsyncParsableCommand {
       ]),
     version: BuildVersion.current,
     subcommands: [
-      Run.self, Demo.self, Check.self, Decode.self, SchemaCommand.self, Config.self, Version.self,
+      Run.self, Demo.self, Check.self, Status.self, Query.self, Watch.self, Replay.self,
+      Decode.self, SchemaCommand.self, Config.self, Version.self,
     ]
   )
 

@@ -28,4 +28,14 @@ extension CommandFailure {
       throw CommandFailure(status: .software, sentence: error.description)
     }
   }
+  /// As `translating`, for what only asks the store.
+  static func asking<Answer>(
+    _ body: () throws(StoreError) -> Answer
+  ) throws(CommandFailure) -> Answer {
+    do throws(StoreError) {
+      return try body()
+    } catch {
+      throw CommandFailure(error)
+    }
+  }
 }
