@@ -61,8 +61,8 @@ let package = Package(
     .executableTarget(
       name: "candled",
       dependencies: [
-        "Market", "Candles", "Feeds", "Polling", "Journal", "Transport", "Store", "Operations", "Ingest",
-        "ExchangeSimulator", "CandledClient", "TerminalView", "CLinux", arguments, log,
+        "Market", "Candles", "Feeds", "Polling", "Journal", "Transport", "Store", "Operations",
+        "Ingest", "ExchangeSimulator", "CandledClient", "TerminalView", "CLinux", arguments, log,
       ],
       swiftSettings: strict),
 
@@ -110,7 +110,7 @@ let package = Package(
       name: "CandledTests", dependencies: ["Market", "TerminalView", "TestSupport"],
       exclude: ["Golden"], swiftSettings: strict),
     tests("TrialTests", ["Trials"]),
-    tests("TidyTests", []),
+    tests("TidyTests", ["Operations"]),
   ],
   swiftLanguageModes: [.v6]
 )
