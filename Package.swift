@@ -102,7 +102,8 @@ let package = Package(
         "TestSupport",
       ]),
     .testTarget(
-      name: "CandledTests", dependencies: ["Market", "TerminalView", "TestSupport"],
+      name: "CandledTests",
+      dependencies: ["Market", "TerminalView", "ExchangeSimulator", "TestSupport"],
       exclude: ["Golden"], swiftSettings: strict),
     tests("TidyTests", []),
   ],
