@@ -72,7 +72,11 @@ let package = Package(
       swiftSettings: strict),
     // `script/bench` runs it; a section is one file.
     .executableTarget(
-      name: "candled-bench", dependencies: ["Market", "Feeds", "TestSupport"],
+      name: "candled-bench",
+      dependencies: [
+        "Market", "Candles", "Feeds", "Journal", "Store", "Ingest", "Operations",
+        "ExchangeSimulator", "CandledClient", "CPostgres", "TestSupport", log,
+      ],
       path: "Tests/Bench", swiftSettings: strict),
     // Days run in memory and judged by the simulator's ledgers: a short one in the tests, whole
     // markets by `script/trials`.
@@ -80,6 +84,7 @@ let package = Package(
       name: "Trials",
       dependencies: [
         "Market", "Feeds", "Polling", "Journal", "Store", "Ingest", "ExchangeSimulator",
+        "CandledClient", "TestSupport",
       ],
       path: "Tests/Trials", swiftSettings: strict),
     .executableTarget(
@@ -98,13 +103,14 @@ let package = Package(
     tests(
       "IngestTests",
       [
-        "Market", "Candles", "Feeds", "Journal", "Store", "Ingest", "ExchangeSimulator",
-        "TestSupport",
+        "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "Store", "Ingest",
+        "ExchangeSimulator", "Trials", "TestSupport", log,
       ]),
     .testTarget(
       name: "CandledTests",
       dependencies: ["Market", "TerminalView", "ExchangeSimulator", "TestSupport"],
       exclude: ["Golden"], swiftSettings: strict),
+    tests("TrialTests", ["Trials"]),
     tests("TidyTests", []),
   ],
   swiftLanguageModes: [.v6]

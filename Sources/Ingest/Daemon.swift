@@ -109,8 +109,9 @@ public struct Daemon: Sendable {
   }
 
   private func makePoller() -> Poller {
-    var configuration = PollerConfiguration(
-      heartbeat: Daemon.heartbeat, seed: UInt64.random(in: .min ... .max))
+    // A stepped run is repeatable in everything, the jitter of its polls included.
+    let seed = clock.isStepped ? 1 : UInt64.random(in: .min ... .max)
+    var configuration = PollerConfiguration(heartbeat: Daemon.heartbeat, seed: seed)
     configuration.batchSymbolsMax = max(settings.sinaBatchSymbols, 2)
     configuration.deadlineMilliseconds = settings.sinaDeadline.milliseconds * clock.speed
     configuration.requestsPerMinute = settings.sinaRequestsPerMinute

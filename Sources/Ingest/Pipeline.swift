@@ -36,6 +36,7 @@ public struct Pipeline {
   public init(rules: CandleRules = CandleRules(), stored: StoredState) throws {
     book = CandleBook(rules: rules)
     position = stored.position
+    knownAt = stored.knownAt ?? knownAt
     if !stored.bookState.isEmpty { try book.restore(sharedState: stored.bookState) }
     for row in stored.quotes {
       try book.restore(instrument: row.symbol, state: row.bookState)

@@ -5,7 +5,12 @@ import Glibc
 struct BenchSection: Sendable {
   let name: String
   let title: String
-  let run: @Sendable () -> Void
+  let run: @Sendable (BenchPlan) async throws -> Void
+}
+
+/// Why a section cannot measure.
+struct BenchFailure: Error, CustomStringConvertible {
+  let description: String
 }
 
 /// One thing measured: its name and the milliseconds of each round.
@@ -26,10 +31,10 @@ struct BenchRow {
   var best: Double { quantile(0) }
 
   /// Runs `work` once and keeps how long it took.
-  mutating func measure(_ work: () -> Void) {
+  mutating func measure<Result>(_ work: () throws -> Result) rethrows -> Result {
     let start = milliseconds()
-    work()
-    rounds.append(milliseconds() - start)
+    defer { rounds.append(milliseconds() - start) }
+    return try work()
   }
 }
 
@@ -40,22 +45,30 @@ func milliseconds() -> Double {
   return Double(now.tv_sec) * 1000 + Double(now.tv_nsec) / 1_000_000
 }
 
-/// Prints rows with their median, their best round and the median's ratio to the first row's.
+/// Prints rows with their median, 99th percentile and best round, and the median's ratio to the
+/// first row's.
 func report(_ rows: [BenchRow]) {
   guard let reference = rows.first?.median else { return }
   for row in rows {
-    say(
-      "  \(padded(row.name, 42))\(decimals(row.median, 3, width: 9)) ms p50"
-        + "\(decimals(row.best, 3, width: 9)) best\(decimals(row.median / reference, 2, width: 9)) ×"
-    )
+    let figures = [(row.median, " ms p50"), (row.quantile(0.99), " p99"), (row.best, " best")]
+    let text = figures.map { decimals($0.0, 3, width: 9) + $0.1 }.joined()
+    say("  \(padded(row.name, 42))\(text)\(decimals(row.median / reference, 2, width: 9)) ×")
   }
 }
 
 /// Prints whether a bound is kept.
 func judge(_ what: String, _ figure: Double, atMost bound: Double, _ unit: String) {
-  let verdict = figure <= bound ? "met" : "MISSED"
-  let amount = decimals(figure, 2, width: 0)
-  say("  \(verdict): \(what) \(amount) \(unit), at most \(decimals(bound, 2, width: 0)) \(unit)")
+  verdict(figure <= bound, "\(what) \(decimals(figure, 2)) \(unit)", "at most", bound, unit)
+}
+
+func judge(_ what: String, _ figure: Double, atLeast bound: Double, _ unit: String) {
+  verdict(figure >= bound, "\(what) \(decimals(figure, 2)) \(unit)", "at least", bound, unit)
+}
+
+private func verdict(
+  _ isKept: Bool, _ figure: String, _ relation: String, _ bound: Double, _ unit: String
+) {
+  say("  \(isKept ? "PASS" : "MISS"): \(figure), \(relation) \(decimals(bound, 2)) \(unit)")
 }
 
 func say(_ line: String) {
@@ -75,7 +88,7 @@ func padded(_ text: String, _ width: Int) -> String {
 }
 
 /// A figure with so many places behind the point, right-aligned.
-func decimals(_ figure: Double, _ places: Int, width: Int) -> String {
+func decimals(_ figure: Double, _ places: Int, width: Int = 0) -> String {
   guard figure.isFinite else { return String(repeating: " ", count: max(width - 1, 0)) + "-" }
   let factor = pow(10, Double(places))
   let whole = Int((figure * factor).rounded())

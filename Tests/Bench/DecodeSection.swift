@@ -8,7 +8,7 @@ import TestSupport
 
 let decodeSection = BenchSection(
   name: "decode", title: "one Sina sweep of 5,400 lines, bytes in, exact quotes out"
-) {
+) { _ in
   let body = SinaSweep.wholeMarket()
   say("  \(body.count) bytes of GB18030, \(DecodeBench.roundsMax) rounds")
   let rows = DecodeBench.measure(body)
