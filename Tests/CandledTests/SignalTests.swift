@@ -25,6 +25,22 @@ import Testing
     #expect(daemon.heard.contains("stopped"))
   }
 
+  @Test func `ends a watch, which outlived its connection`() throws {
+    let database = try StoreDatabase()
+    let watch = try RunningBinary(
+      ["watch", "--config", "/dev/stdin"], input: SimulatedMorning.configuration(database))
+    // One connection took the snapshot, the other follows.
+    let sessions =
+      "from pg_stat_activity where application_name = 'candled follower'"
+      + " and datname = current_database()"
+    while try database.value("select count(*) \(sessions) and state = 'idle'") != "2" {}
+    try database.execute("select pg_terminate_backend(pid) \(sessions)")
+    #expect(watch.says("trying again"))
+    #expect(watch.says("connected again"), "\(watch.heard)")
+    watch.signal(SIGINT)
+    #expect(try watch.ended() == 0, "\(watch.heard)")
+  }
+
   @Test func `ends a demo, and nothing of it stays`() throws {
     let demo = try RunningBinary(["demo", "--speed", "600", "--instruments", "30"])
     #expect(demo.says("look inside"), "\(demo.heard)")
