@@ -31,10 +31,11 @@ extension CandleBook {
     writer.put(Int64(progress.minutesCompleted))
     writer.put(progress.stalledSince != nil)
     writer.put(progress.stalledSince?.microseconds ?? 0)
+    let watermarks = watermarks.all
     writer.put(Int64(watermarks.count))
-    for (group, watermark) in watermarks.sorted(by: { $0.key < $1.key }) {
+    for (group, stamp) in watermarks {
       writer.put(Int64(group))
-      writer.put(watermark.microseconds)
+      writer.put(stamp.microseconds)
     }
     return writer.bytes
   }
@@ -53,7 +54,7 @@ extension CandleBook {
     let count: Int = try reader.small()
     for _ in 0..<max(count, 0) {
       let group: UInt16 = try reader.small()
-      watermarks[group] = Timestamp(microseconds: try reader.integer())
+      watermarks.raise(group, to: Timestamp(microseconds: try reader.integer()))
     }
   }
 

@@ -6,7 +6,8 @@ extension InstrumentDay {
   /// Takes in a plausible snapshot that was true at `watermark` (second of the day).
   /// - Throws: `overflow`, and then nothing has changed.
   mutating func observe(
-    _ quote: Quote, watermark: Int, rules: CandleRules, into output: inout CandleOutput
+    _ quote: Quote, trading: TradingState, watermark: Int, rules: CandleRules,
+    into output: inout CandleOutput
   ) throws(ExactDecimalError) {
     let delta = Delta(
       volume: try quote.volume - volume, turnover: try quote.turnover - turnover)
@@ -16,8 +17,20 @@ extension InstrumentDay {
     } else if isMovement(quote, delta: delta) {
       try record(move(quote, delta: delta), stampedAt: Int(quote.secondOfDay), into: &output)
     }
-    remember(quote, watermark: watermark)
+    remember(quote, trading: trading, watermark: watermark)
   }
+
+  /// Nothing the rules care for has moved; the common case, so it is decided first. An outage is
+  /// no less one for having changed nothing.
+  func isUnchanged(by quote: Quote, until second: Int, rules: CandleRules) -> Bool {
+    guard isObserved, quote.tradingDay == day else { return false }
+    return Int(quote.secondOfDay) == stamp && quote.volume == volume
+      && quote.turnover == turnover && quote.last == last
+      && quote.afterHours ?? afterHours == afterHours
+      && !isBreak(until: second, rules: rules)
+  }
+
+  mutating func prove(through second: Int) { knownThrough = max(knownThrough, second) }
 
   struct Delta {
     var volume: ExactDecimal
@@ -144,7 +157,7 @@ extension InstrumentDay {
         turnover: delta.turnover, cause: cause))
   }
 
-  private mutating func remember(_ quote: Quote, watermark: Int) {
+  private mutating func remember(_ quote: Quote, trading: TradingState, watermark: Int) {
     knownThrough = watermark
     isObserved = true
     stamp = Int(quote.secondOfDay)
@@ -155,7 +168,7 @@ extension InstrumentDay {
     low = quote.low
     last = quote.last
     previousClose = quote.previousClose
-    trading = quote.trading
+    self.trading = trading
     if let session = quote.afterHours { afterHours = session }
     if !current.moved, current.basis.isZero { current.basis = price }
   }

@@ -9,8 +9,7 @@ extension Pipeline {
   /// nothing changes nothing.
   public mutating func takeCommit() -> Commit? {
     guard !pending.isEmpty else { return nil }
-    let rows = pending
-    pending = PendingRows()
+    let rows = pending.handOver()
     var commit = Commit(position: position, knownAt: knownAt, bookState: book.sharedState)
     commit.quotes = rows.dirtyIndexes.compactMap { quoteRow($0) }
     commit.instruments = rows.names.keys.sorted().map { instrumentRow($0, name: rows.names[$0]) }
