@@ -107,7 +107,8 @@ let package = Package(
         "ExchangeSimulator", "Trials", "TestSupport", log,
       ]),
     .testTarget(
-      name: "CandledTests", dependencies: ["Market", "TerminalView", "TestSupport"],
+      name: "CandledTests",
+      dependencies: ["Market", "TerminalView", "ExchangeSimulator", "TestSupport"],
       exclude: ["Golden"], swiftSettings: strict),
     tests("TrialTests", ["Trials"]),
     tests("TidyTests", ["Operations"]),
