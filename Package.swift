@@ -68,7 +68,7 @@ let package = Package(
 
     // Shared by the tests: seeded randomness and, for those that need one, a private cluster.
     .target(
-      name: "TestSupport", dependencies: ["Store", "CLinux"], path: "Tests/TestSupport",
+      name: "TestSupport", dependencies: ["Market", "Store", "CLinux"], path: "Tests/TestSupport",
       swiftSettings: strict),
     // `script/bench` runs it; a section is one file.
     .executableTarget(
@@ -107,7 +107,8 @@ let package = Package(
         "ExchangeSimulator", "Trials", "TestSupport", log,
       ]),
     .testTarget(
-      name: "CandledTests", dependencies: ["Market", "TerminalView", "TestSupport"],
+      name: "CandledTests",
+      dependencies: ["Market", "TerminalView", "ExchangeSimulator", "TestSupport"],
       exclude: ["Golden"], swiftSettings: strict),
     tests("TrialTests", ["Trials"]),
     tests("TidyTests", ["Operations"]),

@@ -74,11 +74,17 @@ public struct CandleBook: Sendable {
   /// The minute that takes shape, as it stands; nil before the open, after the close, and for what
   /// does not trade.
   public func formingCandle(at index: Int) -> Candle? {
-    guard let state = instruments[index].state, state.isObserved, !state.isClosed,
-      state.current.minute < Session.minutesPerDay,
-      state.current.moved || (state.isTradable && state.knownTradingSeconds > 0)
+    instruments[index].state?.formingCandle
+  }
+}
+
+extension InstrumentDay {
+  @inline(__always)
+  fileprivate var formingCandle: Candle? {
+    guard isObserved, !isClosed, current.minute < Session.minutesPerDay,
+      current.moved || (isTradable && knownTradingSeconds > 0)
     else { return nil }
-    return state.current.candle(symbol: state.symbol, day: state.day)
+    return current.candle(symbol: symbol, day: day)
   }
 }
 
@@ -145,6 +151,14 @@ extension CandleBook {
   public mutating func missed(_ index: Int) -> Bool {
     defer { instruments[index].isInStep = false }
     return instruments[index].isInStep
+  }
+
+  /// The instruments for which the group's watermark speaks, without some.
+  public func indexesInStep(with group: UInt16, except members: Set<Int>) -> [Int] {
+    instruments.indices.filter { index in
+      instruments[index].isInStep && instruments[index].group == group
+        && !members.contains(index)
+    }
   }
 
   private var lastSecond: Int { Int(Shanghai.secondsPerDay) - 1 }

@@ -22,6 +22,7 @@ extension InstrumentDay {
 
   /// Nothing the rules care for has moved; the common case, so it is decided first. An outage is
   /// no less one for having changed nothing.
+  @inline(__always)
   func isUnchanged(by quote: Quote, until second: Int, rules: CandleRules) -> Bool {
     guard isObserved, quote.tradingDay == day else { return false }
     return Int(quote.secondOfDay) == stamp && quote.volume == volume
@@ -38,6 +39,7 @@ extension InstrumentDay {
   }
 
   /// Whether more than a straddle passed unseen and a minute ended meanwhile.
+  @inline(__always)
   func isBreak(until watermark: Int, rules: CandleRules) -> Bool {
     let known = knownTradingSeconds
     let seen = Session.tradingSeconds(before: watermark)
@@ -46,11 +48,13 @@ extension InstrumentDay {
   }
 
   /// Before the first trade prices are indicative and make no candle.
+  @inline(__always)
   private func isMovement(_ quote: Quote, delta: Delta) -> Bool {
     if quote.volume.isZero { return false }
     return !delta.volume.isZero || !delta.turnover.isZero || quote.last != last
   }
 
+  @inline(__always)
   private func move(_ quote: Quote, delta: Delta) -> Move {
     let minute = Session.minute(of: Int(quote.secondOfDay))
     let rose = quote.high > high

@@ -44,54 +44,40 @@ struct Plausibility {
 
 extension InstrumentDay {
   /// What speaks against the row after what is known; nil if nothing does.
+  @inline(__always)
   func objection(to quote: Quote, rules: CandleRules) -> Plausibility.Objection? {
     guard isObserved else { return nil }
     if quote.tradingDay != day {
       if quote.tradingDay > day { return nil }
-      return .init(
-        reason: .backwardStamp, detail: "date \(quote.tradingDay), expected \(day) or later")
+      return .backward("date \(quote.tradingDay), expected \(day) or later")
     }
-    return objectionToStep(quote) ?? objectionToConstants(quote, rules)
-  }
-
-  private func objectionToStep(_ quote: Quote) -> Plausibility.Objection? {
     if Int(quote.secondOfDay) < stamp {
-      return .init(reason: .backwardStamp, detail: "stamp \(quote.at) after \(moment(stamp))")
+      return .backward("stamp \(quote.at) after \(moment(stamp))")
     }
-    if quote.volume < volume {
-      return .init(reason: .backwardStamp, detail: "volume \(quote.volume) after \(volume)")
-    }
+    if quote.volume < volume { return .backward("volume \(quote.volume) after \(volume)") }
     if quote.turnover < turnover {
-      return .init(reason: .backwardStamp, detail: "turnover \(quote.turnover) after \(turnover)")
+      return .backward("turnover \(quote.turnover) after \(turnover)")
     }
-    return nil
-  }
-
-  /// What an exchange does not change within a day, and the money per share, which moves slowly.
-  private func objectionToConstants(
-    _ quote: Quote, _ rules: CandleRules
-  ) -> Plausibility.Objection? {
+    // What an exchange does not change within a day, and the money per share, which moves slowly.
     if !previousClose.isZero, quote.previousClose != previousClose {
-      return .init(
-        reason: .implausible,
-        detail: "previous close \(quote.previousClose), expected \(previousClose)")
+      return .implausible("previous close \(quote.previousClose), expected \(previousClose)")
     }
-    if quote.volume != volume, isAverageBroken(quote, rules) {
-      return .init(
-        reason: .implausible,
-        detail: "turnover \(quote.turnover) for volume \(quote.volume) after \(turnover) "
-          + "for \(volume)")
-    }
-    return nil
-  }
-
-  /// t/v and T/V differ by more than the allowed ratio: compared crosswise, without dividing.
-  private func isAverageBroken(_ quote: Quote, _ rules: CandleRules) -> Bool {
-    guard volume.isPositive, turnover.isPositive else { return false }
+    guard quote.volume != volume, volume.isPositive, turnover.isPositive else { return nil }
     let new = WideProduct(quote.turnover, volume)
     let old = WideProduct(turnover, quote.volume)
-    let ratio = Int128(rules.averageRatioMax)
-    return !new.isAtMost(ratio, times: old) || !old.isAtMost(ratio, times: new)
+    if new.isWithin(rules.averageRatioMax, times: old) { return nil }
+    return .implausible(
+      "turnover \(quote.turnover) for volume \(quote.volume) after \(turnover) for \(volume)")
+  }
+}
+
+extension Plausibility.Objection {
+  fileprivate static func backward(_ detail: String) -> Self {
+    Self(reason: .backwardStamp, detail: detail)
+  }
+
+  fileprivate static func implausible(_ detail: String) -> Self {
+    Self(reason: .implausible, detail: detail)
   }
 }
 
@@ -103,6 +89,12 @@ struct WideProduct {
   init(_ left: ExactDecimal, _ right: ExactDecimal) {
     units = Int128(left.units) * Int128(right.units)
     scale = Int(left.scale) + Int(right.scale)
+  }
+
+  /// Neither is more than `factor` times the other: ratios compared crosswise, without dividing.
+  func isWithin(_ factor: Int64, times other: WideProduct) -> Bool {
+    let factor = Int128(factor)
+    return isAtMost(factor, times: other) && other.isAtMost(factor, times: self)
   }
 
   /// A comparison that does not fit 128 bits counts as broken: such numbers are no market's.

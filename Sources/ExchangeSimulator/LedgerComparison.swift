@@ -162,10 +162,11 @@ extension TrueLedger {
       if candle.volume != ExactDecimal(volume)
         || candle.turnover != ExactDecimal(units: turnover, scale: 3)
       {
-        let trueTurnover = ExactDecimal(units: turnover, scale: 3)
         differences.add(
           "\(candle.symbol) \(candle.openedAt): volume \(candle.volume), turnover "
-            + "\(candle.turnover); in truth \(volume) and \(trueTurnover)")
+            + "\(candle.turnover); in truth \(volume) and "
+            + "\(ExactDecimal(units: turnover, scale: 3))"
+        )
       }
       left[cell] = (0, 0)
     }

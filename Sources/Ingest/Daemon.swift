@@ -204,6 +204,8 @@ actor ServerKeeper {
   private let executor = ThreadExecutor(name: "postgres-keeper")
   private let server: EmbeddedServer
   private let log: Logger
+  /// A look that was due while the server stopped must not start it again.
+  private var isStopped = false
 
   private static let lookNanoseconds: UInt64 = 500_000_000
 
@@ -216,10 +218,13 @@ actor ServerKeeper {
 
   func start() throws(EmbeddedServerError) { try server.start() }
 
-  func stop() throws(EmbeddedServerError) { try server.stop() }
+  func stop() throws(EmbeddedServerError) {
+    isStopped = true
+    try server.stop()
+  }
 
   func keepRunning() async {
-    while !Task.isCancelled {
+    while !Task.isCancelled, !isStopped {
       if !server.isRunning { revive() }
       try? await Task.sleep(nanoseconds: ServerKeeper.lookNanoseconds)
     }

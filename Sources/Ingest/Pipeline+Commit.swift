@@ -12,7 +12,10 @@ extension Pipeline {
     guard !pending.isEmpty else { return nil }
     let rows = pending.handOver()
     var commit = Commit(position: position, knownAt: knownAt, bookState: book.sharedState)
-    commit.quotes = rows.dirtyIndexes.compactMap { quoteRow($0) }
+    commit.quotes.reserveCapacity(rows.dirtyIndexes.count)
+    for index in rows.dirtyIndexes {
+      if let row = quoteRow(index) { commit.quotes.append(row) }
+    }
     commit.instruments = rows.names.keys.sorted().map { instrumentRow($0, name: rows.names[$0]) }
     commit.candles = rows.candles
     commit.revisions = rows.revisions

@@ -110,14 +110,13 @@ extension Pipeline {
 
   /// The instruments a group asked for. One that left the group is no longer vouched for by it.
   mutating func membership(of group: UInt16, request: [UInt8]) -> Membership {
-    let known = memberships[group]
-    if let known, known.request == request { return known }
+    if let known = memberships[group], known.request == request { return known }
     let symbols = request.split(separator: UInt8(ascii: ",")).compactMap { token in
       token.withUnsafeBytes { Symbol(bytes: $0) }
     }
     let new = Membership(request: request, indexes: symbols.map { index(of: $0) })
-    let members = Set(new.indexes)
-    for index in known?.indexes ?? [] where !members.contains(index) { miss(index) }
+    // The book knows who was vouched for also when a restart lies between the two requests.
+    for index in book.indexesInStep(with: group, except: Set(new.indexes)) { miss(index) }
     memberships[group] = new
     return new
   }

@@ -95,7 +95,8 @@ func decimals(_ figure: Double, _ places: Int, width: Int = 0) -> String {
   let whole = Int((figure * factor).rounded())
   let digits = String(whole)
   let filled = String(repeating: "0", count: max(places + 1 - digits.count, 0)) + digits
-  let text = "\(filled.dropLast(places)).\(filled.suffix(places))"
+  let fraction = places > 0 ? ".\(filled.suffix(places))" : ""
+  let text = filled.dropLast(places) + fraction
   return String(repeating: " ", count: max(width - text.count, 0)) + text
 }
 

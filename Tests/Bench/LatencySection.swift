@@ -23,7 +23,7 @@ let latencySection = BenchSection(
   say(
     "  \(bench.total.rounds.count) sweeps, "
       + "\(decimals(bench.quotesPerSweep, 0)) changed quotes in each, "
-      + "\(bench.closing) of them closed a minute, \(bench.unmatched) could not be matched")
+      + "\(bench.unmatched) more could not be matched")
   judge("the follower has a sweep after", bench.total.median, atMost: 80, "ms p50")
   judge("the follower has a sweep after", bench.total.quantile(0.99), atMost: 200, "ms p99")
 }
@@ -35,7 +35,6 @@ private struct LatencyBench {
   var commit = BenchRow("of which: the commit")
   /// Changes whose answers the engine had already forgotten.
   var unmatched = 0
-  var closing = 0
   private var quotes = 0
 
   var quotesPerSweep: Double { Double(quotes) / Double(max(total.rounds.count, 1)) }
@@ -79,7 +78,6 @@ private struct LatencyBench {
       total.rounds.append(Double(seenAt.microseconds(since: answeredAt)) / 1000)
       commit.rounds.append(Double(status.commitMicroseconds) / 1000)
       quotes += change.quotes.count
-      closing += change.candles.isEmpty ? 0 : 1
       if total.rounds.count == Self.sweeps { return }
     }
   }

@@ -30,7 +30,7 @@ import Trials
 
   @Test func `outages of any length cost candles and never volume`() {
     var plan = MemoryDay.Plan(seed: 3)
-    plan.instruments = 40
+    plan.instruments = 16
     // 1, 20 and 90 minutes, over lunch, over the close.
     plan.outages = [
       36_030..<36_092, 36_600..<37_800, 41_000..<47_400, 48_000..<53_400, 53_940..<54_300,
@@ -43,7 +43,7 @@ import Trials
 
   @Test func `a late start with stale nodes behind it equals the ledger`() {
     var plan = MemoryDay.Plan(seed: 4)
-    plan.instruments = 40
+    plan.instruments = 16
     plan.start = 13 * 3600 + 10 * 60 + 7
     plan.staleSpells = [50_000..<50_009, 51_000..<51_040, 52_800..<52_830]
     var day = MemoryDay(plan)
