@@ -51,23 +51,16 @@ public struct Daemon: Sendable {
     let engine = try await makeEngine(writer: writer, client: client)
     let watch = Task { await server?.keepRunning() }
     await onReady(DaemonHandle(engine: engine, storeURL: url, psqlLine: psqlLine(url)))
+    defer { watch.cancel() }
     do {
       let unsaved = try await engine.run()
       await writer.disconnect()
-      await end(watch)
       try await server?.stop()
       return unsaved
     } catch {
-      await end(watch)
       try? await server?.stop()
       throw error
     }
-  }
-
-  /// Before the server is stopped: the keeper would start it again.
-  private func end(_ watch: Task<Void, Never>) async {
-    watch.cancel()
-    await watch.value
   }
 
   private var embeddedServer: EmbeddedServer {
