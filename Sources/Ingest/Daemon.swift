@@ -38,30 +38,34 @@ public struct Daemon: Sendable {
   public func run(
     onReady: @Sendable (DaemonHandle) async -> Void = { _ in }
   ) async throws -> Int {
-    let server = settings.storeURL == nil ? ServerKeeper(embeddedServer, log: log) : nil
-    let url = settings.storeURL?.reveal() ?? embeddedServer.connectionString
-    if let server {
-      try await server.start()
-      try Schema.apply(url: url)
-    }
-    let client = try HTTPClient()
-    defer { client.shutdown() }
-    let writer = StoreWriter(url: url)
-    try await writer.connect()
-    let engine = try await makeEngine(writer: writer, client: client)
-    let watch = Task { await server?.keepRunning() }
-    await onReady(DaemonHandle(engine: engine, storeURL: url, psqlLine: psqlLine(url)))
+    guard settings.storeURL == nil else { return try await serve(onReady) }
+    let keeper = ServerKeeper(embeddedServer, log: log)
+    try await keeper.start()
+    let watch = Task { await keeper.keepRunning() }
     do {
-      let unsaved = try await engine.run()
-      await writer.disconnect()
+      try Schema.apply(url: storeURL)
+      let unsaved = try await serve(onReady)
       await end(watch)
-      try await server?.stop()
+      try await keeper.stop()
       return unsaved
     } catch {
       await end(watch)
-      try? await server?.stop()
+      try? await keeper.stop()
       throw error
     }
+  }
+
+  /// Everything between an open database and a drained engine.
+  private func serve(_ onReady: @Sendable (DaemonHandle) async -> Void) async throws -> Int {
+    let client = try HTTPClient()
+    defer { client.shutdown() }
+    let writer = StoreWriter(url: storeURL)
+    try await writer.connect()
+    let engine = try await makeEngine(writer: writer, client: client)
+    await onReady(DaemonHandle(engine: engine, storeURL: storeURL, psqlLine: psqlLine))
+    let unsaved = try await engine.run()
+    await writer.disconnect()
+    return unsaved
   }
 
   /// Before the server is stopped: the keeper would start it again.
@@ -70,11 +74,15 @@ public struct Daemon: Sendable {
     await watch.value
   }
 
+  private var storeURL: String {
+    settings.storeURL?.reveal() ?? embeddedServer.connectionString
+  }
+
   private var embeddedServer: EmbeddedServer {
     EmbeddedServer(directory: settings.stateDirectory + "/postgres")
   }
 
-  private func psqlLine(_ url: String) -> String {
+  private var psqlLine: String {
     settings.storeURL == nil ? embeddedServer.psqlLine : "psql \"$CANDLED_STORE_URL\""
   }
 
