@@ -3,7 +3,8 @@ import CPostgres
 /// One libpq connection, blocking. Blocking calls on a thread of one's own measured as fast as
 /// libpq's non-blocking mode with poll(2), at half the code (TOOLCHAIN §6).
 ///
-/// Not Sendable on purpose: it lives inside one actor on a `ThreadExecutor`, or on one plain thread.
+/// Not Sendable on purpose: it lives inside one actor on a `ThreadExecutor`, or on one plain
+/// thread.
 /// Values reach the server as bound binary parameters or COPY fields, never inside SQL text.
 final class PostgresConnection {
   private let handle: OpaquePointer
