@@ -61,14 +61,14 @@ let package = Package(
     .executableTarget(
       name: "candled",
       dependencies: [
-        "Market", "Candles", "Feeds", "Polling", "Journal", "Transport", "Store", "Operations", "Ingest",
-        "ExchangeSimulator", "CandledClient", "TerminalView", "CLinux", arguments, log,
+        "Market", "Candles", "Feeds", "Polling", "Journal", "Transport", "Store", "Operations",
+        "Ingest", "ExchangeSimulator", "CandledClient", "TerminalView", "CLinux", arguments, log,
       ],
       swiftSettings: strict),
 
     // Shared by the tests: seeded randomness and, for those that need one, a private cluster.
     .target(
-      name: "TestSupport", dependencies: ["Store", "CLinux"], path: "Tests/TestSupport",
+      name: "TestSupport", dependencies: ["Market", "Store", "CLinux"], path: "Tests/TestSupport",
       swiftSettings: strict),
     // `script/bench` runs it; a section is one file.
     .executableTarget(
@@ -84,6 +84,7 @@ let package = Package(
       name: "Trials",
       dependencies: [
         "Market", "Feeds", "Polling", "Journal", "Store", "Ingest", "ExchangeSimulator",
+        "CandledClient", "TestSupport",
       ],
       path: "Tests/Trials", swiftSettings: strict),
     .executableTarget(
@@ -102,13 +103,15 @@ let package = Package(
     tests(
       "IngestTests",
       [
-        "Market", "Candles", "Feeds", "Journal", "Store", "Ingest", "ExchangeSimulator",
-        "TestSupport",
+        "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "Store", "Ingest",
+        "ExchangeSimulator", "Trials", "TestSupport", log,
       ]),
     .testTarget(
-      name: "CandledTests", dependencies: ["Market", "TerminalView", "TestSupport"],
+      name: "CandledTests",
+      dependencies: ["Market", "TerminalView", "ExchangeSimulator", "TestSupport"],
       exclude: ["Golden"], swiftSettings: strict),
-    tests("TidyTests", []),
+    tests("TrialTests", ["Trials"]),
+    tests("TidyTests", ["Operations"]),
   ],
   swiftLanguageModes: [.v6]
 )

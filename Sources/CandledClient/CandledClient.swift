@@ -60,16 +60,32 @@ public actor CandledClient {
   }
 
   /// Every change after a snapshot, in order, none skipped, none repeated.
-  /// - Parameter pollSeconds: how often to look without a hint.
-  public nonisolated func follow(after snapshot: FeedSnapshot, pollSeconds: Int = 5) -> FeedItems {
-    follow(after: snapshot.seq, epoch: snapshot.epoch, pollSeconds: pollSeconds)
+  /// - Parameters:
+  ///   - pollSeconds: how often to look without a hint.
+  ///   - onConnection: told when the connection is lost and when it is back; called on the
+  ///     follower's thread, which waits for it.
+  public nonisolated func follow(
+    after snapshot: FeedSnapshot, pollSeconds: Int = 5,
+    onConnection: @escaping @Sendable (FeedConnection) -> Void = { _ in }
+  ) -> FeedItems {
+    follow(
+      after: snapshot.seq, epoch: snapshot.epoch, pollSeconds: pollSeconds,
+      onConnection: onConnection)
   }
 
   /// Every change after `seq`; nil starts with the next one. A known `epoch` tells when the
   /// database has become another.
   public nonisolated func follow(
-    after seq: Int64?, epoch: Int64? = nil, pollSeconds: Int = 5
+    after seq: Int64?, epoch: Int64? = nil, pollSeconds: Int = 5,
+    onConnection: @escaping @Sendable (FeedConnection) -> Void = { _ in }
   ) -> FeedItems {
-    FeedItems(url: url, after: seq, epoch: epoch, pollSeconds: pollSeconds)
+    FeedItems(
+      url: url, after: seq, epoch: epoch, pollSeconds: pollSeconds, onConnection: onConnection)
   }
+}
+
+/// What happens to a follower's connection. No item is lost by it.
+public enum FeedConnection: Sendable {
+  case lost(StoreError)
+  case restored
 }

@@ -12,9 +12,13 @@ public struct FeedItems: AsyncSequence, Sendable {
   let after: Int64?
   let epoch: Int64?
   let pollSeconds: Int
+  let onConnection: @Sendable (FeedConnection) -> Void
 
   public func makeAsyncIterator() -> Iterator {
-    Iterator(session: FollowSession(url: url, after: after, epoch: epoch, pollSeconds: pollSeconds))
+    Iterator(
+      session: FollowSession(
+        url: url, after: after, epoch: epoch, pollSeconds: pollSeconds,
+        onConnection: onConnection))
   }
 
   public struct Iterator: AsyncIteratorProtocol {

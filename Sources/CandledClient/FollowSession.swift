@@ -15,6 +15,7 @@ actor FollowSession {
 
   private let url: String
   private let pollMilliseconds: Int32
+  private let onConnection: @Sendable (FeedConnection) -> Void
   private var cursor: Int64?
   private var epoch: Int64?
   private var reader: FeedReader?
@@ -28,8 +29,12 @@ actor FollowSession {
   private static let pauseMillisecondsMin: Int32 = 50
   private static let pauseMillisecondsMax: Int32 = 5_000
 
-  init(url: String, after: Int64?, epoch: Int64?, pollSeconds: Int) {
+  init(
+    url: String, after: Int64?, epoch: Int64?, pollSeconds: Int,
+    onConnection: @escaping @Sendable (FeedConnection) -> Void
+  ) {
     self.url = url
+    self.onConnection = onConnection
     cursor = after
     self.epoch = epoch
     pollMilliseconds = Int32(clamping: max(pollSeconds, 1) * 1_000)
@@ -47,6 +52,7 @@ actor FollowSession {
       } catch {
         reader = nil
         if !error.isTransient { return .failure(error) }
+        if failures == 0 { onConnection(.lost(error)) }
         pause()
       }
     }
@@ -58,6 +64,7 @@ actor FollowSession {
     if mayHaveMore {
       mayHaveMore = false
       enqueue(try reader.changes(after: cursor))
+      if failures > 0 { onConnection(.restored) }
       failures = 0
     } else {
       _ = try reader.wait(milliseconds: pollMilliseconds, interrupt: interrupt.descriptor)

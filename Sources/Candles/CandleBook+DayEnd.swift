@@ -60,13 +60,14 @@ extension CandleBook {
   /// A day whose end nobody saw: no certificate can be given, and that is what is written.
   mutating func abandon(_ index: Int) {
     guard var state = instruments[index].state else { return }
-    if state.knownTradingSeconds == Session.secondsPerDay { return close(index) }
+    if state.isSettled(rules) { return close(index) }
     state.leaveSight(into: &output)
     state.minutesMissing += Session.minutesPerDay - state.current.minute
     output.gaps.append(
       Gap(
         symbol: state.symbol, tradingDay: state.day, from: state.moment(state.knownThrough),
-        to: state.moment(Session.afternoonClose), volume: .zero, turnover: .zero,
+        to: state.moment(max(Session.afternoonClose, state.knownThrough)), volume: .zero,
+        turnover: .zero,
         cause: .unseenClose))
     output.audits.append(state.audit(isEndKnown: false))
   }

@@ -156,6 +156,14 @@ extension CandleBook {
     return instruments[index].isInStep
   }
 
+  /// The instruments for which the group's watermark speaks, without some.
+  public func indexesInStep(with group: UInt16, except members: Set<Int>) -> [Int] {
+    instruments.indices.filter { index in
+      instruments[index].isInStep && instruments[index].group == group
+        && !members.contains(index)
+    }
+  }
+
   private var lastSecond: Int { Int(Shanghai.secondsPerDay) - 1 }
 
   /// A new day of an instrument: the old one is closed as far as it was seen.

@@ -51,16 +51,23 @@ public struct Daemon: Sendable {
     let engine = try await makeEngine(writer: writer, client: client)
     let watch = Task { await server?.keepRunning() }
     await onReady(DaemonHandle(engine: engine, storeURL: url, psqlLine: psqlLine(url)))
-    defer { watch.cancel() }
     do {
       let unsaved = try await engine.run()
       await writer.disconnect()
+      await end(watch)
       try await server?.stop()
       return unsaved
     } catch {
+      await end(watch)
       try? await server?.stop()
       throw error
     }
+  }
+
+  /// Before the server is stopped: the keeper would start it again.
+  private func end(_ watch: Task<Void, Never>) async {
+    watch.cancel()
+    await watch.value
   }
 
   private var embeddedServer: EmbeddedServer {
@@ -109,8 +116,9 @@ public struct Daemon: Sendable {
   }
 
   private func makePoller() -> Poller {
-    var configuration = PollerConfiguration(
-      heartbeat: Daemon.heartbeat, seed: UInt64.random(in: .min ... .max))
+    // A stepped run is repeatable in everything, the jitter of its polls included.
+    let seed = clock.isStepped ? 1 : UInt64.random(in: .min ... .max)
+    var configuration = PollerConfiguration(heartbeat: Daemon.heartbeat, seed: seed)
     configuration.batchSymbolsMax = max(settings.sinaBatchSymbols, 2)
     configuration.deadlineMilliseconds = settings.sinaDeadline.milliseconds * clock.speed
     configuration.requestsPerMinute = settings.sinaRequestsPerMinute
@@ -143,7 +151,8 @@ extension Duration {
 }
 
 extension CandleRules {
-  init(_ settings: Settings) {
+  /// The rules as configured: a replay must use those of the run.
+  public init(_ settings: Settings) {
     self.init()
     straddleSecondsMax = settings.candlesStraddle.milliseconds / 1000
     graceSeconds = settings.candlesGrace.milliseconds / 1000
@@ -195,6 +204,8 @@ actor ServerKeeper {
   private let executor = ThreadExecutor(name: "postgres-keeper")
   private let server: EmbeddedServer
   private let log: Logger
+  /// A look that was due while the server stopped must not start it again.
+  private var isStopped = false
 
   private static let lookNanoseconds: UInt64 = 500_000_000
 
@@ -207,10 +218,13 @@ actor ServerKeeper {
 
   func start() throws(EmbeddedServerError) { try server.start() }
 
-  func stop() throws(EmbeddedServerError) { try server.stop() }
+  func stop() throws(EmbeddedServerError) {
+    isStopped = true
+    try server.stop()
+  }
 
   func keepRunning() async {
-    while !Task.isCancelled {
+    while !Task.isCancelled, !isStopped {
       if !server.isRunning { revive() }
       try? await Task.sleep(nanoseconds: ServerKeeper.lookNanoseconds)
     }

@@ -16,11 +16,27 @@ extension Engine {
   func interpretSome() throws {
     guard let catchUp, !isBehindStore else { return }
     for _ in 0..<limits.catchUpEntriesMax {
-      guard let (position, entry) = try catchUp.reader.next() else {
+      guard let (position, entry) = try nextEntry(catchUp.reader) else {
         self.catchUp = nil
         return
       }
       status.note(pipeline.process(entry, at: position))
+    }
+  }
+
+  /// Where the journal is damaged its answers are lost like those of an outage, and are accounted
+  /// for like one: by the gap the next answer shows.
+  private func nextEntry(
+    _ reader: JournalReader
+  ) throws -> (position: JournalPosition, entry: JournalEntry)? {
+    while true {
+      do throws(JournalError) {
+        return try reader.next()
+      } catch {
+        guard error.code == .damaged || error.code == .missing else { throw error }
+        parts.log.critical("part of the journal is lost", metadata: ["error": "\(error)"])
+      }
+      guard try reader.skipDamage() != nil else { return nil }
     }
   }
 
@@ -43,6 +59,7 @@ extension Engine {
     isDeaf = true
     catchUp = nil
     saving.commit = nil
+    if let state = status.source { saving.health[.sina] = state }
     pipeline = Pipeline(rules: pipeline.rules)
   }
 

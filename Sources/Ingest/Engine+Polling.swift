@@ -5,6 +5,8 @@ import Market
 import Polling
 import Transport
 
+private let timerRetrySeconds: Int64 = 1
+
 /// Asking and being answered.
 extension Engine {
   func perform(_ actions: [Poller.Action]) {
@@ -85,15 +87,23 @@ extension Engine {
   func carryOutDue() {
     let now = now
     if let stopAt = limits.stopAt, now >= stopAt { return beginStopping() }
-    if catchUp == nil, !isDeaf, let deadline = pipeline.nextDeadline, deadline <= now {
-      let entry = JournalEntry(
-        kind: .timer, source: .sina, key: "timer", requestedAt: now, receivedAt: now, status: 0,
-        request: [], body: [])
-      if let position = append(entry) { pipeline.process(entry, at: position) }
-    }
+    if let deadline = timerDue, deadline <= now { decide(at: now) }
     if let wake = pollerWake, wake <= now {
       pollerWake = nil
       perform(poller.received(.woke, at: now))
+    }
+  }
+
+  /// A decision the journal does not take is not made; it is tried again a little later.
+  private func decide(at now: Timestamp) {
+    let entry = JournalEntry(
+      kind: .timer, source: .sina, key: "timer", requestedAt: now, receivedAt: now, status: 0,
+      request: [], body: [])
+    if let position = append(entry) {
+      timerHeldUntil = nil
+      pipeline.process(entry, at: position)
+    } else {
+      timerHeldUntil = now.adding(seconds: timerRetrySeconds)
     }
   }
 

@@ -41,7 +41,7 @@ extension Engine {
   /// Starts a commit if there is something to save, nothing is being saved, and either the sweep
   /// is complete or its first rows have waited long enough.
   func startSaving() {
-    guard !saving.isBusy else { return }
+    guard !saving.isBusy else { return boundMemory() }
     let real = EngineClock.realNow()
     if let retryAt = saving.retryAt, retryAt > real { return }
     if isDeaf { return load() }
@@ -146,6 +146,12 @@ extension Engine {
       parts.log.error("store refuses commits, will retry", metadata: ["error": "\(error)"])
     }
     status.storeFault = error.code
-    if pipeline.pendingCandles > limits.pendingCandlesMax { forgetInterpretation() }
+    boundMemory()
+  }
+
+  /// A store that refuses and one that never answers cost the same memory.
+  private func boundMemory() {
+    guard pipeline.pendingCandles > limits.pendingCandlesMax, catchUp == nil else { return }
+    forgetInterpretation()
   }
 }

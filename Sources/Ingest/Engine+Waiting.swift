@@ -15,14 +15,19 @@ extension Engine {
     guard isStopping else { return false }
     let isSaved = !saving.isBusy && !saving.hasUnsaved && !pipeline.hasPendingRows
     let isLate = stopDeadline.map { EngineClock.realNow() >= $0 } ?? false
-    return inFlight.isEmpty && (isSaved || isLate)
+    return isLate || (inFlight.isEmpty && isSaved)
   }
 
   private var isInterpreting: Bool { catchUp == nil && !isDeaf }
 
   private var nextDue: Timestamp? {
-    [pollerWake, isInterpreting ? pipeline.nextDeadline : nil, limits.stopAt]
-      .compactMap { $0 }.min()
+    [pollerWake, timerDue, limits.stopAt].compactMap { $0 }.min()
+  }
+
+  /// When the pipeline must be told the time.
+  var timerDue: Timestamp? {
+    guard isInterpreting, let deadline = pipeline.nextDeadline else { return nil }
+    return timerHeldUntil.map { max($0, deadline) } ?? deadline
   }
 
   /// Moves a stepped clock to the next due moment and does what falls due.

@@ -22,6 +22,8 @@ public actor Engine {
   /// Requests under way.
   var inFlight: [PollRequestID: Task<Void, Never>] = [:]
   var pollerWake: Timestamp?
+  /// Set while the journal refuses a timer's decision.
+  var timerHeldUntil: Timestamp?
   var scheduledWake: Timestamp?
   var steppedNow: Timestamp
   var saving = Saving()
@@ -83,10 +85,10 @@ public actor Engine {
   /// The engine's time.
   public var now: Timestamp { parts.clock.now(stepped: steppedNow) }
 
-  /// Asking begins once the journal's tail is interpreted: a simulation then goes on from the
-  /// moment it stopped.
+  /// Asking begins at once: what is answered meanwhile waits its turn in the journal. Without a
+  /// clock it begins once the tail is interpreted, for then that tells the moment to go on from.
   private func beginPolling() {
-    guard !isPolling, catchUp == nil else { return }
+    guard !isPolling, catchUp == nil || !parts.clock.isStepped else { return }
     isPolling = true
     steppedNow = max(steppedNow, pipeline.knownAt)
     perform(poller.received(.started, at: now))

@@ -3,6 +3,7 @@ import Feeds
 import Market
 import Store
 
+/// What leaves the pipeline: one value that the store writes in one transaction.
 extension Pipeline {
   /// Everything decided since the last commit, with the journal position it came from; nil when
   /// there is nothing, and then the position may stay behind: replaying answers that changed

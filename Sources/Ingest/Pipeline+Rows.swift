@@ -150,25 +150,37 @@ extension Pipeline {
   }
 }
 
-/// A bad row is recorded once a day, not once a poll. What is forgotten here the store's unique
-/// key still holds back.
+/// A bad row is recorded once a day, not once a poll, and one that is bad in ever new ways only by
+/// its first rows; the counters count them all. What a restart forgets here the store's unique key
+/// still holds back.
 struct RejectionMemory: Sendable {
   private var day: TradingDay?
   private var seen: Set<Key> = []
-  private static let keysMax = 20_000
+  private var rows: [Kind: Int] = [:]
+  /// A feed that turns bad as a whole: the day's first rows tell how.
+  private static let rowsPerDayMax = 20_000
+  private static let rowsPerKindMax = 20
 
-  private struct Key: Hashable {
+  private struct Kind: Hashable {
     var symbol: Symbol?
     var reason: RejectionReason
+  }
+
+  private struct Key: Hashable {
+    var kind: Kind
     var payload: [UInt8]
   }
 
   mutating func isNew(_ rejection: Rejection) -> Bool {
     let today = rejection.receivedAt.shanghaiDay
-    if day != today || seen.count >= RejectionMemory.keysMax { seen.removeAll() }
+    if day != today { self = RejectionMemory() }
     day = today
-    let key = Key(
-      symbol: rejection.symbol, reason: rejection.reason, payload: rejection.payload)
-    return seen.insert(key).inserted
+    let kind = Kind(symbol: rejection.symbol, reason: rejection.reason)
+    guard seen.count < RejectionMemory.rowsPerDayMax,
+      rows[kind, default: 0] < RejectionMemory.rowsPerKindMax,
+      seen.insert(Key(kind: kind, payload: rejection.payload)).inserted
+    else { return false }
+    rows[kind, default: 0] += 1
+    return true
   }
 }

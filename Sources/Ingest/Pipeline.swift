@@ -37,6 +37,7 @@ public struct Pipeline {
   public init(rules: CandleRules = CandleRules(), stored: StoredState) throws {
     book = CandleBook(rules: rules)
     position = stored.position
+    knownAt = stored.knownAt ?? knownAt
     if !stored.bookState.isEmpty { try book.restore(sharedState: stored.bookState) }
     for row in stored.quotes {
       try book.restore(instrument: row.symbol, state: row.bookState)
@@ -109,14 +110,13 @@ extension Pipeline {
 
   /// The instruments a group asked for. One that left the group is no longer vouched for by it.
   mutating func membership(of group: UInt16, request: [UInt8]) -> Membership {
-    let known = memberships[group]
-    if let known, known.request == request { return known }
+    if let known = memberships[group], known.request == request { return known }
     let symbols = request.split(separator: UInt8(ascii: ",")).compactMap { token in
       token.withUnsafeBytes { Symbol(bytes: $0) }
     }
     let new = Membership(request: request, indexes: symbols.map { index(of: $0) })
-    let members = Set(new.indexes)
-    for index in known?.indexes ?? [] where !members.contains(index) { miss(index) }
+    // The book knows who was vouched for also when a restart lies between the two requests.
+    for index in book.indexesInStep(with: group, except: Set(new.indexes)) { miss(index) }
     memberships[group] = new
     return new
   }

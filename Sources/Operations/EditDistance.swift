@@ -2,7 +2,7 @@
 
 /// The least insertions, deletions, substitutions and swaps of neighbours that make `left` into
 /// `right` (optimal string alignment).
-func editDistance(_ left: String, _ right: String) -> Int {
+package func editDistance(_ left: String, _ right: String) -> Int {
   let left = Array(left.utf8)
   let right = Array(right.utf8)
   var beforePrevious = [Int](repeating: 0, count: right.count + 1)

@@ -2,7 +2,7 @@ import Market
 
 /// Quotes back from their table, with book and forming minute.
 extension FeedReader {
-  private static let columns = """
+  static let columns = """
     i.symbol, i.name, q.changed_seq, q.received_at, q.trading_day, q.quoted_at, q.status, q.open,
     q.previous_close, q.last, q.high, q.low, q.bid, q.ask, q.volume, q.turnover,
     q.after_hours_volume, q.after_hours_turnover, q.bids, q.asks, q.candle_opened_at,
@@ -37,7 +37,7 @@ extension FeedReader {
 }
 
 extension PostgresRow {
-  fileprivate mutating func latestQuote() throws(StoreError) -> LatestQuote {
+  mutating func latestQuote() throws(StoreError) -> LatestQuote {
     let symbol = try symbol()
     let name = try optionalText()
     let seq = try int64()
@@ -70,25 +70,6 @@ extension PostgresRow {
     }
     quote.bids = try book()
     quote.asks = try book()
-  }
-
-  /// `price:volume price:volume …`; what is missing at the end is an empty level.
-  private mutating func book() throws(StoreError) -> Quote.Book {
-    let bytes = try bytes()
-    var book = Quote.Book(repeating: .empty)
-    let levels = bytes.split(separator: UInt8(ascii: " "))
-    guard levels.count <= book.count else { throw malformed() }
-    for (index, level) in levels.enumerated() {
-      let parts = level.split(separator: UInt8(ascii: ":"))
-      guard parts.count == 2, let price = decimal(parts[0]), let volume = decimal(parts[1])
-      else { throw malformed() }
-      book[index] = BookLevel(price: price, volume: volume)
-    }
-    return book
-  }
-
-  private func decimal(_ bytes: ArraySlice<UInt8>) -> ExactDecimal? {
-    bytes.withUnsafeBytes { try? ExactDecimal(parsing: $0) }
   }
 
   private mutating func formingCandle(

@@ -125,7 +125,7 @@ extension FeedReader {
 }
 
 extension PostgresRow {
-  fileprivate mutating func storedCandle() throws(StoreError) -> StoredCandle {
+  mutating func storedCandle() throws(StoreError) -> StoredCandle {
     let symbol = try symbol()
     guard let timeframe = Timeframe(rawValue: try int16()) else { throw malformed() }
     let tradingDay = try day()
@@ -143,7 +143,7 @@ extension PostgresRow {
     return StoredCandle(candle: candle, knownFrom: try timestamp(), revision: try int16())
   }
 
-  fileprivate mutating func gap() throws(StoreError) -> Gap {
+  mutating func gap() throws(StoreError) -> Gap {
     let symbol = try symbol()
     let tradingDay = try day()
     let from = try timestamp()
@@ -156,7 +156,7 @@ extension PostgresRow {
       turnover: turnover, cause: cause)
   }
 
-  fileprivate mutating func audit() throws(StoreError) -> DayAudit {
+  mutating func audit() throws(StoreError) -> DayAudit {
     DayAudit(
       symbol: try symbol(), tradingDay: try day(), exchangeVolume: try optionalNumeric(),
       exchangeTurnover: try optionalNumeric(), minuteVolume: try numeric(),

@@ -88,6 +88,9 @@ extension PostgresRow {
   mutating func optionalInt16() throws(StoreError) -> Int16? { try nextWord(Int16.self) }
   mutating func optionalInt64() throws(StoreError) -> Int64? { try nextWord(Int64.self) }
   mutating func bool() throws(StoreError) -> Bool { try require(nextWord(UInt8.self)) == 1 }
+  mutating func optionalBool() throws(StoreError) -> Bool? {
+    try nextWord(UInt8.self).map { $0 == 1 }
+  }
 
   mutating func day() throws(StoreError) -> TradingDay {
     TradingDay(daysSince1970: try int32() + PostgresEpoch.days)
@@ -126,6 +129,27 @@ extension PostgresRow {
     guard let field = nextField() else { return nil }
     guard let value = ExactDecimal(binaryNumeric: field) else { throw malformed() }
     return value
+  }
+}
+
+extension PostgresRow {
+  /// A book side, `price:volume price:volume …` as `writeQuotes` stores it; what is missing at the end is an empty level.
+  mutating func book() throws(StoreError) -> Quote.Book {
+    let bytes = try bytes()
+    var book = Quote.Book(repeating: .empty)
+    let levels = bytes.split(separator: UInt8(ascii: " "))
+    guard levels.count <= book.count else { throw malformed() }
+    for (index, level) in levels.enumerated() {
+      let parts = level.split(separator: UInt8(ascii: ":"))
+      guard parts.count == 2, let price = decimal(parts[0]), let volume = decimal(parts[1])
+      else { throw malformed() }
+      book[index] = BookLevel(price: price, volume: volume)
+    }
+    return book
+  }
+
+  private func decimal(_ bytes: ArraySlice<UInt8>) -> ExactDecimal? {
+    bytes.withUnsafeBytes { try? ExactDecimal(parsing: $0) }
   }
 }
 

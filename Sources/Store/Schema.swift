@@ -15,6 +15,17 @@ public enum Schema {
     try connection.execute(text, context: "schema apply")
   }
 
+  private static let readPresence = Statement(
+    name: "read_schema_presence", sql: "select to_regnamespace('candled') is not null")
+
+  /// Applies schema.sql to a database that has none of it, and leaves any other alone.
+  /// - Throws: as `apply`.
+  public static func applyIfAbsent(url: String) throws(StoreError) {
+    let connection = try PostgresConnection(url: url, application: "candled schema")
+    var row = try connection.run(readPresence, context: "schema check").row(0)
+    if try !row.bool() { try connection.execute(text, context: "schema apply") }
+  }
+
   /// Compares a database with what schema.sql made of it.
   /// - Returns: one sentence a difference; none means it is as this binary needs it.
   /// - Throws: `connectionLost`.

@@ -41,7 +41,7 @@ public enum ResultCell: Sendable, Hashable {
   public static func decimal(_ value: ExactDecimal) -> ResultCell { .number(value.description) }
 
   /// The value as people and CSV see it; empty for null.
-  var text: String {
+  public var text: String {
     switch self {
     case .null: ""
     case .text(let text), .number(let text): text

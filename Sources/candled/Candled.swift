@@ -24,12 +24,14 @@ struct Candled: AsyncParsableCommand {
       EXIT STATUS:
       """ + exitStatuses,
       examples: [
-        "candled decode sina-quotes body.txt": "what a recorded answer says, as JSON lines",
-        "candled version --json": "what this build is",
+        "candled demo": "a whole market day in six minutes, on this machine alone",
+        "candled run --config candled.toml": "the daemon",
+        "candled query candles sh600519 --limit 10": "the newest ten minutes",
       ]),
     version: BuildVersion.current,
     subcommands: [
-      Run.self, Demo.self, Check.self, Decode.self, SchemaCommand.self, Config.self, Version.self,
+      Run.self, Demo.self, Check.self, Status.self, Query.self, Watch.self, Replay.self,
+      Decode.self, SchemaCommand.self, Config.self, Version.self,
     ]
   )
 

@@ -76,7 +76,7 @@ import Testing
   func `every trade is on tick, inside the limits and inside the session`(_ seed: UInt64) throws {
     var market = try Fixture.market(seed)
     var strays = 0
-    while market.second < 57_000 {
+    while market.second < Grid.dayEnd {
       market.advance(to: market.now.adding(seconds: 3))
       for trade in market.trades {
         let traits = market.traits[Int(trade.instrument)]

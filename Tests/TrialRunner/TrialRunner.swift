@@ -1,32 +1,121 @@
-import ExchangeSimulator
-import Market
+import ArgumentParser
+import Foundation
 import Trials
 
+/// `script/trials`: the long proofs, each ending in a line that says PASS or FAIL.
 @main
-struct TrialRunner {
-  static func main() {
-    var plan = MemoryDay.Plan(seed: 1)
-    plan.instruments = CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? 300
-    if CommandLine.arguments.count > 2 {
-      plan.outages = [36030..<36092, 39600..<40801, 41000..<47400, 53000..<54600]
-      plan.staleSpells = [50000..<50009, 51000..<51040]
-    }
-    var day = MemoryDay(plan)
-    day.run()
-    print(day.rows.candles.count, day.rows.gaps.count, day.rows.audits.count, day.rows.rejections.count, day.rows.revisions)
-    let observable = day.recorder.observableLedger()
-    let differences = observable.differences(candles: Array(day.rows.candles.values), gaps: day.rows.gaps, audits: Array(day.rows.audits.values))
-    print(differences.count, differences.prefix(10).joined(separator: "\n"))
-    show(day, "bj920010", 40900...48200)
-    let t = day.recorder.trueLedger().differences(candles: Array(day.rows.candles.values))
-    print(t.count, t.prefix(5).joined(separator: "\n"))
+struct TrialRunner: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "candled-trials",
+    abstract: "Prove the guarantees on simulated days.",
+    subcommands: [Truth.self, Crash.self, Fanout.self, Quiet.self])
+
+  /// Says a line now, whatever buffers stand between.
+  static func say(_ line: String) {
+    FileHandle.standardOutput.write(Data((line + "\n").utf8))
+  }
+
+  /// Ends a trial.
+  static func conclude(_ name: String, _ complaints: [String]) throws {
+    for line in complaints.prefix(20) { say("  \(line)") }
+    say(complaints.isEmpty ? "PASS \(name)" : "FAIL \(name): \(complaints.count) complaints")
+    if !complaints.isEmpty { throw ExitCode.failure }
   }
 }
-func show(_ day: MemoryDay, _ name: String, _ range: ClosedRange<Int>) {
-  guard let symbol = Symbol(name) else { return }
-  print(day.rows.gaps.filter { $0.symbol == symbol })
-  let observable = day.recorder.observableLedger()
-  let mine = day.rows.candles.values.filter { $0.symbol == symbol && $0.timeframe == .minute1 }.sorted { $0.openedAt < $1.openedAt }
-  for c in mine where range.contains(c.openedAt.shanghaiSecondOfDay) { print("mine", c.openedAt, c.open, c.high, c.low, c.close, c.volume, c.flags.rawValue) }
-  for c in observable.candles(of: symbol) where range.contains(c.openedAt.shanghaiSecondOfDay) { print("theirs", c.openedAt, c.open, c.high, c.low, c.close, c.volume, c.flags.rawValue) }
+
+/// Simulated days against the ledgers.
+struct Truth: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Whole days, judged by the simulator's two ledgers.")
+
+  @Option(help: "First and last seed.") var from: UInt64 = 1
+  @Option var through: UInt64 = 20
+  @Option var instruments = 5400
+  @Option(help: "Instruments of the days with outages, late starts and lagging nodes.")
+  var brokenInstruments = 600
+
+  func run() throws {
+    var complaints: [String] = []
+    for seed in from...through {
+      let trials: [(String, TruthTrial)] = [
+        ("whole", .quiet(seed: seed, instruments: instruments)),
+        ("outages", .broken(seed: seed, instruments: brokenInstruments)),
+        ("late", .late(seed: seed, instruments: brokenInstruments)),
+      ]
+      for (name, trial) in trials {
+        let start = Date()
+        let verdict = trial.run()
+        let seconds = (Date().timeIntervalSince(start) * 10).rounded() / 10
+        TrialRunner.say(
+          "seed \(seed) \(name): \(verdict.candles) candles, \(verdict.gaps) gaps, "
+            + "\(verdict.certificates) certificates, \(verdict.complaints.count) differences, "
+            + "\(seconds) s")
+        complaints += verdict.complaints.map { "seed \(seed) \(name): \($0)" }
+      }
+    }
+    try TrialRunner.conclude("truth, seeds \(from)–\(through)", complaints)
+  }
+}
+
+/// Days with kills against days without.
+struct Crash: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "A day with kills leaves the tables of a day without.")
+
+  @Option(help: "daemon or database.") var victim = "daemon"
+  @Option var kills = 50
+  @Option var instruments = 120
+  @Option var seed: UInt64 = 1
+  @Option(help: "The built candled.") var binary = DaemonProcess.besideThisProcess
+
+  func run() throws {
+    guard let victim = CrashTrial.Victim(rawValue: victim) else {
+      throw ValidationError("--victim is daemon or database")
+    }
+    let start = Date()
+    let verdict = try CrashTrial(
+      binary: binary, victim: victim, kills: kills, instruments: instruments, seed: seed
+    ).run()
+    TrialRunner.say(
+      "\(verdict.kills) kills of the \(victim.rawValue), \(verdict.rows) rows compared, "
+        + "\(Int(Date().timeIntervalSince(start))) s")
+    try TrialRunner.conclude("crash, \(victim.rawValue), seed \(seed)", verdict.complaints)
+  }
+}
+
+/// Followers under fire.
+struct Fanout: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Cut followers end with the table's state and see every final candle once.")
+
+  @Option var cuts = 30
+  @Option var instruments = 120
+  @Option var seed: UInt64 = 1
+  @Option(help: "The built candled.") var binary = DaemonProcess.besideThisProcess
+
+  func run() async throws {
+    let verdict = try await FanoutTrial(
+      binary: binary, cuts: cuts, instruments: instruments, seed: seed, stop: 15 * 3600 + 37 * 60
+    ).run()
+    TrialRunner.say(
+      "\(verdict.cuts) cuts, \(verdict.changes) changes, \(verdict.candles) candles in the table")
+    try TrialRunner.conclude("fan-out, seed \(seed)", verdict.complaints)
+  }
+}
+
+/// Polls that bring nothing new.
+struct Quiet: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Identical sweeps write nothing: no row, no NOTIFY, no WAL.")
+
+  @Option var sweeps = 50
+  @Option var instruments = 5400
+
+  func run() async throws {
+    let verdict = try await QuietTrial(sweeps: sweeps, instruments: instruments).run()
+    TrialRunner.say(
+      "\(verdict.snapshots) snapshots in \(sweeps) sweeps: \(verdict.walBytes) bytes of WAL, "
+        + "\(verdict.changes) changes, \(verdict.writtenRows) rows written")
+    try TrialRunner.conclude("quiet", verdict.complaints)
+  }
 }

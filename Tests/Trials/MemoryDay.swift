@@ -89,7 +89,8 @@ public struct MemoryDay {
     if plan.outages.contains(where: { $0.contains(second) }) {
       return poller.received(.answered(request.id, .transient, retryAfterSeconds: nil), at: now)
     }
-    let body = body(for: request.symbols, isStale: plan.staleSpells.contains { $0.contains(second) })
+    let body = body(
+      for: request.symbols, isStale: plan.staleSpells.contains { $0.contains(second) })
     process(
       JournalEntry(
         kind: .response, source: .sina, key: "quotes/\(request.group)", requestedAt: now,

@@ -1,0 +1,74 @@
+import Market
+
+/// A day's rows, instrument by instrument, for whoever compares a database with a replay. Reading
+/// along the key of `candle` keeps the memory it takes to one instrument's day.
+extension Queries {
+  private static let readDayCandles = Statement(
+    name: "query_day_candles",
+    sql: """
+      select i.symbol, c.timeframe, c.trading_day, c.opened_at, c.closed_at, c.open, c.high, c.low,
+        c.close, c.volume, c.turnover, c.flags, c.source, c.known_from, c.revision
+      from candle c
+      join instrument i on i.id = c.instrument_id
+      where i.symbol = $2::text
+        and c.trading_day = $1::date
+        and c.opened_at between $1::date - interval '1 day' and $1::date + interval '1 day'
+      order by c.timeframe, c.opened_at
+      """)
+
+  /// All final candles of an instrument's day.
+  public func candles(
+    of symbol: Symbol, day: TradingDay
+  ) throws(StoreError) -> [StoredCandle] {
+    try read(Self.readDayCandles, parameters(day, symbol)) { (row) throws(StoreError) in
+      try row.storedCandle()
+    }
+  }
+
+  private static let readDays = Statement(
+    name: "query_days",
+    sql: """
+      select d.day
+      from (
+        select trading_day as day from quote
+        union
+        select trading_day from day_audit
+        union
+        select trading_day from gap
+        union
+        select trading_day from rejected
+        union
+        select trading_day from candle where timeframe in (1, 240)
+      ) d
+      where d.day >= $1::date
+      order by 1
+      """)
+
+  /// The days from `first` on that have any row.
+  public func days(from first: TradingDay) throws(StoreError) -> [TradingDay] {
+    var parameters = WireParameters()
+    parameters.add { $0.date(first) }
+    return try read(Self.readDays, parameters) { (row) throws(StoreError) in try row.day() }
+  }
+
+  private static let readRejections = Statement(
+    name: "query_rejections",
+    sql: """
+      select source, symbol, reason, detail, payload
+      from rejected
+      where trading_day = $1::date
+      order by id
+      """)
+
+  /// The rows refused on a day.
+  public func rejections(day: TradingDay) throws(StoreError) -> [RejectionRecord] {
+    var parameters = WireParameters()
+    parameters.add { $0.date(day) }
+    return try read(Self.readRejections, parameters) { (row) throws(StoreError) in
+      guard let source = Source(rawValue: try row.int16()) else { throw row.malformed() }
+      return RejectionRecord(
+        source: source, symbol: try row.text(), reason: try row.text(), detail: try row.text(),
+        payload: try row.bytes())
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import Market
+
+/// How the database stands, in two statements.
+extension Queries {
+  private static let readStatus = Statement(
+    name: "query_status",
+    sql: """
+      select j.position, nullif(j.known_from, '-infinity'), f.epoch, f.last_seq, c.committed_at,
+        round(extract(epoch from clock_timestamp() - c.committed_at)::numeric, 3),
+        (select count(*) from instrument),
+        d.day,
+        (select count(*) from quote where trading_day = d.day),
+        (select count(*) from candle
+          where trading_day = d.day
+            and opened_at between d.day - interval '1 day' and d.day + interval '1 day'),
+        (select count(*) from gap where trading_day = d.day),
+        (select count(*) from rejected where trading_day = d.day),
+        a.day,
+        (select count(*) from day_audit where trading_day = a.day),
+        (select count(*) from day_audit where trading_day = a.day and balanced is not true),
+        pg_database_size(current_database()),
+        trim_scale(round(pg_notification_queue_usage()::numeric, 6))
+      from journal_position j
+      cross join feed_sequence f
+      left join change c on c.seq = f.last_seq
+      cross join (select max(trading_day) as day from quote) d
+      cross join (select max(trading_day) as day from day_audit) a
+      """)
+
+  private static let readHealth = Statement(
+    name: "query_health",
+    sql: """
+      select source, endpoint, state, since, last_success_at, requests, failures, detail
+      from source_health
+      order by source, endpoint
+      """)
+
+  /// - Throws: `connectionLost`, `malformed`.
+  public func status() throws(StoreError) -> StoreStatus {
+    let health = try read(Self.readHealth, WireParameters()) { (row) throws(StoreError) in
+      try row.health()
+    }
+    var row = try connection.run(Self.readStatus, context: "status").row(0)
+    return StoreStatus(
+      position: JournalPosition(try row.int64()), knownAt: try row.optionalTimestamp(),
+      epoch: try row.int64(), lastSeq: try row.int64(), lastCommitAt: try row.optionalTimestamp(),
+      lastCommitAge: try row.optionalNumeric(), instruments: try row.int64(),
+      tradingDay: try row.optionalDay(), quotes: try row.int64(), candles: try row.int64(),
+      gaps: try row.int64(), rejections: try row.int64(), auditedDay: try row.optionalDay(),
+      certificates: try row.int64(), residuals: try row.int64(),
+      databaseBytes: try row.int64(), notificationQueue: try row.numeric(), health: health)
+  }
+}
+
+extension PostgresRow {
+  fileprivate mutating func health() throws(StoreError) -> SourceHealthRow {
+    guard let source = Source(rawValue: try int16()) else { throw malformed() }
+    let endpoint = try text()
+    guard let state = SourceHealthRow.State(rawValue: try text()) else { throw malformed() }
+    return SourceHealthRow(
+      source: source, endpoint: endpoint, state: state, since: try timestamp(),
+      lastSuccessAt: try optionalTimestamp(), requests: try int64(), failures: try int64(),
+      detail: try text())
+  }
+}

@@ -1,0 +1,180 @@
+import Market
+
+/// Questions people ask of a database, over a connection of their own. Blocking; every value is a
+/// parameter, never part of the SQL. Reading only: a role with the rights of `candled_reader`.
+///
+/// Not Sendable: use it on the thread that made it.
+public final class Queries {
+  let connection: PostgresConnection
+
+  /// - Parameter url: a libpq URL or keyword string.
+  /// - Throws: `connectionLost`, `schemaMismatch`, `badAddress`, `refused`.
+  public init(url: String) throws(StoreError) {
+    connection = try PostgresConnection(url: url, application: "candled query")
+    try Schema.requireVersion(connection)
+  }
+
+  /// From here on every answer is of one moment, whatever is committed meanwhile.
+  /// - Throws: `connectionLost`.
+  public func holdMoment() throws(StoreError) {
+    try connection.execute("begin isolation level repeatable read read only", context: "query")
+  }
+
+  func read<Value>(
+    _ statement: Statement, _ parameters: borrowing WireParameters,
+    _ decode: (inout PostgresRow) throws(StoreError) -> Value
+  ) throws(StoreError) -> [Value] {
+    let answer = try connection.run(statement, parameters, context: "query")
+    var values: [Value] = []
+    values.reserveCapacity(answer.rowCount)
+    for row in answer.rows {
+      var row = row
+      values.append(try decode(&row))
+    }
+    return values
+  }
+}
+
+extension Queries {
+  private static let readCandles = Statement(
+    name: "query_candles",
+    sql: """
+      select c.*
+      from (
+        select *
+        from candles(
+          $1::text, $2::text, coalesce($3::timestamptz, '-infinity'),
+          coalesce($4::timestamptz, 'infinity'))
+        order by opened_at desc
+        limit $5::bigint
+      ) c
+      order by c.opened_at
+      """)
+
+  /// Final candles opened in [from, to), oldest first.
+  /// - Parameter newest: how many at most, counted from the end; nil for all.
+  public func candles(
+    _ symbol: Symbol, _ timeframe: Timeframe, from: Timestamp? = nil, to: Timestamp? = nil,
+    newest: Int? = nil
+  ) throws(StoreError) -> [CandleRecord] {
+    var parameters = WireParameters()
+    parameters.add { $0.text(symbol.description) }
+    parameters.add { $0.text(timeframe.name) }
+    parameters.add { $0.optional(from) { $0.timestamp($1) } }
+    parameters.add { $0.optional(to) { $0.timestamp($1) } }
+    parameters.add { $0.optional(newest) { $0.int64(Int64($1)) } }
+    return try read(Self.readCandles, parameters) { (row) throws(StoreError) in
+      CandleRecord(
+        openedAt: try row.timestamp(), closedAt: try row.timestamp(), tradingDay: try row.day(),
+        open: try row.numeric(), high: try row.numeric(), low: try row.numeric(),
+        close: try row.numeric(), volume: try row.numeric(), turnover: try row.numeric(),
+        flags: CandleFlags(rawValue: try row.int16()), revision: try row.int16())
+    }
+  }
+
+  private static let readLatest = Statement(
+    name: "query_latest",
+    sql: """
+      select \(FeedReader.columns)
+      from quote q
+      join instrument i on i.id = q.instrument_id
+      where $1::text is null
+        or i.symbol = any (string_to_array($1::text, ' '))
+      order by i.symbol
+      """)
+
+  /// The latest quotes with their forming minutes, by symbol.
+  /// - Parameter symbols: nil for all.
+  public func latest(_ symbols: [Symbol]? = nil) throws(StoreError) -> [LatestQuote] {
+    let list = symbols?.map(\.description).joined(separator: " ")
+    var parameters = WireParameters()
+    parameters.add { $0.optional(list) { $0.text($1) } }
+    return try read(Self.readLatest, parameters) { (row) throws(StoreError) in
+      try row.latestQuote()
+    }
+  }
+
+  private static let readGaps = Statement(
+    name: "query_gaps",
+    sql: """
+      select i.symbol, g.trading_day, g.from_at, g.to_at, g.volume, g.turnover, g.cause
+      from gap g
+      join instrument i on i.id = g.instrument_id
+      where ($1::date is null or g.trading_day = $1::date)
+        and ($2::text is null or i.symbol = $2::text)
+      order by g.from_at, i.symbol, g.id
+      """)
+
+  /// What passed unseen, oldest first.
+  public func gaps(
+    day: TradingDay? = nil, symbol: Symbol? = nil
+  ) throws(StoreError) -> [Gap] {
+    try read(Self.readGaps, parameters(day, symbol)) { (row) throws(StoreError) in try row.gap() }
+  }
+
+  private static let readAudits = Statement(
+    name: "query_audits",
+    sql: """
+      select i.symbol, a.trading_day, a.exchange_volume, a.exchange_turnover, a.minute_volume,
+        a.minute_turnover, a.gap_volume, a.gap_turnover, a.after_hours_volume,
+        a.after_hours_turnover, a.minutes_traded, a.minutes_untraded, a.minutes_missing,
+        a.residual_volume, a.residual_turnover, a.balanced
+      from day_audit a
+      join instrument i on i.id = a.instrument_id
+      where a.trading_day = coalesce($1::date, (select max(trading_day) from day_audit))
+        and ($2::text is null or i.symbol = $2::text)
+      order by i.symbol
+      """)
+
+  /// The certificates of a day, by symbol.
+  /// - Parameter day: nil for the newest day that has some.
+  public func audits(
+    day: TradingDay? = nil, symbol: Symbol? = nil
+  ) throws(StoreError) -> [AuditRecord] {
+    try read(Self.readAudits, parameters(day, symbol)) { (row) throws(StoreError) in
+      AuditRecord(
+        audit: try row.audit(), residualVolume: try row.optionalNumeric(),
+        residualTurnover: try row.optionalNumeric(), isBalanced: try row.optionalBool())
+    }
+  }
+
+  private static let readInstruments = Statement(
+    name: "query_instruments",
+    sql: """
+      select symbol, name, exchange, kind, board, first_seen
+      from instruments
+      where $1::text is null
+        or position(lower($1::text) in lower(symbol)) > 0
+        or position(lower($1::text) in lower(name)) > 0
+      order by symbol
+      """)
+
+  /// Instruments, by symbol.
+  /// - Parameter part: what the symbol or the name must contain, in any case; nil for all.
+  public func instruments(like part: String? = nil) throws(StoreError) -> [InstrumentRecord] {
+    var parameters = WireParameters()
+    parameters.add { $0.optional(part) { $0.text($1) } }
+    return try read(Self.readInstruments, parameters) { (row) throws(StoreError) in
+      InstrumentRecord(
+        symbol: try row.symbol(), name: try row.optionalText(), exchange: try row.optionalText(),
+        kind: try row.optionalText(), board: try row.optionalText(),
+        firstSeen: try row.timestamp())
+    }
+  }
+
+  func parameters(_ day: TradingDay?, _ symbol: Symbol?) -> WireParameters {
+    var parameters = WireParameters()
+    parameters.add { $0.optional(day) { $0.date($1) } }
+    parameters.add { $0.optional(symbol?.description) { $0.text($1) } }
+    return parameters
+  }
+}
+
+extension WireBuffer {
+  /// NULL for nil.
+  mutating func optional<Value>(
+    _ value: Value?, _ write: (inout WireBuffer, Value) -> Void
+  ) {
+    if let value { write(&self, value) } else { null() }
+  }
+}

@@ -1,0 +1,35 @@
+/// `candled query instruments`: what the database knows of.
+
+import ArgumentParser
+import Store
+import TerminalView
+
+struct QueryInstruments: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "instruments",
+    abstract: "Print the instruments the database knows.",
+    discussion: Help.discussion(
+      "By symbol, with exchange, kind and board.",
+      examples: [
+        "candled query instruments --like 6005": "by a part of the symbol",
+        "candled query instruments --like 银行": "or of the name",
+      ]))
+
+  @Option(help: "Only those whose symbol or name contains this.")
+  var like: String?
+
+  @OptionGroup var options: QueryOptions
+
+  func run() throws {
+    try options.print(
+      ResultColumn.leading("symbol", "name", "exchange", "kind", "board", "first_seen")
+    ) { queries in
+      try queries.instruments(like: like).map { row in
+        [
+          .text("\(row.symbol)"), .optional(row.name), .optional(row.exchange),
+          .optional(row.kind), .optional(row.board), .moment(row.firstSeen),
+        ]
+      }
+    }
+  }
+}

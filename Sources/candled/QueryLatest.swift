@@ -1,0 +1,47 @@
+/// `candled query latest`: where instruments stand.
+
+import ArgumentParser
+import Market
+import Store
+import TerminalView
+
+struct QueryLatest: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "latest",
+    abstract: "Print the latest quotes.",
+    discussion: Help.discussion(
+      "One row an instrument, all of them where none is named.",
+      examples: [
+        "candled query latest sh600519": "one instrument",
+        "candled query latest --format jsonl": "the whole market, an object a line",
+      ]))
+
+  @Argument(help: "Instruments, in any spelling.")
+  var symbols: [String] = []
+
+  @OptionGroup var options: QueryOptions
+
+  func run() throws {
+    try options.print(Self.columns) { queries in
+      let chosen =
+        symbols.isEmpty ? nil : try SymbolDirectory(queries).resolve(symbols)
+      return try queries.latest(chosen).map(Self.cells)
+    }
+  }
+
+  private static let columns =
+    ResultColumn.leading("symbol", "name", "trading", "quoted_at")
+    + ResultColumn.trailing(
+      "last", "change", "open", "high", "low", "previous_close", "volume", "turnover", "bid", "ask")
+
+  private static func cells(_ row: LatestQuote) -> [ResultCell] {
+    let quote = row.quote
+    let change = quote.last.isZero ? nil : try? quote.last - quote.previousClose
+    return [
+      .text("\(quote.symbol)"), .optional(row.name), .text(quote.trading.name),
+      .moment(quote.at), .decimal(quote.last), .optional(change), .decimal(quote.open),
+      .decimal(quote.high), .decimal(quote.low), .decimal(quote.previousClose),
+      .decimal(quote.volume), .decimal(quote.turnover), .decimal(quote.bid), .decimal(quote.ask),
+    ]
+  }
+}

@@ -1,0 +1,91 @@
+/// `candled query gaps` and `audit`: what passed unseen, and the proof that nothing else did.
+
+import ArgumentParser
+import Market
+import Store
+import TerminalView
+
+struct QueryGaps: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "gaps",
+    abstract: "Print what passed unseen, and why.",
+    discussion: Help.discussion(
+      "Trading that is in the day's volume and in no minute, oldest first.",
+      examples: [
+        "candled query gaps --date 2026-07-06": "of a day",
+        "candled query gaps sh600519 --format csv": "of an instrument",
+      ]))
+
+  @Argument(help: "The instrument, in any spelling; all if none is named.")
+  var symbol: String?
+
+  @Option(help: ArgumentHelp("Only of this trading day.", valueName: "yyyy-mm-dd"))
+  var date: DayArgument?
+
+  @OptionGroup var options: QueryOptions
+
+  func run() throws {
+    try options.print(Self.columns) { queries in
+      let chosen = try symbol.map { try SymbolDirectory(queries).resolve($0) }
+      return try queries.gaps(day: date?.day, symbol: chosen).map(Self.cells)
+    }
+  }
+
+  private static let columns =
+    ResultColumn.leading("symbol", "trading_day", "from_at", "to_at", "cause")
+    + ResultColumn.trailing("volume", "turnover")
+
+  private static func cells(_ gap: Gap) -> [ResultCell] {
+    [
+      .text("\(gap.symbol)"), .day(gap.tradingDay), .moment(gap.from), .moment(gap.to),
+      .text(gap.cause.name), .decimal(gap.volume), .decimal(gap.turnover),
+    ]
+  }
+}
+
+struct QueryAudit: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "audit",
+    abstract: "Print the certificates of a day.",
+    discussion: Help.discussion(
+      """
+      One row an instrument: the exchange's day total, what the minutes hold, what the gaps hold, \
+      and the residual, which is 0. Without --date it is the newest day that has certificates.
+      """,
+      examples: [
+        "candled query audit": "the newest day",
+        "candled query audit --json | jq 'map(select(.balanced | not))'": "what does not add up",
+      ]))
+
+  @Argument(help: "The instrument, in any spelling; all if none is named.")
+  var symbol: String?
+
+  @Option(help: ArgumentHelp("The trading day.", valueName: "yyyy-mm-dd"))
+  var date: DayArgument?
+
+  @OptionGroup var options: QueryOptions
+
+  func run() throws {
+    try options.print(Self.columns) { queries in
+      let chosen = try symbol.map { try SymbolDirectory(queries).resolve($0) }
+      return try queries.audits(day: date?.day, symbol: chosen).map(Self.cells)
+    }
+  }
+
+  private static let columns =
+    ResultColumn.leading("symbol", "trading_day", "balanced")
+    + ResultColumn.trailing(
+      "exchange_volume", "minute_volume", "gap_volume", "residual_volume", "residual_turnover",
+      "traded", "untraded", "missing")
+
+  private static func cells(_ row: AuditRecord) -> [ResultCell] {
+    let audit = row.audit
+    return [
+      .text("\(audit.symbol)"), .day(audit.tradingDay),
+      row.isBalanced.map { .boolean($0) } ?? .null, .optional(audit.exchangeVolume),
+      .decimal(audit.minuteVolume), .decimal(audit.gapVolume), .optional(row.residualVolume),
+      .optional(row.residualTurnover), .integer(Int64(audit.minutesTraded)),
+      .integer(Int64(audit.minutesUntraded)), .integer(Int64(audit.minutesMissing)),
+    ]
+  }
+}

@@ -1,0 +1,123 @@
+/// What the queries have in common: where to ask, how to print, and how people spell instruments
+/// and times.
+
+import ArgumentParser
+import Market
+import Operations
+import Store
+import TerminalView
+
+struct QueryOptions: ParsableArguments {
+  @OptionGroup var configuration: ConfigurationOptions
+
+  @Option(help: "How to print: table, csv, json or jsonl.")
+  var format = ResultFormat.table
+
+  @Flag(help: "The same as --format json.")
+  var json = false
+
+  /// Asks, and prints the rows that come of it.
+  func print(
+    _ columns: [ResultColumn], _ rows: (Queries) throws -> [[ResultCell]]
+  ) throws {
+    let address = try configuration.load().storeAddress()
+    let queries = try CommandFailure.asking { () throws(StoreError) in try Queries(url: address) }
+    let found: [[ResultCell]]
+    do {
+      found = try rows(queries)
+    } catch let error as StoreError {
+      throw CommandFailure(error)
+    }
+    var writer = ResultWriter(format: json ? .json : format, columns: columns)
+    try StandardOutput.write(writer.header())
+    for block in stride(from: 0, to: found.count, by: Self.blockRows) {
+      let end = min(block + Self.blockRows, found.count)
+      try StandardOutput.write(found[block..<end].map { writer.row($0) }.joined())
+    }
+    try StandardOutput.write(writer.footer())
+  }
+
+  private static let blockRows = 1000
+}
+
+extension ResultFormat: ExpressibleByArgument {}
+
+extension ResultColumn {
+  static func leading(_ names: String...) -> [ResultColumn] { names.map { ResultColumn($0) } }
+  static func trailing(_ names: String...) -> [ResultColumn] {
+    names.map { ResultColumn($0, .trailing) }
+  }
+}
+
+/// The instruments a database knows, for telling a spelling from a slip.
+struct SymbolDirectory {
+  private let known: [String]
+
+  private static let suggestionsMax = 3
+
+  init(_ queries: Queries) throws(StoreError) {
+    known = try queries.instruments().map(\.symbol.description)
+  }
+
+  /// - Throws: `dataError` with the nearest known symbols.
+  func resolve(_ spelling: String) throws(CommandFailure) -> Symbol {
+    if let symbol = Symbol(anySpelling: spelling), known.contains(symbol.description) {
+      return symbol
+    }
+    let nearest = nearest(to: spelling)
+    let hint =
+      nearest.isEmpty
+      ? "the database has no instruments" : "nearest known: \(nearest.joined(separator: ", "))"
+    throw CommandFailure(
+      status: .dataError, sentence: "\(spelling): no instrument of this database; \(hint)")
+  }
+
+  func resolve(_ spellings: [String]) throws(CommandFailure) -> [Symbol] {
+    var symbols: [Symbol] = []
+    for spelling in spellings { symbols.append(try resolve(spelling)) }
+    return symbols
+  }
+
+  /// A code without its exchange is nearest to what it is the code of.
+  private func nearest(to spelling: String) -> [String] {
+    let wanted = spelling.lowercased()
+    let scored = known.map { symbol in
+      (symbol: symbol, distance: symbol.hasSuffix(wanted) ? 0 : editDistance(symbol, wanted))
+    }
+    return
+      scored
+      .sorted { ($0.distance, $0.symbol) < ($1.distance, $1.symbol) }
+      .prefix(Self.suggestionsMax).map(\.symbol)
+  }
+}
+
+/// A moment as people type it: RFC 3339, or a Shanghai date with or without a time.
+struct MomentArgument: ExpressibleByArgument {
+  /// A date alone is that whole day: it begins and ends.
+  let first: Timestamp
+  let end: Timestamp
+
+  init?(argument: String) {
+    if let day = TradingDay(argument) {
+      first = Timestamp(day: day, secondOfDay: 0)
+      end = Timestamp(day: day.advanced(by: 1), secondOfDay: 0)
+      return
+    }
+    let joined = argument.split(separator: " ").joined(separator: "T")
+    let spellings = [argument, joined + "+08:00", joined + ":00+08:00"]
+    guard let moment = spellings.lazy.compactMap({ Timestamp(rfc3339: $0) }).first else {
+      return nil
+    }
+    first = moment
+    end = moment
+  }
+}
+
+struct DayArgument: ExpressibleByArgument {
+  let day: TradingDay
+
+  init?(argument: String) {
+    guard let day = TradingDay(argument) else { return nil }
+    self.day = day
+  }
+}

@@ -1,0 +1,81 @@
+/// Where tables and journal disagree, in words. The first are kept, the rest counted.
+
+import Market
+import TerminalView
+
+struct Differences {
+  private(set) var total = 0
+  private var kept: [Difference] = []
+
+  private static let keptMax = 100
+
+  private struct Difference {
+    var table: String
+    var key: String
+    /// nil where there is no such row.
+    var stored: String?
+    var replayed: String?
+  }
+
+  /// Compares two sets of rows under their keys.
+  mutating func compare<Key: Hashable, Row: Equatable>(
+    _ table: String, stored: [Key: Row], replayed: [Key: Row]
+  ) {
+    var found: [Difference] = []
+    for (key, row) in stored where replayed[key] != row {
+      found.append(Self.difference(table, key, row, replayed[key]))
+    }
+    for (key, row) in replayed where stored[key] == nil {
+      found.append(Self.difference(table, key, nil, row))
+    }
+    total += found.count
+    found.sort { $0.key < $1.key }
+    kept += found.prefix(Self.keptMax - kept.count)
+  }
+
+  private static func difference<Key, Row>(
+    _ table: String, _ key: Key, _ stored: Row?, _ replayed: Row?
+  ) -> Difference {
+    Difference(
+      table: table, key: words(key), stored: stored.map { words($0) },
+      replayed: replayed.map { words($0) })
+  }
+
+  func lines(json: Bool) -> [String] {
+    let lines = kept.map { json ? Self.object($0) : Self.sentence($0) }
+    let more = total - kept.count
+    return json || more == 0 ? lines : lines + ["… and \(more) more differences"]
+  }
+
+  private static func object(_ difference: Difference) -> String {
+    JSONText.object([
+      ("table", .text(difference.table)), ("key", .text(difference.key)),
+      ("stored", .optional(difference.stored)), ("replayed", .optional(difference.replayed)),
+    ])
+  }
+
+  private static func sentence(_ difference: Difference) -> String {
+    let subject = "\(difference.table) \(difference.key): "
+    switch (difference.stored, difference.replayed) {
+    case (let stored?, let replayed?): return subject + "is \(stored), the journal says \(replayed)"
+    case (_?, nil): return subject + "is not in the journal"
+    case (nil, _): return subject + "is missing"
+    }
+  }
+
+  private static func words<Row>(_ row: Row) -> String {
+    switch row {
+    case let candle as Candle:
+      "o \(candle.open) h \(candle.high) l \(candle.low) c \(candle.close) v \(candle.volume) "
+        + "t \(candle.turnover) \(candle.flags.names.joined(separator: " "))"
+    case let gap as Gap: "\(gap.symbol) \(gap.from) to \(gap.to) \(gap.cause.name) \(gap.volume)"
+    case let row as ReplayedQuote:
+      "\(row.quote.at) \(row.quote.last) v \(row.quote.volume) t \(row.quote.turnover)"
+        + (row.forming.map { " forming \(words($0))" } ?? "")
+    case let audit as DayAudit:
+      "exchange \(audit.exchangeVolume?.description ?? "unseen") minutes \(audit.minuteVolume) "
+        + "gaps \(audit.gapVolume)"
+    default: "\(row)"
+    }
+  }
+}

@@ -1,0 +1,89 @@
+/// `candled status`: how the database stands, whoever writes it and wherever it is.
+
+import ArgumentParser
+import Market
+import Store
+import TerminalView
+
+struct Status: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Show how the database stands.",
+    discussion: Help.discussion(
+      """
+      Asks the database alone: how far the journal has become rows, when the last commit was, what \
+      the newest trading day holds, whether the certificates balance and how each source is doing. \
+      Exits 69 if there is no database.
+      """,
+      examples: [
+        "candled status": "for people",
+        "candled status --json | jq .last_commit_age_seconds": "for a monitor",
+      ]))
+
+  @OptionGroup var options: ConfigurationOptions
+
+  @Flag(help: "Print one JSON object.")
+  var json = false
+
+  func run() throws {
+    let address = try options.load().storeAddress()
+    let status = try CommandFailure.asking { () throws(StoreError) in
+      try Queries(url: address).status()
+    }
+    try StandardOutput.write(json ? status.json + "\n" : status.table)
+  }
+}
+
+extension StoreStatus {
+  fileprivate var json: String {
+    let health = "[" + health.map { JSONText.object($0.members) }.joined(separator: ",") + "]"
+    return JSONText.object(members).dropLast() + ",\"health\":" + health + "}"
+  }
+
+  fileprivate var table: String {
+    let rows = members.map { [ResultCell.text($0.key), $0.value] }
+    let health = health.map { row in
+      [ResultCell.text("\(row.source.name) \(row.endpoint)"), .text(row.sentence)]
+    }
+    return ResultWriter.text(
+      format: .table, columns: [ResultColumn("what"), ResultColumn("value")], rows: rows + health)
+  }
+
+  private var members: [(key: String, value: ResultCell)] {
+    [
+      ("position", .integer(position.sequence)), ("known_at", .moment(knownAt)),
+      ("epoch", .integer(epoch)), ("last_seq", .integer(lastSeq)),
+      ("last_commit_at", .moment(lastCommitAt)),
+      ("last_commit_age_seconds", .optional(lastCommitAge)),
+      ("instruments", .integer(instruments)), ("trading_day", .day(tradingDay)),
+      ("quotes", .integer(quotes)), ("candles", .integer(candles)), ("gaps", .integer(gaps)),
+      ("rejections", .integer(rejections)), ("audited_day", .day(auditedDay)),
+      ("certificates", .integer(certificates)), ("residuals", .integer(residuals)),
+      ("database_bytes", .integer(databaseBytes)),
+      ("notification_queue", .decimal(notificationQueue)),
+    ]
+  }
+}
+
+extension SourceHealthRow {
+  fileprivate var members: [(key: String, value: ResultCell)] {
+    [
+      ("source", .text(source.name)), ("endpoint", .text(endpoint)),
+      ("state", .text(state.rawValue)), ("since", .moment(since)),
+      ("last_success_at", .moment(lastSuccessAt)), ("requests", .integer(requests)),
+      ("failures", .integer(failures)), ("detail", .text(detail)),
+    ]
+  }
+
+  fileprivate var sentence: String {
+    "\(state.rawValue) since \(since), \(requests) requests, \(failures) failures"
+      + (detail.isEmpty ? "" : ": \(detail)")
+  }
+}
+
+/// Cells of what may be absent.
+extension ResultCell {
+  static func moment(_ at: Timestamp?) -> ResultCell { at.map { .text("\($0)") } ?? .null }
+  static func day(_ day: TradingDay?) -> ResultCell { day.map { .text("\($0)") } ?? .null }
+  static func optional(_ value: ExactDecimal?) -> ResultCell { value.map { .decimal($0) } ?? .null }
+  static func optional(_ text: String?) -> ResultCell { text.map { .text($0) } ?? .null }
+}

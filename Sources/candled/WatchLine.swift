@@ -1,0 +1,119 @@
+/// One line of `candled watch`, for people and for programs.
+
+import CandledClient
+import Market
+import TerminalView
+
+struct WatchLine {
+  let kind: String
+  let members: [(key: String, value: ResultCell)]
+
+  /// `kind`, then `key=value …`.
+  var text: String {
+    let values = members.map { "\($0.key)=\($0.value == .null ? "-" : $0.value.text)" }
+    return ([kind] + values).joined(separator: " ")
+  }
+
+  var json: String { JSONText.object([("kind", .text(kind))] + members) }
+
+  static func lines(of item: FeedItem, about chosen: Set<Symbol>?) -> [WatchLine] {
+    switch item {
+    case .change(let change): lines(of: change) { chosen?.contains($0) ?? true }
+    case .skipped(let first, let last):
+      [
+        WatchLine(
+          kind: "skipped", members: [("from_seq", .integer(first)), ("seq", .integer(last))])
+      ]
+    case .restarted(let epoch, let seq):
+      [WatchLine(kind: "restarted", members: [("seq", .integer(seq)), ("epoch", .integer(epoch))])]
+    }
+  }
+
+  /// Candles before the news that their minute is complete.
+  private static func lines(
+    of change: FeedChange, about isChosen: (Symbol) -> Bool
+  ) -> [WatchLine] {
+    let seq = change.seq
+    return change.candles.filter { isChosen($0.candle.symbol) }.map { .candle($0, "candle", seq) }
+      + change.revisions.filter { isChosen($0.candle.symbol) }.map { .candle($0, "revision", seq) }
+      + change.gaps.filter { isChosen($0.symbol) }.map { .gap($0, seq) }
+      + change.audits.filter { isChosen($0.symbol) }.map { .certificate($0, seq) }
+      + change.events.map { .event($0, seq) }
+  }
+
+  static func quote(_ row: LatestQuote) -> WatchLine {
+    WatchLine(
+      kind: "quote",
+      members: [
+        ("seq", .integer(row.seq)), ("symbol", .text("\(row.quote.symbol)")),
+        ("quoted_at", .moment(row.quote.at)), ("last", .decimal(row.quote.last)),
+        ("volume", .decimal(row.quote.volume)), ("turnover", .decimal(row.quote.turnover)),
+        ("trading", .text(row.quote.trading.name)),
+      ])
+  }
+
+  private static func candle(_ row: StoredCandle, _ kind: String, _ seq: Int64) -> WatchLine {
+    let candle = row.candle
+    return WatchLine(
+      kind: kind,
+      members: [
+        ("seq", .integer(seq)), ("symbol", .text("\(candle.symbol)")),
+        ("timeframe", .text(candle.timeframe.name)), ("opened_at", .moment(candle.openedAt)),
+        ("open", .decimal(candle.open)), ("high", .decimal(candle.high)),
+        ("low", .decimal(candle.low)), ("close", .decimal(candle.close)),
+        ("volume", .decimal(candle.volume)), ("turnover", .decimal(candle.turnover)),
+        ("flags", .list(candle.flags.names)), ("revision", .integer(Int64(row.revision))),
+      ])
+  }
+
+  private static func gap(_ gap: Gap, _ seq: Int64) -> WatchLine {
+    WatchLine(
+      kind: "gap",
+      members: [
+        ("seq", .integer(seq)), ("symbol", .text("\(gap.symbol)")), ("from_at", .moment(gap.from)),
+        ("to_at", .moment(gap.to)), ("volume", .decimal(gap.volume)),
+        ("turnover", .decimal(gap.turnover)), ("cause", .text(gap.cause.name)),
+      ])
+  }
+
+  private static func certificate(_ audit: DayAudit, _ seq: Int64) -> WatchLine {
+    WatchLine(
+      kind: "certificate",
+      members: [
+        ("seq", .integer(seq)), ("symbol", .text("\(audit.symbol)")),
+        ("trading_day", .day(audit.tradingDay)),
+        ("residual_volume", .optional(audit.residualVolume)),
+        ("residual_turnover", .optional(audit.residualTurnover)),
+        ("balanced", .boolean(audit.isBalanced)),
+      ])
+  }
+
+  private static func event(_ event: FeedEvent, _ seq: Int64) -> WatchLine {
+    let (kind, members): (String, [(key: String, value: ResultCell)]) =
+      switch event {
+      case .minuteComplete(let minute):
+        (
+          "minute_complete",
+          [
+            ("trading_day", .day(minute.tradingDay)), ("opened_at", .moment(minute.openedAt)),
+            ("traded", .integer(Int64(minute.traded))),
+            ("untraded", .integer(Int64(minute.untraded))),
+            ("missing", .integer(Int64(minute.missing))),
+          ]
+        )
+      case .feedStalled(let source, let since):
+        ("feed_stalled", [("source", .text(source.name)), ("since", .moment(since))])
+      case .feedRecovered(let source, let at):
+        ("feed_recovered", [("source", .text(source.name)), ("at", .moment(at))])
+      case .dayComplete(let day, let instruments, let residuals):
+        (
+          "day_complete",
+          [
+            ("trading_day", .day(day)), ("instruments", .integer(Int64(instruments))),
+            ("residuals", .integer(Int64(residuals))),
+          ]
+        )
+      }
+    return WatchLine(kind: kind, members: [("seq", .integer(seq))] + members)
+  }
+}

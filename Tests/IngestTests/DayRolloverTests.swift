@@ -1,0 +1,91 @@
+import ExchangeSimulator
+import Ingest
+import Journal
+import Market
+import Testing
+
+/// Two days in a row, and days whose beginning or end nobody saw.
+@Suite struct DayRolloverTests {
+  private static let friday = TradingDay(daysSince1970: 20_637)  // 2026-07-03
+  private static let monday = friday.advanced(by: 3)
+
+  private func recording(_ day: TradingDay, from start: Int) -> Recording {
+    var plan = Recording.Plan(seed: 11)
+    plan.day = day
+    plan.instruments = 14
+    plan.start = start
+    return Recording(plan)
+  }
+
+  private func run(_ entries: [JournalEntry], restartAt cut: Int? = nil) throws -> Tables {
+    var tables = Tables()
+    var pipeline = Pipeline()
+    for (place, entry) in entries.enumerated() {
+      if place == cut { pipeline = try Pipeline(stored: tables.stored) }
+      pipeline.process(entry, at: JournalPosition(Int64(place + 1)))
+      if let commit = pipeline.takeCommit() { tables.take(commit) }
+    }
+    return tables
+  }
+
+  private func audits(_ tables: Tables, of day: TradingDay) -> [Tables.AuditKey: DayAudit] {
+    tables.audits.filter { $0.key.day == day }
+  }
+
+  private func candles(
+    _ tables: Tables, of day: TradingDay
+  ) -> [Tables.CandleKey: Candle] {
+    tables.candles.filter { $0.value.tradingDay == day }
+  }
+
+  @Test func `Friday and Monday are two days, each certified, no candle in the other`() throws {
+    let first = recording(Self.friday, from: 9 * 3600 + 60)
+    let second = recording(Self.monday, from: 9 * 3600 + 60)
+    let entries = first.entries + second.entries
+    for cut in [nil, first.entries.count + 1] {
+      let tables = try run(entries, restartAt: cut)
+      #expect(tables.candlesTwice.isEmpty)
+      #expect(candles(tables, of: Self.friday) == first.tables.candles)
+      #expect(candles(tables, of: Self.monday) == second.tables.candles)
+      #expect(audits(tables, of: Self.friday) == first.tables.audits)
+      #expect(audits(tables, of: Self.monday) == second.tables.audits)
+      #expect(tables.audits.values.allSatisfy { $0.isBalanced } && tables.gaps.isEmpty)
+      #expect(tables.events == first.tables.events + second.tables.events)
+    }
+  }
+
+  @Test func `a daemon stopped over the close certifies nothing it did not see`() throws {
+    let first = recording(Self.friday, from: 9 * 3600 + 60)
+    let stopped = Array(first.entries.prefix(first.entry(at: 15 * 3600)))
+    let second = recording(Self.monday, from: 9 * 3600 + 60)
+    let tables = try run(stopped + second.entries, restartAt: stopped.count)
+    let unseen = audits(tables, of: Self.friday).values
+    #expect(!unseen.isEmpty && unseen.allSatisfy { $0.exchangeVolume == nil })
+    #expect(tables.gaps.count == unseen.count)
+    #expect(tables.gaps.allSatisfy { $0.cause == .unseenClose && $0.from <= $0.to })
+    #expect(audits(tables, of: Self.monday) == second.tables.audits)
+    #expect(candles(tables, of: Self.monday) == second.tables.candles)
+  }
+
+  @Test func `a daemon started on a Saturday certifies Friday and begins Monday whole`() throws {
+    var market = SimulatedMarket(seed: 11, day: Self.friday, instruments: 14)
+    market.advance(to: Timestamp(day: Self.friday, secondOfDay: 16 * 3600))
+    let saturday = Timestamp(day: Self.friday.advanced(by: 1), secondOfDay: 11 * 3600)
+    let sweep = JournalEntry.answer(
+      asking: market.symbols, body: market.body(for: market.symbols), at: saturday)
+    var pipeline = Pipeline()
+    pipeline.process(sweep, at: JournalPosition(1))
+    #expect(pipeline.nextDeadline == nil)
+    let second = recording(Self.monday, from: 9 * 3600 + 60)
+    let tables = try run([sweep] + second.entries)
+    let whole = recording(Self.friday, from: 9 * 3600 + 60)
+    let days = tables.candles.filter { $0.key.timeframe == .day1 }
+    #expect(
+      days.filter { $0.value.tradingDay == Self.friday }
+        == whole.tables.candles.filter { $0.key.timeframe == .day1 })
+    #expect(audits(tables, of: Self.friday).values.allSatisfy { $0.isBalanced })
+    #expect(candles(tables, of: Self.friday).values.allSatisfy { $0.timeframe != .minute1 })
+    #expect(candles(tables, of: Self.monday) == second.tables.candles)
+    #expect(audits(tables, of: Self.monday) == second.tables.audits)
+  }
+}

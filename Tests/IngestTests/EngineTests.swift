@@ -1,0 +1,179 @@
+import Glibc
+import Ingest
+import Market
+import Store
+import Synchronization
+import Testing
+
+@testable import Journal
+
+/// The engine's promises, each with a store that breaks in its own way.
+@Suite struct EngineTests {
+  @Test func `what is committed is in the journal already`() async throws {
+    let run = try EngineRun()
+    let path = run.folder.path
+    let sink = MemorySink(inspect: { commit in
+      let held = try? JournalReader.positions(in: path)
+      #expect(held.map { $0.upperBound >= commit.position } == true)
+    })
+    let unsaved = try await run.engine(sink).run()
+    #expect(unsaved == 0)
+    let tables = await sink.tables
+    #expect(tables.candles.count > 60 && tables.candlesTwice.isEmpty)
+    let replayed = try run.replay()
+    #expect(tables.differences(from: replayed) == [])
+  }
+
+  @Test func `commits refused for a while are made later, each once`() async throws {
+    let run = try EngineRun()
+    let sink = MemorySink(fate: { attempt in
+      attempt % 25 == 3
+        ? .refused(.connectionLost) : attempt % 25 == 4 ? .refused(.transient) : .taken
+    })
+    let unsaved = try await run.engine(sink).run()
+    let tables = await sink.tables
+    #expect(unsaved == 0 && tables.candlesTwice.isEmpty)
+    let replayed = try run.replay()
+    #expect(tables.differences(from: replayed) == [])
+  }
+
+  @Test func `a commit whose answer was lost is recognised and not made again`() async throws {
+    let run = try EngineRun()
+    let sink = MemorySink(fate: { attempt in
+      attempt == 10
+        ? .takenUnheard(.connectionLost) : attempt == 11 ? .refused(.positionConflict) : .taken
+    })
+    let unsaved = try await run.engine(sink).run()
+    let tables = await sink.tables
+    #expect(unsaved == 0 && tables.candlesTwice.isEmpty)
+    #expect(await sink.loads == 1)
+    let replayed = try run.replay()
+    #expect(tables.differences(from: replayed) == [])
+  }
+
+  @Test func `another daemon on the same database stops this one`() async throws {
+    let run = try EngineRun()
+    let sink = MemorySink(fate: { attempt in attempt >= 10 ? .refused(.positionConflict) : .taken })
+    let engine = try run.engine(sink)
+    await #expect { try await engine.run() } throws: { error in
+      (error as? EngineError)?.code == .anotherWriter
+    }
+  }
+
+  @Test func `a stop drains and leaves nothing unsaved`() async throws {
+    let run = try EngineRun()
+    let stopper = EngineHolder()
+    let sink = MemorySink(fate: { attempt in
+      if attempt == 40 { stopper.engine.withLock { $0?.stop() } }
+      return .taken
+    })
+    let engine = try run.engine(sink)
+    stopper.engine.withLock { $0 = engine }
+    let unsaved = try await engine.run()
+    #expect(unsaved == 0)
+    let tables = await sink.tables
+    #expect(await sink.commits < 100)
+    let replayed = try run.replay()
+    #expect(tables.differences(from: replayed) == [])
+  }
+
+  @Test func `a store away for longer than memory holds is caught up with from the journal`()
+    async throws
+  {
+    var run = try EngineRun()
+    run.speed = 300
+    run.end = 9 * 3600 + 50 * 60
+    run.limits.pendingCandlesMax = 8
+    run.limits.catchUpEntriesMax = 5
+    let sink = MemorySink(
+      loadsRefused: 1,
+      fate: { attempt in (20..<26).contains(attempt) ? .refused(.connectionLost) : .taken })
+    _ = try await run.engine(sink).run()
+    #expect(await sink.loads > 1)
+    try await finish(run, sink)
+  }
+
+  @Test func `a store that never answers costs no more memory than one that refuses`()
+    async throws
+  {
+    var run = try EngineRun()
+    run.speed = 300
+    run.end = 9 * 3600 + 50 * 60
+    run.limits.pendingCandlesMax = 8
+    let sink = MemorySink(slowAttempt: 20)
+    _ = try await run.engine(sink).run()
+    #expect(await sink.loads > 0)
+    try await finish(run, sink)
+  }
+
+  /// Starts the daemon again on what is stored, without a clock, and lets it read the journal to
+  /// its end: the tables are then those of the whole journal.
+  private func finish(_ run: EngineRun, _ sink: MemorySink) async throws {
+    var run = run
+    run.speed = nil
+    run.limits = EngineLimits()
+    let engine = try run.engine(sink, stored: await sink.tables.stored)
+    let unsaved = try await engine.run()
+    #expect(unsaved == 0)
+    let tables = await sink.tables
+    #expect(tables.candlesTwice.isEmpty && tables.candles.count > 60)
+    let replayed = try run.replay()
+    #expect(tables.differences(from: replayed) == [])
+  }
+
+  @Test func `damage in the journal costs a gap and not the daemon`() async throws {
+    var run = try EngineRun()
+    _ = try await run.engine(MemorySink()).run()
+    try run.folder.damage()
+    // A new database: everything is to be read again, and most of it cannot be.
+    run.start = run.end
+    run.end += 300
+    let sink = MemorySink()
+    let unsaved = try await run.engine(sink).run()
+    #expect(unsaved == 0)
+    let tables = await sink.tables
+    #expect(tables.candlesTwice.isEmpty && !tables.candles.isEmpty)
+    #expect(tables.gaps.contains { $0.cause == .outage })
+  }
+
+  @Test func `an answer the journal does not take is not interpreted`() async throws {
+    let run = try EngineRun()
+    let sink = MemorySink()
+    let engine = try run.engine(sink) { journal in
+      let write = journal.systemWrite
+      var calls = 0
+      journal.systemWrite = { file, bytes, offset in
+        calls += 1
+        if (60..<90).contains(calls) {
+          errno = ENOSPC
+          return -1
+        }
+        return write(file, bytes, offset)
+      }
+    }
+    let unsaved = try await engine.run()
+    let tables = await sink.tables
+    #expect(unsaved == 0 && !tables.candles.isEmpty)
+    let replayed = try run.replay()
+    #expect(tables.differences(from: replayed) == [])
+    #expect(await engine.status.journalFault == nil)
+  }
+
+  @Test func `fifty identical sweeps commit nothing`() async throws {
+    var run = try EngineRun()
+    // Over lunch, when no minute falls due.
+    run.frozenAt = 11 * 3600 + 50 * 60
+    run.start = 12 * 3600 + 59 * 60
+    run.end = 13 * 3600
+    let sink = MemorySink()
+    let engine = try run.engine(sink)
+    _ = try await engine.run()
+    #expect(await engine.status.sweeps > 15)
+    #expect(await sink.commits <= 3)
+  }
+}
+
+/// An engine to be stopped from inside its own store.
+private final class EngineHolder: Sendable {
+  let engine = Mutex<Engine?>(nil)
+}

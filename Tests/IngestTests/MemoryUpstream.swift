@@ -1,0 +1,97 @@
+import ExchangeSimulator
+import Ingest
+import Journal
+import Market
+import Polling
+import Synchronization
+
+@testable import Store
+@testable import Transport
+
+/// A simulated exchange that answers without a socket.
+actor MemoryUpstream: Upstream {
+  private var market: SimulatedMarket
+  private let outages: [Range<Int>]
+  /// Answers as of one moment, whatever the time.
+  private let frozenAt: Timestamp?
+  private(set) var answers = 0
+
+  init(_ market: SimulatedMarket, outages: [Range<Int>] = [], frozenAt: Timestamp? = nil) {
+    self.market = market
+    self.outages = outages
+    self.frozenAt = frozenAt
+  }
+
+  func answer(to request: PollRequest, at now: Timestamp) -> UpstreamAnswer {
+    answers += 1
+    market.advance(to: frozenAt ?? now)
+    if outages.contains(where: { $0.contains(now.shanghaiSecondOfDay) }) {
+      return .failure(TransportError(.timeout, route: "sina-quotes"))
+    }
+    return .response(status: 200, body: market.body(for: request.symbols), retryAfter: nil)
+  }
+}
+
+/// A store that keeps `Tables` and fails on order.
+actor MemorySink: CommitSink {
+  enum Fate: Sendable {
+    case taken
+    case refused(StoreError.Code)
+    /// Carried out, and the answer lost.
+    case takenUnheard(StoreError.Code)
+  }
+
+  private(set) var tables = Tables()
+  private(set) var commits = 0
+  private(set) var loads = 0
+  private(set) var lastPosition = JournalPosition.start
+  private var isFirst = true
+  private let fate: @Sendable (Int) -> Fate
+  private let inspect: @Sendable (Commit) -> Void
+  private let loadsRefused: Int
+  /// An attempt that takes seconds, real ones.
+  private let slowAttempt: Int?
+  private var attempts = 0
+
+  /// `fate` is asked with the number of the attempt, from 1.
+  init(
+    loadsRefused: Int = 0, slowAttempt: Int? = nil,
+    inspect: @escaping @Sendable (Commit) -> Void = { _ in },
+    fate: @escaping @Sendable (Int) -> Fate = { _ in .taken }
+  ) {
+    self.loadsRefused = loadsRefused
+    self.slowAttempt = slowAttempt
+    self.inspect = inspect
+    self.fate = fate
+  }
+
+  func commit(_ commit: Commit) async throws(StoreError) -> CommitReceipt {
+    attempts += 1
+    if attempts == slowAttempt { try? await Task.sleep(for: .seconds(1)) }
+    inspect(commit)
+    switch fate(attempts) {
+    case .taken: break
+    case .refused(let code): throw error(code)
+    case .takenUnheard(let code):
+      take(commit)
+      throw error(code)
+    }
+    take(commit)
+    return CommitReceipt(seq: Int64(commits))
+  }
+
+  func load() throws(StoreError) -> StoredState {
+    loads += 1
+    if loads <= loadsRefused { throw error(.connectionLost) }
+    return tables.stored
+  }
+
+  private func take(_ commit: Commit) {
+    commits += 1
+    tables.take(commit)
+  }
+
+  private func error(_ code: StoreError.Code) -> StoreError {
+    StoreError(code, "on order", context: "commit")
+  }
+}

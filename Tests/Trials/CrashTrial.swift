@@ -1,0 +1,123 @@
+import ExchangeSimulator
+import Foundation
+import Market
+import Store
+import TestSupport
+
+/// A day interrupted at random instants must leave the tables an uninterrupted one leaves: the
+/// daemon killed with SIGKILL, or PostgreSQL killed under it.
+public struct CrashTrial {
+  public enum Victim: String, Sendable { case daemon, database }
+
+  public var binary: String
+  public var victim: Victim
+  public var kills: Int
+  public var instruments: Int
+  public var seed: UInt64
+  /// Seconds of the simulated day.
+  public var start = 9 * 3600 + 24 * 60
+  public var stop = 15 * 3600 + 37 * 60
+
+  public init(binary: String, victim: Victim, kills: Int, instruments: Int, seed: UInt64) {
+    self.binary = binary
+    self.victim = victim
+    self.kills = kills
+    self.instruments = instruments
+    self.seed = seed
+  }
+
+  public struct Verdict: Sendable {
+    public var rows = 0
+    public var kills = 0
+    public var complaints: [String] = []
+  }
+
+  public func run() throws -> Verdict {
+    let folder =
+      NSTemporaryDirectory() + "candled-crash-\(getpid())-\(UInt32.random(in: 0 ... .max))"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let cluster = try PrivateCluster.own()
+    let calm = try day(in: folder + "/calm", cluster: cluster, database: "calm") { daemon in
+      try daemon.start()
+      return 0
+    }
+    var random = SplitMix(seed: seed)
+    let rough = try day(in: folder + "/rough", cluster: cluster, database: "rough") { daemon in
+      switch victim {
+      case .daemon: try killDaemon(daemon, &random)
+      case .database: try killDatabase(cluster, under: daemon, &random)
+      }
+    }
+    var verdict = Verdict(rows: rough.dump.rows, kills: rough.kills)
+    verdict.complaints = rough.dump.differences(from: calm.dump)
+    if rough.kills < kills {
+      verdict.complaints.append("the day was over after \(rough.kills) of \(kills) kills")
+    }
+    if calm.dump.rows == 0 { verdict.complaints.append("the calm day left no rows") }
+    return verdict
+  }
+
+  private func day(
+    in folder: String, cluster: PrivateCluster, database: String,
+    _ disturb: (DaemonProcess) throws -> Int
+  ) throws -> (dump: TableDump, kills: Int) {
+    try cluster.server.createDatabase(database)
+    let admin = cluster.server.adminConnectionString(database: database)
+    try Schema.apply(url: admin)
+    let market = SimulatedMarket(
+      seed: seed, day: TradingDay(daysSince1970: 20_640), instruments: instruments)
+    let exchange = try ExchangeServer(market: market)
+    defer { exchange.stop() }
+    let daemon = try DaemonProcess(
+      binary: binary, folder: folder, store: cluster.server.url(database: database),
+      exchange: exchange, symbols: market.symbols,
+      start: Timestamp(day: market.day, secondOfDay: start),
+      stop: Timestamp(day: market.day, secondOfDay: stop))
+    let kills = try disturb(daemon)
+    try daemon.finish(secondsMax: 600)
+    return (try TableDump(url: admin), kills)
+  }
+
+  private func killDaemon(
+    _ daemon: DaemonProcess, _ random: inout SplitMix
+  ) throws -> Int {
+    var done = 0
+    while done < kills {
+      try daemon.start()
+      usleep(UInt32.random(in: 30_000...900_000, using: &random))
+      guard daemon.isRunning else { return done }
+      daemon.kill()
+      done += 1
+    }
+    try daemon.start()
+    return done
+  }
+
+  private func killDatabase(
+    _ cluster: PrivateCluster, under daemon: DaemonProcess, _ random: inout SplitMix
+  ) throws -> Int {
+    try daemon.start()
+    let pid = daemon.pid
+    var done = 0
+    while done < kills {
+      usleep(UInt32.random(in: 200_000...1_200_000, using: &random))
+      guard daemon.isRunning else { return done }
+      try cluster.server.killHard()
+      usleep(UInt32.random(in: 0...500_000, using: &random))
+      try cluster.server.start()
+      done += 1
+    }
+    if daemon.pid != pid || !daemon.isRunning, done < kills {
+      throw DaemonProcess.Failure(description: "the daemon did not outlive the database")
+    }
+    return done
+  }
+}
+
+extension EmbeddedServer {
+  /// As a URL, the form a configuration takes.
+  public func url(database: String) -> String {
+    let host = socketDirectory.split(separator: "/").map { "%2F\($0)" }.joined()
+    return "postgresql://\(EmbeddedServer.userName)@/\(database)?host=\(host)&port=5432"
+  }
+}

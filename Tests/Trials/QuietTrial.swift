@@ -1,0 +1,94 @@
+import ExchangeSimulator
+import Ingest
+import Journal
+import Market
+import Store
+import TestSupport
+
+/// Sweeps that say what the last one said must cost the database nothing. Over lunch, when the
+/// exchange itself is silent, through the pipeline and the writer as in the daemon.
+public struct QuietTrial: Sendable {
+  public var sweeps: Int
+  public var instruments: Int
+
+  public init(sweeps: Int, instruments: Int) {
+    self.sweeps = sweeps
+    self.instruments = instruments
+  }
+
+  public struct Verdict: Sendable {
+    public var snapshots = 0
+    public var changes = 0
+    public var writtenRows = 0
+    public var walBytes: Int64 = 0
+    public var complaints: [String] = []
+  }
+
+  /// The bar (issue: Quiet).
+  private static let walBytesMax: Int64 = 8 << 10
+
+  public func run() async throws -> Verdict {
+    let cluster = try PrivateCluster.own()
+    let url = cluster.server.connectionString
+    try Schema.apply(url: url)
+    let writer = StoreWriter(url: url)
+    try await writer.connect()
+    var pipeline = try Pipeline(stored: await writer.load())
+    var market = SimulatedMarket(
+      seed: 1, day: TradingDay(daysSince1970: 20_640), instruments: instruments)
+    let lunch = Timestamp(day: market.day, secondOfDay: 12 * 3600)
+    market.advance(to: lunch)
+    try await sweep(&market, at: lunch, number: 0, through: &pipeline, to: writer)
+    let before = try state(url)
+    for number in 1...sweeps {
+      let moment = lunch.adding(seconds: Int64(number) * 3)
+      try await sweep(&market, at: moment, number: number, through: &pipeline, to: writer)
+    }
+    let after = try state(url)
+    var verdict = Verdict()
+    verdict.snapshots = pipeline.counters.snapshots
+    verdict.walBytes = after.wal - before.wal
+    verdict.changes = Int(after.seq - before.seq)
+    verdict.writtenRows = Int(after.rows - before.rows)
+    if before.seq == 0 { verdict.complaints.append("the first sweep wrote nothing") }
+    if verdict.snapshots != (sweeps + 1) * instruments {
+      verdict.complaints.append("\(verdict.snapshots) snapshots were taken in")
+    }
+    if verdict.walBytes > Self.walBytesMax { verdict.complaints.append("WAL was written") }
+    if verdict.changes != 0 { verdict.complaints.append("a change was announced") }
+    if verdict.writtenRows != 0 { verdict.complaints.append("rows were written") }
+    await writer.disconnect()
+    return verdict
+  }
+
+  private func sweep(
+    _ market: inout SimulatedMarket, at moment: Timestamp, number: Int,
+    through pipeline: inout Pipeline, to writer: StoreWriter
+  ) async throws {
+    let symbols = market.symbols
+    let batch = 799
+    for (group, start) in stride(from: 0, to: symbols.count, by: batch).enumerated() {
+      var part = Array(symbols[start..<min(start + batch, symbols.count)])
+      if group > 0 { part.insert(symbols[0], at: 0) }
+      let list = Array(part.map(\.description).joined(separator: ",").utf8)
+      let entry = JournalEntry(
+        kind: .response, source: .sina, key: "quotes/\(group)", requestedAt: moment,
+        receivedAt: moment, status: 200, request: list, body: market.body(for: part))
+      pipeline.process(entry, at: JournalPosition(Int64(number * 100 + group + 1)))
+    }
+    if let commit = pipeline.takeCommit() { _ = try await writer.commit(commit) }
+  }
+
+  private func state(_ url: String) throws -> (wal: Int64, seq: Int64, rows: Int64) {
+    let row = try SQLProbe.run(
+      """
+      select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0'),
+        (select coalesce(max(seq), 0) from candled.change),
+        (select sum(n_tup_ins + n_tup_upd + n_tup_del) from pg_stat_user_tables
+          where relname in ('candle', 'quote', 'change'))
+      """, url: url
+    ).first
+    func number(_ index: Int) -> Int64 { row?[index].flatMap { Int64($0) } ?? 0 }
+    return (number(0), number(1), number(2))
+  }
+}

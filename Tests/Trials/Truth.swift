@@ -1,0 +1,65 @@
+import ExchangeSimulator
+import Market
+
+/// Days judged by the simulator's ledgers: what a perfect daemon must have written, and what really
+/// traded.
+public struct TruthTrial: Sendable {
+  public var plan: MemoryDay.Plan
+  /// Every publication is seen: then volume and turnover of each minute are the true ones too.
+  public var isUnbroken: Bool
+
+  public struct Verdict: Sendable {
+    public var candles = 0
+    public var gaps = 0
+    public var certificates = 0
+    /// Readable, empty if all is well.
+    public var complaints: [String] = []
+  }
+
+  /// Nothing goes wrong.
+  public static func quiet(seed: UInt64, instruments: Int) -> TruthTrial {
+    var plan = MemoryDay.Plan(seed: seed)
+    plan.instruments = instruments
+    return TruthTrial(plan: plan, isUnbroken: true)
+  }
+
+  /// Outages of 1, 20 and 90 minutes, the last over lunch, one over the close, and a node that
+  /// lags for a while.
+  public static func broken(seed: UInt64, instruments: Int) -> TruthTrial {
+    var plan = MemoryDay.Plan(seed: seed)
+    plan.instruments = instruments
+    let shift = Int(seed % 60)
+    plan.outages = [
+      36_030 + shift..<36_090 + shift, 37_200 + shift..<38_400 + shift,
+      40_000 + shift..<45_400 + shift, 47_000 + shift..<47_190 + shift,
+      53_400 + shift..<54_600 + shift,
+    ]
+    plan.staleSpells = [50_000 + shift..<50_009 + shift, 51_000 + shift..<51_040 + shift]
+    return TruthTrial(plan: plan, isUnbroken: false)
+  }
+
+  /// The daemon is started in the middle of the day.
+  public static func late(seed: UInt64, instruments: Int) -> TruthTrial {
+    var plan = MemoryDay.Plan(seed: seed)
+    plan.instruments = instruments
+    plan.start = 34_200 + Int(seed * 977 % 18_000)
+    return TruthTrial(plan: plan, isUnbroken: false)
+  }
+
+  public func run() -> Verdict {
+    var day = MemoryDay(plan)
+    day.run()
+    let candles = Array(day.rows.candles.values)
+    let audits = Array(day.rows.audits.values)
+    var verdict = Verdict(
+      candles: candles.count, gaps: day.rows.gaps.count, certificates: audits.count)
+    verdict.complaints = day.recorder.observableLedger().differences(
+      candles: candles, gaps: day.rows.gaps, audits: audits)
+    if isUnbroken { verdict.complaints += day.recorder.trueLedger().differences(candles: candles) }
+    for audit in audits where !audit.isBalanced {
+      verdict.complaints.append("\(audit.symbol): the certificate does not balance: \(audit)")
+    }
+    if audits.isEmpty { verdict.complaints.append("no certificate was written") }
+    return verdict
+  }
+}
