@@ -3,6 +3,9 @@ import Feeds
 import Market
 import Store
 
+/// What the pipeline hands to the store: the rows decided since the last time, in the shapes of the
+/// tables, and with them the state to go on from.
+
 extension Pipeline {
   /// Everything decided since the last commit, with the journal position it came from; nil when
   /// there is nothing, and then the position may stay behind: replaying answers that changed
