@@ -61,14 +61,14 @@ let package = Package(
     .executableTarget(
       name: "candled",
       dependencies: [
-        "Market", "Candles", "Feeds", "Polling", "Journal", "Transport", "Store", "Operations", "Ingest",
-        "ExchangeSimulator", "CandledClient", "TerminalView", "CLinux", arguments, log,
+        "Market", "Candles", "Feeds", "Polling", "Journal", "Transport", "Store", "Operations",
+        "Ingest", "ExchangeSimulator", "CandledClient", "TerminalView", "CLinux", arguments, log,
       ],
       swiftSettings: strict),
 
     // Shared by the tests: seeded randomness and, for those that need one, a private cluster.
     .target(
-      name: "TestSupport", dependencies: ["Store", "CLinux"], path: "Tests/TestSupport",
+      name: "TestSupport", dependencies: ["Market", "Store", "CLinux"], path: "Tests/TestSupport",
       swiftSettings: strict),
     // `script/bench` runs it; a section is one file.
     .executableTarget(
@@ -107,10 +107,11 @@ let package = Package(
         "ExchangeSimulator", "Trials", "TestSupport", log,
       ]),
     .testTarget(
-      name: "CandledTests", dependencies: ["Market", "TerminalView", "TestSupport"],
+      name: "CandledTests",
+      dependencies: ["Market", "TerminalView", "ExchangeSimulator", "TestSupport"],
       exclude: ["Golden"], swiftSettings: strict),
     tests("TrialTests", ["Trials"]),
-    tests("TidyTests", []),
+    tests("TidyTests", ["Operations"]),
   ],
   swiftLanguageModes: [.v6]
 )

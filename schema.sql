@@ -1,7 +1,7 @@
 -- candled's schema: what the daemon writes and what people query. The views and functions are the
 -- contract; the tables behind them may change with `schema_version`.
 --
--- Install: `candled schema apply`, or `psql -1 -f schema.sql` into an empty UTF-8 database
+-- Install: `candled schema apply`, or `psql -f schema.sql` into an empty UTF-8 database
 -- (PostgreSQL 15 or later).
 -- Everything lives in the schema `candled`; a database owner also gets it on the
 -- database's search_path, and the daemon sets its own. Applying twice changes nothing.
@@ -11,7 +11,9 @@
 -- (managed servers) the installing role owns everything: let the daemon log in as that role, or
 -- create the three roles first and apply again.
 
-select set_config('client_min_messages', 'warning', true);
+begin;
+
+set local client_min_messages = warning;
 
 -- Roles and the schema itself: the only part that needs more than ownership.
 
@@ -61,7 +63,7 @@ begin
 end
 $schema$;
 
-select set_config('search_path', 'candled', true);
+set local search_path = candled;
 
 comment on schema candled is 'Exact candles, live quotes, and the ledger that proves them.';
 
@@ -1210,3 +1212,5 @@ set
   applied_at = excluded.applied_at,
   objects = excluded.objects
 where schema_version.objects is distinct from excluded.objects;
+
+commit;

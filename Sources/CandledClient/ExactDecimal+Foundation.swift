@@ -1,6 +1,7 @@
 import Foundation
 import Market
 
+/// The bridge for users who live in Foundation; candled itself never calculates with `Decimal`.
 extension ExactDecimal {
   /// The same number as Foundation has it: exact, for 64 bits fit into its 128-bit significand;
   /// only trailing zeros may be lost.

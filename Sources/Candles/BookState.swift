@@ -13,30 +13,26 @@ private let layoutVersion: UInt8 = 1
 extension CandleBook {
   /// What a restart needs of one instrument, about 150 bytes.
   public func instrumentState(at index: Int) -> [UInt8] {
-    let entry = instruments[index]
-    var writer = StateWriter(version: layoutVersion)
-    writer.put(Int64(entry.group))
-    writer.put(entry.isInStep)
-    writer.put(entry.state != nil)
-    if let state = entry.state { writer.put(state) }
-    return writer.bytes
+    instruments[index].bytes
   }
 
   /// What a restart needs of the book as a whole.
   public var sharedState: [UInt8] {
-    var writer = StateWriter(version: layoutVersion)
-    writer.put(timersDoneThrough.microseconds)
-    writer.put(progress.day != nil)
-    writer.put(Int64(progress.day?.daysSince1970 ?? 0))
-    writer.put(Int64(progress.minutesCompleted))
-    writer.put(progress.stalledSince != nil)
-    writer.put(progress.stalledSince?.microseconds ?? 0)
-    writer.put(Int64(watermarks.count))
-    for (group, watermark) in watermarks.sorted(by: { $0.key < $1.key }) {
-      writer.put(Int64(group))
-      writer.put(watermark.microseconds)
+    let watermarks = watermarks.all
+    let bytesMax = StateWriter.integerBytesMax * (8 + 2 * watermarks.count)
+    return StateWriter.bytes(version: layoutVersion, max: bytesMax) { writer in
+      writer.put(timersDoneThrough.microseconds)
+      writer.put(progress.day != nil)
+      writer.put(Int64(progress.day?.daysSince1970 ?? 0))
+      writer.put(Int64(progress.minutesCompleted))
+      writer.put(progress.stalledSince != nil)
+      writer.put(progress.stalledSince?.microseconds ?? 0)
+      writer.put(Int64(watermarks.count))
+      for (group, stamp) in watermarks {
+        writer.put(Int64(group))
+        writer.put(stamp.microseconds)
+      }
     }
-    return writer.bytes
   }
 
   /// Restores the book as a whole; call it before the instruments.
@@ -53,7 +49,7 @@ extension CandleBook {
     let count: Int = try reader.small()
     for _ in 0..<max(count, 0) {
       let group: UInt16 = try reader.small()
-      watermarks[group] = Timestamp(microseconds: try reader.integer())
+      watermarks.raise(group, to: Timestamp(microseconds: try reader.integer()))
     }
   }
 
@@ -80,61 +76,115 @@ extension CandleBook {
   }
 }
 
-/// Variable-length integers, low seven bits first; signs folded into the lowest bit.
+/// Variable-length integers, low seven bits first; signs folded into the lowest bit. Written on the
+/// stack first: a sweep writes thousands of states, and their arrays should hold no spare room.
 struct StateWriter {
-  private(set) var bytes: [UInt8]
+  private let buffer: UnsafeMutableBufferPointer<UInt8>
+  private var count = 0
 
-  init(version: UInt8) {
-    bytes = [version]
-    bytes.reserveCapacity(192)
+  static let integerBytesMax = 10
+  /// 20 integers and flags, and at most 15 decimals of the day and 12 of its two minutes.
+  static let instrumentBytesMax = 20 * integerBytesMax + 27 * (integerBytesMax + 1)
+
+  /// What `body` writes, at most `max` bytes after the version.
+  static func bytes(
+    version: UInt8, max: Int, _ body: (inout StateWriter) -> Void
+  ) -> [UInt8] {
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: max + 1) { buffer in
+      var writer = StateWriter(buffer: buffer)
+      writer.append(version)
+      body(&writer)
+      return Array(buffer[..<writer.count])
+    }
+  }
+
+  private init(buffer: UnsafeMutableBufferPointer<UInt8>) { self.buffer = buffer }
+
+  private mutating func append(_ byte: UInt8) {
+    precondition(count < buffer.count, "a state is larger than its bound")
+    buffer.initializeElement(at: count, to: byte)
+    count += 1
   }
 
   mutating func put(_ value: Int64) {
     var rest = UInt64(bitPattern: (value << 1) ^ (value >> 63))
     while rest >= 0x80 {
-      bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+      append(UInt8(truncatingIfNeeded: rest) | 0x80)
       rest >>= 7
     }
-    bytes.append(UInt8(rest))
+    append(UInt8(rest))
   }
 
-  mutating func put(_ value: Bool) { bytes.append(value ? 1 : 0) }
+  mutating func put(_ value: Bool) { append(value ? 1 : 0) }
 
   mutating func put(_ value: ExactDecimal) {
-    bytes.append(value.scale)
+    append(value.scale)
     put(value.units)
   }
+}
 
-  mutating func put(_ candle: FormingCandle) {
-    put(Int64(candle.minute))
-    put(Int64(candle.flags.rawValue))
-    put(candle.moved)
-    put(candle.isFinal)
-    put(candle.basis)
-    guard candle.moved else { return }
-    for value in [candle.open, candle.high, candle.low, candle.close] { put(value) }
-    put(candle.volume)
-    put(candle.turnover)
+extension CandleBook.Entry {
+  fileprivate var bytes: [UInt8] {
+    StateWriter.bytes(version: layoutVersion, max: StateWriter.instrumentBytesMax) { writer in
+      writer.put(Int64(group))
+      writer.put(isInStep)
+      writer.put(state != nil)
+      state?.write(to: &writer)
+    }
+  }
+}
+
+extension FormingCandle {
+  @inline(__always)
+  fileprivate func write(to writer: inout StateWriter) {
+    writer.put(Int64(minute))
+    writer.put(Int64(flags.rawValue))
+    writer.put(moved)
+    writer.put(isFinal)
+    writer.put(basis)
+    guard moved else { return }
+    writer.put(open)
+    writer.put(high)
+    writer.put(low)
+    writer.put(close)
+    writer.put(volume)
+    writer.put(turnover)
+  }
+}
+
+extension InstrumentDay {
+  @inline(__always)
+  fileprivate func write(to writer: inout StateWriter) {
+    writer.put(Int64(day.daysSince1970))
+    writer.put(Int64(knownThrough))
+    writer.put(isObserved)
+    writer.put(Int64(stamp))
+    writeTotals(to: &writer)
+    writer.put(Int64(trading.rawValue))
+    writer.put(Int64(minutesTraded))
+    writer.put(Int64(minutesUntraded))
+    writer.put(Int64(minutesMissing))
+    writer.put(isClosed)
+    current.write(to: &writer)
+    writer.put(previous != nil)
+    previous?.write(to: &writer)
   }
 
-  mutating func put(_ state: InstrumentDay) {
-    put(Int64(state.day.daysSince1970))
-    put(Int64(state.knownThrough))
-    put(state.isObserved)
-    put(Int64(state.stamp))
-    for value in [
-      state.volume, state.turnover, state.open, state.high, state.low, state.last,
-      state.previousClose, state.afterHours.volume, state.afterHours.turnover,
-      state.minuteVolume, state.minuteTurnover, state.gapVolume, state.gapTurnover,
-    ] { put(value) }
-    put(Int64(state.trading.rawValue))
-    put(Int64(state.minutesTraded))
-    put(Int64(state.minutesUntraded))
-    put(Int64(state.minutesMissing))
-    put(state.isClosed)
-    put(state.current)
-    put(state.previous != nil)
-    if let previous = state.previous { put(previous) }
+  @inline(__always)
+  private func writeTotals(to writer: inout StateWriter) {
+    writer.put(volume)
+    writer.put(turnover)
+    writer.put(open)
+    writer.put(high)
+    writer.put(low)
+    writer.put(last)
+    writer.put(previousClose)
+    writer.put(afterHours.volume)
+    writer.put(afterHours.turnover)
+    writer.put(minuteVolume)
+    writer.put(minuteTurnover)
+    writer.put(gapVolume)
+    writer.put(gapTurnover)
   }
 }
 

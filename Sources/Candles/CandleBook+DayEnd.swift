@@ -22,10 +22,7 @@ extension CandleBook {
 
   /// An instrument first seen again after the day's end is closed on sight.
   mutating func closeIfOver(_ index: Int, _ now: Timestamp) -> Bool {
-    guard let state = instruments[index].state, !state.isClosed,
-      state.isSettled(rules),
-      now >= state.moment(rules.dayEndSecondOfDay)
-    else { return false }
+    guard instruments[index].state?.isOver(at: now, rules) == true else { return false }
     close(index)
     return true
   }
@@ -78,8 +75,15 @@ extension CandleBook {
 
 extension InstrumentDay {
   /// Proven beyond the closing print.
+  @inline(__always)
   func isSettled(_ rules: CandleRules) -> Bool {
     knownThrough >= Session.afternoonClose + rules.closingPrintSecondsMax
+  }
+
+  /// Settled, and its certificate is due and not written.
+  @inline(__always)
+  func isOver(at now: Timestamp, _ rules: CandleRules) -> Bool {
+    !isClosed && isSettled(rules) && now >= moment(rules.dayEndSecondOfDay)
   }
 
   /// The exchange's own account of the day; nil where nothing traded.

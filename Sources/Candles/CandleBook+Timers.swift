@@ -164,7 +164,7 @@ extension CandleBook {
   private mutating func noteSilence(_ tally: Tally, closedAt: Timestamp) {
     let isStalled = tally.missing * 2 > tally.expected
     if isStalled, progress.stalledSince == nil {
-      let since = watermarks.values.max() ?? closedAt
+      let since = watermarks.newest ?? closedAt
       progress.stalledSince = since
       output.events.append(.feedStalled(source: .sina, since: since))
     } else if !isStalled, progress.stalledSince != nil {

@@ -13,8 +13,7 @@ public struct CandleBook: Sendable {
   let timers: [Timer]
   var instruments: [Entry] = []
   private var indexes: [Symbol: Int] = [:]
-  /// The newest stamp each request group has shown.
-  var watermarks: [UInt16: Timestamp] = [:]
+  var watermarks = GroupWatermarks()
   /// Timers up to and including this moment have been carried out.
   var timersDoneThrough = Timestamp(microseconds: 0)
   var progress = DayProgress()
@@ -27,6 +26,14 @@ public struct CandleBook: Sendable {
     var group: UInt16 = 0
     /// Seen with the group's last answer, so that the group's watermark is its own.
     var isInStep = false
+
+    /// Lets the group's watermark speak for the instrument; true if it did not before.
+    mutating func join(_ group: UInt16) -> Bool {
+      if isInStep, self.group == group { return false }
+      isInStep = true
+      self.group = group
+      return true
+    }
   }
 
   /// What was made of one row.
@@ -67,11 +74,17 @@ public struct CandleBook: Sendable {
   /// The minute that takes shape, as it stands; nil before the open, after the close, and for what
   /// does not trade.
   public func formingCandle(at index: Int) -> Candle? {
-    guard let state = instruments[index].state, state.isObserved, !state.isClosed,
-      state.current.minute < Session.minutesPerDay,
-      state.current.moved || (state.isTradable && state.knownTradingSeconds > 0)
+    instruments[index].state?.formingCandle
+  }
+}
+
+extension InstrumentDay {
+  @inline(__always)
+  fileprivate var formingCandle: Candle? {
+    guard isObserved, !isClosed, current.minute < Session.minutesPerDay,
+      current.moved || (isTradable && knownTradingSeconds > 0)
     else { return nil }
-    return state.current.candle(symbol: state.symbol, day: state.day)
+    return current.candle(symbol: symbol, day: day)
   }
 }
 
@@ -79,40 +92,58 @@ public struct CandleBook: Sendable {
 
 extension CandleBook {
   /// Takes in one row of an answer whose newest valid stamp is `watermark`.
+  ///
+  /// A state is half a kilobyte and this runs for every row of every sweep, so the states are read
+  /// and changed where they stand: a `let` of one would copy it.
   public mutating func observe(
     _ quote: Quote, at index: Int, group: UInt16, watermark: Timestamp,
     receivedAt: Timestamp
   ) -> Verdict {
-    let known = instruments[index].state
-    if let objection = plausibility.objection(to: quote, after: known, receivedAt: receivedAt) {
+    if let objection = objection(to: quote, at: index, receivedAt: receivedAt) {
       return .rejected(objection.reason, detail: objection.detail)
     }
-    watermarks[group] = max(watermarks[group] ?? watermark, watermark)
-    let joined = !instruments[index].isInStep || instruments[index].group != group
-    instruments[index].isInStep = true
-    instruments[index].group = group
+    watermarks.raise(group, to: watermark)
+    let joined = instruments[index].join(group)
+    let trading = quote.trading
+    if trading == .delisted || trading == .notListed { return .accepted(stateChanged: joined) }
     let day = quote.tradingDay
     let second = watermark.shanghaiDay == day ? watermark.shanghaiSecondOfDay : lastSecond
-    if quote.trading == .delisted || quote.trading == .notListed {
-      return .accepted(stateChanged: joined)
-    }
-    if isUnchanged(quote, known, until: second) {
-      instruments[index].state?.knownThrough = max(second, known?.knownThrough ?? 0)
+    if instruments[index].state?.isUnchanged(by: quote, until: second, rules: rules) == true {
+      instruments[index].state?.prove(through: second)
       return .accepted(stateChanged: closeIfOver(index, receivedAt) || joined)
     }
-    if known?.day != day { roll(index, to: quote, receivedAt: receivedAt) }
+    let certified = certifiedState(at: index, on: day)
+    if instruments[index].state?.day != day { roll(index, to: quote, receivedAt: receivedAt) }
     do {
       try instruments[index].state?.observe(
-        quote, watermark: second, rules: rules, into: &output)
+        quote, trading: trading, watermark: second, rules: rules, into: &output)
     } catch {
       return .rejected(.implausible, detail: "the day's totals overflow")
     }
-    if let known, known.day == day, known.isClosed {
-      recertify(index, after: known)
+    if let certified {
+      recertify(index, after: certified)
     } else {
       _ = closeIfOver(index, receivedAt)
     }
     return .accepted(stateChanged: true)
+  }
+
+  private func objection(
+    to quote: Quote, at index: Int, receivedAt: Timestamp
+  ) -> Plausibility.Objection? {
+    let day = instruments[index].state?.day
+    if let objection = plausibility.objection(to: quote, on: day, receivedAt: receivedAt) {
+      return objection
+    }
+    return instruments[index].state?.objection(to: quote, rules: rules)
+  }
+
+  /// The state of a day that is certified already.
+  private func certifiedState(at index: Int, on day: TradingDay) -> InstrumentDay? {
+    guard instruments[index].state?.isClosed == true, instruments[index].state?.day == day else {
+      return nil
+    }
+    return instruments[index].state
   }
 
   /// The instrument was asked for and its row was absent or refused: the group's watermark no
@@ -132,18 +163,6 @@ extension CandleBook {
 
   private var lastSecond: Int { Int(Shanghai.secondsPerDay) - 1 }
 
-  /// Nothing the rules care for has moved; the common case, so it is decided first. An outage is
-  /// no less one for having changed nothing.
-  private func isUnchanged(
-    _ quote: Quote, _ known: InstrumentDay?, until second: Int
-  ) -> Bool {
-    guard let known, known.isObserved, quote.tradingDay == known.day else { return false }
-    return Int(quote.secondOfDay) == known.stamp && quote.volume == known.volume
-      && quote.turnover == known.turnover && quote.last == known.last
-      && quote.afterHours ?? known.afterHours == known.afterHours
-      && !known.isBreak(until: second, rules: rules)
-  }
-
   /// A new day of an instrument: the old one is closed as far as it was seen.
   private mutating func roll(
     _ index: Int, to quote: Quote, receivedAt: Timestamp
@@ -152,5 +171,27 @@ extension CandleBook {
     instruments[index].state = InstrumentDay(
       symbol: instruments[index].symbol, day: quote.tradingDay, basis: quote.previousClose)
     startDay(quote.tradingDay, at: receivedAt)
+  }
+}
+
+/// The newest stamp each request group has shown. Groups are few and numbered from 0.
+struct GroupWatermarks: Sendable, Hashable {
+  private var stamps: [Timestamp?] = []
+
+  subscript(group: UInt16) -> Timestamp? {
+    Int(group) < stamps.count ? stamps[Int(group)] : nil
+  }
+
+  mutating func raise(_ group: UInt16, to stamp: Timestamp) {
+    while stamps.count <= Int(group) { stamps.append(nil) }
+    if let known = stamps[Int(group)], known >= stamp { return }
+    stamps[Int(group)] = stamp
+  }
+
+  var newest: Timestamp? { stamps.compactMap(\.self).max() }
+
+  /// Those that have one, in order.
+  var all: [(group: UInt16, stamp: Timestamp)] {
+    stamps.enumerated().compactMap { group, stamp in stamp.map { (UInt16(group), $0) } }
   }
 }

@@ -6,7 +6,8 @@ extension InstrumentDay {
   /// Takes in a plausible snapshot that was true at `watermark` (second of the day).
   /// - Throws: `overflow`, and then nothing has changed.
   mutating func observe(
-    _ quote: Quote, watermark: Int, rules: CandleRules, into output: inout CandleOutput
+    _ quote: Quote, trading: TradingState, watermark: Int, rules: CandleRules,
+    into output: inout CandleOutput
   ) throws(ExactDecimalError) {
     let delta = Delta(
       volume: try quote.volume - volume, turnover: try quote.turnover - turnover)
@@ -16,8 +17,21 @@ extension InstrumentDay {
     } else if isMovement(quote, delta: delta) {
       try record(move(quote, delta: delta), stampedAt: Int(quote.secondOfDay), into: &output)
     }
-    remember(quote, watermark: watermark)
+    remember(quote, trading: trading, watermark: watermark)
   }
+
+  /// Nothing the rules care for has moved; the common case, so it is decided first. An outage is
+  /// no less one for having changed nothing.
+  @inline(__always)
+  func isUnchanged(by quote: Quote, until second: Int, rules: CandleRules) -> Bool {
+    guard isObserved, quote.tradingDay == day else { return false }
+    return Int(quote.secondOfDay) == stamp && quote.volume == volume
+      && quote.turnover == turnover && quote.last == last
+      && quote.afterHours ?? afterHours == afterHours
+      && !isBreak(until: second, rules: rules)
+  }
+
+  mutating func prove(through second: Int) { knownThrough = max(knownThrough, second) }
 
   struct Delta {
     var volume: ExactDecimal
@@ -25,6 +39,7 @@ extension InstrumentDay {
   }
 
   /// Whether more than a straddle passed unseen and a minute ended meanwhile.
+  @inline(__always)
   func isBreak(until watermark: Int, rules: CandleRules) -> Bool {
     let known = knownTradingSeconds
     let seen = Session.tradingSeconds(before: watermark)
@@ -33,11 +48,13 @@ extension InstrumentDay {
   }
 
   /// Before the first trade prices are indicative and make no candle.
+  @inline(__always)
   private func isMovement(_ quote: Quote, delta: Delta) -> Bool {
     if quote.volume.isZero { return false }
     return !delta.volume.isZero || !delta.turnover.isZero || quote.last != last
   }
 
+  @inline(__always)
   private func move(_ quote: Quote, delta: Delta) -> Move {
     let minute = Session.minute(of: Int(quote.secondOfDay))
     let rose = quote.high > high
@@ -144,7 +161,7 @@ extension InstrumentDay {
         turnover: delta.turnover, cause: cause))
   }
 
-  private mutating func remember(_ quote: Quote, watermark: Int) {
+  private mutating func remember(_ quote: Quote, trading: TradingState, watermark: Int) {
     knownThrough = watermark
     isObserved = true
     stamp = Int(quote.secondOfDay)
@@ -155,7 +172,7 @@ extension InstrumentDay {
     low = quote.low
     last = quote.last
     previousClose = quote.previousClose
-    trading = quote.trading
+    self.trading = trading
     if let session = quote.afterHours { afterHours = session }
     if !current.moved, current.basis.isZero { current.basis = price }
   }

@@ -2,6 +2,9 @@ import Market
 
 /// Everything the rules remember of one instrument and one day. A value: what it does next depends
 /// on nothing else, so it can be stored, restored and replayed.
+///
+/// It is half a kilobyte, and a call of a method that does not change it passes a copy. What every
+/// row of a sweep asks is therefore inlined, and reads it where it stands.
 struct InstrumentDay: Sendable, Hashable {
   let symbol: Symbol
   let day: TradingDay
@@ -42,6 +45,7 @@ struct InstrumentDay: Sendable, Hashable {
   }
 
   /// Trading time on which the state is proven, 0…14400 s.
+  @inline(__always)
   var knownTradingSeconds: Int { Session.tradingSeconds(before: knownThrough) }
 
   /// What a minute without trades is flat at: the last price, before the first trade the
@@ -49,6 +53,7 @@ struct InstrumentDay: Sendable, Hashable {
   var price: ExactDecimal { last.isZero ? previousClose : last }
 
   /// Minutes without trades make candles only where one could have traded.
+  @inline(__always)
   var isTradable: Bool {
     switch trading {
     case .normal, .auction, .preOpen: true

@@ -12,35 +12,20 @@ struct Plausibility {
     var detail: String
   }
 
-  /// nil if the row may be taken.
+  /// What speaks against the row by itself; nil if nothing does.
+  /// - Parameter known: the day its instrument is in.
   func objection(
-    to quote: Quote, after known: InstrumentDay?, receivedAt: Timestamp
-  ) -> Objection? {
-    if let objection = objectionToTime(quote, after: known, receivedAt: receivedAt) {
-      return objection
-    }
-    if let objection = objectionToPrice(quote) { return objection }
-    guard let known, known.isObserved else { return nil }
-    if quote.tradingDay < known.day {
-      return Objection(
-        reason: .backwardStamp, detail: "date \(quote.tradingDay), expected \(known.day) or later")
-    }
-    guard quote.tradingDay == known.day else { return nil }
-    return objectionToStep(quote, after: known) ?? objectionToConstants(quote, after: known)
-  }
-
-  private func objectionToTime(
-    _ quote: Quote, after known: InstrumentDay?, receivedAt: Timestamp
+    to quote: Quote, on known: TradingDay?, receivedAt: Timestamp
   ) -> Objection? {
     if quote.at > receivedAt.adding(seconds: rules.clockSkewSecondsMax) {
       return Objection(
         reason: .futureStamp, detail: "stamp \(quote.at), received \(receivedAt)")
     }
-    if known?.day != quote.tradingDay, calendar.status(of: quote.tradingDay) == .closed {
+    if known != quote.tradingDay, calendar.status(of: quote.tradingDay) == .closed {
       return Objection(
         reason: .notATradingDay, detail: "date \(quote.tradingDay), expected a trading day")
     }
-    return nil
+    return objectionToPrice(quote)
   }
 
   private func objectionToPrice(_ quote: Quote) -> Objection? {
@@ -55,50 +40,44 @@ struct Plausibility {
     }
     return nil
   }
+}
 
-  private func objectionToStep(
-    _ quote: Quote, after known: InstrumentDay
-  ) -> Objection? {
-    if Int(quote.secondOfDay) < known.stamp {
-      return Objection(
-        reason: .backwardStamp, detail: "stamp \(quote.at) after \(known.moment(known.stamp))")
+extension InstrumentDay {
+  /// What speaks against the row after what is known; nil if nothing does.
+  @inline(__always)
+  func objection(to quote: Quote, rules: CandleRules) -> Plausibility.Objection? {
+    guard isObserved else { return nil }
+    if quote.tradingDay != day {
+      if quote.tradingDay > day { return nil }
+      return .backward("date \(quote.tradingDay), expected \(day) or later")
     }
-    if quote.volume < known.volume {
-      return Objection(
-        reason: .backwardStamp, detail: "volume \(quote.volume) after \(known.volume)")
+    if Int(quote.secondOfDay) < stamp {
+      return .backward("stamp \(quote.at) after \(moment(stamp))")
     }
-    if quote.turnover < known.turnover {
-      return Objection(
-        reason: .backwardStamp, detail: "turnover \(quote.turnover) after \(known.turnover)")
+    if quote.volume < volume { return .backward("volume \(quote.volume) after \(volume)") }
+    if quote.turnover < turnover {
+      return .backward("turnover \(quote.turnover) after \(turnover)")
     }
-    return nil
+    // What an exchange does not change within a day, and the money per share, which moves slowly.
+    if !previousClose.isZero, quote.previousClose != previousClose {
+      return .implausible("previous close \(quote.previousClose), expected \(previousClose)")
+    }
+    guard quote.volume != volume, volume.isPositive, turnover.isPositive else { return nil }
+    let new = WideProduct(quote.turnover, volume)
+    let old = WideProduct(turnover, quote.volume)
+    if new.isWithin(rules.averageRatioMax, times: old) { return nil }
+    return .implausible(
+      "turnover \(quote.turnover) for volume \(quote.volume) after \(turnover) for \(volume)")
+  }
+}
+
+extension Plausibility.Objection {
+  fileprivate static func backward(_ detail: String) -> Self {
+    Self(reason: .backwardStamp, detail: detail)
   }
 
-  /// What an exchange does not change within a day, and the money per share, which moves slowly.
-  private func objectionToConstants(
-    _ quote: Quote, after known: InstrumentDay
-  ) -> Objection? {
-    if !known.previousClose.isZero, quote.previousClose != known.previousClose {
-      return Objection(
-        reason: .implausible,
-        detail: "previous close \(quote.previousClose), expected \(known.previousClose)")
-    }
-    if quote.volume != known.volume, isAverageBroken(quote, after: known) {
-      return Objection(
-        reason: .implausible,
-        detail: "turnover \(quote.turnover) for volume \(quote.volume) after \(known.turnover) "
-          + "for \(known.volume)")
-    }
-    return nil
-  }
-
-  /// t/v and T/V differ by more than the allowed ratio: compared crosswise, without dividing.
-  private func isAverageBroken(_ quote: Quote, after known: InstrumentDay) -> Bool {
-    guard known.volume.isPositive, known.turnover.isPositive else { return false }
-    let new = WideProduct(quote.turnover, known.volume)
-    let old = WideProduct(known.turnover, quote.volume)
-    let ratio = Int128(rules.averageRatioMax)
-    return !new.isAtMost(ratio, times: old) || !old.isAtMost(ratio, times: new)
+  fileprivate static func implausible(_ detail: String) -> Self {
+    Self(reason: .implausible, detail: detail)
   }
 }
 
@@ -110,6 +89,12 @@ struct WideProduct {
   init(_ left: ExactDecimal, _ right: ExactDecimal) {
     units = Int128(left.units) * Int128(right.units)
     scale = Int(left.scale) + Int(right.scale)
+  }
+
+  /// Neither is more than `factor` times the other: ratios compared crosswise, without dividing.
+  func isWithin(_ factor: Int64, times other: WideProduct) -> Bool {
+    let factor = Int128(factor)
+    return isAtMost(factor, times: other) && other.isAtMost(factor, times: self)
   }
 
   /// A comparison that does not fit 128 bits counts as broken: such numbers are no market's.

@@ -48,7 +48,7 @@ extension DayRecorder {
     observed(log.everything, of: market, except: [])
   }
 
-  /// Notes the lines at `places`, of which those in `invalid` were damaged beyond belief or missing.
+  /// Notes the lines at `places`; those in `invalid` were damaged beyond belief, or missing.
   func observed(_ places: [Int32], of market: SimulatedMarket, except invalid: Set<Int32>) -> Ticket
   {
     var watermark: Int32 = 0

@@ -4,8 +4,8 @@ import Market
 /// The simulated exchange on a loopback port, speaking the upstreams' real protocols.
 ///
 /// A thread a connection and blocking sockets: it has a handful of clients, and a fault such as
-/// "one byte a second" is then a plain loop. Everything that decides lives in `SimulatedExchange`; this
-/// shell only moves bytes, and must never invent any.
+/// "one byte a second" is then a plain loop. Everything that decides lives in `SimulatedExchange`;
+/// this shell only moves bytes, and must never invent any.
 public final class ExchangeServer: Sendable {
   public let port: UInt16
   private let shared: Guarded<Shared>

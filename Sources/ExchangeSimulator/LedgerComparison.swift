@@ -164,7 +164,8 @@ extension TrueLedger {
       {
         differences.add(
           "\(candle.symbol) \(candle.openedAt): volume \(candle.volume), turnover "
-            + "\(candle.turnover); in truth \(volume) and \(ExactDecimal(units: turnover, scale: 3))"
+            + "\(candle.turnover); in truth \(volume) and "
+            + "\(ExactDecimal(units: turnover, scale: 3))"
         )
       }
       left[cell] = (0, 0)

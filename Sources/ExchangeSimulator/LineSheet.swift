@@ -6,7 +6,7 @@ import Market
 /// One flat buffer with a fixed room for each line, so that a copy of the market is a few plain
 /// memory copies. The format is sina.md §1.3.
 struct LineSheet: Sendable {
-  /// The longest line seen has 330 bytes: five nine-digit volumes a side, six-digit prices, trailer.
+  /// The longest line seen has 330 bytes: nine-digit volumes, six-digit prices, a trailer.
   static let lineBytesMax = 512
   static let lineBytesTypical = 280
 

@@ -1,4 +1,4 @@
-/// Who saw what: for each group of instruments that was ever asked for together, the answers it got.
+/// Who saw what: for each group of instruments ever asked for together, the answers it got.
 ///
 /// Answers are kept a group, not an instrument: a day of seven groups is 40,000 entries instead of
 /// thirty million.

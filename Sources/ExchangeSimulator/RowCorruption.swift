@@ -21,7 +21,7 @@ struct RowCorruption {
   private static let backwardStamp: Int32 = 9 * 3600 + 3
 
   mutating func apply(
-    _ fault: ActiveFault, state: InstrumentState, traits: Traits, servedStamp: Int32
+    _ fault: ActiveFault, state: InstrumentState, traits: Traits, now: Int32, servedStamp: Int32
   ) -> Outcome {
     switch fault.kind {
     case .emptyLine:
@@ -44,7 +44,8 @@ struct RowCorruption {
     case .volumeTimesThousand where state.volume > 0 && !traits.isIndex:
       setField(8, String(state.volume * 1000))
     case .futureStamp:
-      setField(31, clock(state.stamp + RowCorruption.hour))
+      // An hour after now, not after its own stamp: a quiet line's last change may be long ago.
+      setField(31, clock(now + RowCorruption.hour))
     case .backwardStamp where servedStamp > RowCorruption.backwardStamp && servedStamp < Int32.max:
       setField(31, clock(RowCorruption.backwardStamp))
     case .brokenName:

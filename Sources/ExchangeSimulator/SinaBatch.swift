@@ -38,7 +38,7 @@ struct SinaBatch {
       let served = recorder?.lastServedStamp(at: place) ?? Int32.max
       let outcome = line.apply(
         fault, state: market.states[Int(place)], traits: market.traits[Int(place)],
-        servedStamp: served)
+        now: Int32(market.second), servedStamp: served)
       if outcome == .invalid { invalid.insert(place) }
       if outcome != .untouched {
         body.replaceSubrange(start..., with: line.bytes)

@@ -68,7 +68,7 @@ public struct TrueLedger: Sendable {
     }
   }
 
-  /// Left-open, right-closed; the opening auction in minute 0, what prints after a close in the last
+  /// Left-open, right-closed; the opening auction in minute 0, prints after a close in the last
   /// minute before it.
   static func minute(ofMillisecond millisecond: Int) -> Int {
     let isMorning = millisecond < Grid.afternoonOpen * 1000

@@ -3,7 +3,7 @@ import Market
 /// One upstream's way of speaking, one file each: it looks at a request and answers it, or says
 /// that the request is none of its business so that the next protocol may look.
 ///
-/// Everything it may use or change is in the `SimulatedExchange` handed to it; it must never do I/O.
+/// Everything it may use or change is in the `SimulatedExchange` handed to it; it never does I/O.
 protocol UpstreamProtocol: Sendable {
   /// nil if this request belongs to another protocol.
   func answer(_ request: HTTPRequest, from exchange: inout SimulatedExchange) -> HTTPAnswer?

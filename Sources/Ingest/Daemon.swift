@@ -51,16 +51,23 @@ public struct Daemon: Sendable {
     let engine = try await makeEngine(writer: writer, client: client)
     let watch = Task { await server?.keepRunning() }
     await onReady(DaemonHandle(engine: engine, storeURL: url, psqlLine: psqlLine(url)))
-    defer { watch.cancel() }
     do {
       let unsaved = try await engine.run()
       await writer.disconnect()
+      await end(watch)
       try await server?.stop()
       return unsaved
     } catch {
+      await end(watch)
       try? await server?.stop()
       throw error
     }
+  }
+
+  /// Before the server is stopped: the keeper would start it again.
+  private func end(_ watch: Task<Void, Never>) async {
+    watch.cancel()
+    await watch.value
   }
 
   private var embeddedServer: EmbeddedServer {
@@ -197,6 +204,8 @@ actor ServerKeeper {
   private let executor = ThreadExecutor(name: "postgres-keeper")
   private let server: EmbeddedServer
   private let log: Logger
+  /// A look that was due while the server stopped must not start it again.
+  private var isStopped = false
 
   private static let lookNanoseconds: UInt64 = 500_000_000
 
@@ -209,10 +218,13 @@ actor ServerKeeper {
 
   func start() throws(EmbeddedServerError) { try server.start() }
 
-  func stop() throws(EmbeddedServerError) { try server.stop() }
+  func stop() throws(EmbeddedServerError) {
+    isStopped = true
+    try server.stop()
+  }
 
   func keepRunning() async {
-    while !Task.isCancelled {
+    while !Task.isCancelled, !isStopped {
       if !server.isRunning { revive() }
       try? await Task.sleep(nanoseconds: ServerKeeper.lookNanoseconds)
     }

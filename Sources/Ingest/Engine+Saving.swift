@@ -16,6 +16,8 @@ extension StoreWriter: CommitSink {}
 /// The commit under way, and when to try again.
 struct Saving {
   var commit: Commit?
+  /// Real time of the last answer that went into it.
+  var answeredAt: Timestamp?
   var isBusy = false
   var startedAt = Timestamp(microseconds: 0)
   var failures = 0
@@ -46,6 +48,7 @@ extension Engine {
     if saving.commit == nil {
       guard isReadyToSave(at: real) else { return }
       saving.commit = nextCommit()
+      saving.answeredAt = status.lastAnswerAt
     }
     guard let commit = saving.commit else { return }
     begin(at: real)
@@ -115,7 +118,9 @@ extension Engine {
     saving.isBusy = false
     switch result {
     case .success(let receipt):
-      status.saved(receipt, from: saving.startedAt, to: EngineClock.realNow())
+      status.saved(
+        receipt, answeredAt: saving.answeredAt, from: saving.startedAt,
+        to: EngineClock.realNow())
       saved()
     case .failure(let error) where error.code == .positionConflict:
       // The answer to a commit may have been lost after it was carried out.

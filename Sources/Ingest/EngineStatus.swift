@@ -17,6 +17,8 @@ public struct EngineStatus: Sendable {
   public var lastAnswerAt: Timestamp?
   public var lastCommitAt: Timestamp?
   public var commits = 0
+  /// Real time of the last answer in the last commit.
+  public var answeredAt: Timestamp?
   /// Of the last commit: from its start, and from the last byte of the answers in it, µs.
   public var commitMicroseconds: Int64 = 0
   public var lagMicroseconds: Int64 = 0
@@ -55,12 +57,15 @@ public struct EngineStatus: Sendable {
     transportFaults[code, default: 0] += 1
   }
 
-  mutating func saved(_ receipt: CommitReceipt, from start: Timestamp, to end: Timestamp) {
+  mutating func saved(
+    _ receipt: CommitReceipt, answeredAt: Timestamp?, from start: Timestamp, to end: Timestamp
+  ) {
     commits += 1
+    self.answeredAt = answeredAt
     if let seq = receipt.seq { sequence = seq }
     candlesSaved += receipt.candles
     commitMicroseconds = end.microseconds(since: start)
     lastCommitAt = end
-    if let lastAnswerAt { lagMicroseconds = end.microseconds(since: lastAnswerAt) }
+    if let answeredAt { lagMicroseconds = end.microseconds(since: answeredAt) }
   }
 }

@@ -31,6 +31,15 @@ struct PendingRows: Sendable {
     dirtyIndexes.append(index)
   }
 
+  /// Hands everything over and begins anew; the table of dirty instruments stays, for its memory.
+  mutating func handOver() -> PendingRows {
+    for index in dirtyIndexes { isDirty[index] = false }
+    var rows = PendingRows()
+    swap(&rows.isDirty, &isDirty)
+    swap(&rows, &self)
+    return rows
+  }
+
   mutating func take(_ output: CandleOutput) {
     candles += output.candles
     revisions += output.revisions

@@ -3,19 +3,19 @@ import Feeds
 import Market
 import Store
 
-/// What the pipeline hands to the store: the rows decided since the last time, in the shapes of the
-/// tables, and with them the state to go on from.
-
+/// What leaves the pipeline: one value that the store writes in one transaction.
 extension Pipeline {
   /// Everything decided since the last commit, with the journal position it came from; nil when
   /// there is nothing, and then the position may stay behind: replaying answers that changed
   /// nothing changes nothing.
   public mutating func takeCommit() -> Commit? {
     guard !pending.isEmpty else { return nil }
-    let rows = pending
-    pending = PendingRows()
+    let rows = pending.handOver()
     var commit = Commit(position: position, knownAt: knownAt, bookState: book.sharedState)
-    commit.quotes = rows.dirtyIndexes.compactMap { quoteRow($0) }
+    commit.quotes.reserveCapacity(rows.dirtyIndexes.count)
+    for index in rows.dirtyIndexes {
+      if let row = quoteRow(index) { commit.quotes.append(row) }
+    }
     commit.instruments = rows.names.keys.sorted().map { instrumentRow($0, name: rows.names[$0]) }
     commit.candles = rows.candles
     commit.revisions = rows.revisions

@@ -1,6 +1,5 @@
 import Candles
 import Feeds
-import Glibc
 import Journal
 import Market
 import Store
@@ -50,7 +49,7 @@ extension Pipeline {
     let heartbeat = membership.indexes.first
     for place in sheet.quotes.indices {
       let row = sheet.quotes[place]
-      let index = index(of: row.quote.symbol)
+      let index = index(of: row.quote.symbol, expected: membership, at: place)
       guard sheet.answer(index) else {
         reject(row.refused(.duplicate, "a second line for the symbol"), &answer)
         continue
@@ -79,7 +78,7 @@ extension Pipeline {
       answer.digest.accepted += 1
       counters.snapshots += 1
       let line = UnsafeRawBufferPointer(rebasing: answer.body[row.line])
-      let isRepetition = latest[index]?.isRepeated(by: row, line: line) ?? false
+      let isRepetition = lines.holds(line, at: index) ?? (latest[index]?.quote == row.quote)
       if !isRepetition { replaceLatest(index, by: row, line: line, &answer) }
       if stateChanged || !isRepetition { pending.dirty(index) }
     }
@@ -90,8 +89,8 @@ extension Pipeline {
   ) {
     answer.digest.changed += 1
     counters.changedSnapshots += 1
-    latest[index] = LatestQuote(
-      quote: row.quote, line: Array(line), receivedAt: answer.entry.receivedAt)
+    latest[index] = LatestQuote(quote: row.quote, receivedAt: answer.entry.receivedAt)
+    lines.keep(line, at: index)
     let name = RawName(
       bytes: UnsafeRawBufferPointer(rebasing: answer.body[row.name]), charset: row.charset)
     if names.update(at: index, raw: name) { pending.names[index] = names.name(at: index) }
@@ -118,17 +117,6 @@ extension Pipeline {
 
   mutating func miss(_ index: Int) {
     if book.missed(index) { pending.dirty(index) }
-  }
-}
-
-extension LatestQuote {
-  func isRepeated(by row: SheetQuote, line other: UnsafeRawBufferPointer) -> Bool {
-    if line.isEmpty { return quote == row.quote }
-    guard line.count == other.count, let theirs = other.baseAddress else { return false }
-    return line.withUnsafeBytes { mine in
-      guard let mine = mine.baseAddress else { return false }
-      return memcmp(mine, theirs, other.count) == 0
-    }
   }
 }
 

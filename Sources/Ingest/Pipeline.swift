@@ -14,8 +14,9 @@ public struct Pipeline {
   var decoder = SinaQuoteDecoder()
   var names = NameCache()
   var sheet = ResponseSheet()
-  /// By the book's index: the last snapshot taken, and its line, to know a repetition by its bytes.
+  /// By the book's index: the last snapshot taken, and its line.
   var latest: [LatestQuote?] = []
+  var lines = LineMemory()
   /// What each request group asked for when it was last answered.
   var memberships: [UInt16: Membership] = [:]
   var overview: [Symbol: OverviewQuote] = [:]
@@ -40,7 +41,7 @@ public struct Pipeline {
     if !stored.bookState.isEmpty { try book.restore(sharedState: stored.bookState) }
     for row in stored.quotes {
       try book.restore(instrument: row.symbol, state: row.bookState)
-      latest.append(LatestQuote(quote: row.quote, line: [], receivedAt: row.receivedAt))
+      latest.append(LatestQuote(quote: row.quote, receivedAt: row.receivedAt))
     }
   }
 
@@ -78,8 +79,6 @@ public struct PipelineCounters: Sendable, Hashable {
 
 struct LatestQuote: Sendable {
   var quote: Quote
-  /// As it came, to know a repetition by its bytes; empty after a restart.
-  var line: [UInt8]
   var receivedAt: Timestamp
 }
 
@@ -126,6 +125,15 @@ extension Pipeline {
     let index = book.index(of: symbol)
     while latest.count < book.count { latest.append(nil) }
     return index
+  }
+
+  /// Answers come in the order of the question, so that the look-up is seldom needed.
+  mutating func index(of symbol: Symbol, expected: Membership, at place: Int) -> Int {
+    if place < expected.indexes.count {
+      let index = expected.indexes[place]
+      if book.symbol(at: index) == symbol { return index }
+    }
+    return index(of: symbol)
   }
 
   private mutating func collect() {

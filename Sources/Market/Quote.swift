@@ -140,11 +140,11 @@ extension Quote: Equatable {
     left.symbol == right.symbol && left.tradingDay == right.tradingDay
       && left.secondOfDay == right.secondOfDay && left.status == right.status
       && left.volume == right.volume && left.turnover == right.turnover
-      && left.prices == right.prices && left.afterHours == right.afterHours
+      && left.open == right.open && left.previousClose == right.previousClose
+      && left.last == right.last && left.high == right.high && left.low == right.low
+      && left.bid == right.bid && left.ask == right.ask && left.afterHours == right.afterHours
       && left.bids.indices.allSatisfy {
         left.bids[$0] == right.bids[$0] && left.asks[$0] == right.asks[$0]
       }
   }
-
-  private var prices: [ExactDecimal] { [open, previousClose, last, high, low, bid, ask] }
 }

@@ -73,7 +73,7 @@ public struct LineLogHandler: LogHandler {
           .joined(separator: " ")
       case .json:
         "{"
-          + fields.map { "\(quoted($0.key)):\(quoted($0.value))" }
+          + fields.map { "\($0.key.quoted):\($0.value.quoted)" }
           .joined(separator: ",") + "}"
       }
     return Array((prefix + text + "\n").utf8)
@@ -108,25 +108,7 @@ public struct LineLogHandler: LogHandler {
       && value.unicodeScalars.allSatisfy {
         $0.value > 0x20 && $0 != "=" && $0 != "\"" && $0 != "\\"
       }
-    return isPlain ? value : quoted(value)
-  }
-
-  /// A JSON string; the same escapes serve `key=value`.
-  private func quoted(_ value: String) -> String {
-    var text = "\""
-    for scalar in value.unicodeScalars {
-      switch scalar {
-      case "\"": text += "\\\""
-      case "\\": text += "\\\\"
-      case "\n": text += "\\n"
-      case "\t": text += "\\t"
-      case _ where scalar.value < 0x20 || scalar.value == 0x7F:
-        let digits = String(scalar.value, radix: 16)
-        text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-      default: text.unicodeScalars.append(scalar)
-      }
-    }
-    return text + "\""
+    return isPlain ? value : value.quoted
   }
 }
 

@@ -24,7 +24,7 @@ extension Setting {
 
 extension Setting where Value == String {
   static func string(_ key: String, _ defaultValue: String, _ summary: String) -> Self {
-    Setting(key, "string", defaultValue, summary, print: tomlString) { input in
+    Setting(key, "string", defaultValue, summary, print: \.quoted) { input in
       guard case .string(let text) = input, !text.isEmpty else {
         throw SettingMismatch(expected: "a string that is not empty")
       }
@@ -34,8 +34,8 @@ extension Setting where Value == String {
 
   /// Where an upstream answers: scheme and host, without a path.
   static func origin(_ key: String, _ defaultValue: String, _ summary: String) -> Self {
-    Setting(key, "origin", defaultValue, range: "http(s)://host[:port]", summary, print: tomlString)
-    { input in
+    Setting(key, "origin", defaultValue, range: "http(s)://host[:port]", summary, print: \.quoted) {
+      input in
       guard case .string(let text) = input, isOrigin(text) else {
         throw SettingMismatch(expected: "an origin such as \"\(defaultValue)\", without a path")
       }
@@ -53,11 +53,13 @@ extension Setting where Value == String {
 
 extension Setting where Value == String? {
   static func optionalString(_ key: String, unset: String, _ summary: String) -> Self {
-    Setting(key, "string", nil, range: "unset: \(unset)", summary, print: { $0.map(tomlString) }) {
-      input in
-      guard case .string(let text) = input else { throw SettingMismatch(expected: "a string") }
-      return text.isEmpty ? nil : text
-    }
+    Setting(
+      key, "string", nil, range: "unset: \(unset)", summary,
+      print: { $0.map(\.quoted) },
+      read: { input in
+        guard case .string(let text) = input else { throw SettingMismatch(expected: "a string") }
+        return text.isEmpty ? nil : text
+      })
   }
 }
 
@@ -66,14 +68,14 @@ extension Setting where Value == Secret? {
   static func connectionURL(_ key: String, unset: String, _ summary: String) -> Self {
     Setting(
       key, "URL", nil, range: "unset: \(unset)", isSecret: true, summary,
-      print: { $0.map { _ in tomlString(SecretMask.replacement) } }
-    ) { input in
-      if case .string("") = input { return nil }
-      guard case .string(let text) = input,
-        ["postgres://", "postgresql://"].contains(where: text.hasPrefix)
-      else { throw SettingMismatch(expected: "a URL that begins with postgres://") }
-      return Secret(text)
-    }
+      print: { $0.map { _ in SecretMask.replacement.quoted } },
+      read: { input in
+        if case .string("") = input { return nil }
+        guard case .string(let text) = input,
+          ["postgres://", "postgresql://"].contains(where: text.hasPrefix)
+        else { throw SettingMismatch(expected: "a URL that begins with postgres://") }
+        return Secret(text)
+      })
   }
 }
 
@@ -82,24 +84,29 @@ extension Setting where Value == Int {
     _ key: String, _ defaultValue: Int, in range: ClosedRange<Int>, _ summary: String
   ) -> Self {
     let bounds = "\(range.lowerBound)…\(range.upperBound)"
-    return Setting(key, "integer", defaultValue, range: bounds, summary, print: { "\($0)" }) {
-      input in
-      guard case .integer(let number) = input, let value = Int(exactly: number),
-        range.contains(value)
-      else { throw SettingMismatch(expected: "an integer in \(bounds)") }
-      return value
-    }
+    return Setting(
+      key, "integer", defaultValue, range: bounds, summary,
+      print: { "\($0)" },
+      read: { input in
+        guard case .integer(let number) = input, let value = Int(exactly: number),
+          range.contains(value)
+        else { throw SettingMismatch(expected: "an integer in \(bounds)") }
+        return value
+      })
   }
 }
 
 extension Setting where Value == Bool {
   static func boolean(_ key: String, _ defaultValue: Bool, _ summary: String) -> Self {
-    Setting(key, "boolean", defaultValue, summary, print: { "\($0)" }) { input in
-      guard case .boolean(let value) = input else {
-        throw SettingMismatch(expected: "true or false")
-      }
-      return value
-    }
+    Setting(
+      key, "boolean", defaultValue, summary,
+      print: { "\($0)" },
+      read: { input in
+        guard case .boolean(let value) = input else {
+          throw SettingMismatch(expected: "true or false")
+        }
+        return value
+      })
   }
 }
 
@@ -110,17 +117,17 @@ extension Setting where Value == Duration {
     let bounds = "\(DurationText.print(range.lowerBound))…\(DurationText.print(range.upperBound))"
     return Setting(
       key, "duration", defaultValue, range: bounds, summary,
-      print: { tomlString(DurationText.print($0)) }
-    ) { input in
-      guard case .string(let text) = input, let value = DurationText.parse(text),
-        range.contains(value)
-      else {
-        let sample = DurationText.print(defaultValue)
-        throw SettingMismatch(
-          expected: "a duration such as \"\(sample)\" (units ms, s, m, h, d) in \(bounds)")
-      }
-      return value
-    }
+      print: { DurationText.print($0).quoted },
+      read: { input in
+        guard case .string(let text) = input, let value = DurationText.parse(text),
+          range.contains(value)
+        else {
+          let sample = DurationText.print(defaultValue)
+          throw SettingMismatch(
+            expected: "a duration such as \"\(sample)\" (units ms, s, m, h, d) in \(bounds)")
+        }
+        return value
+      })
   }
 }
 
@@ -131,17 +138,17 @@ extension Setting where Value == Int64 {
     let bounds = "\(ByteCountText.print(range.lowerBound))…\(ByteCountText.print(range.upperBound))"
     return Setting(
       key, "bytes", defaultValue, range: bounds, summary,
-      print: { tomlString(ByteCountText.print($0)) }
-    ) { input in
-      guard case .string(let text) = input, let value = ByteCountText.parse(text),
-        range.contains(value)
-      else {
-        let sample = ByteCountText.print(defaultValue)
-        throw SettingMismatch(
-          expected: "a size such as \"\(sample)\" (units B, KiB, MiB, GiB, TiB) in \(bounds)")
-      }
-      return value
-    }
+      print: { ByteCountText.print($0).quoted },
+      read: { input in
+        guard case .string(let text) = input, let value = ByteCountText.parse(text),
+          range.contains(value)
+        else {
+          let sample = ByteCountText.print(defaultValue)
+          throw SettingMismatch(
+            expected: "a size such as \"\(sample)\" (units B, KiB, MiB, GiB, TiB) in \(bounds)")
+        }
+        return value
+      })
   }
 }
 
@@ -151,26 +158,26 @@ extension Setting where Value == [Symbol] {
       key, "list", [], range: "symbols, each once", example: example, summary,
       print: { symbols in
         symbols.isEmpty
-          ? "[]" : "[" + symbols.map { tomlString($0.description) }.joined(separator: ", ") + "]"
-      }
-    ) { input in
-      guard case .strings(let names) = input else {
-        throw SettingMismatch(expected: "a list of symbols such as [\"sh600519\"]")
-      }
-      var known: Set<Symbol> = []
-      var symbols: [Symbol] = []
-      for name in names {
-        guard let symbol = Symbol(name) else {
-          throw SettingMismatch(
-            expected: "symbols such as \"sh600519\"", found: tomlString(name))
+          ? "[]" : "[" + symbols.map(\.description.quoted).joined(separator: ", ") + "]"
+      },
+      read: { input in
+        guard case .strings(let names) = input else {
+          throw SettingMismatch(expected: "a list of symbols such as [\"sh600519\"]")
         }
-        guard known.insert(symbol).inserted else {
-          throw SettingMismatch(expected: "each symbol once", found: "\"\(symbol)\" twice")
+        var known: Set<Symbol> = []
+        var symbols: [Symbol] = []
+        for name in names {
+          guard let symbol = Symbol(name) else {
+            throw SettingMismatch(
+              expected: "symbols such as \"sh600519\"", found: name.quoted)
+          }
+          guard known.insert(symbol).inserted else {
+            throw SettingMismatch(expected: "each symbol once", found: "\"\(symbol)\" twice")
+          }
+          symbols.append(symbol)
         }
-        symbols.append(symbol)
-      }
-      return symbols
-    }
+        return symbols
+      })
   }
 }
 
@@ -179,13 +186,13 @@ extension Setting where Value: RawRepresentable & CaseIterable, Value.RawValue =
     let names = Value.allCases.map(\.rawValue)
     return Setting(
       key, "choice", defaultValue, range: names.joined(separator: ", "), summary,
-      print: { tomlString($0.rawValue) }
-    ) { input in
-      guard case .string(let text) = input, let value = Value(rawValue: text) else {
-        throw SettingMismatch(expected: "one of \(names.joined(separator: ", "))")
-      }
-      return value
-    }
+      print: { $0.rawValue.quoted },
+      read: { input in
+        guard case .string(let text) = input, let value = Value(rawValue: text) else {
+          throw SettingMismatch(expected: "one of \(names.joined(separator: ", "))")
+        }
+        return value
+      })
   }
 }
 
@@ -193,14 +200,14 @@ extension Setting where Value == TradingDay? {
   static func day(_ key: String, unset: String, _ summary: String) -> Self {
     Setting(
       key, "date", nil, range: "unset: \(unset)", summary,
-      print: { $0.map { tomlString($0.description) } }
-    ) { input in
-      if case .string("") = input { return nil }
-      guard case .string(let text) = input, let day = TradingDay(text) else {
-        throw SettingMismatch(expected: "a date such as \"2026-07-06\"")
-      }
-      return day
-    }
+      print: { $0.map { $0.description.quoted } },
+      read: { input in
+        if case .string("") = input { return nil }
+        guard case .string(let text) = input, let day = TradingDay(text) else {
+          throw SettingMismatch(expected: "a date such as \"2026-07-06\"")
+        }
+        return day
+      })
   }
 }
 
@@ -208,14 +215,14 @@ extension Setting where Value == Timestamp? {
   static func moment(_ key: String, unset: String, _ summary: String) -> Self {
     Setting(
       key, "moment", nil, range: "unset: \(unset)", summary,
-      print: { $0.map { tomlString($0.description) } }
-    ) { input in
-      if case .string("") = input { return nil }
-      guard case .string(let text) = input, let moment = Timestamp(rfc3339: text) else {
-        throw SettingMismatch(
-          expected: "a moment with its offset such as \"2026-07-06T09:00:00+08:00\"")
-      }
-      return moment
-    }
+      print: { $0.map { $0.description.quoted } },
+      read: { input in
+        if case .string("") = input { return nil }
+        guard case .string(let text) = input, let moment = Timestamp(rfc3339: text) else {
+          throw SettingMismatch(
+            expected: "a moment with its offset such as \"2026-07-06T09:00:00+08:00\"")
+        }
+        return moment
+      })
   }
 }

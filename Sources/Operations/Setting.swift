@@ -79,20 +79,3 @@ extension Setting: AnySetting {
     }
   }
 }
-
-/// A TOML basic string.
-func tomlString(_ text: String) -> String {
-  var quoted = "\""
-  for scalar in text.unicodeScalars {
-    switch scalar {
-    case "\"", "\\": quoted += "\\\(scalar)"
-    case "\n": quoted += "\\n"
-    case "\t": quoted += "\\t"
-    case _ where scalar.value < 0x20 || scalar.value == 0x7F:
-      let digits = String(scalar.value, radix: 16)
-      quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-    default: quoted.unicodeScalars.append(scalar)
-    }
-  }
-  return quoted + "\""
-}

@@ -1,6 +1,8 @@
 /// The configuration in force: every setting of the table with its value and where that came from.
 /// Later layers win: default, file, `--set`.
 
+import Market
+
 @dynamicMemberLookup
 public struct Settings: Sendable {
   struct Entry: Sendable {
@@ -85,7 +87,7 @@ extension SettingInput {
   /// The value, short enough for a sentence.
   fileprivate var shown: String {
     switch self {
-    case .string(let text) where text.count <= 60: tomlString(text)
+    case .string(let text) where text.count <= 60: text.quoted
     case .boolean(let value): "\(value)"
     case .integer(let value): "\(value)"
     default: kind

@@ -29,10 +29,11 @@ public struct Commit: Sendable {
 
   /// Whether there is no row to write. The position alone is not worth a transaction: replaying
   /// entries that change nothing is free.
-  public var isEmpty: Bool {
-    instruments.isEmpty && quotes.isEmpty && candles.isEmpty && revisions.isEmpty && gaps.isEmpty
-      && audits.isEmpty && rejections.isEmpty && events.isEmpty && overview.isEmpty
-      && health.isEmpty
+  public var isEmpty: Bool { quotes.isEmpty && isEmptyButForQuotes }
+
+  var isEmptyButForQuotes: Bool {
+    instruments.isEmpty && candles.isEmpty && revisions.isEmpty && gaps.isEmpty && audits.isEmpty
+      && rejections.isEmpty && events.isEmpty && overview.isEmpty && health.isEmpty
   }
 }
 

@@ -72,25 +72,6 @@ extension PostgresRow {
     quote.asks = try book()
   }
 
-  /// `price:volume price:volume …`; what is missing at the end is an empty level.
-  private mutating func book() throws(StoreError) -> Quote.Book {
-    let bytes = try bytes()
-    var book = Quote.Book(repeating: .empty)
-    let levels = bytes.split(separator: UInt8(ascii: " "))
-    guard levels.count <= book.count else { throw malformed() }
-    for (index, level) in levels.enumerated() {
-      let parts = level.split(separator: UInt8(ascii: ":"))
-      guard parts.count == 2, let price = decimal(parts[0]), let volume = decimal(parts[1])
-      else { throw malformed() }
-      book[index] = BookLevel(price: price, volume: volume)
-    }
-    return book
-  }
-
-  private func decimal(_ bytes: ArraySlice<UInt8>) -> ExactDecimal? {
-    bytes.withUnsafeBytes { try? ExactDecimal(parsing: $0) }
-  }
-
   private mutating func formingCandle(
     symbol: Symbol, day: TradingDay
   ) throws(StoreError) -> Candle? {

@@ -34,11 +34,13 @@ struct InstrumentRegistry {
       if merged != entries[row.symbol]?.row { touched[row.symbol] = merged }
     }
     for row in commit.instruments { merge(row) }
-    for row in commit.quotes {
-      if let name = row.name, entries[row.quote.symbol]?.row.name != name {
-        merge(InstrumentRow(symbol: row.quote.symbol, name: name))
+    for place in commit.quotes.indices {
+      let symbol = commit.quotes[place].quote.symbol
+      let name = commit.quotes[place].name
+      if let name, entries[symbol]?.row.name != name {
+        merge(InstrumentRow(symbol: symbol, name: name))
       } else {
-        touch(row.quote.symbol)
+        touch(symbol)
       }
     }
     for candle in commit.candles { touch(candle.symbol) }

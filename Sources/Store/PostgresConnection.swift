@@ -3,7 +3,7 @@ import CPostgres
 /// One libpq connection, blocking. Blocking calls on a thread of one's own measured as fast as
 /// libpq's non-blocking mode with poll(2), at half the code (TOOLCHAIN §6).
 ///
-/// Not Sendable on purpose: it lives inside one actor on a `ThreadExecutor`, or on one plain thread.
+/// Not Sendable on purpose: it lives inside one actor on a `ThreadExecutor`, or on a plain thread.
 /// Values reach the server as bound binary parameters or COPY fields, never inside SQL text.
 final class PostgresConnection {
   private let handle: OpaquePointer
@@ -14,7 +14,7 @@ final class PostgresConnection {
   static let unacknowledgedMillisecondsMax = 10_000
   static let statementSecondsMax = 60
   /// libpq copies each piece into its send buffer; small pieces keep that buffer small.
-  private static let copyPieceBytes = 128 * 1024
+  static let copyPieceBytes = 64 * 1024
 
   /// - Parameter url: a libpq URL or keyword string; its own settings win over ours.
   /// - Throws: `connectionLost`, `badAddress`.
@@ -100,9 +100,33 @@ extension PostgresConnection {
 
   /// Sends a binary COPY. `sql` is `copy … from stdin (format binary)`.
   /// - Returns: rows copied.
-  func copy(_ sql: String, _ body: borrowing WireBuffer, context: String) throws(StoreError) -> Int
-  {
+  func copy(
+    _ sql: String, _ body: inout WireBuffer, context: String
+  ) throws(StoreError) -> Int {
+    try beginCopy(sql, context: context)
+    return try endCopy(&body, context: context)
+  }
+
+  func beginCopy(_ sql: String, context: String) throws(StoreError) {
     try check(PQexec(handle, sql), context: context)
+  }
+
+  /// Sends and empties the buffer once a piece of the usual size has gathered.
+  func sendWhenLarge(_ body: inout WireBuffer, context: String) throws(StoreError) {
+    if body.count >= Self.copyPieceBytes { try send(&body, context: context) }
+  }
+
+  /// Sends the rest and takes the server's answer.
+  /// - Returns: rows copied.
+  func endCopy(_ body: inout WireBuffer, context: String) throws(StoreError) -> Int {
+    try send(&body, context: context)
+    if PQputCopyEnd(handle, nil) != 1 { throw lost(context: context) }
+    let answer = PQgetResult(handle)
+    while let rest = PQgetResult(handle) { PQclear(rest) }
+    return try check(answer, context: context).affectedRows
+  }
+
+  private func send(_ body: inout WireBuffer, context: String) throws(StoreError) {
     let contents = body.contents
     var offset = 0
     while offset < contents.count {
@@ -113,10 +137,7 @@ extension PostgresConnection {
       if sent != 1 { throw lost(context: context) }
       offset += piece.count
     }
-    if PQputCopyEnd(handle, nil) != 1 { throw lost(context: context) }
-    let answer = PQgetResult(handle)
-    while let rest = PQgetResult(handle) { PQclear(rest) }
-    return try check(answer, context: context).affectedRows
+    body.clear()
   }
 
   /// Takes what the server has sent and says whether a notification was among it.

@@ -26,7 +26,7 @@ extension WriterSession {
       }
       buffer.endCopy()
       draft.receipt.candles = try connection.copy(
-        Self.copyCandles, buffer, context: Context.candles)
+        Self.copyCandles, &buffer, context: Context.candles)
       draft.candles = candles.map(\.key)
     }
     let revisions = keyed(commit.base.revisions) { $0.candle }
@@ -63,7 +63,7 @@ extension WriterSession {
       buffer.candleRow(candle, key: key, knownAt: knownAt, cause: cause)
     }
     buffer.endCopy()
-    _ = try connection.copy(Self.copyStage, buffer, context: Context.commit)
+    _ = try connection.copy(Self.copyStage, &buffer, context: Context.commit)
     let inserted = try keys(connection.run(CandleColumns.insert, context: Context.commit))
     var parameters = WireParameters()
     parameters.add { $0.timestamp(first) }
@@ -119,7 +119,7 @@ enum CandleColumns {
       returning \(key.joined(separator: ", "))
       """)
 
-  /// `$1` and `$2` bound `opened_at`, so that only the partitions concerned are looked at.
+  /// Both halves see the rows as they were before the statement. `$1` and `$2` bound `opened_at`, so that only the partitions concerned are looked at.
   static let revise = Statement(
     name: "revise_candles",
     sql: """
@@ -129,7 +129,6 @@ enum CandleColumns {
         join candle c on (\(list(key, of: "c"))) = (\(list(key, of: "s")))
         where c.opened_at between $1::timestamptz and $2::timestamptz
           and (\(list(values, of: "c"))) is distinct from (\(list(values, of: "s")))
-        for update of c
       ),
       kept as (
         insert into candle_revision

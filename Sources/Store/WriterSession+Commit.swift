@@ -9,9 +9,10 @@ extension WriterSession {
 
   /// - Throws: `positionConflict`, `refused`, `transient`, `connectionLost`.
   func commit(_ commit: Commit) throws(StoreError) -> CommitReceipt {
-    if commit.isEmpty { return CommitReceipt() }
+    var sorted = SortedCommit(commit)
+    sorted.quotesToWrite = unstored(sorted.base.quotes)
+    if sorted.isEmpty { return CommitReceipt() }
     try ensurePartitions(for: commit)
-    let sorted = SortedCommit(commit)
     var stagesCandles = false
     for _ in 0..<Self.attemptsMax {
       do throws(StoreError) {
@@ -47,12 +48,14 @@ extension WriterSession {
     var stored = false
     defer { if !stored { registry = known } }
     try writeInstruments(commit.base, &draft)
-    try writeQuotes(commit.quotes, &draft)
+    try writeQuotes(commit, &draft)
     try writeCandles(commit, stages: stagesCandles, &draft)
     try writeLedger(commit, &draft)
     if draft.receipt.rows == 0 {
       // Committed rather than rolled back: only that empties the staging tables.
       try connection.execute("commit", context: Context.commit)
+      stored = true
+      remember(commit)
       return CommitReceipt()
     }
     guard try writeChange(commit.base, draft) else {
@@ -71,6 +74,7 @@ extension WriterSession {
     pending = nil
     stored = true
     position = commit.base.position
+    remember(commit)
     draft.receipt.seq = draft.seq
     return draft.receipt
   }
@@ -157,13 +161,17 @@ struct CandleKey: Hashable, Comparable {
 /// A commit without duplicates: MERGE and ON CONFLICT refuse a batch that names a key twice. Of
 /// two rows with one key the later one counts. Sorting by id happens once ids are known.
 struct SortedCommit {
-  let base: Commit
-  let quotes: [QuoteRow]
+  var base: Commit
+  /// Places in `base.quotes`: a row is a kilobyte, too much to copy a sweep of them about.
+  var quotesToWrite: [Int] = []
 
   init(_ commit: Commit) {
     base = commit
-    quotes = commit.quotes.lastOfEach(\.quote.symbol)
+    base.quotes = commit.quotes.lastOfEach(\.quote.symbol)
   }
+
+  /// Whether there is nothing to write.
+  var isEmpty: Bool { quotesToWrite.isEmpty && base.isEmptyButForQuotes }
 }
 
 extension Array {

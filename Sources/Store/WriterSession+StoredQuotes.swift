@@ -52,21 +52,4 @@ extension PostgresRow {
     return StoredState.InstrumentState(
       quote: quote, name: name, receivedAt: receivedAt, bookState: bookState)
   }
-
-  /// `price:volume price:volume …`, as `WriterSession.writeQuotes` stores a book side.
-  private mutating func book() throws(StoreError) -> Quote.Book {
-    var book = Quote.Book(repeating: .empty)
-    for (place, level) in try text().split(separator: " ").enumerated() {
-      let parts = level.split(separator: ":")
-      guard place < book.count, parts.count == 2,
-        let price = try? ExactDecimal(String(parts[0])),
-        let volume = try? ExactDecimal(String(parts[1]))
-      else {
-        throw StoreError(
-          .malformed, "a book side is not what the schema promises", context: "load")
-      }
-      book[place] = BookLevel(price: price, volume: volume)
-    }
-    return book
-  }
 }

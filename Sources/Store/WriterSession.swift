@@ -14,6 +14,8 @@ final class WriterSession {
   let epoch: Int64
   /// Set from just before COMMIT is sent until its answer is here.
   var pending: PendingCommit?
+  /// The quotes this session wrote, by instrument id; a kilobyte each.
+  var written: [QuoteRow?] = []
   /// Rows on their way; kept between commits for its memory.
   var buffer = WireBuffer(capacity: 256 * 1024)
 
@@ -123,6 +125,7 @@ extension WriterSession {
     let quotes = try storedQuotes()
     try connection.execute("commit", context: "load")
     position = stored
+    written = []
     return StoredState(
       position: stored, knownAt: knownAt, bookState: bookState, quotes: quotes, epoch: epoch,
       lastSeq: lastSeq)

@@ -57,7 +57,7 @@ extension DemoSnapshot {
         label: "sweeps", value: Figures.grouped(sweeps),
         note: Figures.rate(sweepsPerMinute)),
       Figure(label: "requests", value: Figures.grouped(requestsAnswered + requestsFailed)),
-      .fault("failed", requestsFailed, .warning),
+      .fault("missed", requestsFailed, .warning),
       condition("source", source),
     ]
   }

@@ -35,7 +35,7 @@ extension DemoSnapshot {
     let top = [[header(width: width)], [dayLine(width: width)], figures(width: width)]
     let bottom = [footer]
     let fixed = (top + bottom).reduce(0) { $0 + $1.count }
-    let blanks = height - fixed - quotes.count - 1 >= 4 ? 1 : 0
+    let blanks = height - fixed - 4 > min(quotes.count, DemoSnapshot.quotesWorthBlanks) ? 1 : 0
     let quoteLinesMax = max(height - fixed - 4 * blanks, 0)
     let table = Array(QuoteTable(quotes).lines(width: width).prefix(quoteLinesMax))
     // A header without rows says nothing.
@@ -43,6 +43,9 @@ extension DemoSnapshot {
     let gap = Array(repeating: StyledLine(), count: blanks)
     return Array(sections.joined(separator: gap).prefix(max(height, 0)))
   }
+
+  /// Blank lines make way for this many instruments, but for no more.
+  private static let quotesWorthBlanks = 6
 
   private func header(width: Int) -> StyledLine {
     let second = at.shanghaiSecondOfDay

@@ -9,7 +9,7 @@ extension DemoSnapshot {
       "\(at.shanghaiDay) \(Figures.minute(at.shanghaiSecondOfDay))",
       phase.rawValue,
       "sweeps \(sweeps) (\(Figures.rate(sweepsPerMinute)))",
-      "failed \(requestsFailed)",
+      "missed \(requestsFailed)",
       "lag " + (lagMicroseconds.map(Figures.milliseconds(ofMicroseconds:)) ?? "-"),
       "candles \(candles)",
       "gaps \(gaps)",

@@ -14,6 +14,7 @@ public struct DemoSnapshot: Sendable {
   /// Sweeps in the last simulated minute.
   public var sweepsPerMinute = ExactDecimal.zero
   public var requestsAnswered = 0
+  /// Batches that had no answer before the next sweep was due, whatever the reason.
   public var requestsFailed = 0
   public var source = Condition("starting", .waiting)
   public var store = Condition("starting", .waiting)

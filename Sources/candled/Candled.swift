@@ -24,8 +24,9 @@ struct Candled: AsyncParsableCommand {
       EXIT STATUS:
       """ + exitStatuses,
       examples: [
-        "candled decode sina-quotes body.txt": "what a recorded answer says, as JSON lines",
-        "candled version --json": "what this build is",
+        "candled demo": "a whole market day in six minutes, on this machine alone",
+        "candled run --config candled.toml": "the daemon",
+        "candled query candles sh600519 --limit 10": "the newest ten minutes",
       ]),
     version: BuildVersion.current,
     subcommands: [

@@ -28,6 +28,7 @@ extension CommandFailure {
       throw CommandFailure(status: .software, sentence: error.description)
     }
   }
+
   /// As `translating`, for what only asks the store.
   static func asking<Answer>(
     _ body: () throws(StoreError) -> Answer
@@ -37,5 +38,33 @@ extension CommandFailure {
     } catch {
       throw CommandFailure(error)
     }
+  }
+}
+
+// MARK: - Sentences and statuses
+
+extension CommandFailure {
+  init(_ error: ConfigurationError) {
+    self.init(status: error.exitCode, sentence: error.description)
+  }
+
+  init(_ error: StoreError) {
+    let status: Operations.ExitCode =
+      switch error.code {
+      case .connectionLost: .unavailable
+      case .transient, .positionConflict: .temporaryFailure
+      // insufficient_privilege (PostgreSQL's errcodes table)
+      case .refused where error.sqlState == "42501": .noPermission
+      case .refused, .schemaMismatch: .dataError
+      case .malformed: .software
+      case .badAddress: .configuration
+      }
+    self.init(status: status, sentence: error.description)
+  }
+
+  init(_ error: EmbeddedServerError) {
+    self.init(
+      status: error.code == .directoryUnusable ? .cannotCreate : .unavailable,
+      sentence: ([error.sentence] + error.log).joined(separator: "\n"))
   }
 }

@@ -5,6 +5,7 @@ import Ingest
 import Logging
 import Market
 import Operations
+import Store
 import TerminalView
 
 /// `candled demo`: a market day on this machine, with nothing to configure.
@@ -50,8 +51,11 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
     guard (10...6000).contains(instruments) else {
       throw ValidationError("--instruments is a number from 10 to 6000")
     }
-    guard let day = TradingDay(date), TradingCalendar.shanghai.status(of: day) == .trading else {
-      throw ValidationError("--date \(date): expected a trading day, as yyyy-mm-dd")
+    guard let day = TradingDay(date) else {
+      throw ValidationError("--date \(date): expected a date such as 2026-07-06")
+    }
+    guard TradingCalendar.shanghai.status(of: day) == .trading else {
+      throw ValidationError("--date \(date): not a trading day of the calendar")
     }
   }
 
@@ -59,9 +63,17 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
     guard let day = TradingDay(date) else { return }
     let folder = try DemoFolder(keep)
     defer { folder.remove() }
+    StandardError.say("starting a private PostgreSQL in \(folder.path) …")
+    let server = EmbeddedServer(directory: folder.path + "/postgres")
+    defer { try? server.stop() }
+    // Before the simulated clock starts: it would run on while a cluster is made.
+    try await CommandFailure.translating {
+      try server.start()
+      try Schema.apply(url: server.connectionString)
+    }
+    let market = SimulatedMarket(seed: seed, day: day, instruments: instruments)
     let clock = EngineClock.scaled(
       from: Timestamp(day: day, secondOfDay: Demo.startSecondOfDay), speed: Int64(speed))
-    let market = SimulatedMarket(seed: seed, day: day, instruments: instruments)
     let exchange = try ExchangeServer(
       market: market, clock: .function { clock.now(stepped: clock.startingPoint) })
     defer { exchange.stop() }
@@ -69,7 +81,6 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
     let log = Logger(label: "candled") { label in
       LineLogHandler(label: label, level: .warning, format: .text, mask: SecretMask())
     }
-    StandardError.say("starting a private PostgreSQL in \(folder.path) …")
     let view = DemoScreen(speed: speed, symbols: market.symbols)
     let unsaved = try await CommandFailure.translating {
       try await Daemon(settings: settings, clock: clock, log: log).run { handle in

@@ -12,7 +12,7 @@ actor DemoScreen {
   private var task: Task<Void, Never>?
 
   /// How many instruments the view has room for.
-  private static let rowsMax = 6
+  private static let rowsMax = 12
   private static let frameNanoseconds: UInt64 = 100_000_000
 
   init(speed: Int, symbols: [Symbol]) {

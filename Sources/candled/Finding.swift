@@ -24,7 +24,7 @@ struct Finding {
     Finding(check: "configuration", detail: path ?? "all defaults, no file")
   }
 
-  private static func symbols(_ settings: Settings) -> Finding {
+  static func symbols(_ settings: Settings) -> Finding {
     var symbols = Set(settings.sinaSymbols)
     do throws(ConfigurationError) {
       if let file = settings.sinaSymbolsFile { symbols.formUnion(try SymbolFile.load(file)) }
@@ -36,7 +36,8 @@ struct Finding {
         check: "symbols", status: .configuration,
         detail: "none: set sina.symbols or sina.symbols_file")
     }
-    return Finding(check: "symbols", detail: "\(symbols.count) instruments")
+    return Finding(
+      check: "symbols", detail: "\(symbols.count) instrument\(symbols.count == 1 ? "" : "s")")
   }
 
   /// A calendar that ends is an alarm, never a guess.

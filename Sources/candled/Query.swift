@@ -7,9 +7,10 @@ struct Query: ParsableCommand {
     abstract: "Ask the database for candles, quotes, gaps, certificates or instruments.",
     discussion: Help.discussion(
       """
-      Instruments may be spelled in any usual way: sh600519, SH600519, 600519.SH, 600519. Times are \
-      RFC 3339, or Shanghai time as `2026-07-06` or `2026-07-06 09:31`. An instrument the database \
-      does not know is an error, with the nearest ones it does know; the exit status is 65.
+      Instruments may be spelled in any usual way: sh600519, SH600519, 600519.SH, 600519. Times \
+      are RFC 3339, or Shanghai time as `2026-07-06` or `2026-07-06 09:31`. An instrument the \
+      database does not know is an error, with the nearest ones it does know; the exit status \
+      is 65.
       """,
       examples: [
         "candled query candles sh600519 --limit 10": "the newest ten minutes",

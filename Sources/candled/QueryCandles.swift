@@ -23,13 +23,13 @@ struct QueryCandles: ParsableCommand {
   @Argument(help: "The instrument, in any spelling.")
   var symbol: String
 
-  @Option(help: "How long a candle is: 1m, 1d or after_hours.")
+  @Option(help: "How long a candle is.")
   var timeframe = Timeframe.minute1
 
-  @Option(help: "Opened then or later.")
+  @Option(help: ArgumentHelp("Opened then or later.", valueName: "time"))
   var from: MomentArgument?
 
-  @Option(help: "Opened before then; a date counts to its end.")
+  @Option(help: ArgumentHelp("Opened before then; a date counts to its end.", valueName: "time"))
   var to: MomentArgument?
 
   @Option(help: "The newest so many of them.")
@@ -66,7 +66,15 @@ struct QueryCandles: ParsableCommand {
 }
 
 extension Timeframe: ExpressibleByArgument {
-  public init?(argument: String) { self.init(name: argument) }
+  public init?(argument: String) {
+    guard let timeframe = Self.stored.first(where: { $0.name == argument }) else { return nil }
+    self = timeframe
+  }
+
+  public static var allValueStrings: [String] { stored.map(\.name) }
+
+  /// What the store has; the others are for sources that deliver ready-made bars.
+  private static let stored: [Timeframe] = [.minute1, .day1, .afterHours]
 }
 
 extension CandleFlags {

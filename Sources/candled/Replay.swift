@@ -3,6 +3,7 @@
 
 import ArgumentParser
 import Candles
+import Glibc
 import Ingest
 import Journal
 import Market
@@ -77,6 +78,10 @@ struct Replay: AsyncParsableCommand {
   }
 
   private func reader() throws -> JournalReader {
+    guard access(journal, R_OK | X_OK) == 0 else {
+      throw CommandFailure(
+        status: .noInput, sentence: "cannot read \(journal): \(reason(errno))")
+    }
     do {
       return try JournalReader(directory: journal, after: JournalPosition(fromPosition))
     } catch {

@@ -22,6 +22,11 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
 
   func run() async throws {
     let settings = try options.load()
+    // A daemon with nothing to ask for would look well and be of no use.
+    let symbols = Finding.symbols(settings)
+    guard symbols.status == .ok else {
+      throw CommandFailure(status: symbols.status, sentence: "symbols: \(symbols.detail)")
+    }
     let mask = SecretMask()
     settings.register(in: mask)
     let log = Logger(label: "candled") { label in

@@ -13,8 +13,8 @@ struct Watch: AsyncParsableCommand, DrainsOnSignal {
       """
       Prints the latest quotes, then a line for every final candle, revision, gap, certificate and \
       completed minute as it is committed, until a signal. A lost connection is said on standard \
-      error and opened again; nothing is skipped or repeated by it. Each line carries its seq: with \
-      --after a later watch goes on behind it, without the quotes.
+      error and opened again; nothing is skipped or repeated by it. Each line carries its seq: \
+      with --after a later watch goes on behind it, without the quotes.
       """,
       examples: [
         "candled watch sh600519": "one instrument, for people",

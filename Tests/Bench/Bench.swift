@@ -10,7 +10,8 @@ import Glibc
 @main
 struct Bench {
   static let sections: [BenchSection] = [
-    decodeSection, candlesSection, pipelineSection, commitSection, footprintSection,
+    decodeSection, candlesSection, pipelineSection, commitSection, latencySection,
+    footprintSection,
   ]
 
   static func main() async {

@@ -36,10 +36,9 @@ private struct PipelineBench {
       for place in sweeps.indices {
         market.advance(changing: sweeps[place].share)
         let entries = market.entries()
-        let start = milliseconds()
-        let rows = sweep(entries)
-        sweeps[place].row.rounds.append(milliseconds() - start)
-        consume(rows)
+        var row = sweeps[place].row
+        row.measure { consume(sweep(entries)) }
+        sweeps[place].row = row
       }
       decode(market.entries())
     }

@@ -49,27 +49,31 @@ struct BuiltBinary {
   ) throws -> (code: Int32, errors: String) {
     let inputFile = try ScratchFile(holding: input)
     let errorFile = try ScratchFile()
+    let child = try spawn(
+      arguments, input: inputFile.descriptor, output: output, errors: errorFile.descriptor)
+    return (try wait(for: child), try errorFile.text())
+  }
+
+  fileprivate static func spawn(
+    _ arguments: [String], input: Int32, output: Int32, errors: Int32
+  ) throws -> pid_t {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_adddup2(&actions, inputFile.descriptor, STDIN_FILENO)
+    posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
     posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
-    posix_spawn_file_actions_adddup2(&actions, errorFile.descriptor, STDERR_FILENO)
-    let code = try withCStrings([path] + arguments) { arguments in
-      try withCStrings(["PATH=/usr/bin:/bin", "HOME=/nonexistent"]) { environment in
-        try spawnAndWait(arguments, environment, actions: &actions)
+    posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO)
+    var child: pid_t = 0
+    let failure = withCStrings([path] + arguments) { arguments in
+      withCStrings(["PATH=/usr/bin:/bin", "HOME=/nonexistent"]) { environment in
+        posix_spawn(&child, path, &actions, nil, arguments, environment)
       }
     }
-    return (code, try errorFile.text())
+    guard failure == 0 else { throw Failed(step: "spawn \(path)", errorNumber: failure) }
+    return child
   }
 
-  private static func spawnAndWait(
-    _ arguments: [UnsafeMutablePointer<CChar>?], _ environment: [UnsafeMutablePointer<CChar>?],
-    actions: inout posix_spawn_file_actions_t
-  ) throws -> Int32 {
-    var child: pid_t = 0
-    let failure = posix_spawn(&child, path, &actions, nil, arguments, environment)
-    guard failure == 0 else { throw Failed(step: "spawn \(path)", errorNumber: failure) }
+  fileprivate static func wait(for child: pid_t) throws -> Int32 {
     var status: Int32 = 0
     while waitpid(child, &status, 0) < 0 {
       guard errno == EINTR else { throw Failed(step: "wait", errorNumber: errno) }
@@ -84,6 +88,63 @@ struct BuiltBinary {
     let copies = strings.map { strdup($0) }
     defer { for copy in copies { free(copy) } }
     return try body(copies + [nil])
+  }
+}
+
+/// The binary while it runs: for what it says before it ends, and for signals.
+final class RunningBinary {
+  private let child: pid_t
+  private let reading: Int32
+  private(set) var heard = ""
+  private var isAwaited = false
+
+  /// Both of its outputs are heard.
+  init(_ arguments: [String], input: [UInt8] = []) throws {
+    var ends: [Int32] = [-1, -1]
+    // Unlike a pipe's, a socket's ends can be made unknown to other tests' children at once.
+    let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+    guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else {
+      throw BuiltBinary.Failed(step: "socket pair", errorNumber: errno)
+    }
+    defer { close(ends[1]) }
+    let inputFile = try ScratchFile(holding: input)
+    reading = ends[0]
+    child = try BuiltBinary.spawn(
+      arguments, input: inputFile.descriptor, output: ends[1], errors: ends[1])
+  }
+
+  deinit {
+    close(reading)
+    if !isAwaited {
+      kill(child, SIGKILL)
+      _ = try? BuiltBinary.wait(for: child)
+    }
+  }
+
+  /// Listens until it has said `words`; false if it ended before.
+  func says(_ words: String) -> Bool {
+    while !heard.contains(words) {
+      if !listen() { return heard.contains(words) }
+    }
+    return true
+  }
+
+  func signal(_ number: Int32) { kill(child, number) }
+
+  /// Listens to the end. The exit status, or 128 plus the number of the signal that ended it.
+  func ended() throws -> Int32 {
+    while listen() {}
+    isAwaited = true
+    return try BuiltBinary.wait(for: child)
+  }
+
+  private func listen() -> Bool {
+    var block = [UInt8](repeating: 0, count: 4096)
+    let count = read(reading, &block, block.count)
+    if count < 0, errno == EINTR { return true }
+    guard count > 0 else { return false }
+    heard += String(decoding: block.prefix(count), as: UTF8.self)
+    return true
   }
 }
 

@@ -61,11 +61,11 @@ import Testing
   @Test func `the line for logs says the same in one plain line`() throws {
     #expect(
       try DemoSnapshot.midMorning().line()
-        == "2026-07-06 10:42  morning session  sweeps 1234 (20.0/min)  failed 2  lag 12.3 ms  "
+        == "2026-07-06 10:42  morning session  sweeps 1234 (20.0/min)  missed 2  lag 12.3 ms  "
         + "candles 12345  gaps 0  rejected 0  seq 1230  sh600519 1769.040 +0.52%")
     #expect(
       try DemoSnapshot.afterClose().line()
-        == "2026-07-06 15:31  closed  sweeps 8940 (0.0/min)  failed 12  lag 1204.5 ms  "
+        == "2026-07-06 15:31  closed  sweeps 8940 (0.0/min)  missed 12  lag 1204.5 ms  "
         + "candles 1296000  gaps 3  rejected 7  seq 8930  source banned  "
         + "sh600519 1752.000 -0.45%  balanced 5399/5400")
   }

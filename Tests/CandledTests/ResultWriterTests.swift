@@ -88,10 +88,6 @@ import Testing
       format: .table, columns: [ResultColumn("c")], rows: [[.text("\u{1B}[2J\u{202E}")]])
     #expect(text == "c\n\u{FFFD}[2J\u{FFFD}\n")
   }
-
-  @Test func `escape controls in JSON`() {
-    #expect(JSONText.quoted("a\"\\\n\u{1}\u{1B}\u{7F}茅") == #""a\"\\\n\u0001\u001b\u007f茅""#)
-  }
 }
 
 @Suite struct `The width of a text on a terminal` {

@@ -13,17 +13,12 @@ import Testing
     let snapshot = try await client.snapshot()
     let commits = 60
     let writing = Task {
-      var samples = Samples(seed: seed)
+      var samples = StoreSamples(seed: seed)
       for minute in 0..<commits {
         _ = try await writer.commit(
           samples.minute(minute, position: Int64(minute + 1), instruments: 20))
         if minute % 2 == 1 {
-          try database.execute(
-            """
-            select pg_terminate_backend(pid)
-            from pg_stat_activity
-            where datname = '\(database.name)' and application_name = 'candled follower'
-            """)
+          try database.endSessions(of: "candled follower")
         }
       }
     }
@@ -45,20 +40,20 @@ import Testing
   @Test func `a change carries the rows it was made of`() async throws {
     let database = try StoreDatabase()
     let writer = try await freshWriter(database)
-    var samples = Samples(seed: 21)
+    var samples = StoreSamples(seed: 21)
     _ = try await writer.commit(samples.minute(0, position: 1, instruments: 2))
     var commit = samples.minute(1, position: 2, instruments: 2)
     commit.revisions = [Revision(candle: samples.candle(0, minute: 0), cause: .latePrint)]
     commit.gaps = [
       Gap(
-        symbol: Samples.symbol(1), tradingDay: Samples.day, from: Samples.start,
-        to: Samples.start.adding(seconds: 600), volume: ExactDecimal(5),
+        symbol: StoreSamples.symbol(1), tradingDay: StoreSamples.day, from: StoreSamples.start,
+        to: StoreSamples.start.adding(seconds: 600), volume: ExactDecimal(5),
         turnover: ExactDecimal(units: 501, scale: 2), cause: .outage)
     ]
     commit.events += [
-      .feedStalled(source: .sina, since: Samples.start),
-      .feedRecovered(source: .sina, at: Samples.start.adding(seconds: 1)),
-      .dayComplete(day: Samples.day, instruments: 2, residuals: 0),
+      .feedStalled(source: .sina, since: StoreSamples.start),
+      .feedRecovered(source: .sina, at: StoreSamples.start.adding(seconds: 1)),
+      .dayComplete(day: StoreSamples.day, instruments: 2, residuals: 0),
     ]
     _ = try await writer.commit(commit)
     let client = try await CandledClient.connect(database.url)
@@ -88,7 +83,7 @@ import Testing
   @Test func `past the horizon a follower is told what it missed`() async throws {
     let database = try StoreDatabase()
     let writer = try await freshWriter(database)
-    var samples = Samples(seed: 22)
+    var samples = StoreSamples(seed: 22)
     for position in 1...10 {
       _ = try await writer.commit(samples.sweep(position: Int64(position), instruments: 1))
     }
@@ -124,7 +119,7 @@ import Testing
     let database = try StoreDatabase()
     let listener = try NotificationListener(url: database.url)
     let writer = try await freshWriter(database)
-    var samples = Samples(seed: 23)
+    var samples = StoreSamples(seed: 23)
     for minute in 0..<5 {
       _ = try await writer.commit(
         samples.minute(minute, position: Int64(minute + 1), instruments: 300))

@@ -6,11 +6,11 @@ import Testing
 @Suite struct RestartTests {
   @Test func `load returns what random commits left behind`() async throws {
     let seed = UInt64.random(in: .min ... .max)
-    var samples = Samples(seed: seed)
+    var samples = StoreSamples(seed: seed)
     let database = try StoreDatabase()
     let writer = try await freshWriter(database)
     var expected: [Symbol: QuoteRow] = [:]
-    var last = Commit(position: .start, knownAt: Samples.start)
+    var last = Commit(position: .start, knownAt: StoreSamples.start)
     for position in 1...40 {
       last = samples.sweep(position: Int64(position * 3), instruments: 0)
       let count = Int.random(in: 1...30, using: &samples.random)
@@ -34,7 +34,8 @@ import Testing
       let row = try #require(expected[stored.symbol])
       #expect(stored.bookState == row.bookState, "seed \(seed)")
       #expect(stored.name == row.name, "seed \(seed)")
-      #expect(stored.quotedAt == row.quote.at, "seed \(seed)")
+      #expect(stored.quote == row.quote, "seed \(seed)")
+      #expect(stored.receivedAt == row.receivedAt, "seed \(seed)")
     }
   }
 
@@ -42,26 +43,15 @@ import Testing
     async throws
   {
     let seed = UInt64.random(in: .min ... .max)
-    var samples = Samples(seed: seed)
+    var samples = StoreSamples(seed: seed)
     let database = try StoreDatabase()
     let writer = try await freshWriter(database)
-    let killer = Task {
-      while !Task.isCancelled {
-        try database.execute(
-          """
-          select pg_terminate_backend(pid)
-          from pg_stat_activity
-          where datname = '\(database.name)' and application_name = 'candled writer'
-          """)
-        await Task.yield()
-      }
-    }
     for minute in 0..<25 {
       let commit = samples.minute(minute, position: Int64(minute + 1), instruments: 40)
+      async let ended: Void = database.endSessions(of: "candled writer")
       try await persist(commit, with: writer)
+      try await ended
     }
-    killer.cancel()
-    _ = await killer.result
     #expect(
       try database.execute(
         "select count(*), max(revision), (select position from candled.journal_position),"
@@ -75,7 +65,7 @@ import Testing
       do throws(StoreError) {
         _ = try await writer.commit(commit)
         return
-      } catch where error.isTransient {
+      } catch  where error.isTransient {
         while (try? await writer.reconnect()) == nil { await Task.yield() }
       }
     }

@@ -8,7 +8,7 @@ import Testing
     let database = try StoreDatabase()
     let writer = try await freshWriter(database)
     let receipt = try await writer.commit(
-      Commit(position: JournalPosition(9), knownAt: Samples.start))
+      Commit(position: JournalPosition(9), knownAt: StoreSamples.start))
     #expect(receipt.seq == nil)
     #expect(try database.value("select position from candled.journal_position") == "0")
   }
@@ -16,10 +16,11 @@ import Testing
   @Test func `fifty identical sweeps write no row and at most 8 kB of log`() async throws {
     let database = try StoreDatabase.alone()
     let writer = try await freshWriter(database)
-    var samples = Samples(seed: 1)
+    var samples = StoreSamples(seed: 1)
     var commit = samples.sweep(position: 1, instruments: 2_000)
     _ = try await writer.commit(commit)
-    let before = try database.execute("select changed_seq, xmin from candled.quote order by 1, 2")
+    let before = try database.execute(
+      "select changed_seq, xmin::text from candled.quote order by 1, 2")
     let from = try #require(try database.value("select pg_current_wal_insert_lsn()"))
     for position in 2...51 {
       commit.position = JournalPosition(Int64(position))
@@ -27,7 +28,8 @@ import Testing
     }
     let bytes = try #require(
       try database.value("select pg_current_wal_insert_lsn() - '\(from)'"))
-    let after = try database.execute("select changed_seq, xmin from candled.quote order by 1, 2")
+    let after = try database.execute(
+      "select changed_seq, xmin::text from candled.quote order by 1, 2")
     #expect(before == after)
     #expect(try #require(Int(bytes)) <= 8_192)
     #expect(try database.value("select count(*) from candled.change") == "1")
@@ -36,7 +38,7 @@ import Testing
   @Test func `seq counts commits without a gap`() async throws {
     let database = try StoreDatabase()
     let writer = try await freshWriter(database)
-    var samples = Samples(seed: 2)
+    var samples = StoreSamples(seed: 2)
     for position in 1...20 {
       let receipt = try await writer.commit(
         samples.sweep(position: Int64(position), instruments: 5))
@@ -50,7 +52,7 @@ import Testing
   @Test func `a commit that fails leaves nothing behind`() async throws {
     let database = try StoreDatabase()
     let writer = try await freshWriter(database)
-    var samples = Samples(seed: 3)
+    var samples = StoreSamples(seed: 3)
     var commit = samples.minute(0, position: 1, instruments: 3)
     commit.candles[1].high = ExactDecimal(units: 1, scale: 3)
     let error = await #expect(throws: StoreError.self) { try await writer.commit(commit) }
@@ -68,7 +70,7 @@ import Testing
   @Test func `a candle stored again with the same values is left alone`() async throws {
     let database = try StoreDatabase()
     let writer = try await freshWriter(database)
-    var samples = Samples(seed: 4)
+    var samples = StoreSamples(seed: 4)
     var commit = samples.minute(0, position: 1, instruments: 3)
     _ = try await writer.commit(commit)
     commit.position = JournalPosition(2)
@@ -83,10 +85,11 @@ import Testing
   @Test func `a candle stored again with other values becomes a revision`() async throws {
     let database = try StoreDatabase()
     let writer = try await freshWriter(database)
-    var samples = Samples(seed: 5)
+    var samples = StoreSamples(seed: 5)
     let first = samples.minute(0, position: 1, instruments: 2)
     _ = try await writer.commit(first)
-    var second = Commit(position: JournalPosition(2), knownAt: Samples.start.adding(seconds: 90))
+    var second = Commit(
+      position: JournalPosition(2), knownAt: StoreSamples.start.adding(seconds: 90))
     second.candles = [samples.candle(0, minute: 0)]
     let receipt = try await writer.commit(second)
     #expect(receipt.revisions == 1)
@@ -105,13 +108,13 @@ import Testing
   @Test func `a revision keeps the old values and its cause`() async throws {
     let database = try StoreDatabase()
     let writer = try await freshWriter(database)
-    var samples = Samples(seed: 6)
+    var samples = StoreSamples(seed: 6)
     let first = samples.minute(0, position: 1, instruments: 2)
     _ = try await writer.commit(first)
     for (position, minutes) in [(2, 1), (3, 2)] {
       var commit = Commit(
         position: JournalPosition(Int64(position)),
-        knownAt: Samples.start.adding(seconds: Int64(60 * minutes)))
+        knownAt: StoreSamples.start.adding(seconds: Int64(60 * minutes)))
       commit.revisions = [Revision(candle: samples.candle(1, minute: 0), cause: .latePrint)]
       #expect(try await writer.commit(commit).revisions == 1)
     }
@@ -127,7 +130,7 @@ import Testing
     let database = try StoreDatabase()
     let one = try await freshWriter(database)
     let other = try await freshWriter(database)
-    var samples = Samples(seed: 7)
+    var samples = StoreSamples(seed: 7)
     _ = try await one.commit(samples.sweep(position: 1, instruments: 2))
     let late = samples.sweep(position: 1, instruments: 2)
     let error = await #expect(throws: StoreError.self) { try await other.commit(late) }
@@ -139,9 +142,9 @@ import Testing
   @Test func `the same rejected row is stored once a day`() async throws {
     let database = try StoreDatabase()
     let writer = try await freshWriter(database)
-    var commit = Commit(position: JournalPosition(1), knownAt: Samples.start)
+    var commit = Commit(position: JournalPosition(1), knownAt: StoreSamples.start)
     let row = Rejection(
-      source: .sina, receivedAt: Samples.start, symbol: nil, reason: .malformed,
+      source: .sina, receivedAt: StoreSamples.start, symbol: nil, reason: .malformed,
       detail: "cut\0off", payload: [0, 255, 34])
     commit.rejections = [row, row]
     #expect(try await writer.commit(commit).rejections == 1)
@@ -155,10 +158,11 @@ import Testing
   @Test func `the database computes a certificate's residual itself`() async throws {
     let database = try StoreDatabase()
     let writer = try await freshWriter(database)
-    var commit = Commit(position: JournalPosition(1), knownAt: Samples.start)
+    var commit = Commit(position: JournalPosition(1), knownAt: StoreSamples.start)
     commit.audits = [
       DayAudit(
-        symbol: Samples.symbol(1), tradingDay: Samples.day, exchangeVolume: ExactDecimal(100),
+        symbol: StoreSamples.symbol(1), tradingDay: StoreSamples.day,
+        exchangeVolume: ExactDecimal(100),
         exchangeTurnover: ExactDecimal(1000), minuteVolume: ExactDecimal(70),
         minuteTurnover: ExactDecimal(700), gapVolume: ExactDecimal(30),
         gapTurnover: ExactDecimal(299), afterHoursVolume: .zero, afterHoursTurnover: .zero,
@@ -175,12 +179,12 @@ import Testing
 
   @Test func `the daemon's role needs no right beyond its own`() async throws {
     let database = try StoreDatabase()
-    let role = "daemon_\(database.name)"
+    let role = "daemon_of_a_test"
     try database.execute("create role \(role) login in role candled nosuperuser")
     // The cluster's superuser is called candled; its grants reach members all the same.
     let writer = StoreWriter(url: database.url(role: role))
     try await writer.connect()
-    var samples = Samples(seed: 8)
+    var samples = StoreSamples(seed: 8)
     #expect(try await writer.commit(samples.minute(3, position: 1, instruments: 3)).candles == 3)
     let error = #expect(throws: StoreError.self) {
       try SQLProbe.run("delete from candled.candle", url: database.url(role: role))

@@ -23,7 +23,10 @@ public final class PrivateCluster: Sendable {
   public static func shared() throws -> PrivateCluster { try first.get() }
 
   /// A cluster for one test to kill and restart, started. It goes with its last reference.
-  public static func own() throws -> PrivateCluster { try PrivateCluster() }
+  /// - Parameter isDurable: with fsync and the daemon's own settings, for what is measured.
+  public static func own(isDurable: Bool = false) throws -> PrivateCluster {
+    try PrivateCluster(settings: isDurable ? [:] : settings)
+  }
 
   /// A folder for a cluster that a test starts itself; it goes when the process ends.
   public static func freshDirectory() throws -> String {
@@ -34,8 +37,8 @@ public final class PrivateCluster: Sendable {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  private init() throws {
-    server = EmbeddedServer(directory: try Self.freshDirectory(), settings: Self.settings)
+  private init(settings: [String: String] = PrivateCluster.settings) throws {
+    server = EmbeddedServer(directory: try Self.freshDirectory(), settings: settings)
     try server.start()
   }
 

@@ -14,7 +14,7 @@ struct JSONLine {
 
   mutating func add(_ key: String, _ value: String) {
     begin(key)
-    text += JSONLine.quoted(value)
+    text += value.quoted
   }
 
   mutating func add(_ key: String, _ value: ExactDecimal) { add(key, value.description) }
@@ -37,25 +37,6 @@ struct JSONLine {
   private mutating func begin(_ key: String) {
     if needsComma { text += "," }
     needsComma = true
-    text += JSONLine.quoted(key) + ":"
-  }
-
-  /// RFC 8259: quotation mark, reverse solidus and the controls are escaped, all else stands.
-  static func quoted(_ value: String) -> String {
-    var quoted = "\""
-    for scalar in value.unicodeScalars {
-      switch scalar {
-      case "\"": quoted += #"\""#
-      case "\\": quoted += #"\\"#
-      case "\n": quoted += #"\n"#
-      case "\r": quoted += #"\r"#
-      case "\t": quoted += #"\t"#
-      case _ where scalar.value < 0x20:
-        let digits = String(scalar.value, radix: 16)
-        quoted += #"\u"# + String(repeating: "0", count: 4 - digits.utf8.count) + digits
-      default: quoted.unicodeScalars.append(scalar)
-      }
-    }
-    return quoted + "\""
+    text += key.quoted + ":"
   }
 }

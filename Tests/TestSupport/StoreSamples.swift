@@ -1,34 +1,33 @@
 import Market
 import Store
-import TestSupport
 
 /// Made-up rows, every field varied, every invariant kept.
-struct Samples {
-  var random: SplitMix
-  static let day = TradingDay(daysSince1970: 20_640)  // 2026-07-06
-  static let start = Timestamp(day: day, secondOfDay: Session.morningOpen)
+public struct StoreSamples {
+  public var random: SplitMix
+  public static let day = TradingDay(daysSince1970: 20_640)  // 2026-07-06
+  public static let start = Timestamp(day: day, secondOfDay: Session.morningOpen)
 
-  init(seed: UInt64) { random = SplitMix(seed: seed) }
+  public init(seed: UInt64) { random = SplitMix(seed: seed) }
 
-  static func symbol(_ number: Int) -> Symbol {
+  public static func symbol(_ number: Int) -> Symbol {
     let digits = String(600_000 + number)
     guard let symbol = Symbol("sh\(digits)") else { preconditionFailure("six digits") }
     return symbol
   }
 
-  mutating func price() -> ExactDecimal {
+  public mutating func price() -> ExactDecimal {
     ExactDecimal(units: .random(in: 1_000...9_999_999, using: &random), scale: 3)
   }
 
-  mutating func shares() -> ExactDecimal {
+  public mutating func shares() -> ExactDecimal {
     ExactDecimal(.random(in: 0...9_000_000_000, using: &random))
   }
 
-  mutating func money() -> ExactDecimal {
+  public mutating func money() -> ExactDecimal {
     ExactDecimal(units: .random(in: 0...900_000_000_000_000, using: &random), scale: 3)
   }
 
-  mutating func candle(_ number: Int, minute: Int) -> Candle {
+  public mutating func candle(_ number: Int, minute: Int) -> Candle {
     let prices = (0..<4).map { _ in price() }.sorted()
     let opened = Timestamp(day: Self.day, secondOfDay: Session.opening(ofMinute: minute))
     return Candle(
@@ -38,7 +37,7 @@ struct Samples {
       flags: CandleFlags(rawValue: .random(in: 0...7, using: &random)), source: .sina)
   }
 
-  mutating func quote(_ number: Int, second: Int) -> QuoteRow {
+  public mutating func quote(_ number: Int, second: Int) -> QuoteRow {
     var quote = Quote(
       symbol: Self.symbol(number), tradingDay: Self.day, secondOfDay: Int32(second))
     quote.open = price()
@@ -67,7 +66,7 @@ struct Samples {
   }
 
   /// A commit whose every quote changed.
-  mutating func sweep(
+  public mutating func sweep(
     position: Int64, instruments: Int, second: Int = Session.morningOpen
   ) -> Commit {
     var commit = Commit(
@@ -77,7 +76,7 @@ struct Samples {
     return commit
   }
 
-  mutating func minute(_ minute: Int, position: Int64, instruments: Int) -> Commit {
+  public mutating func minute(_ minute: Int, position: Int64, instruments: Int) -> Commit {
     let second = Session.closing(ofMinute: minute)
     var commit = sweep(position: position, instruments: instruments, second: second)
     commit.candles = (0..<instruments).map { candle($0, minute: minute) }
@@ -90,12 +89,4 @@ struct Samples {
     ]
     return commit
   }
-}
-
-/// A writer that stands at the beginning of a fresh database.
-func freshWriter(_ database: StoreDatabase) async throws -> StoreWriter {
-  let writer = StoreWriter(url: database.url)
-  try await writer.connect()
-  _ = try await writer.load()
-  return writer
 }

@@ -1,0 +1,112 @@
+import Market
+import TestSupport
+import Testing
+
+@Suite struct `candled run` {
+  @Test func `runs a stepped morning to its end and exits 0`() throws {
+    let morning = try SimulatedMorning.get()
+    #expect(morning.run.status == 0, "\(morning.run.errors)")
+    let minutes = try morning.database.value(
+      "select count(distinct opened_at) from candle where timeframe = 1")
+    // 09:30 to 09:39; the minute that ends with the run is still within its grace.
+    #expect(minutes == "9" || minutes == "10")
+    #expect(try morning.database.value("select count(*) from gap") == "0")
+  }
+}
+
+@Suite struct `candled status` {
+  @Test func `tells where the database stands`() throws {
+    let run = try SimulatedMorning.get().ask("status", "--json")
+    #expect(run.status == 0)
+    let status = try Parsed.object(run.output)
+    #expect(status["instruments"] as? Int == SimulatedMorning.instruments)
+    #expect(status["trading_day"] as? String == "2026-07-06")
+    #expect((status["candles"] as? Int ?? 0) > 0)
+    #expect((status["position"] as? Int ?? 0) > 0)
+    #expect((status["last_seq"] as? Int ?? 0) > 0)
+    #expect(status["notification_queue"] as? String == "0")
+    let health = try #require(status["health"] as? [[String: Any]])
+    #expect(health.contains { $0["source"] as? String == "sina" })
+  }
+
+  @Test func `exits 69 where there is no database`() throws {
+    let run = try BuiltBinary.run(["status", "--set", "state_directory=/tmp/candled-none"])
+    #expect(run.status == 69)
+    #expect(run.output.isEmpty)
+  }
+}
+
+@Suite struct `candled query` {
+  @Test(arguments: ["sh000001", "SH000001", "000001.SH"])
+  func `gives the candles of any spelling`(spelling: String) throws {
+    let run = try SimulatedMorning.get().ask("query", "candles", spelling, "--json")
+    #expect(run.status == 0, "\(run.errors)")
+    let candles = try Parsed.objects(run.output)
+    let opened = candles.compactMap { $0["opened_at"] as? String }
+    #expect(opened.first == "2026-07-06T09:30:00+08:00")
+    #expect(opened == opened.sorted())
+    #expect(candles.allSatisfy { $0["close"] is String })
+  }
+
+  @Test func `takes Shanghai times and a limit`() throws {
+    let run = try SimulatedMorning.get().ask(
+      "query", "candles", "sh000001", "--from", "2026-07-06 09:32",
+      "--to", "2026-07-06T01:38:00Z", "--limit", "2", "--format", "csv")
+    #expect(run.status == 0, "\(run.errors)")
+    let lines = run.output.split(separator: "\n")
+    #expect(lines.first?.hasPrefix("opened_at,closed_at,") == true)
+    #expect(
+      lines.dropFirst().map { $0.prefix(16) } == ["2026-07-06T09:36", "2026-07-06T09:37"])
+  }
+
+  @Test func `names the nearest instruments for an unknown one and exits 65`() throws {
+    let run = try SimulatedMorning.get().ask("query", "latest", "000001")
+    #expect(run.status == 65)
+    #expect(run.output.isEmpty)
+    #expect(run.errors.contains("nearest known: sh000001"))
+  }
+
+  @Test func `gives the latest quotes, one or all`() throws {
+    let morning = try SimulatedMorning.get()
+    let all = try Parsed.objects(morning.ask("query", "latest", "--json").output)
+    #expect(
+      all.compactMap { $0["symbol"] as? String } == morning.symbols.map(\.description).sorted())
+    let one = try Parsed.objects(morning.ask("query", "latest", "sh000001", "--json").output)
+    #expect(one.count == 1)
+  }
+
+  @Test func `finds instruments by a part of their symbol`() throws {
+    let run = try SimulatedMorning.get().ask("query", "instruments", "--like", "SH0", "--json")
+    let symbols = try Parsed.objects(run.output).compactMap { $0["symbol"] as? String }
+    #expect(symbols.contains("sh000001"))
+    #expect(symbols.allSatisfy { $0.contains("sh0") })
+  }
+
+  @Test(arguments: ["gaps", "audit"])
+  func `gives an empty result where there is nothing yet`(what: String) throws {
+    let run = try SimulatedMorning.get().ask("query", what, "--date", "2026-07-06", "--json")
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(try Parsed.objects(run.output).isEmpty)
+  }
+}
+
+@Suite struct `candled watch` {
+  @Test func `begins with the latest quotes`() throws {
+    let run = try SimulatedMorning.get().ask("watch", "--json", "--timeout", "1")
+    #expect(run.status == 0, "\(run.errors)")
+    let kinds = try Parsed.lines(run.output).compactMap { $0["kind"] as? String }
+    #expect(kinds == Array(repeating: "quote", count: SimulatedMorning.instruments))
+  }
+
+  @Test func `goes on behind a change and ends after a count`() throws {
+    let run = try SimulatedMorning.get().ask(
+      "watch", "sh000001", "--json", "--after", "0", "--count", "5")
+    #expect(run.status == 0, "\(run.errors)")
+    let lines = try Parsed.lines(run.output)
+    #expect(lines.count == 5)
+    let sequence = lines.compactMap { $0["seq"] as? Int }
+    #expect(sequence == sequence.sorted())
+    let candle = try #require(lines.first { $0["kind"] as? String == "candle" })
+    #expect(candle["symbol"] as? String == "sh000001")
+  }
+}

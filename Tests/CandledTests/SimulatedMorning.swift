@@ -1,0 +1,83 @@
+/// A quarter of an hour of a simulated market, run once through the built binary into a database of
+/// its own: what the tests of the commands ask about.
+
+import ExchangeSimulator
+import Foundation
+import Market
+import TestSupport
+import Testing
+
+struct SimulatedMorning: Sendable {
+  let run: BuiltBinary.Run
+  let database: StoreDatabase
+  let journal: String
+  let symbols: [Symbol]
+
+  static let instruments = 20
+  private static let shared = Result { try SimulatedMorning() }
+
+  static func get() throws -> SimulatedMorning { try shared.get() }
+
+  private init() throws {
+    let day = try #require(TradingDay("2026-07-06"))
+    let market = SimulatedMarket(seed: 7, day: day, instruments: Self.instruments)
+    let exchange = try ExchangeServer(market: market)
+    defer { exchange.stop() }
+    symbols = market.symbols
+    database = try StoreDatabase()
+    let folder = try PrivateCluster.freshDirectory()
+    journal = folder + "/journal"
+    run = try BuiltBinary.run(
+      ["run"] + Self.options(exchange, symbols, stateDirectory: folder) + [
+        "--set", "clock.mode=stepped", "--set", "clock.start=2026-07-06T09:24:00+08:00",
+        "--set", "clock.stop=2026-07-06T09:40:00+08:00",
+      ],
+      input: Self.configuration(database))
+  }
+
+  static func options(
+    _ exchange: ExchangeServer, _ symbols: [Symbol], stateDirectory: String
+  ) -> [String] {
+    [
+      "--config", "/dev/stdin", "--set", "state_directory=\(stateDirectory)",
+      "--set", "sina.base=\(exchange.url)", "--set", "sina.overview=",
+      "--set", "sina.symbols=\(symbols.map(\.description).joined(separator: ","))",
+    ]
+  }
+
+  /// A configuration file for the database, which is reached by a socket.
+  static func configuration(_ database: StoreDatabase) throws -> [UInt8] {
+    Array("[store]\nurl = \"\(try url(database))\"\n".utf8)
+  }
+
+  static func url(_ database: StoreDatabase) throws -> String {
+    let words = database.url.split(separator: " ").map { $0.split(separator: "=") }
+    let host = try #require(words.first { $0[0] == "host" }?.last)
+    return "postgres://candled@/\(database.name)?host=\(host)&port=5432"
+  }
+
+  /// Runs a command against the morning's database.
+  func ask(_ arguments: String...) throws -> BuiltBinary.Run {
+    try Self.ask(database, arguments)
+  }
+
+  static func ask(_ database: StoreDatabase, _ arguments: [String]) throws -> BuiltBinary.Run {
+    try BuiltBinary.run(
+      arguments + ["--config", "/dev/stdin"], input: configuration(database))
+  }
+}
+
+/// JSON as the tests look at it.
+enum Parsed {
+  static func object(_ text: some StringProtocol) throws -> [String: Any] {
+    try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+  }
+
+  static func objects(_ text: some StringProtocol) throws -> [[String: Any]] {
+    try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [[String: Any]])
+  }
+
+  static func lines(_ text: String) throws -> [[String: Any]] {
+    try text.split(separator: "\n").map { try object($0) }
+  }
+}
