@@ -49,7 +49,7 @@ public struct Daemon: Sendable {
     let writer = StoreWriter(url: url)
     try await writer.connect()
     let engine = try await makeEngine(writer: writer, client: client)
-    let watch = Task { await server?.keepRunning() }
+    let watch = Task { if let server { await server.keepRunning() } }
     await onReady(DaemonHandle(engine: engine, storeURL: url, psqlLine: psqlLine(url)))
     do {
       let unsaved = try await engine.run()
@@ -204,8 +204,6 @@ actor ServerKeeper {
   private let executor = ThreadExecutor(name: "postgres-keeper")
   private let server: EmbeddedServer
   private let log: Logger
-  /// A look that was due while the server stopped must not start it again.
-  private var isStopped = false
 
   private static let lookNanoseconds: UInt64 = 500_000_000
 
@@ -218,13 +216,10 @@ actor ServerKeeper {
 
   func start() throws(EmbeddedServerError) { try server.start() }
 
-  func stop() throws(EmbeddedServerError) {
-    isStopped = true
-    try server.stop()
-  }
+  func stop() throws(EmbeddedServerError) { try server.stop() }
 
   func keepRunning() async {
-    while !Task.isCancelled, !isStopped {
+    while !Task.isCancelled {
       if !server.isRunning { revive() }
       try? await Task.sleep(nanoseconds: ServerKeeper.lookNanoseconds)
     }
