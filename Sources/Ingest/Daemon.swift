@@ -212,8 +212,6 @@ actor ServerKeeper {
   private let executor = ThreadExecutor(name: "postgres-keeper")
   private let server: EmbeddedServer
   private let log: Logger
-  /// A look that was due while the server stopped must not start it again.
-  private var isStopped = false
 
   private static let lookNanoseconds: UInt64 = 500_000_000
 
@@ -226,13 +224,10 @@ actor ServerKeeper {
 
   func start() throws(EmbeddedServerError) { try server.start() }
 
-  func stop() throws(EmbeddedServerError) {
-    isStopped = true
-    try server.stop()
-  }
+  func stop() throws(EmbeddedServerError) { try server.stop() }
 
   func keepRunning() async {
-    while !Task.isCancelled, !isStopped {
+    while !Task.isCancelled {
       if !server.isRunning { revive() }
       try? await Task.sleep(nanoseconds: ServerKeeper.lookNanoseconds)
     }
