@@ -272,8 +272,10 @@ comment on column trading_day.residuals is
 
 -- Live: one row an instrument.
 
--- fillfactor 50 and no index but the key: every update is HOT, the table never grows. A book side is
--- text (`price:volume price:volume …`, best first): 20 numeric columns made a whole-market sweep 35 %
+-- fillfactor 50 and no index but the key: every update is HOT, the table never grows. A book
+-- side is
+-- text (`price:volume price:volume …`, best first): 20 numeric columns made a whole-market sweep
+-- 35 %
 -- dearer (42 against 31 ms), numeric[] dearer still. The columns are in alignment order.
 create table if not exists quote (
   changed_seq bigint not null,
@@ -453,7 +455,7 @@ begin
 end
 $function$;
 comment on function ensure_partition is
-  'Makes the month''s partition of candle if it is not there: the daemon''s only DDL, by its owner.';
+  'Makes the month''s partition of candle if it is not there: the daemon''s only DDL.';
 
 -- The ledger: what passed unseen, what was refused, and the proof at the end of the day.
 
@@ -875,7 +877,7 @@ where c.timeframe = 1
       and a.trading_day = c.trading_day)
 group by i.symbol, c.instrument_id, c.trading_day;
 comment on view coverage is
-  'Minutes traded, untraded and missing per instrument and day; missing and residual once certified.';
+  'Minutes traded, untraded, missing per instrument and day; missing and residual once certified.';
 
 create or replace view gaps as
 select
@@ -1007,7 +1009,7 @@ as $function$
   cross join journal_position j
 $function$;
 comment on function feed_position is
-  'The feed''s epoch, the oldest change still kept, the last one, and the journal position behind it.';
+  'The feed''s epoch, its oldest change still kept, its last, and the journal position behind it.';
 
 create or replace function changes(
   after_seq bigint,
@@ -1085,7 +1087,7 @@ as $function$
   )
 $function$;
 comment on function changes is
-  'The changes after a cursor, in order; first a row of kind skipped where they are no longer kept.';
+  'The changes after a cursor, in order; first a row of kind skipped if some are no longer kept.';
 
 create or replace function prune_changes(keep_rows bigint default 200000)
 returns bigint

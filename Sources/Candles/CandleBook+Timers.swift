@@ -15,7 +15,8 @@ struct DayProgress: Sendable, Hashable {
 enum TimerKind: Sendable, Hashable {
   /// Prints had their chance: minutes proven to their end are final.
   case grace(minute: Int)
-  /// Silence has lasted too long: what was seen is all there will be.
+  /// Silence has lasted too long: what was seen is all there will be. Minutes proven meanwhile are
+  /// final.
   case giveUp(minute: Int)
   case dayEnd
 }
@@ -90,8 +91,12 @@ extension CandleBook {
       if tally.missing == 0 { complete(minute, tally, on: day) }
     case .giveUp(let minute):
       forEachOpenState(of: day) { state, output in
-        guard !state.isKnown(throughMinute: minute) else { return }
-        state.leaveSight(into: &output)
+        if !state.isKnown(throughMinute: minute) {
+          state.leaveSight(into: &output)
+        } else if state.current.minute <= minute + 1 {
+          // Proven after its grace: by an answer that was late, or a clock that runs fast.
+          state.finish(throughMinute: minute, into: &output)
+        }
       }
       if progress.minutesCompleted <= minute {
         complete(minute, tally(ofMinute: minute, on: day), on: day)

@@ -112,19 +112,30 @@ extension CandleBook {
       instruments[index].state?.prove(through: second)
       return .accepted(stateChanged: closeIfOver(index, receivedAt) || joined)
     }
-    let certified = certifiedState(at: index, on: day)
     if instruments[index].state?.day != day { roll(index, to: quote, receivedAt: receivedAt) }
+    if instruments[index].state?.isClosed == true { return amend(index, by: quote, second) }
     do {
       try instruments[index].state?.observe(
         quote, trading: trading, watermark: second, rules: rules, into: &output)
     } catch {
       return .rejected(.implausible, detail: "the day's totals overflow")
     }
-    if let certified {
-      recertify(index, after: certified)
-    } else {
-      _ = closeIfOver(index, receivedAt)
+    _ = closeIfOver(index, receivedAt)
+    return .accepted(stateChanged: true)
+  }
+
+  /// The row belongs to a day that is certified already. Apart, so that the copy it takes of the
+  /// state costs the others nothing.
+  @inline(never)
+  private mutating func amend(_ index: Int, by quote: Quote, _ watermark: Int) -> Verdict {
+    guard let certified = instruments[index].state else { return .accepted(stateChanged: false) }
+    do {
+      try instruments[index].state?.observe(
+        quote, trading: quote.trading, watermark: watermark, rules: rules, into: &output)
+    } catch {
+      return .rejected(.implausible, detail: "the day's totals overflow")
     }
+    recertify(index, after: certified)
     return .accepted(stateChanged: true)
   }
 
@@ -136,14 +147,6 @@ extension CandleBook {
       return objection
     }
     return instruments[index].state?.objection(to: quote, rules: rules)
-  }
-
-  /// The state of a day that is certified already.
-  private func certifiedState(at index: Int, on day: TradingDay) -> InstrumentDay? {
-    guard instruments[index].state?.isClosed == true, instruments[index].state?.day == day else {
-      return nil
-    }
-    return instruments[index].state
   }
 
   /// The instrument was asked for and its row was absent or refused: the group's watermark no

@@ -38,36 +38,51 @@ public struct Daemon: Sendable {
   public func run(
     onReady: @Sendable (DaemonHandle) async -> Void = { _ in }
   ) async throws -> Int {
-    let server = settings.storeURL == nil ? ServerKeeper(embeddedServer, log: log) : nil
-    let url = settings.storeURL?.reveal() ?? embeddedServer.connectionString
-    if let server {
-      try await server.start()
-      try Schema.apply(url: url)
-    }
-    let client = try HTTPClient()
-    defer { client.shutdown() }
-    let writer = StoreWriter(url: url)
-    try await writer.connect()
-    let engine = try await makeEngine(writer: writer, client: client)
-    let watch = Task { await server?.keepRunning() }
-    await onReady(DaemonHandle(engine: engine, storeURL: url, psqlLine: psqlLine(url)))
-    defer { watch.cancel() }
+    guard settings.storeURL == nil else { return try await serve(onReady) }
+    let keeper = ServerKeeper(embeddedServer, log: log)
+    try await keeper.start()
+    let watch = Task { await keeper.keepRunning() }
     do {
-      let unsaved = try await engine.run()
-      await writer.disconnect()
-      try await server?.stop()
+      try Schema.apply(url: storeURL)
+      let unsaved = try await serve(onReady)
+      await end(watch)
+      try await keeper.stop()
       return unsaved
     } catch {
-      try? await server?.stop()
+      await end(watch)
+      try? await keeper.stop()
       throw error
     }
+  }
+
+  /// Everything between an open database and a drained engine.
+  private func serve(_ onReady: @Sendable (DaemonHandle) async -> Void) async throws -> Int {
+    let client = try HTTPClient()
+    defer { client.shutdown() }
+    let writer = StoreWriter(url: storeURL)
+    try await writer.connect()
+    let engine = try await makeEngine(writer: writer, client: client)
+    await onReady(DaemonHandle(engine: engine, storeURL: storeURL, psqlLine: psqlLine))
+    let unsaved = try await engine.run()
+    await writer.disconnect()
+    return unsaved
+  }
+
+  /// Before the server is stopped: the keeper would start it again.
+  private func end(_ watch: Task<Void, Never>) async {
+    watch.cancel()
+    await watch.value
+  }
+
+  private var storeURL: String {
+    settings.storeURL?.reveal() ?? embeddedServer.connectionString
   }
 
   private var embeddedServer: EmbeddedServer {
     EmbeddedServer(directory: settings.stateDirectory + "/postgres")
   }
 
-  private func psqlLine(_ url: String) -> String {
+  private var psqlLine: String {
     settings.storeURL == nil ? embeddedServer.psqlLine : "psql \"$CANDLED_STORE_URL\""
   }
 
@@ -197,8 +212,6 @@ actor ServerKeeper {
   private let executor = ThreadExecutor(name: "postgres-keeper")
   private let server: EmbeddedServer
   private let log: Logger
-  /// A look that was due while the server stopped must not start it again.
-  private var isStopped = false
 
   private static let lookNanoseconds: UInt64 = 500_000_000
 
@@ -211,13 +224,10 @@ actor ServerKeeper {
 
   func start() throws(EmbeddedServerError) { try server.start() }
 
-  func stop() throws(EmbeddedServerError) {
-    isStopped = true
-    try server.stop()
-  }
+  func stop() throws(EmbeddedServerError) { try server.stop() }
 
   func keepRunning() async {
-    while !Task.isCancelled, !isStopped {
+    while !Task.isCancelled {
       if !server.isRunning { revive() }
       try? await Task.sleep(nanoseconds: ServerKeeper.lookNanoseconds)
     }

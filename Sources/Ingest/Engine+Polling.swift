@@ -5,9 +5,12 @@ import Market
 import Polling
 import Transport
 
+/// Asking and being answered: a request goes out, its answer is journaled, and only then does
+/// anybody look into it.
+
+/// How soon a decision the journal refused is tried again.
 private let timerRetrySeconds: Int64 = 1
 
-/// Asking and being answered.
 extension Engine {
   func perform(_ actions: [Poller.Action]) {
     for action in actions {

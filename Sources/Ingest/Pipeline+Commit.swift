@@ -44,6 +44,7 @@ extension Pipeline {
       name: name)
   }
 
+  @inline(__always)  // A row is nearly a kilobyte: made where it goes.
   private func quoteRow(_ index: Int) -> QuoteRow? {
     guard let latest = latest[index] else { return nil }
     return QuoteRow(

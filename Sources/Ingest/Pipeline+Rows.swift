@@ -48,51 +48,57 @@ extension Pipeline {
     let watermark = watermark(receivedAt: answer.entry.receivedAt)
     let heartbeat = membership.indexes.first
     for place in sheet.quotes.indices {
-      let row = sheet.quotes[place]
-      let index = index(of: row.quote.symbol, expected: membership, at: place)
+      let index = index(of: sheet.quotes[place].quote.symbol, expected: membership, at: place)
       guard sheet.answer(index) else {
-        reject(row.refused(.duplicate, "a second line for the symbol"), &answer)
+        reject(sheet.quotes[place].refused(.duplicate, "a second line for the symbol"), &answer)
         continue
       }
       guard sheet.wasAsked(for: index) else {
-        reject(row.refused(.unrequested, "the line was not asked for"), &answer)
+        reject(sheet.quotes[place].refused(.unrequested, "the line was not asked for"), &answer)
         continue
       }
       // The heartbeat rides in every group to date it; only group 0 speaks for the instrument.
       if answer.group != 0, index == heartbeat { continue }
-      observe(row, at: index, watermark ?? row.quote.at, &answer)
+      observe(place, index, watermark ?? sheet.quotes[place].quote.at, &answer)
     }
   }
 
+  /// Rows are named by their place in the sheet: one is half a kilobyte, and a `let` would copy it.
   private mutating func observe(
-    _ row: SheetQuote, at index: Int, _ watermark: Timestamp, _ answer: inout Answer
+    _ place: Int, _ index: Int, _ watermark: Timestamp, _ answer: inout Answer
   ) {
     let verdict = book.observe(
-      row.quote, at: index, group: answer.group, watermark: watermark,
+      sheet.quotes[place].quote, at: index, group: answer.group, watermark: watermark,
       receivedAt: answer.entry.receivedAt)
     switch verdict {
     case .rejected(let reason, let detail):
       sheet.withdraw(index)
-      reject(row.refused(reason, detail), &answer)
+      reject(sheet.quotes[place].refused(reason, detail), &answer)
     case .accepted(let stateChanged):
       answer.digest.accepted += 1
       counters.snapshots += 1
-      let line = UnsafeRawBufferPointer(rebasing: answer.body[row.line])
-      let isRepetition = lines.holds(line, at: index) ?? (latest[index]?.quote == row.quote)
-      if !isRepetition { replaceLatest(index, by: row, line: line, &answer) }
+      let line = UnsafeRawBufferPointer(rebasing: answer.body[sheet.quotes[place].line])
+      let isRepetition = lines.holds(line, at: index) ?? isLatest(place, index)
+      if !isRepetition { replaceLatest(index, by: place, line: line, &answer) }
       if stateChanged || !isRepetition { pending.dirty(index) }
     }
   }
 
+  private func isLatest(_ place: Int, _ index: Int) -> Bool {
+    latest[index]?.quote == sheet.quotes[place].quote
+  }
+
   private mutating func replaceLatest(
-    _ index: Int, by row: SheetQuote, line: UnsafeRawBufferPointer, _ answer: inout Answer
+    _ index: Int, by place: Int, line: UnsafeRawBufferPointer, _ answer: inout Answer
   ) {
     answer.digest.changed += 1
     counters.changedSnapshots += 1
-    latest[index] = LatestQuote(quote: row.quote, receivedAt: answer.entry.receivedAt)
+    latest[index] = LatestQuote(
+      quote: sheet.quotes[place].quote, receivedAt: answer.entry.receivedAt)
     lines.keep(line, at: index)
     let name = RawName(
-      bytes: UnsafeRawBufferPointer(rebasing: answer.body[row.name]), charset: row.charset)
+      bytes: UnsafeRawBufferPointer(rebasing: answer.body[sheet.quotes[place].name]),
+      charset: sheet.quotes[place].charset)
     if names.update(at: index, raw: name) { pending.names[index] = names.name(at: index) }
   }
 

@@ -133,7 +133,8 @@ extension PostgresRow {
 }
 
 extension PostgresRow {
-  /// A book side, `price:volume price:volume …` as `writeQuotes` stores it; what is missing at the end is an empty level.
+  /// A book side, `price:volume price:volume …` as `writeQuotes` stores it; what is
+  /// missing at the end is an empty level.
   mutating func book() throws(StoreError) -> Quote.Book {
     let bytes = try bytes()
     var book = Quote.Book(repeating: .empty)

@@ -119,7 +119,8 @@ enum CandleColumns {
       returning \(key.joined(separator: ", "))
       """)
 
-  /// Both halves see the rows as they were before the statement. `$1` and `$2` bound `opened_at`, so that only the partitions concerned are looked at.
+  /// Both halves see the rows as they were before the statement. `$1` and `$2` bound
+  /// `opened_at`, so that only the partitions concerned are looked at.
   static let revise = Statement(
     name: "revise_candles",
     sql: """

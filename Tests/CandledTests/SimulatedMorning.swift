@@ -53,7 +53,8 @@ struct SimulatedMorning: Sendable {
   static func url(_ database: StoreDatabase) throws -> String {
     let words = database.url.split(separator: " ").map { $0.split(separator: "=") }
     let host = try #require(words.first { $0[0] == "host" }?.last)
-    return "postgres://candled@/\(database.name)?host=\(host)&port=5432"
+    let name = try #require(words.first { $0[0] == "dbname" }?.last)
+    return "postgres://candled@/\(name)?host=\(host)&port=5432"
   }
 
   /// Runs a command against the morning's database.

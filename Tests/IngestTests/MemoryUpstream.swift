@@ -44,14 +44,15 @@ actor MemorySink: CommitSink {
   private(set) var tables = Tables()
   private(set) var commits = 0
   private(set) var loads = 0
-  private(set) var lastPosition = JournalPosition.start
-  private var isFirst = true
   private let fate: @Sendable (Int) -> Fate
   private let inspect: @Sendable (Commit) -> Void
   private let loadsRefused: Int
   /// An attempt that takes seconds, real ones.
   private let slowAttempt: Int?
   private var attempts = 0
+  private var engine: Engine?
+  private var loadsWanted = 0
+  private var commitsWanted = 0
 
   /// `fate` is asked with the number of the attempt, from 1.
   init(
@@ -67,7 +68,7 @@ actor MemorySink: CommitSink {
 
   func commit(_ commit: Commit) async throws(StoreError) -> CommitReceipt {
     attempts += 1
-    if attempts == slowAttempt { try? await Task.sleep(for: .seconds(1)) }
+    if attempts == slowAttempt { try? await Task.sleep(for: .seconds(5)) }
     inspect(commit)
     switch fate(attempts) {
     case .taken: break
@@ -80,6 +81,13 @@ actor MemorySink: CommitSink {
     return CommitReceipt(seq: Int64(commits))
   }
 
+  /// Stops `engine` once it has loaded and then committed so often.
+  func stop(_ engine: Engine?, afterLoads loads: Int, andCommits commits: Int) {
+    self.engine = engine
+    loadsWanted = loads
+    commitsWanted = commits
+  }
+
   func load() throws(StoreError) -> StoredState {
     loads += 1
     if loads <= loadsRefused { throw error(.connectionLost) }
@@ -89,6 +97,8 @@ actor MemorySink: CommitSink {
   private func take(_ commit: Commit) {
     commits += 1
     tables.take(commit)
+    if loads >= loadsWanted { commitsWanted -= 1 }
+    if commitsWanted == 0 { engine?.stop() }
   }
 
   private func error(_ code: StoreError.Code) -> StoreError {
