@@ -31,7 +31,7 @@ import Testing
   @Test func `README speaks of no command that is not there`() throws {
     let known = Set(
       try CommandTree.leaves().compactMap { $0.path.split(separator: " ").dropFirst().first })
-    let spoken = readme.matches(of: /(?:`|\n|\$ )candled ([a-z]+)/).map(\.output.1)
+    let spoken = readme.matches(of: /(?:`|\n\$ |\$ )candled ([a-z]+)/).map(\.output.1)
     #expect(spoken.count > 10)
     #expect(spoken.filter { !known.contains($0) }.isEmpty)
   }
