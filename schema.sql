@@ -129,6 +129,7 @@ return case code
   when 1 then 'late_start'
   when 2 then 'outage'
   when 3 then 'late_print'
+  when 4 then 'unseen_close'
 end;
 comment on function gap_cause_name is 'Why trading passed unseen.';
 

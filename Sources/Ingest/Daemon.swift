@@ -103,6 +103,8 @@ public struct Daemon: Sendable {
       journalDirectory: settings.journalPath, log: log)
     var limits = EngineLimits()
     limits.stopAt = settings.clockStop
+    limits.journalBytesMax = Int64(settings.journalRetainBytes)
+    limits.journalDaysMax = settings.journalRetainDays
     return Engine(parts: parts, poller: makePoller(), pipeline: pipeline, limits: limits)
   }
 
@@ -184,6 +186,13 @@ extension EngineClock {
 /// A store that reconnects: one attempt a call, so that the engine's patience sets the pace.
 struct PersistentStore: CommitSink {
   let writer: StoreWriter
+
+  /// The feed's horizon: about a month of commits.
+  private static let changesKept: Int64 = 150_000
+
+  func prune() async throws(StoreError) {
+    _ = try await writer.pruneChanges(keepRows: Self.changesKept)
+  }
 
   func commit(_ commit: Commit) async throws(StoreError) -> CommitReceipt {
     do throws(StoreError) {

@@ -1,3 +1,4 @@
+import Journal
 import Logging
 import Market
 import Polling
@@ -9,6 +10,12 @@ public protocol CommitSink: Sendable {
   func commit(_ commit: Commit) async throws(StoreError) -> CommitReceipt
   /// What the last successful commit left.
   func load() async throws(StoreError) -> StoredState
+  /// Forgets changes of the feed that are past its horizon. Called once a day.
+  func prune() async throws(StoreError)
+}
+
+extension CommitSink {
+  public func prune() async throws(StoreError) {}
 }
 
 extension StoreWriter: CommitSink {}
@@ -132,9 +139,25 @@ extension Engine {
 
   func saved() {
     if saving.failures > 0 { parts.log.notice("store takes commits again") }
+    if let commit = saving.commit, commit.endsDay { tidyUp(after: commit) }
     saving.commit = nil
     saving.failures = 0
     status.storeFault = nil
+  }
+
+  /// Once a day, when its certificates are stored: old segments of the journal and old changes of
+  /// the feed go. Neither failing matters before the next evening.
+  private func tidyUp(after commit: Commit) {
+    do throws(JournalError) {
+      let retention = try parts.journal.retain(
+        committed: commit.position, bytesMax: limits.journalBytesMax,
+        daysMax: limits.journalDaysMax, today: commit.knownAt.shanghaiDay)
+      parts.log.info("journal tidied", metadata: ["segments": "\(retention.deleted.count)"])
+    } catch {
+      parts.log.error("the journal cannot be tidied", metadata: ["error": "\(error)"])
+    }
+    let store = parts.store
+    Task { try? await store.prune() }
   }
 
   func postpone(_ error: StoreError) {
@@ -153,5 +176,12 @@ extension Engine {
   private func boundMemory() {
     guard pipeline.pendingCandles > limits.pendingCandlesMax, catchUp == nil else { return }
     forgetInterpretation()
+  }
+}
+
+extension Commit {
+  /// It holds a day's certificates.
+  fileprivate var endsDay: Bool {
+    events.contains { if case .dayComplete = $0 { true } else { false } }
   }
 }

@@ -144,6 +144,9 @@ public struct EngineLimits: Sendable {
   /// Candles held for a store that is away; beyond it the journal alone remembers. An hour of the
   /// whole market, about 60 MB.
   public var pendingCandlesMax = 324_000
+  /// How much journal is kept behind the store's position, and for how many days.
+  public var journalBytesMax: Int64?
+  public var journalDaysMax: Int?
   /// Entries interpreted in one go while catching up, so that polling goes on meanwhile.
   public var catchUpEntriesMax = 64
 
