@@ -131,7 +131,7 @@ extension PrivateCluster {
 
 /// A pthread mutex, for ThreadSanitizer does not see the lock of `Synchronization.Mutex`.
 private final class Lock: Sendable {
-  // The address is fixed by the allocation and only handed to pthread functions, made for any
+  // Safe: the address is fixed by the allocation and only handed to pthread functions, made for any
   // thread; it lives as long as the process.
   nonisolated(unsafe) private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 

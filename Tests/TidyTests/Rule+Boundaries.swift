@@ -15,7 +15,7 @@ extension Rule {
     "Store": ["Market", "CPostgres", "CLinux"],
     "Operations": ["Market", "CLinux", "Logging", "TOMLKit"],
     "ExchangeSimulator": ["Market", "CLinux"],
-    "CandledClient": ["Market", "Store"],
+    "CandledClient": ["Market", "Store", "CLinux"],
     "TerminalView": ["Market"],
     "Ingest": [
       "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations",
