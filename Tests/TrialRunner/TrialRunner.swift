@@ -64,7 +64,7 @@ struct Crash: ParsableCommand {
 
   @Option(help: "daemon or database.") var victim = "daemon"
   @Option var kills = 50
-  @Option var instruments = 120
+  @Option var instruments = 600
   @Option var seed: UInt64 = 1
   @Option(help: "The built candled.") var binary = DaemonProcess.besideThisProcess
 
@@ -89,7 +89,7 @@ struct Fanout: AsyncParsableCommand {
     abstract: "Cut followers end with the table's state and see every final candle once.")
 
   @Option var cuts = 30
-  @Option var instruments = 120
+  @Option var instruments = 600
   @Option var seed: UInt64 = 1
   @Option(help: "The built candled.") var binary = DaemonProcess.besideThisProcess
 
