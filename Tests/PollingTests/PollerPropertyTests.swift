@@ -115,7 +115,8 @@ import Testing
     #expect((visits.values.map(\.count).max() ?? 0) <= 4, "seed \(seed)")
   }
 
-  /// However the clock jumps, few slots are swept in any 2.6 s of real time.
+  /// However the clock jumps, few slots are swept in any 2.6 s of real time: a late retry of one,
+  /// the next, and two more on the other side of a step. Replaying an hour would be hundreds.
   private func checkBursts(_ bench: Bench, _ seed: UInt64) {
     let sweeps = bench.requests.filter { $0.request.purpose == .sweep }
     var first = 0
@@ -124,7 +125,7 @@ import Testing
       while sweeps[last].elapsed - sweeps[first].elapsed > 2_600_000 { first += 1 }
       most = max(most, Set(sweeps[first...last].map(\.request.slot)).count)
     }
-    #expect(most <= 3, "seed \(seed)")
+    #expect(most <= 4, "seed \(seed)")
   }
 
   @Test(arguments: seeds)
