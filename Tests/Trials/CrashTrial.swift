@@ -37,15 +37,16 @@ public struct CrashTrial {
       NSTemporaryDirectory() + "candled-crash-\(getpid())-\(UInt32.random(in: 0 ... .max))"
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let cluster = try PrivateCluster.own()
-    let calm = try day(in: folder + "/calm", cluster: cluster, database: "calm") { daemon in
+    let calm = try day(in: folder + "/calm", cluster: cluster, database: "calm") { daemon, _ in
       try daemon.start()
       return 0
     }
     var random = SplitMix(seed: seed)
-    let rough = try day(in: folder + "/rough", cluster: cluster, database: "rough") { daemon in
+    let rough = try day(in: folder + "/rough", cluster: cluster, database: "rough") {
+      daemon, exchange in
       switch victim {
-      case .daemon: try killDaemon(daemon, &random)
-      case .database: try killDatabase(cluster, under: daemon, &random)
+      case .daemon: try killDaemon(daemon, exchange, &random)
+      case .database: try killDatabase(cluster, under: daemon, exchange, &random)
       }
     }
     var verdict = Verdict(rows: rough.dump.rows, kills: rough.kills)
@@ -59,7 +60,7 @@ public struct CrashTrial {
 
   private func day(
     in folder: String, cluster: PrivateCluster, database: String,
-    _ disturb: (DaemonProcess) throws -> Int
+    _ disturb: (DaemonProcess, ExchangeServer) throws -> Int
   ) throws -> (dump: TableDump, kills: Int) {
     try cluster.server.createDatabase(database)
     let admin = cluster.server.adminConnectionString(database: database)
@@ -73,18 +74,30 @@ public struct CrashTrial {
       exchange: exchange, symbols: market.symbols,
       start: Timestamp(day: market.day, secondOfDay: start),
       stop: Timestamp(day: market.day, secondOfDay: stop))
-    let kills = try disturb(daemon)
+    let kills = try disturb(daemon, exchange)
     try daemon.finish(secondsMax: 600)
     return (try TableDump(url: admin), kills)
   }
 
+  /// Waits until a random part of the day has passed, by what the exchange was asked: however fast
+  /// the machine, all kills fall into the day. Then a little longer, to strike between requests.
+  private func wait(
+    for daemon: DaemonProcess, _ exchange: ExchangeServer, _ random: inout SplitMix
+  ) {
+    let slots = (stop - start) / 60 * 12
+    let share = max(slots / (kills + 1), 2)
+    let target = exchange.requestsAnswered + Int.random(in: 1...share, using: &random)
+    while daemon.isRunning, exchange.requestsAnswered < target { usleep(500) }
+    usleep(UInt32.random(in: 0...4_000, using: &random))
+  }
+
   private func killDaemon(
-    _ daemon: DaemonProcess, _ random: inout SplitMix
+    _ daemon: DaemonProcess, _ exchange: ExchangeServer, _ random: inout SplitMix
   ) throws -> Int {
     var done = 0
     while done < kills {
       try daemon.start()
-      usleep(UInt32.random(in: 30_000...900_000, using: &random))
+      wait(for: daemon, exchange, &random)
       guard daemon.isRunning else { return done }
       daemon.kill()
       done += 1
@@ -94,13 +107,14 @@ public struct CrashTrial {
   }
 
   private func killDatabase(
-    _ cluster: PrivateCluster, under daemon: DaemonProcess, _ random: inout SplitMix
+    _ cluster: PrivateCluster, under daemon: DaemonProcess, _ exchange: ExchangeServer,
+    _ random: inout SplitMix
   ) throws -> Int {
     try daemon.start()
     let pid = daemon.pid
     var done = 0
     while done < kills {
-      usleep(UInt32.random(in: 200_000...1_200_000, using: &random))
+      wait(for: daemon, exchange, &random)
       guard daemon.isRunning else { return done }
       try cluster.server.killHard()
       usleep(UInt32.random(in: 0...500_000, using: &random))

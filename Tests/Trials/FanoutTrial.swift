@@ -100,7 +100,8 @@ public struct FanoutTrial: Sendable {
   private func cutConnections(_ url: String, while daemon: DaemonProcess) async throws -> Int {
     var random = SplitMix(seed: seed)
     var done = 0
-    while done < cuts, daemon.isRunning {
+    // Also when the day is over: a follower that reconnects then must still not miss its end.
+    for _ in 0..<cuts * 20 where done < cuts {
       try await Task.sleep(nanoseconds: UInt64.random(in: 100...700, using: &random) * 1_000_000)
       let ended = try SQLProbe.run(
         """
