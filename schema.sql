@@ -386,11 +386,14 @@ create table if not exists candle (
   low numeric not null,
   close numeric not null,
   volume numeric not null,
-  turnover numeric not null,
+  turnover numeric,
+  trades bigint,
+  vwap numeric,
   primary key (instrument_id, timeframe, opened_at),
   constraint interval_is_forward check (closed_at > opened_at),
-  constraint high_is_highest check (high >= open and high >= close and high >= low),
-  constraint low_is_lowest check (low <= open and low <= close),
+  constraint high_is_highest
+    check (high >= low and (flags & 8 <> 0 or (high >= open and high >= close))),
+  constraint low_is_lowest check (flags & 8 <> 0 or (low <= open and low <= close)),
   constraint prices_are_finite check (low >= 0 and high < 'Infinity'),
   constraint volume_is_finite check (volume >= 0 and volume < 'Infinity'),
   constraint turnover_is_finite check (turnover >= 0 and turnover < 'Infinity')
@@ -404,7 +407,8 @@ comment on column candle.known_from is 'When these values became known.';
 comment on column candle.instrument_id is 'instrument.id';
 comment on column candle.trading_day is 'The exchange''s date.';
 comment on column candle.timeframe is 'See timeframe_name().';
-comment on column candle.flags is 'Bits: 1 no trade, 2 partial (see gap), 4 extreme ambiguous.';
+comment on column candle.flags is
+  'Bits: 1 no trade, 2 partial (see gap), 4 extreme ambiguous, 8 open or close outside range.';
 comment on column candle.source is 'See source_name(). Series of different sources never mix.';
 comment on column candle.revision is '0 as first written; each revision adds one.';
 comment on column candle.open is 'First price in the interval.';
@@ -412,7 +416,11 @@ comment on column candle.high is 'Highest price in the interval.';
 comment on column candle.low is 'Lowest price in the interval.';
 comment on column candle.close is 'Last price in the interval.';
 comment on column candle.volume is 'Shares or units.';
-comment on column candle.turnover is 'Money, in the instrument''s currency.';
+comment on column candle.turnover is
+  'Money, in the instrument''s currency; null where the source does not tell.';
+comment on column candle.trades is 'How many trades; null where the source does not tell.';
+comment on column candle.vwap is
+  'Volume-weighted average price, of the source; null where it does not tell.';
 
 create index if not exists candle_time on candle using brin (opened_at, trading_day);
 comment on index candle_time is 'One minute, or one day, of the whole market.';

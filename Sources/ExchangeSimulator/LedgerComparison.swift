@@ -76,7 +76,7 @@ extension ObservableLedger {
     compare("low", expected.low.normalized, candle.low.normalized)
     compare("close", expected.close.normalized, candle.close.normalized)
     compare("volume", expected.volume.normalized, candle.volume.normalized)
-    compare("turnover", expected.turnover.normalized, candle.turnover.normalized)
+    compare("turnover", expected.turnover?.normalized, candle.turnover?.normalized)
     compare("flags", expected.flags.rawValue, candle.flags.rawValue)
     compare("source", expected.source.name, candle.source.name)
     return "\(candle.symbol) \(candle.openedAt): " + parts.joined(separator: "; ")
@@ -104,7 +104,8 @@ extension ObservableLedger {
         candle.volume == ExactDecimal(page?.afterHoursVolume ?? -1)
         && candle.turnover == money(page?.afterHoursTurnover ?? -1)
       if !isEqual {
-        differences.add("\(candle.symbol): after hours \(candle.volume) \(candle.turnover)")
+        differences.add(
+          "\(candle.symbol): after hours \(candle.volume) \(candle.turnover ?? .zero)")
       }
     }
   }
@@ -164,7 +165,7 @@ extension TrueLedger {
       {
         differences.add(
           "\(candle.symbol) \(candle.openedAt): volume \(candle.volume), turnover "
-            + "\(candle.turnover); in truth \(volume) and "
+            + "\(candle.turnover ?? .zero); in truth \(volume) and "
             + "\(ExactDecimal(units: turnover, scale: 3))"
         )
       }

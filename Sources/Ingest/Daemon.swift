@@ -39,7 +39,7 @@ public struct Daemon: Sendable {
     onReady: @Sendable (DaemonHandle) async -> Void = { _ in }
   ) async throws -> Int {
     guard settings.storeURL == nil else { return try await serve(onReady) }
-    let keeper = ServerKeeper(embeddedServer, log: log)
+    let keeper = ServerKeeper(settings.embeddedServer, log: log)
     try await keeper.start()
     let watch = Task { await keeper.keepRunning() }
     do {
@@ -75,15 +75,11 @@ public struct Daemon: Sendable {
   }
 
   private var storeURL: String {
-    settings.storeURL?.reveal() ?? embeddedServer.connectionString
-  }
-
-  private var embeddedServer: EmbeddedServer {
-    EmbeddedServer(directory: settings.stateDirectory + "/postgres")
+    settings.storeURL?.reveal() ?? settings.embeddedServer.connectionString
   }
 
   private var psqlLine: String {
-    settings.storeURL == nil ? embeddedServer.psqlLine : "psql \"$CANDLED_STORE_URL\""
+    settings.storeURL == nil ? settings.embeddedServer.psqlLine : "psql \"$CANDLED_STORE_URL\""
   }
 
   private func makeEngine(writer: StoreWriter, client: HTTPClient) async throws -> Engine {
@@ -98,7 +94,7 @@ public struct Daemon: Sendable {
       clock: clock,
       upstream: SinaUpstream(
         client: client, base: try BaseAddress(parsing: settings.sinaBase),
-        deadlineMilliseconds: settings.sinaDeadline.milliseconds),
+        deadlineMilliseconds: Int(settings.sinaDeadline.wholeMilliseconds)),
       store: PersistentStore(writer: writer), journal: journal,
       journalDirectory: settings.journalPath, log: log)
     var limits = EngineLimits()
@@ -130,18 +126,12 @@ public struct Daemon: Sendable {
     let seed = clock.isStepped ? 1 : UInt64.random(in: .min ... .max)
     var configuration = PollerConfiguration(heartbeat: Daemon.heartbeat, seed: seed)
     configuration.batchSymbolsMax = max(settings.sinaBatchSymbols, 2)
-    configuration.deadlineMilliseconds = settings.sinaDeadline.milliseconds * clock.speed
+    configuration.deadlineMilliseconds = Int(settings.sinaDeadline.wholeMilliseconds) * clock.speed
     configuration.requestsPerMinute = settings.sinaRequestsPerMinute
     let schedule = PollSchedule(
-      windows: PollWindow.aShare(every: settings.sinaCadence.milliseconds / 1000),
-      phaseMilliseconds: settings.sinaPhase.milliseconds, seed: configuration.seed
-    ) { day in
-      switch TradingCalendar.shanghai.status(of: day) {
-      case .trading: true
-      case .closed: false
-      case .unknown: nil
-      }
-    }
+      windows: PollWindow.aShare(every: Int(settings.sinaCadence.wholeMilliseconds) / 1000),
+      phaseMilliseconds: Int(settings.sinaPhase.wholeMilliseconds), seed: configuration.seed,
+      isTradingDay: TradingCalendar.shanghai.isTradingDay)
     return Poller(configuration, schedule: schedule, symbols: symbols)
   }
 }
@@ -154,9 +144,10 @@ public struct DaemonHandle: Sendable {
   public let psqlLine: String
 }
 
-extension Duration {
-  var milliseconds: Int {
-    Int(components.seconds) * 1000 + Int(components.attoseconds / 1_000_000_000_000_000)
+extension Settings {
+  /// The private cluster, for when `store.url` is not set; whether it is running or not.
+  public var embeddedServer: EmbeddedServer {
+    EmbeddedServer(directory: self.stateDirectory + "/postgres")
   }
 }
 
@@ -164,10 +155,11 @@ extension CandleRules {
   /// The rules as configured: a replay must use those of the run.
   public init(_ settings: Settings) {
     self.init()
-    straddleSecondsMax = settings.candlesStraddle.milliseconds / 1000
-    graceSeconds = settings.candlesGrace.milliseconds / 1000
+    straddleSecondsMax = Int(settings.candlesStraddle.wholeMilliseconds) / 1000
+    graceSeconds = Int(settings.candlesGrace.wholeMilliseconds) / 1000
     giveUpSeconds = max(
-      (settings.candlesGiveUp.milliseconds - settings.candlesGrace.milliseconds) / 1000,
+      Int(settings.candlesGiveUp.wholeMilliseconds - settings.candlesGrace.wholeMilliseconds)
+        / 1000,
       straddleSecondsMax)
   }
 }

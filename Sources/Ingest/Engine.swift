@@ -160,8 +160,6 @@ public struct EngineError: Error, Sendable, CustomStringConvertible {
     case anotherWriter
     /// The journal no longer holds what the store has not seen.
     case journalIncomplete
-    /// What the store kept is not readable by this version.
-    case stateUnreadable
   }
 
   public var code: Code

@@ -11,16 +11,20 @@ public struct Candle: Sendable, Hashable {
   public var close: ExactDecimal
   /// Shares or units.
   public var volume: ExactDecimal
-  /// Money, in the instrument's currency.
-  public var turnover: ExactDecimal
+  /// Money, in the instrument's currency; nil where the source does not tell.
+  public var turnover: ExactDecimal?
+  /// How many trades; nil where the source does not tell.
+  public var trades: Int64?
+  /// Volume-weighted average price as the source reckons it; nil where it does not tell.
+  public var vwap: ExactDecimal?
   public var flags: CandleFlags
   public var source: Source
 
   public init(
     symbol: Symbol, timeframe: Timeframe, tradingDay: TradingDay, openedAt: Timestamp,
     closedAt: Timestamp, open: ExactDecimal, high: ExactDecimal, low: ExactDecimal,
-    close: ExactDecimal, volume: ExactDecimal, turnover: ExactDecimal, flags: CandleFlags,
-    source: Source
+    close: ExactDecimal, volume: ExactDecimal, turnover: ExactDecimal?, trades: Int64? = nil,
+    vwap: ExactDecimal? = nil, flags: CandleFlags, source: Source
   ) {
     self.symbol = symbol
     self.timeframe = timeframe
@@ -33,6 +37,8 @@ public struct Candle: Sendable, Hashable {
     self.close = close
     self.volume = volume
     self.turnover = turnover
+    self.trades = trades
+    self.vwap = vwap
     self.flags = flags
     self.source = source
   }
@@ -49,6 +55,9 @@ public struct CandleFlags: OptionSet, Sendable, Hashable {
   public static let partial = CandleFlags(rawValue: 2)
   /// The day's high or low moved between two snapshots on either side of the interval's start.
   public static let extremeAmbiguous = CandleFlags(rawValue: 4)
+  /// The source's open or close lies outside its [low, high]: its own trade conditions update one
+  /// and not the other (alpaca.md §B.8). Kept as it was sent.
+  public static let outsideRange = CandleFlags(rawValue: 8)
 }
 
 /// How long a candle is. The raw value is what `candle.timeframe` stores.

@@ -44,6 +44,15 @@ public struct TradingCalendar: Sendable {
     return day.isWeekend || closures.contains(day) ? .closed : .trading
   }
 
+  /// Whether the exchange trades that day; nil where the table does not tell.
+  public func isTradingDay(_ day: TradingDay) -> Bool? {
+    switch status(of: day) {
+    case .trading: true
+    case .closed: false
+    case .unknown: nil
+    }
+  }
+
   /// The first trading day behind `day`; nil where the table does not tell.
   public func next(after day: TradingDay) -> TradingDay? { step(from: day, by: 1) }
 

@@ -6,8 +6,8 @@ extension FeedReader {
     name: "read_changed_candles",
     sql: """
       select k.seq, k.is_revision, i.symbol, c.timeframe, c.trading_day, c.opened_at, c.closed_at,
-        c.open, c.high, c.low, c.close, c.volume, c.turnover, c.flags, c.source, c.known_from,
-        c.revision
+        c.open, c.high, c.low, c.close, c.volume, c.turnover, c.trades, c.vwap, c.flags, c.source,
+        c.known_from, c.revision
       from (
         select g.seq, false as is_revision, u.*
         from change g,
@@ -133,13 +133,15 @@ extension PostgresRow {
     let closedAt = try timestamp()
     let prices = (try numeric(), try numeric(), try numeric(), try numeric())
     let volume = try numeric()
-    let turnover = try numeric()
+    let (turnover, trades, vwap) =
+      (try optionalNumeric(), try optionalInt64(), try optionalNumeric())
     let flags = CandleFlags(rawValue: try int16())
     guard let source = Source(rawValue: try int16()) else { throw malformed() }
     let candle = Candle(
       symbol: symbol, timeframe: timeframe, tradingDay: tradingDay, openedAt: openedAt,
       closedAt: closedAt, open: prices.0, high: prices.1, low: prices.2, close: prices.3,
-      volume: volume, turnover: turnover, flags: flags, source: source)
+      volume: volume, turnover: turnover, trades: trades, vwap: vwap, flags: flags,
+      source: source)
     return StoredCandle(candle: candle, knownFrom: try timestamp(), revision: try int16())
   }
 

@@ -7,7 +7,8 @@ extension Queries {
     name: "query_day_candles",
     sql: """
       select i.symbol, c.timeframe, c.trading_day, c.opened_at, c.closed_at, c.open, c.high, c.low,
-        c.close, c.volume, c.turnover, c.flags, c.source, c.known_from, c.revision
+        c.close, c.volume, c.turnover, c.trades, c.vwap, c.flags, c.source, c.known_from,
+        c.revision
       from candle c
       join instrument i on i.id = c.instrument_id
       where i.symbol = $2::text

@@ -67,7 +67,7 @@ extension Queries {
       CandleRecord(
         openedAt: try row.timestamp(), closedAt: try row.timestamp(), tradingDay: try row.day(),
         open: try row.numeric(), high: try row.numeric(), low: try row.numeric(),
-        close: try row.numeric(), volume: try row.numeric(), turnover: try row.numeric(),
+        close: try row.numeric(), volume: try row.numeric(), turnover: try row.optionalNumeric(),
         flags: CandleFlags(rawValue: try row.int16()), revision: try row.int16())
     }
   }

@@ -41,7 +41,7 @@ public struct CandleRecord: Sendable, Hashable {
   public var low: ExactDecimal
   public var close: ExactDecimal
   public var volume: ExactDecimal
-  public var turnover: ExactDecimal
+  public var turnover: ExactDecimal?
   public var flags: CandleFlags
   public var revision: Int16
 }

@@ -94,14 +94,14 @@ enum CandleColumns {
   /// What makes two candles of one key differ.
   private static let values = [
     "closed_at", "trading_day", "flags", "source", "open", "high", "low", "close", "volume",
-    "turnover",
+    "turnover", "trades", "vwap",
   ]
 
   /// As in `candle` and `candle_stage`, in the order `candleRow` writes them; `revision` has a
   /// default.
   static let stored = [
     "opened_at", "closed_at", "known_from", "instrument_id", "trading_day", "timeframe", "flags",
-    "source", "open", "high", "low", "close", "volume", "turnover",
+    "source", "open", "high", "low", "close", "volume", "turnover", "trades", "vwap",
   ]
 
   private static func list(_ columns: [String], of table: String) -> String {
@@ -169,7 +169,9 @@ extension WireBuffer {
     numeric(candle.low)
     numeric(candle.close)
     numeric(candle.volume)
-    numeric(candle.turnover)
+    optional(candle.turnover) { $0.numeric($1) }
+    optional(candle.trades) { $0.int64($1) }
+    optional(candle.vwap) { $0.numeric($1) }
     if let cause { int16(cause) }
   }
 }

@@ -153,7 +153,7 @@ extension WireBuffer {
     numeric(forming.low)
     numeric(forming.close)
     numeric(forming.volume)
-    numeric(forming.turnover)
+    optional(forming.turnover) { $0.numeric($1) }
   }
 
   /// `price:volume price:volume …`, best level first, without the empty levels at the end.

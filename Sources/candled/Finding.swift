@@ -1,6 +1,7 @@
 /// What `candled check` looks at, one function each.
 
 import Glibc
+import Ingest
 import Market
 import Operations
 import Store

@@ -59,7 +59,7 @@ struct QueryCandles: ParsableCommand {
     [
       .moment(candle.openedAt), .moment(candle.closedAt), .day(candle.tradingDay),
       .decimal(candle.open), .decimal(candle.high), .decimal(candle.low), .decimal(candle.close),
-      .decimal(candle.volume), .decimal(candle.turnover), .list(candle.flags.names),
+      .decimal(candle.volume), .optional(candle.turnover), .list(candle.flags.names),
       .integer(Int64(candle.revision)),
     ]
   }

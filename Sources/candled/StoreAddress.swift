@@ -1,14 +1,10 @@
 /// Where the database is: `store.url`, or the private cluster in the state directory.
 
+import Ingest
 import Operations
 import Store
 
 extension Settings {
-  /// The private cluster, whether it is running or not.
-  var embeddedServer: EmbeddedServer {
-    EmbeddedServer(directory: self.stateDirectory + "/postgres")
-  }
-
   /// A libpq address. It may hold a password: it must never be printed.
   /// - Throws: `unavailable` if it is the private cluster and that is not running.
   func storeAddress() throws(CommandFailure) -> String {

@@ -61,7 +61,7 @@ struct WatchLine {
         ("timeframe", .text(candle.timeframe.name)), ("opened_at", .moment(candle.openedAt)),
         ("open", .decimal(candle.open)), ("high", .decimal(candle.high)),
         ("low", .decimal(candle.low)), ("close", .decimal(candle.close)),
-        ("volume", .decimal(candle.volume)), ("turnover", .decimal(candle.turnover)),
+        ("volume", .decimal(candle.volume)), ("turnover", .optional(candle.turnover)),
         ("flags", .list(candle.flags.names)), ("revision", .integer(Int64(row.revision))),
       ])
   }

@@ -94,5 +94,5 @@ struct Tape {
 
 extension Candle {
   /// `open high low close volume turnover`, for comparing at a glance.
-  var row: String { "\(open) \(high) \(low) \(close) \(volume) \(turnover)" }
+  var row: String { "\(open) \(high) \(low) \(close) \(volume) \(turnover ?? .zero)" }
 }

@@ -143,7 +143,8 @@ public struct FanoutTrial: Sendable {
 
   private func line(_ candle: Candle) -> String {
     let prices = [
-      candle.open, candle.high, candle.low, candle.close, candle.volume, candle.turnover,
+      candle.open, candle.high, candle.low, candle.close, candle.volume,
+      candle.turnover ?? .zero,
     ]
     return "\(candle.symbol) \(candle.timeframe.rawValue) \(candle.openedAt.seconds) "
       + prices.map(\.description).joined(separator: " ") + " \(candle.flags.rawValue)"

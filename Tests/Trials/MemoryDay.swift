@@ -43,14 +43,8 @@ public struct MemoryDay {
     lagging = market
     recorder = DayRecorder(market)
     now = Timestamp(day: plan.day, secondOfDay: plan.start)
-    let calendar = TradingCalendar.shanghai
-    let schedule = PollSchedule(seed: plan.seed) { day in
-      switch calendar.status(of: day) {
-      case .trading: true
-      case .closed: false
-      case .unknown: nil
-      }
-    }
+    let schedule = PollSchedule(
+      seed: plan.seed, isTradingDay: TradingCalendar.shanghai.isTradingDay)
     poller = Poller(
       PollerConfiguration(heartbeat: market.symbols[0], seed: plan.seed), schedule: schedule,
       symbols: market.symbols)
