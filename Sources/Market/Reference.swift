@@ -1,0 +1,62 @@
+/// What sources say about instruments and days beside their prices: lists, factors and sessions.
+
+/// One row of a list of instruments. The name is human text that changes often, never a key.
+public struct ListedInstrument: Sendable, Hashable {
+  /// Canonical: `sh600519`, `bj920000`, `AAPL`.
+  public var symbol: Symbol
+  /// As the source sends it: inner spaces, full-width letters and marks included.
+  public var name: String
+  public var exchange: Exchange
+
+  public init(symbol: Symbol, name: String, exchange: Exchange) {
+    self.symbol = symbol
+    self.name = name
+    self.exchange = exchange
+  }
+}
+
+/// What a raw price of an instrument is divided by (qfq) or multiplied with (hfq) from a day on,
+/// until the next factor's day (sina.md §4).
+public struct AdjustmentFactor: Sendable, Hashable {
+  public enum Kind: Int16, Sendable, CaseIterable {
+    /// Forward: today's prices stand, earlier ones are scaled to them.
+    case qfq = 1
+    /// Backward: the first prices stand, later ones are scaled to them.
+    case hfq = 2
+
+    public var name: String {
+      switch self {
+      case .qfq: "qfq"
+      case .hfq: "hfq"
+      }
+    }
+  }
+
+  public var symbol: Symbol
+  public var kind: Kind
+  public var from: TradingDay
+  /// Positive.
+  public var factor: ExactDecimal
+
+  public init(symbol: Symbol, kind: Kind, from: TradingDay, factor: ExactDecimal) {
+    self.symbol = symbol
+    self.kind = kind
+    self.from = from
+    self.factor = factor
+  }
+}
+
+/// One regular session of a market: [opens, closes).
+public struct MarketSession: Sendable, Hashable {
+  public var exchange: Exchange
+  public var day: TradingDay
+  public var opens: Timestamp
+  public var closes: Timestamp
+
+  public init(exchange: Exchange, day: TradingDay, opens: Timestamp, closes: Timestamp) {
+    self.exchange = exchange
+    self.day = day
+    self.opens = opens
+    self.closes = closes
+  }
+}
