@@ -27,3 +27,19 @@ public struct Endpoint: Sendable, Hashable {
     self.headers = headers
   }
 }
+
+extension Endpoint.Header: CustomStringConvertible, CustomDebugStringConvertible,
+  CustomReflectable
+{
+  /// The name alone: the value may be a key.
+  public var description: String { name }
+  public var debugDescription: String { name }
+  public var customMirror: Mirror { Mirror(self, children: ["name": name]) }
+}
+
+extension Endpoint: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// The route alone: a path may hold a licence, a header a key.
+  public var description: String { route }
+  public var debugDescription: String { route }
+  public var customMirror: Mirror { Mirror(self, children: ["route": route]) }
+}

@@ -19,6 +19,17 @@ struct JSONLine {
 
   mutating func add(_ key: String, _ value: ExactDecimal) { add(key, value.description) }
 
+  mutating func add(_ key: String, _ value: String?) {
+    if let value { add(key, value) } else { addNull(key) }
+  }
+
+  /// A count, which every reader holds exactly: a number. Its range is far below 2^53.
+  mutating func add(_ key: String, count: Int64?) {
+    guard let count else { return addNull(key) }
+    begin(key)
+    text += String(count)
+  }
+
   mutating func addNull(_ key: String) {
     begin(key)
     text += "null"

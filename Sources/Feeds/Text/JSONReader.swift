@@ -98,6 +98,11 @@ struct JSONReader {
   }
 }
 
+extension JSONReader {
+  /// What was read since `start`, an earlier `offset`.
+  func text(from start: Int) -> UnsafeRawBufferPointer { bytes.slice(start, offset) }
+}
+
 // MARK: - Structure
 
 extension JSONReader {

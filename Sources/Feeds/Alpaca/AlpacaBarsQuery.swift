@@ -1,0 +1,116 @@
+/// One page of Alpaca's bars of many symbols, `/v2/stocks/bars`.
+///
+/// Whatever the server would choose for us is said outright: feed, order, page size, `raw` because
+/// adjusted prices are rounded and change with every dividend, and no mapping of renamed tickers
+/// (`asof=-`), so that the same question has the same answer tomorrow
+/// (upstreams/alpaca.md §B.2, §B.4). A page token belongs to its parameters: with others it
+/// silently gives other data, so it lives in the query.
+
+import Market
+
+public struct AlpacaBarsQuery: Sendable, Hashable {
+  /// Ascending, each once.
+  public let symbols: [Symbol]
+  public let timeframe: Timeframe
+  public let feed: AlpacaFeed
+  /// Bars that start at or after this …
+  public let start: Timestamp
+  /// … and before this.
+  public let end: Timestamp
+  /// As the page before gave it; nil asks for the first.
+  public var pageToken: String?
+
+  /// 518 were accepted (upstreams/alpaca.md §B.2); the path stays below 4 KB.
+  public static let symbolsMax = 500
+  /// The server's own bound for one page.
+  public static let pageBarsMax = 10_000
+  /// Tokens seen have 20 to 60 bytes.
+  static let pageTokenBytesMax = 1024
+
+  /// nil unless 1…`symbolsMax` symbols, each of which `isRequestable`, a timeframe that Alpaca
+  /// makes, and a start before the end.
+  public init?(
+    symbols: [Symbol], timeframe: Timeframe, feed: AlpacaFeed, start: Timestamp, end: Timestamp,
+    pageToken: String? = nil
+  ) {
+    let distinct = Set(symbols).sorted()
+    guard (1...AlpacaBarsQuery.symbolsMax).contains(distinct.count), start < end,
+      distinct.allSatisfy(AlpacaBarsQuery.isRequestable), timeframe.alpacaName != nil
+    else { return nil }
+    self.symbols = distinct
+    self.timeframe = timeframe
+    self.feed = feed
+    self.start = start
+    self.end = end
+    self.pageToken = pageToken
+  }
+
+  /// Whether market data knows symbols of this form: `^[A-Z][A-Z.\-]*$`. One of another form voids
+  /// its whole request; assets have some.
+  public static func isRequestable(_ symbol: Symbol) -> Bool {
+    let bytes = symbol.bytes
+    let isUpper = { (byte: UInt8) in (65...90).contains(byte) }
+    return bytes.first.map(isUpper) == true
+      && bytes.allSatisfy { isUpper($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") }
+  }
+}
+
+extension AlpacaBarsQuery {
+  static let route = "/v2/stocks/bars"
+
+  func endpoint(headers: [Endpoint.Header]) -> Endpoint {
+    var items = [
+      "symbols=\(symbolList)", "timeframe=\(timeframe.alpacaName ?? "")",
+      "start=\(wire(start))",
+      // Both ends are included there.
+      "end=\(wire(end.adding(milliseconds: -1)))", "limit=\(AlpacaBarsQuery.pageBarsMax)",
+      "adjustment=raw", "asof=-", "feed=\(feed.rawValue)", "sort=asc",
+    ]
+    if let pageToken { items.append("page_token=\(pageToken.percentEncoded)") }
+    return Endpoint(
+      route: AlpacaBarsQuery.route,
+      path: AlpacaBarsQuery.route + "?" + items.joined(separator: "&"), headers: headers)
+  }
+
+  private var symbolList: String { symbols.map(\.description).joined(separator: ",") }
+
+  /// Days go as dates: a moment would be floored to the New York day it falls on.
+  private func wire(_ moment: Timestamp) -> String {
+    timeframe.alpacaBarSeconds == nil
+      ? moment.newYorkDay.description : moment.utcText.percentEncoded
+  }
+}
+
+// MARK: - As words
+
+extension AlpacaBarsQuery {
+  /// `iex 1m 2026-09-03T13:30:00Z 2026-09-03T20:00:00Z AAPL,MSFT`, and the token where there is one.
+  var text: String {
+    let words = [feed.rawValue, timeframe.name, start.utcText, end.utcText, symbolList]
+    return (words + [pageToken?.percentEncoded].compactMap(\.self)).joined(separator: " ")
+  }
+
+  init?(words: ArraySlice<Substring>) {
+    let words = Array(words)
+    guard (5...6).contains(words.count), let feed = AlpacaFeed(rawValue: String(words[0])),
+      let timeframe = Timeframe(name: String(words[1])), let start = Timestamp(utc: words[2]),
+      let end = Timestamp(utc: words[3])
+    else { return nil }
+    let symbols = words[4].split(separator: ",").compactMap { Symbol($0) }
+    let token = words.count > 5 ? String(percentEncoded: words[5]) : nil
+    self.init(
+      symbols: symbols, timeframe: timeframe, feed: feed, start: start, end: end,
+      pageToken: token)
+  }
+}
+
+extension Timestamp {
+  /// Reads what `utcText` writes.
+  fileprivate init?(utc text: Substring) {
+    var copy = String(text)
+    guard let moment = copy.withUTF8({ Timestamp(rfc3339: UnsafeRawBufferPointer($0)) }) else {
+      return nil
+    }
+    self = moment
+  }
+}

@@ -1,0 +1,42 @@
+/// The two feeds Alpaca's bars are made from. They are different series of the same stock and are
+/// never mixed: IEX sees some two percent of the volume (upstreams/alpaca.md §B.7).
+
+import Market
+
+public enum AlpacaFeed: String, Sendable, Hashable, CaseIterable {
+  case iex
+  case sip
+
+  public var source: Source {
+    switch self {
+    case .iex: .alpacaIEX
+    case .sip: .alpacaSIP
+    }
+  }
+}
+
+extension Timeframe {
+  /// As Alpaca spells it; nil where it makes no such bars.
+  var alpacaName: String? {
+    switch self {
+    case .minute1: "1Min"
+    case .minute5: "5Min"
+    case .minute15: "15Min"
+    case .minute30: "30Min"
+    case .hour1: "1Hour"
+    case .afterHours: nil
+    case .day1: "1Day"
+    case .week1: "1Week"
+    case .month1: "1Month"
+    }
+  }
+
+  /// The length of a bar that has one, in seconds; nil for days and longer, which end at a New York
+  /// midnight.
+  var alpacaBarSeconds: Int64? {
+    switch self {
+    case .minute1, .minute5, .minute15, .minute30, .hour1: Int64(rawValue) * 60
+    case .afterHours, .day1, .week1, .month1: nil
+    }
+  }
+}

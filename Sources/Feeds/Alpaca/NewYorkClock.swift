@@ -1,0 +1,49 @@
+/// Which New York day a bar belongs to and when it ends.
+///
+/// A page is ten thousand bars of a few days, so the day of the last one is remembered: the next is
+/// nearly always in it.
+
+import Market
+
+struct NewYorkClock {
+  private var day = TradingDay(daysSince1970: 0)
+  private var midnight = Timestamp(seconds: 0)
+  private var nextMidnight = Timestamp(seconds: 0)
+
+  /// - Throws: `inconsistent` for a bar that starts where none of its length does: minutes and hours
+  ///   are cut from UTC's (upstreams/alpaca.md §B.8), days and longer ones from New York's midnights.
+  mutating func interval(
+    from openedAt: Timestamp, _ timeframe: Timeframe
+  ) throws(RowFault) -> (day: TradingDay, closedAt: Timestamp) {
+    if !(midnight..<nextMidnight).contains(openedAt) { turn(to: openedAt) }
+    if let seconds = timeframe.alpacaBarSeconds {
+      guard openedAt.microseconds % (seconds * 1_000_000) == 0 else {
+        throw RowFault(.inconsistent, "t: not where a bar of \(timeframe.name) starts")
+      }
+      return (day, openedAt.adding(seconds: seconds))
+    }
+    guard openedAt == midnight else {
+      throw RowFault(.inconsistent, "t: not a New York midnight")
+    }
+    return (day, end(timeframe))
+  }
+
+  private mutating func turn(to moment: Timestamp) {
+    day = moment.newYorkDay
+    midnight = Timestamp(day: day, newYorkSecondOfDay: 0)
+    nextMidnight = Timestamp(day: day.advanced(by: 1), newYorkSecondOfDay: 0)
+  }
+
+  /// Of a bar that starts with `day`.
+  private func end(_ timeframe: Timeframe) -> Timestamp {
+    switch timeframe {
+    case .week1: return Timestamp(day: day.advanced(by: 7), newYorkSecondOfDay: 0)
+    case .month1:
+      let (year, month, _) = day.civil
+      let next = TradingDay(
+        year: month == 12 ? year + 1 : year, month: month == 12 ? 1 : month + 1, day: 1)
+      return next.map { Timestamp(day: $0, newYorkSecondOfDay: 0) } ?? nextMidnight
+    default: return nextMidnight
+    }
+  }
+}

@@ -1,0 +1,66 @@
+/// Why an answer holds nothing to decode, in the classes a poller acts on.
+///
+/// A refusal is never "there is none": nothing may be concluded about an instrument from one. The
+/// sentence is for people and may be logged and stored; it never quotes the body, which may repeat
+/// what was asked for, the licence included.
+
+public struct FeedRefusal: Error, Sendable, Hashable {
+  public enum Kind: Sendable, Hashable {
+    /// The key has no requests left today.
+    case quotaExhausted
+    /// The key is wrong, expired or of another environment.
+    case unauthorised
+    /// Asked too often.
+    /// - retryAfterSeconds: where the body tells; what a header tells is the transport's to add.
+    case throttled(retryAfterSeconds: Int?)
+    /// The address is blocked.
+    case banned
+    /// Not at this host, not now or not for this key.
+    case notFound
+    /// An answer in the format that says there is nothing.
+    case noData
+    /// The key is good, the plan does not include this.
+    case entitlement
+    /// One symbol voids the request; nil where the answer does not say which.
+    case invalidSymbol(String?)
+    /// The request itself is wrong: asking again is useless.
+    case programmingError
+    /// Not an answer in the format, or one that was cut off.
+    case malformed
+    /// The server failed; the same request may work later.
+    case transient
+    /// In the format, and it cannot be true.
+    case implausible
+  }
+
+  public let kind: Kind
+  public let sentence: String
+
+  public init(_ kind: Kind, _ sentence: String) {
+    self.kind = kind
+    self.sentence = sentence
+  }
+
+  /// An answer that is not the JSON it should be.
+  init(_ fault: JSONFault) { self.init(.malformed, "not the JSON expected: \(fault)") }
+}
+
+extension FeedRefusal.Kind {
+  /// The word for logs, metric labels and JSON.
+  public var name: String {
+    switch self {
+    case .quotaExhausted: "quota_exhausted"
+    case .unauthorised: "unauthorised"
+    case .throttled: "throttled"
+    case .banned: "banned"
+    case .notFound: "not_found"
+    case .noData: "no_data"
+    case .entitlement: "entitlement"
+    case .invalidSymbol: "invalid_symbol"
+    case .programmingError: "programming_error"
+    case .malformed: "malformed"
+    case .transient: "transient"
+    case .implausible: "implausible"
+    }
+  }
+}

@@ -1,0 +1,42 @@
+/// A list of instruments, brought into the one order in which lists can be compared: sources send
+/// theirs unsorted, repeat rows, and give no version (upstreams/mairui.md §A.4).
+///
+/// Whether a list is plausible is not judged here: that takes the last accepted one.
+
+import Market
+
+public struct InstrumentList: Sendable, Hashable {
+  /// By symbol, each once.
+  public let rows: [ListedInstrument]
+  public let refused: [RefusedRow]
+  /// Rows another row for the same symbol stood behind: the last one counts.
+  public let duplicates: Int
+  /// Good rows that are none of ours: not tradable, of another class.
+  public let skipped: Int
+  /// Of `rows`, names included: equal lists have equal hashes, whatever order they came in, on
+  /// every machine and in every release.
+  public let contentHash: UInt64
+
+  /// - Parameter listed: in the order of the answer.
+  public init(listed: [ListedInstrument], refused: [RefusedRow], skipped: Int = 0) {
+    var last: [Symbol: ListedInstrument] = [:]
+    last.reserveCapacity(listed.count)
+    for row in listed { last[row.symbol] = row }
+    rows = last.values.sorted { $0.symbol < $1.symbol }
+    self.refused = refused
+    duplicates = listed.count - last.count
+    self.skipped = skipped
+    contentHash = InstrumentList.hash(of: rows)
+  }
+
+  /// FNV-1a of 64 bits over symbol, exchange and name. Swift's own hashes differ by process.
+  private static func hash(of rows: [ListedInstrument]) -> UInt64 {
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    for row in rows {
+      for byte in "\(row.symbol)\t\(row.exchange.rawValue)\t\(row.name)\n".utf8 {
+        hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3
+      }
+    }
+    return hash
+  }
+}

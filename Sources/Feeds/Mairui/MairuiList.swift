@@ -1,0 +1,142 @@
+/// Mairui's list of instruments: `[{"dm":"000001.SZ","mc":"平安银行","jys":"SZ"}, …]`.
+///
+/// Two shapes are served, the code with its exchange behind it and, earlier, without
+/// (upstreams/mairui.md §A.4). Code and exchange make the symbol; the name is text that changes
+/// from day to day and is kept as it comes. A row whose two exchanges disagree is refused: nobody
+/// can tell which stock it speaks of.
+
+import Market
+
+enum MairuiList {
+  /// The rows in the order of the answer, and which of them were refused.
+  struct Page {
+    var listed: [ListedInstrument] = []
+    var refused: [RefusedRow] = []
+
+    var count: Int { listed.count + refused.count }
+  }
+
+  static func decode(
+    _ body: UnsafeRawBufferPointer, status: Int
+  ) throws(FeedRefusal) -> InstrumentList {
+    let page = try page(body, status: status)
+    return InstrumentList(listed: page.listed, refused: page.refused)
+  }
+
+  /// - Throws: also where no row is one of a list: the answer is to something else.
+  static func page(_ body: UnsafeRawBufferPointer, status: Int) throws(FeedRefusal) -> Page {
+    if let refusal = MairuiRefusal.judge(body, status: status) { throw refusal }
+    let page: Page
+    do throws(JSONFault) {
+      page = try read(body)
+    } catch {
+      throw FeedRefusal(error)
+    }
+    if page.count == 0 { throw FeedRefusal(.noData, "an empty list") }
+    if page.listed.isEmpty {
+      throw FeedRefusal(.malformed, "none of \(page.count) rows is one of a list")
+    }
+    return page
+  }
+
+  private static func read(_ body: UnsafeRawBufferPointer) throws(JSONFault) -> Page {
+    var reader = try JSONReader(body.trimmed)
+    var page = Page()
+    try reader.openArray()
+    while try reader.nextElement() {
+      let kind = try reader.peek()
+      let start = reader.offset
+      if kind == .object {
+        var row = MairuiRow()
+        try row.read(&reader)
+        page.add(row, payload: reader.text(from: start))
+      } else {
+        try reader.skip()
+        page.refuse(.malformed("an object expected"), nil, payload: reader.text(from: start))
+      }
+    }
+    try reader.finish()
+    return page
+  }
+}
+
+extension MairuiList.Page {
+  fileprivate mutating func add(_ row: MairuiRow, payload: UnsafeRawBufferPointer) {
+    do throws(RowFault) {
+      listed.append(try row.instrument())
+    } catch {
+      refuse(error, row.symbolAsFarAsKnown, payload: payload)
+    }
+  }
+
+  fileprivate mutating func refuse(
+    _ fault: RowFault, _ symbol: Symbol?, payload: UnsafeRawBufferPointer
+  ) {
+    refused.append(
+      RefusedRow(
+        index: count, symbol: symbol, reason: fault.reason, detail: fault.detail,
+        payload: payload))
+  }
+}
+
+/// One row, its three texts as they came.
+private struct MairuiRow {
+  private var code: JSONString?
+  private var name: JSONString?
+  private var exchange: JSONString?
+
+  mutating func read(_ reader: inout JSONReader) throws(JSONFault) {
+    try reader.openObject()
+    while let key = try reader.nextKey() {
+      let value = try reader.readValue().string
+      switch key {
+      case "dm": code = value
+      case "mc": name = value
+      case "jys": exchange = value
+      default: break
+      }
+    }
+  }
+
+  func instrument() throws(RowFault) -> ListedInstrument {
+    guard let name else { throw .malformed("mc: a name expected") }
+    let (digits, suffix) = try codeAndSuffix()
+    let stated = try exchange.map { text throws(RowFault) in
+      try MairuiRow.exchange(named: text.text, field: "jys")
+    }
+    guard let exchange = suffix ?? stated else { throw .malformed("jys: an exchange expected") }
+    if let stated, stated != exchange {
+      throw RowFault(.inconsistent, "dm and jys name different exchanges")
+    }
+    guard let symbol = Symbol(exchange.prefix + digits) else {
+      throw .malformed("dm: six digits expected")
+    }
+    return ListedInstrument(symbol: symbol, name: name.text, exchange: exchange)
+  }
+
+  /// For the record of a refused row: the code as it came.
+  var symbolAsFarAsKnown: Symbol? { code.flatMap { Symbol(bytes: $0.bytes) } }
+
+  private func codeAndSuffix() throws(RowFault) -> (digits: String, suffix: Exchange?) {
+    guard let code else { throw .malformed("dm: a code expected") }
+    let text = code.text
+    let point = text.lastIndex(of: ".")
+    let digits = String(text[..<(point ?? text.endIndex)])
+    guard digits.utf8.count == 6, digits.utf8.allSatisfy({ (48...57).contains($0) }) else {
+      throw .malformed("dm: six digits expected")
+    }
+    guard let point else { return (digits, nil) }
+    let suffix = String(text[text.index(after: point)...])
+    return (digits, try MairuiRow.exchange(named: suffix, field: "dm"))
+  }
+
+  /// `SSE` and its like were never seen in an answer; they are the same exchanges elsewhere.
+  private static func exchange(named name: String, field: String) throws(RowFault) -> Exchange {
+    switch name.uppercased() {
+    case "SH", "SSE", "SHSE": return .shanghai
+    case "SZ", "SZSE": return .shenzhen
+    case "BJ", "BSE": return .beijing
+    default: throw .malformed("\(field): an exchange expected")
+    }
+  }
+}
