@@ -14,14 +14,6 @@ public enum ClockMode: String, Sendable, CaseIterable {
   case stepped
 }
 
-/// Which of Alpaca's series is recorded; they are never mixed.
-public enum AlpacaFeed: String, Sendable, CaseIterable {
-  /// One exchange, about 2 % of the volume, no delay.
-  case iex
-  /// The whole market; real time needs a subscription.
-  case sip
-}
-
 public struct SettingTable: Sendable {
   public let stateDirectory = Setting.string(
     "state_directory", "/var/lib/candled", "Where the journal and the embedded database live.")
