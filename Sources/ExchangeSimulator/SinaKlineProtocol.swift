@@ -163,7 +163,7 @@ extension KlineRow {
     self.averages = averages
   }
 
-  private static func price(_ units: Int64, _ scale: UInt8) -> String {
+  static func price(_ units: Int64, _ scale: UInt8) -> String {
     let price = ExactDecimal(units: units, scale: scale)
     return ((try? price.rescaled(places: places)) ?? price).description
   }

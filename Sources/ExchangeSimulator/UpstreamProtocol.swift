@@ -28,7 +28,9 @@ struct SimulatedExchange {
     self.clock = clock
     self.faults = faults
     self.recorders = recorders
-    protocols = [SinaQuoteProtocol(), SinaKlineProtocol()]
+    protocols = [
+      SinaQuoteProtocol(), SinaKlineProtocol(), SinaFileProtocol(), SinaNodeProtocol(),
+    ]
     latest = timeline.front.now
   }
 
