@@ -7,36 +7,6 @@
 // the store's, the plan only keeps the occasions apart.
 import Market
 
-/// A day of an instrument that ready-made bars may make better.
-public struct RepairCandidate: Sendable, Hashable {
-  public enum Want: Int, Sendable, Comparable, CaseIterable {
-    /// Nothing is known to be wrong.
-    case confirmation
-    /// Minutes seen in part, or with an ambiguous extreme.
-    case flagged
-    /// The certificate does not balance, or has no end of day.
-    case unbalanced
-    case gap
-
-    public static func < (left: Want, right: Want) -> Bool { left.rawValue < right.rawValue }
-  }
-
-  public var symbol: Symbol
-  public var day: TradingDay
-  public var want: Want
-  /// When its minutes were last looked for in vain.
-  public var lastSightingAt: Timestamp?
-
-  public init(
-    symbol: Symbol, day: TradingDay, want: Want, lastSightingAt: Timestamp? = nil
-  ) {
-    self.symbol = symbol
-    self.day = day
-    self.want = want
-    self.lastSightingAt = lastSightingAt
-  }
-}
-
 /// What is fixed for the life of a repair plan.
 public struct RepairPlanConfiguration: Sendable {
   /// 0 asks for nothing.
