@@ -75,3 +75,67 @@ import Testing
     #expect(run.status == 65)
   }
 }
+
+@Suite struct `candled decode of lists and bars` {
+  private func decode(_ kind: String, _ body: String, _ more: String...) throws -> BuiltBinary.Run {
+    try BuiltBinary.run(["decode", kind, "-"] + more, input: Array(body.utf8))
+  }
+
+  private static let bars =
+    #"{"bars":{"OAKX":[{"t":"2026-09-03T04:00:00Z","o":41.10,"h":42,"l":40.9,"c":41.5,"v":12}]},"#
+    + #""next_page_token":"a="}"#
+
+  @Test func `a list prints symbol, name and exchange`() throws {
+    let run = try decode("mairui-list", #"[{"dm":"000903.SZ","mc":"东 湖Ａ","jys":"SZ"}]"#)
+    #expect(run.status == 0)
+    #expect(run.output == #"{"symbol":"sz000903","name":"东 湖Ａ","exchange":"shenzhen"}"# + "\n")
+  }
+
+  @Test func `a list refused as a whole is one object and exits 65`() throws {
+    let run = try decode("mairui-list", "101:Licence证书当日次数已超出")
+    #expect(run.status == 65)
+    #expect(run.output.hasPrefix(#"{"outcome":"quota_exhausted","#))
+    #expect(run.output.split(separator: "\n").count == 1)
+  }
+
+  @Test func `bars print every digit and then the token of the next page`() throws {
+    let run = try decode("alpaca-bars", Self.bars)
+    #expect(run.status == 0)
+    #expect(
+      run.output
+        == #"{"symbol":"OAKX","timeframe":"1d","opened_at":"2026-09-03T04:00:00Z","#
+        + #""closed_at":"2026-09-04T04:00:00Z","open":"41.10","high":"42","low":"40.9","#
+        + #""close":"41.5","volume":"12","turnover":null,"trades":null,"vwap":null}"# + "\n"
+        + #"{"next_page_token":"a="}"# + "\n")
+  }
+
+  @Test func `the length of bars can be said`() throws {
+    let run = try decode("alpaca-bars", Self.bars, "--timeframe", "60m")
+    #expect(run.output.contains(#""timeframe":"60m""#))
+    #expect(run.output.contains(#""closed_at":"2026-09-03T05:00:00Z""#))
+  }
+
+  @Test func `whose bars they are can be said where the answer does not`() throws {
+    let body = #"{"bars":[{"t":"2026-09-03T04:01:00Z","o":1,"h":1,"l":1,"c":1,"v":1}]}"#
+    #expect(try decode("alpaca-bars", body).output.contains(#"{"symbol":null,"outcome""#))
+    let told = try decode("alpaca-bars", body, "--symbol", "OAKX")
+    #expect(told.output.contains(#"{"symbol":"OAKX","timeframe":"1m""#))
+  }
+
+  @Test func `bars refused as a whole are judged by status and message`() throws {
+    let body = #"{"message":"invalid symbol: X4Y"}"#
+    let run = try decode("alpaca-bars", body, "--status", "400")
+    #expect(run.status == 65)
+    #expect(run.output.hasPrefix(#"{"outcome":"invalid_symbol","symbol":"X4Y","#))
+  }
+
+  @Test(arguments: [
+    ["mairui-list", "--timeframe", "1m"], ["sina-quotes", "--symbol", "sh600519"],
+    ["alpaca-bars", "--timeframe", "after_hours"], ["alpaca-bars", "--symbol", "no symbol"],
+  ])
+  func `an option that means nothing there is a usage error`(_ words: [String]) throws {
+    let run = try BuiltBinary.run(["decode", words[0], "-"] + words.dropFirst())
+    #expect(run.status == 64)
+    #expect(run.output.isEmpty)
+  }
+}

@@ -6,7 +6,13 @@ enum Files {
   static let fixtures = tests + "/Fixtures"
   static let golden = tests + "/Golden"
   /// Payloads collected from public sources; not part of the project, present on some machines.
-  static let payloads = folder(of: folder(of: tests)) + "/../shared/payloads/sina"
+  /// Beside the checkout, or beside the folder its worktrees share.
+  static let collected = {
+    let root = folder(of: folder(of: tests))
+    let places = ["/../shared/payloads", "/../../shared/payloads"].map { root + $0 }
+    return places.first(where: exists) ?? places[0]
+  }()
+  static let payloads = collected + "/sina"
 
   static let fileBytesMax = 1 << 20
 

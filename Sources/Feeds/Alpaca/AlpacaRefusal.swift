@@ -28,9 +28,7 @@ enum AlpacaRefusal {
   private static func judgeFine(
     _ text: UnsafeRawBufferPointer, _ message: AlpacaMessage?
   ) -> FeedRefusal? {
-    if let message {
-      return judge(message) ?? FeedRefusal(.malformed, "a message in place of data")
-    }
+    if let message { return judge(misplaced: message) }
     switch text.first {
     case UInt8(ascii: "{"), UInt8(ascii: "["): return nil
     case UInt8(ascii: "<"): return FeedRefusal(.transient, "a page of HTML in place of data")
@@ -44,8 +42,22 @@ enum AlpacaRefusal {
     if message?.isEntitlement == true {
       return FeedRefusal(.entitlement, "the plan does not include this")
     }
-    guard let refusedSymbol = message?.refusedSymbol else { return nil }
-    return FeedRefusal(.invalidSymbol(refusedSymbol.name), "a symbol market data does not take")
+    guard let message, message.isAboutSymbol else { return nil }
+    return FeedRefusal(
+      .invalidSymbol(message.refusedSymbol), "a symbol market data does not take")
+  }
+
+  /// Behind a status of success, which an intermediary may have put there.
+  private static func judge(misplaced message: AlpacaMessage) -> FeedRefusal {
+    if let refusal = judge(message) { return refusal }
+    switch message.topic {
+    case .requestRate:
+      return FeedRefusal(.throttled(retryAfterSeconds: nil), "asked too often")
+    case .key: return FeedRefusal(.unauthorised, "the key was refused")
+    case .server: return FeedRefusal(.transient, "the server failed")
+    case .request: return FeedRefusal(.programmingError, "the request was refused as wrong")
+    case nil: return FeedRefusal(.malformed, "a message in place of data")
+    }
   }
 }
 
@@ -87,14 +99,30 @@ private struct AlpacaMessage {
     code == AlpacaMessage.recentDataRefused || words.lowercased().contains("subscription")
   }
 
-  /// What stands behind `invalid symbol: `; its name is nil where nothing fit to be repeated does.
-  var refusedSymbol: (name: String?, Void)? {
-    guard words.lowercased().hasPrefix(AlpacaMessage.symbolLead) else { return nil }
-    let name = words.dropFirst(AlpacaMessage.symbolLead.count)
-      .drop { $0 == ":" || $0 == " " || $0 == "s" }
-    let isFit =
-      (1...AlpacaMessage.symbolBytesMax).contains(name.utf8.count)
-      && name.utf8.allSatisfy { (0x21...0x7E).contains($0) }
-    return (isFit ? String(name) : nil, ())
+  enum Topic {
+    case requestRate, key, server, request
+  }
+
+  /// What the messages on record are about, told by their first words.
+  var topic: Topic? {
+    let words = words.lowercased()
+    return AlpacaMessage.topics.first { words.hasPrefix($0.lead) }?.topic
+  }
+
+  private static let topics: [(lead: String, topic: Topic)] = [
+    ("too many requests", .requestRate), ("rate limit", .requestRate), ("forbidden", .key),
+    ("request is not authorized", .key), ("internal server error", .server),
+    ("invalid", .request), ("end should not be before start", .request),
+  ]
+
+  var isAboutSymbol: Bool { words.lowercased().hasPrefix(AlpacaMessage.symbolLead) }
+
+  /// What stands behind `invalid symbol: `; nil where nothing fit to be repeated does.
+  var refusedSymbol: String? {
+    guard let name = words.split(separator: ": ", maxSplits: 1).dropFirst().first,
+      name.utf8.count <= AlpacaMessage.symbolBytesMax,
+      name.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+    else { return nil }
+    return String(name)
   }
 }

@@ -92,7 +92,7 @@ private struct MairuiRow {
       switch key {
       case "dm": code = value
       case "mc": name = value
-      case "jys": exchange = value
+      case "jys": exchange = value?.bytes.isEmpty == true ? nil : value
       default: break
       }
     }
