@@ -1,0 +1,222 @@
+// When to ask for ready-made American bars, and for which stretch of time.
+//
+// A minute bar is there some seconds after its minute and may change for half a minute more; later
+// corrections reach the history during the day (alpaca.md §B.8). So each minute asks again for the
+// last three, the evening asks for the whole day, and the next morning once more. What was missed
+// is asked for from the watermark on: an outage heals by itself. Pure: the shell performs the
+// windows and says which are complete.
+import Market
+
+/// A stretch of bars of one chunk of symbols.
+public struct BarsWindow: Sendable, Hashable {
+  public let chunk: Int
+  public let timeframe: Timeframe
+  /// Bars that open in [from, to).
+  public let from: Timestamp
+  public let to: Timestamp
+}
+
+/// What is fixed for the life of a bars plan.
+public struct BarsPlanConfiguration: Sendable {
+  public var symbols: [Symbol]
+  /// How far behind to stay: the basic plan refuses the whole market's last 15 minutes.
+  public var delaySeconds: Int64 = 0
+  /// After the minute's end, until its bar is there.
+  public var phaseSeconds: Int64 = 5
+  public var chunkSymbolsMax = 200
+
+  public init(symbols: [Symbol]) { self.symbols = symbols }
+}
+
+public struct BarsPlan: Sendable {
+  struct Chunk: Sendable {
+    var symbols: [Symbol]
+    /// Every bar that closed until then was read.
+    var through: Timestamp?
+    /// Asked for and not complete.
+    var open: Set<BarsWindow> = []
+    /// Occasions on which a whole day was read again.
+    var reread: Set<Occasion> = []
+  }
+
+  struct Occasion: Sendable, Hashable {
+    let day: TradingDay
+    let isMorning: Bool
+  }
+
+  public let configuration: BarsPlanConfiguration
+  private var sessions: [TradingDay: MarketSession] = [:]
+  private(set) var chunks: [Chunk]
+
+  /// Trades before and after the regular session count (alpaca.md §B.8), on a New York wall clock.
+  static let dayOpens = 4 * 3_600
+  static let dayCloses = 20 * 3_600
+  static let eveningReread = 20 * 3_600 + 5 * 60
+  static let morningReread = 4 * 3_600 + 30 * 60
+  static let overlapSeconds: Int64 = 180
+  /// A longer absence is a backfill's to mend.
+  static let daysBackMax = 7
+
+  /// - Parameter through: what was read before, by `key(of:)` of the chunk's symbols.
+  public init(_ configuration: BarsPlanConfiguration, through: [String: Timestamp] = [:]) {
+    self.configuration = configuration
+    let symbols = Set(configuration.symbols).sorted()
+    chunks = stride(from: 0, to: symbols.count, by: configuration.chunkSymbolsMax).map { start in
+      let end = min(start + configuration.chunkSymbolsMax, symbols.count)
+      let part = Array(symbols[start..<end])
+      return Chunk(symbols: part, through: through[BarsPlan.key(of: part)])
+    }
+  }
+
+  /// Names a chunk: `AAPL…TSLA/12`.
+  public static func key(of symbols: [Symbol]) -> String {
+    "\(symbols.first?.description ?? "")…\(symbols.last?.description ?? "")/\(symbols.count)"
+  }
+
+  public func symbols(of chunk: Int) -> [Symbol] { chunks[chunk].symbols }
+
+  /// A symbol the source refuses voids whatever it is asked with.
+  public mutating func drop(_ symbol: Symbol) {
+    for chunk in chunks.indices { chunks[chunk].symbols.removeAll { $0 == symbol } }
+  }
+
+  /// The exchange's own calendar; days it does not cover trade from Monday to Friday.
+  public mutating func learn(_ sessions: [MarketSession]) {
+    for session in sessions { self.sessions[session.day] = session }
+  }
+
+  /// The last day the calendar covers.
+  public var knownThrough: TradingDay? { sessions.keys.max() }
+}
+
+// MARK: - Windows
+
+extension BarsPlan {
+  /// What is to be asked now.
+  public mutating func due(at now: Timestamp) -> [BarsWindow] {
+    var windows: [BarsWindow] = []
+    for chunk in chunks.indices where !chunks[chunk].symbols.isEmpty {
+      let wanted = [live(chunk, now)].compactMap { $0 } + rereads(chunk, now)
+      for window in wanted where chunks[chunk].open.insert(window).inserted {
+        windows.append(window)
+      }
+    }
+    return windows
+  }
+
+  /// The window was walked to its end.
+  public mutating func completed(_ window: BarsWindow) {
+    chunks[window.chunk].open.remove(window)
+    guard window.timeframe == .minute1 else { return }
+    let through = chunks[window.chunk].through
+    // A day read again says nothing of what lies between it and the watermark.
+    if through.map({ window.from <= $0 && $0 < window.to }) ?? true {
+      chunks[window.chunk].through = window.to
+    }
+  }
+
+  /// The window came to nothing; it is due again.
+  public mutating func failed(_ window: BarsWindow) {
+    chunks[window.chunk].open.remove(window)
+    chunks[window.chunk].reread = chunks[window.chunk].reread.filter { occasion in
+      !self.windows(of: occasion.day, window.chunk).contains(window)
+    }
+  }
+
+  private func live(_ chunk: Int, _ now: Timestamp) -> BarsWindow? {
+    let isAsked = chunks[chunk].open.contains { $0.timeframe == .minute1 }
+    guard !isAsked, let end = lastMinuteEnd(now) else { return nil }
+    let earliest = end.adding(seconds: -Int64(Self.daysBackMax) * 86_400)
+    let start = chunks[chunk].through ?? opening(of: end.adding(seconds: -1).newYorkDay)
+    guard start < end else { return nil }
+    let overlap = end.adding(seconds: -Self.overlapSeconds)
+    return BarsWindow(
+      chunk: chunk, timeframe: .minute1, from: max(min(start, overlap), earliest), to: end)
+  }
+
+  /// The end of the latest minute that can be had; nil if no day within reach traded.
+  private func lastMinuteEnd(_ now: Timestamp) -> Timestamp? {
+    let visible = now.adding(seconds: -configuration.delaySeconds - configuration.phaseSeconds)
+    let minute = Timestamp(seconds: visible.seconds - (visible.seconds % 60 + 60) % 60)
+    var day = minute.newYorkDay
+    for _ in 0..<Self.daysBackMax {
+      if trades(day), minute > opening(of: day) { return min(minute, closing(of: day)) }
+      day = day.advanced(by: -1)
+    }
+    return nil
+  }
+
+  private mutating func rereads(_ chunk: Int, _ now: Timestamp) -> [BarsWindow] {
+    var windows: [BarsWindow] = []
+    for occasion in occasions(now) where chunks[chunk].reread.insert(occasion).inserted {
+      windows += self.windows(of: occasion.day, chunk)
+    }
+    let oldest = now.newYorkDay.advanced(by: -Self.daysBackMax)
+    chunks[chunk].reread = chunks[chunk].reread.filter { $0.day >= oldest }
+    return windows
+  }
+
+  /// The evening and the morning after of the last day that traded.
+  private func occasions(_ now: Timestamp) -> [Occasion] {
+    let visible = now.adding(seconds: -configuration.delaySeconds)
+    let today = visible.newYorkDay
+    let second = visible.newYorkSecondOfDay
+    if trades(today), second >= Self.eveningReread {
+      return [Occasion(day: today, isMorning: false)]
+    }
+    guard let last = previous(today) else { return [] }
+    var occasions = [Occasion(day: last, isMorning: false)]
+    if second >= Self.morningReread { occasions.append(Occasion(day: last, isMorning: true)) }
+    return occasions
+  }
+
+  private func windows(of day: TradingDay, _ chunk: Int) -> [BarsWindow] {
+    let midnight = Timestamp(day: day, newYorkSecondOfDay: 0)
+    let next = Timestamp(day: day.advanced(by: 1), newYorkSecondOfDay: 0)
+    return [
+      BarsWindow(
+        chunk: chunk, timeframe: .minute1, from: opening(of: day), to: closing(of: day)),
+      BarsWindow(chunk: chunk, timeframe: .day1, from: midnight, to: next),
+    ]
+  }
+}
+
+// MARK: - Days
+
+extension BarsPlan {
+  /// When to look again.
+  public func nextWake(after now: Timestamp) -> Timestamp {
+    let wait = configuration.delaySeconds + configuration.phaseSeconds
+    let visible = now.adding(seconds: -wait)
+    let minute = visible.seconds - (visible.seconds % 60 + 60) % 60 + 60
+    let next = Timestamp(seconds: minute)
+    let day = next.newYorkDay
+    let isInSession = trades(day) && next > opening(of: day) && next <= closing(of: day)
+    if isInSession { return next.adding(seconds: wait) }
+    let moments = [Self.dayOpens + 60, Self.morningReread, Self.eveningReread]
+    let today = visible.newYorkDay
+    return [today, today.advanced(by: 1)]
+      .flatMap { day in moments.map { Timestamp(day: day, newYorkSecondOfDay: $0) } }
+      .map { $0.adding(seconds: wait) }
+      .filter { $0 > now }.min() ?? now.adding(seconds: 3_600)
+  }
+
+  private func trades(_ day: TradingDay) -> Bool {
+    guard let first = sessions.keys.min(), let last = sessions.keys.max(),
+      first <= day, day <= last
+    else { return !day.isWeekend }
+    return sessions[day] != nil
+  }
+
+  private func previous(_ day: TradingDay) -> TradingDay? {
+    (1...Self.daysBackMax).lazy.map { day.advanced(by: -$0) }.first(where: trades)
+  }
+
+  private func opening(of day: TradingDay) -> Timestamp {
+    Timestamp(day: day, newYorkSecondOfDay: Self.dayOpens)
+  }
+
+  private func closing(of day: TradingDay) -> Timestamp {
+    Timestamp(day: day, newYorkSecondOfDay: Self.dayCloses)
+  }
+}

@@ -1,0 +1,130 @@
+import Market
+import Polling
+import TestSupport
+import Testing
+
+@Suite struct BarsPlanTests {
+  private let monday = TradingDay(daysSince1970: 20_640)  // 2026-07-06
+
+  private func moment(_ day: Int, _ hour: Int, _ minute: Int, _ second: Int = 0) -> Timestamp {
+    Timestamp(
+      day: monday.advanced(by: day), newYorkSecondOfDay: hour * 3600 + minute * 60 + second)
+  }
+
+  private func plan(_ names: [String] = ["AAPL", "MSFT"], delay: Int64 = 0) throws -> BarsPlan {
+    var configuration = BarsPlanConfiguration(symbols: try names.map { try #require(Symbol($0)) })
+    configuration.delaySeconds = delay
+    configuration.chunkSymbolsMax = 2
+    return BarsPlan(configuration)
+  }
+
+  @Test func `each minute asks for the minute that ended and again for the two before`() throws {
+    var plan = try plan()
+    for window in plan.due(at: moment(0, 10, 0, 5)) { plan.completed(window) }
+    #expect(plan.due(at: moment(0, 10, 1, 4)).isEmpty)
+    #expect(plan.nextWake(after: moment(0, 10, 0, 30)) == moment(0, 10, 1, 5))
+    let windows = plan.due(at: moment(0, 10, 1, 5))
+    #expect(windows.map(\.from) == [moment(0, 9, 58)])
+    #expect(windows.map(\.to) == [moment(0, 10, 1)])
+  }
+
+  @Test func `a window that is under way is not asked for twice, and one that failed is`() throws {
+    var plan = try plan()
+    let first = plan.due(at: moment(0, 10, 0, 5))
+    #expect(plan.due(at: moment(0, 10, 1, 5)).isEmpty)
+    for window in first { plan.failed(window) }
+    let again = plan.due(at: moment(0, 10, 2, 5))
+    #expect(again.map(\.from) == first.map(\.from))
+    #expect(again.first?.to == moment(0, 10, 2))
+  }
+
+  @Test func `a plan that stays behind never asks for what is younger`() throws {
+    var plan = try plan(delay: 16 * 60)
+    let windows = plan.due(at: moment(0, 10, 0, 5)).filter { $0.timeframe == .minute1 }
+    #expect(windows.map(\.to).max() == moment(0, 9, 44))
+    #expect(plan.nextWake(after: moment(0, 10, 0, 5)) == moment(0, 10, 1, 5))
+  }
+
+  @Test func `symbols are asked for in chunks, a refused one no more`() throws {
+    var plan = try plan(["MSFT", "AAPL", "NVDA"])
+    #expect(plan.symbols(of: 0).map(\.description) == ["AAPL", "MSFT"])
+    plan.drop(try #require(Symbol("NVDA")))
+    #expect(Set(plan.due(at: moment(0, 10, 0, 5)).map(\.chunk)) == [0])
+  }
+
+  @Test func `holidays and half days come from the calendar`() throws {
+    var plan = try plan()
+    let days = [0, 2, 3, 4].map { monday.advanced(by: $0) }
+    plan.learn(
+      days.map { day in
+        MarketSession(
+          exchange: .unitedStates, day: day,
+          opens: Timestamp(day: day, newYorkSecondOfDay: 34_200),
+          closes: Timestamp(day: day, newYorkSecondOfDay: 57_600))
+      })
+    for window in plan.due(at: moment(0, 20, 6)) { plan.completed(window) }
+    let tuesday = plan.due(at: moment(1, 10, 0, 5))
+    #expect(tuesday.allSatisfy { $0.from < moment(1, 0, 0) })
+  }
+
+  @Test func `after any outage every minute of every day is read, and each day twice more`() throws {
+    let seed = UInt64.random(in: .min ... .max)
+    var random = SplitMix(seed: seed)
+    var plan = try plan(["AAPL"])
+    var read: Set<Int64> = []
+    var wholeDays: [TradingDay: Int] = [:]
+    var now = moment(0, 4, 0, 30)
+    let end = moment(8, 4, 40)
+    while now < end {
+      let isDown = Int.random(in: 0..<400, using: &random) == 0
+      if isDown { now = now.adding(seconds: Int64.random(in: 60...90_000, using: &random)) }
+      for window in plan.due(at: now) {
+        #expect(window.timeframe == .day1 || window.to <= now, "seed \(seed)")
+        if Int.random(in: 0..<10, using: &random) == 0 {
+          plan.failed(window)
+          continue
+        }
+        plan.completed(window)
+        if window.timeframe == .day1 { wholeDays[window.from.newYorkDay, default: 0] += 1 }
+        guard window.timeframe == .minute1 else { continue }
+        for minute in stride(from: window.from.seconds, to: window.to.seconds, by: 60) {
+          read.insert(minute)
+        }
+      }
+      let wake = plan.nextWake(after: now)
+      #expect(wake > now, "seed \(seed)")
+      now = wake
+    }
+    for offset in [0, 1, 2, 3, 4] {
+      let day = monday.advanced(by: offset)
+      let opens = Timestamp(day: day, newYorkSecondOfDay: 4 * 3600).seconds
+      for minute in stride(from: opens, to: opens + 57_600, by: 60) where !read.contains(minute) {
+        Issue.record("seed \(seed): \(Timestamp(seconds: minute)) was never read")
+        return
+      }
+    }
+    #expect(wholeDays.values.allSatisfy { $0 >= 1 }, "seed \(seed)")
+  }
+}
+
+@Suite struct PageWalkTests {
+  @Test func `only a missing token ends a walk, a short or empty page does not`() {
+    var walk = PageWalk(rows: 100, pageRows: 10)
+    #expect(walk.received(rows: 3, token: "a") == .next(token: "a"))
+    #expect(walk.received(rows: 0, token: "b") == .next(token: "b"))
+    #expect(walk.received(rows: 10, token: nil) == .complete)
+  }
+
+  @Test func `a walk that would not end is broken off`() {
+    var repeated = PageWalk(rows: 100, pageRows: 10)
+    _ = repeated.received(rows: 10, token: "a")
+    #expect(repeated.received(rows: 10, token: "a") == .broken(.tokenRepeated))
+    var empty = PageWalk(rows: 100, pageRows: 10)
+    _ = empty.received(rows: 0, token: "a")
+    #expect(empty.received(rows: 0, token: "b") == .broken(.emptyPages))
+    var endless = PageWalk(rows: 100, pageRows: 10)
+    var last = PageWalk.Step.complete
+    for page in 1...30 { last = endless.received(rows: 10, token: "\(page)") }
+    #expect(last == .broken(.tooManyPages))
+  }
+}
