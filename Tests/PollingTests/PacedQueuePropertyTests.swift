@@ -99,7 +99,9 @@ import Testing
     var most = 0
     var twice = 0
     for (index, sent) in bench.sent.enumerated() {
-      let earlier = bench.sent[..<index].suffix(200).filter { ends[$0.id, default: 0] > sent.elapsed }
+      let earlier = bench.sent[..<index].suffix(200).filter {
+        ends[$0.id, default: 0] > sent.elapsed
+      }
       most = max(most, earlier.count + 1)
       twice += earlier.contains { $0.job == sent.job } ? 1 : 0
     }
@@ -109,7 +111,10 @@ import Testing
 
   /// A breaker of its own: in a cool-down of at least a minute nothing, then one until it is over.
   private func checkBans(_ bench: PacedBench, _ seed: UInt64) {
-    enum Moment { case sent, ended(PacedOutcome) }
+    enum Moment {
+      case sent
+      case ended(PacedOutcome)
+    }
     let outcomes = Dictionary(uniqueKeysWithValues: bench.answers.map { ($0.id, $0.outcome) })
     let ends = ends(bench)
     // What ends at a moment comes before what is sent at it: it is what let that go.

@@ -1,0 +1,45 @@
+/// Whether a list may be believed (mairui.md §A.4). Each doubt is a sentence with its figures, for
+/// the alarm and for whoever has to decide.
+
+extension Universe {
+  /// nil if the list is plausible.
+  func doubt(
+    _ listed: [Symbol: ListedInstrument], validRows: Int, rejectedRows: Int, part: ListPart
+  ) -> String? {
+    doubtOfSize(listed.count, part) ?? doubtOfRows(validRows, rejectedRows, part)
+      ?? doubtOfExchanges(listed, part)
+  }
+
+  private func doubtOfSize(_ rows: Int, _ part: ListPart) -> String? {
+    let rowsMin = part.isWholeMarket ? limits.mainRowsMin : limits.partRowsMin
+    if rows < rowsMin {
+      return "the list \(part.name) has \(rows) instruments, fewer than the \(rowsMin) it must have"
+    }
+    guard let last = accepted[part], rows * 100 < last.rows * limits.keptPercentMin else {
+      return nil
+    }
+    return "the list \(part.name) has \(rows) instruments, less than \(limits.keptPercentMin) % "
+      + "of the \(last.rows) accepted on \(last.at.shanghaiDay)"
+  }
+
+  private func doubtOfRows(_ valid: Int, _ rejected: Int, _ part: ListPart) -> String? {
+    let all = valid + rejected
+    guard valid * 100 < all * limits.validPercentMin else { return nil }
+    return "of the \(all) rows of the list \(part.name) \(rejected) are not valid, "
+      + "more than \(100 - limits.validPercentMin) %"
+  }
+
+  private func doubtOfExchanges(
+    _ listed: [Symbol: ListedInstrument], _ part: ListPart
+  ) -> String? {
+    let wanted: [(Exchange, String)] =
+      switch part {
+      case .mairuiBeijing: [(.beijing, "Beijing")]
+      case _ where part.isWholeMarket: [(.shanghai, "Shanghai"), (.shenzhen, "Shenzhen")]
+      case .mairuiMain, .sinaNode: []
+      }
+    let present = Set(listed.values.map(\.exchange))
+    guard let missing = wanted.first(where: { !present.contains($0.0) }) else { return nil }
+    return "the list \(part.name) has \(listed.count) instruments and none of \(missing.1)"
+  }
+}

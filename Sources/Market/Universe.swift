@@ -1,0 +1,196 @@
+/// The accepted list of A-share instruments.
+///
+/// A list is a claim about the whole market, so a bad one does more harm than none: a demo licence
+/// answers with 200 rows, a throttled page with nothing, and a reader who believes it delists
+/// thousands. So a list is accepted as a whole or not at all, and what is missing from an accepted
+/// one is delisted only after three of them in a row. Codes are the keys; names change daily.
+///
+/// An instrument belongs to the part that listed it last and is missed by that part only: Beijing's
+/// list says nothing of Shanghai, and a fallback to Sina's lists delists nothing of Mairui's.
+
+/// One list that is asked for as a whole.
+public enum ListPart: Sendable, Hashable {
+  /// Mairui's Shanghai and Shenzhen.
+  case mairuiMain
+  /// Mairui's Beijing.
+  case mairuiBeijing
+  /// A node of Sina's market centre, all pages together: `hs_a`, `kcb`.
+  case sinaNode(String)
+
+  /// What is stored: `hslt`, `bj`, `node/hs_a`.
+  public var name: String {
+    switch self {
+    case .mairuiMain: "hslt"
+    case .mairuiBeijing: "bj"
+    case .sinaNode(let node): "node/" + node
+    }
+  }
+
+  /// nil unless `name` is what `name` gives.
+  public init?(name: String) {
+    switch name {
+    case "hslt": self = .mairuiMain
+    case "bj": self = .mairuiBeijing
+    case _ where name.hasPrefix("node/") && name.utf8.count > 5:
+      self = .sinaNode(String(name.dropFirst(5)))
+    default: return nil
+    }
+  }
+
+  public var source: Source {
+    switch self {
+    case .mairuiMain, .mairuiBeijing: .mairui
+    case .sinaNode: .sina
+    }
+  }
+
+  /// It claims to be all of Shanghai and Shenzhen.
+  var isWholeMarket: Bool { self == .mairuiMain || self == .sinaNode("hs_a") }
+}
+
+/// What a list must reach to be believed.
+public struct UniverseLimits: Sendable, Hashable {
+  /// Of a list of both main exchanges: there were 5,208 rows in June 2026 (mairui.md §A.4).
+  public var mainRowsMin = 4_500
+  /// Of any other list.
+  public var partRowsMin = 1
+  /// Of the last accepted list of the same part.
+  public var keptPercentMin = 98
+  /// Of the rows as they came.
+  public var validPercentMin = 99
+
+  public init() {}
+}
+
+/// An instrument of the universe, as its `instrument` row keeps it.
+public struct UniverseMember: Sendable, Hashable {
+  public var instrument: ListedInstrument
+  /// The part that listed it last.
+  public var part: ListPart
+  /// Accepted lists of that part since then, without it.
+  public var missedLists: Int
+
+  public init(instrument: ListedInstrument, part: ListPart, missedLists: Int) {
+    self.instrument = instrument
+    self.part = part
+    self.missedLists = missedLists
+  }
+
+  public var isDelisted: Bool { missedLists >= Universe.missedListsMax }
+}
+
+/// The last accepted list of a part.
+public struct AcceptedList: Sendable, Hashable {
+  public var part: ListPart
+  /// Different symbols.
+  public var rows: Int
+  public var at: Timestamp
+
+  public init(part: ListPart, rows: Int, at: Timestamp) {
+    self.part = part
+    self.rows = rows
+    self.at = at
+  }
+}
+
+/// What an accepted list changed, each sorted by symbol.
+public struct UniverseChange: Sendable, Hashable {
+  /// A new name for an old code.
+  public struct Renamed: Sendable, Hashable {
+    public var symbol: Symbol
+    public var before: String
+    public var now: String
+  }
+
+  public var added: [ListedInstrument] = []
+  public var renamed: [Renamed] = []
+  /// Missing for the first or second time.
+  public var vanished: [Symbol] = []
+  /// Missing for the third time.
+  public var delisted: [Symbol] = []
+  /// Listed again after that.
+  public var relisted: [Symbol] = []
+}
+
+public enum UniverseVerdict: Sendable, Hashable {
+  case accepted(UniverseChange)
+  /// Not believed, with a sentence that names the figures; nothing changed.
+  case quarantined(String)
+}
+
+/// The instruments of all parts.
+public struct Universe: Sendable {
+  public let limits: UniverseLimits
+  private(set) var bySymbol: [Symbol: UniverseMember]
+  /// By part.
+  public private(set) var accepted: [ListPart: AcceptedList]
+
+  /// Accepted lists without a code until it is delisted.
+  public static let missedListsMax = 3
+
+  /// - Parameters:
+  ///   - members: as stored.
+  ///   - accepted: the last accepted list of each part, as stored.
+  public init(
+    limits: UniverseLimits = UniverseLimits(), members: [UniverseMember] = [],
+    accepted: [AcceptedList] = []
+  ) {
+    self.limits = limits
+    bySymbol = Dictionary(
+      members.map { ($0.instrument.symbol, $0) }, uniquingKeysWith: { _, later in later })
+    self.accepted = Dictionary(
+      accepted.map { ($0.part, $0) }, uniquingKeysWith: { $0.at < $1.at ? $1 : $0 })
+  }
+
+  /// All that were ever listed, the delisted included, sorted by symbol.
+  public var members: [UniverseMember] {
+    bySymbol.values.sorted { $0.instrument.symbol < $1.instrument.symbol }
+  }
+
+  public func member(_ symbol: Symbol) -> UniverseMember? { bySymbol[symbol] }
+
+  /// Takes one whole list and believes it or not.
+  ///
+  /// - Parameters:
+  ///   - rows: the valid ones, in any order; of two with the same symbol the later one counts.
+  ///   - rejectedRows: how many were not valid.
+  public mutating func offer(
+    _ rows: [ListedInstrument], rejectedRows: Int, part: ListPart, at now: Timestamp
+  ) -> UniverseVerdict {
+    let listed = Dictionary(rows.map { ($0.symbol, $0) }, uniquingKeysWith: { _, later in later })
+    if let doubt = doubt(listed, validRows: rows.count, rejectedRows: rejectedRows, part: part) {
+      return .quarantined(doubt)
+    }
+    accepted[part] = AcceptedList(part: part, rows: listed.count, at: now)
+    var change = UniverseChange()
+    for symbol in listed.keys.sorted() {
+      if let row = listed[symbol] { list(row, part, &change) }
+    }
+    for symbol in bySymbol.keys.sorted() where listed[symbol] == nil {
+      miss(symbol, part, &change)
+    }
+    return .accepted(change)
+  }
+
+  private mutating func list(
+    _ row: ListedInstrument, _ part: ListPart, _ change: inout UniverseChange
+  ) {
+    if let known = bySymbol[row.symbol] {
+      if known.isDelisted { change.relisted.append(row.symbol) }
+      if known.instrument.name != row.name {
+        change.renamed.append(
+          UniverseChange.Renamed(symbol: row.symbol, before: known.instrument.name, now: row.name))
+      }
+    } else {
+      change.added.append(row)
+    }
+    bySymbol[row.symbol] = UniverseMember(instrument: row, part: part, missedLists: 0)
+  }
+
+  private mutating func miss(_ symbol: Symbol, _ part: ListPart, _ change: inout UniverseChange) {
+    guard var member = bySymbol[symbol], member.part == part, !member.isDelisted else { return }
+    member.missedLists += 1
+    bySymbol[symbol] = member
+    if member.isDelisted { change.delisted.append(symbol) } else { change.vanished.append(symbol) }
+  }
+}
