@@ -870,27 +870,93 @@ on conflict (only_row) do nothing;
 
 -- For people.
 
-create or replace function instrument_id(spelling text)
+-- How candles() gives a candle, and why() a fact. Types and not `returns table`, so that a column
+-- may have the name of a parameter.
+do $types$
+begin
+  if to_regtype('candled.candle_row') is null then
+    create type candle_row as (
+      opened_at timestamptz,
+      closed_at timestamptz,
+      trading_day date,
+      open numeric,
+      high numeric,
+      low numeric,
+      close numeric,
+      volume numeric,
+      turnover numeric,
+      trades bigint,
+      vwap numeric,
+      flags smallint,
+      revision smallint,
+      known_from timestamptz,
+      source text
+    );
+  end if;
+  if to_regtype('candled.candle_fact') is null then
+    create type candle_fact as (
+      what text,
+      at timestamptz,
+      detail text
+    );
+  end if;
+end
+$types$;
+comment on type candle_row is
+  'A candle as candles() gives it: as in the table candle, the source as a word, and in flags '
+  'also 16: filled, there is no such candle.';
+comment on type candle_fact is 'One thing known of a candle, and since when.';
+
+create or replace function argument_error(argument text, given text, expected text)
+returns void
+language plpgsql
+immutable
+as $function$
+begin
+  raise exception using
+    errcode = 'invalid_parameter_value',
+    message = format('%s: expected %s, found %L', argument, expected, given);
+end
+$function$;
+comment on function argument_error is
+  'Refuses an argument (SQLSTATE 22023) and says what would do.';
+
+create or replace function instrument_id(spelling text, source text default null)
 returns integer
-language sql
+language plpgsql
 stable
-parallel safe
 set search_path = candled, pg_temp
 as $function$
-  select id
-  from instrument
-  where symbol = case
-    when spelling ~* '^(sh|sz|bj)[0-9]{6}$' then lower(spelling)
-    when spelling ~* '^[0-9]{6}\.(sh|ss|xshg)$' then 'sh' || left(spelling, 6)
-    when spelling ~* '^[0-9]{6}\.(sz|xshe)$' then 'sz' || left(spelling, 6)
-    when spelling ~* '^[0-9]{6}\.bj$' then 'bj' || left(spelling, 6)
-    else spelling
-  end
-  order by source desc
-  limit 1
+declare
+  wanted smallint := case instrument_id.source
+    when 'sina' then 1
+    when 'mairui' then 1
+    when 'alpaca_iex' then 3
+    when 'alpaca_sip' then 4
+  end;
+begin
+  if wanted is null and instrument_id.source is not null then
+    perform argument_error('source', instrument_id.source, 'sina, alpaca_iex or alpaca_sip');
+  end if;
+  return (
+    select i.id
+    from instrument i
+    where i.symbol = case
+        when spelling ~* '^(sh|sz|bj)[0-9]{6}$' then lower(spelling)
+        when spelling ~* '^[0-9]{6}\.(sh|ss|xshg)$' then 'sh' || left(spelling, 6)
+        when spelling ~* '^[0-9]{6}\.(sz|xshe)$' then 'sz' || left(spelling, 6)
+        when spelling ~* '^[0-9]{6}\.bj$' then 'bj' || left(spelling, 6)
+        when spelling ~* '^[a-z]+([./-][a-z]+)?$' then upper(spelling)
+        else spelling
+      end
+      and (wanted is null or i.source = wanted)
+    order by case i.source when 4 then 0 when 3 then 1 else 2 end, i.source
+    limit 1);
+end
 $function$;
 comment on function instrument_id is
-  'The id behind any usual spelling: 600519.SH, sh600519, SH600519, 600519.XSHG; null if unknown.';
+  'The series behind any usual spelling: 600519.SH, sh600519, SH600519, 600519.XSHG, AAPL, aapl; '
+  'null if unknown. Where a symbol has several: the named source''s, else SIP before IEX.';
 
 create or replace view instruments as
 select
@@ -900,9 +966,11 @@ select
   exchange_name(exchange) as exchange,
   kind_name(kind) as kind,
   board_name(board) as board,
-  first_seen
+  source_name(source) as source,
+  first_seen,
+  delisted_at
 from instrument;
-comment on view instruments is 'Instruments, with their codes as words.';
+comment on view instruments is 'Series of instruments, with their codes as words.';
 
 create or replace view candle_1m as
 select
@@ -916,12 +984,15 @@ select
   c.close,
   c.volume,
   c.turnover,
+  c.trades,
+  c.vwap,
   'final' as state,
   (c.flags & 1) <> 0 as no_trade,
   (c.flags & 2) <> 0 as partial,
   (c.flags & 4) <> 0 as extreme_ambiguous,
   c.revision,
   source_name(c.source) as source,
+  c.known_from,
   c.instrument_id
 from candle c
 join instrument i on i.id = c.instrument_id
@@ -938,12 +1009,15 @@ select
   q.candle_close,
   q.candle_volume,
   q.candle_turnover,
+  null::bigint,
+  null::numeric,
   'open',
   (q.candle_flags & 1) <> 0,
   (q.candle_flags & 2) <> 0,
   (q.candle_flags & 4) <> 0,
   0::smallint,
   source_name(q.candle_source),
+  q.received_at,
   q.instrument_id
 from quote q
 join instrument i on i.id = q.instrument_id
@@ -968,10 +1042,15 @@ select
   c.close,
   c.volume,
   c.turnover,
+  c.trades,
+  c.vwap,
   'final' as state,
+  (c.flags & 1) <> 0 as no_trade,
   (c.flags & 2) <> 0 as partial,
+  (c.flags & 4) <> 0 as extreme_ambiguous,
   c.revision,
   source_name(c.source) as source,
+  c.known_from,
   c.instrument_id
 from candle c
 join instrument i on i.id = c.instrument_id
@@ -988,10 +1067,15 @@ select
   q.last,
   q.volume,
   q.turnover,
+  null::bigint,
+  null::numeric,
   'open',
+  false,
+  false,
   false,
   0::smallint,
   source_name(coalesce(q.candle_source, 1::smallint)),
+  q.received_at,
   q.instrument_id
 from quote q
 join instrument i on i.id = q.instrument_id
@@ -1006,6 +1090,1420 @@ where q.last > 0
       and c.trading_day = q.trading_day);
 comment on view candle_1d is
   'Day candles, from the exchange''s own day fields; today''s with state open.';
+
+-- How days are cut. A-share sessions are 09:30–11:30 and 13:00–15:00 in Shanghai; the auction
+-- before the open is in the first bucket, and none reaches over lunch. American buckets begin with
+-- the regular session (09:30 in New York, or as market_session says), whose last hour is short;
+-- before and after it they keep the clock, cut off at its ends.
+
+create or replace function bucket_opened_at(
+  length smallint,
+  american boolean,
+  opened_at timestamptz,
+  trading_day date,
+  opens timestamptz,
+  closes timestamptz
+)
+returns timestamptz
+language sql
+immutable
+parallel safe
+return case
+  when length > 240 and american then
+    date_trunc(case length when 1200 then 'week' else 'month' end, trading_day::timestamp)
+      at time zone 'America/New_York'
+  when length > 240 then
+    (date_trunc(case length when 1200 then 'week' else 'month' end, trading_day::timestamp)
+      + interval '09:30')
+      at time zone 'Asia/Shanghai'
+  when not american then
+    date_bin(
+      make_interval(mins => length),
+      opened_at,
+      (trading_day
+        + case
+          when opened_at < (trading_day + time '12:00') at time zone 'Asia/Shanghai'
+          then time '09:30'
+          else time '13:00'
+        end)
+        at time zone 'Asia/Shanghai')
+  when opened_at >= opens and opened_at < closes then
+    date_bin(make_interval(mins => length), opened_at, opens)
+  else
+    greatest(
+      date_bin(make_interval(mins => length), opened_at, timestamptz '2000-01-01 00:00+00'),
+      case when opened_at >= closes then closes end)
+end;
+comment on function bucket_opened_at is
+  'When the 5m … 60m, week or month opens that a minute or day belongs to; opens and closes '
+  'bound the American regular session.';
+
+create or replace function bucket_closed_at(
+  length smallint,
+  american boolean,
+  opened_at timestamptz,
+  opens timestamptz,
+  closes timestamptz
+)
+returns timestamptz
+language sql
+immutable
+parallel safe
+return least(
+  opened_at + make_interval(mins => length),
+  case
+    when not american then null
+    when opened_at < opens then opens
+    when opened_at < closes then closes
+  end);
+comment on function bucket_closed_at is 'When a bucket of minutes closes that opened then.';
+
+-- K-lines have no 14:57 and 14:58: the closing auction is collected then, and prints at 15:00.
+create or replace function bucket_minutes(length smallint, closed_at timestamptz)
+returns integer
+language sql
+immutable
+parallel safe
+return length
+  - case
+    when (closed_at at time zone 'Asia/Shanghai')::time = time '15:00' then 2
+    else 0
+  end;
+comment on function bucket_minutes is 'How many minutes an A-share bucket needs to be whole.';
+
+create or replace function is_auction_minute(opened_at timestamptz)
+returns boolean
+language sql
+immutable
+parallel safe
+return (opened_at at time zone 'Asia/Shanghai')::time
+  in (time '14:57', time '14:58');
+comment on function is_auction_minute is
+  'Whether the closing auction is being collected: nothing can trade, a candle may be absent.';
+
+create or replace function regular_session(
+  day date,
+  out opens timestamptz,
+  out closes timestamptz
+)
+language sql
+stable
+set search_path = candled, pg_temp
+as $function$
+  select
+    coalesce(
+      max(s.opens), (regular_session.day + time '09:30') at time zone 'America/New_York'),
+    coalesce(
+      max(s.closes), (regular_session.day + time '16:00') at time zone 'America/New_York')
+  from market_session s
+  where s.exchange = 5
+    and s.day = regular_session.day
+$function$;
+comment on function regular_session is
+  'The American regular session of a day: market_session''s, or 09:30–16:00 in New York.';
+
+-- Whether a week or month is all there. With a calendar its days are counted (a suspension counts
+-- as missing: the bars cannot tell); without one it is over once its last weekday is known.
+create or replace function period_is_whole(
+  american boolean,
+  first_day date,
+  last_day date,
+  days bigint,
+  last_known_day date
+)
+returns boolean
+language plpgsql
+stable
+set search_path = candled, pg_temp
+as $function$
+declare
+  market constant smallint := case when american then 5 else 1 end;
+begin
+  if exists (select from market_session s where s.exchange = market and s.day <= first_day)
+    and exists (select from market_session s where s.exchange = market and s.day >= last_day)
+  then
+    return days >= (
+      select count(*)
+      from market_session s
+      where s.exchange = market
+        and s.day between first_day and last_day);
+  end if;
+  return last_known_day >= last_day - greatest(extract(isodow from last_day)::integer - 5, 0);
+end
+$function$;
+comment on function period_is_whole is
+  'Whether so many day candles in [first_day, last_day] are all its trading days.';
+
+create or replace function session_grid(american boolean, day date, length smallint)
+returns table (opened_at timestamptz, closed_at timestamptz)
+language sql
+stable
+set search_path = candled, pg_temp
+as $function$
+  select g.opened_at, least(g.opened_at + make_interval(mins => length), h.closes)
+  from regular_session(day) r
+  cross join lateral (
+    values
+      (american, r.opens, r.closes),
+      (
+        not american,
+        (day + time '09:30') at time zone 'Asia/Shanghai',
+        (day + time '11:30') at time zone 'Asia/Shanghai'),
+      (
+        not american,
+        (day + time '13:00') at time zone 'Asia/Shanghai',
+        (day + time '15:00') at time zone 'Asia/Shanghai')
+  ) h (applies, opens, closes)
+  cross join lateral generate_series(
+    h.opens, h.closes - interval '1 second', make_interval(mins => length)) g (opened_at)
+  where h.applies
+$function$;
+comment on function session_grid is 'The intervals the regular sessions of a day are cut into.';
+
+-- The stages candles() is made of. Each gives rows shaped as the table candle's, oldest first.
+-- Their plans are kept for a session and generic: partitions are then left out at execution, and
+-- planning over years of them is paid once.
+
+create or replace function series_rows(
+  series integer,
+  length smallint,
+  from_ts timestamptz,
+  to_ts timestamptz,
+  as_of timestamptz
+)
+returns setof candle
+language plpgsql
+stable
+rows 1000
+set search_path = candled, pg_temp
+set plan_cache_mode = force_generic_plan
+as $function$
+begin
+  if as_of is null then
+    return query
+      select c.*
+      from candle c
+      where c.instrument_id = series
+        and c.timeframe = length
+        and c.opened_at >= from_ts
+        and c.opened_at < to_ts
+      order by c.opened_at;
+    return;
+  end if;
+  return query
+    with earlier as (
+      select distinct on (r.opened_at) r.*
+      from candle_revision r
+      where r.instrument_id = series
+        and r.timeframe = length
+        and r.opened_at >= from_ts
+        and r.opened_at < to_ts
+        and r.known_from <= as_of
+        and r.known_to > as_of
+      order by r.opened_at, r.revision desc
+    )
+    select
+      b.opened_at,
+      b.closed_at,
+      b.known_from,
+      b.instrument_id,
+      b.trading_day,
+      b.timeframe,
+      b.flags,
+      b.source,
+      b.revision,
+      b.open,
+      b.high,
+      b.low,
+      b.close,
+      b.volume,
+      b.turnover,
+      b.trades,
+      b.vwap
+    from (
+      select c.*, null::timestamptz as known_to, null::smallint as cause
+      from candle c
+      where c.instrument_id = series
+        and c.timeframe = length
+        and c.opened_at >= from_ts
+        and c.opened_at < to_ts
+        and c.known_from <= as_of
+      union all
+      select e.*
+      from earlier e
+      where not exists (
+        select
+        from candle c
+        where c.instrument_id = series
+          and c.timeframe = length
+          and c.opened_at = e.opened_at
+          and c.known_from <= as_of)
+    ) b
+    order by b.opened_at;
+end
+$function$;
+comment on function series_rows is
+  'Stage of candles(): the stored rows of a series opened in [from_ts, to_ts), as believed then.';
+
+create or replace function series_last(
+  series integer,
+  length smallint,
+  before timestamptz,
+  as_of timestamptz
+)
+returns setof candle
+language plpgsql
+stable
+rows 1
+set search_path = candled, pg_temp
+set plan_cache_mode = force_generic_plan
+as $function$
+begin
+  if as_of is null then
+    return query
+      select c.*
+      from candle c
+      where c.instrument_id = series
+        and c.timeframe = length
+        and c.opened_at < before
+      order by c.opened_at desc
+      limit 1;
+    return;
+  end if;
+  return query
+    select c.*
+    from candle c
+    where c.instrument_id = series
+      and c.timeframe = length
+      and c.opened_at < least(before, as_of)
+      and (
+        c.known_from <= as_of
+        or exists (
+          select
+          from candle_revision r
+          where r.instrument_id = series
+            and r.timeframe = length
+            and r.opened_at = c.opened_at
+            and r.known_from <= as_of))
+    order by c.opened_at desc
+    limit 1;
+end
+$function$;
+comment on function series_last is
+  'Stage of candles(): the newest row of a series, opened before a moment, that was known then; '
+  'with its present values.';
+
+create or replace function series_adjusted(
+  series integer,
+  length smallint,
+  from_ts timestamptz,
+  to_ts timestamptz,
+  as_of timestamptz,
+  factor_kind smallint,
+  stands_on date
+)
+returns setof candle
+language plpgsql
+stable
+set search_path = candled, pg_temp
+set plan_cache_mode = force_generic_plan
+as $function$
+begin
+  if factor_kind is null then
+    return query
+      select r.*
+      from series_rows(series, length, from_ts, to_ts, as_of) r;
+    return;
+  end if;
+  return query
+    with known as (
+      select
+        f.from_day,
+        f.factor,
+        lead(f.from_day, 1, 'infinity') over (order by f.from_day) as to_day
+      from adjustment_factor f
+      where f.instrument_id = series
+        and f.kind = factor_kind
+        and case
+          when as_of is null then f.known_to is null
+          else f.known_from <= as_of and coalesce(f.known_to, 'infinity') > as_of
+        end
+    ),
+    scale as (
+      select
+        k.from_day,
+        k.to_day,
+        case
+          when factor_kind = 2 then k.factor
+          when stands_on is null then 1
+          else s.factor
+        end as times,
+        case factor_kind when 1 then k.factor else 1 end as parts
+      from known k
+      left join known s on stands_on >= s.from_day and stands_on < s.to_day
+    )
+    select
+      r.opened_at,
+      r.closed_at,
+      r.known_from,
+      r.instrument_id,
+      r.trading_day,
+      r.timeframe,
+      r.flags,
+      r.source,
+      r.revision,
+      round(r.open * s.times / s.parts, 4),
+      round(r.high * s.times / s.parts, 4),
+      round(r.low * s.times / s.parts, 4),
+      round(r.close * s.times / s.parts, 4),
+      r.volume,
+      r.turnover,
+      r.trades,
+      round(r.vwap * s.times / s.parts, 4)
+    from series_rows(series, length, from_ts, to_ts, as_of) r
+    left join scale s on r.trading_day >= s.from_day and r.trading_day < s.to_day
+    where length <= 240
+      -- No one factor holds for a delivered week or month in which it changed.
+      or s.from_day <= (r.opened_at at time zone 'Asia/Shanghai')::date
+    order by r.opened_at;
+end
+$function$;
+comment on function series_adjusted is
+  'Stage of candles(): prices by the factor in force on the trading day, as believed then, rounded '
+  'to 4 places, half away from zero; null on days no factor is known for. factor_kind null is raw.';
+
+create or replace function series_forming(series integer, length smallint)
+returns setof candle
+language plpgsql
+stable
+rows 1
+set search_path = candled, pg_temp
+as $function$
+begin
+  if not exists (select from quote q where q.instrument_id = series) then
+    return;
+  end if;
+  return query
+    select
+      f.opened_at,
+      f.closed_at,
+      f.known_from,
+      f.instrument_id,
+      f.trading_day,
+      length,
+      (32
+        | f.no_trade::integer
+        | f.partial::integer * 2
+        | f.extreme_ambiguous::integer * 4)::smallint,
+      i.source,
+      f.revision,
+      f.open,
+      f.high,
+      f.low,
+      f.close,
+      f.volume,
+      f.turnover,
+      f.trades,
+      f.vwap
+    from (
+      select m.*
+      from candle_1m m
+      where length = 1
+      union all
+      select d.*
+      from candle_1d d
+      where length = 240
+    ) f
+    join instrument i on i.id = f.instrument_id
+    where f.instrument_id = series
+      and f.state = 'open';
+end
+$function$;
+comment on function series_forming is
+  'The minute or day of a series that is still forming, 32 in its flags.';
+
+create or replace function series_rolled(
+  series integer,
+  length smallint,
+  from_ts timestamptz,
+  to_ts timestamptz,
+  as_of timestamptz,
+  factor_kind smallint,
+  stands_on date,
+  forming boolean
+)
+returns setof candle
+language plpgsql
+stable
+rows 50
+set search_path = candled, pg_temp
+set plan_cache_mode = force_generic_plan
+set jit = off
+as $function$
+declare
+  base constant smallint := case when length > 240 then 240 else 1 end;
+  reach constant interval := case length
+    when 1200 then interval '7 days'
+    when 7200 then interval '31 days'
+    else interval '1 hour'
+  end;
+  american boolean;
+  is_index boolean;
+  quoted_at timestamptz;
+  last candle;
+begin
+  select i.source >= 3, i.kind is not distinct from 3, q.quoted_at
+  into american, is_index, quoted_at
+  from instrument i
+  left join quote q on q.instrument_id = i.id
+  where i.id = series;
+  select l.*
+  into last
+  from series_last(series, base, 'infinity', as_of) l;
+  return query
+    with part as materialized (
+      select r.*
+      from series_adjusted(
+        series, base, from_ts, to_ts + reach, as_of, factor_kind, stands_on) r
+      union all
+      select f.*
+      from series_forming(series, base) f
+      where forming
+        and f.opened_at >= from_ts
+        and f.opened_at < to_ts + reach
+    ),
+    ready as materialized (
+      select r.*
+      from series_adjusted(series, length, from_ts, to_ts, as_of, factor_kind, stands_on) r
+    ),
+    session as (
+      select d.day, s.opens, s.closes
+      from (
+        select p.trading_day
+        from part p
+        union
+        select r.trading_day
+        from ready r
+      ) d (day)
+      cross join lateral regular_session(d.day) s
+      where american
+        and base = 1
+    ),
+    member as (
+      select p.*, b.bucket, p.flags & 1 = 0 as traded, h.opens, h.closes
+      from part p
+      left join session h on h.day = p.trading_day
+      cross join lateral (
+        select bucket_opened_at(length, american, p.opened_at, p.trading_day, h.opens, h.closes)
+      ) b (bucket)
+    ),
+    grouped as (
+      select
+        m.bucket,
+        case
+          when base = 240 then max(m.closed_at)
+          else bucket_closed_at(length, american, m.bucket, min(m.opens), min(m.closes))
+        end as closed_at,
+        max(m.known_from) as known_from,
+        max(m.trading_day) as trading_day,
+        min(m.source) as source,
+        least(sum(m.revision), 32767)::smallint as revision,
+        bool_or(m.flags & 32 <> 0) as has_open,
+        not bool_or(m.traded) as no_trade,
+        bool_or(m.flags & 2 <> 0) as has_partial,
+        (array_agg(m.flags & 4 order by m.opened_at))[1] as ambiguous,
+        coalesce(
+          (array_agg(m.open order by m.opened_at) filter (where m.traded))[1],
+          (array_agg(m.open order by m.opened_at))[1]) as open,
+        coalesce(max(m.high) filter (where m.traded), max(m.high)) as high,
+        coalesce(min(m.low) filter (where m.traded), min(m.low)) as low,
+        coalesce(
+          (array_agg(m.close order by m.opened_at desc) filter (where m.traded))[1],
+          (array_agg(m.close order by m.opened_at desc))[1]) as close,
+        sum(m.volume) as volume,
+        case when count(m.turnover) = count(*) then sum(m.turnover) end as turnover,
+        case when count(m.trades) = count(*) then sum(m.trades)::bigint end as trades,
+        count(*) as rows,
+        count(*) filter (
+          where m.flags & 32 = 0 and (american or not is_auction_minute(m.opened_at))
+        ) as needed_rows
+      from member m
+      group by m.bucket
+    ),
+    bounded as (
+      select
+        g.*,
+        p.first_day,
+        case length
+          when 1200 then p.first_day + 6
+          else (p.first_day + interval '1 month')::date - 1
+        end as last_day
+      from grouped g
+      cross join lateral (select (g.bucket at time zone 'Asia/Shanghai')::date) p (first_day)
+    ),
+    rolled as (
+      select
+        n.*,
+        case
+          when base = 240 then
+            not n.has_open
+            and (
+              length = 1200 and n.rows >= 5
+              or period_is_whole(american, n.first_day, n.last_day, n.rows, last.trading_day))
+          when american then n.closed_at <= last.closed_at
+          else n.needed_rows >= bucket_minutes(length, n.closed_at)
+        end as is_whole,
+        case
+          when base = 240 then last.trading_day < n.last_day
+          when american then true
+          else n.closed_at > quoted_at
+        end as is_current
+      from bounded n
+    ),
+    delivered as (
+      select r.*, f.bucket as first_bucket, l.bucket as last_bucket
+      from ready r
+      left join session h on h.day = r.trading_day
+      cross join lateral (
+        select bucket_opened_at(length, american, r.opened_at, r.trading_day, h.opens, h.closes)
+      ) f (bucket)
+      cross join lateral (
+        select bucket_opened_at(
+          length,
+          american,
+          r.closed_at - interval '1 second',
+          r.trading_day,
+          h.opens,
+          h.closes)
+      ) l (bucket)
+    )
+    select
+      w.bucket,
+      w.closed_at,
+      w.known_from,
+      series,
+      w.trading_day,
+      length,
+      (w.no_trade::integer
+        | case when w.has_partial or not w.is_whole then 2 else 0 end
+        | w.ambiguous
+        | case
+          when forming and not w.is_whole and (w.has_open or w.is_current) then 32
+          else 0
+        end
+        | case
+          when greatest(w.open, w.close) > w.high or least(w.open, w.close) < w.low then 8
+          else 0
+        end)::smallint,
+      w.source,
+      w.revision,
+      w.open,
+      w.high,
+      w.low,
+      w.close,
+      w.volume,
+      w.turnover,
+      w.trades,
+      case
+        when factor_kind is null and not is_index
+        then round(w.turnover / nullif(w.volume, 0), 4)
+      end
+    from rolled w
+    where w.bucket >= from_ts
+      and w.bucket < to_ts
+      and (
+        w.is_whole
+        or not exists (
+          select
+          from delivered d
+          where d.first_bucket = w.bucket
+            and d.last_bucket = w.bucket
+            and d.closed_at >= w.closed_at))
+    union all
+    select
+      d.opened_at,
+      d.closed_at,
+      d.known_from,
+      d.instrument_id,
+      d.trading_day,
+      d.timeframe,
+      d.flags,
+      d.source,
+      d.revision,
+      d.open,
+      d.high,
+      d.low,
+      d.close,
+      d.volume,
+      d.turnover,
+      d.trades,
+      d.vwap
+    from delivered d
+    left join rolled w on w.bucket = d.first_bucket
+    left join rolled v on v.bucket = d.last_bucket
+    where (w.bucket is null and v.bucket is null)
+      or (
+        d.first_bucket = d.last_bucket
+        and not w.is_whole
+        and d.closed_at >= w.closed_at)
+    order by 1;
+end
+$function$;
+comment on function series_rolled is
+  'Stage of candles(): 5m … 60m reckoned from minutes, weeks and months from days. A bucket of '
+  'which rows are missing is the one its source delivered ready-made, if it did; else partial. '
+  'forming: with the minute or day that is, and 32 in flags where a bucket is not over.';
+
+create or replace function series_candles(
+  series integer,
+  length smallint,
+  from_ts timestamptz,
+  to_ts timestamptz,
+  as_of timestamptz,
+  factor_kind smallint,
+  stands_on date
+)
+returns setof candle
+language plpgsql
+stable
+set search_path = candled, pg_temp
+as $function$
+begin
+  if length in (1, 90, 240) then
+    return query
+      select *
+      from series_adjusted(series, length, from_ts, to_ts, as_of, factor_kind, stands_on);
+  else
+    return query
+      select *
+      from series_rolled(
+        series, length, from_ts, to_ts, as_of, factor_kind, stands_on, false);
+  end if;
+end
+$function$;
+comment on function series_candles is
+  'Stage of candles(): minutes, after-hours and days as stored, the others rolled up.';
+
+create or replace function series_filled(
+  series integer,
+  length smallint,
+  from_ts timestamptz,
+  to_ts timestamptz,
+  as_of timestamptz,
+  factor_kind smallint,
+  stands_on date
+)
+returns setof candle
+language plpgsql
+stable
+rows 1000
+set search_path = candled, pg_temp
+set plan_cache_mode = force_generic_plan
+set jit = off
+as $function$
+declare
+  clock text;
+  american boolean;
+  day_from timestamptz;
+  day_to timestamptz;
+  last_opened_at timestamptz;
+  earlier candle;
+begin
+  select i.source >= 3, case when i.source >= 3 then 'America/New_York' else 'Asia/Shanghai' end
+  into american, clock
+  from instrument i
+  where i.id = series;
+  select max(l.opened_at)
+  into last_opened_at
+  from unnest(array[1, length]) t (code)
+  cross join lateral series_last(series, t.code::smallint, 'infinity', as_of) l;
+  day_from := date_trunc('day', from_ts, clock);
+  day_to := date_trunc('day', to_ts, clock) + interval '1 day';
+  -- The close that a hole at the beginning goes on from.
+  select a.*
+  into earlier
+  from unnest(array[1, length]) t (code)
+  cross join lateral series_last(series, t.code::smallint, day_from, as_of) l
+  cross join lateral series_adjusted(
+    series,
+    t.code::smallint,
+    l.opened_at,
+    l.opened_at + interval '1 second',
+    as_of,
+    factor_kind,
+    stands_on) a
+  order by a.closed_at desc
+  limit 1;
+  return query
+    with ready as materialized (
+      select r.*
+      from series_candles(series, length, day_from, day_to, as_of, factor_kind, stands_on) r
+    ),
+    session as (
+      select d.day, s.opens, s.closes
+      from (select distinct r.trading_day from ready r) d (day)
+      cross join lateral regular_session(d.day) s
+      where american
+    ),
+    known as (
+      select k.*, f.bucket as first_bucket, l.bucket as last_bucket
+      from ready k
+      left join session h on h.day = k.trading_day
+      cross join lateral (
+        select bucket_opened_at(length, american, k.opened_at, k.trading_day, h.opens, h.closes)
+      ) f (bucket)
+      cross join lateral (
+        select bucket_opened_at(
+          length,
+          american,
+          k.closed_at - interval '1 second',
+          k.trading_day,
+          h.opens,
+          h.closes)
+      ) l (bucket)
+    ),
+    hole as (
+      select g.opened_at, g.closed_at, d.trading_day
+      from (select distinct k.trading_day from known k) d
+      cross join lateral session_grid(american, d.trading_day, length) g
+      left join known f on f.first_bucket = g.opened_at
+      left join known l on l.last_bucket = g.opened_at
+      where f.opened_at is null
+        and l.opened_at is null
+        and g.opened_at < last_opened_at
+    ),
+    line as (
+      select
+        k.opened_at,
+        k.closed_at,
+        k.known_from,
+        k.trading_day,
+        k.flags,
+        k.source,
+        k.revision,
+        k.open,
+        k.high,
+        k.low,
+        k.close,
+        k.volume,
+        k.turnover,
+        k.trades,
+        k.vwap
+      from known k
+      union all
+      select
+        h.opened_at,
+        h.closed_at,
+        null,
+        h.trading_day,
+        17::smallint,
+        null,
+        0::smallint,
+        null,
+        null,
+        null,
+        null,
+        0,
+        0,
+        null,
+        null
+      from hole h
+    ),
+    stretch as (
+      select
+        l.*,
+        count(l.source) over (order by l.opened_at) as number
+      from line l
+    ),
+    carried as (
+      select
+        s.*,
+        first_value(s.close) over n as carried_close,
+        first_value(s.known_from) over n as carried_known_from,
+        first_value(s.source) over n as carried_source
+      from stretch s
+      window n as (partition by s.number order by s.opened_at)
+    )
+    select
+      c.opened_at,
+      c.closed_at,
+      coalesce(c.carried_known_from, earlier.known_from),
+      series,
+      c.trading_day,
+      length,
+      c.flags,
+      coalesce(c.carried_source, earlier.source),
+      c.revision,
+      coalesce(c.open, c.carried_close, earlier.close),
+      coalesce(c.high, c.carried_close, earlier.close),
+      coalesce(c.low, c.carried_close, earlier.close),
+      coalesce(c.close, c.carried_close, earlier.close),
+      c.volume,
+      c.turnover,
+      c.trades,
+      c.vwap
+    from carried c
+    where c.opened_at >= from_ts
+      and c.opened_at < to_ts
+      and coalesce(c.carried_source, earlier.source) is not null
+    order by c.opened_at;
+end
+$function$;
+comment on function series_filled is
+  'Stage of candles(): where a day that has candles lacks one, before the last that is known, a '
+  'flat one at the close before it.';
+
+create or replace function candles(
+  symbol text,
+  timeframe text default '1m',
+  from_ts timestamptz default '-infinity',
+  to_ts timestamptz default 'infinity',
+  fill text default 'none',
+  adjust text default 'raw',
+  as_of timestamptz default null,
+  source text default null,
+  newest integer default null
+)
+returns setof candle_row
+language plpgsql
+stable
+set search_path = candled, pg_temp
+set plan_cache_mode = force_generic_plan
+set jit = off
+as $function$
+declare
+  series integer := instrument_id(candles.symbol, candles.source);
+  length smallint := timeframe_code(candles.timeframe);
+  factor_kind smallint := case left(candles.adjust, 3) when 'qfq' then 1 when 'hfq' then 2 end;
+  stands_on date;
+  base constant smallint := case when length > 240 then 240 when length < 90 then 1 else length end;
+  row_limit bigint;
+  first_ts timestamptz := candles.from_ts;
+begin
+  if length is null then
+    perform argument_error(
+      'timeframe', candles.timeframe, '1m, 5m, 15m, 30m, 60m, after_hours, 1d, 1w or 1mo');
+  end if;
+  if candles.fill is null or candles.fill not in ('none', 'flat') then
+    perform argument_error('fill', candles.fill, 'none or flat');
+  end if;
+  if candles.fill = 'flat' and length not in (1, 5, 15, 30, 60) then
+    perform argument_error('fill', candles.fill, 'none for timeframes other than 1m … 60m');
+  end if;
+  if candles.adjust is null
+    or candles.adjust not in ('raw', 'qfq', 'hfq')
+    and candles.adjust !~ '^qfq:[0-9]{4}-[0-9]{2}-[0-9]{2}$'
+  then
+    perform argument_error('adjust', candles.adjust, 'raw, qfq, hfq or qfq: and a date');
+  end if;
+  if candles.newest < 0 then
+    perform argument_error('newest', candles.newest::text, 'a count');
+  end if;
+  if length in (1, 90, 240)
+    and candles.fill = 'none'
+    and candles.adjust = 'raw'
+    and candles.as_of is null
+  then
+    return query
+      select n.*
+      from (
+        select
+          c.opened_at,
+          c.closed_at,
+          c.trading_day,
+          c.open,
+          c.high,
+          c.low,
+          c.close,
+          c.volume,
+          c.turnover,
+          c.trades,
+          c.vwap,
+          c.flags,
+          c.revision,
+          c.known_from,
+          source_name(c.source)
+        from candle c
+        where c.instrument_id = series
+          and c.timeframe = length
+          and c.opened_at >= candles.from_ts
+          and c.opened_at < candles.to_ts
+        order by c.opened_at desc
+        limit candles.newest
+      ) n
+      order by n.opened_at;
+    return;
+  end if;
+  if candles.adjust like 'qfq:%' then
+    begin
+      stands_on := substr(candles.adjust, 5)::date;
+    exception
+      when datetime_field_overflow then
+        perform argument_error('adjust', candles.adjust, 'qfq: and a date there is');
+    end;
+  end if;
+  if factor_kind is not null
+    and series is not null
+    and not exists (
+      select
+      from adjustment_factor f
+      where f.instrument_id = series
+        and f.kind = factor_kind
+        and (candles.as_of is null or f.known_from <= candles.as_of))
+  then
+    perform argument_error(
+      'adjust', candles.adjust, format('raw, for no factors of %s are known', candles.symbol));
+  end if;
+  if candles.newest is not null and candles.as_of is null then
+    -- So many rows hold so many candles and one more, which may be cut.
+    row_limit := (candles.newest + 1::bigint) * case length
+      when 90 then 1
+      when 240 then 1
+      when 1200 then 7
+      when 7200 then 31
+      else length
+    end;
+    select case when count(*) = row_limit then min(k.opened_at) else candles.from_ts end
+    into first_ts
+    from (
+      select c.opened_at
+      from candle c
+      where c.instrument_id = series
+        and c.timeframe = base
+        and c.opened_at >= candles.from_ts
+        and c.opened_at < candles.to_ts
+      order by c.opened_at desc
+      limit row_limit
+    ) k;
+  end if;
+  return query
+    select n.*
+    from (
+      select
+        c.opened_at,
+        c.closed_at,
+        c.trading_day,
+        c.open,
+        c.high,
+        c.low,
+        c.close,
+        c.volume,
+        c.turnover,
+        c.trades,
+        c.vwap,
+        c.flags,
+        c.revision,
+        c.known_from,
+        source_name(c.source)
+      from (
+        select r.*
+        from series_candles(
+          series, length, first_ts, candles.to_ts, candles.as_of, factor_kind, stands_on) r
+        where candles.fill = 'none'
+        union all
+        select r.*
+        from series_filled(
+          series, length, first_ts, candles.to_ts, candles.as_of, factor_kind, stands_on) r
+        where candles.fill = 'flat'
+      ) c
+      order by c.opened_at desc
+      limit candles.newest
+    ) n
+    order by n.opened_at;
+end
+$function$;
+comment on function candles is
+  'Final candles of an instrument opened in [from_ts, to_ts), oldest first; only the newest so '
+  'many if newest is given. timeframe: 1m, after_hours and 1d as stored; 5m, 15m, 30m, 60m from '
+  'minutes, 1w and 1mo from days, where partial (2 in flags) also says that some are missing. '
+  'fill: none, or flat: a flat candle (17 in flags) wherever a day that has candles lacks one. '
+  'adjust: raw, qfq (today''s prices stand), qfq:2025-06-30 (that day''s do), hfq (the first do); '
+  'rounded to 4 places, half away from zero; volumes stay. as_of: what was believed then, '
+  'corrections and factors alike. source: whose series, where a symbol has several.';
+
+-- For each series one look into the key's index. A BRIN on the time finds a minute sooner while a
+-- partition is in the order of time; back-filling or clustering by key ends that.
+create or replace function market_at(at timestamptz, as_of timestamptz default null)
+returns table (
+  instrument_id integer,
+  symbol text,
+  opened_at timestamptz,
+  closed_at timestamptz,
+  trading_day date,
+  open numeric,
+  high numeric,
+  low numeric,
+  close numeric,
+  volume numeric,
+  turnover numeric,
+  trades bigint,
+  vwap numeric,
+  flags smallint,
+  revision smallint,
+  known_from timestamptz,
+  source text
+)
+language plpgsql
+stable
+rows 5000
+set search_path = candled, pg_temp
+set plan_cache_mode = force_generic_plan
+set jit = off
+as $function$
+declare
+  minute constant timestamptz := date_bin(
+    '1 minute', market_at.at - interval '1 microsecond', '2000-01-01 00:00+00');
+begin
+  return query
+    select
+      i.id,
+      i.symbol,
+      c.opened_at,
+      c.closed_at,
+      c.trading_day,
+      c.open,
+      c.high,
+      c.low,
+      c.close,
+      c.volume,
+      c.turnover,
+      c.trades,
+      c.vwap,
+      c.flags,
+      c.revision,
+      c.known_from,
+      source_name(c.source)
+    from instrument i
+    cross join lateral (
+      select m.*
+      from candle m
+      where m.instrument_id = i.id
+        and m.timeframe = 1
+        and m.opened_at = minute
+        and (market_at.as_of is null or m.known_from <= market_at.as_of)
+      limit 1
+    ) c;
+  if market_at.as_of is null then
+    return;
+  end if;
+  return query
+    select
+      i.id,
+      i.symbol,
+      r.opened_at,
+      r.closed_at,
+      r.trading_day,
+      r.open,
+      r.high,
+      r.low,
+      r.close,
+      r.volume,
+      r.turnover,
+      r.trades,
+      r.vwap,
+      r.flags,
+      r.revision,
+      r.known_from,
+      source_name(r.source)
+    from instrument i
+    cross join lateral (
+      select e.*
+      from candle_revision e
+      where e.instrument_id = i.id
+        and e.timeframe = 1
+        and e.opened_at = minute
+        and e.known_from <= market_at.as_of
+        and e.known_to > market_at.as_of
+        and not exists (
+          select
+          from candle m
+          where m.instrument_id = i.id
+            and m.timeframe = 1
+            and m.opened_at = minute
+            and m.known_from <= market_at.as_of)
+      order by e.revision desc
+      limit 1
+    ) r;
+end
+$function$;
+comment on function market_at is
+  'The final minute candle that holds the moment, of every series that has one, in no order: '
+  'opened_at < at <= closed_at, so 10:00:00 is in the minute 09:59–10:00. '
+  'as_of: as it was believed then.';
+
+create or replace function series_days(series integer, length smallint)
+returns setof date
+language plpgsql
+stable
+rows 100
+set search_path = candled, pg_temp
+set plan_cache_mode = force_generic_plan
+set jit = off
+as $function$
+begin
+  return query
+    with edge as (
+      (
+        select c.trading_day
+        from candle c
+        where c.instrument_id = series
+          and c.timeframe = 1
+        order by c.opened_at
+        limit 1
+      )
+      union all
+      (
+        select c.trading_day
+        from candle c
+        where c.instrument_id = series
+          and c.timeframe = length
+        order by c.opened_at
+        limit 1
+      )
+      union all
+      select l.trading_day
+      from unnest(array[1, length]) t (code)
+      cross join lateral series_last(series, t.code::smallint, 'infinity', null) l
+      union all
+      select f.trading_day
+      from series_forming(series, 1::smallint) f
+    )
+    select generate_series(min(e.trading_day), max(e.trading_day), interval '1 day')::date
+    from edge e;
+end
+$function$;
+comment on function series_days is 'All dates from the first to the last a series has minutes of.';
+
+-- What candle_5m … candle_1mo show. Minutes are rolled up a day at a time, so that a condition on
+-- the trading day, or on the symbol, is all that is reckoned.
+create or replace view rolled_candles as
+select
+  i.symbol,
+  d.day as trading_day,
+  c.opened_at,
+  c.closed_at,
+  c.open,
+  c.high,
+  c.low,
+  c.close,
+  c.volume,
+  c.turnover,
+  c.trades,
+  c.vwap,
+  case when (c.flags & 32) <> 0 then 'open' else 'final' end as state,
+  (c.flags & 1) <> 0 as no_trade,
+  (c.flags & 2) <> 0 as partial,
+  (c.flags & 4) <> 0 as extreme_ambiguous,
+  c.revision,
+  source_name(c.source) as source,
+  c.known_from,
+  c.instrument_id,
+  t.length
+from instrument i
+cross join (values (5::smallint), (15::smallint), (30::smallint), (60::smallint)) t (length)
+cross join lateral series_days(i.id, t.length) d (day)
+cross join lateral (
+  select case when i.source >= 3 then 'America/New_York' else 'Asia/Shanghai' end
+) z (name)
+cross join lateral series_rolled(
+  i.id,
+  t.length,
+  d.day::timestamp at time zone z.name,
+  (d.day + 1)::timestamp at time zone z.name,
+  null,
+  null,
+  null,
+  true) c
+union all
+select
+  i.symbol,
+  c.trading_day,
+  c.opened_at,
+  c.closed_at,
+  c.open,
+  c.high,
+  c.low,
+  c.close,
+  c.volume,
+  c.turnover,
+  c.trades,
+  c.vwap,
+  case when (c.flags & 32) <> 0 then 'open' else 'final' end,
+  (c.flags & 1) <> 0,
+  (c.flags & 2) <> 0,
+  (c.flags & 4) <> 0,
+  c.revision,
+  source_name(c.source),
+  c.known_from,
+  c.instrument_id,
+  t.length
+from instrument i
+cross join (values (1200::smallint), (7200::smallint)) t (length)
+cross join lateral series_rolled(
+  i.id, t.length, '-infinity', 'infinity', null, null, null, true) c;
+comment on view rolled_candles is 'Candles that are not stored but reckoned, by length in minutes.';
+
+create or replace view candle_5m as
+select
+  symbol,
+  trading_day,
+  opened_at,
+  closed_at,
+  open,
+  high,
+  low,
+  close,
+  volume,
+  turnover,
+  trades,
+  vwap,
+  state,
+  no_trade,
+  partial,
+  extreme_ambiguous,
+  revision,
+  source,
+  known_from,
+  instrument_id
+from rolled_candles
+where length = 5;
+comment on view candle_5m is
+  'Five-minute candles, reckoned from minutes as candles() does; the one not over has state open.';
+
+create or replace view candle_15m as
+select
+  symbol,
+  trading_day,
+  opened_at,
+  closed_at,
+  open,
+  high,
+  low,
+  close,
+  volume,
+  turnover,
+  trades,
+  vwap,
+  state,
+  no_trade,
+  partial,
+  extreme_ambiguous,
+  revision,
+  source,
+  known_from,
+  instrument_id
+from rolled_candles
+where length = 15;
+comment on view candle_15m is
+  'Quarter-hour candles, reckoned from minutes as candles() does; the one not over has state open.';
+
+create or replace view candle_30m as
+select
+  symbol,
+  trading_day,
+  opened_at,
+  closed_at,
+  open,
+  high,
+  low,
+  close,
+  volume,
+  turnover,
+  trades,
+  vwap,
+  state,
+  no_trade,
+  partial,
+  extreme_ambiguous,
+  revision,
+  source,
+  known_from,
+  instrument_id
+from rolled_candles
+where length = 30;
+comment on view candle_30m is
+  'Half-hour candles, reckoned from minutes as candles() does; the one not over has state open.';
+
+create or replace view candle_60m as
+select
+  symbol,
+  trading_day,
+  opened_at,
+  closed_at,
+  open,
+  high,
+  low,
+  close,
+  volume,
+  turnover,
+  trades,
+  vwap,
+  state,
+  no_trade,
+  partial,
+  extreme_ambiguous,
+  revision,
+  source,
+  known_from,
+  instrument_id
+from rolled_candles
+where length = 60;
+comment on view candle_60m is
+  'Hour candles, reckoned from minutes as candles() does; the one not over has state open.';
+
+create or replace view candle_1w as
+select
+  symbol,
+  trading_day,
+  opened_at,
+  closed_at,
+  open,
+  high,
+  low,
+  close,
+  volume,
+  turnover,
+  trades,
+  vwap,
+  state,
+  no_trade,
+  partial,
+  extreme_ambiguous,
+  revision,
+  source,
+  known_from,
+  instrument_id
+from rolled_candles
+where length = 1200;
+comment on view candle_1w is
+  'Week candles, reckoned from days as candles() does; the one not over has state open.';
+
+create or replace view candle_1mo as
+select
+  symbol,
+  trading_day,
+  opened_at,
+  closed_at,
+  open,
+  high,
+  low,
+  close,
+  volume,
+  turnover,
+  trades,
+  vwap,
+  state,
+  no_trade,
+  partial,
+  extreme_ambiguous,
+  revision,
+  source,
+  known_from,
+  instrument_id
+from rolled_candles
+where length = 7200;
+comment on view candle_1mo is
+  'Month candles, reckoned from days as candles() does; the one not over has state open.';
 
 create or replace view latest as
 select
@@ -1053,6 +2551,8 @@ select
   a.residual_turnover,
   a.balanced,
   true as certified,
+  a.repaired_at,
+  source_name(i.source) as source,
   a.instrument_id
 from day_audit a
 join instrument i on i.id = a.instrument_id
@@ -1069,6 +2569,8 @@ select
   null,
   null,
   false,
+  null,
+  source_name(i.source),
   c.instrument_id
 from candle c
 join instrument i on i.id = c.instrument_id
@@ -1078,9 +2580,10 @@ where c.timeframe = 1
     from day_audit a
     where a.instrument_id = c.instrument_id
       and a.trading_day = c.trading_day)
-group by i.symbol, c.instrument_id, c.trading_day;
+group by i.symbol, i.source, c.instrument_id, c.trading_day;
 comment on view coverage is
-  'Minutes traded, untraded, missing per instrument and day; missing and residual once certified.';
+  'Minutes traded, untraded, missing per series and day; missing and residual once certified; '
+  'repaired_at once the source''s own bars were asked.';
 
 create or replace view gaps as
 select
@@ -1091,23 +2594,25 @@ select
   g.volume,
   g.turnover,
   gap_cause_name(g.cause) as cause,
-  g.known_from,
-  g.id,
-  g.instrument_id,
   case
     when g.known_to is not null then 'closed'
     when g.permanent_at is not null then 'permanent'
     else 'open'
   end as state,
+  g.known_from,
   g.known_to,
   g.closed_by,
   g.sightings,
   g.last_sighting_at,
   g.permanent_at,
-  g.permanent_reason
+  g.permanent_reason,
+  g.id,
+  g.instrument_id
 from gap g
 join instrument i on i.id = g.instrument_id;
-comment on view gaps is 'What passed unseen, why, and what became of it.';
+comment on view gaps is
+  'What passed unseen, why, and what became of it: open, closed (its minutes were found) or '
+  'permanent (nobody has them).';
 
 create or replace view revisions as
 select
@@ -1121,13 +2626,79 @@ select
   r.close,
   r.volume,
   r.turnover,
+  r.trades,
+  r.vwap,
   r.known_from,
   r.known_to,
   revision_cause_name(r.cause) as cause,
+  source_name(r.source) as source,
   r.instrument_id
 from candle_revision r
 join instrument i on i.id = r.instrument_id;
 comment on view revisions is 'What candles said before they were revised.';
+
+create or replace view disagreements as
+select
+  i.symbol,
+  timeframe_name(d.timeframe) as timeframe,
+  d.opened_at,
+  d.trading_day,
+  d.field,
+  d.ours,
+  d.theirs,
+  source_name(d.our_source) as our_source,
+  source_name(d.their_source) as their_source,
+  case when d.resolved_at is null then 'open' else 'resolved' end as state,
+  d.known_from,
+  d.resolved_at,
+  d.id,
+  d.instrument_id
+from disagreement d
+join instrument i on i.id = d.instrument_id;
+comment on view disagreements is
+  'Where two sources, or two readings, could not be reconciled; nothing was changed for it.';
+
+create or replace view factors as
+select
+  i.symbol,
+  case f.kind when 1 then 'qfq' when 2 then 'hfq' end as kind,
+  f.from_day,
+  f.factor,
+  f.known_from,
+  f.known_to,
+  source_name(i.source) as source,
+  f.instrument_id
+from adjustment_factor f
+join instrument i on i.id = f.instrument_id;
+comment on view factors is
+  'Adjustment factors, present (known_to is null) and earlier ones: qfq divides, hfq multiplies.';
+
+create or replace view lists as
+select
+  source_name(l.source) as source,
+  l.part,
+  l.judged_at,
+  l.verdict,
+  l.rows,
+  l.detail,
+  l.content_hash,
+  l.id
+from instrument_list l;
+comment on view lists is 'The lists of instruments that came, and what was made of each.';
+
+create or replace view key_usage as
+select
+  source_name(k.source) as source,
+  k.label,
+  k.day,
+  k.requests,
+  case when k.parked_until > k.updated_at then 'parked' else 'usable' end as state,
+  k.parked_until,
+  k.parked_reason,
+  k.updated_at
+from api_key_usage k;
+comment on view key_usage is
+  'What each key spent a day, and whether it was parked when it was last heard of; never the key.';
 
 create or replace view rejections as
 select
@@ -1155,50 +2726,207 @@ select
 from source_health h;
 comment on view health is 'How each endpoint of each source is doing.';
 
-create or replace function candles(
-  symbol text,
-  timeframe text default '1m',
-  from_ts timestamptz default '-infinity',
-  to_ts timestamptz default 'infinity'
-)
-returns table (
-  opened_at timestamptz,
-  closed_at timestamptz,
-  trading_day date,
-  open numeric,
-  high numeric,
-  low numeric,
-  close numeric,
-  volume numeric,
-  turnover numeric,
-  flags smallint,
-  revision smallint
-)
+create or replace function flag_names(flags smallint)
+returns text[]
 language sql
+immutable
+parallel safe
+return array_remove(
+  array[
+    case when flags & 1 <> 0 then 'no_trade' end,
+    case when flags & 2 <> 0 then 'partial' end,
+    case when flags & 4 <> 0 then 'extreme_ambiguous' end,
+    case when flags & 8 <> 0 then 'outside_range' end,
+    case when flags & 16 <> 0 then 'filled' end
+  ],
+  null);
+comment on function flag_names is 'What the bits of a candle''s flags say.';
+
+create or replace function why(
+  symbol text,
+  at timestamptz,
+  timeframe text default '1m',
+  source text default null
+)
+returns setof candle_fact
+language plpgsql
 stable
 set search_path = candled, pg_temp
+set plan_cache_mode = force_generic_plan
+set jit = off
 as $function$
-  select
-    c.opened_at,
-    c.closed_at,
-    c.trading_day,
-    c.open,
-    c.high,
-    c.low,
-    c.close,
-    c.volume,
-    c.turnover,
-    c.flags,
-    c.revision
-  from candle c
-  where c.instrument_id = candled.instrument_id(candles.symbol)
-    and c.timeframe = candled.timeframe_code(candles.timeframe)
-    and c.opened_at >= from_ts
-    and c.opened_at < to_ts
-  order by c.opened_at
+declare
+  series constant integer := instrument_id(why.symbol, why.source);
+  length constant smallint := timeframe_code(why.timeframe);
+  rolled constant boolean := length not in (1, 90, 240);
+  base constant smallint := case
+    when not rolled then length
+    when length > 240 then 240
+    else 1
+  end;
+  it candle;
+begin
+  if length is null then
+    perform argument_error(
+      'timeframe', why.timeframe, '1m, 5m, 15m, 30m, 60m, after_hours, 1d, 1w or 1mo');
+  end if;
+  select c.*
+  into it
+  from series_candles(
+    series,
+    length,
+    why.at - case when length > 240 then interval '32 days' else interval '26 hours' end,
+    why.at + interval '1 microsecond',
+    null,
+    null,
+    null) c
+  where c.closed_at > why.at
+  order by c.opened_at desc
+  limit 1;
+  if it.opened_at is null then
+    return query
+      select 'nothing', why.at, format('no final %s candle of %s', why.timeframe, why.symbol);
+    return;
+  end if;
+  return query
+    select
+      case when rolled and b.timeframe = length then 'rolled up' else 'candle' end,
+      b.known_from,
+      format(
+        '%s to %s from %s, revision %s: open %s high %s low %s close %s volume %s turnover %s%s',
+        b.opened_at,
+        b.closed_at,
+        source_name(b.source),
+        b.revision,
+        b.open,
+        b.high,
+        b.low,
+        b.close,
+        b.volume,
+        coalesce(b.turnover::text, 'unknown'),
+        case when b.flags = 0 then '' else ', ' || array_to_string(flag_names(b.flags), ' ') end)
+    from (
+      select 1 as place, it.*
+      union all
+      select 2, r.*
+      from series_rows(series, base, it.opened_at, it.closed_at, null) r
+      where rolled
+    ) b
+    order by b.place, b.opened_at;
+  return query
+    select
+      'revision',
+      r.known_from,
+      format(
+        'revision %s of %s, believed until %s (%s): '
+          'open %s high %s low %s close %s volume %s turnover %s',
+        r.revision,
+        r.opened_at,
+        r.known_to,
+        revision_cause_name(r.cause),
+        r.open,
+        r.high,
+        r.low,
+        r.close,
+        r.volume,
+        coalesce(r.turnover::text, 'unknown'))
+    from candle_revision r
+    where r.instrument_id = series
+      and r.timeframe = base
+      and r.opened_at >= it.opened_at
+      and r.opened_at < it.closed_at
+    order by r.opened_at, r.revision desc;
+  return query
+    select
+      'change',
+      h.committed_at,
+      format(
+        'seq %s, journal position %s: %s %s', h.seq, h.position, k.opened_at, k.what)
+    from change h
+    cross join lateral (
+      select w.opened_at, 'written' as what
+      from unnest(h.candle_instrument_ids, h.candle_timeframes, h.candle_opened_ats)
+        w (instrument_id, timeframe, opened_at)
+      where w.instrument_id = series
+        and w.timeframe = base
+      union all
+      select v.opened_at, 'revised'
+      from unnest(h.revision_instrument_ids, h.revision_timeframes, h.revision_opened_ats)
+        v (instrument_id, timeframe, opened_at)
+      where v.instrument_id = series
+        and v.timeframe = base
+    ) k
+    where k.opened_at >= it.opened_at
+      and k.opened_at < it.closed_at
+      and h.known_at in (
+        select r.known_from
+        from series_rows(series, base, it.opened_at, it.closed_at, null) r
+        union
+        select r.known_from
+        from candle_revision r
+        where r.instrument_id = series
+          and r.timeframe = base
+          and r.opened_at >= it.opened_at
+          and r.opened_at < it.closed_at)
+    order by h.seq, k.opened_at;
+  return query
+    select
+      'gap',
+      g.known_from,
+      format(
+        '%s to %s, %s, %s: volume %s turnover %s',
+        g.from_at,
+        g.to_at,
+        g.cause,
+        g.state,
+        g.volume,
+        g.turnover)
+    from gaps g
+    where g.instrument_id = series
+      and g.trading_day = it.trading_day
+      and g.from_at < it.closed_at
+      and g.to_at > it.opened_at
+    order by g.from_at, g.id;
+  return query
+    select
+      'disagreement',
+      d.known_from,
+      format(
+        '%s of %s %s, %s: %s says %s, %s says %s',
+        d.field,
+        d.timeframe,
+        d.opened_at,
+        d.state,
+        d.our_source,
+        coalesce(d.ours::text, 'nothing'),
+        d.their_source,
+        coalesce(d.theirs::text, 'nothing'))
+    from disagreements d
+    where d.instrument_id = series
+      and d.opened_at >= it.opened_at
+      and d.opened_at < it.closed_at
+    order by d.opened_at, d.id;
+  return query
+    select
+      'certificate',
+      a.known_from,
+      format(
+        '%s: the exchange''s day %s, minutes %s, gaps %s, residual %s',
+        a.trading_day,
+        coalesce(a.exchange_volume::text, 'unknown'),
+        a.minute_volume,
+        a.gap_volume,
+        coalesce(a.residual_volume::text, 'unknown'))
+    from day_audit a
+    where a.instrument_id = series
+      and a.trading_day between (it.opened_at at time zone 'Asia/Shanghai')::date and it.trading_day
+    order by a.trading_day;
+end
 $function$;
-comment on function candles is
-  'Final candles of an instrument opened in [from_ts, to_ts), oldest first.';
+comment on function why is
+  'Where one candle came from: the candle with opened_at <= at < closed_at, what it was rolled up '
+  'from, its earlier revisions, the changes that wrote it (while the change feed keeps them), and '
+  'the gaps, disagreements and certificates that touch it.';
 
 -- For followers. LISTEN candled is a hint; these are the truth.
 
@@ -1340,7 +3068,7 @@ as $function$
   from pg_class r
   join pg_attribute a on a.attrelid = r.oid
   where r.relnamespace = 'candled'::regnamespace
-    and r.relkind in ('r', 'p', 'v')
+    and r.relkind in ('r', 'p', 'v', 'c')
     and not r.relispartition
     and a.attnum > 0
     and not a.attisdropped

@@ -10,6 +10,12 @@ public enum FeedAnswer: Sendable, Hashable {
   case candles(CandlePage)
   case list(InstrumentList)
   case sessions([MarketSession])
+  /// How many instruments a list holds.
+  case nodeCount(Int)
+  /// Of one instrument and kind, by ascending day.
+  case factors([AdjustmentFactor])
+  /// Trading days, ascending.
+  case calendar([TradingDay])
   case refused(FeedRefusal)
 
   /// - Parameters:
@@ -25,6 +31,15 @@ public enum FeedAnswer: Sendable, Hashable {
       case .alpacaCalendar:
         return .sessions(try AlpacaCalendar.decode(body, status: status))
       case .alpacaAssets: return .list(try AlpacaAssets.decode(body, status: status))
+      case .sinaKline(let symbol, let scale, _):
+        return .candles(
+          try SinaKline.decode(body, status: status, symbol: symbol, scale: scale))
+      case .sinaFactors(let symbol, let kind):
+        return .factors(
+          try SinaFactors.decode(body, status: status, symbol: symbol, kind: kind))
+      case .sinaNodeCount: return .nodeCount(try SinaNodes.decodeCount(body, status: status))
+      case .sinaNodePage: return .list(try SinaNodes.decodePage(body, status: status))
+      case .sinaCalendar: return .calendar(try SinaCalendar.decode(body, status: status))
       }
     } catch {
       return .refused(error)

@@ -13,6 +13,15 @@ public enum FeedRequest: Sendable, Hashable {
   /// The sessions of the American exchanges, both days included.
   case alpacaCalendar(from: TradingDay, to: TradingDay)
   case alpacaAssets
+  /// The newest bars of `symbol`, at most `SinaKline.barsMax`, the forming one included.
+  case sinaKline(Symbol, SinaKlineScale, bars: Int)
+  case sinaFactors(Symbol, AdjustmentFactor.Kind)
+  /// How many instruments a list holds: pages are asked for until they are all there.
+  case sinaNodeCount(SinaNode)
+  /// One page of a list, counted from 1, of `SinaNode.pageRows` rows.
+  case sinaNodePage(SinaNode, page: Int)
+  /// The trading days of Shanghai since its first.
+  case sinaCalendar
 }
 
 extension FeedRequest {
@@ -23,6 +32,7 @@ extension FeedRequest {
     case .mairuiList: .mairui
     case .alpacaBars(let query): query.feed.source
     case .alpacaCalendar, .alpacaAssets: .alpacaIEX
+    case .sinaKline, .sinaFactors, .sinaNodeCount, .sinaNodePage, .sinaCalendar: .sina
     }
   }
 
@@ -34,10 +44,16 @@ extension FeedRequest {
     case .alpacaBars(let query): "bars/\(query.timeframe.name)"
     case .alpacaCalendar: "calendar"
     case .alpacaAssets: "assets"
+    case .sinaKline(let symbol, let scale, _): "kline/\(scale.rawValue)/\(symbol)"
+    case .sinaFactors(let symbol, let kind): "factors/\(kind.name)/\(symbol)"
+    case .sinaNodeCount(let node): "node-count/\(node.rawValue)"
+    case .sinaNodePage(let node, _): "node/\(node.rawValue)"
+    case .sinaCalendar: "calendar"
     }
   }
 
-  /// - Precondition: `credentials` are those of the source.
+  /// - Precondition: `credentials` are those of the source; Sina knows none. A symbol asked of Sina
+  ///   `isRequestable`, and counts are within their limits.
   public func endpoint(credentials: FeedCredentials?) -> Endpoint {
     switch self {
     case .mairuiList(let board): board.endpoint(licence: credentials.licence)
@@ -45,6 +61,12 @@ extension FeedRequest {
     case .alpacaCalendar(let from, let to):
       AlpacaCalendar.endpoint(from: from, to: to, headers: credentials.keyHeaders)
     case .alpacaAssets: AlpacaAssets.endpoint(headers: credentials.keyHeaders)
+    case .sinaKline(let symbol, let scale, let bars):
+      SinaKline.endpoint(symbol: symbol, scale: scale, bars: bars)
+    case .sinaFactors(let symbol, let kind): SinaFactors.endpoint(symbol: symbol, kind: kind)
+    case .sinaNodeCount(let node): SinaNodes.countEndpoint(of: node)
+    case .sinaNodePage(let node, let page): SinaNodes.pageEndpoint(of: node, page: page)
+    case .sinaCalendar: SinaCalendar.endpoint
     }
   }
 }

@@ -45,6 +45,12 @@ extension SinaOutcome {
   /// Why `body` holds no quotes to decode; nil if it does.
   static func refusal(of body: UnsafeRawBufferPointer, status: Int) -> SinaOutcome? {
     let text = body.trimmed
+    if let refusal = refusal(ofAnyHost: text, status: status) { return refusal }
+    return text.offset(of: SinaGrammar.lineStart) == nil ? .malformed : nil
+  }
+
+  /// The same before the format is looked at, for all of Sina's hosts.
+  static func refusal(ofAnyHost text: UnsafeRawBufferPointer, status: Int) -> SinaOutcome? {
     if let told = refusal(toldBy: text) { return told }
     switch status {
     case 200..<300: break
@@ -56,8 +62,7 @@ extension SinaOutcome {
     default: return .malformed
     }
     if text.isEmpty { return .empty }
-    if text.first == UInt8(ascii: "<") { return .banned }
-    return text.offset(of: SinaGrammar.lineStart) == nil ? .malformed : nil
+    return text.first == UInt8(ascii: "<") ? .banned : nil
   }
 
   /// What the body says of itself, whatever the status.

@@ -1,0 +1,86 @@
+/// Sina's K-line: the newest bars of one instrument, unadjusted.
+///
+/// Asked in the form `jsonp_v2` with an empty callback: only that one knows bars of a minute,
+/// gives up to 1970 bars, and tells the turnover (upstreams/sina.md §2). The older `json_v2` says
+/// nothing more, so it is read (a mirror or a recording may hold it) and never asked.
+///
+/// Volumes are shares or units as sent; of Shanghai's indexes the unit is not known for certain,
+/// and nothing is multiplied.
+
+import Market
+
+public enum SinaKline {
+  /// Bars in one answer: the most that is given; 9900 is answered with `null` (akshare #4094).
+  public static let barsMax = 1970
+
+  /// Asks for the newest `bars` bars of `symbol`, the forming one included.
+  /// - Precondition: `symbol` is `sh`, `sz` or `bj` and six digits; 1…`barsMax` bars.
+  static func endpoint(symbol: Symbol, scale: SinaKlineScale, bars: Int) -> Endpoint {
+    precondition(SinaHistory.isRequestable(symbol), "K-lines are of sh, sz and bj")
+    precondition((1...barsMax).contains(bars), "an answer holds 1…1970 bars")
+    let method = "/cn/api/jsonp_v2.php/=/CN_MarketDataService.getKLineData"
+    return Endpoint(
+      route: "\(method)?scale=\(scale.rawValue)",
+      path: "\(method)?symbol=\(symbol)&scale=\(scale.rawValue)&ma=no&datalen=\(bars)",
+      headers: SinaHistory.headers)
+  }
+
+  /// Reads one answer to a request for `symbol` and `scale`, of either layout in any wrapping.
+  ///
+  /// The bars come ascending, no two of one interval. The last one may still be forming: whoever
+  /// knows when the answer came leaves out what closes later.
+  static func decode(
+    _ body: UnsafeRawBufferPointer, status: Int, symbol: Symbol, scale: SinaKlineScale
+  ) throws(FeedRefusal) -> CandlePage {
+    if let refusal = SinaRefusal.judge(body, status: status) { throw refusal }
+    return try SinaBareKeys.mending(body) { text throws(FeedRefusal) in
+      var rows = SinaKlineRows(symbol: symbol, scale: scale)
+      try SinaRows.read(text) { (reader: inout JSONReader, place) throws(JSONFault) in
+        try rows.read(&reader, place)
+      }
+      return try rows.page()
+    }
+  }
+}
+
+/// The rows of one answer while it is read.
+private struct SinaKlineRows {
+  let symbol: Symbol
+  let scale: SinaKlineScale
+  private var bars: [(place: Int, candle: Candle, text: UnsafeRawBufferPointer)] = []
+  private var refused: [RefusedRow] = []
+
+  init(symbol: Symbol, scale: SinaKlineScale) {
+    self.symbol = symbol
+    self.scale = scale
+  }
+
+  mutating func read(_ reader: inout JSONReader, _ place: Int) throws(JSONFault) {
+    let start = reader.offset
+    let row = try SinaKlineRow(&reader)
+    do throws(RowFault) {
+      let candle = try row.candle(of: symbol, scale: scale)
+      bars.append((place, candle, reader.text(from: start)))
+    } catch {
+      refuse(place, error, reader.text(from: start))
+    }
+  }
+
+  /// - Throws: `noData` for no rows; `malformed` where no row is a bar.
+  mutating func page() throws(FeedRefusal) -> CandlePage {
+    if bars.isEmpty {
+      guard let first = refused.first else { throw FeedRefusal(.noData, "no bars") }
+      throw FeedRefusal(.malformed, "no row is a bar: \(first.detail)")
+    }
+    let (kept, faults) = SinaKlineOrder.judge(bars.map(\.candle))
+    for (index, fault) in faults { refuse(bars[index].place, fault, bars[index].text) }
+    return CandlePage(
+      candles: kept.map { bars[$0].candle }, refused: refused.sorted { $0.index < $1.index })
+  }
+
+  private mutating func refuse(_ place: Int, _ fault: RowFault, _ text: UnsafeRawBufferPointer) {
+    refused.append(
+      RefusedRow(
+        index: place, symbol: symbol, reason: fault.reason, detail: fault.detail, payload: text))
+  }
+}

@@ -1,0 +1,20 @@
+/// What `candled decode sina-kline` prints: one JSON object a bar, in the order of the body.
+///
+/// The keys and words are a contract; the golden files of the tests hold them.
+
+import Market
+
+public enum SinaKlineJSON {
+  /// The lines to print for one answer, and whether it was refused as a whole.
+  /// - Precondition: `SinaHistory.isRequestable(symbol)`.
+  public static func write(
+    body: UnsafeRawBufferPointer, status: Int, symbol: Symbol, scale: SinaKlineScale
+  ) -> (lines: [String], isRefused: Bool) {
+    do throws(FeedRefusal) {
+      let page = try SinaKline.decode(body, status: status, symbol: symbol, scale: scale)
+      return (page.candles.map { $0.json(at: \.description) }.merged(with: page.refused), false)
+    } catch {
+      return ([error.json], true)
+    }
+  }
+}

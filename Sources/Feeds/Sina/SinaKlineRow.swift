@@ -1,0 +1,128 @@
+/// One row of a K-line answer, and whether it can be a bar.
+///
+///     {"day":"2026-02-25 14:57:00","open":"4.210","high":"4.220",…,"amount":"1545926.9902"}
+///
+/// Numbers are strings or bare. Averages (`ma_price5` and the like) are Sina's own reckoning and
+/// are not read. Before November 2023 `amount` was sent as zero, so beside a volume a zero means
+/// that nobody knows.
+
+import Market
+
+struct SinaKlineRow {
+  private var day: JSONValue?
+  private var open: JSONValue?
+  private var high: JSONValue?
+  private var low: JSONValue?
+  private var close: JSONValue?
+  private var volume: JSONValue?
+  private var amount: JSONValue?
+
+  /// Reads the next value of `reader` whole, whatever it is.
+  init(_ reader: inout JSONReader) throws(JSONFault) {
+    guard try reader.peek() == .object else {
+      try reader.skip()
+      return
+    }
+    try reader.openObject()
+    while let key = try reader.nextKey() {
+      let value = try reader.readValue()
+      switch key {
+      case "day": day = value
+      case "open": open = value
+      case "high": high = value
+      case "low": low = value
+      case "close": close = value
+      case "volume": volume = value
+      case "amount": amount = value
+      default: break
+      }
+    }
+  }
+
+  /// The bar, each of its fields checked.
+  func candle(of symbol: Symbol, scale: SinaKlineScale) throws(RowFault) -> Candle {
+    let interval = try interval(scale)
+    let volume = try decimal(self.volume, "volume")
+    let candle = Candle(
+      symbol: symbol, timeframe: scale.timeframe, tradingDay: interval.tradingDay,
+      openedAt: interval.openedAt, closedAt: interval.closedAt, open: try price(open, "open"),
+      high: try price(high, "high"), low: try price(low, "low"), close: try price(close, "close"),
+      volume: volume, turnover: try turnover(beside: volume), flags: [], source: .sina)
+    return try SinaKlineRow.checked(candle)
+  }
+
+  private static func checked(_ candle: Candle) throws(RowFault) -> Candle {
+    guard candle.low <= min(candle.open, candle.close),
+      candle.high >= max(candle.open, candle.close)
+    else {
+      throw RowFault(.inconsistent, "open or close outside [low, high]")
+    }
+    guard candle.volume.isZero, candle.low == candle.high else { return candle }
+    var untraded = candle
+    untraded.flags = .noTrade
+    return untraded
+  }
+
+  private func interval(_ scale: SinaKlineScale) throws(RowFault) -> SinaKlineInterval {
+    guard let stamp = day?.string?.bytes, stamp.count >= SinaDateCache.dateBytes,
+      let date = SinaClock.day(
+        stamp.slice(0, SinaDateCache.dateBytes), separator: UInt8(ascii: "-"))
+    else { throw .malformed("day: YYYY-MM-DD, with or without HH:MM:SS, expected") }
+    let interval = try SinaKlineInterval(
+      scale: scale, day: date, secondOfDay: try SinaKlineRow.time(behindDateIn: stamp))
+    switch TradingCalendar.shanghai.status(of: date) {
+    case .trading: return interval
+    case .closed:
+      throw RowFault(.notATradingDay, "day: the exchange was closed")
+    case .unknown:
+      throw RowFault(.notATradingDay, "day: beyond the calendar that is known")
+    }
+  }
+
+  /// Seconds since midnight; nil where the stamp is a date alone.
+  private static func time(
+    behindDateIn stamp: UnsafeRawBufferPointer
+  ) throws(RowFault) -> Int? {
+    let rest = stamp.dropping(SinaDateCache.dateBytes)
+    if rest.isEmpty { return nil }
+    guard rest.first == UInt8(ascii: " "), rest.count == SinaClock.timeBytes + 1,
+      let second = SinaClock.secondOfDay(rest.dropping(1))
+    else { throw .malformed("day: HH:MM:SS expected behind the date") }
+    return Int(second)
+  }
+
+  private func turnover(beside volume: ExactDecimal) throws(RowFault) -> ExactDecimal? {
+    switch amount {
+    case nil, .null: return nil
+    case let value?:
+      let turnover = try decimal(value, "amount")
+      return turnover.isZero && !volume.isZero ? nil : turnover
+    }
+  }
+
+  /// Nothing trades for nothing: a zero stands where no price was known.
+  private func price(_ value: JSONValue?, _ field: String) throws(RowFault) -> ExactDecimal {
+    let price = try decimal(value, field)
+    guard price.isPositive else {
+      throw RowFault(.inconsistent, "\(field): a price of zero")
+    }
+    return price
+  }
+
+  /// A number that is not negative.
+  private func decimal(_ value: JSONValue?, _ field: String) throws(RowFault) -> ExactDecimal {
+    guard let value else { throw .malformed("\(field): missing") }
+    guard let number = SinaKlineRow.number(value) else {
+      throw RowFault(.notANumber, "\(field): a number expected")
+    }
+    guard !number.isNegative else {
+      throw RowFault(.negative, "\(field): \(number)")
+    }
+    return number
+  }
+
+  private static func number(_ value: JSONValue) -> ExactDecimal? {
+    if let number = value.number { return try? number.decimal() }
+    return value.string.flatMap { try? ExactDecimal(parsing: $0.bytes) }
+  }
+}

@@ -1,0 +1,150 @@
+/// Sina's lists of instruments, page by page.
+///
+/// A list is read by its count: first how many there are, then pages of 80 sorted by symbol. The
+/// end is an empty array; `null` is a page that was throttled away, so whoever took it for the end
+/// would strike half the market off the list (upstreams/sina.md §4). The page also carries prices
+/// without a date; they are not read.
+
+import Market
+
+/// A list Sina keeps. `aShares` lacks the depositary receipts (sh689009), which `star` has.
+public enum SinaNode: String, Sendable, CaseIterable {
+  case aShares = "hs_a"
+  case star = "kcb"
+  case beijing = "hs_bjs"
+
+  /// Rows of a full page: what Sina's own page asks for; much larger ones are not reliable.
+  public static let pageRows = 80
+}
+
+enum SinaNodes {
+  static func countEndpoint(of node: SinaNode) -> Endpoint {
+    let method = "\(service).getHQNodeStockCount"
+    return Endpoint(
+      route: "\(method)?node=\(node.rawValue)", path: "\(method)?node=\(node.rawValue)",
+      headers: SinaHistory.headers)
+  }
+
+  /// - Precondition: `page` counts from 1.
+  static func pageEndpoint(of node: SinaNode, page: Int) -> Endpoint {
+    precondition(page >= 1, "pages count from 1")
+    let method = "\(service).getHQNodeData"
+    let order = "num=\(SinaNode.pageRows)&sort=symbol&asc=1&node=\(node.rawValue)"
+    return Endpoint(
+      route: "\(method)?node=\(node.rawValue)", path: "\(method)?page=\(page)&\(order)",
+      headers: SinaHistory.headers)
+  }
+
+  private static let service = "/quotes_service/api/json_v2.php/Market_Center"
+
+  /// No list is empty, and none is ten times the market.
+  private static let counts: ClosedRange<Int64> = 1...60_000
+
+  /// How many instruments a list holds, of `"5316"`.
+  static func decodeCount(
+    _ body: UnsafeRawBufferPointer, status: Int
+  ) throws(FeedRefusal) -> Int {
+    if let refusal = SinaRefusal.judge(body, status: status) { throw refusal }
+    let script = SinaScript(body)
+    let value: JSONValue
+    let reader: JSONReader
+    do throws(JSONFault) {
+      (value, reader) = try SinaNodes.value(of: script.json)
+    } catch {
+      throw FeedRefusal(error)
+    }
+    try script.finish(reader)
+    if case .null = value { throw SinaRefusal.null }
+    guard let text = value.string?.bytes ?? value.number?.bytes,
+      let count = try? ExactDecimal(parsing: text), count.scale == 0
+    else { throw FeedRefusal(.malformed, "a count expected") }
+    guard counts.contains(count.units) else {
+      throw FeedRefusal(.implausible, "a list of \(count)")
+    }
+    return Int(count.units)
+  }
+
+  private static func value(
+    of json: UnsafeRawBufferPointer
+  ) throws(JSONFault) -> (JSONValue, JSONReader) {
+    var reader = try JSONReader(json)
+    return (try reader.readValue(), reader)
+  }
+
+  /// The rows of one page; none of them behind the last page.
+  static func decodePage(
+    _ body: UnsafeRawBufferPointer, status: Int
+  ) throws(FeedRefusal) -> InstrumentList {
+    if let refusal = SinaRefusal.judge(body, status: status) { throw refusal }
+    return try SinaBareKeys.mending(body) { text throws(FeedRefusal) in
+      var listed: [ListedInstrument] = []
+      var refused: [RefusedRow] = []
+      try SinaRows.read(text) { (reader: inout JSONReader, place) throws(JSONFault) in
+        let start = reader.offset
+        let row = try SinaNodeRow(&reader)
+        do throws(RowFault) {
+          listed.append(try row.instrument())
+        } catch {
+          refused.append(
+            RefusedRow(
+              index: place, symbol: row.symbol, reason: error.reason, detail: error.detail,
+              payload: reader.text(from: start)))
+        }
+      }
+      if listed.isEmpty, let first = refused.first {
+        throw FeedRefusal(.malformed, "no row is one of a list: \(first.detail)")
+      }
+      return InstrumentList(listed: listed, refused: refused)
+    }
+  }
+}
+
+private struct SinaNodeRow {
+  /// As far as it could be read.
+  private(set) var symbol: Symbol?
+  private var code: JSONValue?
+  private var name: JSONValue?
+
+  /// Reads the next value of `reader` whole, whatever it is.
+  init(_ reader: inout JSONReader) throws(JSONFault) {
+    guard try reader.peek() == .object else {
+      try reader.skip()
+      return
+    }
+    try reader.openObject()
+    while let key = try reader.nextKey() {
+      switch key {
+      case "symbol":
+        symbol = try reader.readValue().string.flatMap { Symbol(bytes: $0.bytes) }
+      case "code": code = try reader.readValue()
+      case "name": name = try reader.readValue()
+      default: try reader.skip()
+      }
+    }
+  }
+
+  func instrument() throws(RowFault) -> ListedInstrument {
+    guard let symbol, SinaHistory.isRequestable(symbol),
+      let exchange = SinaNodeRow.exchange(of: symbol)
+    else { throw .malformed("symbol: sh, sz or bj and six digits expected") }
+    if let code, code.string?.text != String(symbol.description.dropFirst(2)) {
+      throw .malformed("code: other than the symbol's")
+    }
+    return ListedInstrument(symbol: symbol, name: try readableName(), exchange: exchange)
+  }
+
+  private func readableName() throws(RowFault) -> String {
+    guard let text = name?.string?.text, text.contains(where: { !$0.isWhitespace }) else {
+      throw .malformed("name: missing")
+    }
+    guard text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F }) else {
+      throw .malformed("name: a control character")
+    }
+    return text
+  }
+
+  private static func exchange(of symbol: Symbol) -> Exchange? {
+    let spelling = symbol.description
+    return [Exchange.shanghai, .shenzhen, .beijing].first { spelling.hasPrefix($0.prefix) }
+  }
+}
