@@ -140,10 +140,13 @@ immutable
 parallel safe
 return case code
   when 1 then 'late_print'
+  when 2 then 'source_corrected'
+  when 3 then 'kline'
   when 100 then 'rewritten'
 end;
 comment on function revision_cause_name is
-  'Why a final candle changed; rewritten: it was delivered again with other values.';
+  'Why a final candle changed. kline: the exchange''s own minute bars of the day showed better; '
+  'source_corrected: its source read differently later; rewritten: we said otherwise ourselves.';
 
 create or replace function trading_name(code smallint)
 returns text
@@ -240,23 +243,38 @@ comment on column schema_version.objects is 'What schema_objects() said then; th
 
 create table if not exists instrument (
   id integer primary key,
-  symbol text not null unique,
+  symbol text not null,
+  source smallint not null default 1,
   exchange smallint,
   kind smallint,
   board smallint,
   name text,
   first_seen timestamptz not null,
-  constraint symbol_is_short check (length(symbol) between 1 and 16)
+  delisted_at date,
+  missed_lists smallint not null default 0,
+  listed_part text,
+  unique (symbol, source),
+  constraint symbol_is_short check (length(symbol) between 1 and 16),
+  constraint missed_lists_is_a_count check (missed_lists >= 0)
 );
 comment on table instrument is
-  'Everything that was ever quoted; ids are given once, by the writer.';
+  'Every series there ever was, one row each: AAPL of IEX and AAPL of SIP are two. '
+  'Ids are given once, by the writer.';
 comment on column instrument.id is 'Small and dense: the key of quotes and candles.';
 comment on column instrument.symbol is 'Canonical spelling: sh600519, sz000001, bj920000, AAPL.';
+comment on column instrument.source is
+  'Whose series it is, see source_name(); sina and mairui share sina''s.';
 comment on column instrument.exchange is 'See exchange_name().';
 comment on column instrument.kind is 'See kind_name().';
 comment on column instrument.board is 'See board_name(); null where boards do not apply.';
 comment on column instrument.name is 'The name the source sends now.';
 comment on column instrument.first_seen is 'The daemon''s clock when it first knew of it.';
+comment on column instrument.delisted_at is
+  'The day it was given up, after it had vanished from enough accepted lists; null while listed.';
+comment on column instrument.missed_lists is
+  'Accepted lists in a row in which it did not stand.';
+comment on column instrument.listed_part is
+  'The list it stands in, hslt or bj; null where no list named it.';
 
 create table if not exists trading_day (
   day date primary key,
@@ -270,6 +288,118 @@ comment on column trading_day.completed_at is 'When the certificates were writte
 comment on column trading_day.instruments is 'How many certificates.';
 comment on column trading_day.residuals is
   'How many of them did not balance: 0, or candled has a bug.';
+
+create table if not exists market_session (
+  exchange smallint not null,
+  day date not null,
+  opens timestamptz not null,
+  closes timestamptz not null,
+  primary key (exchange, day),
+  constraint session_is_forward check (closes > opens)
+);
+comment on table market_session is 'When markets trade, as their own calendars say.';
+comment on column market_session.exchange is 'See exchange_name().';
+comment on column market_session.day is 'The exchange''s date.';
+comment on column market_session.opens is 'The regular session is [opens, closes).';
+comment on column market_session.closes is 'Earlier than usual on half days.';
+
+create table if not exists instrument_list (
+  id bigint generated always as identity primary key,
+  source smallint not null,
+  part text not null,
+  judged_at timestamptz not null,
+  rows integer not null,
+  content_hash text not null,
+  verdict text not null,
+  detail text not null,
+  constraint verdict_is_known check (verdict in ('accepted', 'quarantined'))
+);
+create index if not exists instrument_list_newest on instrument_list (source, part, id);
+comment on index instrument_list_newest is 'The list accepted last.';
+comment on table instrument_list is
+  'Every list of instruments there was, and what was made of it.';
+comment on column instrument_list.id is 'In the order they were judged.';
+comment on column instrument_list.source is 'See source_name().';
+comment on column instrument_list.part is 'Of the universe: hslt, bj, a node, assets.';
+comment on column instrument_list.judged_at is 'The daemon''s clock.';
+comment on column instrument_list.rows is 'How many instruments it named.';
+comment on column instrument_list.content_hash is
+  'Of its sorted rows: equal lists have equal hashes.';
+comment on column instrument_list.verdict is 'accepted, or quarantined as not plausible.';
+comment on column instrument_list.detail is 'For people: why.';
+
+create table if not exists adjustment_factor (
+  instrument_id integer not null,
+  kind smallint not null,
+  from_day date not null,
+  factor numeric not null,
+  known_from timestamptz not null,
+  known_to timestamptz,
+  primary key (instrument_id, kind, from_day, known_from),
+  constraint factor_is_positive check (factor > 0 and factor < 'Infinity'),
+  constraint factor_was_known_forward check (known_to >= known_from)
+);
+create unique index if not exists adjustment_factor_now
+  on adjustment_factor (instrument_id, kind, from_day)
+  where known_to is null;
+comment on index adjustment_factor_now is 'One factor a day is believed at a time.';
+comment on table adjustment_factor is
+  'What raw prices are divided by (qfq) or multiplied with (hfq), with what was believed before.';
+comment on column adjustment_factor.instrument_id is 'instrument.id';
+comment on column adjustment_factor.kind is '1 qfq, 2 hfq.';
+comment on column adjustment_factor.from_day is
+  'It holds from this day on, until the next row''s.';
+comment on column adjustment_factor.factor is 'As the source sends it.';
+comment on column adjustment_factor.known_from is 'Believed in [known_from, known_to).';
+comment on column adjustment_factor.known_to is 'Null while it is believed.';
+
+create table if not exists api_key_usage (
+  source smallint not null,
+  label text not null,
+  day date not null,
+  requests integer not null,
+  parked_until timestamptz,
+  parked_reason text,
+  updated_at timestamptz not null,
+  primary key (source, label, day),
+  constraint requests_is_a_count check (requests >= 0)
+);
+comment on table api_key_usage is
+  'What each key has spent of its quota. Keys are named, never shown.';
+comment on column api_key_usage.source is 'See source_name().';
+comment on column api_key_usage.label is 'The key''s name in the configuration.';
+comment on column api_key_usage.day is 'The day the quota is counted by: Shanghai''s for mairui.';
+comment on column api_key_usage.requests is 'Sent that day, those that failed included.';
+comment on column api_key_usage.parked_until is 'Not to be used before then.';
+comment on column api_key_usage.parked_reason is 'Why: quota, an invalid key, a rate limit.';
+comment on column api_key_usage.updated_at is 'The daemon''s clock.';
+
+create table if not exists bar_watermark (
+  source smallint not null,
+  chunk text not null,
+  timeframe smallint not null,
+  through timestamptz not null,
+  primary key (source, chunk, timeframe)
+);
+comment on table bar_watermark is 'How far ready-made bars have been taken in.';
+comment on column bar_watermark.source is 'See source_name().';
+comment on column bar_watermark.chunk is
+  'The symbols that are asked for together, by the name the plan gives them.';
+comment on column bar_watermark.timeframe is 'See timeframe_name().';
+comment on column bar_watermark.through is 'Every bar that closed until then is stored.';
+
+create table if not exists backfill_chunk (
+  job text not null,
+  chunk integer not null,
+  done_at timestamptz not null,
+  candles bigint not null,
+  primary key (job, chunk)
+);
+comment on table backfill_chunk is 'What a backfill has done, so that it goes on there.';
+comment on column backfill_chunk.job is 'The plan''s name: equal plans have equal names.';
+comment on column backfill_chunk.chunk is 'Its place in the plan.';
+comment on column backfill_chunk.done_at is 'Our clock.';
+comment on column backfill_chunk.candles is 'How many were written or revised for it.';
 
 -- Live: one row an instrument.
 
@@ -478,13 +608,25 @@ create table if not exists gap (
   turnover numeric not null,
   cause smallint not null,
   known_from timestamptz not null,
+  known_to timestamptz,
+  closed_by text,
+  sightings smallint not null default 0,
+  last_sighting_at timestamptz,
+  permanent_at timestamptz,
+  permanent_reason text,
   constraint gap_is_forward check (to_at >= from_at),
-  constraint gap_is_not_negative check (volume >= 0 and turnover >= 0)
+  constraint gap_is_not_negative check (volume >= 0 and turnover >= 0),
+  constraint gap_was_closed_by_something check ((known_to is null) = (closed_by is null)),
+  constraint gap_is_permanent_for_a_reason
+    check ((permanent_at is null) = (permanent_reason is null))
 );
 create index if not exists gap_instrument on gap (instrument_id, trading_day);
 comment on index gap_instrument is 'The gaps of one instrument''s day.';
+create index if not exists gap_open on gap (trading_day, instrument_id) where known_to is null;
+comment on index gap_open is 'What is still to be healed.';
 comment on table gap is
-  'Trading that passed while nobody looked: in the day''s volume, in no minute.';
+  'Trading that passed while nobody looked: in the day''s volume, in no minute. '
+  'Never deleted: a gap whose minutes were found is closed.';
 comment on column gap.id is 'In the order they were written.';
 comment on column gap.instrument_id is 'instrument.id';
 comment on column gap.trading_day is 'The exchange''s date.';
@@ -494,6 +636,16 @@ comment on column gap.volume is 'Shares or units that passed unseen.';
 comment on column gap.turnover is 'Money that passed unseen.';
 comment on column gap.cause is 'See gap_cause_name().';
 comment on column gap.known_from is 'When it was written, by the daemon''s clock.';
+comment on column gap.known_to is
+  'When its minutes were found, and it left the day''s account; null while it is open.';
+comment on column gap.closed_by is
+  'What closed it: kline; a smaller one may have been opened for the rest.';
+comment on column gap.sightings is
+  'How often its minutes were looked for and not found, on separate occasions.';
+comment on column gap.last_sighting_at is 'The last of those occasions.';
+comment on column gap.permanent_at is
+  'Since when nobody looks for it any more; its volume stays in the account.';
+comment on column gap.permanent_reason is 'Why not.';
 
 create table if not exists day_audit (
   instrument_id integer not null,
@@ -517,6 +669,7 @@ create table if not exists day_audit (
   minutes_untraded smallint not null,
   minutes_missing smallint not null,
   known_from timestamptz not null,
+  repaired_at timestamptz,
   primary key (trading_day, instrument_id)
 );
 comment on table day_audit is
@@ -529,8 +682,8 @@ comment on column day_audit.exchange_turnover is
   'The exchange''s day total; null if its end was not seen.';
 comment on column day_audit.minute_volume is 'Sum over the minute candles.';
 comment on column day_audit.minute_turnover is 'Sum over the minute candles.';
-comment on column day_audit.gap_volume is 'Sum over the gaps.';
-comment on column day_audit.gap_turnover is 'Sum over the gaps.';
+comment on column day_audit.gap_volume is 'Sum over the open gaps.';
+comment on column day_audit.gap_turnover is 'Sum over the open gaps.';
 comment on column day_audit.after_hours_volume is
   'Of the fixed-price session; in none of the sums.';
 comment on column day_audit.after_hours_turnover is
@@ -545,6 +698,43 @@ comment on column day_audit.minutes_traded is 'Of 240.';
 comment on column day_audit.minutes_untraded is 'Of 240: proven alive, nothing traded.';
 comment on column day_audit.minutes_missing is 'Of 240: no candle.';
 comment on column day_audit.known_from is 'When it was written, by the daemon''s clock.';
+comment on column day_audit.repaired_at is
+  'When the day was last reconciled with the source''s own bars; null if never.';
+
+create table if not exists disagreement (
+  id bigint generated always as identity primary key,
+  instrument_id integer not null,
+  timeframe smallint not null,
+  opened_at timestamptz not null,
+  trading_day date not null,
+  field text not null,
+  ours numeric,
+  theirs numeric,
+  our_source smallint not null,
+  their_source smallint not null,
+  known_from timestamptz not null,
+  resolved_at timestamptz,
+  constraint something_disagrees check (ours is distinct from theirs)
+);
+create unique index if not exists disagreement_open
+  on disagreement (instrument_id, timeframe, opened_at, field)
+  where resolved_at is null;
+comment on index disagreement_open is 'One open row a candle and field.';
+comment on table disagreement is
+  'Where two sources, or two readings, could not be reconciled. Nothing was changed for it.';
+comment on column disagreement.id is 'In the order they were written.';
+comment on column disagreement.instrument_id is 'instrument.id';
+comment on column disagreement.timeframe is
+  'See timeframe_name(): 1 for a minute, or the gap that begins in it; 240 for the day as a whole.';
+comment on column disagreement.opened_at is 'Of the candle it is about.';
+comment on column disagreement.trading_day is 'The exchange''s date.';
+comment on column disagreement.field is 'volume, turnover, open, high, low or close.';
+comment on column disagreement.ours is 'As stored; null where nothing is.';
+comment on column disagreement.theirs is 'As the other one says; null where it says nothing.';
+comment on column disagreement.our_source is 'See source_name().';
+comment on column disagreement.their_source is 'See source_name().';
+comment on column disagreement.known_from is 'When it was first seen, by the daemon''s clock.';
+comment on column disagreement.resolved_at is 'When it was gone; null while it stands.';
 
 create table if not exists rejected (
   id bigint generated always as identity primary key,
@@ -638,6 +828,7 @@ create table if not exists change (
   revision_timeframes smallint[] not null,
   revision_opened_ats timestamptz[] not null,
   gap_ids bigint[] not null,
+  closed_gap_ids bigint[] not null,
   audit_instrument_ids integer[] not null,
   audit_days date[] not null,
   events jsonb not null
@@ -662,7 +853,8 @@ comment on column change.revision_timeframes is
   'Candles that were revised, as parallel arrays of keys.';
 comment on column change.revision_opened_ats is
   'Candles that were revised, as parallel arrays of keys.';
-comment on column change.gap_ids is 'gap.id of the gaps it wrote.';
+comment on column change.gap_ids is 'gap.id of the gaps it opened.';
+comment on column change.closed_gap_ids is 'gap.id of the gaps it closed.';
 comment on column change.audit_instrument_ids is
   'Certificates it wrote, as parallel arrays of keys.';
 comment on column change.audit_days is 'Certificates it wrote, as parallel arrays of keys.';
@@ -694,6 +886,8 @@ as $function$
     when spelling ~* '^[0-9]{6}\.bj$' then 'bj' || left(spelling, 6)
     else spelling
   end
+  order by source desc
+  limit 1
 $function$;
 comment on function instrument_id is
   'The id behind any usual spelling: 600519.SH, sh600519, SH600519, 600519.XSHG; null if unknown.';
@@ -899,10 +1093,21 @@ select
   gap_cause_name(g.cause) as cause,
   g.known_from,
   g.id,
-  g.instrument_id
+  g.instrument_id,
+  case
+    when g.known_to is not null then 'closed'
+    when g.permanent_at is not null then 'permanent'
+    else 'open'
+  end as state,
+  g.known_to,
+  g.closed_by,
+  g.sightings,
+  g.last_sighting_at,
+  g.permanent_at,
+  g.permanent_reason
 from gap g
 join instrument i on i.id = g.instrument_id;
-comment on view gaps is 'What passed unseen, and why.';
+comment on view gaps is 'What passed unseen, why, and what became of it.';
 
 create or replace view revisions as
 select
@@ -1039,6 +1244,7 @@ returns table (
   revision_timeframes smallint[],
   revision_opened_ats timestamptz[],
   gap_ids bigint[],
+  closed_gap_ids bigint[],
   audit_instrument_ids integer[],
   audit_days date[],
   events jsonb
@@ -1063,6 +1269,7 @@ as $function$
       '{}'::smallint[],
       '{}'::timestamptz[],
       '{}'::bigint[],
+      '{}'::bigint[],
       '{}'::integer[],
       '{}'::date[],
       '[]'::jsonb
@@ -1086,6 +1293,7 @@ as $function$
       c.revision_timeframes,
       c.revision_opened_ats,
       c.gap_ids,
+      c.closed_gap_ids,
       c.audit_instrument_ids,
       c.audit_days,
       c.events
@@ -1184,12 +1392,19 @@ begin
   grant insert, update on
     instrument,
     trading_day,
+    market_session,
+    instrument_list,
+    adjustment_factor,
+    api_key_usage,
+    bar_watermark,
+    backfill_chunk,
     quote,
     overview,
     candle,
     candle_revision,
     gap,
     day_audit,
+    disagreement,
     rejected,
     source_health,
     journal_position,
@@ -1205,7 +1420,17 @@ do $publication$
 begin
   if not exists (select from pg_publication where pubname = 'candled') then
     create publication candled
-      for table instrument, quote, candle, candle_revision, gap, day_audit, change
+      for table
+        instrument,
+        market_session,
+        adjustment_factor,
+        quote,
+        candle,
+        candle_revision,
+        gap,
+        day_audit,
+        disagreement,
+        change
       with (publish_via_partition_root = true);
     comment on publication candled is
       'Instruments, quotes, candles and the ledger, for logical replication.';

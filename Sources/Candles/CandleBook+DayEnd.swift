@@ -71,6 +71,26 @@ extension CandleBook {
         cause: .unseenClose))
     output.audits.append(state.audit(isEndKnown: false))
   }
+
+  /// Further back than this no source tells of minutes; a month is an absence, not an outage.
+  private static let missedDaysMax = 30
+
+  /// Trading days that passed wholly unseen get their place in the ledger, so that something looks
+  /// for them.
+  mutating func missDays(of index: Int, after last: TradingDay, before today: TradingDay) {
+    var day = max(last, today.advanced(by: -Self.missedDaysMax))
+    while let missed = calendar.next(after: day), missed < today {
+      day = missed
+      var state = InstrumentDay(symbol: instruments[index].symbol, day: missed)
+      state.minutesMissing = Session.minutesPerDay
+      output.gaps.append(
+        Gap(
+          symbol: state.symbol, tradingDay: missed, from: state.moment(Session.morningOpen),
+          to: state.moment(Session.afternoonClose), volume: .zero, turnover: .zero,
+          cause: .unseenClose))
+      output.audits.append(state.audit(isEndKnown: false))
+    }
+  }
 }
 
 extension InstrumentDay {

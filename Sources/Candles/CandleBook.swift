@@ -171,6 +171,9 @@ extension CandleBook {
     _ index: Int, to quote: Quote, receivedAt: Timestamp
   ) {
     if instruments[index].state?.isClosed == false { abandon(index) }
+    if let last = instruments[index].state?.day {
+      missDays(of: index, after: last, before: quote.tradingDay)
+    }
     instruments[index].state = InstrumentDay(
       symbol: instruments[index].symbol, day: quote.tradingDay, basis: quote.previousClose)
     startDay(quote.tradingDay, at: receivedAt)

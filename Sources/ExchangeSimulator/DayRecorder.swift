@@ -6,20 +6,23 @@ import Market
 /// Recording is append-only and cheap; the ledgers are computed once, at the end, from the whole
 /// day. Not safe for several threads at once: `ExchangeServer` holds its lock around it.
 public final class DayRecorder {
-  private let truth: TrueLedger.Builder
+  public let day: TradingDay
+  private var truth: TrueLedger
   private var tape: DayTape
   private var log: ObservationLog
   private var digestState: DayDigest
 
   /// One answer that was noted, to be withdrawn if it never arrived.
   public struct Ticket: Sendable, Hashable {
+    let day: TradingDay
     let sequence: Int32
   }
 
   /// Begins before the day does: `market` must not have been advanced into it yet.
   public init(_ market: SimulatedMarket) {
     precondition(market.second < Grid.dayReset, "a recorder must see the day from its beginning")
-    truth = TrueLedger.Builder(market)
+    day = market.day
+    truth = TrueLedger(market)
     tape = DayTape(market)
     log = ObservationLog(instruments: market.symbols.count)
     digestState = DayDigest(seed: market.seed)
@@ -57,9 +60,10 @@ extension DayRecorder {
       if state.isPreviousSession || (!invalid.isEmpty && invalid.contains(place)) { continue }
       watermark = max(watermark, state.stamp)
     }
-    return log.note(
+    let sequence = log.note(
       places, asOf: Int32(market.second), watermark: watermark, except: invalid,
       stamps: market.states)
+    return Ticket(day: day, sequence: sequence)
   }
 
   /// The answer did not reach its client after all.
@@ -72,7 +76,7 @@ extension DayRecorder {
 /// The ledgers.
 extension DayRecorder {
   /// What really happened.
-  public func trueLedger() -> TrueLedger { truth.ledger() }
+  public func trueLedger() -> TrueLedger { truth }
 
   /// What the answers served determine, by the rules of a candle.
   public func observableLedger() -> ObservableLedger { ObservableLedger(tape: tape, log: log) }

@@ -17,17 +17,47 @@ public final class ExchangeServer: Sendable {
     var isStopped = false
   }
 
-  /// Starts serving on 127.0.0.1.
+  /// Serves one trading day on 127.0.0.1.
   /// - Parameters:
   ///   - recorder: notes what was served; read it with `withRecorder`.
   ///   - port: 0 for any free one.
   /// - Throws: `cannotListen`, `cannotServe`.
-  public init(
+  public convenience init(
     market: SimulatedMarket, clock: MarketClock = .request, faults: FaultPlan = FaultPlan(),
     recorder: DayRecorder? = nil, port: UInt16 = 0
   ) throws(SimulatorError) {
-    let exchange = SimulatedExchange(
-      market: market, clock: clock, faults: faults, recorder: recorder)
+    let timeline = MarketTimeline(SimulatedHistory(market), beginning: market)
+    try self.init(
+      SimulatedExchange(
+        timeline, clock: clock, faults: faults,
+        recorders: DayRecorders(recorder, recordsEveryDay: false)),
+      port: port)
+  }
+
+  /// Serves the trading days of `history` on 127.0.0.1, one after the other, and what lies behind
+  /// each moment.
+  /// - Parameters:
+  ///   - from: the day of `history` that is lived through first, those before it being past; its
+  ///     first day if nil.
+  ///   - recordsEveryDay: note what was served on each day; read it with `withRecorder(of:)`.
+  ///   - port: 0 for any free one.
+  /// - Throws: `cannotListen`, `cannotServe`.
+  public convenience init(
+    history: SimulatedHistory, from day: TradingDay? = nil, clock: MarketClock = .request,
+    faults: FaultPlan = FaultPlan(), recordsEveryDay: Bool = false, port: UInt16 = 0
+  ) throws(SimulatorError) {
+    var history = history
+    let market = history.market(on: day ?? history.days[0])
+    let recorders = DayRecorders(
+      recordsEveryDay ? DayRecorder(market) : nil, recordsEveryDay: recordsEveryDay)
+    try self.init(
+      SimulatedExchange(
+        MarketTimeline(history, beginning: market), clock: clock, faults: faults,
+        recorders: recorders),
+      port: port)
+  }
+
+  private init(_ exchange: SimulatedExchange, port: UInt16) throws(SimulatorError) {
     shared = Guarded(Shared(exchange: exchange))
     (listener, self.port) = try Socket.listen(port: port)
     let (listener, shared) = (listener, shared)
@@ -63,9 +93,20 @@ public final class ExchangeServer: Sendable {
 
   public var requestsAnswered: Int { shared.withLock { $0.exchange.requestsAnswered } }
 
-  /// Reads what was recorded so far; nil without a recorder. Nobody is answered meanwhile.
-  public func withRecorder<Result>(_ body: (DayRecorder) throws -> Result) rethrows -> Result? {
-    try shared.withLock { shared in try shared.exchange.recorder.map(body) }
+  /// Reads what was recorded of a day so far, of the one lived through first if nil; nil if nobody
+  /// recorded it. Nobody is answered meanwhile.
+  public func withRecorder<Result>(
+    of day: TradingDay? = nil, _ body: (DayRecorder) throws -> Result
+  ) rethrows -> Result? {
+    try shared.withLock { shared in
+      let byDay = shared.exchange.recorders.byDay
+      return try (day ?? byDay.keys.min()).flatMap { byDay[$0] }.map(body)
+    }
+  }
+
+  /// What really traded on a day of the history, as `SimulatedHistory.trueLedger` says.
+  public func trueLedger(on day: TradingDay, until moment: Timestamp? = nil) -> TrueLedger {
+    shared.withLock { $0.exchange.timeline.history.trueLedger(on: day, until: moment) }
   }
 
   /// The furthest the day has come.
@@ -83,7 +124,7 @@ extension ExchangeServer {
         Connection(socket: socket) { request in
           shared.withLock { $0.exchange.answer(request) }
         } undelivered: { ticket in
-          shared.withLock { $0.exchange.recorder?.withdraw(ticket) }
+          shared.withLock { $0.exchange.recorders.withdraw(ticket) }
         }.serve()
         shared.withLock { _ = $0.connections.remove(socket) }
         Socket.close(socket)

@@ -1,7 +1,16 @@
 import Market
 
-/// Faults on order: what goes wrong, when, for whom and how often.
+/// Faults on order: what goes wrong, at which upstream, when, for whom and how often.
 public struct Fault: Sendable {
+  /// Which of the upstreams on the port it strikes.
+  public enum Upstream: Sendable, CaseIterable {
+    case sinaQuotes
+    /// Sina's K-lines, factors, calendar and node lists.
+    case sinaHistory
+    case mairui
+    case alpaca
+  }
+
   public enum Kind: Sendable, Hashable {
     // The whole answer.
     /// 403 `Forbidden`.
@@ -21,6 +30,8 @@ public struct Fault: Sendable {
     case reset
     /// Nothing, until the client gives up.
     case neverAnswers
+    /// This very answer.
+    case answer(CannedAnswer)
 
     // The body.
     case slowBody(bytesPerSecond: Int)
@@ -32,6 +43,14 @@ public struct Fault: Sendable {
     case truncated(atByte: Int?)
     /// The whole body as UTF-8.
     case utf8Names
+    /// Only the first so many rows of a list.
+    case shortList(rows: Int)
+    /// `"bars":null` (Alpaca).
+    case nullBars
+    /// A page token that asks for the same page again (Alpaca).
+    case repeatedToken
+    /// A last page that promises one more, each time with a new token (Alpaca).
+    case endlessPages
 
     // Single rows; their neighbours are untouched.
     case emptyLine
@@ -51,12 +70,14 @@ public struct Fault: Sendable {
     case backwardStamp
     /// The row twice; the first counts.
     case duplicateRow
+    /// A bar whose open lies above its high.
+    case openAboveHigh
 
     var isAboutRows: Bool {
       switch self {
       case .emptyLine, .missingRow, .brokenName, .garbageRow, .notANumber, .negative,
         .highBelowLow, .priceTimesThousand, .volumeTimesThousand, .futureStamp, .backwardStamp,
-        .duplicateRow:
+        .duplicateRow, .openAboveHigh:
         true
       default: false
       }
@@ -64,6 +85,7 @@ public struct Fault: Sendable {
   }
 
   public var kind: Kind
+  public var upstream: Upstream
   /// Simulated time from which it strikes; nil from the beginning.
   public var from: Timestamp?
   /// Simulated time before which it strikes; nil to the end.
@@ -78,10 +100,12 @@ public struct Fault: Sendable {
   public var chancePerMille: Int
 
   public init(
-    _ kind: Kind, from: Timestamp? = nil, to: Timestamp? = nil, answersMax: Int? = nil,
-    symbols: Set<Symbol>? = nil, chancePerMille: Int = 1000
+    _ kind: Kind, on upstream: Upstream = .sinaQuotes, from: Timestamp? = nil,
+    to: Timestamp? = nil, answersMax: Int? = nil, symbols: Set<Symbol>? = nil,
+    chancePerMille: Int = 1000
   ) {
     self.kind = kind
+    self.upstream = upstream
     self.from = from
     self.to = to
     self.answersMax = answersMax
@@ -90,8 +114,10 @@ public struct Fault: Sendable {
   }
 
   /// An outage: every connection is reset between two moments.
-  public static func silence(from: Timestamp, to: Timestamp) -> Fault {
-    Fault(.reset, from: from, to: to)
+  public static func silence(
+    on upstream: Upstream = .sinaQuotes, from: Timestamp, to: Timestamp
+  ) -> Fault {
+    Fault(.reset, on: upstream, from: from, to: to)
   }
 }
 
@@ -109,13 +135,16 @@ public struct FaultPlan: Sendable {
 
   public mutating func removeAll() { faults = [] }
 
-  /// The faults that strike an answer at `moment` about `symbols` (nil: malformed question). Those
-  /// about rows still choose among the rows; those with a count use it up.
-  mutating func active(at moment: Timestamp, symbols: [Symbol]?) -> [ActiveFault] {
+  /// The faults that strike an answer of `upstream` at `moment` about `symbols` (nil: malformed
+  /// question). Those about rows still choose among the rows; those with a count use it up.
+  mutating func active(
+    on upstream: Fault.Upstream = .sinaQuotes, at moment: Timestamp, symbols: [Symbol]?
+  ) -> [ActiveFault] {
     if faults.isEmpty { return [] }
     var active: [ActiveFault] = []
     for place in faults.indices {
       let fault = faults[place]
+      if fault.upstream != upstream { continue }
       if let from = fault.from, moment < from { continue }
       if let to = fault.to, moment >= to { continue }
       if fault.answersMax == 0 { continue }
@@ -154,6 +183,13 @@ struct ActiveFault {
     if fault.chancePerMille >= 1000 { return true }
     var random = Randomness(
       seed: seed ^ Randomness.mixed(symbol.low) &+ Randomness.mixed(symbol.high))
+    return random.chance(perMille: Int64(fault.chancePerMille))
+  }
+
+  /// Whether it strikes a row of a list or a series, told apart by any number of its own.
+  func strikes(row: Int64) -> Bool {
+    if fault.chancePerMille >= 1000 { return true }
+    var random = Randomness(seed: answerSeed, stream: UInt64(bitPattern: row) &+ 3)
     return random.chance(perMille: Int64(fault.chancePerMille))
   }
 

@@ -57,6 +57,7 @@ struct HTTPAnswer: Sendable {
   var contentType = "application/javascript; charset=GB18030"
   var body: [UInt8]
   var delivery = Delivery.whole
+  var retryAfterSeconds: Int?
   /// What the recorder noted about it; withdrawn if it cannot be delivered.
   var ticket: DayRecorder.Ticket?
 
@@ -81,13 +82,14 @@ struct HTTPAnswer: Sendable {
 
   /// Status line and headers.
   func head(keepsAlive: Bool) -> [UInt8] {
-    let lines = [
+    var lines = [
       "HTTP/1.1 \(status) \(HTTPAnswer.reason(status))",
       "Content-Type: \(contentType)",
       "Content-Length: \(body.count)",
       "Cache-Control: no-cache",
       "Connection: \(keepsAlive ? "Keep-Alive" : "close")",
     ]
+    if let retryAfterSeconds { lines.append("Retry-After: \(retryAfterSeconds)") }
     return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
   }
 
@@ -95,11 +97,15 @@ struct HTTPAnswer: Sendable {
     switch status {
     case 200: "OK"
     case 400: "Bad Request"
+    case 401: "Unauthorized"
     case 403: "Forbidden"
     case 404: "Not Found"
+    case 429: "Too Many Requests"
     case 456: "Client Error"
     case 500: "Internal Server Error"
     case 502: "Bad Gateway"
+    case 503: "Service Unavailable"
+    case 504: "Gateway Time-out"
     default: "Unknown"
     }
   }

@@ -50,6 +50,19 @@ public struct Listing: Sendable {
   public let priceScale: UInt8
 }
 
+extension Listing {
+  init(symbol: Symbol, name: [UInt8], _ traits: Traits) {
+    let isListed = traits.behaviour != .delisted && traits.behaviour != .notListed
+    func price(_ units: Int64) -> ExactDecimal { ExactDecimal(units: units, scale: traits.scale) }
+    self.init(
+      symbol: symbol, name: name, exchange: traits.exchange, kind: traits.kind,
+      board: traits.board, behaviour: traits.behaviour,
+      previousClose: isListed ? price(traits.previousClose) : .zero,
+      limitUp: traits.limitUp > 0 ? price(traits.limitUp) : nil,
+      limitDown: traits.limitUp > 0 ? price(traits.limitDown) : nil, priceScale: traits.scale)
+  }
+}
+
 /// The plain numbers the stepping loop needs of a listing; prices in units of 10^-scale.
 struct Traits: Sendable {
   var exchange: Exchange

@@ -32,7 +32,7 @@ struct ObservationLog {
   mutating func note(
     _ places: [Int32], asOf: Int32, watermark: Int32, except invalid: Set<Int32>,
     stamps states: [InstrumentState]
-  ) -> DayRecorder.Ticket {
+  ) -> Int32 {
     let group = intern(places)
     sequence += 1
     entries[Int(group)].append(Entry(sequence: sequence, asOf: asOf, watermark: watermark))
@@ -42,7 +42,7 @@ struct ObservationLog {
       if state.isPreviousSession { continue }
       servedStamps[Int(place)] = max(servedStamps[Int(place)], state.stamp)
     }
-    return DayRecorder.Ticket(sequence: sequence)
+    return sequence
   }
 
   mutating func withdraw(_ sequence: Int32) { withdrawn.insert(sequence) }

@@ -148,26 +148,17 @@ extension Roster {
     let name = nextName(segment, behaviour)
     var traits = base(segment, behaviour)
     setPrices(&traits, isSpecialTreatment: Roster.isSpecialTreatment(name))
-    setPace(&traits)
-    setHalts(&traits)
+    Roster.setPace(&traits, &random)
+    Roster.setHalts(&traits, &random)
     append(symbol: Roster.symbol(nextCode(segment)), name: name, traits)
   }
 
   private mutating func append(symbol: Symbol, name: [UInt8], _ traits: Traits) {
     self.traits.append(traits)
-    let isListed = traits.behaviour != .delisted && traits.behaviour != .notListed
-    func price(_ units: Int64) -> ExactDecimal { ExactDecimal(units: units, scale: traits.scale) }
-    listings.append(
-      Listing(
-        symbol: symbol, name: name, exchange: traits.exchange, kind: traits.kind,
-        board: traits.board, behaviour: traits.behaviour,
-        previousClose: isListed ? price(traits.previousClose) : .zero,
-        limitUp: traits.limitUp > 0 ? price(traits.limitUp) : nil,
-        limitDown: traits.limitUp > 0 ? price(traits.limitDown) : nil,
-        priceScale: traits.scale))
+    listings.append(Listing(symbol: symbol, name: name, traits))
   }
 
-  private static func isSpecialTreatment(_ name: [UInt8]) -> Bool {
+  static func isSpecialTreatment(_ name: [UInt8]) -> Bool {
     name.starts(with: "ST".utf8) || name.starts(with: "*ST".utf8)
   }
 
@@ -206,6 +197,24 @@ extension Roster {
     let spread = isFund ? 0 : random.below(yuan)
     traits.previousClose = traits.onTick(yuan + spread)
     if traits.behaviour == .newListing { return }
+    Roster.setLimits(&traits, isSpecialTreatment: isSpecialTreatment, on: day)
+  }
+
+  private mutating func drawPrice() -> Int64 {
+    switch random.below(100) {
+    case ..<30: 3_000
+    case ..<60: 9_000
+    case ..<88: 28_000
+    case ..<99: 90_000
+    default: 1_700_000
+    }
+  }
+}
+
+/// What a day makes of an instrument: drawn for the first day by the roster, for each later one by
+/// the day before it.
+extension Roster {
+  static func setLimits(_ traits: inout Traits, isSpecialTreatment: Bool, on day: TradingDay) {
     var percent: Int64 = 10
     switch traits.board {
     case .star, .chiNext: percent = 20
@@ -218,24 +227,14 @@ extension Roster {
     traits.limitDown = limit(traits, 100 - percent)
   }
 
-  private mutating func drawPrice() -> Int64 {
-    switch random.below(100) {
-    case ..<30: 3_000
-    case ..<60: 9_000
-    case ..<88: 28_000
-    case ..<99: 90_000
-    default: 1_700_000
-    }
-  }
-
   /// Previous close × percent, rounded half up to the tick, in integers.
-  private func limit(_ traits: Traits, _ percent: Int64) -> Int64 {
+  private static func limit(_ traits: Traits, _ percent: Int64) -> Int64 {
     let numerator = traits.previousClose * percent
     let denominator = 100 * traits.tick
     return (2 * numerator + denominator) / (2 * denominator) * traits.tick
   }
 
-  private mutating func setPace(_ traits: inout Traits) {
+  static func setPace(_ traits: inout Traits, _ random: inout Randomness) {
     switch traits.behaviour {
     case .liquid, .index:
       (traits.gapSteps, traits.tradeChancePerMille, traits.sizeSteps) = (1, 950, 60)
@@ -252,7 +251,7 @@ extension Roster {
   }
 
   /// Halts begin and end at half past a minute; one that would end after 14:50 does not end.
-  private mutating func setHalts(_ traits: inout Traits) {
+  static func setHalts(_ traits: inout Traits, _ random: inout Randomness) {
     switch traits.behaviour {
     case .haltedAtOpening:
       traits.haltAt = Int32(Grid.morningOpen)

@@ -21,6 +21,7 @@ public struct SimulatedMarket: Sendable {
 
   let traits: [Traits]
   let places: [Symbol: Int32]
+  let lineage: Lineage
   var states: [InstrumentState]
   /// Second of each instrument's next event; `never` if none is planned.
   var due: [Int32]
@@ -49,6 +50,8 @@ public struct SimulatedMarket: Sendable {
     listings = roster.listings
     traits = roster.traits
     symbols = roster.listings.map(\.symbol)
+    lineage = Lineage(
+      behaviours: traits.map(\.behaviour), names: roster.listings.map(\.name))
     places = Dictionary(
       uniqueKeysWithValues: symbols.enumerated().map { ($1, Int32($0)) })
     states = traits.indices.map { place in

@@ -15,7 +15,7 @@ struct SinaQuoteProtocol: UpstreamProtocol {
       return .text(403, "Kinsoku jikou desu!")
     }
     let faults = exchange.faults.active(at: moment, symbols: question.symbols)
-    if let refused = SinaQuoteProtocol.refusal(faults) { return refused }
+    if let refused = HTTPAnswer.refusal(faults) { return refused }
     guard let symbols = question.symbols, !symbols.isEmpty else { return .batchFailed }
     let shown = faults.reduce(moment) { moment, fault in
       if case .staleNode(let lag) = fault.kind {
@@ -24,45 +24,13 @@ struct SinaQuoteProtocol: UpstreamProtocol {
         moment
       }
     }
-    let recorder = exchange.recorder
-    return exchange.timeline.show(at: shown, recording: recorder) { market in
+    let recorders = exchange.recorders
+    return exchange.timeline.show(at: shown, recording: recorders) { market in
+      let recorder = recorders.recorder(of: market)
       var batch = SinaBatch(faults: faults, recorder: recorder)
       for symbol in symbols { batch.append(symbol, of: &market) }
       return batch.answer(of: market)
     }
-  }
-
-  /// The answer of a fault that leaves no quotes at all.
-  private static func refusal(_ faults: [ActiveFault]) -> HTTPAnswer? {
-    for fault in faults {
-      switch fault.kind {
-      case .forbidden: return .text(403, "Forbidden")
-      case .throttled: return .page(456, "Client Error")
-      case .banPage:
-        return .page(200, "你的 IP 存在异常访问(例如: 爬虫/攻击/探测 等), 已被新浪安全部门封禁.")
-      case .internalError: return .page(500, "Internal Server Error")
-      case .badGateway: return .page(502, "502 Bad Gateway")
-      case .emptyBody: return HTTPAnswer(body: [])
-      case .batchFailed: return .batchFailed
-      case .garbageBody: return HTTPAnswer(body: fault.noise(bytes: 4096))
-      case .reset: return delivered(.reset)
-      case .neverAnswers: return delivered(.never)
-      default: continue
-      }
-    }
-    return nil
-  }
-
-  private static func delivered(_ delivery: HTTPAnswer.Delivery) -> HTTPAnswer {
-    var answer = HTTPAnswer(body: [])
-    answer.delivery = delivery
-    return answer
-  }
-}
-
-extension HTTPAnswer {
-  fileprivate static var batchFailed: HTTPAnswer {
-    HTTPAnswer(body: Array("var hq_str_sys_auth=\"FAILED\";\n".utf8))
   }
 }
 

@@ -4,13 +4,40 @@ import Market
 public struct TrueLedger: Sendable {
   /// One minute of one instrument; prices in units of its scale, money in thousandths. No trade:
   /// everything zero.
-  struct Minute: Sendable {
+  struct Minute: Sendable, Hashable {
     var open: Int64 = 0
     var high: Int64 = 0
     var low: Int64 = 0
     var close: Int64 = 0
     var volume: Int64 = 0
     var turnover: Int64 = 0
+
+    fileprivate mutating func enter(_ trade: Trade) {
+      if volume == 0 {
+        open = trade.price
+        high = trade.price
+        low = trade.price
+      }
+      high = max(high, trade.price)
+      low = min(low, trade.price)
+      close = trade.price
+      volume += trade.size
+      turnover += trade.amount
+    }
+
+    /// What traded in this interval and then in `later`.
+    mutating func append(_ later: Minute) {
+      if later.volume == 0 { return }
+      if volume == 0 {
+        self = later
+        return
+      }
+      high = max(high, later.high)
+      low = min(low, later.low)
+      close = later.close
+      volume += later.volume
+      turnover += later.turnover
+    }
   }
 
   static let minutesPerDay = 240
@@ -18,54 +45,38 @@ public struct TrueLedger: Sendable {
   public let day: TradingDay
   let symbols: [Symbol]
   let scales: [UInt8]
+  /// Previous closes of the day, in units of each one's scale.
+  let references: [Int64]
   /// Instrument-major: 240 for each.
-  let minutes: [Minute]
-  let afterHours: [Minute]
+  private(set) var minutes: [Minute]
+  private(set) var afterHours: [Minute]
 
-  /// Gathers trades while the day runs.
-  final class Builder {
-    private let market: SimulatedMarket
-    private var minutes: [Minute]
-    private var afterHours: [Minute]
+  /// Of a day in which nothing has happened yet.
+  init(_ market: SimulatedMarket) {
+    day = market.day
+    symbols = market.symbols
+    scales = market.traits.map(\.scale)
+    references = market.traits.map(\.previousClose)
+    minutes = Array(repeating: Minute(), count: symbols.count * TrueLedger.minutesPerDay)
+    afterHours = Array(repeating: Minute(), count: symbols.count)
+  }
 
-    init(_ market: SimulatedMarket) {
-      self.market = market.withoutLines()
-      minutes = Array(
-        repeating: Minute(), count: market.symbols.count * TrueLedger.minutesPerDay)
-      afterHours = Array(repeating: Minute(), count: market.symbols.count)
-    }
-
-    func add(_ trades: [Trade]) {
-      for trade in trades {
-        if trade.isAfterHours {
-          Builder.enter(trade, into: &afterHours[Int(trade.instrument)])
-        } else {
-          let place =
-            Int(trade.instrument) * TrueLedger.minutesPerDay
-            + TrueLedger.minute(ofMillisecond: Int(trade.millisecond))
-          Builder.enter(trade, into: &minutes[place])
-        }
+  mutating func add(_ trades: [Trade]) {
+    for trade in trades {
+      if trade.isAfterHours {
+        afterHours[Int(trade.instrument)].enter(trade)
+      } else {
+        let place =
+          Int(trade.instrument) * TrueLedger.minutesPerDay
+          + TrueLedger.minute(ofMillisecond: Int(trade.millisecond))
+        minutes[place].enter(trade)
       }
     }
+  }
 
-    private static func enter(_ trade: Trade, into minute: inout Minute) {
-      if minute.volume == 0 {
-        minute.open = trade.price
-        minute.high = trade.price
-        minute.low = trade.price
-      }
-      minute.high = max(minute.high, trade.price)
-      minute.low = min(minute.low, trade.price)
-      minute.close = trade.price
-      minute.volume += trade.size
-      minute.turnover += trade.amount
-    }
-
-    func ledger() -> TrueLedger {
-      TrueLedger(
-        day: market.day, symbols: market.symbols, scales: market.traits.map(\.scale),
-        minutes: minutes, afterHours: afterHours)
-    }
+  /// The 240 minutes of one instrument.
+  func minutes(at place: Int) -> ArraySlice<Minute> {
+    minutes[place * TrueLedger.minutesPerDay..<(place + 1) * TrueLedger.minutesPerDay]
   }
 
   /// Left-open, right-closed; the opening auction in minute 0, prints after a close in the last

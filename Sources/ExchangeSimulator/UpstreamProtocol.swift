@@ -9,12 +9,12 @@ protocol UpstreamProtocol: Sendable {
   func answer(_ request: HTTPRequest, from exchange: inout SimulatedExchange) -> HTTPAnswer?
 }
 
-/// Everything behind the protocols: the market, the faults on order and the record of what was
+/// Everything behind the protocols: the markets, the faults on order and the record of what was
 /// served.
 struct SimulatedExchange {
   var timeline: MarketTimeline
   var faults: FaultPlan
-  let recorder: DayRecorder?
+  let recorders: DayRecorders
   let clock: MarketClock
   let protocols: [any UpstreamProtocol]
   /// Latest moment asked for; the answer to a request that names none.
@@ -22,15 +22,16 @@ struct SimulatedExchange {
   var requestsAnswered = 0
 
   init(
-    market: SimulatedMarket, clock: MarketClock, faults: FaultPlan, recorder: DayRecorder?,
-    protocols: [any UpstreamProtocol] = [SinaQuoteProtocol()]
+    _ timeline: MarketTimeline, clock: MarketClock, faults: FaultPlan, recorders: DayRecorders
   ) {
-    timeline = MarketTimeline(market)
+    self.timeline = timeline
     self.clock = clock
     self.faults = faults
-    self.recorder = recorder
-    self.protocols = protocols
-    latest = market.now
+    self.recorders = recorders
+    protocols = [
+      SinaQuoteProtocol(), SinaKlineProtocol(), SinaFileProtocol(), SinaNodeProtocol(),
+    ]
+    latest = timeline.front.now
   }
 
   mutating func answer(_ request: HTTPRequest) -> HTTPAnswer {

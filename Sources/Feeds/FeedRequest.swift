@@ -36,8 +36,8 @@ extension FeedRequest {
     }
   }
 
-  /// The name of its journal series, at most 64 bytes: `list/hslt`, `bars/1m`. Answers of one series
-  /// resemble each other.
+  /// The name of its journal series, at most 64 bytes: `list/hslt`, `bars/1m`. Answers of one
+  /// series resemble each other.
   public var journalKey: String {
     switch self {
     case .mairuiList(let board): "list/\(board.rawValue)"

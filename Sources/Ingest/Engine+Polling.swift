@@ -50,9 +50,9 @@ extension Engine {
         poller.received(
           .answered(request.id, .transient, retryAfterSeconds: nil), at: receivedAt))
     case .response(let httpStatus, let body, let retryAfter):
-      let entry = JournalEntry(
-        kind: .response, source: .sina, key: "quotes/\(request.group)", requestedAt: requestedAt,
-        receivedAt: receivedAt, status: httpStatus, request: request.symbolList, body: body)
+      let entry = JournalEntry.quotes(
+        group: request.group, symbols: request.symbolList, requestedAt: requestedAt,
+        receivedAt: receivedAt, status: httpStatus, body: body)
       let outcome = accept(entry)
       let delay = retryAfter.flatMap { RetryAfter.seconds($0, now: receivedAt) }
       perform(
@@ -99,9 +99,7 @@ extension Engine {
 
   /// A decision the journal does not take is not made; it is tried again a little later.
   private func decide(at now: Timestamp) {
-    let entry = JournalEntry(
-      kind: .timer, source: .sina, key: "timer", requestedAt: now, receivedAt: now, status: 0,
-      request: [], body: [])
+    let entry = JournalEntry.timer(at: now)
     if let position = append(entry) {
       timerHeldUntil = nil
       pipeline.process(entry, at: position)

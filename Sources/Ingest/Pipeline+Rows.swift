@@ -12,7 +12,7 @@ extension Pipeline {
       let outcome = decoder.decode(body, status: Int(entry.status), into: &sheet)
       var answer = Answer(entry: entry, body: body, digest: Digest(outcome: outcome))
       guard case .ok = outcome else { return answer.digest }
-      answer.group = Pipeline.group(ofKey: entry.key)
+      answer.group = entry.quotesGroup ?? 0
       let membership = membership(of: answer.group, request: entry.request)
       sheet.ask(for: membership.indexes, of: latest.count)
       takeQuotes(membership, &answer)

@@ -103,11 +103,6 @@ extension Pipeline {
     return digest
   }
 
-  /// `quotes/3` is group 3.
-  static func group(ofKey key: String) -> UInt16 {
-    key.split(separator: "/").last.flatMap { UInt16($0) } ?? 0
-  }
-
   /// The instruments a group asked for. One that left the group is no longer vouched for by it.
   mutating func membership(of group: UInt16, request: [UInt8]) -> Membership {
     if let known = memberships[group], known.request == request { return known }

@@ -38,8 +38,14 @@ public struct SinaUpstream: Upstream {
       deadlineMilliseconds: deadlineMilliseconds,
       connectMilliseconds: SinaUpstream.connectMilliseconds,
       bodyBytesMax: SinaUpstream.bodyBytesMax, route: endpoint.route)
+    return await client.answer(to: call)
+  }
+}
+
+extension HTTPClient {
+  func answer(to call: HTTPRequest) async -> UpstreamAnswer {
     do throws(TransportError) {
-      let response = try await client.send(call)
+      let response = try await send(call)
       return .response(
         status: Int32(response.status), body: response.body,
         retryAfter: response.headers["retry-after"])

@@ -109,4 +109,8 @@ public enum Source: Int16, Sendable, CaseIterable {
     case .alpacaSIP: "alpaca_sip"
     }
   }
+
+  /// Whose series what it says belongs to: Mairui lists the instruments Sina quotes. IEX and SIP
+  /// are two series of one symbol.
+  public var series: Source { self == .mairui ? .sina : self }
 }

@@ -60,10 +60,16 @@ public struct Revision: Sendable, Hashable {
 public enum RevisionCause: Int16, Sendable, CaseIterable {
   /// A print stamped into the minute arrived after its grace period.
   case latePrint = 1
+  /// Its source, asked again, gave other values.
+  case sourceCorrected = 2
+  /// The source's own minute bars of the day, where they add up and ours lacked something.
+  case kline = 3
 
   public var name: String {
     switch self {
     case .latePrint: "late_print"
+    case .sourceCorrected: "source_corrected"
+    case .kline: "kline"
     }
   }
 }

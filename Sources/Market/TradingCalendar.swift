@@ -65,6 +65,35 @@ public struct TradingCalendar: Sendable {
     return status(of: day) == .trading ? day : nil
   }
 
+  /// This calendar, reaching as far as another source's list of trading days does; nil where there
+  /// is nothing to learn or nothing to trust: the list must agree with this table on the last year
+  /// both know, and name a plausible number of days for each year it adds.
+  /// - Parameter days: ascending.
+  public func extended(by days: [TradingDay]) -> TradingCalendar? {
+    let known = TradingDay.first(of: lastDay.civil.year)...lastDay
+    guard days.filter(known.contains) == known.filter({ status(of: $0) == .trading }) else {
+      return nil
+    }
+    let news = Set(days.filter { $0 > lastDay && !$0.isWeekend })
+    guard let last = news.max() else { return nil }
+    for year in lastDay.civil.year + 1...last.civil.year
+    where !Self.daysPerYear.contains(news.count { $0.civil.year == year }) { return nil }
+    let reach = TradingDay.first(of: last.civil.year + 1).advanced(by: -1)
+    let weekdays = (lastDay.advanced(by: 1)...reach).filter { !$0.isWeekend }
+    return TradingCalendar(
+      firstDay: firstDay, lastDay: reach,
+      closures: closures.union(weekdays.filter { !news.contains($0) }))
+  }
+
+  /// 238 in 1999 to 251 in 1993, with room for another holiday.
+  private static let daysPerYear = 230...256
+
+  private init(firstDay: TradingDay, lastDay: TradingDay, closures: Set<TradingDay>) {
+    self.firstDay = firstDay
+    self.lastDay = lastDay
+    self.closures = closures
+  }
+
   /// Whether the table still reaches far enough for a daemon that runs on `day`.
   public func freshness(on day: TradingDay) -> Freshness {
     let daysLeft = day.distance(to: lastDay)

@@ -43,6 +43,15 @@ public struct TradingDay: Sendable, Hashable, Comparable, Strideable {
     return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
   }
 
+  /// January the first.
+  /// - Precondition: a year 1…9999.
+  public static func first(of year: Int) -> TradingDay {
+    guard let day = TradingDay(year: year, month: 1, day: 1) else {
+      preconditionFailure("\(year) is no year of the calendar")
+    }
+    return day
+  }
+
   /// 1 for Monday … 7 for Sunday.
   public var weekday: Int { ((Int(daysSince1970) + 3) % 7 + 7) % 7 + 1 }
 

@@ -43,11 +43,29 @@ extension Setting where Value == String {
     }
   }
 
-  private static func isOrigin(_ text: String) -> Bool {
+  fileprivate static func isOrigin(_ text: String) -> Bool {
     guard let scheme = ["http://", "https://"].first(where: text.hasPrefix) else { return false }
     let host = text.dropFirst(scheme.count)
     return !host.isEmpty
       && host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"/?#@\"\\".utf8.contains($0) }
+  }
+}
+
+extension Setting where Value == [String] {
+  /// Where an upstream answers, the first that does.
+  static func origins(_ key: String, _ defaultValue: [String], _ summary: String) -> Self {
+    Setting(
+      key, "list", defaultValue, range: "http(s)://host[:port]", summary,
+      print: { "[" + $0.map(\.quoted).joined(separator: ", ") + "]" },
+      read: { input in
+        guard case .strings(let texts) = input, !texts.isEmpty,
+          texts.allSatisfy({ Setting<String>.isOrigin($0) })
+        else {
+          throw SettingMismatch(
+            expected: "a list of origins such as [\"\(defaultValue[0])\"], without paths")
+        }
+        return texts
+      })
   }
 }
 
@@ -153,7 +171,9 @@ extension Setting where Value == Int64 {
 }
 
 extension Setting where Value == [Symbol] {
-  static func symbols(_ key: String, example: [String], _ summary: String) -> Self {
+  static func symbols(
+    _ key: String, example: [String]? = nil, _ summary: String
+  ) -> Self {
     Setting(
       key, "list", [], range: "symbols, each once", example: example, summary,
       print: { symbols in

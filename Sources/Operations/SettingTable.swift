@@ -45,6 +45,57 @@ public struct SettingTable: Sendable {
   public let sinaRequestsPerMinute = Setting.integer(
     "sina.requests_per_minute", 160, in: 1...600,
     "Budget for the host. A whole market every 3 s takes 140.")
+  public let sinaHistoryBase = Setting.origin(
+    "sina.history_base", "https://quotes.sina.cn", "Where K-lines are asked for.")
+  public let sinaListBase = Setting.origin(
+    "sina.list_base", "https://vip.stock.finance.sina.com.cn",
+    "Where lists of instruments are asked for.")
+  public let sinaReferenceBase = Setting.origin(
+    "sina.reference_base", "https://finance.sina.com.cn", "Where adjustment factors are asked for.")
+  public let sinaHistoryRequestsPerMinute = Setting.integer(
+    "sina.history_requests_per_minute", 20, in: 1...60_000,
+    "Budget for K-lines, lists and factors together. More than 30 gets banned.")
+
+  public let universeFollow = Setting.boolean(
+    "universe.follow", false, "Build candles for every listed A share, beside sina.symbols.")
+  public let universeRefreshDays = Setting.integer(
+    "universe.refresh_days", 10, in: 1...90, "Days from one list of the instruments to the next.")
+  public let universeRowsMin = Setting.integer(
+    "universe.rows_min", 4_500, in: 1...100_000, "A list with fewer rows is not believed.")
+
+  public let mairuiBases = Setting.origins(
+    "mairui.bases",
+    ["https://a.mairuiapi.com", "https://api.mairuiapi.com", "https://api.mairui.club"],
+    "Where lists are asked for, in this order.")
+  public let mairuiLicenceFile = Setting.optionalString(
+    "mairui.licence_file", unset: "lists come from Sina", "File with licences, one a line.")
+  public let mairuiRequestsPerDay = Setting.integer(
+    "mairui.requests_per_day", 50, in: 1...1_000_000, "Quota of each licence, a Shanghai day.")
+
+  public let repairRequestsPerNight = Setting.integer(
+    "repair.requests_per_night", 6_000, in: 0...20_000,
+    "K-lines that may be asked after a close to confirm or revise the day. 0: none.")
+  public let repairSighting = Setting.duration(
+    "repair.sighting", .seconds(43_200), in: .seconds(60) ... .seconds(604_800),
+    "Time between the two sightings after which a hole is permanent.")
+
+  public let alpacaBase = Setting.origin(
+    "alpaca.base", "https://data.alpaca.markets", "Where bars are asked for.")
+  public let alpacaTradingBase = Setting.origin(
+    "alpaca.trading_base", "https://paper-api.alpaca.markets",
+    "Where the American calendar is asked for.")
+  public let alpacaKeyFile = Setting.optionalString(
+    "alpaca.key_file", unset: "no American instruments",
+    "File with one line: key id and secret, with a space between.")
+  public let alpacaSymbols = Setting.symbols(
+    "alpaca.symbols", "American instruments bars are recorded of.")
+  public let alpacaFeed = Setting.choice(
+    "alpaca.feed", AlpacaFeed.iex, "Which series: one exchange, or the whole market.")
+  public let alpacaDelay = Setting.duration(
+    "alpaca.delay", .seconds(0), in: .zero ... .seconds(3_600),
+    "How far behind to stay. The basic plan needs 16m for sip.")
+  public let alpacaRequestsPerMinute = Setting.integer(
+    "alpaca.requests_per_minute", 180, in: 1...10_000, "Budget of the account.")
 
   public let journalDirectory = Setting.optionalString(
     "journal.directory", unset: "journal in state_directory", "Where the journal lives.")
@@ -94,6 +145,9 @@ public struct SettingTable: Sendable {
       $0.candlesGrace < $0.candlesGiveUp
     },
     Rule("sina.phase", "must be shorter than sina.cadence") { $0.sinaPhase < $0.sinaCadence },
+    Rule("alpaca.symbols", "needs alpaca.key_file") {
+      $0.alpacaSymbols.isEmpty || $0.alpacaKeyFile != nil
+    },
     Rule("clock.stop", "must be later than clock.start") { settings in
       guard let start = settings.clockStart, let stop = settings.clockStop else { return true }
       return start < stop

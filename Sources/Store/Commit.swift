@@ -40,16 +40,19 @@ public struct Commit: Sendable {
 /// What is known of an instrument; nil leaves the stored value as it is.
 public struct InstrumentRow: Sendable, Hashable {
   public var symbol: Symbol
+  /// Whose series it is; see `Source.series`.
+  public var source: Source
   public var exchange: Exchange?
   public var kind: InstrumentKind?
   public var board: Board?
   public var name: String?
 
   public init(
-    symbol: Symbol, exchange: Exchange? = nil, kind: InstrumentKind? = nil, board: Board? = nil,
-    name: String? = nil
+    symbol: Symbol, source: Source = .sina, exchange: Exchange? = nil,
+    kind: InstrumentKind? = nil, board: Board? = nil, name: String? = nil
   ) {
     self.symbol = symbol
+    self.source = source.series
     self.exchange = exchange
     self.kind = kind
     self.board = board

@@ -28,7 +28,7 @@ extension FeedReader {
     name: "read_changes",
     sql: """
       select kind, from_seq, seq, committed_at, known_at, quotes, rejections,
-        cardinality(gap_ids), cardinality(audit_days), jsonb_array_length(events),
+        cardinality(gap_ids || closed_gap_ids), cardinality(audit_days), jsonb_array_length(events),
         (select min(at) from unnest(candle_opened_ats || revision_opened_ats) at),
         (select max(at) from unnest(candle_opened_ats || revision_opened_ats) at)
       from changes($1::bigint, $2::int)
@@ -103,7 +103,13 @@ extension FeedReader {
       }
     }
     if contents.gaps > 0 {
-      for (seq, gap) in try gaps(range) { changes[place(seq)].gaps.append(gap) }
+      for row in try gaps(range) {
+        if row.isClosed {
+          changes[place(row.seq)].closedGaps.append(row.gap)
+        } else {
+          changes[place(row.seq)].gaps.append(row.gap)
+        }
+      }
     }
     if contents.audits > 0 {
       for (seq, audit) in try audits(range) { changes[place(seq)].audits.append(audit) }

@@ -47,21 +47,29 @@ extension FeedReader {
   private static let readGaps = Statement(
     name: "read_changed_gaps",
     sql: """
-      select c.seq, i.symbol, g.trading_day, g.from_at, g.to_at, g.volume, g.turnover, g.cause
-      from change c,
-        unnest(c.gap_ids) gap_id
-      join gap g on g.id = gap_id
+      select k.seq, k.is_closed, i.symbol, g.trading_day, g.from_at, g.to_at, g.volume, g.turnover,
+        g.cause
+      from (
+        select seq, false as is_closed, unnest(gap_ids) as id
+        from change
+        where seq between $1::bigint and $2::bigint
+        union all
+        select seq, true, unnest(closed_gap_ids)
+        from change
+        where seq between $1::bigint and $2::bigint
+      ) k
+      join gap g on g.id = k.id
       join instrument i on i.id = g.instrument_id
-      where c.seq between $1::bigint and $2::bigint
-      order by g.id
+      order by k.seq, g.id
       """)
 
-  func gaps(_ range: ClosedRange<Int64>) throws(StoreError) -> [(Int64, Gap)] {
-    var found: [(Int64, Gap)] = []
+  func gaps(
+    _ range: ClosedRange<Int64>
+  ) throws(StoreError) -> [(seq: Int64, isClosed: Bool, gap: Gap)] {
+    var found: [(seq: Int64, isClosed: Bool, gap: Gap)] = []
     for row in try connection.run(Self.readGaps, parameters(range), context: "follow").rows {
       var row = row
-      let seq = try row.int64()
-      found.append((seq, try row.gap()))
+      found.append((try row.int64(), try row.bool(), try row.gap()))
     }
     return found
   }

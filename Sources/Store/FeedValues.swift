@@ -16,7 +16,9 @@ public struct FeedChange: Sendable {
   public var candles: [StoredCandle] = []
   /// Final candles that changed, as they are now.
   public var revisions: [StoredCandle] = []
+  /// Opened, and closed because their minutes were found.
   public var gaps: [Gap] = []
+  public var closedGaps: [Gap] = []
   public var audits: [DayAudit] = []
   public var events: [FeedEvent] = []
   /// How many rows of a source were refused.

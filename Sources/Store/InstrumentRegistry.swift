@@ -1,60 +1,78 @@
 import Market
 
-/// Symbol to id, and what is stored of each instrument, so that a sweep of known instruments asks
-/// the database nothing. Ids are given here, densely and in order of symbol within a commit, not
+/// Series to id, and what is stored of each instrument, so that a sweep of known instruments asks
+/// the database nothing. Ids are given here, densely and in order of series within a commit, not
 /// by a sequence: replaying the same journal into an empty database gives the same ids.
 struct InstrumentRegistry {
+  /// What a row of `instrument` stands for: a symbol as one source quotes it.
+  struct Series: Hashable, Comparable {
+    let symbol: Symbol
+    let source: Source
+
+    init(_ symbol: Symbol, _ source: Source) {
+      self.symbol = symbol
+      self.source = source.series
+    }
+
+    static func < (left: Series, right: Series) -> Bool {
+      left.symbol == right.symbol
+        ? left.source.rawValue < right.source.rawValue : left.symbol < right.symbol
+    }
+  }
+
   struct Entry: Equatable {
     var id: Int32
     var row: InstrumentRow
   }
 
-  private(set) var entries: [Symbol: Entry] = [:]
+  private(set) var entries: [Series: Entry] = [:]
   private(set) var idMax: Int32 = 0
 
-  subscript(symbol: Symbol) -> Int32? { entries[symbol]?.id }
+  subscript(series: Series) -> Int32? { entries[series]?.id }
 
   mutating func insert(_ entry: Entry) {
-    entries[entry.row.symbol] = entry
+    entries[entry.row.series] = entry
     idMax = max(idMax, entry.id)
   }
 
-  /// What a commit adds to or changes in the registry: new instruments first, in order of symbol.
+  /// What a commit adds to or changes in the registry: new series first, in order.
   func differences(in commit: Commit) -> (added: [Entry], updated: [Entry]) {
-    var touched: [Symbol: InstrumentRow] = [:]
-    func touch(_ symbol: Symbol) {
-      if entries[symbol] == nil, touched[symbol] == nil {
-        touched[symbol] = InstrumentRow(symbol: symbol)
+    var touched: [Series: InstrumentRow] = [:]
+    func touch(_ symbol: Symbol, _ source: Source = .sina) {
+      let series = Series(symbol, source)
+      if entries[series] == nil, touched[series] == nil {
+        touched[series] = InstrumentRow(symbol: symbol, source: source)
       }
     }
     func merge(_ row: InstrumentRow) {
-      let base =
-        touched[row.symbol] ?? entries[row.symbol]?.row ?? InstrumentRow(symbol: row.symbol)
+      let series = row.series
+      let known = entries[series]?.row
+      let base = touched[series] ?? known ?? InstrumentRow(symbol: row.symbol, source: row.source)
       let merged = base.updated(by: row)
-      if merged != entries[row.symbol]?.row { touched[row.symbol] = merged }
+      if merged != known { touched[series] = merged }
     }
     for row in commit.instruments { merge(row) }
     for place in commit.quotes.indices {
       let symbol = commit.quotes[place].quote.symbol
       let name = commit.quotes[place].name
-      if let name, entries[symbol]?.row.name != name {
+      if let name, entries[Series(symbol, .sina)]?.row.name != name {
         merge(InstrumentRow(symbol: symbol, name: name))
       } else {
         touch(symbol)
       }
     }
-    for candle in commit.candles { touch(candle.symbol) }
-    for revision in commit.revisions { touch(revision.candle.symbol) }
+    for candle in commit.candles { touch(candle.symbol, candle.source) }
+    for revision in commit.revisions { touch(revision.candle.symbol, revision.candle.source) }
     for gap in commit.gaps { touch(gap.symbol) }
     for audit in commit.audits { touch(audit.symbol) }
     return split(touched)
   }
 
-  private func split(_ touched: [Symbol: InstrumentRow]) -> (added: [Entry], updated: [Entry]) {
+  private func split(_ touched: [Series: InstrumentRow]) -> (added: [Entry], updated: [Entry]) {
     var added: [Entry] = []
     var updated: [Entry] = []
-    for row in touched.values.sorted(by: { $0.symbol < $1.symbol }) {
-      if let known = entries[row.symbol] {
+    for (series, row) in touched.sorted(by: { $0.key < $1.key }) {
+      if let known = entries[series] {
         updated.append(Entry(id: known.id, row: row))
       } else {
         added.append(Entry(id: idMax + Int32(added.count) + 1, row: row))
@@ -65,9 +83,11 @@ struct InstrumentRegistry {
 }
 
 extension InstrumentRow {
+  var series: InstrumentRegistry.Series { InstrumentRegistry.Series(symbol, source) }
+
   func updated(by newer: InstrumentRow) -> InstrumentRow {
     InstrumentRow(
-      symbol: symbol, exchange: newer.exchange ?? exchange, kind: newer.kind ?? kind,
-      board: newer.board ?? board, name: newer.name ?? name)
+      symbol: symbol, source: source, exchange: newer.exchange ?? exchange,
+      kind: newer.kind ?? kind, board: newer.board ?? board, name: newer.name ?? name)
   }
 }

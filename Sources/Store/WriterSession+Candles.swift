@@ -42,7 +42,7 @@ extension WriterSession {
     rows.map { row in
       let candle = candle(row)
       let key = CandleKey(
-        instrument: id(of: candle.symbol), timeframe: candle.timeframe.rawValue,
+        instrument: id(of: candle.symbol, candle.source), timeframe: candle.timeframe.rawValue,
         openedAt: candle.openedAt)
       return (key: key, row: row)
     }

@@ -139,6 +139,7 @@ struct Draft {
   var candles: [CandleKey] = []
   var revisions: [CandleKey] = []
   var gaps: [Int64] = []
+  var closedGaps: [Int64] = []
 
   init(seq: Int64, transaction: String) {
     self.seq = seq

@@ -24,15 +24,15 @@ extension WriterSession {
         insert into change
           (seq, committed_at, known_at, position, quotes, rejections, candle_instrument_ids,
           candle_timeframes, candle_opened_ats, revision_instrument_ids, revision_timeframes,
-          revision_opened_ats, gap_ids, audit_instrument_ids, audit_days, events)
+          revision_opened_ats, gap_ids, closed_gap_ids, audit_instrument_ids, audit_days, events)
         select $5::bigint, clock_timestamp(), $2::timestamptz, $1::bigint, $6::int, $7::int,
           $8::int[], $9::smallint[], $10::timestamptz[], $11::int[], $12::smallint[],
-          $13::timestamptz[], $14::bigint[], $15::int[], $16::date[], $17::jsonb
+          $13::timestamptz[], $14::bigint[], $15::bigint[], $16::int[], $17::date[], $18::jsonb
         from place
         cross join counter
         returning 1
       )
-      select pg_notify('candled', $18::text)
+      select pg_notify('candled', $19::text)
       from logged
       """)
 
@@ -50,6 +50,7 @@ extension WriterSession {
     add(draft.candles, to: &parameters)
     add(draft.revisions, to: &parameters)
     parameters.add { $0.array(draft.gaps, type: .int8) { $0.int64($1) } }
+    parameters.add { $0.array(draft.closedGaps, type: .int8) { $0.int64($1) } }
     parameters.add { $0.array(audits, type: .int4) { $0.int32($1.id) } }
     parameters.add { $0.array(audits, type: .date) { $0.date($1.audit.tradingDay) } }
     parameters.add { $0.jsonb(FeedEventText.array(commit.events)) }

@@ -16,10 +16,11 @@ extension WriterSession {
   private static let addInstruments = Statement(
     name: "add_instruments",
     sql: """
-      insert into instrument (id, symbol, exchange, kind, board, name, first_seen)
-      select r.*, $7::timestamptz
+      insert into instrument (id, symbol, exchange, kind, board, name, source, first_seen)
+      select r.*, $8::timestamptz
       from unnest(
-        $1::int[], $2::text[], $3::smallint[], $4::smallint[], $5::smallint[], $6::text[]) r
+        $1::int[], $2::text[], $3::smallint[], $4::smallint[], $5::smallint[], $6::text[],
+        $7::smallint[]) r
       """)
 
   private static let updateInstruments = Statement(
@@ -37,6 +38,7 @@ extension WriterSession {
     let (added, updated) = registry.differences(in: commit)
     if !added.isEmpty {
       var parameters = instrumentParameters(added)
+      parameters.add { $0.array(added, type: .int2) { $0.int16($1.row.source.rawValue) } }
       parameters.add { $0.timestamp(commit.knownAt) }
       try connection.run(Self.addInstruments, parameters, context: Context.instruments)
     }

@@ -19,9 +19,9 @@ extension WriterSession {
   }
 
   private func isStored(_ row: borrowing QuoteRow) -> Bool {
-    guard let entry = registry.entries[row.quote.symbol], entry.id < written.count else {
-      return false
-    }
+    guard let entry = registry.entries[.init(row.quote.symbol, .sina)],
+      entry.id < written.count
+    else { return false }
     let isRenamed = row.name != nil && row.name != entry.row.name
     return !isRenamed && Self.isSame(written[Int(entry.id)], row)
   }

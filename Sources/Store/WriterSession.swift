@@ -60,7 +60,7 @@ final class WriterSession {
   private static let readInstruments = Statement(
     name: "read_instruments",
     sql: """
-      select id, symbol, exchange, kind, board, name
+      select id, symbol, source, exchange, kind, board, name
       from instrument
       """)
 
@@ -70,6 +70,7 @@ final class WriterSession {
       var row = row
       let id = try row.int32()
       let symbol = try row.symbol()
+      guard let source = Source(rawValue: try row.int16()) else { throw row.malformed() }
       let exchange = try row.optionalInt16().flatMap(Exchange.init)
       let kind = try row.optionalInt16().flatMap(InstrumentKind.init)
       let board = try row.optionalInt16().flatMap(Board.init)
@@ -77,15 +78,16 @@ final class WriterSession {
         InstrumentRegistry.Entry(
           id: id,
           row: InstrumentRow(
-            symbol: symbol, exchange: exchange, kind: kind, board: board,
+            symbol: symbol, source: source, exchange: exchange, kind: kind, board: board,
             name: try row.optionalText())))
     }
     registry = fresh
   }
 
-  /// The id of an instrument of the commit being written; its row was inserted first.
-  func id(of symbol: Symbol) -> Int32 {
-    guard let id = registry[symbol] else {
+  /// The id of a series of the commit being written; its row was inserted first. Quotes and their
+  /// ledger are Sina's.
+  func id(of symbol: Symbol, _ source: Source = .sina) -> Int32 {
+    guard let id = registry[InstrumentRegistry.Series(symbol, source)] else {
       preconditionFailure("instruments are registered before rows refer to them")
     }
     return id

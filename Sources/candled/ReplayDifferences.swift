@@ -67,7 +67,8 @@ struct Differences {
     switch row {
     case let candle as Candle:
       "o \(candle.open) h \(candle.high) l \(candle.low) c \(candle.close) v \(candle.volume) "
-        + "t \(candle.turnover?.description ?? "untold") \(candle.flags.names.joined(separator: " "))"
+        + "t \(candle.turnover?.description ?? "untold") "
+        + candle.flags.names.joined(separator: " ")
     case let gap as Gap: "\(gap.symbol) \(gap.from) to \(gap.to) \(gap.cause.name) \(gap.volume)"
     case let row as ReplayedQuote:
       "\(row.quote.at) \(row.quote.last) v \(row.quote.volume) t \(row.quote.turnover)"

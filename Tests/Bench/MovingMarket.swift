@@ -68,9 +68,9 @@ struct MovingMarket {
   func entries() -> [JournalEntry] {
     let at = Timestamp(day: Self.day, secondOfDay: second).adding(milliseconds: 400)
     return batches.indices.map { group in
-      JournalEntry(
-        kind: .response, source: .sina, key: "quotes/\(group)", requestedAt: at, receivedAt: at,
-        status: 200, request: requests[group], body: batches[group].flatMap { lines[$0] })
+      .quotes(
+        group: UInt16(group), symbols: requests[group], requestedAt: at, receivedAt: at,
+        body: batches[group].flatMap { lines[$0] })
     }
   }
 

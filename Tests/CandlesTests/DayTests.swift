@@ -86,6 +86,24 @@ import Testing
     }
   }
 
+  @Test func `days that passed wholly unseen stand in the ledger, weekends do not`() throws {
+    var tape = Tape()
+    try tape.see("09:30:30", last: "10.00", volume: 100)
+    try tape.see("15:00:03", last: "10.00", volume: 200)
+    tape.advance(to: "15:40:00")
+    let gaps = tape.output.gaps.count
+    let next = tape.day.advanced(by: 8)  // the Tuesday after
+    var quote = try tape.quote("09:30:30", last: "10.00", volume: 50)
+    quote.tradingDay = next
+    tape.take(quote, seenAt: Timestamp(day: next, secondOfDay: 9 * 3600 + 1830))
+    let missed = tape.output.gaps.dropFirst(gaps).filter { $0.tradingDay < next }
+    #expect(missed.map { $0.tradingDay.weekday } == [2, 3, 4, 5, 1])
+    #expect(missed.allSatisfy { $0.cause == .unseenClose && $0.volume.isZero })
+    let audits = tape.output.audits.filter { $0.tradingDay != tape.day }
+    #expect(audits.map(\.tradingDay) == missed.map(\.tradingDay))
+    #expect(audits.allSatisfy { $0.exchangeVolume == nil && $0.minutesMissing == 240 })
+  }
+
   private func restart(_ book: CandleBook) throws -> CandleBook {
     var fresh = CandleBook()
     try fresh.restore(sharedState: book.sharedState)

@@ -74,10 +74,9 @@ extension JournalEntry {
   static func answer(
     asking symbols: [Symbol], group: Int = 0, body: [UInt8], at now: Timestamp
   ) -> JournalEntry {
-    JournalEntry(
-      kind: .response, source: .sina, key: "quotes/\(group)", requestedAt: now, receivedAt: now,
-      status: 200, request: Array(symbols.map(\.description).joined(separator: ",").utf8),
-      body: body)
+    .quotes(
+      group: UInt16(group), symbols: Array(symbols.map(\.description).joined(separator: ",").utf8),
+      requestedAt: now, receivedAt: now, body: body)
   }
 }
 

@@ -82,7 +82,7 @@ struct Recording {
     }
     var body = market.body(for: request.symbols)
     plan.damage(&body, second, request.group)
-    take(.answer(to: request, body: body, at: now))
+    take(.quotes(request, at: now, body: body))
     return poller.received(.answered(request.id, .ok, retryAfterSeconds: nil), at: now)
   }
 
@@ -96,19 +96,5 @@ struct Recording {
   func entry(at second: Int) -> Int {
     let moment = Timestamp(day: plan.day, secondOfDay: second)
     return entries.firstIndex { $0.receivedAt >= moment } ?? entries.count
-  }
-}
-
-extension JournalEntry {
-  static func timer(at now: Timestamp) -> JournalEntry {
-    JournalEntry(
-      kind: .timer, source: .sina, key: "timer", requestedAt: now, receivedAt: now, status: 0,
-      request: [], body: [])
-  }
-
-  static func answer(to request: PollRequest, body: [UInt8], at now: Timestamp) -> JournalEntry {
-    JournalEntry(
-      kind: .response, source: .sina, key: "quotes/\(request.group)", requestedAt: now,
-      receivedAt: now, status: 200, request: request.symbolList, body: body)
   }
 }

@@ -22,9 +22,6 @@ import Testing
   private func appendEntry(of day: TradingDay, to folder: JournalFolder) throws {
     let journal = try JournalWriter(directory: folder.path)
     let noon = Timestamp(day: day, secondOfDay: 12 * 3600)
-    try journal.append(
-      JournalEntry(
-        kind: .timer, source: .sina, key: "timer", requestedAt: noon, receivedAt: noon,
-        status: 0, request: [], body: []))
+    try journal.append(.timer(at: noon))
   }
 }

@@ -74,6 +74,33 @@ import Testing
     #expect(try calendar.freshness(on: day("2026-12-31")) == .endsSoon(daysLeft: 0))
     #expect(try calendar.freshness(on: day("2027-01-01")) == .ended)
   }
+
+  /// What the table says of 2026, and the weekdays of 2027 without a closure of two weeks.
+  private func daysThrough2027() throws -> [TradingDay] {
+    let known = try (day("2026-01-01")...day("2026-12-31"))
+      .filter { calendar.status(of: $0) == .trading }
+    let closed = try day("2027-02-01")...day("2027-02-14")
+    let next = try (day("2027-01-01")...day("2027-12-31"))
+      .filter { !$0.isWeekend && !closed.contains($0) }
+    return known + next
+  }
+
+  @Test func `a list that agrees with the table extends it by its years`() throws {
+    let extended = try #require(calendar.extended(by: daysThrough2027()))
+    #expect(try extended.status(of: day("2027-02-05")) == .closed)
+    #expect(try extended.status(of: day("2027-02-15")) == .trading)
+    #expect(try extended.next(after: day("2026-12-31")) == day("2027-01-01"))
+    #expect(try extended.lastDay == day("2027-12-31"))
+    #expect(try extended.status(of: day("1992-05-04")) == .trading)
+  }
+
+  @Test func `a list that contradicts the table, or is cut short, extends nothing`() throws {
+    let days = try daysThrough2027()
+    #expect(calendar.extended(by: days.filter { $0.description != "2026-03-02" }) == nil)
+    #expect(calendar.extended(by: Array(days.dropLast(60))) == nil)
+    #expect(calendar.extended(by: days.filter { $0 <= calendar.lastDay }) == nil)
+    #expect(calendar.extended(by: []) == nil)
+  }
 }
 
 /// A date the test vouches for.

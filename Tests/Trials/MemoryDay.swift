@@ -56,7 +56,7 @@ public struct MemoryDay {
     perform(poller.received(.started, at: now))
     while let due = [wake, pipeline.nextDeadline].compactMap({ $0 }).min(), due <= end {
       now = max(now, due)
-      if let deadline = pipeline.nextDeadline, deadline <= now { process(timerEntry()) }
+      if let deadline = pipeline.nextDeadline, deadline <= now { process(.timer(at: now)) }
       if let wake, wake <= now {
         self.wake = nil
         perform(poller.received(.woke, at: now))
@@ -85,10 +85,7 @@ public struct MemoryDay {
     }
     let body = body(
       for: request.symbols, isStale: plan.staleSpells.contains { $0.contains(second) })
-    process(
-      JournalEntry(
-        kind: .response, source: .sina, key: "quotes/\(request.group)", requestedAt: now,
-        receivedAt: now, status: 200, request: request.symbolList, body: body))
+    process(.quotes(request, at: now, body: body))
     return poller.received(.answered(request.id, .ok, retryAfterSeconds: nil), at: now)
   }
 
@@ -100,12 +97,6 @@ public struct MemoryDay {
     lagging.advance(to: now.adding(seconds: -Int64(plan.staleLagSeconds)))
     recorder.observed(symbols, of: lagging)
     return lagging.body(for: symbols)
-  }
-
-  private func timerEntry() -> JournalEntry {
-    JournalEntry(
-      kind: .timer, source: .sina, key: "timer", requestedAt: now, receivedAt: now, status: 0,
-      request: [], body: [])
   }
 
   private mutating func process(_ entry: JournalEntry) {

@@ -71,9 +71,9 @@ public struct QuietTrial: Sendable {
       var part = Array(symbols[start..<min(start + batch, symbols.count)])
       if group > 0 { part.insert(symbols[0], at: 0) }
       let list = Array(part.map(\.description).joined(separator: ",").utf8)
-      let entry = JournalEntry(
-        kind: .response, source: .sina, key: "quotes/\(group)", requestedAt: moment,
-        receivedAt: moment, status: 200, request: list, body: market.body(for: part))
+      let entry = JournalEntry.quotes(
+        group: UInt16(group), symbols: list, requestedAt: moment, receivedAt: moment,
+        body: market.body(for: part))
       pipeline.process(entry, at: JournalPosition(Int64(number * 100 + group + 1)))
     }
     if let commit = pipeline.takeCommit() { _ = try await writer.commit(commit) }

@@ -1,5 +1,5 @@
-/// What `candled decode alpaca-bars` prints: one JSON object a bar in the order of the body, and one
-/// with the token of the next page.
+/// What `candled decode alpaca-bars` prints: one JSON object a bar in the order of the body, and
+/// one with the token of the next page.
 ///
 /// The keys and words are a contract; the golden files of the tests hold them.
 
@@ -8,8 +8,8 @@ import Market
 public enum AlpacaBarsJSON {
   /// The lines to print for one answer, and whether it was refused as a whole.
   /// - Parameters:
-  ///   - timeframe: nil guesses, since the answer does not say: days where every bar starts at a New
-  ///     York midnight, minutes otherwise.
+  ///   - timeframe: nil guesses, since the answer does not say: days where every bar starts at a
+  ///     New York midnight, minutes otherwise.
   ///   - symbol: whose bars they are where the answer does not say that either.
   public static func write(
     body: UnsafeRawBufferPointer, status: Int, timeframe: Timeframe?, symbol: Symbol?

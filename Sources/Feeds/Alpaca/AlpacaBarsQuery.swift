@@ -84,7 +84,8 @@ extension AlpacaBarsQuery {
 // MARK: - As words
 
 extension AlpacaBarsQuery {
-  /// `iex 1m 2026-09-03T13:30:00Z 2026-09-03T20:00:00Z AAPL,MSFT`, and the token where there is one.
+  /// `iex 1m 2026-09-03T13:30:00Z 2026-09-03T20:00:00Z AAPL,MSFT`, and the token where there is
+  /// one.
   var text: String {
     let words = [feed.rawValue, timeframe.name, start.utcText, end.utcText, symbolList]
     return (words + [pageToken?.percentEncoded].compactMap(\.self)).joined(separator: " ")

@@ -1,8 +1,8 @@
 /// What an answer of Alpaca that is not data amounts to, market data and trading hosts alike.
 ///
 /// The status comes first, the message only where a status means several things
-/// (upstreams/alpaca.md §B.6): a 403 may be a wrong key or a plan without recent SIP data, a 400 one
-/// bad symbol out of hundreds. Bodies may be HTML at any status.
+/// (upstreams/alpaca.md §B.6): a 403 may be a wrong key or a plan without recent SIP data, a 400
+/// one bad symbol out of hundreds. Bodies may be HTML at any status.
 
 import Market
 

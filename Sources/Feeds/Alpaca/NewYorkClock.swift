@@ -10,8 +10,9 @@ struct NewYorkClock {
   private var midnight = Timestamp(seconds: 0)
   private var nextMidnight = Timestamp(seconds: 0)
 
-  /// - Throws: `inconsistent` for a bar that starts where none of its length does: minutes and hours
-  ///   are cut from UTC's (upstreams/alpaca.md §B.8), days and longer ones from New York's midnights.
+  /// - Throws: `inconsistent` for a bar that starts where none of its length does: minutes and
+  ///   hours are cut from UTC's (upstreams/alpaca.md §B.8), days and longer ones from New York's
+  ///   midnights.
   mutating func interval(
     from openedAt: Timestamp, _ timeframe: Timeframe
   ) throws(RowFault) -> (day: TradingDay, closedAt: Timestamp) {

@@ -109,7 +109,7 @@ struct JSONEscape {
     }
   }
 
-  /// The four hexadecimal digits of `\uXXXX` at `start`.
+  /// The four hexadecimal digits of `\u5e73` at `start`.
   private static func codeUnit(in bytes: UnsafeRawBufferPointer, at start: Int) -> UInt32? {
     guard start + 6 <= bytes.count, bytes[start] == UInt8(ascii: "\\"),
       bytes[start + 1] == UInt8(ascii: "u")

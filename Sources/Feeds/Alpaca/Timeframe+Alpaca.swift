@@ -1,19 +1,6 @@
-/// The two feeds Alpaca's bars are made from. They are different series of the same stock and are
-/// never mixed: IEX sees some two percent of the volume (upstreams/alpaca.md §B.7).
+/// Alpaca's words for timeframes, and how long its bars are (upstreams/alpaca.md §B.2).
 
 import Market
-
-public enum AlpacaFeed: String, Sendable, Hashable, CaseIterable {
-  case iex
-  case sip
-
-  public var source: Source {
-    switch self {
-    case .iex: .alpacaIEX
-    case .sip: .alpacaSIP
-    }
-  }
-}
 
 extension Timeframe {
   /// As Alpaca spells it; nil where it makes no such bars.

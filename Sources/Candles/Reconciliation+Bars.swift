@@ -1,0 +1,189 @@
+import Market
+
+/// The delivered bars of one day, by minute, and how a span of minutes is filled from them.
+
+/// At most one bar a minute. Sina's 238 leave out the closing auction's first two minutes, whose
+/// trades are in the bar that ends 15:00; a bar that ends 09:30 is the opening auction's.
+struct BarDay: Sendable {
+  static let wholeDay = 0...Session.minutesPerDay - 1
+  /// 14:57–14:59, when orders gather and nothing trades.
+  static let auctionMinutes = 237...238
+
+  private(set) var minutes = [Candle?](repeating: nil, count: Session.minutesPerDay)
+  let dayBar: Candle?
+
+  init(_ bars: [Candle], dayBar: Candle?) {
+    self.dayBar = dayBar
+    var stamps: [Timestamp: Candle] = [:]
+    for bar in bars { stamps[bar.closedAt] = bar }
+    for bar in stamps.values.sorted(by: { $0.closedAt < $1.closedAt }) {
+      let end = bar.closedAt.shanghaiSecondOfDay
+      if end > Session.afternoonClose { continue }
+      fold(bar, into: Session.minute(of: end))
+    }
+  }
+
+  /// Two bars meet in a minute where one is an auction's.
+  private mutating func fold(_ bar: Candle, into minute: Int) {
+    guard let earlier = minutes[minute], earlier.volume.isPositive else {
+      minutes[minute] = bar
+      return
+    }
+    guard bar.volume.isPositive else { return }
+    var both = bar
+    both.open = earlier.open
+    both.high = max(earlier.high, bar.high)
+    both.low = min(earlier.low, bar.low)
+    // Volumes that do not add up to 64 bits add up to nothing stored either.
+    both.volume = (try? earlier.volume + bar.volume) ?? bar.volume
+    both.turnover = earlier.turnover.flatMap { money in
+      bar.turnover.flatMap { try? $0 + money }
+    }
+    minutes[minute] = both
+  }
+
+  var isEmpty: Bool { minutes.allSatisfy { $0 == nil } }
+
+  /// Every minute of the day but those that have no bar by nature.
+  var isComplete: Bool {
+    minutes.indices.allSatisfy { minutes[$0] != nil || BarDay.auctionMinutes.contains($0) }
+  }
+
+  /// Whether there are bars on both sides, so that an absent one means that nothing traded.
+  func reach(_ span: ClosedRange<Int>) -> Bool {
+    guard let first = minutes.firstIndex(where: { $0 != nil }),
+      let last = minutes.lastIndex(where: { $0 != nil })
+    else { return false }
+    return first <= span.lowerBound && last >= span.upperBound
+  }
+
+  /// No money for shares that changed hands is none told.
+  func tellMoney(in span: ClosedRange<Int>) -> Bool {
+    minutes[span].allSatisfy { bar in
+      guard let bar, bar.volume.isPositive else { return true }
+      return bar.turnover?.isPositive == true
+    }
+  }
+}
+
+extension Reconciliation {
+  /// Minutes of a span as the bars tell them.
+  struct Filling: Sendable {
+    var candles: [(minute: Int, candle: Candle)] = []
+    /// Of the span's money, what no minute got.
+    var turnoverLeft = ExactDecimal.zero
+  }
+
+  /// nil if the bars do not add up to `target`.
+  func filling(
+    of span: ClosedRange<Int>, target: Totals
+  ) throws(ExactDecimalError) -> Filling? {
+    var filling = Filling()
+    var price = priceBefore(span.lowerBound)
+    for minute in span {
+      guard let candle = candidate(minute, price: price) else { continue }
+      price = candle.close
+      filling.candles.append((minute, candle))
+    }
+    let sum = try Totals.of(filling.candles.lazy.map { Optional($0.candle) })
+    if sum.volume != target.volume { return nil }
+    if !bars.tellMoney(in: span) { return try untold(filling, target.turnover) }
+    if sum.turnover == target.turnover { return filling }
+    return try levelled(filling, target.turnover)
+  }
+
+  /// One minute as the bars tell it; nil where neither side knows anything.
+  private func candidate(_ minute: Int, price: ExactDecimal?) -> Candle? {
+    let old = stored[minute]
+    if let bar = bars.minutes[minute], bar.volume.isPositive {
+      var candle = bar
+      candle.openedAt = opening(of: minute)
+      candle.closedAt = candle.openedAt.adding(seconds: 60)
+      candle.flags = bar.flags.intersection(.outsideRange)
+      if bar.turnover?.isPositive != true { candle.turnover = nil }
+      return candle
+    }
+    let told = bars.minutes[minute].map(\.close).flatMap { $0.isPositive ? $0 : nil }
+    let untraded = old.flatMap { $0.volume.isZero ? $0.close : nil }
+    guard let flat = told ?? price ?? untraded ?? old?.open else { return nil }
+    return self.flat(minute, at: flat)
+  }
+
+  private func flat(_ minute: Int, at price: ExactDecimal) -> Candle {
+    let openedAt = opening(of: minute)
+    return Candle(
+      symbol: symbol, timeframe: .minute1, tradingDay: day, openedAt: openedAt,
+      closedAt: openedAt.adding(seconds: 60), open: price, high: price, low: price, close: price,
+      volume: .zero, turnover: .zero, flags: .noTrade, source: .sina)
+  }
+
+  func opening(of minute: Int) -> Timestamp {
+    Timestamp(day: day, secondOfDay: Session.opening(ofMinute: minute))
+  }
+
+  private func priceBefore(_ minute: Int) -> ExactDecimal? {
+    for earlier in (0..<minute).reversed() {
+      if let bar = bars.minutes[earlier], bar.close.isPositive { return bar.close }
+      if let candle = stored[earlier] { return candle.close }
+    }
+    return nil
+  }
+}
+
+// MARK: - Money
+
+extension Reconciliation {
+  /// Two fen for 238 roundings to four places, beside the millionth.
+  private static let moneyNoise = ExactDecimal(units: 2, scale: 2)
+
+  /// Our money where we saw the same volume.
+  private func withOurMoney(_ filling: Filling) -> (filling: Filling, taken: [Int]) {
+    var filling = filling
+    var taken: [Int] = []
+    for place in filling.candles.indices {
+      let old = stored[filling.candles[place].minute]
+      if let old, let money = old.turnover, old.volume == filling.candles[place].candle.volume {
+        filling.candles[place].candle.turnover = money
+      } else if filling.candles[place].candle.volume.isPositive {
+        taken.append(place)
+      }
+    }
+    return (filling, taken)
+  }
+
+  func isNoise(
+    _ difference: ExactDecimal, in money: ExactDecimal
+  ) throws(ExactDecimalError) -> Bool {
+    let size = difference.isNegative ? try ExactDecimal.zero - difference : difference
+    let millionth = try money.divided(by: ExactDecimal(1_000_000), scale: 3)
+    return size <= (try millionth + Self.moneyNoise)
+  }
+
+  private func levelled(
+    _ filling: Filling, _ target: ExactDecimal
+  ) throws(ExactDecimalError) -> Filling? {
+    let told = try Totals.of(filling.candles.lazy.map { Optional($0.candle) }).turnover
+    guard try isNoise(try target - told, in: target) else { return nil }
+    var (filling, taken) = withOurMoney(filling)
+    let sum = try Totals.of(filling.candles.lazy.map { Optional($0.candle) }).turnover
+    let missing = try target - sum
+    if missing.isZero { return filling }
+    let money = filling.candles.map { $0.candle.turnover ?? .zero }
+    guard try isNoise(missing, in: target), let place = taken.max(by: { money[$0] < money[$1] })
+    else { return nil }
+    let moved = try money[place] + missing
+    if moved.isNegative { return nil }
+    filling.candles[place].candle.turnover = moved
+    return filling
+  }
+
+  private func untold(
+    _ filling: Filling, _ target: ExactDecimal
+  ) throws(ExactDecimalError) -> Filling? {
+    var (filling, taken) = withOurMoney(filling)
+    for place in taken { filling.candles[place].candle.turnover = nil }
+    let sum = try Totals.of(filling.candles.lazy.map { Optional($0.candle) }).turnover
+    filling.turnoverLeft = try target - sum
+    return filling.turnoverLeft.isNegative ? nil : filling
+  }
+}

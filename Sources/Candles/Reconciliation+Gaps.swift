@@ -1,0 +1,194 @@
+import Market
+
+/// Where the day as a whole does not add up: gap by gap, and what to say about the rest. Also when
+/// bars may stand for an exchange's total that nobody saw.
+extension Reconciliation {
+  /// Gaps that share a minute can only be healed together.
+  private struct Cluster {
+    var span: ClosedRange<Int>
+    var gaps: [OpenGap]
+  }
+
+  func mended(_ known: Totals?) throws(ExactDecimalError) -> Outcome {
+    var outcome = Outcome()
+    var minutes = stored
+    var open: [Gap] = []
+    for cluster in clusters {
+      let gap = cluster.gaps.map(\.gap)
+      if let filling = try filling(of: cluster) {
+        apply(filling, to: &minutes, &outcome)
+        outcome.closedGaps += cluster.gaps.map(\.id)
+        if filling.turnoverLeft.isPositive {
+          outcome.remainders.append(remainder(of: cluster, filling.turnoverLeft))
+        }
+      } else {
+        open += gap
+        let isReached = bars.reach(cluster.span)
+        outcome.sightings += cluster.gaps.map {
+          Sighting(gap: $0.id, reason: isReached ? .barsDiffer : .notInBars)
+        }
+        if isReached { outcome.disagreements += try disagreements(about: cluster) }
+      }
+    }
+    if !outcome.closedGaps.isEmpty {
+      outcome.audit = try certificate(
+        minutes, openGaps: open + outcome.remainders, totals: known)
+    }
+    outcome.disagreements += try dayDisagreements(known)
+    return outcome
+  }
+
+  private func filling(of cluster: Cluster) throws(ExactDecimalError) -> Filling? {
+    // How much passed unseen is not known: only a whole day can tell.
+    if cluster.gaps.contains(where: { $0.gap.cause == .unseenClose }) { return nil }
+    guard bars.reach(cluster.span) else { return nil }
+    return try filling(of: cluster.span, target: try account(of: cluster))
+  }
+
+  private func account(of cluster: Cluster) throws(ExactDecimalError) -> Totals {
+    var totals = try Totals.of(stored[cluster.span])
+    for gap in cluster.gaps { try totals.add(gap.gap.volume, gap.gap.turnover) }
+    return totals
+  }
+
+  private func remainder(of cluster: Cluster, _ turnover: ExactDecimal) -> Gap {
+    Gap(
+      symbol: symbol, tradingDay: day,
+      from: cluster.gaps.map(\.gap.from).min() ?? opening(of: cluster.span.lowerBound),
+      to: cluster.gaps.map(\.gap.to).max() ?? opening(of: cluster.span.upperBound),
+      volume: .zero, turnover: turnover, cause: cluster.gaps.first?.gap.cause ?? .outage)
+  }
+
+  private var clusters: [Cluster] {
+    var clusters: [Cluster] = []
+    for gap in gaps.sorted(by: { span(of: $0.gap).lowerBound < span(of: $1.gap).lowerBound }) {
+      let span = span(of: gap.gap)
+      guard let last = clusters.last, last.span.overlaps(span) else {
+        clusters.append(Cluster(span: span, gaps: [gap]))
+        continue
+      }
+      clusters[clusters.count - 1] = Cluster(
+        span: last.span.lowerBound...max(last.span.upperBound, span.upperBound),
+        gaps: last.gaps + [gap])
+    }
+    return clusters
+  }
+
+  /// The minutes a gap touches, edges included, as far as one bar covers them.
+  private func span(of gap: Gap) -> ClosedRange<Int> {
+    let from = Session.tradingSeconds(before: gap.from.shanghaiSecondOfDay)
+    let to = Session.tradingSeconds(before: gap.to.shanghaiSecondOfDay)
+    var last = min(max((to + 59) / 60 - 1, 0), Session.minutesPerDay - 1)
+    var first = min(from / 60, last)
+    if bars.minutes[BarDay.auctionMinutes].allSatisfy({ $0 == nil }) {
+      if last >= BarDay.auctionMinutes.lowerBound { last = Session.minutesPerDay - 1 }
+      if first > BarDay.auctionMinutes.lowerBound { first = BarDay.auctionMinutes.lowerBound }
+    }
+    return first...last
+  }
+}
+
+// MARK: - Differences
+
+extension Reconciliation {
+  private func disagreements(
+    about cluster: Cluster
+  ) throws(ExactDecimalError) -> [Disagreement] {
+    if cluster.gaps.contains(where: { $0.gap.cause == .unseenClose }) { return [] }
+    let ours = try account(of: cluster)
+    let theirs = try Totals.of(bars.minutes[cluster.span])
+    let openedAt = opening(of: cluster.span.lowerBound)
+    return differences(
+      .minute1, openedAt, ours, theirs, tellsMoney: bars.tellMoney(in: cluster.span))
+  }
+
+  private func dayDisagreements(_ known: Totals?) throws(ExactDecimalError) -> [Disagreement] {
+    guard bars.isComplete else { return [] }
+    let theirs = try Totals.of(bars.minutes)
+    guard let known else {
+      return try unprovenTotals(theirs)
+    }
+    return differences(
+      .day1, opening(of: 0), known, theirs, tellsMoney: bars.tellMoney(in: BarDay.wholeDay))
+  }
+
+  /// Bars that may not stand for the exchange's totals: which of their neighbours they contradict.
+  private func unprovenTotals(_ theirs: Totals) throws(ExactDecimalError) -> [Disagreement] {
+    let besideDayBar = try dayBarDisagreements(theirs)
+    if !besideDayBar.isEmpty { return besideDayBar }
+    return differences(
+      .day1, opening(of: 0), try seenTotals(), theirs,
+      tellsMoney: bars.tellMoney(in: BarDay.wholeDay))
+  }
+
+  /// The day bar beside totals that stand.
+  func dayBarDisagreements(_ totals: Totals) throws(ExactDecimalError) -> [Disagreement] {
+    guard let bar = bars.dayBar, try !agrees(bar, with: totals.volume) else { return [] }
+    return differences(
+      .day1, opening(of: 0), totals, Totals(volume: bar.volume), tellsMoney: false)
+  }
+
+  private func differences(
+    _ timeframe: Timeframe, _ openedAt: Timestamp, _ ours: Totals, _ theirs: Totals,
+    tellsMoney: Bool
+  ) -> [Disagreement] {
+    let pairs: [(Disagreement.Field, ExactDecimal, ExactDecimal)] = [
+      (.volume, ours.volume, theirs.volume), (.turnover, ours.turnover, theirs.turnover),
+    ]
+    return pairs.filter { $0.1 != $0.2 && ($0.0 == .volume || tellsMoney) }.map { pair in
+      Disagreement(
+        symbol: symbol, timeframe: timeframe, openedAt: openedAt, tradingDay: day, field: pair.0,
+        ours: pair.1, theirs: pair.2, ourSource: .sina, theirSource: .sina)
+    }
+  }
+}
+
+// MARK: - Days whose end nobody saw
+
+extension Reconciliation {
+  /// Prints may be stamped this much after they were made (sina.md §1.5).
+  private static let stampSecondsMax = 6
+
+  /// The exchange's totals as the bars give them, where nobody saw the exchange's own: the bars
+  /// are whole, the day bar does not contradict, and they pass through what we did see.
+  func totalsOfBars() throws(ExactDecimalError) -> Totals? {
+    guard bars.isComplete, bars.tellMoney(in: BarDay.wholeDay) else { return nil }
+    let totals = try Totals.of(bars.minutes)
+    if let bar = bars.dayBar, try !agrees(bar, with: totals.volume) { return nil }
+    guard let second = seenThroughSecond else { return totals }
+    let seen = try seenTotals()
+    let passed = (0..<Session.minutesPerDay).filter {
+      Session.closing(ofMinute: $0) <= second - Self.stampSecondsMax
+    }
+    let begun = (0..<Session.minutesPerDay).filter { Session.opening(ofMinute: $0) < second }
+    let least = try Totals.of(passed.map { bars.minutes[$0] })
+    let most = try Totals.of(begun.map { bars.minutes[$0] })
+    guard least.volume <= seen.volume, seen.volume <= most.volume else { return nil }
+    let under = try least.turnover - seen.turnover
+    let over = try seen.turnover - most.turnover
+    for excess in [under, over] where excess.isPositive {
+      guard try isNoise(excess, in: totals.turnover) else { return nil }
+    }
+    return totals
+  }
+
+  /// A day bar may count the fixed-price session in.
+  private func agrees(_ bar: Candle, with volume: ExactDecimal) throws(ExactDecimalError) -> Bool {
+    if bar.volume == volume { return true }
+    return try bar.volume == volume + (audit?.afterHoursVolume ?? .zero)
+  }
+
+  /// Up to when our own account reaches; nil if we have none.
+  private var seenThroughSecond: Int? {
+    if let close = gaps.first(where: { $0.gap.cause == .unseenClose }) {
+      return close.gap.from.shanghaiSecondOfDay
+    }
+    return stored.lastIndex { $0 != nil }.map(Session.closing)
+  }
+
+  private func seenTotals() throws(ExactDecimalError) -> Totals {
+    var totals = try Totals.of(stored)
+    for gap in gaps { try totals.add(gap.gap.volume, gap.gap.turnover) }
+    return totals
+  }
+}

@@ -1,0 +1,228 @@
+import Market
+
+/// The repair of one instrument's A-share day: the minutes built from snapshots, held against the
+/// day's ready-made minute bars. Pure: rows in, rows out; the store reads and writes them in one
+/// transaction.
+///
+/// Nothing is believed that does not add up. Bars that make up the exchange's day replace the day's
+/// minutes; else each gap is held against the bars of its own span; else nothing changes and the
+/// difference is a `Disagreement`. Σ minutes + Σ open gaps stays what it was, to the last digit.
+///
+/// Money. Sina tells a bar's turnover in single precision (sina.md §2: 476800.9888), so bars whose
+/// volumes are exact may miss the money by a millionth. Then minutes of which we saw all volume
+/// keep our money, and what is still missing goes to the taken minute with the most. Bars that
+/// tell no money heal gaps only: minutes of other volume than ours get no turnover, and a gap of no
+/// volume keeps the span's money in the account, marked as permanent.
+///
+/// It must never invent a trade, and never touch the fixed-price session after the close.
+public struct Reconciliation: Sendable {
+  public let symbol: Symbol
+  public let day: TradingDay
+  /// By minute 0…239.
+  let stored: [Candle?]
+  let gaps: [OpenGap]
+  let audit: DayAudit?
+  let dayCandle: Candle?
+  let bars: BarDay
+
+  /// A gap that is open, by the store's number.
+  public struct OpenGap: Sendable, Hashable {
+    public var id: Int64
+    public var gap: Gap
+
+    public init(id: Int64, gap: Gap) {
+      self.id = id
+      self.gap = gap
+    }
+  }
+
+  /// A gap that stays, once more looked for.
+  public struct Sighting: Sendable, Hashable {
+    public enum Reason: String, Sendable, CaseIterable {
+      case notInBars = "the bars do not reach it"
+      case barsDiffer = "the bars do not add up to it"
+    }
+
+    public var gap: Int64
+    public var reason: Reason
+  }
+
+  public struct Outcome: Sendable, Equatable {
+    public var revisions: [Revision] = []
+    /// Minutes that were missing, and the day if it was.
+    public var candles: [Candle] = []
+    public var closedGaps: [Int64] = []
+    /// Gaps of money whose volume was found; nothing will ever tell it.
+    public var remainders: [Gap] = []
+    public var sightings: [Sighting] = []
+    /// The certificate as it is now; nil where the bars settled nothing.
+    public var audit: DayAudit?
+    /// All there are now: an earlier one of this day that is not among them is resolved.
+    public var disagreements: [Disagreement] = []
+
+    public init() {}
+  }
+
+  /// - Parameters:
+  ///   - minutes: the day's stored minute candles, in any order.
+  ///   - bars: delivered minute bars; those of other days and after the close are left out.
+  ///   - dayBar: the delivered day bar, where there is one.
+  public init(
+    symbol: Symbol, day: TradingDay, minutes: [Candle], gaps: [OpenGap], audit: DayAudit?,
+    dayCandle: Candle?, bars: [Candle], dayBar: Candle? = nil
+  ) {
+    self.symbol = symbol
+    self.day = day
+    var stored = [Candle?](repeating: nil, count: Session.minutesPerDay)
+    for candle in minutes {
+      stored[Session.minute(of: candle.closedAt.shanghaiSecondOfDay)] = candle
+    }
+    self.stored = stored
+    self.gaps = gaps
+    self.audit = audit
+    self.dayCandle = dayCandle
+    self.bars = BarDay(bars.filter { $0.tradingDay == day }, dayBar: dayBar)
+  }
+
+  /// What to do. Totals too large to add up count as bars that differ.
+  public func outcome() -> Outcome {
+    do throws(ExactDecimalError) {
+      return try weighed()
+    } catch {
+      return left(gaps, because: .barsDiffer)
+    }
+  }
+
+  private func weighed() throws(ExactDecimalError) -> Outcome {
+    if bars.isEmpty { return left(gaps, because: .notInBars) }
+    let known = exchangeTotals
+    let totals = known == nil ? try totalsOfBars() : known
+    if let totals, bars.tellMoney(in: BarDay.wholeDay),
+      let filling = try filling(of: BarDay.wholeDay, target: totals)
+    {
+      return try settled(by: filling, totals: totals)
+    }
+    guard audit != nil else { return left(gaps, because: .notInBars) }
+    return try mended(known)
+  }
+
+  func left(_ gaps: [OpenGap], because reason: Sighting.Reason) -> Outcome {
+    var outcome = Outcome()
+    outcome.sightings = gaps.map { Sighting(gap: $0.id, reason: reason) }
+    return outcome
+  }
+
+  private var exchangeTotals: Totals? {
+    guard let volume = audit?.exchangeVolume, let turnover = audit?.exchangeTurnover else {
+      return nil
+    }
+    return Totals(volume: volume, turnover: turnover)
+  }
+}
+
+/// Shares and money together.
+struct Totals: Sendable, Equatable {
+  var volume = ExactDecimal.zero
+  var turnover = ExactDecimal.zero
+
+  mutating func add(
+    _ volume: ExactDecimal, _ turnover: ExactDecimal?
+  ) throws(ExactDecimalError) {
+    self.volume = try self.volume + volume
+    if let turnover { self.turnover = try self.turnover + turnover }
+  }
+
+  static func of(_ candles: some Sequence<Candle?>) throws(ExactDecimalError) -> Totals {
+    var totals = Totals()
+    for candle in candles {
+      if let candle { try totals.add(candle.volume, candle.turnover) }
+    }
+    return totals
+  }
+
+  static func of(
+    _ gaps: some Sequence<Gap>
+  ) throws(ExactDecimalError) -> Totals {
+    var totals = Totals()
+    for gap in gaps { try totals.add(gap.volume, gap.turnover) }
+    return totals
+  }
+}
+
+// MARK: - The whole day
+
+extension Reconciliation {
+  private func settled(
+    by filling: Filling, totals: Totals
+  ) throws(ExactDecimalError) -> Outcome {
+    var outcome = Outcome()
+    var minutes = stored
+    apply(filling, to: &minutes, &outcome)
+    outcome.closedGaps = gaps.map(\.id)
+    if dayCandle == nil, let candle = try wholeDayCandle(of: minutes) {
+      outcome.candles.append(candle)
+    }
+    outcome.audit = try certificate(minutes, openGaps: [], totals: totals)
+    outcome.disagreements = try dayBarDisagreements(totals)
+    return outcome
+  }
+
+  /// Takes over minutes whose values or doubts change; equal ones stay untouched.
+  func apply(_ filling: Filling, to minutes: inout [Candle?], _ outcome: inout Outcome) {
+    for (minute, candle) in filling.candles {
+      guard let old = minutes[minute] else {
+        minutes[minute] = candle
+        outcome.candles.append(candle)
+        continue
+      }
+      if old.hasSameValues(as: candle), old.flags.isDisjoint(with: CandleFlags.doubts) { continue }
+      minutes[minute] = candle
+      outcome.revisions.append(Revision(candle: candle, cause: .kline))
+    }
+  }
+
+  func certificate(
+    _ minutes: [Candle?], openGaps: [Gap], totals: Totals?
+  ) throws(ExactDecimalError) -> DayAudit {
+    let sum = try Totals.of(minutes)
+    let unseen = try Totals.of(openGaps)
+    let traded = minutes.count { $0?.volume.isPositive == true }
+    let count = minutes.count { $0 != nil }
+    let missing = Session.minutesPerDay - count
+    return DayAudit(
+      symbol: symbol, tradingDay: day, exchangeVolume: totals?.volume,
+      exchangeTurnover: totals?.turnover, minuteVolume: sum.volume, minuteTurnover: sum.turnover,
+      gapVolume: unseen.volume, gapTurnover: unseen.turnover,
+      afterHoursVolume: audit?.afterHoursVolume ?? .zero,
+      afterHoursTurnover: audit?.afterHoursTurnover ?? .zero, minutesTraded: Int16(traded),
+      minutesUntraded: Int16(count - traded),
+      // What was never tradable was never missing.
+      minutesMissing: min(audit?.minutesMissing ?? Int16(missing), Int16(missing)))
+  }
+
+  /// The exchange's day as its minutes tell it.
+  private func wholeDayCandle(of minutes: [Candle?]) throws(ExactDecimalError) -> Candle? {
+    let traded = minutes.compactMap(\.self).filter(\.volume.isPositive)
+    guard let first = traded.first, let last = traded.last else { return nil }
+    let totals = try Totals.of(traded)
+    return Candle(
+      symbol: symbol, timeframe: .day1, tradingDay: day,
+      openedAt: Timestamp(day: day, secondOfDay: Session.morningOpen),
+      closedAt: Timestamp(day: day, secondOfDay: Session.afternoonClose), open: first.open,
+      high: traded.map(\.high).max() ?? first.high, low: traded.map(\.low).min() ?? first.low,
+      close: last.close, volume: totals.volume, turnover: totals.turnover, flags: [],
+      source: .sina)
+  }
+}
+
+extension CandleFlags {
+  /// What a whole reading settles.
+  static let doubts: CandleFlags = [.partial, .extremeAmbiguous]
+}
+
+extension Candle {
+  func hasSameValues(as other: Candle) -> Bool {
+    open == other.open && high == other.high && low == other.low && close == other.close
+      && volume == other.volume && turnover == other.turnover
+  }
+}

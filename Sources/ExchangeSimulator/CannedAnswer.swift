@@ -1,0 +1,100 @@
+import Market
+
+/// Answers that say no, and what faults do to any answer whatever is in it.
+
+/// An answer word for word.
+public struct CannedAnswer: Sendable, Hashable {
+  public var status: Int
+  public var body: String
+  public var contentType: String
+  public var retryAfterSeconds: Int?
+
+  public init(
+    status: Int, body: String, contentType: String = "application/json",
+    retryAfterSeconds: Int? = nil
+  ) {
+    self.status = status
+    self.body = body
+    self.contentType = contentType
+    self.retryAfterSeconds = retryAfterSeconds
+  }
+
+  /// What nginx says on its own.
+  public static func nginx(_ status: Int, _ reason: String) -> CannedAnswer {
+    let title = "\(status) \(reason)"
+    return CannedAnswer(
+      status: status,
+      body: "<html>\r\n<head><title>\(title)</title></head>\r\n<body>\r\n<center><h1>\(title)"
+        + "</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n",
+      contentType: "text/html")
+  }
+
+  /// `null`: a Sina K-line or node page when it is throttled, or asked for too much.
+  public static let null = CannedAnswer(status: 200, body: "null")
+  /// What a Sina service says to a question it cannot read.
+  public static let inputError = CannedAnswer(
+    status: 200, body: #"{"__ERROR":1,"__ERRORMSG":"Input error"}"#)
+}
+
+extension HTTPAnswer {
+  init(_ canned: CannedAnswer) {
+    self.init(status: canned.status, body: Array(canned.body.utf8))
+    contentType = canned.contentType
+    retryAfterSeconds = canned.retryAfterSeconds
+  }
+
+  static func json(_ body: [UInt8]) -> HTTPAnswer {
+    var answer = HTTPAnswer(body: body)
+    answer.contentType = "application/json; charset=utf-8"
+    return answer
+  }
+
+  /// `{"bars":[…` cut short, trickled or torn, as the faults say.
+  func suffering(_ faults: [ActiveFault]) -> HTTPAnswer {
+    var answer = self
+    for fault in faults {
+      switch fault.kind {
+      case .truncated(let byte):
+        answer.body = Array(body.prefix(byte ?? fault.number(below: body.count)))
+      case .slowBody(let bytesPerSecond):
+        answer.delivery = .slow(bytesPerSecond: bytesPerSecond)
+      case .cutConnection(let byte):
+        answer.delivery = .cut(afterBytes: min(byte, max(body.count - 1, 0)))
+      default: continue
+      }
+    }
+    return answer
+  }
+
+  /// The answer of a fault that leaves nothing of the real one.
+  static func refusal(_ faults: [ActiveFault]) -> HTTPAnswer? {
+    for fault in faults {
+      switch fault.kind {
+      case .forbidden: return .text(403, "Forbidden")
+      case .throttled: return .page(456, "Client Error")
+      case .banPage:
+        return .page(200, "你的 IP 存在异常访问(例如: 爬虫/攻击/探测 等), 已被新浪安全部门封禁.")
+      case .internalError: return .page(500, "Internal Server Error")
+      case .badGateway: return .page(502, "502 Bad Gateway")
+      case .emptyBody: return HTTPAnswer(body: [])
+      case .batchFailed: return .batchFailed
+      case .garbageBody: return HTTPAnswer(body: fault.noise(bytes: 4096))
+      case .reset: return delivered(.reset)
+      case .neverAnswers: return delivered(.never)
+      case .answer(let canned): return HTTPAnswer(canned)
+      default: continue
+      }
+    }
+    return nil
+  }
+
+  static var batchFailed: HTTPAnswer {
+    HTTPAnswer(body: Array("var hq_str_sys_auth=\"FAILED\";\n".utf8))
+  }
+
+  private static func delivered(_ delivery: HTTPAnswer.Delivery) -> HTTPAnswer {
+    var answer = HTTPAnswer(body: [])
+    answer.delivery = delivery
+    return answer
+  }
+}

@@ -1,0 +1,123 @@
+import Market
+
+/// The history as bars of any length, the way Sina cuts them.
+///
+/// Minute bars are stamped with their end; a day has 238 of one minute, because the closing auction
+/// is one bar at 15:00 (sina.md §2). The bar that is running is there with what it has so far.
+/// Without a trade a bar is flat at the last price; a day an instrument does not trade has no bars.
+struct HistoryBar: Sendable, Hashable {
+  var day: TradingDay
+  /// End of a minute bar in seconds since Shanghai midnight; nil for days and longer.
+  var end: Int?
+  /// Units of the instrument's scale; thousandths of a yuan.
+  var sums: TrueLedger.Minute
+}
+
+extension SimulatedHistory {
+  /// The newest `count` bars that have begun at `moment`, ascending.
+  mutating func bars(
+    of instrument: Int, _ timeframe: Timeframe, at moment: Timestamp, count: Int
+  ) -> [HistoryBar] {
+    switch timeframe {
+    case .day1: return dayBars(of: instrument, at: moment).suffix(count)
+    case .week1: return spans(instrument, moment) { $0.weekBegin }.suffix(count)
+    case .month1: return spans(instrument, moment) { $0.monthBegin }.suffix(count)
+    default: return minuteBars(of: instrument, Int(timeframe.rawValue), at: moment, count: count)
+    }
+  }
+
+  private mutating func minuteBars(
+    of instrument: Int, _ scale: Int, at moment: Timestamp, count: Int
+  ) -> [HistoryBar] {
+    var newestFirst: [[HistoryBar]] = []
+    var left = count
+    let today = place(at: moment)
+    for place in (0...today).reversed() where left > 0 {
+      let market = morning(place)
+      guard market.traits[instrument].canTrade else { continue }
+      let second = place == today ? market.publication(at: moment) : Grid.dayEnd
+      let ledger = ledger(place, at: second)
+      let bars = ledger.bars(of: instrument, scale, until: second).suffix(left)
+      newestFirst.append(Array(bars))
+      left -= bars.count
+    }
+    return newestFirst.reversed().flatMap { $0 }
+  }
+
+  /// All that there are: days without a trade have none.
+  private mutating func dayBars(of instrument: Int, at moment: Timestamp) -> [HistoryBar] {
+    let today = place(at: moment)
+    let first = morning(0)
+    let earlier = EarlierDays(
+      seed: first.seed, place: instrument, first.traits[instrument], days: earlierDays)
+    var bars = zip(earlierDays, earlier.bars).map { HistoryBar(day: $0, end: nil, sums: $1) }
+    for place in 0..<today {
+      bars.append(HistoryBar(day: days[place], end: nil, sums: sums(place)[instrument]))
+    }
+    let second = morning(today).publication(at: moment)
+    bars.append(
+      HistoryBar(
+        day: days[today], end: nil, sums: ledger(today, at: second).sum(at: instrument)))
+    return bars.filter { $0.sums.volume > 0 }
+  }
+
+  /// Day bars put together, stamped with the last day in them.
+  private mutating func spans(
+    _ instrument: Int, _ moment: Timestamp, begin: (TradingDay) -> TradingDay
+  ) -> [HistoryBar] {
+    var spans: [HistoryBar] = []
+    for bar in dayBars(of: instrument, at: moment) {
+      if var last = spans.last, begin(last.day) == begin(bar.day) {
+        last.day = bar.day
+        last.sums.append(bar.sums)
+        spans[spans.count - 1] = last
+      } else {
+        spans.append(bar)
+      }
+    }
+    return spans
+  }
+}
+
+extension TrueLedger {
+  /// One day's bars of `scale` minutes that have begun at `second`.
+  fileprivate func bars(of place: Int, _ scale: Int, until second: Int) -> [HistoryBar] {
+    let minutes = Array(minutes(at: place))
+    var last = references[place]
+    var bars: [HistoryBar] = []
+    for range in TrueLedger.ranges(scale) {
+      let begin = Reckoning.opening(ofMinute: range.lowerBound)
+      let end = Reckoning.opening(ofMinute: range.upperBound - 1) + 60
+      // The closing auction has no bar before it has matched.
+      let shown = scale == 1 && range.count > 1 ? end - 1 : begin
+      guard second > shown else { break }
+      var sums = Minute()
+      for minute in minutes[range] { sums.append(minute) }
+      if sums.volume == 0 {
+        sums = Minute(open: last, high: last, low: last, close: last, volume: 0, turnover: 0)
+      }
+      last = sums.close
+      bars.append(HistoryBar(day: day, end: end, sums: sums))
+    }
+    return bars
+  }
+
+  private static func ranges(_ scale: Int) -> [Range<Int>] {
+    if scale > 1 {
+      return stride(from: 0, to: minutesPerDay, by: scale).map { $0..<$0 + scale }
+    }
+    let auction = minutesPerDay - 3
+    return (0..<auction).map { $0..<$0 + 1 } + [auction..<minutesPerDay]
+  }
+}
+
+extension Traits {
+  /// Has a book today: it may trade, even if it does not.
+  var canTrade: Bool { trades || behaviour == .untraded }
+}
+
+extension TradingDay {
+  /// Monday.
+  var weekBegin: TradingDay { advanced(by: 1 - weekday) }
+  var monthBegin: TradingDay { advanced(by: 1 - civil.day) }
+}

@@ -1,0 +1,184 @@
+import Market
+
+/// The trading days behind and ahead of a simulated market: what traded in each of them, minute by
+/// minute, and which market each morning begins with.
+///
+/// The first of its `days` is `SimulatedMarket(seed, day)` itself, each later one follows from the
+/// one before, so a day is reached by running those before it once; afterwards only its morning is
+/// kept, and the minutes of the latest used days. Days before the first are day bars only, drawn
+/// backwards from the first previous close (`EarlierDays`): five years of them cost nothing, but
+/// they have no minutes. It must never know more at a moment than had traded by then.
+public struct SimulatedHistory: Sendable {
+  /// The days simulated trade by trade, ascending.
+  public let days: [TradingDay]
+  /// Days before those, ascending, that have day bars and no minutes.
+  public let earlierDays: [TradingDay]
+
+  /// The market of each day reached so far, before it begins.
+  private var mornings: [SimulatedMarket]
+  /// For each day that was run to its end: every instrument's day.
+  private(set) var daySums: [[TrueLedger.Minute]] = []
+  /// Who traded ex dividend on a day reached so far.
+  private(set) var dividends: [Int: [Dividend]] = [:]
+  private var finished: [Int: TrueLedger] = [:]
+  private var finishedOrder: [Int] = []
+  private var running: (place: Int, market: SimulatedMarket, ledger: TrueLedger)?
+
+  /// 48 bytes a minute: a hundred instruments for two months, a whole market for one day.
+  private static let ledgerBytesMax = 64 << 20
+
+  /// - Parameters:
+  ///   - days: trading days in ascending order, at least one; simulated trade by trade.
+  ///   - earlierDays: those before, in ascending order, for day bars alone.
+  public init(
+    seed: UInt64, instruments: Int = SimulatedMarket.instrumentsDefault, days: [TradingDay],
+    earlierDays: [TradingDay] = []
+  ) {
+    precondition(!days.isEmpty, "a history has at least one day")
+    self.init(
+      SimulatedMarket(
+        seed: seed, day: days[0], instruments: instruments,
+        previousDay: earlierDays.last),
+      days: days, earlierDays: earlierDays)
+  }
+
+  /// The history that begins with `market`, which must not have been advanced into its day.
+  public init(
+    _ market: SimulatedMarket, days: [TradingDay]? = nil, earlierDays: [TradingDay] = []
+  ) {
+    let days = days ?? [market.day]
+    precondition(days.first == market.day, "a history begins with its market's day")
+    precondition(
+      zip(earlierDays + days, (earlierDays + days).dropFirst()).allSatisfy { $0 < $1 },
+      "days come in order")
+    self.days = days
+    self.earlierDays = earlierDays
+    mornings = [market.withoutLines()]
+  }
+
+  /// `count` days on which Shanghai trades, the last of them `day` or the last before it;
+  /// ascending.
+  public static func tradingDays(_ count: Int, through day: TradingDay) -> [TradingDay] {
+    var days: [TradingDay] = []
+    var next = TradingCalendar.shanghai.previous(before: day.advanced(by: 1))
+    while let found = next, days.count < count {
+      days.append(found)
+      next = TradingCalendar.shanghai.previous(before: found)
+    }
+    return days.reversed()
+  }
+
+  public var symbols: [Symbol] { mornings[0].symbols }
+
+  /// Which of `days` a moment belongs to: the last that has begun, midnight Shanghai time. Moments
+  /// before the first belong to the first.
+  public func day(at moment: Timestamp) -> TradingDay { days[place(at: moment)] }
+
+  func place(at moment: Timestamp) -> Int {
+    let day = moment.shanghaiDay
+    return max((days.lastIndex { $0 <= day }) ?? 0, 0)
+  }
+}
+
+/// Running the days.
+extension SimulatedHistory {
+  /// The market of one of `days` as it stands before the day begins.
+  public mutating func market(on day: TradingDay) -> SimulatedMarket {
+    guard let place = days.firstIndex(of: day) else {
+      preconditionFailure("\(day) is no day of this history")
+    }
+    return morning(place)
+  }
+
+  mutating func morning(_ place: Int) -> SimulatedMarket {
+    while mornings.count <= place { finish(mornings.count - 1) }
+    return mornings[place]
+  }
+
+  /// What really traded on one of `days`, up to the last publication at or before `moment`; the
+  /// whole day if nil.
+  public mutating func trueLedger(on day: TradingDay, until moment: Timestamp? = nil)
+    -> TrueLedger
+  {
+    guard let place = days.firstIndex(of: day) else {
+      preconditionFailure("\(day) is no day of this history")
+    }
+    return ledger(place, at: moment.map { morning(place).publication(at: $0) } ?? Grid.dayEnd)
+  }
+
+  mutating func ledger(_ place: Int, at second: Int) -> TrueLedger {
+    if let known = finished[place], second >= Grid.dayEnd { return known }
+    run(place, to: second)
+    guard let running else { preconditionFailure("a day that was run is there") }
+    return running.ledger
+  }
+
+  /// Every instrument's whole day.
+  mutating func sums(_ place: Int) -> [TrueLedger.Minute] {
+    while daySums.count <= place { finish(daySums.count) }
+    return daySums[place]
+  }
+
+  private mutating func finish(_ place: Int) {
+    run(place, to: Grid.dayEnd)
+    running = nil
+  }
+
+  /// Time mostly runs forward; an earlier second of a day begins it again.
+  private mutating func run(_ place: Int, to second: Int) {
+    var (market, ledger): (SimulatedMarket, TrueLedger)
+    if let running, running.place == place, running.market.second <= second {
+      (market, ledger) = (running.market, running.ledger)
+    } else {
+      market = morning(place)
+      ledger = TrueLedger(market)
+    }
+    running = nil  // or every step would copy what it holds
+    while market.second < second {
+      market.step()
+      ledger.add(market.trades)
+    }
+    if second >= Grid.dayEnd { keep(place, market, ledger) }
+    running = (place, market, ledger)
+  }
+
+  private mutating func keep(_ place: Int, _ market: SimulatedMarket, _ ledger: TrueLedger) {
+    if daySums.count == place {
+      daySums.append(ledger.symbols.indices.map { ledger.sum(at: $0) })
+    }
+    if mornings.count == place + 1, place + 1 < days.count {
+      let next = SimulatedMarket(following: market, on: days[place + 1])
+      for instrument in next.traits.indices {
+        note(next.dividend(at: instrument, close: market.states[instrument].anchor), instrument)
+      }
+      mornings.append(next)
+    }
+    let bytes = ledger.minutes.count * MemoryLayout<TrueLedger.Minute>.stride
+    finished[place] = ledger
+    finishedOrder.append(place)
+    while finishedOrder.count > max(SimulatedHistory.ledgerBytesMax / bytes, 1) {
+      finished[finishedOrder.removeFirst()] = nil
+    }
+  }
+
+  private mutating func note(_ dividend: Dividend?, _ instrument: Int) {
+    if let dividend { dividends[instrument, default: []].append(dividend) }
+  }
+}
+
+extension SimulatedMarket {
+  /// The dividend this day began with, if the last close was `close`.
+  func dividend(at place: Int, close: Int64) -> Dividend? {
+    Dividend(
+      seed: seed, place: place, traits[place], on: day, after: previousDay, close: close)
+  }
+}
+
+extension TrueLedger {
+  /// The whole day of one instrument, without the session after the close.
+  func sum(at place: Int) -> Minute {
+    var sum = Minute()
+    for minute in minutes(at: place) { sum.append(minute) }
+    return sum
+  }
+}

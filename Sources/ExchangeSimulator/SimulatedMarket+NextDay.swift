@@ -1,0 +1,115 @@
+import Market
+
+/// The trading day after a trading day: closes become previous closes, everybody draws anew.
+///
+/// The first day of a market shows one of every oddity at once, which no instrument could bear day
+/// after day (ten limit-up days are a price times 2.6). From the second day on the odd ones mostly
+/// trade like others and only now and then fall back, so that a month stays plausible and still
+/// shows every oddity. A later day is a pure function of (seed, day, the day before).
+
+/// What an instrument is in the long run, whatever it does on a day.
+struct Lineage: Sendable {
+  /// Trading days this market has lived through before the present one.
+  var daysBefore = 0
+  let behaviours: [Behaviour]
+  let names: [[UInt8]]
+
+  init(behaviours: [Behaviour], names: [[UInt8]]) {
+    self.behaviours = behaviours
+    self.names = names
+  }
+}
+
+extension SimulatedMarket {
+  /// The market on the morning of `day`, its lines as this market's day left them.
+  ///
+  /// This market's day must have happened to its end.
+  init(following market: SimulatedMarket, on day: TradingDay) {
+    precondition(market.second >= Grid.dayEnd && day > market.day, "a day follows a finished one")
+    seed = market.seed
+    self.day = day
+    previousDay = market.day
+    symbols = market.symbols
+    places = market.places
+    var lineage = market.lineage
+    lineage.daysBefore += 1
+    self.lineage = lineage
+    var traits = market.traits
+    var states = market.states
+    var listings = market.listings
+    let daySeed = Randomness.mixed(seed &+ UInt64(bitPattern: Int64(day.daysSince1970)))
+    for place in traits.indices {
+      states[place].random = Randomness(seed: daySeed, stream: UInt64(place))
+      states[place].isPreviousSession = true
+      let dividend = Dividend(
+        seed: seed, place: place, traits[place], on: day, after: market.day,
+        close: states[place].anchor)
+      traits[place].renew(
+        lineage, place, on: day, reference: dividend?.reference ?? states[place].anchor,
+        &states[place].random)
+      let name = lineage.name(place, traits[place], isExDay: dividend != nil)
+      listings[place] = Listing(symbol: symbols[place], name: name, traits[place])
+    }
+    self.traits = traits
+    self.states = states
+    self.listings = listings
+    due = Array(repeating: SimulatedMarket.never, count: traits.count)
+    second = Grid.dayReset - Grid.stepSeconds
+    sheet = LineSheet(listings: listings, day: day, previousDay: market.day)
+  }
+}
+
+extension Traits {
+  /// Draws what the instrument does on a day that is not the market's first.
+  fileprivate mutating func renew(
+    _ lineage: Lineage, _ place: Int, on day: TradingDay, reference: Int64,
+    _ random: inout Randomness
+  ) {
+    behaviour = Traits.behaviour(lineage.behaviours[place], lineage.daysBefore, &random)
+    // One that is not listed shows no price, and keeps the one it would have.
+    if reference > 0 { previousClose = reference }
+    sizeSteps = 1
+    Roster.setPace(&self, &random)
+    (haltAt, resumeAt) = (0, 0)
+    Roster.setHalts(&self, &random)
+    (limitUp, limitDown) = (0, 0)
+    if isIndex || lineage.isWithoutLimit(place, self) { return }
+    Roster.setLimits(
+      &self, isSpecialTreatment: Roster.isSpecialTreatment(lineage.names[place]), on: day)
+  }
+
+  private static func behaviour(
+    _ nature: Behaviour, _ daysBefore: Int, _ random: inout Randomness
+  ) -> Behaviour {
+    let fallsBack = random.chance(perMille: 250)
+    switch nature {
+    case .liquid, .active, .illiquid, .untraded, .index, .delisted, .notListed: return nature
+    case .newListing: return .active
+    case .haltedAllDay, .haltedUnmarked, .haltedMidday, .haltedAtOpening:
+      return fallsBack ? nature : .active
+    case .lockedLimitUp, .lockedLimitDown:
+      // By turns, or the price would run away.
+      let turn: Behaviour = daysBefore % 2 == 0 ? .lockedLimitUp : .lockedLimitDown
+      return fallsBack ? turn : .active
+    }
+  }
+}
+
+extension Lineage {
+  /// Trading days without a price limit after listing: five, one in Beijing (sina.md §6).
+  private static let freeDays = 5
+
+  fileprivate func isWithoutLimit(_ place: Int, _ traits: Traits) -> Bool {
+    behaviours[place] == .newListing && traits.board != .beijing && daysBefore < Lineage.freeDays
+  }
+
+  /// The name of a day: `N` on the first, `C` on the four after it, `XD` on a day ex dividend.
+  fileprivate func name(_ place: Int, _ traits: Traits, isExDay: Bool) -> [UInt8] {
+    var name = names[place]
+    if behaviours[place] == .newListing {
+      name.removeFirst()
+      if daysBefore < Lineage.freeDays { name.insert(UInt8(ascii: "C"), at: 0) }
+    }
+    return isExDay ? Array("XD".utf8) + name : name
+  }
+}

@@ -1,0 +1,87 @@
+import Market
+
+/// Sina's files of `realstock/company` (sina.md §4): `<symbol>/qfq.js` and `hfq.js`, the factors of
+/// adjusted prices, and `klc_td_sh.txt`, the packed calendar.
+///
+/// The calendar lacks 1992-05-04 as the real file does. A symbol nobody knows is not found.
+struct SinaFileProtocol: UpstreamProtocol {
+  private static let folder = "/realstock/company/"
+  private static let dayMissing = TradingDay(year: 1992, month: 5, day: 4)
+
+  func answer(_ request: HTTPRequest, from exchange: inout SimulatedExchange) -> HTTPAnswer? {
+    let target = RequestTarget(request.target)
+    guard target.path.hasPrefix(SinaFileProtocol.folder) else { return nil }
+    let parts = target.path.dropFirst(SinaFileProtocol.folder.count).split(separator: "/")
+    let moment = exchange.moment(requested: target.milliseconds)
+    let symbol = parts.count == 2 ? Symbol(parts[0]) : nil
+    let faults = exchange.faults.active(
+      on: .sinaHistory, at: moment, symbols: symbol.map { [$0] })
+    if let refused = HTTPAnswer.refusal(faults) { return refused }
+    if parts == ["klc_td_sh.txt"] {
+      return HTTPAnswer(script: SinaFileProtocol.calendar).suffering(faults)
+    }
+    let kind = AdjustmentFactor.Kind.allCases.first { parts.last == "\($0.name).js" }
+    guard let symbol, let kind,
+      let factors = exchange.timeline.history.factors(of: symbol, kind, at: moment)
+    else { return .text(404, "Not Found") }
+    return HTTPAnswer(script: SinaFileProtocol.script(symbol, kind, factors)).suffering(faults)
+  }
+
+  private static let calendar: String = {
+    let known = TradingCalendar.shanghai
+    let days = (known.firstDay...known.lastDay).filter {
+      known.isTradingDay($0) == true && $0 != dayMissing
+    }
+    return "var datelist=\"\(PackedCalendar.text(days))\";var KLC_TD_SH=datelist;"
+  }()
+
+  private static func script(
+    _ symbol: Symbol, _ kind: AdjustmentFactor.Kind, _ factors: [AdjustmentFactor]
+  ) -> String {
+    let rows = factors.map { "{\"d\":\"\($0.from)\", \"f\":\"\($0.factor)\"}" }
+    return "var \(symbol)\(kind.name)={\"total\":\(rows.count),\"data\":[\n"
+      + rows.joined(separator: ",\n") + "]}\n/* \(symbol) */\n"
+  }
+}
+
+extension SimulatedHistory {
+  /// What qfq.js or hfq.js says at `moment`: newest first, the last from 1900-01-01 on. nil for a
+  /// symbol nobody knows.
+  public mutating func factors(
+    of symbol: Symbol, _ kind: AdjustmentFactor.Kind, at moment: Timestamp
+  ) -> [AdjustmentFactor]? {
+    let first = morning(0)
+    guard let place = first.place(of: symbol).map(Int.init) else { return nil }
+    let today = day(at: moment)
+    _ = market(on: today)
+    let earlier = EarlierDays(
+      seed: first.seed, place: place, first.traits[place], days: earlierDays)
+    let past = (earlier.dividends + dividends[place, default: []]).filter { $0.day <= today }
+    return AdjustmentFactor.chain(past, of: symbol, kind)
+  }
+}
+
+extension AdjustmentFactor {
+  /// Digits behind the point; Sina shows sixteen, of which the last three are zeros.
+  private static let places: UInt8 = 13
+  private static let one: Int64 = 10_000_000_000_000
+
+  /// - Parameter dividends: ascending.
+  fileprivate static func chain(
+    _ dividends: [Dividend], of symbol: Symbol, _ kind: Kind
+  ) -> [AdjustmentFactor] {
+    let oldest = TradingDay(year: 1900, month: 1, day: 1)
+    let starts = [oldest].compactMap { $0 } + dividends.map(\.day)
+    var units = [one]
+    for dividend in kind == .qfq ? dividends.reversed() : dividends {
+      let last = Int128(units[units.count - 1])
+      units.append(Int64(last * Int128(dividend.close) / Int128(dividend.reference)))
+    }
+    let newestFirst = kind == .qfq ? units : units.reversed()
+    return zip(starts.reversed(), newestFirst).map { start, units in
+      AdjustmentFactor(
+        symbol: symbol, kind: kind, from: start,
+        factor: ExactDecimal(units: units * 1000, scale: places + 3))
+    }
+  }
+}

@@ -1,0 +1,195 @@
+import Market
+
+/// Sina's K-lines (sina.md §2): `…/json_v2.php/CN_MarketData.getKLineData?…` without amounts, and
+/// `…/jsonp_v2.php/<callback>/CN_MarketDataService.getKLineData?…`, which alone has one-minute bars
+/// and, for minutes, amounts.
+///
+/// It behaves as the real one was seen to: newest N bars and no dates, the running bar included;
+/// whatever it does not like, or does not know, is `null`.
+struct SinaKlineProtocol: UpstreamProtocol {
+  /// More was answered `null` (akshare #4094).
+  static let barsMax = 1970
+  static let barsDefault = 1023
+
+  func answer(_ request: HTTPRequest, from exchange: inout SimulatedExchange) -> HTTPAnswer? {
+    let target = RequestTarget(request.target)
+    guard target.path.hasSuffix(".getKLineData"), let form = Form(target.path) else { return nil }
+    let moment = exchange.moment(requested: target.milliseconds)
+    let symbol = target["symbol"].flatMap { Symbol($0) }
+    let faults = exchange.faults.active(
+      on: .sinaHistory, at: moment, symbols: symbol.map { [$0] })
+    if let refused = HTTPAnswer.refusal(faults) { return refused }
+    let question = symbol.flatMap { KlineQuestion($0, target, form) }
+    let rows = question.flatMap { question in
+      exchange.timeline.history.klineRows(question, at: moment)
+    }
+    let text = rows.map { rows in
+      "[" + SinaKlineProtocol.struck(rows, by: faults).joined(separator: ",") + "]"
+    }
+    return HTTPAnswer(script: form.wrapped(text ?? "null")).suffering(faults)
+  }
+
+  enum Form {
+    case json
+    /// What stands before the parenthesis.
+    case jsonp(callback: String)
+    /// The service of the JSONP form, as plain JSON.
+    case serviceJSON
+
+    init?(_ path: Substring) {
+      let isService = path.hasSuffix("/CN_MarketDataService.getKLineData")
+      if let script = path.firstRange(of: "/jsonp_v2.php/"), isService {
+        let callback = path[script.upperBound...].split(separator: "/").first ?? ""
+        self = .jsonp(callback: callback.hasPrefix("CN_") ? "" : RequestTarget.unescaped(callback))
+      } else if path.contains("/json_v2.php/") {
+        self = isService ? .serviceJSON : .json
+      } else {
+        return nil
+      }
+    }
+
+    var isService: Bool { if case .json = self { false } else { true } }
+
+    func wrapped(_ json: String) -> String {
+      guard case .jsonp(let callback) = self else { return json }
+      return "/*<script>location.href='//sina.com';</script>*/\n\(callback)(\(json));"
+    }
+  }
+
+  private static func struck(_ rows: [KlineRow], by faults: [ActiveFault]) -> [String] {
+    var texts: [String] = []
+    for (number, row) in rows.enumerated() {
+      let fault = faults.first { $0.kind.isAboutRows && $0.strikes(row: Int64(number)) }
+      texts += row.texts(struckBy: fault?.kind)
+    }
+    return texts
+  }
+}
+
+/// What a K-line question asks for; nil if it is one that is answered `null`.
+struct KlineQuestion {
+  let symbol: Symbol
+  let timeframe: Timeframe
+  let count: Int
+  let hasAmounts: Bool
+  /// Lengths of the moving averages each row ends with.
+  let averages: [Int]
+
+  private static let averagesDefault = [5, 10, 30]
+
+  init?(_ symbol: Symbol, _ target: RequestTarget, _ form: SinaKlineProtocol.Form) {
+    let scale = target["scale"].flatMap { Int16($0) } ?? 0
+    guard let timeframe = Timeframe(rawValue: scale), timeframe != .afterHours,
+      timeframe != .minute1 || form.isService
+    else { return nil }
+    let count = target["datalen"].map { Int($0) } ?? SinaKlineProtocol.barsDefault
+    guard let count, (1...SinaKlineProtocol.barsMax).contains(count) else { return nil }
+    self.symbol = symbol
+    self.timeframe = timeframe
+    self.count = count
+    hasAmounts = form.isService && timeframe.rawValue < Timeframe.day1.rawValue
+    averages =
+      target["ma"].map { $0.split(separator: ",").compactMap { Int($0) }.filter { $0 > 0 } }
+      ?? KlineQuestion.averagesDefault
+  }
+}
+
+/// One row, its numbers as text.
+struct KlineRow {
+  var day: String
+  var prices: [String]
+  var volume: String
+  var amount: String?
+  /// `"ma_price5":1.23,"ma_volume5":400`
+  var averages: String
+
+  var text: String {
+    let names = ["open", "high", "low", "close"]
+    var parts = ["\"day\":\"\(day)\""]
+    parts += zip(names, prices).map { "\"\($0)\":\"\($1)\"" }
+    parts.append("\"volume\":\"\(volume)\"")
+    if let amount { parts.append("\"amount\":\"\(amount)\"") }
+    if !averages.isEmpty { parts.append(averages) }
+    return "{" + parts.joined(separator: ",") + "}"
+  }
+
+  /// The row as a fault leaves it: none, one or two objects.
+  func texts(struckBy fault: Fault.Kind?) -> [String] {
+    var row = self
+    switch fault {
+    case .missingRow: return []
+    case .duplicateRow: return [text, text]
+    case .garbageRow: return ["{\"day\":\"\(day)\",\"open\":"]
+    case .notANumber: row.prices[3] = "NaN"
+    case .negative: row.prices[3] = "-1.000"
+    case .highBelowLow: (row.prices[1], row.prices[2]) = ("1.000", "2.000")
+    case .priceTimesThousand: row.prices[1].replace(".", with: "")
+    case .volumeTimesThousand: row.volume += "000"
+    case .futureStamp: row.day = "2199" + day.dropFirst(4)
+    case .openAboveHigh: row.prices[0] = "9" + prices[0]
+    default: break
+    }
+    return [row.text]
+  }
+}
+
+extension SimulatedHistory {
+  /// nil for a symbol nobody knows.
+  mutating func klineRows(_ question: KlineQuestion, at moment: Timestamp) -> [KlineRow]? {
+    guard let place = morning(0).place(of: question.symbol).map(Int.init) else { return nil }
+    let lead = question.averages.max() ?? 0
+    let bars = bars(of: place, question.timeframe, at: moment, count: question.count + lead)
+    let scale = morning(0).traits[place].scale
+    return bars.indices.suffix(question.count).map { index in
+      KlineRow(
+        bars[index], scale: scale, hasAmount: question.hasAmounts,
+        averages: KlineRow.averages(question.averages, bars[...index], scale))
+    }
+  }
+}
+
+extension KlineRow {
+  /// Digits behind the point of every price; an index of four loses one.
+  static let places: UInt8 = 3
+
+  init(_ bar: HistoryBar, scale: UInt8, hasAmount: Bool, averages: String) {
+    day = bar.day.description + (bar.end.map { " " + clockText($0) } ?? "")
+    prices = [bar.sums.open, bar.sums.high, bar.sums.low, bar.sums.close].map {
+      KlineRow.price($0, scale)
+    }
+    volume = String(bar.sums.volume)
+    amount =
+      hasAmount ? ExactDecimal(units: bar.sums.turnover * 10, scale: 4).description : nil
+    self.averages = averages
+  }
+
+  static func price(_ units: Int64, _ scale: UInt8) -> String {
+    let price = ExactDecimal(units: units, scale: scale)
+    return ((try? price.rescaled(places: places)) ?? price).description
+  }
+
+  /// Bare numbers over the rows up to and with the last; none where there are too few.
+  fileprivate static func averages(
+    _ lengths: [Int], _ bars: ArraySlice<HistoryBar>, _ scale: UInt8
+  ) -> String {
+    lengths.filter { $0 <= bars.count }.map { length in
+      let window = bars.suffix(length)
+      let price = window.reduce(0) { $0 + $1.sums.close } / Int64(length)
+      let volume = window.reduce(0) { $0 + $1.sums.volume } / Int64(length)
+      return "\"ma_price\(length)\":\(self.price(price, scale)),\"ma_volume\(length)\":\(volume)"
+    }.joined(separator: ",")
+  }
+}
+
+/// `HH:MM:SS`
+func clockText(_ second: Int) -> String {
+  [second / 3600, second / 60 % 60, second % 60]
+    .map { $0 < 10 ? "0\($0)" : String($0) }.joined(separator: ":")
+}
+
+extension HTTPAnswer {
+  init(script: String) {
+    self.init(body: Array(script.utf8))
+    contentType = "text/javascript; charset=gbk"
+  }
+}

@@ -1,0 +1,118 @@
+import Market
+
+/// Sina's lists of instruments (sina.md §4): `Market_Center.getHQNodeStockCount?node=…`, a JSON
+/// string, and `Market_Center.getHQNodeData?page=…&num=…&node=…`, rows with names in `\uXXXX`.
+///
+/// A page beyond the end is `[]`; an unknown node has none. Beijing sorts first.
+struct SinaNodeProtocol: UpstreamProtocol {
+  private static let service = "/quotes_service/api/json_v2.php/Market_Center."
+  private static let rowsDefault = 40
+  /// More than 100 a page were not seen to work.
+  private static let rowsMax = 100
+
+  func answer(_ request: HTTPRequest, from exchange: inout SimulatedExchange) -> HTTPAnswer? {
+    let target = RequestTarget(request.target)
+    guard target.path.hasPrefix(SinaNodeProtocol.service) else { return nil }
+    let method = target.path.dropFirst(SinaNodeProtocol.service.count)
+    let moment = exchange.moment(requested: target.milliseconds)
+    let faults = exchange.faults.active(on: .sinaHistory, at: moment, symbols: [])
+    if let refused = HTTPAnswer.refusal(faults) { return refused }
+    let node = target["node"] ?? ""
+    let recorders = exchange.recorders
+    let text = exchange.timeline.show(at: moment, recording: recorders) { market -> String? in
+      let places = market.places(inNode: node)
+      switch method {
+      case "getHQNodeStockCount": return "\"\(places.count)\""
+      case "getHQNodeData":
+        let page = SinaNodeProtocol.page(of: places, target)
+        return SinaNodeProtocol.list(page, of: market, faults)
+      default: return nil
+      }
+    }
+    return HTTPAnswer(text.map { CannedAnswer(status: 200, body: $0) } ?? .inputError)
+      .suffering(faults)
+  }
+
+  private static func page(of places: [Int], _ target: RequestTarget) -> ArraySlice<Int> {
+    let count = min(max(target["num"].flatMap { Int($0) } ?? rowsDefault, 1), rowsMax)
+    let page = max(target["page"].flatMap { Int($0) } ?? 1, 1)
+    let (start, overflow) = (page - 1).multipliedReportingOverflow(by: count)
+    return overflow ? [] : places.dropFirst(start).prefix(count)
+  }
+
+  private static func list(
+    _ places: ArraySlice<Int>, of market: SimulatedMarket, _ faults: [ActiveFault]
+  ) -> String {
+    var places = places
+    for fault in faults {
+      if case .shortList(let rows) = fault.kind { places = places.prefix(rows) }
+    }
+    let rows = places.flatMap { place in
+      let fault = faults.first { $0.kind.isAboutRows && $0.strikes(row: Int64(place)) }
+      return market.nodeRow(place, struckBy: fault?.kind)
+    }
+    return "[" + rows.joined(separator: ",") + "]"
+  }
+}
+
+extension SimulatedMarket {
+  /// The instruments a node lists, by symbol.
+  fileprivate func places(inNode node: String) -> [Int] {
+    let places = traits.indices.filter { place in
+      traits[place].behaviour != .delisted && traits[place].behaviour != .notListed
+        && SimulatedMarket.node(node, holds: traits[place])
+    }
+    return places.sorted { symbols[$0] < symbols[$1] }
+  }
+
+  private static func node(_ node: String, holds traits: Traits) -> Bool {
+    if traits.kind == .fund { return node == "etf_hq_fund" }
+    guard traits.kind == .stock else { return false }
+    switch node {
+    case "hs_a": return true
+    case "sh_a": return traits.exchange == .shanghai
+    case "sz_a": return traits.exchange == .shenzhen
+    case "hs_bjs": return traits.exchange == .beijing
+    case "kcb": return traits.board == .star
+    case "cyb": return traits.board == .chiNext
+    default: return false
+    }
+  }
+
+  /// One row as a fault leaves it: none, one or two objects.
+  fileprivate func nodeRow(_ place: Int, struckBy fault: Fault.Kind?) -> [String] {
+    let state = states[place]
+    let symbol = symbols[place].description
+    var code = String(symbol.dropFirst(2))
+    var name = SimulatedMarket.escaped(listings[place].name)
+    switch fault {
+    case .missingRow: return []
+    case .garbageRow: return ["{\"symbol\":"]
+    case .brokenName: name = "\\ud842"
+    case .notANumber: code = "60A000"
+    default: break
+    }
+    func price(_ units: Int64) -> String { KlineRow.price(units, traits[place].scale) }
+    let change = state.last > 0 ? state.last - state.reference : 0
+    let row =
+      "{\"symbol\":\"\(symbol)\",\"code\":\"\(code)\",\"name\":\"\(name)\","
+      + "\"trade\":\"\(price(state.last))\",\"pricechange\":\(price(change)),"
+      + "\"buy\":\"\(price(state.bid))\",\"sell\":\"\(price(state.ask))\","
+      + "\"settlement\":\"\(price(state.reference))\",\"open\":\"\(price(state.open))\","
+      + "\"high\":\"\(price(state.high))\",\"low\":\"\(price(state.low))\","
+      + "\"volume\":\(state.volume),\"amount\":\(state.turnover / 1000),"
+      + "\"ticktime\":\"\(clockText(Int(state.stamp)))\",\"per\":21.077,\"pb\":2.46,"
+      + "\"mktcap\":6106074.169,\"nmc\":5106074.169,\"turnoverratio\":0.76738}"
+    return fault == .duplicateRow ? [row, row] : [row]
+  }
+
+  /// ASCII with the rest as `\uXXXX`, UTF-16 halves each on its own.
+  private static func escaped(_ name: [UInt8]) -> String {
+    let text = String(decoding: GB18030.decodedToUTF8(name) ?? [], as: UTF8.self)
+    return text.utf16.map { unit in
+      unit < 0x80
+        ? String(UnicodeScalar(UInt8(unit)))
+        : "\\u" + String(String(Int(unit) + 0x10000, radix: 16).dropFirst())
+    }.joined()
+  }
+}

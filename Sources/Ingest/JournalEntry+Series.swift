@@ -1,0 +1,43 @@
+import Journal
+import Market
+import Polling
+
+/// The series of journal entries, each named in one place: who writes an entry and who reads it
+/// must spell alike.
+extension JournalEntry {
+  /// An answer of the quote endpoint: the series of its request group.
+  /// - Parameter symbols: as asked for, joined by commas.
+  public static func quotes(
+    group: UInt16, symbols: [UInt8], requestedAt: Timestamp, receivedAt: Timestamp,
+    status: Int32 = 200, body: [UInt8]
+  ) -> JournalEntry {
+    JournalEntry(
+      kind: .response, source: .sina, key: "\(quotesSeries)/\(group)", requestedAt: requestedAt,
+      receivedAt: receivedAt, status: status, request: symbols, body: body)
+  }
+
+  /// An answer to a poll that came at once, as in memory.
+  public static func quotes(
+    _ request: PollRequest, at moment: Timestamp, body: [UInt8]
+  ) -> JournalEntry {
+    .quotes(
+      group: request.group, symbols: request.symbolList, requestedAt: moment, receivedAt: moment,
+      body: body)
+  }
+
+  /// A decision taken because time passed.
+  public static func timer(at moment: Timestamp) -> JournalEntry {
+    JournalEntry(
+      kind: .timer, source: .sina, key: "timer", requestedAt: moment, receivedAt: moment,
+      status: 0, request: [], body: [])
+  }
+
+  private static let quotesSeries = "quotes"
+
+  /// The request group of an answer with quotes; nil for one of another series.
+  var quotesGroup: UInt16? {
+    let parts = key.split(separator: "/")
+    guard parts.count == 2, parts[0] == JournalEntry.quotesSeries else { return nil }
+    return UInt16(parts[1])
+  }
+}

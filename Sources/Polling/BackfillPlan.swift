@@ -1,0 +1,166 @@
+// What a backfill will ask for, before it asks: chunks that can be done, and done again, one by one.
+//
+// A chunk is what is remembered as done: small enough that a crash costs little, large enough that
+// a whole market's history has thousands of them and not millions. The same order makes the same
+// plan on any day but for what "today" adds, so an interrupted one is resumed by its name.
+import Market
+
+/// What somebody wants filled.
+public struct BackfillOrder: Sendable, Hashable {
+  public var source: Source
+  /// Ascending, each once.
+  public let symbols: [Symbol]
+  public var timeframe: Timeframe
+  /// Both included, in the exchange's dates.
+  public var from: TradingDay
+  public var to: TradingDay
+
+  /// - Precondition: at least one symbol, `from` not after `to`.
+  public init(
+    source: Source, symbols: [Symbol], timeframe: Timeframe, from: TradingDay, to: TradingDay
+  ) {
+    precondition(!symbols.isEmpty && from <= to)
+    self.source = source
+    self.symbols = Set(symbols).sorted()
+    self.timeframe = timeframe
+    self.from = from
+    self.to = to
+  }
+
+  /// Equal orders have equal names: `sina-1d-8f0b2c…`.
+  public var name: String {
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    let text = "\(symbols.map(\.description).joined(separator: ",")) \(from) \(to)"
+    for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+    return "\(source.name)-\(timeframe.name)-\(String(hash, radix: 16))"
+  }
+}
+
+/// The chunks of an order, in the order they are done.
+public struct BackfillPlan: Sendable {
+  public struct Chunk: Sendable, Hashable {
+    /// From 0.
+    public let index: Int
+    public let symbols: [Symbol]
+    public let from: TradingDay
+    public let to: TradingDay
+    /// Bars to ask for where a source only tells its newest; 0 elsewhere.
+    public let newestBars: Int
+    /// As far as can be told before.
+    public let requests: Int
+  }
+
+  public let order: BackfillOrder
+  public let chunks: [Chunk]
+  /// The first day the source can tell of; nil if it reaches to `order.from`.
+  public let reachesOnlyTo: TradingDay?
+
+  public var requests: Int { chunks.reduce(0) { $0 + $1.requests } }
+
+  /// How long it takes at a budget, rounded up.
+  public func minutes(requestsPerMinute: Int) -> Int {
+    (requests + requestsPerMinute - 1) / requestsPerMinute
+  }
+
+  /// Sina answers with at most so many of the newest bars (sina.md §2).
+  public static let newestBarsMax = 1_970
+  /// Symbols in one Alpaca request (alpaca.md §B.2).
+  public static let symbolsPerRequestMax = 200
+  /// Alpaca's page.
+  public static let barsPerPage = 10_000
+  /// A chunk of Alpaca is a walk of about so many pages.
+  static let pagesPerChunk = 20
+
+  /// - Parameter isTradingDay: of the exchange; nil where nobody knows.
+  public init(
+    _ order: BackfillOrder, today: TradingDay, isTradingDay: (TradingDay) -> Bool?
+  ) {
+    self.order = order
+    if order.source == .sina {
+      let reach = NewestBars(order, today: today, isTradingDay: isTradingDay)
+      reachesOnlyTo = reach.firstDay > order.from ? reach.firstDay : nil
+      let from = max(order.from, reach.firstDay)
+      chunks =
+        from > order.to
+        ? []
+        : order.symbols.enumerated().map { index, symbol in
+          Chunk(
+            index: index, symbols: [symbol], from: from, to: order.to, newestBars: reach.bars,
+            requests: 1)
+        }
+    } else {
+      reachesOnlyTo = nil
+      chunks = BackfillPlan.walks(order)
+    }
+  }
+
+  /// How many of the newest bars reach back to the first day wanted.
+  private struct NewestBars {
+    var bars = 0
+    var firstDay: TradingDay
+
+    init(
+      _ order: BackfillOrder, today: TradingDay, isTradingDay: (TradingDay) -> Bool?
+    ) {
+      firstDay = today.advanced(by: 1)
+      var days = 0
+      while firstDay > order.from {
+        let earlier = firstDay.advanced(by: -1)
+        let isTraded = isTradingDay(earlier) ?? !earlier.isWeekend
+        let needed = NewestBars.count(days + (isTraded ? 1 : 0), order.timeframe)
+        if needed > BackfillPlan.newestBarsMax { break }
+        firstDay = earlier
+        days += isTraded ? 1 : 0
+        bars = needed
+      }
+    }
+
+    /// One bar more than the days have: a holiday may cut a week or a month in two.
+    private static func count(_ days: Int, _ timeframe: Timeframe) -> Int {
+      switch timeframe {
+      case .week1: days / 4 + 1
+      case .month1: days / 15 + 1
+      case .day1, .afterHours: days
+      case .minute1, .minute5, .minute15, .minute30, .hour1:
+        days * (Session.minutesPerDay / Int(timeframe.rawValue))
+      }
+    }
+  }
+
+  private static func walks(_ order: BackfillOrder) -> [Chunk] {
+    var chunks: [Chunk] = []
+    for start in stride(from: 0, to: order.symbols.count, by: symbolsPerRequestMax) {
+      let end = min(start + symbolsPerRequestMax, order.symbols.count)
+      let symbols = Array(order.symbols[start..<end])
+      let days = daysPerChunk(symbols.count, order.timeframe)
+      var from = order.from
+      while from <= order.to {
+        let to = min(from.advanced(by: days - 1), order.to)
+        chunks.append(
+          Chunk(
+            index: chunks.count, symbols: symbols, from: from, to: to, newestBars: 0,
+            requests: pages(symbols.count, from.distance(to: to) + 1, order.timeframe)))
+        from = to.advanced(by: 1)
+      }
+    }
+    return chunks
+  }
+
+  private static func daysPerChunk(_ symbols: Int, _ timeframe: Timeframe) -> Int {
+    max(pagesPerChunk * barsPerPage * 7 / (symbols * barsPerWeek(timeframe)), 1)
+  }
+
+  private static func pages(_ symbols: Int, _ days: Int, _ timeframe: Timeframe) -> Int {
+    let bars = (symbols * days * barsPerWeek(timeframe) + 6) / 7
+    return max((bars + barsPerPage - 1) / barsPerPage, 1)
+  }
+
+  /// Of a symbol that trades every minute from 04:00 to 20:00 New York.
+  private static func barsPerWeek(_ timeframe: Timeframe) -> Int {
+    switch timeframe {
+    case .minute1, .minute5, .minute15, .minute30, .hour1: 5 * 960 / Int(timeframe.rawValue)
+    case .day1, .afterHours: 5
+    case .week1, .month1: 1
+    }
+  }
+}

@@ -1,0 +1,168 @@
+// What every request beside the live quotes is asked through: lists, K-lines, bars, calendars.
+//
+// Jobs wait in one line a host: the highest priority first, then first come. A token bucket paces
+// them; trouble slows the whole line, because it is the host that is in trouble:
+//
+//   throttled → nothing for max(Retry-After, backoff), then one at a time until an answer is good
+//   banned    → the breaker: nothing at all, then one job as the probe
+//   silent    → after five fruitless answers in a row one at a time, with growing pauses
+//
+// Sans-IO, like the poller. What it must never do: exceed the budget, ask while banned, have one job
+// in flight twice, or lose one: each ends exactly once, as `finished` or `gaveUp`.
+import Market
+
+/// The line of jobs of one host.
+public struct PacedQueue<Job: Hashable & Sendable>: Sendable {
+  public enum Event: Sendable, Hashable {
+    /// A job that waits already gets the higher priority and the earlier moment; one that is in
+    /// flight stays as it is.
+    case enqueued([PacedJob<Job>])
+    /// They are not wanted any more; what is in flight is not asked for again.
+    case withdrawn([Job])
+    /// The moment of the latest `wake` has come. Early or late does no harm.
+    case woke
+    /// Unknown ids are ignored.
+    case answered(PollRequestID, PacedOutcome, retryAfterSeconds: Int?)
+    /// No more requests; those in flight may still be answered.
+    case stopping
+  }
+
+  public enum Action: Sendable, Hashable {
+    case request(PollRequestID, Job, deadlineMilliseconds: Int)
+    /// Replaces every earlier wake.
+    case wake(at: Timestamp)
+    case finished(Job)
+    case gaveUp(Job, PacedEnd)
+    /// On change only.
+    case health(SourceState)
+  }
+
+  struct Errand: Sendable {
+    let job: Job
+    var priority: Int
+    /// Its place in the line.
+    var place: UInt64
+    /// On the wall clock.
+    var notBefore: Timestamp?
+    /// On the steady axis.
+    var restsUntil: Timestamp
+    var retries = 0
+    var refusals = 0
+  }
+
+  struct Flight: Sendable {
+    var errand: Errand
+    let isProbe: Bool
+    /// On the steady axis.
+    let expiresAt: Timestamp
+    var isWithdrawn = false
+  }
+
+  let configuration: PacedQueueConfiguration
+  var clock: SteadyClock?
+  var isStopping = false
+  var breaker: Breaker
+  var budget: RateBudget
+  var retryBackoff: Backoff
+  var throttleBackoff: Backoff
+
+  var waiting: [Job: Errand] = [:]
+  var inFlight: [PollRequestID: Flight] = [:]
+  var flights: [Job: PollRequestID] = [:]
+  var requestLast: UInt64 = 0
+  var placeLast: UInt64 = 0
+
+  /// Throttled and fruitless answers since the last good one.
+  var throttles = 0
+  var failures = 0
+  var heldUntil: Timestamp?
+  var answeredAt: Timestamp?
+  var health: SourceState?
+  var wakeAt: Timestamp?
+  var actions: [Action] = []
+
+  public init(_ configuration: PacedQueueConfiguration) {
+    self.configuration = configuration
+    breaker = Breaker(coolDownSeconds: configuration.coolDownSeconds)
+    budget = RateBudget(
+      requestsPerMinute: configuration.requestsPerMinute, burst: configuration.burst)
+    retryBackoff = Backoff(
+      baseMilliseconds: configuration.retryMilliseconds,
+      capMilliseconds: configuration.retryMillisecondsMax, seed: configuration.seed)
+    throttleBackoff = Backoff(
+      baseMilliseconds: configuration.throttleMilliseconds,
+      capMilliseconds: configuration.throttleMillisecondsMax, seed: ~configuration.seed)
+  }
+
+  /// Jobs waiting or in flight.
+  public var count: Int { waiting.count + inFlight.count }
+
+  /// Takes an event at a wall-clock moment; returns what to do, in order.
+  public mutating func received(_ event: Event, at now: Timestamp) -> [Action] {
+    actions = []
+    noteTime(now)
+    switch event {
+    case .enqueued(let jobs): for job in jobs { enqueue(job) }
+    case .withdrawn(let jobs): for job in jobs { withdraw(job) }
+    case .woke: wakeAt = nil
+    case .answered(let id, let outcome, let retryAfterSeconds):
+      answered(id, outcome, retryAfterSeconds, now)
+    case .stopping: stop()
+    }
+    expireLost(now)
+    if !isStopping { sendReady(now) }
+    armWake()
+    return actions
+  }
+
+  /// The current moment on the steady axis.
+  var steady: Timestamp { clock?.now ?? Timestamp(microseconds: 0) }
+
+  private mutating func noteTime(_ now: Timestamp) {
+    var clock = clock ?? SteadyClock(at: now)
+    _ = clock.advance(to: now)
+    self.clock = clock
+  }
+
+  private mutating func enqueue(_ wanted: PacedJob<Job>) {
+    if let id = flights[wanted.job] {
+      inFlight[id]?.isWithdrawn = false
+    } else if let errand = waiting[wanted.job] {
+      waiting[wanted.job] = errand.joined(by: wanted)
+    } else if isStopping {
+      actions.append(.gaveUp(wanted.job, .stopped))
+    } else if waiting.count >= configuration.waitingMax {
+      actions.append(.gaveUp(wanted.job, .overflow))
+    } else {
+      placeLast += 1
+      waiting[wanted.job] = Errand(
+        job: wanted.job, priority: wanted.priority, place: placeLast, notBefore: wanted.notBefore,
+        restsUntil: steady)
+    }
+  }
+
+  private mutating func withdraw(_ job: Job) {
+    if let id = flights[job] {
+      inFlight[id]?.isWithdrawn = true
+    } else if waiting.removeValue(forKey: job) != nil {
+      actions.append(.gaveUp(job, .withdrawn))
+    }
+  }
+
+  private mutating func stop() {
+    isStopping = true
+    for errand in waiting.values.sorted(by: { $0.place < $1.place }) {
+      actions.append(.gaveUp(errand.job, .stopped))
+    }
+    waiting = [:]
+  }
+}
+
+extension PacedQueue.Errand {
+  fileprivate func joined(by wanted: PacedJob<Job>) -> Self {
+    var joined = self
+    joined.priority = max(priority, wanted.priority)
+    joined.notBefore = notBefore.flatMap { mine in wanted.notBefore.map { min(mine, $0) } }
+    return joined
+  }
+}

@@ -1,0 +1,70 @@
+// What passes between a paced queue and the shell that performs its requests.
+import Market
+
+/// What became of one request of a paced queue.
+public enum PacedOutcome: Sendable, Hashable {
+  case ok
+  /// Too many requests.
+  case throttled
+  /// The host refuses us: 403, 456, a ban page.
+  case banned
+  /// No answer, or one that a second try may change: timeout, reset, 5xx, a cut-off body.
+  case transient
+  /// Answered, and asking again would be answered the same: no data, not found, our own mistake.
+  case failed
+  /// It did not go out, or its key was at fault and not the job: again from then on, uncounted.
+  case postponed(until: Timestamp)
+}
+
+/// Why a job ended without success.
+public enum PacedEnd: Sendable, Hashable {
+  case failed
+  /// Its tries are used up; the last outcome.
+  case triesSpent(PacedOutcome)
+  case withdrawn
+  case stopped
+  /// The queue was full when it came.
+  case overflow
+}
+
+/// A job, and how it is to be asked for.
+public struct PacedJob<Job: Hashable & Sendable>: Sendable, Hashable {
+  public let job: Job
+  /// The highest goes first.
+  public let priority: Int
+  /// On the wall clock; nil is now.
+  public let notBefore: Timestamp?
+
+  public init(_ job: Job, priority: Int, notBefore: Timestamp? = nil) {
+    self.job = job
+    self.priority = priority
+    self.notBefore = notBefore
+  }
+}
+
+/// What is fixed for the life of a paced queue.
+public struct PacedQueueConfiguration: Sendable {
+  public var requestsPerMinute: Int
+  public var burst: Int
+  public var inFlightMax: Int
+  public var seed: UInt64
+  public var deadlineMilliseconds = 15_000
+  /// After so many fruitless answers of its own a job is given up.
+  public var retriesMax = 4
+  /// After so many throttled or banned answers: those are the host's mood, not the job's fault.
+  public var refusalsMax = 12
+  public var retryMilliseconds = 1_000
+  public var retryMillisecondsMax = 60_000
+  public var throttleMilliseconds = 1_000
+  public var throttleMillisecondsMax = 60_000
+  public var coolDownSeconds = Breaker.coolDownSecondsDefault
+  /// A night of repairs is 5,500 jobs; a whole market's backfill some ten thousand chunks.
+  public var waitingMax = 100_000
+
+  public init(requestsPerMinute: Int, burst: Int, inFlightMax: Int, seed: UInt64) {
+    self.requestsPerMinute = requestsPerMinute
+    self.burst = burst
+    self.inFlightMax = inFlightMax
+    self.seed = seed
+  }
+}

@@ -1,0 +1,74 @@
+// Which days' minutes are asked for again after a close.
+//
+// The ledger says what is wanting: gaps first, then minutes that were seen in part, then days whose
+// account does not balance, and at last, as far as the night's budget goes, days that only want
+// confirming. One answer reaches back eight days, so an instrument is asked once for all of its
+// days. A hole that two occasions, half a day apart, do not fill is permanent: that judgement is
+// the store's, the plan only keeps the occasions apart.
+import Market
+
+/// What is fixed for the life of a repair plan.
+public struct RepairPlanConfiguration: Sendable {
+  /// 0 asks for nothing.
+  public var requestsPerNight = 6_000
+  public var sightingSeconds: Int64 = 12 * 3_600
+  /// 1,970 minute bars are eight days and a little (sina.md §2).
+  public var daysBack = 8
+
+  public init() {}
+}
+
+/// Instruments to ask for, the neediest first.
+public struct RepairPlan: Sendable {
+  /// One instrument, and how far back its bars must reach.
+  public struct Order: Sendable, Hashable {
+    public let symbol: Symbol
+    public let firstDay: TradingDay
+    public let want: RepairCandidate.Want
+  }
+
+  public let configuration: RepairPlanConfiguration
+
+  public init(_ configuration: RepairPlanConfiguration = RepairPlanConfiguration()) {
+    self.configuration = configuration
+  }
+
+  /// The first day whose minutes can still be had on `today`.
+  public func firstDay(
+    on today: TradingDay, isTradingDay: (TradingDay) -> Bool?
+  ) -> TradingDay {
+    var day = today
+    var left = configuration.daysBack - (isTradingDay(today) == false ? 0 : 1)
+    while left > 0 {
+      day = day.advanced(by: -1)
+      if isTradingDay(day) ?? !day.isWeekend { left -= 1 }
+    }
+    return day
+  }
+
+  /// What to ask tonight, in order, within the budget. Days sought in vain a little while ago rest.
+  public func orders(_ candidates: [RepairCandidate], at now: Timestamp) -> [Order] {
+    var orders: [Symbol: Order] = [:]
+    for candidate in candidates where !isResting(candidate, now) {
+      let known = orders[candidate.symbol]
+      orders[candidate.symbol] = Order(
+        symbol: candidate.symbol, firstDay: min(known?.firstDay ?? candidate.day, candidate.day),
+        want: max(known?.want ?? candidate.want, candidate.want))
+    }
+    let sorted = orders.values.sorted { left, right in
+      left.want == right.want ? left.symbol < right.symbol : left.want > right.want
+    }
+    return Array(sorted.prefix(configuration.requestsPerNight))
+  }
+
+  /// When the days that rest have rested enough; nil if none does.
+  public func nextSighting(_ candidates: [RepairCandidate], at now: Timestamp) -> Timestamp? {
+    candidates.filter { isResting($0, now) }
+      .compactMap { $0.lastSightingAt?.adding(seconds: configuration.sightingSeconds) }.min()
+  }
+
+  private func isResting(_ candidate: RepairCandidate, _ now: Timestamp) -> Bool {
+    guard let last = candidate.lastSightingAt else { return false }
+    return now < last.adding(seconds: configuration.sightingSeconds)
+  }
+}
