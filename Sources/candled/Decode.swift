@@ -30,6 +30,8 @@ struct Decode: ParsableCommand {
           "a list of instruments",
         "candled decode alpaca-bars page.json --timeframe 15m":
           "a page of bars, and the token of the next",
+        "candled decode sina-kline body.txt --symbol sh600519 --scale 1":
+          "the bars of a minute in a K-line",
       ])
   )
 
@@ -48,6 +50,9 @@ struct Decode: ParsableCommand {
   @Option(help: "Whose bars they are, where the answer does not say.")
   var symbol: String?
 
+  @Option(help: "The scale a K-line was asked with: minutes of trading in a bar.")
+  var scale: KlineScale?
+
   func validate() throws {
     guard timeframe == nil || kind.takesTimeframe else {
       throw ValidationError("\(kind.rawValue) takes no --timeframe.")
@@ -58,8 +63,26 @@ struct Decode: ParsableCommand {
     guard symbol == nil || instrument != nil else {
       throw ValidationError("--symbol '\(symbol ?? "")' is no symbol.")
     }
+    try validateKline()
     guard (100...599).contains(status) else {
       throw ValidationError("'\(status)' is no HTTP status: 100 to 599.")
+    }
+  }
+
+  /// The answer holds rows alone, so what was asked must be said.
+  private func validateKline() throws {
+    guard kind == .sinaKline else {
+      guard scale == nil else { throw ValidationError("\(kind.rawValue) takes no --scale.") }
+      return
+    }
+    guard let instrument else {
+      throw ValidationError("sina-kline needs --symbol: the answer does not say whose bars it has.")
+    }
+    guard SinaHistory.isRequestable(instrument) else {
+      throw ValidationError("--symbol '\(instrument)' has no K-line: sh, sz and bj have.")
+    }
+    guard scale != nil else {
+      throw ValidationError("sina-kline needs --scale: the answer does not say how long bars are.")
     }
   }
 
@@ -76,6 +99,10 @@ struct Decode: ParsableCommand {
       case .alpacaBars:
         return AlpacaBarsJSON.write(
           body: body, status: status, timeframe: timeframe?.value, symbol: instrument)
+      case .sinaKline:
+        guard let instrument, let scale else { preconditionFailure("validated before") }
+        return SinaKlineJSON.write(
+          body: body, status: status, symbol: instrument, scale: scale.value)
       }
     }
     try StandardOutput.write(lines: lines)
@@ -88,9 +115,10 @@ enum AnswerKind: String, CaseIterable, ExpressibleByArgument {
   case sinaQuotes = "sina-quotes"
   case mairuiList = "mairui-list"
   case alpacaBars = "alpaca-bars"
+  case sinaKline = "sina-kline"
 
   var takesTimeframe: Bool { self == .alpacaBars }
-  var takesSymbol: Bool { self == .alpacaBars }
+  var takesSymbol: Bool { self == .alpacaBars || self == .sinaKline }
 }
 
 /// The lengths of ready-made bars; the session after hours comes in none.
@@ -105,4 +133,16 @@ struct BarTimeframe: ExpressibleByArgument, Equatable {
   }
 
   static var allValueStrings: [String] { all.map(\.name) }
+}
+
+/// The scales of Sina's K-line.
+struct KlineScale: ExpressibleByArgument, Equatable {
+  let value: SinaKlineScale
+
+  init?(argument: String) {
+    guard let value = Int(argument).flatMap(SinaKlineScale.init) else { return nil }
+    self.value = value
+  }
+
+  static var allValueStrings: [String] { SinaKlineScale.allCases.map { String($0.rawValue) } }
 }

@@ -10,7 +10,7 @@ import Glibc
 @main
 struct Bench {
   static let sections: [BenchSection] = [
-    decodeSection, candlesSection, pipelineSection, commitSection, latencySection,
+    decodeSection, pagesSection, candlesSection, pipelineSection, commitSection, latencySection,
     footprintSection,
   ]
 

@@ -150,7 +150,9 @@ extension JSONReader {
   }
 
   /// The next byte that is no blank, not read yet.
+  @inline(__always)
   private mutating func nextByte() throws(JSONFault) -> UInt8 {
+    if offset < bytes.count, bytes[offset] > 0x20 { return bytes[offset] }
     skipBlanks()
     guard offset < bytes.count else { throw fault(.endOfText) }
     return bytes[offset]
@@ -165,8 +167,9 @@ extension JSONReader {
     }
   }
 
-  private mutating func take(_ byte: UInt8, _ expected: String) throws(JSONFault) {
-    guard try nextByte() == byte else { throw fault(.expected(expected)) }
+  @inline(__always)
+  private mutating func take(_ byte: UInt8, _ expected: StaticString) throws(JSONFault) {
+    guard try nextByte() == byte else { throw fault(.expected(expected.description)) }
     offset += 1
   }
 
@@ -230,6 +233,7 @@ extension JSONReader {
   }
 
   /// At least one digit.
+  @inline(__always)
   private mutating func readDigits() throws(JSONFault) -> Int {
     let start = offset
     while offset < bytes.count, bytes[offset] &- UInt8(ascii: "0") <= 9 { offset += 1 }

@@ -53,9 +53,14 @@ struct JSONString {
   }
 
   /// Whether the text is `word`; lets a key be switched on.
+  @inline(__always)
   static func ~= (word: StaticString, string: JSONString) -> Bool {
     if string.hasEscapes { return string.text == word.description }
-    return word.withUTF8Buffer { string.bytes.equals(UnsafeRawBufferPointer($0)) }
+    let count = word.utf8CodeUnitCount
+    guard string.bytes.count == count else { return false }
+    // Keys are short and mostly differ at once: a call would cost more than the comparison.
+    for index in 0..<count where string.bytes[index] != word.utf8Start[index] { return false }
+    return true
   }
 }
 

@@ -1,0 +1,50 @@
+import Testing
+
+@Suite struct `candled decode of K-lines` {
+  private let body = #"""
+    /*<script>location.href='//sina.com';</script>*/
+    =([{"day":"2026-09-03 09:31:00","open":"11.870","high":"11.900","low":"11.850","close":"11.88",
+    "volume":"1204300","amount":"14304872.0000"},{"day":"2026-09-03 09:31:30"}]);
+    """#
+
+  private func decode(_ options: String...) throws -> BuiltBinary.Run {
+    try BuiltBinary.run(["decode", "sina-kline", "-"] + options, input: Array(body.utf8))
+  }
+
+  @Test func `prints the bars and what was refused of the rows`() throws {
+    let run = try decode("--symbol", "600519.SH", "--scale", "1")
+    #expect(run.status == 0)
+    let lines = run.output.split(separator: "\n")
+    try #require(lines.count == 2)
+    #expect(
+      lines[0].hasPrefix(
+        #"{"symbol":"sh600519","timeframe":"1m","opened_at":"2026-09-03T09:30:00+08:00","#))
+    #expect(lines[0].contains(#""turnover":"14304872.0000""#))
+    #expect(lines[1].contains(#""outcome":"rejected","reason":"malformed""#))
+  }
+
+  @Test func `exits 65 when no row is a bar of the scale`() throws {
+    let run = try decode("--symbol", "sh600519", "--scale", "240")
+    #expect(run.status == 65)
+    #expect(run.output.hasPrefix(#"{"outcome":"malformed","#))
+  }
+
+  @Test(arguments: [
+    ([], "--symbol"), (["--symbol", "sh600519"], "--scale"),
+    (["--symbol", "AAPL", "--scale", "1"], "'AAPL' has no K-line"),
+    (["--symbol", "sh600519", "--scale", "120"], "120"),
+    (["--symbol", "sh600519", "--scale", "1", "--timeframe", "1m"], "--timeframe"),
+  ])
+  func `says which option is missing or wrong`(_ options: [String], _ words: String) throws {
+    let run = try BuiltBinary.run(["decode", "sina-kline", "-"] + options, input: [])
+    #expect(run.status == 64)
+    #expect(run.output.isEmpty)
+    #expect(run.errors.contains(words))
+  }
+
+  @Test func `other kinds take no scale`() throws {
+    let run = try BuiltBinary.run(["decode", "mairui-list", "-", "--scale", "1"], input: [])
+    #expect(run.status == 64)
+    #expect(run.errors.contains("takes no --scale"))
+  }
+}
