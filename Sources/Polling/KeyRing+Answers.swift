@@ -2,7 +2,8 @@
 import Market
 
 extension KeyRing {
-  /// Takes what an answer says of its key; returns what to do, in order. Unknown labels are ignored.
+  /// Takes what an answer says of its key; returns what to do, in order. Unknown labels are
+  /// ignored.
   public mutating func answered(
     _ label: String, _ outcome: Outcome, at now: Timestamp
   ) -> [Action] {

@@ -5,9 +5,9 @@
 // with the most requests left today, and of equals the one that has rested longest. So the load is
 // even, and the last key falls idle only when all of them do.
 //
-// A request is counted before it is sent: `take` returns the row that must be durable first. A crash
-// in between counts one too many, never one too few, and a crash loop runs into the quota of the
-// ledger instead of the source's patience. Keys are known by their labels; no secret is in here.
+// A request is counted before it is sent: `take` returns the row that must be durable first. A
+// crash in between counts one too many, never one too few, and a crash loop runs into the quota of
+// the ledger, not the source's patience. Keys are known by their labels; no secret is in here.
 import Market
 
 /// What is fixed for the life of a key ring.

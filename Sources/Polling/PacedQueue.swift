@@ -7,8 +7,8 @@
 //   banned    → the breaker: nothing at all, then one job as the probe
 //   silent    → after five fruitless answers in a row one at a time, with growing pauses
 //
-// Sans-IO, like the poller. What it must never do: exceed the budget, ask while banned, have one job
-// in flight twice, or lose one: each ends exactly once, as `finished` or `gaveUp`.
+// Sans-IO, like the poller. What it must never do: exceed the budget, ask while banned, have one
+// job in flight twice, or lose one: each ends exactly once, as `finished` or `gaveUp`.
 import Market
 
 /// The line of jobs of one host.

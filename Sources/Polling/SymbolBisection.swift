@@ -1,8 +1,8 @@
 // Finds the symbols for which a source refuses a whole request without naming them.
 //
-// The search is that of the quotes, with a control symbol in the heartbeat's place: if that alone is
-// refused too, it is the source that refuses, and nobody is condemned. The parts are only questions
-// (one row is enough); what was wanted is asked again without the condemned.
+// The search is that of the quotes, with a control symbol in the heartbeat's place: if that alone
+// is refused too, it is the source that refuses, and nobody is condemned. The parts are only
+// questions (one row is enough); what was wanted is asked again without the condemned.
 import Market
 
 /// The search through the symbols of one refused request.
