@@ -24,13 +24,15 @@ public final class ExchangeServer: Sendable {
   /// - Throws: `cannotListen`, `cannotServe`.
   public convenience init(
     market: SimulatedMarket, clock: MarketClock = .request, faults: FaultPlan = FaultPlan(),
-    recorder: DayRecorder? = nil, port: UInt16 = 0
+    recorder: DayRecorder? = nil, mairui: MairuiOptions = MairuiOptions(),
+    alpaca: AlpacaOptions = AlpacaOptions(), port: UInt16 = 0
   ) throws(SimulatorError) {
     let timeline = MarketTimeline(SimulatedHistory(market), beginning: market)
     try self.init(
       SimulatedExchange(
         timeline, clock: clock, faults: faults,
-        recorders: DayRecorders(recorder, recordsEveryDay: false)),
+        recorders: DayRecorders(recorder, recordsEveryDay: false), mairui: mairui,
+        alpaca: alpaca),
       port: port)
   }
 
@@ -44,7 +46,9 @@ public final class ExchangeServer: Sendable {
   /// - Throws: `cannotListen`, `cannotServe`.
   public convenience init(
     history: SimulatedHistory, from day: TradingDay? = nil, clock: MarketClock = .request,
-    faults: FaultPlan = FaultPlan(), recordsEveryDay: Bool = false, port: UInt16 = 0
+    faults: FaultPlan = FaultPlan(), recordsEveryDay: Bool = false,
+    mairui: MairuiOptions = MairuiOptions(), alpaca: AlpacaOptions = AlpacaOptions(),
+    port: UInt16 = 0
   ) throws(SimulatorError) {
     var history = history
     let market = history.market(on: day ?? history.days[0])
@@ -53,7 +57,7 @@ public final class ExchangeServer: Sendable {
     try self.init(
       SimulatedExchange(
         MarketTimeline(history, beginning: market), clock: clock, faults: faults,
-        recorders: recorders),
+        recorders: recorders, mairui: mairui, alpaca: alpaca),
       port: port)
   }
 
@@ -103,6 +107,12 @@ public final class ExchangeServer: Sendable {
       return try (day ?? byDay.keys.min()).flatMap { byDay[$0] }.map(body)
     }
   }
+
+  /// Who asked Mairui how often, so far.
+  public var mairuiLedger: MairuiLedger { shared.withLock { $0.exchange.mairui.ledger } }
+
+  /// Who asked Alpaca how often, so far.
+  public var alpacaRequests: AlpacaRequests { shared.withLock { $0.exchange.alpaca.requests } }
 
   /// What really traded on a day of the history, as `SimulatedHistory.trueLedger` says.
   public func trueLedger(on day: TradingDay, until moment: Timestamp? = nil) -> TrueLedger {

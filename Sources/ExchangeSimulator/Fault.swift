@@ -72,12 +72,14 @@ public struct Fault: Sendable {
     case duplicateRow
     /// A bar whose open lies above its high.
     case openAboveHigh
+    /// A row of a list whose code and exchange contradict each other.
+    case wrongExchange
 
     var isAboutRows: Bool {
       switch self {
       case .emptyLine, .missingRow, .brokenName, .garbageRow, .notANumber, .negative,
         .highBelowLow, .priceTimesThousand, .volumeTimesThousand, .futureStamp, .backwardStamp,
-        .duplicateRow, .openAboveHigh:
+        .duplicateRow, .openAboveHigh, .wrongExchange:
         true
       default: false
       }

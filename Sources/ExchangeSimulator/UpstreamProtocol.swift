@@ -15,6 +15,8 @@ struct SimulatedExchange {
   var timeline: MarketTimeline
   var faults: FaultPlan
   let recorders: DayRecorders
+  var mairui: MairuiDesk
+  var alpaca: AlpacaDesk
   let clock: MarketClock
   let protocols: [any UpstreamProtocol]
   /// Latest moment asked for; the answer to a request that names none.
@@ -22,14 +24,19 @@ struct SimulatedExchange {
   var requestsAnswered = 0
 
   init(
-    _ timeline: MarketTimeline, clock: MarketClock, faults: FaultPlan, recorders: DayRecorders
+    _ timeline: MarketTimeline, clock: MarketClock, faults: FaultPlan, recorders: DayRecorders,
+    mairui: MairuiOptions = MairuiOptions(), alpaca: AlpacaOptions = AlpacaOptions()
   ) {
     self.timeline = timeline
+    self.mairui = MairuiDesk(mairui)
+    self.alpaca = AlpacaDesk(alpaca)
     self.clock = clock
     self.faults = faults
     self.recorders = recorders
     protocols = [
       SinaQuoteProtocol(), SinaKlineProtocol(), SinaFileProtocol(), SinaNodeProtocol(),
+      MairuiProtocol(),
+      AlpacaProtocol(),
     ]
     latest = timeline.front.now
   }

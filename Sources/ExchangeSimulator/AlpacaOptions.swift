@@ -1,0 +1,74 @@
+import Market
+
+/// What a test may choose about the simulated Alpaca.
+public struct AlpacaOptions: Sendable {
+  /// Secrets by key id. Any other pair is refused.
+  public var keys: [String: String] = [:]
+  /// Of the American market, not of the Chinese one.
+  public var seed: UInt64 = 1
+  /// Without it, SIP data of the last 15 minutes is refused (the Basic plan).
+  public var permitsRecentSIP = false
+  /// Requests a key has in a minute of the clock; more are answered 429.
+  public var requestsPerMinuteMax = 200
+
+  public init(keys: [String: String] = [:]) { self.keys = keys }
+}
+
+/// Who asked Alpaca how often: the judge of whoever paces requests.
+public struct AlpacaRequests: Sendable {
+  private var counts: [String: [Int64: Int]] = [:]
+
+  /// Most requests a key made in any minute of the clock.
+  public func mostInAMinute(_ key: String) -> Int { counts[key]?.values.max() ?? 0 }
+
+  public func total(_ key: String) -> Int { counts[key]?.values.reduce(0, +) ?? 0 }
+
+  /// - Returns: how many it has been in this minute.
+  mutating func count(_ key: String, at moment: Timestamp) -> Int {
+    counts[key, default: [:]][moment.seconds / 60, default: 0] += 1
+    return counts[key]?[moment.seconds / 60] ?? 0
+  }
+}
+
+/// The ways Alpaca says no (alpaca.md §B.6).
+extension CannedAnswer {
+  public static let alpacaUnauthorized = nginx(401, "Authorization Required")
+  public static let alpacaGatewayTimeout = nginx(504, "Gateway Time-out")
+  public static let alpacaForbidden = message(403, "forbidden.")
+  public static let alpacaRecentSIP = message(
+    403, "subscription does not permit querying recent SIP data")
+  /// As it was recorded: no header tells how long to wait.
+  public static let alpacaThrottled = CannedAnswer(
+    status: 429, body: #"{"message": "too many requests."}"#)
+  public static let alpacaInternal = CannedAnswer(
+    status: 500, body: #"{"code":50010000,"message":"internal server error occurred"}"#)
+
+  public static func alpacaThrottled(retryAfterSeconds: Int) -> CannedAnswer {
+    var answer = alpacaThrottled
+    answer.retryAfterSeconds = retryAfterSeconds
+    return answer
+  }
+
+  static func message(_ status: Int, _ sentence: String) -> CannedAnswer {
+    let escaped = sentence.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+    return CannedAnswer(status: status, body: "{\"message\":\"\(escaped)\"}")
+  }
+}
+
+/// What the protocol keeps between requests.
+struct AlpacaDesk {
+  let options: AlpacaOptions
+  var requests = AlpacaRequests()
+  /// Made when first asked for: most servers never are.
+  private(set) lazy var ledger = AmericanLedger(seed: options.seed)
+
+  init(_ options: AlpacaOptions) { self.options = options }
+}
+
+/// What Mairui's protocol keeps between requests.
+struct MairuiDesk {
+  let options: MairuiOptions
+  var ledger = MairuiLedger()
+
+  init(_ options: MairuiOptions) { self.options = options }
+}

@@ -1,0 +1,191 @@
+import Market
+
+/// One page of bars: by symbol, then by time, filled up across symbols.
+struct AlpacaPage {
+  var rows: [(symbol: Symbol, bar: AmericanMarket.Bar)] = []
+  var next: AlpacaPageToken?
+}
+
+extension AmericanLedger {
+  /// The page of a question, as `now` knows the bars. The token only says where to begin: asked
+  /// with other parameters it gives other data, as the real one does.
+  func page(_ question: AlpacaQuestion, at now: Timestamp) -> AlpacaPage {
+    var page = AlpacaPage()
+    for symbol in question.symbols {
+      guard let share = market.place(of: symbol) else { continue }
+      var (start, end) = (question.start, question.end)
+      // Days are days of New York, whatever hour was asked for.
+      if !question.timeframe.isInsideDay {
+        start = Timestamp(day: start.newYorkDay, newYorkSecondOfDay: 0)
+      }
+      if let token = question.page {
+        if symbol < token.symbol { continue }
+        if symbol == token.symbol, question.isDescending { end = min(end, token.start) }
+        if symbol == token.symbol, !question.isDescending { start = max(start, token.start) }
+      }
+      if fill(&page, symbol, share, question, start, end, now) { return page }
+    }
+    return page
+  }
+
+  /// True if the page is full and something is left.
+  private func fill(
+    _ page: inout AlpacaPage, _ symbol: Symbol, _ share: Int, _ question: AlpacaQuestion,
+    _ start: Timestamp, _ end: Timestamp, _ now: Timestamp
+  ) -> Bool {
+    let kind: Character = question.timeframe.isInsideDay ? "M" : "D"
+    for part in parts(question, start, end) {
+      var bars = bars(share, part, question, at: now).filter {
+        start <= $0.start && $0.start <= end
+      }
+      if question.isDescending { bars.reverse() }
+      for bar in bars {
+        if page.rows.count == question.limit {
+          page.next = AlpacaPageToken(symbol: symbol, start: bar.start, kind: kind)
+          return true
+        }
+        page.rows.append((symbol, bar))
+      }
+    }
+    return false
+  }
+
+  /// Sessions between two moments, put together as far as one bar may span them.
+  private func parts(_ question: AlpacaQuestion, _ start: Timestamp, _ end: Timestamp)
+    -> [Range<Int>]
+  {
+    let sessions = market.calendar.sessions
+    // A bar that begins before its session does is a week, a month, or hours aligned to UTC.
+    let first = sessions.firstIndex { $0.day >= start.newYorkDay.advanced(by: -31) } ?? 0
+    var parts: [Range<Int>] = []
+    for place in first..<sessions.count where sessions[place].day <= end.newYorkDay.advanced(by: 31)
+    {
+      if let last = parts.last,
+        question.timeframe.span(sessions[last.lowerBound].day)
+          == question.timeframe.span(sessions[place].day)
+      {
+        parts[parts.count - 1] = last.lowerBound..<place + 1
+      } else {
+        parts.append(place..<place + 1)
+      }
+    }
+    let wanted = parts.filter { part in
+      let begin = question.timeframe.span(sessions[part.lowerBound].day)
+      return start.newYorkDay <= sessions[part.upperBound - 1].day && begin <= end.newYorkDay
+    }
+    return question.isDescending ? wanted.reversed() : wanted
+  }
+
+  private func bars(
+    _ share: Int, _ part: Range<Int>, _ question: AlpacaQuestion, at now: Timestamp
+  ) -> [AmericanMarket.Bar] {
+    if case .minutes(let length) = question.timeframe {
+      return bars(share, part.lowerBound, question.feed, minutes: length, at: now)
+    }
+    var sum: AmericanMarket.Bar?
+    for session in part {
+      guard let day = day(share, session, question.feed, at: now) else { continue }
+      if sum == nil { sum = day } else { sum?.append(day) }
+    }
+    let begin = question.timeframe.span(market.calendar.sessions[part.lowerBound].day)
+    sum?.start = Timestamp(day: begin, newYorkSecondOfDay: 0)
+    return [sum].compactMap { $0 }
+  }
+}
+
+extension AlpacaTimeframe {
+  /// The first date of the span a day belongs to.
+  fileprivate func span(_ day: TradingDay) -> TradingDay {
+    switch self {
+    case .minutes, .day: day
+    case .week: day.weekBegin
+    case .month: day.monthBegin
+    }
+  }
+}
+
+/// A page as it goes over the wire, faults included.
+struct AlpacaPageText {
+  private(set) var body: [UInt8] = []
+
+  /// - Parameter number: of the request; what makes an endless chain of tokens differ.
+  init(
+    _ page: AlpacaPage, _ question: AlpacaQuestion, _ faults: [ActiveFault], number: Int
+  ) {
+    let kinds = Set(faults.map(\.kind))
+    body += "{\"bars\":".utf8
+    body += kinds.contains(.nullBars) ? Array("null".utf8) : AlpacaPageText.bars(page, faults)
+    body += ",\"next_page_token\":".utf8
+    var next = page.next?.text
+    if kinds.contains(.repeatedToken), let first = page.rows.first {
+      next = AlpacaPageToken(symbol: first.symbol, start: first.bar.start, kind: "M").text
+    }
+    if kinds.contains(.endlessPages), next == nil, let last = question.symbols.last {
+      let beyond = question.end.adding(milliseconds: Int64(number))
+      next = AlpacaPageToken(symbol: last, start: beyond, kind: "M").text
+    }
+    body += (next.map { "\"\($0)\"}" } ?? "null}").utf8
+  }
+
+  private static func bars(_ page: AlpacaPage, _ faults: [ActiveFault]) -> [UInt8] {
+    let rowFaults = faults.filter(\.kind.isAboutRows)
+    var body = Array("{".utf8)
+    var symbol: Symbol?
+    for row in page.rows {
+      let fault = rowFaults.first {
+        $0.strikes(row.symbol) && $0.strikes(row: row.bar.start.seconds)
+      }
+      let texts = row.bar.texts(struckBy: fault?.kind)
+      if row.symbol != symbol {
+        body += (symbol == nil ? "" : "],").utf8
+        body += "\"\(row.symbol)\":[".utf8
+        symbol = row.symbol
+      }
+      for text in texts {
+        if body.last != UInt8(ascii: "[") { body.append(UInt8(ascii: ",")) }
+        body += text.utf8
+      }
+    }
+    return body + (symbol == nil ? "}" : "]}").utf8
+  }
+}
+
+extension AmericanMarket.Bar {
+  /// The bar as a fault leaves it: none, one or two objects.
+  fileprivate func texts(struckBy fault: Fault.Kind?) -> [String] {
+    var bar = self
+    switch fault {
+    case .missingRow: return []
+    case .duplicateRow: return [text(), text()]
+    case .garbageRow: return ["{\"c\":\"?\"}"]
+    case .notANumber: return [text(close: "NaN")]
+    case .negative: bar.close = -10_000
+    case .highBelowLow: (bar.high, bar.low) = (10_000, 20_000)
+    case .priceTimesThousand: bar.high *= 1000
+    case .volumeTimesThousand: bar.volume *= 1000
+    case .futureStamp: bar.start = start.adding(seconds: 100 * 365 * 86_400)
+    case .openAboveHigh: bar.open = high + 10_000
+    default: break
+    }
+    return [bar.text()]
+  }
+
+  /// Keys in the order of the alphabet, numbers as short as they go.
+  private func text(close closeText: String? = nil) -> String {
+    func price(_ units: Int64) -> String {
+      ExactDecimal(units: units, scale: 4).normalized.description
+    }
+    let average = ExactDecimal(units: average, scale: 6).normalized
+    return "{\"c\":\(closeText ?? price(close)),\"h\":\(price(high)),\"l\":\(price(low)),"
+      + "\"n\":\(trades),\"o\":\(price(open)),\"t\":\"\(start.utcText)\",\"v\":\(volume),"
+      + "\"vw\":\(average)}"
+  }
+}
+
+extension Timestamp {
+  /// `2026-09-03T13:30:00Z`
+  fileprivate var utcText: String {
+    let day = TradingDay(daysSince1970: Int32(seconds / 86_400))
+    return "\(day)T\(clockText(Int(seconds % 86_400)))Z"
+  }
+}

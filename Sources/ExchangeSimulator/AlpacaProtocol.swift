@@ -1,0 +1,101 @@
+import Market
+
+/// Alpaca's `/v2/stocks/bars` of the data host, `/v2/calendar` and `/v2/assets` of the trading host
+/// (alpaca.md §B.2–B.9).
+///
+/// Order of refusals: key, rate, faults on order, question. The question is refused as a whole:
+/// one symbol that is none, or SIP bars too fresh for the plan, and nobody gets anything.
+struct AlpacaProtocol: UpstreamProtocol {
+  func answer(_ request: HTTPRequest, from exchange: inout SimulatedExchange) -> HTTPAnswer? {
+    let target = RequestTarget(request.target)
+    let isTrading = target.path != "/v2/stocks/bars"
+    guard !isTrading || target.path == "/v2/calendar" || target.path == "/v2/assets" else {
+      return nil
+    }
+    let moment = exchange.moment(requested: target.milliseconds)
+    let key = request.headers["apca-api-key-id"] ?? ""
+    guard let secret = exchange.alpaca.options.keys[key],
+      secret == request.headers["apca-api-secret-key"]
+    else { return HTTPAnswer(isTrading ? .alpacaForbidden : .alpacaUnauthorized) }
+    let uses = exchange.alpaca.requests.count(key, at: moment)
+    if uses > exchange.alpaca.options.requestsPerMinuteMax { return HTTPAnswer(.alpacaThrottled) }
+    let symbols = (target["symbols"] ?? "").split(separator: ",").compactMap { Symbol($0) }
+    let faults = exchange.faults.active(on: .alpaca, at: moment, symbols: symbols)
+    if let refused = HTTPAnswer.refusal(faults) { return refused }
+    let answer: HTTPAnswer
+    switch target.path {
+    case "/v2/calendar": answer = AlpacaProtocol.calendar(target, exchange.alpaca.ledger.market)
+    case "/v2/assets": answer = AlpacaProtocol.assets(target, exchange.alpaca.ledger.market, faults)
+    default: answer = AlpacaProtocol.bars(target, &exchange, moment, faults)
+    }
+    return answer.suffering(faults)
+  }
+
+  private static func bars(
+    _ target: RequestTarget, _ exchange: inout SimulatedExchange, _ moment: Timestamp,
+    _ faults: [ActiveFault]
+  ) -> HTTPAnswer {
+    do throws(AlpacaRefusal) {
+      let question = try AlpacaQuestion(target, exchange.alpaca.options, at: moment)
+      let page = exchange.alpaca.ledger.page(question, at: moment)
+      return .json(AlpacaPageText(page, question, faults, number: exchange.requestsAnswered).body)
+    } catch {
+      return HTTPAnswer(error.answer)
+    }
+  }
+
+  private static func calendar(_ target: RequestTarget, _ market: AmericanMarket) -> HTTPAnswer {
+    let start = target["start"].flatMap { TradingDay($0) }
+    let end = target["end"].flatMap { TradingDay($0) }
+    let sessions = market.calendar.sessions
+    let rows = sessions.indices.filter { place in
+      start.map { sessions[place].day >= $0 } ?? true
+        && end.map { sessions[place].day <= $0 } ?? true
+    }.map { place in
+      let settles = sessions[min(place + 1, sessions.count - 1)].day
+      let isHalf = sessions[place].isHalf
+      return "{\"close\":\"\(isHalf ? "13:00" : "16:00")\",\"date\":\"\(sessions[place].day)\","
+        + "\"open\":\"09:30\",\"session_close\":\"\(isHalf ? "1700" : "2000")\","
+        + "\"session_open\":\"0400\",\"settlement_date\":\"\(settles)\"}"
+    }
+    return .json(Array(("[" + rows.joined(separator: ",") + "]").utf8))
+  }
+
+  /// Listed, but no share a bar can be had of.
+  private static let oddities = [
+    ("0112358D0", "Escrow of a merged bank", "OTC", "inactive", "us_equity"),
+    ("CLDLF", "Cloudleaf Mining Ltd Ordinary Shares", "OTC", "active", "us_equity"),
+    ("TWTR", "Twitter, Inc. Common Stock", "NYSE", "inactive", "us_equity"),
+    ("BTC/USD", "Bitcoin / US Dollar", "CRYPTO", "active", "crypto"),
+  ]
+
+  private static func assets(
+    _ target: RequestTarget, _ market: AmericanMarket, _ faults: [ActiveFault]
+  ) -> HTTPAnswer {
+    var all = market.shares.map { ("\($0.symbol)", $0.name, $0.exchange, "active", "us_equity") }
+    all += oddities
+    all = all.filter { asset in
+      (target["status"] ?? asset.3) == asset.3 && (target["asset_class"] ?? asset.4) == asset.4
+    }
+    all.sort { ($0.4, $0.2, $0.0) < ($1.4, $1.2, $1.0) }
+    let rows = all.enumerated().compactMap { number, asset -> String? in
+      let fault = faults.first { $0.kind.isAboutRows && $0.strikes(row: Int64(number)) }
+      if fault?.kind == .missingRow { return nil }
+      let symbol = fault?.kind == .notANumber ? "null" : "\"\(asset.0)\""
+      return "{\"attributes\":[],\"class\":\"\(asset.4)\",\"easy_to_borrow\":true,"
+        + "\"exchange\":\"\(asset.2)\",\"fractionable\":true,\"id\":\"\(uuid(asset.0))\","
+        + "\"marginable\":true,\"name\":\"\(asset.1)\",\"shortable\":true,"
+        + "\"status\":\"\(asset.3)\",\"symbol\":\(symbol),"
+        + "\"tradable\":\(asset.3 == "active" && asset.2 != "OTC")}"
+    }
+    return .json(Array(("[" + rows.joined(separator: ",") + "]").utf8))
+  }
+
+  /// A name's own, of the usual form.
+  private static func uuid(_ name: String) -> String {
+    var random = Randomness(seed: name.utf8.reduce(7) { $0 &* 31 &+ UInt64($1) })
+    return [8, 4, 4, 4, 12].map { digits in
+      String(String(random.next() | 1 << 63, radix: 16).prefix(digits))
+    }.joined(separator: "-")
+  }
+}
