@@ -58,6 +58,8 @@ public struct CandleFlags: OptionSet, Sendable, Hashable {
   /// The source's open or close lies outside its [low, high]: its own trade conditions update one
   /// and not the other (alpaca.md §B.8). Kept as it was sent.
   public static let outsideRange = CandleFlags(rawValue: 8)
+  /// There is no such candle: a question asked for flat ones in its place. Never stored.
+  public static let filled = CandleFlags(rawValue: 16)
 }
 
 /// How long a candle is. The raw value is what `candle.timeframe` stores.

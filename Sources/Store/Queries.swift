@@ -36,42 +36,6 @@ public final class Queries {
 }
 
 extension Queries {
-  private static let readCandles = Statement(
-    name: "query_candles",
-    sql: """
-      select c.*
-      from (
-        select *
-        from candles(
-          $1::text, $2::text, coalesce($3::timestamptz, '-infinity'),
-          coalesce($4::timestamptz, 'infinity'))
-        order by opened_at desc
-        limit $5::bigint
-      ) c
-      order by c.opened_at
-      """)
-
-  /// Final candles opened in [from, to), oldest first.
-  /// - Parameter newest: how many at most, counted from the end; nil for all.
-  public func candles(
-    _ symbol: Symbol, _ timeframe: Timeframe, from: Timestamp? = nil, to: Timestamp? = nil,
-    newest: Int? = nil
-  ) throws(StoreError) -> [CandleRecord] {
-    var parameters = WireParameters()
-    parameters.add { $0.text(symbol.description) }
-    parameters.add { $0.text(timeframe.name) }
-    parameters.add { $0.optional(from) { $0.timestamp($1) } }
-    parameters.add { $0.optional(to) { $0.timestamp($1) } }
-    parameters.add { $0.optional(newest) { $0.int64(Int64($1)) } }
-    return try read(Self.readCandles, parameters) { (row) throws(StoreError) in
-      CandleRecord(
-        openedAt: try row.timestamp(), closedAt: try row.timestamp(), tradingDay: try row.day(),
-        open: try row.numeric(), high: try row.numeric(), low: try row.numeric(),
-        close: try row.numeric(), volume: try row.numeric(), turnover: try row.optionalNumeric(),
-        flags: CandleFlags(rawValue: try row.int16()), revision: try row.int16())
-    }
-  }
-
   private static let readLatest = Statement(
     name: "query_latest",
     sql: """
@@ -112,6 +76,30 @@ extension Queries {
     try read(Self.readGaps, parameters(day, symbol)) { (row) throws(StoreError) in try row.gap() }
   }
 
+  private static let readGapRecords = Statement(
+    name: "query_gap_records",
+    sql: """
+      select i.symbol, g.trading_day, g.from_at, g.to_at, g.volume, g.turnover, g.cause, s.state,
+        s.sightings, s.permanent_reason
+      from gap g
+      join instrument i on i.id = g.instrument_id
+      join gaps s on s.id = g.id
+      where ($1::date is null or g.trading_day = $1::date)
+        and ($2::text is null or i.symbol = $2::text)
+      order by g.from_at, i.symbol, g.id
+      """)
+
+  /// What passed unseen and what became of it, oldest first.
+  public func gapRecords(
+    day: TradingDay? = nil, symbol: Symbol? = nil
+  ) throws(StoreError) -> [GapRecord] {
+    try read(Self.readGapRecords, parameters(day, symbol)) { (row) throws(StoreError) in
+      GapRecord(
+        gap: try row.gap(), state: try row.text(), sightings: try row.int16(),
+        permanentReason: try row.optionalText())
+    }
+  }
+
   private static let readAudits = Statement(
     name: "query_audits",
     sql: """
@@ -141,15 +129,15 @@ extension Queries {
   private static let readInstruments = Statement(
     name: "query_instruments",
     sql: """
-      select symbol, name, exchange, kind, board, first_seen
+      select symbol, name, exchange, kind, board, source, first_seen
       from instruments
       where $1::text is null
         or position(lower($1::text) in lower(symbol)) > 0
         or position(lower($1::text) in lower(name)) > 0
-      order by symbol
+      order by symbol, source
       """)
 
-  /// Instruments, by symbol.
+  /// Series of instruments, by symbol.
   /// - Parameter part: what the symbol or the name must contain, in any case; nil for all.
   public func instruments(like part: String? = nil) throws(StoreError) -> [InstrumentRecord] {
     var parameters = WireParameters()
@@ -157,7 +145,7 @@ extension Queries {
     return try read(Self.readInstruments, parameters) { (row) throws(StoreError) in
       InstrumentRecord(
         symbol: try row.symbol(), name: try row.optionalText(), exchange: try row.optionalText(),
-        kind: try row.optionalText(), board: try row.optionalText(),
+        kind: try row.optionalText(), board: try row.optionalText(), source: try row.text(),
         firstSeen: try row.timestamp())
     }
   }

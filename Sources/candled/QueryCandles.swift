@@ -1,4 +1,4 @@
-/// `candled query candles`: the final candles of one instrument.
+/// `candled query candles`: the candles of one instrument, as stored or reckoned from those.
 
 import ArgumentParser
 import Market
@@ -12,12 +12,17 @@ struct QueryCandles: ParsableCommand {
     discussion: Help.discussion(
       """
       A candle still forming is none of them: `candled query latest` shows where an instrument \
-      stands. The flags: no_trade, partial (see `candled query gaps`), extreme_ambiguous.
+      stands. 1m, after_hours and 1d are as stored; 5m to 60m are reckoned from minutes, 1w and \
+      1mo from days. The flags: no_trade, partial (see `candled query gaps`), extreme_ambiguous, \
+      outside_range, filled. Adjusted prices are rounded to 4 places, half away from zero.
       """,
       examples: [
         "candled query candles 600519.SH --from 2026-07-06 --format csv": "since that day",
         "candled query candles sh600519 --from '2026-07-06 09:30' --json": "from a minute on",
         "candled query candles sh600519 --timeframe 1d --limit 20": "the newest 20 days",
+        "candled query candles sh600519 --timeframe 1w --adjust qfq": "weeks, adjusted forward",
+        "candled query candles sh600519 --as-of '2026-07-06 10:00'": "as was believed then",
+        "candled query candles AAPL --source alpaca_iex --fill flat": "a series, without holes",
       ]))
 
   @Argument(help: "The instrument, in any spelling.")
@@ -33,7 +38,19 @@ struct QueryCandles: ParsableCommand {
   var to: MomentArgument?
 
   @Option(help: "The newest so many of them.")
-  var limit: Int?
+  var limit: Int32?
+
+  @Option(help: "What stands where a candle is missing.")
+  var fill = CandleFill.none
+
+  @Option(help: "Which prices: raw, qfq, hfq, or qfq:yyyy-mm-dd, as they stood that day.")
+  var adjust = PriceAdjustment.raw
+
+  @Option(help: ArgumentHelp("What was believed then.", valueName: "time"))
+  var asOf: MomentArgument?
+
+  @Option(help: "Whose series, where a symbol has several.")
+  var source: Source?
 
   @OptionGroup var options: QueryOptions
 
@@ -43,45 +60,72 @@ struct QueryCandles: ParsableCommand {
 
   func run() throws {
     try options.print(Self.columns) { queries in
-      let symbol = try SymbolDirectory(queries).resolve(symbol)
-      return try queries.candles(
-        symbol, timeframe, from: from?.first, to: to?.end, newest: limit
-      ).map(Self.cells)
+      try queries.candles(question(of: SymbolDirectory(queries).resolve(symbol))).map(Self.cells)
     }
+  }
+
+  private func question(of symbol: Symbol) -> CandleQuestion {
+    var question = CandleQuestion(symbol, timeframe)
+    question.from = from?.first
+    question.to = to?.end
+    question.fill = fill
+    question.adjust = adjust
+    question.asOf = asOf?.end
+    question.source = source
+    question.newest = limit
+    return question
   }
 
   private static let columns =
     ResultColumn.leading("opened_at", "closed_at", "trading_day")
-    + ResultColumn.trailing("open", "high", "low", "close", "volume", "turnover")
+    + ResultColumn.trailing(
+      "open", "high", "low", "close", "volume", "turnover", "trades", "vwap")
     + [ResultColumn("flags"), ResultColumn("revision", .trailing)]
+    + ResultColumn.leading("known_from", "source")
 
   private static func cells(_ candle: CandleRecord) -> [ResultCell] {
     [
       .moment(candle.openedAt), .moment(candle.closedAt), .day(candle.tradingDay),
-      .decimal(candle.open), .decimal(candle.high), .decimal(candle.low), .decimal(candle.close),
-      .decimal(candle.volume), .optional(candle.turnover), .list(candle.flags.names),
-      .integer(Int64(candle.revision)),
+      .optional(candle.open), .optional(candle.high), .optional(candle.low),
+      .optional(candle.close), .decimal(candle.volume), .optional(candle.turnover),
+      candle.trades.map { .integer($0) } ?? .null, .optional(candle.vwap),
+      .list(candle.flags.names), .integer(Int64(candle.revision)), .moment(candle.knownFrom),
+      .text(candle.source),
     ]
   }
 }
 
 extension Timeframe: ExpressibleByArgument {
+  public init?(argument: String) { self.init(name: argument) }
+
+  public static var allValueStrings: [String] { allCases.map(\.name) }
+}
+
+extension CandleFill: ExpressibleByArgument {}
+
+extension PriceAdjustment: ExpressibleByArgument {
+  public init?(argument: String) { self.init(text: argument) }
+
+  public var defaultValueDescription: String { text }
+}
+
+extension Source: ExpressibleByArgument {
   public init?(argument: String) {
-    guard let timeframe = Self.stored.first(where: { $0.name == argument }) else { return nil }
-    self = timeframe
+    guard let source = Self.withSeries.first(where: { $0.name == argument }) else { return nil }
+    self = source
   }
 
-  public static var allValueStrings: [String] { stored.map(\.name) }
+  public static var allValueStrings: [String] { withSeries.map(\.name) }
 
-  /// What the store has; the others are for sources that deliver ready-made bars.
-  private static let stored: [Timeframe] = [.minute1, .day1, .afterHours]
+  private static var withSeries: [Source] { allCases.filter { $0.series == $0 } }
 }
 
 extension CandleFlags {
-  /// As the views call them.
+  /// As the function `flag_names` calls them.
   var names: [String] {
     let all: [(CandleFlags, String)] = [
       (.noTrade, "no_trade"), (.partial, "partial"), (.extremeAmbiguous, "extreme_ambiguous"),
+      (.outsideRange, "outside_range"), (.filled, "filled"),
     ]
     return all.filter { contains($0.0) }.map(\.1)
   }

@@ -9,7 +9,7 @@ struct QueryInstruments: ParsableCommand {
     commandName: "instruments",
     abstract: "Print the instruments the database knows.",
     discussion: Help.discussion(
-      "By symbol, with exchange, kind and board.",
+      "By symbol, with exchange, kind, board and whose series it is.",
       examples: [
         "candled query instruments --like 6005": "by a part of the symbol",
         "candled query instruments --like 银行": "or of the name",
@@ -22,12 +22,13 @@ struct QueryInstruments: ParsableCommand {
 
   func run() throws {
     try options.print(
-      ResultColumn.leading("symbol", "name", "exchange", "kind", "board", "first_seen")
+      ResultColumn.leading("symbol", "name", "exchange", "kind", "board", "source", "first_seen")
     ) { queries in
       try queries.instruments(like: like).map { row in
         [
           .text("\(row.symbol)"), .optional(row.name), .optional(row.exchange),
-          .optional(row.kind), .optional(row.board), .moment(row.firstSeen),
+          .optional(row.kind), .optional(row.board), .text(row.source),
+          .moment(row.firstSeen),
         ]
       }
     }

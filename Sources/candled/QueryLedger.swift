@@ -10,7 +10,10 @@ struct QueryGaps: ParsableCommand {
     commandName: "gaps",
     abstract: "Print what passed unseen, and why.",
     discussion: Help.discussion(
-      "Trading that is in the day's volume and in no minute, oldest first.",
+      """
+      Trading that is in the day's volume and in no minute, oldest first. A closed gap is one \
+      whose minutes were found; a permanent one was looked for in vain.
+      """,
       examples: [
         "candled query gaps --date 2026-07-06": "of a day",
         "candled query gaps sh600519 --format csv": "of an instrument",
@@ -27,18 +30,24 @@ struct QueryGaps: ParsableCommand {
   func run() throws {
     try options.print(Self.columns) { queries in
       let chosen = try symbol.map { try SymbolDirectory(queries).resolve($0) }
-      return try queries.gaps(day: date?.day, symbol: chosen).map(Self.cells)
+      return try queries.gapRecords(day: date?.day, symbol: chosen).map(Self.cells)
     }
   }
 
   private static let columns =
     ResultColumn.leading("symbol", "trading_day", "from_at", "to_at", "cause")
     + ResultColumn.trailing("volume", "turnover")
+    + [
+      ResultColumn("state"), ResultColumn("sightings", .trailing),
+      ResultColumn("permanent_reason"),
+    ]
 
-  private static func cells(_ gap: Gap) -> [ResultCell] {
-    [
+  private static func cells(_ row: GapRecord) -> [ResultCell] {
+    let gap = row.gap
+    return [
       .text("\(gap.symbol)"), .day(gap.tradingDay), .moment(gap.from), .moment(gap.to),
-      .text(gap.cause.name), .decimal(gap.volume), .decimal(gap.turnover),
+      .text(gap.cause.name), .decimal(gap.volume), .decimal(gap.turnover), .text(row.state),
+      .integer(Int64(row.sightings)), .optional(row.permanentReason),
     ]
   }
 }

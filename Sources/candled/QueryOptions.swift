@@ -56,13 +56,15 @@ struct SymbolDirectory {
   private static let suggestionsMax = 3
 
   init(_ queries: Queries) throws(StoreError) {
-    known = try queries.instruments().map(\.symbol.description)
+    known = Set(try queries.instruments().map(\.symbol.description)).sorted()
   }
 
   /// - Throws: `dataError` with the nearest known symbols.
   func resolve(_ spelling: String) throws(CommandFailure) -> Symbol {
-    if let symbol = Symbol(anySpelling: spelling), known.contains(symbol.description) {
-      return symbol
+    for spelling in [spelling, spelling.uppercased()] {
+      if let symbol = Symbol(anySpelling: spelling), known.contains(symbol.description) {
+        return symbol
+      }
     }
     let nearest = nearest(to: spelling)
     let hint =

@@ -5,6 +5,7 @@ import Testing
   static let commands =
     [[]] + subcommands.map { [$0] } + ["print", "example"].map { ["config", $0] }
     + ["print", "apply", "check"].map { ["schema", $0] }
+    + ["candles", "why", "disagreements"].map { ["query", $0] }
 
   @Test func `the root's help lists every subcommand and exits 0`() throws {
     let run = try BuiltBinary.run(["--help"])

@@ -61,6 +61,51 @@ import Testing
       lines.dropFirst().map { $0.prefix(16) } == ["2026-07-06T09:36", "2026-07-06T09:37"])
   }
 
+  @Test func `rolls minutes up, fills and asks as of a time`() throws {
+    let morning = try SimulatedMorning.get()
+    func candles(_ options: String...) throws -> [[String: Any]] {
+      let run = try SimulatedMorning.ask(
+        morning.database, ["query", "candles", "sh000001", "--json"] + options)
+      #expect(run.status == 0, "\(run.errors)")
+      return try Parsed.objects(run.output)
+    }
+    let fives = try candles("--timeframe", "5m")
+    #expect(
+      fives.compactMap { $0["opened_at"] as? String }
+        == ["2026-07-06T09:30:00+08:00", "2026-07-06T09:35:00+08:00"])
+    #expect(fives.first?["flags"] as? [String] == [])
+    #expect(fives.first?["source"] as? String == "sina")
+    let minutes = try candles()
+    #expect(try candles("--fill", "flat").count == minutes.count)
+    let known = try candles("--as-of", "2026-07-06 09:33")
+    #expect((1..<minutes.count).contains(known.count))
+    #expect(try candles("--as-of", "2026-07-05").isEmpty)
+  }
+
+  @Test func `refuses adjusted prices nobody has factors for and exits 65`() throws {
+    let run = try SimulatedMorning.get().ask("query", "candles", "sh000001", "--adjust", "qfq")
+    #expect(run.status == 65)
+    #expect(run.output.isEmpty)
+    #expect(run.errors.contains("no factors of sh000001 are known"))
+  }
+
+  @Test(arguments: [["--adjust", "qfq:soon"], ["--fill", "linear"], ["--source", "reuters"]])
+  func `takes a slip in an option for a usage error`(option: [String]) throws {
+    let run = try BuiltBinary.run(["query", "candles", "sh000001"] + option)
+    #expect(run.status == 64)
+    #expect(run.errors.contains(option[1]))
+  }
+
+  @Test func `tells where a candle came from`() throws {
+    let run = try SimulatedMorning.get().ask(
+      "query", "why", "sh000001", "2026-07-06 09:31", "--format", "jsonl")
+    #expect(run.status == 0, "\(run.errors)")
+    let facts = try Parsed.lines(run.output)
+    #expect(facts.compactMap { $0["what"] as? String } == ["candle", "change"])
+    let change = try #require(facts.last?["detail"] as? String)
+    #expect(change.contains("journal position"))
+  }
+
   @Test func `names the nearest instruments for an unknown one and exits 65`() throws {
     let run = try SimulatedMorning.get().ask("query", "latest", "000001")
     #expect(run.status == 65)
@@ -84,7 +129,7 @@ import Testing
     #expect(symbols.allSatisfy { $0.contains("sh0") })
   }
 
-  @Test(arguments: ["gaps", "audit"])
+  @Test(arguments: ["gaps", "audit", "disagreements"])
   func `gives an empty result where there is nothing yet`(what: String) throws {
     let run = try SimulatedMorning.get().ask("query", what, "--date", "2026-07-06", "--json")
     #expect(run.status == 0, "\(run.errors)")

@@ -1,0 +1,166 @@
+/// What people ask of a database of ten million candles: the last minutes, years of days, the whole
+/// market at a minute. All data is warm; the time is what the server says it executed, beside it
+/// what a client waits for the rows.
+///
+/// The database is what candled leaves behind: days and older minutes as a backfill writes them,
+/// series by series, and the last week's minutes as the daemon does, minute by minute.
+
+import CPostgres
+import Store
+import TestSupport
+
+let querySection = BenchSection(
+  name: "query", title: "questions to 10 M candles, 5,400 series, five years"
+) { _ in
+  let database = try StoreDatabase.alone(isDurable: true)
+  defer { try? database.server.stopImmediately() }
+  let began = milliseconds()
+  for statement in QueryBench.filling {
+    try database.execute("set statement_timeout = 0; \(statement)")
+  }
+  let candles = try database.value("select count(*) from candled.candle") ?? "no"
+  let seconds = (milliseconds() - began) / 1000
+  say("  \(candles) candles made in \(decimals(seconds, 0)) s")
+  let client = try QueryClient(url: database.url)
+  for question in QueryBench.questions { try client.measure(question) }
+}
+
+private struct Question {
+  var name: String
+  var sql: String
+  var rows: Int
+  /// Of execution; nil where none was promised.
+  var millisecondsMax: Double?
+}
+
+private enum QueryBench {
+  static let questions = [
+    Question(
+      name: "last 240 minutes", sql: "select * from candles('sh600519', newest => 240)", rows: 240,
+      millisecondsMax: 2),
+    Question(
+      name: "5 years of days", sql: "select * from candles('sh600519', '1d')", rows: 1215,
+      millisecondsMax: 5),
+    Question(
+      name: "whole market at a minute", sql: "select * from market_at('2026-07-08 10:00+08')",
+      rows: 5400, millisecondsMax: 40),
+    Question(
+      name: "a day of 5m", sql: "select * from candles('sh600519', '5m', newest => 48)", rows: 48),
+    Question(name: "5 years of weeks", sql: "select * from candles('sh600519', '1w')", rows: 243),
+    Question(
+      name: "last 240 minutes as of a day ago",
+      sql: """
+        select * from candles(
+          'sh600519', from_ts => '2026-07-09', to_ts => '2026-07-10',
+          as_of => '2026-07-09 20:00+08')
+        """, rows: 240),
+  ]
+
+  /// A candle at a price that depends on the series and the day.
+  private static let values = """
+    p + 0.01, p + 0.05, p, p + 0.03, 100 * s.age, 100 * s.age * p, null, null
+    """
+  private static let price = "((n % 90) * 10 + 10 + s.age % 50)::numeric(10, 3)"
+
+  static let filling = [
+    """
+    set search_path = candled;
+    insert into instrument (id, symbol, exchange, kind, board, first_seen)
+    select n, case n when 1 then 'sh600519' else 'sz' || 300000 + n end, 1, 1, 1, '2021-01-01'
+    from generate_series(1, 5400) n;
+    select count(ensure_partition(month::date))
+    from generate_series('2021-11-01'::date, '2026-07-01', interval '1 month') month;
+    create table bench_day as
+    select day::date, row_number() over (order by day desc) as age
+    from generate_series('2021-11-01'::timestamp, '2026-07-10', interval '1 day') day
+    where extract(isodow from day) < 6
+    order by day desc
+    limit 1215
+    """,
+    """
+    set search_path = candled;
+    insert into candle
+    select o, o + interval '5.5 hours', o + interval '6 hours', n, s.day, 240, 0, 1, 0, \(values)
+    from generate_series(1, 1480) n
+    cross join bench_day s
+    cross join lateral (
+      select \(price), (s.day + time '09:30') at time zone 'Asia/Shanghai'
+    ) x (p, o)
+    order by n, o
+    """,
+    """
+    set search_path = candled;
+    insert into candle
+    select opened_at, closed_at, opened_at + interval '65 seconds', n, s.day, 1, 0, 1, 0, \(values)
+    from generate_series(1, 130) n
+    cross join bench_day s
+    cross join lateral session_grid(false, s.day, 1::smallint)
+    cross join lateral (select \(price)) x (p)
+    where s.age between 6 and 60
+    order by n, opened_at
+    """,
+    """
+    set search_path = candled;
+    insert into candle
+    select opened_at, closed_at, opened_at + interval '65 seconds', n, s.day, 1, 0, 1, 0, \(values)
+    from bench_day s
+    cross join lateral session_grid(false, s.day, 1::smallint)
+    cross join generate_series(1, 5400) n
+    cross join lateral (select \(price)) x (p)
+    where s.age <= 5
+    order by opened_at, n
+    """,
+    "vacuum analyze candled.candle",
+  ]
+}
+
+/// One session over libpq, as a client without this package would ask.
+private final class QueryClient {
+  private static let rounds = 51
+  private static let warmingRounds = 10
+  private let connection: OpaquePointer
+
+  init(url: String) throws {
+    guard let connection = PQconnectdb(url), PQstatus(connection) == CONNECTION_OK else {
+      throw BenchFailure(description: "libpq cannot connect")
+    }
+    self.connection = connection
+    _ = try rows("set search_path = candled")
+  }
+
+  deinit { PQfinish(connection) }
+
+  func measure(_ question: Question) throws {
+    var execution = BenchRow("\(question.name): execution")
+    var roundTrip = BenchRow("\(question.name): round trip")
+    for round in 0..<Self.rounds + Self.warmingRounds {
+      let plan = try rows("explain (analyze, timing off) \(question.sql)")
+      let start = milliseconds()
+      let found = try rows(question.sql)
+      let elapsed = milliseconds() - start
+      guard found.count == question.rows else {
+        throw BenchFailure(description: "\(question.name): \(found.count) rows")
+      }
+      guard let told = plan.last?.split(separator: " ").dropFirst(2).first.flatMap({ Double($0) })
+      else { throw BenchFailure(description: "no execution time in \(plan)") }
+      if round < Self.warmingRounds { continue }
+      execution.rounds.append(told)
+      roundTrip.rounds.append(elapsed)
+    }
+    report([execution, roundTrip])
+    if let bound = question.millisecondsMax {
+      judge(question.name, execution.median, atMost: bound, "ms p50")
+    }
+  }
+
+  /// The first column.
+  private func rows(_ sql: String) throws -> [String] {
+    let answer = PQexec(connection, sql)
+    defer { PQclear(answer) }
+    let status = PQresultStatus(answer)
+    guard status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK else {
+      throw BenchFailure(description: String(cString: PQerrorMessage(connection)))
+    }
+    return (0..<PQntuples(answer)).map { String(cString: PQgetvalue(answer, $0, 0)) }
+  }
+}
