@@ -110,7 +110,7 @@ private enum QueryBench {
     where s.age <= 5
     order by opened_at, n
     """,
-    "vacuum analyze candled.candle",
+    "analyze candled.candle",
   ]
 }
 

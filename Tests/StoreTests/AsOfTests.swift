@@ -25,17 +25,24 @@ import Testing
     var store = try await AskedStore()
     var history: [Key: [State]] = [:]
     var now = StoreSamples.start
+    var instants = [now]
     for _ in 0..<Self.commits {
       now = now.adding(milliseconds: .random(in: 1...90_000, using: &samples.random))
+      instants.append(now)
       try await Self.change(&store, &history, &samples, at: now)
     }
     let written = history.values.reduce(0) { $0 + $1.count }
     #expect(written > history.count, "seed \(seed)")
     for _ in 0..<1_000 {
       let key = Self.randomKey(&samples)
-      let moment = Timestamp(
-        microseconds: .random(
-          in: StoreSamples.start.microseconds - 1...now.microseconds + 1, using: &samples.random))
+      // Half of them are the very instants at which something changed.
+      let instant = instants[.random(in: instants.indices, using: &samples.random)]
+      let moment =
+        samples.oneIn(2)
+        ? instant
+        : Timestamp(
+          microseconds: .random(
+            in: StoreSamples.start.microseconds - 1...now.microseconds, using: &samples.random))
       let expected = history[key]?.last { $0.knownAt <= moment }?.candle
       let opened = Timestamp(
         day: StoreSamples.day, secondOfDay: Session.opening(ofMinute: key.minute))

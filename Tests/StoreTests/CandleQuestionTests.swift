@@ -145,6 +145,19 @@ import Testing
     #expect(nothing.map(\.what) == ["nothing"])
   }
 
+  @Test(
+    arguments: [
+      "candles('sh600001', fill => 'flat', as_of => now())", "candles('sh600001', '1w')",
+      "market_at(now(), now())", "why('sh600001', now())", "candle_5m", "candle_1mo", "factors",
+      "disagreements", "lists", "key_usage", "coverage",
+    ])
+  func `a reader may ask everything`(question: String) async throws {
+    let store = try await AskedStore()
+    let reader = store.database.url(role: "candled_reader")
+    let rows = try SQLProbe.run("select count(*) from candled.\(question)", url: reader)
+    #expect(rows.count == 1)
+  }
+
   @Test func `the views show roll-ups with what is forming`() async throws {
     let database = try StoreDatabase()
     let writer = try await freshWriter(database)
