@@ -1,0 +1,99 @@
+/// What one key of a source has been used for on one day: a row of `api_key_usage`.
+///
+/// It is written, and journaled, before the request it counts is sent, and carries all that the
+/// ring must know after a crash. The label names the key in the configuration; the key itself is
+/// never in it.
+
+/// Why a key is not used for a while. The raw value is stored.
+public enum KeyParking: Int16, Sendable, CaseIterable {
+  /// The day's requests are used up, by our ledger or by the source's.
+  case quota = 1
+  /// Too many requests in a short time, or from too many addresses.
+  case rateLimit = 2
+  /// The source does not know the key, or no longer.
+  case invalidLicence = 3
+  /// The source answers it with sample data.
+  case demoLicence = 4
+
+  public var name: String {
+    switch self {
+    case .quota: "quota"
+    case .rateLimit: "rate_limit"
+    case .invalidLicence: "invalid_licence"
+    case .demoLicence: "demo_licence"
+    }
+  }
+}
+
+public struct KeyUsage: Sendable, Hashable {
+  public var source: Source
+  /// Of the key in the configuration, as `isLabel` says.
+  public var label: String
+  /// The Shanghai date.
+  public var day: TradingDay
+  /// Sent that day, the one that is about to be sent included.
+  public var requests: Int
+  /// Both or neither.
+  public var parkedUntil: Timestamp?
+  public var parkedReason: KeyParking?
+
+  public init(
+    source: Source, label: String, day: TradingDay, requests: Int, parkedUntil: Timestamp? = nil,
+    parkedReason: KeyParking? = nil
+  ) {
+    self.source = source
+    self.label = label
+    self.day = day
+    self.requests = requests
+    self.parkedUntil = parkedUntil
+    self.parkedReason = parkedReason
+  }
+
+  /// Leaves room for `key/alpaca_iex/` in a journal key of 64 bytes.
+  public static let labelBytesMax = 32
+
+  /// 1…32 of `a–z A–Z 0–9 - _ .`.
+  public static func isLabel(_ text: String) -> Bool {
+    (1...labelBytesMax).contains(text.utf8.count)
+      && text.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "0")...UInt8(ascii: "9"):
+          true
+        default: byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_") || byte == UInt8(ascii: ".")
+        }
+      }
+  }
+
+  /// The journal series of the key: `key/mairui/mairui-1`.
+  public var journalKey: String { "key/\(source.name)/\(label)" }
+
+  /// One line of ASCII for the journal, the end of the parking in microseconds since 1970:
+  /// `mairui mairui-1 2026-11-21 17` or `mairui mairui-1 2026-11-21 50 quota 1795277400000000`.
+  public var text: String {
+    var words = [source.name, label, day.description, String(requests)]
+    if let parkedUntil, let parkedReason {
+      words += [parkedReason.name, String(parkedUntil.microseconds)]
+    }
+    return words.joined(separator: " ")
+  }
+
+  /// nil unless it is exactly what `text` gives.
+  public init?(text: String) {
+    let words = text.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+    guard words.count == 4 || words.count == 6,
+      let source = Source.allCases.first(where: { $0.name == words[0] }),
+      KeyUsage.isLabel(words[1]), let day = TradingDay(words[2]),
+      let requests = Int(words[3]), requests >= 0
+    else { return nil }
+    self.init(source: source, label: words[1], day: day, requests: requests)
+    if words.count == 6 {
+      guard let reason = KeyParking.allCases.first(where: { $0.name == words[4] }),
+        let until = Int64(words[5])
+      else { return nil }
+      parkedReason = reason
+      parkedUntil = Timestamp(microseconds: until)
+    }
+    guard self.text == text else { return nil }
+  }
+}
