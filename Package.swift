@@ -49,7 +49,7 @@ let package = Package(
     module("Transport", ["CCurl", "CLinux"]),
     module("Journal", ["Market", "CZstd", "CLinux"]),
     .target(
-      name: "Store", dependencies: ["Market", "CPostgres", "CLinux"],
+      name: "Store", dependencies: ["Market", "Candles", "CPostgres", "CLinux"],
       resources: [.embedInCode("schema.sql")], swiftSettings: strict),
     module("Operations", ["Market", log, toml]),
     module("ExchangeSimulator", ["Market", "CLinux"]),

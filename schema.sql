@@ -309,7 +309,7 @@ create table if not exists instrument_list (
   part text not null,
   judged_at timestamptz not null,
   rows integer not null,
-  content_hash text not null,
+  content_hash bigint not null,
   verdict text not null,
   detail text not null,
   constraint verdict_is_known check (verdict in ('accepted', 'quarantined'))
@@ -555,6 +555,11 @@ comment on column candle.vwap is
 create index if not exists candle_time on candle using brin (opened_at, trading_day);
 comment on index candle_time is 'One minute, or one day, of the whole market.';
 
+create index if not exists candle_doubtful
+  on candle (trading_day, instrument_id)
+  where timeframe = 1 and flags & 6 <> 0;
+comment on index candle_doubtful is 'Minutes that a repair may settle; few.';
+
 create table if not exists candle_revision (
   like candle including comments,
   known_to timestamptz not null,
@@ -591,6 +596,9 @@ begin
     (first_day + interval '1 month') at time zone 'UTC');
   execute format('comment on table %I is %L', partition_name, 'Candles opened in a month (UTC).');
   return true;
+exception
+  -- Made by the one who held the lock; this session's catalog cache had not heard of it yet.
+  when duplicate_table then return false;
 end
 $function$;
 comment on function ensure_partition is

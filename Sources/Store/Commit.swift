@@ -20,6 +20,13 @@ public struct Commit: Sendable {
   public var events: [FeedEvent] = []
   public var overview: [OverviewRow] = []
   public var health: [SourceHealthRow] = []
+  public var bars: [BarBatch] = []
+  public var factors: [FactorBatch] = []
+  public var keyUsage: [KeyUsage] = []
+  public var lists: [ListVerdict] = []
+  public var instrumentMarks: [InstrumentMarks] = []
+  public var sessions: [MarketSession] = []
+  public var watermarks: [BarWatermark] = []
 
   public init(position: JournalPosition, knownAt: Timestamp, bookState: [UInt8] = []) {
     self.position = position
@@ -34,6 +41,8 @@ public struct Commit: Sendable {
   var isEmptyButForQuotes: Bool {
     instruments.isEmpty && candles.isEmpty && revisions.isEmpty && gaps.isEmpty && audits.isEmpty
       && rejections.isEmpty && events.isEmpty && overview.isEmpty && health.isEmpty
+      && bars.isEmpty && factors.isEmpty && keyUsage.isEmpty && lists.isEmpty
+      && instrumentMarks.isEmpty && sessions.isEmpty && watermarks.isEmpty
   }
 }
 
@@ -147,12 +156,25 @@ public struct CommitReceipt: Sendable, Hashable {
   public var quotes = 0
   public var candles = 0
   public var revisions = 0
+  /// Opened.
   public var gaps = 0
+  public var closedGaps = 0
+  /// Gaps that were looked for once more.
+  public var sightings = 0
   public var audits = 0
+  /// New, changed or resolved.
+  public var disagreements = 0
   public var rejections = 0
   public var events = 0
   public var overview = 0
   public var health = 0
+  /// New, or ended.
+  public var factors = 0
+  public var keyUsage = 0
+  public var lists = 0
+  public var instrumentMarks = 0
+  public var sessions = 0
+  public var watermarks = 0
   /// The commit had been made before the connection was lost; this call only learnt of it, and
   /// the counts are not known.
   public var wasAlreadyStored = false
@@ -160,8 +182,10 @@ public struct CommitReceipt: Sendable, Hashable {
   public init(seq: Int64? = nil) { self.seq = seq }
 
   var rows: Int {
-    instruments + quotes + candles + revisions + gaps + audits + rejections + events + overview
-      + health
+    let account = instruments + quotes + candles + revisions + gaps + audits + rejections
+    let repairs = closedGaps + sightings + disagreements
+    let reference = factors + keyUsage + lists + instrumentMarks + sessions + watermarks
+    return account + repairs + reference + events + overview + health
   }
 }
 
@@ -189,4 +213,13 @@ public struct StoredState: Sendable {
   /// Of the change feed.
   public var epoch: Int64
   public var lastSeq: Int64
+  /// Every series there is, by instrument id.
+  public var universe: [UniverseMember] = []
+  /// The last accepted list of each part.
+  public var lists: [ListVerdict] = []
+  /// Of each key, its last day.
+  public var keyUsage: [KeyUsage] = []
+  public var watermarks: [BarWatermark] = []
+  /// From a few days before the daemon's clock on.
+  public var sessions: [MarketSession] = []
 }

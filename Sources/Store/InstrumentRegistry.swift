@@ -65,6 +65,11 @@ struct InstrumentRegistry {
     for revision in commit.revisions { touch(revision.candle.symbol, revision.candle.source) }
     for gap in commit.gaps { touch(gap.symbol) }
     for audit in commit.audits { touch(audit.symbol) }
+    for batch in commit.bars { touch(batch.symbol, batch.source) }
+    for batch in commit.factors {
+      for factor in batch.factors { touch(factor.symbol, batch.source) }
+    }
+    for marks in commit.instrumentMarks { touch(marks.symbol, marks.source) }
     return split(touched)
   }
 

@@ -4,7 +4,7 @@ import Market
 /// Revisions, and batches that turned out to clash with stored keys, go through a staging table;
 /// there equal rows are left alone and different ones keep their old values in `candle_revision`.
 extension WriterSession {
-  private static let copyCandles = """
+  static let copyCandles = """
     copy candle (\(CandleColumns.stored.joined(separator: ", "))) from stdin (format binary)
     """
   private static let copyStage = "copy candle_stage from stdin (format binary)"
@@ -15,31 +15,36 @@ extension WriterSession {
   func writeCandles(
     _ commit: SortedCommit, stages: Bool, _ draft: inout Draft
   ) throws(StoreError) {
-    let candles = keyed(commit.base.candles) { $0 }
+    let knownAt = commit.base.knownAt
+    let candles = keyed(commit.base.candles, draft.repaired) { $0 }
     if stages {
       try stage(
-        candles.map { ($0.key, $0.row, Self.rewrittenCause) }, knownAt: commit.base.knownAt, &draft)
+        candles.map {
+          StagedCandle(key: $0.key, candle: $0.row, cause: Self.rewrittenCause, knownAt: knownAt)
+        }, &draft)
     } else if !candles.isEmpty {
       buffer.beginCopy()
       for (key, row) in candles {
-        buffer.candleRow(row, key: key, knownAt: commit.base.knownAt, cause: nil)
+        buffer.candleRow(row, key: key, knownAt: knownAt, cause: nil)
       }
       buffer.endCopy()
       draft.receipt.candles = try connection.copy(
         Self.copyCandles, &buffer, context: Context.candles)
       draft.candles = candles.map(\.key)
     }
-    let revisions = keyed(commit.base.revisions) { $0.candle }
+    let revisions = keyed(commit.base.revisions, draft.repaired) { $0.candle }
     try stage(
-      revisions.map { ($0.key, $0.row.candle, $0.row.cause.rawValue) },
-      knownAt: commit.base.knownAt, &draft)
+      revisions.map {
+        StagedCandle(
+          key: $0.key, candle: $0.row.candle, cause: $0.row.cause.rawValue, knownAt: knownAt)
+      }, &draft)
   }
 
-  /// In key order, the last of each key.
+  /// In key order, the last of each key; without the minutes of repaired days.
   private func keyed<Row>(
-    _ rows: [Row], _ candle: (Row) -> Candle
+    _ rows: [Row], _ repaired: Set<DayKey>, _ candle: (Row) -> Candle
   ) -> [(key: CandleKey, row: Row)] {
-    rows.map { row in
+    rows.filter { repaired.isEmpty || !isRepaired(candle($0), repaired) }.map { row in
       let candle = candle(row)
       let key = CandleKey(
         instrument: id(of: candle.symbol, candle.source), timeframe: candle.timeframe.rawValue,
@@ -50,20 +55,26 @@ extension WriterSession {
     .sorted { $0.key < $1.key }
   }
 
-  private func stage(
-    _ rows: [(key: CandleKey, candle: Candle, cause: Int16)], knownAt: Timestamp,
-    _ draft: inout Draft
-  ) throws(StoreError) {
+  private func isRepaired(_ candle: Candle, _ repaired: Set<DayKey>) -> Bool {
+    candle.timeframe == .minute1
+      && repaired.contains(
+        DayKey(instrument: id(of: candle.symbol, candle.source), day: candle.tradingDay))
+  }
+
+  /// Inserts new candles and revises those that differ. A key at most once.
+  func stage(_ rows: [StagedCandle], _ draft: inout Draft) throws(StoreError) {
     guard let first = rows.map(\.key.openedAt).min(), let last = rows.map(\.key.openedAt).max()
     else { return }
     // A second batch of one transaction must not find the first one's rows.
     try connection.execute("delete from candle_stage", context: Context.commit)
     buffer.beginCopy()
-    for (key, candle, cause) in rows {
-      buffer.candleRow(candle, key: key, knownAt: knownAt, cause: cause)
+    try connection.beginCopy(Self.copyStage, context: Context.commit)
+    for row in rows {
+      buffer.candleRow(row.candle, key: row.key, knownAt: row.knownAt, cause: row.cause)
+      try connection.sendWhenLarge(&buffer, context: Context.commit)
     }
     buffer.endCopy()
-    _ = try connection.copy(Self.copyStage, &buffer, context: Context.commit)
+    _ = try connection.endCopy(&buffer, context: Context.commit)
     let inserted = try keys(connection.run(CandleColumns.insert, context: Context.commit))
     var parameters = WireParameters()
     parameters.add { $0.timestamp(first) }
@@ -86,6 +97,14 @@ extension WriterSession {
     }
     return keys.sorted()
   }
+}
+
+/// A candle on its way through the staging table, with the reason for a revision it may become.
+struct StagedCandle {
+  var key: CandleKey
+  var candle: Candle
+  var cause: Int16
+  var knownAt: Timestamp
 }
 
 enum CandleColumns {
@@ -125,7 +144,8 @@ enum CandleColumns {
     name: "revise_candles",
     sql: """
       with differing as (
-        select \(list(stored, of: "c")), c.revision, s.known_from as known_to, s.cause
+        select \(list(stored, of: "c")), c.revision,
+          greatest(s.known_from, c.known_from) as known_to, s.cause
         from candle_stage s
         join candle c on (\(list(key, of: "c"))) = (\(list(key, of: "s")))
         where c.opened_at between $1::timestamptz and $2::timestamptz
@@ -139,7 +159,7 @@ enum CandleColumns {
       )
       update candle c
       set
-        known_from = s.known_from,
+        known_from = greatest(s.known_from, c.known_from),
         revision = c.revision + 1,
         \(values.map { "\($0) = s.\($0)" }.joined(separator: ",\n  "))
       from candle_stage s
@@ -152,7 +172,7 @@ enum CandleColumns {
 
 extension WireBuffer {
   /// `cause` only in rows for the staging table.
-  fileprivate mutating func candleRow(
+  mutating func candleRow(
     _ candle: Candle, key: CandleKey, knownAt: Timestamp, cause: Int16?
   ) {
     beginRow(fields: Int16(CandleColumns.stored.count + (cause == nil ? 0 : 1)))

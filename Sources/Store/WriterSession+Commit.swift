@@ -11,8 +11,12 @@ extension WriterSession {
   func commit(_ commit: Commit) throws(StoreError) -> CommitReceipt {
     var sorted = SortedCommit(commit)
     sorted.quotesToWrite = unstored(sorted.base.quotes)
-    if sorted.isEmpty { return CommitReceipt() }
-    try ensurePartitions(for: commit)
+    return sorted.isEmpty ? CommitReceipt() : try store(sorted)
+  }
+
+  /// A commit of the journal or, beside it, of history.
+  func store(_ sorted: SortedCommit) throws(StoreError) -> CommitReceipt {
+    try ensurePartitions(for: sorted.base)
     var stagesCandles = false
     for _ in 0..<Self.attemptsMax {
       do throws(StoreError) {
@@ -43,14 +47,19 @@ extension WriterSession {
   private func attempt(
     _ commit: SortedCommit, stagesCandles: Bool
   ) throws(StoreError) -> CommitReceipt? {
-    var draft = try begin(commit.base)
+    var draft = try begin(commit)
     let known = registry
     var stored = false
     defer { if !stored { registry = known } }
     try writeInstruments(commit.base, &draft)
+    try findRepairedDays(commit.base, &draft)
     try writeQuotes(commit, &draft)
     try writeCandles(commit, stages: stagesCandles, &draft)
+    try writeBars(commit, stages: stagesCandles, &draft)
     try writeLedger(commit, &draft)
+    try writeRepairs(commit.base, &draft)
+    try writeReference(commit.base, &draft)
+    if let chunk = commit.history?.chunk { try writeChunk(chunk, commit.base.knownAt, draft) }
     if draft.receipt.rows == 0 {
       // Committed rather than rolled back: only that empties the staging tables.
       try connection.execute("commit", context: Context.commit)
@@ -58,13 +67,24 @@ extension WriterSession {
       remember(commit)
       return CommitReceipt()
     }
-    guard try writeChange(commit.base, draft) else {
+    if commit.history != nil { try takeSeq(&draft) }
+    guard try writeChange(commit, draft) else {
       rollBack()
       return nil
     }
-    pending = PendingCommit(
-      transaction: draft.transaction, backendProcess: connection.backendProcess,
-      position: commit.base.position, seq: draft.seq)
+    try end(commit, draft)
+    stored = true
+    remember(commit)
+    draft.receipt.seq = draft.seq
+    return draft.receipt
+  }
+
+  private func end(_ commit: SortedCommit, _ draft: Draft) throws(StoreError) {
+    if commit.history == nil {
+      pending = PendingCommit(
+        transaction: draft.transaction, backendProcess: connection.backendProcess,
+        position: commit.base.position, seq: draft.seq)
+    }
     do throws(StoreError) {
       try connection.execute("commit", context: Context.commit)
     } catch {
@@ -72,15 +92,12 @@ extension WriterSession {
       throw error
     }
     pending = nil
-    stored = true
-    position = commit.base.position
-    remember(commit)
-    draft.receipt.seq = draft.seq
-    return draft.receipt
+    if commit.history == nil { position = commit.base.position }
   }
 
-  /// Opens the transaction and holds the stored position against the believed one.
-  private func begin(_ commit: Commit) throws(StoreError) -> Draft {
+  /// Opens the transaction and holds the stored position against the believed one; history has
+  /// none to hold.
+  private func begin(_ commit: SortedCommit) throws(StoreError) -> Draft {
     let answer = try connection.execute(
       """
       begin;
@@ -96,14 +113,16 @@ extension WriterSession {
     let lastSeq = Int64(try row.text())
     let storedPosition = Int64(try row.text())
     let transaction = try row.text()
-    guard storedEpoch == epoch, storedPosition == position.sequence, let lastSeq else {
+    let isFenced = commit.history != nil || storedPosition == position.sequence
+    guard storedEpoch == epoch, isFenced, let lastSeq else {
       throw StoreError(
         .positionConflict,
         "the database stands at journal position \(storedPosition ?? -1), not \(position.sequence):"
           + " another writer is at work",
         context: Context.commit)
     }
-    precondition(commit.position >= position, "the journal only grows")
+    precondition(
+      commit.history != nil || commit.base.position >= position, "the journal only grows")
     return Draft(seq: lastSeq + 1, transaction: transaction)
   }
 
@@ -117,8 +136,10 @@ extension WriterSession {
 
   /// In transactions of their own: making one needs a lock that would stop every reader.
   private func ensurePartitions(for commit: Commit) throws(StoreError) {
-    let opened = commit.candles.map(\.openedAt) + commit.revisions.map(\.candle.openedAt)
-    for at in Set(opened.lazy.map(\.utcDay)) {
+    var days = Set(commit.candles.lazy.map(\.openedAt.utcDay))
+    days.formUnion(commit.revisions.lazy.map(\.candle.openedAt.utcDay))
+    for batch in commit.bars { days.formUnion(batch.candles.lazy.map(\.openedAt.utcDay)) }
+    for at in days {
       let (year, month, _) = at.civil
       let key = Int32(year * 12 + month)
       if partitions.contains(key) { continue }
@@ -132,7 +153,7 @@ extension WriterSession {
 
 /// What a transaction has found out so far.
 struct Draft {
-  let seq: Int64
+  var seq: Int64
   /// An xid8, as text.
   let transaction: String
   var receipt = CommitReceipt()
@@ -140,6 +161,9 @@ struct Draft {
   var revisions: [CandleKey] = []
   var gaps: [Int64] = []
   var closedGaps: [Int64] = []
+  var audits: [DayKey] = []
+  /// Days that are the bars' already: the book's account of them no longer counts.
+  var repaired: Set<DayKey> = []
 
   init(seq: Int64, transaction: String) {
     self.seq = seq
@@ -159,14 +183,31 @@ struct CandleKey: Hashable, Comparable {
   }
 }
 
+/// The key of `day_audit`.
+struct DayKey: Hashable, Comparable {
+  var instrument: Int32
+  var day: TradingDay
+
+  static func < (left: DayKey, right: DayKey) -> Bool {
+    (left.day, left.instrument) < (right.day, right.instrument)
+  }
+}
+
 /// A commit without duplicates: MERGE and ON CONFLICT refuse a batch that names a key twice. Of
 /// two rows with one key the later one counts. Sorting by id happens once ids are known.
 struct SortedCommit {
   var base: Commit
   /// Places in `base.quotes`: a row is a kilobyte, too much to copy a sweep of them about.
   var quotesToWrite: [Int] = []
+  /// Set where the rows come from no journal entry of the daemon's: the position stays as it is.
+  var history: History?
 
-  init(_ commit: Commit) {
+  struct History {
+    var chunk: HistoryCommit.Chunk?
+  }
+
+  init(_ commit: Commit, history: History? = nil) {
+    self.history = history
     base = commit
     base.quotes = commit.quotes.lastOfEach(\.quote.symbol)
   }

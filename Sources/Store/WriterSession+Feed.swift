@@ -9,52 +9,88 @@ extension WriterSession {
     sql: """
       with place as (
         update journal_position
-        set position = $1::bigint, known_from = $2::timestamptz, updated_at = clock_timestamp(),
-          book_state = $3::bytea
-        where position = $4::bigint
-        returning 1
+        set position = $17::bigint, known_from = $2::timestamptz, updated_at = clock_timestamp(),
+          book_state = $18::bytea
+        where position = $19::bigint
+        returning position
       ),
       counter as (
         update feed_sequence
-        set last_seq = $5::bigint
-        where last_seq = $5::bigint - 1
+        set last_seq = $1::bigint
+        where last_seq = $1::bigint - 1
         returning 1
       ),
-      logged as (
-        insert into change
-          (seq, committed_at, known_at, position, quotes, rejections, candle_instrument_ids,
-          candle_timeframes, candle_opened_ats, revision_instrument_ids, revision_timeframes,
-          revision_opened_ats, gap_ids, closed_gap_ids, audit_instrument_ids, audit_days, events)
-        select $5::bigint, clock_timestamp(), $2::timestamptz, $1::bigint, $6::int, $7::int,
-          $8::int[], $9::smallint[], $10::timestamptz[], $11::int[], $12::smallint[],
-          $13::timestamptz[], $14::bigint[], $15::bigint[], $16::int[], $17::date[], $18::jsonb
-        from place
-        cross join counter
-        returning 1
-      )
-      select pg_notify('candled', $19::text)
-      from logged
+      \(logChange)
       """)
 
+  /// History's: the daemon's position is only quoted, and the seq has been taken.
+  private static let writeHistory = Statement(
+    name: "write_history_change",
+    sql: """
+      with place as (
+        select position
+        from journal_position
+      ),
+      counter as (select 1),
+      \(logChange)
+      """)
+
+  private static let logChange = """
+    logged as (
+      insert into change
+        (seq, committed_at, known_at, position, quotes, rejections, candle_instrument_ids,
+        candle_timeframes, candle_opened_ats, revision_instrument_ids, revision_timeframes,
+        revision_opened_ats, gap_ids, closed_gap_ids, audit_instrument_ids, audit_days, events)
+      select $1::bigint, clock_timestamp(), $2::timestamptz, position, $3::int, $4::int,
+        $5::int[], $6::smallint[], $7::timestamptz[], $8::int[], $9::smallint[],
+        $10::timestamptz[], $11::bigint[], $12::bigint[], $13::int[], $14::date[], $15::jsonb
+      from place
+      cross join counter
+      returning 1
+    )
+    select pg_notify('candled', $16::text)
+    from logged
+    """
+
+  private static let takeSeq = Statement(
+    name: "take_seq",
+    sql: """
+      update feed_sequence
+      set last_seq = last_seq + 1
+      returning last_seq
+      """)
+
+  /// At the very end of a commit that nobody else must wait for: its rows may take a second, the
+  /// row lock only lasts from here on.
+  func takeSeq(_ draft: inout Draft) throws(StoreError) {
+    var row = try connection.run(Self.takeSeq, context: Context.commit).row(0)
+    draft.seq = try row.int64()
+  }
+
   /// - Returns: whether it took effect; false when another writer was quicker.
-  func writeChange(_ commit: Commit, _ draft: Draft) throws(StoreError) -> Bool {
-    let audits = draft.receipt.audits == 0 ? [] : sortedAudits(commit)
+  func writeChange(_ sorted: SortedCommit, _ draft: Draft) throws(StoreError) -> Bool {
+    let commit = sorted.base
+    let audits = draft.audits.sorted()
     var parameters = WireParameters()
-    parameters.add { $0.int64(commit.position.sequence) }
-    parameters.add { $0.timestamp(commit.knownAt) }
-    parameters.add { $0.bytes(commit.bookState) }
-    parameters.add { $0.int64(position.sequence) }
     parameters.add { $0.int64(draft.seq) }
+    parameters.add { $0.timestamp(commit.knownAt) }
     parameters.add { $0.int32(Int32(clamping: draft.receipt.quotes)) }
     parameters.add { $0.int32(Int32(clamping: draft.receipt.rejections)) }
     add(draft.candles, to: &parameters)
     add(draft.revisions, to: &parameters)
     parameters.add { $0.array(draft.gaps, type: .int8) { $0.int64($1) } }
     parameters.add { $0.array(draft.closedGaps, type: .int8) { $0.int64($1) } }
-    parameters.add { $0.array(audits, type: .int4) { $0.int32($1.id) } }
-    parameters.add { $0.array(audits, type: .date) { $0.date($1.audit.tradingDay) } }
+    parameters.add { $0.array(audits, type: .int4) { $0.int32($1.instrument) } }
+    parameters.add { $0.array(audits, type: .date) { $0.date($1.day) } }
     parameters.add { $0.jsonb(FeedEventText.array(commit.events)) }
     parameters.add { $0.text(notice(draft)) }
+    if sorted.history != nil {
+      return try connection.run(Self.writeHistory, parameters, context: Context.commit).rowCount
+        == 1
+    }
+    parameters.add { $0.int64(commit.position.sequence) }
+    parameters.add { $0.bytes(commit.bookState) }
+    parameters.add { $0.int64(position.sequence) }
     return try connection.run(Self.writeChange, parameters, context: Context.commit).rowCount == 1
   }
 

@@ -6,6 +6,7 @@ extension WriterSession {
   func writeLedger(_ commit: SortedCommit, _ draft: inout Draft) throws(StoreError) {
     try writeGaps(commit.base, &draft)
     try writeAudits(commit.base, &draft)
+    try amendRepairedDays(commit.base, &draft)
     try writeRejections(commit.base, &draft)
     try writeOverview(commit.base, &draft)
     try writeHealth(commit.base, &draft)
@@ -78,7 +79,9 @@ extension WriterSession {
   private func writeGaps(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
     if commit.gaps.isEmpty { return }
     let rows = commit.gaps.map { (id: id(of: $0.symbol), gap: $0) }
+      .filter { !draft.repaired.contains(DayKey(instrument: $0.id, day: $0.gap.tradingDay)) }
       .sorted { ($0.id, $0.gap.from, $0.gap.to) < ($1.id, $1.gap.from, $1.gap.to) }
+    if rows.isEmpty { return }
     var parameters = WireParameters()
     parameters.add { $0.array(rows, type: .int4) { $0.int32($1.id) } }
     parameters.add { $0.array(rows, type: .date) { $0.date($1.gap.tradingDay) } }

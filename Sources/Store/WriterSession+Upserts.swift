@@ -39,7 +39,9 @@ extension WriterSession {
       """)
 
   func writeAudits(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
-    let rows = sortedAudits(commit)
+    let rows = sortedAudits(commit).filter {
+      !draft.repaired.contains(DayKey(instrument: $0.id, day: $0.audit.tradingDay))
+    }
     if rows.isEmpty { return }
     var parameters = WireParameters()
     parameters.add { $0.array(rows, type: .int4) { $0.int32($1.id) } }
@@ -65,6 +67,8 @@ extension WriterSession {
     draft.receipt.audits = try connection.run(
       Self.writeAudits, parameters, context: Context.commit
     ).affectedRows
+    if draft.receipt.audits == 0 { return }
+    draft.audits += rows.map { DayKey(instrument: $0.id, day: $0.audit.tradingDay) }
   }
 
   /// By day and id, one a key.

@@ -21,8 +21,8 @@ final class WriterSession {
 
   /// Connects, makes the staging tables and reads the registry.
   /// - Throws: `connectionLost`, `schemaMismatch`.
-  init(url: String) throws(StoreError) {
-    connection = try PostgresConnection(url: url, application: "candled writer")
+  init(url: String, application: String = "candled writer") throws(StoreError) {
+    connection = try PostgresConnection(url: url, application: application)
     try Schema.requireVersion(connection)
     try connection.execute(Self.stagingTables, context: "connect")
     let answer = try connection.run(Self.readPosition, context: "connect")
@@ -124,13 +124,14 @@ extension WriterSession {
     let bookState = try row.bytes()
     let epoch = try row.int64()
     let lastSeq = try row.int64()
-    let quotes = try storedQuotes()
+    var state = StoredState(
+      position: stored, knownAt: knownAt, bookState: bookState, quotes: try storedQuotes(),
+      epoch: epoch, lastSeq: lastSeq)
+    try readReference(into: &state)
     try connection.execute("commit", context: "load")
     position = stored
     written = []
-    return StoredState(
-      position: stored, knownAt: knownAt, bookState: bookState, quotes: quotes, epoch: epoch,
-      lastSeq: lastSeq)
+    return state
   }
 
   private static let notificationQueueUsage = Statement(

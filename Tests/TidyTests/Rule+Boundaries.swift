@@ -12,7 +12,7 @@ extension Rule {
     "Polling": ["Market"],
     "Transport": ["CCurl", "CLinux"],
     "Journal": ["Market", "CZstd", "CLinux"],
-    "Store": ["Market", "CPostgres", "CLinux"],
+    "Store": ["Market", "Candles", "CPostgres", "CLinux"],
     "Operations": ["Market", "CLinux", "Logging", "TOMLKit"],
     "ExchangeSimulator": ["Market", "CLinux"],
     "CandledClient": ["Market", "Store", "CLinux"],

@@ -1,0 +1,133 @@
+import Market
+
+/// What a commit may carry beside the quotes' own account: ready-made bars, and what sources say
+/// of instruments, days and keys.
+
+/// Ready-made bars of one series, as one answer delivered them.
+public struct BarBatch: Sendable {
+  public enum Role: Sendable, Hashable {
+    /// New bars become final candles; one that differs from what is stored revises it.
+    case deliver
+    /// The minute bars of one A-share day, to hold the day's own account against (see
+    /// `Reconciliation`). Bars of other days are left out.
+    case repair(TradingDay)
+  }
+
+  public var symbol: Symbol
+  public var source: Source
+  public var timeframe: Timeframe
+  /// All of `symbol`, `source` and `timeframe`.
+  public var candles: [Candle]
+  public var receivedAt: Timestamp
+  public var role: Role
+  /// Beside a repair's minutes: the source's own day, where it was asked for.
+  public var dayBar: Candle?
+
+  public init(
+    symbol: Symbol, source: Source, timeframe: Timeframe, candles: [Candle],
+    receivedAt: Timestamp, role: Role = .deliver, dayBar: Candle? = nil
+  ) {
+    self.symbol = symbol
+    self.source = source
+    self.timeframe = timeframe
+    self.candles = candles
+    self.receivedAt = receivedAt
+    self.role = role
+    self.dayBar = dayBar
+  }
+
+  var series: InstrumentRegistry.Series { InstrumentRegistry.Series(symbol, source) }
+}
+
+/// Adjustment factors as a source sent them. Of each instrument and kind in it they are all there
+/// are: what was believed before and is not among them ends.
+public struct FactorBatch: Sendable, Hashable {
+  public var source: Source
+  public var factors: [AdjustmentFactor]
+
+  public init(source: Source, factors: [AdjustmentFactor]) {
+    self.source = source
+    self.factors = factors
+  }
+}
+
+/// What was made of a list of instruments.
+public struct ListVerdict: Sendable, Hashable {
+  public enum Verdict: String, Sendable {
+    case accepted, quarantined
+  }
+
+  public var source: Source
+  /// Of the universe: `hslt`, `bj`, a node.
+  public var part: String
+  public var judgedAt: Timestamp
+  public var rows: Int
+  public var contentHash: UInt64
+  public var verdict: Verdict
+  /// For people.
+  public var detail: String
+
+  public init(
+    source: Source, part: String, judgedAt: Timestamp, rows: Int, contentHash: UInt64,
+    verdict: Verdict, detail: String
+  ) {
+    self.source = source
+    self.part = part
+    self.judgedAt = judgedAt
+    self.rows = rows
+    self.contentHash = contentHash
+    self.verdict = verdict
+    self.detail = detail
+  }
+}
+
+/// How an instrument stands in the lists; replaces what was stored.
+public struct InstrumentMarks: Sendable, Hashable {
+  public var symbol: Symbol
+  public var source: Source
+  /// nil while it is listed.
+  public var delistedAt: TradingDay?
+  /// Accepted lists in a row in which it did not stand.
+  public var missedLists: Int16
+  /// The list it stands in; nil where no list named it.
+  public var listedPart: String?
+
+  public init(
+    symbol: Symbol, source: Source = .sina, delistedAt: TradingDay? = nil,
+    missedLists: Int16 = 0, listedPart: String? = nil
+  ) {
+    self.symbol = symbol
+    self.source = source.series
+    self.delistedAt = delistedAt
+    self.missedLists = missedLists
+    self.listedPart = listedPart
+  }
+}
+
+/// How far the bars of some symbols have been taken in.
+public struct BarWatermark: Sendable, Hashable {
+  public var source: Source
+  /// The symbols that are asked for together, by the name their planner gives them.
+  public var chunk: String
+  public var timeframe: Timeframe
+  /// Every bar that closed until then is stored.
+  public var through: Timestamp
+
+  public init(source: Source, chunk: String, timeframe: Timeframe, through: Timestamp) {
+    self.source = source
+    self.chunk = chunk
+    self.timeframe = timeframe
+    self.through = through
+  }
+}
+
+/// A row of `instrument`.
+public struct UniverseMember: Sendable, Hashable {
+  public var instrument: InstrumentRow
+  public var marks: InstrumentMarks
+
+  public init(instrument: InstrumentRow, marks: InstrumentMarks) {
+    self.instrument = instrument
+    self.marks = marks
+  }
+}

@@ -1,0 +1,80 @@
+import Market
+
+/// The writer of a backfill: a connection of its own beside the daemon's, on a thread of its own.
+/// It takes no journal position, so it fences nobody out; but its rows enter the same change feed,
+/// under the same row lock, so that followers miss nothing.
+///
+/// A chunk of a plan is stored with its rows in one transaction: whoever is killed, or loses the
+/// connection, asks `doneChunks` and goes on with the others.
+public actor HistoryWriter {
+  private let executor = ThreadExecutor(name: "history-writer")
+  nonisolated public var unownedExecutor: UnownedSerialExecutor {
+    executor.asUnownedSerialExecutor()
+  }
+
+  private let url: String
+  private var session: WriterSession?
+
+  /// Nothing is opened yet.
+  public init(url: String) { self.url = url }
+
+  /// Connects, again if need be, and checks the schema's version.
+  /// - Throws: `connectionLost`, `transient`, `schemaMismatch`, `badAddress`.
+  public func connect() throws(StoreError) {
+    session = nil
+    session = try WriterSession(url: url, application: "candled history")
+  }
+
+  public func disconnect() { session = nil }
+
+  /// Stores new bars, revises differing ones and repairs days, in one transaction.
+  /// - Throws: `connectionLost` (connect, and look up the chunk), `transient` (repeat), `refused`.
+  @discardableResult
+  public func commit(_ commit: HistoryCommit) throws(StoreError) -> CommitReceipt {
+    var rows = Commit(position: .start, knownAt: commit.knownAt)
+    rows.bars = commit.bars
+    rows.factors = commit.factors
+    return try open().store(
+      SortedCommit(rows, history: SortedCommit.History(chunk: commit.chunk)))
+  }
+
+  /// Which chunks of a plan are stored.
+  public func doneChunks(job: String) throws(StoreError) -> Set<Int32> {
+    try open().doneChunks(job)
+  }
+
+  private func open() throws(StoreError) -> WriterSession {
+    guard let session else {
+      throw StoreError(.connectionLost, "not connected to PostgreSQL", context: "commit")
+    }
+    return session
+  }
+}
+
+/// What a backfill stores at once. A hundred thousand candles is a good size.
+public struct HistoryCommit: Sendable {
+  /// A part of a plan; equal plans have equal jobs.
+  public struct Chunk: Sendable, Hashable {
+    public var job: String
+    public var index: Int32
+
+    public init(job: String, index: Int32) {
+      self.job = job
+      self.index = index
+    }
+  }
+
+  public var knownAt: Timestamp
+  public var bars: [BarBatch]
+  public var factors: [FactorBatch]
+  public var chunk: Chunk?
+
+  public init(
+    knownAt: Timestamp, bars: [BarBatch], factors: [FactorBatch] = [], chunk: Chunk? = nil
+  ) {
+    self.knownAt = knownAt
+    self.bars = bars
+    self.factors = factors
+    self.chunk = chunk
+  }
+}

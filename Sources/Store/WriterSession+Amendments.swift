@@ -1,0 +1,175 @@
+import Market
+
+/// Days that were repaired and then amended by the exchange. The book still holds its own account
+/// of such a day, gaps and all, while the tables hold the bars'. Its totals are the exchange's and
+/// count; its minutes and gaps would undo the repair, and do not. What the totals grew by since is
+/// a gap at the close, for the next repair to find.
+extension WriterSession {
+  private static let lockDay = Statement(
+    name: "lock_day",
+    sql: "select pg_advisory_xact_lock(hashtext('candled.day'), $1::date - date '2000-01-01')")
+
+  /// Until the transaction ends: whoever repairs or certifies minutes of a day waits for the one
+  /// who does.
+  func lock(_ day: TradingDay) throws(StoreError) {
+    var parameters = WireParameters()
+    parameters.add { $0.date(day) }
+    try connection.run(Self.lockDay, parameters, context: Context.commit)
+  }
+
+  private static let readRepaired = Statement(
+    name: "read_repaired_days",
+    sql: """
+      select instrument_id, trading_day
+      from day_audit
+      where trading_day = any ($1::date[])
+        and instrument_id = any ($2::int[])
+        and repaired_at is not null
+      """)
+
+  /// What of a commit concerns such days. Asks only where something is said about a day's account
+  /// beside new minutes.
+  func findRepairedDays(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
+    var keys: Set<DayKey> = []
+    for audit in commit.audits {
+      keys.insert(DayKey(instrument: id(of: audit.symbol), day: audit.tradingDay))
+    }
+    for gap in commit.gaps {
+      keys.insert(DayKey(instrument: id(of: gap.symbol), day: gap.tradingDay))
+    }
+    for candle in commit.revisions.map(\.candle) where candle.timeframe == .minute1 {
+      keys.insert(
+        DayKey(instrument: id(of: candle.symbol, candle.source), day: candle.tradingDay))
+    }
+    if keys.isEmpty { return }
+    let days = Set(keys.map(\.day)).sorted()
+    for day in days { try lock(day) }
+    let instruments = Set(keys.map(\.instrument)).sorted()
+    var parameters = WireParameters()
+    parameters.add { $0.array(days, type: .date) { $0.date($1) } }
+    parameters.add { $0.array(instruments, type: .int4) { $0.int32($1) } }
+    for row in try connection.run(Self.readRepaired, parameters, context: Context.commit).rows {
+      var row = row
+      draft.repaired.insert(DayKey(instrument: try row.int32(), day: try row.day()))
+    }
+  }
+
+  /// The sums are taken from the tables; `told` is what the book says of the exchange's totals.
+  private static let amend = Statement(
+    name: "amend_repaired_days",
+    sql: """
+      with told as (
+        select *
+        from unnest(
+            $1::int[], $2::date[], $3::numeric[], $4::numeric[], $5::numeric[], $6::numeric[],
+            $7::smallint[])
+          r (instrument_id, trading_day, volume, turnover, after_volume, after_turnover, missing)
+      ),
+      sums as (
+        select t.instrument_id, t.trading_day,
+          coalesce(t.volume, a.exchange_volume) as volume,
+          coalesce(t.turnover, a.exchange_turnover) as turnover,
+          t.after_volume, t.after_turnover,
+          m.volume as minute_volume, m.turnover as minute_turnover, m.traded, m.untraded,
+          least(t.missing, 240 - m.traded - m.untraded) as missing,
+          g.volume as gap_volume, g.turnover as gap_turnover
+        from told t
+        join day_audit a using (instrument_id, trading_day)
+        cross join lateral (
+          select coalesce(sum(c.volume), 0) as volume, coalesce(sum(c.turnover), 0) as turnover,
+            count(*) filter (where c.volume > 0) as traded,
+            count(*) filter (where c.volume = 0) as untraded
+          from candle c
+          where c.instrument_id = t.instrument_id
+            and c.timeframe = 1
+            and c.opened_at between t.trading_day - interval '1 day'
+              and t.trading_day + interval '1 day'
+            and c.trading_day = t.trading_day
+        ) m
+        cross join lateral (
+          select coalesce(sum(g.volume), 0) as volume, coalesce(sum(g.turnover), 0) as turnover
+          from gap g
+          where g.instrument_id = t.instrument_id
+            and g.trading_day = t.trading_day
+            and g.known_to is null
+        ) g
+      ),
+      grown as (
+        select *, volume - minute_volume - gap_volume as more_volume,
+          turnover - minute_turnover - gap_turnover as more_turnover
+        from sums
+      ),
+      opened as (
+        insert into gap
+          (instrument_id, trading_day, from_at, to_at, volume, turnover, cause, known_from)
+        select instrument_id, trading_day, at, at, more_volume, more_turnover, 3, $8::timestamptz
+        from grown
+        cross join lateral (
+          select (trading_day + time '15:00') at time zone 'Asia/Shanghai' as at
+        ) as close
+        where more_volume >= 0
+          and more_turnover >= 0
+          and more_volume + more_turnover > 0
+        returning id, instrument_id, trading_day, volume, turnover
+      ),
+      certified as (
+        update day_audit a
+        set
+          exchange_volume = s.volume,
+          exchange_turnover = s.turnover,
+          minute_volume = s.minute_volume,
+          minute_turnover = s.minute_turnover,
+          gap_volume = s.gap_volume + coalesce(o.volume, 0),
+          gap_turnover = s.gap_turnover + coalesce(o.turnover, 0),
+          after_hours_volume = s.after_volume,
+          after_hours_turnover = s.after_turnover,
+          minutes_traded = s.traded,
+          minutes_untraded = s.untraded,
+          minutes_missing = s.missing,
+          known_from = $8::timestamptz
+        from grown s
+        left join opened o using (instrument_id, trading_day)
+        where a.instrument_id = s.instrument_id
+          and a.trading_day = s.trading_day
+          and (a.exchange_volume, a.exchange_turnover, a.after_hours_volume,
+              a.after_hours_turnover, a.minute_volume, a.minute_turnover, a.gap_volume,
+              a.gap_turnover)
+            is distinct from (s.volume, s.turnover, s.after_volume, s.after_turnover,
+              s.minute_volume, s.minute_turnover, s.gap_volume + coalesce(o.volume, 0),
+              s.gap_turnover + coalesce(o.turnover, 0))
+        returning a.instrument_id, a.trading_day
+      )
+      select c.instrument_id, c.trading_day, o.id
+      from certified c
+      left join opened o using (instrument_id, trading_day)
+      """)
+
+  func amendRepairedDays(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
+    let rows = sortedAudits(commit).filter {
+      draft.repaired.contains(DayKey(instrument: $0.id, day: $0.audit.tradingDay))
+    }
+    if rows.isEmpty { return }
+    var parameters = WireParameters()
+    parameters.add { $0.array(rows, type: .int4) { $0.int32($1.id) } }
+    parameters.add { $0.array(rows, type: .date) { $0.date($1.audit.tradingDay) } }
+    let totals: [KeyPath<DayAudit, ExactDecimal?>] = [\.exchangeVolume, \.exchangeTurnover]
+    for field in totals {
+      parameters.add {
+        $0.array(rows, type: .numeric) { $0.optionalNumeric($1.audit[keyPath: field]) }
+      }
+    }
+    let afterHours: [KeyPath<DayAudit, ExactDecimal>] = [\.afterHoursVolume, \.afterHoursTurnover]
+    for field in afterHours {
+      parameters.add { $0.array(rows, type: .numeric) { $0.numeric($1.audit[keyPath: field]) } }
+    }
+    parameters.add { $0.array(rows, type: .int2) { $0.int16($1.audit.minutesMissing) } }
+    parameters.add { $0.timestamp(commit.knownAt) }
+    for row in try connection.run(Self.amend, parameters, context: Context.commit).rows {
+      var row = row
+      draft.audits.append(DayKey(instrument: try row.int32(), day: try row.day()))
+      draft.receipt.audits += 1
+      if let gap = try row.optionalInt64() { draft.gaps.append(gap) }
+    }
+    draft.receipt.gaps = draft.gaps.count
+  }
+}

@@ -1,0 +1,217 @@
+import Candles
+import Market
+
+/// Repairs: the day's rows are read, reconciled with its bars, and written back in the transaction
+/// that read them. What to believe is `Reconciliation`'s to say; here is only what stands in which
+/// table.
+extension WriterSession {
+  /// A second look counts as one only after the source had time to change its mind: the evening
+  /// and the next morning are two occasions, two tries of an evening are not.
+  static let sightingHoursMin: Int32 = 12
+  /// After so many a gap is accepted for good (DESIGN: a hole is permanent after two sightings).
+  static let sightingsMax: Int16 = 2
+
+  func writeRepairs(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
+    var batches: [(key: DayKey, batch: BarBatch)] = []
+    for batch in commit.bars {
+      guard case .repair(let day) = batch.role else { continue }
+      batches.append((DayKey(instrument: id(of: batch.symbol, batch.source), day: day), batch))
+    }
+    for (key, batch) in batches.lastOfEach(\.key).sorted(by: { $0.key < $1.key }) {
+      try lock(key.day)
+      try repair(key, by: batch, &draft)
+    }
+  }
+
+  private func repair(
+    _ key: DayKey, by batch: BarBatch, _ draft: inout Draft
+  ) throws(StoreError) {
+    let stored = try storedDay(key)
+    let outcome = Reconciliation(
+      symbol: batch.symbol, day: key.day,
+      minutes: stored.candles.filter { $0.timeframe == .minute1 }, gaps: stored.gaps,
+      audit: stored.audit, dayCandle: stored.candles.first { $0.timeframe == .day1 },
+      bars: batch.candles, dayBar: batch.dayBar
+    ).outcome()
+    try write(outcome.candles + outcome.revisions.map(\.candle), key, batch, &draft)
+    try close(outcome.closedGaps, batch.receivedAt, &draft)
+    try open(outcome.remainders, key, batch.receivedAt, &draft)
+    try sight(outcome.sightings, batch.receivedAt, &draft)
+    if let audit = outcome.audit { try certify(audit, key, batch.receivedAt, &draft) }
+    try record(outcome.disagreements, key, batch.receivedAt, &draft)
+  }
+
+  private func write(
+    _ candles: [Candle], _ key: DayKey, _ batch: BarBatch, _ draft: inout Draft
+  ) throws(StoreError) {
+    let rows = candles.map { candle in
+      StagedCandle(
+        key: CandleKey(
+          instrument: key.instrument, timeframe: candle.timeframe.rawValue,
+          openedAt: candle.openedAt),
+        candle: candle, cause: RevisionCause.kline.rawValue, knownAt: batch.receivedAt)
+    }
+    try stage(rows.sorted { $0.key < $1.key }, &draft)
+  }
+}
+
+// MARK: - Reading
+
+extension WriterSession {
+  private static let readCandles = Statement(
+    name: "read_day_candles",
+    sql: """
+      select i.symbol, c.timeframe, c.trading_day, c.opened_at, c.closed_at, c.open, c.high, c.low,
+        c.close, c.volume, c.turnover, c.trades, c.vwap, c.flags, c.source, c.known_from,
+        c.revision
+      from candle c
+      join instrument i on i.id = c.instrument_id
+      where c.instrument_id = $1::int
+        and c.timeframe in (1, 240)
+        and c.opened_at between $2::date - interval '1 day' and $2::date + interval '1 day'
+        and c.trading_day = $2::date
+      """)
+
+  private static let readGaps = Statement(
+    name: "read_open_gaps",
+    sql: """
+      select g.id, i.symbol, g.trading_day, g.from_at, g.to_at, g.volume, g.turnover, g.cause
+      from gap g
+      join instrument i on i.id = g.instrument_id
+      where g.instrument_id = $1::int
+        and g.trading_day = $2::date
+        and g.known_to is null
+      order by g.id
+      """)
+
+  private static let readAudit = Statement(
+    name: "read_day_audit",
+    sql: """
+      select i.symbol, a.trading_day, a.exchange_volume, a.exchange_turnover, a.minute_volume,
+        a.minute_turnover, a.gap_volume, a.gap_turnover, a.after_hours_volume,
+        a.after_hours_turnover, a.minutes_traded, a.minutes_untraded, a.minutes_missing
+      from day_audit a
+      join instrument i on i.id = a.instrument_id
+      where a.instrument_id = $1::int
+        and a.trading_day = $2::date
+      """)
+
+  private struct StoredDay {
+    var candles: [Candle] = []
+    var gaps: [Reconciliation.OpenGap] = []
+    var audit: DayAudit?
+  }
+
+  private func storedDay(_ key: DayKey) throws(StoreError) -> StoredDay {
+    var day = StoredDay()
+    for row in try rows(Self.readCandles, key) {
+      var row = row
+      day.candles.append(try row.storedCandle().candle)
+    }
+    for row in try rows(Self.readGaps, key) {
+      var row = row
+      day.gaps.append(Reconciliation.OpenGap(id: try row.int64(), gap: try row.gap()))
+    }
+    for row in try rows(Self.readAudit, key) {
+      var row = row
+      day.audit = try row.audit()
+    }
+    return day
+  }
+
+  private func rows(
+    _ statement: Statement, _ key: DayKey
+  ) throws(StoreError) -> some Sequence<PostgresRow> {
+    var parameters = WireParameters()
+    parameters.add { $0.int32(key.instrument) }
+    parameters.add { $0.date(key.day) }
+    return try connection.run(statement, parameters, context: Context.commit).rows
+  }
+}
+
+// MARK: - Gaps
+
+extension WriterSession {
+  private static let closeGaps = Statement(
+    name: "close_gaps",
+    sql: """
+      update gap
+      set known_to = greatest($2::timestamptz, known_from), closed_by = 'kline'
+      where id = any ($1::bigint[])
+      """)
+
+  private func close(
+    _ gaps: [Int64], _ at: Timestamp, _ draft: inout Draft
+  ) throws(StoreError) {
+    if gaps.isEmpty { return }
+    var parameters = WireParameters()
+    parameters.add { $0.array(gaps, type: .int8) { $0.int64($1) } }
+    parameters.add { $0.timestamp(at) }
+    draft.receipt.closedGaps += try connection.run(
+      Self.closeGaps, parameters, context: Context.commit
+    ).affectedRows
+    draft.closedGaps += gaps
+  }
+
+  private static let openRemainder = Statement(
+    name: "open_remainder",
+    sql: """
+      insert into gap
+        (instrument_id, trading_day, from_at, to_at, volume, turnover, cause, known_from,
+        permanent_at, permanent_reason)
+      values ($1::int, $2::date, $3::timestamptz, $4::timestamptz, $5::numeric, $6::numeric,
+        $7::smallint, $8::timestamptz, $8::timestamptz, 'the bars tell no money')
+      returning id
+      """)
+
+  private func open(
+    _ gaps: [Gap], _ key: DayKey, _ at: Timestamp, _ draft: inout Draft
+  ) throws(StoreError) {
+    for gap in gaps {
+      var parameters = WireParameters()
+      parameters.add { $0.int32(key.instrument) }
+      parameters.add { $0.date(key.day) }
+      parameters.add { $0.timestamp(gap.from) }
+      parameters.add { $0.timestamp(gap.to) }
+      parameters.add { $0.numeric(gap.volume) }
+      parameters.add { $0.numeric(gap.turnover) }
+      parameters.add { $0.int16(gap.cause.rawValue) }
+      parameters.add { $0.timestamp(at) }
+      var row = try connection.run(Self.openRemainder, parameters, context: Context.commit).row(0)
+      draft.gaps.append(try row.int64())
+    }
+    draft.receipt.gaps = draft.gaps.count
+  }
+
+  private static let sightGaps = Statement(
+    name: "sight_gaps",
+    sql: """
+      update gap g
+      set
+        sightings = g.sightings + 1,
+        last_sighting_at = $3::timestamptz,
+        permanent_at =
+          case when g.sightings + 1 >= $4::smallint then $3::timestamptz end,
+        permanent_reason = case when g.sightings + 1 >= $4::smallint then r.reason end
+      from unnest($1::bigint[], $2::text[]) r (id, reason)
+      where g.id = r.id
+        and g.permanent_at is null
+        and (g.last_sighting_at is null
+          or g.last_sighting_at <= $3::timestamptz - make_interval(hours => $5::int))
+      """)
+
+  private func sight(
+    _ sightings: [Reconciliation.Sighting], _ at: Timestamp, _ draft: inout Draft
+  ) throws(StoreError) {
+    if sightings.isEmpty { return }
+    var parameters = WireParameters()
+    parameters.add { $0.array(sightings, type: .int8) { $0.int64($1.gap) } }
+    parameters.add { $0.array(sightings, type: .text) { $0.text($1.reason.rawValue) } }
+    parameters.add { $0.timestamp(at) }
+    parameters.add { $0.int16(Self.sightingsMax) }
+    parameters.add { $0.int32(Self.sightingHoursMin) }
+    draft.receipt.sightings += try connection.run(
+      Self.sightGaps, parameters, context: Context.commit
+    ).affectedRows
+  }
+}

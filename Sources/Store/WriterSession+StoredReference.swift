@@ -1,0 +1,133 @@
+import Market
+
+/// Reading back what a restart needs beside the quotes: the universe, what keys have spent, and how
+/// far plans have come.
+extension WriterSession {
+  func readReference(into state: inout StoredState) throws(StoreError) {
+    state.universe = try storedUniverse()
+    state.lists = try storedLists()
+    state.keyUsage = try storedKeyUsage()
+    state.watermarks = try storedWatermarks()
+    state.sessions = try storedSessions()
+  }
+
+  private func read<Value>(
+    _ statement: Statement, _ decode: (inout PostgresRow) throws(StoreError) -> Value
+  ) throws(StoreError) -> [Value] {
+    var values: [Value] = []
+    for row in try connection.run(statement, context: "load").rows {
+      var row = row
+      values.append(try decode(&row))
+    }
+    return values
+  }
+
+  private static let readUniverse = Statement(
+    name: "read_universe",
+    sql: """
+      select symbol, source, exchange, kind, board, name, delisted_at, missed_lists, listed_part
+      from instrument
+      order by id
+      """)
+
+  private func storedUniverse() throws(StoreError) -> [UniverseMember] {
+    try read(Self.readUniverse) { (row) throws(StoreError) in
+      let symbol = try row.symbol()
+      let source = try row.source()
+      let instrument = InstrumentRow(
+        symbol: symbol, source: source, exchange: try row.optionalInt16().flatMap(Exchange.init),
+        kind: try row.optionalInt16().flatMap(InstrumentKind.init),
+        board: try row.optionalInt16().flatMap(Board.init), name: try row.optionalText())
+      let marks = InstrumentMarks(
+        symbol: symbol, source: source, delistedAt: try row.optionalDay(),
+        missedLists: try row.int16(), listedPart: try row.optionalText())
+      return UniverseMember(instrument: instrument, marks: marks)
+    }
+  }
+
+  private static let readLists = Statement(
+    name: "read_accepted_lists",
+    sql: """
+      select distinct on (source, part) source, part, judged_at, rows, content_hash, detail
+      from instrument_list
+      where verdict = 'accepted'
+      order by source, part, id desc
+      """)
+
+  private func storedLists() throws(StoreError) -> [ListVerdict] {
+    try read(Self.readLists) { (row) throws(StoreError) in
+      ListVerdict(
+        source: try row.source(), part: try row.text(), judgedAt: try row.timestamp(),
+        rows: Int(try row.int32()), contentHash: UInt64(bitPattern: try row.int64()),
+        verdict: .accepted, detail: try row.text())
+    }
+  }
+
+  private static let readKeyUsage = Statement(
+    name: "read_key_usage",
+    sql: """
+      select distinct on (source, label) source, label, day, requests, parked_until, parked_reason
+      from api_key_usage
+      order by source, label, day desc
+      """)
+
+  private func storedKeyUsage() throws(StoreError) -> [KeyUsage] {
+    try read(Self.readKeyUsage) { (row) throws(StoreError) in
+      var usage = KeyUsage(
+        source: try row.source(), label: try row.text(), day: try row.day(),
+        requests: Int(try row.int32()), parkedUntil: try row.optionalTimestamp())
+      if let reason = try row.optionalText() {
+        guard let parking = KeyParking.allCases.first(where: { $0.name == reason }) else {
+          throw row.malformed()
+        }
+        usage.parkedReason = parking
+      }
+      return usage
+    }
+  }
+
+  private static let readWatermarks = Statement(
+    name: "read_watermarks",
+    sql: """
+      select source, chunk, timeframe, through
+      from bar_watermark
+      order by source, chunk, timeframe
+      """)
+
+  private func storedWatermarks() throws(StoreError) -> [BarWatermark] {
+    try read(Self.readWatermarks) { (row) throws(StoreError) in
+      let source = try row.source()
+      let chunk = try row.text()
+      guard let timeframe = Timeframe(rawValue: try row.int16()) else { throw row.malformed() }
+      return BarWatermark(
+        source: source, chunk: chunk, timeframe: timeframe, through: try row.timestamp())
+    }
+  }
+
+  /// A few days back: what a repair may still ask about.
+  private static let readSessions = Statement(
+    name: "read_sessions",
+    sql: """
+      select m.exchange, m.day, m.opens, m.closes
+      from market_session m
+      cross join journal_position j
+      where m.closes >= j.known_from - interval '10 days'
+      order by m.exchange, m.day
+      """)
+
+  private func storedSessions() throws(StoreError) -> [MarketSession] {
+    try read(Self.readSessions) { (row) throws(StoreError) in
+      guard let exchange = Exchange(rawValue: try row.int16()) else { throw row.malformed() }
+      return MarketSession(
+        exchange: exchange, day: try row.day(), opens: try row.timestamp(),
+        closes: try row.timestamp())
+    }
+  }
+}
+
+extension PostgresRow {
+  mutating func source() throws(StoreError) -> Source {
+    guard let source = Source(rawValue: try int16()) else { throw malformed() }
+    return source
+  }
+}

@@ -1,0 +1,206 @@
+import CandledClient
+import Market
+import Store
+import TestSupport
+import Testing
+
+/// Repairs in the tables: what `Reconciliation` decides is stored, and stays balanced whatever the
+/// book says afterwards.
+@Suite struct RepairTests {
+  private let day = StoreSamples.day
+  private let symbol = StoreSamples.symbol(0)
+
+  private func candle(_ minute: Int, volume: Int64, flags: CandleFlags = []) throws -> Candle {
+    let openedAt = Timestamp(day: day, secondOfDay: Session.opening(ofMinute: minute))
+    let price = ExactDecimal(units: 1000, scale: 2)
+    return Candle(
+      symbol: symbol, timeframe: .minute1, tradingDay: day, openedAt: openedAt,
+      closedAt: openedAt.adding(seconds: 60), open: price, high: price, low: price, close: price,
+      volume: ExactDecimal(volume), turnover: try price * ExactDecimal(volume),
+      flags: volume == 0 ? .noTrade : flags, source: .sina)
+  }
+
+  private func volume(_ minute: Int) -> Int64 { (237...238).contains(minute) ? 0 : 100 }
+
+  private func bars() throws -> BarBatch {
+    BarBatch(
+      symbol: symbol, source: .sina, timeframe: .minute1,
+      candles: try (0..<240).filter { volume($0) > 0 }.map { try candle($0, volume: volume($0)) },
+      receivedAt: StoreSamples.start.adding(seconds: 7 * 3600), role: .repair(day))
+  }
+
+  private func audit(exchange: Int64, minutes: Int64, gaps: Int64, missing: Int16) -> DayAudit {
+    DayAudit(
+      symbol: symbol, tradingDay: day, exchangeVolume: ExactDecimal(exchange),
+      exchangeTurnover: ExactDecimal(exchange * 10), minuteVolume: ExactDecimal(minutes),
+      minuteTurnover: ExactDecimal(minutes * 10), gapVolume: ExactDecimal(gaps),
+      gapTurnover: ExactDecimal(gaps * 10), afterHoursVolume: .zero, afterHoursTurnover: .zero,
+      minutesTraded: 238, minutesUntraded: 0, minutesMissing: missing)
+  }
+
+  private func gap(_ volume: Int64, from: Int, to: Int) -> Gap {
+    Gap(
+      symbol: symbol, tradingDay: day,
+      from: StoreSamples.start.adding(seconds: Int64(from * 60)),
+      to: StoreSamples.start.adding(seconds: Int64(to * 60)), volume: ExactDecimal(volume),
+      turnover: ExactDecimal(volume * 10), cause: .outage)
+  }
+
+  /// Minute 9 seen in part, 10 and 11 not at all.
+  private func watchedDay() throws -> Commit {
+    var commit = Commit(position: JournalPosition(1), knownAt: StoreSamples.start)
+    commit.candles = try (0..<240).filter { !(9...11).contains($0) }.map {
+      try candle($0, volume: volume($0))
+    }
+    commit.candles.append(try candle(9, volume: 40, flags: .partial))
+    commit.gaps = [gap(260, from: 9, to: 12)]
+    commit.audits = [audit(exchange: 23_800, minutes: 23_540, gaps: 260, missing: 2)]
+    return commit
+  }
+
+  private func repair(_ batch: BarBatch, position: Int64) -> Commit {
+    var commit = Commit(position: JournalPosition(position), knownAt: batch.receivedAt)
+    commit.bars = [batch]
+    return commit
+  }
+
+  private func certificate(_ database: StoreDatabase) throws -> [[String?]] {
+    try database.execute(
+      """
+      select exchange_volume, minute_volume, gap_volume, balanced, minutes_missing,
+        minute_volume = (select sum(volume) from candled.candle where timeframe = 1)
+          and gap_volume
+            = (select coalesce(sum(volume), 0) from candled.gap where known_to is null)
+      from candled.day_audit
+      """)
+  }
+
+  @Test func `a repair revises, completes, closes and certifies in one change`() async throws {
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    _ = try await writer.commit(try watchedDay())
+    let receipt = try await writer.commit(repair(try bars(), position: 2))
+    #expect(receipt.seq == 2)
+    #expect(
+      [receipt.candles, receipt.revisions, receipt.closedGaps, receipt.audits] == [3, 1, 1, 1])
+    #expect(try certificate(database) == [["23800", "23800", "0", "t", "0", "t"]])
+    #expect(
+      try database.execute("select cause, volume from candled.revisions") == [["kline", "40"]])
+    #expect(
+      try database.execute("select state, closed_by, known_to is not null from candled.gaps")
+        == [["closed", "kline", "t"]])
+    #expect(try database.value("select repaired_at is not null from candled.day_audit") == "t")
+  }
+
+  @Test func `followers hear of the gap that closed`() async throws {
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    let client = try await CandledClient.connect(database.url)
+    let snapshot = try await client.snapshot()
+    _ = try await writer.commit(try watchedDay())
+    _ = try await writer.commit(repair(try bars(), position: 2))
+    var changes: [FeedChange] = []
+    for try await case .change(let change) in client.follow(after: snapshot, pollSeconds: 1) {
+      changes.append(change)
+      if changes.count == 2 { break }
+    }
+    #expect(changes.map(\.gaps.count) == [1, 0])
+    #expect(changes.map { $0.closedGaps.map(\.volume) } == [[], [ExactDecimal(260)]])
+    #expect(changes[1].audits.map(\.isBalanced) == [true])
+  }
+
+  @Test func `the same repair again writes nothing`() async throws {
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    _ = try await writer.commit(try watchedDay())
+    _ = try await writer.commit(repair(try bars(), position: 2))
+    #expect(try await writer.commit(repair(try bars(), position: 3)).seq == nil)
+  }
+
+  @Test func `what the exchange adds to a repaired day becomes a gap that the next repair closes`()
+    async throws
+  {
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    _ = try await writer.commit(try watchedDay())
+    _ = try await writer.commit(repair(try bars(), position: 2))
+    // The book knows nothing of the repair: its own minutes, its own gaps.
+    var late = Commit(
+      position: JournalPosition(3), knownAt: StoreSamples.start.adding(seconds: 8 * 3600))
+    late.revisions = [Revision(candle: try candle(239, volume: 130), cause: .latePrint)]
+    late.gaps = [gap(5, from: 9, to: 10)]
+    late.audits = [audit(exchange: 23_835, minutes: 23_570, gaps: 265, missing: 2)]
+    let receipt = try await writer.commit(late)
+    #expect(receipt.revisions == 0 && receipt.gaps == 1 && receipt.audits == 1)
+    #expect(try certificate(database) == [["23835", "23800", "35", "t", "0", "t"]])
+    var more = try bars()
+    more.candles[237] = try candle(239, volume: 135)
+    let repaired = try await writer.commit(repair(more, position: 4))
+    #expect(repaired.closedGaps == 1 && repaired.revisions == 1)
+    #expect(try certificate(database) == [["23835", "23835", "0", "t", "0", "t"]])
+  }
+
+  @Test func `a gap that is not in the bars on two occasions is permanent, tries apart`()
+    async throws
+  {
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    _ = try await writer.commit(try watchedDay())
+    var wrong = try bars()
+    wrong.candles[10] = try candle(10, volume: 99)
+    func sight(_ hours: Int64, _ position: Int64) async throws -> [[String?]] {
+      wrong.receivedAt = StoreSamples.start.adding(seconds: hours * 3600)
+      _ = try await writer.commit(repair(wrong, position: position))
+      return try database.execute("select sightings, state, permanent_reason from candled.gaps")
+    }
+    #expect(try await sight(7, 2) == [["1", "open", nil]])
+    #expect(try await sight(9, 3) == [["1", "open", nil]])
+    #expect(
+      try await sight(24, 4) == [["2", "permanent", "the bars do not add up to it"]])
+    #expect(try certificate(database) == [["23800", "23540", "260", "t", "2", "t"]])
+  }
+
+  @Test func `a disagreement stands once and is resolved by bars that add up`() async throws {
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    _ = try await writer.commit(try watchedDay())
+    var wrong = try bars()
+    wrong.candles[10] = try candle(10, volume: 99)
+    #expect(try await writer.commit(repair(wrong, position: 2)).disagreements == 4)
+    #expect(try await writer.commit(repair(wrong, position: 3)).disagreements == 0)
+    #expect(
+      try database.execute(
+        """
+        select timeframe, field, ours, theirs from candled.disagreement
+        where field = 'volume' order by 1
+        """) == [["1", "volume", "300", "299"], ["240", "volume", "23800", "23799"]])
+    #expect(try await writer.commit(repair(try bars(), position: 4)).disagreements == 4)
+    #expect(
+      try database.value(
+        "select count(*) from candled.disagreement where resolved_at is null") == "0")
+  }
+
+  @Test func `days are candidates for repair by their most urgent reason`() async throws {
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    var commit = try watchedDay()
+    for number in 1...3 {
+      var audit = audit(exchange: 100, minutes: 100, gaps: 0, missing: 0)
+      audit.symbol = StoreSamples.symbol(number)
+      if number == 1 { audit.exchangeVolume = nil }
+      commit.audits.append(audit)
+      var minute = try candle(0, volume: 100, flags: number == 2 ? .extremeAmbiguous : [])
+      minute.symbol = audit.symbol
+      commit.candles.append(minute)
+    }
+    _ = try await writer.commit(commit)
+    let queries = try Queries(url: database.url)
+    let before = try queries.repairCandidates(from: day)
+    #expect(before.map(\.symbol) == (0...3).map(StoreSamples.symbol))
+    #expect(before.map(\.reason) == [.gap, .unbalanced, .ambiguous, .unconfirmed])
+    _ = try await writer.commit(repair(try bars(), position: 2))
+    #expect(
+      try queries.repairCandidates(from: day).map(\.symbol) == (1...3).map(StoreSamples.symbol))
+    #expect(try queries.repairCandidates(from: day.advanced(by: 1)) == [])
+  }
+}
