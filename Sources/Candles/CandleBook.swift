@@ -8,8 +8,11 @@ import Market
 /// decides when waiting ends.
 public struct CandleBook: Sendable {
   public let rules: CandleRules
-  let calendar: TradingCalendar
-  private let plausibility: Plausibility
+  /// May reach further than at the beginning, never say otherwise of a day.
+  public var calendar: TradingCalendar {
+    didSet { plausibility = Plausibility(rules: rules, calendar: calendar) }
+  }
+  private var plausibility: Plausibility
   let timers: [Timer]
   var instruments: [Entry] = []
   private var indexes: [Symbol: Int] = [:]

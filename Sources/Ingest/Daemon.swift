@@ -16,11 +16,13 @@ public struct Daemon: Sendable {
   let log: Logger
   /// Given for a simulation that shares its clock with an exchange in the same process.
   let clock: EngineClock
+  public let credentials: SourceCredentials
+  let calendar = CalendarBox()
 
   /// An index that moves all day: first in every request, it dates the answers.
   public static let heartbeat = Symbol(low: 0x3130_3030_3030_6873, high: 0)  // sh000001
 
-  /// - Throws: `ConfigurationError` if the file with symbols cannot be read.
+  /// - Throws: `ConfigurationError` if the file with symbols or one with keys cannot be read.
   public init(settings: Settings, clock: EngineClock? = nil, log: Logger) throws {
     self.settings = settings
     self.log = log
@@ -28,6 +30,7 @@ public struct Daemon: Sendable {
     var symbols = settings.sinaSymbols
     if let file = settings.sinaSymbolsFile { symbols += try SymbolFile.load(file) }
     self.symbols = symbols + settings.sinaOverview
+    credentials = try SourceCredentials(settings)
   }
 
   /// Builds everything up, and hands the engine to `onReady` once the store and the journal are
@@ -84,7 +87,9 @@ public struct Daemon: Sendable {
 
   private func makeEngine(writer: StoreWriter, client: HTTPClient) async throws -> Engine {
     let stored = try await writer.load()
-    let pipeline = try Pipeline(rules: CandleRules(settings), stored: stored)
+    let pipeline = try Pipeline(
+      rules: CandleRules(settings), limits: UniverseLimits(settings), stored: stored)
+    calendar.set(pipeline.calendar)
     var options = JournalOptions()
     options.segmentBytes = Int64(settings.journalSegmentBytes)
     let journal = try JournalWriter(
@@ -95,14 +100,30 @@ public struct Daemon: Sendable {
       upstream: SinaUpstream(
         client: client, base: try BaseAddress(parsing: settings.sinaBase),
         deadlineMilliseconds: Int(settings.sinaDeadline.wholeMilliseconds)),
-      store: PersistentStore(writer: writer), journal: journal,
+      desks: try makeDesks(client: client), store: PersistentStore(writer: writer),
+      journal: journal,
       journalDirectory: settings.journalPath, log: log)
     var limits = EngineLimits()
     limits.stopAt = settings.clockStop
     limits.journalBytesMax = Int64(settings.journalRetainBytes)
     limits.journalDaysMax = settings.journalRetainDays
-    return Engine(parts: parts, poller: makePoller(), pipeline: pipeline, limits: limits)
+    limits.followsUniverse = settings.universeFollow
+    return Engine(
+      parts: parts, poller: makePoller(following: pipeline.universe), pipeline: pipeline,
+      limits: limits)
   }
+
+  private func makeDesks(client: HTTPClient) throws -> DeskSet {
+    let configuration = DeskConfiguration(
+      settings, credentials: credentials, calendar: calendar, speed: clock.speed, seed: seed)
+    return DeskSet(
+      configuration,
+      upstream: HTTPFeedUpstream(
+        client: client, hosts: try HTTPFeedUpstream.Hosts(settings), credentials: credentials))
+  }
+
+  /// A stepped run is repeatable in everything, the jitter of its polls included.
+  private var seed: UInt64 { clock.isStepped ? 1 : UInt64.random(in: .min ... .max) }
 
   private func report(_ recovery: JournalRecovery, _ stored: StoredState) {
     log.info(
@@ -114,16 +135,15 @@ public struct Daemon: Sendable {
     if let damage = recovery.damage {
       log.error("the journal is damaged", metadata: ["error": "\(damage)"])
     }
-    if case .endsSoon(let days) = TradingCalendar.shanghai.freshness(
+    if case .endsSoon(let days) = calendar.current.freshness(
       on: clock.startingPoint.shanghaiDay)
     {
       log.warning("the trading calendar ends soon", metadata: ["days_left": "\(days)"])
     }
   }
 
-  private func makePoller() -> Poller {
-    // A stepped run is repeatable in everything, the jitter of its polls included.
-    let seed = clock.isStepped ? 1 : UInt64.random(in: .min ... .max)
+  private func makePoller(following universe: Universe) -> Poller {
+    let seed = seed
     var configuration = PollerConfiguration(heartbeat: Daemon.heartbeat, seed: seed)
     configuration.batchSymbolsMax = max(settings.sinaBatchSymbols, 2)
     configuration.deadlineMilliseconds = Int(settings.sinaDeadline.wholeMilliseconds) * clock.speed
@@ -131,8 +151,9 @@ public struct Daemon: Sendable {
     let schedule = PollSchedule(
       windows: PollWindow.aShare(every: Int(settings.sinaCadence.wholeMilliseconds) / 1000),
       phaseMilliseconds: Int(settings.sinaPhase.wholeMilliseconds), seed: configuration.seed,
-      isTradingDay: TradingCalendar.shanghai.isTradingDay)
-    return Poller(configuration, schedule: schedule, symbols: symbols)
+      isTradingDay: { [calendar] in calendar.isTradingDay($0) })
+    let followed = settings.universeFollow ? universe.listedSymbols(beside: symbols) : []
+    return Poller(configuration, schedule: schedule, symbols: symbols + followed)
   }
 }
 
@@ -164,6 +185,13 @@ extension CandleRules {
   }
 }
 
+extension UniverseLimits {
+  init(_ settings: Settings) {
+    self.init()
+    mainRowsMin = settings.universeRowsMin
+  }
+}
+
 extension EngineClock {
   init(_ settings: Settings) {
     let start = settings.clockStart ?? EngineClock.realNow()
@@ -184,6 +212,12 @@ struct PersistentStore: CommitSink {
 
   func prune() async throws(StoreError) {
     _ = try await writer.pruneChanges(keepRows: Self.changesKept)
+  }
+
+  func repairCandidates(
+    from day: TradingDay
+  ) async throws(StoreError) -> [RepairCandidate] {
+    try await writer.repairCandidates(from: day)
   }
 
   func commit(_ commit: Commit) async throws(StoreError) -> CommitReceipt {

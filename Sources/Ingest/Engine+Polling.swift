@@ -67,11 +67,12 @@ extension Engine {
     if catchUp != nil || isDeaf { return PollOutcome(Pipeline.classify(entry)) }
     let digest = pipeline.process(entry, at: position)
     status.note(digest)
+    tellExRights()
     return PollOutcome(digest.outcome)
   }
 
   /// nil if the journal cannot take it; then nothing may be made of it either.
-  private func append(_ entry: JournalEntry) -> JournalPosition? {
+  func append(_ entry: JournalEntry) -> JournalPosition? {
     do throws(JournalError) {
       let position = try parts.journal.append(entry)
       if status.journalFault != nil { parts.log.notice("journal takes entries again") }
@@ -95,6 +96,7 @@ extension Engine {
       pollerWake = nil
       perform(poller.received(.woke, at: now))
     }
+    wakeDesks(at: now)
   }
 
   /// A decision the journal does not take is not made; it is tried again a little later.

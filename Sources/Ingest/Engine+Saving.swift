@@ -10,12 +10,18 @@ public protocol CommitSink: Sendable {
   func commit(_ commit: Commit) async throws(StoreError) -> CommitReceipt
   /// What the last successful commit left.
   func load() async throws(StoreError) -> StoredState
+  /// The instruments' days from `day` on that bars may make better.
+  func repairCandidates(from day: TradingDay) async throws(StoreError) -> [RepairCandidate]
   /// Forgets changes of the feed that are past its horizon. Called once a day.
   func prune() async throws(StoreError)
 }
 
 extension CommitSink {
   public func prune() async throws(StoreError) {}
+
+  public func repairCandidates(
+    from day: TradingDay
+  ) async throws(StoreError) -> [RepairCandidate] { [] }
 }
 
 extension StoreWriter: CommitSink {}
@@ -32,6 +38,8 @@ struct Saving {
   /// When rows that wait for the rest of their sweep wait no longer.
   var commitDue: Timestamp?
   var health: [Source: SourceState] = [:]
+  /// Desks whose health changed, by their places.
+  var staleHealth: Set<Int> = []
 
   var hasUnsaved: Bool { commit != nil }
   var unsavedCandles: Int { commit?.candles.count ?? 0 }
@@ -71,7 +79,8 @@ extension Engine {
   }
 
   private func isReadyToSave(at real: Timestamp) -> Bool {
-    guard pipeline.hasPendingRows || !saving.health.isEmpty else { return false }
+    guard pipeline.hasPendingRows || !saving.health.isEmpty || !saving.staleHealth.isEmpty
+    else { return false }
     if inFlight.isEmpty || isStopping { return true }
     let due = saving.commitDue ?? real.adding(milliseconds: limits.commitDelayMilliseconds)
     saving.commitDue = due
@@ -104,19 +113,15 @@ extension Engine {
       ?? Commit(
         position: pipeline.position, knownAt: pipeline.knownAt, bookState: pipeline.sharedState)
     commit.health = saving.health.map { source, state in healthRow(source, state) }
+    commit.health += saving.staleHealth.sorted().compactMap { seats[$0].healthRow }
     saving.health = [:]
+    saving.staleHealth = []
     return commit
   }
 
   private func healthRow(_ source: Source, _ state: SourceState) -> SourceHealthRow {
-    let condition: SourceHealthRow.State =
-      switch state.condition {
-      case .ok: .up
-      case .degraded: .degraded
-      case .stalled, .banned, .unauthorised: .down
-      }
-    return SourceHealthRow(
-      source: source, endpoint: "quotes", state: condition, since: state.since,
+    SourceHealthRow(
+      source: source, endpoint: "quotes", state: state.condition.word, since: state.since,
       lastSuccessAt: status.lastSweepAt, requests: Int64(status.requests),
       failures: Int64(status.failedRequests), detail: "\(state.condition)")
   }
@@ -139,7 +144,8 @@ extension Engine {
 
   func saved() {
     if saving.failures > 0 { parts.log.notice("store takes commits again") }
-    if let commit = saving.commit, commit.endsDay { tidyUp(after: commit) }
+    if let commit = saving.commit, !commit.daysEnded.isEmpty { tidyUp(after: commit) }
+    for day in saving.commit?.daysEnded ?? [] { tellDesks(.certified(day)) }
     saving.commit = nil
     saving.failures = 0
     status.storeFault = nil
@@ -180,8 +186,19 @@ extension Engine {
 }
 
 extension Commit {
-  /// It holds a day's certificates.
-  fileprivate var endsDay: Bool {
-    events.contains { if case .dayComplete = $0 { true } else { false } }
+  /// The days whose certificates it holds.
+  fileprivate var daysEnded: [TradingDay] {
+    events.compactMap { if case .dayComplete(let day, _, _) = $0 { day } else { nil } }
+  }
+}
+
+extension SourceState.Condition {
+  /// As the store keeps it.
+  var word: SourceHealthRow.State {
+    switch self {
+    case .ok: .up
+    case .degraded: .degraded
+    case .stalled, .banned, .unauthorised: .down
+    }
   }
 }

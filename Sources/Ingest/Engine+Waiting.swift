@@ -7,8 +7,8 @@ import Store
 extension Engine {
   /// Nothing is under way; a stepped clock may move.
   var isIdle: Bool {
-    inFlight.isEmpty && !saving.isBusy && !saving.hasUnsaved && catchUp == nil && !isDeaf
-      && !isStopping
+    inFlight.isEmpty && deskRequestsInFlight == 0 && lookups == 0 && !saving.isBusy
+      && !saving.hasUnsaved && catchUp == nil && !isDeaf && !isStopping
   }
 
   var isDrained: Bool {
@@ -21,7 +21,7 @@ extension Engine {
   private var isInterpreting: Bool { catchUp == nil && !isDeaf }
 
   private var nextDue: Timestamp? {
-    [pollerWake, timerDue, limits.stopAt].compactMap { $0 }.min()
+    [pollerWake, deskWake, timerDue, limits.stopAt].compactMap { $0 }.min()
   }
 
   /// When the pipeline must be told the time.
@@ -66,6 +66,8 @@ extension Engine {
     isStopping = true
     stopDeadline = EngineClock.realNow().adding(milliseconds: limits.drainMilliseconds)
     perform(poller.received(.stopping, at: now))
+    tellDesks(.stopping)
     for request in inFlight.values { request.cancel() }
+    for request in seats.flatMap(\.inFlight.values) { request.cancel() }
   }
 }

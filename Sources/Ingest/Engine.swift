@@ -27,6 +27,11 @@ public actor Engine {
   var scheduledWake: Timestamp?
   var steppedNow: Timestamp
   var saving = Saving()
+  /// What is asked beside live quotes; opened once the journal's tail is interpreted.
+  var seats: [DeskSeat] = []
+  var areDesksOpen = false
+  /// Questions of desks to the store that are under way.
+  var lookups = 0
   /// Set while interpretation lags behind the journal.
   var catchUp: CatchUp?
   /// The store was away for longer than memory holds: the journal alone goes on.
@@ -41,6 +46,8 @@ public actor Engine {
     case woke
     case saved(Result<CommitReceipt, StoreError>)
     case loaded(Result<StoredState, StoreError>)
+    case deskAnswered(Int, DeskRequest, UpstreamAnswer, requestedAt: Timestamp)
+    case repairsFound(Int, Result<[RepairCandidate], StoreError>)
     case stop
   }
 
@@ -66,6 +73,7 @@ public actor Engine {
     while !isDrained {
       try interpretSome()
       beginPolling()
+      openDesks()
       startSaving()
       if isIdle, parts.clock.isStepped {
         step()
@@ -105,6 +113,10 @@ public actor Engine {
       finishSaving(result)
     case .loaded(let result):
       try finishLoading(result)
+    case .deskAnswered(let place, let request, let answer, let requestedAt):
+      take(answer, to: request, of: place, requestedAt: requestedAt)
+    case .repairsFound(let place, let result):
+      found(result, for: place)
     case .stop:
       beginStopping()
     }
@@ -115,17 +127,20 @@ public actor Engine {
 public struct EngineParts {
   public var clock: EngineClock
   public var upstream: any Upstream
+  /// What is asked beside live quotes, and who answers it.
+  public var desks: DeskSet
   public var store: any CommitSink
   public var journal: JournalWriter
   public var journalDirectory: String
   public var log: Logger
 
   public init(
-    clock: EngineClock, upstream: any Upstream, store: any CommitSink, journal: JournalWriter,
-    journalDirectory: String, log: Logger
+    clock: EngineClock, upstream: any Upstream, desks: DeskSet = DeskSet(),
+    store: any CommitSink, journal: JournalWriter, journalDirectory: String, log: Logger
   ) {
     self.clock = clock
     self.upstream = upstream
+    self.desks = desks
     self.store = store
     self.journal = journal
     self.journalDirectory = journalDirectory
@@ -149,6 +164,8 @@ public struct EngineLimits: Sendable {
   public var journalDaysMax: Int?
   /// Entries interpreted in one go while catching up, so that polling goes on meanwhile.
   public var catchUpEntriesMax = 64
+  /// Whether every listed A share is polled.
+  public var followsUniverse = false
 
   public init() {}
 }

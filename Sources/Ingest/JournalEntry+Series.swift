@@ -1,3 +1,4 @@
+import Feeds
 import Journal
 import Market
 import Polling
@@ -39,5 +40,32 @@ extension JournalEntry {
     let parts = key.split(separator: "/")
     guard parts.count == 2, parts[0] == JournalEntry.quotesSeries else { return nil }
     return UInt16(parts[1])
+  }
+}
+
+/// What desks ask.
+extension JournalEntry {
+  /// An answer to a desk's question.
+  public static func answer(
+    to question: FeedRequest, requestedAt: Timestamp, receivedAt: Timestamp, status: Int32,
+    body: [UInt8]
+  ) -> JournalEntry {
+    JournalEntry(
+      kind: .response, source: question.source, key: question.journalKey,
+      requestedAt: requestedAt, receivedAt: receivedAt, status: status,
+      request: Array(question.text.utf8), body: body)
+  }
+
+  /// A key is about to be used, or was parked.
+  static func usage(_ usage: KeyUsage, at moment: Timestamp) -> JournalEntry {
+    JournalEntry(
+      kind: .control, source: usage.source, key: usage.journalKey, requestedAt: moment,
+      receivedAt: moment, status: 0, request: Array(usage.text.utf8), body: [])
+  }
+
+  /// What a desk asked; nil for an entry of another kind.
+  var question: FeedRequest? {
+    guard kind == .response, quotesGroup == nil else { return nil }
+    return FeedRequest(text: String(decoding: request, as: UTF8.self))
   }
 }

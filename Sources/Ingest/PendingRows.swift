@@ -15,12 +15,33 @@ struct PendingRows: Sendable {
   /// By the book's index.
   var names: [Int: String] = [:]
   var overview: [Symbol: OverviewQuote] = [:]
+  var bars: [BarBatch] = []
+  private(set) var barCount = 0
+  var factors: [FactorBatch] = []
+  /// By label: the latest row counts.
+  var keyUsage: [String: KeyUsage] = [:]
+  var lists: [ListVerdict] = []
+  var listed: [InstrumentRow] = []
+  var marks: [InstrumentMarks] = []
+  var sessions: [MarketSession] = []
+  var watermarks: [String: BarWatermark] = [:]
   private(set) var dirtyIndexes: [Int] = []
   private var isDirty: [Bool] = []
 
   var isEmpty: Bool {
     candles.isEmpty && revisions.isEmpty && gaps.isEmpty && audits.isEmpty && events.isEmpty
       && rejections.isEmpty && names.isEmpty && overview.isEmpty && dirtyIndexes.isEmpty
+      && isEmptyOfFeeds
+  }
+
+  private var isEmptyOfFeeds: Bool {
+    bars.isEmpty && factors.isEmpty && keyUsage.isEmpty && lists.isEmpty && listed.isEmpty
+      && marks.isEmpty && sessions.isEmpty && watermarks.isEmpty
+  }
+
+  mutating func take(_ batch: BarBatch) {
+    bars.append(batch)
+    barCount += batch.candles.count
   }
 
   /// The instrument's quote row must be written.

@@ -23,6 +23,14 @@ extension Pipeline {
     commit.audits = rows.audits
     commit.rejections = rows.rejections
     commit.events = rows.events
+    commit.instruments += rows.listed
+    commit.bars = rows.bars
+    commit.factors = rows.factors
+    commit.keyUsage = rows.keyUsage.values.sorted { $0.label < $1.label }
+    commit.lists = rows.lists
+    commit.instrumentMarks = rows.marks
+    commit.sessions = rows.sessions
+    commit.watermarks = rows.watermarks.values.sorted { $0.chunk < $1.chunk }
     commit.overview = rows.overview.values.sorted { $0.symbol < $1.symbol }.map { row in
       OverviewRow(
         symbol: row.symbol.description, name: row.name, last: row.last, change: row.change,

@@ -93,6 +93,7 @@ extension Pipeline {
   ) {
     answer.digest.changed += 1
     counters.changedSnapshots += 1
+    noteExRights(index, place)
     latest[index] = LatestQuote(
       quote: sheet.quotes[place].quote, receivedAt: answer.entry.receivedAt)
     lines.keep(line, at: index)
@@ -100,6 +101,15 @@ extension Pipeline {
       bytes: UnsafeRawBufferPointer(rebasing: answer.body[sheet.quotes[place].name]),
       charset: sheet.quotes[place].charset)
     if names.update(at: index, raw: name) { pending.names[index] = names.name(at: index) }
+  }
+
+  /// The exchange adjusts the reference price of a day that trades without a dividend.
+  private mutating func noteExRights(_ index: Int, _ place: Int) {
+    guard let known = latest[index]?.quote,
+      known.tradingDay < sheet.quotes[place].quote.tradingDay, known.last.isPositive,
+      known.last != sheet.quotes[place].quote.previousClose
+    else { return }
+    exRights.append(known.symbol)
   }
 
   private mutating func takeOverview() {

@@ -20,6 +20,18 @@ public struct Pipeline {
   /// What each request group asked for when it was last answered.
   var memberships: [UInt16: Membership] = [:]
   var overview: [Symbol: OverviewQuote] = [:]
+  /// Every A share there is, as far as accepted lists tell.
+  public internal(set) var universe = Universe()
+  var nodes: [SinaNode: NodeCollection] = [:]
+  /// What each key has spent on its last day, by label.
+  var keyUsage: [String: KeyUsage] = [:]
+  /// Up to when the bars of each chunk were read, and the American sessions known.
+  var barsThrough: [String: Timestamp] = [:]
+  var americanSessions: [MarketSession] = []
+  /// American series that were asked for.
+  var americans: Set<InstrumentRow> = []
+  /// Whose previous close is not the last close, since somebody asked.
+  var exRights: [Symbol] = []
   var pending = PendingRows()
   var rejectionsSeen = RejectionMemory()
   public private(set) var position: JournalPosition
@@ -27,14 +39,20 @@ public struct Pipeline {
   public private(set) var knownAt = Timestamp(microseconds: 0)
   public internal(set) var counters = PipelineCounters()
 
-  public init(rules: CandleRules = CandleRules()) {
+  public init(
+    rules: CandleRules = CandleRules(), limits: UniverseLimits = UniverseLimits()
+  ) {
     book = CandleBook(rules: rules)
+    universe = Universe(limits: limits)
     position = .start
   }
 
   /// The pipeline as it was when `stored` was committed.
   /// - Throws: `BookStateError` if the stored state is not this version's.
-  public init(rules: CandleRules = CandleRules(), stored: StoredState) throws {
+  public init(
+    rules: CandleRules = CandleRules(), limits: UniverseLimits = UniverseLimits(),
+    stored: StoredState
+  ) throws {
     book = CandleBook(rules: rules)
     position = stored.position
     knownAt = stored.knownAt ?? knownAt
@@ -43,6 +61,7 @@ public struct Pipeline {
       try book.restore(instrument: row.symbol, state: row.bookState)
       latest.append(LatestQuote(quote: row.quote, receivedAt: row.receivedAt))
     }
+    restore(stored, limits: limits)
   }
 
   /// When a decision falls due that no answer may come in time for: append a timer entry then.
@@ -51,7 +70,15 @@ public struct Pipeline {
   public var hasPendingRows: Bool { !pending.isEmpty }
 
   /// Candles that wait for the store: what bounds the memory an outage of it may take.
-  public var pendingCandles: Int { pending.candles.count }
+  public var pendingCandles: Int { pending.candles.count + pending.barCount }
+
+  mutating func takeExRights() -> [Symbol] {
+    defer { exRights = [] }
+    return exRights
+  }
+
+  /// As far as known: the table's, or longer.
+  var calendar: TradingCalendar { book.calendar }
 }
 
 /// What was made of one entry, for the poller, the logs and the counters.
@@ -61,6 +88,10 @@ public struct Digest: Sendable, Hashable {
   public var changed = 0
   public var rejected = 0
   public var missing = 0
+  /// What a desk was told; nil for an answer with quotes.
+  var feed: DeskAnswer?
+
+  init(outcome: SinaOutcome) { self.outcome = outcome }
 }
 
 /// Totals since the pipeline was made.
@@ -71,6 +102,8 @@ public struct PipelineCounters: Sendable, Hashable {
   public var missingRows = 0
   public var rejectedRows: [RejectionReason: Int] = [:]
   public var candles = 0
+  /// Delivered ready-made, whatever became of them.
+  public var bars = 0
   public var gaps = 0
   public var revisions = 0
   public var certificates = 0
@@ -98,7 +131,12 @@ extension Pipeline {
     counters.entries += 1
     book.advance(to: entry.receivedAt)
     var digest = Digest(outcome: .ok(lines: 0))
-    if entry.kind == .response { digest = read(entry) }
+    switch entry.kind {
+    case .response where entry.quotesGroup != nil: digest = read(entry)
+    case .response: digest.feed = readFeed(entry)
+    case .control: readUsage(entry)
+    case .timer: break
+    }
     collect()
     return digest
   }
@@ -139,6 +177,9 @@ extension Pipeline {
     counters.revisions += output.revisions.count
     counters.certificates += output.audits.count
     counters.balancedCertificates += output.audits.count { $0.isBalanced }
+    for case .dayComplete(let day, _, _) in output.events {
+      pending.sessions += sessions(around: day)
+    }
     pending.take(output)
   }
 }

@@ -1,4 +1,4 @@
-// What a backfill will ask for, before it asks: chunks that can be done, and done again, one by one.
+// What a backfill will ask for, before it asks: chunks that can be done, and done again.
 //
 // A chunk is what is remembered as done: small enough that a crash costs little, large enough that
 // a whole market's history has thousands of them and not millions. The same order makes the same

@@ -79,6 +79,8 @@ public struct Poller: Sendable {
 
   let configuration: PollerConfiguration
   let schedule: PollSchedule
+  /// As given, in order.
+  public private(set) var symbols: [Symbol]
   var phase = Phase.idle
   var clock: SteadyClock?
   var plan: BatchPlan
@@ -137,6 +139,7 @@ public struct Poller: Sendable {
   ) {
     self.configuration = configuration
     self.schedule = schedule
+    self.symbols = symbols
     plan = BatchPlan(
       symbols, heartbeat: configuration.heartbeat, symbolsMax: configuration.batchSymbolsMax)
     breaker = Breaker(coolDownSeconds: configuration.coolDownSeconds)
@@ -198,6 +201,7 @@ public struct Poller: Sendable {
 
   private mutating func replacePlan(_ symbols: [Symbol], _ now: Timestamp) {
     dropPending(now) { $0.isBatch || $0.isPart }
+    self.symbols = symbols
     plan.replace(with: symbols)
     planNumber += 1
     bisections = [:]

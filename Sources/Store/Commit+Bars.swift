@@ -122,12 +122,12 @@ public struct BarWatermark: Sendable, Hashable {
 }
 
 /// A row of `instrument`.
-public struct UniverseMember: Sendable, Hashable {
-  public var instrument: InstrumentRow
+public struct StoredInstrument: Sendable, Hashable {
+  public var row: InstrumentRow
   public var marks: InstrumentMarks
 
-  public init(instrument: InstrumentRow, marks: InstrumentMarks) {
-    self.instrument = instrument
+  public init(row: InstrumentRow, marks: InstrumentMarks) {
+    self.row = row
     self.marks = marks
   }
 }

@@ -214,12 +214,12 @@ public struct StoredState: Sendable {
   public var epoch: Int64
   public var lastSeq: Int64
   /// Every series there is, by instrument id.
-  public var universe: [UniverseMember] = []
+  public var instruments: [StoredInstrument] = []
   /// The last accepted list of each part.
   public var lists: [ListVerdict] = []
   /// Of each key, its last day.
   public var keyUsage: [KeyUsage] = []
   public var watermarks: [BarWatermark] = []
-  /// From a few days before the daemon's clock on.
+  /// Of every market, by exchange and day.
   public var sessions: [MarketSession] = []
 }

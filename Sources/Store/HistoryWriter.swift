@@ -43,7 +43,7 @@ public actor HistoryWriter {
     try open().doneChunks(job)
   }
 
-  private func open() throws(StoreError) -> WriterSession {
+  func open() throws(StoreError) -> WriterSession {
     guard let session else {
       throw StoreError(.connectionLost, "not connected to PostgreSQL", context: "commit")
     }

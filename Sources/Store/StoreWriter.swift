@@ -95,7 +95,7 @@ public actor StoreWriter {
     try open().pruneChanges(keepRows: keepRows)
   }
 
-  private func open() throws(StoreError) -> WriterSession {
+  func open() throws(StoreError) -> WriterSession {
     guard let session else {
       throw StoreError(.connectionLost, "not connected to PostgreSQL", context: "commit")
     }

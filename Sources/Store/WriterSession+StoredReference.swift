@@ -4,7 +4,7 @@ import Market
 /// far plans have come.
 extension WriterSession {
   func readReference(into state: inout StoredState) throws(StoreError) {
-    state.universe = try storedUniverse()
+    state.instruments = try storedInstruments()
     state.lists = try storedLists()
     state.keyUsage = try storedKeyUsage()
     state.watermarks = try storedWatermarks()
@@ -22,16 +22,16 @@ extension WriterSession {
     return values
   }
 
-  private static let readUniverse = Statement(
-    name: "read_universe",
+  private static let readInstruments = Statement(
+    name: "read_stored_instruments",
     sql: """
       select symbol, source, exchange, kind, board, name, delisted_at, missed_lists, listed_part
       from instrument
       order by id
       """)
 
-  private func storedUniverse() throws(StoreError) -> [UniverseMember] {
-    try read(Self.readUniverse) { (row) throws(StoreError) in
+  private func storedInstruments() throws(StoreError) -> [StoredInstrument] {
+    try read(Self.readInstruments) { (row) throws(StoreError) in
       let symbol = try row.symbol()
       let source = try row.source()
       let instrument = InstrumentRow(
@@ -41,7 +41,7 @@ extension WriterSession {
       let marks = InstrumentMarks(
         symbol: symbol, source: source, delistedAt: try row.optionalDay(),
         missedLists: try row.int16(), listedPart: try row.optionalText())
-      return UniverseMember(instrument: instrument, marks: marks)
+      return StoredInstrument(row: instrument, marks: marks)
     }
   }
 
@@ -104,14 +104,11 @@ extension WriterSession {
     }
   }
 
-  /// A few days back: what a repair may still ask about.
   private static let readSessions = Statement(
     name: "read_sessions",
     sql: """
       select m.exchange, m.day, m.opens, m.closes
       from market_session m
-      cross join journal_position j
-      where m.closes >= j.known_from - interval '10 days'
       order by m.exchange, m.day
       """)
 

@@ -30,7 +30,8 @@ struct Candled: AsyncParsableCommand {
       ]),
     version: BuildVersion.current,
     subcommands: [
-      Run.self, Demo.self, Check.self, Status.self, Query.self, Watch.self, Replay.self,
+      Run.self, Demo.self, Check.self, Status.self, Query.self, Watch.self, Gaps.self,
+      BackfillCommand.self, Replay.self,
       Decode.self, SchemaCommand.self, Config.self, Version.self,
     ]
   )

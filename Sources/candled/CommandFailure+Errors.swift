@@ -24,6 +24,8 @@ extension CommandFailure {
         sentence: error.description)
     } catch let error as TransportError {
       throw CommandFailure(status: .configuration, sentence: error.description)
+    } catch let error as BackfillError {
+      throw CommandFailure(status: .dataError, sentence: error.description)
     } catch let error as EngineError {
       throw CommandFailure(status: .software, sentence: error.description)
     }

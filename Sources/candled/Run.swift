@@ -34,7 +34,9 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
         label: label, level: settings.logLevel, format: settings.logFormat, mask: mask)
     }
     let unsaved = try await CommandFailure.translating {
-      try await Daemon(settings: settings, log: log).run { handle in
+      let daemon = try Daemon(settings: settings, log: log)
+      daemon.credentials.register(in: mask)
+      return try await daemon.run { handle in
         log.notice("ready", metadata: ["look_inside": "\(handle.psqlLine)"])
         StopSignals.watch { handle.engine.stop() }
       }

@@ -37,6 +37,11 @@ enum StandardError {
   static func say(_ sentence: String) {
     _ = writeAll("candled: \(sentence)\n", to: STDERR_FILENO)
   }
+
+  /// Writes over the terminal's line.
+  static func redraw(_ text: String) {
+    _ = writeAll("\r\u{1B}[K\(text)", to: STDERR_FILENO)
+  }
 }
 
 /// What the system says of an error number: `No such file or directory`.

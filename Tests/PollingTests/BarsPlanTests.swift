@@ -67,7 +67,7 @@ import Testing
     #expect(tuesday.allSatisfy { $0.from < moment(1, 0, 0) })
   }
 
-  @Test func `after any outage every minute of every day is read, and each day twice more`() throws {
+  @Test func `after any outage every minute is read, and each day twice more`() throws {
     let seed = UInt64.random(in: .min ... .max)
     var random = SplitMix(seed: seed)
     var plan = try plan(["AAPL"])

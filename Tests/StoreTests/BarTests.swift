@@ -139,7 +139,7 @@ import Testing
     #expect(receipt.keyUsage == 1 && receipt.instrumentMarks == 1 && receipt.lists == 2)
     #expect(receipt.watermarks == 1 && receipt.sessions == 1 && receipt.seq == 1)
     let state = try await freshWriter(database).load()
-    #expect(state.universe == [UniverseMember(instrument: instrument, marks: marks)])
+    #expect(state.instruments == [StoredInstrument(row: instrument, marks: marks)])
     #expect(state.keyUsage == [usage])
     #expect(state.lists == [list])
     #expect(state.watermarks == [watermark])

@@ -194,13 +194,12 @@ import Testing
       commit.candles.append(minute)
     }
     _ = try await writer.commit(commit)
-    let queries = try Queries(url: database.url)
-    let before = try queries.repairCandidates(from: day)
+    let before = try await writer.repairCandidates(from: day)
     #expect(before.map(\.symbol) == (0...3).map(StoreSamples.symbol))
-    #expect(before.map(\.reason) == [.gap, .unbalanced, .ambiguous, .unconfirmed])
+    #expect(before.map(\.want) == [.gap, .unbalanced, .flagged, .confirmation])
     _ = try await writer.commit(repair(try bars(), position: 2))
-    #expect(
-      try queries.repairCandidates(from: day).map(\.symbol) == (1...3).map(StoreSamples.symbol))
-    #expect(try queries.repairCandidates(from: day.advanced(by: 1)) == [])
+    let after = try await writer.repairCandidates(from: day)
+    #expect(after.map(\.symbol) == (1...3).map(StoreSamples.symbol))
+    #expect(try await writer.repairCandidates(from: day.advanced(by: 1)) == [])
   }
 }

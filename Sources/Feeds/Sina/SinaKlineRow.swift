@@ -74,6 +74,9 @@ struct SinaKlineRow {
     case .trading: return interval
     case .closed:
       throw RowFault(.notATradingDay, "day: the exchange was closed")
+    // The table ends with the year; the source knows its own days.
+    case .unknown where date > TradingCalendar.shanghai.lastDay && !date.isWeekend:
+      return interval
     case .unknown:
       throw RowFault(.notATradingDay, "day: beyond the calendar that is known")
     }

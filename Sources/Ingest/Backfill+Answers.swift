@@ -1,0 +1,127 @@
+import Feeds
+import Journal
+import Logging
+import Market
+import Polling
+import Store
+
+/// What answers bring a backfill: journaled, cut to the days wanted, and stored once the task they
+/// belong to has all of them.
+extension Backfill {
+  func take(
+    _ answer: UpstreamAnswer, to question: FeedRequest, requestedAt: Timestamp, _ now: Timestamp
+  ) throws -> DeskAnswer {
+    guard case .response(let status, let body, let retryAfter) = answer else {
+      return DeskAnswer()
+    }
+    let entry = JournalEntry.answer(
+      to: question, requestedAt: requestedAt, receivedAt: max(now, requestedAt), status: status,
+      body: body)
+    try parts.journal.append(entry)
+    var told = DeskAnswer(answer: Pipeline.feedAnswer(entry))
+    told.retryAfterSeconds = retryAfter.flatMap { RetryAfter.seconds($0, now: now) }
+    return told
+  }
+
+  func advance(_ question: FeedRequest, _ told: DeskAnswer, _ now: Timestamp) async throws {
+    guard let place = owners[question], var open = tasks[place] else { return }
+    var next: FeedRequest?
+    switch told.answer {
+    case .candles(let page):
+      open.bars += BarBatch.batches(
+        of: page, question, days: open.task.days, rules: parts.rules, receivedAt: now)
+      next = try turn(page, of: question)
+    case .factors(let factors):
+      open.factors.append(FactorBatch(source: question.source, factors: factors))
+    default: return
+    }
+    owners[question] = nil
+    if let next {
+      owners[next] = place
+      perform(queue.received(.enqueued([PacedJob(next, priority: 1)]), at: now))
+    } else {
+      open.left -= 1
+    }
+    tasks[place] = open
+    if open.left == 0 { try await store(open, place, now) }
+  }
+
+  private func turn(_ page: CandlePage, of question: FeedRequest) throws -> FeedRequest? {
+    guard case .alpacaBars(var query) = question else { return nil }
+    var walk = walks.removeValue(forKey: question) ?? PageWalk(query)
+    let rows = page.candles.count + page.refused.count
+    switch walk.received(rows: rows, token: page.nextPageToken) {
+    case .complete: return nil
+    case .broken(let fault):
+      throw BackfillError(description: "a walk through the source's pages would not end: \(fault)")
+    case .next(let token):
+      query.pageToken = token
+      walks[.alpacaBars(query)] = walk
+      return .alpacaBars(query)
+    }
+  }
+
+  /// A lost connection leaves it open whether the task is stored: its chunk tells.
+  private func store(_ open: Open, _ place: Int, _ now: Timestamp) async throws {
+    let commit = HistoryCommit(
+      knownAt: now, bars: open.bars, factors: open.factors, chunk: open.task.chunk)
+    for attempt in 1... {
+      do throws(StoreError) {
+        let receipt = try await parts.writer.commit(commit)
+        progress.candles += receipt.candles
+        progress.revisions += receipt.revisions
+        progress.gapsClosed += receipt.closedGaps
+        break
+      } catch {
+        guard error.code == .connectionLost || error.code == .transient,
+          attempt < Self.storeTriesMax
+        else { throw error }
+        if try await isStored(open.task, after: attempt) { break }
+      }
+    }
+    tasks[place] = nil
+    progress.tasksDone += 1
+  }
+
+  /// A store that restarts is back in seconds; one that stays away for five minutes is an outage.
+  private static let storeTriesMax = 60
+  private static let storePauseSeconds: UInt64 = 5
+
+  private func isStored(_ task: BackfillTask, after attempt: Int) async throws -> Bool {
+    if attempt > 1 {
+      try? await Task.sleep(nanoseconds: Self.storePauseSeconds * 1_000_000_000)
+    }
+    do throws(StoreError) {
+      try await parts.writer.connect()
+      guard let chunk = task.chunk else { return false }
+      return try await parts.writer.doneChunks(job: chunk.job).contains(chunk.index)
+    } catch {
+      parts.log.warning("the store is away", metadata: ["error": "\(error)"])
+      return false
+    }
+  }
+
+  /// A task without all of its answers stores nothing.
+  func giveUp(_ question: FeedRequest, _ end: PacedEnd) {
+    guard let place = owners.removeValue(forKey: question), tasks[place] != nil else { return }
+    if end == .stopped { return }
+    parts.log.error(
+      "given up", metadata: ["question": "\(question.journalKey)", "why": "\(end)"])
+    tasks[place] = nil
+    progress.tasksFailed += 1
+  }
+}
+
+/// Why a backfill ended early.
+public struct BackfillError: Error, Sendable, CustomStringConvertible {
+  public var description: String
+}
+
+extension PageWalk {
+  /// As many bars as the query's symbols can have.
+  init(_ query: AlpacaBarsQuery) {
+    let minutes = Int(query.end.seconds - query.start.seconds) / 60
+    self.init(
+      rows: minutes * query.symbols.count, pageRows: AlpacaBarsQuery.pageBarsMax)
+  }
+}

@@ -1,0 +1,196 @@
+import Candles
+import Feeds
+import Journal
+import Logging
+import Market
+import Polling
+import Store
+
+/// A part of a backfill that is stored, and remembered as stored, in one transaction: its questions
+/// and the days of theirs that are wanted.
+public struct BackfillTask: Sendable {
+  /// Its place in the plan; nil for one that is not remembered.
+  public var chunk: HistoryCommit.Chunk?
+  public var questions: [FeedRequest]
+  public var days: ClosedRange<TradingDay>
+
+  public init(
+    chunk: HistoryCommit.Chunk? = nil, questions: [FeedRequest], days: ClosedRange<TradingDay>
+  ) {
+    self.chunk = chunk
+    self.questions = questions
+    self.days = days
+  }
+}
+
+/// How a backfill stands.
+public struct BackfillProgress: Sendable, Hashable {
+  public var tasks = 0
+  public var tasksDone = 0
+  /// Given up: nothing of them is stored.
+  public var tasksFailed = 0
+  public var requests = 0
+  public var candles = 0
+  public var revisions = 0
+  public var gapsClosed = 0
+  public var startedAt: Timestamp
+  public var now: Timestamp
+
+  /// From the pace so far; nil before there is one.
+  public var secondsLeft: Int64? {
+    let done = Int64(tasksDone + tasksFailed)
+    guard done > 0 else { return nil }
+    return now.microseconds(since: startedAt) / 1_000_000 * (Int64(tasks) - done) / done
+  }
+}
+
+/// Fills history beside the daemon: asks politely, journals each answer, stores each task whole.
+///
+/// Its journal is its own, its rows enter the same change feed. Killed at any moment it loses at
+/// most the tasks under way; those that are stored are known by their chunks.
+public actor Backfill {
+  let parts: BackfillParts
+  var queue: PacedQueue<FeedRequest>
+  var tasks: [Int: Open] = [:]
+  /// The task a question belongs to.
+  var owners: [FeedRequest: Int] = [:]
+  var walks: [FeedRequest: PageWalk] = [:]
+  var asked: [PollRequestID: FeedRequest] = [:]
+  var progress: BackfillProgress
+  var isStopping = false
+
+  private let events: AsyncStream<Event>
+  let inbox: AsyncStream<Event>.Continuation
+
+  enum Event: Sendable {
+    case answered(PollRequestID, UpstreamAnswer, requestedAt: Timestamp)
+    case woke
+    case stop
+  }
+
+  /// A task under way.
+  struct Open {
+    var task: BackfillTask
+    var left: Int
+    var bars: [BarBatch] = []
+    var factors: [FactorBatch] = []
+  }
+
+  public init(_ parts: sending BackfillParts, line: PacedQueueConfiguration) {
+    self.parts = parts
+    queue = PacedQueue(line)
+    (events, inbox) = AsyncStream.makeStream(of: Event.self)
+    let now = EngineClock.realNow()
+    progress = BackfillProgress(startedAt: now, now: now)
+  }
+
+  /// Asks the backfill to end after what is under way.
+  public nonisolated func stop() { inbox.yield(.stop) }
+
+  /// Carries out the tasks, in order as far as answers come in order.
+  /// - Parameter report: told after each task.
+  /// - Returns: how it stands at the end; fewer tasks done than there are if it was stopped.
+  /// - Throws: `StoreError` where the store refuses for good, `JournalError`.
+  public func run(
+    _ tasks: [BackfillTask], report: @Sendable (BackfillProgress) -> Void
+  ) async throws -> BackfillProgress {
+    progress.tasks = tasks.count
+    for (place, task) in tasks.enumerated() { enqueue(task, place) }
+    perform(queue.received(.woke, at: EngineClock.realNow()))
+    var iterator = events.makeAsyncIterator()
+    while !self.tasks.isEmpty, !(isStopping && asked.isEmpty) {
+      guard let event = await iterator.next(isolation: self) else { break }
+      let before = progress
+      try await handle(event)
+      progress.now = EngineClock.realNow()
+      if progress.tasksDone != before.tasksDone { report(progress) }
+    }
+    try parts.journal.sync()
+    return progress
+  }
+
+  private func enqueue(_ task: BackfillTask, _ place: Int) {
+    tasks[place] = Open(task: task, left: task.questions.count)
+    for question in task.questions { owners[question] = place }
+    // Earlier tasks first, so that few are under way at once.
+    perform(
+      queue.received(
+        .enqueued(task.questions.map { PacedJob($0, priority: -place) }),
+        at: EngineClock.realNow()))
+  }
+
+  private func handle(_ event: Event) async throws {
+    let now = EngineClock.realNow()
+    switch event {
+    case .woke: perform(queue.received(.woke, at: now))
+    case .stop:
+      isStopping = true
+      perform(queue.received(.stopping, at: now))
+    case .answered(let id, let answer, let requestedAt):
+      guard let question = asked.removeValue(forKey: id) else { return }
+      let told = try take(answer, to: question, requestedAt: requestedAt, now)
+      if let refusal = told.refusal {
+        parts.log.warning(
+          "refused",
+          metadata: ["question": "\(question.journalKey)", "why": "\(refusal.sentence)"])
+      }
+      try await advance(question, told, now)
+      let outcome = told.refusal?.kind == .noData ? PacedOutcome.transient : told.outcome
+      perform(queue.received(.answered(id, outcome, retryAfterSeconds: told.waitSeconds), at: now))
+    }
+  }
+
+  func perform(_ actions: [PacedQueue<FeedRequest>.Action]) {
+    for action in actions {
+      switch action {
+      case .request(let id, let question, _): ask(question, id)
+      case .wake(let moment): wake(at: moment)
+      case .gaveUp(let question, let end): giveUp(question, end)
+      case .finished, .health: break
+      }
+    }
+  }
+
+  private func ask(_ question: FeedRequest, _ id: PollRequestID) {
+    asked[id] = question
+    progress.requests += 1
+    let (upstream, key, inbox) = (parts.upstream, parts.key, inbox)
+    let requestedAt = EngineClock.realNow()
+    Task {
+      let answer = await upstream.answer(to: question, key: key, host: 0)
+      inbox.yield(.answered(id, answer, requestedAt: requestedAt))
+    }
+  }
+
+  private func wake(at moment: Timestamp) {
+    let wait = max(moment.microseconds(since: EngineClock.realNow()), 0)
+    let inbox = inbox
+    Task {
+      try? await Task.sleep(nanoseconds: UInt64(wait) * 1000)
+      inbox.yield(.woke)
+    }
+  }
+}
+
+/// What a backfill is joined from.
+public struct BackfillParts {
+  public var upstream: any FeedUpstream
+  /// The label of the key to ask with; nil where none is needed.
+  public var key: String?
+  public var writer: HistoryWriter
+  public var journal: JournalWriter
+  public var rules: CandleRules
+  public var log: Logger
+
+  public init(
+    upstream: any FeedUpstream, key: String?, writer: HistoryWriter, journal: JournalWriter,
+    rules: CandleRules, log: Logger
+  ) {
+    self.upstream = upstream
+    self.key = key
+    self.writer = writer
+    self.journal = journal
+    self.rules = rules
+    self.log = log
+  }
+}

@@ -1,0 +1,64 @@
+import Feeds
+import Market
+import Polling
+import Store
+
+/// A desk asks for what live quotes do not tell: lists of instruments, K-lines, bars, factors.
+///
+/// Each joins a plan (what is wanted) to a line (when it may be asked) and, where a source wants
+/// one, a key ring (who asks). It is a value like the poller: an event and a moment go in, actions
+/// come out. The engine performs them: a key's use is in the journal before the request leaves, an
+/// answer is in the journal before the desk hears of it.
+protocol Desk: Sendable {
+  /// The endpoint's name in health and logs: `lists`, `klines`, `bars`.
+  var name: String { get }
+  var source: Source { get }
+  mutating func received(_ event: DeskEvent, at now: Timestamp) -> [DeskAction]
+}
+
+enum DeskEvent: Sendable {
+  /// The journal's tail is interpreted: what is known of keys and lists is all there is to know.
+  case started
+  /// The moment of the latest `wake` has come. Early or late does no harm.
+  case woke
+  case answered(PollRequestID, DeskAnswer)
+  /// A day's certificates are stored.
+  case certified(TradingDay)
+  /// What `lookForRepairs` found.
+  case repairsFound([RepairCandidate])
+  /// Their previous close is not the last close: a dividend or split was paid.
+  case exRights([Symbol])
+  case stopping
+}
+
+enum DeskAction: Sendable {
+  case request(DeskRequest)
+  /// Replaces every earlier wake.
+  case wake(at: Timestamp)
+  /// Goes into the journal ahead of the request that spends it.
+  case record(KeyUsage)
+  case lookForRepairs(from: TradingDay)
+  case health(SourceState)
+  /// Something a person must see to.
+  case alarm(String)
+}
+
+/// One request to perform.
+struct DeskRequest: Sendable {
+  var id: PollRequestID
+  var question: FeedRequest
+  /// The label of the key it is asked with.
+  var key: String?
+  /// Counts up where an earlier host had no answer: the next one in order is asked.
+  var host = 0
+  var deadlineMilliseconds: Int
+}
+
+/// What came back.
+struct DeskAnswer: Sendable, Hashable {
+  /// nil if nothing came, or the journal could not take it.
+  var answer: FeedAnswer?
+  var retryAfterSeconds: Int?
+  /// What the universe made of a list; nil where none was complete.
+  var listVerdict: UniverseVerdict?
+}

@@ -1,0 +1,162 @@
+import Feeds
+import Market
+import Operations
+import Polling
+import Transport
+
+/// Which desks there are, as configured: made when the journal's tail is interpreted, from what the
+/// pipeline then knows of keys, lists and bars.
+public struct DeskSet: Sendable {
+  let upstream: (any FeedUpstream)?
+  let configuration: DeskConfiguration
+
+  /// No desks.
+  public init() {
+    upstream = nil
+    configuration = DeskConfiguration()
+  }
+
+  public init(_ configuration: DeskConfiguration, upstream: any FeedUpstream) {
+    self.upstream = upstream
+    self.configuration = configuration
+  }
+
+  func make(for pipeline: Pipeline) -> [any Desk] {
+    guard upstream != nil else { return [] }
+    var desks: [any Desk] = [sinaDesk(pipeline)]
+    if !configuration.licences.isEmpty { desks.append(mairuiDesk(pipeline)) }
+    if let key = configuration.alpacaKey { desks.append(alpacaDesk(pipeline, key: key)) }
+    return desks
+  }
+
+  private func listPlans(_ parts: [ListPart], _ pipeline: Pipeline) -> ListPlans {
+    var plan = ListPlanConfiguration(seed: configuration.seed)
+    plan.intervalDays = configuration.listDays
+    return ListPlans(
+      parts, plan, universe: pipeline.universe, calendar: configuration.calendar)
+  }
+
+  private func sinaDesk(_ pipeline: Pipeline) -> SinaDesk {
+    let nodes =
+      configuration.wantsLists && configuration.licences.isEmpty
+      ? SinaNode.allCases.map(\.part) : []
+    return SinaDesk(
+      lists: listPlans(nodes, pipeline), repairs: RepairPlan(configuration.repairs),
+      calendar: configuration.calendar,
+      requestsPerMinute: configuration.sinaRequestsPerMinute, seed: configuration.seed)
+  }
+
+  private func mairuiDesk(_ pipeline: Pipeline) -> MairuiDesk {
+    var keys = KeyRingConfiguration(
+      source: .mairui, labels: configuration.licences, seed: configuration.seed)
+    keys.dailyQuota = configuration.licenceRequestsPerDay
+    let boards = configuration.wantsLists ? MairuiBoard.allCases.map(\.part) : []
+    return MairuiDesk(
+      lists: listPlans(boards, pipeline),
+      ring: KeyRing(keys, usage: Array(pipeline.keyUsage.values)),
+      hostCount: configuration.mairuiHosts, seed: configuration.seed)
+  }
+
+  private func alpacaDesk(_ pipeline: Pipeline, key: String) -> AlpacaDesk {
+    var bars = BarsPlanConfiguration(symbols: configuration.americans)
+    bars.delaySeconds = configuration.alpacaDelaySeconds
+    var plan = BarsPlan(bars, through: pipeline.barsThrough)
+    plan.learn(pipeline.americanSessions)
+    return AlpacaDesk(
+      feed: configuration.alpacaFeed, key: key, plan: plan,
+      requestsPerMinute: configuration.alpacaRequestsPerMinute, seed: configuration.seed)
+  }
+}
+
+/// What desks are made from; secrets are with the upstream, here are their labels.
+public struct DeskConfiguration: Sendable {
+  public var seed: UInt64 = 1
+  public var calendar = CalendarBox()
+  public var wantsLists = false
+  public var listDays = 10
+  public var licences: [String] = []
+  public var licenceRequestsPerDay = 50
+  public var mairuiHosts = 1
+  public var sinaRequestsPerMinute = 20
+  public var repairs = RepairPlanConfiguration()
+  public var alpacaKey: String?
+  public var alpacaFeed = AlpacaFeed.iex
+  public var alpacaDelaySeconds: Int64 = 0
+  public var alpacaRequestsPerMinute = 180
+  public var americans: [Symbol] = []
+
+  public init() {}
+
+  /// - Parameter credentials: whose labels are used.
+  public init(
+    _ settings: Settings, credentials: SourceCredentials, calendar: CalendarBox, speed: Int,
+    seed: UInt64
+  ) {
+    self.seed = seed
+    self.calendar = calendar
+    wantsLists = settings.universeFollow || !credentials.licences.isEmpty
+    listDays = settings.universeRefreshDays
+    licences = credentials.licences.map(\.label)
+    licenceRequestsPerDay = settings.mairuiRequestsPerDay
+    mairuiHosts = settings.mairuiBases.count
+    sinaRequestsPerMinute = settings.sinaHistoryRequestsPerMinute * speed
+    repairs.requestsPerNight = settings.repairRequestsPerNight
+    repairs.sightingSeconds = settings.repairSighting.wholeMilliseconds / 1000
+    alpacaKey = settings.alpacaSymbols.isEmpty ? nil : credentials.alpaca?.label
+    alpacaFeed = settings.alpacaFeed
+    alpacaDelaySeconds = settings.alpacaDelay.wholeMilliseconds / 1000
+    alpacaRequestsPerMinute = settings.alpacaRequestsPerMinute
+    americans = settings.alpacaSymbols
+  }
+}
+
+/// The keys of the sources, from the files the settings name. A key is known by a label made from a
+/// hash of it: stable when keys are added or reordered, and no way back.
+public struct SourceCredentials: Sendable {
+  public struct Key: Sendable {
+    public let label: String
+    let credentials: FeedCredentials
+  }
+
+  public private(set) var licences: [Key] = []
+  public private(set) var alpaca: Key?
+  private var secrets: [Secret] = []
+
+  /// - Throws: `ConfigurationError` if a file is not there or not what it should be.
+  public init(_ settings: Settings) throws(ConfigurationError) {
+    if let file = settings.mairuiLicenceFile {
+      for entry in try CredentialFile.load(file, words: 1) {
+        let licence = entry[0].reveal()
+        licences.append(
+          Key(label: Self.label("mairui", licence), credentials: .licence(licence)))
+        secrets += entry
+      }
+    }
+    if let file = settings.alpacaKeyFile,
+      let entry = try CredentialFile.load(file, words: 2).first
+    {
+      let (id, secret) = (entry[0].reveal(), entry[1].reveal())
+      alpaca = Key(
+        label: Self.label("alpaca", id), credentials: .keyPair(id: id, secret: secret))
+      secrets += entry
+    }
+  }
+
+  public func register(in mask: SecretMask) {
+    for secret in secrets { mask.register(secret) }
+  }
+
+  var byLabel: [String: FeedCredentials] {
+    Dictionary(
+      (licences + [alpaca].compactMap { $0 }).map { ($0.label, $0.credentials) },
+      uniquingKeysWith: { first, _ in first })
+  }
+
+  /// 24 bits of FNV-1a: enough to tell a handful apart, too few to tell anything else.
+  private static func label(_ prefix: String, _ secret: String) -> String {
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    for byte in secret.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+    let digits = String((hash ^ (hash >> 32)) & 0xFF_FFFF, radix: 16)
+    return "\(prefix)-" + String(repeating: "0", count: 6 - digits.utf8.count) + digits
+  }
+}

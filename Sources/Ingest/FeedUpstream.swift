@@ -1,0 +1,82 @@
+import Feeds
+import Market
+import Operations
+import Transport
+
+/// Who answers a desk's question. The daemon asks over HTTP; a test may answer from memory.
+public protocol FeedUpstream: Sendable {
+  /// - Parameters:
+  ///   - key: the label of the key to ask with; nil where none is needed.
+  ///   - host: which of a source's hosts, counted on round and round.
+  func answer(to question: FeedRequest, key: String?, host: Int) async -> UpstreamAnswer
+}
+
+/// The hosts and keys of every source beside live quotes. Secrets go from here into a request and
+/// nowhere else; whoever asks knows them by their labels alone.
+public struct HTTPFeedUpstream: FeedUpstream {
+  /// Hosts in the order they are tried.
+  public struct Hosts: Sendable {
+    public var klines: [BaseAddress]
+    public var nodes: [BaseAddress]
+    public var reference: [BaseAddress]
+    public var mairui: [BaseAddress]
+    public var alpaca: [BaseAddress]
+    public var alpacaTrading: [BaseAddress]
+  }
+
+  private let client: HTTPClient
+  private let hosts: Hosts
+  private let keys: [String: FeedCredentials]
+
+  /// A page of 10,000 bars is 1.1 MB, the list of American instruments several.
+  static let bodyBytesMax = 32 << 20
+  static let connectMilliseconds = 5_000
+  /// The lists come slowly: the vendor's own client waits a minute (mairui.md §A.6).
+  static let deadlineMilliseconds = 30_000
+
+  public init(client: HTTPClient, hosts: Hosts, credentials: SourceCredentials) {
+    self.client = client
+    self.hosts = hosts
+    keys = credentials.byLabel
+  }
+
+  public func answer(to question: FeedRequest, key: String?, host: Int) async -> UpstreamAnswer {
+    let endpoint = question.endpoint(credentials: key.flatMap { keys[$0] })
+    let candidates = hosts[question]
+    let call = HTTPRequest(
+      base: candidates[host % candidates.count], path: endpoint.path,
+      headers: endpoint.headers.map { ($0.name, $0.value) },
+      deadlineMilliseconds: Self.deadlineMilliseconds,
+      connectMilliseconds: Self.connectMilliseconds, bodyBytesMax: Self.bodyBytesMax,
+      route: endpoint.route)
+    return await client.answer(to: call)
+  }
+}
+
+extension HTTPFeedUpstream.Hosts {
+  /// - Throws: `invalidRequest` if a setting holds no origin.
+  public init(_ settings: Settings) throws(TransportError) {
+    func hosts(_ texts: [String]) throws(TransportError) -> [BaseAddress] {
+      var bases: [BaseAddress] = []
+      for text in texts { bases.append(try BaseAddress(parsing: text)) }
+      return bases
+    }
+    klines = try hosts([settings.sinaHistoryBase])
+    nodes = try hosts([settings.sinaListBase])
+    reference = try hosts([settings.sinaReferenceBase])
+    mairui = try hosts(settings.mairuiBases)
+    alpaca = try hosts([settings.alpacaBase])
+    alpacaTrading = try hosts([settings.alpacaTradingBase])
+  }
+
+  fileprivate subscript(_ question: FeedRequest) -> [BaseAddress] {
+    switch question {
+    case .mairuiList: mairui
+    case .sinaKline: klines
+    case .sinaNodeCount, .sinaNodePage: nodes
+    case .sinaFactors, .sinaCalendar: reference
+    case .alpacaBars: alpaca
+    case .alpacaCalendar, .alpacaAssets: alpacaTrading
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import Feeds
+import Market
+import Polling
+
+/// The plans of all lists that make up the universe: which list is due, and what became of it. Both
+/// desks that may ask for lists keep one; what a list is asked with is theirs.
+struct ListPlans: Sendable {
+  private var plans: [ListPart: ListPlan] = [:]
+  private var wakes: [ListPart: Timestamp] = [:]
+  private let parts: [ListPart]
+
+  enum Action: Sendable {
+    case ask(ListPart)
+    case alarm(String)
+  }
+
+  init(
+    _ parts: [ListPart], _ configuration: ListPlanConfiguration, universe: Universe,
+    calendar: CalendarBox
+  ) {
+    self.parts = parts
+    for part in parts {
+      let acceptedAt = universe.accepted[part]?.at
+      plans[part] = ListPlan(
+        configuration, acceptedAt: acceptedAt, askedAt: acceptedAt,
+        isTradingDay: { calendar.isTradingDay($0) })
+    }
+  }
+
+  var wake: Timestamp? { wakes.values.min() }
+
+  mutating func started(at now: Timestamp) -> [Action] {
+    parts.flatMap { tell($0, .woke, now) }
+  }
+
+  mutating func woke(at now: Timestamp) -> [Action] {
+    parts.flatMap { part in
+      wakes[part].map { $0 <= now } == true ? tell(part, .woke, now) : []
+    }
+  }
+
+  mutating func judged(
+    _ part: ListPart, _ verdict: UniverseVerdict, at now: Timestamp
+  ) -> [Action] {
+    switch verdict {
+    case .accepted: tell(part, .accepted, now)
+    case .quarantined(let sentence): [.alarm("a list of instruments is not believed: \(sentence)")]
+    }
+  }
+
+  private mutating func tell(
+    _ part: ListPart, _ event: ListPlan.Event, _ now: Timestamp
+  ) -> [Action] {
+    wakes[part] = nil
+    var actions: [Action] = []
+    for action in plans[part]?.received(event, at: now) ?? [] {
+      switch action {
+      case .ask: actions.append(.ask(part))
+      case .wake(let moment): wakes[part] = moment
+      case .overdue(let day):
+        actions.append(.alarm("no list of instruments (\(part.name)) on \(day)"))
+      }
+    }
+    return actions
+  }
+}
+
+extension MairuiBoard {
+  var part: ListPart {
+    switch self {
+    case .hslt: .mairuiMain
+    case .bj: .mairuiBeijing
+    }
+  }
+
+  init?(_ part: ListPart) {
+    guard let board = MairuiBoard.allCases.first(where: { $0.part == part }) else { return nil }
+    self = board
+  }
+}
+
+extension SinaNode {
+  var part: ListPart { .sinaNode(rawValue) }
+
+  init?(_ part: ListPart) {
+    guard let node = SinaNode.allCases.first(where: { $0.part == part }) else { return nil }
+    self = node
+  }
+}

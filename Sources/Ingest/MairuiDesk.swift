@@ -1,0 +1,149 @@
+import Feeds
+import Market
+import Polling
+
+/// Asks Mairui for the lists of instruments: a plan for each board, one line to the hosts, and the
+/// ring of licences, which owns the quota.
+struct MairuiDesk: Desk {
+  let name = "lists"
+  let source = Source.mairui
+  private var lists: ListPlans
+  private var queue: PacedQueue<FeedRequest>
+  private var queueWake: Timestamp?
+  private var ring: KeyRing
+  private var asked: [PollRequestID: Asked] = [:]
+  /// Hosts that had no answer for a question.
+  private var hosts: [FeedRequest: Int] = [:]
+  private let hostCount: Int
+
+  private struct Asked: Sendable {
+    let question: FeedRequest
+    let key: String
+  }
+
+  /// - Parameters:
+  ///   - lists: of Mairui's boards.
+  ///   - ring: with what the ledger knows of the licences.
+  init(lists: ListPlans, ring: KeyRing, hostCount: Int, seed: UInt64) {
+    self.lists = lists
+    self.ring = ring
+    self.hostCount = hostCount
+    var line = PacedQueueConfiguration(
+      requestsPerMinute: 10, burst: 2, inFlightMax: 1, seed: seed)
+    line.deadlineMilliseconds = HTTPFeedUpstream.deadlineMilliseconds
+    queue = PacedQueue(line)
+  }
+
+  mutating func received(_ event: DeskEvent, at now: Timestamp) -> [DeskAction] {
+    var actions: [DeskAction] = []
+    switch event {
+    case .started: perform(lists.started(at: now), now, &actions)
+    case .woke:
+      perform(lists.woke(at: now), now, &actions)
+      work(.woke, now, &actions)
+    case .answered(let id, let answer): take(answer, to: id, now, &actions)
+    case .stopping: work(.stopping, now, &actions)
+    case .certified, .repairsFound, .exRights: break
+    }
+    if let wake = [lists.wake, queueWake].compactMap({ $0 }).min() {
+      actions.append(.wake(at: wake))
+    }
+    return actions
+  }
+
+  private mutating func perform(
+    _ wanted: [ListPlans.Action], _ now: Timestamp, _ actions: inout [DeskAction]
+  ) {
+    for action in wanted {
+      switch action {
+      case .ask(let part):
+        guard let board = MairuiBoard(part) else { continue }
+        work(.enqueued([PacedJob(.mairuiList(board), priority: 0)]), now, &actions)
+      case .alarm(let sentence): actions.append(.alarm(sentence))
+      }
+    }
+  }
+
+  private mutating func work(
+    _ event: PacedQueue<FeedRequest>.Event, _ now: Timestamp, _ actions: inout [DeskAction]
+  ) {
+    for action in queue.received(event, at: now) {
+      switch action {
+      case .request(let id, let question, let deadline):
+        ask(question, id, deadline, now, &actions)
+      case .wake(let moment): queueWake = moment
+      case .health(let state): actions.append(.health(state))
+      case .finished(let question), .gaveUp(let question, _): hosts[question] = nil
+      }
+    }
+  }
+
+  /// The licence is counted before the request leaves; without a free one it waits.
+  private mutating func ask(
+    _ question: FeedRequest, _ id: PollRequestID, _ deadline: Int, _ now: Timestamp,
+    _ actions: inout [DeskAction]
+  ) {
+    guard let grant = ring.take(at: now) else { return postpone(id, now, &actions) }
+    asked[id] = Asked(question: question, key: grant.label)
+    actions.append(.record(grant.usage))
+    actions.append(
+      .request(
+        DeskRequest(
+          id: id, question: question, key: grant.label, host: hosts[question] ?? 0,
+          deadlineMilliseconds: deadline)))
+  }
+
+  private mutating func postpone(
+    _ id: PollRequestID, _ now: Timestamp, _ actions: inout [DeskAction]
+  ) {
+    guard let until = ring.nextAvailable(at: now) else { return }
+    work(.answered(id, .postponed(until: until), retryAfterSeconds: nil), now, &actions)
+  }
+
+  private mutating func take(
+    _ answer: DeskAnswer, to id: PollRequestID, _ now: Timestamp, _ actions: inout [DeskAction]
+  ) {
+    guard let asked = asked.removeValue(forKey: id) else { return }
+    let keyOutcome = answer.isDemoList ? .demoLicence : answer.keyOutcome
+    for action in ring.answered(asked.key, keyOutcome, at: now) {
+      switch action {
+      case .persist(let usage): actions.append(.record(usage))
+      case .alarm(let label, let reason):
+        actions.append(.alarm("the licence \(label) is parked: \(reason.name)"))
+      case .recovered: break
+      }
+    }
+    if keyOutcome.isAboutKey { return postpone(id, now, &actions) }
+    let outcome = outcome(of: answer, asked.question)
+    if outcome == .transient { hosts[asked.question, default: 0] += 1 }
+    work(.answered(id, outcome, retryAfterSeconds: answer.waitSeconds), now, &actions)
+    guard case .mairuiList(let board) = asked.question, let verdict = answer.listVerdict else {
+      return
+    }
+    perform(lists.judged(board.part, verdict, at: now), now, &actions)
+  }
+
+  /// What is not found at one host may be at the next (mairui.md §A.6).
+  private func outcome(of answer: DeskAnswer, _ question: FeedRequest) -> PacedOutcome {
+    let isMissing = answer.refusal?.kind == .notFound || answer.refusal?.kind == .noData
+    return isMissing && hosts[question, default: 0] + 1 < hostCount ? .transient : answer.outcome
+  }
+}
+
+extension DeskAnswer {
+  /// The sample licence answers everything with 000001 (mairui.md §A.2).
+  fileprivate var isDemoList: Bool {
+    guard case .list(let list) = answer else { return false }
+    return list.rows.map(\.symbol) == [Symbol("sz000001")]
+  }
+}
+
+extension KeyRing.Outcome {
+  /// The key is at fault, not the question: another key may have the answer.
+  fileprivate var isAboutKey: Bool {
+    switch self {
+    case .quotaExhausted, .invalidLicence, .demoLicence: true
+    case .throttled, .ok, .other: false
+    }
+  }
+}

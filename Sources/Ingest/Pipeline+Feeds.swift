@@ -1,0 +1,111 @@
+import Candles
+import Feeds
+import Journal
+import Market
+import Polling
+import Store
+
+/// What desks brought in: bars, lists, factors, sessions and the spending of keys. As with quotes,
+/// rows are a function of the entry and of what came before it.
+extension Pipeline {
+  /// The answer in an entry, without taking anything from it; nil if it is none of a desk's.
+  static func feedAnswer(_ entry: JournalEntry) -> FeedAnswer? {
+    guard let question = entry.question else { return nil }
+    return entry.body.withUnsafeBytes { body in
+      FeedAnswer.decode(question, status: Int(entry.status), body: body)
+    }
+  }
+
+  mutating func readFeed(_ entry: JournalEntry) -> DeskAnswer? {
+    guard let question = entry.question, let answer = Pipeline.feedAnswer(entry) else {
+      return nil
+    }
+    var told = DeskAnswer(answer: answer)
+    switch answer {
+    case .candles(let page): take(page, of: question, entry)
+    case .list(let list): told.listVerdict = take(list, of: question, entry)
+    case .nodeCount(let count):
+      if case .sinaNodeCount(let node) = question { nodes[node] = NodeCollection(expected: count) }
+    case .factors(let factors):
+      pending.factors.append(FactorBatch(source: entry.source, factors: factors))
+    case .calendar(let days): take(days)
+    case .sessions(let sessions):
+      americanSessions = sessions
+      pending.sessions += sessions
+    case .refused: break
+    }
+    return told
+  }
+
+  /// The ledger of keys: the latest row of each counts.
+  mutating func readUsage(_ entry: JournalEntry) {
+    guard let usage = KeyUsage(text: String(decoding: entry.request, as: UTF8.self)) else { return }
+    keyUsage[usage.label] = usage
+    pending.keyUsage[usage.label] = usage
+  }
+}
+
+// MARK: - Bars
+
+extension Pipeline {
+  private mutating func take(
+    _ page: CandlePage, of question: FeedRequest, _ entry: JournalEntry
+  ) {
+    let batches = BarBatch.batches(
+      of: page, question, rules: book.rules, receivedAt: entry.receivedAt)
+    for batch in batches {
+      counters.bars += batch.candles.count
+      pending.take(batch)
+    }
+    if case .alpacaBars(let query) = question { note(query, isLast: page.nextPageToken == nil) }
+    for row in page.refused { reject(row, entry) }
+  }
+
+  private mutating func note(_ query: AlpacaBarsQuery, isLast: Bool) {
+    let source = query.feed.source
+    for symbol in query.symbols {
+      americans.insert(
+        InstrumentRow(symbol: symbol, source: source, exchange: .unitedStates, kind: .stock))
+    }
+    guard isLast, query.timeframe == .minute1 else { return }
+    let chunk = BarsPlan.key(of: query.symbols)
+    barsThrough[chunk] = query.end
+    pending.watermarks[chunk] = BarWatermark(
+      source: source, chunk: chunk, timeframe: query.timeframe, through: query.end)
+  }
+
+  private mutating func reject(_ row: RefusedRow, _ entry: JournalEntry) {
+    counters.rejectedRows[row.reason, default: 0] += 1
+    let rejection = Rejection(
+      source: entry.source, receivedAt: entry.receivedAt, symbol: row.symbol, reason: row.reason,
+      detail: row.detail, payload: row.payload)
+    if rejectionsSeen.isNew(rejection) { pending.rejections.append(rejection) }
+  }
+}
+
+// MARK: - Days
+
+extension Pipeline {
+  private mutating func take(_ days: [TradingDay]) {
+    guard let longer = book.calendar.extended(by: days) else { return }
+    let known = book.calendar.lastDay
+    book.calendar = longer
+    pending.sessions += days.filter { $0 > known }.map(session(on:))
+  }
+
+  /// The sessions that tell whether the weeks and months around a day are whole.
+  func sessions(around day: TradingDay) -> [MarketSession] {
+    (day.advanced(by: -Self.sessionDaysShown)...day.advanced(by: Self.sessionDaysShown))
+      .filter { book.calendar.status(of: $0) == .trading }.map(session(on:))
+  }
+
+  /// The longest month, and the rest of a week.
+  private static let sessionDaysShown = 37
+
+  private func session(on day: TradingDay) -> MarketSession {
+    MarketSession(
+      exchange: .shanghai, day: day,
+      opens: Timestamp(day: day, secondOfDay: Session.morningOpen),
+      closes: Timestamp(day: day, secondOfDay: Session.afternoonClose))
+  }
+}

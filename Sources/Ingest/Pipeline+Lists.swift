@@ -1,0 +1,167 @@
+import Candles
+import Feeds
+import Journal
+import Market
+import Store
+
+/// Lists of instruments: gathered until they are whole, judged as a whole, and kept as marks of the
+/// instruments they name and miss.
+
+/// The pages of one node's list, until all are there.
+struct NodeCollection: Sendable {
+  let expected: Int
+  var pages: [Int: InstrumentList] = [:]
+
+  init(expected: Int) { self.expected = expected }
+
+  /// All pages as one list, once they are complete.
+  var whole: InstrumentList? {
+    let count = (expected + SinaNode.pageRows - 1) / SinaNode.pageRows
+    guard count > 0, (1...count).allSatisfy({ pages[$0] != nil }) else { return nil }
+    let ordered = pages.sorted { $0.key < $1.key }.map(\.value)
+    return InstrumentList(
+      listed: ordered.flatMap(\.rows), refused: ordered.flatMap(\.refused))
+  }
+}
+
+extension Pipeline {
+  mutating func take(
+    _ list: InstrumentList, of question: FeedRequest, _ entry: JournalEntry
+  ) -> UniverseVerdict? {
+    switch question {
+    case .mairuiList(let board): return offer(list, part: board.part, entry)
+    case .sinaNodePage(let node, let page):
+      nodes[node]?.pages[page] = list
+      guard let whole = nodes[node]?.whole else { return nil }
+      nodes[node] = nil
+      return offer(whole, part: node.part, entry)
+    case .alpacaAssets:
+      nameAmericans(list)
+      return nil
+    default: return nil
+    }
+  }
+
+  private mutating func offer(
+    _ list: InstrumentList, part: ListPart, _ entry: JournalEntry
+  ) -> UniverseVerdict {
+    let verdict = universe.offer(
+      list.rows, rejectedRows: list.refused.count, part: part, at: entry.receivedAt)
+    var row = ListVerdict(
+      source: entry.source, part: part.name, judgedAt: entry.receivedAt, rows: list.rows.count,
+      contentHash: list.contentHash, verdict: .accepted, detail: "")
+    switch verdict {
+    case .accepted(let change):
+      row.detail = change.sentence
+      take(change, of: list, part, on: entry.receivedAt.shanghaiDay)
+    case .quarantined(let sentence):
+      row.verdict = .quarantined
+      row.detail = sentence
+    }
+    pending.lists.append(row)
+    return verdict
+  }
+
+  private mutating func take(
+    _ change: UniverseChange, of list: InstrumentList, _ part: ListPart, on day: TradingDay
+  ) {
+    for instrument in change.added { pending.listed.append(row(of: instrument)) }
+    for renamed in change.renamed {
+      pending.listed.append(InstrumentRow(symbol: renamed.symbol, name: renamed.now))
+    }
+    let missed = Set(change.vanished + change.delisted)
+    for symbol in change.vanished + change.delisted + list.rows.map(\.symbol) {
+      guard let member = universe.member(symbol) else { continue }
+      pending.marks.append(
+        InstrumentMarks(
+          symbol: symbol, delistedAt: member.isDelisted ? day : nil,
+          missedLists: Int16(member.missedLists),
+          listedPart: missed.contains(symbol) ? member.part.name : part.name))
+    }
+  }
+
+  private func row(of instrument: ListedInstrument) -> InstrumentRow {
+    let identity = Instrument.classify(instrument.symbol)
+    return InstrumentRow(
+      symbol: instrument.symbol, exchange: instrument.exchange, kind: identity?.kind,
+      board: identity?.board, name: instrument.name)
+  }
+
+  /// America lists ten thousand: only what is recorded gets its name.
+  private mutating func nameAmericans(_ list: InstrumentList) {
+    let names = Dictionary(
+      list.rows.map { ($0.symbol, $0.name) }, uniquingKeysWith: { first, _ in first })
+    for known in americans.sorted(by: { $0.symbol < $1.symbol }) {
+      guard let name = names[known.symbol] else { continue }
+      var row = known
+      row.name = name
+      pending.listed.append(row)
+    }
+  }
+}
+
+extension UniverseChange {
+  /// For people.
+  fileprivate var sentence: String {
+    let counts = [
+      (added.count, "added"), (renamed.count, "renamed"), (vanished.count, "vanished"),
+      (delisted.count, "delisted"), (relisted.count, "relisted"),
+    ]
+    let told = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+    return told.isEmpty ? "nothing changed" : told.joined(separator: ", ")
+  }
+}
+
+// MARK: - After a restart
+
+extension Pipeline {
+  mutating func restore(_ stored: StoredState, limits: UniverseLimits) {
+    universe = Universe(
+      limits: limits, members: stored.instruments.compactMap(UniverseMember.init),
+      accepted: stored.lists.compactMap(AcceptedList.init))
+    for usage in stored.keyUsage { keyUsage[usage.label] = usage }
+    for mark in stored.watermarks where mark.timeframe == .minute1 {
+      barsThrough[mark.chunk] = mark.through
+    }
+    americanSessions = stored.sessions.filter { $0.exchange == .unitedStates }
+    let days = stored.sessions.filter { $0.exchange == .shanghai }.map(\.day)
+    book.calendar = book.calendar.extended(by: storedDays(days)) ?? book.calendar
+  }
+
+  /// The table's last year and what was stored behind it: what `extended(by:)` judges.
+  private func storedDays(_ days: [TradingDay]) -> [TradingDay] {
+    let calendar = book.calendar
+    let known = (TradingDay.first(of: calendar.lastDay.civil.year)...calendar.lastDay)
+      .filter { calendar.status(of: $0) == .trading }
+    return known + days.filter { $0 > calendar.lastDay }.sorted()
+  }
+}
+
+extension UniverseMember {
+  /// nil for an instrument that no list named.
+  fileprivate init?(_ stored: StoredInstrument) {
+    guard let part = stored.marks.listedPart.flatMap({ ListPart(name: $0) }),
+      let exchange = stored.row.exchange
+    else { return nil }
+    self.init(
+      instrument: ListedInstrument(
+        symbol: stored.row.symbol, name: stored.row.name ?? "", exchange: exchange),
+      part: part, missedLists: Int(stored.marks.missedLists))
+  }
+}
+
+extension AcceptedList {
+  fileprivate init?(_ stored: ListVerdict) {
+    guard let part = ListPart(name: stored.part) else { return nil }
+    self.init(part: part, rows: stored.rows, at: stored.judgedAt)
+  }
+}
+
+extension Universe {
+  /// What is listed now and not among `known`, in order.
+  func listedSymbols(beside known: [Symbol]) -> [Symbol] {
+    let known = Set(known)
+    return members.filter { !$0.isDelisted && !known.contains($0.instrument.symbol) }
+      .map(\.instrument.symbol)
+  }
+}

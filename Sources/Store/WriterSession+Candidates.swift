@@ -1,0 +1,77 @@
+import Market
+
+/// Days that a source's own bars could make better, for whoever plans repairs.
+
+extension WriterSession {
+  private static let readCandidates = Statement(
+    name: "query_repair_candidates",
+    sql: """
+      with reasons as (
+        select trading_day, instrument_id, 3::smallint as want, last_sighting_at
+        from gap
+        where trading_day >= $1::date
+          and known_to is null
+          and permanent_at is null
+        union all
+        select trading_day, instrument_id,
+          case when balanced is not true then 2 else 0 end, null
+        from day_audit
+        where trading_day >= $1::date
+          and (balanced is not true or repaired_at is null)
+        union all
+        select c.trading_day, c.instrument_id, 1, null
+        from candle c
+        left join day_audit a using (trading_day, instrument_id)
+        where c.trading_day >= $1::date
+          and a.repaired_at is null
+          and c.opened_at >= $1::date - interval '1 day'
+          and c.timeframe = 1
+          and c.flags & 6 <> 0
+      )
+      select r.trading_day, i.symbol, max(r.want)::smallint, min(r.last_sighting_at)
+      from reasons r
+      join instrument i on i.id = r.instrument_id
+      where i.source = 1
+      group by r.trading_day, i.symbol
+      order by 1, 3 desc, 2
+      """)
+
+  /// The A-share days from `first` on that bars could make better, the neediest of each day first.
+  /// Gaps that were accepted for good do not count.
+  func repairCandidates(from first: TradingDay) throws(StoreError) -> [RepairCandidate] {
+    var parameters = WireParameters()
+    parameters.add { $0.date(first) }
+    var candidates: [RepairCandidate] = []
+    for row in try connection.run(Self.readCandidates, parameters, context: "load").rows {
+      var row = row
+      let day = try row.day()
+      let symbol = try row.symbol()
+      guard let want = RepairCandidate.Want(rawValue: Int(try row.int16())) else {
+        throw row.malformed()
+      }
+      candidates.append(
+        RepairCandidate(
+          symbol: symbol, day: day, want: want, lastSightingAt: try row.optionalTimestamp()))
+    }
+    return candidates
+  }
+}
+
+extension StoreWriter {
+  /// The A-share days from `day` on that ready-made bars could make better.
+  /// - Throws: `connectionLost`, `malformed`.
+  public func repairCandidates(
+    from day: TradingDay
+  ) throws(StoreError) -> [RepairCandidate] {
+    try open().repairCandidates(from: day)
+  }
+}
+
+extension HistoryWriter {
+  /// As the daemon's writer tells.
+  public func repairCandidates(
+    from day: TradingDay
+  ) throws(StoreError) -> [RepairCandidate] {
+    try open().repairCandidates(from: day)
+  }
+}

@@ -1,0 +1,113 @@
+/// `candled backfill`: history filled in beside the daemon, planned first, resumable at any moment.
+
+import ArgumentParser
+import Feeds
+import Ingest
+import Logging
+import Market
+import Operations
+import Polling
+import Store
+import TerminalView
+
+struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
+  static let configuration = CommandConfiguration(
+    commandName: "backfill",
+    abstract: "Fill in history from a source's own bars.",
+    discussion: Help.discussion(
+      """
+      Says what it will ask and how long that takes, then asks politely, journals each answer, and \
+      stores chunk after chunk in the same change feed as the daemon, which may go on meanwhile. \
+      Killed or stopped, it goes on with --resume where it was. Minutes of an A share are held \
+      against the day's certificate: what adds up heals gaps and revises, what does not is a row \
+      of `disagreements`. Sina tells its newest 1,970 bars: eight days of minutes, forty of 5m, \
+      eight years of days.
+      """,
+      examples: [
+        "candled backfill sh600519 --from 2021-01-01 --timeframe 1d": "five years of days",
+        "candled backfill --all --from 2026-07-01 --timeframe 1m --dry-run": "only plan it",
+        "candled backfill AAPL --from 2026-01-01 --source alpaca_sip": "American days",
+      ]))
+
+  @Argument(help: "The instruments, in any spelling.")
+  var symbols: [String] = []
+
+  @Flag(help: "All instruments of the source that the database knows.")
+  var all = false
+
+  @Option(help: "Which candles: 1m, 5m, 15m, 30m, 60m, 1d, 1w, 1mo.")
+  var timeframe = Timeframe.day1
+
+  @Option(help: ArgumentHelp("The first trading day.", valueName: "yyyy-mm-dd"))
+  var from: DayArgument
+
+  @Option(help: ArgumentHelp("The last trading day; today.", valueName: "yyyy-mm-dd"))
+  var to: DayArgument?
+
+  @Option(help: "Whose: sina, alpaca_iex or alpaca_sip; by the symbols if not said.")
+  var source: Source?
+
+  @Flag(help: "Only say what would be asked.")
+  var dryRun = false
+
+  @Flag(help: "Leave out what an earlier run of the same order stored.")
+  var resume = false
+
+  @OptionGroup var options: ConfigurationOptions
+
+  func validate() throws {
+    guard symbols.isEmpty == all else {
+      throw ValidationError("Name instruments, or say --all.")
+    }
+    guard timeframe != .afterHours else {
+      throw ValidationError("--timeframe after_hours: no source delivers it.")
+    }
+  }
+
+  func run() async throws {
+    let settings = try options.load()
+    try await CommandFailure.translating {
+      let shop = try HistoryShop(settings)
+      try await shop.open()
+      let order = try order(settings, shop)
+      let plan = BackfillPlan(order, today: HistoryShop.today) { day in
+        order.source == .sina ? TradingCalendar.shanghai.isTradingDay(day) : nil
+      }
+      let tasks = try await shop.tasks(of: plan, leavingOutDone: resume)
+      say(plan, tasks, settings)
+      if dryRun || tasks.isEmpty { return }
+      try await shop.carryOut(tasks, source: order.source, journal: order.name)
+      try await shop.close()
+    }
+  }
+
+  private func order(_ settings: Settings, _ shop: HistoryShop) throws -> BackfillOrder {
+    let symbols =
+      all ? try shop.symbols(of: source) : try symbols.map { try shop.resolve($0) }
+    let guessed = symbols.first.map { Instrument.classify($0) != nil } == true
+    let source = source ?? (guessed ? Source.sina : settings.alpacaFeed.source)
+    let last = to?.day ?? HistoryShop.today
+    guard from.day <= last else {
+      throw CommandFailure(status: .usage, sentence: "--from \(from.day) is behind --to \(last)")
+    }
+    try shop.check(symbols, of: source)
+    return BackfillOrder(
+      source: source, symbols: symbols, timeframe: timeframe, from: from.day, to: last)
+  }
+
+  private func say(_ plan: BackfillPlan, _ tasks: [BackfillTask], _ settings: Settings) {
+    let budget =
+      plan.order.source == .sina
+      ? settings.sinaHistoryRequestsPerMinute : settings.alpacaRequestsPerMinute
+    let chunks = tasks.compactMap { $0.chunk.map { plan.chunks[Int($0.index)] } }
+    let requests = chunks.reduce(0) { $0 + $1.requests }
+    StandardError.say(
+      "\(plan.order.source.name) \(plan.order.timeframe.name), \(plan.order.from) to "
+        + "\(plan.order.to): \(plan.order.symbols.count) instruments, \(tasks.count) of "
+        + "\(plan.chunks.count) chunks to do, about \(requests) requests, "
+        + "\((requests + budget - 1) / budget) minutes at \(budget) a minute")
+    if let first = plan.reachesOnlyTo {
+      StandardError.say("the source only tells of \(first) and later")
+    }
+  }
+}

@@ -1,0 +1,48 @@
+/// `candled gaps`: the holes of the ledger, and the order to look for what is in them.
+
+import ArgumentParser
+import Market
+import Operations
+import Store
+
+struct Gaps: AsyncParsableCommand, DrainsOnSignal {
+  static let configuration = CommandConfiguration(
+    abstract: "Show what is missing, and look for it.",
+    discussion: Help.discussion(
+      """
+      Counts the gaps that are open, closed and permanent, and why. With --fill, asks the source \
+      once more for the minutes of every day with an open gap, as far back as it tells of minutes; \
+      the daemon does the same after each close. The gaps themselves: `candled query gaps`.
+      """,
+      examples: [
+        "candled gaps": "how many, and why",
+        "candled gaps --fill": "look for all that is open",
+        "candled gaps sh600519 --fill": "for one instrument's",
+      ]))
+
+  @Argument(help: "The instrument, in any spelling; all if none is named.")
+  var symbol: String?
+
+  @Flag(help: "Ask the source for what is missing.")
+  var fill = false
+
+  @OptionGroup var options: ConfigurationOptions
+
+  func run() async throws {
+    let settings = try options.load()
+    try await CommandFailure.translating {
+      let shop = try HistoryShop(settings)
+      try await shop.open()
+      let chosen = try symbol.map { try shop.resolve($0) }
+      if fill { try await look(for: chosen, shop) }
+      try StandardOutput.write(lines: shop.gapCounts(of: chosen))
+      try await shop.close()
+    }
+  }
+
+  private func look(for symbol: Symbol?, _ shop: HistoryShop) async throws {
+    let tasks = try await shop.repairTasks(symbol: symbol)
+    StandardError.say("asking for the minutes of \(tasks.count) instruments")
+    if !tasks.isEmpty { try await shop.carryOut(tasks, source: .sina, journal: "gaps") }
+  }
+}

@@ -1,0 +1,223 @@
+/// What `candled backfill` and `candled gaps --fill` share: a database that is up, a writer beside
+/// the daemon's, a line to the source, and somebody who says how it goes.
+
+import Candles
+import Feeds
+import Ingest
+import Journal
+import Logging
+import Market
+import Operations
+import Polling
+import Store
+import TerminalView
+import Transport
+
+final class HistoryShop {
+  private let settings: Settings
+  private let credentials: SourceCredentials
+  private let log: Logger
+  private let writer: HistoryWriter
+  /// The private cluster, if this command had to start it.
+  private var startedServer: EmbeddedServer?
+  private var url = ""
+
+  /// - Throws: a configuration whose keys cannot be read.
+  init(_ settings: Settings) throws(ConfigurationError) {
+    self.settings = settings
+    let credentials = try SourceCredentials(settings)
+    let mask = SecretMask()
+    settings.register(in: mask)
+    credentials.register(in: mask)
+    self.credentials = credentials
+    log = Logger(label: "candled") { label in
+      LineLogHandler(
+        label: label, level: settings.logLevel, format: settings.logFormat, mask: mask)
+    }
+    url = settings.storeURL?.reveal() ?? settings.embeddedServer.connectionString
+    writer = HistoryWriter(url: url)
+  }
+
+  /// Shanghai's date.
+  static var today: TradingDay { EngineClock.realNow().shanghaiDay }
+
+  /// Starts the private cluster if it is wanted and not up.
+  func open() async throws {
+    if settings.storeURL == nil, !settings.embeddedServer.isRunning {
+      StandardError.say("starting the private PostgreSQL …")
+      try settings.embeddedServer.start()
+      startedServer = settings.embeddedServer
+      try Schema.apply(url: url)
+    }
+    try await writer.connect()
+  }
+
+  func close() async throws {
+    await writer.disconnect()
+    try startedServer?.stop()
+  }
+
+  // MARK: - Instruments
+
+  /// One the database knows, or any well-formed A-share or American symbol.
+  func resolve(_ spelling: String) throws -> Symbol {
+    for spelling in [spelling, spelling.uppercased()] {
+      guard let symbol = Symbol(anySpelling: spelling) else { continue }
+      if SinaHistory.isRequestable(symbol) || AlpacaBarsQuery.isRequestable(symbol) {
+        return symbol
+      }
+    }
+    throw CommandFailure(
+      status: .usage, sentence: "\(spelling): expected a symbol such as sh600519 or AAPL")
+  }
+
+  /// All of one source that the database knows.
+  func symbols(of source: Source?) throws -> [Symbol] {
+    let source = source ?? .sina
+    let found = try Queries(url: url).instruments().filter { $0.source == source.series.name }
+      .map(\.symbol).filter { source.canTell(of: $0) }
+    guard !found.isEmpty else {
+      throw CommandFailure(
+        status: .dataError, sentence: "the database knows no instrument of \(source.name)")
+    }
+    return found
+  }
+
+  /// - Throws: `usage` for the first symbol the source cannot tell of, or a missing key.
+  func check(_ symbols: [Symbol], of source: Source) throws {
+    if let stranger = symbols.first(where: { !source.canTell(of: $0) }) {
+      throw CommandFailure(
+        status: .usage, sentence: "\(source.name) tells nothing of \(stranger)")
+    }
+    if source != .sina, credentials.alpaca == nil {
+      throw CommandFailure(
+        status: .configuration, sentence: "\(source.name) needs a key: set alpaca.key_file")
+    }
+  }
+
+  /// One line a state and cause: `open outage 12`.
+  func gapCounts(of symbol: Symbol?) throws -> [String] {
+    let gaps = try Queries(url: url).gapRecords(symbol: symbol)
+    let groups = Dictionary(grouping: gaps) { "\($0.state) \($0.gap.cause.name)" }
+    let counts = groups.mapValues(\.count).sorted { $0.key < $1.key }
+    return counts.isEmpty ? ["no gaps"] : counts.map { "\($0.key) \($0.value)" }
+  }
+
+  // MARK: - Work
+
+  /// What is to be asked for each chunk of a plan.
+  func tasks(
+    of plan: BackfillPlan, leavingOutDone: Bool
+  ) async throws -> [BackfillTask] {
+    let job = plan.order.name
+    let done = leavingOutDone ? try await writer.doneChunks(job: job) : []
+    return plan.chunks.filter { !done.contains(Int32($0.index)) }.map { chunk in
+      BackfillTask(
+        chunk: HistoryCommit.Chunk(job: job, index: Int32(chunk.index)),
+        questions: questions(of: chunk, plan.order), days: chunk.from...chunk.to)
+    }
+  }
+
+  private func questions(
+    of chunk: BackfillPlan.Chunk, _ order: BackfillOrder
+  ) -> [FeedRequest] {
+    if let feed = AlpacaFeed.allCases.first(where: { $0.source == order.source }) {
+      let query = AlpacaBarsQuery(
+        symbols: chunk.symbols, timeframe: order.timeframe, feed: feed,
+        start: Timestamp(day: chunk.from, newYorkSecondOfDay: 0),
+        end: end(of: chunk.to))
+      return query.map { [.alpacaBars($0)] } ?? []
+    }
+    guard let scale = SinaKlineScale.allCases.first(where: { $0.timeframe == order.timeframe })
+    else { return [] }
+    return chunk.symbols.flatMap { symbol -> [FeedRequest] in
+      let bars = FeedRequest.sinaKline(symbol, scale, bars: chunk.newestBars)
+      // Days of years are of little use without what they must be adjusted by.
+      let factors = AdjustmentFactor.Kind.allCases.map { FeedRequest.sinaFactors(symbol, $0) }
+      return order.timeframe == .day1 ? [bars] + factors : [bars]
+    }
+  }
+
+  /// What the plan the account is on lets see.
+  private func end(of day: TradingDay) -> Timestamp {
+    let delay = settings.alpacaDelay.wholeMilliseconds
+    return min(
+      Timestamp(day: day.advanced(by: 1), newYorkSecondOfDay: 0),
+      EngineClock.realNow().adding(milliseconds: -delay))
+  }
+
+  /// The minutes of every day that has open gaps, or is not balanced, as far back as they can be
+  /// had.
+  func repairTasks(symbol: Symbol?) async throws -> [BackfillTask] {
+    let plan = RepairPlan()
+    let calendar = TradingCalendar.shanghai
+    let first = plan.firstDay(on: Self.today) { calendar.isTradingDay($0) }
+    let candidates = try await writer.repairCandidates(from: first).filter { candidate in
+      candidate.want >= .unbalanced && (symbol == nil || candidate.symbol == symbol)
+    }
+    // Asked by hand, nothing rests.
+    let never = candidates.map {
+      RepairCandidate(symbol: $0.symbol, day: $0.day, want: $0.want)
+    }
+    return plan.orders(never, at: EngineClock.realNow()).map { order in
+      let days = (order.firstDay...Self.today).count { calendar.isTradingDay($0) != false }
+      return BackfillTask(
+        questions: [
+          .sinaKline(
+            order.symbol, .minute1, bars: min(days * Session.minutesPerDay, SinaKline.barsMax))
+        ], days: order.firstDay...Self.today)
+    }
+  }
+
+  /// Asks, stores and says how it goes.
+  /// - Throws: `temporaryFailure` if something was given up or it was stopped early.
+  @discardableResult
+  func carryOut(
+    _ tasks: [BackfillTask], source: Source, journal name: String
+  ) async throws -> BackfillProgress {
+    let client = try HTTPClient()
+    defer { client.shutdown() }
+    let upstream = HTTPFeedUpstream(
+      client: client, hosts: try HTTPFeedUpstream.Hosts(settings), credentials: credentials)
+    let backfill = Backfill(
+      BackfillParts(
+        upstream: upstream, key: source == .sina ? nil : credentials.alpaca?.label,
+        writer: writer,
+        journal: try JournalWriter(directory: settings.stateDirectory + "/backfill/" + name),
+        rules: CandleRules(settings), log: log),
+      line: line(for: source))
+    let talk = ProgressTalk()
+    StopSignals.watch { backfill.stop() }
+    let end = try await backfill.run(tasks) { talk.say($0) }
+    talk.finish(end)
+    if end.tasksFailed > 0 || end.tasksDone < end.tasks {
+      throw CommandFailure(
+        status: .temporaryFailure,
+        sentence: "\(end.tasks - end.tasksDone) of \(end.tasks) chunks are left: say it again "
+          + "with --resume")
+    }
+    return end
+  }
+
+  private func line(for source: Source) -> PacedQueueConfiguration {
+    let seed = UInt64.random(in: .min ... .max)
+    guard source != .sina else {
+      return PacedQueueConfiguration(
+        requestsPerMinute: settings.sinaHistoryRequestsPerMinute, burst: 1, inFlightMax: 1,
+        seed: seed)
+    }
+    return PacedQueueConfiguration(
+      requestsPerMinute: settings.alpacaRequestsPerMinute,
+      burst: min(settings.alpacaRequestsPerMinute, 10), inFlightMax: 4, seed: seed)
+  }
+}
+
+extension Source {
+  fileprivate func canTell(of symbol: Symbol) -> Bool {
+    switch self {
+    case .sina: SinaHistory.isRequestable(symbol)
+    case .alpacaIEX, .alpacaSIP: AlpacaBarsQuery.isRequestable(symbol)
+    case .mairui: false
+    }
+  }
+}

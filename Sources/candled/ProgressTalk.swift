@@ -1,0 +1,52 @@
+/// Says on standard error how a long command goes: a bar that is redrawn on a terminal, a line
+/// every half minute elsewhere.
+
+import Glibc
+import Ingest
+import Market
+import Synchronization
+import TerminalView
+
+final class ProgressTalk: Sendable {
+  private let isTerminal: Bool
+  private let saidAt = Mutex<Timestamp?>(nil)
+
+  private static let pauseSeconds: Int64 = 30
+  private static let barWidth = 24
+
+  init() {
+    let mode = Terminal.mode(of: STDERR_FILENO)
+    isTerminal = if case .live = mode { true } else { false }
+  }
+
+  func say(_ progress: BackfillProgress) {
+    if isTerminal { return StandardError.redraw(Self.bar(progress) + " " + Self.words(progress)) }
+    let isDue = saidAt.withLock { last in
+      if let last, progress.now < last.adding(seconds: Self.pauseSeconds) { return false }
+      last = progress.now
+      return true
+    }
+    if isDue { StandardError.say(Self.words(progress)) }
+  }
+
+  func finish(_ progress: BackfillProgress) {
+    if isTerminal { StandardError.redraw("") }
+    StandardError.say(
+      "\(progress.tasksDone) of \(progress.tasks) chunks stored: \(progress.candles) candles, "
+        + "\(progress.revisions) revisions, \(progress.gapsClosed) gaps closed, "
+        + "\(progress.requests) requests")
+  }
+
+  private static func bar(_ progress: BackfillProgress) -> String {
+    let done = progress.tasks == 0 ? barWidth : progress.tasksDone * barWidth / progress.tasks
+    return "[" + String(repeating: "#", count: done)
+      + String(repeating: ".", count: barWidth - done) + "]"
+  }
+
+  private static func words(_ progress: BackfillProgress) -> String {
+    var words = "\(progress.tasksDone)/\(progress.tasks) chunks, \(progress.candles) candles"
+    if progress.tasksFailed > 0 { words += ", \(progress.tasksFailed) given up" }
+    if let left = progress.secondsLeft { words += ", \(left / 60) min \(left % 60) s left" }
+    return words
+  }
+}
