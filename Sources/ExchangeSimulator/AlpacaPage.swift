@@ -121,7 +121,7 @@ struct AlpacaPageText {
       next = AlpacaPageToken(symbol: first.symbol, start: first.bar.start, kind: "M").text
     }
     if kinds.contains(.endlessPages), next == nil, let last = question.symbols.last {
-      let beyond = question.end.adding(milliseconds: Int64(number))
+      let beyond = min(question.end, AlpacaPageToken.latest).adding(milliseconds: Int64(number))
       next = AlpacaPageToken(symbol: last, start: beyond, kind: "M").text
     }
     body += (next.map { "\"\($0)\"}" } ?? "null}").utf8

@@ -114,10 +114,17 @@ extension RequestTarget {
     return number
   }
 
+  /// New York's summer time needs a year that has months.
+  private static let years = 1900...2200
+
   /// RFC 3339, or a date: midnight in New York.
   fileprivate func moment(_ name: String) throws(AlpacaRefusal) -> Timestamp? {
     guard let text = self[name] else { return nil }
-    if let day = TradingDay(text) { return Timestamp(day: day, newYorkSecondOfDay: 0) }
+    let date = TradingDay(text.prefix(10))
+    guard let date, RequestTarget.years.contains(date.civil.year) else {
+      throw AlpacaRefusal(malformed: name, text)
+    }
+    if text.utf8.count == 10 { return Timestamp(day: date, newYorkSecondOfDay: 0) }
     guard let moment = Timestamp(rfc3339: text) else {
       throw AlpacaRefusal(malformed: name, text)
     }
@@ -153,7 +160,8 @@ extension Timestamp {
 
   private static func seconds(_ clock: some StringProtocol) -> Int64? {
     let parts = clock.split(separator: ":", omittingEmptySubsequences: false).map { Int64($0) }
-    guard parts.count == 3, let hour = parts[0], let minute = parts[1], let second = parts[2]
+    guard parts.count == 3, let hour = parts[0], let minute = parts[1], let second = parts[2],
+      (0...23).contains(hour), (0...59).contains(minute), (0...59).contains(second)
     else { return nil }
     return hour * 3600 + minute * 60 + second
   }
@@ -187,6 +195,9 @@ struct AlpacaPageToken: Equatable {
   var start: Timestamp
   /// `M` for bars inside a day, `D` for days and longer.
   var kind: Character
+
+  /// 2200: nanoseconds in 64 bits end in 2262.
+  static let latest = Timestamp(seconds: 7_258_118_400)
 
   init(symbol: Symbol, start: Timestamp, kind: Character) {
     self.symbol = symbol

@@ -3,8 +3,8 @@ import Market
 /// Day bars from before the days that are simulated trade by trade: a walk drawn backwards from the
 /// price the first simulated day begins with.
 ///
-/// A pure function of (seed, instrument, days). Each bar's successor knows its close as the previous
-/// close, ex dividend apart, so the series joins the simulated days without a jump.
+/// A pure function of (seed, instrument, days). Each bar's successor knows its close as the
+/// previous close, ex dividend apart, so the series joins the simulated days without a jump.
 struct EarlierDays {
   /// Ascending, one for each day.
   private(set) var bars: [TrueLedger.Minute] = []

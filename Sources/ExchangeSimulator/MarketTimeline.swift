@@ -49,7 +49,7 @@ struct MarketTimeline: Sendable {
       advanceFront(to: Grid.dayEnd, recorders.recorder(of: front))
       front = SimulatedMarket(following: front, on: next)
       checkpoints = [front.withoutLines()]
-      _ = recorders.recorder(of: front)
+      recorders.begin(front)
     }
   }
 
@@ -92,14 +92,13 @@ final class DayRecorders {
     self.recordsEveryDay = recordsEveryDay
   }
 
-  /// nil if nobody records that day. A new one only sees a day from its beginning.
-  func recorder(of market: SimulatedMarket) -> DayRecorder? {
-    if let known = byDay[market.day] { return known }
-    guard recordsEveryDay, market.second < Grid.dayReset else { return nil }
-    let recorder = DayRecorder(market)
-    byDay[market.day] = recorder
-    return recorder
+  /// A day is about to begin.
+  func begin(_ market: SimulatedMarket) {
+    if recordsEveryDay, byDay[market.day] == nil { byDay[market.day] = DayRecorder(market) }
   }
+
+  /// nil if nobody records that day.
+  func recorder(of market: SimulatedMarket) -> DayRecorder? { byDay[market.day] }
 
   func withdraw(_ ticket: DayRecorder.Ticket) { byDay[ticket.day]?.withdraw(ticket) }
 }

@@ -42,12 +42,26 @@ public struct SimulatedHistory: Sendable {
       days: days, earlierDays: earlierDays)
   }
 
+  /// `count` Shanghai trading days, the last of them `day` or the last before it, and
+  /// `earlierCount` days with day bars alone ahead of them.
+  public init(
+    seed: UInt64, instruments: Int = SimulatedMarket.instrumentsDefault, through day: TradingDay,
+    days count: Int, earlierDays earlierCount: Int = 0
+  ) {
+    let known = SimulatedHistory.tradingDays(count + earlierCount, through: day)
+    self.init(
+      seed: seed, instruments: instruments, days: Array(known.suffix(count)),
+      earlierDays: Array(known.dropLast(count)))
+  }
+
   /// The history that begins with `market`, which must not have been advanced into its day.
   public init(
     _ market: SimulatedMarket, days: [TradingDay]? = nil, earlierDays: [TradingDay] = []
   ) {
     let days = days ?? [market.day]
-    precondition(days.first == market.day, "a history begins with its market's day")
+    precondition(
+      days.first == market.day && market.second < Grid.dayReset,
+      "a history begins with its market, before anything happened")
     precondition(
       zip(earlierDays + days, (earlierDays + days).dropFirst()).allSatisfy { $0 < $1 },
       "days come in order")

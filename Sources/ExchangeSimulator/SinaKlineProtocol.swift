@@ -89,7 +89,10 @@ struct KlineQuestion {
     self.count = count
     hasAmounts = form.isService && timeframe.rawValue < Timeframe.day1.rawValue
     averages =
-      target["ma"].map { $0.split(separator: ",").compactMap { Int($0) }.filter { $0 > 0 } }
+      target["ma"].map {
+        $0.split(separator: ",").compactMap { Int($0) }
+          .filter((1...SinaKlineProtocol.barsMax).contains)
+      }
       ?? KlineQuestion.averagesDefault
   }
 }

@@ -1,7 +1,7 @@
 import Market
 
 /// Sina's lists of instruments (sina.md §4): `Market_Center.getHQNodeStockCount?node=…`, a JSON
-/// string, and `Market_Center.getHQNodeData?page=…&num=…&node=…`, rows with names in `\uXXXX`.
+/// string, and `Market_Center.getHQNodeData?page=…&num=…&node=…`, rows with escaped names.
 ///
 /// A page beyond the end is `[]`; an unknown node has none. Beijing sorts first.
 struct SinaNodeProtocol: UpstreamProtocol {
@@ -106,7 +106,7 @@ extension SimulatedMarket {
     return fault == .duplicateRow ? [row, row] : [row]
   }
 
-  /// ASCII with the rest as `\uXXXX`, UTF-16 halves each on its own.
+  /// ASCII with the rest as hexadecimal escapes, UTF-16 halves each on its own.
   private static func escaped(_ name: [UInt8]) -> String {
     let text = String(decoding: GB18030.decodedToUTF8(name) ?? [], as: UTF8.self)
     return text.utf16.map { unit in

@@ -17,7 +17,7 @@ struct SimulatedExchange {
   let recorders: DayRecorders
   var mairui: MairuiDesk
   var alpaca: AlpacaDesk
-  let clock: MarketClock
+  var clock: MarketClock
   let protocols: [any UpstreamProtocol]
   /// Latest moment asked for; the answer to a request that names none.
   var latest: Timestamp

@@ -9,11 +9,9 @@ import Testing
   static func history(_ seed: UInt64 = 21, days: Int = 4, instruments: Int = 45) throws
     -> SimulatedHistory
   {
-    let last = try #require(TradingDay("2026-07-10"))
-    let known = SimulatedHistory.tradingDays(days + 1200, through: last)
-    return SimulatedHistory(
-      seed: seed, instruments: instruments, days: Array(known.suffix(days)),
-      earlierDays: Array(known.dropLast(days)))
+    SimulatedHistory(
+      seed: seed, instruments: instruments, through: try #require(TradingDay("2026-07-11")),
+      days: days, earlierDays: 1200)
   }
 
   @Test func `the first day is the market of its seed and day`() throws {

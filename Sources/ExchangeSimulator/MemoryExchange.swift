@@ -1,0 +1,66 @@
+import Market
+
+/// The simulated exchange without a socket: the same answers, asked for directly, at a moment the
+/// caller names. For days run in memory.
+///
+/// Not safe for several threads at once.
+public struct MemoryExchange {
+  private var exchange: SimulatedExchange
+
+  /// An answer; a connection that breaks or stays silent gives none.
+  public struct Answer: Sendable {
+    public var status: Int
+    public var body: [UInt8]
+    public var retryAfterSeconds: Int?
+  }
+
+  /// - Parameters:
+  ///   - from: the day of `history` that is lived through first; its first day if nil.
+  ///   - recordsEveryDay: note what was served on each day, for `recorder(of:)`.
+  public init(
+    history: SimulatedHistory, from day: TradingDay? = nil, faults: FaultPlan = FaultPlan(),
+    recordsEveryDay: Bool = false, mairui: MairuiOptions = MairuiOptions(),
+    alpaca: AlpacaOptions = AlpacaOptions()
+  ) {
+    var history = history
+    let market = history.market(on: day ?? history.days[0])
+    let recorders = DayRecorders(nil, recordsEveryDay: recordsEveryDay)
+    recorders.begin(market)
+    exchange = SimulatedExchange(
+      MarketTimeline(history, beginning: market), clock: .request, faults: faults,
+      recorders: recorders, mairui: mairui, alpaca: alpaca)
+  }
+
+  /// Answers `GET target` at `moment`, whatever time the target names. Header names are in lower
+  /// case. nil where the client would hear nothing: a reset, a silence, a body that is cut short.
+  public mutating func answer(
+    _ target: String, headers: [String: String] = [:], at moment: Timestamp
+  ) -> Answer? {
+    exchange.clock = .function { moment }
+    let answer = exchange.answer(HTTPRequest(target: target, headers: headers))
+    switch answer.delivery {
+    case .whole, .slow:
+      return Answer(
+        status: answer.status, body: answer.body, retryAfterSeconds: answer.retryAfterSeconds)
+    case .cut, .reset, .never:
+      if let ticket = answer.ticket { exchange.recorders.withdraw(ticket) }
+      return nil
+    }
+  }
+
+  /// Orders a fault from now on.
+  public mutating func order(_ fault: Fault) { exchange.faults.add(fault) }
+
+  /// What was served on a day; nil if nobody recorded it.
+  public func recorder(of day: TradingDay) -> DayRecorder? { exchange.recorders.byDay[day] }
+
+  public var mairuiLedger: MairuiLedger { exchange.mairui.ledger }
+  public var alpacaRequests: AlpacaRequests { exchange.alpaca.requests }
+
+  /// What really traded on a day of the history, as `SimulatedHistory.trueLedger` says.
+  public mutating func trueLedger(on day: TradingDay, until moment: Timestamp? = nil)
+    -> TrueLedger
+  {
+    exchange.timeline.history.trueLedger(on: day, until: moment)
+  }
+}
