@@ -19,6 +19,8 @@ struct AlpacaDesk: Desk {
   /// Questions of a window that are not answered yet; a refused one may have been cut in two.
   private var parts: [BarsWindow: Int] = [:]
   private var calendarAskedOn: TradingDay?
+  /// Without a calendar holidays would be asked for: bars wait for the first answer, good or bad.
+  private var isCalendarSettled: Bool
 
   private struct Walk: Sendable {
     let window: BarsWindow
@@ -34,6 +36,7 @@ struct AlpacaDesk: Desk {
     self.feed = feed
     self.key = key
     self.plan = plan
+    isCalendarSettled = plan.knownThrough != nil
     var line = PacedQueueConfiguration(
       requestsPerMinute: requestsPerMinute, burst: min(requestsPerMinute, 10), inFlightMax: 4,
       seed: seed)
@@ -91,6 +94,7 @@ struct AlpacaDesk: Desk {
   }
 
   private mutating func askForBars(_ now: Timestamp, _ actions: inout [DeskAction]) {
+    guard isCalendarSettled else { return }
     for window in plan.due(at: now) {
       ask(window, plan.symbols(of: window.chunk), now, &actions)
     }
@@ -128,6 +132,10 @@ extension AlpacaDesk {
     default: break
     }
     work(.answered(id, answer.outcome, retryAfterSeconds: answer.waitSeconds), now, &actions)
+    if case .alpacaCalendar = question, !isCalendarSettled {
+      isCalendarSettled = true
+      askForBars(now, &actions)
+    }
   }
 
   /// The next page is asked for ahead of what waits, with the same parameters.

@@ -6,6 +6,8 @@ public struct EngineReport: Sendable {
   public var status: EngineStatus
   public var counters: PipelineCounters
   public var sights: [Sight]
+  /// The last minute of each American series, by symbol.
+  public var americans: [Candle]
 
   public struct Sight: Sendable {
     public var name: String
@@ -19,6 +21,7 @@ extension Engine {
   public func report(on symbols: [Symbol]) -> EngineReport {
     EngineReport(
       now: now, status: status, counters: pipeline.counters,
-      sights: symbols.compactMap { pipeline.sight(of: $0) })
+      sights: symbols.compactMap { pipeline.sight(of: $0) },
+      americans: pipeline.americanBars.values.sorted { $0.symbol < $1.symbol })
   }
 }

@@ -55,6 +55,9 @@ extension Pipeline {
       of: page, question, rules: book.rules, receivedAt: entry.receivedAt)
     for batch in batches {
       counters.bars += batch.candles.count
+      if batch.source != .sina, batch.timeframe == .minute1, let last = batch.candles.last {
+        americanBars[batch.symbol] = last
+      }
       pending.take(batch)
     }
     if case .alpacaBars(let query) = question { note(query, isLast: page.nextPageToken == nil) }

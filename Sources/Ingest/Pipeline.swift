@@ -28,6 +28,8 @@ public struct Pipeline {
   /// Up to when the bars of each chunk were read, and the American sessions known.
   var barsThrough: [String: Timestamp] = [:]
   var americanSessions: [MarketSession] = []
+  /// The last minute of each American series, for a view.
+  var americanBars: [Symbol: Candle] = [:]
   /// American series that were asked for.
   var americans: Set<InstrumentRow> = []
   /// Whose previous close is not the last close, since somebody asked.

@@ -14,9 +14,11 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
     abstract: "Watch a simulated market day flow into a private PostgreSQL.",
     discussion: Help.discussion(
       """
-      Starts a private PostgreSQL, an exchange on loopback that speaks Sina's protocol, and the \
-      whole daemon between them, at many times the speed of a real day. No network, no keys. Ends \
-      with the simulated day, or with Ctrl-C; both save what is pending.
+      Starts a private PostgreSQL, an exchange on loopback that speaks Sina's, Mairui's and \
+      Alpaca's protocols, and the whole daemon between them, at many times the speed of a real day. \
+      No network, no keys. New York's last session comes at once, as bars; after the close the \
+      day's K-lines confirm its minutes. Ends with the simulated day, or with Ctrl-C; both save \
+      what is pending.
       """,
       examples: [
         "candled demo": "300 instruments at 60 times the speed",
@@ -41,8 +43,9 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
 
   /// Half a minute before the opening auction's match: the first candle is 7 s away at 60×.
   private static let startSecondOfDay = Session.auctionMatch - 30
-  /// When the day's certificates have been written.
-  private static let stopSecondOfDay = Session.afterHoursClose + 7 * 60
+  /// When the day's certificates have been written and its minutes confirmed.
+  private static let stopSecondOfDay = Session.afterHoursClose + 15 * 60
+  private static let americans = "AAPL,MSFT,NVDA"
 
   func validate() throws {
     guard (1...1000).contains(speed) else {
@@ -75,7 +78,9 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
     let clock = EngineClock.scaled(
       from: Timestamp(day: day, secondOfDay: Demo.startSecondOfDay), speed: Int64(speed))
     let exchange = try ExchangeServer(
-      market: market, clock: .function { clock.now(stepped: clock.startingPoint) })
+      market: market, clock: .function { clock.now(stepped: clock.startingPoint) },
+      mairui: MairuiOptions(licences: ["demo-licence": .valid(requestsPerDay: 50)]),
+      alpaca: AlpacaOptions(keys: ["demo-key": "demo-secret"]))
     defer { exchange.stop() }
     let settings = try settings(for: exchange, market.symbols, day, folder)
     let log = Logger(label: "candled") { label in
@@ -99,12 +104,19 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
     for exchange: ExchangeServer, _ symbols: [Symbol], _ day: TradingDay, _ folder: DemoFolder
   ) throws -> Settings {
     let list = symbols.map(\.description).joined(separator: ",")
+    let licences = try folder.write("demo-licence\n", to: "licences")
+    let key = try folder.write("demo-key demo-secret\n", to: "alpaca.key")
+    let url = exchange.url
     let stop = Timestamp(day: day, secondOfDay: Demo.stopSecondOfDay)
     return try ConfigurationFile.load(
       nil,
       overrides: [
-        "state_directory=\(folder.path)", "sina.base=\(exchange.url)", "sina.symbols=\(list)",
-        "sina.overview=", "sina.requests_per_minute=600", "clock.stop=\(stop)",
+        "state_directory=\(folder.path)", "sina.base=\(url)", "sina.symbols=\(list)",
+        "sina.overview=", "sina.requests_per_minute=600", "sina.history_base=\(url)",
+        "sina.list_base=\(url)", "sina.reference_base=\(url)",
+        "sina.history_requests_per_minute=600", "mairui.bases=\(url)",
+        "mairui.licence_file=\(licences)", "alpaca.base=\(url)", "alpaca.trading_base=\(url)",
+        "alpaca.key_file=\(key)", "alpaca.symbols=\(Demo.americans)", "clock.stop=\(stop)",
       ])
   }
 }
@@ -129,6 +141,22 @@ struct DemoFolder {
     }
     // The server runs as another user and must reach its own folder in here.
     chmod(path, 0o711)
+  }
+
+  /// A file that only its owner reads.
+  /// - Returns: its path.
+  func write(_ text: String, to name: String) throws(CommandFailure) -> String {
+    let file = "\(path)/\(name)"
+    let descriptor = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else {
+      throw CommandFailure(status: .cannotCreate, sentence: "\(file): \(reason(errno))")
+    }
+    defer { close(descriptor) }
+    let bytes = Array(text.utf8)
+    guard Glibc.write(descriptor, bytes, bytes.count) == bytes.count else {
+      throw CommandFailure(status: .inputOutput, sentence: "\(file): \(reason(errno))")
+    }
+    return file
   }
 
   func remove() {

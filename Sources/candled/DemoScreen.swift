@@ -12,7 +12,8 @@ actor DemoScreen {
   private var task: Task<Void, Never>?
 
   /// How many instruments the view has room for.
-  private static let rowsMax = 12
+  private static let sharesMax = 9
+  private static let americansMax = 3
   private static let frameNanoseconds: UInt64 = 100_000_000
 
   init(speed: Int, symbols: [Symbol]) {
@@ -69,7 +70,7 @@ actor DemoScreen {
   }
 
   private func snapshot(_ handle: DaemonHandle) async -> DemoSnapshot {
-    let report = await handle.engine.report(on: Array(symbols.prefix(DemoScreen.rowsMax)))
+    let report = await handle.engine.report(on: Array(symbols.prefix(DemoScreen.sharesMax)))
     var snapshot = DemoSnapshot(at: report.now, speed: speed, instruments: symbols.count)
     let status = report.status
     snapshot.sweeps = status.sweeps
@@ -92,7 +93,9 @@ actor DemoScreen {
         certificates: report.counters.certificates,
         balanced: report.counters.balancedCertificates)
     }
-    snapshot.quotes = report.sights.map { DemoQuote($0) }
+    snapshot.quotes =
+      report.sights.map { DemoQuote($0) }
+      + report.americans.prefix(DemoScreen.americansMax).map { DemoQuote($0) }
     return snapshot
   }
 
@@ -103,6 +106,15 @@ actor DemoScreen {
 }
 
 extension DemoQuote {
+  /// An American series has no quote: its last minute stands for it.
+  fileprivate init(_ bar: Candle) {
+    self.init(
+      symbol: bar.symbol, name: "(\(bar.source.name))", last: bar.close, previousClose: .zero,
+      forming: Forming(
+        openedAt: bar.openedAt, open: bar.open, high: bar.high, low: bar.low, close: bar.close,
+        volume: bar.volume))
+  }
+
   fileprivate init(_ sight: EngineReport.Sight) {
     self.init(
       symbol: sight.quote.symbol, name: sight.name, last: sight.quote.last,
