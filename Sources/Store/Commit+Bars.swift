@@ -6,7 +6,8 @@ import Market
 /// Ready-made bars of one series, as one answer delivered them.
 public struct BarBatch: Sendable {
   public enum Role: Sendable, Hashable {
-    /// New bars become final candles; one that differs from what is stored revises it.
+    /// New bars become final candles; one that differs from what is stored revises it. Minutes of
+    /// an A-share day that has a certificate are a repair of that day all the same.
     case deliver
     /// The minute bars of one A-share day, to hold the day's own account against (see
     /// `Reconciliation`). Bars of other days are left out.

@@ -12,12 +12,12 @@ extension WriterSession {
   }
 
   func writeBars(
-    _ commit: SortedCommit, stages: Bool, _ draft: inout Draft
+    _ bars: [BarBatch], stages: Bool, _ draft: inout Draft
   ) throws(StoreError) {
-    let batches = commit.base.bars.filter { $0.role == .deliver }
+    let batches = bars.filter { $0.role == .deliver }
     if batches.isEmpty { return }
     let places = places(of: batches)
-    if commit.history != nil, !stages { return try copy(places, of: batches, &draft) }
+    if !stages { return try copy(places, of: batches, &draft) }
     let rows = places.map { place in
       StagedCandle(
         key: place.key, candle: batches[place.batch].candles[place.index],
@@ -61,5 +61,60 @@ extension WriterSession {
     buffer.endCopy()
     draft.receipt.candles += try connection.endCopy(&buffer, context: Context.candles)
     draft.candles += places.map(\.key)
+  }
+}
+
+// MARK: - Certified days
+
+extension WriterSession {
+  private static let readCertified = Statement(
+    name: "read_certified_days",
+    sql: """
+      select instrument_id, trading_day
+      from day_audit
+      where instrument_id = any ($1::int[])
+        and trading_day between $2::date and $3::date
+      """)
+
+  /// With the minutes of certified days taken out of what is to be delivered, and made repairs:
+  /// only so does a certificate stay true.
+  func divided(_ bars: [BarBatch]) throws(StoreError) -> [BarBatch] {
+    let minutes = bars.filter(\.mayTouchCertificates)
+    let days = Set(minutes.lazy.flatMap { $0.candles.lazy.map(\.tradingDay) })
+    guard let first = days.min(), let last = days.max() else { return bars }
+    let instruments = Set(minutes.map { id(of: $0.symbol, $0.source) }).sorted()
+    var parameters = WireParameters()
+    parameters.add { $0.array(instruments, type: .int4) { $0.int32($1) } }
+    parameters.add { $0.date(first) }
+    parameters.add { $0.date(last) }
+    var certified: [Int32: Set<TradingDay>] = [:]
+    for row in try connection.run(Self.readCertified, parameters, context: Context.commit).rows {
+      var row = row
+      certified[try row.int32(), default: []].insert(try row.day())
+    }
+    if certified.isEmpty { return bars }
+    return bars.flatMap { batch in
+      let days = certified[id(of: batch.symbol, batch.source)] ?? []
+      return batch.mayTouchCertificates ? batch.divided(repairing: days) : [batch]
+    }
+  }
+}
+
+extension BarBatch {
+  fileprivate var mayTouchCertificates: Bool {
+    role == .deliver && timeframe == .minute1 && source.series == .sina
+  }
+
+  fileprivate func divided(repairing days: Set<TradingDay>) -> [BarBatch] {
+    var rest = self
+    rest.candles = candles.filter { !days.contains($0.tradingDay) }
+    var batches = [rest]
+    for (day, candles) in Dictionary(grouping: candles, by: \.tradingDay) where days.contains(day) {
+      var repair = self
+      repair.role = .repair(day)
+      repair.candles = candles
+      batches.append(repair)
+    }
+    return batches
   }
 }

@@ -55,9 +55,10 @@ extension WriterSession {
     try findRepairedDays(commit.base, &draft)
     try writeQuotes(commit, &draft)
     try writeCandles(commit, stages: stagesCandles, &draft)
-    try writeBars(commit, stages: stagesCandles, &draft)
+    let bars = try divided(commit.base.bars)
+    try writeBars(bars, stages: stagesCandles || commit.history == nil, &draft)
     try writeLedger(commit, &draft)
-    try writeRepairs(commit.base, &draft)
+    try writeRepairs(bars, &draft)
     try writeReference(commit.base, &draft)
     if let chunk = commit.history?.chunk { try writeChunk(chunk, commit.base.knownAt, draft) }
     if draft.receipt.rows == 0 {

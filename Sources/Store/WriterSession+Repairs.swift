@@ -11,9 +11,9 @@ extension WriterSession {
   /// After so many a gap is accepted for good (DESIGN: a hole is permanent after two sightings).
   static let sightingsMax: Int16 = 2
 
-  func writeRepairs(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
+  func writeRepairs(_ bars: [BarBatch], _ draft: inout Draft) throws(StoreError) {
     var batches: [(key: DayKey, batch: BarBatch)] = []
-    for batch in commit.bars {
+    for batch in bars {
       guard case .repair(let day) = batch.role else { continue }
       batches.append((DayKey(instrument: id(of: batch.symbol, batch.source), day: day), batch))
     }

@@ -11,7 +11,7 @@ import Glibc
 struct Bench {
   static let sections: [BenchSection] = [
     decodeSection, pagesSection, candlesSection, pipelineSection, commitSection, latencySection,
-    footprintSection, querySection,
+    footprintSection, querySection, historySection,
   ]
 
   static func main() async {

@@ -180,6 +180,34 @@ import Testing
         "select count(*) from candled.disagreement where resolved_at is null") == "0")
   }
 
+  @Test func `minutes delivered by a backfill repair the days that have a certificate`()
+    async throws
+  {
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    _ = try await writer.commit(try watchedDay())
+    let past = HistoryWriter(url: database.url)
+    try await past.connect()
+    var delivered = try bars()
+    delivered.role = .deliver
+    var earlier = try candle(0, volume: 100)
+    earlier.tradingDay = day.advanced(by: -3)
+    earlier.openedAt = earlier.openedAt.adding(seconds: -3 * 86_400)
+    earlier.closedAt = earlier.closedAt.adding(seconds: -3 * 86_400)
+    delivered.candles.append(earlier)
+    let receipt = try await past.commit(
+      HistoryCommit(knownAt: delivered.receivedAt, bars: [delivered]))
+    #expect([receipt.candles, receipt.revisions, receipt.closedGaps] == [4, 1, 1])
+    #expect(
+      try database.execute(
+        "select minute_volume, gap_volume, balanced from candled.day_audit")
+        == [["23800", "0", "t"]])
+    var late = Commit(
+      position: JournalPosition(2), knownAt: StoreSamples.start.adding(seconds: 8 * 3600))
+    late.audits = [audit(exchange: 23_800, minutes: 23_540, gaps: 260, missing: 2)]
+    #expect(try await writer.commit(late).seq == nil)
+  }
+
   @Test func `days are candidates for repair by their most urgent reason`() async throws {
     let database = try StoreDatabase()
     let writer = try await freshWriter(database)
