@@ -9,7 +9,17 @@ extension Queries {
       select i.symbol, c.timeframe, c.trading_day, c.opened_at, c.closed_at, c.open, c.high, c.low,
         c.close, c.volume, c.turnover, c.trades, c.vwap, c.flags, c.source, c.known_from,
         c.revision
-      from candle c
+      from (
+        select opened_at, closed_at, known_from, instrument_id, trading_day, timeframe, flags,
+          source, revision, open, high, low, close, volume, turnover, trades, vwap
+        from candle
+        where $3::timestamptz is null or known_from < $3::timestamptz
+        union all
+        select opened_at, closed_at, known_from, instrument_id, trading_day, timeframe, flags,
+          source, revision, open, high, low, close, volume, turnover, trades, vwap
+        from candle_revision
+        where known_from < $3::timestamptz and known_to >= $3::timestamptz
+      ) c
       join instrument i on i.id = c.instrument_id
       where i.symbol = $2::text
         and c.trading_day = $1::date
@@ -18,10 +28,13 @@ extension Queries {
       """)
 
   /// All final candles of an instrument's day.
+  /// - Parameter before: as they were known up to that moment; nil for now.
   public func candles(
-    of symbol: Symbol, day: TradingDay
+    of symbol: Symbol, day: TradingDay, before moment: Timestamp? = nil
   ) throws(StoreError) -> [StoredCandle] {
-    try read(Self.readDayCandles, parameters(day, symbol)) { (row) throws(StoreError) in
+    var parameters = parameters(day, symbol)
+    parameters.add { $0.optional(moment) { $0.timestamp($1) } }
+    return try read(Self.readDayCandles, parameters) { (row) throws(StoreError) in
       try row.storedCandle()
     }
   }

@@ -58,29 +58,11 @@ extension Queries {
     }
   }
 
-  private static let readGaps = Statement(
-    name: "query_gaps",
-    sql: """
-      select i.symbol, g.trading_day, g.from_at, g.to_at, g.volume, g.turnover, g.cause
-      from gap g
-      join instrument i on i.id = g.instrument_id
-      where ($1::date is null or g.trading_day = $1::date)
-        and ($2::text is null or i.symbol = $2::text)
-      order by g.from_at, i.symbol, g.id
-      """)
-
-  /// What passed unseen, oldest first.
-  public func gaps(
-    day: TradingDay? = nil, symbol: Symbol? = nil
-  ) throws(StoreError) -> [Gap] {
-    try read(Self.readGaps, parameters(day, symbol)) { (row) throws(StoreError) in try row.gap() }
-  }
-
   private static let readGapRecords = Statement(
     name: "query_gap_records",
     sql: """
       select i.symbol, g.trading_day, g.from_at, g.to_at, g.volume, g.turnover, g.cause, s.state,
-        s.sightings, s.permanent_reason
+        s.sightings, s.permanent_reason, g.known_from
       from gap g
       join instrument i on i.id = g.instrument_id
       join gaps s on s.id = g.id
@@ -96,7 +78,7 @@ extension Queries {
     try read(Self.readGapRecords, parameters(day, symbol)) { (row) throws(StoreError) in
       GapRecord(
         gap: try row.gap(), state: try row.text(), sightings: try row.int16(),
-        permanentReason: try row.optionalText())
+        permanentReason: try row.optionalText(), knownFrom: try row.timestamp())
     }
   }
 
@@ -106,7 +88,7 @@ extension Queries {
       select i.symbol, a.trading_day, a.exchange_volume, a.exchange_turnover, a.minute_volume,
         a.minute_turnover, a.gap_volume, a.gap_turnover, a.after_hours_volume,
         a.after_hours_turnover, a.minutes_traded, a.minutes_untraded, a.minutes_missing,
-        a.residual_volume, a.residual_turnover, a.balanced
+        a.residual_volume, a.residual_turnover, a.balanced, a.repaired_at
       from day_audit a
       join instrument i on i.id = a.instrument_id
       where a.trading_day = coalesce($1::date, (select max(trading_day) from day_audit))
@@ -122,7 +104,8 @@ extension Queries {
     try read(Self.readAudits, parameters(day, symbol)) { (row) throws(StoreError) in
       AuditRecord(
         audit: try row.audit(), residualVolume: try row.optionalNumeric(),
-        residualTurnover: try row.optionalNumeric(), isBalanced: try row.optionalBool())
+        residualTurnover: try row.optionalNumeric(), isBalanced: try row.optionalBool(),
+        repairedAt: try row.optionalTimestamp())
     }
   }
 

@@ -147,6 +147,7 @@ public struct GapRecord: Sendable, Hashable {
   /// How often its minutes were looked for in vain.
   public var sightings: Int16
   public var permanentReason: String?
+  public var knownFrom: Timestamp
 }
 
 /// A certificate, with the residuals as the database reckons them.
@@ -156,6 +157,8 @@ public struct AuditRecord: Sendable, Hashable {
   public var residualTurnover: ExactDecimal?
   /// nil if the day's end was not seen.
   public var isBalanced: Bool?
+  /// When bars were last held against the day; nil if never.
+  public var repairedAt: Timestamp?
 }
 
 /// A series of an instrument, with its codes as words.

@@ -148,7 +148,7 @@ extension Replay {
     var verification = try ReplayVerification(queries)
     while pipeline.position < stored, let (position, entry) = try reader.next() {
       pipeline.process(entry, at: position)
-      try verification.note(entry.receivedAt.shanghaiDay)
+      try verification.note(entry.receivedAt)
       if let commit = pipeline.takeCommit() { try verification.take(commit) }
     }
     guard pipeline.position == stored else {

@@ -1,6 +1,9 @@
 /// A replay held against the tables: rows of the last days in memory, each day compared once it can
 /// no longer change, instrument by instrument. Independent of how the daemon grouped its commits:
 /// what depends on that (ids, seq, known_from, received_at) is not compared.
+///
+/// What was built from quotes is compared. A day that bars were held against later is compared as
+/// it stood before: the database remembers. Bars themselves are copies of the answers.
 
 import Market
 import Store
@@ -12,6 +15,8 @@ struct ReplayVerification {
   private var firstDay: TradingDay?
   private var days: [TradingDay: ReplayedDay] = [:]
   private var quotes: [Symbol: ReplayedQuote] = [:]
+  /// When bars were first held against an instrument's day.
+  private var repairedAt: [TradingDay: [Symbol: Timestamp]] = [:]
   private(set) var differences = Differences()
 
   /// A certificate may come on the next trading day, a weekend's refused row lies between.
@@ -19,12 +24,15 @@ struct ReplayVerification {
 
   init(_ queries: Queries) throws(StoreError) {
     self.queries = queries
-    instruments = try queries.instruments().map(\.symbol)
+    instruments = try queries.instruments().filter { $0.source == Source.sina.name }
+      .map(\.symbol)
   }
 
-  mutating func note(_ day: TradingDay) throws(StoreError) {
-    if firstDay == nil { firstDay = day }
-    while days.count > Self.daysHeldMax, let oldest = days.keys.min() { try compare(oldest) }
+  mutating func note(_ receivedAt: Timestamp) throws(StoreError) {
+    if firstDay == nil { firstDay = receivedAt.shanghaiDay }
+    while days.count > Self.daysHeldMax, let oldest = days.keys.min() {
+      try compare(oldest, before: receivedAt)
+    }
   }
 
   /// Takes in what a commit would have written.
@@ -38,6 +46,11 @@ struct ReplayVerification {
     }
     for audit in commit.audits {
       days[audit.tradingDay, default: ReplayedDay()].audits[audit.symbol] = audit
+    }
+    for batch in commit.bars {
+      guard case .repair(let day) = batch.role else { continue }
+      let known = repairedAt[day]?[batch.symbol] ?? batch.receivedAt
+      repairedAt[day, default: [:]][batch.symbol] = min(known, batch.receivedAt)
     }
     for row in commit.rejections {
       days[row.receivedAt.shanghaiDay, default: ReplayedDay()].put(row)
@@ -53,30 +66,47 @@ struct ReplayVerification {
       for day in try queries.days(from: firstDay) where days[day] == nil {
         days[day] = ReplayedDay()
       }
-      for day in days.keys.sorted() { try compare(day) }
+      for day in days.keys.sorted() { try compare(day, before: nil) }
       try compareQuotes(from: firstDay)
     }
   }
 
-  private mutating func compare(_ day: TradingDay) throws(StoreError) {
+  /// - Parameter moment: the database as it was known then; what is decided later is not in the
+  ///   replayed day either.
+  private mutating func compare(_ day: TradingDay, before moment: Timestamp?) throws(StoreError) {
     guard let replayed = days.removeValue(forKey: day) else { return }
+    let repaired = repairedAt.removeValue(forKey: day) ?? [:]
     for symbol in Set(instruments).union(replayed.candles.keys).sorted() {
       var stored: [CandleKey: Candle] = [:]
-      for row in try queries.candles(of: symbol, day: day) {
+      for row in try queries.candles(of: symbol, day: day, before: repaired[symbol] ?? moment) {
         stored[CandleKey(row.candle)] = row.candle
       }
       differences.compare("candle", stored: stored, replayed: replayed.candles[symbol] ?? [:])
     }
-    let gaps = Dictionary(try queries.gaps(day: day).map { ($0, 1) }, uniquingKeysWith: +)
-    differences.compare("gap", stored: gaps, replayed: replayed.gaps)
-    let audits = Dictionary(
-      try queries.audits(day: day).map { ($0.audit.symbol, $0.audit) },
-      uniquingKeysWith: { $1 })
-    differences.compare("day_audit", stored: audits, replayed: replayed.audits)
+    let gaps = try queries.gapRecords(day: day).filter { row in
+      (repaired[row.gap.symbol] ?? moment).map { row.knownFrom < $0 } ?? true
+    }
+    differences.compare(
+      "gap", stored: Dictionary(gaps.map { ($0.gap, 1) }, uniquingKeysWith: +),
+      replayed: replayed.gaps)
+    try compareAudits(of: day, replayed.audits)
     let rejections = Dictionary(
       try queries.rejections(day: day).map { (RejectionKey($0), $0.detail) },
       uniquingKeysWith: { first, _ in first })
     differences.compare("rejected", stored: rejections, replayed: replayed.rejections)
+  }
+
+  /// A repair moves a certificate's sums from gaps to minutes; that they still add up is the
+  /// database's own check.
+  private mutating func compareAudits(
+    of day: TradingDay, _ replayed: [Symbol: DayAudit]
+  ) throws(StoreError) {
+    let rows = try queries.audits(day: day)
+    let repaired = Set(rows.filter { $0.repairedAt != nil }.map(\.audit.symbol))
+    let stored = Dictionary(rows.map { ($0.audit.symbol, $0.audit) }, uniquingKeysWith: { $1 })
+    differences.compare(
+      "day_audit", stored: stored.filter { !repaired.contains($0.key) },
+      replayed: replayed.filter { !repaired.contains($0.key) })
   }
 
   private mutating func compareQuotes(from first: TradingDay) throws(StoreError) {
