@@ -16,31 +16,39 @@ struct AlpacaDesk: Desk {
   private var asked: [PollRequestID: FeedRequest] = [:]
   /// What each question under way is part of.
   private var walks: [FeedRequest: Walk] = [:]
-  /// Questions of a window that are not answered yet; a refused one may have been cut in two.
-  private var parts: [BarsWindow: Int] = [:]
-  private var calendarAskedOn: TradingDay?
-  /// Without a calendar holidays would be asked for: bars wait for the first answer, good or bad.
-  private var isCalendarSettled: Bool
+  private var readings: [BarsWindow: Reading] = [:]
+  /// What somebody was told of last, and has not been put right since.
+  private var complaints: [Topic: String] = [:]
+  /// Sessions are learned, and names looked up, from then on.
+  private var calendarDue = TradingDay(daysSince1970: 0)
+  private var namesDue = TradingDay(daysSince1970: 0)
 
   private struct Walk: Sendable {
     let window: BarsWindow
     var pages: PageWalk
   }
 
+  /// How far a window is read.
+  private struct Reading: Sendable {
+    /// Questions not answered yet; a refused one may have been cut in two.
+    var parts = 0
+    var isAnswered = false
+    /// Refused by name or alone. They are left out only if others are not: a source that refuses
+    /// everything speaks of itself.
+    var suspects: Set<Symbol> = []
+  }
+
+  private enum Topic: Hashable { case bars, reference }
+
   private static let calendarDaysBack = 10
   private static let calendarDaysAhead = 30
-  private static let calendarRefreshDays = 7
+  private static let refreshDays = 7
 
-  init(feed: AlpacaFeed, key: String, plan: BarsPlan, requestsPerMinute: Int, seed: UInt64) {
+  init(feed: AlpacaFeed, key: String, plan: BarsPlan, line: PacedQueueConfiguration) {
     source = feed.source
     self.feed = feed
     self.key = key
     self.plan = plan
-    isCalendarSettled = plan.knownThrough != nil
-    var line = PacedQueueConfiguration(
-      requestsPerMinute: requestsPerMinute, burst: min(requestsPerMinute, 10), inFlightMax: 4,
-      seed: seed)
-    line.deadlineMilliseconds = HTTPFeedUpstream.deadlineMilliseconds
     queue = PacedQueue(line)
   }
 
@@ -48,15 +56,15 @@ struct AlpacaDesk: Desk {
     var actions: [DeskAction] = []
     switch event {
     case .started:
-      askForReference(now, &actions)
+      askForSessions(now, &actions)
       askForBars(now, &actions)
     case .woke:
       work(.woke, now, &actions)
-      askForReference(now, &actions)
+      askForSessions(now, &actions)
       askForBars(now, &actions)
     case .answered(let id, let answer): take(answer, to: id, now, &actions)
     case .stopping: work(.stopping, now, &actions)
-    case .certified, .repairsFound, .exRights: break
+    case .certified, .repairsFound, .repairsUnknown, .exRights: break
     }
     let wake = plan.nextWake(after: now)
     actions.append(.wake(at: min(queueWake ?? wake, wake)))
@@ -66,36 +74,41 @@ struct AlpacaDesk: Desk {
   private mutating func work(
     _ event: PacedQueue<FeedRequest>.Event, _ now: Timestamp, _ actions: inout [DeskAction]
   ) {
+    if event == .woke { queueWake = nil }
     for action in queue.received(event, at: now) {
       switch action {
-      case .request(let id, let question, let deadline):
+      case .request(let id, let question, _):
         asked[id] = question
-        actions.append(
-          .request(
-            DeskRequest(id: id, question: question, key: key, deadlineMilliseconds: deadline)))
+        actions.append(.request(DeskRequest(id: id, question: question, key: key)))
       case .wake(let moment): queueWake = moment
       case .health(let state): actions.append(.health(state))
       case .finished: break
-      case .gaveUp(let question, _): end(question)
+      case .gaveUp(let question, _): end(question, now)
       }
     }
   }
 
-  private mutating func askForReference(_ now: Timestamp, _ actions: inout [DeskAction]) {
+  private mutating func askForSessions(_ now: Timestamp, _ actions: inout [DeskAction]) {
     let today = now.newYorkDay
-    if let last = calendarAskedOn, last.distance(to: today) < Self.calendarRefreshDays { return }
-    calendarAskedOn = today
+    guard today >= calendarDue else { return }
+    calendarDue = today.advanced(by: Self.refreshDays)
     let calendar = FeedRequest.alpacaCalendar(
       from: today.advanced(by: -Self.calendarDaysBack),
       to: today.advanced(by: Self.calendarDaysAhead))
-    work(
-      .enqueued([PacedJob(calendar, priority: 1), PacedJob(.alpacaAssets, priority: -1)]), now,
-      &actions)
+    work(.enqueued([PacedJob(calendar, priority: 1)]), now, &actions)
+  }
+
+  /// Of thousands, those of the instruments that bars were asked for: after the first of them.
+  private mutating func askForNames(_ now: Timestamp, _ actions: inout [DeskAction]) {
+    let today = now.newYorkDay
+    guard today >= namesDue else { return }
+    namesDue = today.advanced(by: Self.refreshDays)
+    work(.enqueued([PacedJob(.alpacaAssets, priority: -1)]), now, &actions)
   }
 
   private mutating func askForBars(_ now: Timestamp, _ actions: inout [DeskAction]) {
-    guard isCalendarSettled else { return }
     for window in plan.due(at: now) {
+      readings[window] = Reading()
       ask(window, plan.symbols(of: window.chunk), now, &actions)
     }
   }
@@ -107,11 +120,19 @@ struct AlpacaDesk: Desk {
       let query = AlpacaBarsQuery(
         symbols: symbols, timeframe: window.timeframe, feed: feed, start: window.from,
         end: window.to)
-    else { return plan.failed(window) }
+    else { return fail(window) }
     let question = FeedRequest.alpacaBars(query)
     walks[question] = Walk(window: window, pages: PageWalk(query))
-    parts[window, default: 0] += 1
+    readings[window]?.parts += 1
     work(.enqueued([PacedJob(question, priority: 0)]), now, &actions)
+  }
+
+  /// Once for each thing that is wrong.
+  private mutating func complain(
+    _ sentence: String, of topic: Topic, _ actions: inout [DeskAction]
+  ) {
+    guard complaints.updateValue(sentence, forKey: topic) != sentence else { return }
+    actions.append(.alarm(sentence))
   }
 }
 
@@ -122,20 +143,15 @@ extension AlpacaDesk {
     _ answer: DeskAnswer, to id: PollRequestID, _ now: Timestamp, _ actions: inout [DeskAction]
   ) {
     guard let question = asked.removeValue(forKey: id) else { return }
-    if case .unauthorised = answer.refusal?.kind {
-      actions.append(.alarm("Alpaca does not accept the key"))
-    }
     switch answer.answer {
-    case .sessions(let sessions): plan.learn(sessions)
+    case .sessions(let sessions):
+      complaints[.reference] = nil
+      plan.learn(sessions)
     case .candles(let page): turn(page, of: question, now, &actions)
     case .refused(let refusal): refused(refusal, question, now, &actions)
     default: break
     }
     work(.answered(id, answer.outcome, retryAfterSeconds: answer.waitSeconds), now, &actions)
-    if case .alpacaCalendar = question, !isCalendarSettled {
-      isCalendarSettled = true
-      askForBars(now, &actions)
-    }
   }
 
   /// The next page is asked for ahead of what waits, with the same parameters.
@@ -145,11 +161,12 @@ extension AlpacaDesk {
   ) {
     guard var walk = walks.removeValue(forKey: question), case .alpacaBars(var query) = question
     else { return }
+    readings[walk.window]?.isAnswered = true
     let rows = page.candles.count + page.refused.count
     switch walk.pages.received(rows: rows, token: page.nextPageToken) {
-    case .complete: finish(walk.window)
+    case .complete: finish(walk.window, now, &actions)
     case .broken(let fault):
-      actions.append(.alarm("a walk through Alpaca's pages would not end: \(fault)"))
+      complain("a walk through Alpaca's pages would not end: \(fault)", of: .bars, &actions)
       fail(walk.window)
     case .next(let token):
       query.pageToken = token
@@ -162,20 +179,36 @@ extension AlpacaDesk {
     _ refusal: FeedRefusal, _ question: FeedRequest, _ now: Timestamp,
     _ actions: inout [DeskAction]
   ) {
-    guard case .invalidSymbol(let name) = refusal.kind, case .alpacaBars(let query) = question,
+    var topic = Topic.reference
+    if case .alpacaBars = question { topic = .bars }
+    switch refusal.kind {
+    case .unauthorised:
+      complain("Alpaca does not accept the key", of: topic, &actions)
+    case .entitlement:
+      complain(
+        "the plan at Alpaca does not include \(feed.rawValue) bars this recent", of: topic, &actions)
+    case .invalidSymbol(let name): narrow(question, name, now, &actions)
+    default: break
+    }
+  }
+
+  /// One symbol voids its whole request: asked again without the one that is named, or in halves.
+  private mutating func narrow(
+    _ question: FeedRequest, _ name: String?, _ now: Timestamp, _ actions: inout [DeskAction]
+  ) {
+    guard case .alpacaBars(let query) = question,
       let walk = walks.removeValue(forKey: question)
     else { return }
-    let culprit = query.symbols.count == 1 ? query.symbols.first : name.flatMap { Symbol($0) }
-    if let culprit, query.symbols.contains(culprit) {
-      plan.drop(culprit)
-      actions.append(.alarm("Alpaca does not know \(culprit): it is left out"))
-      again(walk.window, query.symbols.filter { $0 != culprit }, now, &actions)
+    let symbols = query.symbols
+    let culprit = symbols.count == 1 ? symbols.first : name.flatMap { Symbol($0) }
+    if let culprit, symbols.contains(culprit) {
+      readings[walk.window]?.suspects.insert(culprit)
+      again(walk.window, symbols.filter { $0 != culprit }, now, &actions)
     } else {
-      let half = query.symbols.count / 2
-      again(walk.window, Array(query.symbols[..<half]), now, &actions)
-      again(walk.window, Array(query.symbols[half...]), now, &actions)
+      again(walk.window, Array(symbols[..<(symbols.count / 2)]), now, &actions)
+      again(walk.window, Array(symbols[(symbols.count / 2)...]), now, &actions)
     }
-    finish(walk.window)
+    finish(walk.window, now, &actions)
   }
 
   private mutating func again(
@@ -185,19 +218,39 @@ extension AlpacaDesk {
   }
 
   /// One part of a window is read; the window is, once all are.
-  private mutating func finish(_ window: BarsWindow) {
-    guard let left = parts[window] else { return }
-    parts[window] = left > 1 ? left - 1 : nil
-    if left == 1 { plan.completed(window) }
+  private mutating func finish(
+    _ window: BarsWindow, _ now: Timestamp, _ actions: inout [DeskAction]
+  ) {
+    guard var reading = readings[window] else { return }
+    reading.parts -= 1
+    readings[window] = reading.parts > 0 ? reading : nil
+    if reading.parts > 0 { return }
+    guard reading.isAnswered else {
+      complain("Alpaca refuses every symbol it is asked for", of: .bars, &actions)
+      return plan.failed(window)
+    }
+    for culprit in reading.suspects.sorted()
+    where plan.symbols(of: window.chunk).contains(culprit) {
+      plan.drop(culprit)
+      actions.append(.alarm("Alpaca does not know \(culprit): it is left out"))
+    }
+    complaints[.bars] = nil
+    plan.completed(window)
+    askForNames(now, &actions)
   }
 
   private mutating func fail(_ window: BarsWindow) {
-    parts[window] = nil
+    readings[window] = nil
     walks = walks.filter { $0.value.window != window }
     plan.failed(window)
   }
 
-  private mutating func end(_ question: FeedRequest) {
-    if let walk = walks[question] { fail(walk.window) }
+  private mutating func end(_ question: FeedRequest, _ now: Timestamp) {
+    let tomorrow = now.newYorkDay.advanced(by: 1)
+    switch question {
+    case .alpacaCalendar: calendarDue = tomorrow
+    case .alpacaAssets: namesDue = tomorrow
+    default: if let walk = walks[question] { fail(walk.window) }
+    }
   }
 }

@@ -103,12 +103,16 @@ extension Backfill {
 
   /// A task without all of its answers stores nothing.
   func giveUp(_ question: FeedRequest, _ end: PacedEnd) {
-    guard let place = owners.removeValue(forKey: question), tasks[place] != nil else { return }
-    if end == .stopped { return }
+    walks[question] = nil
+    guard let place = owners.removeValue(forKey: question), let open = tasks[place],
+      end != .stopped
+    else { return }
     parts.log.error(
       "given up", metadata: ["question": "\(question.journalKey)", "why": "\(end)"])
     tasks[place] = nil
     progress.tasksFailed += 1
+    let rest = open.task.questions.filter { owners.removeValue(forKey: $0) != nil }
+    perform(queue.received(.withdrawn(rest), at: EngineClock.realNow()))
   }
 }
 

@@ -103,7 +103,8 @@ public actor Backfill {
       let before = progress
       try await handle(event)
       progress.now = EngineClock.realNow()
-      if progress.tasksDone != before.tasksDone { report(progress) }
+      let ended = progress.tasksDone + progress.tasksFailed
+      if ended != before.tasksDone + before.tasksFailed { report(progress) }
     }
     try parts.journal.sync()
     return progress
@@ -133,6 +134,9 @@ public actor Backfill {
         parts.log.warning(
           "refused",
           metadata: ["question": "\(question.journalKey)", "why": "\(refusal.sentence)"])
+      }
+      if told.refusal?.kind == .unauthorised {
+        throw BackfillError(description: "the source does not accept the key")
       }
       try await advance(question, told, now)
       let outcome = told.refusal?.kind == .noData ? PacedOutcome.transient : told.outcome

@@ -26,6 +26,8 @@ enum DeskEvent: Sendable {
   case certified(TradingDay)
   /// What `lookForRepairs` found.
   case repairsFound([RepairCandidate])
+  /// The store did not answer.
+  case repairsUnknown
   /// Their previous close is not the last close: a dividend or split was paid.
   case exRights([Symbol])
   case stopping
@@ -35,7 +37,8 @@ enum DeskAction: Sendable {
   case request(DeskRequest)
   /// Replaces every earlier wake.
   case wake(at: Timestamp)
-  /// Goes into the journal ahead of the request that spends it.
+  /// Goes into the journal ahead of the request that spends it; if the journal does not take it,
+  /// that request is not made, and is answered with nothing.
   case record(KeyUsage)
   case lookForRepairs(from: TradingDay)
   case health(SourceState)
@@ -51,7 +54,6 @@ struct DeskRequest: Sendable {
   var key: String?
   /// Counts up where an earlier host had no answer: the next one in order is asked.
   var host = 0
-  var deadlineMilliseconds: Int
 }
 
 /// What came back.

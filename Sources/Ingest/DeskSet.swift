@@ -43,7 +43,18 @@ public struct DeskSet: Sendable {
     return SinaDesk(
       lists: listPlans(nodes, pipeline), repairs: RepairPlan(configuration.repairs),
       calendar: configuration.calendar,
-      requestsPerMinute: configuration.sinaRequestsPerMinute, seed: configuration.seed)
+      line: line(configuration.sinaRequestsPerMinute, burst: 1, inFlight: 1))
+  }
+
+  /// Requests are timed by the wall clock, the line by the engine's.
+  private func line(
+    _ requestsPerMinute: Int, burst: Int, inFlight: Int
+  ) -> PacedQueueConfiguration {
+    var line = PacedQueueConfiguration(
+      requestsPerMinute: requestsPerMinute, burst: burst, inFlightMax: inFlight,
+      seed: configuration.seed)
+    line.deadlineMilliseconds = HTTPFeedUpstream.deadlineMilliseconds * configuration.speed
+    return line
   }
 
   private func mairuiDesk(_ pipeline: Pipeline) -> MairuiDesk {
@@ -54,23 +65,27 @@ public struct DeskSet: Sendable {
     return MairuiDesk(
       lists: listPlans(boards, pipeline),
       ring: KeyRing(keys, usage: Array(pipeline.keyUsage.values)),
-      hostCount: configuration.mairuiHosts, seed: configuration.seed)
+      hostCount: configuration.mairuiHosts, line: line(10, burst: 2, inFlight: 1))
   }
 
   private func alpacaDesk(_ pipeline: Pipeline, key: String) -> AlpacaDesk {
     var bars = BarsPlanConfiguration(symbols: configuration.americans)
     bars.delaySeconds = configuration.alpacaDelaySeconds
-    var plan = BarsPlan(bars, through: pipeline.barsThrough)
+    let feed = configuration.alpacaFeed
+    var plan = BarsPlan(bars, through: pipeline.barsThrough[feed.source] ?? [:])
     plan.learn(pipeline.americanSessions)
+    let requests = configuration.alpacaRequestsPerMinute
     return AlpacaDesk(
-      feed: configuration.alpacaFeed, key: key, plan: plan,
-      requestsPerMinute: configuration.alpacaRequestsPerMinute, seed: configuration.seed)
+      feed: feed, key: key, plan: plan,
+      line: line(requests, burst: min(requests, 10), inFlight: 4))
   }
 }
 
 /// What desks are made from; secrets are with the upstream, here are their labels.
 public struct DeskConfiguration: Sendable {
   public var seed: UInt64 = 1
+  /// The engine's seconds in a real one.
+  public var speed = 1
   public var calendar = CalendarBox()
   public var wantsLists = false
   public var listDays = 10
@@ -93,6 +108,7 @@ public struct DeskConfiguration: Sendable {
     seed: UInt64
   ) {
     self.seed = seed
+    self.speed = speed
     self.calendar = calendar
     wantsLists = settings.universeFollow || !credentials.licences.isEmpty
     listDays = settings.universeRefreshDays

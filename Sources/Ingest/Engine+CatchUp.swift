@@ -18,6 +18,7 @@ extension Engine {
     for _ in 0..<limits.catchUpEntriesMax {
       guard let (position, entry) = try nextEntry(catchUp.reader) else {
         self.catchUp = nil
+        if areDesksOpen { followTail() }
         return
       }
       status.note(pipeline.process(entry, at: position))
@@ -60,7 +61,8 @@ extension Engine {
     catchUp = nil
     saving.commit = nil
     if let state = status.source { saving.health[.sina] = state }
-    pipeline = Pipeline(rules: pipeline.rules)
+    saving.staleHealth.formUnion(seats.indices)
+    pipeline = Pipeline(rules: pipeline.rules, limits: pipeline.universe.limits)
   }
 
   /// The store's state has come: either it tells that a commit whose answer was lost was carried
@@ -72,7 +74,8 @@ extension Engine {
       postpone(error)
     case .success(let stored) where isDeaf:
       isDeaf = false
-      pipeline = try Pipeline(rules: pipeline.rules, stored: stored)
+      pipeline = try Pipeline(
+        rules: pipeline.rules, limits: pipeline.universe.limits, stored: stored)
       try beginCatchUp()
       saved()
     case .success(let stored):

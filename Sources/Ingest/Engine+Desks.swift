@@ -33,12 +33,28 @@ extension Engine {
   func openDesks() {
     guard !areDesksOpen, catchUp == nil, !isDeaf, !isStopping else { return }
     areDesksOpen = true
+    followTail()
     seats = parts.desks.make(for: pipeline).map { DeskSeat(desk: $0) }
     for place in seats.indices { tell(place, .started) }
+    tellExRights()
   }
 
+  /// What the tail told of days and instruments reaches the poller.
+  func followTail() {
+    parts.desks.configuration.calendar.set(pipeline.calendar)
+    followUniverse()
+  }
+
+  /// A request whose key could not be recorded is answered with nothing, once what came with it is
+  /// performed: a later wake must not be undone by an earlier one.
   func tell(_ place: Int, _ event: DeskEvent) {
-    for action in seats[place].desk.received(event, at: now) { perform(action, of: place) }
+    var events = [event]
+    while !events.isEmpty {
+      var isRecorded = true
+      for action in seats[place].desk.received(events.removeFirst(), at: now) {
+        if let event = perform(action, of: place, &isRecorded) { events.append(event) }
+      }
+    }
   }
 
   func tellDesks(_ event: DeskEvent) {
@@ -58,16 +74,22 @@ extension Engine {
 
   var deskRequestsInFlight: Int { seats.reduce(0) { $0 + $1.inFlight.count } }
 
-  private func perform(_ action: DeskAction, of place: Int) {
+  private func perform(
+    _ action: DeskAction, of place: Int, _ isRecorded: inout Bool
+  ) -> DeskEvent? {
     switch action {
+    case .record(let usage): isRecorded = journal(usage)
+    case .request(let request) where !isRecorded:
+      isRecorded = true
+      return .answered(request.id, DeskAnswer())
     case .request(let request): ask(request, of: place)
     case .wake(let moment): seats[place].wake = moment
-    case .record(let usage): journal(usage, of: place)
     case .lookForRepairs(let day): lookForRepairs(from: day, of: place)
     case .health(let state): noteHealth(state, of: place)
     case .alarm(let sentence):
       parts.log.critical("\(sentence)", metadata: ["desk": "\(seats[place].desk.name)"])
     }
+    return nil
   }
 
   private func ask(_ request: DeskRequest, of place: Int) {
@@ -128,16 +150,16 @@ extension Engine {
 
   /// Dividends are noticed by the quotes, their factors asked for by a desk.
   func tellExRights() {
-    guard !pipeline.exRights.isEmpty else { return }
+    guard areDesksOpen, !pipeline.exRights.isEmpty else { return }
     tellDesks(.exRights(pipeline.takeExRights()))
   }
 
-  /// What the journal cannot take does not count as recorded; the request follows all the same
-  /// only if the ledger holds it, so the key rests until it does.
-  private func journal(_ usage: KeyUsage, of place: Int) {
+  /// Whether the journal holds it.
+  private func journal(_ usage: KeyUsage) -> Bool {
     let entry = JournalEntry.usage(usage, at: now)
-    guard let position = append(entry), catchUp == nil, !isDeaf else { return }
-    pipeline.process(entry, at: position)
+    guard let position = append(entry) else { return false }
+    if catchUp == nil, !isDeaf { pipeline.process(entry, at: position) }
+    return true
   }
 
   private func lookForRepairs(from day: TradingDay, of place: Int) {
@@ -153,13 +175,13 @@ extension Engine {
     }
   }
 
-  /// A store that does not answer now is asked again after the next day.
   func found(_ result: Result<[RepairCandidate], StoreError>, for place: Int) {
     lookups -= 1
     switch result {
     case .success(let candidates): tell(place, .repairsFound(candidates))
     case .failure(let error):
-      parts.log.error("no repairs tonight", metadata: ["error": "\(error)"])
+      parts.log.error("no repairs for now", metadata: ["error": "\(error)"])
+      tell(place, .repairsUnknown)
     }
   }
 

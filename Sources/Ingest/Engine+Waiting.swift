@@ -20,8 +20,9 @@ extension Engine {
 
   private var isInterpreting: Bool { catchUp == nil && !isDeaf }
 
+  /// Nothing new is begun while stopping: a moment that is past would only turn the loop.
   private var nextDue: Timestamp? {
-    [pollerWake, deskWake, timerDue, limits.stopAt].compactMap { $0 }.min()
+    isStopping ? nil : [pollerWake, deskWake, timerDue, limits.stopAt].compactMap { $0 }.min()
   }
 
   /// When the pipeline must be told the time.

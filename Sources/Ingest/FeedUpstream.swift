@@ -27,6 +27,7 @@ public struct HTTPFeedUpstream: FeedUpstream {
   private let client: HTTPClient
   private let hosts: Hosts
   private let keys: [String: FeedCredentials]
+  private let mask = SecretMask()
 
   /// A page of 10,000 bars is 1.1 MB, the list of American instruments several.
   static let bodyBytesMax = 32 << 20
@@ -38,6 +39,7 @@ public struct HTTPFeedUpstream: FeedUpstream {
     self.client = client
     self.hosts = hosts
     keys = credentials.byLabel
+    credentials.register(in: mask)
   }
 
   public func answer(to question: FeedRequest, key: String?, host: Int) async -> UpstreamAnswer {
@@ -49,7 +51,13 @@ public struct HTTPFeedUpstream: FeedUpstream {
       deadlineMilliseconds: Self.deadlineMilliseconds,
       connectMilliseconds: Self.connectMilliseconds, bodyBytesMax: Self.bodyBytesMax,
       route: endpoint.route)
-    return await client.answer(to: call)
+    let answer = await client.answer(to: call)
+    guard key != nil, case .response(let status, var body, let retryAfter) = answer else {
+      return answer
+    }
+    // Some servers repeat the path they did not find, licence and all; the journal keeps bodies.
+    mask.blank(&body)
+    return .response(status: status, body: body, retryAfter: retryAfter)
   }
 }
 

@@ -24,13 +24,10 @@ struct MairuiDesk: Desk {
   /// - Parameters:
   ///   - lists: of Mairui's boards.
   ///   - ring: with what the ledger knows of the licences.
-  init(lists: ListPlans, ring: KeyRing, hostCount: Int, seed: UInt64) {
+  init(lists: ListPlans, ring: KeyRing, hostCount: Int, line: PacedQueueConfiguration) {
     self.lists = lists
     self.ring = ring
     self.hostCount = hostCount
-    var line = PacedQueueConfiguration(
-      requestsPerMinute: 10, burst: 2, inFlightMax: 1, seed: seed)
-    line.deadlineMilliseconds = HTTPFeedUpstream.deadlineMilliseconds
     queue = PacedQueue(line)
   }
 
@@ -43,7 +40,7 @@ struct MairuiDesk: Desk {
       work(.woke, now, &actions)
     case .answered(let id, let answer): take(answer, to: id, now, &actions)
     case .stopping: work(.stopping, now, &actions)
-    case .certified, .repairsFound, .exRights: break
+    case .certified, .repairsFound, .repairsUnknown, .exRights: break
     }
     if let wake = [lists.wake, queueWake].compactMap({ $0 }).min() {
       actions.append(.wake(at: wake))
@@ -67,37 +64,40 @@ struct MairuiDesk: Desk {
   private mutating func work(
     _ event: PacedQueue<FeedRequest>.Event, _ now: Timestamp, _ actions: inout [DeskAction]
   ) {
-    for action in queue.received(event, at: now) {
-      switch action {
-      case .request(let id, let question, let deadline):
-        ask(question, id, deadline, now, &actions)
-      case .wake(let moment): queueWake = moment
-      case .health(let state): actions.append(.health(state))
-      case .finished(let question), .gaveUp(let question, _): hosts[question] = nil
+    if event == .woke { queueWake = nil }
+    var events = [event]
+    while !events.isEmpty {
+      for action in queue.received(events.removeFirst(), at: now) {
+        switch action {
+        case .request(let id, let question, _):
+          if !ask(question, id, now, &actions) { events.append(postponed(id, now)) }
+        case .wake(let moment): queueWake = moment
+        case .health(let state): actions.append(.health(state))
+        case .finished(let question), .gaveUp(let question, _): hosts[question] = nil
+        }
       }
     }
   }
 
-  /// The licence is counted before the request leaves; without a free one it waits.
+  /// The licence is counted before the request leaves.
+  /// - Returns: false without a free one: the question waits.
   private mutating func ask(
-    _ question: FeedRequest, _ id: PollRequestID, _ deadline: Int, _ now: Timestamp,
-    _ actions: inout [DeskAction]
-  ) {
-    guard let grant = ring.take(at: now) else { return postpone(id, now, &actions) }
+    _ question: FeedRequest, _ id: PollRequestID, _ now: Timestamp, _ actions: inout [DeskAction]
+  ) -> Bool {
+    guard let grant = ring.take(at: now) else { return false }
     asked[id] = Asked(question: question, key: grant.label)
     actions.append(.record(grant.usage))
     actions.append(
       .request(
         DeskRequest(
-          id: id, question: question, key: grant.label, host: hosts[question] ?? 0,
-          deadlineMilliseconds: deadline)))
+          id: id, question: question, key: grant.label, host: hosts[question] ?? 0)))
+    return true
   }
 
-  private mutating func postpone(
-    _ id: PollRequestID, _ now: Timestamp, _ actions: inout [DeskAction]
-  ) {
-    guard let until = ring.nextAvailable(at: now) else { return }
-    work(.answered(id, .postponed(until: until), retryAfterSeconds: nil), now, &actions)
+  private func postponed(_ id: PollRequestID, _ now: Timestamp) -> PacedQueue<FeedRequest>.Event {
+    .answered(
+      id, .postponed(until: ring.nextAvailable(at: now) ?? now.adding(seconds: 3_600)),
+      retryAfterSeconds: nil)
   }
 
   private mutating func take(
@@ -113,7 +113,7 @@ struct MairuiDesk: Desk {
       case .recovered: break
       }
     }
-    if keyOutcome.isAboutKey { return postpone(id, now, &actions) }
+    if keyOutcome.isAboutKey { return work(postponed(id, now), now, &actions) }
     let outcome = outcome(of: answer, asked.question)
     if outcome == .transient { hosts[asked.question, default: 0] += 1 }
     work(.answered(id, outcome, retryAfterSeconds: answer.waitSeconds), now, &actions)

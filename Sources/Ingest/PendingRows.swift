@@ -18,8 +18,8 @@ struct PendingRows: Sendable {
   var bars: [BarBatch] = []
   private(set) var barCount = 0
   var factors: [FactorBatch] = []
-  /// By label: the latest row counts.
-  var keyUsage: [String: KeyUsage] = [:]
+  /// The latest row of each day counts.
+  var keyUsage: [KeyDay: KeyUsage] = [:]
   var lists: [ListVerdict] = []
   var listed: [InstrumentRow] = []
   var marks: [InstrumentMarks] = []
@@ -27,6 +27,11 @@ struct PendingRows: Sendable {
   var watermarks: [String: BarWatermark] = [:]
   private(set) var dirtyIndexes: [Int] = []
   private var isDirty: [Bool] = []
+
+  struct KeyDay: Hashable {
+    var label: String
+    var day: TradingDay
+  }
 
   var isEmpty: Bool {
     candles.isEmpty && revisions.isEmpty && gaps.isEmpty && audits.isEmpty && events.isEmpty

@@ -26,7 +26,7 @@ extension Pipeline {
     commit.instruments += rows.listed
     commit.bars = rows.bars
     commit.factors = rows.factors
-    commit.keyUsage = rows.keyUsage.values.sorted { $0.label < $1.label }
+    commit.keyUsage = rows.keyUsage.values.sorted { ($0.day, $0.label) < ($1.day, $1.label) }
     commit.lists = rows.lists
     commit.instrumentMarks = rows.marks
     commit.sessions = rows.sessions

@@ -41,7 +41,7 @@ extension Pipeline {
   mutating func readUsage(_ entry: JournalEntry) {
     guard let usage = KeyUsage(text: String(decoding: entry.request, as: UTF8.self)) else { return }
     keyUsage[usage.label] = usage
-    pending.keyUsage[usage.label] = usage
+    pending.keyUsage[PendingRows.KeyDay(label: usage.label, day: usage.day)] = usage
   }
 }
 
@@ -67,12 +67,14 @@ extension Pipeline {
   private mutating func note(_ query: AlpacaBarsQuery, isLast: Bool) {
     let source = query.feed.source
     for symbol in query.symbols {
-      americans.insert(
-        InstrumentRow(symbol: symbol, source: source, exchange: .unitedStates, kind: .stock))
+      let row = InstrumentRow(american: symbol, source)
+      if americans.insert(row).inserted { pending.listed.append(row) }
     }
     guard isLast, query.timeframe == .minute1 else { return }
     let chunk = BarsPlan.key(of: query.symbols)
-    barsThrough[chunk] = query.end
+    // As the plan has it: a day read again says nothing of what lies between it and the watermark.
+    if let known = barsThrough[source]?[chunk], known < query.start || query.end <= known { return }
+    barsThrough[source, default: [:]][chunk] = query.end
     pending.watermarks[chunk] = BarWatermark(
       source: source, chunk: chunk, timeframe: query.timeframe, through: query.end)
   }

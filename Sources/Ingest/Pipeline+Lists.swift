@@ -22,6 +22,11 @@ struct NodeCollection: Sendable {
     return InstrumentList(
       listed: ordered.flatMap(\.rows), refused: ordered.flatMap(\.refused))
   }
+
+  /// Rows that were counted and did not come: a page that was cut short is none the less a page.
+  func missing(from whole: InstrumentList) -> Int {
+    max(expected - whole.rows.count - whole.refused.count, 0)
+  }
 }
 
 extension Pipeline {
@@ -32,9 +37,9 @@ extension Pipeline {
     case .mairuiList(let board): return offer(list, part: board.part, entry)
     case .sinaNodePage(let node, let page):
       nodes[node]?.pages[page] = list
-      guard let whole = nodes[node]?.whole else { return nil }
+      guard let collection = nodes[node], let whole = collection.whole else { return nil }
       nodes[node] = nil
-      return offer(whole, part: node.part, entry)
+      return offer(whole, part: node.part, missing: collection.missing(from: whole), entry)
     case .alpacaAssets:
       nameAmericans(list)
       return nil
@@ -43,10 +48,10 @@ extension Pipeline {
   }
 
   private mutating func offer(
-    _ list: InstrumentList, part: ListPart, _ entry: JournalEntry
+    _ list: InstrumentList, part: ListPart, missing: Int = 0, _ entry: JournalEntry
   ) -> UniverseVerdict {
     let verdict = universe.offer(
-      list.rows, rejectedRows: list.refused.count, part: part, at: entry.receivedAt)
+      list.rows, rejectedRows: list.refused.count + missing, part: part, at: entry.receivedAt)
     var row = ListVerdict(
       source: entry.source, part: part.name, judgedAt: entry.receivedAt, rows: list.rows.count,
       contentHash: list.contentHash, verdict: .accepted, detail: "")
@@ -100,6 +105,16 @@ extension Pipeline {
   }
 }
 
+extension InstrumentRow {
+  init(american symbol: Symbol, _ source: Source) {
+    self.init(symbol: symbol, source: source, exchange: .unitedStates, kind: .stock)
+  }
+}
+
+extension AlpacaFeed {
+  fileprivate static let sources = Set(allCases.map(\.source))
+}
+
 extension UniverseChange {
   /// For people.
   fileprivate var sentence: String {
@@ -121,7 +136,10 @@ extension Pipeline {
       accepted: stored.lists.compactMap(AcceptedList.init))
     for usage in stored.keyUsage { keyUsage[usage.label] = usage }
     for mark in stored.watermarks where mark.timeframe == .minute1 {
-      barsThrough[mark.chunk] = mark.through
+      barsThrough[mark.source, default: [:]][mark.chunk] = mark.through
+    }
+    for known in stored.instruments.map(\.row) where AlpacaFeed.sources.contains(known.source) {
+      americans.insert(InstrumentRow(american: known.symbol, known.source))
     }
     americanSessions = stored.sessions.filter { $0.exchange == .unitedStates }
     let days = stored.sessions.filter { $0.exchange == .shanghai }.map(\.day)

@@ -26,7 +26,7 @@ public struct Pipeline {
   /// What each key has spent on its last day, by label.
   var keyUsage: [String: KeyUsage] = [:]
   /// Up to when the bars of each chunk were read, and the American sessions known.
-  var barsThrough: [String: Timestamp] = [:]
+  var barsThrough: [Source: [String: Timestamp]] = [:]
   var americanSessions: [MarketSession] = []
   /// The last minute of each American series, for a view.
   var americanBars: [Symbol: Candle] = [:]

@@ -13,30 +13,38 @@ struct SinaDesk: Desk {
   private let calendar: CalendarBox
   private var queue: PacedQueue<FeedRequest>
   private var queueWake: Timestamp?
-  private var sightingWake: Timestamp?
+  private var repairWake: Timestamp?
+  private var calendarWake: Timestamp?
   private var asked: [PollRequestID: FeedRequest] = [:]
+  /// K-lines wanted and not answered yet.
+  private var ordered: Set<FeedRequest> = []
+  /// Factors that were asked for in vain: again after the next day.
+  private var factorsMissed: Set<FeedRequest> = []
+  /// Requests for a list that are not answered yet; while there are some it is not begun anew.
+  private var collecting: [SinaNode: Int] = [:]
   /// The calendar was asked for on that day.
   private var calendarAskedOn: TradingDay?
 
-  /// One line for the host: what cannot wait goes first.
+  /// One line for the host: a night of repairs is hours long, everything else goes first.
   private enum Priority {
     static let calendar = 60
-    static let repair = 40
-    static let factors = 30
-    static let lists = 20
+    static let lists = 50
+    static let factors = 40
+    static let repair = 0
   }
+
+  /// For the commit that stores a sighting, and at least so long from one look to the next.
+  private static let repairPauseSeconds: Int64 = 600
+  /// When, on days that lack next year's, the calendar is asked for.
+  private static let calendarSecondOfDay = 8 * 3_600
 
   /// - Parameter lists: of Sina's nodes; of none where Mairui is asked.
   init(
-    lists: ListPlans, repairs: RepairPlan, calendar: CalendarBox, requestsPerMinute: Int,
-    seed: UInt64
+    lists: ListPlans, repairs: RepairPlan, calendar: CalendarBox, line: PacedQueueConfiguration
   ) {
     self.lists = lists
     self.repairs = repairs
     self.calendar = calendar
-    var line = PacedQueueConfiguration(
-      requestsPerMinute: requestsPerMinute, burst: 1, inFlightMax: 1, seed: seed)
-    line.deadlineMilliseconds = HTTPFeedUpstream.deadlineMilliseconds
     queue = PacedQueue(line)
   }
 
@@ -49,36 +57,48 @@ struct SinaDesk: Desk {
       askForCalendar(now, &actions)
     case .woke:
       perform(lists.woke(at: now), now, &actions)
-      if let wake = sightingWake, wake <= now { lookForRepairs(now, &actions) }
+      if let wake = repairWake, wake <= now { lookForRepairs(now, &actions) }
+      if let wake = calendarWake, wake <= now { askForCalendar(now, &actions) }
       work(.woke, now, &actions)
     case .certified:
       lookForRepairs(now, &actions)
       askForCalendar(now, &actions)
+      askForFactors(factorsMissed, now, &actions)
     case .repairsFound(let candidates): order(candidates, now, &actions)
-    case .exRights(let symbols): askForFactors(symbols, now, &actions)
+    case .repairsUnknown: repairWake = now.adding(seconds: Self.repairPauseSeconds)
+    case .exRights(let symbols): askForFactors(Self.factors(of: symbols), now, &actions)
     case .answered(let id, let answer): take(answer, to: id, now, &actions)
     case .stopping: work(.stopping, now, &actions)
     }
-    if let wake = [lists.wake, queueWake, sightingWake].compactMap({ $0 }).min() {
-      actions.append(.wake(at: wake))
-    }
+    let wakes = [lists.wake, queueWake, repairWake, calendarWake].compactMap { $0 }
+    if let wake = wakes.min() { actions.append(.wake(at: wake)) }
     return actions
   }
 
   private mutating func work(
     _ event: PacedQueue<FeedRequest>.Event, _ now: Timestamp, _ actions: inout [DeskAction]
   ) {
+    if event == .woke { queueWake = nil }
     for action in queue.received(event, at: now) {
       switch action {
-      case .request(let id, let question, let deadline):
+      case .request(let id, let question, _):
         asked[id] = question
-        actions.append(
-          .request(
-            DeskRequest(id: id, question: question, key: nil, deadlineMilliseconds: deadline)))
+        actions.append(.request(DeskRequest(id: id, question: question, key: nil)))
       case .wake(let moment): queueWake = moment
       case .health(let state): actions.append(.health(state))
-      case .finished, .gaveUp: break
+      case .finished(let question): ended(question)
+      case .gaveUp(let question, let end):
+        ended(question)
+        if case .sinaFactors = question, end != .failed { factorsMissed.insert(question) }
       }
+    }
+  }
+
+  private mutating func ended(_ question: FeedRequest) {
+    switch question {
+    case .sinaKline: ordered.remove(question)
+    case .sinaNodeCount(let node), .sinaNodePage(let node, _): collecting[node, default: 1] -= 1
+    default: break
     }
   }
 
@@ -95,6 +115,11 @@ struct SinaDesk: Desk {
     if case .sinaNodePage(let node, _) = question, let verdict = answer.listVerdict {
       perform(lists.judged(node.part, verdict, at: now), now, &actions)
     }
+    if case .sinaKline = question, case .candles = answer.answer, repairWake == nil {
+      // What it did not heal has been looked for once.
+      repairWake = now.adding(
+        seconds: repairs.configuration.sightingSeconds + Self.repairPauseSeconds)
+    }
   }
 }
 
@@ -102,7 +127,7 @@ struct SinaDesk: Desk {
 
 extension SinaDesk {
   private mutating func lookForRepairs(_ now: Timestamp, _ actions: inout [DeskAction]) {
-    sightingWake = nil
+    repairWake = nil
     guard repairs.configuration.requestsPerNight > 0 else { return }
     let first = repairs.firstDay(on: now.shanghaiDay) { calendar.isTradingDay($0) }
     actions.append(.lookForRepairs(from: first))
@@ -117,8 +142,14 @@ extension SinaDesk {
         .sinaKline(order.symbol, .minute1, bars: bars(from: order.firstDay, now)),
         priority: Priority.repair + order.want.rawValue)
     }
-    sightingWake = repairs.nextSighting(candidates, at: now)
-    if !jobs.isEmpty { work(.enqueued(jobs), now, &actions) }
+    repairWake = repairs.nextSighting(candidates, at: now).map { moment in
+      max(moment, now).adding(seconds: Self.repairPauseSeconds)
+    }
+    // What still waits from an earlier evening is in the new order, with the bars it needs now.
+    let wanted = Set(jobs.map(\.job))
+    work(.withdrawn(Array(ordered.subtracting(wanted))), now, &actions)
+    ordered = wanted
+    work(.enqueued(jobs), now, &actions)
   }
 
   private func bars(from day: TradingDay, _ now: Timestamp) -> Int {
@@ -126,13 +157,19 @@ extension SinaDesk {
     return min(days * Session.minutesPerDay, SinaKline.barsMax)
   }
 
+  private static func factors(of symbols: [Symbol]) -> Set<FeedRequest> {
+    Set(
+      symbols.filter(SinaHistory.isRequestable).flatMap { symbol in
+        AdjustmentFactor.Kind.allCases.map { FeedRequest.sinaFactors(symbol, $0) }
+      })
+  }
+
   private mutating func askForFactors(
-    _ symbols: [Symbol], _ now: Timestamp, _ actions: inout [DeskAction]
+    _ wanted: Set<FeedRequest>, _ now: Timestamp, _ actions: inout [DeskAction]
   ) {
-    let jobs = symbols.filter(SinaHistory.isRequestable).flatMap { symbol in
-      AdjustmentFactor.Kind.allCases.map { kind in
-        PacedJob(FeedRequest.sinaFactors(symbol, kind), priority: Priority.factors)
-      }
+    factorsMissed.subtract(wanted)
+    let jobs = wanted.sorted { $0.text < $1.text }.map { question in
+      PacedJob(question, priority: Priority.factors)
     }
     work(.enqueued(jobs), now, &actions)
   }
@@ -147,7 +184,8 @@ extension SinaDesk {
     for action in wanted {
       switch action {
       case .ask(let part):
-        guard let node = SinaNode(part) else { continue }
+        guard let node = SinaNode(part), collecting[node, default: 0] == 0 else { continue }
+        collecting[node] = 1
         work(
           .enqueued([PacedJob(.sinaNodeCount(node), priority: Priority.lists)]), now, &actions)
       case .alarm(let sentence): actions.append(.alarm(sentence))
@@ -162,13 +200,19 @@ extension SinaDesk {
     let jobs = (1...max(pages, 1)).map { page in
       PacedJob(FeedRequest.sinaNodePage(node, page: page), priority: Priority.lists)
     }
+    collecting[node, default: 0] += jobs.count
     work(.enqueued(jobs), now, &actions)
   }
 
-  /// Next year's days appear in late December; they are asked for once a day from then on.
+  /// Next year's days appear in late December; they are asked for once a day until they do. A
+  /// calendar that has ended certifies no day any more, so the plan wakes itself.
   private mutating func askForCalendar(_ now: Timestamp, _ actions: inout [DeskAction]) {
     let today = now.shanghaiDay
-    guard calendar.current.freshness(on: today) != .fresh, calendarAskedOn != today else { return }
+    calendarWake = nil
+    guard calendar.current.freshness(on: today) != .fresh else { return }
+    calendarWake = Timestamp(
+      day: today.advanced(by: 1), secondOfDay: Self.calendarSecondOfDay)
+    guard calendarAskedOn != today else { return }
     calendarAskedOn = today
     work(.enqueued([PacedJob(.sinaCalendar, priority: Priority.calendar)]), now, &actions)
   }

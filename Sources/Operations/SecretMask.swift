@@ -58,6 +58,20 @@ public final class SecretMask: @unchecked Sendable {
     return String(decoding: output, as: UTF8.self)
   }
 
+  /// Shorter ones may stand in data by chance, and data must not change.
+  private static let blankedBytesMin = 8
+
+  /// Overwrites every known secret of eight bytes or more in a body, byte for byte.
+  public func blank(_ body: inout [UInt8]) {
+    for pattern in locked({ patterns }) where pattern.count >= SecretMask.blankedBytesMin {
+      var start = 0
+      while let place = body.firstPlace(of: pattern, from: start) {
+        for index in place..<place + pattern.count { body[index] = UInt8(ascii: "*") }
+        start = place + pattern.count
+      }
+    }
+  }
+
   private static func forms(of bytes: [UInt8]) -> [[UInt8]] {
     var forms = [bytes]
     forms.append(percentEncoded(bytes, digits: "0123456789ABCDEF"))
@@ -126,6 +140,22 @@ private func percentDecoded(_ text: Substring) -> String {
     }
   }
   return String(decoding: output, as: UTF8.self)
+}
+
+extension [UInt8] {
+  fileprivate func firstPlace(of pattern: [UInt8], from start: Int) -> Int? {
+    withUnsafeBytes { bytes in
+      var place = start
+      while place + pattern.count <= bytes.count, let base = bytes.baseAddress {
+        let span = bytes.count - pattern.count + 1 - place
+        guard let found = memchr(base + place, Int32(pattern[0]), span) else { return nil }
+        place = UnsafeRawPointer(found) - base
+        if memcmp(found, pattern, pattern.count) == 0 { return place }
+        place += 1
+      }
+      return nil
+    }
+  }
 }
 
 extension Character {

@@ -57,14 +57,19 @@ public struct BarsPlan: Sendable {
   /// A longer absence is a backfill's to mend.
   static let daysBackMax = 7
 
-  /// - Parameter through: what was read before, by `key(of:)` of the chunk's symbols.
+  /// - Parameter through: what was read before, by `key(of:)` of the chunk's symbols. A chunk that
+  ///   was never asked like this goes on from the day the others had come to: one symbol more must
+  ///   not make the rest forget an outage.
   public init(_ configuration: BarsPlanConfiguration, through: [String: Timestamp] = [:]) {
     self.configuration = configuration
+    let since = through.values.max().map { latest in
+      Timestamp(day: latest.newYorkDay, newYorkSecondOfDay: BarsPlan.dayOpens)
+    }
     let symbols = Set(configuration.symbols).sorted()
     chunks = stride(from: 0, to: symbols.count, by: configuration.chunkSymbolsMax).map { start in
       let end = min(start + configuration.chunkSymbolsMax, symbols.count)
       let part = Array(symbols[start..<end])
-      return Chunk(symbols: part, through: through[BarsPlan.key(of: part)])
+      return Chunk(symbols: part, through: through[BarsPlan.key(of: part)] ?? since)
     }
   }
 
