@@ -94,6 +94,9 @@ actor MemorySink: CommitSink {
     return tables.stored
   }
 
+  /// Nothing is missing in memory.
+  func repairCandidates(from day: TradingDay) -> [RepairCandidate] { [] }
+
   private func take(_ commit: Commit) {
     commits += 1
     tables.take(commit)
