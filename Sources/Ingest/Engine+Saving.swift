@@ -18,10 +18,6 @@ public protocol CommitSink: Sendable {
 
 extension CommitSink {
   public func prune() async throws(StoreError) {}
-
-  public func repairCandidates(
-    from day: TradingDay
-  ) async throws(StoreError) -> [RepairCandidate] { [] }
 }
 
 extension StoreWriter: CommitSink {}

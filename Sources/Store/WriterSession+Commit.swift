@@ -58,6 +58,7 @@ extension WriterSession {
     try writeBars(commit, stages: stagesCandles, &draft)
     try writeLedger(commit, &draft)
     try writeRepairs(commit.base, &draft)
+    try resignGaps(commit.base)
     try writeReference(commit.base, &draft)
     if let chunk = commit.history?.chunk { try writeChunk(chunk, commit.base.knownAt, draft) }
     if draft.receipt.rows == 0 {

@@ -104,4 +104,6 @@ actor MemorySink: CommitSink {
   private func error(_ code: StoreError.Code) -> StoreError {
     StoreError(code, "on order", context: "commit")
   }
+
+  func repairCandidates(from day: TradingDay) -> [RepairCandidate] { [] }
 }
