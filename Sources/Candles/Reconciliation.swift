@@ -8,6 +8,8 @@ import Market
 /// minutes; else each gap is held against the bars of its own span; else nothing changes and the
 /// difference is a `Disagreement`. Σ minutes + Σ open gaps stays what it was, to the last digit.
 ///
+/// No bars at all are the whole of a day on which the exchange counted nothing.
+///
 /// Money. Sina tells a bar's turnover in single precision (sina.md §2: 476800.9888), so bars whose
 /// volumes are exact may miss the money by a millionth. Then minutes of which we saw all volume
 /// keep our money, and what is still missing goes to the taken minute with the most. Bars that
@@ -94,8 +96,11 @@ public struct Reconciliation: Sendable {
   }
 
   private func weighed() throws(ExactDecimalError) -> Outcome {
-    if bars.isEmpty { return left(gaps, because: .notInBars) }
     let known = exchangeTotals
+    if bars.isEmpty {
+      return known == Totals()
+        ? try settled(by: Filling(), totals: Totals()) : left(gaps, because: .notInBars)
+    }
     let totals = known == nil ? try totalsOfBars() : known
     if let totals, bars.tellMoney(in: BarDay.wholeDay),
       let filling = try filling(of: BarDay.wholeDay, target: totals)

@@ -8,11 +8,19 @@ extension TrueLedger {
   ///
   /// A minute without a trade may have no candle; if it has one, it is flat at the last price. The
   /// K-line gives an index of four decimals with three: such a price may be rounded.
-  public func repairDifferences(candles: [Candle]) -> [String] {
+  /// - Parameter wanted: whose candles claim it; nil is all.
+  public func repairDifferences(candles: [Candle], of wanted: Set<Symbol>? = nil) -> [String] {
     var differences = Differences()
-    var missing = Set(minutes.indices.filter { minutes[$0].volume > 0 })
+    let isWanted = symbols.map { wanted?.contains($0) ?? true }
+    var missing = Set(
+      minutes.indices.filter { cell in
+        minutes[cell].volume > 0 && isWanted[cell / TrueLedger.minutesPerDay]
+      })
     let places = Dictionary(uniqueKeysWithValues: symbols.enumerated().map { ($1, $0) })
-    for candle in candles where candle.timeframe == .minute1 && candle.tradingDay == day {
+    for candle in candles
+    where candle.timeframe == .minute1 && candle.tradingDay == day
+      && wanted?.contains(candle.symbol) ?? true
+    {
       guard let place = places[candle.symbol],
         let minute = Reckoning.minute(openingAt: candle.openedAt.shanghaiSecondOfDay)
       else {

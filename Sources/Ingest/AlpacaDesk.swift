@@ -21,6 +21,9 @@ struct AlpacaDesk: Desk {
   private var complaints: [Topic: String] = [:]
   /// Sessions are learned, and names looked up, from then on.
   private var calendarDue = TradingDay(daysSince1970: 0)
+  /// Without sessions a holiday would pass for a day without trades: bars wait until the calendar
+  /// is answered, well or not at all.
+  private var isCalendarGivenUp = false
   private var namesDue = TradingDay(daysSince1970: 0)
 
   private struct Walk: Sendable {
@@ -74,6 +77,7 @@ struct AlpacaDesk: Desk {
   private mutating func work(
     _ event: PacedQueue<FeedRequest>.Event, _ now: Timestamp, _ actions: inout [DeskAction]
   ) {
+    // Or a wake that has come would be asked for again, for ever.
     if event == .woke { queueWake = nil }
     for action in queue.received(event, at: now) {
       switch action {
@@ -107,6 +111,7 @@ struct AlpacaDesk: Desk {
   }
 
   private mutating func askForBars(_ now: Timestamp, _ actions: inout [DeskAction]) {
+    guard isCalendarGivenUp || plan.knownThrough != nil else { return }
     for window in plan.due(at: now) {
       readings[window] = Reading()
       ask(window, plan.symbols(of: window.chunk), now, &actions)
@@ -152,6 +157,7 @@ extension AlpacaDesk {
     default: break
     }
     work(.answered(id, answer.outcome, retryAfterSeconds: answer.waitSeconds), now, &actions)
+    if case .sessions = answer.answer { askForBars(now, &actions) }
   }
 
   /// The next page is asked for ahead of what waits, with the same parameters.
@@ -248,7 +254,9 @@ extension AlpacaDesk {
   private mutating func end(_ question: FeedRequest, _ now: Timestamp) {
     let tomorrow = now.newYorkDay.advanced(by: 1)
     switch question {
-    case .alpacaCalendar: calendarDue = tomorrow
+    case .alpacaCalendar:
+      calendarDue = tomorrow
+      isCalendarGivenUp = true
     case .alpacaAssets: namesDue = tomorrow
     default: if let walk = walks[question] { fail(walk.window) }
     }

@@ -29,7 +29,8 @@ extension Backfill {
     switch told.answer {
     case .candles(let page):
       open.bars += BarBatch.batches(
-        of: page, question, days: open.task.days, rules: parts.rules, receivedAt: now)
+        of: page, question, days: open.task.days, rules: parts.rules, calendar: .shanghai,
+        receivedAt: now)
       next = try turn(page, of: question)
     case .factors(let factors):
       open.factors.append(FactorBatch(source: question.source, factors: factors))

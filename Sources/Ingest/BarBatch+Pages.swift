@@ -1,6 +1,7 @@
 import Candles
 import Feeds
 import Market
+import Polling
 import Store
 
 /// From a page of ready-made bars to what the store makes of them: an A-share's minutes are held
@@ -12,14 +13,18 @@ extension BarBatch {
   /// The finished bars of a page, one batch a series, or a day of minutes.
   static func batches(
     of page: CandlePage, _ question: FeedRequest, days: ClosedRange<TradingDay>? = nil,
-    rules: CandleRules, receivedAt: Timestamp
+    rules: CandleRules, calendar: TradingCalendar, receivedAt: Timestamp
   ) -> [BarBatch] {
     let known = receivedAt.adding(seconds: -unfinishedSeconds)
-    let bars = page.candles.filter { $0.isOver(at: known) && days?.contains($0.tradingDay) ?? true }
-    if case .sinaKline(let symbol, .minute1, _) = question {
-      return repairs(of: symbol, bars, rules, receivedAt)
+    let bars = page.candles.filter { $0.isOver(at: known) }
+    let isWanted = { (day: TradingDay) in days?.contains(day) ?? true }
+    if case .sinaKline(let symbol, .minute1, let asked) = question {
+      let isAll = page.candles.count + page.refused.count < asked
+      return repairs(of: symbol, bars, isAll: isAll, rules, calendar, receivedAt).filter { batch in
+        if case .repair(let day) = batch.role { isWanted(day) } else { false }
+      }
     }
-    let bySymbol = Dictionary(grouping: bars, by: \.symbol)
+    let bySymbol = Dictionary(grouping: bars.filter { isWanted($0.tradingDay) }, by: \.symbol)
     return bySymbol.keys.sorted().compactMap { symbol in
       guard let bars = bySymbol[symbol], let first = bars.first else { return nil }
       return BarBatch(
@@ -28,16 +33,25 @@ extension BarBatch {
     }
   }
 
-  /// Days whose certificate is due, each on its own.
+  /// Days whose certificate is due, each on its own. A trading day without bars behind one that has
+  /// some is told of too, there were none; and if these are all bars there are, one ahead of them.
   private static func repairs(
-    of symbol: Symbol, _ bars: [Candle], _ rules: CandleRules, _ receivedAt: Timestamp
+    of symbol: Symbol, _ bars: [Candle], isAll: Bool, _ rules: CandleRules,
+    _ calendar: TradingCalendar, _ receivedAt: Timestamp
   ) -> [BarBatch] {
     let byDay = Dictionary(grouping: bars, by: \.tradingDay)
-    return byDay.keys.sorted().compactMap { day in
+    let today = receivedAt.shanghaiDay
+    guard var first = byDay.keys.min(), first <= today else { return [] }
+    if isAll {
+      first = min(first, RepairPlan().firstDay(on: today) { calendar.isTradingDay($0) })
+    }
+    return (first...today).compactMap { day in
       let over = Timestamp(day: day, secondOfDay: rules.dayEndSecondOfDay)
-      guard receivedAt >= over, let bars = byDay[day] else { return nil }
+      guard receivedAt >= over, byDay[day] != nil || calendar.isTradingDay(day) == true else {
+        return nil
+      }
       return BarBatch(
-        symbol: symbol, source: .sina, timeframe: .minute1, candles: bars,
+        symbol: symbol, source: .sina, timeframe: .minute1, candles: byDay[day] ?? [],
         receivedAt: receivedAt, role: .repair(day))
     }
   }

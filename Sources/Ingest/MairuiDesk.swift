@@ -64,6 +64,7 @@ struct MairuiDesk: Desk {
   private mutating func work(
     _ event: PacedQueue<FeedRequest>.Event, _ now: Timestamp, _ actions: inout [DeskAction]
   ) {
+    // Or a wake that has come would be asked for again, for ever.
     if event == .woke { queueWake = nil }
     var events = [event]
     while !events.isEmpty {

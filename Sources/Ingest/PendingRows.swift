@@ -25,6 +25,8 @@ struct PendingRows: Sendable {
   var marks: [InstrumentMarks] = []
   var sessions: [MarketSession] = []
   var watermarks: [String: BarWatermark] = [:]
+  /// Comes with the certificates of a day.
+  var firstDayTold: TradingDay?
   private(set) var dirtyIndexes: [Int] = []
   private var isDirty: [Bool] = []
 

@@ -30,6 +30,7 @@ extension Pipeline {
     commit.lists = rows.lists
     commit.instrumentMarks = rows.marks
     commit.sessions = rows.sessions
+    commit.firstDayTold = rows.firstDayTold
     commit.watermarks = rows.watermarks.values.sorted { $0.chunk < $1.chunk }
     commit.overview = rows.overview.values.sorted { $0.symbol < $1.symbol }.map { row in
       OverviewRow(

@@ -52,7 +52,8 @@ extension Pipeline {
     _ page: CandlePage, of question: FeedRequest, _ entry: JournalEntry
   ) {
     let batches = BarBatch.batches(
-      of: page, question, rules: book.rules, receivedAt: entry.receivedAt)
+      of: page, question, rules: book.rules, calendar: book.calendar,
+      receivedAt: entry.receivedAt)
     for batch in batches {
       counters.bars += batch.candles.count
       if batch.source != .sina, batch.timeframe == .minute1, let last = batch.candles.last {

@@ -2,6 +2,7 @@ import Candles
 import Feeds
 import Journal
 import Market
+import Polling
 import Store
 
 /// The middle of candled: journal entries in, a `Commit` out.
@@ -181,6 +182,7 @@ extension Pipeline {
     counters.balancedCertificates += output.audits.count { $0.isBalanced }
     for case .dayComplete(let day, _, _) in output.events {
       pending.sessions += sessions(around: day)
+      pending.firstDayTold = RepairPlan().firstDay(on: day) { book.calendar.isTradingDay($0) }
     }
     pending.take(output)
   }

@@ -78,6 +78,7 @@ struct SinaDesk: Desk {
   private mutating func work(
     _ event: PacedQueue<FeedRequest>.Event, _ now: Timestamp, _ actions: inout [DeskAction]
   ) {
+    // Or a wake that has come would be asked for again, for ever.
     if event == .woke { queueWake = nil }
     for action in queue.received(event, at: now) {
       switch action {

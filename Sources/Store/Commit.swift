@@ -27,6 +27,8 @@ public struct Commit: Sendable {
   public var instrumentMarks: [InstrumentMarks] = []
   public var sessions: [MarketSession] = []
   public var watermarks: [BarWatermark] = []
+  /// The first day whose minutes their source still tells: what is open of earlier ones stays so.
+  public var firstDayTold: TradingDay?
 
   public init(position: JournalPosition, knownAt: Timestamp, bookState: [UInt8] = []) {
     self.position = position

@@ -59,6 +59,7 @@ extension WriterSession {
     try writeBars(bars, stages: stagesCandles || commit.history == nil, &draft)
     try writeLedger(commit, &draft)
     try writeRepairs(bars, &draft)
+    try resignGaps(commit.base)
     try writeReference(commit.base, &draft)
     if let chunk = commit.history?.chunk { try writeChunk(chunk, commit.base.knownAt, draft) }
     if draft.receipt.rows == 0 {

@@ -183,6 +183,25 @@ extension WriterSession {
     draft.receipt.gaps = draft.gaps.count
   }
 
+  private static let resignGaps = Statement(
+    name: "resign_gaps",
+    sql: """
+      update gap
+      set permanent_at = $2::timestamptz, permanent_reason = 'its source tells of it no more'
+      where known_to is null
+        and permanent_at is null
+        and trading_day < $1::date
+      """)
+
+  /// Nobody will look for a hole that is too old, so nobody shall wait for it.
+  func resignGaps(_ commit: Commit) throws(StoreError) {
+    guard let day = commit.firstDayTold else { return }
+    var parameters = WireParameters()
+    parameters.add { $0.date(day) }
+    parameters.add { $0.timestamp(commit.knownAt) }
+    try connection.run(Self.resignGaps, parameters, context: Context.commit)
+  }
+
   private static let sightGaps = Statement(
     name: "sight_gaps",
     sql: """

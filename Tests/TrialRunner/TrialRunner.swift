@@ -8,7 +8,7 @@ struct TrialRunner: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "candled-trials",
     abstract: "Prove the guarantees on simulated days.",
-    subcommands: [Truth.self, Crash.self, Fanout.self, Quiet.self])
+    subcommands: [Truth.self, Crash.self, Fanout.self, Quiet.self, Month.self])
 
   /// Says a line now, whatever buffers stand between.
   static func say(_ line: String) {
@@ -117,5 +117,31 @@ struct Quiet: AsyncParsableCommand {
       "\(verdict.snapshots) snapshots in \(sweeps) sweeps: \(verdict.walBytes) bytes of WAL, "
         + "\(verdict.changes) changes, \(verdict.writtenRows) rows written")
     try TrialRunner.conclude("quiet", verdict.complaints)
+  }
+}
+
+/// A month that heals.
+struct Month: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "A month with outages ends with nothing missing that could be had.")
+
+  @Option var days = 22
+  @Option var instruments = 30
+  @Option var seed: UInt64 = 1
+  @Option(help: "The built candled.") var binary = DaemonProcess.besideThisProcess
+
+  func run() throws {
+    let start = Date()
+    let verdict = try MonthTrial(
+      binary: binary, days: days, instruments: instruments, seed: seed
+    ).run()
+    TrialRunner.say(
+      "\(days) days, \(instruments) instruments: \(verdict.candles) candles, "
+        + "\(verdict.revised) revised, \(verdict.filled) filled in; \(verdict.gaps) gaps: "
+        + "\(verdict.closed) closed, \(verdict.permanent) permanent, \(verdict.waiting) waiting; "
+        + "\(verdict.certificates) certificates, \(verdict.totalsFromBars) from bars; "
+        + "\(verdict.proven) instrument days equal to the truth, "
+        + "\(Int(Date().timeIntervalSince(start))) s")
+    try TrialRunner.conclude("month, seed \(seed)", verdict.complaints)
   }
 }

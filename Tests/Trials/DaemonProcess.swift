@@ -25,9 +25,12 @@ public final class DaemonProcess {
   /// - Parameters:
   ///   - folder: state, configuration and log of this daemon.
   ///   - store: a libpq URL of a database with the schema applied.
+  ///   - cadenceSeconds: from one sweep to the next.
+  ///   - repairsPerNight: K-lines that may be asked for after a close.
   public init(
     binary: String, folder: String, store: String, exchange: ExchangeServer,
-    symbols: [Symbol], start: Timestamp, stop: Timestamp
+    symbols: [Symbol], start: Timestamp, stop: Timestamp, cadenceSeconds: Int = 3,
+    repairsPerNight: Int = 0
   ) throws {
     self.binary = binary
     self.folder = folder
@@ -39,8 +42,15 @@ public final class DaemonProcess {
       url = "\(store)"
       [sina]
       base = "\(exchange.url)"
+      history_base = "\(exchange.url)"
+      list_base = "\(exchange.url)"
+      reference_base = "\(exchange.url)"
       requests_per_minute = 600
+      history_requests_per_minute = 600
+      cadence = "\(cadenceSeconds)s"
       symbols = [\(list)]
+      [repair]
+      requests_per_night = \(repairsPerNight)
       [clock]
       mode = "stepped"
       start = "\(start)"

@@ -1,0 +1,140 @@
+import ExchangeSimulator
+import Market
+
+/// Holds a stored month against the plan of its troubles and the simulator's two ledgers.
+struct MonthJudge {
+  private let plan: MonthPlan
+  private let stored: StoredMonth
+  private let holes: [StoredMonth.Hole]
+  private let certificates: [StoredMonth.Certificate]
+  private var figures = MonthTrial.Verdict()
+  private var complaints: [String] = []
+
+  init(plan: MonthPlan, stored: StoredMonth) throws {
+    self.plan = plan
+    self.stored = stored
+    holes = try stored.holes()
+    certificates = try stored.certificates()
+  }
+
+  /// One day: what the book wrote is there or was revised on record, what was repaired is true,
+  /// what was certified is what the exchange traded.
+  mutating func compare(
+    _ day: TradingDay, seen: ObservableLedger?, truth: TrueLedger
+  ) throws {
+    let candles = try stored.candles(on: day)
+    let replaced = try stored.replaced(on: day)
+    figures.candles += candles.count
+    figures.revised += replaced.count
+    if let seen { compare(candles, replaced, with: seen) }
+    if let seen, plan.isSeen(day) { compareHoles(on: day, with: seen) }
+    prove(day, candles, truth)
+    certify(day, truth)
+  }
+
+  /// No final candle may be lost, and none may change but on record.
+  private mutating func compare(
+    _ candles: [StoredMonth.Key: Candle], _ replaced: [StoredMonth.Key: Candle],
+    with seen: ObservableLedger
+  ) {
+    var written: Set<StoredMonth.Key> = []
+    for expected in seen.symbols.flatMap(seen.candles(of:)) {
+      let key = StoredMonth.Key(symbol: expected.symbol, openedAt: expected.openedAt)
+      written.insert(key)
+      let name = "\(expected.symbol) \(expected.openedAt)"
+      guard let now = candles[key] else {
+        complaints.append("\(name): a final candle is lost")
+        continue
+      }
+      let before = replaced[key] ?? now
+      if before != expected {
+        complaints.append("\(name): \(before) was written first, not \(expected)")
+      }
+    }
+    for key in replaced.keys where !written.contains(key) {
+      complaints.append("\(key.symbol) \(key.openedAt): revised, but never written")
+    }
+    figures.filled += candles.keys.count { !written.contains($0) }
+  }
+
+  /// A hole is never deleted: all that the answers left open must be there, closed or not.
+  private mutating func compareHoles(on day: TradingDay, with seen: ObservableLedger) {
+    var expected = Set(seen.symbols.flatMap(seen.gaps(of:)))
+    for hole in holes where hole.gap.tradingDay == day {
+      if expected.remove(hole.gap) == nil { complaints.append("not expected: \(hole.gap)") }
+    }
+    for gap in expected { complaints.append("not in the ledger: \(gap)") }
+  }
+
+  /// Days that were repaired from true K-lines and have no hole left are the truth.
+  private mutating func prove(
+    _ day: TradingDay, _ candles: [StoredMonth.Key: Candle], _ truth: TrueLedger
+  ) {
+    let open = Set(
+      holes.lazy.filter { $0.gap.tradingDay == day && $0.closedBy == nil }.map(\.gap.symbol))
+    let repaired = certificates.filter { certificate in
+      certificate.day == day && !open.contains(certificate.symbol)
+        && certificate.repairedAt.map { !plan.isSpoilt(certificate.symbol, at: $0) } ?? false
+    }
+    figures.proven += repaired.count
+    complaints += truth.repairDifferences(
+      candles: Array(candles.values), of: Set(repaired.map(\.symbol)))
+  }
+
+  private mutating func certify(_ day: TradingDay, _ truth: TrueLedger) {
+    let unseen = Set(
+      holes.lazy.filter { $0.gap.tradingDay == day && $0.gap.cause == .unseenClose }
+        .map(\.gap.symbol))
+    for certificate in certificates where certificate.day == day {
+      figures.certificates += 1
+      guard let totals = certificate.totals else { continue }
+      if unseen.contains(certificate.symbol) { figures.totalsFromBars += 1 }
+      let name = "\(certificate.symbol) \(day)"
+      if !certificate.isBalanced { complaints.append("\(name): the certificate is not balanced") }
+      guard let traded = truth.totals(of: certificate.symbol) else { continue }
+      if totals != traded {
+        complaints.append("\(name): certified \(totals), traded \(traded)")
+      }
+    }
+  }
+}
+
+// MARK: - The month as a whole
+
+extension MonthJudge {
+  mutating func verdict() throws -> MonthTrial.Verdict {
+    for hole in holes { judge(hole) }
+    let (uncounted, kept) = try stored.revisions()
+    if uncounted > 0 {
+      complaints.append("\(uncounted) candles were changed without a record")
+    }
+    if kept < figures.revised { complaints.append("\(figures.revised) changes, \(kept) records") }
+    figures.gaps = holes.count
+    if figures.candles == 0 { complaints.append("no candles were written") }
+    if figures.closed == 0 { complaints.append("no hole was healed") }
+    if figures.proven == 0 { complaints.append("no day was repaired") }
+    figures.complaints = complaints
+    return figures
+  }
+
+  private mutating func judge(_ hole: StoredMonth.Hole) {
+    let gap = hole.gap
+    let isRepairable = plan.isRepairable(gap.symbol, gap.tradingDay, knownFrom: hole.knownFrom)
+    if let closedBy = hole.closedBy {
+      figures.closed += 1
+      if closedBy != "kline" { complaints.append("closed by \(closedBy): \(gap)") }
+    } else if isRepairable {
+      complaints.append("could have been healed, seen \(hole.sightings) times: \(gap)")
+    } else if let reason = hole.permanentReason {
+      figures.permanent += 1
+      let isLost = !plan.isReached(gap.tradingDay)
+      if reason.isEmpty || hole.sightings < 2 && !isLost {
+        complaints.append("permanent after \(hole.sightings) sightings: \(gap)")
+      }
+    } else if plan.isReached(gap.tradingDay), hole.sightings < 2 {
+      figures.waiting += 1
+    } else {
+      complaints.append("open without a cause, seen \(hole.sightings) times: \(gap)")
+    }
+  }
+}

@@ -1,0 +1,74 @@
+import ExchangeSimulator
+import Foundation
+import Market
+import Store
+import TestSupport
+
+/// A month of trading days with outages, lived through by the built daemon and healed by its own
+/// repairs: afterwards nothing may be missing that could be had, and nothing may have been lost.
+public struct MonthTrial {
+  public var binary: String
+  public var days: Int
+  public var instruments: Int
+  public var seed: UInt64
+
+  /// Four polls a minute would leave gaps between two publications; five do not.
+  private static let cadenceSeconds = 12
+  private static let lastDay = TradingDay(daysSince1970: 20_665)  // 2026-07-31
+
+  public init(binary: String, days: Int, instruments: Int, seed: UInt64) {
+    self.binary = binary
+    self.days = days
+    self.instruments = instruments
+    self.seed = seed
+  }
+
+  public struct Verdict: Sendable {
+    public var candles = 0
+    public var revised = 0
+    public var filled = 0
+    public var gaps = 0
+    public var closed = 0
+    public var permanent = 0
+    /// Open at the end, with an occasion to be looked for still ahead.
+    public var waiting = 0
+    public var certificates = 0
+    /// Certificates whose day's end nobody saw, and that got their totals from the bars.
+    public var totalsFromBars = 0
+    /// Days of an instrument that were held against the truth, minute by minute.
+    public var proven = 0
+    public var complaints: [String] = []
+  }
+
+  public func run() throws -> Verdict {
+    let folder =
+      NSTemporaryDirectory() + "candled-month-\(getpid())-\(UInt32.random(in: 0 ... .max))"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let cluster = try PrivateCluster.own()
+    let url = cluster.server.connectionString
+    try Schema.apply(url: url)
+    // A daemon that starts sees yesterday's totals first, so there must be a yesterday.
+    var history = SimulatedHistory(
+      seed: seed, instruments: instruments, through: MonthTrial.lastDay, days: days + 1)
+    let plan = MonthPlan(
+      days: Array(history.days.dropFirst()), symbols: history.symbols, seed: seed)
+    let exchange = try ExchangeServer(
+      history: history, from: plan.days[0], faults: plan.faults, recordsEveryDay: true)
+    defer { exchange.stop() }
+    for (start, stop) in plan.shifts where start < stop {
+      let daemon = try DaemonProcess(
+        binary: binary, folder: folder,
+        store: cluster.server.url(database: EmbeddedServer.databaseName), exchange: exchange,
+        symbols: history.symbols, start: start, stop: stop,
+        cadenceSeconds: MonthTrial.cadenceSeconds, repairsPerNight: 6_000)
+      try daemon.start()
+      try daemon.finish(secondsMax: 1_800)
+    }
+    var judge = try MonthJudge(plan: plan, stored: StoredMonth(url: url))
+    for day in history.days {
+      let seen = exchange.withRecorder(of: day) { $0.observableLedger() }
+      try judge.compare(day, seen: seen, truth: history.trueLedger(on: day))
+    }
+    return try judge.verdict()
+  }
+}
