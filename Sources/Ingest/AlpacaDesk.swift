@@ -192,7 +192,8 @@ extension AlpacaDesk {
       complain("Alpaca does not accept the key", of: topic, &actions)
     case .entitlement:
       complain(
-        "the plan at Alpaca does not include \(feed.rawValue) bars this recent", of: topic, &actions)
+        "the plan at Alpaca does not include \(feed.rawValue) bars this recent", of: topic, &actions
+      )
     case .invalidSymbol(let name): narrow(question, name, now, &actions)
     default: break
     }

@@ -15,10 +15,10 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
     discussion: Help.discussion(
       """
       Starts a private PostgreSQL, an exchange on loopback that speaks Sina's, Mairui's and \
-      Alpaca's protocols, and the whole daemon between them, at many times the speed of a real day. \
-      No network, no keys. New York's last session comes at once, as bars; after the close the \
-      day's K-lines confirm its minutes. Ends with the simulated day, or with Ctrl-C; both save \
-      what is pending.
+      Alpaca's protocols, and the whole daemon between them, at many times the speed of a real \
+      day. No network, no keys. New York's last session comes at once, as bars; after the close \
+      the day's K-lines confirm its minutes. Ends with the simulated day, or with Ctrl-C; both \
+      save what is pending.
       """,
       examples: [
         "candled demo": "300 instruments at 60 times the speed",
