@@ -109,7 +109,8 @@ extension DemoQuote {
   /// An American series has no quote: its last minute stands for it.
   fileprivate init(_ bar: Candle) {
     self.init(
-      symbol: bar.symbol, name: "(\(bar.source.name))", last: bar.close, previousClose: .zero,
+      symbol: bar.symbol, name: "\(bar.source == .alpacaSIP ? "SIP" : "IEX") bars", last: bar.close,
+      previousClose: .zero,
       forming: Forming(
         openedAt: bar.openedAt, open: bar.open, high: bar.high, low: bar.low, close: bar.close,
         volume: bar.volume))

@@ -44,6 +44,8 @@ struct SimulatedDay {
   func overrides(from start: Int, to stop: Int) -> [String] {
     [
       "state_directory=\(folder)", "store.url=\(storeURL)", "sina.base=\(exchange.url)",
+      "sina.history_base=\(exchange.url)", "sina.reference_base=\(exchange.url)",
+      "repair.requests_per_night=0",
       "sina.symbols=", "sina.symbols_file=\(symbolsFile)", "sina.overview=",
       "sina.requests_per_minute=600", "clock.mode=stepped",
       "clock.start=\(Timestamp(day: Self.day, secondOfDay: start))",

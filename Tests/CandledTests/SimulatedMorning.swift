@@ -41,6 +41,8 @@ struct SimulatedMorning: Sendable {
     [
       "--config", "/dev/stdin", "--set", "state_directory=\(stateDirectory)",
       "--set", "sina.base=\(exchange.url)", "--set", "sina.overview=",
+      "--set", "sina.history_base=\(exchange.url)", "--set", "sina.list_base=\(exchange.url)",
+      "--set", "sina.reference_base=\(exchange.url)",
       "--set", "sina.symbols=\(symbols.map(\.description).joined(separator: ","))",
     ]
   }
