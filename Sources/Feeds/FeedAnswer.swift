@@ -21,8 +21,10 @@ public enum FeedAnswer: Sendable, Hashable {
   /// - Parameters:
   ///   - status: of HTTP; the body has the last word where it says anything.
   ///   - body: as received, content encoding undone.
+  ///   - calendar: as far as it is known; a bar of a day beyond it is refused.
   public static func decode(
-    _ request: FeedRequest, status: Int, body: UnsafeRawBufferPointer
+    _ request: FeedRequest, status: Int, body: UnsafeRawBufferPointer,
+    calendar: TradingCalendar = .shanghai
   ) -> FeedAnswer {
     do throws(FeedRefusal) {
       switch request {
@@ -33,7 +35,8 @@ public enum FeedAnswer: Sendable, Hashable {
       case .alpacaAssets: return .list(try AlpacaAssets.decode(body, status: status))
       case .sinaKline(let symbol, let scale, _):
         return .candles(
-          try SinaKline.decode(body, status: status, symbol: symbol, scale: scale))
+          try SinaKline.decode(
+            body, status: status, symbol: symbol, scale: scale, calendar: calendar))
       case .sinaFactors(let symbol, let kind):
         return .factors(
           try SinaFactors.decode(body, status: status, symbol: symbol, kind: kind))

@@ -13,6 +13,9 @@ struct AlpacaDesk: Desk {
   private var plan: BarsPlan
   private var queue: PacedQueue<FeedRequest>
   private var queueWake: Timestamp?
+  /// When the plan is asked again: not at every turn of the line, or what fails would be asked for
+  /// as fast as the budget allows.
+  private var planWake = Timestamp(microseconds: 0)
   private var asked: [PollRequestID: FeedRequest] = [:]
   /// What each question under way is part of.
   private var walks: [FeedRequest: Walk] = [:]
@@ -36,9 +39,11 @@ struct AlpacaDesk: Desk {
     /// Questions not answered yet; a refused one may have been cut in two.
     var parts = 0
     var isAnswered = false
-    /// Refused by name or alone. They are left out only if others are not: a source that refuses
+    /// Refused by name or alone, while nothing else had been answered: a source that refuses
     /// everything speaks of itself.
     var suspects: Set<Symbol> = []
+    /// Refused after something else was answered.
+    var condemned: Set<Symbol> = []
   }
 
   private enum Topic: Hashable { case bars, reference }
@@ -46,6 +51,8 @@ struct AlpacaDesk: Desk {
   private static let calendarDaysBack = 10
   private static let calendarDaysAhead = 30
   private static let refreshDays = 7
+  /// From a failure to the next try, if no minute ends earlier.
+  private static let failurePauseSeconds: Int64 = 300
 
   init(feed: AlpacaFeed, key: String, plan: BarsPlan, line: PacedQueueConfiguration) {
     source = feed.source
@@ -64,13 +71,12 @@ struct AlpacaDesk: Desk {
     case .woke:
       work(.woke, now, &actions)
       askForSessions(now, &actions)
-      askForBars(now, &actions)
+      if planWake <= now { askForBars(now, &actions) }
     case .answered(let id, let answer): take(answer, to: id, now, &actions)
     case .stopping: work(.stopping, now, &actions)
     case .certified, .repairsFound, .repairsUnknown, .exRights: break
     }
-    let wake = plan.nextWake(after: now)
-    actions.append(.wake(at: min(queueWake ?? wake, wake)))
+    actions.append(.wake(at: min(queueWake ?? planWake, planWake)))
     return actions
   }
 
@@ -111,6 +117,7 @@ struct AlpacaDesk: Desk {
   }
 
   private mutating func askForBars(_ now: Timestamp, _ actions: inout [DeskAction]) {
+    planWake = plan.nextWake(after: now)
     guard isCalendarGivenUp || plan.knownThrough != nil else { return }
     for window in plan.due(at: now) {
       readings[window] = Reading()
@@ -125,7 +132,7 @@ struct AlpacaDesk: Desk {
       let query = AlpacaBarsQuery(
         symbols: symbols, timeframe: window.timeframe, feed: feed, start: window.from,
         end: window.to)
-    else { return fail(window) }
+    else { return fail(window, now) }
     let question = FeedRequest.alpacaBars(query)
     walks[question] = Walk(window: window, pages: PageWalk(query))
     readings[window]?.parts += 1
@@ -173,7 +180,7 @@ extension AlpacaDesk {
     case .complete: finish(walk.window, now, &actions)
     case .broken(let fault):
       complain("a walk through Alpaca's pages would not end: \(fault)", of: .bars, &actions)
-      fail(walk.window)
+      fail(walk.window, now)
     case .next(let token):
       query.pageToken = token
       walks[.alpacaBars(query)] = walk
@@ -209,7 +216,11 @@ extension AlpacaDesk {
     let symbols = query.symbols
     let culprit = symbols.count == 1 ? symbols.first : name.flatMap { Symbol($0) }
     if let culprit, symbols.contains(culprit) {
-      readings[walk.window]?.suspects.insert(culprit)
+      if readings[walk.window]?.isAnswered == true {
+        readings[walk.window]?.condemned.insert(culprit)
+      } else {
+        readings[walk.window]?.suspects.insert(culprit)
+      }
       again(walk.window, symbols.filter { $0 != culprit }, now, &actions)
     } else {
       again(walk.window, Array(symbols[..<(symbols.count / 2)]), now, &actions)
@@ -230,13 +241,17 @@ extension AlpacaDesk {
   ) {
     guard var reading = readings[window] else { return }
     reading.parts -= 1
-    readings[window] = reading.parts > 0 ? reading : nil
-    if reading.parts > 0 { return }
+    let suspects = reading.parts == 0 && reading.isAnswered ? reading.suspects : []
+    reading.suspects.subtract(suspects)
+    readings[window] = reading
+    for suspect in suspects.sorted() { ask(window, [suspect], now, &actions) }
+    if readings[window].map({ $0.parts > 0 }) == true { return }
+    readings[window] = nil
     guard reading.isAnswered else {
       complain("Alpaca refuses every symbol it is asked for", of: .bars, &actions)
-      return plan.failed(window)
+      return fail(window, now)
     }
-    for culprit in reading.suspects.sorted()
+    for culprit in reading.condemned.sorted()
     where plan.symbols(of: window.chunk).contains(culprit) {
       plan.drop(culprit)
       actions.append(.alarm("Alpaca does not know \(culprit): it is left out"))
@@ -246,7 +261,8 @@ extension AlpacaDesk {
     askForNames(now, &actions)
   }
 
-  private mutating func fail(_ window: BarsWindow) {
+  private mutating func fail(_ window: BarsWindow, _ now: Timestamp) {
+    planWake = min(planWake, now.adding(seconds: Self.failurePauseSeconds))
     readings[window] = nil
     walks = walks.filter { $0.value.window != window }
     plan.failed(window)
@@ -259,7 +275,7 @@ extension AlpacaDesk {
       calendarDue = tomorrow
       isCalendarGivenUp = true
     case .alpacaAssets: namesDue = tomorrow
-    default: if let walk = walks[question] { fail(walk.window) }
+    default: if let walk = walks[question] { fail(walk.window, now) }
     }
   }
 }

@@ -2,9 +2,9 @@
 //
 // A minute bar is there some seconds after its minute and may change for half a minute more; later
 // corrections reach the history during the day (alpaca.md §B.8). So each minute asks again for the
-// last three, the evening asks for the whole day, and the next morning once more. What was missed
-// is asked for from the watermark on: an outage heals by itself. Pure: the shell performs the
-// windows and says which are complete.
+// last three, the evening asks for the whole day, and the next two mornings once more. What was
+// missed is asked for from the watermark on: an outage heals by itself. Pure: the shell performs
+// the windows and says which are complete.
 import Market
 
 /// A stretch of bars of one chunk of symbols.
@@ -40,8 +40,10 @@ public struct BarsPlan: Sendable {
   }
 
   struct Occasion: Sendable, Hashable {
+    enum Round: Sendable { case evening, morning, secondMorning }
+
     let day: TradingDay
-    let isMorning: Bool
+    let round: Round
   }
 
   public let configuration: BarsPlanConfiguration
@@ -161,17 +163,21 @@ extension BarsPlan {
     return windows
   }
 
-  /// The evening and the morning after of the last day that traded.
+  /// The evening of the last day that traded and the morning after, the second of the day before.
   private func occasions(_ now: Timestamp) -> [Occasion] {
     let visible = now.adding(seconds: -configuration.delaySeconds)
     let today = visible.newYorkDay
     let second = visible.newYorkSecondOfDay
     if trades(today), second >= Self.eveningReread {
-      return [Occasion(day: today, isMorning: false)]
+      return [Occasion(day: today, round: .evening)]
     }
     guard let last = previous(today) else { return [] }
-    var occasions = [Occasion(day: last, isMorning: false)]
-    if second >= Self.morningReread { occasions.append(Occasion(day: last, isMorning: true)) }
+    var occasions = [Occasion(day: last, round: .evening)]
+    if second < Self.morningReread { return occasions }
+    occasions.append(Occasion(day: last, round: .morning))
+    if let before = previous(last) {
+      occasions.append(Occasion(day: before, round: .secondMorning))
+    }
     return occasions
   }
 

@@ -30,11 +30,12 @@ public enum SinaKline {
   /// The bars come ascending, no two of one interval. The last one may still be forming: whoever
   /// knows when the answer came leaves out what closes later.
   static func decode(
-    _ body: UnsafeRawBufferPointer, status: Int, symbol: Symbol, scale: SinaKlineScale
+    _ body: UnsafeRawBufferPointer, status: Int, symbol: Symbol, scale: SinaKlineScale,
+    calendar: TradingCalendar = .shanghai
   ) throws(FeedRefusal) -> CandlePage {
     if let refusal = SinaRefusal.judge(body, status: status) { throw refusal }
     return try SinaBareKeys.mending(body) { text throws(FeedRefusal) in
-      var rows = SinaKlineRows(symbol: symbol, scale: scale)
+      var rows = SinaKlineRows(symbol: symbol, scale: scale, calendar: calendar)
       try SinaRows.read(text) { (reader: inout JSONReader, place) throws(JSONFault) in
         try rows.read(&reader, place)
       }
@@ -47,19 +48,21 @@ public enum SinaKline {
 private struct SinaKlineRows {
   let symbol: Symbol
   let scale: SinaKlineScale
+  let calendar: TradingCalendar
   private var bars: [(place: Int, candle: Candle, text: UnsafeRawBufferPointer)] = []
   private var refused: [RefusedRow] = []
 
-  init(symbol: Symbol, scale: SinaKlineScale) {
+  init(symbol: Symbol, scale: SinaKlineScale, calendar: TradingCalendar) {
     self.symbol = symbol
     self.scale = scale
+    self.calendar = calendar
   }
 
   mutating func read(_ reader: inout JSONReader, _ place: Int) throws(JSONFault) {
     let start = reader.offset
     let row = try SinaKlineRow(&reader)
     do throws(RowFault) {
-      let candle = try row.candle(of: symbol, scale: scale)
+      let candle = try row.candle(of: symbol, scale: scale, calendar: calendar)
       bars.append((place, candle, reader.text(from: start)))
     } catch {
       refuse(place, error, reader.text(from: start))

@@ -40,8 +40,10 @@ struct SinaKlineRow {
   }
 
   /// The bar, each of its fields checked.
-  func candle(of symbol: Symbol, scale: SinaKlineScale) throws(RowFault) -> Candle {
-    let interval = try interval(scale)
+  func candle(
+    of symbol: Symbol, scale: SinaKlineScale, calendar: TradingCalendar
+  ) throws(RowFault) -> Candle {
+    let interval = try interval(scale, calendar)
     let volume = try decimal(self.volume, "volume")
     let candle = Candle(
       symbol: symbol, timeframe: scale.timeframe, tradingDay: interval.tradingDay,
@@ -63,20 +65,19 @@ struct SinaKlineRow {
     return untraded
   }
 
-  private func interval(_ scale: SinaKlineScale) throws(RowFault) -> SinaKlineInterval {
+  private func interval(
+    _ scale: SinaKlineScale, _ calendar: TradingCalendar
+  ) throws(RowFault) -> SinaKlineInterval {
     guard let stamp = day?.string?.bytes, stamp.count >= SinaDateCache.dateBytes,
       let date = SinaClock.day(
         stamp.slice(0, SinaDateCache.dateBytes), separator: UInt8(ascii: "-"))
     else { throw .malformed("day: YYYY-MM-DD, with or without HH:MM:SS, expected") }
     let interval = try SinaKlineInterval(
       scale: scale, day: date, secondOfDay: try SinaKlineRow.time(behindDateIn: stamp))
-    switch TradingCalendar.shanghai.status(of: date) {
+    switch calendar.status(of: date) {
     case .trading: return interval
     case .closed:
       throw RowFault(.notATradingDay, "day: the exchange was closed")
-    // The table ends with the year; the source knows its own days.
-    case .unknown where date > TradingCalendar.shanghai.lastDay && !date.isWeekend:
-      return interval
     case .unknown:
       throw RowFault(.notATradingDay, "day: beyond the calendar that is known")
     }

@@ -1,0 +1,250 @@
+import ExchangeSimulator
+import Feeds
+import Market
+import Polling
+import Store
+import TestSupport
+import Testing
+
+@testable import Ingest
+
+/// What is asked for American bars, and what becomes of refusals, pages and outages.
+@Suite struct `The desk for American bars` {
+  static let ledger = AmericanLedger(seed: 1)
+
+  static func desk(
+    _ pipeline: Pipeline = Pipeline(), symbols: [Symbol] = ledger.symbols,
+    feed: AlpacaFeed = .iex, delaySeconds: Int64 = 0
+  ) -> AlpacaDesk {
+    var configuration = DeskConfiguration()
+    configuration.alpacaDelaySeconds = delaySeconds
+    configuration.americans = symbols
+    configuration.alpacaKey = "alpaca-1"
+    configuration.alpacaFeed = feed
+    let desks = DeskSet(configuration, upstream: NoUpstream()).make(for: pipeline)
+    return desks.compactMap { $0 as? AlpacaDesk }[0]
+  }
+
+  /// The simulated Alpaca, with faults on order and answers of one's own in front of it.
+  private static func driver(
+    _ pipeline: Pipeline = Pipeline(), symbols: [Symbol] = ledger.symbols,
+    feed: AlpacaFeed = .iex, delaySeconds: Int64 = 0, faults: [Fault] = [], at now: Timestamp,
+    instead: @escaping (FeedRequest, Timestamp) -> CannedAnswer? = { _, _ in nil }
+  ) throws -> DeskDriver {
+    let history = SimulatedHistory(
+      seed: 3, instruments: 4, through: try #require(TradingDay("2026-07-10")), days: 1)
+    var exchange = MemoryExchange(
+      history: history, faults: FaultPlan(faults), alpaca: AlpacaOptions(keys: ["id": "secret"]))
+    return DeskDriver(
+      desk(pipeline, symbols: symbols, feed: feed, delaySeconds: delaySeconds),
+      pipeline: pipeline, at: now
+    ) { request, now in
+      if let answer = instead(request.question, now) { return answer }
+      let endpoint = request.question.endpoint(
+        credentials: .keyPair(id: "id", secret: "secret"))
+      let headers = endpoint.headers.map { ($0.name.lowercased(), $0.value) }
+      return exchange.answer(
+        endpoint.path, headers: Dictionary(uniqueKeysWithValues: headers), at: now
+      ).map(CannedAnswer.init)
+    }
+  }
+
+  /// The minutes of a stretch differ from the truth as it is now in nothing.
+  private func expectTruth(
+    _ driver: DeskDriver, from start: Timestamp, to end: Timestamp,
+    symbols: [Symbol] = ledger.symbols, source: Source = .alpacaIEX
+  ) {
+    let held = symbols.flatMap { driver.tables.bars(of: $0) }
+      .filter { start <= $0.openedAt && $0.openedAt < end }
+    let differences = Self.ledger.differences(
+      candles: held, of: symbols, .minute1, source, from: start,
+      to: end.adding(milliseconds: -1), at: driver.now)
+    #expect(differences == [] && !held.isEmpty)
+  }
+
+  private static func bars(_ driver: DeskDriver) -> [AlpacaBarsQuery] {
+    driver.questions.compactMap { if case .alpacaBars(let query) = $0 { query } else { nil } }
+  }
+
+  @Test func `asks for the day so far, then each minute for the last three`() throws {
+    var driver = try Self.driver(at: try newYork("2026-07-08", 11))
+    driver.tell(.started)
+    driver.run(seconds: 300)
+    let live = Self.bars(driver).filter { $0.start >= (driver.now.adding(seconds: -40_000)) }
+    #expect(live.first?.start == (try newYork("2026-07-08", 4)))
+    #expect(live.dropFirst().map { $0.end.seconds - $0.start.seconds }.allSatisfy { $0 == 180 })
+    #expect(live.count == 6)
+    expectTruth(
+      driver, from: try newYork("2026-07-08", 4), to: driver.now.adding(seconds: -120))
+  }
+
+  @Test func `goes on after an outage from where it was`() throws {
+    let (silent, heard) = (try newYork("2026-07-07", 11, 30), try newYork("2026-07-08", 10))
+    var driver = try Self.driver(at: try newYork("2026-07-07", 11, 15)) { _, now in
+      (silent..<heard).contains(now) ? .alpacaGatewayTimeout : nil
+    }
+    driver.tell(.started)
+    driver.run(until: try newYork("2026-07-08", 10, 20))
+    expectTruth(
+      driver, from: try newYork("2026-07-07", 4), to: driver.now.adding(seconds: -120))
+  }
+
+  @Test func `goes on after a restart from the stored watermark, page after page`() throws {
+    var first = try Self.driver(
+      feed: .sip, delaySeconds: 960, at: try newYork("2026-07-02", 19, 50))
+    first.tell(.started)
+    first.run(seconds: 300)
+    let stop = first.now.adding(seconds: -960)
+    let pipeline = try Pipeline(stored: first.stored)
+    var second = try Self.driver(
+      pipeline, feed: .sip, delaySeconds: 960, at: try newYork("2026-07-08", 12))
+    second.tell(.started)
+    second.run(seconds: 120)
+    let queries = Self.bars(second)
+    let resumed = try #require(queries.first)
+    #expect(resumed.start <= stop && resumed.start >= stop.adding(seconds: -600))
+    #expect(queries.count { $0.pageToken != nil && $0.end == resumed.end } >= 1)
+    expectTruth(
+      second, from: stop, to: second.now.adding(seconds: -1_080), source: .alpacaSIP)
+  }
+
+  @Test func `one symbol more does not make the others forget an outage`() throws {
+    let symbols = Self.ledger.symbols
+    var first = try Self.driver(
+      symbols: symbols.dropLast(), at: try newYork("2026-07-06", 12))
+    first.tell(.started)
+    let pipeline = try Pipeline(stored: first.stored)
+    var second = try Self.driver(
+      pipeline, symbols: symbols, at: try newYork("2026-07-08", 12))
+    second.tell(.started)
+    second.run(seconds: 60)
+    expectTruth(
+      second, from: try newYork("2026-07-06", 12), to: second.now.adding(seconds: -120))
+  }
+
+  @Test func `reads what was corrected later and keeps it`() throws {
+    var driver = try Self.driver(
+      symbols: Array(Self.ledger.symbols.prefix(3)), at: try newYork("2026-07-07", 19, 40))
+    driver.tell(.started)
+    driver.run(until: try newYork("2026-07-07", 19, 58))
+    let before = driver.tables.revisions
+    driver.run(until: try newYork("2026-07-09", 5))
+    #expect(driver.tables.revisions > before)
+    expectTruth(
+      driver, from: try newYork("2026-07-07", 4), to: try newYork("2026-07-07", 20),
+      symbols: Array(Self.ledger.symbols.prefix(3)))
+  }
+
+  @Test(arguments: [Fault.Kind.repeatedToken, .endlessPages])
+  func `stops a walk that would not end, says so once, and tries again`(fault: Fault.Kind) throws {
+    let start = try newYork("2026-07-08", 11)
+    var driver = try Self.driver(
+      faults: [Fault(fault, on: .alpaca, to: start.adding(seconds: 150))], at: start)
+    driver.tell(.started)
+    driver.run(seconds: 140)
+    #expect(driver.questions.count < 100)
+    #expect(driver.alarms.count == 1 && driver.alarms[0].contains("would not end"))
+    driver.run(seconds: 240)
+    #expect(driver.alarms.count == 1)
+    expectTruth(
+      driver, from: try newYork("2026-07-08", 4), to: driver.now.adding(seconds: -120))
+  }
+
+  @Test func `takes "bars":null for a minute without trades`() throws {
+    let start = try newYork("2026-07-08", 11)
+    var driver = try Self.driver(
+      faults: [Fault(.nullBars, on: .alpaca, to: start.adding(seconds: 90))], at: start)
+    driver.tell(.started)
+    driver.run(seconds: 80)
+    #expect(driver.alarms.isEmpty && driver.tables.bars.isEmpty)
+    #expect(driver.tables.watermarks.values.map(\.through) == [start.adding(seconds: 60)])
+  }
+
+  private static let voided = ["ZZZA", "ZZZB"].compactMap { Symbol($0) }
+
+  /// Refuses whatever names one of `voided`.
+  private static func refusing(named: Bool) -> (FeedRequest, Timestamp) -> CannedAnswer? {
+    { question, _ in
+      guard case .alpacaBars(let query) = question,
+        let culprit = query.symbols.first(where: voided.contains)
+      else { return nil }
+      return .text(
+        #"{"message":"invalid symbol\#(named ? ": \(culprit)" : "")"}"#, status: 400)
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func `leaves out the symbols that void a request and keeps the rest`(named: Bool) throws {
+    var driver = try Self.driver(
+      symbols: Self.ledger.symbols + Self.voided, at: try newYork("2026-07-08", 11),
+      instead: Self.refusing(named: named))
+    driver.tell(.started)
+    driver.run(seconds: 200)
+    #expect(
+      driver.alarms == Self.voided.map { "Alpaca does not know \($0): it is left out" })
+    let latest = try #require(Self.bars(driver).last)
+    #expect(latest.symbols == Self.ledger.symbols)
+    expectTruth(
+      driver, from: try newYork("2026-07-08", 4), to: driver.now.adding(seconds: -120))
+  }
+
+  @Test func `leaves out nobody when the source refuses everybody`() throws {
+    let start = try newYork("2026-07-08", 11)
+    var driver = try Self.driver(at: start) { question, now in
+      guard case .alpacaBars = question, now < start.adding(seconds: 150) else { return nil }
+      return .text(#"{"message":"invalid symbol"}"#, status: 400)
+    }
+    driver.tell(.started)
+    driver.run(seconds: 400)
+    #expect(driver.alarms == ["Alpaca refuses every symbol it is asked for"])
+    expectTruth(
+      driver, from: try newYork("2026-07-08", 4), to: driver.now.adding(seconds: -120))
+  }
+
+  @Test func `tells of a refused key once, and of the plan in other words`() throws {
+    var refused = try Self.driver(at: try newYork("2026-07-08", 11)) { question, _ in
+      if case .alpacaBars = question { .alpacaUnauthorized } else { nil }
+    }
+    refused.tell(.started)
+    refused.run(seconds: 300)
+    #expect(refused.alarms == ["Alpaca does not accept the key"])
+    #expect(Self.bars(refused).count < 40)
+    // The last quarter of an hour of the whole market, which the simulated plan lacks.
+    var recent = try Self.driver(feed: .sip, at: try newYork("2026-07-08", 11))
+    recent.tell(.started)
+    recent.run(seconds: 300)
+    #expect(recent.alarms.allSatisfy { $0.hasPrefix("the plan at Alpaca does not include sip") })
+    #expect(recent.alarms.count <= 2 && !recent.alarms.isEmpty)
+  }
+
+  @Test func `asks for sessions again the next day if it got none`() throws {
+    var driver = try Self.driver(at: try newYork("2026-07-08", 11)) { question, now in
+      if case .alpacaBars = question {
+        .text(#"{"bars":{},"next_page_token":null}"#)
+      } else {
+        .alpacaForbidden
+      }
+    }
+    driver.tell(.started)
+    driver.run(until: try newYork("2026-07-10", 12))
+    let days = driver.questions.count {
+      if case .alpacaCalendar = $0 { true } else { false }
+    }
+    #expect(days == 3)
+  }
+
+  @Test func `learns the names of what is recorded`() throws {
+    var driver = try Self.driver(at: try newYork("2026-07-08", 11))
+    driver.tell(.started)
+    driver.run(seconds: 120)
+    let names = driver.tables.instruments.values.filter { $0.source == .alpacaIEX }.map(\.name)
+    #expect(names.count == Self.ledger.symbols.count && !names.contains(nil))
+  }
+}
+
+/// For sets of desks that are only made.
+struct NoUpstream: FeedUpstream {
+  func answer(to question: FeedRequest, key: String?, host: Int) async -> UpstreamAnswer {
+    .response(status: 503, body: [], retryAfter: nil)
+  }
+}
