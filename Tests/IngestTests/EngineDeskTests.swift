@@ -1,0 +1,143 @@
+import ExchangeSimulator
+import Feeds
+import Glibc
+import Market
+import Polling
+import Store
+import TestSupport
+import Testing
+
+@testable import Ingest
+@testable import Journal
+
+/// Engine, desks, poller and pipeline together on simulated days.
+@Suite struct `An engine with desks` {
+  private func world(
+    days: Int = 1, through last: String = "2026-07-06",
+    instead: @escaping @Sendable (FeedRequest, Timestamp) -> CannedAnswer? = { _, _ in nil }
+  ) throws -> (SimulatedWorld, SimulatedHistory) {
+    let history = SimulatedHistory(
+      seed: 11, instruments: 40, through: try #require(TradingDay(last)), days: days)
+    var mairui = MairuiOptions(licences: [SimulatedWorld.licence: .valid(requestsPerDay: 50)])
+    (mairui.rowsMin, mairui.beijingRowsMin) = (0, 0)
+    let exchange = MemoryExchange(
+      history: history, mairui: mairui, alpaca: AlpacaOptions(keys: ["id": "secret"]))
+    return (SimulatedWorld(exchange, instead: instead), history)
+  }
+
+  /// Mairui's lists and Alpaca's bars, beside the heartbeat alone.
+  private func everything(
+    _ world: SimulatedWorld, _ history: SimulatedHistory, from start: Timestamp, to end: Timestamp
+  ) throws -> DeskRun {
+    var run = try DeskRun(world, [history.symbols[0]], from: start, to: end)
+    run.desks.wantsLists = true
+    run.desks.licences = ["mairui-1"]
+    run.desks.alpacaKey = "alpaca-1"
+    run.desks.americans = Array(AmericanLedger(seed: 1).symbols.prefix(3))
+    run.followsUniverse = true
+    return run
+  }
+
+  @Test func `polls what an accepted list names, and no longer what three lists lack`()
+    async throws
+  {
+    let (world, history) = try world()
+    let start = try shanghai("2026-07-06", 9, 31)
+    var run = try everything(world, history, from: start, to: start.adding(seconds: 120))
+    run.desks.alpacaKey = nil
+    let feeds = FeedSink()
+    let unsaved = try await run.run(feeds.sink)
+    #expect(unsaved == 0)
+    let listed = feeds.current.marks.values.filter { $0.delistedAt == nil }.map(\.symbol)
+    let polled = await world.polled
+    #expect(listed.count > 20 && polled == Set(listed).union([history.symbols[0]]))
+    #expect(Set(feeds.current.lists.map(\.part)) == ["hslt", "bj"])
+  }
+
+  @Test func `journals a licence's use ahead of the answer it pays for`() async throws {
+    let (world, history) = try world()
+    let start = try shanghai("2026-07-06", 9, 31)
+    let run = try everything(world, history, from: start, to: start.adding(seconds: 120))
+    _ = try await run.run(MemorySink())
+    let keys = try run.entries().filter { $0.source == .mairui }.map(\.key)
+    #expect(
+      keys == ["key/mairui/mairui-1", "list/hslt", "key/mairui/mairui-1", "list/bj"])
+  }
+
+  @Test func `asks nothing with a licence whose use the journal refused`() async throws {
+    let (world, history) = try world()
+    let start = try shanghai("2026-07-06", 8)
+    var run = try everything(world, history, from: start, to: start.adding(seconds: 600))
+    run.desks.alpacaKey = nil
+    let engine = try run.engine(MemorySink())
+    await world.follow(engine)
+    await engine.breakJournal()
+    _ = try await engine.run()
+    let asked = await world.questions
+    #expect(!asked.contains { $0.source == .mairui })
+  }
+
+  @Test func `the journal alone gives the same rows again`() async throws {
+    let (world, history) = try world(days: 2, through: "2026-07-07")
+    var run = try everything(
+      world, history, from: try shanghai("2026-07-06", 21, 20),
+      to: try shanghai("2026-07-06", 22, 40))
+    run.desks.repairs.requestsPerNight = 50
+    let feeds = FeedSink()
+    let unsaved = try await run.run(feeds.sink)
+    let replayed = try run.replay()
+    #expect(unsaved == 0 && feeds.current == replayed)
+    #expect(!replayed.bars.isEmpty && !replayed.usage.isEmpty && !replayed.sessions.isEmpty)
+    #expect(!replayed.lists.isEmpty && !replayed.watermarks.isEmpty && !replayed.marks.isEmpty)
+  }
+
+  @Test func `asks for the factors of who trades ex dividend, and stores them`() async throws {
+    let (world, history) = try world(days: 3, through: "2026-07-08")
+    var truth = history
+    let morning = try shanghai("2026-07-08", 9, 20)
+    var paid: Set<Symbol> = []
+    for symbol in history.symbols {
+      let found = truth.factors(of: symbol, .qfq, at: morning) ?? []
+      let day = morning.shanghaiDay
+      if found.contains(where: { $0.from > day.advanced(by: -2) }) { paid.insert(symbol) }
+    }
+    var run = try DeskRun(
+      world, history.symbols, from: try shanghai("2026-07-06", 14, 58), to: morning)
+    run.desks.wantsLists = false
+    let feeds = FeedSink()
+    _ = try await run.run(feeds.sink)
+    let asked = Set(feeds.current.factors.keys.map(\.symbol))
+    #expect(!paid.isEmpty && asked.isSuperset(of: paid), "\(paid) and \(asked)")
+    for symbol in asked {
+      for kind in AdjustmentFactor.Kind.allCases {
+        let known = truth.factors(of: symbol, kind, at: morning)?.map(\.factor) ?? []
+        let stored = feeds.current.factors.filter {
+          $0.key.symbol == symbol && $0.key.kind == kind
+        }
+        #expect(Set(stored.values) == Set(known), "\(symbol)")
+      }
+    }
+  }
+
+  @Test func `goes on polling in a year whose days it learnt`() async throws {
+    let (world, history) = try world { question, _ in
+      question == .sinaCalendar ? .text(CalendarFile.withNextYear) : nil
+    }
+    let run = try DeskRun(
+      world, [history.symbols[0]], from: try shanghai("2026-12-31", 14, 59),
+      to: try shanghai("2027-01-04", 9, 31))
+    _ = try await run.run(MemorySink())
+    let first = try shanghai("2027-01-04", 9)
+    #expect(await world.polledAt.contains { $0 >= first })
+  }
+}
+
+extension Engine {
+  /// From now on the disk is full.
+  func breakJournal() {
+    parts.journal.systemWrite = { _, _, _ in
+      errno = ENOSPC
+      return -1
+    }
+  }
+}

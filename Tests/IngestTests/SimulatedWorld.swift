@@ -1,0 +1,154 @@
+import ExchangeSimulator
+import Feeds
+import Logging
+import Market
+import Polling
+import Store
+import Synchronization
+
+@testable import Ingest
+@testable import Journal
+@testable import Transport
+
+/// All upstreams of a simulated exchange in memory, for an engine without a clock: quotes are asked
+/// for at the moment of their request, everything else at the engine's.
+actor SimulatedWorld: Upstream, FeedUpstream {
+  private var exchange: MemoryExchange
+  private var engine: Engine?
+  private(set) var polled: Set<Symbol> = []
+  /// When quotes were asked for.
+  private(set) var polledAt: [Timestamp] = []
+  private(set) var questions: [FeedRequest] = []
+  /// Answers in the exchange's place.
+  private let instead: @Sendable (FeedRequest, Timestamp) -> CannedAnswer?
+
+  static let licence = "AF98235C-1"
+
+  init(
+    _ exchange: MemoryExchange,
+    instead: @escaping @Sendable (FeedRequest, Timestamp) -> CannedAnswer? = { _, _ in nil }
+  ) {
+    self.exchange = exchange
+    self.instead = instead
+  }
+
+  func follow(_ engine: Engine) { self.engine = engine }
+
+  func forgetPolls() { polled = [] }
+
+  func answer(to request: PollRequest, at now: Timestamp) -> UpstreamAnswer {
+    polled.formUnion(request.symbols)
+    polledAt.append(now)
+    return ask(SinaQuotes.endpoint(symbols: request.symbols, at: now), at: now)
+  }
+
+  func answer(to question: FeedRequest, key: String?, host: Int) async -> UpstreamAnswer {
+    guard let now = await engine?.now else {
+      return .failure(TransportError(.timeout, route: question.journalKey))
+    }
+    questions.append(question)
+    if let canned = instead(question, now) {
+      return .response(
+        status: Int32(canned.status), body: Array(canned.body.utf8), retryAfter: nil)
+    }
+    var credentials: FeedCredentials?
+    switch question.source {
+    case .mairui: credentials = .licence(Self.licence)
+    case .alpacaIEX, .alpacaSIP: credentials = .keyPair(id: "id", secret: "secret")
+    case .sina: break
+    }
+    return ask(question.endpoint(credentials: credentials), at: now)
+  }
+
+  private func ask(_ endpoint: Endpoint, at now: Timestamp) -> UpstreamAnswer {
+    let headers = endpoint.headers.map { ($0.name.lowercased(), $0.value) }
+    let given = exchange.answer(
+      endpoint.path, headers: Dictionary(uniqueKeysWithValues: headers), at: now)
+    guard let given else { return .failure(TransportError(.timeout, route: endpoint.route)) }
+    return .response(
+      status: Int32(given.status), body: given.body,
+      retryAfter: given.retryAfterSeconds.map(String.init))
+  }
+}
+
+/// An engine with desks on simulated days, without clock, socket or database.
+struct DeskRun {
+  var world: SimulatedWorld
+  var symbols: [Symbol]
+  var start: Timestamp
+  var end: Timestamp
+  var desks = DeskConfiguration()
+  var limits = UniverseLimits()
+  var followsUniverse = false
+  let folder: JournalFolder
+
+  init(_ world: SimulatedWorld, _ symbols: [Symbol], from start: Timestamp, to end: Timestamp)
+    throws
+  {
+    (self.world, self.symbols, self.start, self.end) = (world, symbols, start, end)
+    folder = try JournalFolder()
+    limits.mainRowsMin = 10
+    desks.repairs.requestsPerNight = 0
+  }
+
+  func engine(_ sink: some CommitSink, stored: StoredState? = nil) throws -> Engine {
+    let pipeline =
+      try stored.map { try Pipeline(limits: limits, stored: $0) } ?? Pipeline(limits: limits)
+    let parts = EngineParts(
+      clock: .stepped(start: start), upstream: world, desks: DeskSet(desks, upstream: world),
+      store: sink,
+      journal: try JournalWriter(
+        directory: folder.path, committed: stored?.position ?? .start),
+      journalDirectory: folder.path,
+      log: Logger(label: "engine", factory: { _ in SwiftLogNoOpLogHandler() }))
+    var poller = PollerConfiguration(heartbeat: symbols[0], seed: 1)
+    poller.batchSymbolsMax = 40
+    let calendar = desks.calendar
+    var bounds = EngineLimits()
+    bounds.stopAt = end
+    bounds.followsUniverse = followsUniverse
+    return Engine(
+      parts: parts,
+      poller: Poller(
+        poller, schedule: PollSchedule(seed: 1) { calendar.isTradingDay($0) },
+        symbols: symbols),
+      pipeline: pipeline, limits: bounds)
+  }
+
+  /// Runs to the end; nothing may be left unsaved.
+  func run(_ sink: some CommitSink, stored: StoredState? = nil) async throws -> Int {
+    let engine = try engine(sink, stored: stored)
+    await world.follow(engine)
+    return try await engine.run()
+  }
+
+  /// What the journal says the tables are, read from its beginning.
+  func replay() throws -> FeedTables {
+    var tables = FeedTables()
+    var pipeline = Pipeline(limits: limits)
+    let reader = try JournalReader(directory: folder.path)
+    while let (position, entry) = try reader.next() {
+      pipeline.process(entry, at: position)
+      if let commit = pipeline.takeCommit() { tables.take(commit) }
+    }
+    return tables
+  }
+
+  func entries() throws -> [JournalEntry] {
+    let reader = try JournalReader(directory: folder.path)
+    var entries: [JournalEntry] = []
+    while let (_, entry) = try reader.next() { entries.append(entry) }
+    return entries
+  }
+}
+
+/// What an engine's commits leave.
+final class FeedSink: Sendable {
+  let tables = Mutex(FeedTables())
+
+  var sink: MemorySink {
+    MemorySink(inspect: { commit in self.tables.withLock { $0.take(commit) } })
+  }
+
+  var current: FeedTables { tables.withLock { $0 } }
+}
