@@ -108,7 +108,7 @@ let package = Package(
       ]),
     .testTarget(
       name: "CandledTests",
-      dependencies: ["Market", "TerminalView", "ExchangeSimulator", "TestSupport"],
+      dependencies: ["Market", "Journal", "TerminalView", "ExchangeSimulator", "TestSupport"],
       exclude: ["Golden"], swiftSettings: strict),
     tests("TrialTests", ["Trials"]),
     tests("TidyTests", ["Operations"]),

@@ -68,22 +68,31 @@ struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
     let settings = try options.load()
     try await CommandFailure.translating {
       let shop = try HistoryShop(settings)
-      try await shop.open()
-      let order = try order(settings, shop)
-      let plan = BackfillPlan(order, today: HistoryShop.today) { day in
-        order.source == .sina ? TradingCalendar.shanghai.isTradingDay(day) : nil
+      // A slip of the pen must not start a server first.
+      let order = all ? nil : try order(try symbols.map(shop.resolve), settings, shop)
+      try await shop.whileOpen {
+        let order = try order ?? self.order(try shop.symbols(of: source), settings, shop)
+        try await fill(order, settings, shop)
       }
-      let tasks = try await shop.tasks(of: plan, leavingOutDone: resume)
-      say(plan, tasks, settings)
-      if dryRun || tasks.isEmpty { return }
-      try await shop.carryOut(tasks, source: order.source, journal: order.name)
-      try await shop.close()
     }
   }
 
-  private func order(_ settings: Settings, _ shop: HistoryShop) throws -> BackfillOrder {
-    let symbols =
-      all ? try shop.symbols(of: source) : try symbols.map { try shop.resolve($0) }
+  private func fill(
+    _ order: BackfillOrder, _ settings: Settings, _ shop: HistoryShop
+  ) async throws {
+    let plan = BackfillPlan(order, today: HistoryShop.today) { day in
+      order.source == .sina ? TradingCalendar.shanghai.isTradingDay(day) : nil
+    }
+    let tasks = try await shop.tasks(of: plan, leavingOutDone: resume)
+    say(plan, tasks, settings)
+    if dryRun || tasks.isEmpty { return }
+    try await shop.carryOut(
+      tasks, source: order.source, journal: order.name, again: "say it again with --resume")
+  }
+
+  private func order(
+    _ symbols: [Symbol], _ settings: Settings, _ shop: HistoryShop
+  ) throws -> BackfillOrder {
     let guessed = symbols.first.map { Instrument.classify($0) != nil } == true
     let source = source ?? (guessed ? Source.sina : settings.alpacaFeed.source)
     let last = to?.day ?? HistoryShop.today
@@ -99,8 +108,10 @@ struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
     let budget =
       plan.order.source == .sina
       ? settings.sinaHistoryRequestsPerMinute : settings.alpacaRequestsPerMinute
-    let chunks = tasks.compactMap { $0.chunk.map { plan.chunks[Int($0.index)] } }
-    let requests = chunks.reduce(0) { $0 + $1.requests }
+    let requests = tasks.reduce(0) { sum, task in
+      // Pages are the plan's to guess; a day's factors are questions of their own.
+      sum + max(task.chunk.map { plan.chunks[Int($0.index)].requests } ?? 0, task.questions.count)
+    }
     StandardError.say(
       "\(plan.order.source.name) \(plan.order.timeframe.name), \(plan.order.from) to "
         + "\(plan.order.to): \(plan.order.symbols.count) instruments, \(tasks.count) of "

@@ -32,17 +32,18 @@ struct Gaps: AsyncParsableCommand, DrainsOnSignal {
     let settings = try options.load()
     try await CommandFailure.translating {
       let shop = try HistoryShop(settings)
-      try await shop.open()
       let chosen = try symbol.map { try shop.resolve($0) }
-      if fill { try await look(for: chosen, shop) }
-      try StandardOutput.write(lines: shop.gapCounts(of: chosen))
-      try await shop.close()
+      try await shop.whileOpen {
+        if fill { try await look(for: chosen, shop) }
+        try StandardOutput.write(lines: shop.gapCounts(of: chosen))
+      }
     }
   }
 
   private func look(for symbol: Symbol?, _ shop: HistoryShop) async throws {
     let tasks = try await shop.repairTasks(symbol: symbol)
     StandardError.say("asking for the minutes of \(tasks.count) instruments")
-    if !tasks.isEmpty { try await shop.carryOut(tasks, source: .sina, journal: "gaps") }
+    if tasks.isEmpty { return }
+    try await shop.carryOut(tasks, source: .sina, journal: "gaps", again: "say it again")
   }
 }

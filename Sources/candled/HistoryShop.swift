@@ -41,8 +41,20 @@ final class HistoryShop {
   /// Shanghai's date.
   static var today: TradingDay { EngineClock.realNow().shanghaiDay }
 
+  /// Does `work` with a database that is up, and leaves it as it was found.
+  func whileOpen(_ work: () async throws -> Void) async throws {
+    do {
+      try await open()
+      try await work()
+    } catch {
+      try? await close()
+      throw error
+    }
+    try await close()
+  }
+
   /// Starts the private cluster if it is wanted and not up.
-  func open() async throws {
+  private func open() async throws {
     if settings.storeURL == nil, !settings.embeddedServer.isRunning {
       StandardError.say("starting the private PostgreSQL …")
       try settings.embeddedServer.start()
@@ -52,7 +64,7 @@ final class HistoryShop {
     try await writer.connect()
   }
 
-  func close() async throws {
+  private func close() async throws {
     await writer.disconnect()
     try startedServer?.stop()
   }
@@ -171,10 +183,10 @@ final class HistoryShop {
 
   /// Asks, stores and says how it goes.
   /// - Throws: `temporaryFailure` if something was given up or it was stopped early.
-  @discardableResult
+  /// - Parameter again: how to go on with what is left.
   func carryOut(
-    _ tasks: [BackfillTask], source: Source, journal name: String
-  ) async throws -> BackfillProgress {
+    _ tasks: [BackfillTask], source: Source, journal name: String, again: String
+  ) async throws {
     let client = try HTTPClient()
     defer { client.shutdown() }
     let upstream = HTTPFeedUpstream(
@@ -193,10 +205,8 @@ final class HistoryShop {
     if end.tasksFailed > 0 || end.tasksDone < end.tasks {
       throw CommandFailure(
         status: .temporaryFailure,
-        sentence: "\(end.tasks - end.tasksDone) of \(end.tasks) chunks are left: say it again "
-          + "with --resume")
+        sentence: "\(end.tasks - end.tasksDone) of \(end.tasks) chunks are left: \(again)")
     }
-    return end
   }
 
   private func line(for source: Source) -> PacedQueueConfiguration {

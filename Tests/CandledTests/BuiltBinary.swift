@@ -129,6 +129,15 @@ final class RunningBinary {
     return true
   }
 
+  /// What `/proc` tells of it to everybody who may look: `cmdline`, `environ`.
+  func told(by file: String) throws -> [UInt8] {
+    let descriptor = open("/proc/\(child)/\(file)", O_RDONLY)
+    guard descriptor >= 0 else { throw BuiltBinary.Failed(step: file, errorNumber: errno) }
+    defer { close(descriptor) }
+    var bytes = [UInt8](repeating: 0, count: 1 << 16)
+    return Array(bytes.prefix(max(read(descriptor, &bytes, bytes.count), 0)))
+  }
+
   func signal(_ number: Int32) { kill(child, number) }
 
   /// Listens to the end. The exit status, or 128 plus the number of the signal that ended it.

@@ -38,9 +38,7 @@ import Testing
     return run
   }
 
-  @Test func `polls what an accepted list names, and no longer what three lists lack`()
-    async throws
-  {
+  @Test func `polls what an accepted list names`() async throws {
     let (world, history) = try world()
     let start = try shanghai("2026-07-06", 9, 31)
     var run = try everything(world, history, from: start, to: start.adding(seconds: 120))
@@ -49,9 +47,37 @@ import Testing
     let unsaved = try await run.run(feeds.sink)
     #expect(unsaved == 0)
     let listed = feeds.current.marks.values.filter { $0.delistedAt == nil }.map(\.symbol)
-    let polled = await world.polled
+    let polled = Set(await world.polledLast.keys)
     #expect(listed.count > 20 && polled == Set(listed).union([history.symbols[0]]))
     #expect(Set(feeds.current.lists.map(\.part)) == ["hslt", "bj"])
+  }
+
+  @Test func `no longer polls what three lists in a row lack`() async throws {
+    let (world, history) = try world()
+    let start = try shanghai("2026-07-06", 14, 59)
+    var run = try everything(
+      world, history, from: start, to: try shanghai("2026-07-07", 9, 33))
+    run.desks.alpacaKey = nil
+    let ghost = try #require(Symbol("sh600999"))
+    run.symbols.append(ghost)
+    var stored = Tables().stored
+    let twice = InstrumentMarks(symbol: ghost, missedLists: 2, listedPart: "hslt")
+    stored.instruments = [
+      StoredInstrument(
+        row: InstrumentRow(symbol: ghost, exchange: .shanghai, name: "N"), marks: twice)
+    ]
+    stored.lists = [
+      ListVerdict(
+        source: .mairui, part: "hslt", judgedAt: start.adding(seconds: -11 * 86_400), rows: 20,
+        contentHash: 1, verdict: .accepted, detail: "")
+    ]
+    let feeds = FeedSink()
+    _ = try await run.run(feeds.sink, stored: stored)
+    let listed = try #require(feeds.current.lists.first { $0.part == "hslt" }).judgedAt
+    #expect(feeds.current.mark(ghost)?.delistedAt == listed.shanghaiDay)
+    let (ghosts, heartbeat) = await (world.polledLast[ghost], world.polledLast[run.symbols[0]])
+    #expect(try #require(ghosts) <= listed)
+    #expect(try #require(heartbeat) > listed)
   }
 
   @Test func `journals a licence's use ahead of the answer it pays for`() async throws {
@@ -128,7 +154,7 @@ import Testing
       to: try shanghai("2027-01-04", 9, 31))
     _ = try await run.run(MemorySink())
     let first = try shanghai("2027-01-04", 9)
-    #expect(await world.polledAt.contains { $0 >= first })
+    #expect(try #require(await world.polledLast[history.symbols[0]]) >= first)
   }
 }
 

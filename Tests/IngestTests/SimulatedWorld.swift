@@ -15,9 +15,8 @@ import Synchronization
 actor SimulatedWorld: Upstream, FeedUpstream {
   private var exchange: MemoryExchange
   private var engine: Engine?
-  private(set) var polled: Set<Symbol> = []
-  /// When quotes were asked for.
-  private(set) var polledAt: [Timestamp] = []
+  /// When each instrument's quote was last asked for.
+  private(set) var polledLast: [Symbol: Timestamp] = [:]
   private(set) var questions: [FeedRequest] = []
   /// Answers in the exchange's place.
   private let instead: @Sendable (FeedRequest, Timestamp) -> CannedAnswer?
@@ -34,11 +33,8 @@ actor SimulatedWorld: Upstream, FeedUpstream {
 
   func follow(_ engine: Engine) { self.engine = engine }
 
-  func forgetPolls() { polled = [] }
-
   func answer(to request: PollRequest, at now: Timestamp) -> UpstreamAnswer {
-    polled.formUnion(request.symbols)
-    polledAt.append(now)
+    for symbol in request.symbols { polledLast[symbol] = now }
     return ask(SinaQuotes.endpoint(symbols: request.symbols, at: now), at: now)
   }
 

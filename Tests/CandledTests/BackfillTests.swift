@@ -1,0 +1,222 @@
+import ExchangeSimulator
+import Glibc
+import Market
+import TestSupport
+import Testing
+
+/// Days just behind us, since a source only tells its newest bars.
+private struct Past {
+  let exchange: ExchangeServer
+  var history: SimulatedHistory
+  let database: StoreDatabase
+  let folder: String
+
+  static var now: Timestamp { Timestamp(seconds: Int64(time(nil))) }
+
+  init(days: Int = 2, clock: MarketClock = .function { Past.now }) throws {
+    let yesterday = min(
+      Past.now.shanghaiDay.advanced(by: -1), TradingCalendar.shanghai.lastDay)
+    history = SimulatedHistory(
+      seed: 23, instruments: 20, through: yesterday, days: days, earlierDays: 40)
+    exchange = try ExchangeServer(history: history, clock: clock)
+    database = try StoreDatabase()
+    folder = try PrivateCluster.freshDirectory()
+  }
+
+  /// Such as have minutes to tell of.
+  func symbols(_ count: Int) -> [String] {
+    var history = history
+    let stocks = history.symbols.filter { $0.description.hasPrefix("sh60") }
+    return stocks.filter { symbol in
+      !history.candles(of: symbol, .minute1, at: Past.now, count: 1).isEmpty
+    }
+    .prefix(count).map(\.description)
+  }
+
+  func run(_ arguments: [String], server: String? = nil) throws -> BuiltBinary.Run {
+    let url = server ?? exchange.url
+    return try BuiltBinary.run(
+      arguments + [
+        "--config", "/dev/stdin", "--set", "state_directory=\(folder)",
+        "--set", "sina.history_base=\(url)", "--set", "sina.reference_base=\(url)",
+        "--set", "sina.history_requests_per_minute=60000",
+      ], input: SimulatedMorning.configuration(database))
+  }
+
+  func count(_ sql: String) throws -> Int {
+    let text = try database.value("select count(*) \(sql)") ?? ""
+    return try #require(Int(text))
+  }
+}
+
+@Suite struct `candled backfill` {
+  private static func file(_ text: String, mode: mode_t) throws -> String {
+    let path = try PrivateCluster.freshDirectory() + "/keys"
+    let file = open(path, O_WRONLY | O_CREAT, 0o600)
+    defer { close(file) }
+    #expect(write(file, text, text.utf8.count) == text.utf8.count)
+    chmod(path, mode)
+    return path
+  }
+
+  @Test func `plans without asking`() throws {
+    let past = try Past()
+    let symbols = past.symbols(2)
+    let run = try past.run(
+      ["backfill"] + symbols + ["--from", "\(past.history.days[0])", "--dry-run"])
+    #expect(run.status == 0 && run.output.isEmpty)
+    #expect(run.errors.contains("2 instruments, 2 of 2 chunks to do, about 6 requests"))
+    #expect(past.exchange.requestsAnswered == 0)
+    #expect(try past.count("from candle") == 0)
+  }
+
+  @Test func `stores days and factors, and resumes without what is done`() throws {
+    let past = try Past()
+    var history = past.history
+    let symbols = past.symbols(2)
+    let from = history.earlierDays[10]
+    let arguments = ["backfill"] + symbols + ["--from", "\(from)"]
+    let run = try past.run(arguments)
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(run.errors.contains("2 of 2 chunks stored"))
+    #expect(!(run.errors + run.output).contains("\u{1B}"))
+    for name in symbols {
+      let symbol = try #require(Symbol(name))
+      let truth = history.candles(of: symbol, .day1, at: Past.now, count: 100)
+        .count { $0.tradingDay >= from }
+      let stored = try past.count(
+        "from candle c join instrument i on i.id = c.instrument_id "
+          + "where i.symbol = '\(name)' and timeframe = 240")
+      #expect(stored == truth && truth > 20)
+    }
+    #expect(try past.count("from adjustment_factor") >= 4)
+    let asked = past.exchange.requestsAnswered
+    let again = try past.run(arguments + ["--resume"])
+    #expect(again.status == 0 && again.errors.contains("0 of 2 chunks to do"))
+    #expect(past.exchange.requestsAnswered == asked)
+  }
+
+  @Test func `goes on where a source that failed left it`() throws {
+    let past = try Past()
+    let symbols = past.symbols(3)
+    let lost = try #require(Symbol(symbols[1]))
+    past.exchange.order(Fault(.answer(.emptyList), on: .sinaHistory, symbols: [lost]))
+    let arguments =
+      ["backfill"] + symbols + ["--from", "\(past.history.days[0])", "--timeframe", "1m"]
+    let first = try past.run(arguments)
+    #expect(first.status == 75)
+    #expect(first.errors.contains("1 of 3 chunks are left: say it again with --resume"))
+    past.exchange.cancelFaults()
+    let second = try past.run(arguments + ["--resume"])
+    #expect(second.status == 0 && second.errors.contains("1 of 3 chunks to do"))
+    let instruments = try past.database.value(
+      "select count(distinct instrument_id) from candle where timeframe = 1")
+    #expect(instruments == "3")
+  }
+
+  @Test func `leaves no server behind where it started one`() throws {
+    let folder = try PrivateCluster.freshDirectory()
+    // The server runs as a user of its own.
+    chmod(folder, 0o755)
+    let run = try BuiltBinary.run([
+      "backfill", "sh600519", "--from", "2026-07-01", "--dry-run", "--config", "/dev/null",
+      "--set", "state_directory=\(folder)",
+    ])
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(access(folder + "/postgres/data/postmaster.pid", F_OK) != 0)
+    let status = try BuiltBinary.run(["status", "--set", "state_directory=\(folder)"])
+    #expect(status.status == 69)
+  }
+
+  @Test(arguments: [
+    (["6005!9", "--from", "2026-07-01"], Int32(64), "6005!9: expected a symbol"),
+    (["sh600519", "--from", "2026-07-02", "--to", "2026-07-01"], 64, "is behind --to"),
+    (["--from", "2026-07-01"], 64, "Name instruments, or say --all"),
+    (["sh600519", "--from", "yesterday"], 64, "yesterday"),
+    (["AAPL", "--from", "2026-07-01", "--source", "sina"], 64, "sina tells nothing of AAPL"),
+    (["AAPL", "--from", "2026-07-01"], 78, "needs a key: set alpaca.key_file"),
+  ])
+  func `refuses a slip before anything is started`(
+    arguments: [String], status: Int32, words: String
+  ) throws {
+    let folder = try PrivateCluster.freshDirectory()
+    let run = try BuiltBinary.run(
+      ["backfill"] + arguments + [
+        "--config", "/dev/null", "--set", "state_directory=\(folder)",
+      ])
+    #expect(run.status == status && run.errors.contains(words), "\(run.errors)")
+    #expect(run.output.isEmpty && access(folder + "/postgres", F_OK) != 0)
+  }
+
+  @Test func `refuses a file with keys that is missing or open to all`() throws {
+    let open = try Self.file("PKID secret\n", mode: 0o644)
+    for (path, status, words) in [
+      (open, Int32(78), "others can read it: chmod 600"),
+      ("/nonexistent/keys", 66, "/nonexistent/keys"),
+    ] {
+      let run = try BuiltBinary.run([
+        "backfill", "AAPL", "--from", "2026-07-01", "--config", "/dev/null",
+        "--set", "alpaca.key_file=\(path)",
+      ])
+      #expect(run.status == status && run.errors.contains(words), "\(run.errors)")
+      #expect(!run.errors.contains("PKID"))
+    }
+  }
+
+  @Test func `ends at once when the key is refused`() throws {
+    let past = try Past()
+    let keys = try Self.file("PKCANARYKEY some-long-secret\n", mode: 0o600)
+    let run = try past.run([
+      "backfill", "AAPL", "MSFT", "--from", "2020-01-01", "--timeframe", "1m",
+      "--set", "alpaca.key_file=\(keys)", "--set", "alpaca.base=\(past.exchange.url)",
+    ])
+    #expect(run.status == 65 && run.errors.contains("does not accept the key"), "\(run.errors)")
+    #expect(past.exchange.requestsAnswered < 12)
+    #expect(!run.errors.contains("CANARY") && !run.errors.contains("some-long-secret"))
+  }
+}
+
+@Suite struct `candled gaps` {
+  @Test func `says so where there are none`() throws {
+    let past = try Past()
+    let run = try past.run(["gaps"])
+    #expect(run.status == 0 && run.output == "no gaps\n")
+  }
+
+  /// An afternoon with an outage in it, observed from 14:40 on.
+  private func hole(in past: Past, _ symbols: [String]) throws {
+    let day = past.history.days[0]
+    let server = try ExchangeServer(history: past.history, from: day)
+    defer { server.stop() }
+    let outage = Timestamp(day: day, secondOfDay: 14 * 3600 + 45 * 60)
+    server.order(.silence(from: outage, to: outage.adding(seconds: 240)))
+    let run = try BuiltBinary.run(
+      [
+        "run", "--config", "/dev/stdin", "--set", "state_directory=\(past.folder)",
+        "--set", "sina.base=\(server.url)", "--set", "sina.overview=",
+        "--set", "repair.requests_per_night=0",
+        "--set", "sina.symbols=\((["sh000001"] + symbols).joined(separator: ","))",
+        "--set", "clock.mode=stepped", "--set", "clock.start=\(day)T14:40:00+08:00",
+        "--set", "clock.stop=\(day)T15:45:00+08:00",
+      ], input: SimulatedMorning.configuration(past.database))
+    #expect(run.status == 0, "\(run.errors)")
+  }
+
+  @Test func `shows what is open and finds it again`() throws {
+    let past = try Past()
+    let symbols = past.symbols(3)
+    try hole(in: past, symbols)
+    let before = try past.run(["gaps"])
+    #expect(before.status == 0 && before.output.contains("open outage"), "\(before.output)")
+    let fill = try past.run(["gaps", symbols[0], "--fill"])
+    #expect(fill.status == 0, "\(fill.errors)")
+    #expect(fill.errors.contains("asking for the minutes of 1 instruments"))
+    #expect(!fill.output.contains("open") && fill.output.contains("closed outage"))
+    #expect(!(fill.output + fill.errors).contains("\u{1B}"))
+    let others = try past.run(["gaps", symbols[1]])
+    #expect(others.output.contains("open outage"))
+    let balanced = try past.database.value(
+      "select count(*) from day_audit where balanced is not true")
+    #expect(balanced == "0")
+  }
+}
