@@ -135,8 +135,8 @@ public actor Backfill {
           metadata: ["question": "\(question.journalKey)", "why": "\(refusal.sentence)"])
       }
       try await advance(question, told, now)
-      let outcome = told.refusal?.kind == .noData ? PacedOutcome.transient : told.outcome
-      perform(queue.received(.answered(id, outcome, retryAfterSeconds: told.waitSeconds), at: now))
+      perform(
+        queue.received(.answered(id, told.outcome, retryAfterSeconds: told.waitSeconds), at: now))
     }
   }
 

@@ -64,7 +64,13 @@ struct JournalDirectory: Sendable {
     return stat(path(of: name), &status) == 0 ? Int64(status.st_size) : nil
   }
 
+  /// Makes the folder, and those it lies in.
   func create() throws(JournalError) {
+    if mkdir(path, 0o750) == 0 || errno == EEXIST { return }
+    guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex else {
+      throw .systemCall("make the journal folder \(path)", errno)
+    }
+    try JournalDirectory(path: String(path[..<slash])).create()
     if mkdir(path, 0o750) != 0, errno != EEXIST {
       throw .systemCall("make the journal folder \(path)", errno)
     }
