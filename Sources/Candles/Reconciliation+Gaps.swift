@@ -152,7 +152,7 @@ extension Reconciliation {
   /// The exchange's totals as the bars give them, where nobody saw the exchange's own: the bars
   /// are whole, the day bar does not contradict, and they pass through what we did see.
   func totalsOfBars() throws(ExactDecimalError) -> Totals? {
-    guard bars.isComplete, bars.tellMoney(in: BarDay.wholeDay) else { return nil }
+    guard bars.isComplete, bars.tellMoney(in: BarDay.wholeDay), arePriced else { return nil }
     let totals = try Totals.of(bars.minutes)
     if let bar = bars.dayBar, try !agrees(bar, with: totals.volume) { return nil }
     guard let second = seenThroughSecond else { return totals }
@@ -170,6 +170,19 @@ extension Reconciliation {
       guard try isNoise(excess, in: totals.turnover) else { return nil }
     }
     return totals
+  }
+
+  private static let priceRatioMax: Int64 = 2
+
+  /// Where nothing else proves them, a stock's bars must at least agree with themselves: money per
+  /// share that is no price of the minute means a volume in another unit.
+  private var arePriced: Bool {
+    guard Instrument.classify(symbol)?.kind == .stock else { return true }
+    return bars.minutes.allSatisfy { bar in
+      guard let bar, bar.volume.isPositive, let turnover = bar.turnover else { return true }
+      return WideProduct(turnover, ExactDecimal(1))
+        .isWithin(Self.priceRatioMax, times: WideProduct(bar.volume, bar.close))
+    }
   }
 
   /// A day bar may count the fixed-price session in.

@@ -34,6 +34,8 @@ extension Backfill {
       next = try turn(page, of: question)
     case .factors(let factors):
       open.factors.append(FactorBatch(source: question.source, factors: factors))
+    // An instrument without bars is done too.
+    case .refused(let refusal) where refusal.kind == .noData: break
     default: return
     }
     owners[question] = nil

@@ -139,8 +139,8 @@ public actor Backfill {
         throw BackfillError(description: "the source does not accept the key")
       }
       try await advance(question, told, now)
-      let outcome = told.refusal?.kind == .noData ? PacedOutcome.transient : told.outcome
-      perform(queue.received(.answered(id, outcome, retryAfterSeconds: told.waitSeconds), at: now))
+      perform(
+        queue.received(.answered(id, told.outcome, retryAfterSeconds: told.waitSeconds), at: now))
     }
   }
 

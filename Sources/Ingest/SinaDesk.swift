@@ -153,9 +153,10 @@ extension SinaDesk {
     work(.enqueued(jobs), now, &actions)
   }
 
+  /// A day more than there are: held up by a ban, the answer may come when the next day has begun.
   private func bars(from day: TradingDay, _ now: Timestamp) -> Int {
     let days = (day...max(day, now.shanghaiDay)).count { calendar.isTradingDay($0) != false }
-    return min(days * Session.minutesPerDay, SinaKline.barsMax)
+    return min((days + 1) * Session.minutesPerDay, SinaKline.barsMax)
   }
 
   private static func factors(of symbols: [Symbol]) -> Set<FeedRequest> {

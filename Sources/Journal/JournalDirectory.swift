@@ -64,13 +64,15 @@ struct JournalDirectory: Sendable {
     return stat(path(of: name), &status) == 0 ? Int64(status.st_size) : nil
   }
 
-  /// With the folders it lies in: a backfill's journal is a folder among its like.
+  /// Makes the folder, and those it lies in.
   func create() throws(JournalError) {
-    let parts = path.split(separator: "/")
-    for count in stride(from: 1, through: parts.count, by: 1) {
-      let folder = (path.hasPrefix("/") ? "/" : "") + parts.prefix(count).joined(separator: "/")
-      if mkdir(folder, 0o750) == 0 || access(folder, F_OK) == 0 { continue }
-      throw .systemCall("make the journal folder \(folder)", errno)
+    if mkdir(path, 0o750) == 0 || errno == EEXIST { return }
+    guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex else {
+      throw .systemCall("make the journal folder \(path)", errno)
+    }
+    try JournalDirectory(path: String(path[..<slash])).create()
+    if mkdir(path, 0o750) != 0, errno != EEXIST {
+      throw .systemCall("make the journal folder \(path)", errno)
     }
   }
 

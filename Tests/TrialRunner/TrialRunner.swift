@@ -8,7 +8,9 @@ struct TrialRunner: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "candled-trials",
     abstract: "Prove the guarantees on simulated days.",
-    subcommands: [Truth.self, Crash.self, Fanout.self, Quiet.self, Month.self])
+    subcommands: [
+      Truth.self, Crash.self, Fanout.self, Quiet.self, Month.self, Backfill.self,
+    ])
 
   /// Says a line now, whatever buffers stand between.
   static func say(_ line: String) {
@@ -143,5 +145,31 @@ struct Month: ParsableCommand {
         + "\(verdict.proven) instrument days equal to the truth, "
         + "\(Int(Date().timeIntervalSince(start))) s")
     try TrialRunner.conclude("month, seed \(seed)", verdict.complaints)
+  }
+}
+
+/// History under fire.
+struct Backfill: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "A backfill that is killed and resumed leaves every bar once, beside a live daemon.")
+
+  @Option var kills = 20
+  @Option var instruments = 150
+  @Option(help: "Of the daemon.") var liveInstruments = 60
+  @Option var seed: UInt64 = 1
+  @Option(help: "The built candled.") var binary = DaemonProcess.besideThisProcess
+
+  func run() async throws {
+    let start = Date()
+    let verdict = try await BackfillTrial(
+      binary: binary, kills: kills, instruments: instruments, liveInstruments: liveInstruments,
+      seed: seed
+    ).run()
+    TrialRunner.say(
+      "\(verdict.kills) kills, \(verdict.chunks) chunks, \(verdict.requests) requests: "
+        + "\(verdict.days) days, \(verdict.minutes) minutes; beside them \(verdict.liveMinutes) "
+        + "live minutes; \(verdict.changes) changes followed, "
+        + "\(Int(Date().timeIntervalSince(start))) s")
+    try TrialRunner.conclude("backfill, seed \(seed)", verdict.complaints)
   }
 }

@@ -3,7 +3,7 @@ import Foundation
 import Market
 import Store
 
-/// The built `candled run` as a child, for trials that kill it. Its clock is stepped: it goes on
+/// The built `candled run`, or another of its commands, as a child, for trials that kill it. Its clock is stepped: it goes on
 /// from its journal's last moment, so a day with fifty kills can end in the same tables as one
 /// without.
 public final class DaemonProcess {
@@ -20,6 +20,7 @@ public final class DaemonProcess {
 
   private let binary: String
   private let folder: String
+  private let arguments: [String]
   private var process: Process?
 
   /// - Parameters:
@@ -27,13 +28,15 @@ public final class DaemonProcess {
   ///   - store: a libpq URL of a database with the schema applied.
   ///   - cadenceSeconds: from one sweep to the next.
   ///   - repairsPerNight: K-lines that may be asked for after a close.
+  ///   - arguments: the command, without its configuration.
   public init(
     binary: String, folder: String, store: String, exchange: ExchangeServer,
     symbols: [Symbol], start: Timestamp, stop: Timestamp, cadenceSeconds: Int = 3,
-    repairsPerNight: Int = 0
+    repairsPerNight: Int = 0, historyPerMinute: Int = 600, arguments: [String] = ["run"]
   ) throws {
     self.binary = binary
     self.folder = folder
+    self.arguments = arguments
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     let list = symbols.map { "\"\($0)\"" }.joined(separator: ", ")
     let text = """
@@ -46,7 +49,7 @@ public final class DaemonProcess {
       list_base = "\(exchange.url)"
       reference_base = "\(exchange.url)"
       requests_per_minute = 600
-      history_requests_per_minute = 600
+      history_requests_per_minute = \(historyPerMinute)
       cadence = "\(cadenceSeconds)s"
       symbols = [\(list)]
       [repair]
@@ -64,7 +67,7 @@ public final class DaemonProcess {
   public func start() throws {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: binary)
-    process.arguments = ["run", "--config", folder + "/candled.toml"]
+    process.arguments = arguments + ["--config", folder + "/candled.toml"]
     let log = folder + "/log"
     if !FileManager.default.fileExists(atPath: log) {
       _ = FileManager.default.createFile(atPath: log, contents: nil)
@@ -87,14 +90,14 @@ public final class DaemonProcess {
     process.waitUntilExit()
   }
 
-  /// Waits for the end of the day.
+  /// Waits for the end of its work.
   /// - Throws: `Failure` with the log's tail unless it exits 0 within `secondsMax`.
   public func finish(secondsMax: Int) throws {
     let deadline = Date().addingTimeInterval(TimeInterval(secondsMax))
     while isRunning, Date() < deadline { usleep(20_000) }
     guard let process, !process.isRunning, process.terminationStatus == 0 else {
       kill()
-      throw Failure(description: "candled did not finish its day: \(logTail)")
+      throw Failure(description: "candled did not finish its work: \(logTail)")
     }
   }
 

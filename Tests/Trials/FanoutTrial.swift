@@ -1,4 +1,3 @@
-import CandledClient
 import ExchangeSimulator
 import Foundation
 import Market
@@ -31,36 +30,6 @@ public struct FanoutTrial: Sendable {
     public var complaints: [String] = []
   }
 
-  /// What one follower has made of the feed.
-  private actor Follower {
-    var candles: [DayRows.CandleKey: Candle] = [:]
-    var quotes: [Symbol: Quote] = [:]
-    var lastSeq: Int64 = 0
-    var complaints: [String] = []
-
-    /// Waits until the follower has come as far as the table; a minute is an hour here.
-    func wait(for seq: Int64) async throws {
-      for _ in 0..<600 where lastSeq < seq { try await Task.sleep(nanoseconds: 100_000_000) }
-      if lastSeq < seq { complaints.append("stopped at change \(lastSeq) of \(seq)") }
-    }
-
-    func take(_ item: FeedItem) {
-      guard case .change(let change) = item else {
-        complaints.append("an item that is no change: \(item)")
-        return
-      }
-      if change.seq != lastSeq + 1 { complaints.append("\(change.seq) after \(lastSeq)") }
-      lastSeq = change.seq
-      for stored in change.candles {
-        if candles.updateValue(stored.candle, forKey: .init(stored.candle)) != nil {
-          complaints.append("seen twice: \(stored.candle.symbol) \(stored.candle.openedAt)")
-        }
-      }
-      for stored in change.revisions { candles[.init(stored.candle)] = stored.candle }
-      for row in change.quotes { quotes[row.quote.symbol] = row.quote }
-    }
-  }
-
   public func run() async throws -> Verdict {
     let folder = NSTemporaryDirectory() + "candled-fanout-\(getpid())"
     defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -77,23 +46,13 @@ public struct FanoutTrial: Sendable {
       symbols: market.symbols, start: Timestamp(day: market.day, secondOfDay: start),
       stop: Timestamp(day: market.day, secondOfDay: stop))
     let collectors = (0..<followers).map { _ in Follower() }
-    let tasks = collectors.map { follower in Task { try await collect(admin, into: follower) } }
+    let tasks = collectors.map { follower in Task { try await follower.follow(admin) } }
     defer { for task in tasks { task.cancel() } }
     try daemon.start()
     let cut = try await cutConnections(admin, while: daemon)
     try daemon.finish(secondsMax: 900)
-    for follower in collectors { try await follower.wait(for: lastSeq(admin)) }
+    for follower in collectors { try await follower.wait(for: Follower.lastSeq(admin)) }
     return try await judge(collectors, admin, cut)
-  }
-
-  private func collect(_ url: String, into follower: Follower) async throws {
-    let client = try await CandledClient.connect(url)
-    for try await item in client.follow(after: 0, pollSeconds: 1) { await follower.take(item) }
-  }
-
-  private func lastSeq(_ url: String) throws -> Int64 {
-    let rows = try SQLProbe.run("select max(seq) from candled.change", url: url)
-    return rows.first?.first?.flatMap { Int64($0) } ?? 0
   }
 
   /// Ends a follower's session, `cuts` times, at random moments of the run.
@@ -118,18 +77,12 @@ public struct FanoutTrial: Sendable {
   ) async throws -> Verdict {
     var verdict = Verdict()
     verdict.cuts = cut
-    verdict.changes = Int(try lastSeq(url))
-    let stored = try SQLProbe.run(
-      """
-      select i.symbol, c.timeframe, extract(epoch from c.opened_at)::bigint, c.open, c.high,
-        c.low, c.close, c.volume, c.turnover, c.flags
-      from candled.candle c join candled.instrument i on i.id = c.instrument_id
-      """, url: url)
-    let table = Set(stored.map { $0.map { $0 ?? "" }.joined(separator: " ") })
+    verdict.changes = Int(try Follower.lastSeq(url))
+    let table = try Follower.table(url)
     verdict.candles = table.count
     for (number, follower) in followers.enumerated() {
       verdict.complaints += await follower.complaints.map { "follower \(number): \($0)" }
-      let seen = Set(await follower.candles.values.map(line))
+      let seen = await follower.lines
       if seen != table {
         verdict.complaints.append(
           "follower \(number) has \(seen.count) candles, the table \(table.count): "
@@ -139,14 +92,5 @@ public struct FanoutTrial: Sendable {
     if table.isEmpty { verdict.complaints.append("no candles were written") }
     if cut < cuts { verdict.complaints.append("only \(cut) of \(cuts) connections were cut") }
     return verdict
-  }
-
-  private func line(_ candle: Candle) -> String {
-    let prices = [
-      candle.open, candle.high, candle.low, candle.close, candle.volume,
-      candle.turnover ?? .zero,
-    ]
-    return "\(candle.symbol) \(candle.timeframe.rawValue) \(candle.openedAt.seconds) "
-      + prices.map(\.description).joined(separator: " ") + " \(candle.flags.rawValue)"
   }
 }

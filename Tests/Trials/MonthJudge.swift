@@ -7,8 +7,15 @@ struct MonthJudge {
   private let stored: StoredMonth
   private let holes: [StoredMonth.Hole]
   private let certificates: [StoredMonth.Certificate]
+  /// Days of which the source has no bars: nothing traded, or nobody could.
+  private var idle: Set<IdleDay> = []
   private var figures = MonthTrial.Verdict()
   private var complaints: [String] = []
+
+  private struct IdleDay: Hashable {
+    var symbol: Symbol
+    var day: TradingDay
+  }
 
   init(plan: MonthPlan, stored: StoredMonth) throws {
     self.plan = plan
@@ -28,6 +35,9 @@ struct MonthJudge {
     figures.revised += replaced.count
     if let seen { compare(candles, replaced, with: seen) }
     if let seen, plan.isSeen(day) { compareHoles(on: day, with: seen) }
+    for symbol in plan.symbols where truth.totals(of: symbol)?.volume.isZero == true {
+      idle.insert(IdleDay(symbol: symbol, day: day))
+    }
     prove(day, candles, truth)
     certify(day, truth)
   }
@@ -119,7 +129,13 @@ extension MonthJudge {
 
   private mutating func judge(_ hole: StoredMonth.Hole) {
     let gap = hole.gap
-    let isRepairable = plan.isRepairable(gap.symbol, gap.tradingDay, knownFrom: hole.knownFrom)
+    // That nothing traded is only proven by the exchange's own end of the day.
+    let isIdle =
+      gap.cause == .unseenClose
+      && idle.contains(IdleDay(symbol: gap.symbol, day: gap.tradingDay))
+    let isRepairable =
+      !isIdle
+      && plan.isRepairable(gap.symbol, gap.tradingDay, knownFrom: hole.knownFrom)
     if let closedBy = hole.closedBy {
       figures.closed += 1
       if closedBy != "kline" { complaints.append("closed by \(closedBy): \(gap)") }

@@ -33,6 +33,7 @@ struct MonthPlan {
   }
 
   let days: [TradingDay]
+  let symbols: [Symbol]
   private(set) var troubles: [Trouble]
   private(set) var faults = FaultPlan()
   private(set) var spoilt: [Spoilt] = []
@@ -61,6 +62,7 @@ struct MonthPlan {
 
   init(days: [TradingDay], symbols: [Symbol], seed: UInt64) {
     self.days = days
+    self.symbols = symbols
     let pattern = days.count < 10 ? MonthPlan.week : MonthPlan.month
     let plan = days.indices.map { pattern[$0 % pattern.count] }
     troubles = plan.map(\.0)

@@ -57,12 +57,31 @@ struct StoredMonth {
     c.turnover, c.flags
     """
 
-  private func minutes(_ query: String) throws -> [Key: Candle] {
+  /// The days from one on.
+  func dayCandles(from day: TradingDay) throws -> [Key: Candle] {
+    try candles(
+      """
+      select \(Self.columns) from candled.candle c
+      join candled.instrument i on i.id = c.instrument_id
+      where c.timeframe = 240 and c.trading_day >= '\(day)'
+      """, .day1)
+  }
+
+  /// Chunks of backfills that are done.
+  func chunks() throws -> Int {
+    var fields = Fields(
+      try SQLProbe.run("select count(*) from candled.backfill_chunk", url: url)[0])
+    return Int(try fields.number())
+  }
+
+  private func minutes(_ query: String) throws -> [Key: Candle] { try candles(query, .minute1) }
+
+  private func candles(_ query: String, _ timeframe: Timeframe) throws -> [Key: Candle] {
     var candles: [Key: Candle] = [:]
     for row in try SQLProbe.run(query, url: url) {
       var fields = Fields(row)
       let candle = Candle(
-        symbol: try fields.symbol(), timeframe: .minute1, tradingDay: try fields.day(),
+        symbol: try fields.symbol(), timeframe: timeframe, tradingDay: try fields.day(),
         openedAt: try fields.moment(), closedAt: try fields.moment(),
         open: try fields.decimal(), high: try fields.decimal(), low: try fields.decimal(),
         close: try fields.decimal(), volume: try fields.decimal(),
