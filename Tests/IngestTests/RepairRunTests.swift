@@ -1,6 +1,7 @@
 import ExchangeSimulator
 import Feeds
 import Market
+import Polling
 import Store
 import TestSupport
 import Testing
