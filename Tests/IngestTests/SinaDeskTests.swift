@@ -11,8 +11,10 @@ import Testing
 
   private func desk() -> SinaDesk {
     let calendar = CalendarBox()
+    let lists = ListPlans(
+      [], ListPlanConfiguration(seed: 1), universe: Universe(), calendar: calendar)
     return SinaDesk(
-      lists: ListPlans([], ListPlanConfiguration(seed: 1), universe: Universe(), calendar: calendar),
+      lists: lists,
       repairs: RepairPlan(), calendar: calendar, requestsPerMinute: 20, seed: 1)
   }
 
