@@ -221,4 +221,26 @@ import Testing
     #expect(outcome.candles.last?.row == "10 10 10 10 23800 238000")
     #expect(outcome.audit?.isBalanced == true && outcome.audit?.minutesMissing == 0)
   }
+
+  @Test func `no bars are the whole of a day on which the exchange counted nothing`() throws {
+    let gaps = [try gap(4, "09:40:00", "09:42:00", volume: 0)]
+    let quiet = try reconcile([], gaps, audit([], gaps: 0, missing: 240), bars: [])
+    #expect(quiet.closedGaps == [4] && quiet.candles.isEmpty && quiet.sightings.isEmpty)
+    #expect(quiet.audit?.isBalanced == true)
+    let traded = try reconcile([], gaps, audit([], gaps: 200, missing: 240), bars: [])
+    #expect(traded.closedGaps.isEmpty)
+    #expect(traded.sightings.map(\.reason) == [.notInBars])
+  }
+
+  @Test func `bars whose volume is in another unit do not stand for a day nobody watched`() throws {
+    var bars = try bars()
+    for place in bars.indices {
+      bars[place].volume = ExactDecimal(100_000)
+    }
+    let outcome = Reconciliation(
+      symbol: try symbol(), day: day, minutes: [], gaps: [], audit: nil, dayCandle: nil,
+      bars: bars
+    ).outcome()
+    #expect(outcome == Reconciliation.Outcome())
+  }
 }

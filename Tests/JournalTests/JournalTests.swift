@@ -18,6 +18,12 @@ import Testing
     #expect(try JournalReader(directory: folder.path).all() == entries)
   }
 
+  @Test func `the folders above it are made too`() throws {
+    let directory = folder.path + "/backfill/sina-1d"
+    for entry in assortment() { _ = try JournalWriter(directory: directory).append(entry) }
+    #expect(try JournalReader(directory: directory).all() == assortment())
+  }
+
   @Test func `numbering goes on after a restart`() throws {
     for entry in assortment() {
       _ = try JournalWriter(directory: folder.path).append(entry)

@@ -230,4 +230,26 @@ import Testing
     #expect(after.map(\.symbol) == (1...3).map(StoreSamples.symbol))
     #expect(try await writer.repairCandidates(from: day.advanced(by: 1)) == [])
   }
+
+  @Test func `what is open of days that the source tells no more is permanent`() async throws {
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    _ = try await writer.commit(try watchedDay())
+    func end(_ day: TradingDay, toldFrom first: TradingDay, _ position: Int64) async throws
+      -> [[String?]]
+    {
+      var commit = Commit(
+        position: JournalPosition(position),
+        knownAt: StoreSamples.start.adding(seconds: position * 3600))
+      commit.events = [.dayComplete(day: day, instruments: 1, residuals: 0)]
+      commit.firstDayTold = first
+      _ = try await writer.commit(commit)
+      return try database.execute("select state, permanent_reason from candled.gaps")
+    }
+    #expect(try await end(day.advanced(by: 9), toldFrom: day, 2) == [["open", nil]])
+    #expect(
+      try await end(day.advanced(by: 10), toldFrom: day.advanced(by: 1), 3)
+        == [["permanent", "its source tells of it no more"]])
+    #expect(try await writer.repairCandidates(from: day).map(\.want) == [.flagged])
+  }
 }

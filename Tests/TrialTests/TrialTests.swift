@@ -39,4 +39,22 @@ import Trials
     #expect(verdict.complaints.isEmpty)
     #expect(verdict.walBytes == 0)
   }
+
+  @Test func `days with outages end with nothing missing that could be had`() throws {
+    let trial = MonthTrial(
+      binary: binary, days: 3, instruments: 12, seed: .random(in: 1...1000))
+    let verdict = try trial.run()
+    #expect(verdict.complaints.isEmpty, "seed \(trial.seed)")
+    #expect(verdict.closed > 0 && verdict.totalsFromBars > 0)
+  }
+
+  @Test func `a backfill that is killed and resumed leaves every bar once`() async throws {
+    var trial = BackfillTrial(
+      binary: binary, kills: 4, instruments: 40, liveInstruments: 20,
+      seed: .random(in: 1...1000))
+    trial.liveStop = stop
+    let verdict = try await trial.run()
+    #expect(verdict.complaints.isEmpty, "seed \(trial.seed)")
+    #expect(verdict.kills == 4)
+  }
 }

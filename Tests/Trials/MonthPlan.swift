@@ -56,8 +56,8 @@ struct MonthPlan {
     (.twentyMinutes, .silent),
   ]
   private static let week: [(Trouble, Night)] = [
-    (.twentyMinutes, .wrong), (.stopped, .good), (.unseenClose, .good), (.twentyMinutes, .good),
-    (.lunch, .silent),
+    (.unseenClose, .good), (.stopped, .good), (.twentyMinutes, .good), (.lunch, .wrong),
+    (.minute, .good),
   ]
 
   init(days: [TradingDay], symbols: [Symbol], seed: UInt64) {
