@@ -4,8 +4,8 @@ import Market
 import Store
 
 /// The built `candled run`, or another of its commands, as a child, for trials that kill it. Its
-/// clock is stepped: it goes on from its journal's last moment, so a day with fifty kills can end in
-/// the same tables as one without.
+/// clock is stepped: it goes on from its journal's last moment, so a day with fifty kills can end
+/// in the same tables as one without.
 public final class DaemonProcess {
   public struct Failure: Error, CustomStringConvertible {
     public var description: String
