@@ -14,7 +14,8 @@ struct Finding {
 
   static func all(of settings: Settings, path: String?, asksDatabase: Bool) -> [Finding] {
     var findings = [
-      configuration(path), symbols(settings), calendar(on: today), stateDirectory(settings),
+      configuration(path), symbols(settings), keys(settings), calendar(on: today),
+      stateDirectory(settings),
     ]
     if asksDatabase { findings.append(database(settings)) }
     return findings
@@ -32,13 +33,30 @@ struct Finding {
     } catch {
       return Finding(check: "symbols", status: error.exitCode, detail: error.firstLine)
     }
-    if symbols.isEmpty {
+    if symbols.isEmpty, !settings.universeFollow, settings.alpacaSymbols.isEmpty {
       return Finding(
         check: "symbols", status: .configuration,
-        detail: "none: set sina.symbols or sina.symbols_file")
+        detail: "none: set sina.symbols, sina.symbols_file, universe.follow or alpaca.symbols")
+    }
+    symbols.formUnion(settings.alpacaSymbols)
+    if settings.universeFollow {
+      return Finding(
+        check: "symbols", detail: "every listed A share, and \(symbols.count) by name")
     }
     return Finding(
       check: "symbols", detail: "\(symbols.count) instrument\(symbols.count == 1 ? "" : "s")")
+  }
+
+  /// Whether the files with keys are there, hold keys, and are nobody else's to read.
+  private static func keys(_ settings: Settings) -> Finding {
+    do throws(ConfigurationError) {
+      let credentials = try SourceCredentials(settings)
+      let alpaca = credentials.alpaca == nil ? "no Alpaca key" : "an Alpaca key"
+      return Finding(
+        check: "keys", detail: "\(credentials.licences.count) Mairui licences, \(alpaca)")
+    } catch {
+      return Finding(check: "keys", status: error.exitCode, detail: error.firstLine)
+    }
   }
 
   /// A calendar that ends is an alarm, never a guess.

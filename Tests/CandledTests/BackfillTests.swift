@@ -100,7 +100,7 @@ private struct Past {
     let past = try Past()
     let symbols = past.symbols(3)
     let lost = try #require(Symbol(symbols[1]))
-    past.exchange.order(Fault(.answer(.inputError), on: .sinaHistory, symbols: [lost]))
+    past.exchange.order(Fault(.internalError, on: .sinaHistory, symbols: [lost]))
     let arguments =
       ["backfill"] + symbols + ["--from", "\(past.history.days[0])", "--timeframe", "1m"]
     let first = try past.run(arguments)
