@@ -75,10 +75,11 @@ extension WriterSession {
     }
     buffer.endCopy()
     _ = try connection.endCopy(&buffer, context: Context.commit)
-    let inserted = try keys(connection.run(CandleColumns.insert, context: Context.commit))
     var parameters = WireParameters()
     parameters.add { $0.timestamp(first) }
     parameters.add { $0.timestamp(last) }
+    if rows.contains(where: \.mayContradict) { try contradict(parameters, &draft) }
+    let inserted = try keys(connection.run(CandleColumns.insert, context: Context.commit))
     let revised = try keys(
       connection.run(CandleColumns.revise, parameters, context: Context.commit))
     draft.candles += inserted

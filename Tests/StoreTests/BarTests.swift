@@ -47,6 +47,42 @@ import Testing
         """) == [["AAPL", "3", "3", "5"], ["AAPL", "4", "4", "5"]])
   }
 
+  @Test func `a day bar changes no certified day, and what it contradicts is said`() async throws {
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    var day = try bar(.sina, minute: 0, timeframe: .day1)
+    day.symbol = StoreSamples.symbol(1)
+    (day.turnover, day.trades, day.vwap) = (ExactDecimal(1_912), nil, nil)
+    var first = commit(1)
+    first.candles = [day]
+    let none = ExactDecimal.zero
+    first.audits = [
+      DayAudit(
+        symbol: day.symbol, tradingDay: day.tradingDay, exchangeVolume: day.volume,
+        exchangeTurnover: day.turnover, minuteVolume: day.volume,
+        minuteTurnover: ExactDecimal(1_912), gapVolume: none, gapTurnover: none,
+        afterHoursVolume: none, afterHoursTurnover: none, minutesTraded: 1, minutesUntraded: 239,
+        minutesMissing: 0)
+    ]
+    _ = try await writer.commit(first)
+    day.turnover = nil
+    var second = commit(2)
+    second.bars = [try batch([day], receivedAt: second.knownAt)]
+    #expect(try await writer.commit(second).seq == nil)
+    day.volume = ExactDecimal(101)
+    second.bars = [try batch([day], receivedAt: second.knownAt)]
+    second.position = JournalPosition(3)
+    let receipt = try await writer.commit(second)
+    #expect(receipt.disagreements == 1 && receipt.revisions == 0)
+    #expect(
+      try database.execute(
+        "select field, ours, theirs from candled.disagreement where timeframe = 240")
+        == [["volume", "100", "101"]])
+    #expect(
+      try database.execute("select volume, turnover from candled.candle where timeframe = 240")
+        == [["100", "1912"]])
+  }
+
   @Test func `bars read again with other values are revisions of their source`() async throws {
     let database = try StoreDatabase()
     let writer = try await freshWriter(database)

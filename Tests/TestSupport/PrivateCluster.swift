@@ -13,6 +13,7 @@ public final class PrivateCluster: Sendable {
   private static let prefix = "candled-cluster-"
   private static let settings = [
     "fsync": "off", "full_page_writes": "off", "shared_buffers": "32MB",
+    "max_connections": "400",
   ]
   private static let first = Result { try PrivateCluster() }
   private static let databases = Atomic<Int>(0)

@@ -1,0 +1,66 @@
+import Market
+
+/// A source's own day beside the exchange's: K-lines tell of days too, without their money. What is
+/// certified is not changed by them; what they contradict is said.
+extension WriterSession {
+  /// Takes bars of certified days out of what is staged. Where a bar tells no money and the volume
+  /// is the stored one, the stored money stands.
+  private static let contradictDays = Statement(
+    name: "contradict_days",
+    sql: """
+      with certified as (
+        delete from candle_stage s
+        using candle c, day_audit a
+        where (c.instrument_id, c.timeframe, c.opened_at)
+            = (s.instrument_id, s.timeframe, s.opened_at)
+          and c.opened_at between $1::timestamptz and $2::timestamptz
+          and s.timeframe = 240
+          and a.instrument_id = c.instrument_id
+          and a.trading_day = c.trading_day
+          and a.exchange_volume is not null
+        returning c.instrument_id, c.opened_at, c.trading_day, c.source, s.source as their_source,
+          s.known_from, c.open, c.high, c.low, c.close, c.volume, s.open as their_open,
+          s.high as their_high, s.low as their_low, s.close as their_close,
+          s.volume as their_volume
+      )
+      insert into disagreement (
+        instrument_id, timeframe, opened_at, trading_day, field, ours, theirs, our_source,
+        their_source, known_from)
+      select d.instrument_id, 240, d.opened_at, d.trading_day, f.field, f.ours, f.theirs, d.source,
+        d.their_source, d.known_from
+      from certified d
+      cross join lateral (values
+        ('open', d.open, d.their_open), ('high', d.high, d.their_high),
+        ('low', d.low, d.their_low), ('close', d.close, d.their_close),
+        ('volume', d.volume, d.their_volume)) f (field, ours, theirs)
+      where f.ours <> f.theirs
+      on conflict (instrument_id, timeframe, opened_at, field) where resolved_at is null do nothing
+      """)
+
+  private static let keepMoney = Statement(
+    name: "keep_money",
+    sql: """
+      update candle_stage s
+      set turnover = c.turnover
+      from candle c
+      where (c.instrument_id, c.timeframe, c.opened_at)
+          = (s.instrument_id, s.timeframe, s.opened_at)
+        and c.opened_at between $1::timestamptz and $2::timestamptz
+        and s.turnover is null
+        and s.volume = c.volume
+      """)
+
+  /// - Parameter span: the first and the last `opened_at` of what is staged.
+  func contradict(
+    _ span: borrowing WireParameters, _ draft: inout Draft
+  ) throws(StoreError) {
+    let told = try connection.run(Self.contradictDays, span, context: Context.commit)
+    draft.receipt.disagreements += told.affectedRows
+    try connection.run(Self.keepMoney, span, context: Context.commit)
+  }
+}
+
+extension StagedCandle {
+  /// A bar of Sina's that tells no money: of a day, or from before it told any.
+  var mayContradict: Bool { candle.source == .sina && candle.turnover == nil }
+}
