@@ -74,7 +74,7 @@ struct AlpacaDesk: Desk {
       if planWake <= now { askForBars(now, &actions) }
     case .answered(let id, let answer): take(answer, to: id, now, &actions)
     case .stopping: work(.stopping, now, &actions)
-    case .certified, .repairsFound, .repairsUnknown, .exRights: break
+    case .certified, .repairsFound, .repairsUnknown, .exRights, .listWanted: break
     }
     actions.append(.wake(at: min(queueWake ?? planWake, planWake)))
     return actions

@@ -149,6 +149,14 @@ extension Engine {
   }
 
   /// Dividends are noticed by the quotes, their factors asked for by a desk.
+  /// A symbol the source no longer knows, or does not know yet: the list may tell. Once each.
+  func tellUnknown() {
+    let strangers = pipeline.unknownSymbols.subtracting(strangersTold)
+    guard areDesksOpen, !strangers.isEmpty else { return }
+    strangersTold.formUnion(strangers)
+    tellDesks(.listWanted)
+  }
+
   func tellExRights() {
     guard areDesksOpen, !pipeline.exRights.isEmpty else { return }
     tellDesks(.exRights(pipeline.takeExRights()))

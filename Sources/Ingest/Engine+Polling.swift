@@ -68,6 +68,7 @@ extension Engine {
     let digest = pipeline.process(entry, at: position)
     status.note(digest)
     tellExRights()
+    tellUnknown()
     return PollOutcome(digest.outcome)
   }
 

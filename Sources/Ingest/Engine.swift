@@ -30,6 +30,8 @@ public actor Engine {
   /// What is asked beside live quotes; opened once the journal's tail is interpreted.
   var seats: [DeskSeat] = []
   var areDesksOpen = false
+  /// Symbols unknown to the source that a list was wanted for.
+  var strangersTold: Set<Symbol> = []
   /// Questions of desks to the store that are under way.
   var lookups = 0
   /// Set while interpretation lags behind the journal.

@@ -39,6 +39,11 @@ struct ListPlans: Sendable {
     }
   }
 
+  /// The next list is due at the next 16:30.
+  mutating func wanted(at now: Timestamp) -> [Action] {
+    parts.flatMap { tell($0, .wanted, now) }
+  }
+
   mutating func judged(
     _ part: ListPart, _ verdict: UniverseVerdict, at now: Timestamp
   ) -> [Action] {

@@ -40,6 +40,7 @@ struct MairuiDesk: Desk {
       work(.woke, now, &actions)
     case .answered(let id, let answer): take(answer, to: id, now, &actions)
     case .stopping: work(.stopping, now, &actions)
+    case .listWanted: perform(lists.wanted(at: now), now, &actions)
     case .certified, .repairsFound, .repairsUnknown, .exRights: break
     }
     if let wake = [lists.wake, queueWake].compactMap({ $0 }).min() {

@@ -35,6 +35,8 @@ public struct Pipeline {
   var americans: Set<InstrumentRow> = []
   /// Whose previous close is not the last close, since somebody asked.
   var exRights: [Symbol] = []
+  /// What the last answer with quotes did not know.
+  var unknownSymbols: Set<Symbol> { Set(sheet.unknown) }
   var pending = PendingRows()
   var rejectionsSeen = RejectionMemory()
   public private(set) var position: JournalPosition

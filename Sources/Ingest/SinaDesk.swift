@@ -67,6 +67,7 @@ struct SinaDesk: Desk {
     case .repairsFound(let candidates): order(candidates, now, &actions)
     case .repairsUnknown: repairWake = now.adding(seconds: Self.repairPauseSeconds)
     case .exRights(let symbols): askForFactors(Self.factors(of: symbols), now, &actions)
+    case .listWanted: perform(lists.wanted(at: now), now, &actions)
     case .answered(let id, let answer): take(answer, to: id, now, &actions)
     case .stopping: work(.stopping, now, &actions)
     }

@@ -160,6 +160,19 @@ import Testing
     #expect(spent.values.contains(Self.quota), "seed \(seed): \(spent)")
   }
 
+  @Test func `asks at the next half past four when a symbol is unknown, and not before`() throws {
+    var driver = try driver(answers: [])
+    driver.run(until: try shanghai("2026-07-06", 18))
+    let asked = driver.questions.count
+    driver.tell(.listWanted)
+    driver.run(until: try shanghai("2026-07-07", 16))
+    #expect(driver.questions.count == asked)
+    driver.run(until: try shanghai("2026-07-07", 17))
+    #expect(driver.questions.count == asked + 1)
+    driver.run(until: try shanghai("2026-07-10", 18))
+    #expect(driver.questions.count == asked + 1)
+  }
+
   @Test func `delists what three accepted lists in a row lack`() throws {
     var day = 0
     var driver = DeskDriver(
