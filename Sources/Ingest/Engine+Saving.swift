@@ -140,7 +140,10 @@ extension Engine {
 
   func saved() {
     if saving.failures > 0 { parts.log.notice("store takes commits again") }
-    if let commit = saving.commit, !commit.daysEnded.isEmpty { tidyUp(after: commit) }
+    if let commit = saving.commit {
+      status.committed = max(status.committed, commit.position)
+      if !commit.daysEnded.isEmpty { tidyUp(after: commit) }
+    }
     for day in saving.commit?.daysEnded ?? [] { tellDesks(.certified(day)) }
     saving.commit = nil
     saving.failures = 0
