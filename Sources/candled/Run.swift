@@ -36,9 +36,9 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
     let unsaved = try await CommandFailure.translating {
       let daemon = try Daemon(settings: settings, log: log)
       daemon.credentials.register(in: mask)
+      StopSignals.watch { daemon.stop() }
       return try await daemon.run { handle in
         log.notice("ready", metadata: ["look_inside": "\(handle.psqlLine)"])
-        StopSignals.watch { handle.engine.stop() }
       }
     }
     log.notice("stopped", metadata: ["unsaved_candles": "\(unsaved)"])
