@@ -18,6 +18,8 @@ public struct Daemon: Sendable {
   let clock: EngineClock
   public let credentials: SourceCredentials
   let calendar = CalendarBox()
+  /// The engine's bounds; what is configured is added to them.
+  public var limits = EngineLimits()
 
   /// An index that moves all day: first in every request, it dates the answers.
   public static let heartbeat = Symbol(low: 0x3130_3030_3030_6873, high: 0)  // sh000001
@@ -103,7 +105,7 @@ public struct Daemon: Sendable {
       desks: try makeDesks(client: client), store: PersistentStore(writer: writer),
       journal: journal,
       journalDirectory: settings.journalPath, log: log)
-    var limits = EngineLimits()
+    var limits = limits
     limits.stopAt = settings.clockStop
     limits.journalBytesMax = Int64(settings.journalRetainBytes)
     limits.journalDaysMax = settings.journalRetainDays
