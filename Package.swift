@@ -97,14 +97,16 @@ let package = Package(
     tests("PollingTests", ["Market", "Polling", "TestSupport"]),
     tests("TransportTests", ["Transport", "ExchangeSimulator", "TestSupport"]),
     tests("JournalTests", ["Market", "Journal", "TestSupport"]),
-    tests("StoreTests", ["Market", "Store", "CandledClient", "CPostgres", "TestSupport"]),
+    tests(
+      "StoreTests", ["Market", "Store", "CandledClient", "CPostgres", "TestSupport"],
+      exclude: ["Fixtures"]),
     tests("OperationsTests", ["Market", "Operations", "TestSupport"]),
     tests("ExchangeSimulatorTests", ["Market", "ExchangeSimulator", "TestSupport"]),
     tests(
       "IngestTests",
       [
-        "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "Store", "Ingest",
-        "ExchangeSimulator", "Trials", "TestSupport", log,
+        "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations",
+        "Ingest", "ExchangeSimulator", "Trials", "TestSupport", log,
       ]),
     .testTarget(
       name: "CandledTests",

@@ -68,7 +68,8 @@ public struct SettingTable: Sendable {
     ["https://a.mairuiapi.com", "https://api.mairuiapi.com", "https://api.mairui.club"],
     "Where lists are asked for, in this order.")
   public let mairuiLicenceFile = Setting.optionalString(
-    "mairui.licence_file", unset: "lists come from Sina", "File with licences, one a line.")
+    "mairui.licence_file", unset: "lists come from Sina",
+    "File with licences, one a line; or credential:NAME.")
   public let mairuiRequestsPerDay = Setting.integer(
     "mairui.requests_per_day", 50, in: 1...1_000_000, "Quota of each licence, a Shanghai day.")
 
@@ -86,7 +87,7 @@ public struct SettingTable: Sendable {
     "Where the American calendar is asked for.")
   public let alpacaKeyFile = Setting.optionalString(
     "alpaca.key_file", unset: "no American instruments",
-    "File with one line: key id and secret, with a space between.")
+    "File with one line: key id and secret, with a space between; or credential:NAME.")
   public let alpacaSymbols = Setting.symbols(
     "alpaca.symbols", "American instruments bars are recorded of.")
   public let alpacaFeed = Setting.choice(

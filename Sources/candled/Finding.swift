@@ -23,7 +23,10 @@ struct Finding {
 
   /// Whoever gets here has one without a fault.
   private static func configuration(_ path: String?) -> Finding {
-    Finding(check: "configuration", detail: path ?? "all defaults, no file")
+    guard let path else { return Finding(check: "configuration", detail: "all defaults, no file") }
+    let dropIns = ((try? ConfigurationFile.files(of: path)) ?? []).dropFirst().count
+    return Finding(
+      check: "configuration", detail: dropIns == 0 ? path : "\(path) and \(dropIns) in conf.d")
   }
 
   static func symbols(_ settings: Settings) -> Finding {
