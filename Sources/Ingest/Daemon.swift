@@ -20,6 +20,8 @@ public struct Daemon: Sendable {
   let calendar = CalendarBox()
   /// Call it to let `run` drain and return, at any time.
   public let stop = DaemonStop()
+  /// The engine's bounds; what is configured is added to them.
+  public var limits = EngineLimits()
   /// What it is doing, for those who are asked.
   public let state: DaemonState
 
@@ -99,7 +101,7 @@ public struct Daemon: Sendable {
       desks: try makeDesks(client: client),
       store: PersistentStore(writer: writer, state: state), journal: journal,
       journalDirectory: settings.journalPath, log: log, heartbeat: heartbeat)
-    var limits = EngineLimits()
+    var limits = limits
     limits.stopAt = settings.clockStop
     limits.journalBytesMax = Int64(settings.journalRetainBytes)
     limits.journalDaysMax = settings.journalRetainDays
