@@ -18,6 +18,8 @@ public struct Daemon: Sendable {
   let clock: EngineClock
   public let credentials: SourceCredentials
   let calendar = CalendarBox()
+  /// The engine's bounds; what is configured is added to them.
+  public var limits = EngineLimits()
   /// What it is doing, for those who are asked.
   public let state: DaemonState
 
@@ -122,7 +124,7 @@ public struct Daemon: Sendable {
       desks: try makeDesks(client: client),
       store: PersistentStore(writer: writer, state: state), journal: journal,
       journalDirectory: settings.journalPath, log: log, heartbeat: heartbeat)
-    var limits = EngineLimits()
+    var limits = limits
     limits.stopAt = settings.clockStop
     limits.journalBytesMax = Int64(settings.journalRetainBytes)
     limits.journalDaysMax = settings.journalRetainDays
