@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Hostile
 import Trials
 
 /// `script/trials`: the long proofs, each ending in a line that says PASS or FAIL.
@@ -10,6 +11,7 @@ struct TrialRunner: AsyncParsableCommand {
     abstract: "Prove the guarantees on simulated days.",
     subcommands: [
       Truth.self, Crash.self, Fanout.self, Quiet.self, Month.self, Backfill.self,
+      Flips.self, Isolation.self,
     ])
 
   /// Says a line now, whatever buffers stand between.
