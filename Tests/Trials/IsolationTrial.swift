@@ -22,10 +22,6 @@ public struct IsolationTrial: Sendable {
       }
     }
 
-    /// A request is due so often; an answer that takes longer misses the next. All are asked more
-    /// often than the daemon asks.
-    var cadenceMilliseconds: Int64 { self == .quotes ? 1_000 : 250 }
-
     var upstream: Fault.Upstream {
       switch self {
       case .quotes: .sinaQuotes
@@ -70,6 +66,10 @@ public struct IsolationTrial: Sendable {
 
   /// 64 MiB of zeros in 65 kB.
   private static let bomb = output(of: "head -c 67108864 /dev/zero | gzip -9c")
+
+  /// A request is due so often, more often than the daemon asks any of them; an answer that takes
+  /// longer misses the next.
+  private static let cadenceMilliseconds: Int64 = 1_000
 
   private let servers: [Station: ExchangeServer]
   private let folder: String
@@ -142,7 +142,7 @@ public struct IsolationTrial: Sendable {
   private func ask(_ station: Station, from start: Int64, seconds: Int64) async -> Lateness {
     var lateness = Lateness()
     lateness.workersDone = 1
-    let cadence = station.cadenceMilliseconds * 1_000
+    let cadence = Self.cadenceMilliseconds * 1_000
     var due = start
     while due < start + seconds * 1_000_000, !Task.isCancelled {
       let pause = due - Self.monotonicMicroseconds()
