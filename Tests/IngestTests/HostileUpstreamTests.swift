@@ -112,9 +112,9 @@ import Testing
     let canned = CannedAnswer(
       status: status, body: "", contentType: "text/plain", headers: ["Retry-After: \(wish.text)"])
     let struck = Self.moment(9, 42)
-    let end = Self.moment(wish.seconds == 3600 ? 10 : 9, 47)
     let run = try await Run(
-      Fault(.answer(canned), from: struck, answersMax: 1), from: Self.moment(9, 41), to: end)
+      Fault(.answer(canned), from: struck, answersMax: 1), from: Self.moment(9, 41, 50),
+      to: struck.adding(seconds: max(wish.seconds, 60) + 15))
     let pause = try await run.pause(at: struck)
     let least = max(wish.seconds, status == 403 ? 60 : 0)
     #expect(pause >= least && pause <= least + 10, "\(pause) s")
