@@ -88,7 +88,7 @@ let package = Package(
       name: "Trials",
       dependencies: [
         "Market", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations", "Ingest",
-        "ExchangeSimulator", "CandledClient", "TestSupport",
+        "ExchangeSimulator", "CandledClient", "CPostgres", "CLinux", "TestSupport", log,
       ],
       path: "Tests/Trials", swiftSettings: strict),
     .executableTarget(
@@ -104,7 +104,9 @@ let package = Package(
       "TransportTests",
       ["Market", "Polling", "Transport", "ExchangeSimulator", "Hostile", "TestSupport"]),
     tests("JournalTests", ["Market", "Journal", "TestSupport"]),
-    tests("StoreTests", ["Market", "Store", "CandledClient", "CPostgres", "TestSupport"]),
+    tests(
+      "StoreTests", ["Market", "Store", "CandledClient", "CPostgres", "TestSupport"],
+      exclude: ["Fixtures"]),
     tests("OperationsTests", ["Market", "Operations", "TestSupport"]),
     tests("ExchangeSimulatorTests", ["Market", "ExchangeSimulator", "TestSupport"]),
     tests(
