@@ -66,11 +66,18 @@ enum NameTarget {
   static let seeds: [[UInt8]] = [
     [0xB9, 0xF3, 0xD6, 0xDD, 0xC3, 0xA9, 0xCC, 0xA8], [0x81, 0x39, 0xEE, 0x39],
     [0x95, 0x34, 0xB2, 0x35], Array("贵州茅台".utf8), Array("*ST X\u{FFFD}".utf8), [0x80, 0xFF],
+    Array("A\n\(String(repeating: "B", count: 60))\nA".utf8),
   ]
 
   static func take(_ bytes: UnsafeRawBufferPointer) {
     let decoder = GB18030Decoder()
     var cache = NameCache(decoder: decoder, instruments: 2)
+    for part in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+      let raw = RawName(bytes: UnsafeRawBufferPointer(rebasing: part), charset: .gb18030)
+      guard cache.name(at: 0, raw: raw) == decoder.text(of: raw) else {
+        fatalError("the cache reads another name than was there")
+      }
+    }
     for charset in [NameCharset.gb18030, .utf8, NameCharset.detected(in: bytes)] {
       let raw = RawName(bytes: bytes, charset: charset)
       let text = decoder.text(of: raw)
