@@ -202,25 +202,6 @@ struct Canary: AsyncParsableCommand {
   }
 }
 
-struct Listener: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(
-    abstract: "A listener idle in a transaction: commits take no longer.")
-
-  @Option var turns = 8
-  @Option(help: "Commits in a turn.") var commits = 150
-  @Option var instruments = 300
-  @OptionGroup var options: ChaosOptions
-
-  func run() async throws {
-    try await options.conclude("listener") {
-      try ListenerTrial(
-        binary: options.binary, instruments: instruments, seed: options.seed, turns: turns,
-        commits: commits
-      ).run()
-    }
-  }
-}
-
 struct Signals: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "SIGTERM and SIGHUP in the first 50 ms: neither lost nor deadly.")
@@ -233,6 +214,42 @@ struct Signals: AsyncParsableCommand {
     try await options.conclude("signals") {
       try SignalTrial(
         binary: options.binary, instruments: instruments, seed: options.seed, times: times
+      ).run()
+    }
+  }
+}
+
+struct Reload: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Valid reloads under load: each taken up, no slot missed.")
+
+  @Option var times = 100
+  @Option var instruments = 60
+  @Option(help: "Minute of the day at which it begins.") var from = TrialDay.start / 60
+  @OptionGroup var options: ChaosOptions
+
+  func run() async throws {
+    try await options.conclude("reload") {
+      var trial = ReloadTrial(
+        binary: options.binary, times: times, instruments: instruments, seed: options.seed)
+      trial.start = from * 60
+      return try trial.run()
+    }
+  }
+}
+
+struct Mutations: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Damaged configurations: reload and check agree, the old one stays.")
+
+  @Option var times = 1_000
+  @Option var instruments = 12
+  @OptionGroup var options: ChaosOptions
+
+  func run() async throws {
+    try await options.conclude("mutations") {
+      try MutationTrial(
+        binary: options.binary, times: times, instruments: instruments, seed: options.seed
       ).run()
     }
   }

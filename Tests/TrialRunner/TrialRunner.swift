@@ -11,7 +11,7 @@ struct TrialRunner: AsyncParsableCommand {
     subcommands: [
       Truth.self, Crash.self, Fanout.self, Quiet.self, Month.self, Backfill.self, Chaos.self,
       Kill.self, Terminate.self, Restart.self, Blackhole.self, Outage.self, Soak.self,
-      Canary.self, Listener.self, Signals.self,
+      Canary.self, Signals.self, Reload.self, Mutations.self,
     ])
 
   /// Says a line now, whatever buffers stand between.

@@ -20,9 +20,6 @@ public struct ChaosSection: Sendable, CustomStringConvertible {
     ChaosSection(
       "outage", "--minutes 45 --speed 60 --instruments 300",
       short: "--minutes 15 --speed 240 --instruments 12"),
-    ChaosSection(
-      "listener", "--turns 8 --commits 150",
-      short: "--turns 2 --commits 100 --instruments 60"),
     ChaosSection("signals", "--times 100", short: "--times 5 --instruments 12"),
     ChaosSection(
       "soak", "--hours 24 --speed 144",

@@ -20,11 +20,4 @@ struct StoredFeed {
       try SQLProbe.run("select count(*) from candled.change", url: url)[0])
     return Int(try fields.number())
   }
-
-  /// The filled share of the server's notification queue, 0…1.
-  func queueUsage() throws -> Double {
-    var fields = StoredFields(
-      try SQLProbe.run("select (pg_notification_queue_usage() * 1e9)::bigint", url: url)[0])
-    return Double(try fields.number()) / 1e9
-  }
 }
