@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Glibc
+import Ingest
 import Operations
 
 struct ConfigurationOptions: ParsableArguments {
@@ -27,6 +28,15 @@ struct ConfigurationOptions: ParsableArguments {
   func load() throws(CommandFailure) -> Settings {
     do throws(ConfigurationError) {
       return try ConfigurationFile.load(path, overrides: overrides)
+    } catch {
+      throw CommandFailure(error)
+    }
+  }
+
+  /// With the files it names, and what is to be said against it.
+  func judged() throws(CommandFailure) -> JudgedConfiguration {
+    do throws(ConfigurationError) {
+      return try JudgedConfiguration(path: path, overrides: overrides)
     } catch {
       throw CommandFailure(error)
     }
