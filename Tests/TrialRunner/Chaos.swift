@@ -173,6 +173,8 @@ struct Soak: AsyncParsableCommand {
   @Option var instruments = 600
   @Option(help: "Real seconds until it is warm.") var warm = 120
   @Option(help: "Per cent by which memory may grow from there.") var growth = 5
+  @Option(help: "K-lines a night.") var repairs = 200
+  @Flag(help: "Record no Americans.") var noAmericans = false
   @OptionGroup var options: ChaosOptions
 
   func run() async throws {
@@ -181,6 +183,8 @@ struct Soak: AsyncParsableCommand {
         binary: options.binary, instruments: instruments, seed: options.seed, hours: hours,
         speed: speed, warmSeconds: warm)
       trial.growthPercentMax = growth
+      trial.repairs = repairs
+      trial.hasAmericans = !noAmericans
       return try trial.run { TrialRunner.say("  \($0)") }
     }
   }
