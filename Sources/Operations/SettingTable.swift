@@ -23,6 +23,10 @@ public struct SettingTable: Sendable {
     "store.url", unset: "embedded PostgreSQL",
     "A PostgreSQL 15 or later: postgres://user:password@host/database.")
 
+  public let storeLease = Setting.duration(
+    "store.lease", .seconds(10), in: .seconds(3) ... .seconds(60),
+    "Silence of the leading daemon after which another on the same database takes over.")
+
   public let sinaBase = Setting.origin(
     "sina.base", "https://hq.sinajs.cn", "Where quotes are asked for.")
   public let sinaSymbols = Setting.symbols(

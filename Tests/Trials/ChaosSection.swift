@@ -24,6 +24,8 @@ public struct ChaosSection: Sendable, CustomStringConvertible {
     ChaosSection(
       "soak", "--hours 24 --speed 144",
       short: "--hours 7 --speed 2400 --warm 4 --growth 30 --instruments 12"),
+    ChaosSection(
+      "pair", "--kills 50 --pauses 10", short: "--kills 2 --pauses 1 --instruments 12 --from 870"),
     ChaosSection("canary", "--instruments 60", short: "--instruments 12"),
   ]
 
