@@ -22,7 +22,9 @@ struct Chaos: ParsableCommand {
   }
 
   func run() throws {
-    let sections = ChaosSection.all.filter { names.isEmpty || names.contains($0.name) }
+    let sections = (short ? ChaosSection.allShort : ChaosSection.all).filter {
+      names.isEmpty || names.contains($0.name)
+    }
     if list {
       for section in sections { TrialRunner.say(section.long.joined(separator: " ")) }
       return

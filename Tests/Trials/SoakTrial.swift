@@ -42,7 +42,8 @@ public struct SoakTrial {
     var probe: ProcessProbe
 
     var line: String {
-      "\(second) s: \(probe.residentKibibytes / 1024) MiB, \(probe.descriptors) descriptors, "
+      "\(second) s: \(probe.residentKibibytes / 1024) MiB (\(probe.ownKibibytes / 1024) its own), "
+        + "\(probe.descriptors) descriptors, "
         + "\(probe.threads) threads, \(requests) requests"
     }
   }
