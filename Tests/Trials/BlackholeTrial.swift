@@ -17,12 +17,12 @@ public struct BlackholeTrial {
   /// Real seconds of silence.
   public var seconds: Int
   public var speed: Int
+  /// Polls during a silence, in per cent of what is usual.
+  public var pacePercentMin = 80
 
   /// Real seconds of calm before each silence, in which the usual pace of polls is measured.
   private static let calmSeconds = 2
   private static let residentMebibytesMax = 128.0
-  /// Polls during a silence, of what is usual.
-  private static let paceShareMin = 0.8
   private static let returnSecondsMax = 60
 
   public init(
@@ -113,7 +113,7 @@ public struct BlackholeTrial {
       "\(spells.count) × \(seconds) s of silence at \(speed)×, polls \(Int(share * 100)) % of the "
         + "usual at least, \(Int(mebibytes)) MiB at most, first commit \(returned) ms after at most",
       at: 0)
-    if share < Self.paceShareMin {
+    if share * 100 < Double(pacePercentMin) {
       verdict.complaints.append("polling slowed to \(Int(share * 100)) % of the usual")
     }
     if mebibytes > Self.residentMebibytesMax {
