@@ -62,7 +62,8 @@ extension StoreStatus {
       ("notification_queue", .decimal(notificationQueue)),
       ("leader", .optional(leader?.host)), ("leader_journal", .optional(leader?.holder)),
       ("leader_state", .optional(leader?.state)),
-      ("term", leader.map { .integer($0.term) } ?? .null), ("term_began", .moment(leader?.acquiredAt)),
+      ("term", leader.map { .integer($0.term) } ?? .null),
+      ("term_began", .moment(leader?.acquiredAt)),
     ]
   }
 }
