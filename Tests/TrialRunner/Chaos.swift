@@ -134,16 +134,18 @@ struct Blackhole: AsyncParsableCommand {
 
   @Option var times = 10
   @Option(help: "Real seconds of each silence.") var seconds = 60
+  @Option(help: "Per cent of the usual polls that must go on.") var pace = 80
   @Option var speed = 10
   @Option var instruments = 300
   @OptionGroup var options: ChaosOptions
 
   func run() async throws {
     try await options.conclude("blackhole") {
-      try BlackholeTrial(
+      var trial = BlackholeTrial(
         binary: options.binary, times: times, instruments: instruments, seed: options.seed,
-        seconds: seconds, speed: speed
-      ).run()
+        seconds: seconds, speed: speed)
+      trial.pacePercentMin = pace
+      return try trial.run()
     }
   }
 }

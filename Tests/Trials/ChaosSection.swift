@@ -7,21 +7,21 @@ public struct ChaosSection: Sendable, CustomStringConvertible {
   public var short: [String]?
   /// What it may take, in seconds; a section that hangs is ended and has failed.
   public var longSecondsMax = 1_800
-  public var shortSecondsMax = 120
+  public var shortSecondsMax = 300
 
   public var description: String { name }
 
   public static let all: [ChaosSection] = [
-    ChaosSection("kill", "--times 200", short: "--times 6 --instruments 12 --from 880"),
-    ChaosSection("terminate", "--times 200", short: "--times 6 --instruments 12 --from 880"),
-    ChaosSection("restart", "--times 50", short: "--times 2 --instruments 12 --from 880"),
+    ChaosSection("kill", "--times 200", short: "--times 5 --instruments 12 --from 890"),
+    ChaosSection("terminate", "--times 200", short: "--times 5 --instruments 12 --from 890"),
+    ChaosSection("restart", "--times 50", short: "--times 2 --instruments 12 --from 890"),
     ChaosSection(
       "blackhole", "--times 10 --seconds 60 --speed 10",
-      short: "--times 1 --seconds 2 --speed 300 --instruments 12"),
+      short: "--times 1 --seconds 2 --speed 300 --pace 10 --instruments 12"),
     ChaosSection(
       "outage", "--minutes 45 --speed 60 --instruments 300",
       short: "--minutes 10 --speed 360 --instruments 12"),
-    ChaosSection("signals", "--times 100", short: "--times 5 --instruments 12"),
+    ChaosSection("signals", "--times 100", short: "--times 2 --instruments 12"),
     ChaosSection(
       "soak", "--hours 24 --speed 144",
       short: "--hours 7 --speed 2400 --warm 4 --growth 30 --instruments 12"),
