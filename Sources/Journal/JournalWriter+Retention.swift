@@ -12,6 +12,8 @@ public struct JournalRetention: Sendable, Hashable {
   public var bytes: Int64 = 0
   /// How much that is over `bytesMax`: segments still needed, or the one being written.
   public var bytesOver: Int64 = 0
+  /// The segment being written.
+  public var bytesWriting: Int64 = 0
   /// What the file system has left for us; nil if it does not say.
   public var bytesFree: Int64?
 
@@ -40,6 +42,7 @@ extension JournalWriter {
     }
     if !retention.deleted.isEmpty { try directory.sync() }
     retention.bytesOver = bytesMax.map { max(0, retention.bytes - $0) } ?? 0
+    retention.bytesWriting = segment?.bytes ?? 0
     retention.bytesFree = directory.bytesFree
     return retention
   }
