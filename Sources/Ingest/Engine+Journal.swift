@@ -113,8 +113,6 @@ extension Engine {
           ? "the journal is over its limit: the store has not taken what is in it"
           : "the journal is within its limit again", metadata: ["bytes": "\(retention.bytes)"])
     }
-    status.journalBytes = retention.bytes
     status.journalBytesOver = over
-    status.journalBytesFree = retention.bytesFree
   }
 }

@@ -30,7 +30,8 @@ extension Engine {
 
   private func ask(_ request: PollRequest) {
     status.requests += 1
-    let (asked, requestedAt) = (time.steady, now)
+    let asked = time.steady
+    let requestedAt = time.moment(at: asked)
     let upstream = parts.upstream
     let inbox = inbox
     inFlight[request.id] = Task {
@@ -72,8 +73,13 @@ extension Engine {
     answeredSteady = EngineClock.steadyNow()
     // The source did its part: asking it again at once would not make room here.
     guard let position = append(entry) else { return .unchanged }
-    if catchUp != nil || isDeaf { return PollOutcome(Pipeline.classify(entry)) }
+    if catchUp != nil || isDeaf {
+      let outcome = Pipeline.classify(entry)
+      status.answered(outcome)
+      return PollOutcome(outcome)
+    }
     let digest = pipeline.process(entry, at: position)
+    status.answered(digest.outcome)
     status.note(digest)
     tellExRights()
     tellUnknown()

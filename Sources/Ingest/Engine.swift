@@ -187,6 +187,8 @@ public struct EngineLimits: Sendable {
   public var catchUpEntriesMax = 64
   /// Whether every listed A share is polled.
   public var followsUniverse = false
+  /// Quotes older than this, in session seconds, are stale: five slots of 3 s.
+  public var quotesStaleSecondsMax: Int64 = 15
 
   public init() {}
 }

@@ -27,7 +27,10 @@ public struct EngineStatus: Sendable {
   public var source: SourceState?
   public var quarantined: [Symbol] = []
   public var transportFaults: [TransportError.Code: Int] = [:]
-  public var outcomes: [SinaOutcome: Int] = [:]
+  /// Answers to the quotes' requests, by the outcome's name.
+  public var outcomes: [String: Int] = [:]
+  /// The newest moment the exchange stamped into an answer.
+  public var quotedThrough: Timestamp?
   /// The journal's entries up to here are rows.
   public var committed = JournalPosition.start
   public var journalFault: JournalError.Code?
@@ -35,10 +38,8 @@ public struct EngineStatus: Sendable {
   public var answersDropped = 0
   /// Answers not taken because their date contradicts our clock.
   public var answersOutOfTime = 0
-  /// What the journal takes of its disk, how much of that is over its limit, and what is left.
-  public var journalBytes: Int64 = 0
+  /// How much of the journal is over its limit because the store has not taken it.
   public var journalBytesOver: Int64 = 0
-  public var journalBytesFree: Int64?
   public var isJournalUntidy = false
   /// Segments deleted before their time because the disk was full.
   public var journalSegmentsSacrificed = 0
@@ -70,8 +71,12 @@ public struct EngineStatus: Sendable {
   /// A minute of sweeps at the shortest cadence a source publishes in.
   private static let sweepMomentsMax = 64
 
+  mutating func answered(_ outcome: SinaOutcome) {
+    outcomes[outcome.name, default: 0] += 1
+  }
+
   mutating func note(_ digest: Digest) {
-    outcomes[digest.outcome, default: 0] += 1
+    if let newest = digest.newestAt { quotedThrough = max(quotedThrough ?? newest, newest) }
   }
 
   mutating func failed(_ code: TransportError.Code) {

@@ -14,8 +14,6 @@ public struct JournalRetention: Sendable, Hashable {
   public var bytesOver: Int64 = 0
   /// The segment being written.
   public var bytesWriting: Int64 = 0
-  /// What the file system has left for us; nil if it does not say.
-  public var bytesFree: Int64?
 
   public init() {}
 }
@@ -43,7 +41,6 @@ extension JournalWriter {
     if !retention.deleted.isEmpty { try directory.sync() }
     retention.bytesOver = bytesMax.map { max(0, retention.bytes - $0) } ?? 0
     retention.bytesWriting = segment?.bytes ?? 0
-    retention.bytesFree = directory.bytesFree
     return retention
   }
 
@@ -73,15 +70,6 @@ extension JournalWriter {
 }
 
 extension JournalDirectory {
-  var bytesFree: Int64? {
-    var status = statvfs()
-    guard statvfs(path, &status) == 0 else { return nil }
-    return Int64(
-      clamping: UInt64(status.f_bavail).multipliedReportingOverflow(
-        by: UInt64(status.f_frsize)
-      ).partialValue)
-  }
-
   /// The Shanghai day of the segment's first entry, nil when that cannot be read.
   func day(of segment: JournalSegment) throws(JournalError) -> TradingDay? {
     let scanner = try SegmentScanner(segment, in: self)
