@@ -6,11 +6,11 @@ import Market
 /// as stamped in the future, or take today for a holiday; one that was wrong and is put right must
 /// be followed. The rule: *time runs on the steady clock, and only what somebody proves moves it.*
 ///
-/// - The wall clock creeps (less than a second between two looks): it is followed.
+/// - The wall clock creeps (less than two seconds from ours): it is followed.
 /// - It jumps: our time goes on without it until an answer of the exchange tells who is right, by
-///   the date its server gives it. If the date is nearer to ours, the jump is refused, and an
-///   alarm says that the machine's clock is wrong. If no answer comes, as at night, the jump is
-///   adopted after `doubtSeconds`: somebody may have put a wrong clock right.
+///   the date its server gives it; at night one is asked for. If the date is nearer to ours, the
+///   jump is refused, and an alarm says that the machine's clock is wrong. If no answer comes, the
+///   jump is adopted after `doubtSeconds`: somebody may have put a wrong clock right.
 /// - Dates of the exchange that agree with each other and not with us correct us, also where both
 ///   of our clocks are wrong. Until one agreed with us, an answer that contradicts us is not even
 ///   taken: its receive time would be a lie in the journal.
@@ -48,8 +48,9 @@ struct ClockJudge: Sendable {
   private var refused: Int64?
   private var contradiction: Contradiction?
 
-  /// A larger difference between two looks is no discipline but a setting of the clock.
-  static let jumpMicrosecondsMin: Int64 = 1_000_000
+  /// A larger difference is no discipline but a setting of the clock; of a smaller one a date of
+  /// one second's resolution can tell nothing.
+  static let jumpMicrosecondsMin: Int64 = 2_000_000
   /// Five slots of the poller: whoever is asked at all has answered by then.
   static let doubtSeconds: Int64 = 15
   /// A server's clock may be wrong too; by more than this it is evidence against ours.

@@ -73,6 +73,8 @@ extension Engine {
     case .doubted(let microseconds):
       status.wallClockJumps += 1
       log("the wall clock jumped, the steady clock goes on for now", .warning, microseconds)
+      perform(
+        poller.received(.answerWanted(withinSeconds: ClockJudge.doubtSeconds), at: now))
     case .agreed: parts.log.notice("the wall clock agrees again")
     case .refused(let microseconds):
       log(

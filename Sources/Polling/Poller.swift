@@ -22,6 +22,8 @@ public struct Poller: Sendable {
     /// The moments from here on are of a clock that was set, by so much. What is asked next is
     /// the next slot; no time has passed for budget, cool-downs and retries.
     case clockJumped(microseconds: Int64)
+    /// An answer is wanted for its own sake: if no slot is due so soon, one sweep goes out now.
+    case answerWanted(withinSeconds: Int64)
     /// No more requests; those in flight may still be answered.
     case stopping
   }
@@ -180,6 +182,12 @@ public struct Poller: Sendable {
     case .clockJumped:
       wakeAt = nil
       if phase == .running { skipSlot(now) }
+    case .answerWanted(let seconds):
+      let isSoon = next.map { $0.due <= now.adding(seconds: seconds) } ?? false
+      if phase == .running, !isSoon, inFlight.isEmpty {
+        owesSweep = true
+        turn(now)
+      }
     case .stopping:
       phase = .stopping
       dropPending(now) { _ in true }
