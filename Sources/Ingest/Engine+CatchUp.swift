@@ -76,6 +76,7 @@ extension Engine {
       postpone(error)
     case .success(let stored) where isDeaf:
       isDeaf = false
+      status.committed = max(status.committed, stored.position)
       pipeline = try Pipeline(
         rules: pipeline.rules, limits: pipeline.universe.limits, stored: stored)
       try beginCatchUp()

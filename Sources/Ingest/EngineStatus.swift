@@ -34,6 +34,23 @@ public struct EngineStatus: Sendable {
   /// The journal's entries up to here are rows.
   public var committed = JournalPosition.start
   public var journalFault: JournalError.Code?
+  /// Answers the journal could not take: what they told is a gap.
+  public var answersDropped = 0
+  /// Answers not taken because their date contradicts our clock.
+  public var answersOutOfTime = 0
+  /// How much of the journal is over its limit because the store has not taken it.
+  public var journalBytesOver: Int64 = 0
+  public var isJournalUntidy = false
+  /// Segments deleted before their time because the disk was full.
+  public var journalSegmentsSacrificed = 0
+  /// Failed syncs healed, and entries that none could bring back.
+  public var journalHealings = 0
+  public var journalEntriesLost = 0
+  /// Jumps of the wall clock seen, and how often our time moved by one or was corrected.
+  public var wallClockJumps = 0
+  public var clockCorrections = 0
+  /// The exchange contradicts the wall clock; time runs on without it.
+  public var isWallClockRefused = false
   public var storeFault: StoreError.Code?
 
   public init() {}
@@ -67,14 +84,15 @@ public struct EngineStatus: Sendable {
   }
 
   mutating func saved(
-    _ receipt: CommitReceipt, answeredAt: Timestamp?, from start: Timestamp, to end: Timestamp
+    _ receipt: CommitReceipt, answeredAt: Timestamp?, answeredSteady: Timestamp?,
+    from start: Timestamp, to end: Timestamp
   ) {
     commits += 1
     self.answeredAt = answeredAt
     if let seq = receipt.seq { sequence = seq }
     candlesSaved += receipt.candles
     commitMicroseconds = end.microseconds(since: start)
-    lastCommitAt = end
-    if let answeredAt { lagMicroseconds = end.microseconds(since: answeredAt) }
+    lastCommitAt = EngineClock.realNow()
+    if let answeredSteady { lagMicroseconds = end.microseconds(since: answeredSteady) }
   }
 }
