@@ -127,6 +127,7 @@ let package = Package(
       name: "CandledTests",
       dependencies: ["Market", "Journal", "TerminalView", "ExchangeSimulator", "TestSupport"],
       exclude: ["Golden"], swiftSettings: strict),
+    tests("PackageTests", [], exclude: ["Golden", "Scenarios"]),
     tests("TrialTests", ["Trials"]),
     tests(
       "AdminTests",

@@ -132,9 +132,9 @@ extension Daemon {
   private static let giveUpNanosecondsMax: UInt64 = 1_000_000_000
 
   /// Goes on from what is stored: in its own journal, or, if another daemon's entries were
-  /// committed last, behind both that position and everything in its own journal. What that holds of
-  /// an earlier term and is not committed is never read again, for the other leader has seen those
-  /// moments, or has accounted for them as an outage; an entry says where this term begins.
+  /// committed last, behind both that position and everything in its own journal. What that holds
+  /// of an earlier term and is not committed is never read again, for the other leader has seen
+  /// those moments, or has accounted for them as an outage; an entry says where this term begins.
   private func makeEngine(
     _ term: Term, _ writer: StoreWriter, _ loop: Heartbeat
   ) async throws -> Engine {

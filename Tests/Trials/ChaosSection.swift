@@ -3,7 +3,8 @@
 public struct ChaosSection: Sendable, CustomStringConvertible {
   public var name: String
   public var long: [String]
-  public var short: [String]
+  /// nil where other tests do the same in short.
+  public var short: [String]?
   /// What it may take, in seconds; a section that hangs is ended and has failed.
   public var longSecondsMax = 1_800
   public var shortSecondsMax = 120
@@ -27,12 +28,17 @@ public struct ChaosSection: Sendable, CustomStringConvertible {
     ChaosSection(
       "pair", "--kills 50 --pauses 10", short: "--kills 2 --pauses 1 --instruments 12 --from 870"),
     ChaosSection("canary", "--instruments 60", short: "--instruments 12"),
+    ChaosSection("isolation", "--seconds 3"),
+    ChaosSection("flips", "--count 1000000"),
   ]
 
-  init(_ name: String, _ long: String, short: String) {
+  /// Those of script/test.
+  public static var allShort: [ChaosSection] { all.filter { $0.short != nil } }
+
+  init(_ name: String, _ long: String, short: String? = nil) {
     self.name = name
     self.long = Self.words(name, long)
-    self.short = Self.words(name, short)
+    self.short = short.map { Self.words(name, $0) }
   }
 
   private static func words(_ name: String, _ options: String) -> [String] {

@@ -1,3 +1,4 @@
+import CLinux
 import ExchangeSimulator
 import Feeds
 import Glibc
