@@ -173,6 +173,7 @@ extension Engine {
       parts.log.error("store refuses commits, will retry", metadata: ["error": "\(error)"])
     }
     status.storeFault = error.code
+    status.storeFaults[error.code, default: 0] += 1
     boundMemory()
   }
 

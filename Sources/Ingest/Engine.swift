@@ -119,6 +119,7 @@ public actor Engine {
 
   /// Lets `run()` throw `leaseLost` instead of finding out at its next commit.
   public nonisolated func loseLead(_ error: StoreError) { inbox.yield(.leadLost(error)) }
+
   /// Elapsed time as the engine counts it. Without a clock this is the simulation's own time,
   /// whatever its wall clock was put through.
   public var steady: Timestamp { time.steady }
