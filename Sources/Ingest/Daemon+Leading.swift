@@ -151,7 +151,7 @@ extension Daemon {
     report(journal.recovery, stored)
     var place = stored.position
     if !stored.journal.isEmpty, stored.journal != term.identity.name {
-      let now = max(clock.now(stepped: clock.startingPoint), stored.knownAt ?? clock.startingPoint)
+      let now = max(clock.now, stored.knownAt ?? clock.now)
       let start = TermStart(
         term: term.lease.term, fromJournal: stored.journal, fromPosition: stored.position)
       place = try journal.append(.termStart(start, at: now))

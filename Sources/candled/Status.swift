@@ -37,9 +37,11 @@ struct Status: ParsableCommand {
         try Queries(url: address).status()
       }
       try StandardOutput.write(json ? status.json(daemon) + "\n" : daemon.text + status.table)
-    } catch  where daemon.isThere {
+    } catch {
       // What it says is worth having when the database is away.
-      try StandardOutput.write(json ? "{\"daemon\":\(daemon.json)}\n" : daemon.text)
+      if daemon.isThere {
+        try StandardOutput.write(json ? "{\"daemon\":\(daemon.json)}\n" : daemon.text)
+      }
       throw error
     }
   }
