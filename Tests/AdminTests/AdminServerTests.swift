@@ -93,7 +93,7 @@ private final class LineBox: Sendable {
     #expect(try served.get("/readyz").body.hasPrefix("standby behind host-a\n"))
     let page = try PrometheusPage(try served.get("/metrics").body)
     #expect(page["candled_role", ["role": "standby"]] == 1)
-    #expect((page["process_resident_memory_bytes"] ?? 0) > 1 << 20)
+    #expect((page["process_resident_memory_bytes"] ?? 0) > 1_048_576)
     let status = try #require(StatusDocument(json: try served.get("/status?pretty").body))
     #expect(status.role == "standby" && status.leader == "host-a")
   }

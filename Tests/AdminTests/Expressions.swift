@@ -1,3 +1,4 @@
+import Operations
 import Admin
 import Foundation
 import Testing
