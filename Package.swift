@@ -97,7 +97,9 @@ let package = Package(
     tests("PollingTests", ["Market", "Polling", "TestSupport"]),
     tests("TransportTests", ["Transport", "ExchangeSimulator", "TestSupport"]),
     tests("JournalTests", ["Market", "Journal", "TestSupport"]),
-    tests("StoreTests", ["Market", "Store", "CandledClient", "CPostgres", "TestSupport"]),
+    tests(
+      "StoreTests", ["Market", "Store", "CandledClient", "CPostgres", "TestSupport"],
+      exclude: ["Fixtures"]),
     tests("OperationsTests", ["Market", "Operations", "TestSupport"]),
     tests("ExchangeSimulatorTests", ["Market", "ExchangeSimulator", "TestSupport"]),
     tests(

@@ -4,16 +4,35 @@
 -- Install: `candled schema apply`, or `psql -f schema.sql` into an empty UTF-8 database
 -- (PostgreSQL 15 or later).
 -- Everything lives in the schema `candled`; a database owner also gets it on the
--- database's search_path, and the daemon sets its own. Applying twice changes nothing.
+-- database's search_path, and the daemon sets its own. Applying it to an older version upgrades
+-- that; applying twice changes nothing.
 --
 -- Roles: `candled_owner` owns every object, `candled` is the daemon (no DDL, no delete on candles),
--- `candled_reader` reads. They are made when the installing role may make roles. Without that right
--- (managed servers) the installing role owns everything: let the daemon log in as that role, or
--- create the three roles first and apply again.
+-- `candled_reader` reads views and calls functions, and no table but `schema_version`. They are made when the
+-- installing role may make roles. Without that right (managed servers) the installing role owns
+-- everything: let the daemon log in as that role, or create the three roles first and apply again.
 
 begin;
 
 set local client_min_messages = warning;
+
+-- An older version is upgraded in place; a newer one is left alone.
+
+do $version$
+declare
+  found integer;
+begin
+  if to_regclass('candled.schema_version') is null then
+    return;
+  end if;
+  execute 'select max(version) from candled.schema_version' into found;
+  if found > 2 then
+    raise exception using
+      errcode = 'object_not_in_prerequisite_state',
+      message = format('the database has schema version %s, newer than 2', found);
+  end if;
+end
+$version$;
 
 -- Roles and the schema itself: the only part that needs more than ownership.
 
@@ -26,6 +45,24 @@ begin
       execute format('create role %I login', role_name);
     end if;
   end loop;
+  -- A snapshot held open makes every update of live quotes dearer, and a listener in an open
+  -- transaction fills the server's notification queue. Who wants other limits sets them; these are
+  -- given once.
+  if not exists (
+    select
+    from pg_roles
+    where rolname = 'candled_reader'
+      and array_to_string(rolconfig, ' ') like '%idle_in_transaction_session_timeout%')
+  then
+    alter role candled_reader set idle_in_transaction_session_timeout = '60s';
+    alter role candled_reader set statement_timeout = '5min';
+  end if;
+  -- To name the session that holds the notification queue.
+  begin
+    grant pg_read_all_stats to candled;
+  exception
+    when insufficient_privilege then null;
+  end;
 exception
   when insufficient_privilege then
     raise notice 'not allowed to create roles: % will own and use everything', current_user;
@@ -3059,6 +3096,175 @@ $function$;
 comment on function prune_changes is
   'Ends the horizon: forgets all but the last keep_rows changes. A day has about 5,000.';
 
+-- The same rows for programs, codes as numbers: the library, `candled query` and `candled status`
+-- read these. Whatever only the daemon understands is left out.
+
+create or replace view feed_instruments as
+select id, symbol, source, exchange, kind, board, name, first_seen, delisted_at
+from instrument;
+comment on view feed_instruments is 'As the table instrument.';
+
+create or replace view feed_quotes as
+select
+  changed_seq,
+  quoted_at,
+  received_at,
+  candle_opened_at,
+  instrument_id,
+  trading_day,
+  status,
+  trading,
+  candle_flags,
+  candle_source,
+  open,
+  previous_close,
+  last,
+  high,
+  low,
+  bid,
+  ask,
+  volume,
+  turnover,
+  after_hours_volume,
+  after_hours_turnover,
+  candle_open,
+  candle_high,
+  candle_low,
+  candle_close,
+  candle_volume,
+  candle_turnover,
+  bids,
+  asks
+from quote;
+comment on view feed_quotes is 'As the table quote, without what is only the daemon''s.';
+
+create or replace view feed_overview as
+select symbol, name, last, change, percent_change, at
+from overview;
+comment on view feed_overview is 'As the table overview.';
+
+create or replace view feed_candles as
+select
+  opened_at,
+  closed_at,
+  known_from,
+  instrument_id,
+  trading_day,
+  timeframe,
+  flags,
+  source,
+  revision,
+  open,
+  high,
+  low,
+  close,
+  volume,
+  turnover,
+  trades,
+  vwap
+from candle;
+comment on view feed_candles is 'As the table candle.';
+
+create or replace view feed_revisions as
+select
+  opened_at,
+  closed_at,
+  known_from,
+  instrument_id,
+  trading_day,
+  timeframe,
+  flags,
+  source,
+  revision,
+  open,
+  high,
+  low,
+  close,
+  volume,
+  turnover,
+  trades,
+  vwap,
+  known_to,
+  cause
+from candle_revision;
+comment on view feed_revisions is 'As the table candle_revision.';
+
+create or replace view feed_gaps as
+select
+  id,
+  instrument_id,
+  trading_day,
+  from_at,
+  to_at,
+  volume,
+  turnover,
+  cause,
+  known_from,
+  known_to
+from gap;
+comment on view feed_gaps is 'As the table gap; what became of each is in gaps.';
+
+create or replace view feed_audits as
+select
+  instrument_id,
+  trading_day,
+  exchange_volume,
+  exchange_turnover,
+  minute_volume,
+  minute_turnover,
+  gap_volume,
+  gap_turnover,
+  after_hours_volume,
+  after_hours_turnover,
+  residual_volume,
+  residual_turnover,
+  balanced,
+  minutes_traded,
+  minutes_untraded,
+  minutes_missing,
+  known_from,
+  repaired_at
+from day_audit;
+comment on view feed_audits is 'As the table day_audit.';
+
+create or replace view feed_changes as
+select
+  seq,
+  committed_at,
+  known_at,
+  position,
+  quotes,
+  rejections,
+  candle_instrument_ids,
+  candle_timeframes,
+  candle_opened_ats,
+  revision_instrument_ids,
+  revision_timeframes,
+  revision_opened_ats,
+  gap_ids,
+  closed_gap_ids,
+  audit_instrument_ids,
+  audit_days,
+  events
+from change;
+comment on view feed_changes is 'As the table change; changes() also tells what is kept no more.';
+
+create or replace view feed_rejections as
+select id, trading_day, source, symbol, reason, detail, payload
+from rejected;
+comment on view feed_rejections is 'As the table rejected.';
+
+create or replace view feed_health as
+select source, endpoint, state, since, last_success_at, requests, failures, detail
+from source_health;
+comment on view feed_health is 'As the table source_health.';
+
+create or replace view feed_place as
+select j.position, j.known_from, j.updated_at, f.epoch, f.last_seq
+from journal_position j
+cross join feed_sequence f;
+comment on view feed_place is 'How far the journal has become rows, and the feed''s last seq.';
+
 -- What the schema check compares.
 
 create or replace function schema_objects()
@@ -3111,18 +3317,50 @@ $function$;
 comment on function schema_objects is
   'One line an object, for comparison with schema_version.objects.';
 
--- Rights. Nobody outside the three roles gets any.
+-- Rights. Nobody outside the three roles gets any. Readers may read no table: the functions they
+-- call read it for them, each with its search_path pinned.
 
 revoke all on schema candled from public;
 revoke execute on all functions in schema candled from public;
 
+alter function instrument_id security definer;
+alter function regular_session security definer;
+alter function period_is_whole security definer;
+alter function session_grid security definer;
+alter function series_rows security definer;
+alter function series_last security definer;
+alter function series_adjusted security definer;
+alter function series_forming security definer;
+alter function series_rolled security definer;
+alter function series_candles security definer;
+alter function series_filled security definer;
+alter function candles security definer;
+alter function market_at security definer;
+alter function series_days security definer;
+alter function why security definer;
+alter function feed_position security definer;
+alter function changes security definer;
+
 do $grants$
+declare
+  view_name regclass;
 begin
   if not exists (select from pg_roles where rolname = 'candled_reader') then
     return;
   end if;
   grant usage on schema candled to candled, candled_reader;
-  grant select on all tables in schema candled to candled, candled_reader;
+  revoke all on all tables in schema candled from candled_reader;
+  grant select on all tables in schema candled to candled;
+  for view_name in
+    select oid
+    from pg_class
+    where relnamespace = 'candled'::regnamespace
+      and relkind = 'v'
+  loop
+    execute format('grant select on %s to candled_reader', view_name);
+  end loop;
+  -- The one table: a program must be able to tell a database of another version.
+  grant select on schema_version to candled_reader;
   grant execute on all functions in schema candled to candled, candled_reader;
   revoke execute on function ensure_partition, prune_changes from candled_reader;
   grant insert, update on
@@ -3177,8 +3415,11 @@ exception
 end
 $publication$;
 
+delete from schema_version
+where version < 2;
+
 insert into schema_version (version, objects)
-values (1, array(select schema_objects()))
+values (2, array(select schema_objects()))
 on conflict (version) do update
 set
   applied_at = excluded.applied_at,

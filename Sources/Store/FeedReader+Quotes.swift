@@ -14,8 +14,8 @@ extension FeedReader {
     name: "read_latest",
     sql: """
       select \(columns)
-      from quote q
-      join instrument i on i.id = q.instrument_id
+      from feed_quotes q
+      join feed_instruments i on i.id = q.instrument_id
       where q.changed_seq > $1::bigint
         and q.changed_seq <= $2::bigint
       order by i.id

@@ -10,22 +10,22 @@ extension FeedReader {
         c.known_from, c.revision
       from (
         select g.seq, false as is_revision, u.*
-        from change g,
+        from feed_changes g,
           unnest(g.candle_instrument_ids, g.candle_timeframes, g.candle_opened_ats)
             u (instrument_id, timeframe, opened_at)
         where g.seq between $1::bigint and $2::bigint
         union all
         select g.seq, true, u.*
-        from change g,
+        from feed_changes g,
           unnest(g.revision_instrument_ids, g.revision_timeframes, g.revision_opened_ats)
             u (instrument_id, timeframe, opened_at)
         where g.seq between $1::bigint and $2::bigint
       ) k
-      join candle c
+      join feed_candles c
         on c.instrument_id = k.instrument_id
         and c.timeframe = k.timeframe
         and c.opened_at = k.opened_at
-      join instrument i on i.id = k.instrument_id
+      join feed_instruments i on i.id = k.instrument_id
       where c.opened_at between $3::timestamptz and $4::timestamptz
       order by k.seq, k.instrument_id, k.timeframe, k.opened_at
       """)
@@ -51,15 +51,15 @@ extension FeedReader {
         g.cause
       from (
         select seq, false as is_closed, unnest(gap_ids) as id
-        from change
+        from feed_changes
         where seq between $1::bigint and $2::bigint
         union all
         select seq, true, unnest(closed_gap_ids)
-        from change
+        from feed_changes
         where seq between $1::bigint and $2::bigint
       ) k
-      join gap g on g.id = k.id
-      join instrument i on i.id = g.instrument_id
+      join feed_gaps g on g.id = k.id
+      join feed_instruments i on i.id = g.instrument_id
       order by k.seq, g.id
       """)
 
@@ -80,10 +80,10 @@ extension FeedReader {
       select c.seq, i.symbol, a.trading_day, a.exchange_volume, a.exchange_turnover,
         a.minute_volume, a.minute_turnover, a.gap_volume, a.gap_turnover, a.after_hours_volume,
         a.after_hours_turnover, a.minutes_traded, a.minutes_untraded, a.minutes_missing
-      from change c,
+      from feed_changes c,
         unnest(c.audit_instrument_ids, c.audit_days) k (instrument_id, trading_day)
-      join day_audit a on a.instrument_id = k.instrument_id and a.trading_day = k.trading_day
-      join instrument i on i.id = a.instrument_id
+      join feed_audits a on a.instrument_id = k.instrument_id and a.trading_day = k.trading_day
+      join feed_instruments i on i.id = a.instrument_id
       where c.seq between $1::bigint and $2::bigint
       order by c.seq, a.trading_day, a.instrument_id
       """)
@@ -104,7 +104,7 @@ extension FeedReader {
     sql: """
       select c.seq, e.event, e.source, e.at, e.trading_day, e.expected, e.traded, e.untraded,
         e.missing, e.instruments, e.residuals
-      from change c,
+      from feed_changes c,
         jsonb_array_elements(c.events) with ordinality as item (object, place),
         jsonb_to_record(item.object) as e (event text, source text, at timestamptz,
           trading_day date, expected bigint, traded bigint, untraded bigint, missing bigint,

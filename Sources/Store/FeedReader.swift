@@ -41,7 +41,7 @@ package final class FeedReader {
     name: "read_overview",
     sql: """
       select symbol, name, last, change, percent_change, at
-      from overview
+      from feed_overview
       order by symbol
       """)
 

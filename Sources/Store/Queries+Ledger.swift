@@ -12,15 +12,15 @@ extension Queries {
       from (
         select opened_at, closed_at, known_from, instrument_id, trading_day, timeframe, flags,
           source, revision, open, high, low, close, volume, turnover, trades, vwap
-        from candle
+        from feed_candles
         where $3::timestamptz is null or known_from < $3::timestamptz
         union all
         select opened_at, closed_at, known_from, instrument_id, trading_day, timeframe, flags,
           source, revision, open, high, low, close, volume, turnover, trades, vwap
-        from candle_revision
+        from feed_revisions
         where known_from < $3::timestamptz and known_to >= $3::timestamptz
       ) c
-      join instrument i on i.id = c.instrument_id
+      join feed_instruments i on i.id = c.instrument_id
       where i.symbol = $2::text
         and c.trading_day = $1::date
         and c.opened_at between $1::date - interval '1 day' and $1::date + interval '1 day'
@@ -44,15 +44,15 @@ extension Queries {
     sql: """
       select d.day
       from (
-        select trading_day as day from quote
+        select trading_day as day from feed_quotes
         union
-        select trading_day from day_audit
+        select trading_day from feed_audits
         union
-        select trading_day from gap
+        select trading_day from feed_gaps
         union
-        select trading_day from rejected
+        select trading_day from feed_rejections
         union
-        select trading_day from candle where timeframe in (1, 240)
+        select trading_day from feed_candles where timeframe in (1, 240)
       ) d
       where d.day >= $1::date
       order by 1
@@ -69,7 +69,7 @@ extension Queries {
     name: "query_rejections",
     sql: """
       select source, symbol, reason, detail, payload
-      from rejected
+      from feed_rejections
       where trading_day = $1::date
       order by id
       """)

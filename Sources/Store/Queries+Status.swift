@@ -5,33 +5,32 @@ extension Queries {
   private static let readStatus = Statement(
     name: "query_status",
     sql: """
-      select j.position, nullif(j.known_from, '-infinity'), f.epoch, f.last_seq, c.committed_at,
+      select p.position, nullif(p.known_from, '-infinity'), p.epoch, p.last_seq, c.committed_at,
         round(extract(epoch from clock_timestamp() - c.committed_at)::numeric, 3),
-        (select count(*) from instrument),
+        (select count(*) from feed_instruments),
         d.day,
-        (select count(*) from quote where trading_day = d.day),
-        (select count(*) from candle
+        (select count(*) from feed_quotes where trading_day = d.day),
+        (select count(*) from feed_candles
           where trading_day = d.day
             and opened_at between d.day - interval '1 day' and d.day + interval '1 day'),
-        (select count(*) from gap where trading_day = d.day),
-        (select count(*) from rejected where trading_day = d.day),
+        (select count(*) from feed_gaps where trading_day = d.day),
+        (select count(*) from feed_rejections where trading_day = d.day),
         a.day,
-        (select count(*) from day_audit where trading_day = a.day),
-        (select count(*) from day_audit where trading_day = a.day and balanced is not true),
+        (select count(*) from feed_audits where trading_day = a.day),
+        (select count(*) from feed_audits where trading_day = a.day and balanced is not true),
         pg_database_size(current_database()),
         trim_scale(round(pg_notification_queue_usage()::numeric, 6))
-      from journal_position j
-      cross join feed_sequence f
-      left join change c on c.seq = f.last_seq
-      cross join (select max(trading_day) as day from quote) d
-      cross join (select max(trading_day) as day from day_audit) a
+      from feed_place p
+      left join feed_changes c on c.seq = p.last_seq
+      cross join (select max(trading_day) as day from feed_quotes) d
+      cross join (select max(trading_day) as day from feed_audits) a
       """)
 
   private static let readHealth = Statement(
     name: "query_health",
     sql: """
       select source, endpoint, state, since, last_success_at, requests, failures, detail
-      from source_health
+      from feed_health
       order by source, endpoint
       """)
 

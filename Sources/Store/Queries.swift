@@ -40,8 +40,8 @@ extension Queries {
     name: "query_latest",
     sql: """
       select \(FeedReader.columns)
-      from quote q
-      join instrument i on i.id = q.instrument_id
+      from feed_quotes q
+      join feed_instruments i on i.id = q.instrument_id
       where $1::text is null
         or i.symbol = any (string_to_array($1::text, ' '))
       order by i.symbol
@@ -63,8 +63,8 @@ extension Queries {
     sql: """
       select i.symbol, g.trading_day, g.from_at, g.to_at, g.volume, g.turnover, g.cause, s.state,
         s.sightings, s.permanent_reason, g.known_from
-      from gap g
-      join instrument i on i.id = g.instrument_id
+      from feed_gaps g
+      join feed_instruments i on i.id = g.instrument_id
       join gaps s on s.id = g.id
       where ($1::date is null or g.trading_day = $1::date)
         and ($2::text is null or i.symbol = $2::text)
@@ -89,9 +89,9 @@ extension Queries {
         a.minute_turnover, a.gap_volume, a.gap_turnover, a.after_hours_volume,
         a.after_hours_turnover, a.minutes_traded, a.minutes_untraded, a.minutes_missing,
         a.residual_volume, a.residual_turnover, a.balanced, a.repaired_at
-      from day_audit a
-      join instrument i on i.id = a.instrument_id
-      where a.trading_day = coalesce($1::date, (select max(trading_day) from day_audit))
+      from feed_audits a
+      join feed_instruments i on i.id = a.instrument_id
+      where a.trading_day = coalesce($1::date, (select max(trading_day) from feed_audits))
         and ($2::text is null or i.symbol = $2::text)
       order by i.symbol
       """)

@@ -3,12 +3,13 @@ import Market
 /// The schema as this binary carries it, and how to compare a database with it.
 public enum Schema {
   /// The number schema.sql writes into `schema_version`.
-  public static let version = 1
+  public static let version = 2
 
   /// schema.sql, whole.
   public static let text = String(decoding: PackageResources.schema_sql, as: UTF8.self)
 
-  /// Applies schema.sql in one transaction; doing it again changes nothing.
+  /// Applies schema.sql in one transaction: an older version is upgraded in place, doing it again
+  /// changes nothing, and a newer one is refused.
   /// - Throws: `refused` where a right is missing, `connectionLost`.
   public static func apply(url: String) throws(StoreError) {
     let connection = try PostgresConnection(url: url, application: "candled schema")
@@ -79,9 +80,12 @@ public enum Schema {
         sqlState: error.sqlState, context: "schema check")
     }
     if found != version {
+      let advice =
+        found < version
+        ? "this candled needs \(version): run `candled schema apply`"
+        : "newer than this candled's \(version): install the candled that applied it"
       throw StoreError(
-        .schemaMismatch,
-        "the database has schema version \(found), this candled needs \(version)",
+        .schemaMismatch, "the database has schema version \(found), \(advice)",
         context: "schema check")
     }
   }

@@ -7,7 +7,7 @@ import Operations
 
 struct ConfigurationOptions: ParsableArguments {
   @Option(
-    help: "The configuration file. (default: \(defaultPath) if it is there)",
+    help: "The configuration file; conf.d beside it too. (default: \(defaultPath) if it is there)",
     completion: .file())
   var config: String?
 

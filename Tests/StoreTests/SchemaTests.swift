@@ -20,7 +20,7 @@ import Testing
     let database = try StoreDatabase()
     try database.execute(
       """
-      alter table candled.overview drop column percent_change;
+      alter table candled.overview drop column percent_change cascade;
       alter table candled.candle drop constraint high_is_highest;
       create table candled.scratch (id integer)
       """)

@@ -1,0 +1,3188 @@
+-- candled's schema: what the daemon writes and what people query. The views and functions are the
+-- contract; the tables behind them may change with `schema_version`.
+--
+-- Install: `candled schema apply`, or `psql -f schema.sql` into an empty UTF-8 database
+-- (PostgreSQL 15 or later).
+-- Everything lives in the schema `candled`; a database owner also gets it on the
+-- database's search_path, and the daemon sets its own. Applying twice changes nothing.
+--
+-- Roles: `candled_owner` owns every object, `candled` is the daemon (no DDL, no delete on candles),
+-- `candled_reader` reads. They are made when the installing role may make roles. Without that right
+-- (managed servers) the installing role owns everything: let the daemon log in as that role, or
+-- create the three roles first and apply again.
+
+begin;
+
+set local client_min_messages = warning;
+
+-- Roles and the schema itself: the only part that needs more than ownership.
+
+do $roles$
+declare
+  role_name text;
+begin
+  foreach role_name in array array['candled_owner', 'candled', 'candled_reader'] loop
+    if not exists (select from pg_roles where rolname = role_name) then
+      execute format('create role %I login', role_name);
+    end if;
+  end loop;
+exception
+  when insufficient_privilege then
+    raise notice 'not allowed to create roles: % will own and use everything', current_user;
+end
+$roles$;
+
+do $schema$
+begin
+  if exists (select from pg_roles where rolname = 'candled_owner')
+    and pg_has_role(current_user, 'candled_owner', 'member')
+  then
+    create schema if not exists candled authorization candled_owner;
+    begin
+      execute format('grant create on database %I to candled_owner', current_database());
+    exception
+      when insufficient_privilege then null;
+    end;
+  else
+    create schema if not exists candled;
+  end if;
+  begin
+    execute format('alter database %I set search_path to candled, public', current_database());
+  exception
+    when insufficient_privilege then null;
+  end;
+  if (select pg_has_role(current_user, nspowner, 'member')
+      from pg_namespace
+      where nspname = 'candled')
+  then
+    perform set_config(
+      'role',
+      (select nspowner::regrole::text from pg_namespace where nspname = 'candled'),
+      true);
+  end if;
+end
+$schema$;
+
+set local search_path = candled;
+
+comment on schema candled is 'Exact candles, live quotes, and the ledger that proves them.';
+
+-- Names of the codes stored as smallint. Immutable and inlined by the planner.
+
+create or replace function timeframe_name(code smallint)
+returns text
+language sql
+immutable
+parallel safe
+return case code
+  when 1 then '1m'
+  when 5 then '5m'
+  when 15 then '15m'
+  when 30 then '30m'
+  when 60 then '60m'
+  when 90 then 'after_hours'
+  when 240 then '1d'
+  when 1200 then '1w'
+  when 7200 then '1mo'
+end;
+comment on function timeframe_name is 'The name of a stored timeframe: 1 is 1m, 240 is 1d.';
+
+create or replace function timeframe_code(name text)
+returns smallint
+language sql
+immutable
+parallel safe
+return (case name
+  when '1m' then 1
+  when '5m' then 5
+  when '15m' then 15
+  when '30m' then 30
+  when '60m' then 60
+  when '1h' then 60
+  when 'after_hours' then 90
+  when '1d' then 240
+  when '1w' then 1200
+  when '1mo' then 7200
+end)::smallint;
+comment on function timeframe_code is
+  'The stored code of a timeframe''s name, null for an unknown one.';
+
+create or replace function source_name(code smallint)
+returns text
+language sql
+immutable
+parallel safe
+return case code
+  when 1 then 'sina'
+  when 2 then 'mairui'
+  when 3 then 'alpaca_iex'
+  when 4 then 'alpaca_sip'
+end;
+comment on function source_name is 'The name of a stored source.';
+
+create or replace function gap_cause_name(code smallint)
+returns text
+language sql
+immutable
+parallel safe
+return case code
+  when 1 then 'late_start'
+  when 2 then 'outage'
+  when 3 then 'late_print'
+  when 4 then 'unseen_close'
+end;
+comment on function gap_cause_name is 'Why trading passed unseen.';
+
+create or replace function revision_cause_name(code smallint)
+returns text
+language sql
+immutable
+parallel safe
+return case code
+  when 1 then 'late_print'
+  when 2 then 'source_corrected'
+  when 3 then 'kline'
+  when 100 then 'rewritten'
+end;
+comment on function revision_cause_name is
+  'Why a final candle changed. kline: the exchange''s own minute bars of the day showed better; '
+  'source_corrected: its source read differently later; rewritten: we said otherwise ourselves.';
+
+create or replace function trading_name(code smallint)
+returns text
+language sql
+immutable
+parallel safe
+return case code
+  when 0 then 'normal'
+  when 1 then 'halted'
+  when 2 then 'delisted'
+  when 3 then 'pre_open'
+  when 4 then 'auction'
+  when 5 then 'not_listed'
+end;
+comment on function trading_name is 'What can be done with an instrument.';
+
+create or replace function exchange_name(code smallint)
+returns text
+language sql
+immutable
+parallel safe
+return case code
+  when 1 then 'shanghai'
+  when 2 then 'shenzhen'
+  when 3 then 'beijing'
+  when 4 then 'hong_kong'
+  when 5 then 'united_states'
+end;
+comment on function exchange_name is 'The name of a stored exchange.';
+
+create or replace function kind_name(code smallint)
+returns text
+language sql
+immutable
+parallel safe
+return case code
+  when 1 then 'stock'
+  when 2 then 'fund'
+  when 3 then 'index'
+  when 4 then 'convertible_bond'
+  when 5 then 'b_share'
+  when 6 then 'repo'
+end;
+comment on function kind_name is 'The name of a stored instrument kind.';
+
+create or replace function board_name(code smallint)
+returns text
+language sql
+immutable
+parallel safe
+return case code
+  when 1 then 'main'
+  when 2 then 'chinext'
+  when 3 then 'star'
+  when 4 then 'beijing'
+end;
+comment on function board_name is 'The name of a stored board.';
+
+create or replace function book_prices(levels text)
+returns numeric[]
+language sql
+immutable
+parallel safe
+return array(
+  select split_part(level, ':', 1)::numeric
+  from unnest(string_to_array(levels, ' ')) with ordinality as book (level, place)
+  where level <> ''
+  order by place);
+comment on function book_prices is 'The prices of a stored book side, best level first.';
+
+create or replace function book_volumes(levels text)
+returns numeric[]
+language sql
+immutable
+parallel safe
+return array(
+  select split_part(level, ':', 2)::numeric
+  from unnest(string_to_array(levels, ' ')) with ordinality as book (level, place)
+  where level <> ''
+  order by place);
+comment on function book_volumes is 'The volumes of a stored book side, best level first.';
+
+-- Reference data.
+
+create table if not exists schema_version (
+  version integer primary key,
+  applied_at timestamptz not null default now(),
+  objects text[] not null default '{}'
+);
+comment on table schema_version is 'One row: which schema.sql made this, and the objects it made.';
+comment on column schema_version.version is 'Counts up with every change of schema.sql.';
+comment on column schema_version.applied_at is 'When it was applied last.';
+comment on column schema_version.objects is 'What schema_objects() said then; the check compares.';
+
+create table if not exists instrument (
+  id integer primary key,
+  symbol text not null,
+  source smallint not null default 1,
+  exchange smallint,
+  kind smallint,
+  board smallint,
+  name text,
+  first_seen timestamptz not null,
+  delisted_at date,
+  missed_lists smallint not null default 0,
+  listed_part text,
+  unique (symbol, source),
+  constraint symbol_is_short check (length(symbol) between 1 and 16),
+  constraint missed_lists_is_a_count check (missed_lists >= 0)
+);
+comment on table instrument is
+  'Every series there ever was, one row each: AAPL of IEX and AAPL of SIP are two. '
+  'Ids are given once, by the writer.';
+comment on column instrument.id is 'Small and dense: the key of quotes and candles.';
+comment on column instrument.symbol is 'Canonical spelling: sh600519, sz000001, bj920000, AAPL.';
+comment on column instrument.source is
+  'Whose series it is, see source_name(); sina and mairui share sina''s.';
+comment on column instrument.exchange is 'See exchange_name().';
+comment on column instrument.kind is 'See kind_name().';
+comment on column instrument.board is 'See board_name(); null where boards do not apply.';
+comment on column instrument.name is 'The name the source sends now.';
+comment on column instrument.first_seen is 'The daemon''s clock when it first knew of it.';
+comment on column instrument.delisted_at is
+  'The day it was given up, after it had vanished from enough accepted lists; null while listed.';
+comment on column instrument.missed_lists is
+  'Accepted lists in a row in which it did not stand.';
+comment on column instrument.listed_part is
+  'The list it stands in, hslt or bj; null where no list named it.';
+
+create table if not exists trading_day (
+  day date primary key,
+  completed_at timestamptz,
+  instruments integer,
+  residuals integer
+);
+comment on table trading_day is 'The days that were certified.';
+comment on column trading_day.day is 'The exchange''s date.';
+comment on column trading_day.completed_at is 'When the certificates were written.';
+comment on column trading_day.instruments is 'How many certificates.';
+comment on column trading_day.residuals is
+  'How many of them did not balance: 0, or candled has a bug.';
+
+create table if not exists market_session (
+  exchange smallint not null,
+  day date not null,
+  opens timestamptz not null,
+  closes timestamptz not null,
+  primary key (exchange, day),
+  constraint session_is_forward check (closes > opens)
+);
+comment on table market_session is 'When markets trade, as their own calendars say.';
+comment on column market_session.exchange is 'See exchange_name().';
+comment on column market_session.day is 'The exchange''s date.';
+comment on column market_session.opens is 'The regular session is [opens, closes).';
+comment on column market_session.closes is 'Earlier than usual on half days.';
+
+create table if not exists instrument_list (
+  id bigint generated always as identity primary key,
+  source smallint not null,
+  part text not null,
+  judged_at timestamptz not null,
+  rows integer not null,
+  content_hash bigint not null,
+  verdict text not null,
+  detail text not null,
+  constraint verdict_is_known check (verdict in ('accepted', 'quarantined'))
+);
+create index if not exists instrument_list_newest on instrument_list (source, part, id);
+comment on index instrument_list_newest is 'The list accepted last.';
+comment on table instrument_list is
+  'Every list of instruments there was, and what was made of it.';
+comment on column instrument_list.id is 'In the order they were judged.';
+comment on column instrument_list.source is 'See source_name().';
+comment on column instrument_list.part is 'Of the universe: hslt, bj, a node, assets.';
+comment on column instrument_list.judged_at is 'The daemon''s clock.';
+comment on column instrument_list.rows is 'How many instruments it named.';
+comment on column instrument_list.content_hash is
+  'Of its sorted rows: equal lists have equal hashes.';
+comment on column instrument_list.verdict is 'accepted, or quarantined as not plausible.';
+comment on column instrument_list.detail is 'For people: why.';
+
+create table if not exists adjustment_factor (
+  instrument_id integer not null,
+  kind smallint not null,
+  from_day date not null,
+  factor numeric not null,
+  known_from timestamptz not null,
+  known_to timestamptz,
+  primary key (instrument_id, kind, from_day, known_from),
+  constraint factor_is_positive check (factor > 0 and factor < 'Infinity'),
+  constraint factor_was_known_forward check (known_to >= known_from)
+);
+create unique index if not exists adjustment_factor_now
+  on adjustment_factor (instrument_id, kind, from_day)
+  where known_to is null;
+comment on index adjustment_factor_now is 'One factor a day is believed at a time.';
+comment on table adjustment_factor is
+  'What raw prices are divided by (qfq) or multiplied with (hfq), with what was believed before.';
+comment on column adjustment_factor.instrument_id is 'instrument.id';
+comment on column adjustment_factor.kind is '1 qfq, 2 hfq.';
+comment on column adjustment_factor.from_day is
+  'It holds from this day on, until the next row''s.';
+comment on column adjustment_factor.factor is 'As the source sends it.';
+comment on column adjustment_factor.known_from is 'Believed in [known_from, known_to).';
+comment on column adjustment_factor.known_to is 'Null while it is believed.';
+
+create table if not exists api_key_usage (
+  source smallint not null,
+  label text not null,
+  day date not null,
+  requests integer not null,
+  parked_until timestamptz,
+  parked_reason text,
+  updated_at timestamptz not null,
+  primary key (source, label, day),
+  constraint requests_is_a_count check (requests >= 0)
+);
+comment on table api_key_usage is
+  'What each key has spent of its quota. Keys are named, never shown.';
+comment on column api_key_usage.source is 'See source_name().';
+comment on column api_key_usage.label is 'The key''s name in the configuration.';
+comment on column api_key_usage.day is 'The day the quota is counted by: Shanghai''s for mairui.';
+comment on column api_key_usage.requests is 'Sent that day, those that failed included.';
+comment on column api_key_usage.parked_until is 'Not to be used before then.';
+comment on column api_key_usage.parked_reason is 'Why: quota, an invalid key, a rate limit.';
+comment on column api_key_usage.updated_at is 'The daemon''s clock.';
+
+create table if not exists bar_watermark (
+  source smallint not null,
+  chunk text not null,
+  timeframe smallint not null,
+  through timestamptz not null,
+  primary key (source, chunk, timeframe)
+);
+comment on table bar_watermark is 'How far ready-made bars have been taken in.';
+comment on column bar_watermark.source is 'See source_name().';
+comment on column bar_watermark.chunk is
+  'The symbols that are asked for together, by the name the plan gives them.';
+comment on column bar_watermark.timeframe is 'See timeframe_name().';
+comment on column bar_watermark.through is 'Every bar that closed until then is stored.';
+
+create table if not exists backfill_chunk (
+  job text not null,
+  chunk integer not null,
+  done_at timestamptz not null,
+  candles bigint not null,
+  primary key (job, chunk)
+);
+comment on table backfill_chunk is 'What a backfill has done, so that it goes on there.';
+comment on column backfill_chunk.job is 'The plan''s name: equal plans have equal names.';
+comment on column backfill_chunk.chunk is 'Its place in the plan.';
+comment on column backfill_chunk.done_at is 'Our clock.';
+comment on column backfill_chunk.candles is 'How many were written or revised for it.';
+
+-- Live: one row an instrument.
+
+-- fillfactor 50 and no index but the key: every update is HOT, the table never grows. A book
+-- side is
+-- text (`price:volume price:volume …`, best first): 20 numeric columns made a whole-market sweep
+-- 35 %
+-- dearer (42 against 31 ms), numeric[] dearer still. The columns are in alignment order.
+create table if not exists quote (
+  changed_seq bigint not null,
+  quoted_at timestamptz not null,
+  received_at timestamptz not null,
+  candle_opened_at timestamptz,
+  instrument_id integer primary key,
+  trading_day date not null,
+  status smallint not null,
+  trading smallint not null,
+  candle_flags smallint,
+  candle_source smallint,
+  open numeric not null,
+  previous_close numeric not null,
+  last numeric not null,
+  high numeric not null,
+  low numeric not null,
+  bid numeric not null,
+  ask numeric not null,
+  volume numeric not null,
+  turnover numeric not null,
+  after_hours_volume numeric,
+  after_hours_turnover numeric,
+  candle_open numeric,
+  candle_high numeric,
+  candle_low numeric,
+  candle_close numeric,
+  candle_volume numeric,
+  candle_turnover numeric,
+  bids text not null,
+  asks text not null,
+  book_state bytea not null,
+  constraint totals_are_not_negative check (volume >= 0 and turnover >= 0)
+) with (
+  fillfactor = 50,
+  autovacuum_vacuum_scale_factor = 0,
+  autovacuum_vacuum_threshold = 50000,
+  autovacuum_analyze_scale_factor = 0,
+  autovacuum_analyze_threshold = 50000
+);
+comment on table quote is
+  'The latest snapshot of each instrument, with its forming minute. People read latest.';
+comment on column quote.changed_seq is 'The change (change.seq) that wrote this row last.';
+comment on column quote.quoted_at is 'The exchange''s stamp.';
+comment on column quote.received_at is 'When it arrived; moves only with the rest of the row.';
+comment on column quote.candle_opened_at is
+  'The forming minute opened then; null when none is forming.';
+comment on column quote.instrument_id is 'instrument.id';
+comment on column quote.trading_day is 'The exchange''s date of the stamp.';
+comment on column quote.status is 'The exchange''s own status field.';
+comment on column quote.trading is
+  'See trading_name(): derived from status, prices, book and clock.';
+comment on column quote.candle_flags is 'As candle.flags, for the forming minute.';
+comment on column quote.candle_source is 'As candle.source, for the forming minute.';
+comment on column quote.open is 'Day open; 0 before the first trade.';
+comment on column quote.previous_close is 'Last trading day''s close.';
+comment on column quote.last is 'Last price; 0 before the first trade.';
+comment on column quote.high is 'Day high so far.';
+comment on column quote.low is 'Day low so far.';
+comment on column quote.bid is 'Best bid.';
+comment on column quote.ask is 'Best ask.';
+comment on column quote.volume is 'Shares or units traded since the day began.';
+comment on column quote.turnover is 'Money traded since the day began.';
+comment on column quote.after_hours_volume is
+  'Of the 15:05–15:30 fixed-price session, not in volume.';
+comment on column quote.after_hours_turnover is 'Of the 15:05–15:30 fixed-price session.';
+comment on column quote.candle_open is 'Of the forming minute.';
+comment on column quote.candle_high is 'Of the forming minute.';
+comment on column quote.candle_low is 'Of the forming minute.';
+comment on column quote.candle_close is 'Of the forming minute, so far.';
+comment on column quote.candle_volume is 'Of the forming minute, so far.';
+comment on column quote.candle_turnover is 'Of the forming minute, so far.';
+comment on column quote.bids is 'price:volume of up to five levels, best first; see book_prices().';
+comment on column quote.asks is 'price:volume of up to five levels, best first; see book_prices().';
+comment on column quote.book_state is 'What the daemon needs to go on after a restart; opaque.';
+
+create table if not exists overview (
+  symbol text primary key,
+  name text,
+  last numeric not null,
+  change numeric not null,
+  percent_change numeric not null,
+  at timestamptz not null
+);
+comment on table overview is 'World indexes for a market overview; not candled.';
+comment on column overview.symbol is 'The source''s symbol: gb_$ixic, rt_hkHSI, s_sh000001.';
+comment on column overview.name is 'The name the source sends.';
+comment on column overview.last is 'Last price.';
+comment on column overview.change is 'Against the previous close.';
+comment on column overview.percent_change is 'Against the previous close, in per cent.';
+comment on column overview.at is 'The source''s stamp.';
+
+-- Candles: final ones only.
+
+create table if not exists candle (
+  opened_at timestamptz not null,
+  closed_at timestamptz not null,
+  known_from timestamptz not null,
+  instrument_id integer not null,
+  trading_day date not null,
+  timeframe smallint not null,
+  flags smallint not null,
+  source smallint not null,
+  revision smallint not null default 0,
+  open numeric not null,
+  high numeric not null,
+  low numeric not null,
+  close numeric not null,
+  volume numeric not null,
+  turnover numeric,
+  trades bigint,
+  vwap numeric,
+  primary key (instrument_id, timeframe, opened_at),
+  constraint interval_is_forward check (closed_at > opened_at),
+  constraint high_is_highest
+    check (high >= low and (flags & 8 <> 0 or (high >= open and high >= close))),
+  constraint low_is_lowest check (flags & 8 <> 0 or (low <= open and low <= close)),
+  constraint prices_are_finite check (low >= 0 and high < 'Infinity'),
+  constraint volume_is_finite check (volume >= 0 and volume < 'Infinity'),
+  constraint turnover_is_finite check (turnover >= 0 and turnover < 'Infinity')
+) partition by range (opened_at);
+comment on table candle is
+  'Final candles. Insert-only but for revisions, whose old values candle_revision keeps.';
+comment on column candle.opened_at is
+  'The interval is left-open: a print stamped exactly then is not in it …';
+comment on column candle.closed_at is '… and right-closed: one stamped exactly then is.';
+comment on column candle.known_from is 'When these values became known.';
+comment on column candle.instrument_id is 'instrument.id';
+comment on column candle.trading_day is 'The exchange''s date.';
+comment on column candle.timeframe is 'See timeframe_name().';
+comment on column candle.flags is
+  'Bits: 1 no trade, 2 partial (see gap), 4 extreme ambiguous, 8 open or close outside range.';
+comment on column candle.source is 'See source_name(). Series of different sources never mix.';
+comment on column candle.revision is '0 as first written; each revision adds one.';
+comment on column candle.open is 'First price in the interval.';
+comment on column candle.high is 'Highest price in the interval.';
+comment on column candle.low is 'Lowest price in the interval.';
+comment on column candle.close is 'Last price in the interval.';
+comment on column candle.volume is 'Shares or units.';
+comment on column candle.turnover is
+  'Money, in the instrument''s currency; null where the source does not tell.';
+comment on column candle.trades is 'How many trades; null where the source does not tell.';
+comment on column candle.vwap is
+  'Volume-weighted average price, of the source; null where it does not tell.';
+
+create index if not exists candle_time on candle using brin (opened_at, trading_day);
+comment on index candle_time is 'One minute, or one day, of the whole market.';
+
+create index if not exists candle_doubtful
+  on candle (trading_day, instrument_id)
+  where timeframe = 1 and flags & 6 <> 0;
+comment on index candle_doubtful is 'Minutes that a repair may settle; few.';
+
+create table if not exists candle_revision (
+  like candle including comments,
+  known_to timestamptz not null,
+  cause smallint not null,
+  primary key (instrument_id, timeframe, opened_at, revision)
+);
+comment on table candle_revision is 'What a candle said before it was revised.';
+comment on column candle_revision.known_to is
+  'These values were believed in [known_from, known_to).';
+comment on column candle_revision.cause is 'Why they were replaced; see revision_cause_name().';
+
+create or replace function ensure_partition(day date)
+returns boolean
+language plpgsql
+security definer
+set search_path = candled, pg_temp
+as $function$
+declare
+  first_day date := date_trunc('month', day)::date;
+  partition_name text := to_char(first_day, '"candle_"YYYY"_"MM');
+begin
+  if to_regclass(partition_name) is not null then
+    return false;
+  end if;
+  perform pg_advisory_xact_lock(hashtext('candled.ensure_partition'));
+  if to_regclass(partition_name) is not null then
+    return false;
+  end if;
+  execute format(
+    'create table %I partition of candle for values from (%L) to (%L)
+       with (autovacuum_vacuum_insert_scale_factor = 0.1, autovacuum_freeze_min_age = 0)',
+    partition_name,
+    first_day::timestamp at time zone 'UTC',
+    (first_day + interval '1 month') at time zone 'UTC');
+  execute format('comment on table %I is %L', partition_name, 'Candles opened in a month (UTC).');
+  return true;
+exception
+  -- Made by the one who held the lock; this session's catalog cache had not heard of it yet.
+  when duplicate_table then return false;
+end
+$function$;
+comment on function ensure_partition is
+  'Makes the month''s partition of candle if it is not there: the daemon''s only DDL.';
+
+-- The ledger: what passed unseen, what was refused, and the proof at the end of the day.
+
+create table if not exists gap (
+  id bigint generated always as identity primary key,
+  instrument_id integer not null,
+  trading_day date not null,
+  from_at timestamptz not null,
+  to_at timestamptz not null,
+  volume numeric not null,
+  turnover numeric not null,
+  cause smallint not null,
+  known_from timestamptz not null,
+  known_to timestamptz,
+  closed_by text,
+  sightings smallint not null default 0,
+  last_sighting_at timestamptz,
+  permanent_at timestamptz,
+  permanent_reason text,
+  constraint gap_is_forward check (to_at >= from_at),
+  constraint gap_is_not_negative check (volume >= 0 and turnover >= 0),
+  constraint gap_was_closed_by_something check ((known_to is null) = (closed_by is null)),
+  constraint gap_is_permanent_for_a_reason
+    check ((permanent_at is null) = (permanent_reason is null))
+);
+create index if not exists gap_instrument on gap (instrument_id, trading_day);
+comment on index gap_instrument is 'The gaps of one instrument''s day.';
+create index if not exists gap_open on gap (trading_day, instrument_id) where known_to is null;
+comment on index gap_open is 'What is still to be healed.';
+comment on table gap is
+  'Trading that passed while nobody looked: in the day''s volume, in no minute. '
+  'Never deleted: a gap whose minutes were found is closed.';
+comment on column gap.id is 'In the order they were written.';
+comment on column gap.instrument_id is 'instrument.id';
+comment on column gap.trading_day is 'The exchange''s date.';
+comment on column gap.from_at is 'The last moment the feed was proven alive …';
+comment on column gap.to_at is '… and the first one after.';
+comment on column gap.volume is 'Shares or units that passed unseen.';
+comment on column gap.turnover is 'Money that passed unseen.';
+comment on column gap.cause is 'See gap_cause_name().';
+comment on column gap.known_from is 'When it was written, by the daemon''s clock.';
+comment on column gap.known_to is
+  'When its minutes were found, and it left the day''s account; null while it is open.';
+comment on column gap.closed_by is
+  'What closed it: kline; a smaller one may have been opened for the rest.';
+comment on column gap.sightings is
+  'How often its minutes were looked for and not found, on separate occasions.';
+comment on column gap.last_sighting_at is 'The last of those occasions.';
+comment on column gap.permanent_at is
+  'Since when nobody looks for it any more; its volume stays in the account.';
+comment on column gap.permanent_reason is 'Why not.';
+
+create table if not exists day_audit (
+  instrument_id integer not null,
+  trading_day date not null,
+  exchange_volume numeric,
+  exchange_turnover numeric,
+  minute_volume numeric not null,
+  minute_turnover numeric not null,
+  gap_volume numeric not null,
+  gap_turnover numeric not null,
+  after_hours_volume numeric not null,
+  after_hours_turnover numeric not null,
+  residual_volume numeric generated always as
+    (exchange_volume - minute_volume - gap_volume) stored,
+  residual_turnover numeric generated always as
+    (exchange_turnover - minute_turnover - gap_turnover) stored,
+  balanced boolean generated always as
+    (exchange_volume - minute_volume - gap_volume = 0
+      and exchange_turnover - minute_turnover - gap_turnover = 0) stored,
+  minutes_traded smallint not null,
+  minutes_untraded smallint not null,
+  minutes_missing smallint not null,
+  known_from timestamptz not null,
+  repaired_at timestamptz,
+  primary key (trading_day, instrument_id)
+);
+comment on table day_audit is
+  'Certificates of conservation: minutes + gaps = the exchange''s day, per instrument and day.';
+comment on column day_audit.instrument_id is 'instrument.id';
+comment on column day_audit.trading_day is 'The exchange''s date.';
+comment on column day_audit.exchange_volume is
+  'The exchange''s day total; null if its end was not seen.';
+comment on column day_audit.exchange_turnover is
+  'The exchange''s day total; null if its end was not seen.';
+comment on column day_audit.minute_volume is 'Sum over the minute candles.';
+comment on column day_audit.minute_turnover is 'Sum over the minute candles.';
+comment on column day_audit.gap_volume is 'Sum over the open gaps.';
+comment on column day_audit.gap_turnover is 'Sum over the open gaps.';
+comment on column day_audit.after_hours_volume is
+  'Of the fixed-price session; in none of the sums.';
+comment on column day_audit.after_hours_turnover is
+  'Of the fixed-price session; in none of the sums.';
+comment on column day_audit.residual_volume is
+  'Computed here, not by the daemon: 0, or there is a bug.';
+comment on column day_audit.residual_turnover is
+  'Computed here, not by the daemon: 0, or there is a bug.';
+comment on column day_audit.balanced is
+  'Both residuals are 0; null if the day''s end was not seen.';
+comment on column day_audit.minutes_traded is 'Of 240.';
+comment on column day_audit.minutes_untraded is 'Of 240: proven alive, nothing traded.';
+comment on column day_audit.minutes_missing is 'Of 240: no candle.';
+comment on column day_audit.known_from is 'When it was written, by the daemon''s clock.';
+comment on column day_audit.repaired_at is
+  'When the day was last reconciled with the source''s own bars; null if never.';
+
+create table if not exists disagreement (
+  id bigint generated always as identity primary key,
+  instrument_id integer not null,
+  timeframe smallint not null,
+  opened_at timestamptz not null,
+  trading_day date not null,
+  field text not null,
+  ours numeric,
+  theirs numeric,
+  our_source smallint not null,
+  their_source smallint not null,
+  known_from timestamptz not null,
+  resolved_at timestamptz,
+  constraint something_disagrees check (ours is distinct from theirs)
+);
+create unique index if not exists disagreement_open
+  on disagreement (instrument_id, timeframe, opened_at, field)
+  where resolved_at is null;
+comment on index disagreement_open is 'One open row a candle and field.';
+comment on table disagreement is
+  'Where two sources, or two readings, could not be reconciled. Nothing was changed for it.';
+comment on column disagreement.id is 'In the order they were written.';
+comment on column disagreement.instrument_id is 'instrument.id';
+comment on column disagreement.timeframe is
+  'See timeframe_name(): 1 for a minute, or the gap that begins in it; 240 for the day as a whole.';
+comment on column disagreement.opened_at is 'Of the candle it is about.';
+comment on column disagreement.trading_day is 'The exchange''s date.';
+comment on column disagreement.field is 'volume, turnover, open, high, low or close.';
+comment on column disagreement.ours is 'As stored; null where nothing is.';
+comment on column disagreement.theirs is 'As the other one says; null where it says nothing.';
+comment on column disagreement.our_source is 'See source_name().';
+comment on column disagreement.their_source is 'See source_name().';
+comment on column disagreement.known_from is 'When it was first seen, by the daemon''s clock.';
+comment on column disagreement.resolved_at is 'When it was gone; null while it stands.';
+
+create table if not exists rejected (
+  id bigint generated always as identity primary key,
+  received_at timestamptz not null,
+  trading_day date not null,
+  source smallint not null,
+  symbol text not null default '',
+  reason text not null,
+  detail text not null,
+  payload bytea not null,
+  payload_md5 uuid generated always as (md5(payload)::uuid) stored,
+  unique (trading_day, source, symbol, reason, payload_md5)
+);
+comment on table rejected is 'Rows of a response that were refused: each distinct one, once a day.';
+comment on column rejected.id is 'In the order they were written.';
+comment on column rejected.received_at is 'When it was first received.';
+comment on column rejected.trading_day is 'The Shanghai date of that.';
+comment on column rejected.source is 'See source_name().';
+comment on column rejected.symbol is 'As far as it could be read; empty otherwise.';
+comment on column rejected.reason is 'The class of the fault, as counted in the metrics.';
+comment on column rejected.detail is 'For people: which field, and what was expected.';
+comment on column rejected.payload is 'The row as it came, at most 1 KiB.';
+comment on column rejected.payload_md5 is 'Of the payload, for the key.';
+
+create table if not exists source_health (
+  source smallint not null,
+  endpoint text not null,
+  state text not null,
+  since timestamptz not null,
+  last_success_at timestamptz,
+  requests bigint not null,
+  failures bigint not null,
+  detail text not null,
+  updated_at timestamptz not null,
+  primary key (source, endpoint)
+);
+comment on table source_health is 'How each endpoint of each source is doing.';
+comment on column source_health.source is 'See source_name().';
+comment on column source_health.endpoint is 'The endpoint''s name; never its address.';
+comment on column source_health.state is 'up, degraded or down.';
+comment on column source_health.since is 'In this state since then.';
+comment on column source_health.last_success_at is 'The last usable answer.';
+comment on column source_health.requests is 'Since the daemon started.';
+comment on column source_health.failures is 'Since the daemon started.';
+comment on column source_health.detail is 'For people.';
+comment on column source_health.updated_at is 'The daemon''s clock.';
+
+-- The change feed and the daemon's place in its journal.
+
+create table if not exists journal_position (
+  only_row boolean primary key default true,
+  position bigint not null,
+  known_from timestamptz not null,
+  updated_at timestamptz not null,
+  book_state bytea not null,
+  constraint one_row check (only_row)
+) with (fillfactor = 50);
+comment on table journal_position is
+  'How far the journal has become rows. A writer that believes otherwise is refused.';
+comment on column journal_position.only_row is 'There is one row.';
+comment on column journal_position.position is 'The last journal entry whose effects are stored.';
+comment on column journal_position.known_from is 'The daemon''s clock at that entry.';
+comment on column journal_position.updated_at is 'The server''s clock.';
+comment on column journal_position.book_state is
+  'What the daemon needs to go on from there; opaque.';
+
+create table if not exists feed_sequence (
+  only_row boolean primary key default true,
+  epoch bigint not null,
+  last_seq bigint not null,
+  constraint one_row check (only_row)
+) with (fillfactor = 50);
+comment on table feed_sequence is
+  'The counter of changes: incremented under its row lock, so seq is commit order.';
+comment on column feed_sequence.only_row is 'There is one row.';
+comment on column feed_sequence.epoch is
+  'Of this database''s life. Another epoch: start again from a snapshot.';
+comment on column feed_sequence.last_seq is 'The seq of the last commit.';
+
+create table if not exists change (
+  seq bigint primary key,
+  committed_at timestamptz not null,
+  known_at timestamptz not null,
+  position bigint not null,
+  quotes integer not null,
+  rejections integer not null,
+  candle_instrument_ids integer[] not null,
+  candle_timeframes smallint[] not null,
+  candle_opened_ats timestamptz[] not null,
+  revision_instrument_ids integer[] not null,
+  revision_timeframes smallint[] not null,
+  revision_opened_ats timestamptz[] not null,
+  gap_ids bigint[] not null,
+  closed_gap_ids bigint[] not null,
+  audit_instrument_ids integer[] not null,
+  audit_days date[] not null,
+  events jsonb not null
+);
+comment on table change is 'One row a commit: the keys of what it changed. Kept for a horizon.';
+comment on column change.seq is 'Contiguous, in commit order.';
+comment on column change.committed_at is 'The server''s clock.';
+comment on column change.known_at is 'The daemon''s clock.';
+comment on column change.position is 'journal_position.position of the commit.';
+comment on column change.quotes is
+  'How many quotes it wrote: those with quote.changed_seq = seq, until written again.';
+comment on column change.rejections is 'How many rejected rows it wrote.';
+comment on column change.candle_instrument_ids is
+  'Candles that became final, as parallel arrays of keys.';
+comment on column change.candle_timeframes is
+  'Candles that became final, as parallel arrays of keys.';
+comment on column change.candle_opened_ats is
+  'Candles that became final, as parallel arrays of keys.';
+comment on column change.revision_instrument_ids is
+  'Candles that were revised, as parallel arrays of keys.';
+comment on column change.revision_timeframes is
+  'Candles that were revised, as parallel arrays of keys.';
+comment on column change.revision_opened_ats is
+  'Candles that were revised, as parallel arrays of keys.';
+comment on column change.gap_ids is 'gap.id of the gaps it opened.';
+comment on column change.closed_gap_ids is 'gap.id of the gaps it closed.';
+comment on column change.audit_instrument_ids is
+  'Certificates it wrote, as parallel arrays of keys.';
+comment on column change.audit_days is 'Certificates it wrote, as parallel arrays of keys.';
+comment on column change.events is 'Control events, in order: [{"event": "minute_complete", …}].';
+
+insert into feed_sequence (epoch, last_seq)
+values ((extract(epoch from clock_timestamp()) * 1000000)::bigint, 0)
+on conflict (only_row) do nothing;
+
+insert into journal_position (position, known_from, updated_at, book_state)
+values (0, '-infinity', now(), '')
+on conflict (only_row) do nothing;
+
+-- For people.
+
+-- How candles() gives a candle, and why() a fact. Types and not `returns table`, so that a column
+-- may have the name of a parameter.
+do $types$
+begin
+  if to_regtype('candled.candle_row') is null then
+    create type candle_row as (
+      opened_at timestamptz,
+      closed_at timestamptz,
+      trading_day date,
+      open numeric,
+      high numeric,
+      low numeric,
+      close numeric,
+      volume numeric,
+      turnover numeric,
+      trades bigint,
+      vwap numeric,
+      flags smallint,
+      revision smallint,
+      known_from timestamptz,
+      source text
+    );
+  end if;
+  if to_regtype('candled.candle_fact') is null then
+    create type candle_fact as (
+      what text,
+      at timestamptz,
+      detail text
+    );
+  end if;
+end
+$types$;
+comment on type candle_row is
+  'A candle as candles() gives it: as in the table candle, the source as a word, and in flags '
+  'also 16: filled, there is no such candle.';
+comment on type candle_fact is 'One thing known of a candle, and since when.';
+
+create or replace function argument_error(argument text, given text, expected text)
+returns void
+language plpgsql
+immutable
+as $function$
+begin
+  raise exception using
+    errcode = 'invalid_parameter_value',
+    message = format('%s: expected %s, found %L', argument, expected, given);
+end
+$function$;
+comment on function argument_error is
+  'Refuses an argument (SQLSTATE 22023) and says what would do.';
+
+create or replace function instrument_id(spelling text, source text default null)
+returns integer
+language plpgsql
+stable
+set search_path = candled, pg_temp
+as $function$
+declare
+  wanted smallint := case instrument_id.source
+    when 'sina' then 1
+    when 'mairui' then 1
+    when 'alpaca_iex' then 3
+    when 'alpaca_sip' then 4
+  end;
+begin
+  if wanted is null and instrument_id.source is not null then
+    perform argument_error('source', instrument_id.source, 'sina, alpaca_iex or alpaca_sip');
+  end if;
+  return (
+    select i.id
+    from instrument i
+    where i.symbol = case
+        when spelling ~* '^(sh|sz|bj)[0-9]{6}$' then lower(spelling)
+        when spelling ~* '^[0-9]{6}\.(sh|ss|xshg)$' then 'sh' || left(spelling, 6)
+        when spelling ~* '^[0-9]{6}\.(sz|xshe)$' then 'sz' || left(spelling, 6)
+        when spelling ~* '^[0-9]{6}\.bj$' then 'bj' || left(spelling, 6)
+        when spelling ~* '^[a-z]+([./-][a-z]+)?$' then upper(spelling)
+        else spelling
+      end
+      and (wanted is null or i.source = wanted)
+    order by case i.source when 4 then 0 when 3 then 1 else 2 end, i.source
+    limit 1);
+end
+$function$;
+comment on function instrument_id is
+  'The series behind any usual spelling: 600519.SH, sh600519, SH600519, 600519.XSHG, AAPL, aapl; '
+  'null if unknown. Where a symbol has several: the named source''s, else SIP before IEX.';
+
+create or replace view instruments as
+select
+  id,
+  symbol,
+  name,
+  exchange_name(exchange) as exchange,
+  kind_name(kind) as kind,
+  board_name(board) as board,
+  source_name(source) as source,
+  first_seen,
+  delisted_at
+from instrument;
+comment on view instruments is 'Series of instruments, with their codes as words.';
+
+create or replace view candle_1m as
+select
+  i.symbol,
+  c.trading_day,
+  c.opened_at,
+  c.closed_at,
+  c.open,
+  c.high,
+  c.low,
+  c.close,
+  c.volume,
+  c.turnover,
+  c.trades,
+  c.vwap,
+  'final' as state,
+  (c.flags & 1) <> 0 as no_trade,
+  (c.flags & 2) <> 0 as partial,
+  (c.flags & 4) <> 0 as extreme_ambiguous,
+  c.revision,
+  source_name(c.source) as source,
+  c.known_from,
+  c.instrument_id
+from candle c
+join instrument i on i.id = c.instrument_id
+where c.timeframe = 1
+union all
+select
+  i.symbol,
+  q.trading_day,
+  q.candle_opened_at,
+  q.candle_opened_at + interval '1 minute',
+  q.candle_open,
+  q.candle_high,
+  q.candle_low,
+  q.candle_close,
+  q.candle_volume,
+  q.candle_turnover,
+  null::bigint,
+  null::numeric,
+  'open',
+  (q.candle_flags & 1) <> 0,
+  (q.candle_flags & 2) <> 0,
+  (q.candle_flags & 4) <> 0,
+  0::smallint,
+  source_name(q.candle_source),
+  q.received_at,
+  q.instrument_id
+from quote q
+join instrument i on i.id = q.instrument_id
+where q.candle_opened_at is not null
+  and not exists (
+    select
+    from candle c
+    where c.instrument_id = q.instrument_id
+      and c.timeframe = 1
+      and c.opened_at = q.candle_opened_at);
+comment on view candle_1m is 'Minute candles: final ones, and the forming one with state open.';
+
+create or replace view candle_1d as
+select
+  i.symbol,
+  c.trading_day,
+  c.opened_at,
+  c.closed_at,
+  c.open,
+  c.high,
+  c.low,
+  c.close,
+  c.volume,
+  c.turnover,
+  c.trades,
+  c.vwap,
+  'final' as state,
+  (c.flags & 1) <> 0 as no_trade,
+  (c.flags & 2) <> 0 as partial,
+  (c.flags & 4) <> 0 as extreme_ambiguous,
+  c.revision,
+  source_name(c.source) as source,
+  c.known_from,
+  c.instrument_id
+from candle c
+join instrument i on i.id = c.instrument_id
+where c.timeframe = 240
+union all
+select
+  i.symbol,
+  q.trading_day,
+  (q.trading_day + time '09:30') at time zone 'Asia/Shanghai',
+  (q.trading_day + time '15:00') at time zone 'Asia/Shanghai',
+  q.open,
+  q.high,
+  q.low,
+  q.last,
+  q.volume,
+  q.turnover,
+  null::bigint,
+  null::numeric,
+  'open',
+  false,
+  false,
+  false,
+  0::smallint,
+  source_name(coalesce(q.candle_source, 1::smallint)),
+  q.received_at,
+  q.instrument_id
+from quote q
+join instrument i on i.id = q.instrument_id
+where q.last > 0
+  and q.open > 0
+  and not exists (
+    select
+    from candle c
+    where c.instrument_id = q.instrument_id
+      and c.timeframe = 240
+      and c.opened_at >= q.trading_day - interval '1 day'
+      and c.trading_day = q.trading_day);
+comment on view candle_1d is
+  'Day candles, from the exchange''s own day fields; today''s with state open.';
+
+-- How days are cut. A-share sessions are 09:30–11:30 and 13:00–15:00 in Shanghai; the auction
+-- before the open is in the first bucket, and none reaches over lunch. American buckets begin with
+-- the regular session (09:30 in New York, or as market_session says), whose last hour is short;
+-- before and after it they keep the clock, cut off at its ends.
+
+create or replace function bucket_opened_at(
+  length smallint,
+  american boolean,
+  opened_at timestamptz,
+  trading_day date,
+  opens timestamptz,
+  closes timestamptz
+)
+returns timestamptz
+language sql
+immutable
+parallel safe
+return case
+  when length > 240 and american then
+    date_trunc(case length when 1200 then 'week' else 'month' end, trading_day::timestamp)
+      at time zone 'America/New_York'
+  when length > 240 then
+    (date_trunc(case length when 1200 then 'week' else 'month' end, trading_day::timestamp)
+      + interval '09:30')
+      at time zone 'Asia/Shanghai'
+  when not american then
+    date_bin(
+      make_interval(mins => length),
+      opened_at,
+      (trading_day
+        + case
+          when opened_at < (trading_day + time '12:00') at time zone 'Asia/Shanghai'
+          then time '09:30'
+          else time '13:00'
+        end)
+        at time zone 'Asia/Shanghai')
+  when opened_at >= opens and opened_at < closes then
+    date_bin(make_interval(mins => length), opened_at, opens)
+  else
+    greatest(
+      date_bin(make_interval(mins => length), opened_at, timestamptz '2000-01-01 00:00+00'),
+      case when opened_at >= closes then closes end)
+end;
+comment on function bucket_opened_at is
+  'When the 5m … 60m, week or month opens that a minute or day belongs to; opens and closes '
+  'bound the American regular session.';
+
+create or replace function bucket_closed_at(
+  length smallint,
+  american boolean,
+  opened_at timestamptz,
+  opens timestamptz,
+  closes timestamptz
+)
+returns timestamptz
+language sql
+immutable
+parallel safe
+return least(
+  opened_at + make_interval(mins => length),
+  case
+    when not american then null
+    when opened_at < opens then opens
+    when opened_at < closes then closes
+  end);
+comment on function bucket_closed_at is 'When a bucket of minutes closes that opened then.';
+
+-- K-lines have no 14:57 and 14:58: the closing auction is collected then, and prints at 15:00.
+create or replace function bucket_minutes(length smallint, closed_at timestamptz)
+returns integer
+language sql
+immutable
+parallel safe
+return length
+  - case
+    when (closed_at at time zone 'Asia/Shanghai')::time = time '15:00' then 2
+    else 0
+  end;
+comment on function bucket_minutes is 'How many minutes an A-share bucket needs to be whole.';
+
+create or replace function is_auction_minute(opened_at timestamptz)
+returns boolean
+language sql
+immutable
+parallel safe
+return (opened_at at time zone 'Asia/Shanghai')::time
+  in (time '14:57', time '14:58');
+comment on function is_auction_minute is
+  'Whether the closing auction is being collected: nothing can trade, a candle may be absent.';
+
+create or replace function regular_session(
+  day date,
+  out opens timestamptz,
+  out closes timestamptz
+)
+language sql
+stable
+set search_path = candled, pg_temp
+as $function$
+  select
+    coalesce(
+      max(s.opens), (regular_session.day + time '09:30') at time zone 'America/New_York'),
+    coalesce(
+      max(s.closes), (regular_session.day + time '16:00') at time zone 'America/New_York')
+  from market_session s
+  where s.exchange = 5
+    and s.day = regular_session.day
+$function$;
+comment on function regular_session is
+  'The American regular session of a day: market_session''s, or 09:30–16:00 in New York.';
+
+-- Whether a week or month is all there. With a calendar its days are counted (a suspension counts
+-- as missing: the bars cannot tell); without one it is over once its last weekday is known.
+create or replace function period_is_whole(
+  american boolean,
+  first_day date,
+  last_day date,
+  days bigint,
+  last_known_day date
+)
+returns boolean
+language plpgsql
+stable
+set search_path = candled, pg_temp
+as $function$
+declare
+  market constant smallint := case when american then 5 else 1 end;
+begin
+  if exists (select from market_session s where s.exchange = market and s.day <= first_day)
+    and exists (select from market_session s where s.exchange = market and s.day >= last_day)
+  then
+    return days >= (
+      select count(*)
+      from market_session s
+      where s.exchange = market
+        and s.day between first_day and last_day);
+  end if;
+  return last_known_day >= last_day - greatest(extract(isodow from last_day)::integer - 5, 0);
+end
+$function$;
+comment on function period_is_whole is
+  'Whether so many day candles in [first_day, last_day] are all its trading days.';
+
+create or replace function session_grid(american boolean, day date, length smallint)
+returns table (opened_at timestamptz, closed_at timestamptz)
+language sql
+stable
+set search_path = candled, pg_temp
+as $function$
+  select g.opened_at, least(g.opened_at + make_interval(mins => length), h.closes)
+  from regular_session(day) r
+  cross join lateral (
+    values
+      (american, r.opens, r.closes),
+      (
+        not american,
+        (day + time '09:30') at time zone 'Asia/Shanghai',
+        (day + time '11:30') at time zone 'Asia/Shanghai'),
+      (
+        not american,
+        (day + time '13:00') at time zone 'Asia/Shanghai',
+        (day + time '15:00') at time zone 'Asia/Shanghai')
+  ) h (applies, opens, closes)
+  cross join lateral generate_series(
+    h.opens, h.closes - interval '1 second', make_interval(mins => length)) g (opened_at)
+  where h.applies
+$function$;
+comment on function session_grid is 'The intervals the regular sessions of a day are cut into.';
+
+-- The stages candles() is made of. Each gives rows shaped as the table candle's, oldest first.
+-- Their plans are kept for a session and generic: partitions are then left out at execution, and
+-- planning over years of them is paid once.
+
+create or replace function series_rows(
+  series integer,
+  length smallint,
+  from_ts timestamptz,
+  to_ts timestamptz,
+  as_of timestamptz
+)
+returns setof candle
+language plpgsql
+stable
+rows 1000
+set search_path = candled, pg_temp
+set plan_cache_mode = force_generic_plan
+as $function$
+begin
+  if as_of is null then
+    return query
+      select c.*
+      from candle c
+      where c.instrument_id = series
+        and c.timeframe = length
+        and c.opened_at >= from_ts
+        and c.opened_at < to_ts
+      order by c.opened_at;
+    return;
+  end if;
+  return query
+    with earlier as (
+      select distinct on (r.opened_at) r.*
+      from candle_revision r
+      where r.instrument_id = series
+        and r.timeframe = length
+        and r.opened_at >= from_ts
+        and r.opened_at < to_ts
+        and r.known_from <= as_of
+        and r.known_to > as_of
+      order by r.opened_at, r.revision desc
+    )
+    select
+      b.opened_at,
+      b.closed_at,
+      b.known_from,
+      b.instrument_id,
+      b.trading_day,
+      b.timeframe,
+      b.flags,
+      b.source,
+      b.revision,
+      b.open,
+      b.high,
+      b.low,
+      b.close,
+      b.volume,
+      b.turnover,
+      b.trades,
+      b.vwap
+    from (
+      select c.*, null::timestamptz as known_to, null::smallint as cause
+      from candle c
+      where c.instrument_id = series
+        and c.timeframe = length
+        and c.opened_at >= from_ts
+        and c.opened_at < to_ts
+        and c.known_from <= as_of
+      union all
+      select e.*
+      from earlier e
+      where not exists (
+        select
+        from candle c
+        where c.instrument_id = series
+          and c.timeframe = length
+          and c.opened_at = e.opened_at
+          and c.known_from <= as_of)
+    ) b
+    order by b.opened_at;
+end
+$function$;
+comment on function series_rows is
+  'Stage of candles(): the stored rows of a series opened in [from_ts, to_ts), as believed then.';
+
+create or replace function series_last(
+  series integer,
+  length smallint,
+  before timestamptz,
+  as_of timestamptz
+)
+returns setof candle
+language plpgsql
+stable
+rows 1
+set search_path = candled, pg_temp
+set plan_cache_mode = force_generic_plan
+as $function$
+begin
+  if as_of is null then
+    return query
+      select c.*
+      from candle c
+      where c.instrument_id = series
+        and c.timeframe = length
+        and c.opened_at < before
+      order by c.opened_at desc
+      limit 1;
+    return;
+  end if;
+  return query
+    select c.*
+    from candle c
+    where c.instrument_id = series
+      and c.timeframe = length
+      and c.opened_at < least(before, as_of)
+      and (
+        c.known_from <= as_of
+        or exists (
+          select
+          from candle_revision r
+          where r.instrument_id = series
+            and r.timeframe = length
+            and r.opened_at = c.opened_at
+            and r.known_from <= as_of))
+    order by c.opened_at desc
+    limit 1;
+end
+$function$;
+comment on function series_last is
+  'Stage of candles(): the newest row of a series, opened before a moment, that was known then; '
+  'with its present values.';
+
+create or replace function series_adjusted(
+  series integer,
+  length smallint,
+  from_ts timestamptz,
+  to_ts timestamptz,
+  as_of timestamptz,
+  factor_kind smallint,
+  stands_on date
+)
+returns setof candle
+language plpgsql
+stable
+set search_path = candled, pg_temp
+set plan_cache_mode = force_generic_plan
+as $function$
+begin
+  if factor_kind is null then
+    return query
+      select r.*
+      from series_rows(series, length, from_ts, to_ts, as_of) r;
+    return;
+  end if;
+  return query
+    with known as (
+      select
+        f.from_day,
+        f.factor,
+        lead(f.from_day, 1, 'infinity') over (order by f.from_day) as to_day
+      from adjustment_factor f
+      where f.instrument_id = series
+        and f.kind = factor_kind
+        and case
+          when as_of is null then f.known_to is null
+          else f.known_from <= as_of and coalesce(f.known_to, 'infinity') > as_of
+        end
+    ),
+    scale as (
+      select
+        k.from_day,
+        k.to_day,
+        case
+          when factor_kind = 2 then k.factor
+          when stands_on is null then 1
+          else s.factor
+        end as times,
+        case factor_kind when 1 then k.factor else 1 end as parts
+      from known k
+      left join known s on stands_on >= s.from_day and stands_on < s.to_day
+    )
+    select
+      r.opened_at,
+      r.closed_at,
+      r.known_from,
+      r.instrument_id,
+      r.trading_day,
+      r.timeframe,
+      r.flags,
+      r.source,
+      r.revision,
+      round(r.open * s.times / s.parts, 4),
+      round(r.high * s.times / s.parts, 4),
+      round(r.low * s.times / s.parts, 4),
+      round(r.close * s.times / s.parts, 4),
+      r.volume,
+      r.turnover,
+      r.trades,
+      round(r.vwap * s.times / s.parts, 4)
+    from series_rows(series, length, from_ts, to_ts, as_of) r
+    left join scale s on r.trading_day >= s.from_day and r.trading_day < s.to_day
+    where length <= 240
+      -- No one factor holds for a delivered week or month in which it changed.
+      or s.from_day <= (r.opened_at at time zone 'Asia/Shanghai')::date
+    order by r.opened_at;
+end
+$function$;
+comment on function series_adjusted is
+  'Stage of candles(): prices by the factor in force on the trading day, as believed then, rounded '
+  'to 4 places, half away from zero; null on days no factor is known for. factor_kind null is raw.';
+
+create or replace function series_forming(series integer, length smallint)
+returns setof candle
+language plpgsql
+stable
+rows 1
+set search_path = candled, pg_temp
+as $function$
+begin
+  if not exists (select from quote q where q.instrument_id = series) then
+    return;
+  end if;
+  return query
+    select
+      f.opened_at,
+      f.closed_at,
+      f.known_from,
+      f.instrument_id,
+      f.trading_day,
+      length,
+      (32
+        | f.no_trade::integer
+        | f.partial::integer * 2
+        | f.extreme_ambiguous::integer * 4)::smallint,
+      i.source,
+      f.revision,
+      f.open,
+      f.high,
+      f.low,
+      f.close,
+      f.volume,
+      f.turnover,
+      f.trades,
+      f.vwap
+    from (
+      select m.*
+      from candle_1m m
+      where length = 1
+      union all
+      select d.*
+      from candle_1d d
+      where length = 240
+    ) f
+    join instrument i on i.id = f.instrument_id
+    where f.instrument_id = series
+      and f.state = 'open';
+end
+$function$;
+comment on function series_forming is
+  'The minute or day of a series that is still forming, 32 in its flags.';
+
+create or replace function series_rolled(
+  series integer,
+  length smallint,
+  from_ts timestamptz,
+  to_ts timestamptz,
+  as_of timestamptz,
+  factor_kind smallint,
+  stands_on date,
+  forming boolean
+)
+returns setof candle
+language plpgsql
+stable
+rows 50
+set search_path = candled, pg_temp
+set plan_cache_mode = force_generic_plan
+set jit = off
+as $function$
+declare
+  base constant smallint := case when length > 240 then 240 else 1 end;
+  reach constant interval := case length
+    when 1200 then interval '7 days'
+    when 7200 then interval '31 days'
+    else interval '1 hour'
+  end;
+  american boolean;
+  is_index boolean;
+  quoted_at timestamptz;
+  last candle;
+begin
+  select i.source >= 3, i.kind is not distinct from 3, q.quoted_at
+  into american, is_index, quoted_at
+  from instrument i
+  left join quote q on q.instrument_id = i.id
+  where i.id = series;
+  select l.*
+  into last
+  from series_last(series, base, 'infinity', as_of) l;
+  return query
+    with part as materialized (
+      select r.*
+      from series_adjusted(
+        series, base, from_ts, to_ts + reach, as_of, factor_kind, stands_on) r
+      union all
+      select f.*
+      from series_forming(series, base) f
+      where forming
+        and f.opened_at >= from_ts
+        and f.opened_at < to_ts + reach
+    ),
+    ready as materialized (
+      select r.*
+      from series_adjusted(series, length, from_ts, to_ts, as_of, factor_kind, stands_on) r
+    ),
+    session as (
+      select d.day, s.opens, s.closes
+      from (
+        select p.trading_day
+        from part p
+        union
+        select r.trading_day
+        from ready r
+      ) d (day)
+      cross join lateral regular_session(d.day) s
+      where american
+        and base = 1
+    ),
+    member as (
+      select p.*, b.bucket, p.flags & 1 = 0 as traded, h.opens, h.closes
+      from part p
+      left join session h on h.day = p.trading_day
+      cross join lateral (
+        select bucket_opened_at(length, american, p.opened_at, p.trading_day, h.opens, h.closes)
+      ) b (bucket)
+    ),
+    grouped as (
+      select
+        m.bucket,
+        case
+          when base = 240 then max(m.closed_at)
+          else bucket_closed_at(length, american, m.bucket, min(m.opens), min(m.closes))
+        end as closed_at,
+        max(m.known_from) as known_from,
+        max(m.trading_day) as trading_day,
+        min(m.source) as source,
+        least(sum(m.revision), 32767)::smallint as revision,
+        bool_or(m.flags & 32 <> 0) as has_open,
+        not bool_or(m.traded) as no_trade,
+        bool_or(m.flags & 2 <> 0) as has_partial,
+        (array_agg(m.flags & 4 order by m.opened_at))[1] as ambiguous,
+        coalesce(
+          (array_agg(m.open order by m.opened_at) filter (where m.traded))[1],
+          (array_agg(m.open order by m.opened_at))[1]) as open,
+        coalesce(max(m.high) filter (where m.traded), max(m.high)) as high,
+        coalesce(min(m.low) filter (where m.traded), min(m.low)) as low,
+        coalesce(
+          (array_agg(m.close order by m.opened_at desc) filter (where m.traded))[1],
+          (array_agg(m.close order by m.opened_at desc))[1]) as close,
+        sum(m.volume) as volume,
+        case when count(m.turnover) = count(*) then sum(m.turnover) end as turnover,
+        case when count(m.trades) = count(*) then sum(m.trades)::bigint end as trades,
+        count(*) as rows,
+        count(*) filter (
+          where m.flags & 32 = 0 and (american or not is_auction_minute(m.opened_at))
+        ) as needed_rows
+      from member m
+      group by m.bucket
+    ),
+    bounded as (
+      select
+        g.*,
+        p.first_day,
+        case length
+          when 1200 then p.first_day + 6
+          else (p.first_day + interval '1 month')::date - 1
+        end as last_day
+      from grouped g
+      cross join lateral (select (g.bucket at time zone 'Asia/Shanghai')::date) p (first_day)
+    ),
+    rolled as (
+      select
+        n.*,
+        case
+          when base = 240 then
+            not n.has_open
+            and (
+              length = 1200 and n.rows >= 5
+              or period_is_whole(american, n.first_day, n.last_day, n.rows, last.trading_day))
+          when american then n.closed_at <= last.closed_at
+          else n.needed_rows >= bucket_minutes(length, n.closed_at)
+        end as is_whole,
+        case
+          when base = 240 then last.trading_day < n.last_day
+          when american then true
+          else n.closed_at > quoted_at
+        end as is_current
+      from bounded n
+    ),
+    delivered as (
+      select r.*, f.bucket as first_bucket, l.bucket as last_bucket
+      from ready r
+      left join session h on h.day = r.trading_day
+      cross join lateral (
+        select bucket_opened_at(length, american, r.opened_at, r.trading_day, h.opens, h.closes)
+      ) f (bucket)
+      cross join lateral (
+        select bucket_opened_at(
+          length,
+          american,
+          r.closed_at - interval '1 second',
+          r.trading_day,
+          h.opens,
+          h.closes)
+      ) l (bucket)
+    )
+    select
+      w.bucket,
+      w.closed_at,
+      w.known_from,
+      series,
+      w.trading_day,
+      length,
+      (w.no_trade::integer
+        | case when w.has_partial or not w.is_whole then 2 else 0 end
+        | w.ambiguous
+        | case
+          when forming and not w.is_whole and (w.has_open or w.is_current) then 32
+          else 0
+        end
+        | case
+          when greatest(w.open, w.close) > w.high or least(w.open, w.close) < w.low then 8
+          else 0
+        end)::smallint,
+      w.source,
+      w.revision,
+      w.open,
+      w.high,
+      w.low,
+      w.close,
+      w.volume,
+      w.turnover,
+      w.trades,
+      case
+        when factor_kind is null and not is_index
+        then round(w.turnover / nullif(w.volume, 0), 4)
+      end
+    from rolled w
+    where w.bucket >= from_ts
+      and w.bucket < to_ts
+      and (
+        w.is_whole
+        or not exists (
+          select
+          from delivered d
+          where d.first_bucket = w.bucket
+            and d.last_bucket = w.bucket
+            and d.closed_at >= w.closed_at))
+    union all
+    select
+      d.opened_at,
+      d.closed_at,
+      d.known_from,
+      d.instrument_id,
+      d.trading_day,
+      d.timeframe,
+      d.flags,
+      d.source,
+      d.revision,
+      d.open,
+      d.high,
+      d.low,
+      d.close,
+      d.volume,
+      d.turnover,
+      d.trades,
+      d.vwap
+    from delivered d
+    left join rolled w on w.bucket = d.first_bucket
+    left join rolled v on v.bucket = d.last_bucket
+    where (w.bucket is null and v.bucket is null)
+      or (
+        d.first_bucket = d.last_bucket
+        and not w.is_whole
+        and d.closed_at >= w.closed_at)
+    order by 1;
+end
+$function$;
+comment on function series_rolled is
+  'Stage of candles(): 5m … 60m reckoned from minutes, weeks and months from days. A bucket of '
+  'which rows are missing is the one its source delivered ready-made, if it did; else partial. '
+  'forming: with the minute or day that is, and 32 in flags where a bucket is not over.';
+
+create or replace function series_candles(
+  series integer,
+  length smallint,
+  from_ts timestamptz,
+  to_ts timestamptz,
+  as_of timestamptz,
+  factor_kind smallint,
+  stands_on date
+)
+returns setof candle
+language plpgsql
+stable
+set search_path = candled, pg_temp
+as $function$
+begin
+  if length in (1, 90, 240) then
+    return query
+      select *
+      from series_adjusted(series, length, from_ts, to_ts, as_of, factor_kind, stands_on);
+  else
+    return query
+      select *
+      from series_rolled(
+        series, length, from_ts, to_ts, as_of, factor_kind, stands_on, false);
+  end if;
+end
+$function$;
+comment on function series_candles is
+  'Stage of candles(): minutes, after-hours and days as stored, the others rolled up.';
+
+create or replace function series_filled(
+  series integer,
+  length smallint,
+  from_ts timestamptz,
+  to_ts timestamptz,
+  as_of timestamptz,
+  factor_kind smallint,
+  stands_on date
+)
+returns setof candle
+language plpgsql
+stable
+rows 1000
+set search_path = candled, pg_temp
+set plan_cache_mode = force_generic_plan
+set jit = off
+as $function$
+declare
+  clock text;
+  american boolean;
+  day_from timestamptz;
+  day_to timestamptz;
+  last_opened_at timestamptz;
+  earlier candle;
+begin
+  select i.source >= 3, case when i.source >= 3 then 'America/New_York' else 'Asia/Shanghai' end
+  into american, clock
+  from instrument i
+  where i.id = series;
+  select max(l.opened_at)
+  into last_opened_at
+  from unnest(array[1, length]) t (code)
+  cross join lateral series_last(series, t.code::smallint, 'infinity', as_of) l;
+  day_from := date_trunc('day', from_ts, clock);
+  day_to := date_trunc('day', to_ts, clock) + interval '1 day';
+  -- The close that a hole at the beginning goes on from.
+  select a.*
+  into earlier
+  from unnest(array[1, length]) t (code)
+  cross join lateral series_last(series, t.code::smallint, day_from, as_of) l
+  cross join lateral series_adjusted(
+    series,
+    t.code::smallint,
+    l.opened_at,
+    l.opened_at + interval '1 second',
+    as_of,
+    factor_kind,
+    stands_on) a
+  order by a.closed_at desc
+  limit 1;
+  return query
+    with ready as materialized (
+      select r.*
+      from series_candles(series, length, day_from, day_to, as_of, factor_kind, stands_on) r
+    ),
+    session as (
+      select d.day, s.opens, s.closes
+      from (select distinct r.trading_day from ready r) d (day)
+      cross join lateral regular_session(d.day) s
+      where american
+    ),
+    known as (
+      select k.*, f.bucket as first_bucket, l.bucket as last_bucket
+      from ready k
+      left join session h on h.day = k.trading_day
+      cross join lateral (
+        select bucket_opened_at(length, american, k.opened_at, k.trading_day, h.opens, h.closes)
+      ) f (bucket)
+      cross join lateral (
+        select bucket_opened_at(
+          length,
+          american,
+          k.closed_at - interval '1 second',
+          k.trading_day,
+          h.opens,
+          h.closes)
+      ) l (bucket)
+    ),
+    hole as (
+      select g.opened_at, g.closed_at, d.trading_day
+      from (select distinct k.trading_day from known k) d
+      cross join lateral session_grid(american, d.trading_day, length) g
+      left join known f on f.first_bucket = g.opened_at
+      left join known l on l.last_bucket = g.opened_at
+      where f.opened_at is null
+        and l.opened_at is null
+        and g.opened_at < last_opened_at
+    ),
+    line as (
+      select
+        k.opened_at,
+        k.closed_at,
+        k.known_from,
+        k.trading_day,
+        k.flags,
+        k.source,
+        k.revision,
+        k.open,
+        k.high,
+        k.low,
+        k.close,
+        k.volume,
+        k.turnover,
+        k.trades,
+        k.vwap
+      from known k
+      union all
+      select
+        h.opened_at,
+        h.closed_at,
+        null,
+        h.trading_day,
+        17::smallint,
+        null,
+        0::smallint,
+        null,
+        null,
+        null,
+        null,
+        0,
+        0,
+        null,
+        null
+      from hole h
+    ),
+    stretch as (
+      select
+        l.*,
+        count(l.source) over (order by l.opened_at) as number
+      from line l
+    ),
+    carried as (
+      select
+        s.*,
+        first_value(s.close) over n as carried_close,
+        first_value(s.known_from) over n as carried_known_from,
+        first_value(s.source) over n as carried_source
+      from stretch s
+      window n as (partition by s.number order by s.opened_at)
+    )
+    select
+      c.opened_at,
+      c.closed_at,
+      coalesce(c.carried_known_from, earlier.known_from),
+      series,
+      c.trading_day,
+      length,
+      c.flags,
+      coalesce(c.carried_source, earlier.source),
+      c.revision,
+      coalesce(c.open, c.carried_close, earlier.close),
+      coalesce(c.high, c.carried_close, earlier.close),
+      coalesce(c.low, c.carried_close, earlier.close),
+      coalesce(c.close, c.carried_close, earlier.close),
+      c.volume,
+      c.turnover,
+      c.trades,
+      c.vwap
+    from carried c
+    where c.opened_at >= from_ts
+      and c.opened_at < to_ts
+      and coalesce(c.carried_source, earlier.source) is not null
+    order by c.opened_at;
+end
+$function$;
+comment on function series_filled is
+  'Stage of candles(): where a day that has candles lacks one, before the last that is known, a '
+  'flat one at the close before it.';
+
+create or replace function candles(
+  symbol text,
+  timeframe text default '1m',
+  from_ts timestamptz default '-infinity',
+  to_ts timestamptz default 'infinity',
+  fill text default 'none',
+  adjust text default 'raw',
+  as_of timestamptz default null,
+  source text default null,
+  newest integer default null
+)
+returns setof candle_row
+language plpgsql
+stable
+set search_path = candled, pg_temp
+set plan_cache_mode = force_generic_plan
+set jit = off
+as $function$
+declare
+  series integer := instrument_id(candles.symbol, candles.source);
+  length smallint := timeframe_code(candles.timeframe);
+  factor_kind smallint := case left(candles.adjust, 3) when 'qfq' then 1 when 'hfq' then 2 end;
+  stands_on date;
+  base constant smallint := case when length > 240 then 240 when length < 90 then 1 else length end;
+  row_limit bigint;
+  first_ts timestamptz := candles.from_ts;
+begin
+  if length is null then
+    perform argument_error(
+      'timeframe', candles.timeframe, '1m, 5m, 15m, 30m, 60m, after_hours, 1d, 1w or 1mo');
+  end if;
+  if candles.fill is null or candles.fill not in ('none', 'flat') then
+    perform argument_error('fill', candles.fill, 'none or flat');
+  end if;
+  if candles.fill = 'flat' and length not in (1, 5, 15, 30, 60) then
+    perform argument_error('fill', candles.fill, 'none for timeframes other than 1m … 60m');
+  end if;
+  if candles.adjust is null
+    or candles.adjust not in ('raw', 'qfq', 'hfq')
+    and candles.adjust !~ '^qfq:[0-9]{4}-[0-9]{2}-[0-9]{2}$'
+  then
+    perform argument_error('adjust', candles.adjust, 'raw, qfq, hfq or qfq: and a date');
+  end if;
+  if candles.newest < 0 then
+    perform argument_error('newest', candles.newest::text, 'a count');
+  end if;
+  if length in (1, 90, 240)
+    and candles.fill = 'none'
+    and candles.adjust = 'raw'
+    and candles.as_of is null
+  then
+    return query
+      select n.*
+      from (
+        select
+          c.opened_at,
+          c.closed_at,
+          c.trading_day,
+          c.open,
+          c.high,
+          c.low,
+          c.close,
+          c.volume,
+          c.turnover,
+          c.trades,
+          c.vwap,
+          c.flags,
+          c.revision,
+          c.known_from,
+          source_name(c.source)
+        from candle c
+        where c.instrument_id = series
+          and c.timeframe = length
+          and c.opened_at >= candles.from_ts
+          and c.opened_at < candles.to_ts
+        order by c.opened_at desc
+        limit candles.newest
+      ) n
+      order by n.opened_at;
+    return;
+  end if;
+  if candles.adjust like 'qfq:%' then
+    begin
+      stands_on := substr(candles.adjust, 5)::date;
+    exception
+      when datetime_field_overflow then
+        perform argument_error('adjust', candles.adjust, 'qfq: and a date there is');
+    end;
+  end if;
+  if factor_kind is not null
+    and series is not null
+    and not exists (
+      select
+      from adjustment_factor f
+      where f.instrument_id = series
+        and f.kind = factor_kind
+        and (candles.as_of is null or f.known_from <= candles.as_of))
+  then
+    perform argument_error(
+      'adjust', candles.adjust, format('raw, for no factors of %s are known', candles.symbol));
+  end if;
+  if candles.newest is not null and candles.as_of is null then
+    -- So many rows hold so many candles and one more, which may be cut.
+    row_limit := (candles.newest + 1::bigint) * case length
+      when 90 then 1
+      when 240 then 1
+      when 1200 then 7
+      when 7200 then 31
+      else length
+    end;
+    select case when count(*) = row_limit then min(k.opened_at) else candles.from_ts end
+    into first_ts
+    from (
+      select c.opened_at
+      from candle c
+      where c.instrument_id = series
+        and c.timeframe = base
+        and c.opened_at >= candles.from_ts
+        and c.opened_at < candles.to_ts
+      order by c.opened_at desc
+      limit row_limit
+    ) k;
+  end if;
+  return query
+    select n.*
+    from (
+      select
+        c.opened_at,
+        c.closed_at,
+        c.trading_day,
+        c.open,
+        c.high,
+        c.low,
+        c.close,
+        c.volume,
+        c.turnover,
+        c.trades,
+        c.vwap,
+        c.flags,
+        c.revision,
+        c.known_from,
+        source_name(c.source)
+      from (
+        select r.*
+        from series_candles(
+          series, length, first_ts, candles.to_ts, candles.as_of, factor_kind, stands_on) r
+        where candles.fill = 'none'
+        union all
+        select r.*
+        from series_filled(
+          series, length, first_ts, candles.to_ts, candles.as_of, factor_kind, stands_on) r
+        where candles.fill = 'flat'
+      ) c
+      order by c.opened_at desc
+      limit candles.newest
+    ) n
+    order by n.opened_at;
+end
+$function$;
+comment on function candles is
+  'Final candles of an instrument opened in [from_ts, to_ts), oldest first; only the newest so '
+  'many if newest is given. timeframe: 1m, after_hours and 1d as stored; 5m, 15m, 30m, 60m from '
+  'minutes, 1w and 1mo from days, where partial (2 in flags) also says that some are missing. '
+  'fill: none, or flat: a flat candle (17 in flags) wherever a day that has candles lacks one. '
+  'adjust: raw, qfq (today''s prices stand), qfq:2025-06-30 (that day''s do), hfq (the first do); '
+  'rounded to 4 places, half away from zero; volumes stay. as_of: what was believed then, '
+  'corrections and factors alike. source: whose series, where a symbol has several.';
+
+-- For each series one look into the key's index. A BRIN on the time finds a minute sooner while a
+-- partition is in the order of time; back-filling or clustering by key ends that.
+create or replace function market_at(at timestamptz, as_of timestamptz default null)
+returns table (
+  instrument_id integer,
+  symbol text,
+  opened_at timestamptz,
+  closed_at timestamptz,
+  trading_day date,
+  open numeric,
+  high numeric,
+  low numeric,
+  close numeric,
+  volume numeric,
+  turnover numeric,
+  trades bigint,
+  vwap numeric,
+  flags smallint,
+  revision smallint,
+  known_from timestamptz,
+  source text
+)
+language plpgsql
+stable
+rows 5000
+set search_path = candled, pg_temp
+set plan_cache_mode = force_generic_plan
+set jit = off
+as $function$
+declare
+  minute constant timestamptz := date_bin(
+    '1 minute', market_at.at - interval '1 microsecond', '2000-01-01 00:00+00');
+begin
+  return query
+    select
+      i.id,
+      i.symbol,
+      c.opened_at,
+      c.closed_at,
+      c.trading_day,
+      c.open,
+      c.high,
+      c.low,
+      c.close,
+      c.volume,
+      c.turnover,
+      c.trades,
+      c.vwap,
+      c.flags,
+      c.revision,
+      c.known_from,
+      source_name(c.source)
+    from instrument i
+    cross join lateral (
+      select m.*
+      from candle m
+      where m.instrument_id = i.id
+        and m.timeframe = 1
+        and m.opened_at = minute
+        and (market_at.as_of is null or m.known_from <= market_at.as_of)
+      limit 1
+    ) c;
+  if market_at.as_of is null then
+    return;
+  end if;
+  return query
+    select
+      i.id,
+      i.symbol,
+      r.opened_at,
+      r.closed_at,
+      r.trading_day,
+      r.open,
+      r.high,
+      r.low,
+      r.close,
+      r.volume,
+      r.turnover,
+      r.trades,
+      r.vwap,
+      r.flags,
+      r.revision,
+      r.known_from,
+      source_name(r.source)
+    from instrument i
+    cross join lateral (
+      select e.*
+      from candle_revision e
+      where e.instrument_id = i.id
+        and e.timeframe = 1
+        and e.opened_at = minute
+        and e.known_from <= market_at.as_of
+        and e.known_to > market_at.as_of
+        and not exists (
+          select
+          from candle m
+          where m.instrument_id = i.id
+            and m.timeframe = 1
+            and m.opened_at = minute
+            and m.known_from <= market_at.as_of)
+      order by e.revision desc
+      limit 1
+    ) r;
+end
+$function$;
+comment on function market_at is
+  'The final minute candle that holds the moment, of every series that has one, in no order: '
+  'opened_at < at <= closed_at, so 10:00:00 is in the minute 09:59–10:00. '
+  'as_of: as it was believed then.';
+
+create or replace function series_days(series integer, length smallint)
+returns setof date
+language plpgsql
+stable
+rows 100
+set search_path = candled, pg_temp
+set plan_cache_mode = force_generic_plan
+set jit = off
+as $function$
+begin
+  return query
+    with edge as (
+      (
+        select c.trading_day
+        from candle c
+        where c.instrument_id = series
+          and c.timeframe = 1
+        order by c.opened_at
+        limit 1
+      )
+      union all
+      (
+        select c.trading_day
+        from candle c
+        where c.instrument_id = series
+          and c.timeframe = length
+        order by c.opened_at
+        limit 1
+      )
+      union all
+      select l.trading_day
+      from unnest(array[1, length]) t (code)
+      cross join lateral series_last(series, t.code::smallint, 'infinity', null) l
+      union all
+      select f.trading_day
+      from series_forming(series, 1::smallint) f
+    )
+    select generate_series(min(e.trading_day), max(e.trading_day), interval '1 day')::date
+    from edge e;
+end
+$function$;
+comment on function series_days is 'All dates from the first to the last a series has minutes of.';
+
+-- What candle_5m … candle_1mo show. Minutes are rolled up a day at a time, so that a condition on
+-- the trading day, or on the symbol, is all that is reckoned.
+create or replace view rolled_candles as
+select
+  i.symbol,
+  d.day as trading_day,
+  c.opened_at,
+  c.closed_at,
+  c.open,
+  c.high,
+  c.low,
+  c.close,
+  c.volume,
+  c.turnover,
+  c.trades,
+  c.vwap,
+  case when (c.flags & 32) <> 0 then 'open' else 'final' end as state,
+  (c.flags & 1) <> 0 as no_trade,
+  (c.flags & 2) <> 0 as partial,
+  (c.flags & 4) <> 0 as extreme_ambiguous,
+  c.revision,
+  source_name(c.source) as source,
+  c.known_from,
+  c.instrument_id,
+  t.length
+from instrument i
+cross join (values (5::smallint), (15::smallint), (30::smallint), (60::smallint)) t (length)
+cross join lateral series_days(i.id, t.length) d (day)
+cross join lateral (
+  select case when i.source >= 3 then 'America/New_York' else 'Asia/Shanghai' end
+) z (name)
+cross join lateral series_rolled(
+  i.id,
+  t.length,
+  d.day::timestamp at time zone z.name,
+  (d.day + 1)::timestamp at time zone z.name,
+  null,
+  null,
+  null,
+  true) c
+union all
+select
+  i.symbol,
+  c.trading_day,
+  c.opened_at,
+  c.closed_at,
+  c.open,
+  c.high,
+  c.low,
+  c.close,
+  c.volume,
+  c.turnover,
+  c.trades,
+  c.vwap,
+  case when (c.flags & 32) <> 0 then 'open' else 'final' end,
+  (c.flags & 1) <> 0,
+  (c.flags & 2) <> 0,
+  (c.flags & 4) <> 0,
+  c.revision,
+  source_name(c.source),
+  c.known_from,
+  c.instrument_id,
+  t.length
+from instrument i
+cross join (values (1200::smallint), (7200::smallint)) t (length)
+cross join lateral series_rolled(
+  i.id, t.length, '-infinity', 'infinity', null, null, null, true) c;
+comment on view rolled_candles is 'Candles that are not stored but reckoned, by length in minutes.';
+
+create or replace view candle_5m as
+select
+  symbol,
+  trading_day,
+  opened_at,
+  closed_at,
+  open,
+  high,
+  low,
+  close,
+  volume,
+  turnover,
+  trades,
+  vwap,
+  state,
+  no_trade,
+  partial,
+  extreme_ambiguous,
+  revision,
+  source,
+  known_from,
+  instrument_id
+from rolled_candles
+where length = 5;
+comment on view candle_5m is
+  'Five-minute candles, reckoned from minutes as candles() does; the one not over has state open.';
+
+create or replace view candle_15m as
+select
+  symbol,
+  trading_day,
+  opened_at,
+  closed_at,
+  open,
+  high,
+  low,
+  close,
+  volume,
+  turnover,
+  trades,
+  vwap,
+  state,
+  no_trade,
+  partial,
+  extreme_ambiguous,
+  revision,
+  source,
+  known_from,
+  instrument_id
+from rolled_candles
+where length = 15;
+comment on view candle_15m is
+  'Quarter-hour candles, reckoned from minutes as candles() does; the one not over has state open.';
+
+create or replace view candle_30m as
+select
+  symbol,
+  trading_day,
+  opened_at,
+  closed_at,
+  open,
+  high,
+  low,
+  close,
+  volume,
+  turnover,
+  trades,
+  vwap,
+  state,
+  no_trade,
+  partial,
+  extreme_ambiguous,
+  revision,
+  source,
+  known_from,
+  instrument_id
+from rolled_candles
+where length = 30;
+comment on view candle_30m is
+  'Half-hour candles, reckoned from minutes as candles() does; the one not over has state open.';
+
+create or replace view candle_60m as
+select
+  symbol,
+  trading_day,
+  opened_at,
+  closed_at,
+  open,
+  high,
+  low,
+  close,
+  volume,
+  turnover,
+  trades,
+  vwap,
+  state,
+  no_trade,
+  partial,
+  extreme_ambiguous,
+  revision,
+  source,
+  known_from,
+  instrument_id
+from rolled_candles
+where length = 60;
+comment on view candle_60m is
+  'Hour candles, reckoned from minutes as candles() does; the one not over has state open.';
+
+create or replace view candle_1w as
+select
+  symbol,
+  trading_day,
+  opened_at,
+  closed_at,
+  open,
+  high,
+  low,
+  close,
+  volume,
+  turnover,
+  trades,
+  vwap,
+  state,
+  no_trade,
+  partial,
+  extreme_ambiguous,
+  revision,
+  source,
+  known_from,
+  instrument_id
+from rolled_candles
+where length = 1200;
+comment on view candle_1w is
+  'Week candles, reckoned from days as candles() does; the one not over has state open.';
+
+create or replace view candle_1mo as
+select
+  symbol,
+  trading_day,
+  opened_at,
+  closed_at,
+  open,
+  high,
+  low,
+  close,
+  volume,
+  turnover,
+  trades,
+  vwap,
+  state,
+  no_trade,
+  partial,
+  extreme_ambiguous,
+  revision,
+  source,
+  known_from,
+  instrument_id
+from rolled_candles
+where length = 7200;
+comment on view candle_1mo is
+  'Month candles, reckoned from days as candles() does; the one not over has state open.';
+
+create or replace view latest as
+select
+  i.symbol,
+  i.name,
+  trading_name(q.trading) as trading,
+  q.quoted_at,
+  q.last,
+  q.last - q.previous_close as change,
+  round(100 * (q.last - q.previous_close) / nullif(q.previous_close, 0), 2) as percent_change,
+  q.open,
+  q.high,
+  q.low,
+  q.previous_close,
+  q.volume,
+  q.turnover,
+  q.bid,
+  q.ask,
+  book_prices(q.bids) as bid_prices,
+  book_volumes(q.bids) as bid_volumes,
+  book_prices(q.asks) as ask_prices,
+  book_volumes(q.asks) as ask_volumes,
+  q.after_hours_volume,
+  q.after_hours_turnover,
+  q.status,
+  q.trading_day,
+  q.received_at,
+  q.changed_seq,
+  q.instrument_id
+from quote q
+join instrument i on i.id = q.instrument_id;
+comment on view latest is
+  'The latest quote of each instrument, its five-level book as arrays, best first.';
+
+create or replace view coverage as
+select
+  i.symbol,
+  a.trading_day,
+  a.minutes_traded::integer as traded,
+  a.minutes_untraded::integer as untraded,
+  a.minutes_missing::integer as missing,
+  a.minute_volume,
+  a.gap_volume,
+  a.residual_volume,
+  a.residual_turnover,
+  a.balanced,
+  true as certified,
+  a.repaired_at,
+  source_name(i.source) as source,
+  a.instrument_id
+from day_audit a
+join instrument i on i.id = a.instrument_id
+union all
+select
+  i.symbol,
+  c.trading_day,
+  (count(*) filter (where c.flags & 1 = 0))::integer,
+  (count(*) filter (where c.flags & 1 <> 0))::integer,
+  null,
+  sum(c.volume),
+  null,
+  null,
+  null,
+  null,
+  false,
+  null,
+  source_name(i.source),
+  c.instrument_id
+from candle c
+join instrument i on i.id = c.instrument_id
+where c.timeframe = 1
+  and not exists (
+    select
+    from day_audit a
+    where a.instrument_id = c.instrument_id
+      and a.trading_day = c.trading_day)
+group by i.symbol, i.source, c.instrument_id, c.trading_day;
+comment on view coverage is
+  'Minutes traded, untraded, missing per series and day; missing and residual once certified; '
+  'repaired_at once the source''s own bars were asked.';
+
+create or replace view gaps as
+select
+  i.symbol,
+  g.trading_day,
+  g.from_at,
+  g.to_at,
+  g.volume,
+  g.turnover,
+  gap_cause_name(g.cause) as cause,
+  case
+    when g.known_to is not null then 'closed'
+    when g.permanent_at is not null then 'permanent'
+    else 'open'
+  end as state,
+  g.known_from,
+  g.known_to,
+  g.closed_by,
+  g.sightings,
+  g.last_sighting_at,
+  g.permanent_at,
+  g.permanent_reason,
+  g.id,
+  g.instrument_id
+from gap g
+join instrument i on i.id = g.instrument_id;
+comment on view gaps is
+  'What passed unseen, why, and what became of it: open, closed (its minutes were found) or '
+  'permanent (nobody has them).';
+
+create or replace view revisions as
+select
+  i.symbol,
+  timeframe_name(r.timeframe) as timeframe,
+  r.opened_at,
+  r.revision,
+  r.open,
+  r.high,
+  r.low,
+  r.close,
+  r.volume,
+  r.turnover,
+  r.trades,
+  r.vwap,
+  r.known_from,
+  r.known_to,
+  revision_cause_name(r.cause) as cause,
+  source_name(r.source) as source,
+  r.instrument_id
+from candle_revision r
+join instrument i on i.id = r.instrument_id;
+comment on view revisions is 'What candles said before they were revised.';
+
+create or replace view disagreements as
+select
+  i.symbol,
+  timeframe_name(d.timeframe) as timeframe,
+  d.opened_at,
+  d.trading_day,
+  d.field,
+  d.ours,
+  d.theirs,
+  source_name(d.our_source) as our_source,
+  source_name(d.their_source) as their_source,
+  case when d.resolved_at is null then 'open' else 'resolved' end as state,
+  d.known_from,
+  d.resolved_at,
+  d.id,
+  d.instrument_id
+from disagreement d
+join instrument i on i.id = d.instrument_id;
+comment on view disagreements is
+  'Where two sources, or two readings, could not be reconciled; nothing was changed for it.';
+
+create or replace view factors as
+select
+  i.symbol,
+  case f.kind when 1 then 'qfq' when 2 then 'hfq' end as kind,
+  f.from_day,
+  f.factor,
+  f.known_from,
+  f.known_to,
+  source_name(i.source) as source,
+  f.instrument_id
+from adjustment_factor f
+join instrument i on i.id = f.instrument_id;
+comment on view factors is
+  'Adjustment factors, present (known_to is null) and earlier ones: qfq divides, hfq multiplies.';
+
+create or replace view lists as
+select
+  source_name(l.source) as source,
+  l.part,
+  l.judged_at,
+  l.verdict,
+  l.rows,
+  l.detail,
+  l.content_hash,
+  l.id
+from instrument_list l;
+comment on view lists is 'The lists of instruments that came, and what was made of each.';
+
+create or replace view key_usage as
+select
+  source_name(k.source) as source,
+  k.label,
+  k.day,
+  k.requests,
+  case when k.parked_until > k.updated_at then 'parked' else 'usable' end as state,
+  k.parked_until,
+  k.parked_reason,
+  k.updated_at
+from api_key_usage k;
+comment on view key_usage is
+  'What each key spent a day, and whether it was parked when it was last heard of; never the key.';
+
+create or replace view rejections as
+select
+  r.trading_day,
+  r.received_at,
+  source_name(r.source) as source,
+  r.symbol,
+  r.reason,
+  r.detail,
+  r.payload
+from rejected r;
+comment on view rejections is 'Rows that were refused, with the reason.';
+
+create or replace view health as
+select
+  source_name(h.source) as source,
+  h.endpoint,
+  h.state,
+  h.since,
+  h.last_success_at,
+  h.requests,
+  h.failures,
+  h.detail,
+  h.updated_at
+from source_health h;
+comment on view health is 'How each endpoint of each source is doing.';
+
+create or replace function flag_names(flags smallint)
+returns text[]
+language sql
+immutable
+parallel safe
+return array_remove(
+  array[
+    case when flags & 1 <> 0 then 'no_trade' end,
+    case when flags & 2 <> 0 then 'partial' end,
+    case when flags & 4 <> 0 then 'extreme_ambiguous' end,
+    case when flags & 8 <> 0 then 'outside_range' end,
+    case when flags & 16 <> 0 then 'filled' end
+  ],
+  null);
+comment on function flag_names is 'What the bits of a candle''s flags say.';
+
+create or replace function why(
+  symbol text,
+  at timestamptz,
+  timeframe text default '1m',
+  source text default null
+)
+returns setof candle_fact
+language plpgsql
+stable
+set search_path = candled, pg_temp
+set plan_cache_mode = force_generic_plan
+set jit = off
+as $function$
+declare
+  series constant integer := instrument_id(why.symbol, why.source);
+  length constant smallint := timeframe_code(why.timeframe);
+  rolled constant boolean := length not in (1, 90, 240);
+  base constant smallint := case
+    when not rolled then length
+    when length > 240 then 240
+    else 1
+  end;
+  it candle;
+begin
+  if length is null then
+    perform argument_error(
+      'timeframe', why.timeframe, '1m, 5m, 15m, 30m, 60m, after_hours, 1d, 1w or 1mo');
+  end if;
+  select c.*
+  into it
+  from series_candles(
+    series,
+    length,
+    why.at - case when length > 240 then interval '32 days' else interval '26 hours' end,
+    why.at + interval '1 microsecond',
+    null,
+    null,
+    null) c
+  where c.closed_at > why.at
+  order by c.opened_at desc
+  limit 1;
+  if it.opened_at is null then
+    return query
+      select 'nothing', why.at, format('no final %s candle of %s', why.timeframe, why.symbol);
+    return;
+  end if;
+  return query
+    select
+      case when rolled and b.timeframe = length then 'rolled up' else 'candle' end,
+      b.known_from,
+      format(
+        '%s to %s from %s, revision %s: open %s high %s low %s close %s volume %s turnover %s%s',
+        b.opened_at,
+        b.closed_at,
+        source_name(b.source),
+        b.revision,
+        b.open,
+        b.high,
+        b.low,
+        b.close,
+        b.volume,
+        coalesce(b.turnover::text, 'unknown'),
+        case when b.flags = 0 then '' else ', ' || array_to_string(flag_names(b.flags), ' ') end)
+    from (
+      select 1 as place, it.*
+      union all
+      select 2, r.*
+      from series_rows(series, base, it.opened_at, it.closed_at, null) r
+      where rolled
+    ) b
+    order by b.place, b.opened_at;
+  return query
+    select
+      'revision',
+      r.known_from,
+      format(
+        'revision %s of %s, believed until %s (%s): '
+          'open %s high %s low %s close %s volume %s turnover %s',
+        r.revision,
+        r.opened_at,
+        r.known_to,
+        revision_cause_name(r.cause),
+        r.open,
+        r.high,
+        r.low,
+        r.close,
+        r.volume,
+        coalesce(r.turnover::text, 'unknown'))
+    from candle_revision r
+    where r.instrument_id = series
+      and r.timeframe = base
+      and r.opened_at >= it.opened_at
+      and r.opened_at < it.closed_at
+    order by r.opened_at, r.revision desc;
+  return query
+    select
+      'change',
+      h.committed_at,
+      format(
+        'seq %s, journal position %s: %s %s', h.seq, h.position, k.opened_at, k.what)
+    from change h
+    cross join lateral (
+      select w.opened_at, 'written' as what
+      from unnest(h.candle_instrument_ids, h.candle_timeframes, h.candle_opened_ats)
+        w (instrument_id, timeframe, opened_at)
+      where w.instrument_id = series
+        and w.timeframe = base
+      union all
+      select v.opened_at, 'revised'
+      from unnest(h.revision_instrument_ids, h.revision_timeframes, h.revision_opened_ats)
+        v (instrument_id, timeframe, opened_at)
+      where v.instrument_id = series
+        and v.timeframe = base
+    ) k
+    where k.opened_at >= it.opened_at
+      and k.opened_at < it.closed_at
+      and h.known_at in (
+        select r.known_from
+        from series_rows(series, base, it.opened_at, it.closed_at, null) r
+        union
+        select r.known_from
+        from candle_revision r
+        where r.instrument_id = series
+          and r.timeframe = base
+          and r.opened_at >= it.opened_at
+          and r.opened_at < it.closed_at)
+    order by h.seq, k.opened_at;
+  return query
+    select
+      'gap',
+      g.known_from,
+      format(
+        '%s to %s, %s, %s: volume %s turnover %s',
+        g.from_at,
+        g.to_at,
+        g.cause,
+        g.state,
+        g.volume,
+        g.turnover)
+    from gaps g
+    where g.instrument_id = series
+      and g.trading_day = it.trading_day
+      and g.from_at < it.closed_at
+      and g.to_at > it.opened_at
+    order by g.from_at, g.id;
+  return query
+    select
+      'disagreement',
+      d.known_from,
+      format(
+        '%s of %s %s, %s: %s says %s, %s says %s',
+        d.field,
+        d.timeframe,
+        d.opened_at,
+        d.state,
+        d.our_source,
+        coalesce(d.ours::text, 'nothing'),
+        d.their_source,
+        coalesce(d.theirs::text, 'nothing'))
+    from disagreements d
+    where d.instrument_id = series
+      and d.opened_at >= it.opened_at
+      and d.opened_at < it.closed_at
+    order by d.opened_at, d.id;
+  return query
+    select
+      'certificate',
+      a.known_from,
+      format(
+        '%s: the exchange''s day %s, minutes %s, gaps %s, residual %s',
+        a.trading_day,
+        coalesce(a.exchange_volume::text, 'unknown'),
+        a.minute_volume,
+        a.gap_volume,
+        coalesce(a.residual_volume::text, 'unknown'))
+    from day_audit a
+    where a.instrument_id = series
+      and a.trading_day between (it.opened_at at time zone 'Asia/Shanghai')::date and it.trading_day
+    order by a.trading_day;
+end
+$function$;
+comment on function why is
+  'Where one candle came from: the candle with opened_at <= at < closed_at, what it was rolled up '
+  'from, its earlier revisions, the changes that wrote it (while the change feed keeps them), and '
+  'the gaps, disagreements and certificates that touch it.';
+
+-- For followers. LISTEN candled is a hint; these are the truth.
+
+create or replace function feed_position(
+  out epoch bigint,
+  out first_seq bigint,
+  out last_seq bigint,
+  out "position" bigint,
+  out known_at timestamptz
+)
+language sql
+stable
+set search_path = candled, pg_temp
+as $function$
+  select
+    f.epoch,
+    coalesce((select min(c.seq) from change c), f.last_seq + 1),
+    f.last_seq,
+    j.position,
+    j.known_from
+  from feed_sequence f
+  cross join journal_position j
+$function$;
+comment on function feed_position is
+  'The feed''s epoch, its oldest change still kept, its last, and the journal position behind it.';
+
+create or replace function changes(
+  after_seq bigint,
+  max_rows integer default 1000
+)
+returns table (
+  kind text,
+  from_seq bigint,
+  seq bigint,
+  committed_at timestamptz,
+  known_at timestamptz,
+  quotes integer,
+  rejections integer,
+  candle_instrument_ids integer[],
+  candle_timeframes smallint[],
+  candle_opened_ats timestamptz[],
+  revision_instrument_ids integer[],
+  revision_timeframes smallint[],
+  revision_opened_ats timestamptz[],
+  gap_ids bigint[],
+  closed_gap_ids bigint[],
+  audit_instrument_ids integer[],
+  audit_days date[],
+  events jsonb
+)
+language sql
+stable
+set search_path = candled, pg_temp
+as $function$
+  (
+    select
+      'skipped',
+      after_seq + 1,
+      p.first_seq - 1,
+      null::timestamptz,
+      null::timestamptz,
+      0,
+      0,
+      '{}'::integer[],
+      '{}'::smallint[],
+      '{}'::timestamptz[],
+      '{}'::integer[],
+      '{}'::smallint[],
+      '{}'::timestamptz[],
+      '{}'::bigint[],
+      '{}'::bigint[],
+      '{}'::integer[],
+      '{}'::date[],
+      '[]'::jsonb
+    from feed_position() p
+    where p.first_seq > after_seq + 1
+  )
+  union all
+  (
+    select
+      'change',
+      c.seq,
+      c.seq,
+      c.committed_at,
+      c.known_at,
+      c.quotes,
+      c.rejections,
+      c.candle_instrument_ids,
+      c.candle_timeframes,
+      c.candle_opened_ats,
+      c.revision_instrument_ids,
+      c.revision_timeframes,
+      c.revision_opened_ats,
+      c.gap_ids,
+      c.closed_gap_ids,
+      c.audit_instrument_ids,
+      c.audit_days,
+      c.events
+    from change c
+    where c.seq > after_seq
+    order by c.seq
+    limit max_rows
+  )
+$function$;
+comment on function changes is
+  'The changes after a cursor, in order; first a row of kind skipped if some are no longer kept.';
+
+create or replace function prune_changes(keep_rows bigint default 200000)
+returns bigint
+language sql
+security definer
+set search_path = candled, pg_temp
+as $function$
+  with pruned as (
+    delete from change
+    where seq <= (select last_seq from feed_sequence) - greatest(keep_rows, 0)
+    returning seq
+  )
+  select count(*)
+  from pruned
+$function$;
+comment on function prune_changes is
+  'Ends the horizon: forgets all but the last keep_rows changes. A day has about 5,000.';
+
+-- What the schema check compares.
+
+create or replace function schema_objects()
+returns setof text
+language sql
+stable
+set search_path = candled, pg_temp
+as $function$
+  select format(
+    'column %s.%s %s%s',
+    r.relname,
+    a.attname,
+    format_type(a.atttypid, a.atttypmod),
+    case when a.attnotnull then ' not null' else '' end)
+  from pg_class r
+  join pg_attribute a on a.attrelid = r.oid
+  where r.relnamespace = 'candled'::regnamespace
+    and r.relkind in ('r', 'p', 'v', 'c')
+    and not r.relispartition
+    and a.attnum > 0
+    and not a.attisdropped
+  union all
+  select format('constraint %s.%s %s', r.relname, c.conname, pg_get_constraintdef(c.oid))
+  from pg_constraint c
+  join pg_class r on r.oid = c.conrelid
+  where c.connamespace = 'candled'::regnamespace
+    and not r.relispartition
+  union all
+  select format('index %s', pg_get_indexdef(x.indexrelid))
+  from pg_index x
+  join pg_class r on r.oid = x.indrelid
+  where r.relnamespace = 'candled'::regnamespace
+    and not r.relispartition
+  union all
+  select format('view %s %s', r.relname, md5(pg_get_viewdef(r.oid)))
+  from pg_class r
+  where r.relnamespace = 'candled'::regnamespace
+    and r.relkind = 'v'
+  union all
+  select format(
+    'function %s(%s) %s',
+    p.proname,
+    pg_get_function_identity_arguments(p.oid),
+    md5(pg_get_functiondef(p.oid)))
+  from pg_proc p
+  where p.pronamespace = 'candled'::regnamespace
+    and p.prokind = 'f'
+  order by 1
+$function$;
+comment on function schema_objects is
+  'One line an object, for comparison with schema_version.objects.';
+
+-- Rights. Nobody outside the three roles gets any.
+
+revoke all on schema candled from public;
+revoke execute on all functions in schema candled from public;
+
+do $grants$
+begin
+  if not exists (select from pg_roles where rolname = 'candled_reader') then
+    return;
+  end if;
+  grant usage on schema candled to candled, candled_reader;
+  grant select on all tables in schema candled to candled, candled_reader;
+  grant execute on all functions in schema candled to candled, candled_reader;
+  revoke execute on function ensure_partition, prune_changes from candled_reader;
+  grant insert, update on
+    instrument,
+    trading_day,
+    market_session,
+    instrument_list,
+    adjustment_factor,
+    api_key_usage,
+    bar_watermark,
+    backfill_chunk,
+    quote,
+    overview,
+    candle,
+    candle_revision,
+    gap,
+    day_audit,
+    disagreement,
+    rejected,
+    source_health,
+    journal_position,
+    feed_sequence,
+    change
+  to candled;
+end
+$grants$;
+
+-- For those who outgrow NOTIFY: logical replication of the same tables.
+
+do $publication$
+begin
+  if not exists (select from pg_publication where pubname = 'candled') then
+    create publication candled
+      for table
+        instrument,
+        market_session,
+        adjustment_factor,
+        quote,
+        candle,
+        candle_revision,
+        gap,
+        day_audit,
+        disagreement,
+        change
+      with (publish_via_partition_root = true);
+    comment on publication candled is
+      'Instruments, quotes, candles and the ledger, for logical replication.';
+  end if;
+exception
+  when insufficient_privilege then
+    raise notice 'not allowed to create the publication candled: skipped';
+end
+$publication$;
+
+insert into schema_version (version, objects)
+values (1, array(select schema_objects()))
+on conflict (version) do update
+set
+  applied_at = excluded.applied_at,
+  objects = excluded.objects
+where schema_version.objects is distinct from excluded.objects;
+
+commit;

@@ -1,0 +1,74 @@
+/// What each role may do with each object of the schema: `s`elect, `i`nsert, `u`pdate, `d`elete,
+/// `t`runcate, e`x`ecute. A new object must be entered here, or `RightsTests` fails.
+enum RightsTable {
+  typealias Rights = (daemon: String, reader: String)
+
+  static let tables: [String: Rights] = [
+    "schema_version": ("s", "s"),
+    "instrument": ("siu", ""),
+    "trading_day": ("siu", ""),
+    "market_session": ("siu", ""),
+    "instrument_list": ("siu", ""),
+    "adjustment_factor": ("siu", ""),
+    "api_key_usage": ("siu", ""),
+    "bar_watermark": ("siu", ""),
+    "backfill_chunk": ("siu", ""),
+    "quote": ("siu", ""),
+    "overview": ("siu", ""),
+    "candle": ("siu", ""),
+    "candle_revision": ("siu", ""),
+    "gap": ("siu", ""),
+    "day_audit": ("siu", ""),
+    "disagreement": ("siu", ""),
+    "rejected": ("siu", ""),
+    "source_health": ("siu", ""),
+    "journal_position": ("siu", ""),
+    "feed_sequence": ("siu", ""),
+    "change": ("siu", ""),
+  ]
+
+  static let views: Set<String> = [
+    "instruments", "candle_1m", "candle_5m", "candle_15m", "candle_30m", "candle_60m", "candle_1d",
+    "candle_1w", "candle_1mo", "rolled_candles", "latest", "coverage", "gaps", "revisions",
+    "disagreements", "factors", "lists", "key_usage", "rejections", "health", "feed_instruments",
+    "feed_quotes", "feed_overview", "feed_candles", "feed_revisions", "feed_gaps", "feed_audits",
+    "feed_changes", "feed_rejections", "feed_health", "feed_place",
+  ]
+
+  static let functions: [String: Rights] = {
+    var rights: [String: Rights] = [:]
+    let open = [
+      "timeframe_name", "timeframe_code", "source_name", "gap_cause_name", "revision_cause_name",
+      "trading_name", "exchange_name", "kind_name", "board_name", "book_prices", "book_volumes",
+      "argument_error", "instrument_id", "bucket_opened_at", "bucket_closed_at", "bucket_minutes",
+      "is_auction_minute", "regular_session", "period_is_whole", "session_grid", "series_rows",
+      "series_last", "series_adjusted", "series_forming", "series_rolled", "series_candles",
+      "series_filled", "candles", "market_at", "series_days", "flag_names", "why",
+      "feed_position", "changes", "schema_objects",
+    ]
+    for name in open { rights[name] = ("x", "x") }
+    rights["ensure_partition"] = ("x", "")
+    rights["prune_changes"] = ("x", "")
+    return rights
+  }()
+
+  /// What is not about one object.
+  static let others: [(statement: String, isDaemons: Bool, isReaders: Bool)] = [
+    ("create table candled.scratch (id integer)", false, false),
+    ("create temporary table scratch (id integer)", true, true),
+    ("alter table candled.candle add column scratch integer", false, false),
+    ("drop view candled.latest", false, false),
+    ("create index on candled.quote (last)", false, false),
+    ("comment on table candled.candle is ''", false, false),
+    ("alter function candled.candles security invoker", false, false),
+    ("create role scratch", false, false),
+    ("lock table candled.candle in access exclusive mode", true, false),
+    ("listen candled", true, true),
+    ("select pg_notify('candled', '')", true, true),
+    ("select pg_notification_queue_usage()", true, true),
+    ("set role candled_owner", false, false),
+    ("select query from pg_stat_activity", true, true),
+    ("copy candled.latest to stdout", true, true),
+    ("select pg_read_file('/etc/hostname')", false, false),
+  ]
+}

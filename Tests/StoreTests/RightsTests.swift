@@ -1,0 +1,152 @@
+import Store
+import TestSupport
+import Testing
+
+/// The grants of schema.sql, statement by statement: each is tried as a member of its role, in a
+/// transaction that is taken back. Only 42501 counts as a refusal: what is allowed may still fail
+/// on the empty row it tries.
+@Suite struct RightsTests {
+  private let database: StoreDatabase
+  private static let daemon = "rights_daemon"
+  private static let reader = "rights_reader"
+
+  init() throws {
+    database = try StoreDatabase()
+    // Logins of their own: what a role may is then not mixed up with who owns the cluster.
+    for (login, role) in [(Self.daemon, "candled"), (Self.reader, "candled_reader")] {
+      try database.execute(
+        """
+        do $$
+        begin
+          create role \(login) login nosuperuser in role \(role);
+        exception
+          when duplicate_object or unique_violation then null;
+        end
+        $$
+        """)
+    }
+  }
+
+  private func isAllowed(_ statement: String, as login: String) throws -> Bool {
+    do {
+      try SQLProbe.run("begin; \(statement); rollback", url: database.url(role: login))
+      return true
+    } catch {
+      return error.sqlState != "42501"
+    }
+  }
+
+  private func names(_ sql: String) throws -> Set<String> {
+    Set(try database.execute(sql).compactMap { $0.first ?? nil })
+  }
+
+  @Test func `every object of the schema has its entry in the table of rights`() throws {
+    let relations = """
+      select relname
+      from pg_class
+      where relnamespace = 'candled'::regnamespace
+        and not relispartition
+        and relkind
+      """
+    #expect(try names("\(relations) in ('r', 'p')") == Set(RightsTable.tables.keys))
+    #expect(try names("\(relations) = 'v'") == RightsTable.views)
+    #expect(
+      try names("select proname from pg_proc where pronamespace = 'candled'::regnamespace")
+        == Set(RightsTable.functions.keys))
+  }
+
+  @Test(arguments: RightsTable.tables.keys.sorted())
+  func `a table gives each role its rights and no other`(_ table: String) throws {
+    let rights = try #require(RightsTable.tables[table])
+    let column = try #require(
+      try database.value(
+        """
+        select attname
+        from pg_attribute
+        where attrelid = 'candled.\(table)'::regclass
+          and attnum > 0
+          and attidentity = ''
+          and attgenerated = ''
+        order by attnum
+        limit 1
+        """))
+    let statements = [
+      "s": "select from candled.\(table) limit 0",
+      "i": "insert into candled.\(table) default values",
+      "u": "update candled.\(table) set \(column) = null",
+      "d": "delete from candled.\(table)",
+      "t": "truncate candled.\(table)",
+    ]
+    for (letter, statement) in statements {
+      let isDaemons = try isAllowed(statement, as: Self.daemon)
+      #expect(isDaemons == rights.daemon.contains(letter), "daemon: \(statement)")
+      let isReaders = try isAllowed(statement, as: Self.reader)
+      #expect(isReaders == rights.reader.contains(letter), "reader: \(statement)")
+    }
+  }
+
+  @Test(arguments: RightsTable.views.sorted())
+  func `a view is read by both roles and written by neither`(_ view: String) throws {
+    for login in [Self.daemon, Self.reader] {
+      #expect(try isAllowed("select * from candled.\(view)", as: login), "\(login)")
+      // PostgreSQL refuses most views before it looks at rights: ask for the right itself.
+      let writing = try SQLProbe.run(
+        """
+        select has_table_privilege('candled.\(view)', 'insert, update, delete, truncate')
+        """, url: database.url(role: login))
+      #expect(writing == [["f"]], "\(login)")
+    }
+  }
+
+  @Test(arguments: RightsTable.functions.keys.sorted())
+  func `a function is called by those who may`(_ function: String) throws {
+    let rights = try #require(RightsTable.functions[function])
+    let arguments = try #require(
+      try database.value(
+        """
+        select coalesce(string_agg('null::' || format_type(t.type, null), ', ' order by t.place), '')
+        from pg_proc p
+        left join unnest(p.proargtypes) with ordinality t (type, place) on true
+        where p.pronamespace = 'candled'::regnamespace
+          and p.proname = '\(function)'
+        """))
+    let statement = "select * from candled.\(function)(\(arguments))"
+    #expect(try isAllowed(statement, as: Self.daemon) == (rights.daemon == "x"))
+    #expect(try isAllowed(statement, as: Self.reader) == (rights.reader == "x"))
+  }
+
+  @Test(arguments: RightsTable.others.map(\.statement))
+  func `what is about no one object is as the table says`(_ statement: String) throws {
+    let entry = try #require(RightsTable.others.first { $0.statement == statement })
+    #expect(try isAllowed(statement, as: Self.daemon) == entry.isDaemons, "daemon")
+    #expect(try isAllowed(statement, as: Self.reader) == entry.isReaders, "reader")
+  }
+
+  @Test func `a stranger may do nothing`() throws {
+    let login = "rights_stranger"
+    try database.execute("create role \(login) login nosuperuser")
+    for view in RightsTable.views.sorted() {
+      #expect(try !isAllowed("select from candled.\(view)", as: login), "\(view)")
+    }
+    #expect(try !isAllowed("select * from candled.candles('sh600519')", as: login))
+  }
+
+  @Test func `readers do not hold a snapshot open, nor run for ever`() throws {
+    let settings = try database.execute(
+      "select unnest(rolconfig) from pg_roles where rolname = 'candled_reader' order by 1")
+    #expect(
+      settings == [["idle_in_transaction_session_timeout=60s"], ["statement_timeout=5min"]])
+  }
+
+  @Test func `functions that read for readers look nothing up elsewhere`() throws {
+    #expect(
+      try names(
+        """
+        select proname
+        from pg_proc
+        where pronamespace = 'candled'::regnamespace
+          and prosecdef
+          and not coalesce(array_to_string(proconfig, ' '), '') like 'search_path=candled, pg_temp%'
+        """) == [])
+  }
+}

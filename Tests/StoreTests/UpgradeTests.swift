@@ -1,0 +1,73 @@
+import Foundation
+import Store
+import TestSupport
+import Testing
+
+/// Databases of the version before, as the last release's schema.sql made them
+/// (`Fixtures/schema-1.sql`, taken from git when version 2 began).
+@Suite struct UpgradeTests {
+  private static let versionOne = URL(filePath: #filePath).deletingLastPathComponent()
+    .appending(path: "Fixtures/schema-1.sql")
+
+  /// A database of version 1 with rows in it.
+  private func oldDatabase() throws -> String {
+    let url = try PrivateCluster.shared().freshDatabase(named: "old")
+    try SQLProbe.run(String(contentsOf: Self.versionOne, encoding: .utf8), url: url)
+    try SQLProbe.run(
+      """
+      insert into candled.instrument (id, symbol, first_seen) values (1, 'sh600519', now());
+      select candled.ensure_partition('2026-07-06');
+      insert into candled.candle
+        (opened_at, closed_at, known_from, instrument_id, trading_day, timeframe, flags, source,
+        open, high, low, close, volume, turnover)
+      values ('2026-07-06 09:30+08', '2026-07-06 09:31+08', now(), 1, '2026-07-06', 1, 0, 1,
+        10, 11, 9, 10, 100, 1000);
+      update candled.journal_position set position = 7
+      """, url: url)
+    return url
+  }
+
+  @Test func `an older database is upgraded in place and keeps its rows`() throws {
+    let url = try oldDatabase()
+    try Schema.apply(url: url)
+    #expect(try Schema.check(url: url) == [])
+    #expect(
+      try SQLProbe.run("select version from candled.schema_version", url: url)
+        == [["\(Schema.version)"]])
+    #expect(
+      try SQLProbe.run(
+        """
+        select symbol, volume, position
+        from candled.candle_1m, candled.journal_position
+        """, url: url) == [["sh600519", "100", "7"]])
+  }
+
+  @Test func `an upgraded database is a fresh one but for its rows`() throws {
+    let url = try oldDatabase()
+    try Schema.apply(url: url)
+    let objects = "select unnest(objects) from candled.schema_version order by 1"
+    #expect(try SQLProbe.run(objects, url: url) == StoreDatabase().execute(objects))
+  }
+
+  @Test func `an older database is told what to run`() throws {
+    let differences = try Schema.check(url: oldDatabase())
+    #expect(
+      differences == [
+        "the database has schema version 1, this candled needs \(Schema.version): "
+          + "run `candled schema apply`"
+      ])
+  }
+
+  @Test func `a newer database is left alone`() throws {
+    let database = try StoreDatabase()
+    try database.execute("update candled.schema_version set version = 99")
+    #expect(
+      try Schema.check(url: database.url) == [
+        "the database has schema version 99, newer than this candled's \(Schema.version): "
+          + "install the candled that applied it"
+      ])
+    let error = #expect(throws: StoreError.self) { try Schema.apply(url: database.url) }
+    #expect(error?.message == "the database has schema version 99, newer than 2")
+    #expect(try database.value("select version from candled.schema_version") == "99")
+  }
+}
