@@ -150,6 +150,7 @@ extension Engine {
     saving.commit = nil
     saving.failures = 0
     status.storeFault = nil
+    status.storeFaultSince = nil
   }
 
   /// Once a day, when its certificates are stored: old segments of the journal and old changes of
@@ -175,6 +176,7 @@ extension Engine {
     if status.storeFault != error.code {
       parts.log.error("store refuses commits, will retry", metadata: ["error": "\(error)"])
     }
+    if status.storeFault == nil { status.storeFaultSince = EngineClock.realNow() }
     status.storeFault = error.code
     boundMemory()
   }

@@ -1,3 +1,4 @@
+import Candles
 import Journal
 import Logging
 import Market
@@ -12,8 +13,8 @@ import Store
 /// answer is in the journal before anything is made of it, and there is one commit at a time. All
 /// of its waiting is in one place, so it can be driven by a clock, a 60× clock, or none.
 public actor Engine {
-  let parts: EngineParts
-  let limits: EngineLimits
+  var parts: EngineParts
+  var limits: EngineLimits
   var poller: Poller
   var pipeline: Pipeline
 
@@ -31,6 +32,8 @@ public actor Engine {
   /// What is asked beside live quotes; opened once the journal's tail is interpreted.
   var seats: [DeskSeat] = []
   var areDesksOpen = false
+  /// By name: their configuration changed.
+  var desksToReopen: Set<String> = []
   /// Symbols unknown to the source that a list was wanted for.
   var strangersTold: Set<Symbol> = []
   /// Questions of desks to the store that are under way.
@@ -49,7 +52,7 @@ public actor Engine {
     case woke
     case saved(Result<CommitReceipt, StoreError>)
     case loaded(Result<StoredState, StoreError>)
-    case deskAnswered(Int, DeskRequest, UpstreamAnswer, requestedAt: Timestamp)
+    case deskAnswered(Int, round: Int, DeskRequest, UpstreamAnswer, requestedAt: Timestamp)
     case repairsFound(Int, Result<[RepairCandidate], StoreError>)
     case stop
   }
@@ -79,6 +82,7 @@ public actor Engine {
       try interpretSome()
       beginPolling()
       openDesks()
+      reopenDesks()
       startSaving()
       if isIdle, parts.clock.isStepped {
         step()
@@ -118,7 +122,8 @@ public actor Engine {
       finishSaving(result)
     case .loaded(let result):
       try finishLoading(result)
-    case .deskAnswered(let place, let request, let answer, let requestedAt):
+    case .deskAnswered(let place, let round, let request, let answer, let requestedAt):
+      guard seats[place].round == round else { return }
       take(answer, to: request, of: place, requestedAt: requestedAt)
     case .repairsFound(let place, let result):
       found(result, for: place)
@@ -191,8 +196,25 @@ public struct EngineError: Error, Sendable, CustomStringConvertible {
     case anotherWriter
     /// The journal no longer holds what the store has not seen.
     case journalIncomplete
+    /// What the database keeps of the candle book is not this version's, or damaged.
+    case stateUnreadable
   }
 
   public var code: Code
   public var description: String
+}
+
+extension EngineError {
+  /// - Parameter row: whose `book_state` it is.
+  init(_ error: BookStateError, row: String) {
+    code = .stateUnreadable
+    let fault =
+      switch error {
+      case .corrupt: "is damaged"
+      case .unknownVersion(let version): "is of version \(version), written by another candled"
+      }
+    description =
+      "the book_state of \(row) \(fault): start the version that wrote it, restore the database, "
+      + "or rebuild one from the journal with candled replay --into"
+  }
 }

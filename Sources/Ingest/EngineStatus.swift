@@ -35,6 +35,8 @@ public struct EngineStatus: Sendable {
   public var committed = JournalPosition.start
   public var journalFault: JournalError.Code?
   public var storeFault: StoreError.Code?
+  /// Real time of the first refusal.
+  public var storeFaultSince: Timestamp?
 
   public init() {}
 

@@ -69,12 +69,8 @@ public struct SettingTable: Sendable {
     ["https://a.mairuiapi.com", "https://api.mairuiapi.com", "https://api.mairui.club"],
     "Where lists are asked for, in this order.")
   public let mairuiLicenceFile = Setting.optionalString(
-<<<<<<< HEAD
-    "mairui.licence_file", unset: "lists come from Sina", "File with licences, one a line.").live
-=======
     "mairui.licence_file", unset: "lists come from Sina",
-    "File with licences, one a line; or credential:NAME.")
->>>>>>> 4e3c83c85297faf57882049b72f65012be8ebf40
+    "File with licences, one a line; or credential:NAME.").live
   public let mairuiRequestsPerDay = Setting.integer(
     "mairui.requests_per_day", 50, in: 1...1_000_000, "Quota of each licence, a Shanghai day.").live
 
@@ -92,11 +88,7 @@ public struct SettingTable: Sendable {
     "Where the American calendar is asked for.")
   public let alpacaKeyFile = Setting.optionalString(
     "alpaca.key_file", unset: "no American instruments",
-<<<<<<< HEAD
-    "File with one line: key id and secret, with a space between.").live
-=======
-    "File with one line: key id and secret, with a space between; or credential:NAME.")
->>>>>>> 4e3c83c85297faf57882049b72f65012be8ebf40
+    "File with one line: key id and secret, with a space between; or credential:NAME.").live
   public let alpacaSymbols = Setting.symbols(
     "alpaca.symbols", "American instruments bars are recorded of.").live
   public let alpacaFeed = Setting.choice(
