@@ -92,6 +92,8 @@ extension Daemon {
     do {
       let engine = try await makeEngine(term, writer, loop)
       state.engine = engine
+      // A reload that came while it was made has not reached it.
+      await engine.update(engineUpdate)
       state.role = .leading(term: term.lease.term)
       stop.onStop { engine.stop() }
       loss.watch { engine.loseLead($0) }

@@ -155,6 +155,7 @@ extension Engine {
     saving.commit = nil
     saving.failures = 0
     status.storeFault = nil
+    status.storeFaultSince = nil
   }
 
   /// Once a day, when its certificates are stored: old changes of the feed go. Failing does not
@@ -172,6 +173,7 @@ extension Engine {
     if status.storeFault != error.code {
       parts.log.error("store refuses commits, will retry", metadata: ["error": "\(error)"])
     }
+    if status.storeFault == nil { status.storeFaultSince = EngineClock.realNow() }
     status.storeFault = error.code
     status.storeFaults[error.code, default: 0] += 1
     boundMemory()

@@ -1,3 +1,4 @@
+import Candles
 import Journal
 import Logging
 import Market
@@ -12,8 +13,8 @@ import Store
 /// answer is in the journal before anything is made of it, and there is one commit at a time. All
 /// of its waiting is in one place, so it can be driven by a clock, a 60× clock, or none.
 public actor Engine {
-  let parts: EngineParts
-  let limits: EngineLimits
+  var parts: EngineParts
+  var limits: EngineLimits
   var poller: Poller
   var pipeline: Pipeline
 
@@ -34,6 +35,8 @@ public actor Engine {
   /// What is asked beside live quotes; opened once the journal's tail is interpreted.
   var seats: [DeskSeat] = []
   var areDesksOpen = false
+  /// By name: their configuration changed.
+  var desksToReopen: Set<String> = []
   /// Symbols unknown to the source that a list was wanted for.
   var strangersTold: Set<Symbol> = []
   /// Questions of desks to the store that are under way.
@@ -52,7 +55,7 @@ public actor Engine {
     case woke
     case saved(Result<CommitReceipt, StoreError>)
     case loaded(Result<StoredState, StoreError>)
-    case deskAnswered(Int, DeskRequest, UpstreamAnswer, asked: Timestamp)
+    case deskAnswered(Int, round: Int, DeskRequest, UpstreamAnswer, asked: Timestamp)
     case repairsFound(Int, Result<[RepairCandidate], StoreError>)
     case leadLost(StoreError)
     case stop
@@ -96,6 +99,7 @@ public actor Engine {
       try interpretSome()
       beginPolling()
       openDesks()
+      reopenDesks()
       startSaving()
       if isIdle, parts.clock.isStepped {
         step()
@@ -147,7 +151,8 @@ public actor Engine {
       try finishSaving(result)
     case .loaded(let result):
       try finishLoading(result)
-    case .deskAnswered(let place, let request, let answer, let asked):
+    case .deskAnswered(let place, let round, let request, let answer, let asked):
+      guard seats[place].round == round else { return }
       take(answer, to: request, of: place, asked: asked)
     case .repairsFound(let place, let result):
       found(result, for: place)
@@ -223,6 +228,8 @@ public struct EngineError: Error, Sendable, CustomStringConvertible {
     case journalIncomplete
     /// Another daemon leads: whoever stands by for it may lead again later.
     case leaseLost
+    /// What the database keeps of the candle book is not this version's, or damaged.
+    case stateUnreadable
   }
 
   public var code: Code
@@ -233,5 +240,18 @@ extension EngineError {
   /// - Parameter lost: what told that the lease is lost.
   init(_ lost: StoreError) {
     self.init(code: .leaseLost, description: lost.message)
+  }
+
+  /// - Parameter row: whose `book_state` it is.
+  init(_ error: BookStateError, row: String) {
+    code = .stateUnreadable
+    let fault =
+      switch error {
+      case .corrupt: "is damaged"
+      case .unknownVersion(let version): "is of version \(version), written by another candled"
+      }
+    description =
+      "the book_state of \(row) \(fault): start the version that wrote it, restore the database, "
+      + "or rebuild one from the journal with candled replay --into"
   }
 }

@@ -62,6 +62,8 @@ public struct EngineStatus: Sendable {
   /// The exchange contradicts the wall clock; time runs on without it.
   public var isWallClockRefused = false
   public var storeFault: StoreError.Code?
+  /// Real time of the first refusal.
+  public var storeFaultSince: Timestamp?
   /// Every refusal since the start, those of the same kind in a row included.
   public var journalFaults: [JournalError.Code: Int] = [:]
   public var storeFaults: [StoreError.Code: Int] = [:]

@@ -26,7 +26,7 @@ public struct HTTPFeedUpstream: FeedUpstream {
 
   private let client: HTTPClient
   private let hosts: Hosts
-  private let keys: [String: FeedCredentials]
+  private var keys: [String: FeedCredentials]
   private let mask = SecretMask()
 
   /// A page of 10,000 bars is 1.1 MB, everything else of Sina's, Mairui's and Alpaca's less.
@@ -42,6 +42,14 @@ public struct HTTPFeedUpstream: FeedUpstream {
     self.hosts = hosts
     keys = credentials.byLabel
     credentials.register(in: mask)
+  }
+
+  /// The same with other keys; answers that echo an earlier one are blanked as before.
+  func with(_ credentials: SourceCredentials) -> HTTPFeedUpstream {
+    var upstream = self
+    upstream.keys = credentials.byLabel
+    credentials.register(in: mask)
+    return upstream
   }
 
   public func answer(to question: FeedRequest, key: String?, host: Int) async -> UpstreamAnswer {

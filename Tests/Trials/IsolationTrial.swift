@@ -105,8 +105,7 @@ public struct IsolationTrial: Sendable {
     key = credentials.alpaca?.label ?? ""
     client = try HTTPClient()
     quotes = SinaUpstream(
-      client: client, base: try BaseAddress(parsing: settings.sinaBase),
-      deadlineMilliseconds: 5_000)
+      client: client, base: try BaseAddress(parsing: settings.sinaBase))
     feeds = HTTPFeedUpstream(
       client: client, hosts: try HTTPFeedUpstream.Hosts(settings), credentials: credentials)
   }
