@@ -66,6 +66,8 @@ public struct Daemon: Sendable {
     try await writer.connect()
     let engine = try await makeEngine(writer: writer, client: client)
     await onReady(DaemonHandle(engine: engine, storeURL: storeURL, psqlLine: psqlLine))
+    let watch = Task { await QueueWatch(writer: writer, engine: engine).run() }
+    defer { watch.cancel() }
     let unsaved = try await engine.run()
     await writer.disconnect()
     return unsaved

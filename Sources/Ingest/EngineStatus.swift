@@ -30,6 +30,15 @@ public struct EngineStatus: Sendable {
   public var outcomes: [SinaOutcome: Int] = [:]
   public var journalFault: JournalError.Code?
   public var storeFault: StoreError.Code?
+  /// The same, as a sentence.
+  public var storeFaultText: String?
+  /// Rows the database would not have; they are in `rejected`.
+  public var rowsRefused = 0
+  /// Commits that were made without their NOTIFY.
+  public var notifyFailures = 0
+  public var notifyFault: StoreError?
+  /// As last asked.
+  public var notificationQueue: NotificationQueue?
 
   public init() {}
 
@@ -64,6 +73,8 @@ public struct EngineStatus: Sendable {
     self.answeredAt = answeredAt
     if let seq = receipt.seq { sequence = seq }
     candlesSaved += receipt.candles
+    rowsRefused += receipt.refused
+    if receipt.notifyFault != nil { notifyFailures += 1 }
     commitMicroseconds = end.microseconds(since: start)
     lastCommitAt = end
     if let answeredAt { lagMicroseconds = end.microseconds(since: answeredAt) }

@@ -20,10 +20,6 @@ public actor StoreWriter {
   private var inDoubt: PendingCommit?
   /// A commit found to have been made after all, until the caller repeats it.
   private var foundStored: PendingCommit?
-  private var queueCheckedAt: Int64 = 0
-
-  /// A stuck listener's full queue revives only when someone asks about it (MEASURED, NOTIFY).
-  private static let queueCheckSecondsMax: Int64 = 10
 
   /// Nothing is opened yet.
   public init(url: String) { self.url = url }
@@ -63,8 +59,11 @@ public actor StoreWriter {
   }
 
   /// Stores a commit in one transaction; nothing to write, nothing sent.
-  /// - Throws: `connectionLost` (reconnect and repeat), `transient` (repeat), `positionConflict`
-  ///   (another writer: load again), `refused` (a bug, or a missing right).
+  ///
+  /// A row the database refuses goes to `rejected` with the reason, and the rest is stored; a hint
+  /// that cannot be given is left out. The receipt tells of both.
+  /// - Throws: `connectionLost` (reconnect and repeat), `positionConflict` (another writer: load
+  ///   again); for every other reason repeat later.
   public func commit(_ commit: Commit) throws(StoreError) -> CommitReceipt {
     if let found = foundStored {
       foundStored = nil
@@ -77,16 +76,7 @@ public actor StoreWriter {
     let session = try open()
     let receipt = try session.commit(commit)
     position = session.position
-    checkQueueIfDue()
     return receipt
-  }
-
-  /// Proves the connection.
-  /// - Returns: the filled share of the server's notification queue, 0…1: alarm above 0.1.
-  @discardableResult
-  public func ping() throws(StoreError) -> Double {
-    queueCheckedAt = monotonicSeconds()
-    return try open().notificationQueueUsage()
   }
 
   /// Forgets all but the last `keepRows` changes of the feed.
@@ -100,12 +90,6 @@ public actor StoreWriter {
       throw StoreError(.connectionLost, "not connected to PostgreSQL", context: "commit")
     }
     return session
-  }
-
-  private func checkQueueIfDue() {
-    if monotonicSeconds() - queueCheckedAt < Self.queueCheckSecondsMax { return }
-    // The commit is made: a connection that breaks here is the next call's error.
-    _ = try? ping()
   }
 }
 
