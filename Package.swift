@@ -105,8 +105,8 @@ let package = Package(
     tests(
       "IngestTests",
       [
-        "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "Store", "Ingest",
-        "ExchangeSimulator", "Trials", "TestSupport", log,
+        "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations",
+        "Ingest", "ExchangeSimulator", "Trials", "TestSupport", log,
       ]),
     .testTarget(
       name: "CandledTests",

@@ -1,23 +1,22 @@
+import Market
+
 /// Seeded randomness of the simulated market.
 ///
-/// Everything the market does follows from one seed through this generator (SplitMix64, integers
-/// only), so a day is the same on every machine and in every process. It must never take anything
-/// from the system: no clock, no address, no hash seed.
+/// Everything the market does follows from one seed, so a day is the same on every machine and in
+/// every process. It must never take anything from the system: no clock, no address, no hash seed.
 struct Randomness: Sendable {
-  private var state: UInt64
+  private var generator: SplitMix64
 
-  init(seed: UInt64) { state = seed }
+  init(seed: UInt64) { generator = SplitMix64(seed: seed) }
 
   /// A generator of its own for each thing that a seed has many of.
   init(seed: UInt64, stream: UInt64) {
-    state = Randomness.mixed(seed &+ Randomness.mixed(stream &+ 0x9E37_79B9_7F4A_7C15))
+    self.init(
+      seed: Randomness.mixed(seed &+ Randomness.mixed(stream &+ 0x9E37_79B9_7F4A_7C15)))
   }
 
   @inline(__always)
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    return Randomness.mixed(state)
-  }
+  mutating func next() -> UInt64 { generator.next() }
 
   /// Uniform in `0..<bound`.
   @inline(__always)
@@ -33,10 +32,5 @@ struct Randomness: Sendable {
   mutating func around(_ mean: Int64) -> Int64 { 1 + below(2 * mean - 1) }
 
   @inline(__always)
-  static func mixed(_ value: UInt64) -> UInt64 {
-    var mixed = value
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
+  static func mixed(_ value: UInt64) -> UInt64 { SplitMix64.mixed(value) }
 }

@@ -29,14 +29,10 @@ public struct InstrumentList: Sendable, Hashable {
     contentHash = InstrumentList.hash(of: rows)
   }
 
-  /// FNV-1a of 64 bits over symbol, exchange and name. Swift's own hashes differ by process.
+  /// Over symbol, exchange and name.
   private static func hash(of rows: [ListedInstrument]) -> UInt64 {
-    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-    for row in rows {
-      for byte in "\(row.symbol)\t\(row.exchange.rawValue)\t\(row.name)\n".utf8 {
-        hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3
-      }
-    }
-    return hash
+    var hash = StableHash()
+    for row in rows { hash.combine("\(row.symbol)\t\(row.exchange.rawValue)\t\(row.name)\n") }
+    return hash.value
   }
 }

@@ -9,14 +9,11 @@ struct AlpacaDesk: Desk {
   let name = "bars"
   let source: Source
   private let feed: AlpacaFeed
-  private let key: String
   private var plan: BarsPlan
-  private var queue: PacedQueue<FeedRequest>
-  private var queueWake: Timestamp?
+  private var line: DeskLine
   /// When the plan is asked again: not at every turn of the line, or what fails would be asked for
   /// as fast as the budget allows.
   private var planWake = Timestamp(microseconds: 0)
-  private var asked: [PollRequestID: FeedRequest] = [:]
   /// What each question under way is part of.
   private var walks: [FeedRequest: Walk] = [:]
   private var readings: [BarsWindow: Reading] = [:]
@@ -57,9 +54,8 @@ struct AlpacaDesk: Desk {
   init(feed: AlpacaFeed, key: String, plan: BarsPlan, line: PacedQueueConfiguration) {
     source = feed.source
     self.feed = feed
-    self.key = key
     self.plan = plan
-    queue = PacedQueue(line)
+    self.line = DeskLine(line, key: key)
   }
 
   mutating func received(_ event: DeskEvent, at now: Timestamp) -> [DeskAction] {
@@ -76,25 +72,15 @@ struct AlpacaDesk: Desk {
     case .stopping: work(.stopping, now, &actions)
     case .certified, .repairsFound, .repairsUnknown, .exRights, .listWanted: break
     }
-    actions.append(.wake(at: min(queueWake ?? planWake, planWake)))
+    actions.append(.wake(at: min(line.wake ?? planWake, planWake)))
     return actions
   }
 
   private mutating func work(
     _ event: PacedQueue<FeedRequest>.Event, _ now: Timestamp, _ actions: inout [DeskAction]
   ) {
-    // Or a wake that has come would be asked for again, for ever.
-    if event == .woke { queueWake = nil }
-    for action in queue.received(event, at: now) {
-      switch action {
-      case .request(let id, let question, _):
-        asked[id] = question
-        actions.append(.request(DeskRequest(id: id, question: question, key: key)))
-      case .wake(let moment): queueWake = moment
-      case .health(let state): actions.append(.health(state))
-      case .finished: break
-      case .gaveUp(let question, _): end(question, now)
-      }
+    for ending in line.received(event, at: now, &actions) where ending.fault != nil {
+      end(ending.question, now)
     }
   }
 
@@ -154,7 +140,7 @@ extension AlpacaDesk {
   private mutating func take(
     _ answer: DeskAnswer, to id: PollRequestID, _ now: Timestamp, _ actions: inout [DeskAction]
   ) {
-    guard let question = asked.removeValue(forKey: id) else { return }
+    guard let question = line.question(of: id) else { return }
     switch answer.answer {
     case .sessions(let sessions):
       complaints[.reference] = nil

@@ -11,7 +11,7 @@ extension Backfill {
   func take(
     _ answer: UpstreamAnswer, to question: FeedRequest, requestedAt: Timestamp, _ now: Timestamp
   ) throws -> DeskAnswer {
-    guard case .response(let status, let body, let retryAfter) = answer else {
+    guard case .response(let status, let body, _) = answer else {
       return DeskAnswer()
     }
     let entry = JournalEntry.answer(
@@ -19,7 +19,7 @@ extension Backfill {
       body: body)
     try parts.journal.append(entry)
     var told = DeskAnswer(answer: Pipeline.feedAnswer(entry))
-    told.retryAfterSeconds = retryAfter.flatMap { RetryAfter.seconds($0, now: now) }
+    told.retryAfterSeconds = answer.retryAfterSeconds(at: now)
     return told
   }
 

@@ -23,7 +23,7 @@ enum DeskEvent: Sendable {
   case woke
   case answered(PollRequestID, DeskAnswer)
   /// A day's certificates are stored.
-  case certified(TradingDay)
+  case certified
   /// What `lookForRepairs` found.
   case repairsFound([RepairCandidate])
   /// The store did not answer.

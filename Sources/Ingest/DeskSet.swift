@@ -43,16 +43,14 @@ public struct DeskSet: Sendable {
     return SinaDesk(
       lists: listPlans(nodes, pipeline), repairs: RepairPlan(configuration.repairs),
       calendar: configuration.calendar,
-      line: line(configuration.sinaRequestsPerMinute, burst: 1, inFlight: 1))
+      line: timed(
+        .sina(
+          requestsPerMinute: configuration.sinaRequestsPerMinute, seed: configuration.seed)))
   }
 
   /// Requests are timed by the wall clock, the line by the engine's.
-  private func line(
-    _ requestsPerMinute: Int, burst: Int, inFlight: Int
-  ) -> PacedQueueConfiguration {
-    var line = PacedQueueConfiguration(
-      requestsPerMinute: requestsPerMinute, burst: burst, inFlightMax: inFlight,
-      seed: configuration.seed)
+  private func timed(_ line: PacedQueueConfiguration) -> PacedQueueConfiguration {
+    var line = line
     line.deadlineMilliseconds = HTTPFeedUpstream.deadlineMilliseconds * configuration.speed
     return line
   }
@@ -65,7 +63,7 @@ public struct DeskSet: Sendable {
     return MairuiDesk(
       lists: listPlans(boards, pipeline),
       ring: KeyRing(keys, usage: Array(pipeline.keyUsage.values)),
-      hostCount: configuration.mairuiHosts, line: line(10, burst: 2, inFlight: 1))
+      hostCount: configuration.mairuiHosts, line: timed(.mairui(seed: configuration.seed)))
   }
 
   private func alpacaDesk(_ pipeline: Pipeline, key: String) -> AlpacaDesk {
@@ -74,10 +72,11 @@ public struct DeskSet: Sendable {
     let feed = configuration.alpacaFeed
     var plan = BarsPlan(bars, through: pipeline.barsThrough[feed.source] ?? [:])
     plan.learn(pipeline.americanSessions)
-    let requests = configuration.alpacaRequestsPerMinute
     return AlpacaDesk(
       feed: feed, key: key, plan: plan,
-      line: line(requests, burst: min(requests, 10), inFlight: 4))
+      line: timed(
+        .alpaca(
+          requestsPerMinute: configuration.alpacaRequestsPerMinute, seed: configuration.seed)))
   }
 }
 
@@ -168,10 +167,9 @@ public struct SourceCredentials: Sendable {
       uniquingKeysWith: { first, _ in first })
   }
 
-  /// 24 bits of FNV-1a: enough to tell a handful apart, too few to tell anything else.
+  /// 24 bits of a hash: enough to tell a handful apart, too few to tell anything else.
   private static func label(_ prefix: String, _ secret: String) -> String {
-    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-    for byte in secret.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+    let hash = StableHash(of: secret).value
     let digits = String((hash ^ (hash >> 32)) & 0xFF_FFFF, radix: 16)
     return "\(prefix)-" + String(repeating: "0", count: 6 - digits.utf8.count) + digits
   }

@@ -115,12 +115,12 @@ extension Engine {
     case .failure(let error):
       seats[place].failures += 1
       status.failed(error.code)
-    case .response(let httpStatus, let body, let retryAfter):
+    case .response(let httpStatus, let body, _):
       told = interpret(
         .answer(
           to: request.question, requestedAt: requestedAt, receivedAt: receivedAt,
           status: httpStatus, body: body))
-      told.retryAfterSeconds = retryAfter.flatMap { RetryAfter.seconds($0, now: receivedAt) }
+      told.retryAfterSeconds = answer.retryAfterSeconds(at: receivedAt)
       if told.answer != nil, told.refusal == nil {
         seats[place].lastSuccessAt = receivedAt
       } else {
@@ -148,15 +148,16 @@ extension Engine {
     if symbols != poller.symbols { perform(poller.received(.symbolsChanged(symbols), at: now)) }
   }
 
-  /// Dividends are noticed by the quotes, their factors asked for by a desk.
   /// A symbol the source no longer knows, or does not know yet: the list may tell. Once each.
   func tellUnknown() {
-    let strangers = pipeline.unknownSymbols.subtracting(strangersTold)
-    guard areDesksOpen, !strangers.isEmpty else { return }
+    guard areDesksOpen, !pipeline.unknownSymbols.isEmpty else { return }
+    let strangers = Set(pipeline.unknownSymbols).subtracting(strangersTold)
+    guard !strangers.isEmpty else { return }
     strangersTold.formUnion(strangers)
     tellDesks(.listWanted)
   }
 
+  /// Dividends are noticed by the quotes, their factors asked for by a desk.
   func tellExRights() {
     guard areDesksOpen, !pipeline.exRights.isEmpty else { return }
     tellDesks(.exRights(pipeline.takeExRights()))

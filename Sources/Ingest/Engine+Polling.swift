@@ -49,12 +49,12 @@ extension Engine {
       perform(
         poller.received(
           .answered(request.id, .transient, retryAfterSeconds: nil), at: receivedAt))
-    case .response(let httpStatus, let body, let retryAfter):
+    case .response(let httpStatus, let body, _):
       let entry = JournalEntry.quotes(
         group: request.group, symbols: request.symbolList, requestedAt: requestedAt,
         receivedAt: receivedAt, status: httpStatus, body: body)
       let outcome = accept(entry)
-      let delay = retryAfter.flatMap { RetryAfter.seconds($0, now: receivedAt) }
+      let delay = answer.retryAfterSeconds(at: receivedAt)
       perform(
         poller.received(
           .answered(request.id, outcome, retryAfterSeconds: delay), at: receivedAt))

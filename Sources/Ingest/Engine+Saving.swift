@@ -146,7 +146,7 @@ extension Engine {
   func saved() {
     if saving.failures > 0 { parts.log.notice("store takes commits again") }
     if let commit = saving.commit, !commit.daysEnded.isEmpty { tidyUp(after: commit) }
-    for day in saving.commit?.daysEnded ?? [] { tellDesks(.certified(day)) }
+    if saving.commit?.daysEnded.isEmpty == false { tellDesks(.certified) }
     saving.commit = nil
     saving.failures = 0
     status.storeFault = nil

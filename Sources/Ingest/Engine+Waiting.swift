@@ -44,6 +44,7 @@ extension Engine {
     let real = EngineClock.realNow()
     var wait: UInt64?
     func consider(_ nanoseconds: UInt64) { wait = min(wait ?? .max, nanoseconds) }
+    if !parts.clock.isStepped { consider(UInt64(limits.turnMillisecondsMax) * 1_000_000) }
     if !parts.clock.isStepped, let due = nextDue {
       consider(parts.clock.nanoseconds(until: due, from: now))
     }

@@ -1,6 +1,7 @@
 import Journal
 import Logging
 import Market
+import Operations
 import Polling
 import Store
 
@@ -73,6 +74,7 @@ public actor Engine {
     try beginCatchUp()
     var iterator = events.makeAsyncIterator()
     while !isDrained {
+      parts.heartbeat?.beat()
       try interpretSome()
       beginPolling()
       openDesks()
@@ -135,10 +137,13 @@ public struct EngineParts {
   public var journal: JournalWriter
   public var journalDirectory: String
   public var log: Logger
+  /// Beats at every turn of the loop; nil tells nobody.
+  public var heartbeat: Heartbeat?
 
   public init(
     clock: EngineClock, upstream: any Upstream, desks: DeskSet = DeskSet(),
-    store: any CommitSink, journal: JournalWriter, journalDirectory: String, log: Logger
+    store: any CommitSink, journal: JournalWriter, journalDirectory: String, log: Logger,
+    heartbeat: Heartbeat? = nil
   ) {
     self.clock = clock
     self.upstream = upstream
@@ -147,6 +152,7 @@ public struct EngineParts {
     self.journal = journal
     self.journalDirectory = journalDirectory
     self.log = log
+    self.heartbeat = heartbeat
   }
 }
 
@@ -158,6 +164,9 @@ public struct EngineLimits: Sendable {
   public var commitDelayMilliseconds: Int64 = 250
   /// How long a stop may take to save what is pending, ms of real time.
   public var drainMilliseconds: Int64 = 8_000
+  /// The loop turns at least so often, ms of real time, to show that it does; a stepped clock has
+  /// none to wait by.
+  public var turnMillisecondsMax: Int64 = 5_000
   /// Candles held for a store that is away; beyond it the journal alone remembers. An hour of the
   /// whole market, about 60 MB.
   public var pendingCandlesMax = 324_000

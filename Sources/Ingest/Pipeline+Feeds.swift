@@ -27,7 +27,9 @@ extension Pipeline {
     var told = DeskAnswer(answer: answer)
     switch answer {
     case .candles(let page): take(page, of: question, entry)
-    case .list(let list): told.listVerdict = take(list, of: question, entry)
+    case .list(let list):
+      for row in list.refused { reject(row, entry) }
+      told.listVerdict = take(list, of: question, entry)
     case .nodeCount(let count):
       if case .sinaNodeCount(let node) = question { nodes[node] = NodeCollection(expected: count) }
     case .factors(let factors):
@@ -82,14 +84,6 @@ extension Pipeline {
     barsThrough[source, default: [:]][chunk] = query.end
     pending.watermarks[chunk] = BarWatermark(
       source: source, chunk: chunk, timeframe: query.timeframe, through: query.end)
-  }
-
-  private mutating func reject(_ row: RefusedRow, _ entry: JournalEntry) {
-    counters.rejectedRows[row.reason, default: 0] += 1
-    let rejection = Rejection(
-      source: entry.source, receivedAt: entry.receivedAt, symbol: row.symbol, reason: row.reason,
-      detail: row.detail, payload: row.payload)
-    if rejectionsSeen.isNew(rejection) { pending.rejections.append(rejection) }
   }
 }
 

@@ -16,7 +16,7 @@ struct NodeCollection: Sendable {
 
   /// All pages as one list, once they are complete.
   var whole: InstrumentList? {
-    let count = (expected + SinaNode.pageRows - 1) / SinaNode.pageRows
+    let count = SinaNode.pages(of: expected)
     guard count > 0, (1...count).allSatisfy({ pages[$0] != nil }) else { return nil }
     let ordered = pages.sorted { $0.key < $1.key }.map(\.value)
     return InstrumentList(

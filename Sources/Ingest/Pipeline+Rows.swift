@@ -6,13 +6,13 @@ import Store
 
 /// One answer, row by row: which rows count, what they change, and who was asked for in vain.
 extension Pipeline {
-  mutating func read(_ entry: JournalEntry) -> Digest {
+  mutating func read(_ entry: JournalEntry, group: UInt16) -> Digest {
     entry.body.withUnsafeBytes { body in
       sheet.begin(body: body)
       let outcome = decoder.decode(body, status: Int(entry.status), into: &sheet)
-      var answer = Answer(entry: entry, body: body, digest: Digest(outcome: outcome))
+      var answer = Answer(
+        entry: entry, body: body, group: group, digest: Digest(outcome: outcome))
       guard case .ok = outcome else { return answer.digest }
-      answer.group = entry.quotesGroup ?? 0
       let membership = membership(of: answer.group, request: entry.request)
       sheet.ask(for: membership.indexes, of: latest.count)
       takeQuotes(membership, &answer)
@@ -28,8 +28,8 @@ extension Pipeline {
   struct Answer {
     let entry: JournalEntry
     let body: UnsafeRawBufferPointer
+    let group: UInt16
     var digest: Digest
-    var group: UInt16 = 0
   }
 
   /// The newest stamp in the answer proves every row in it to that moment; a stamp from the future
@@ -146,9 +146,22 @@ extension Pipeline {
     counters.rejectedRows[row.reason, default: 0] += 1
     answer.digest.rejected += 1
     guard answer.digest.rejected <= rejectionsPerAnswerMax else { return }
-    let rejection = Rejection(
-      source: answer.entry.source, receivedAt: answer.entry.receivedAt, symbol: row.symbol,
-      reason: row.reason, detail: row.detail, payload: Array(answer.body[row.line]))
+    keep(
+      Rejection(
+        source: answer.entry.source, receivedAt: answer.entry.receivedAt, symbol: row.symbol,
+        reason: row.reason, detail: row.detail, payload: Array(answer.body[row.line])))
+  }
+
+  /// A row of a page of bars or of a list.
+  mutating func reject(_ row: RefusedRow, _ entry: JournalEntry) {
+    counters.rejectedRows[row.reason, default: 0] += 1
+    keep(
+      Rejection(
+        source: entry.source, receivedAt: entry.receivedAt, symbol: row.symbol,
+        reason: row.reason, detail: row.detail, payload: row.payload))
+  }
+
+  private mutating func keep(_ rejection: Rejection) {
     if rejectionsSeen.isNew(rejection) { pending.rejections.append(rejection) }
   }
 

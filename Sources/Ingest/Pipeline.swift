@@ -36,7 +36,7 @@ public struct Pipeline {
   /// Whose previous close is not the last close, since somebody asked.
   var exRights: [Symbol] = []
   /// What the last answer with quotes did not know.
-  var unknownSymbols: Set<Symbol> { Set(sheet.unknown) }
+  var unknownSymbols: [Symbol] { sheet.unknown }
   var pending = PendingRows()
   var rejectionsSeen = RejectionMemory()
   public private(set) var position: JournalPosition
@@ -137,8 +137,12 @@ extension Pipeline {
     book.advance(to: entry.receivedAt)
     var digest = Digest(outcome: .ok(lines: 0))
     switch entry.kind {
-    case .response where entry.quotesGroup != nil: digest = read(entry)
-    case .response: digest.feed = readFeed(entry)
+    case .response:
+      if let group = entry.quotesGroup {
+        digest = read(entry, group: group)
+      } else {
+        digest.feed = readFeed(entry)
+      }
     case .control: readUsage(entry)
     case .timer: break
     }

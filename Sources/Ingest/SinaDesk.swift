@@ -11,11 +11,9 @@ struct SinaDesk: Desk {
   private var lists: ListPlans
   private let repairs: RepairPlan
   private let calendar: CalendarBox
-  private var queue: PacedQueue<FeedRequest>
-  private var queueWake: Timestamp?
+  private var line: DeskLine
   private var repairWake: Timestamp?
   private var calendarWake: Timestamp?
-  private var asked: [PollRequestID: FeedRequest] = [:]
   /// K-lines wanted and not answered yet.
   private var ordered: Set<FeedRequest> = []
   /// Factors that were asked for in vain: again after the next day.
@@ -45,7 +43,7 @@ struct SinaDesk: Desk {
     self.lists = lists
     self.repairs = repairs
     self.calendar = calendar
-    queue = PacedQueue(line)
+    self.line = DeskLine(line)
   }
 
   mutating func received(_ event: DeskEvent, at now: Timestamp) -> [DeskAction] {
@@ -71,7 +69,7 @@ struct SinaDesk: Desk {
     case .answered(let id, let answer): take(answer, to: id, now, &actions)
     case .stopping: work(.stopping, now, &actions)
     }
-    let wakes = [lists.wake, queueWake, repairWake, calendarWake].compactMap { $0 }
+    let wakes = [lists.wake, line.wake, repairWake, calendarWake].compactMap { $0 }
     if let wake = wakes.min() { actions.append(.wake(at: wake)) }
     return actions
   }
@@ -79,19 +77,10 @@ struct SinaDesk: Desk {
   private mutating func work(
     _ event: PacedQueue<FeedRequest>.Event, _ now: Timestamp, _ actions: inout [DeskAction]
   ) {
-    // Or a wake that has come would be asked for again, for ever.
-    if event == .woke { queueWake = nil }
-    for action in queue.received(event, at: now) {
-      switch action {
-      case .request(let id, let question, _):
-        asked[id] = question
-        actions.append(.request(DeskRequest(id: id, question: question, key: nil)))
-      case .wake(let moment): queueWake = moment
-      case .health(let state): actions.append(.health(state))
-      case .finished(let question): ended(question)
-      case .gaveUp(let question, let end):
-        ended(question)
-        if case .sinaFactors = question, end != .failed { factorsMissed.insert(question) }
+    for ending in line.received(event, at: now, &actions) {
+      ended(ending.question)
+      if case .sinaFactors = ending.question, let fault = ending.fault, fault != .failed {
+        factorsMissed.insert(ending.question)
       }
     }
   }
@@ -107,7 +96,7 @@ struct SinaDesk: Desk {
   private mutating func take(
     _ answer: DeskAnswer, to id: PollRequestID, _ now: Timestamp, _ actions: inout [DeskAction]
   ) {
-    guard let question = asked.removeValue(forKey: id) else { return }
+    guard let question = line.question(of: id) else { return }
     // `null` may as well be a throttled answer (sina.md §2): never "there is none".
     let outcome = answer.refusal?.kind == .noData ? PacedOutcome.transient : answer.outcome
     work(.answered(id, outcome, retryAfterSeconds: answer.waitSeconds), now, &actions)
@@ -141,7 +130,7 @@ extension SinaDesk {
     let jobs = repairs.orders(candidates, at: now).compactMap { order -> PacedJob<FeedRequest>? in
       guard SinaHistory.isRequestable(order.symbol) else { return nil }
       return PacedJob(
-        .sinaKline(order.symbol, .minute1, bars: bars(from: order.firstDay, now)),
+        .minutes(of: order, on: now.shanghaiDay, calendar.current),
         priority: Priority.repair + order.want.rawValue)
     }
     repairWake = repairs.nextSighting(candidates, at: now).map { moment in
@@ -152,12 +141,6 @@ extension SinaDesk {
     work(.withdrawn(Array(ordered.subtracting(wanted))), now, &actions)
     ordered = wanted
     work(.enqueued(jobs), now, &actions)
-  }
-
-  /// A day more than there are: held up by a ban, the answer may come when the next day has begun.
-  private func bars(from day: TradingDay, _ now: Timestamp) -> Int {
-    let days = (day...max(day, now.shanghaiDay)).count { calendar.isTradingDay($0) != false }
-    return min((days + 1) * Session.minutesPerDay, SinaKline.barsMax)
   }
 
   private static func factors(of symbols: [Symbol]) -> Set<FeedRequest> {
@@ -199,8 +182,7 @@ extension SinaDesk {
   private mutating func askForPages(
     of node: SinaNode, _ count: Int, _ now: Timestamp, _ actions: inout [DeskAction]
   ) {
-    let pages = (count + SinaNode.pageRows - 1) / SinaNode.pageRows
-    let jobs = (1...max(pages, 1)).map { page in
+    let jobs = (1...max(SinaNode.pages(of: count), 1)).map { page in
       PacedJob(FeedRequest.sinaNodePage(node, page: page), priority: Priority.lists)
     }
     collecting[node, default: 0] += jobs.count

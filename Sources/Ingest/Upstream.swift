@@ -12,6 +12,12 @@ public protocol Upstream: Sendable {
 public enum UpstreamAnswer: Sendable {
   case response(status: Int32, body: [UInt8], retryAfter: String?)
   case failure(TransportError)
+
+  /// How long the source asks to be left alone, from `now` on; nil if it does not say.
+  func retryAfterSeconds(at now: Timestamp) -> Int? {
+    guard case .response(_, _, let retryAfter?) = self else { return nil }
+    return RetryAfter.seconds(retryAfter, now: now)
+  }
 }
 
 /// Sina's quote endpoint over HTTP.

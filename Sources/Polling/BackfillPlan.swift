@@ -29,10 +29,8 @@ public struct BackfillOrder: Sendable, Hashable {
 
   /// Equal orders have equal names: `sina-1d-8f0b2c…`.
   public var name: String {
-    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     let text = "\(symbols.map(\.description).joined(separator: ",")) \(from) \(to)"
-    for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
-    return "\(source.name)-\(timeframe.name)-\(String(hash, radix: 16))"
+    return "\(source.name)-\(timeframe.name)-\(String(StableHash(of: text).value, radix: 16))"
   }
 }
 

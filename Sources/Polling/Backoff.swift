@@ -2,19 +2,20 @@
 //
 // Full jitter (a uniform draw from zero to the exponential bound) spreads clients that failed
 // together better than any fixed or half-jittered delay. What the server asks for wins if longer.
+import Market
 
 /// A bound that doubles with every failure, and a draw below it.
 public struct Backoff: Sendable {
   public let baseMilliseconds: Int
   public let capMilliseconds: Int
-  private var generator: SeededGenerator
+  private var generator: SplitMix64
 
   /// - Precondition: 0 < base ≤ cap.
   public init(baseMilliseconds: Int, capMilliseconds: Int, seed: UInt64) {
     precondition(baseMilliseconds > 0 && baseMilliseconds <= capMilliseconds)
     self.baseMilliseconds = baseMilliseconds
     self.capMilliseconds = capMilliseconds
-    generator = SeededGenerator(seed: seed)
+    generator = SplitMix64(seed: seed)
   }
 
   /// The longest delay after so many failures in a row, counted from 1.

@@ -154,7 +154,7 @@ public struct ListPlan: Sendable {
   private func isAsked(_ day: TradingDay) -> Bool { isTradingDay(day) ?? !day.isWeekend }
 
   private func moments(of day: TradingDay) -> [Timestamp] {
-    var generator = SeededGenerator(
+    var generator = SplitMix64(
       seed: configuration.seed ^ UInt64(bitPattern: Int64(day.daysSince1970)))
     let jitter = Int.random(in: 0...configuration.jitterSecondsMax, using: &generator)
     let first = Timestamp(day: day, secondOfDay: configuration.opensAt + jitter)

@@ -117,7 +117,7 @@ public struct PollSchedule: Sendable {
 
   private func jitterMilliseconds(at grid: Timestamp) -> Int {
     guard jitterMillisecondsMax > 0 else { return 0 }
-    var generator = SeededGenerator(seed: seed ^ UInt64(bitPattern: grid.seconds))
+    var generator = SplitMix64(seed: seed ^ UInt64(bitPattern: grid.seconds))
     return Int.random(in: 0..<jitterMillisecondsMax, using: &generator)
   }
 }

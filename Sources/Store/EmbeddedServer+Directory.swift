@@ -2,6 +2,7 @@
 /// being set up. A folder with anything of others in it is refused, not taken over.
 
 import Glibc
+import Market
 
 extension EmbeddedServer {
   /// sun_path of sockaddr_un (unix(7)) holds 108 bytes with the final zero.
@@ -21,7 +22,7 @@ extension EmbeddedServer {
     if socket.utf8.count <= Self.socketPathBytesMax, inside.utf8.allSatisfy(Self.isPlain) {
       return inside
     }
-    return "/tmp/candled-\(String(Self.hash(directory), radix: 16))"
+    return "/tmp/candled-\(String(StableHash(of: directory).value, radix: 16))"
   }
 
   static func isPlain(_ byte: UInt8) -> Bool {
@@ -32,11 +33,6 @@ extension EmbeddedServer {
       true
     default: false
     }
-  }
-
-  /// FNV-1a, 64 bits: Swift's own hash differs from process to process.
-  private static func hash(_ text: String) -> UInt64 {
-    text.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
   }
 
   func prepareDirectory(for user: ServerUser) throws(EmbeddedServerError) {

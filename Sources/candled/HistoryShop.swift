@@ -172,12 +172,9 @@ final class HistoryShop {
       RepairCandidate(symbol: $0.symbol, day: $0.day, want: $0.want)
     }
     return plan.orders(never, at: EngineClock.realNow()).map { order in
-      let days = (order.firstDay...Self.today).count { calendar.isTradingDay($0) != false }
-      return BackfillTask(
-        questions: [
-          .sinaKline(
-            order.symbol, .minute1, bars: min(days * Session.minutesPerDay, SinaKline.barsMax))
-        ], days: order.firstDay...Self.today)
+      BackfillTask(
+        questions: [.minutes(of: order, on: Self.today, calendar)],
+        days: order.firstDay...Self.today)
     }
   }
 
@@ -197,7 +194,7 @@ final class HistoryShop {
         writer: writer,
         journal: try JournalWriter(directory: settings.stateDirectory + "/backfill/" + name),
         rules: CandleRules(settings), log: log),
-      line: line(for: source))
+      line: PacedQueueConfiguration(source, settings, seed: .random(in: .min ... .max)))
     let talk = ProgressTalk()
     StopSignals.watch { backfill.stop() }
     let end = try await backfill.run(tasks) { talk.say($0) }
@@ -207,18 +204,6 @@ final class HistoryShop {
         status: .temporaryFailure,
         sentence: "\(end.tasks - end.tasksDone) of \(end.tasks) chunks are left: \(again)")
     }
-  }
-
-  private func line(for source: Source) -> PacedQueueConfiguration {
-    let seed = UInt64.random(in: .min ... .max)
-    guard source != .sina else {
-      return PacedQueueConfiguration(
-        requestsPerMinute: settings.sinaHistoryRequestsPerMinute, burst: 1, inFlightMax: 1,
-        seed: seed)
-    }
-    return PacedQueueConfiguration(
-      requestsPerMinute: settings.alpacaRequestsPerMinute,
-      burst: min(settings.alpacaRequestsPerMinute, 10), inFlightMax: 4, seed: seed)
   }
 }
 

@@ -19,18 +19,11 @@ struct QueryGaps: ParsableCommand {
         "candled query gaps sh600519 --format csv": "of an instrument",
       ]))
 
-  @Argument(help: "The instrument, in any spelling; all if none is named.")
-  var symbol: String?
-
-  @Option(help: ArgumentHelp("Only of this trading day.", valueName: "yyyy-mm-dd"))
-  var date: DayArgument?
-
-  @OptionGroup var options: QueryOptions
+  @OptionGroup var options: LedgerOptions
 
   func run() throws {
-    try options.print(Self.columns) { queries in
-      let chosen = try symbol.map { try SymbolDirectory(queries).resolve($0) }
-      return try queries.gapRecords(day: date?.day, symbol: chosen).map(Self.cells)
+    try options.print(Self.columns) { queries, day, symbol in
+      try queries.gapRecords(day: day, symbol: symbol).map(Self.cells)
     }
   }
 
@@ -66,18 +59,11 @@ struct QueryAudit: ParsableCommand {
         "candled query audit --json | jq 'map(select(.balanced | not))'": "what does not add up",
       ]))
 
-  @Argument(help: "The instrument, in any spelling; all if none is named.")
-  var symbol: String?
-
-  @Option(help: ArgumentHelp("The trading day.", valueName: "yyyy-mm-dd"))
-  var date: DayArgument?
-
-  @OptionGroup var options: QueryOptions
+  @OptionGroup var options: LedgerOptions
 
   func run() throws {
-    try options.print(Self.columns) { queries in
-      let chosen = try symbol.map { try SymbolDirectory(queries).resolve($0) }
-      return try queries.audits(day: date?.day, symbol: chosen).map(Self.cells)
+    try options.print(Self.columns) { queries, day, symbol in
+      try queries.audits(day: day, symbol: symbol).map(Self.cells)
     }
   }
 

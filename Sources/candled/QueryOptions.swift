@@ -40,6 +40,27 @@ struct QueryOptions: ParsableArguments {
   private static let blockRows = 1000
 }
 
+/// What is kept a day and an instrument, and may be asked for by both.
+struct LedgerOptions: ParsableArguments {
+  @Argument(help: "The instrument, in any spelling; all if none is named.")
+  var symbol: String?
+
+  @Option(help: ArgumentHelp("Only of this trading day.", valueName: "yyyy-mm-dd"))
+  var date: DayArgument?
+
+  @OptionGroup var query: QueryOptions
+
+  /// Asks for the chosen day and instrument, nil for all, and prints the rows that come of it.
+  func print(
+    _ columns: [ResultColumn], _ rows: (Queries, TradingDay?, Symbol?) throws -> [[ResultCell]]
+  ) throws {
+    try query.print(columns) { queries in
+      let chosen = try symbol.map { try SymbolDirectory(queries).resolve($0) }
+      return try rows(queries, date?.day, chosen)
+    }
+  }
+}
+
 extension ResultFormat: ExpressibleByArgument {}
 
 extension ResultColumn {

@@ -56,18 +56,11 @@ struct QueryDisagreements: ParsableCommand {
         "candled query disagreements sh600519 --format csv": "of an instrument",
       ]))
 
-  @Argument(help: "The instrument, in any spelling; all if none is named.")
-  var symbol: String?
-
-  @Option(help: ArgumentHelp("Only of this trading day.", valueName: "yyyy-mm-dd"))
-  var date: DayArgument?
-
-  @OptionGroup var options: QueryOptions
+  @OptionGroup var options: LedgerOptions
 
   func run() throws {
-    try options.print(Self.columns) { queries in
-      let chosen = try symbol.map { try SymbolDirectory(queries).resolve($0) }
-      return try queries.disagreements(day: date?.day, symbol: chosen).map(Self.cells)
+    try options.print(Self.columns) { queries, day, symbol in
+      try queries.disagreements(day: day, symbol: symbol).map(Self.cells)
     }
   }
 

@@ -3,6 +3,7 @@ import Glibc
 import Ingest
 import Logging
 import Market
+import Operations
 import Polling
 import Store
 import Testing
@@ -53,6 +54,7 @@ struct EngineRun {
   var limits = EngineLimits()
   /// Simulated seconds in a real one; nil runs without a clock.
   var speed: Int64?
+  var heartbeat: Heartbeat?
   let folder: JournalFolder
 
   init() throws { folder = try JournalFolder() }
@@ -74,7 +76,7 @@ struct EngineRun {
       clock: speed.map { .scaled(from: moment(start), speed: $0) }
         ?? .stepped(start: moment(start)),
       upstream: upstream, store: sink, journal: journal,
-      journalDirectory: folder.path, log: log)
+      journalDirectory: folder.path, log: log, heartbeat: heartbeat)
     var configuration = PollerConfiguration(heartbeat: market.symbols[0], seed: 1)
     configuration.batchSymbolsMax = 13
     let poller = Poller(

@@ -56,7 +56,7 @@ import Testing
       (Self.symbol(3), .gap), (Self.symbol(4), .unbalanced),
     ].map { RepairCandidate(symbol: $0.0, day: day, want: $0.1) }
     driver.candidates = { _ in wanting }
-    driver.tell(.certified(day))
+    driver.tell(.certified)
     driver.run(seconds: 60)
     #expect(Self.klines(driver) == (try [3, 4, 2].map(Self.symbol)))
     let times = driver.times.suffix(3)
@@ -78,7 +78,7 @@ import Testing
           symbol: hole, day: TradingDay(daysSince1970: 20_640), want: .gap, lastSightingAt: asked)
       ]
     }
-    driver.tell(.certified(driver.now.shanghaiDay))
+    driver.tell(.certified)
     asked = driver.now
     driver.run(seconds: 11 * 3_600)
     #expect(Self.klines(driver) == [hole])
@@ -105,13 +105,13 @@ import Testing
     driver.candidates = { now in
       symbols.map { RepairCandidate(symbol: $0, day: monday, want: .gap) }
     }
-    driver.tell(.certified(monday))
+    driver.tell(.certified)
     driver.run(seconds: 9)
     driver.candidates = { _ in
       [RepairCandidate(symbol: symbols[39], day: monday.advanced(by: -3), want: .gap)]
     }
     driver.forgetSteps()
-    driver.tell(.certified(monday))
+    driver.tell(.certified)
     driver.run(seconds: 600)
     #expect(Self.klines(driver) == [symbols[39]])
   }
@@ -220,7 +220,7 @@ import Testing
       RepairCandidate(symbol: try Self.symbol($0), day: day, want: .gap)
     }
     driver.candidates = { _ in wanting }
-    driver.tell(.certified(day))
+    driver.tell(.certified)
     driver.tell(.started)
     driver.run(seconds: 30)
     #expect(driver.tables.lists.count == 1)
@@ -248,12 +248,12 @@ import Testing
     driver.tell(.exRights([symbol]))
     driver.run(until: try shanghai("2026-07-06", 15, 40))
     #expect(driver.tables.factors.isEmpty && !driver.questions.isEmpty)
-    driver.tell(.certified(driver.now.shanghaiDay))
+    driver.tell(.certified)
     driver.run(seconds: 60)
     let found = driver.tables.factors
     #expect(found.count == 4 && Set(found.keys.map(\.kind)) == [.qfq, .hfq])
     driver.forgetSteps()
-    driver.tell(.certified(driver.now.shanghaiDay))
+    driver.tell(.certified)
     driver.run(seconds: 60)
     #expect(driver.questions.isEmpty)
   }

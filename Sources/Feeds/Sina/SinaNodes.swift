@@ -15,6 +15,9 @@ public enum SinaNode: String, Sendable, CaseIterable {
 
   /// Rows of a full page: what Sina's own page asks for; much larger ones are not reliable.
   public static let pageRows = 80
+
+  /// Pages of a list of `rows` rows.
+  public static func pages(of rows: Int) -> Int { (rows + pageRows - 1) / pageRows }
 }
 
 enum SinaNodes {

@@ -1,0 +1,19 @@
+/// What a repair asks for, in a desk and in a command alike.
+
+import Feeds
+import Market
+import Polling
+
+extension FeedRequest {
+  /// The minutes of a repair's instrument from its first day on, with a day more than there are:
+  /// held up by a ban, the answer may come when the next day has begun.
+  public static func minutes(
+    of order: RepairPlan.Order, on today: TradingDay, _ calendar: TradingCalendar
+  ) -> FeedRequest {
+    let days = (order.firstDay...max(order.firstDay, today)).count {
+      calendar.isTradingDay($0) != false
+    }
+    return .sinaKline(
+      order.symbol, .minute1, bars: min((days + 1) * Session.minutesPerDay, SinaKline.barsMax))
+  }
+}

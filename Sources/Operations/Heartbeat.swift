@@ -1,0 +1,74 @@
+/// Whether our own loops turn. Each loop that must never stop beats at every turn; the watchdog and
+/// `/livez` ask for those that have not for too long. Progress of our own and nothing else: a
+/// database or a source that is away is no reason to be killed and started again.
+
+import Glibc
+import Synchronization
+
+/// One loop's sign of life.
+public final class Heartbeat: Sendable {
+  /// As people know the loop: `engine`, `lease`.
+  public let name: String
+  public let ageSecondsMax: Int64
+
+  /// Of the steady clock, which a changed wall clock leaves alone.
+  private let beatAt: Atomic<Int64>
+  private let nanoseconds: @Sendable () -> Int64
+
+  /// Counts as having beaten just now.
+  public init(
+    name: String, ageSecondsMax: Int64,
+    nanoseconds: @escaping @Sendable () -> Int64 = steadyNanoseconds
+  ) {
+    self.name = name
+    self.ageSecondsMax = ageSecondsMax
+    self.nanoseconds = nanoseconds
+    beatAt = Atomic(nanoseconds())
+  }
+
+  public func beat() { beatAt.store(nanoseconds(), ordering: .relaxed) }
+
+  /// Since the last beat.
+  public var ageNanoseconds: Int64 { max(nanoseconds() - beatAt.load(ordering: .relaxed), 0) }
+
+  public var isStale: Bool { ageNanoseconds > ageSecondsMax * 1_000_000_000 }
+}
+
+/// The loops that must turn just now. Those that need not (an engine in standby) are not in it.
+public final class Heartbeats: Sendable {
+  private let loops = Guarded<[Heartbeat]>([])
+  private let nanoseconds: @Sendable () -> Int64
+
+  public init(nanoseconds: @escaping @Sendable () -> Int64 = steadyNanoseconds) {
+    self.nanoseconds = nanoseconds
+  }
+
+  /// A loop begins: from here on it must beat at least every `ageSecondsMax`. One of the same name
+  /// is replaced.
+  public func begin(_ name: String, ageSecondsMax: Int64) -> Heartbeat {
+    let loop = Heartbeat(name: name, ageSecondsMax: ageSecondsMax, nanoseconds: nanoseconds)
+    loops.withLock { loops in
+      loops.removeAll { $0.name == name }
+      loops.append(loop)
+    }
+    return loop
+  }
+
+  /// The loop has ended as it should; one that has replaced it stays.
+  public func end(_ loop: Heartbeat) {
+    loops.withLock { $0.removeAll { $0 === loop } }
+  }
+
+  /// In the order they began.
+  public var all: [Heartbeat] { loops.withLock { $0 } }
+
+  /// The names of the loops that have not beaten for too long.
+  public func stale() -> [String] { all.filter(\.isStale).map(\.name) }
+}
+
+/// The system's steady clock (CLOCK_MONOTONIC), which systemd's watchdog uses too.
+@Sendable public func steadyNanoseconds() -> Int64 {
+  var time = timespec()
+  clock_gettime(CLOCK_MONOTONIC, &time)
+  return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+}
