@@ -17,6 +17,7 @@ public struct Daemon: Sendable {
   /// Given for a simulation that shares its clock with an exchange in the same process.
   let clock: EngineClock
   public let credentials: SourceCredentials
+  private let storeURL: String
   let calendar = CalendarBox()
 
   /// An index that moves all day: first in every request, it dates the answers.
@@ -31,6 +32,7 @@ public struct Daemon: Sendable {
     if let file = settings.sinaSymbolsFile { symbols += try SymbolFile.load(file) }
     self.symbols = symbols + settings.sinaOverview
     credentials = try SourceCredentials(settings)
+    storeURL = try settings.storeConnection() ?? settings.embeddedServer.connectionString
   }
 
   /// Builds everything up, and hands the engine to `onReady` once the store and the journal are
@@ -46,7 +48,7 @@ public struct Daemon: Sendable {
     try await keeper.start()
     let watch = Task { await keeper.keepRunning() }
     do {
-      try Schema.apply(url: storeURL)
+      try Schema.apply(url: settings.embeddedServer.ownerConnectionString)
       let unsaved = try await serve(onReady)
       await end(watch)
       try await keeper.stop()
@@ -77,10 +79,6 @@ public struct Daemon: Sendable {
   private func end(_ watch: Task<Void, Never>) async {
     watch.cancel()
     await watch.value
-  }
-
-  private var storeURL: String {
-    settings.storeURL?.reveal() ?? settings.embeddedServer.connectionString
   }
 
   private var psqlLine: String {

@@ -21,6 +21,9 @@ public struct SettingTable: Sendable {
   public let storeURL = Setting.connectionURL(
     "store.url", unset: "embedded PostgreSQL",
     "A PostgreSQL 15 or later: postgres://user:password@host/database.")
+  public let storePasswordFile = Setting.optionalString(
+    "store.password_file", unset: "as libpq does, ~/.pgpass",
+    "File with one line: the password of store.url's user.")
 
   public let sinaBase = Setting.origin(
     "sina.base", "https://hq.sinajs.cn", "Where quotes are asked for.")
@@ -145,6 +148,9 @@ public struct SettingTable: Sendable {
       $0.candlesGrace < $0.candlesGiveUp
     },
     Rule("sina.phase", "must be shorter than sina.cadence") { $0.sinaPhase < $0.sinaCadence },
+    Rule("store.password_file", "needs store.url") {
+      $0.storePasswordFile == nil || $0.storeURL != nil
+    },
     Rule("alpaca.symbols", "needs alpaca.key_file") {
       $0.alpacaSymbols.isEmpty || $0.alpacaKeyFile != nil
     },

@@ -1,3 +1,4 @@
+import Market
 import Store
 import TestSupport
 import Testing
