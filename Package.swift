@@ -83,8 +83,8 @@ let package = Package(
     .target(
       name: "Trials",
       dependencies: [
-        "Market", "Feeds", "Polling", "Journal", "Store", "Ingest", "ExchangeSimulator",
-        "CandledClient", "TestSupport",
+        "Market", "Feeds", "Polling", "Journal", "Store", "Operations", "Ingest",
+        "ExchangeSimulator", "CandledClient", "CPostgres", "CLinux", "TestSupport", log,
       ],
       path: "Tests/Trials", swiftSettings: strict),
     .executableTarget(

@@ -19,13 +19,20 @@ public struct Daemon: Sendable {
   public let credentials: SourceCredentials
   private let storeURL: String
   let calendar = CalendarBox()
+  /// The engine's bounds; what is configured is added to them.
+  public var limits = EngineLimits()
+  /// What it is doing, for those who are asked.
+  public let state: DaemonState
 
   /// An index that moves all day: first in every request, it dates the answers.
   public static let heartbeat = Symbol(low: 0x3130_3030_3030_6873, high: 0)  // sh000001
 
   /// - Throws: `ConfigurationError` if the file with symbols or one with keys cannot be read.
-  public init(settings: Settings, clock: EngineClock? = nil, log: Logger) throws {
+  public init(
+    settings: Settings, clock: EngineClock? = nil, state: DaemonState = DaemonState(), log: Logger
+  ) throws {
     self.settings = settings
+    self.state = state
     self.log = log
     self.clock = clock ?? EngineClock(settings)
     var symbols = settings.sinaSymbols
@@ -66,7 +73,14 @@ public struct Daemon: Sendable {
     defer { client.shutdown() }
     let writer = StoreWriter(url: storeURL)
     try await writer.connect()
-    let engine = try await makeEngine(writer: writer, client: client)
+    state.storeConnected()
+    let heartbeat = state.heartbeats.begin("engine", ageSecondsMax: Daemon.turnSecondsMax)
+    defer { state.heartbeats.end(heartbeat) }
+    let engine = try await makeEngine(writer: writer, client: client, heartbeat: heartbeat)
+    state.engine = engine
+    state.journalDirectory = settings.journalPath
+    state.role = .leading(term: 0)
+    defer { state.role = .draining }
     await onReady(DaemonHandle(engine: engine, storeURL: storeURL, psqlLine: psqlLine))
     let watch = Task { await QueueWatch(writer: writer, engine: engine).run() }
     defer { watch.cancel() }
@@ -74,6 +88,11 @@ public struct Daemon: Sendable {
     await writer.disconnect()
     return unsaved
   }
+
+  /// The engine turns every 5 s; one that has not for so long hangs.
+  private static let turnSecondsMax: Int64 = 30
+  /// As many as the poller calls a source stalled after.
+  private static let slotsStaleMax: Int64 = 5
 
   /// Before the server is stopped: the keeper would start it again.
   private func end(_ watch: Task<Void, Never>) async {
@@ -85,7 +104,9 @@ public struct Daemon: Sendable {
     settings.storeURL == nil ? settings.embeddedServer.psqlLine : "psql \"$CANDLED_STORE_URL\""
   }
 
-  private func makeEngine(writer: StoreWriter, client: HTTPClient) async throws -> Engine {
+  private func makeEngine(
+    writer: StoreWriter, client: HTTPClient, heartbeat: Heartbeat
+  ) async throws -> Engine {
     let stored = try await writer.load()
     let pipeline = try Pipeline(
       rules: CandleRules(settings), limits: UniverseLimits(settings), stored: stored)
@@ -100,14 +121,17 @@ public struct Daemon: Sendable {
       upstream: SinaUpstream(
         client: client, base: try BaseAddress(parsing: settings.sinaBase),
         deadlineMilliseconds: Int(settings.sinaDeadline.wholeMilliseconds)),
-      desks: try makeDesks(client: client), store: PersistentStore(writer: writer),
-      journal: journal,
-      journalDirectory: settings.journalPath, log: log)
-    var limits = EngineLimits()
+      desks: try makeDesks(client: client),
+      store: PersistentStore(writer: writer, state: state), journal: journal,
+      journalDirectory: settings.journalPath, log: log, heartbeat: heartbeat)
+    var limits = limits
     limits.stopAt = settings.clockStop
     limits.journalBytesMax = Int64(settings.journalRetainBytes)
     limits.journalDaysMax = settings.journalRetainDays
     limits.followsUniverse = settings.universeFollow
+    limits.quotesStaleSecondsMax = max(
+      limits.quotesStaleSecondsMax,
+      Daemon.slotsStaleMax * settings.sinaCadence.wholeMilliseconds / 1000)
     return Engine(
       parts: parts, poller: makePoller(following: pipeline.universe), pipeline: pipeline,
       limits: limits)
@@ -206,6 +230,7 @@ extension EngineClock {
 /// A store that reconnects: one attempt a call, so that the engine's patience sets the pace.
 struct PersistentStore: CommitSink {
   let writer: StoreWriter
+  let state: DaemonState
 
   /// The feed's horizon: about a month of commits.
   private static let changesKept: Int64 = 150_000
@@ -220,13 +245,18 @@ struct PersistentStore: CommitSink {
     try await writer.repairCandidates(from: day)
   }
 
+  private func reconnect() async throws(StoreError) {
+    try await writer.reconnect()
+    state.storeConnected()
+  }
+
   func commit(_ commit: Commit) async throws(StoreError) -> CommitReceipt {
     do throws(StoreError) {
       return try await writer.commit(commit)
     } catch {
       guard error.code == .connectionLost else { throw error }
     }
-    try await writer.reconnect()
+    try await reconnect()
     return try await writer.commit(commit)
   }
 
@@ -236,7 +266,7 @@ struct PersistentStore: CommitSink {
     } catch {
       guard error.code == .connectionLost else { throw error }
     }
-    try await writer.reconnect()
+    try await reconnect()
     return try await writer.load()
   }
 }

@@ -135,7 +135,10 @@ public struct SourceCredentials: Sendable {
 
   public private(set) var licences: [Key] = []
   public private(set) var alpaca: Key?
-  private var secrets: [Secret] = []
+  private(set) var secrets: [Secret] = []
+
+  /// None.
+  init() {}
 
   /// - Throws: `ConfigurationError` if a file is not there or not what it should be.
   public init(_ settings: Settings) throws(ConfigurationError) {

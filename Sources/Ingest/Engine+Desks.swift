@@ -17,6 +17,8 @@ struct DeskSeat {
   var requests = 0
   var failures = 0
   var lastSuccessAt: Timestamp?
+  /// Answers, by the outcome's name.
+  var outcomes: [String: Int] = [:]
   var inFlight: [PollRequestID: Task<Void, Never>] = [:]
 
   var healthRow: SourceHealthRow? {
@@ -121,6 +123,7 @@ extension Engine {
           to: request.question, requestedAt: requestedAt, receivedAt: receivedAt,
           status: httpStatus, body: body))
       told.retryAfterSeconds = answer.retryAfterSeconds(at: receivedAt)
+      seats[place].outcomes[told.refusal?.kind.name ?? "ok", default: 0] += 1
       if told.answer != nil, told.refusal == nil {
         seats[place].lastSuccessAt = receivedAt
       } else {

@@ -64,8 +64,13 @@ extension Engine {
   private func accept(_ entry: JournalEntry) -> PollOutcome {
     status.lastAnswerAt = EngineClock.realNow()
     guard let position = append(entry) else { return .transient }
-    if catchUp != nil || isDeaf { return PollOutcome(Pipeline.classify(entry)) }
+    if catchUp != nil || isDeaf {
+      let outcome = Pipeline.classify(entry)
+      status.answered(outcome)
+      return PollOutcome(outcome)
+    }
     let digest = pipeline.process(entry, at: position)
+    status.answered(digest.outcome)
     status.note(digest)
     tellExRights()
     tellUnknown()

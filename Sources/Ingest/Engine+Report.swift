@@ -1,27 +1,94 @@
+import Candles
+import Feeds
+import Journal
 import Market
+import Polling
 
-/// What a view shows of an engine.
-public struct EngineReport: Sendable {
-  public var now: Timestamp
-  public var status: EngineStatus
-  public var counters: PipelineCounters
-  public var sights: [Sight]
-  /// The last minute of each American series, by symbol.
-  public var americans: [Candle]
-
-  public struct Sight: Sendable {
-    public var name: String
-    public var quote: Quote
-    public var forming: Candle?
-  }
-}
-
+/// The engine's account of itself, put together only when somebody asks.
 extension Engine {
   /// The state of the engine and of some instruments, as of one moment.
   public func report(on symbols: [Symbol]) -> EngineReport {
-    EngineReport(
-      now: now, status: status, counters: pipeline.counters,
-      sights: symbols.compactMap { pipeline.sight(of: $0) },
-      americans: pipeline.americanBars.values.sorted { $0.symbol < $1.symbol })
+    let now = now
+    var report = EngineReport(now: now, status: status, counters: pipeline.counters)
+    report.sights = symbols.compactMap { pipeline.sight(of: $0) }
+    report.americans = pipeline.americanBars.values.sorted { $0.symbol < $1.symbol }
+    report.sources = [quotesReport(now)] + seats.map { deskReport($0, now) }
+    report.isStopping = isStopping
+    report.isCatchingUp = isDeaf || catchUp != nil
+    report.lastPosition = parts.journal.lastPosition
+    report.syncedPosition = parts.journal.syncedPosition
+    let read = isDeaf ? status.committed : pipeline.position
+    report.backlogEntries = max(report.lastPosition.sequence - read.sequence, 0)
+    report.pendingCandles = pipeline.pendingCandles + saving.unsavedCandles
+    if saving.isBusy {
+      report.commitWaitMicroseconds = EngineClock.realNow().microseconds(since: saving.startedAt)
+    }
+    report.symbols = poller.symbols.count
+    report.keys = pipeline.keyUsage.count
+    for case (let until?, let reason?) in pipeline.keyUsage.values.map({
+      ($0.parkedUntil, $0.parkedReason)
+    }) where until > now {
+      report.keysParked[reason, default: 0] += 1
+    }
+    report.calendarDaysLeft = now.shanghaiDay.distance(to: pipeline.calendar.lastDay)
+    report.isCertificateOverdue = pipeline.isCertificateOverdue(at: now)
+    return report
+  }
+
+  private func quotesReport(_ now: Timestamp) -> SourceReport {
+    var report = SourceReport(source: .sina, endpoint: "quotes")
+    report.state = status.source
+    report.requests = status.requests
+    report.failures = status.failedRequests
+    report.lastSuccessAt = status.lastSweepAt
+    report.outcomes = status.outcomes
+    guard !poller.symbols.isEmpty else { return report }
+    let calendar = pipeline.calendar
+    report.freshness = SourceReport.Freshness(
+      isInSession: calendar.isInSession(now),
+      stalenessSeconds: status.quotedThrough.map { calendar.tradingSeconds(from: $0, to: now) },
+      limitSeconds: limits.quotesStaleSecondsMax)
+    return report
+  }
+
+  private func deskReport(_ seat: DeskSeat, _ now: Timestamp) -> SourceReport {
+    var report = SourceReport(source: seat.desk.source, endpoint: seat.desk.name)
+    report.state = seat.health
+    report.requests = seat.requests
+    report.failures = seat.failures
+    report.lastSuccessAt = seat.lastSuccessAt
+    report.outcomes = seat.outcomes
+    guard !pipeline.americanSessions.isEmpty, report.isBars else { return report }
+    let sessions = pipeline.americanSessions
+    report.freshness = SourceReport.Freshness(
+      isInSession: sessions.contains { $0.opens <= now && now < $0.closes },
+      stalenessSeconds: pipeline.barsThrough[seat.desk.source]?.values.min().map { through in
+        sessions.tradingSeconds(from: through, to: now)
+      },
+      limitSeconds: parts.desks.configuration.alpacaDelaySeconds + barsStaleSecondsMax)
+    return report
+  }
+}
+
+/// Each minute the last three are asked for: so late the third try has failed.
+private let barsStaleSecondsMax: Int64 = 180
+
+extension SourceReport {
+  fileprivate var isBars: Bool { source == .alpacaIEX || source == .alpacaSIP }
+}
+
+extension Pipeline {
+  /// After the evening's retries: half past four (`Session.afterHoursClose` and an hour).
+  private static let certifiedSecondOfDay = Session.afterHoursClose + 3_600
+
+  /// Whether the last trading day that is wholly over lacks its certificates, or was not seen.
+  func isCertificateOverdue(at now: Timestamp) -> Bool {
+    guard let progress = book.certification else { return false }
+    let today = now.shanghaiDay
+    let isOver = now.shanghaiSecondOfDay >= Self.certifiedSecondOfDay
+    let ended =
+      calendar.isTradingDay(today) == true && isOver ? today : calendar.previous(before: today)
+    guard let ended else { return false }
+    return progress.newest < ended || (progress.newest == ended && progress.closed == 0)
   }
 }

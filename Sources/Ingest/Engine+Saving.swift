@@ -145,8 +145,13 @@ extension Engine {
 
   func saved() {
     if saving.failures > 0 { parts.log.notice("store takes commits again") }
-    if let commit = saving.commit, !commit.daysEnded.isEmpty { tidyUp(after: commit) }
-    if saving.commit?.daysEnded.isEmpty == false { tellDesks(.certified) }
+    if let commit = saving.commit {
+      status.committed = max(status.committed, commit.position)
+      if !commit.daysEnded.isEmpty {
+        tidyUp(after: commit)
+        tellDesks(.certified)
+      }
+    }
     saving.commit = nil
     saving.failures = 0
     status.storeFault = nil

@@ -65,6 +65,7 @@ public actor Engine {
     self.limits = limits
     (events, inbox) = AsyncStream.makeStream(of: Event.self)
     steppedNow = parts.clock.startingPoint
+    status.committed = self.pipeline.position
   }
 
   /// Runs until `stop()`, or until a simulation's last moment, and then drains.
@@ -177,6 +178,8 @@ public struct EngineLimits: Sendable {
   public var catchUpEntriesMax = 64
   /// Whether every listed A share is polled.
   public var followsUniverse = false
+  /// Quotes older than this, in session seconds, are stale: five slots of 3 s.
+  public var quotesStaleSecondsMax: Int64 = 15
 
   public init() {}
 }

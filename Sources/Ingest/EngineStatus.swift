@@ -27,7 +27,12 @@ public struct EngineStatus: Sendable {
   public var source: SourceState?
   public var quarantined: [Symbol] = []
   public var transportFaults: [TransportError.Code: Int] = [:]
-  public var outcomes: [SinaOutcome: Int] = [:]
+  /// Answers to the quotes' requests, by the outcome's name.
+  public var outcomes: [String: Int] = [:]
+  /// The newest moment the exchange stamped into an answer.
+  public var quotedThrough: Timestamp?
+  /// The journal's entries up to here are rows.
+  public var committed = JournalPosition.start
   public var journalFault: JournalError.Code?
   public var storeFault: StoreError.Code?
   /// The same, as a sentence.
@@ -58,8 +63,12 @@ public struct EngineStatus: Sendable {
   /// A minute of sweeps at the shortest cadence a source publishes in.
   private static let sweepMomentsMax = 64
 
+  mutating func answered(_ outcome: SinaOutcome) {
+    outcomes[outcome.name, default: 0] += 1
+  }
+
   mutating func note(_ digest: Digest) {
-    outcomes[digest.outcome, default: 0] += 1
+    if let newest = digest.newestAt { quotedThrough = max(quotedThrough ?? newest, newest) }
   }
 
   mutating func failed(_ code: TransportError.Code) {

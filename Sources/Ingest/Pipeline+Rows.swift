@@ -46,6 +46,7 @@ extension Pipeline {
 
   private mutating func takeQuotes(_ membership: Membership, _ answer: inout Answer) {
     let watermark = watermark(receivedAt: answer.entry.receivedAt)
+    answer.digest.newestAt = watermark
     let heartbeat = membership.indexes.first
     for place in sheet.quotes.indices {
       let index = index(of: sheet.quotes[place].quote.symbol, expected: membership, at: place)

@@ -93,6 +93,8 @@ public struct Digest: Sendable, Hashable {
   public var changed = 0
   public var rejected = 0
   public var missing = 0
+  /// The newest credible stamp in the answer.
+  public var newestAt: Timestamp?
   /// What a desk was told; nil for an answer with quotes.
   var feed: DeskAnswer?
 

@@ -2,8 +2,9 @@
 /// and never waits for a spindle. Sleeps while there is nothing to sync.
 ///
 /// It owns the segments' descriptors: the writer hands each one over and must not close it. After
-/// a failed sync it stops and says so for good, because the kernel marks pages clean that it could
-/// not write, and a second fsync would lie.
+/// a failed sync it stops for good, because the kernel marks pages clean that it could not write,
+/// and a second fsync would lie. What it had not synced stays open, for `JournalWriter.heal` to
+/// copy into a segment that can be trusted.
 
 import CLinux
 import Glibc
@@ -18,8 +19,8 @@ final class BackgroundSync: @unchecked Sendable {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 
-  private var current: Int32?
-  private var rolled: [Int32] = []
+  private var current: OpenFile?
+  private var rolled: [OpenFile] = []
   private var folderChanged = false
   private var appended: Int64
   private var synced: Int64
@@ -27,9 +28,24 @@ final class BackgroundSync: @unchecked Sendable {
   private var isStopping = false
   private var failure: JournalError?
   private var thread: pthread_t?
+  private let systemSync: SystemSync
 
-  init(directory: JournalDirectory, intervalMilliseconds: Int, synced: Int64) {
+  /// Brings a file's bytes to the disk: 0, or -1 with `errno` set.
+  typealias SystemSync = @Sendable (Int32) -> Int32
+
+  /// A segment whose bytes may not all be on the disk yet.
+  struct OpenFile {
+    var number: Int32
+    /// The sequence it begins with.
+    var first: Int64
+  }
+
+  init(
+    directory: JournalDirectory, intervalMilliseconds: Int, synced: Int64,
+    systemSync: @escaping SystemSync = { fdatasync($0) }
+  ) {
     self.directory = directory
+    self.systemSync = systemSync
     interval = intervalMilliseconds
     appended = synced
     self.synced = synced
@@ -52,30 +68,33 @@ final class BackgroundSync: @unchecked Sendable {
   var syncedSequence: Int64 { locked { synced } }
 
   /// Takes over the segment that entries go to from now on.
-  func adopt(_ file: consuming Descriptor, isNew: Bool) throws(JournalError) {
+  func adopt(
+    _ file: consuming Descriptor, first: Int64, isNew: Bool
+  ) throws(JournalError) {
     let number = file.release()
     locked {
       if let current { rolled.append(current) }
-      current = number
+      current = OpenFile(number: number, first: first)
       folderChanged = folderChanged || isNew
     }
     try start()
   }
 
-  /// Tells of an entry that was written. Throws what an earlier sync failed with.
-  func appended(_ sequence: Int64) throws(JournalError) {
-    let failure = locked {
+  /// Tells of an entry that was written. That it is in the file is true whatever became of the
+  /// sync before it, so this does not throw: the next append does.
+  func appended(_ sequence: Int64) {
+    locked {
       appended = sequence
       pthread_cond_broadcast(condition)
-      return self.failure
     }
-    if let failure { throw failure }
   }
 
-  /// Throws what an earlier sync failed with.
-  func check() throws(JournalError) {
-    if let failure = locked({ self.failure }) { throw failure }
-  }
+  /// What a sync failed with; no other follows it.
+  var failedWith: JournalError? { locked { failure } }
+
+  /// After a failure: the segments that hold what was not synced, oldest first. They stay open
+  /// until `stop`.
+  var unsyncedFiles: [OpenFile] { locked { rolled + [current].compactMap { $0 } } }
 
   /// Waits until everything appended is on the disk.
   func sync() throws(JournalError) {
@@ -101,7 +120,7 @@ final class BackgroundSync: @unchecked Sendable {
     }
     if let ending { pthread_join(ending, nil) }
     locked {
-      for file in rolled + [current].compactMap({ $0 }) { _ = close(file) }
+      for file in rolled + [current].compactMap({ $0 }) { _ = close(file.number) }
       rolled = []
       current = nil
     }
@@ -154,14 +173,25 @@ final class BackgroundSync: @unchecked Sendable {
     folderChanged = false
     pthread_mutex_unlock(mutex)
     let outcome = bringToDisk(files, folder: folder)
-    for file in finished { _ = close(file) }
+    if outcome == nil { for file in finished { _ = close(file.number) } }
     pthread_mutex_lock(mutex)
-    if let outcome { failure = outcome } else { synced = target }
+    if let outcome {
+      failure = outcome
+      rolled = finished + rolled
+    } else {
+      synced = target
+    }
   }
 
-  private func bringToDisk(_ files: [Int32], folder: Bool) -> JournalError? {
+  private func bringToDisk(_ files: [OpenFile], folder: Bool) -> JournalError? {
     do throws(JournalError) {
-      for file in files { _ = try checked("sync the journal") { fdatasync(file) } }
+      for file in files {
+        _ = try checked("sync the journal") { systemSync(file.number) }
+        // Bytes in a file without a name are gone with the process.
+        if isRemoved(file.number) {
+          throw JournalError(.syncFailed, "A segment of the journal was removed.")
+        }
+      }
       if folder { try directory.sync() }
       return nil
     } catch {
@@ -174,6 +204,12 @@ final class BackgroundSync: @unchecked Sendable {
     defer { pthread_mutex_unlock(mutex) }
     return body()
   }
+}
+
+/// Whether no name leads to an open file any more.
+func isRemoved(_ file: Int32) -> Bool {
+  var status = stat()
+  return fstat(file, &status) == 0 && status.st_nlink == 0
 }
 
 private func backgroundSyncMain(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {

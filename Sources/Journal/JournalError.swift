@@ -18,8 +18,8 @@ public struct JournalError: Error, Sendable, Hashable {
     case invalidEntry = "invalid_entry"
     /// A system call failed; `systemError` is its errno.
     case system
-    /// The background sync failed: what was appended since may not survive a power cut. Every
-    /// later append fails too, for after a failed fsync the kernel no longer says what is on disk.
+    /// The background sync failed: what was appended since may not survive a power cut. Appends
+    /// fail until the writer has copied it into a segment that can be trusted.
     case syncFailed = "sync_failed"
   }
 

@@ -1,13 +1,18 @@
 /// Reads a journal forward, also while a writer appends to it: at the end `next` returns nil, and
 /// goes on when there is more. It never returns an entry that was not written whole, and never
 /// steps over damage unless told to.
+///
+/// Segments may overlap: after a failed sync the writer copies what it could not trust into a new
+/// segment that begins inside the old one (`JournalWriter.heal`). The later segment is the one to
+/// believe from its first entry on, and nothing is delivered twice.
 
 public import Market
 
 public final class JournalReader {
   private let directory: JournalDirectory
   private let decoder: EntryDecoder
-  private let after: JournalPosition
+  /// What was delivered last, or where to begin.
+  private var after: JournalPosition
   private var scanner: SegmentScanner?
   private var trouble: JournalError?
 
@@ -51,7 +56,9 @@ public final class JournalReader {
     if let trouble { throw trouble }
     do throws(JournalError) {
       while let (position, entry) = try read() {
-        if position > after { return (position, entry) }
+        guard position > after else { continue }
+        after = position
+        return (position, entry)
       }
       return nil
     } catch {
@@ -120,16 +127,31 @@ public final class JournalReader {
     case .frame(let header):
       return try decoded(header, scanner)
     case .broken(let offset):
+      if let following, following.first <= scanner.expected {
+        try enter(following)
+        return nil
+      }
       if following == nil, try scanner.highestSequence(after: offset) == nil { return nil }
       throw JournalError.damage(in: scanner.segment, at: offset)
     case .end:
-      guard let following else { return nil }
-      guard following.first == scanner.expected else {
+      guard let following else {
+        try enterReplacement(of: scanner)
+        return nil
+      }
+      guard following.first <= scanner.expected else {
         throw gap(from: scanner.expected, to: following.first - 1, in: scanner.segment)
       }
       try enter(following)
       return nil
     }
+  }
+
+  /// Goes on in the copy, should the writer have put one in the last segment's place.
+  private func enterReplacement(of scanner: SegmentScanner) throws(JournalError) {
+    guard scanner.isFileRemoved,
+      let copy = try directory.segments().last(where: { $0.first <= scanner.expected })
+    else { return }
+    try enter(copy)
   }
 
   private func gap(from: Int64, to: Int64, in segment: JournalSegment) -> JournalError {

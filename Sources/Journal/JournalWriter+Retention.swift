@@ -12,6 +12,8 @@ public struct JournalRetention: Sendable, Hashable {
   public var bytes: Int64 = 0
   /// How much that is over `bytesMax`: segments still needed, or the one being written.
   public var bytesOver: Int64 = 0
+  /// What the file system has left for us; nil if it does not say.
+  public var bytesFree: Int64?
 
   public init() {}
 }
@@ -26,27 +28,57 @@ extension JournalWriter {
     let segments = try directory.segments()
     var retention = JournalRetention()
     retention.bytes = segments.reduce(0) { $0 + $1.bytes }
-    for (segment, next) in zip(segments, segments.dropFirst()) {
-      guard next.first - 1 <= committed.sequence, segment.first != self.segment?.first else {
-        break
-      }
+    for segment in forgettable(segments, committed) {
       let isTooMuch = bytesMax.map { retention.bytes > $0 } ?? false
       let isTooOld = try daysMax.map { (days) throws(JournalError) in
         try directory.day(of: segment).map { $0.distance(to: today) > days } ?? false
       }
       guard isTooMuch || isTooOld == true else { break }
-      let path = directory.path(of: segment.name)
-      _ = try checked("delete \(path)", segment: segment.name) { unlink(path) }
+      try delete(segment)
       retention.deleted.append(segment)
       retention.bytes -= segment.bytes
     }
     if !retention.deleted.isEmpty { try directory.sync() }
     retention.bytesOver = bytesMax.map { max(0, retention.bytes - $0) } ?? 0
+    retention.bytesFree = directory.bytesFree
     return retention
+  }
+
+  /// Deletes the oldest segment that is not needed, whatever the limits allow: recording goes
+  /// before history. nil if there is none.
+  public func makeRoom(
+    committed: JournalPosition
+  ) throws(JournalError) -> JournalSegment? {
+    guard let oldest = forgettable(try directory.segments(), committed).first else { return nil }
+    try delete(oldest)
+    return oldest
+  }
+
+  /// Those whose entries are all committed, oldest first; never the one being written.
+  private func forgettable(
+    _ segments: [JournalSegment], _ committed: JournalPosition
+  ) -> [JournalSegment] {
+    zip(segments, segments.dropFirst()).prefix { segment, next in
+      next.first - 1 <= committed.sequence && segment.first != self.segment?.first
+    }.map(\.0)
+  }
+
+  private func delete(_ segment: JournalSegment) throws(JournalError) {
+    let path = directory.path(of: segment.name)
+    _ = try checked("delete \(path)", segment: segment.name) { unlink(path) }
   }
 }
 
 extension JournalDirectory {
+  var bytesFree: Int64? {
+    var status = statvfs()
+    guard statvfs(path, &status) == 0 else { return nil }
+    return Int64(
+      clamping: UInt64(status.f_bavail).multipliedReportingOverflow(
+        by: UInt64(status.f_frsize)
+      ).partialValue)
+  }
+
   /// The Shanghai day of the segment's first entry, nil when that cannot be read.
   func day(of segment: JournalSegment) throws(JournalError) -> TradingDay? {
     let scanner = try SegmentScanner(segment, in: self)

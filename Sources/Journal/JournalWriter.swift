@@ -8,11 +8,15 @@
 import Glibc
 public import Market
 
-public struct JournalOptions: Sendable, Hashable {
+public struct JournalOptions: Sendable {
   /// A segment is closed once it has reached this size, and at a new Shanghai day.
   public var segmentBytes: Int64 = 64 << 20
   /// How long appends gather before the background sync brings them to the disk.
   public var syncIntervalMilliseconds = 200
+  /// From one attempt to heal a failed sync to the next.
+  public var healPauseMilliseconds: Int64 = 1_000
+  /// Replaced in tests, to fail at a chosen sync.
+  var systemSync: BackgroundSync.SystemSync = { fdatasync($0) }
 
   public init() {}
 }
@@ -24,15 +28,21 @@ public final class JournalWriter {
   public private(set) var lastPosition: JournalPosition
 
   let directory: JournalDirectory
-  private let options: JournalOptions
-  private let lock: Descriptor
-  private let encoder: EntryEncoder
-  private let backgroundSync: BackgroundSync
-  private(set) var segment: OpenSegment?
+  let options: JournalOptions
+  var lock: Descriptor
+  let encoder: EntryEncoder
+  var backgroundSync: BackgroundSync
+  var segment: OpenSegment?
+  /// What failed syncs have cost so far.
+  public internal(set) var healing = JournalHealing()
+  var healTriedAt: Int64?
+  /// Segments begun since it was opened: that the number moved says it is time to forget some.
+  public internal(set) var segmentsBegun = 0
   /// Replaced in tests, to run out of space at a chosen byte.
   var systemWrite: (Int32, UnsafeRawBufferPointer, off_t) -> Int = { file, bytes, offset in
     pwrite(file, bytes.baseAddress, bytes.count, offset)
   }
+  var systemSync: BackgroundSync.SystemSync { options.systemSync }
 
   /// The segment that grows. Its descriptor belongs to the background sync.
   struct OpenSegment {
@@ -65,7 +75,7 @@ public final class JournalWriter {
     lastPosition = found.lastPosition
     backgroundSync = BackgroundSync(
       directory: directory, intervalMilliseconds: options.syncIntervalMilliseconds,
-      synced: found.lastPosition.sequence)
+      synced: found.lastPosition.sequence, systemSync: options.systemSync)
     if let tail = found.tail { try reopen(tail) }
   }
 
@@ -75,27 +85,35 @@ public final class JournalWriter {
   public var syncedPosition: JournalPosition { JournalPosition(backgroundSync.syncedSequence) }
 
   /// Appends an entry and returns its position. Throws `full`, `system` and `invalidEntry` with the
-  /// journal as it was, so that a later append can succeed; `syncFailed` for good.
+  /// journal as it was, so that a later append can succeed; `syncFailed` likewise, and until what
+  /// could not be synced is copied to where it can be.
   @discardableResult
   public func append(_ entry: JournalEntry) throws(JournalError) -> JournalPosition {
-    try backgroundSync.check()
+    try healIfNeeded()
     let sequence = lastPosition.sequence + 1
-    let day = entry.receivedAt.shanghaiDay
-    var segment = try segmentForAppend(on: day, sequence: sequence)
-    let link = try encoder.encode(entry, sequence: sequence, previous: segment.link)
-    try encoder.withFrame { frame in write(frame, to: segment) }.get()
-    encoder.commit()
-    segment.bytes += Int64(encoder.frameBytes)
-    segment.link = link
-    segment.day = segment.day ?? day
+    var segment = try segmentForAppend(on: entry.receivedAt.shanghaiDay, sequence: sequence)
+    try put(entry, sequence, in: &segment)
     self.segment = segment
     lastPosition = JournalPosition(sequence)
-    try backgroundSync.appended(sequence)
+    backgroundSync.appended(sequence)
     return lastPosition
   }
 
   /// Waits until everything appended is on the disk. Throws `syncFailed`.
   public func sync() throws(JournalError) { try backgroundSync.sync() }
+
+  /// Writes the entry at the segment's end, or nothing.
+  func put(
+    _ entry: JournalEntry, _ sequence: Int64, in segment: inout OpenSegment
+  ) throws(JournalError) {
+    let link = try encoder.encode(entry, sequence: sequence, previous: segment.link)
+    let target = segment
+    try encoder.withFrame { frame in write(frame, to: target) }.get()
+    encoder.commit()
+    segment.bytes += Int64(encoder.frameBytes)
+    segment.link = link
+    segment.day = segment.day ?? entry.receivedAt.shanghaiDay
+  }
 
   private func segmentForAppend(
     on day: TradingDay, sequence: Int64
@@ -125,8 +143,9 @@ public final class JournalWriter {
     }
     created.bytes = Int64(SegmentHeader.byteCount)
     segment = created
+    segmentsBegun += 1
     encoder.reset()
-    try backgroundSync.adopt(file, isNew: true)
+    try backgroundSync.adopt(file, first: first, isNew: true)
     return created
   }
 
@@ -138,11 +157,11 @@ public final class JournalWriter {
     segment = OpenSegment(
       name: tail.segment.name, first: tail.segment.first, file: file.number, bytes: tail.bytes,
       link: tail.link, day: tail.day)
-    try backgroundSync.adopt(file, isNew: false)
+    try backgroundSync.adopt(file, first: tail.segment.first, isNew: false)
   }
 
   /// All of the bytes at the segment's end, or none.
-  private func write(
+  func write(
     _ bytes: UnsafeRawBufferPointer, to segment: OpenSegment
   ) -> Result<Void, JournalError> {
     var done = 0

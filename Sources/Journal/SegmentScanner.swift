@@ -29,10 +29,15 @@ final class SegmentScanner {
   /// Above this the buffer is given back before the next frame.
   private static let payloadBytesKept = 1 << 20
 
-  init(_ segment: JournalSegment, in directory: JournalDirectory) throws(JournalError) {
+  convenience init(
+    _ segment: JournalSegment, in directory: JournalDirectory
+  ) throws(JournalError) {
+    try self.init(segment, at: directory.path(of: segment.name))
+  }
+
+  init(_ segment: JournalSegment, at path: String) throws(JournalError) {
     self.segment = segment
     expected = segment.first
-    let path = directory.path(of: segment.name)
     file = Descriptor(
       try checked("open \(path)", segment: segment.name) { open(path, O_RDONLY | O_CLOEXEC) })
   }
@@ -51,6 +56,9 @@ final class SegmentScanner {
     link = header.checksum
     return .frame(header)
   }
+
+  /// No name leads to the file any more: it was forgotten, or replaced by a copy.
+  var isFileRemoved: Bool { isRemoved(file.number) }
 
   /// The payload of the frame that `step` returned last.
   func withPayload<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {

@@ -1,5 +1,6 @@
 /// Reads a configuration strictly: a key nobody knows is an error, not a default quietly kept.
-/// All problems are found before any is reported.
+/// All problems are found before any is reported. The files in `conf.d` beside it are read after it
+/// (see `DropIns`).
 
 import Glibc
 import Market
@@ -9,18 +10,26 @@ public enum ConfigurationFile {
   /// Far above any honest configuration, a list of the whole market included.
   public static let bytesMax = 1 << 20
 
-  /// The settings of the file at `path`, then `overrides` of the form `key=value` on top. nil reads
-  /// no file. Throws all that is wrong, with lines.
+  /// The settings of the file at `path`, then of its drop-ins, then `overrides` of the form
+  /// `key=value` on top. nil reads no file. Throws all that is wrong, with files and lines.
   public static func load(
     _ path: String?, overrides: [String] = []
   ) throws(ConfigurationError) -> Settings {
     var settings = Settings()
     var problems: [ConfigurationProblem] = []
-    if let path { problems += apply(try read(path), origin: path, to: &settings) }
+    for file in try path.map(files) ?? [] {
+      problems += apply(try read(file), origin: file, to: &settings)
+    }
     for override in overrides { problems += apply(override: override, to: &settings) }
     if problems.isEmpty { problems = settings.brokenRules() }
     guard problems.isEmpty else { throw ConfigurationError(code: .invalid, problems: problems) }
     return settings
+  }
+
+  /// The file at `path` and its drop-ins, in the order they are read.
+  /// - Throws: `unreadable` for a folder of drop-ins that cannot be read or holds too many.
+  public static func files(of path: String) throws(ConfigurationError) -> [String] {
+    try DropIns.files(of: path)
   }
 
   /// The settings that `text` makes; `origin` names it in problems.

@@ -1,6 +1,10 @@
 /// A file of secrets, one entry a line, as `mairui.licence_file` and `alpaca.key_file` name them:
 /// what systemd's LoadCredential provides, or a file that only its owner can read. What stands in
 /// it must never be repeated in an error.
+///
+/// A path `credential:NAME` is a credential of the service: systemd puts it into a folder of its
+/// own and names that in the environment. In a shell there is no such folder; there NAME is taken
+/// from where the service manager looks for it, so that `candled check` sees what the service will.
 
 import Glibc
 
@@ -9,8 +13,9 @@ public enum CredentialFile {
   /// - Parameter words: how many words a line must have.
   /// - Throws: the file cannot be read, others can read it too, or a line has other words.
   public static func load(
-    _ path: String, words: Int
+    _ name: String, words: Int
   ) throws(ConfigurationError) -> [[Secret]] {
+    let path = try resolve(name)
     try refuseOpenOne(path)
     var entries: [[Secret]] = []
     let lines = try ConfigurationFile.read(path).split(omittingEmptySubsequences: false) {
@@ -29,9 +34,10 @@ public enum CredentialFile {
     return entries
   }
 
-  /// The one line of the file at `path`, as it stands: a password may hold spaces and `#`.
+  /// The one line of a file, as it stands: a password may hold spaces and `#`.
   /// - Throws: the file cannot be read, others can read it too, or it has not one line.
-  public static func password(_ path: String) throws(ConfigurationError) -> Secret {
+  public static func password(_ name: String) throws(ConfigurationError) -> Secret {
+    let path = try resolve(name)
     try refuseOpenOne(path)
     var text = Substring(try ConfigurationFile.read(path))
     if text.last?.isNewline == true { text.removeLast() }
@@ -46,6 +52,33 @@ public enum CredentialFile {
     if stat(path, &status) == 0, status.st_mode & 0o007 != 0 {
       throw problem(path, nil, "others can read it: chmod 600")
     }
+  }
+
+  static let prefix = "credential:"
+  /// Where `LoadCredential=NAME` of systemd 252 looks, in this order (systemd.exec(5)).
+  static let stores = ["/etc/credstore", "/run/credstore", "/usr/lib/credstore"]
+
+  /// The file that `path`, as it stands in a setting, means.
+  /// - Throws: it names a credential that is none, or that is nowhere.
+  public static func resolve(_ path: String) throws(ConfigurationError) -> String {
+    let given = getenv("CREDENTIALS_DIRECTORY").map { String(cString: $0) }
+    return try resolve(path, folders: given.map { [$0] } ?? stores)
+  }
+
+  static func resolve(
+    _ path: String, folders: [String]
+  ) throws(ConfigurationError) -> String {
+    guard path.hasPrefix(prefix) else { return path }
+    let name = path.dropFirst(prefix.count)
+    guard !name.isEmpty, !name.hasPrefix("."), !name.contains("/") else {
+      throw problem(path, nil, "expected the name of a credential such as \(prefix)candled.alpaca")
+    }
+    let candidates = folders.map { "\($0)/\(name)" }
+    guard let found = candidates.first(where: { access($0, F_OK) == 0 }) else {
+      throw problem(
+        path, nil, "is in none of \(folders.joined(separator: ", ")), or not yours to see")
+    }
+    return found
   }
 
   /// Of what can go into a path or a header.

@@ -16,27 +16,43 @@ public struct LineLogHandler: LogHandler {
   /// A longer message or value is cut, before it is escaped: a cut line of JSON would be none.
   public static let valueScalarsMax = 2048
 
-  public var logLevel: Logger.Level
+  /// The control's, unless this logger was given one of its own.
+  public var logLevel: Logger.Level {
+    get { ownLevel ?? control.level }
+    set { ownLevel = newValue }
+  }
   public var metadata: Logger.Metadata = [:]
   public var metadataProvider: Logger.MetadataProvider?
 
   private let label: String
-  private let format: LogFormat
+  private let control: LogControl
+  private var ownLevel: Logger.Level?
   private let hasPriorityPrefix: Bool
   private let mask: SecretMask
   private let now: @Sendable () -> Timestamp
   private let write: @Sendable ([UInt8]) -> Void
 
-  /// `isJournal` says that systemd's journal reads stderr; by default what the environment says.
+  /// With a level and a form that stay as they are.
   public init(
     label: String, level: Logger.Level, format: LogFormat, mask: SecretMask,
     isJournal: Bool = getenv("JOURNAL_STREAM") != nil,
     now: @escaping @Sendable () -> Timestamp = wallClock,
     write: @escaping @Sendable ([UInt8]) -> Void = writeToStandardError
   ) {
+    self.init(
+      label: label, control: LogControl(level: level, format: format), mask: mask,
+      isJournal: isJournal, now: now, write: write)
+  }
+
+  /// `isJournal` says that systemd's journal reads stderr; by default what the environment says.
+  public init(
+    label: String, control: LogControl, mask: SecretMask,
+    isJournal: Bool = getenv("JOURNAL_STREAM") != nil,
+    now: @escaping @Sendable () -> Timestamp = wallClock,
+    write: @escaping @Sendable ([UInt8]) -> Void = writeToStandardError
+  ) {
     self.label = label
-    logLevel = level
-    self.format = format
+    self.control = control
     self.mask = mask
     hasPriorityPrefix = isJournal
     self.now = now
@@ -67,7 +83,7 @@ public struct LineLogHandler: LogHandler {
   private func line(of fields: [(key: String, value: String)], level: Logger.Level) -> [UInt8] {
     let prefix = hasPriorityPrefix ? "<\(level.priority)>" : ""
     let text =
-      switch format {
+      switch control.format {
       case .text:
         fields.map { "\(plain($0.key))=\(quotedIfNeeded($0.value))" }
           .joined(separator: " ")

@@ -1,7 +1,7 @@
 /// A string that cannot print itself: not in a log line, not in an error, not in `dump`. Whoever
 /// needs the characters says so, by `reveal()`, which is easy to search for.
 
-public struct Secret: Sendable {
+public struct Secret: Sendable, Equatable {
   private let value: String
 
   public init(_ value: String) { self.value = value }

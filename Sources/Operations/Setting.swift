@@ -31,7 +31,7 @@ struct SettingMismatch: Error {
   var found: String?
 }
 
-public struct Setting<Value: Sendable>: Sendable {
+public struct Setting<Value: Sendable & Equatable>: Sendable {
   public let key: String
   public let summary: String
   public let defaultValue: Value
@@ -40,10 +40,19 @@ public struct Setting<Value: Sendable>: Sendable {
   let kind: String
   let range: String
   let isSecret: Bool
+  /// Whether a reload changes it; otherwise the old value stays in force until a restart.
+  private(set) var isLive = false
   /// Throws `SettingMismatch`. (A closure literal cannot yet infer a typed throw.)
   let read: @Sendable (SettingInput) throws -> Value
   /// As TOML, nil when unset.
   let print: @Sendable (Value) -> String?
+
+  /// The same, changed by a reload.
+  var live: Self {
+    var copy = self
+    copy.isLive = true
+    return copy
+  }
 }
 
 /// A setting of whatever type.
@@ -53,12 +62,15 @@ protocol AnySetting: Sendable {
   var kind: String { get }
   var range: String { get }
   var isSecret: Bool { get }
+  var isLive: Bool { get }
   var exampleLines: [String]? { get }
   /// As TOML, nil when unset.
   var defaultText: String? { get }
   /// Throws `SettingMismatch`.
   func accept(_ input: SettingInput) throws -> any Sendable
   func text(of value: any Sendable) -> String?
+  /// nil is the default.
+  func isSame(_ left: (any Sendable)?, _ right: (any Sendable)?) -> Bool
   /// The kind of input that text on a command line stands for.
   func input(from text: String) -> SettingInput
 }
@@ -70,6 +82,10 @@ extension Setting: AnySetting {
 
   func text(of value: any Sendable) -> String? { (value as? Value).flatMap(print) }
 
+  func isSame(_ left: (any Sendable)?, _ right: (any Sendable)?) -> Bool {
+    left as? Value ?? defaultValue == right as? Value ?? defaultValue
+  }
+
   func input(from text: String) -> SettingInput {
     switch kind {
     case "boolean": Bool(text).map { .boolean($0) } ?? .string(text)
@@ -78,4 +94,9 @@ extension Setting: AnySetting {
     default: .string(text)
     }
   }
+}
+
+extension AnySetting {
+  /// What it accepts and what a reload does to it, for the sample and the reference.
+  var remarks: [String] { (range.isEmpty ? [] : [range]) + (isLive ? ["live"] : []) }
 }

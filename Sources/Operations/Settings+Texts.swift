@@ -8,6 +8,7 @@ extension Settings {
     var text = """
       # candled: configuration. Made by `candled config example`; every setting is listed.
       # A key that is not known is an error. `candled check` says what is wrong with a file.
+      # A reload (SIGHUP) takes up what is marked live; everything else needs a restart.
 
       """
     var section = ""
@@ -19,7 +20,8 @@ extension Settings {
       } else {
         text += "\n"
       }
-      text += "# \(setting.summary)\(setting.range.isEmpty ? "" : " (\(setting.range))")\n"
+      let remarks = setting.remarks.joined(separator: "; ")
+      text += "# \(setting.summary)\(remarks.isEmpty ? "" : " (\(remarks))")\n"
       text += exampleAssignment(of: setting, name: name)
     }
     return text
@@ -30,7 +32,7 @@ extension Settings {
     let rows = SettingTable.all.map { setting in
       let text = setting.defaultText.map { "`\($0)`" } ?? "unset"
       return "| `\(setting.key)` | \(setting.kind) | \(text) | \(setting.range) "
-        + "| \(setting.summary) |\n"
+        + "| \(setting.summary)\(setting.isLive ? " *live*" : "") |\n"
     }
     return "| setting | type | default | range | meaning |\n|---|---|---|---|---|\n"
       + rows.joined()

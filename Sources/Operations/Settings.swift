@@ -12,13 +12,13 @@ public struct Settings: Sendable {
     var line: Int?
   }
 
-  private(set) var entries: [String: Entry] = [:]
+  var entries: [String: Entry] = [:]
 
   /// All at their defaults.
   public init() {}
 
   /// `settings.sinaCadence`: the value of a setting of `SettingTable`.
-  public subscript<Value: Sendable>(
+  public subscript<Value: Sendable & Equatable>(
     dynamicMember member: KeyPath<SettingTable, Setting<Value>>
   ) -> Value {
     let setting = SettingTable.shared[keyPath: member]

@@ -36,6 +36,7 @@ extension Poller {
     slotEnd = end(now)
     expireLost(now)
     dropPending(now, where: \.isBatch)
+    adoptSymbols(now)
     guard !plan.groups.isEmpty else { return }
     countMissed(now)
     if let heldUntil, steady < heldUntil { return }

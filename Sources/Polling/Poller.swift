@@ -77,14 +77,16 @@ public struct Poller: Sendable {
 
   enum Phase: Sendable { case idle, running, stopping }
 
-  let configuration: PollerConfiguration
-  let schedule: PollSchedule
+  var configuration: PollerConfiguration
+  var schedule: PollSchedule
   /// As given, in order.
-  public private(set) var symbols: [Symbol]
+  public internal(set) var symbols: [Symbol]
   var phase = Phase.idle
   var clock: SteadyClock?
   var plan: BatchPlan
   var planNumber = 0
+  /// The next slot makes its plan anew.
+  var isPlanOld = false
   var breaker: Breaker
   var budget: RateBudget
   var retryBackoff: Backoff
@@ -185,7 +187,7 @@ public struct Poller: Sendable {
   /// The current moment on the steady axis.
   var steady: Timestamp { clock?.now ?? Timestamp(microseconds: 0) }
 
-  private mutating func noteTime(_ now: Timestamp) {
+  mutating func noteTime(_ now: Timestamp) {
     guard var clock else {
       clock = SteadyClock(at: now)
       return
@@ -202,9 +204,7 @@ public struct Poller: Sendable {
   private mutating func replacePlan(_ symbols: [Symbol], _ now: Timestamp) {
     dropPending(now) { $0.isBatch || $0.isPart }
     self.symbols = symbols
-    plan.replace(with: symbols)
-    planNumber += 1
-    bisections = [:]
+    renewPlan()
     quarantined = []
     failures = [:]
     lastSent = [:]

@@ -6,7 +6,7 @@ import Market
 
 /// A token bucket; the moments given to it must not go backwards (an earlier one counts as now).
 public struct RateBudget: Sendable {
-  public let requestsPerMinute: Int
+  public private(set) var requestsPerMinute: Int
   public let burst: Int
   private var level: Int64
   private var filledAt: Timestamp?
@@ -20,6 +20,13 @@ public struct RateBudget: Sendable {
     self.requestsPerMinute = requestsPerMinute
     self.burst = burst
     level = Int64(burst) * RateBudget.requestCost
+  }
+
+  /// Another rate from now on; what was saved up or spent stays so.
+  public mutating func change(requestsPerMinute: Int, at now: Timestamp) {
+    precondition(requestsPerMinute > 0)
+    fill(at: now)
+    self.requestsPerMinute = requestsPerMinute
   }
 
   private var capacity: Int64 { Int64(burst) * RateBudget.requestCost }

@@ -45,7 +45,11 @@ struct Candled: AsyncParsableCommand {
     signal(SIGPIPE, SIG_IGN)
     do {
       var command = try parseAsRoot()
-      if type(of: command) is any DrainsOnSignal.Type { StopSignals.take() }
+      if type(of: command) is any DrainsOnSignal.Type {
+        ServiceSignals.keep()
+      } else {
+        ServiceSignals.release()
+      }
       if var asynchronous = command as? any AsyncParsableCommand {
         try await asynchronous.run()
       } else {

@@ -1,6 +1,7 @@
 /// `candled check`: everything that would keep the daemon from its work, found before it starts.
 
 import ArgumentParser
+import Ingest
 import Operations
 import TerminalView
 
@@ -28,9 +29,9 @@ struct Check: ParsableCommand {
   var json = false
 
   func run() throws {
-    let settings = try options.load()
-    let findings = Finding.all(
-      of: settings, path: options.path, asksDatabase: !offline)
+    let configuration = try options.judged()
+    var findings = configuration.findings
+    if !offline { findings.append(.database(configuration.settings)) }
     try StandardOutput.write(
       ResultWriter.text(
         format: json ? .jsonl : .table,

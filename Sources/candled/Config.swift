@@ -8,7 +8,9 @@ struct Config: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Print the configuration in force, or an example with every setting.",
     discussion: Help.discussion(
-      "Later layers win: the default, the file, --set.",
+      """
+      Later layers win: the default, the file, the files conf.d/*.toml beside it by name, --set.
+      """,
       examples: [
         "candled config example > candled.toml": "begin a configuration",
         "candled config print --config candled.toml": "what holds, and who said so",

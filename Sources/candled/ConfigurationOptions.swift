@@ -2,11 +2,12 @@
 
 import ArgumentParser
 import Glibc
+import Ingest
 import Operations
 
 struct ConfigurationOptions: ParsableArguments {
   @Option(
-    help: "The configuration file. (default: \(defaultPath) if it is there)",
+    help: "The configuration file; conf.d beside it too. (default: \(defaultPath) if it is there)",
     completion: .file())
   var config: String?
 
@@ -27,6 +28,15 @@ struct ConfigurationOptions: ParsableArguments {
   func load() throws(CommandFailure) -> Settings {
     do throws(ConfigurationError) {
       return try ConfigurationFile.load(path, overrides: overrides)
+    } catch {
+      throw CommandFailure(error)
+    }
+  }
+
+  /// With the files it names, and what is to be said against it.
+  func judged() throws(CommandFailure) -> JudgedConfiguration {
+    do throws(ConfigurationError) {
+      return try JudgedConfiguration(path: path, overrides: overrides)
     } catch {
       throw CommandFailure(error)
     }

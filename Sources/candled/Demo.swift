@@ -87,9 +87,12 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
       LineLogHandler(label: label, level: .warning, format: .text, mask: SecretMask())
     }
     let view = DemoScreen(speed: speed, symbols: market.symbols)
+    // It has no configuration to read again; but a terminal that goes takes its demo with it.
+    let hasTerminal = isatty(STDERR_FILENO) == 1
     let unsaved = try await CommandFailure.translating {
       try await Daemon(settings: settings, clock: clock, log: log).run { handle in
-        StopSignals.watch { handle.engine.stop() }
+        let hangup: ServiceSignals.Hangup = hasTerminal ? .stop : .ignore
+        ServiceSignals.watch(hangup: hangup) { handle.engine.stop() }
         await view.show(handle)
       }
     }

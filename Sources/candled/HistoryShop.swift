@@ -196,7 +196,7 @@ final class HistoryShop {
         rules: CandleRules(settings), log: log),
       line: PacedQueueConfiguration(source, settings, seed: .random(in: .min ... .max)))
     let talk = ProgressTalk()
-    StopSignals.watch { backfill.stop() }
+    ServiceSignals.watch { backfill.stop() }
     let end = try await backfill.run(tasks) { talk.say($0) }
     talk.finish(end)
     if end.tasksFailed > 0 || end.tasksDone < end.tasks {

@@ -21,12 +21,15 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
   @OptionGroup var options: ConfigurationOptions
 
   func run() async throws {
-    let settings = try options.load()
+    let configuration = try options.judged()
     // A daemon with nothing to ask for would look well and be of no use.
-    let symbols = Finding.symbols(settings)
-    guard symbols.status == .ok else {
-      throw CommandFailure(status: symbols.status, sentence: "symbols: \(symbols.detail)")
+    // The calendar it asks for by itself.
+    let problems = configuration.findings.filter { $0.status != .ok && $0.check != "calendar" }
+    if let problem = problems.first {
+      throw CommandFailure(
+        status: problem.status, sentence: "\(problem.check): \(problem.detail)")
     }
+    let settings = configuration.settings
     let mask = SecretMask()
     settings.register(in: mask)
     let log = Logger(label: "candled") { label in
@@ -38,7 +41,7 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
       daemon.credentials.register(in: mask)
       return try await daemon.run { handle in
         log.notice("ready", metadata: ["look_inside": "\(handle.psqlLine)"])
-        StopSignals.watch { handle.engine.stop() }
+        ServiceSignals.watch { handle.engine.stop() }
       }
     }
     log.notice("stopped", metadata: ["unsaved_candles": "\(unsaved)"])

@@ -1,7 +1,8 @@
 import Foundation
-import Operations
 import TestSupport
 import Testing
+
+@testable import Operations
 
 @Suite struct CredentialFileTests {
   private func load(
@@ -48,5 +49,36 @@ import Testing
     }
     #expect("\(error)".contains("chmod 600"))
     #expect(try load("canary\n", mode: 0o440).get() == [["canary"]])
+  }
+
+  @Test func `a credential is the first file of its name in the folders`() throws {
+    let folder = FileManager.default.temporaryDirectory.path + "/credentials-\(UUID())"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    for name in ["a", "b"] {
+      try FileManager.default.createDirectory(
+        atPath: "\(folder)/\(name)", withIntermediateDirectories: true)
+    }
+    try Data("x".utf8).write(to: URL(fileURLWithPath: folder + "/b/candled.alpaca"))
+    let folders = ["\(folder)/a", "\(folder)/b"]
+    let path = try CredentialFile.resolve("credential:candled.alpaca", folders: folders)
+    #expect(path == "\(folder)/b/candled.alpaca")
+    let error = #expect(throws: ConfigurationError.self) {
+      try CredentialFile.resolve("credential:candled.mairui", folders: folders)
+    }
+    #expect(
+      "\(try #require(error))".hasPrefix("credential:candled.mairui: is in none of \(folder)"))
+  }
+
+  @Test(arguments: ["credential:", "credential:../shadow", "credential:a/b", "credential:.a"])
+  func `a credential has a name, not a path`(_ path: String) {
+    let error = #expect(throws: ConfigurationError.self) {
+      try CredentialFile.resolve(path, folders: ["/etc"])
+    }
+    #expect(error?.description.contains("expected the name of a credential") == true)
+  }
+
+  @Test(arguments: ["/etc/candled/key", "key", "credentials/key"])
+  func `any other path is left as it is`(_ path: String) throws {
+    #expect(try CredentialFile.resolve(path, folders: []) == path)
   }
 }

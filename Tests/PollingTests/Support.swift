@@ -83,7 +83,23 @@ struct Bench {
   mutating func stepClock(milliseconds: Int64) { offset += milliseconds * 1_000 }
 
   mutating func feed(_ event: Poller.Event, _ source: (PollRequest, Timestamp) -> Reply) {
-    for action in poller.received(event, at: now) {
+    perform(poller.received(event, at: now), source)
+  }
+
+  mutating func reconfigure(
+    schedule: PollSchedule, symbols: [Symbol], _ source: (PollRequest, Timestamp) -> Reply,
+    change: (inout PollerConfiguration) -> Void = { _ in }
+  ) {
+    var configuration = poller.configuration
+    change(&configuration)
+    perform(
+      poller.reconfigured(configuration, schedule: schedule, symbols: symbols, at: now), source)
+  }
+
+  private mutating func perform(
+    _ actions: [Poller.Action], _ source: (PollRequest, Timestamp) -> Reply
+  ) {
+    for action in actions {
       log.append((elapsed, now, action))
       switch action {
       case .request(let request):

@@ -9,7 +9,9 @@ struct TrialRunner: AsyncParsableCommand {
     commandName: "candled-trials",
     abstract: "Prove the guarantees on simulated days.",
     subcommands: [
-      Truth.self, Crash.self, Fanout.self, Quiet.self, Month.self, Backfill.self,
+      Truth.self, Crash.self, Fanout.self, Quiet.self, Month.self, Backfill.self, Chaos.self,
+      Kill.self, Terminate.self, Restart.self, Blackhole.self, Outage.self, Soak.self,
+      Canary.self,
     ])
 
   /// Says a line now, whatever buffers stand between.

@@ -1,0 +1,130 @@
+/// What the daemon is doing, for everybody who is asked: the admin endpoint, the STATUS line, the
+/// watchdog. The parts publish into it, others read; it decides nothing.
+
+import Journal
+import Market
+import Operations
+
+/// What a daemon is to its database.
+public enum DaemonRole: Sendable, Hashable {
+  /// Store and journal are not open yet.
+  case starting
+  /// Another daemon leads; this one waits for its lease to run out.
+  case standby(leader: String)
+  /// It records. A term is counted up by every change of leader.
+  case leading(term: Int64)
+  /// It was told to stop and saves what is pending.
+  case draining
+
+  /// The word for logs, metric labels and JSON.
+  public var word: String {
+    switch self {
+    case .starting: "starting"
+    case .standby: "standby"
+    case .leading: "leading"
+    case .draining: "draining"
+    }
+  }
+
+  public static let words = ["starting", "standby", "leading", "draining"]
+
+  public var isLeading: Bool { if case .leading = self { true } else { false } }
+}
+
+/// What became of the last order to read the configuration again.
+public struct ReloadOutcome: Sendable, Hashable {
+  public var at: Timestamp
+  /// The first problem's sentence; nil if the new configuration is in force.
+  public var problem: String?
+  /// Since the start, this one included.
+  public var accepted: Int
+  public var refused: Int
+
+  public init(at: Timestamp, problem: String?, accepted: Int, refused: Int) {
+    self.at = at
+    self.problem = problem
+    self.accepted = accepted
+    self.refused = refused
+  }
+
+  public var isAccepted: Bool { problem == nil }
+}
+
+/// The box the parts share.
+public final class DaemonState: Sendable {
+  /// Loops that must turn; the watchdog and `/livez` are exactly `heartbeats.stale().isEmpty`.
+  public let heartbeats: Heartbeats
+  public let startedAt: Timestamp
+  private let parts = Guarded(Parts())
+
+  private struct Parts: Sendable {
+    var role = DaemonRole.starting
+    var engine: Engine?
+    var journalDirectory: String?
+    var reload: ReloadOutcome?
+    var storeConnects = 0
+    var takeovers = 0
+  }
+
+  public init(heartbeats: Heartbeats = Heartbeats(), startedAt: Timestamp = EngineClock.realNow()) {
+    self.heartbeats = heartbeats
+    self.startedAt = startedAt
+  }
+
+  /// Draining is for good: what comes to an end leads no more.
+  public var role: DaemonRole {
+    get { parts.withLock { $0.role } }
+    set { parts.withLock { if $0.role != .draining { $0.role = newValue } } }
+  }
+
+  /// The one that runs, if one does.
+  public var engine: Engine? {
+    get { parts.withLock { $0.engine } }
+    set { parts.withLock { $0.engine = newValue } }
+  }
+
+  /// Where the journal lies, once it is open.
+  public var journalDirectory: String? {
+    get { parts.withLock { $0.journalDirectory } }
+    set { parts.withLock { $0.journalDirectory = newValue } }
+  }
+
+  public var lastReload: ReloadOutcome? { parts.withLock { $0.reload } }
+
+  /// Counts an order to reload.
+  /// - Parameter problem: why the configuration stays as it was; nil if the new one is in force.
+  public func reloaded(at moment: Timestamp, problem: String?) {
+    parts.withLock { parts in
+      let before = parts.reload
+      parts.reload = ReloadOutcome(
+        at: moment, problem: problem,
+        accepted: (before?.accepted ?? 0) + (problem == nil ? 1 : 0),
+        refused: (before?.refused ?? 0) + (problem == nil ? 0 : 1))
+    }
+  }
+
+  /// A connection to the store was made.
+  public func storeConnected() { parts.withLock { $0.storeConnects += 1 } }
+
+  /// The lead was taken from a daemon that had let its lease run out.
+  public func tookOver() { parts.withLock { $0.takeovers += 1 } }
+
+  /// Everything in one value. Waits for the engine's turn to end, for nothing else.
+  public func report() async -> DaemonReport {
+    let parts = parts.withLock { $0 }
+    let engine = await parts.engine?.report(on: [])
+    var report = DaemonReport(
+      at: EngineClock.realNow(), startedAt: startedAt, role: parts.role, engine: engine)
+    if engine?.isStopping == true { report.role = .draining }
+    report.loops = heartbeats.all.map {
+      DaemonReport.Loop(
+        name: $0.name, ageMicroseconds: $0.ageNanoseconds / 1_000, isStale: $0.isStale)
+    }
+    report.reload = parts.reload
+    report.storeConnects = parts.storeConnects
+    report.takeovers = parts.takeovers
+    report.process = ProcessReport()
+    report.journal = parts.journalDirectory.flatMap { try? JournalFootprint(directory: $0) }
+    return report
+  }
+}

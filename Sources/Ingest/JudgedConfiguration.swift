@@ -1,0 +1,152 @@
+import Glibc
+import Market
+import Operations
+
+/// A configuration with the files it names, read once, and what is to be said against it.
+///
+/// `candled check`, the start of a daemon and a reload all ask here: what one of them accepts the
+/// others do too, and what was judged is what comes into force.
+public struct JudgedConfiguration: Sendable {
+  public let settings: Settings
+  /// Instruments that are polled, without those of the foreign overview.
+  public let symbols: [Symbol]
+  public let credentials: SourceCredentials
+  /// One of each check, in order, without the database.
+  public let findings: [Finding]
+
+  /// Ten times the market. A poller has room for 65,536 groups of one.
+  static let symbolsMax = 50_000
+
+  /// - Parameters:
+  ///   - path: the file; nil reads none.
+  ///   - overrides: `key=value`, over the file's.
+  ///   - day: the day the calendar has to reach.
+  /// - Throws: `ConfigurationError` with all that is wrong with the settings themselves.
+  public init(
+    path: String?, overrides: [String], on day: TradingDay = EngineClock.realNow().shanghaiDay
+  ) throws(ConfigurationError) {
+    let settings = try ConfigurationFile.load(path, overrides: overrides)
+    self.init(settings, path: path, on: day)
+  }
+
+  /// Of settings that are valid by themselves.
+  public init(
+    _ settings: Settings, path: String? = nil,
+    on day: TradingDay = EngineClock.realNow().shanghaiDay
+  ) {
+    self.settings = settings
+    var findings = [Finding.configuration(path)]
+    do throws(ConfigurationError) {
+      symbols = try settings.polledSymbols()
+      findings.append(.symbols(symbols, settings))
+    } catch {
+      symbols = []
+      findings.append(Finding(check: "symbols", error))
+    }
+    do throws(ConfigurationError) {
+      credentials = try SourceCredentials(settings)
+      findings.append(.keys(credentials))
+    } catch {
+      credentials = SourceCredentials()
+      findings.append(Finding(check: "keys", error))
+    }
+    self.findings = findings + [.calendar(on: day), .stateDirectory(settings.stateDirectory)]
+  }
+
+  /// The first thing that is not well.
+  public var problem: Finding? { findings.first { $0.status != .ok } }
+}
+
+/// The outcome of one check, in one line.
+public struct Finding: Sendable {
+  public var check: String
+  public var status: ExitCode
+  public var detail: String
+
+  public init(check: String, status: ExitCode = .ok, detail: String) {
+    self.check = check
+    self.status = status
+    self.detail = detail
+  }
+
+  init(check: String, _ error: ConfigurationError) {
+    self.init(
+      check: check, status: error.exitCode,
+      detail: error.problems.first?.description ?? error.description)
+  }
+}
+
+// MARK: - Checks
+
+extension Finding {
+  /// Whoever gets here has one without a fault.
+  fileprivate static func configuration(_ path: String?) -> Finding {
+    guard let path else { return Finding(check: "configuration", detail: "all defaults, no file") }
+    let dropIns = ((try? ConfigurationFile.files(of: path)) ?? []).dropFirst().count
+    return Finding(
+      check: "configuration", detail: dropIns == 0 ? path : "\(path) and \(dropIns) in conf.d")
+  }
+
+  fileprivate static func symbols(_ symbols: [Symbol], _ settings: Settings) -> Finding {
+    let count = Set(symbols + settings.alpacaSymbols).count
+    if count == 0, !settings.universeFollow {
+      return Finding(
+        check: "symbols", status: .configuration,
+        detail: "none: set sina.symbols, sina.symbols_file, universe.follow or alpaca.symbols")
+    }
+    if count > JudgedConfiguration.symbolsMax {
+      return Finding(
+        check: "symbols", status: .configuration,
+        detail: "\(count) are more than \(JudgedConfiguration.symbolsMax)")
+    }
+    if settings.universeFollow {
+      return Finding(check: "symbols", detail: "every listed A share, and \(count) by name")
+    }
+    return Finding(check: "symbols", detail: "\(count) instrument\(count == 1 ? "" : "s")")
+  }
+
+  fileprivate static func keys(_ credentials: SourceCredentials) -> Finding {
+    let alpaca = credentials.alpaca == nil ? "no Alpaca key" : "an Alpaca key"
+    return Finding(
+      check: "keys", detail: "\(credentials.licences.count) Mairui licences, \(alpaca)")
+  }
+
+  /// A calendar that ends is an alarm, never a guess.
+  fileprivate static func calendar(
+    _ calendar: TradingCalendar = .shanghai, on day: TradingDay
+  ) -> Finding {
+    switch calendar.freshness(on: day) {
+    case .fresh: Finding(check: "calendar", detail: "known to \(calendar.lastDay)")
+    case .endsSoon(let daysLeft):
+      Finding(
+        check: "calendar",
+        detail: "ends on \(calendar.lastDay), in \(daysLeft) days: update candled")
+    case .ended:
+      Finding(
+        check: "calendar", status: .configuration,
+        detail: "ended on \(calendar.lastDay): update candled")
+    }
+  }
+
+  /// It, or the nearest folder above it that exists, must take files of ours.
+  fileprivate static func stateDirectory(_ wanted: String) -> Finding {
+    var folder = Substring(wanted)
+    while access(String(folder), F_OK) != 0, let slash = folder.lastIndex(of: "/"), folder != "/" {
+      folder = slash == folder.startIndex ? "/" : folder[..<slash]
+    }
+    if access(String(folder), W_OK | X_OK) == 0 {
+      return Finding(check: "state_directory", detail: wanted)
+    }
+    let reason = String(cString: strerror(errno))
+    return Finding(
+      check: "state_directory", status: .noPermission, detail: "\(wanted): \(folder): \(reason)")
+  }
+}
+
+extension Settings {
+  /// `sina.symbols` and what its file adds.
+  fileprivate func polledSymbols() throws(ConfigurationError) -> [Symbol] {
+    guard let file = self.sinaSymbolsFile else { return self.sinaSymbols }
+    return self.sinaSymbols + (try SymbolFile.load(file))
+  }
+}

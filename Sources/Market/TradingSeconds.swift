@@ -1,0 +1,43 @@
+/// Time as a market counts it: a source that is silent over lunch or a holiday is not late.
+
+extension TradingCalendar {
+  /// Whether the mainland exchanges trade at `moment`; false on a day the table does not know.
+  public func isInSession(_ moment: Timestamp) -> Bool {
+    guard status(of: moment.shanghaiDay) == .trading else { return false }
+    let second = moment.shanghaiSecondOfDay
+    return (Session.morningOpen..<Session.morningClose).contains(second)
+      || (Session.afternoonOpen..<Session.afternoonClose).contains(second)
+  }
+
+  /// Further back it does not matter by how much.
+  private static let daysCountedMax = 400
+
+  /// Seconds of trading between two moments; zero if `end` is not the later one.
+  public func tradingSeconds(from start: Timestamp, to end: Timestamp) -> Int64 {
+    guard start < end else { return 0 }
+    let last = end.shanghaiDay
+    let first = max(start.shanghaiDay, last.advanced(by: -Self.daysCountedMax))
+    var seconds = 0
+    for day in first...last where status(of: day) == .trading {
+      seconds += Session.secondsPerDay
+      if day == last {
+        seconds -=
+          Session.secondsPerDay - Session.tradingSeconds(before: end.shanghaiSecondOfDay)
+      }
+      if day == start.shanghaiDay {
+        seconds -= Session.tradingSeconds(before: start.shanghaiSecondOfDay)
+      }
+    }
+    return Int64(seconds)
+  }
+}
+
+extension [MarketSession] {
+  /// Seconds of these sessions between two moments.
+  public func tradingSeconds(from start: Timestamp, to end: Timestamp) -> Int64 {
+    let microseconds = map { session in
+      Swift.min(end, session.closes).microseconds(since: Swift.max(start, session.opens))
+    }
+    return microseconds.reduce(0) { $0 + Swift.max($1, 0) } / 1_000_000
+  }
+}

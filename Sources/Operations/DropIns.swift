@@ -1,0 +1,48 @@
+/// A configuration in pieces: the files named `*.toml` in the folder `conf.d` beside the main file
+/// are read after it, in the order of their names, and a later file wins. So a package, a tool or a
+/// second administrator adds a setting without editing what belongs to somebody else. Whoever names
+/// a file gets its drop-ins too, or `candled check --config` would not agree with the daemon.
+
+import Glibc
+
+enum DropIns {
+  static let folderName = "conf.d"
+  /// A configuration of more pieces than this is a mistake, or a folder of something else.
+  static let filesMax = 64
+
+  /// The main file and its drop-ins, in the order they are read.
+  /// - Throws: the folder is there and cannot be read, or holds too many.
+  static func files(of path: String) throws(ConfigurationError) -> [String] {
+    let slash = path.lastIndex(of: "/")
+    let folder = (slash.map { String(path[...$0]) } ?? "") + folderName
+    return [path] + (try names(in: folder)).map { "\(folder)/\($0)" }
+  }
+
+  private static func names(in folder: String) throws(ConfigurationError) -> [String] {
+    guard let stream = opendir(folder) else {
+      // ENOTDIR: the main file is no file of a folder, such as /dev/stdin.
+      if errno == ENOENT || errno == ENOTDIR { return [] }
+      throw unreadable(folder, "cannot be read: \(String(cString: strerror(errno)))")
+    }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let item = readdir(stream) {
+      let name = withUnsafeBytes(of: &item.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      // Not what an editor or dpkg leaves behind: `.10.toml.swp`, `10.toml~`, `10.toml.dpkg-old`.
+      guard name.hasSuffix(".toml"), !name.hasPrefix(".") else { continue }
+      guard names.count < filesMax else {
+        throw unreadable(folder, "holds more than \(filesMax) files")
+      }
+      names.append(name)
+    }
+    return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+  }
+
+  private static func unreadable(_ folder: String, _ sentence: String) -> ConfigurationError {
+    ConfigurationError(
+      code: .unreadable,
+      problems: [ConfigurationProblem(origin: folder, key: nil, sentence: sentence)])
+  }
+}

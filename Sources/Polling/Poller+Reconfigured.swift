@@ -1,0 +1,57 @@
+// A new configuration while slots go on.
+//
+// What is in flight is answered as it was asked for, and the slot in force is finished with the
+// symbols it began with: a reload costs no slot and asks nothing twice.
+import Market
+
+extension Poller {
+  /// Takes other symbols, another schedule and other bounds; returns what to do, in order.
+  /// Heartbeat and seed, budget spent, breaker and quarantine stay.
+  public mutating func reconfigured(
+    _ configuration: PollerConfiguration, schedule: PollSchedule, symbols: [Symbol],
+    at now: Timestamp
+  ) -> [Action] {
+    actions = []
+    noteTime(now)
+    var configuration = configuration
+    configuration.heartbeat = self.configuration.heartbeat
+    configuration.seed = self.configuration.seed
+    self.configuration = configuration
+    self.schedule = schedule
+    budget.change(requestsPerMinute: configuration.requestsPerMinute, at: steady)
+    if symbols != self.symbols || plan.symbolsMax != configuration.batchSymbolsMax {
+      self.symbols = symbols
+      isPlanOld = true
+      let isSlotUnderWay = pending.contains { $0.isBatch || $0.isPart }
+      if !isSlotUnderWay { adoptSymbols(now) }
+    }
+    if phase == .running {
+      turn(now)
+      sendPending(now)
+      armWake()
+    }
+    return actions
+  }
+
+  /// Between two slots: the symbols a new configuration names.
+  mutating func adoptSymbols(_ now: Timestamp) {
+    guard isPlanOld else { return }
+    dropPending(now, where: \.isPart)
+    renewPlan()
+    quarantined.formIntersection(symbols)
+  }
+
+  mutating func renewPlan() {
+    isPlanOld = false
+    if plan.symbolsMax == configuration.batchSymbolsMax {
+      plan.replace(with: symbols)
+    } else {
+      plan = BatchPlan(
+        symbols, heartbeat: plan.heartbeat, symbolsMax: configuration.batchSymbolsMax)
+      failures = [:]
+      lastSent = [:]
+    }
+    planNumber += 1
+    bisections = [:]
+  }
+}

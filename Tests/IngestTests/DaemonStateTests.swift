@@ -1,0 +1,74 @@
+import Glibc
+import Ingest
+import Journal
+import Market
+import Operations
+import Polling
+import Testing
+
+@Suite struct DaemonStateTests {
+  private let moment = Timestamp(seconds: 1_783_300_000)
+
+  @Test func `a daemon that drains leads no more`() async {
+    let state = DaemonState()
+    #expect(state.role == .starting)
+    state.role = .standby(leader: "other")
+    state.role = .leading(term: 3)
+    #expect(await state.report().role == .leading(term: 3))
+    state.role = .draining
+    state.role = .leading(term: 4)
+    #expect(await state.report().role == .draining)
+  }
+
+  @Test func `reloads are counted by what became of them`() async {
+    let state = DaemonState()
+    #expect(await state.report().reload == nil)
+    state.reloaded(at: moment, problem: nil)
+    state.reloaded(at: moment, problem: "sina.cadence: expected a duration")
+    state.reloaded(at: moment.adding(seconds: 1), problem: nil)
+    let reload = await state.report().reload
+    #expect(
+      reload
+        == ReloadOutcome(at: moment.adding(seconds: 1), problem: nil, accepted: 2, refused: 1))
+  }
+
+  @Test func `loops are reported with the age of their last beat`() async {
+    let state = DaemonState()
+    let loop = state.heartbeats.begin("engine", ageSecondsMax: 30)
+    #expect(await state.report().loops.map(\.name) == ["engine"])
+    #expect(await state.report().loops.allSatisfy { !$0.isStale && $0.ageMicroseconds >= 0 })
+    state.heartbeats.end(loop)
+    #expect(await state.report().loops.isEmpty)
+  }
+
+  @Test func `an engine's run is in the report, the journal's footprint with it`() async throws {
+    let run = try EngineRun()
+    let state = DaemonState()
+    let engine = try run.engine(MemorySink())
+    state.engine = engine
+    state.journalDirectory = run.folder.path
+    state.role = .leading(term: 0)
+    #expect(try await engine.run() == 0)
+    let report = await state.report()
+    let told = try #require(report.engine)
+    #expect(report.role == .draining)
+    #expect(told.status.committed > .start && told.lastPosition >= told.status.committed)
+    #expect(told.backlogEntries == 0 && told.pendingCandles == 0 && !told.isCatchingUp)
+    let quotes = try #require(told.sources.first)
+    #expect(quotes.name == "sina quotes" && quotes.state?.condition == .ok)
+    #expect(quotes.outcomes["ok"] == quotes.requests && quotes.requests > 100)
+    #expect(quotes.freshness?.isInSession == true && quotes.freshness?.isFresh == true)
+    let journal = try #require(report.journal)
+    #expect(journal.segments == 1 && journal.bytes > 1_000)
+    #expect(journal.freeBytes <= journal.diskBytes && journal.diskBytes > 0)
+  }
+
+  @Test func `a source that froze is stale though it answers`() async throws {
+    var run = try EngineRun()
+    run.frozenAt = 9 * 3600 + 33 * 60
+    let engine = try run.engine(MemorySink())
+    _ = try await engine.run()
+    let freshness = await engine.report(on: []).sources.first?.freshness
+    #expect(freshness?.isFresh == false && (freshness?.stalenessSeconds ?? 0) > 120)
+  }
+}

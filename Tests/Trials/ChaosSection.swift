@@ -1,0 +1,38 @@
+/// What `script/chaos` runs: each section a command of `candled-trials`, long as the issue asks for
+/// it, and short for `script/test`.
+public struct ChaosSection: Sendable, CustomStringConvertible {
+  public var name: String
+  public var long: [String]
+  public var short: [String]
+  /// What it may take, in seconds; a section that hangs is ended and has failed.
+  public var longSecondsMax = 1_800
+  public var shortSecondsMax = 120
+
+  public var description: String { name }
+
+  public static let all: [ChaosSection] = [
+    ChaosSection("kill", "--times 200", short: "--times 6 --instruments 12 --hour 14"),
+    ChaosSection("terminate", "--times 200", short: "--times 6 --instruments 12 --hour 14"),
+    ChaosSection("restart", "--times 50", short: "--times 2 --instruments 12 --hour 14"),
+    ChaosSection(
+      "blackhole", "--times 10 --seconds 60 --speed 10",
+      short: "--times 1 --seconds 2 --speed 300 --instruments 12"),
+    ChaosSection(
+      "outage", "--minutes 45 --speed 60 --instruments 300",
+      short: "--minutes 15 --speed 240 --instruments 12"),
+    ChaosSection(
+      "soak", "--hours 24 --speed 144",
+      short: "--hours 7 --speed 1500 --warm 6 --growth 30 --instruments 12"),
+    ChaosSection("canary", "--instruments 60", short: "--instruments 12"),
+  ]
+
+  init(_ name: String, _ long: String, short: String) {
+    self.name = name
+    self.long = Self.words(name, long)
+    self.short = Self.words(name, short)
+  }
+
+  private static func words(_ name: String, _ options: String) -> [String] {
+    [name] + options.split(separator: " ").map(String.init)
+  }
+}
