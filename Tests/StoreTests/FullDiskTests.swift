@@ -7,19 +7,14 @@ import Testing
 @Suite struct FullDiskTests {
   /// Enough for a cluster with its log and some rows.
   private static let megabytes = 200
-  private static let settings = [
-    "fsync": "off", "full_page_writes": "off", "shared_buffers": "16MB", "max_connections": "20",
-    "max_wal_size": "48MB", "min_wal_size": "32MB",
-  ]
   private static let instruments = 400
   private static let commitsMax = 400
 
   @Test(.enabled(if: SmallDisk.isPossible, "a small disk is mounted by root only"))
   func `commits a full disk refused are stored once there is space`() async throws {
     let disk = try SmallDisk(megabytes: Self.megabytes)
-    let server = EmbeddedServer(directory: disk.path + "/cluster", settings: Self.settings)
-    try server.start()
-    defer { try? server.stopImmediately() }
+    let cluster = try PrivateCluster.own(on: disk)
+    let server = cluster.server
     try Schema.apply(url: server.ownerConnectionString)
     let writer = StoreWriter(url: server.connectionString)
     try await writer.connect()

@@ -23,6 +23,11 @@ public struct ChaosSection: Sendable, CustomStringConvertible {
     ChaosSection(
       "soak", "--hours 24 --speed 144",
       short: "--hours 7 --speed 1500 --warm 6 --growth 30 --instruments 12"),
+    ChaosSection(
+      "disk", "--minutes 20 --speed 60 --instruments 100",
+      short: "--minutes 5 --speed 120 --instruments 24"),
+    ChaosSection(
+      "listener", "--commits 200 --instruments 5400", short: "--commits 20 --instruments 200 --percent 1000"),
     ChaosSection("canary", "--instruments 60", short: "--instruments 12"),
   ]
 

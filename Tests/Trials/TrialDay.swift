@@ -27,7 +27,8 @@ public final class TrialDay {
   }
 
   public init(
-    _ name: String, seed: UInt64, instruments: Int, hasCluster: Bool = true, days: Int = 1
+    _ name: String, seed: UInt64, instruments: Int, hasCluster: Bool = true, days: Int = 1,
+    disk: SmallDisk? = nil
   ) throws {
     folder = try Leftovers.folder(name)
     day = TradingDay(daysSince1970: 20_640)  // 2026-07-06
@@ -49,8 +50,8 @@ public final class TrialDay {
       (cluster, listener) = (nil, nil)
       return
     }
-    let cluster = try PrivateCluster.own()
-    let url = cluster.server.connectionString
+    let cluster = try disk.map { try PrivateCluster.own(on: $0) } ?? PrivateCluster.own()
+    let url = cluster.server.ownerConnectionString
     try Schema.apply(url: url)
     self.cluster = cluster
     listener = NotificationListener(url: url)
@@ -68,7 +69,7 @@ public final class TrialDay {
 
   /// Of the cluster's database, as superuser, over its Unix socket.
   public var url: String {
-    cluster?.server.connectionString ?? embeddedServer.connectionString
+    cluster?.server.ownerConnectionString ?? embeddedServer.ownerConnectionString
   }
 
   /// The server of a daemon without `store.url`.
