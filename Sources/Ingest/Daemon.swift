@@ -17,8 +17,10 @@ public struct Daemon: Sendable {
   /// Given for a simulation that shares its clock with an exchange in the same process.
   let clock: EngineClock
   public let credentials: SourceCredentials
-  private let storeURL: String
+  let storeURL: String
   let calendar = CalendarBox()
+  /// Call it to let `run` drain and return, at any time.
+  public let stop = DaemonStop()
   /// The engine's bounds; what is configured is added to them.
   public var limits = EngineLimits()
   /// What it is doing, for those who are asked.
@@ -42,13 +44,13 @@ public struct Daemon: Sendable {
     storeURL = try settings.storeConnection() ?? settings.embeddedServer.connectionString
   }
 
-  /// Builds everything up, and hands the engine to `onReady` once the store and the journal are
-  /// open; then runs until the engine is stopped.
+  /// Builds everything up, stands by while another daemon leads, and hands the engine to `onReady`
+  /// when it leads for the first time; then runs until it is stopped.
   /// - Returns: candles that could not be saved before the drain's deadline.
   /// - Throws: `StoreError`, `EmbeddedServerError`, `JournalError`, `EngineError`,
   ///   `TransportError`.
   public func run(
-    onReady: @Sendable (DaemonHandle) async -> Void = { _ in }
+    onReady: @escaping @Sendable (DaemonHandle) async -> Void = { _ in }
   ) async throws -> Int {
     guard settings.storeURL == nil else { return try await serve(onReady) }
     let keeper = ServerKeeper(settings.embeddedServer, log: log)
@@ -67,30 +69,8 @@ public struct Daemon: Sendable {
     }
   }
 
-  /// Everything between an open database and a drained engine.
-  private func serve(_ onReady: @Sendable (DaemonHandle) async -> Void) async throws -> Int {
-    let client = try HTTPClient()
-    defer { client.shutdown() }
-    let writer = StoreWriter(url: storeURL)
-    try await writer.connect()
-    state.storeConnected()
-    let heartbeat = state.heartbeats.begin("engine", ageSecondsMax: Daemon.turnSecondsMax)
-    defer { state.heartbeats.end(heartbeat) }
-    let engine = try await makeEngine(writer: writer, client: client, heartbeat: heartbeat)
-    state.engine = engine
-    state.journalDirectory = settings.journalPath
-    state.role = .leading(term: 0)
-    defer { state.role = .draining }
-    await onReady(DaemonHandle(engine: engine, storeURL: storeURL, psqlLine: psqlLine))
-    let watch = Task { await QueueWatch(writer: writer, engine: engine).run() }
-    defer { watch.cancel() }
-    let unsaved = try await engine.run()
-    await writer.disconnect()
-    return unsaved
-  }
-
   /// The engine turns every 5 s; one that has not for so long hangs.
-  private static let turnSecondsMax: Int64 = 30
+  static let turnSecondsMax: Int64 = 30
   /// As many as the poller calls a source stalled after.
   private static let slotsStaleMax: Int64 = 5
 
@@ -100,22 +80,17 @@ public struct Daemon: Sendable {
     await watch.value
   }
 
-  private var psqlLine: String {
+  var psqlLine: String {
     settings.storeURL == nil ? settings.embeddedServer.psqlLine : "psql \"$CANDLED_STORE_URL\""
   }
 
-  private func makeEngine(
-    writer: StoreWriter, client: HTTPClient, heartbeat: Heartbeat
-  ) async throws -> Engine {
-    let stored = try await writer.load()
+  func makeEngine(
+    stored: StoredState, journal: sending JournalWriter, writer: StoreWriter, client: HTTPClient,
+    heartbeat: Heartbeat
+  ) throws -> Engine {
     let pipeline = try Pipeline(
       rules: CandleRules(settings), limits: UniverseLimits(settings), stored: stored)
     calendar.set(pipeline.calendar)
-    var options = JournalOptions()
-    options.segmentBytes = Int64(settings.journalSegmentBytes)
-    let journal = try JournalWriter(
-      directory: settings.journalPath, options: options, committed: stored.position)
-    report(journal.recovery, stored)
     let parts = EngineParts(
       clock: clock,
       upstream: SinaUpstream(
@@ -149,7 +124,7 @@ public struct Daemon: Sendable {
   /// A stepped run is repeatable in everything, the jitter of its polls included.
   private var seed: UInt64 { clock.isStepped ? 1 : UInt64.random(in: .min ... .max) }
 
-  private func report(_ recovery: JournalRecovery, _ stored: StoredState) {
+  func report(_ recovery: JournalRecovery, _ stored: StoredState) {
     log.info(
       "opened",
       metadata: [

@@ -70,6 +70,8 @@ extension Engine {
   func finishLoading(_ result: Result<StoredState, StoreError>) throws {
     saving.isBusy = false
     switch result {
+    case .failure(let error) where error.code == .leaseLost:
+      throw EngineError(error)
     case .failure(let error):
       postpone(error)
     case .success(let stored) where isDeaf:

@@ -126,7 +126,7 @@ extension Engine {
       failures: Int64(status.failedRequests), detail: "\(state.condition)")
   }
 
-  func finishSaving(_ result: Result<CommitReceipt, StoreError>) {
+  func finishSaving(_ result: Result<CommitReceipt, StoreError>) throws {
     saving.isBusy = false
     switch result {
     case .success(let receipt):
@@ -135,6 +135,8 @@ extension Engine {
         receipt, answeredAt: saving.answeredAt, from: saving.startedAt,
         to: EngineClock.realNow())
       saved()
+    case .failure(let error) where error.code == .leaseLost:
+      throw EngineError(error)
     case .failure(let error) where error.code == .positionConflict:
       // The answer to a commit may have been lost after it was carried out.
       load()

@@ -51,6 +51,7 @@ public actor Engine {
     case loaded(Result<StoredState, StoreError>)
     case deskAnswered(Int, DeskRequest, UpstreamAnswer, requestedAt: Timestamp)
     case repairsFound(Int, Result<[RepairCandidate], StoreError>)
+    case leadLost(StoreError)
     case stop
   }
 
@@ -72,6 +73,17 @@ public actor Engine {
   /// - Returns: what could not be saved before the drain's deadline, in candles.
   /// - Throws: `EngineError` where going on would store something wrong.
   public func run() async throws -> Int {
+    do {
+      try await turn()
+    } catch {
+      abandon()
+      throw error
+    }
+    try? parts.journal.sync()
+    return saving.unsavedCandles + pipeline.pendingCandles
+  }
+
+  private func turn() async throws {
     try beginCatchUp()
     var iterator = events.makeAsyncIterator()
     while !isDrained {
@@ -88,12 +100,20 @@ public actor Engine {
         try handle(event)
       }
     }
+  }
+
+  /// Nobody is asked any more. What was journaled stays there; nothing of it is saved by this one.
+  private func abandon() {
+    for request in inFlight.values { request.cancel() }
+    for request in seats.flatMap(\.inFlight.values) { request.cancel() }
     try? parts.journal.sync()
-    return saving.unsavedCandles + pipeline.pendingCandles
   }
 
   /// Asks the engine to finish what is under way and return from `run()`.
   public nonisolated func stop() { inbox.yield(.stop) }
+
+  /// Lets `run()` throw `leaseLost` instead of finding out at its next commit.
+  public nonisolated func loseLead(_ error: StoreError) { inbox.yield(.leadLost(error)) }
 
   /// The engine's time.
   public var now: Timestamp { parts.clock.now(stepped: steppedNow) }
@@ -115,13 +135,14 @@ public actor Engine {
       scheduledWake = nil
       carryOutDue()
     case .saved(let result):
-      finishSaving(result)
+      try finishSaving(result)
     case .loaded(let result):
       try finishLoading(result)
     case .deskAnswered(let place, let request, let answer, let requestedAt):
       take(answer, to: request, of: place, requestedAt: requestedAt)
     case .repairsFound(let place, let result):
       found(result, for: place)
+    case .leadLost(let error): throw EngineError(error)
     case .stop:
       beginStopping()
     }
@@ -191,8 +212,17 @@ public struct EngineError: Error, Sendable, CustomStringConvertible {
     case anotherWriter
     /// The journal no longer holds what the store has not seen.
     case journalIncomplete
+    /// Another daemon leads: whoever stands by for it may lead again later.
+    case leaseLost
   }
 
   public var code: Code
   public var description: String
+}
+
+extension EngineError {
+  /// - Parameter lost: what told that the lease is lost.
+  init(_ lost: StoreError) {
+    self.init(code: .leaseLost, description: lost.message)
+  }
 }

@@ -26,6 +26,10 @@ public struct SettingTable: Sendable {
     "store.password_file", unset: "as libpq does, ~/.pgpass",
     "File with one line: the password of store.url's user.")
 
+  public let storeLease = Setting.duration(
+    "store.lease", .seconds(10), in: .seconds(3) ... .seconds(60),
+    "Silence of the leading daemon after which another on the same database takes over.")
+
   public let sinaBase = Setting.origin(
     "sina.base", "https://hq.sinajs.cn", "Where quotes are asked for.")
   public let sinaSymbols = Setting.symbols(

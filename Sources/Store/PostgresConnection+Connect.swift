@@ -15,7 +15,9 @@ extension PostgresConnection {
   private static let authoritiesFile = "/etc/ssl/certs/ca-certificates.crt"
 
   /// - Throws: `connectionLost`, `operatorNeeded`, `badAddress`.
-  static func open(url: String, application: String) throws(StoreError) -> OpaquePointer {
+  static func open(
+    url: String, application: String, unacknowledgedMilliseconds: Int
+  ) throws(StoreError) -> OpaquePointer {
     let given = AddressOptions(url)
     if given == nil, url.contains("=") || url.contains("://") {
       throw StoreError(
@@ -24,7 +26,7 @@ extension PostgresConnection {
     let settings =
       [
         ("application_name", application),
-        ("tcp_user_timeout", String(unacknowledgedMillisecondsMax)),
+        ("tcp_user_timeout", String(unacknowledgedMilliseconds)),
         ("client_encoding", "UTF8"),
       ] + trust(beside: given ?? AddressOptions()) + [("dbname", url)]
     let started = withCStrings(settings.map(\.0)) { keywords in

@@ -14,9 +14,14 @@ final class PostgresConnection {
   static let copyPieceBytes = 64 * 1024
 
   /// - Parameter url: a libpq URL or keyword string; its own settings win over ours.
+  /// - Parameter unacknowledgedMilliseconds: for who cannot wait as long as the others.
   /// - Throws: `connectionLost`, `operatorNeeded`, `badAddress`.
-  init(url: String, application: String) throws(StoreError) {
-    handle = try Self.open(url: url, application: application)
+  init(
+    url: String, application: String,
+    unacknowledgedMilliseconds: Int = PostgresConnection.unacknowledgedMillisecondsMax
+  ) throws(StoreError) {
+    handle = try Self.open(
+      url: url, application: application, unacknowledgedMilliseconds: unacknowledgedMilliseconds)
     PQsetNoticeProcessor(handle, { _, _ in }, nil)
     _ = try execute(
       """

@@ -15,6 +15,8 @@ public struct StoreError: Error, Sendable, Hashable {
     case refused
     /// The stored journal position is not the one this writer left there: another one wrote.
     case positionConflict = "position_conflict"
+    /// Another daemon leads now: nothing of this one's term may be written any more.
+    case leaseLost = "lease_lost"
     /// The schema is missing, of another version, or altered.
     case schemaMismatch = "schema_mismatch"
     /// A value the server sent is not what the schema promises.

@@ -54,7 +54,7 @@ extension CommandFailure {
     let status: Operations.ExitCode =
       switch error.code {
       case .connectionLost: .unavailable
-      case .transient, .positionConflict: .temporaryFailure
+      case .transient, .positionConflict, .leaseLost: .temporaryFailure
       // insufficient_privilege and the class of identity (PostgreSQL's errcodes table)
       case .operatorNeeded where error.sqlState == "42501": .noPermission
       case .operatorNeeded where error.sqlState?.hasPrefix("28") == true: .noPermission

@@ -39,9 +39,9 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
     let unsaved = try await CommandFailure.translating {
       let daemon = try Daemon(settings: settings, log: log)
       daemon.credentials.register(in: mask)
+      ServiceSignals.watch { daemon.stop() }
       return try await daemon.run { handle in
         log.notice("ready", metadata: ["look_inside": "\(handle.psqlLine)"])
-        ServiceSignals.watch { handle.engine.stop() }
       }
     }
     log.notice("stopped", metadata: ["unsaved_candles": "\(unsaved)"])

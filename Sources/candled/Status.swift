@@ -60,6 +60,9 @@ extension StoreStatus {
       ("certificates", .integer(certificates)), ("residuals", .integer(residuals)),
       ("database_bytes", .integer(databaseBytes)),
       ("notification_queue", .decimal(notificationQueue)),
+      ("leader", .optional(leader?.host)), ("leader_journal", .optional(leader?.holder)),
+      ("leader_state", .optional(leader?.state)),
+      ("term", leader.map { .integer($0.term) } ?? .null), ("term_began", .moment(leader?.acquiredAt)),
     ]
   }
 }

@@ -65,7 +65,7 @@ struct Kill: AsyncParsableCommand {
 
   @Option var times = 200
   @Option var instruments = 300
-  @Option(help: "Hour of the day at which it begins; 0: before the opening.") var hour = 0
+  @Option(help: "Minute of the day at which it begins.") var from = TrialDay.start / 60
   @OptionGroup var options: ChaosOptions
 
   func run() async throws {
@@ -73,7 +73,7 @@ struct Kill: AsyncParsableCommand {
       var trial = InterruptTrial(
         binary: options.binary, manner: .kill, times: times, instruments: instruments,
         seed: options.seed)
-      if hour > 0 { trial.start = hour * 3600 }
+      trial.start = from * 60
       return try trial.run()
     }
   }
@@ -85,7 +85,7 @@ struct Terminate: AsyncParsableCommand {
 
   @Option var times = 200
   @Option var instruments = 300
-  @Option(help: "Hour of the day at which it begins; 0: before the opening.") var hour = 0
+  @Option(help: "Minute of the day at which it begins.") var from = TrialDay.start / 60
   @OptionGroup var options: ChaosOptions
 
   func run() async throws {
@@ -93,7 +93,7 @@ struct Terminate: AsyncParsableCommand {
       var trial = InterruptTrial(
         binary: options.binary, manner: .terminate, times: times, instruments: instruments,
         seed: options.seed)
-      if hour > 0 { trial.start = hour * 3600 }
+      trial.start = from * 60
       return try trial.run()
     }
   }
@@ -105,7 +105,7 @@ struct Restart: AsyncParsableCommand {
 
   @Option var times = 50
   @Option var instruments = 300
-  @Option(help: "Hour of the day at which it begins; 0: before the opening.") var hour = 0
+  @Option(help: "Minute of the day at which it begins.") var from = TrialDay.start / 60
   @OptionGroup var options: ChaosOptions
 
   func run() async throws {
@@ -116,7 +116,7 @@ struct Restart: AsyncParsableCommand {
           binary: options.binary, server: server,
           times: server == .external ? (times + 1) / 2 : times / 2, instruments: instruments,
           seed: options.seed)
-        if hour > 0 { trial.start = hour * 3600 }
+        trial.start = from * 60
         let part = try trial.run()
         verdict.figures += part.figures
         verdict.complaints += part.complaints.map { "\(server.rawValue): \($0)" }
@@ -197,6 +197,59 @@ struct Canary: AsyncParsableCommand {
     try await options.conclude("canary") {
       try CanaryTrial(
         binary: options.binary, instruments: instruments, seed: options.seed
+      ).run()
+    }
+  }
+}
+
+struct Signals: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "SIGTERM and SIGHUP in the first 50 ms: neither lost nor deadly.")
+
+  @Option var times = 100
+  @Option var instruments = 60
+  @OptionGroup var options: ChaosOptions
+
+  func run() async throws {
+    try await options.conclude("signals") {
+      try SignalTrial(
+        binary: options.binary, instruments: instruments, seed: options.seed, times: times
+      ).run()
+    }
+  }
+}
+
+struct Reload: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Valid reloads under load: each taken up, no slot missed.")
+
+  @Option var times = 100
+  @Option var instruments = 60
+  @Option(help: "Minute of the day at which it begins.") var from = TrialDay.start / 60
+  @OptionGroup var options: ChaosOptions
+
+  func run() async throws {
+    try await options.conclude("reload") {
+      var trial = ReloadTrial(
+        binary: options.binary, times: times, instruments: instruments, seed: options.seed)
+      trial.start = from * 60
+      return try trial.run()
+    }
+  }
+}
+
+struct Mutations: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Damaged configurations: reload and check agree, the old one stays.")
+
+  @Option var times = 1_000
+  @Option var instruments = 12
+  @OptionGroup var options: ChaosOptions
+
+  func run() async throws {
+    try await options.conclude("mutations") {
+      try MutationTrial(
+        binary: options.binary, times: times, instruments: instruments, seed: options.seed
       ).run()
     }
   }

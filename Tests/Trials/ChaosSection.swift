@@ -11,23 +11,27 @@ public struct ChaosSection: Sendable, CustomStringConvertible {
   public var description: String { name }
 
   public static let all: [ChaosSection] = [
-    ChaosSection("kill", "--times 200", short: "--times 6 --instruments 12 --hour 14"),
-    ChaosSection("terminate", "--times 200", short: "--times 6 --instruments 12 --hour 14"),
-    ChaosSection("restart", "--times 50", short: "--times 2 --instruments 12 --hour 14"),
+    ChaosSection("kill", "--times 200", short: "--times 6 --instruments 12 --from 880"),
+    ChaosSection("terminate", "--times 200", short: "--times 6 --instruments 12 --from 880"),
+    ChaosSection("restart", "--times 50", short: "--times 2 --instruments 12 --from 880"),
     ChaosSection(
       "blackhole", "--times 10 --seconds 60 --speed 10",
       short: "--times 1 --seconds 2 --speed 300 --instruments 12"),
     ChaosSection(
       "outage", "--minutes 45 --speed 60 --instruments 300",
-      short: "--minutes 15 --speed 240 --instruments 12"),
+      short: "--minutes 10 --speed 360 --instruments 12"),
+    ChaosSection("signals", "--times 100", short: "--times 5 --instruments 12"),
     ChaosSection(
       "soak", "--hours 24 --speed 144",
-      short: "--hours 7 --speed 1500 --warm 6 --growth 30 --instruments 12"),
+      short: "--hours 7 --speed 2400 --warm 4 --growth 30 --instruments 12"),
+    ChaosSection(
+      "pair", "--kills 50 --pauses 10", short: "--kills 2 --pauses 1 --instruments 12 --from 870"),
     ChaosSection(
       "disk", "--minutes 20 --speed 60 --instruments 100",
       short: "--minutes 5 --speed 120 --instruments 24"),
     ChaosSection(
-      "listener", "--commits 200 --instruments 5400", short: "--commits 20 --instruments 200 --percent 1000"),
+      "listener", "--commits 200 --instruments 5400",
+      short: "--commits 20 --instruments 200 --percent 1000"),
     ChaosSection("canary", "--instruments 60", short: "--instruments 12"),
   ]
 

@@ -15,6 +15,7 @@ public final class TrialDay {
   /// nil where the daemon keeps a private one.
   public let cluster: PrivateCluster?
   private let listener: NotificationListener?
+  private let ear: SystemdEar
   private var daemons: [DaemonProcess] = []
 
   /// From before the opening auction to after the day's certificates.
@@ -31,6 +32,7 @@ public final class TrialDay {
     disk: SmallDisk? = nil
   ) throws {
     folder = try Leftovers.folder(name)
+    ear = try SystemdEar()
     day = TradingDay(daysSince1970: 20_640)  // 2026-07-06
     let mairui = MairuiOptions(licences: [Canaries.licence: .valid(requestsPerDay: 50)])
     let alpaca = AlpacaOptions(keys: [Canaries.keyID: Canaries.keySecret])
@@ -63,6 +65,7 @@ public final class TrialDay {
   public func end() {
     for daemon in daemons { daemon.kill() }
     listener?.stop()
+    ear.stop()
     exchange.stop()
     Leftovers.remove(folder)
   }
@@ -126,6 +129,7 @@ public final class TrialDay {
   ) throws -> DaemonProcess {
     let daemon = try DaemonProcess(
       binary: binary, folder: "\(folder)/\(name)", settings: settings)
+    daemon.environment["NOTIFY_SOCKET"] = ear.name
     daemons.append(daemon)
     return daemon
   }
@@ -168,6 +172,7 @@ public final class TrialDay {
     var sweep = CanarySweep()
     let payloads = listener?.payloads ?? []
     sweep.look(at: "notifications", Data(payloads.joined(separator: "\n").utf8))
+    sweep.look(at: "what systemd was told", Data(ear.messages.joined(separator: "\n").utf8))
     for daemon in daemons {
       sweep.look(atFile: daemon.log)
       sweep.look(at: "command line and environment", daemon.told)
