@@ -175,10 +175,11 @@ extension Engine {
     Task { try? await store.prune() }
   }
 
-  /// What was stored and is still worth a word. On change, but for refused rows: each is a loss
-  /// somebody must look at.
+  /// What was stored and is still worth a word: on change, for a source may send what is refused
+  /// with every sweep.
   private func tell(of receipt: CommitReceipt) {
-    if receipt.refused > 0 {
+    if receipt.refused > 0, receipt.firstRefusal != status.lastRefusal {
+      status.lastRefusal = receipt.firstRefusal
       parts.log.error(
         "the database refused rows, they are in rejections",
         metadata: ["rows": "\(receipt.refused)", "first": "\(receipt.firstRefusal ?? "")"])

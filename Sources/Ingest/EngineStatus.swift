@@ -39,6 +39,8 @@ public struct EngineStatus: Sendable {
   public var storeFaultText: String?
   /// Rows the database would not have; they are in `rejected`.
   public var rowsRefused = 0
+  /// Why, the last time that was logged.
+  public var lastRefusal: String?
   /// Commits that were made without their NOTIFY.
   public var notifyFailures = 0
   public var notifyFault: StoreError?

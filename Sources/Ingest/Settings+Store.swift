@@ -4,20 +4,11 @@ import Store
 extension Settings {
   /// How to reach the configured database, its password included: never to be printed; nil where
   /// it is the private cluster.
-  /// - Throws: the file of the password cannot be read, or there is a second password.
+  /// - Throws: the file of the password cannot be read.
   public func storeConnection() throws(ConfigurationError) -> String? {
     guard let url = self.storeURL?.reveal() else { return nil }
     guard let file = self.storePasswordFile else { return url }
     let password = try CredentialFile.password(file)
-    if StoreAddress.holdsPassword(url) {
-      throw ConfigurationError(
-        code: .invalid,
-        problems: [
-          ConfigurationProblem(
-            origin: file, key: "store.password_file",
-            sentence: "store.url holds a password too; keep one of them")
-        ])
-    }
     return StoreAddress.joining(url, password: password.reveal())
   }
 }

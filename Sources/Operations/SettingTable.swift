@@ -160,6 +160,10 @@ public struct SettingTable: Sendable {
     Rule("store.password_file", "needs store.url") {
       $0.storePasswordFile == nil || $0.storeURL != nil
     },
+    Rule("store.password_file", "store.url holds a password too; keep one of them") {
+      $0.storePasswordFile == nil
+        || passwords(inURL: $0.storeURL?.reveal() ?? "").first == nil
+    },
     Rule("alpaca.symbols", "needs alpaca.key_file") {
       $0.alpacaSymbols.isEmpty || $0.alpacaKeyFile != nil
     },

@@ -1,7 +1,8 @@
 import CPostgres
 import Glibc
 
-/// From a connection string to a connection that can be trusted, or a sentence that says what to do.
+/// From a connection string to a connection that can be trusted, or a sentence that says what to
+/// do.
 ///
 /// On TCP the server must prove who it is (`sslmode=verify-full`) unless the string, `PGSSLMODE` or
 /// a service says otherwise; on a Unix socket libpq has no use for TLS and ignores both settings.
@@ -175,11 +176,6 @@ struct AddressOptions {
 
 /// Connection strings made of parts.
 public enum StoreAddress {
-  /// Whether it names a password itself.
-  public static func holdsPassword(_ url: String) -> Bool {
-    AddressOptions(url)?["password"] != nil
-  }
-
   /// The address with a password that is kept elsewhere; as it was where it cannot be understood.
   public static func joining(_ url: String, password: String) -> String {
     guard let options = AddressOptions(url) else { return url }

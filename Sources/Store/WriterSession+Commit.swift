@@ -23,7 +23,7 @@ extension WriterSession {
         if let receipt = try attempt(sorted, way) { return notices.noted(in: receipt, way) }
       } catch {
         rollBack()
-        guard try way.turn(after: error) else { throw error }
+        guard way.turn(after: error) else { throw error }
         if way.forgetsRegistry { try readRegistry() }
       }
     }
@@ -51,7 +51,7 @@ extension WriterSession {
     var notifyFault: StoreError?
 
     /// - Returns: whether another attempt, made differently, may succeed.
-    mutating func turn(after error: StoreError) throws(StoreError) -> Bool {
+    mutating func turn(after error: StoreError) -> Bool {
       forgetsRegistry = false
       switch (error.sqlState, error.context) {
       case ("23505", Context.candles): stagesCandles = true

@@ -6,7 +6,8 @@ extension WriterSession {
   func siftQuotes(_ commit: SortedCommit, _ draft: inout Draft) throws(StoreError) {
     let quotes = commit.base.quotes
     var part = commit
-    try sift(commit.quotesToWrite, &draft, { quotes[$0].sketch }) {
+    let sketch = { (place: Int) in quotes[place].sketch }
+    try sift(commit.quotesToWrite, &draft, sketch) {
       (places, draft) throws(StoreError) in
       part.quotesToWrite = places
       try self.connection.execute("delete from quote_stage", context: Context.commit)
@@ -16,12 +17,14 @@ extension WriterSession {
 
   /// Staged, so that a key that is stored already is no refusal.
   func siftCandles(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
-    try sift(commit.candles, &draft, { $0.sketch("candle") }) { (rows, draft) throws(StoreError) in
+    let sketch = { (candle: Candle) in candle.sketch("candle") }
+    try sift(commit.candles, &draft, sketch) { (rows, draft) throws(StoreError) in
       var part = SortedCommit(commit.empty)
       part.base.candles = rows
       try self.writeCandles(part, stages: true, &draft)
     }
-    try sift(commit.revisions, &draft, { $0.candle.sketch("revision") }) {
+    let revised = { (revision: Revision) in revision.candle.sketch("revision") }
+    try sift(commit.revisions, &draft, revised) {
       (rows, draft) throws(StoreError) in
       var part = SortedCommit(commit.empty)
       part.base.revisions = rows
@@ -44,7 +47,8 @@ extension WriterSession {
   /// A day is repaired as a whole or not at all.
   func siftRepairs(_ bars: [BarBatch], _ draft: inout Draft) throws(StoreError) {
     let repairs = bars.filter { $0.role != .deliver }
-    try sift(repairs, &draft, { $0.sketch(.init(daysSince1970: 0)) }) {
+    let sketch = { (batch: BarBatch) in batch.sketch(batch.receivedAt.shanghaiDay) }
+    try sift(repairs, &draft, sketch) {
       (rows, draft) throws(StoreError) in
       try self.writeRepairs(rows, &draft)
     }

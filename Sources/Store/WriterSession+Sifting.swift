@@ -97,7 +97,8 @@ extension WriterSession {
   ) throws(StoreError) {
     let base = commit.base
     let (added, updated) = registry.differences(in: base)
-    try sift(updated, &draft, { $0.row.sketch(base) }) { (entries, draft) throws(StoreError) in
+    let sketch = { (entry: InstrumentRegistry.Entry) in entry.row.sketch(base) }
+    try sift(updated, &draft, sketch) { (entries, draft) throws(StoreError) in
       try self.update(entries, &draft)
     }
     var unknown: [InstrumentRegistry.Series: StoreError] = [:]
@@ -114,7 +115,7 @@ extension WriterSession {
         waiting += [group[middle...], group[..<middle]]
         continue
       }
-      try refuse(entry.row.sketch(base), error, &draft)
+      try refuse(sketch(entry), error, &draft)
       var bare = entry
       bare.row = InstrumentRow(symbol: entry.row.symbol, source: entry.row.source)
       let again = try refusal(

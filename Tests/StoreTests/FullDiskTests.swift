@@ -73,6 +73,6 @@ import Testing
         try await Task.sleep(nanoseconds: 100_000_000)
       }
     }
-    throw SmallDisk.Failure(sentence: "the server did not come back")
+    throw TestFailure(sentence: "the server did not come back")
   }
 }

@@ -37,7 +37,7 @@ final class TCPServer: Sendable {
 
     """.write(toFile: folder + "/data/pg_hba.conf", atomically: false, encoding: .utf8)
     guard let binaries = ServerBinaries.installed().first else {
-      throw PrivateCluster.Failure(sentence: "no server binaries")
+      throw TestFailure(sentence: "no server binaries")
     }
     let options =
       "-c listen_addresses=localhost -c port=\(port) -c unix_socket_directories=\(folder)/socket"
@@ -77,7 +77,7 @@ final class TCPServer: Sendable {
     try process.run()
     process.waitUntilExit()
     guard process.terminationStatus == 0 else {
-      throw PrivateCluster.Failure(sentence: "the TLS server cannot be made")
+      throw TestFailure(sentence: "the TLS server cannot be made")
     }
   }
 
@@ -94,7 +94,7 @@ final class TCPServer: Sendable {
         bind(socket, $0, length) == 0 && getsockname(socket, $0, &length) == 0
       }
     }
-    guard isBound else { throw PrivateCluster.Failure(sentence: "no free port") }
+    guard isBound else { throw TestFailure(sentence: "no free port") }
     return Int(UInt16(bigEndian: address.sin_port))
   }
 }
