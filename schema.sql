@@ -919,8 +919,8 @@ comment on column change.term is
   'lease.term it was written under, which tells whose position is meant; null for history, which '
   'any command may write.';
 
--- Which daemon leads. The rules of who may take it are in LeaseConnection.swift; that a writer whose
--- term is over cannot commit is seen to by the row's locks (WriterSession+Feed.swift).
+-- Which daemon leads. The rules of who may take it are in LeaseConnection.swift; that a writer
+-- whose term is over cannot commit is seen to by the row's locks (WriterSession+Feed.swift).
 
 create table if not exists lease (
   only_row boolean primary key default true,
@@ -937,7 +937,8 @@ comment on column lease.term is
   'Counts who led, from 1 on; a commit of an earlier term is refused. Unique, though there is one '
   'row: that makes it a key, so a writer can hold the term without holding up the renewal.';
 comment on column lease.holder is 'The identity of the leader''s journal.';
-comment on column lease.host is 'The machine it runs on; for people, and against a copied identity.';
+comment on column lease.host is
+  'The machine it runs on; for people, and against a copied identity.';
 comment on column lease.acquired_at is 'The server''s clock when the term began.';
 comment on column lease.expires_at is
   'The server''s clock when anybody may take it; renewed every third of its length.';
@@ -3467,9 +3468,9 @@ begin
     journal_position,
     feed_sequence,
     change,
-    lease,
     lease_term
   to candled;
+  grant update on lease to candled;
 end
 $grants$;
 

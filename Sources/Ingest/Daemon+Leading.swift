@@ -134,9 +134,9 @@ extension Daemon {
   private static let giveUpNanosecondsMax: UInt64 = 1_000_000_000
 
   /// Goes on from what is stored: in its own journal, or, if another daemon's entries were
-  /// committed last, behind both that position and everything in its own journal. What that holds of
-  /// an earlier term and is not committed is never read again, for the other leader has seen those
-  /// moments, or has accounted for them as an outage; an entry says where this term begins.
+  /// committed last, behind both that position and everything in its own journal. What that holds
+  /// of an earlier term and is not committed is never read again, for the other leader has seen
+  /// those moments, or has accounted for them as an outage; an entry says where this term begins.
   private func makeEngine(
     _ term: Term, _ writer: StoreWriter, _ loop: Heartbeat
   ) async throws -> Engine {
@@ -153,7 +153,7 @@ extension Daemon {
     report(journal.recovery, stored)
     var place = stored.position
     if !stored.journal.isEmpty, stored.journal != term.identity.name {
-      let now = max(clock.now(stepped: clock.startingPoint), stored.knownAt ?? clock.startingPoint)
+      let now = max(clock.now, stored.knownAt ?? clock.now)
       let start = TermStart(
         term: term.lease.term, fromJournal: stored.journal, fromPosition: stored.position)
       place = try journal.append(.termStart(start, at: now))

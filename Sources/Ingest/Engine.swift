@@ -26,7 +26,10 @@ public actor Engine {
   /// Set while the journal refuses a timer's decision.
   var timerHeldUntil: Timestamp?
   var scheduledWake: Timestamp?
-  var steppedNow: Timestamp
+  var time: EngineTime
+  /// Of the last answer, on the steady clock.
+  var answeredSteady: Timestamp?
+  var care = JournalCare()
   var saving = Saving()
   /// What is asked beside live quotes; opened once the journal's tail is interpreted.
   var seats: [DeskSeat] = []
@@ -45,11 +48,11 @@ public actor Engine {
   public internal(set) var status = EngineStatus()
 
   enum Event: Sendable {
-    case answered(PollRequest, UpstreamAnswer, requestedAt: Timestamp)
+    case answered(PollRequest, UpstreamAnswer, asked: Timestamp)
     case woke
     case saved(Result<CommitReceipt, StoreError>)
     case loaded(Result<StoredState, StoreError>)
-    case deskAnswered(Int, DeskRequest, UpstreamAnswer, requestedAt: Timestamp)
+    case deskAnswered(Int, DeskRequest, UpstreamAnswer, asked: Timestamp)
     case repairsFound(Int, Result<[RepairCandidate], StoreError>)
     case leadLost(StoreError)
     case stop
@@ -65,7 +68,7 @@ public actor Engine {
     self.pipeline = pipeline
     self.limits = limits
     (events, inbox) = AsyncStream.makeStream(of: Event.self)
-    steppedNow = parts.clock.startingPoint
+    time = EngineTime(parts.clock)
     status.committed = self.pipeline.position
   }
 
@@ -88,6 +91,8 @@ public actor Engine {
     var iterator = events.makeAsyncIterator()
     while !isDrained {
       parts.heartbeat?.beat()
+      lookAtClock()
+      tendJournal()
       try interpretSome()
       beginPolling()
       openDesks()
@@ -115,22 +120,26 @@ public actor Engine {
   /// Lets `run()` throw `leaseLost` instead of finding out at its next commit.
   public nonisolated func loseLead(_ error: StoreError) { inbox.yield(.leadLost(error)) }
 
+  /// Elapsed time as the engine counts it. Without a clock this is the simulation's own time,
+  /// whatever its wall clock was put through.
+  public var steady: Timestamp { time.steady }
+
   /// The engine's time.
-  public var now: Timestamp { parts.clock.now(stepped: steppedNow) }
+  public var now: Timestamp { time.now }
 
   /// Asking begins at once: what is answered meanwhile waits its turn in the journal. Without a
   /// clock it begins once the tail is interpreted, for then that tells the moment to go on from.
   private func beginPolling() {
     guard !isPolling, catchUp == nil || !parts.clock.isStepped else { return }
     isPolling = true
-    steppedNow = max(steppedNow, pipeline.knownAt)
+    time.step(to: pipeline.knownAt)
     perform(poller.received(.started, at: now))
   }
 
   private func handle(_ event: Event) throws {
     switch event {
-    case .answered(let request, let answer, let requestedAt):
-      take(answer, to: request, requestedAt: requestedAt)
+    case .answered(let request, let answer, let asked):
+      take(answer, to: request, asked: asked)
     case .woke:
       scheduledWake = nil
       carryOutDue()
@@ -138,8 +147,8 @@ public actor Engine {
       try finishSaving(result)
     case .loaded(let result):
       try finishLoading(result)
-    case .deskAnswered(let place, let request, let answer, let requestedAt):
-      take(answer, to: request, of: place, requestedAt: requestedAt)
+    case .deskAnswered(let place, let request, let answer, let asked):
+      take(answer, to: request, of: place, asked: asked)
     case .repairsFound(let place, let result):
       found(result, for: place)
     case .leadLost(let error): throw EngineError(error)

@@ -55,12 +55,12 @@ public struct HTTPFeedUpstream: FeedUpstream {
       bodyBytesMax: question == .alpacaAssets ? Self.assetsBytesMax : Self.bodyBytesMax,
       route: endpoint.route)
     let answer = await client.answer(to: call)
-    guard key != nil, case .response(let status, var body, let retryAfter) = answer else {
+    guard key != nil, case .response(let status, var body, let retryAfter, let date) = answer else {
       return answer
     }
     // Some servers repeat the path they did not find, licence and all; the journal keeps bodies.
     mask.blank(&body)
-    return .response(status: status, body: body, retryAfter: retryAfter)
+    return .response(status: status, body: body, retryAfter: retryAfter, date: date)
   }
 }
 

@@ -4,8 +4,8 @@ import Operations
 import Store
 
 /// A daemon's side of the lease: it asks for it until it is given, then renews it every third of
-/// its length. On a thread of its own, for a database that hangs must not keep anybody else waiting,
-/// and with a connection of its own, for a slow commit must not cost the lead.
+/// its length. On a thread of its own, for a database that hangs must not keep anybody else
+/// waiting, and with a connection of its own, for a slow commit must not cost the lead.
 ///
 /// It decides nothing about what may be written: that is the fence in the store's transactions. All
 /// that a late renewal can do is to let the other daemon begin.

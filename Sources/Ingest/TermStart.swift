@@ -1,9 +1,9 @@
 import Journal
 import Market
 
-/// The first entry of a term that went on from another daemon's: what stands before it in its journal
-/// and was not committed never will be, and what it began from is in the other journal. Without it a
-/// replay would take the entries of two terms for one run.
+/// The first entry of a term that went on from another daemon's: what stands before it in its
+/// journal and was not committed never will be, and what it began from is in the other journal.
+/// Without it a replay would take the entries of two terms for one run.
 public struct TermStart: Sendable, Hashable {
   public var term: Int64
   /// The identity of the journal whose position was stored.

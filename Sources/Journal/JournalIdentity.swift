@@ -1,6 +1,6 @@
-/// Who a journal is: a random name in a file of its folder, made once. The database says by it whose
-/// entries a position counts, and which daemon leads. Holding it keeps every other process out of
-/// the folder for as long as this one lives, whether it writes just now or stands by.
+/// Who a journal is: a random name in a file of its folder, made once. The database says by it
+/// whose entries a position counts, and which daemon leads. Holding it keeps every other process
+/// out of the folder for as long as this one lives, whether it writes just now or stands by.
 ///
 /// The name belongs to the folder: in a copied folder the file must be deleted, or two daemons pass
 /// for one. (The lease tells them apart by their machines, and the second one waits.)

@@ -1,3 +1,5 @@
+import Market
+
 /// The server's queue of notifications, which every listener must have read before it empties. A
 /// stuck one (in an open transaction, or with an unread socket) fills it, and then every commit
 /// with a NOTIFY aborts, its data included.
@@ -11,14 +13,14 @@ public struct NotificationQueue: Sendable, Hashable {
   }
 
   /// The filled share, 0…1.
-  public var usage: Double
+  public var usage: ExactDecimal
   /// Looked for once the queue is filled beyond `alarmUsage`.
   public var holder: Holder?
 
   /// MEASURED, NOTIFY: alarm at 10 %.
-  public static let alarmUsage = 0.1
+  public static let alarmUsage = ExactDecimal(units: 1, scale: 1)
 
-  public init(usage: Double, holder: Holder? = nil) {
+  public init(usage: ExactDecimal, holder: Holder? = nil) {
     self.usage = usage
     self.holder = holder
   }
@@ -26,7 +28,7 @@ public struct NotificationQueue: Sendable, Hashable {
 
 extension WriterSession {
   private static let queueUsage = Statement(
-    name: "notification_queue_usage", sql: "select (pg_notification_queue_usage() * 1000000)::int")
+    name: "notification_queue_usage", sql: "select pg_notification_queue_usage()::numeric(7, 6)")
 
   /// Which sessions listen is not to be seen; which hold a snapshot is.
   private static let oldestSession = Statement(
@@ -45,7 +47,7 @@ extension WriterSession {
   /// Asking also revives a queue that a stuck listener had filled; nothing else does (MEASURED).
   func notificationQueue() throws(StoreError) -> NotificationQueue {
     var row = try connection.run(Self.queueUsage, context: "ping").row(0)
-    var queue = NotificationQueue(usage: Double(try row.int32()) / 1_000_000)
+    var queue = NotificationQueue(usage: try row.numeric())
     guard queue.usage >= NotificationQueue.alarmUsage else { return queue }
     for row in try connection.run(Self.oldestSession, context: "ping").rows {
       var row = row

@@ -23,7 +23,8 @@ public actor StoreWriter {
   private var foundStored: PendingCommit?
 
   /// Nothing is opened yet.
-  /// - Parameter lease: what a daemon writes under. Without one a writer serves until a term begins.
+  /// - Parameter lease: what a daemon writes under; without one a writer serves until a term
+  ///   begins.
   public init(url: String, lease: Lease? = nil) {
     self.url = url
     self.lease = lease

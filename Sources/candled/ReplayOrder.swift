@@ -1,6 +1,7 @@
 import Ingest
 import Journal
 import Market
+import Operations
 
 /// The entries of one or several journals in the order in which they became rows. Each term begins
 /// with an entry that says where its leader found the database standing, in whose journal: so the

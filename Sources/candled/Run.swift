@@ -1,3 +1,4 @@
+import Admin
 import ArgumentParser
 import Ingest
 import Logging
@@ -40,6 +41,13 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
       let daemon = try Daemon(settings: settings, log: log)
       daemon.credentials.register(in: mask)
       ServiceSignals.watch { daemon.stop() }
+      // Before anything that may take long or fail: whoever asks is told that it starts.
+      let admin = settings.adminListen.flatMap { address in
+        AdminServer(
+          at: address,
+          answering: AdminEndpoint(state: daemon.state, build: .current, mask: mask), log: log)
+      }
+      defer { admin?.stop() }
       return try await daemon.run { handle in
         log.notice("ready", metadata: ["look_inside": "\(handle.psqlLine)"])
       }

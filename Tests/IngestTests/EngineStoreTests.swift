@@ -47,9 +47,9 @@ import Testing
   @Test func `the notification queue is known as it was found`() async throws {
     let sink = Teller { .success(CommitReceipt(seq: Int64($0))) }
     let engine = try EngineRun().engine(sink)
-    let full = NotificationQueue(usage: 0.5)
-    await engine.noted(full)
-    #expect(await engine.status.notificationQueue == full)
+    let half = ExactDecimal(units: 5, scale: 1)
+    await engine.noted(NotificationQueue(usage: half))
+    #expect(await engine.status.notificationQueue == half)
   }
 
   @Test func `a store that is away is asked twice a second at most`() async throws {

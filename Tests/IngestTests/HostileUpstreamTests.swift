@@ -29,7 +29,7 @@ import Testing
     func answer(to request: PollRequest, at now: Timestamp) async -> UpstreamAnswer {
       asked.append((now, request.symbols.count))
       let answer = await upstream.answer(to: request, at: now)
-      if case .response(200, _, _) = answer { answeredAt.append(now) }
+      if case .response(200, _, _, _) = answer { answeredAt.append(now) }
       return answer
     }
   }

@@ -88,8 +88,8 @@ import Testing
           + " where t.term is null") == "0")
   }
 
-  /// A transaction that has taken the term and does not end, like that of a daemon which was stopped
-  /// before its commit.
+  /// A transaction that has taken the term and does not end, like that of a daemon which was
+  /// stopped before its commit.
   private func holdingTerm(as application: String) throws -> OpenTransaction {
     let session = try OpenTransaction(url: database.url + " application_name='\(application)'")
     session.run("select term from candled.lease for key share")

@@ -65,7 +65,7 @@ import Testing
     // The queue belongs to the whole server.
     let database = try StoreDatabase.alone()
     let writer = try await freshWriter(database)
-    #expect(try await writer.notificationQueue() == NotificationQueue(usage: 0))
+    #expect(try await writer.notificationQueue() == NotificationQueue(usage: .zero))
     let stuck = try StuckListener(database.url)
     try database.execute(
       """
@@ -73,7 +73,7 @@ import Testing
       from generate_series(1, 2000) n
       """)
     let filled = try await writer.notificationQueue().usage
-    #expect(filled > 0)
+    #expect(filled > .zero)
     var samples = StoreSamples(seed: 54)
     #expect(
       try await writer.commit(samples.minute(1, position: 1, instruments: 3)).notifyFault == nil)

@@ -25,7 +25,7 @@ enum RightsTable {
     "journal_position": ("siu", ""),
     "feed_sequence": ("siu", ""),
     "change": ("siu", ""),
-    "lease": ("siu", ""),
+    "lease": ("su", ""),
     "lease_term": ("siu", ""),
   ]
 

@@ -73,9 +73,13 @@ import Transport
     let good = try LoopbackServer(each: { connection, _ in connection.respond(body: [1]) })
     var configuration = HTTPClientConfiguration()
     configuration.transfersMax = 3
+    // Held requests are to be held for as long as a slow machine needs.
+    configuration.lowSpeedSeconds = 600
     let client = try HTTPClient(configuration)
-    let stuck = try HTTPRequest(abyss.base)
-    let tasks = (0..<9).map { _ in Task { await failure(client, stuck) } }
+    var stuck = try HTTPRequest(abyss.base)
+    stuck.deadlineMilliseconds = 600_000
+    let held = stuck
+    let tasks = (0..<9).map { _ in Task { await failure(client, held) } }
     var waiting = arrived.makeAsyncIterator()
     for _ in 0..<3 { _ = await waiting.next() }
     for _ in 0..<20 { #expect(try await client.send(HTTPRequest(good.base)).body == [1]) }

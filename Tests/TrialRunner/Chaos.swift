@@ -22,7 +22,9 @@ struct Chaos: ParsableCommand {
   }
 
   func run() throws {
-    let sections = ChaosSection.all.filter { names.isEmpty || names.contains($0.name) }
+    let sections = (short ? ChaosSection.allShort : ChaosSection.all).filter {
+      names.isEmpty || names.contains($0.name)
+    }
     if list {
       for section in sections { TrialRunner.say(section.long.joined(separator: " ")) }
       return
@@ -132,16 +134,18 @@ struct Blackhole: AsyncParsableCommand {
 
   @Option var times = 10
   @Option(help: "Real seconds of each silence.") var seconds = 60
+  @Option(help: "Per cent of the usual polls that must go on.") var pace = 80
   @Option var speed = 10
   @Option var instruments = 300
   @OptionGroup var options: ChaosOptions
 
   func run() async throws {
     try await options.conclude("blackhole") {
-      try BlackholeTrial(
+      var trial = BlackholeTrial(
         binary: options.binary, times: times, instruments: instruments, seed: options.seed,
-        seconds: seconds, speed: speed
-      ).run()
+        seconds: seconds, speed: speed)
+      trial.pacePercentMin = pace
+      return try trial.run()
     }
   }
 }
@@ -173,6 +177,8 @@ struct Soak: AsyncParsableCommand {
   @Option var instruments = 600
   @Option(help: "Real seconds until it is warm.") var warm = 120
   @Option(help: "Per cent by which memory may grow from there.") var growth = 5
+  @Option(help: "K-lines a night.") var repairs = 200
+  @Flag(help: "Record no Americans.") var noAmericans = false
   @OptionGroup var options: ChaosOptions
 
   func run() async throws {
@@ -181,6 +187,8 @@ struct Soak: AsyncParsableCommand {
         binary: options.binary, instruments: instruments, seed: options.seed, hours: hours,
         speed: speed, warmSeconds: warm)
       trial.growthPercentMax = growth
+      trial.repairs = repairs
+      trial.hasAmericans = !noAmericans
       return try trial.run { TrialRunner.say("  \($0)") }
     }
   }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Hostile
+import Trials
 
 /// Damaged bodies.
 struct Flips: ParsableCommand {
@@ -8,9 +9,11 @@ struct Flips: ParsableCommand {
     abstract: "Every prefix of the fixtures and many flipped bits, decoded and judged.")
 
   @Option(help: "Bodies with flipped bits.") var count = 1_000_000
-  @Option var seed: UInt64 = 1
+  @OptionGroup var options: ChaosOptions
 
   func run() throws {
+    Leftovers.endInTime(secondsMax: options.limit)
+    let seed = options.seed
     let trial = try DamageTrial()
     let cut = say("prefixes of \(trial.bodies.count) bodies") { trial.prefixes() }
     let flipped = say("flips, seed \(seed)") { trial.flips(count: count, seed: seed) }

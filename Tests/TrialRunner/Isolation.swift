@@ -8,8 +8,10 @@ struct Isolation: AsyncParsableCommand {
     abstract: "Whatever one source does, the others are answered as before.")
 
   @Option(help: "Of each trouble at each source.") var seconds: Int64 = 3
+  @OptionGroup var options: ChaosOptions
 
   func run() async throws {
+    Leftovers.endInTime(secondsMax: options.limit)
     let trial = try IsolationTrial()
     defer { trial.close() }
     _ = await trial.run(seconds: 1)

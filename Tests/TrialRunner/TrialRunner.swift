@@ -218,7 +218,7 @@ struct Listener: AsyncParsableCommand {
         figures: [
           "\(found.stored) commits, p50 \(found.freeMicroseconds) µs free, "
             + "\(found.stuckMicroseconds) µs beside it (\(found.percent) %), queue usage "
-            + "\(found.usageMillionths) ppm"
+            + "\(found.usage)"
         ], complaints: found.complaints)
       if found.percent > percent {
         verdict.complaints.append("commits took \(found.percent) % of their time")

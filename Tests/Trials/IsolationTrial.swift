@@ -1,3 +1,4 @@
+import CLinux
 import ExchangeSimulator
 import Feeds
 import Glibc
@@ -167,7 +168,7 @@ public struct IsolationTrial: Sendable {
       let request = PollRequest(
         id: PollRequestID(1), purpose: .sweep, group: 0, symbols: symbols, slot: now,
         deadlineMilliseconds: 5_000)
-      guard case .response(200, let body, _) = await quotes.answer(to: request, at: now) else {
+      guard case .response(200, let body, _, _) = await quotes.answer(to: request, at: now) else {
         return false
       }
       return body.count > 200 * symbols.count
@@ -179,7 +180,7 @@ public struct IsolationTrial: Sendable {
 
   private func isGood(_ question: FeedRequest, _ key: String?) async -> Bool {
     guard
-      case .response(let status, let body, _) = await feeds.answer(
+      case .response(let status, let body, _, _) = await feeds.answer(
         to: question, key: key, host: 0)
     else { return false }
     let answer = body.withUnsafeBytes {

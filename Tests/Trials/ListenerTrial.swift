@@ -18,8 +18,8 @@ public struct ListenerTrial: Sendable {
     /// Of a commit, µs p50: without the stuck listener, and with it.
     public var freeMicroseconds: Int64 = 0
     public var stuckMicroseconds: Int64 = 0
-    /// Highest share of the queue that was seen, in millionths.
-    public var usageMillionths = 0
+    /// Highest share of the queue that was seen.
+    public var usage = ExactDecimal.zero
     public var complaints: [String] = []
 
     public var percent: Int64 { stuckMicroseconds * 100 / max(freeMicroseconds, 1) }
@@ -63,7 +63,7 @@ public struct ListenerTrial: Sendable {
     verdict.freeMicroseconds = median(times[false] ?? [])
     verdict.stuckMicroseconds = median(times[true] ?? [])
     if verdict.stored != commits * Self.turns { verdict.complaints.append("commits are missing") }
-    if verdict.usageMillionths == 0 { verdict.complaints.append("no usage was seen") }
+    if verdict.usage.isZero { verdict.complaints.append("no usage was seen") }
     await writer.disconnect()
     return verdict
   }
@@ -77,7 +77,7 @@ public struct ListenerTrial: Sendable {
       from generate_series(1, \(Self.strangeNotices)) n
       """, url: url)
     let usage = try await writer.notificationQueue().usage
-    verdict.usageMillionths = max(verdict.usageMillionths, Int(usage * 1_000_000))
+    verdict.usage = max(verdict.usage, usage)
   }
 
   private func median(_ times: [Int64]) -> Int64 {
