@@ -22,6 +22,9 @@ public struct SettingTable: Sendable {
   public let storeURL = Setting.connectionURL(
     "store.url", unset: "embedded PostgreSQL",
     "A PostgreSQL 15 or later: postgres://user:password@host/database.")
+  public let storePasswordFile = Setting.optionalString(
+    "store.password_file", unset: "as libpq does, ~/.pgpass",
+    "File with one line: the password of store.url's user.")
 
   public let storeLease = Setting.duration(
     "store.lease", .seconds(10), in: .seconds(3) ... .seconds(60),
@@ -158,6 +161,13 @@ public struct SettingTable: Sendable {
       $0.sinaCadence.wholeMilliseconds % 1_000 == 0
     },
     Rule("sina.phase", "must be shorter than sina.cadence") { $0.sinaPhase < $0.sinaCadence },
+    Rule("store.password_file", "needs store.url") {
+      $0.storePasswordFile == nil || $0.storeURL != nil
+    },
+    Rule("store.password_file", "store.url holds a password too; keep one of them") {
+      $0.storePasswordFile == nil
+        || passwords(inURL: $0.storeURL?.reveal() ?? "").first == nil
+    },
     Rule("alpaca.symbols", "needs alpaca.key_file") {
       $0.alpacaSymbols.isEmpty || $0.alpacaKeyFile != nil
     },

@@ -49,6 +49,10 @@ public struct Settings: Sendable {
   /// Makes the mask know every secret that is set.
   public func register(in mask: SecretMask) {
     for case let secret as Secret in entries.values.map(\.value) { mask.register(url: secret) }
+    // One that cannot be read is told of where it is needed.
+    if let file = self.storePasswordFile, let password = try? CredentialFile.password(file) {
+      mask.register(password)
+    }
   }
 
   /// Checks what must hold between settings.

@@ -31,7 +31,8 @@ public final class TrialDay {
   }
 
   public init(
-    _ name: String, seed: UInt64, instruments: Int, hasCluster: Bool = true, days: Int = 1
+    _ name: String, seed: UInt64, instruments: Int, hasCluster: Bool = true, days: Int = 1,
+    disk: SmallDisk? = nil
   ) throws {
     folder = try Leftovers.folder(name)
     ear = try SystemdEar()
@@ -54,8 +55,8 @@ public final class TrialDay {
       (cluster, listener) = (nil, nil)
       return
     }
-    let cluster = try PrivateCluster.own()
-    let url = cluster.server.connectionString
+    let cluster = try disk.map { try PrivateCluster.own(on: $0) } ?? PrivateCluster.own()
+    let url = cluster.server.ownerConnectionString
     try Schema.apply(url: url)
     self.cluster = cluster
     listener = NotificationListener(url: url)
@@ -74,7 +75,7 @@ public final class TrialDay {
 
   /// Of the cluster's database, as superuser, over its Unix socket.
   public var url: String {
-    cluster?.server.connectionString ?? embeddedServer.connectionString
+    cluster?.server.ownerConnectionString ?? embeddedServer.ownerConnectionString
   }
 
   /// The server of a daemon without `store.url`.
