@@ -58,11 +58,19 @@ let package = Package(
     module(
       "Ingest",
       ["Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations", log]),
+    module(
+      "Admin",
+      [
+        "Market", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations", "Ingest",
+        "CLinux", log,
+      ]),
     .executableTarget(
       name: "candled",
       dependencies: [
         "Market", "Candles", "Feeds", "Polling", "Journal", "Transport", "Store", "Operations",
-        "Ingest", "ExchangeSimulator", "CandledClient", "TerminalView", "CLinux", arguments, log,
+        "Ingest", "Admin", "ExchangeSimulator", "CandledClient", "TerminalView", "CLinux",
+        arguments,
+        log,
       ],
       swiftSettings: strict),
 
@@ -121,7 +129,13 @@ let package = Package(
       exclude: ["Golden"], swiftSettings: strict),
     tests("PackageTests", [], exclude: ["Golden", "Scenarios"]),
     tests("TrialTests", ["Trials"]),
-    tests("TidyTests", ["Operations"]),
+    tests(
+      "AdminTests",
+      [
+        "Market", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations", "Ingest",
+        "Admin", "TestSupport", log,
+      ]),
+    tests("TidyTests", ["Operations", "Admin"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -92,6 +92,8 @@ extension Daemon {
     do {
       let engine = try await makeEngine(term, writer, loop)
       state.engine = engine
+      // A reload that came while it was made has not reached it.
+      await engine.update(engineUpdate)
       state.role = .leading(term: term.lease.term)
       stop.onStop { engine.stop() }
       loss.watch { engine.loseLead($0) }
@@ -151,7 +153,7 @@ extension Daemon {
     report(journal.recovery, stored)
     var place = stored.position
     if !stored.journal.isEmpty, stored.journal != term.identity.name {
-      let now = max(clock.now(stepped: clock.startingPoint), stored.knownAt ?? clock.startingPoint)
+      let now = max(clock.now, stored.knownAt ?? clock.now)
       let start = TermStart(
         term: term.lease.term, fromJournal: stored.journal, fromPosition: stored.position)
       place = try journal.append(.termStart(start, at: now))

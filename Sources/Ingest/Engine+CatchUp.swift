@@ -62,7 +62,9 @@ extension Engine {
     saving.commit = nil
     if let state = status.source { saving.health[.sina] = state }
     saving.staleHealth.formUnion(seats.indices)
+    let counters = pipeline.counters
     pipeline = Pipeline(rules: pipeline.rules, limits: pipeline.universe.limits)
+    pipeline.counters = counters
   }
 
   /// The store's state has come: either it tells that a commit whose answer was lost was carried
@@ -76,8 +78,11 @@ extension Engine {
       postpone(error)
     case .success(let stored) where isDeaf:
       isDeaf = false
+      status.committed = max(status.committed, stored.position)
+      let counters = pipeline.counters
       pipeline = try Pipeline(
         rules: pipeline.rules, limits: pipeline.universe.limits, stored: stored)
+      pipeline.counters = counters
       try beginCatchUp()
       saved()
     case .success(let stored):

@@ -1,3 +1,4 @@
+import Candles
 import Journal
 import Logging
 import Market
@@ -12,8 +13,8 @@ import Store
 /// answer is in the journal before anything is made of it, and there is one commit at a time. All
 /// of its waiting is in one place, so it can be driven by a clock, a 60× clock, or none.
 public actor Engine {
-  let parts: EngineParts
-  let limits: EngineLimits
+  var parts: EngineParts
+  var limits: EngineLimits
   var poller: Poller
   var pipeline: Pipeline
 
@@ -26,11 +27,16 @@ public actor Engine {
   /// Set while the journal refuses a timer's decision.
   var timerHeldUntil: Timestamp?
   var scheduledWake: Timestamp?
-  var steppedNow: Timestamp
+  var time: EngineTime
+  /// Of the last answer, on the steady clock.
+  var answeredSteady: Timestamp?
+  var care = JournalCare()
   var saving = Saving()
   /// What is asked beside live quotes; opened once the journal's tail is interpreted.
   var seats: [DeskSeat] = []
   var areDesksOpen = false
+  /// By name: their configuration changed.
+  var desksToReopen: Set<String> = []
   /// Symbols unknown to the source that a list was wanted for.
   var strangersTold: Set<Symbol> = []
   /// Questions of desks to the store that are under way.
@@ -45,11 +51,11 @@ public actor Engine {
   public internal(set) var status = EngineStatus()
 
   enum Event: Sendable {
-    case answered(PollRequest, UpstreamAnswer, requestedAt: Timestamp)
+    case answered(PollRequest, UpstreamAnswer, asked: Timestamp)
     case woke
     case saved(Result<CommitReceipt, StoreError>)
     case loaded(Result<StoredState, StoreError>)
-    case deskAnswered(Int, DeskRequest, UpstreamAnswer, requestedAt: Timestamp)
+    case deskAnswered(Int, round: Int, DeskRequest, UpstreamAnswer, asked: Timestamp)
     case repairsFound(Int, Result<[RepairCandidate], StoreError>)
     case leadLost(StoreError)
     case stop
@@ -65,7 +71,7 @@ public actor Engine {
     self.pipeline = pipeline
     self.limits = limits
     (events, inbox) = AsyncStream.makeStream(of: Event.self)
-    steppedNow = parts.clock.startingPoint
+    time = EngineTime(parts.clock)
     status.committed = self.pipeline.position
   }
 
@@ -88,9 +94,12 @@ public actor Engine {
     var iterator = events.makeAsyncIterator()
     while !isDrained {
       parts.heartbeat?.beat()
+      lookAtClock()
+      tendJournal()
       try interpretSome()
       beginPolling()
       openDesks()
+      reopenDesks()
       startSaving()
       if isIdle, parts.clock.isStepped {
         step()
@@ -115,22 +124,26 @@ public actor Engine {
   /// Lets `run()` throw `leaseLost` instead of finding out at its next commit.
   public nonisolated func loseLead(_ error: StoreError) { inbox.yield(.leadLost(error)) }
 
+  /// Elapsed time as the engine counts it. Without a clock this is the simulation's own time,
+  /// whatever its wall clock was put through.
+  public var steady: Timestamp { time.steady }
+
   /// The engine's time.
-  public var now: Timestamp { parts.clock.now(stepped: steppedNow) }
+  public var now: Timestamp { time.now }
 
   /// Asking begins at once: what is answered meanwhile waits its turn in the journal. Without a
   /// clock it begins once the tail is interpreted, for then that tells the moment to go on from.
   private func beginPolling() {
     guard !isPolling, catchUp == nil || !parts.clock.isStepped else { return }
     isPolling = true
-    steppedNow = max(steppedNow, pipeline.knownAt)
+    time.step(to: pipeline.knownAt)
     perform(poller.received(.started, at: now))
   }
 
   private func handle(_ event: Event) throws {
     switch event {
-    case .answered(let request, let answer, let requestedAt):
-      take(answer, to: request, requestedAt: requestedAt)
+    case .answered(let request, let answer, let asked):
+      take(answer, to: request, asked: asked)
     case .woke:
       scheduledWake = nil
       carryOutDue()
@@ -138,8 +151,9 @@ public actor Engine {
       try finishSaving(result)
     case .loaded(let result):
       try finishLoading(result)
-    case .deskAnswered(let place, let request, let answer, let requestedAt):
-      take(answer, to: request, of: place, requestedAt: requestedAt)
+    case .deskAnswered(let place, let round, let request, let answer, let asked):
+      guard seats[place].round == round else { return }
+      take(answer, to: request, of: place, asked: asked)
     case .repairsFound(let place, let result):
       found(result, for: place)
     case .leadLost(let error): throw EngineError(error)
@@ -214,6 +228,8 @@ public struct EngineError: Error, Sendable, CustomStringConvertible {
     case journalIncomplete
     /// Another daemon leads: whoever stands by for it may lead again later.
     case leaseLost
+    /// What the database keeps of the candle book is not this version's, or damaged.
+    case stateUnreadable
   }
 
   public var code: Code
@@ -224,5 +240,18 @@ extension EngineError {
   /// - Parameter lost: what told that the lease is lost.
   init(_ lost: StoreError) {
     self.init(code: .leaseLost, description: lost.message)
+  }
+
+  /// - Parameter row: whose `book_state` it is.
+  init(_ error: BookStateError, row: String) {
+    code = .stateUnreadable
+    let fault =
+      switch error {
+      case .corrupt: "is damaged"
+      case .unknownVersion(let version): "is of version \(version), written by another candled"
+      }
+    description =
+      "the book_state of \(row) \(fault): start the version that wrote it, restore the database, "
+      + "or rebuild one from the journal with candled replay --into"
   }
 }

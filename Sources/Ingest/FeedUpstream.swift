@@ -26,7 +26,7 @@ public struct HTTPFeedUpstream: FeedUpstream {
 
   private let client: HTTPClient
   private let hosts: Hosts
-  private let keys: [String: FeedCredentials]
+  private var keys: [String: FeedCredentials]
   private let mask = SecretMask()
 
   /// A page of 10,000 bars is 1.1 MB, everything else of Sina's, Mairui's and Alpaca's less.
@@ -44,6 +44,14 @@ public struct HTTPFeedUpstream: FeedUpstream {
     credentials.register(in: mask)
   }
 
+  /// The same with other keys; answers that echo an earlier one are blanked as before.
+  func with(_ credentials: SourceCredentials) -> HTTPFeedUpstream {
+    var upstream = self
+    upstream.keys = credentials.byLabel
+    credentials.register(in: mask)
+    return upstream
+  }
+
   public func answer(to question: FeedRequest, key: String?, host: Int) async -> UpstreamAnswer {
     let endpoint = question.endpoint(credentials: key.flatMap { keys[$0] })
     let candidates = hosts[question]
@@ -55,12 +63,12 @@ public struct HTTPFeedUpstream: FeedUpstream {
       bodyBytesMax: question == .alpacaAssets ? Self.assetsBytesMax : Self.bodyBytesMax,
       route: endpoint.route)
     let answer = await client.answer(to: call)
-    guard key != nil, case .response(let status, var body, let retryAfter) = answer else {
+    guard key != nil, case .response(let status, var body, let retryAfter, let date) = answer else {
       return answer
     }
     // Some servers repeat the path they did not find, licence and all; the journal keeps bodies.
     mask.blank(&body)
-    return .response(status: status, body: body, retryAfter: retryAfter)
+    return .response(status: status, body: body, retryAfter: retryAfter, date: date)
   }
 }
 

@@ -10,13 +10,20 @@ public protocol Upstream: Sendable {
 
 /// What came back, or why nothing did.
 public enum UpstreamAnswer: Sendable {
-  case response(status: Int32, body: [UInt8], retryAfter: String?)
+  /// `date` is its server's, as the header gives it.
+  case response(status: Int32, body: [UInt8], retryAfter: String?, date: String? = nil)
   case failure(TransportError)
 
   /// How long the source asks to be left alone, from `now` on; nil if it does not say.
   func retryAfterSeconds(at now: Timestamp) -> Int? {
-    guard case .response(_, _, let retryAfter?) = self else { return nil }
+    guard case .response(_, _, let retryAfter?, _) = self else { return nil }
     return RetryAfter.seconds(retryAfter, now: now)
+  }
+
+  /// When the server says it answered; nil if it does not.
+  func date(at now: Timestamp) -> Timestamp? {
+    guard case .response(_, _, _, let date?) = self else { return nil }
+    return RetryAfter.date(date, now: now)
   }
 }
 
@@ -24,24 +31,24 @@ public enum UpstreamAnswer: Sendable {
 public struct SinaUpstream: Upstream {
   private let client: HTTPClient
   private let base: BaseAddress
-  /// Of real time; the poller's own deadline is in the engine's.
-  private let deadlineMilliseconds: Int
+  /// The engine's seconds in a real one: deadlines are the engine's, the wire's are real.
+  private let speed: Int
 
   /// A batch of 800 lines is 220 kB; twenty times that is no batch.
   public static let bodyBytesMax = 4 << 20
   static let connectMilliseconds = 2_000
 
-  public init(client: HTTPClient, base: BaseAddress, deadlineMilliseconds: Int) {
+  public init(client: HTTPClient, base: BaseAddress, speed: Int = 1) {
     self.client = client
     self.base = base
-    self.deadlineMilliseconds = deadlineMilliseconds
+    self.speed = speed
   }
 
   public func answer(to request: PollRequest, at now: Timestamp) async -> UpstreamAnswer {
     let endpoint = SinaQuotes.endpoint(symbols: request.symbols, at: now)
     let call = HTTPRequest(
       base: base, path: endpoint.path, headers: endpoint.headers.map { ($0.name, $0.value) },
-      deadlineMilliseconds: deadlineMilliseconds,
+      deadlineMilliseconds: request.deadlineMilliseconds / speed,
       connectMilliseconds: SinaUpstream.connectMilliseconds,
       bodyBytesMax: SinaUpstream.bodyBytesMax, route: endpoint.route)
     return await client.answer(to: call)
@@ -54,7 +61,9 @@ extension HTTPClient {
       let response = try await send(call)
       return .response(
         status: Int32(response.status), body: response.body,
-        retryAfter: response.headers["retry-after"])
+        retryAfter: response.headers["retry-after"],
+        // A cache that keeps answers keeps their dates.
+        date: response.headers["age"] == nil ? response.headers["date"] : nil)
     } catch {
       return .failure(error)
     }

@@ -123,6 +123,10 @@ public struct SettingTable: Sendable {
     "candles.give_up", .seconds(30), in: .seconds(5) ... .seconds(600),
     "How long after its end a minute waits for a source that is silent.")
 
+  public let adminListen = Setting.listenAddress(
+    "admin.listen", .ipv4(host: "127.0.0.1", port: 9466),
+    "Where /livez, /readyz, /metrics and /status are served.")
+
   public let logLevel = Setting.choice("log.level", Logger.Level.info, "Least severity logged.").live
   public let logFormat = Setting.choice("log.format", LogFormat.text, "Form of a log line.").live
 

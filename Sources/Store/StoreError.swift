@@ -1,7 +1,7 @@
 /// What can go wrong between candled and its database, in classes a caller can act on. Never holds
 /// a connection string, a password or a row's contents.
 public struct StoreError: Error, Sendable, Equatable {
-  public enum Code: String, Sendable {
+  public enum Code: String, Sendable, CaseIterable {
     /// The server is not there, or went away; reconnect and try again.
     case connectionLost = "connection_lost"
     /// The server refused for a reason that passes: deadlock, shutdown, out of connections.

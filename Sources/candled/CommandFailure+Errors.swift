@@ -27,7 +27,9 @@ extension CommandFailure {
     } catch let error as BackfillError {
       throw CommandFailure(status: .dataError, sentence: error.description)
     } catch let error as EngineError {
-      throw CommandFailure(status: .software, sentence: error.description)
+      throw CommandFailure(
+        status: error.code == .stateUnreadable ? .dataError : .software,
+        sentence: error.description)
     }
   }
 

@@ -29,7 +29,7 @@ import Testing
     func answer(to request: PollRequest, at now: Timestamp) async -> UpstreamAnswer {
       asked.append((now, request.symbols.count))
       let answer = await upstream.answer(to: request, at: now)
-      if case .response(200, _, _) = answer { answeredAt.append(now) }
+      if case .response(200, _, _, _) = answer { answeredAt.append(now) }
       return answer
     }
   }
@@ -48,8 +48,7 @@ import Testing
       let folder = try JournalFolder()
       witness = Witness(
         SinaUpstream(
-          client: try HTTPClient(), base: try BaseAddress(parsing: server.url),
-          deadlineMilliseconds: deadlineMilliseconds))
+          client: try HTTPClient(), base: try BaseAddress(parsing: server.url)))
       let sink = MemorySink()
       let parts = EngineParts(
         clock: .stepped(start: start), upstream: witness, store: sink,
@@ -57,8 +56,10 @@ import Testing
         log: Logger(label: "engine", factory: { _ in SwiftLogNoOpLogHandler() }))
       var limits = EngineLimits()
       limits.stopAt = end
+      var configuration = PollerConfiguration(heartbeat: market.symbols[0], seed: 1)
+      configuration.deadlineMilliseconds = deadlineMilliseconds
       let poller = Poller(
-        PollerConfiguration(heartbeat: market.symbols[0], seed: 1),
+        configuration,
         schedule: PollSchedule(seed: 1) { _ in true }, symbols: market.symbols)
       let engine = Engine(parts: parts, poller: poller, pipeline: Pipeline(), limits: limits)
       #expect(try await engine.run() == 0)

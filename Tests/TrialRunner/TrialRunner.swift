@@ -13,7 +13,7 @@ struct TrialRunner: AsyncParsableCommand {
       Truth.self, Crash.self, Fanout.self, Quiet.self, Month.self, Backfill.self, Chaos.self,
       Kill.self, Terminate.self, Restart.self, Blackhole.self, Outage.self, Soak.self,
       Canary.self, Signals.self, Reload.self, Mutations.self, PairOfDaemons.self, Flips.self,
-      Isolation.self,
+      Isolation.self, Clock.self, Pause.self, Disk.self,
     ])
 
   /// Says a line now, whatever buffers stand between.

@@ -105,8 +105,7 @@ public struct IsolationTrial: Sendable {
     key = credentials.alpaca?.label ?? ""
     client = try HTTPClient()
     quotes = SinaUpstream(
-      client: client, base: try BaseAddress(parsing: settings.sinaBase),
-      deadlineMilliseconds: 5_000)
+      client: client, base: try BaseAddress(parsing: settings.sinaBase))
     feeds = HTTPFeedUpstream(
       client: client, hosts: try HTTPFeedUpstream.Hosts(settings), credentials: credentials)
   }
@@ -168,7 +167,7 @@ public struct IsolationTrial: Sendable {
       let request = PollRequest(
         id: PollRequestID(1), purpose: .sweep, group: 0, symbols: symbols, slot: now,
         deadlineMilliseconds: 5_000)
-      guard case .response(200, let body, _) = await quotes.answer(to: request, at: now) else {
+      guard case .response(200, let body, _, _) = await quotes.answer(to: request, at: now) else {
         return false
       }
       return body.count > 200 * symbols.count
@@ -180,7 +179,7 @@ public struct IsolationTrial: Sendable {
 
   private func isGood(_ question: FeedRequest, _ key: String?) async -> Bool {
     guard
-      case .response(let status, let body, _) = await feeds.answer(
+      case .response(let status, let body, _, _) = await feeds.answer(
         to: question, key: key, host: 0)
     else { return false }
     let answer = body.withUnsafeBytes {
