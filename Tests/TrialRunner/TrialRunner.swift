@@ -13,7 +13,7 @@ struct TrialRunner: AsyncParsableCommand {
       Truth.self, Crash.self, Fanout.self, Quiet.self, Month.self, Backfill.self, Chaos.self,
       Kill.self, Terminate.self, Restart.self, Blackhole.self, Outage.self, Soak.self,
       Canary.self, Signals.self, Reload.self, Mutations.self, PairOfDaemons.self, Flips.self,
-      Isolation.self, Disk.self, Listener.self,
+      Isolation.self, Clock.self, Pause.self, Disk.self, DatabaseFull.self, Listener.self,
     ])
 
   /// Says a line now, whatever buffers stand between.
@@ -179,8 +179,9 @@ struct Backfill: AsyncParsableCommand {
 }
 
 /// A database out of space.
-struct Disk: AsyncParsableCommand {
+struct DatabaseFull: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "dbfull",
     abstract: "The database's disk is full for a while: the table is the ledger all the same.")
 
   @Option(help: "Simulated minutes without space.") var minutes = 20
@@ -190,9 +191,9 @@ struct Disk: AsyncParsableCommand {
 
   func run() async throws {
     guard FullDiskTrial.isPossible else {
-      return TrialRunner.say("SKIPPED disk: a small disk is mounted by root only")
+      return TrialRunner.say("SKIPPED dbfull: a small disk is mounted by root only")
     }
-    try await options.conclude("disk") {
+    try await options.conclude("dbfull") {
       try FullDiskTrial(
         binary: options.binary, instruments: instruments, seed: options.seed, minutes: minutes,
         speed: speed

@@ -34,7 +34,7 @@ public struct FullDiskTrial {
 
   public func run() throws -> ChaosVerdict {
     let disk = try SmallDisk(megabytes: Self.megabytes)
-    let world = try TrialDay("disk", seed: seed, instruments: instruments, disk: disk)
+    let world = try TrialDay("dbfull", seed: seed, instruments: instruments, disk: disk)
     defer { world.end() }
     guard let postgres = world.cluster?.server else { throw TrialFailure("no cluster") }
     let start = 15 * 3600 - (minutes + Self.restMinutes) * 60 - Self.calmSeconds * speed
