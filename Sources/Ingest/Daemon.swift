@@ -11,13 +11,16 @@ import Transport
 /// the poller and the engine that joins them. `run()` is what `candled run` does and what the demo
 /// does; they differ in settings alone.
 public struct Daemon: Sendable {
-  let settings: Settings
-  let symbols: [Symbol]
+  /// What holds now: a reload replaces it.
+  let inForce: Guarded<JudgedConfiguration>
   let log: Logger
   /// Given for a simulation that shares its clock with an exchange in the same process.
   let clock: EngineClock
-  public let credentials: SourceCredentials
   let calendar = CalendarBox()
+  /// A stepped run is repeatable in everything, the jitter of its polls included.
+  let seed: UInt64
+  /// Call it to let `run` drain and return, at any time.
+  public let stop = DaemonStop()
   /// The engine's bounds; what is configured is added to them.
   public var limits = EngineLimits()
   /// What it is doing, for those who are asked.
@@ -30,23 +33,35 @@ public struct Daemon: Sendable {
   public init(
     settings: Settings, clock: EngineClock? = nil, state: DaemonState = DaemonState(), log: Logger
   ) throws {
-    self.settings = settings
-    self.state = state
-    self.log = log
-    self.clock = clock ?? EngineClock(settings)
-    var symbols = settings.sinaSymbols
-    if let file = settings.sinaSymbolsFile { symbols += try SymbolFile.load(file) }
-    self.symbols = symbols + settings.sinaOverview
-    credentials = try SourceCredentials(settings)
+    let configuration = JudgedConfiguration(settings)
+    if let fault = configuration.fault { throw fault }
+    self.init(configuration: configuration, clock: clock, state: state, log: log)
   }
 
-  /// Builds everything up, and hands the engine to `onReady` once the store and the journal are
-  /// open; then runs until the engine is stopped.
+  /// Of a configuration that nothing is to be said against.
+  public init(
+    configuration: JudgedConfiguration, clock: EngineClock? = nil,
+    state: DaemonState = DaemonState(), log: Logger
+  ) {
+    inForce = Guarded(configuration)
+    self.state = state
+    self.log = log
+    let clock = clock ?? EngineClock(configuration.settings)
+    self.clock = clock
+    seed = clock.isStepped ? 1 : UInt64.random(in: .min ... .max)
+  }
+
+  var configuration: JudgedConfiguration { inForce.withLock { $0 } }
+  var settings: Settings { configuration.settings }
+  public var credentials: SourceCredentials { configuration.credentials }
+
+  /// Builds everything up, stands by while another daemon leads, and hands the engine to `onReady`
+  /// when it leads for the first time; then runs until it is stopped.
   /// - Returns: candles that could not be saved before the drain's deadline.
   /// - Throws: `StoreError`, `EmbeddedServerError`, `JournalError`, `EngineError`,
   ///   `TransportError`.
   public func run(
-    onReady: @Sendable (DaemonHandle) async -> Void = { _ in }
+    onReady: @escaping @Sendable (DaemonHandle) async -> Void = { _ in }
   ) async throws -> Int {
     guard settings.storeURL == nil else { return try await serve(onReady) }
     let keeper = ServerKeeper(settings.embeddedServer, log: log)
@@ -65,30 +80,8 @@ public struct Daemon: Sendable {
     }
   }
 
-  /// Everything between an open database and a drained engine.
-  private func serve(_ onReady: @Sendable (DaemonHandle) async -> Void) async throws -> Int {
-    let client = try HTTPClient()
-    defer { client.shutdown() }
-    let writer = StoreWriter(url: storeURL)
-    try await writer.connect()
-    state.storeConnected()
-    let heartbeat = state.heartbeats.begin("engine", ageSecondsMax: Daemon.turnSecondsMax)
-    defer { state.heartbeats.end(heartbeat) }
-    let engine = try await makeEngine(writer: writer, client: client, heartbeat: heartbeat)
-    state.engine = engine
-    state.journalDirectory = settings.journalPath
-    state.role = .leading(term: 0)
-    defer { state.role = .draining }
-    await onReady(DaemonHandle(engine: engine, storeURL: storeURL, psqlLine: psqlLine))
-    let unsaved = try await engine.run()
-    await writer.disconnect()
-    return unsaved
-  }
-
   /// The engine turns every 5 s; one that has not for so long hangs.
-  private static let turnSecondsMax: Int64 = 30
-  /// As many as the poller calls a source stalled after.
-  private static let slotsStaleMax: Int64 = 5
+  static let turnSecondsMax: Int64 = 30
 
   /// Before the server is stopped: the keeper would start it again.
   private func end(_ watch: Task<Void, Never>) async {
@@ -96,65 +89,46 @@ public struct Daemon: Sendable {
     await watch.value
   }
 
-  private var storeURL: String {
+  var storeURL: String {
     settings.storeURL?.reveal() ?? settings.embeddedServer.connectionString
   }
 
-  private var psqlLine: String {
+  var psqlLine: String {
     settings.storeURL == nil ? settings.embeddedServer.psqlLine : "psql \"$CANDLED_STORE_URL\""
   }
 
-  private func makeEngine(
-    writer: StoreWriter, client: HTTPClient, heartbeat: Heartbeat
-  ) async throws -> Engine {
-    let stored = try await writer.load()
+  func makeEngine(
+    stored: StoredState, journal: sending JournalWriter, writer: StoreWriter, client: HTTPClient,
+    heartbeat: Heartbeat
+  ) throws -> Engine {
     let pipeline = try Pipeline(
       rules: CandleRules(settings), limits: UniverseLimits(settings), stored: stored)
     calendar.set(pipeline.calendar)
-    var options = JournalOptions()
-    options.segmentBytes = Int64(settings.journalSegmentBytes)
-    let journal = try JournalWriter(
-      directory: settings.journalPath, options: options, committed: stored.position)
-    report(journal.recovery, stored)
     let parts = EngineParts(
       clock: clock,
       upstream: SinaUpstream(
-        client: client, base: try BaseAddress(parsing: settings.sinaBase),
-        deadlineMilliseconds: Int(settings.sinaDeadline.wholeMilliseconds)),
+        client: client, base: try BaseAddress(parsing: settings.sinaBase), speed: clock.speed),
       desks: try makeDesks(client: client),
       store: PersistentStore(writer: writer, state: state), journal: journal,
       journalDirectory: settings.journalPath, log: log, heartbeat: heartbeat)
-    var limits = limits
-    limits.stopAt = settings.clockStop
-    limits.journalBytesMax = Int64(settings.journalRetainBytes)
-    limits.journalDaysMax = settings.journalRetainDays
-    limits.followsUniverse = settings.universeFollow
-    limits.quotesStaleSecondsMax = max(
-      limits.quotesStaleSecondsMax,
-      Daemon.slotsStaleMax * settings.sinaCadence.wholeMilliseconds / 1000)
     return Engine(
       parts: parts, poller: makePoller(following: pipeline.universe), pipeline: pipeline,
-      limits: limits)
+      limits: engineLimits)
   }
 
   private func makeDesks(client: HTTPClient) throws -> DeskSet {
-    let configuration = DeskConfiguration(
-      settings, credentials: credentials, calendar: calendar, speed: clock.speed, seed: seed)
-    return DeskSet(
-      configuration,
+    DeskSet(
+      deskConfiguration,
       upstream: HTTPFeedUpstream(
         client: client, hosts: try HTTPFeedUpstream.Hosts(settings), credentials: credentials))
   }
 
-  /// A stepped run is repeatable in everything, the jitter of its polls included.
-  private var seed: UInt64 { clock.isStepped ? 1 : UInt64.random(in: .min ... .max) }
-
-  private func report(_ recovery: JournalRecovery, _ stored: StoredState) {
+  func report(_ recovery: JournalRecovery, _ stored: StoredState) {
     log.info(
       "opened",
       metadata: [
         "stored": "\(stored.position.sequence)", "journal": "\(recovery.lastPosition.sequence)",
-        "torn_bytes": "\(recovery.tornBytes)", "symbols": "\(symbols.count)",
+        "torn_bytes": "\(recovery.tornBytes)", "symbols": "\(configuration.polled.count)",
       ])
     if let damage = recovery.damage {
       log.error("the journal is damaged", metadata: ["error": "\(damage)"])
@@ -167,17 +141,9 @@ public struct Daemon: Sendable {
   }
 
   private func makePoller(following universe: Universe) -> Poller {
-    let seed = seed
-    var configuration = PollerConfiguration(heartbeat: Daemon.heartbeat, seed: seed)
-    configuration.batchSymbolsMax = max(settings.sinaBatchSymbols, 2)
-    configuration.deadlineMilliseconds = Int(settings.sinaDeadline.wholeMilliseconds) * clock.speed
-    configuration.requestsPerMinute = settings.sinaRequestsPerMinute
-    let schedule = PollSchedule(
-      windows: PollWindow.aShare(every: Int(settings.sinaCadence.wholeMilliseconds) / 1000),
-      phaseMilliseconds: Int(settings.sinaPhase.wholeMilliseconds), seed: configuration.seed,
-      isTradingDay: { [calendar] in calendar.isTradingDay($0) })
-    let followed = settings.universeFollow ? universe.listedSymbols(beside: symbols) : []
-    return Poller(configuration, schedule: schedule, symbols: symbols + followed)
+    let polled = configuration.polled
+    let followed = settings.universeFollow ? universe.listedSymbols(beside: polled) : []
+    return Poller(pollerConfiguration, schedule: schedule, symbols: polled + followed)
   }
 }
 

@@ -39,12 +39,17 @@ public struct ReloadOutcome: Sendable, Hashable {
   /// Since the start, this one included.
   public var accepted: Int
   public var refused: Int
+  /// Settings whose old values stay in force until a restart.
+  public var needsRestart: [String]
 
-  public init(at: Timestamp, problem: String?, accepted: Int, refused: Int) {
+  public init(
+    at: Timestamp, problem: String?, accepted: Int, refused: Int, needsRestart: [String] = []
+  ) {
     self.at = at
     self.problem = problem
     self.accepted = accepted
     self.refused = refused
+    self.needsRestart = needsRestart
   }
 
   public var isAccepted: Bool { problem == nil }
@@ -77,6 +82,15 @@ public final class DaemonState: Sendable {
     set { parts.withLock { if $0.role != .draining { $0.role = newValue } } }
   }
 
+  /// Returns once it is past starting.
+  public func up() async {
+    while role == .starting, !Task.isCancelled {
+      try? await Task.sleep(nanoseconds: DaemonState.lookNanoseconds)
+    }
+  }
+
+  private static let lookNanoseconds: UInt64 = 50_000_000
+
   /// The one that runs, if one does.
   public var engine: Engine? {
     get { parts.withLock { $0.engine } }
@@ -93,13 +107,14 @@ public final class DaemonState: Sendable {
 
   /// Counts an order to reload.
   /// - Parameter problem: why the configuration stays as it was; nil if the new one is in force.
-  public func reloaded(at moment: Timestamp, problem: String?) {
+  public func reloaded(at moment: Timestamp, problem: String?, needsRestart: [String] = []) {
     parts.withLock { parts in
       let before = parts.reload
       parts.reload = ReloadOutcome(
         at: moment, problem: problem,
         accepted: (before?.accepted ?? 0) + (problem == nil ? 1 : 0),
-        refused: (before?.refused ?? 0) + (problem == nil ? 0 : 1))
+        refused: (before?.refused ?? 0) + (problem == nil ? 0 : 1),
+        needsRestart: needsRestart)
     }
   }
 

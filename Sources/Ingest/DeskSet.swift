@@ -7,7 +7,7 @@ import Transport
 /// Which desks there are, as configured: made when the journal's tail is interpreted, from what the
 /// pipeline then knows of keys, lists and bars.
 public struct DeskSet: Sendable {
-  let upstream: (any FeedUpstream)?
+  private(set) var upstream: (any FeedUpstream)?
   let configuration: DeskConfiguration
 
   /// No desks.
@@ -27,6 +27,36 @@ public struct DeskSet: Sendable {
     if !configuration.licences.isEmpty { desks.append(mairuiDesk(pipeline)) }
     if let key = configuration.alpacaKey { desks.append(alpacaDesk(pipeline, key: key)) }
     return desks
+  }
+
+  /// The same hosts, with another configuration and other keys.
+  func renewed(_ configuration: DeskConfiguration, credentials: SourceCredentials) -> DeskSet {
+    guard let upstream else { return self }
+    var renewed = DeskSet(configuration, upstream: upstream)
+    if let http = upstream as? HTTPFeedUpstream {
+      renewed.upstream = http.with(credentials)
+    }
+    return renewed
+  }
+
+  /// The desks that a change of configuration or of keys means.
+  func namesChanged(from old: DeskSet) -> Set<String> {
+    var names: Set<String> = []
+    let (now, before) = (configuration, old.configuration)
+    let keysChanged = now.keys.sourcesChanged(to: before.keys)
+    if keysChanged.contains(.mairui) || now.licenceRequestsPerDay != before.licenceRequestsPerDay {
+      names.insert("lists")
+    }
+    if now.wantsLists != before.wantsLists || now.licences.isEmpty != before.licences.isEmpty {
+      names.formUnion(["lists", "history"])
+    }
+    if keysChanged.contains(.alpacaIEX) || now.alpacaKey != before.alpacaKey
+      || now.americans != before.americans || now.alpacaDelaySeconds != before.alpacaDelaySeconds
+      || now.alpacaRequestsPerMinute != before.alpacaRequestsPerMinute
+    {
+      names.insert("bars")
+    }
+    return names
   }
 
   private func listPlans(_ parts: [ListPart], _ pipeline: Pipeline) -> ListPlans {
@@ -89,6 +119,8 @@ public struct DeskConfiguration: Sendable {
   public var wantsLists = false
   public var listDays = 10
   public var licences: [String] = []
+  /// To tell whether they changed.
+  var keys = SourceCredentials()
   public var licenceRequestsPerDay = 50
   public var mairuiHosts = 1
   public var sinaRequestsPerMinute = 20
@@ -112,6 +144,7 @@ public struct DeskConfiguration: Sendable {
     wantsLists = settings.universeFollow || !credentials.licences.isEmpty
     listDays = settings.universeRefreshDays
     licences = credentials.licences.map(\.label)
+    keys = credentials
     licenceRequestsPerDay = settings.mairuiRequestsPerDay
     mairuiHosts = settings.mairuiBases.count
     sinaRequestsPerMinute = settings.sinaHistoryRequestsPerMinute * speed
@@ -162,6 +195,14 @@ public struct SourceCredentials: Sendable {
 
   public func register(in mask: SecretMask) {
     for secret in secrets { mask.register(secret) }
+  }
+
+  /// The sources whose keys are others. Alpaca's account is one, whatever the feed.
+  func sourcesChanged(to other: SourceCredentials) -> Set<Source> {
+    var sources: Set<Source> = []
+    if licences.map(\.credentials) != other.licences.map(\.credentials) { sources.insert(.mairui) }
+    if alpaca?.credentials != other.alpaca?.credentials { sources.insert(.alpacaIEX) }
+    return sources
   }
 
   var byLabel: [String: FeedCredentials] {

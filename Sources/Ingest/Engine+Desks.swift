@@ -20,6 +20,10 @@ struct DeskSeat {
   /// Answers, by the outcome's name.
   var outcomes: [String: Int] = [:]
   var inFlight: [PollRequestID: Task<Void, Never>] = [:]
+  /// Counts the desks that had this seat: an answer to an earlier one is not this one's.
+  var round = 0
+  /// The configuration has no such desk any more.
+  var isClosed = false
 
   var healthRow: SourceHealthRow? {
     guard let health else { return nil }
@@ -50,6 +54,7 @@ extension Engine {
   /// A request whose key could not be recorded is answered with nothing, once what came with it is
   /// performed: a later wake must not be undone by an earlier one.
   func tell(_ place: Int, _ event: DeskEvent) {
+    if seats[place].isClosed { return }
     var events = [event]
     while !events.isEmpty {
       var isRecorded = true
@@ -99,10 +104,11 @@ extension Engine {
     seats[place].requests += 1
     let asked = time.steady
     let inbox = inbox
+    let round = seats[place].round
     seats[place].inFlight[request.id] = Task {
       let answer = await upstream.answer(
         to: request.question, key: request.key, host: request.host)
-      inbox.yield(.deskAnswered(place, request, answer, asked: asked))
+      inbox.yield(.deskAnswered(place, round: round, request, answer, asked: asked))
     }
   }
 

@@ -36,6 +36,7 @@ extension Engine {
         parts.log.critical("journal refuses entries", metadata: ["error": "\(error)"])
       }
       status.journalFault = error.code
+      status.journalFaults[error.code, default: 0] += 1
       if entry.kind == .response { status.answersDropped += 1 }
       return nil
     }

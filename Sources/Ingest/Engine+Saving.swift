@@ -125,7 +125,7 @@ extension Engine {
       failures: Int64(status.failedRequests), detail: "\(state.condition)")
   }
 
-  func finishSaving(_ result: Result<CommitReceipt, StoreError>) {
+  func finishSaving(_ result: Result<CommitReceipt, StoreError>) throws {
     saving.isBusy = false
     switch result {
     case .success(let receipt):
@@ -133,6 +133,8 @@ extension Engine {
         receipt, answeredAt: saving.answeredAt, answeredSteady: saving.answeredSteady,
         from: saving.startedAt, to: EngineClock.steadyNow())
       saved()
+    case .failure(let error) where error.code == .leaseLost:
+      throw EngineError(error)
     case .failure(let error) where error.code == .positionConflict:
       // The answer to a commit may have been lost after it was carried out.
       load()
@@ -153,6 +155,7 @@ extension Engine {
     saving.commit = nil
     saving.failures = 0
     status.storeFault = nil
+    status.storeFaultSince = nil
   }
 
   /// Once a day, when its certificates are stored: old changes of the feed go. Failing does not
@@ -170,7 +173,9 @@ extension Engine {
     if status.storeFault != error.code {
       parts.log.error("store refuses commits, will retry", metadata: ["error": "\(error)"])
     }
+    if status.storeFault == nil { status.storeFaultSince = EngineClock.realNow() }
     status.storeFault = error.code
+    status.storeFaults[error.code, default: 0] += 1
     boundMemory()
   }
 

@@ -1,3 +1,4 @@
+import Candles
 import Journal
 import Logging
 import Market
@@ -12,8 +13,8 @@ import Store
 /// answer is in the journal before anything is made of it, and there is one commit at a time. All
 /// of its waiting is in one place, so it can be driven by a clock, a 60× clock, or none.
 public actor Engine {
-  let parts: EngineParts
-  let limits: EngineLimits
+  var parts: EngineParts
+  var limits: EngineLimits
   var poller: Poller
   var pipeline: Pipeline
 
@@ -34,6 +35,8 @@ public actor Engine {
   /// What is asked beside live quotes; opened once the journal's tail is interpreted.
   var seats: [DeskSeat] = []
   var areDesksOpen = false
+  /// By name: their configuration changed.
+  var desksToReopen: Set<String> = []
   /// Symbols unknown to the source that a list was wanted for.
   var strangersTold: Set<Symbol> = []
   /// Questions of desks to the store that are under way.
@@ -52,8 +55,9 @@ public actor Engine {
     case woke
     case saved(Result<CommitReceipt, StoreError>)
     case loaded(Result<StoredState, StoreError>)
-    case deskAnswered(Int, DeskRequest, UpstreamAnswer, asked: Timestamp)
+    case deskAnswered(Int, round: Int, DeskRequest, UpstreamAnswer, asked: Timestamp)
     case repairsFound(Int, Result<[RepairCandidate], StoreError>)
+    case leadLost(StoreError)
     case stop
   }
 
@@ -75,6 +79,17 @@ public actor Engine {
   /// - Returns: what could not be saved before the drain's deadline, in candles.
   /// - Throws: `EngineError` where going on would store something wrong.
   public func run() async throws -> Int {
+    do {
+      try await turn()
+    } catch {
+      abandon()
+      throw error
+    }
+    try? parts.journal.sync()
+    return saving.unsavedCandles + pipeline.pendingCandles
+  }
+
+  private func turn() async throws {
     try beginCatchUp()
     var iterator = events.makeAsyncIterator()
     while !isDrained {
@@ -84,6 +99,7 @@ public actor Engine {
       try interpretSome()
       beginPolling()
       openDesks()
+      reopenDesks()
       startSaving()
       if isIdle, parts.clock.isStepped {
         step()
@@ -93,12 +109,20 @@ public actor Engine {
         try handle(event)
       }
     }
+  }
+
+  /// Nobody is asked any more. What was journaled stays there; nothing of it is saved by this one.
+  private func abandon() {
+    for request in inFlight.values { request.cancel() }
+    for request in seats.flatMap(\.inFlight.values) { request.cancel() }
     try? parts.journal.sync()
-    return saving.unsavedCandles + pipeline.pendingCandles
   }
 
   /// Asks the engine to finish what is under way and return from `run()`.
   public nonisolated func stop() { inbox.yield(.stop) }
+
+  /// Lets `run()` throw `leaseLost` instead of finding out at its next commit.
+  public nonisolated func loseLead(_ error: StoreError) { inbox.yield(.leadLost(error)) }
 
   /// Elapsed time as the engine counts it. Without a clock this is the simulation's own time,
   /// whatever its wall clock was put through.
@@ -124,13 +148,15 @@ public actor Engine {
       scheduledWake = nil
       carryOutDue()
     case .saved(let result):
-      finishSaving(result)
+      try finishSaving(result)
     case .loaded(let result):
       try finishLoading(result)
-    case .deskAnswered(let place, let request, let answer, let asked):
+    case .deskAnswered(let place, let round, let request, let answer, let asked):
+      guard seats[place].round == round else { return }
       take(answer, to: request, of: place, asked: asked)
     case .repairsFound(let place, let result):
       found(result, for: place)
+    case .leadLost(let error): throw EngineError(error)
     case .stop:
       beginStopping()
     }
@@ -200,8 +226,32 @@ public struct EngineError: Error, Sendable, CustomStringConvertible {
     case anotherWriter
     /// The journal no longer holds what the store has not seen.
     case journalIncomplete
+    /// Another daemon leads: whoever stands by for it may lead again later.
+    case leaseLost
+    /// What the database keeps of the candle book is not this version's, or damaged.
+    case stateUnreadable
   }
 
   public var code: Code
   public var description: String
+}
+
+extension EngineError {
+  /// - Parameter lost: what told that the lease is lost.
+  init(_ lost: StoreError) {
+    self.init(code: .leaseLost, description: lost.message)
+  }
+
+  /// - Parameter row: whose `book_state` it is.
+  init(_ error: BookStateError, row: String) {
+    code = .stateUnreadable
+    let fault =
+      switch error {
+      case .corrupt: "is damaged"
+      case .unknownVersion(let version): "is of version \(version), written by another candled"
+      }
+    description =
+      "the book_state of \(row) \(fault): start the version that wrote it, restore the database, "
+      + "or rebuild one from the journal with candled replay --into"
+  }
 }

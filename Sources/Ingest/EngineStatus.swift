@@ -1,6 +1,7 @@
 import Feeds
 import Journal
 import Market
+import Operations
 import Polling
 import Store
 import Transport
@@ -22,7 +23,16 @@ public struct EngineStatus: Sendable {
   /// Of the last commit: from its start, and from the last byte of the answers in it, µs.
   public var commitMicroseconds: Int64 = 0
   public var lagMicroseconds: Int64 = 0
+  public var commitSeconds = MetricHistogram()
+  public var lagSeconds = MetricHistogram()
+  /// What commits have stored since the start.
   public var candlesSaved = 0
+  public var gapsOpened = 0
+  public var gapsClosed = 0
+  public var revisionsSaved = 0
+  public var disagreements = 0
+  /// Share of the server's notification queue in use, where the store tells.
+  public var notificationQueue: ExactDecimal?
   public var sequence: Int64 = 0
   public var source: SourceState?
   public var quarantined: [Symbol] = []
@@ -52,6 +62,11 @@ public struct EngineStatus: Sendable {
   /// The exchange contradicts the wall clock; time runs on without it.
   public var isWallClockRefused = false
   public var storeFault: StoreError.Code?
+  /// Real time of the first refusal.
+  public var storeFaultSince: Timestamp?
+  /// Every refusal since the start, those of the same kind in a row included.
+  public var journalFaults: [JournalError.Code: Int] = [:]
+  public var storeFaults: [StoreError.Code: Int] = [:]
 
   public init() {}
 
@@ -91,8 +106,16 @@ public struct EngineStatus: Sendable {
     self.answeredAt = answeredAt
     if let seq = receipt.seq { sequence = seq }
     candlesSaved += receipt.candles
+    gapsOpened += receipt.gaps
+    gapsClosed += receipt.closedGaps
+    revisionsSaved += receipt.revisions
+    disagreements += receipt.disagreements
     commitMicroseconds = end.microseconds(since: start)
+    commitSeconds.record(microseconds: commitMicroseconds)
     lastCommitAt = EngineClock.realNow()
-    if let answeredSteady { lagMicroseconds = end.microseconds(since: answeredSteady) }
+    if let answeredSteady {
+      lagMicroseconds = end.microseconds(since: answeredSteady)
+      lagSeconds.record(microseconds: lagMicroseconds)
+    }
   }
 }

@@ -7,12 +7,14 @@ import Operations
 /// `candled check`, the start of a daemon and a reload all ask here: what one of them accepts the
 /// others do too, and what was judged is what comes into force.
 public struct JudgedConfiguration: Sendable {
-  public let settings: Settings
+  public private(set) var settings: Settings
   /// Instruments that are polled, without those of the foreign overview.
-  public let symbols: [Symbol]
-  public let credentials: SourceCredentials
+  public private(set) var symbols: [Symbol]
+  public private(set) var credentials: SourceCredentials
   /// One of each check, in order, without the database.
   public let findings: [Finding]
+  /// Why a file it names could not be taken.
+  private(set) var fault: ConfigurationError?
 
   /// Ten times the market. A poller has room for 65,536 groups of one.
   static let symbolsMax = 50_000
@@ -41,6 +43,7 @@ public struct JudgedConfiguration: Sendable {
       findings.append(.symbols(symbols, settings))
     } catch {
       symbols = []
+      fault = error
       findings.append(Finding(check: "symbols", error))
     }
     do throws(ConfigurationError) {
@@ -48,10 +51,23 @@ public struct JudgedConfiguration: Sendable {
       findings.append(.keys(credentials))
     } catch {
       credentials = SourceCredentials()
+      fault = fault ?? error
       findings.append(Finding(check: "keys", error))
     }
     self.findings = findings + [.calendar(on: day), .stateDirectory(settings.stateDirectory)]
   }
+
+  /// This one with what a reload may take of `other`: its live settings and the files they name.
+  func takingLive(from other: JudgedConfiguration) -> JudgedConfiguration {
+    var taken = self
+    taken.settings = settings.takingLive(from: other.settings)
+    taken.symbols = other.symbols
+    taken.credentials = other.credentials
+    return taken
+  }
+
+  /// Instruments and the foreign overview, as they are polled.
+  var polled: [Symbol] { symbols + settings.sinaOverview }
 
   /// The first thing that is not well.
   public var problem: Finding? { findings.first { $0.status != .ok } }

@@ -53,7 +53,7 @@ public struct Pipeline {
   }
 
   /// The pipeline as it was when `stored` was committed.
-  /// - Throws: `BookStateError` if the stored state is not this version's.
+  /// - Throws: `EngineError` if the stored state is not this version's, with the row to blame.
   public init(
     rules: CandleRules = CandleRules(), limits: UniverseLimits = UniverseLimits(),
     stored: StoredState
@@ -61,9 +61,19 @@ public struct Pipeline {
     book = CandleBook(rules: rules)
     position = stored.position
     knownAt = stored.knownAt ?? knownAt
-    if !stored.bookState.isEmpty { try book.restore(sharedState: stored.bookState) }
+    if !stored.bookState.isEmpty {
+      do throws(BookStateError) {
+        try book.restore(sharedState: stored.bookState)
+      } catch {
+        throw EngineError(error, row: "the row of journal_position")
+      }
+    }
     for row in stored.quotes {
-      try book.restore(instrument: row.symbol, state: row.bookState)
+      do throws(BookStateError) {
+        try book.restore(instrument: row.symbol, state: row.bookState)
+      } catch {
+        throw EngineError(error, row: "the quote of \(row.symbol)")
+      }
       latest.append(LatestQuote(quote: row.quote, receivedAt: row.receivedAt))
     }
     restore(stored, limits: limits)
@@ -115,6 +125,8 @@ public struct PipelineCounters: Sendable, Hashable {
   public var revisions = 0
   public var certificates = 0
   public var balancedCertificates = 0
+  /// The day's end was never seen, so there is nothing to balance against.
+  public var unseenCertificates = 0
 }
 
 struct LatestQuote: Sendable {
@@ -188,6 +200,7 @@ extension Pipeline {
     counters.revisions += output.revisions.count
     counters.certificates += output.audits.count
     counters.balancedCertificates += output.audits.count { $0.isBalanced }
+    counters.unseenCertificates += output.audits.count { $0.exchangeVolume == nil }
     for case .dayComplete(let day, _, _) in output.events {
       pending.sessions += sessions(around: day)
       pending.firstDayTold = RepairPlan().firstDay(on: day) { book.calendar.isTradingDay($0) }

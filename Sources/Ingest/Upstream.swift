@@ -31,24 +31,24 @@ public enum UpstreamAnswer: Sendable {
 public struct SinaUpstream: Upstream {
   private let client: HTTPClient
   private let base: BaseAddress
-  /// Of real time; the poller's own deadline is in the engine's.
-  private let deadlineMilliseconds: Int
+  /// The engine's seconds in a real one: deadlines are the engine's, the wire's are real.
+  private let speed: Int
 
   /// A batch of 800 lines is 220 kB; twenty times that is no batch.
   public static let bodyBytesMax = 4 << 20
   static let connectMilliseconds = 2_000
 
-  public init(client: HTTPClient, base: BaseAddress, deadlineMilliseconds: Int) {
+  public init(client: HTTPClient, base: BaseAddress, speed: Int = 1) {
     self.client = client
     self.base = base
-    self.deadlineMilliseconds = deadlineMilliseconds
+    self.speed = speed
   }
 
   public func answer(to request: PollRequest, at now: Timestamp) async -> UpstreamAnswer {
     let endpoint = SinaQuotes.endpoint(symbols: request.symbols, at: now)
     let call = HTTPRequest(
       base: base, path: endpoint.path, headers: endpoint.headers.map { ($0.name, $0.value) },
-      deadlineMilliseconds: deadlineMilliseconds,
+      deadlineMilliseconds: request.deadlineMilliseconds / speed,
       connectMilliseconds: SinaUpstream.connectMilliseconds,
       bodyBytesMax: SinaUpstream.bodyBytesMax, route: endpoint.route)
     return await client.answer(to: call)

@@ -62,6 +62,12 @@ public enum ConfigurationFile {
   private static func apply(
     _ text: String, origin: String, to settings: inout Settings
   ) -> [ConfigurationProblem] {
+    if let (line, sentence) = TOMLGuard.fault(in: text) {
+      return [
+        ConfigurationProblem(
+          origin: origin, line: line, key: nil, sentence: "not TOML: \(sentence)")
+      ]
+    }
     let table: TOMLTable
     do {
       table = try TOMLTable(string: text)

@@ -27,7 +27,9 @@ extension CommandFailure {
     } catch let error as BackfillError {
       throw CommandFailure(status: .dataError, sentence: error.description)
     } catch let error as EngineError {
-      throw CommandFailure(status: .software, sentence: error.description)
+      throw CommandFailure(
+        status: error.code == .stateUnreadable ? .dataError : .software,
+        sentence: error.description)
     }
   }
 
@@ -54,7 +56,7 @@ extension CommandFailure {
     let status: Operations.ExitCode =
       switch error.code {
       case .connectionLost: .unavailable
-      case .transient, .positionConflict: .temporaryFailure
+      case .transient, .positionConflict, .leaseLost: .temporaryFailure
       // insufficient_privilege (PostgreSQL's errcodes table)
       case .refused where error.sqlState == "42501": .noPermission
       case .refused, .schemaMismatch: .dataError

@@ -1,3 +1,4 @@
+import Admin
 import ArgumentParser
 import Ingest
 import Logging
@@ -20,30 +21,108 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
 
   @OptionGroup var options: ConfigurationOptions
 
+  /// Of the whole end: the drain's 8 s, and what hangs on a database that does not answer.
+  private static let stopSecondsMax = 9
+  /// The private PostgreSQL gets its 60 s beside that.
+  private static let serverStopSecondsMax = 65
+
   func run() async throws {
-    let configuration = try options.judged()
-    // A daemon with nothing to ask for would look well and be of no use.
-    // The calendar it asks for by itself.
-    let problems = configuration.findings.filter { $0.status != .ok && $0.check != "calendar" }
-    if let problem = problems.first {
-      throw CommandFailure(
-        status: problem.status, sentence: "\(problem.check): \(problem.detail)")
-    }
-    let settings = configuration.settings
     let mask = SecretMask()
-    settings.register(in: mask)
-    let log = Logger(label: "candled") { label in
-      LineLogHandler(
-        label: label, level: settings.logLevel, format: settings.logFormat, mask: mask)
+    let notifier = ServiceNotifier.fromEnvironment(mask: mask)
+    do {
+      try await run(mask, notifier)
+    } catch {
+      if let failure = error as? CommandFailure, let sentence = failure.sentence {
+        notifier?.status(sentence)
+      }
+      throw error
     }
+  }
+
+  private func run(_ mask: SecretMask, _ notifier: ServiceNotifier?) async throws {
+    let configuration = try accepted()
+    let settings = configuration.settings
+    configuration.register(in: mask)
+    let control = LogControl(level: settings.logLevel, format: settings.logFormat)
+    let log = Logger(label: "candled") { label in
+      LineLogHandler(label: label, control: control, mask: mask)
+    }
+    let daemon = Daemon(configuration: configuration, log: log)
+    let reporter = notifier.map { ServiceReporter($0, state: daemon.state, log: log) }
+    watch(daemon, reporter, log, mask, control)
+    let telling = Task { await reporter?.run() }
+    defer { telling.cancel() }
     let unsaved = try await CommandFailure.translating {
-      let daemon = try Daemon(settings: settings, log: log)
-      daemon.credentials.register(in: mask)
+      // Before anything that may take long or fail: whoever asks is told that it starts.
+      let admin = settings.adminListen.flatMap { address in
+        AdminServer(
+          at: address,
+          answering: AdminEndpoint(state: daemon.state, build: .current, mask: mask), log: log)
+      }
+      defer { admin?.stop() }
       return try await daemon.run { handle in
         log.notice("ready", metadata: ["look_inside": "\(handle.psqlLine)"])
-        ServiceSignals.watch { handle.engine.stop() }
       }
     }
-    log.notice("stopped", metadata: ["unsaved_candles": "\(unsaved)"])
+    let end: Logger.Metadata = ["unsaved_candles": "\(unsaved)"]
+    if unsaved == 0 {
+      log.notice("stopped", metadata: end)
+    } else {
+      log.warning(
+        "stopped; the journal holds what is unsaved, and the next start saves it", metadata: end)
+    }
+  }
+
+  /// A daemon with nothing to ask for would look well and be of no use. A calendar that has ended
+  /// it asks for by itself.
+  private func accepted() throws(CommandFailure) -> JudgedConfiguration {
+    let configuration = try options.judged()
+    let problems = configuration.findings.filter { $0.status != .ok && $0.check != "calendar" }
+    guard let problem = problems.first else { return configuration }
+    throw CommandFailure(
+      status: problem.status, sentence: "\(problem.check): \(problem.detail)")
+  }
+
+  /// From here on signals are requests. One that came before the daemon was up is not lost: a stop
+  /// ends the start, and a reload is made once there is something to reload.
+  private func watch(
+    _ daemon: Daemon, _ reporter: ServiceReporter?, _ log: Logger, _ mask: SecretMask,
+    _ control: LogControl
+  ) {
+    // Several that wait are one.
+    let (orders, inbox) = AsyncStream.makeStream(
+      of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let options = options
+    let reload = { @Sendable () async in
+      let verdict = await daemon.reload { () throws(ConfigurationError) in
+        let new = try JudgedConfiguration(path: options.path, overrides: options.overrides)
+        new.register(in: mask)
+        return new
+      }
+      if verdict.isAccepted { daemon.applyLog(to: control) }
+    }
+    Task {
+      for await _ in orders {
+        await daemon.state.up()
+        if let reporter { await reporter.reloading(reload) } else { await reload() }
+      }
+    }
+    let isPrivate = daemon.hasPrivateServer
+    ServiceSignals.watch(
+      hangup: .reload { inbox.yield() },
+      secondsMax: isPrivate ? Self.serverStopSecondsMax : Self.stopSecondsMax,
+      late: { log.error("stopped without the store's answer; the journal holds what is unsaved") },
+      stop: {
+        reporter?.stopping()
+        log.notice("told to stop, saving what is pending")
+        daemon.stop()
+      })
+  }
+}
+
+extension JudgedConfiguration {
+  fileprivate func register(in mask: SecretMask) {
+    settings.register(in: mask)
+    credentials.register(in: mask)
   }
 }

@@ -55,7 +55,7 @@ struct BuiltBinary {
   }
 
   fileprivate static func spawn(
-    _ arguments: [String], input: Int32, output: Int32, errors: Int32
+    _ arguments: [String], input: Int32, output: Int32, errors: Int32, environment: [String] = []
   ) throws -> pid_t {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
@@ -65,7 +65,7 @@ struct BuiltBinary {
     posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO)
     var child: pid_t = 0
     let failure = withCStrings([path] + arguments) { arguments in
-      withCStrings(["PATH=/usr/bin:/bin", "HOME=/nonexistent"]) { environment in
+      withCStrings(["PATH=/usr/bin:/bin", "HOME=/nonexistent"] + environment) { environment in
         posix_spawn(&child, path, &actions, nil, arguments, environment)
       }
     }
@@ -99,7 +99,7 @@ final class RunningBinary {
   private var isAwaited = false
 
   /// Both of its outputs are heard.
-  init(_ arguments: [String], input: [UInt8] = []) throws {
+  init(_ arguments: [String], input: [UInt8] = [], environment: [String] = []) throws {
     var ends: [Int32] = [-1, -1]
     // Unlike a pipe's, a socket's ends can be made unknown to other tests' children at once.
     let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
@@ -110,7 +110,8 @@ final class RunningBinary {
     let inputFile = try ScratchFile(holding: input)
     reading = ends[0]
     child = try BuiltBinary.spawn(
-      arguments, input: inputFile.descriptor, output: ends[1], errors: ends[1])
+      arguments, input: inputFile.descriptor, output: ends[1], errors: ends[1],
+      environment: environment)
   }
 
   deinit {

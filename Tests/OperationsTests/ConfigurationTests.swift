@@ -36,7 +36,7 @@ import Testing
         "sh600519",
         "sz000001", # trailing comma
       ]
-      cadence = "1500ms"
+      cadence = "6s"
       batch_symbols = 400
       [journal]
       retain_bytes = "2GiB"
@@ -49,7 +49,7 @@ import Testing
     #expect(settings.stateDirectory == "/srv/candled")
     #expect(settings.storeURL?.reveal() == "postgres://candled:hunter22@db/candled")
     #expect(settings.sinaSymbols.map(\.description) == ["sh600519", "sz000001"])
-    #expect(settings.sinaCadence == .milliseconds(1500))
+    #expect(settings.sinaCadence == .seconds(6))
     #expect(settings.sinaBatchSymbols == 400)
     #expect(settings.journalRetainBytes == 2 << 30)
     #expect(settings.logFormat == .json)

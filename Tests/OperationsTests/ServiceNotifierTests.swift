@@ -100,3 +100,13 @@ import Testing
     #expect(Watchdog(microseconds: 20_000_000).lookNanoseconds == 2_000_000_000)
   }
 }
+
+@Suite struct SectionNameTests {
+  /// Found by mutated configurations: each of these ended the process.
+  @Test(arguments: ["[.a]", "[=]", "[#]", "[é]", "[", "[[=]]", "  [ ]"])
+  func `a section without a name is a problem with its line`(header: String) {
+    #expect(throws: ConfigurationError.self) {
+      try ConfigurationFile.parse("[sina]\n\(header)\n", origin: "c.toml")
+    }
+  }
+}

@@ -22,7 +22,9 @@ struct Chaos: ParsableCommand {
   }
 
   func run() throws {
-    let sections = ChaosSection.all.filter { names.isEmpty || names.contains($0.name) }
+    let sections = (short ? ChaosSection.allShort : ChaosSection.all).filter {
+      names.isEmpty || names.contains($0.name)
+    }
     if list {
       for section in sections { TrialRunner.say(section.long.joined(separator: " ")) }
       return
@@ -65,7 +67,7 @@ struct Kill: AsyncParsableCommand {
 
   @Option var times = 200
   @Option var instruments = 300
-  @Option(help: "Hour of the day at which it begins; 0: before the opening.") var hour = 0
+  @Option(help: "Minute of the day at which it begins.") var from = TrialDay.start / 60
   @OptionGroup var options: ChaosOptions
 
   func run() async throws {
@@ -73,7 +75,7 @@ struct Kill: AsyncParsableCommand {
       var trial = InterruptTrial(
         binary: options.binary, manner: .kill, times: times, instruments: instruments,
         seed: options.seed)
-      if hour > 0 { trial.start = hour * 3600 }
+      trial.start = from * 60
       return try trial.run()
     }
   }
@@ -85,7 +87,7 @@ struct Terminate: AsyncParsableCommand {
 
   @Option var times = 200
   @Option var instruments = 300
-  @Option(help: "Hour of the day at which it begins; 0: before the opening.") var hour = 0
+  @Option(help: "Minute of the day at which it begins.") var from = TrialDay.start / 60
   @OptionGroup var options: ChaosOptions
 
   func run() async throws {
@@ -93,7 +95,7 @@ struct Terminate: AsyncParsableCommand {
       var trial = InterruptTrial(
         binary: options.binary, manner: .terminate, times: times, instruments: instruments,
         seed: options.seed)
-      if hour > 0 { trial.start = hour * 3600 }
+      trial.start = from * 60
       return try trial.run()
     }
   }
@@ -105,7 +107,7 @@ struct Restart: AsyncParsableCommand {
 
   @Option var times = 50
   @Option var instruments = 300
-  @Option(help: "Hour of the day at which it begins; 0: before the opening.") var hour = 0
+  @Option(help: "Minute of the day at which it begins.") var from = TrialDay.start / 60
   @OptionGroup var options: ChaosOptions
 
   func run() async throws {
@@ -116,7 +118,7 @@ struct Restart: AsyncParsableCommand {
           binary: options.binary, server: server,
           times: server == .external ? (times + 1) / 2 : times / 2, instruments: instruments,
           seed: options.seed)
-        if hour > 0 { trial.start = hour * 3600 }
+        trial.start = from * 60
         let part = try trial.run()
         verdict.figures += part.figures
         verdict.complaints += part.complaints.map { "\(server.rawValue): \($0)" }
@@ -132,16 +134,18 @@ struct Blackhole: AsyncParsableCommand {
 
   @Option var times = 10
   @Option(help: "Real seconds of each silence.") var seconds = 60
+  @Option(help: "Per cent of the usual polls that must go on.") var pace = 80
   @Option var speed = 10
   @Option var instruments = 300
   @OptionGroup var options: ChaosOptions
 
   func run() async throws {
     try await options.conclude("blackhole") {
-      try BlackholeTrial(
+      var trial = BlackholeTrial(
         binary: options.binary, times: times, instruments: instruments, seed: options.seed,
-        seconds: seconds, speed: speed
-      ).run()
+        seconds: seconds, speed: speed)
+      trial.pacePercentMin = pace
+      return try trial.run()
     }
   }
 }
@@ -173,6 +177,8 @@ struct Soak: AsyncParsableCommand {
   @Option var instruments = 600
   @Option(help: "Real seconds until it is warm.") var warm = 120
   @Option(help: "Per cent by which memory may grow from there.") var growth = 5
+  @Option(help: "K-lines a night.") var repairs = 200
+  @Flag(help: "Record no Americans.") var noAmericans = false
   @OptionGroup var options: ChaosOptions
 
   func run() async throws {
@@ -181,6 +187,8 @@ struct Soak: AsyncParsableCommand {
         binary: options.binary, instruments: instruments, seed: options.seed, hours: hours,
         speed: speed, warmSeconds: warm)
       trial.growthPercentMax = growth
+      trial.repairs = repairs
+      trial.hasAmericans = !noAmericans
       return try trial.run { TrialRunner.say("  \($0)") }
     }
   }
@@ -197,6 +205,59 @@ struct Canary: AsyncParsableCommand {
     try await options.conclude("canary") {
       try CanaryTrial(
         binary: options.binary, instruments: instruments, seed: options.seed
+      ).run()
+    }
+  }
+}
+
+struct Signals: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "SIGTERM and SIGHUP in the first 50 ms: neither lost nor deadly.")
+
+  @Option var times = 100
+  @Option var instruments = 60
+  @OptionGroup var options: ChaosOptions
+
+  func run() async throws {
+    try await options.conclude("signals") {
+      try SignalTrial(
+        binary: options.binary, instruments: instruments, seed: options.seed, times: times
+      ).run()
+    }
+  }
+}
+
+struct Reload: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Valid reloads under load: each taken up, no slot missed.")
+
+  @Option var times = 100
+  @Option var instruments = 60
+  @Option(help: "Minute of the day at which it begins.") var from = TrialDay.start / 60
+  @OptionGroup var options: ChaosOptions
+
+  func run() async throws {
+    try await options.conclude("reload") {
+      var trial = ReloadTrial(
+        binary: options.binary, times: times, instruments: instruments, seed: options.seed)
+      trial.start = from * 60
+      return try trial.run()
+    }
+  }
+}
+
+struct Mutations: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Damaged configurations: reload and check agree, the old one stays.")
+
+  @Option var times = 1_000
+  @Option var instruments = 12
+  @OptionGroup var options: ChaosOptions
+
+  func run() async throws {
+    try await options.conclude("mutations") {
+      try MutationTrial(
+        binary: options.binary, times: times, instruments: instruments, seed: options.seed
       ).run()
     }
   }

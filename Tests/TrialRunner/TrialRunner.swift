@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Hostile
 import Trials
 
 /// `script/trials`: the long proofs, each ending in a line that says PASS or FAIL.
@@ -11,7 +12,8 @@ struct TrialRunner: AsyncParsableCommand {
     subcommands: [
       Truth.self, Crash.self, Fanout.self, Quiet.self, Month.self, Backfill.self, Chaos.self,
       Kill.self, Terminate.self, Restart.self, Blackhole.self, Outage.self, Soak.self,
-      Canary.self,
+      Canary.self, Signals.self, Reload.self, Mutations.self, PairOfDaemons.self, Flips.self,
+      Isolation.self,
     ])
 
   /// Says a line now, whatever buffers stand between.

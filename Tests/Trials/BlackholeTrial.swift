@@ -17,12 +17,12 @@ public struct BlackholeTrial {
   /// Real seconds of silence.
   public var seconds: Int
   public var speed: Int
+  /// Polls during a silence, in per cent of the schedule's.
+  public var pacePercentMin = 80
 
-  /// Real seconds of calm before each silence, in which the usual pace of polls is measured.
+  /// Real seconds of calm before each silence.
   private static let calmSeconds = 2
   private static let residentMebibytesMax = 128.0
-  /// Polls during a silence, of what is usual.
-  private static let paceShareMin = 0.8
   private static let returnSecondsMax = 60
 
   public init(
@@ -59,7 +59,7 @@ public struct BlackholeTrial {
     var spells: [Spell] = []
     for _ in 0..<times { spells.append(try silence(proxy, daemon, world)) }
     try daemon.finish(secondsMax: 3_600 * 3 / speed + 120)
-    var verdict = try world.judge()
+    var verdict = try world.judge(isLate: true)
     report(spells, into: &verdict)
     return verdict
   }
@@ -76,9 +76,7 @@ public struct BlackholeTrial {
     _ proxy: DatabaseProxy, _ daemon: DaemonProcess, _ world: TrialDay
   ) throws -> Spell {
     let exchange = world.exchange
-    let before = exchange.requestsAnswered
     usleep(useconds_t(Self.calmSeconds) * 1_000_000)
-    let usual = Double(exchange.requestsAnswered - before) / Double(Self.calmSeconds)
     let startedAt = exchange.requestsAnswered
     let began = realMicroseconds()
     proxy.freeze()
@@ -91,7 +89,7 @@ public struct BlackholeTrial {
       spell.mebibytes = max(spell.mebibytes, probe.mebibytes)
     }
     let pace = Double(exchange.requestsAnswered - startedAt) / Double(seconds)
-    spell.share = usual > 0 ? pace / usual : 0
+    spell.share = pace / (Double(speed) / 3)
     let ended = realMicroseconds()
     proxy.thaw()
     let deadline = Date().addingTimeInterval(TimeInterval(Self.returnSecondsMax))
@@ -111,10 +109,10 @@ public struct BlackholeTrial {
     let returned = spells.map(\.returned).max() ?? 0
     verdict.figures.insert(
       "\(spells.count) × \(seconds) s of silence at \(speed)×, polls \(Int(share * 100)) % of the "
-        + "usual at least, \(Int(mebibytes)) MiB at most, first commit \(returned) ms after at most",
+        + "schedule's at least, \(Int(mebibytes)) MiB at most, first commit \(returned) ms after at most",
       at: 0)
-    if share < Self.paceShareMin {
-      verdict.complaints.append("polling slowed to \(Int(share * 100)) % of the usual")
+    if share * 100 < Double(pacePercentMin) {
+      verdict.complaints.append("polling slowed to \(Int(share * 100)) % of the schedule's")
     }
     if mebibytes > Self.residentMebibytesMax {
       verdict.complaints.append("\(Int(mebibytes)) MiB resident")

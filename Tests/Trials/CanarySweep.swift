@@ -32,7 +32,7 @@ struct CanarySweep {
   mutating func look(atJournal directory: String) throws {
     guard let reader = try JournalReader.whole(directory) else { return }
     var quotes = 0
-    while let (position, entry) = try reader.next() {
+    while let (position, entry) = try reader.nextOverSkips() {
       var bytes = Data(entry.key.utf8) + Data(entry.request)
       let isQuotes = entry.key.hasPrefix("quotes")
       if isQuotes { quotes += 1 }

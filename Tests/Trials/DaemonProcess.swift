@@ -25,6 +25,8 @@ public final class DaemonProcess {
   let folder: String
   private let arguments: [String]
   private var process: Process?
+  /// What its environment says beside this process's.
+  var environment: [String: String] = [:]
   /// What `/proc` told everybody of its runs: command lines and environments.
   private(set) var told = Data()
 
@@ -66,6 +68,7 @@ public final class DaemonProcess {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: binary)
     process.arguments = arguments + ["--config", configuration]
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     if !FileManager.default.fileExists(atPath: log) {
       _ = FileManager.default.createFile(atPath: log, contents: nil)
     }

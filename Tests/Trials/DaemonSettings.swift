@@ -25,6 +25,7 @@ public struct DaemonSettings: Sendable {
     self["clock.mode"] = "\"stepped\""
     self["clock.start"] = "\"\(start)\""
     self["clock.stop"] = "\"\(stop)\""
+    self["admin.listen"] = "\"\""
     self["log.level"] = "\"warning\""
   }
 

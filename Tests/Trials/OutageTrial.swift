@@ -58,7 +58,7 @@ public struct OutageTrial {
     try postgres.start()
     let back = realMicroseconds()
     let unsaved = try await withDeadline(run, seconds: Self.finishSecondsMax)
-    var verdict = try world.judge()
+    var verdict = try world.judge(isLate: true)
     let first = try StoredFeed(url: world.url).firstCommit(after: back) ?? 0
     verdict.figures.insert(
       "\(minutes) min at \(speed)×, memory for \(memoryMinutes) min, first commit "

@@ -40,7 +40,9 @@ public struct SectionRun {
     process.executableURL = URL(
       fileURLWithPath: DaemonProcess.besideThisProcess("candled-trials"))
     process.arguments =
-      (isShort ? section.short : section.long) + ["--seed", "\(seed)", "--limit", "\(secondsMax)"]
+      (isShort ? section.short ?? section.long : section.long) + [
+        "--seed", "\(seed)", "--limit", "\(secondsMax)",
+      ]
     if let output {
       process.standardOutput = output
       process.standardError = output

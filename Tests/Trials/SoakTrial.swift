@@ -15,6 +15,9 @@ public struct SoakTrial {
   public var warmSeconds: Int
   /// Per cent by which memory may have grown since.
   public var growthPercentMax = 5
+  /// K-lines a night, and whether Americans are recorded: to find out what memory is for.
+  public var repairs = 200
+  public var hasAmericans = true
 
   private static let sampleSeconds = 5
   private static let residentMebibytesMax = 128.0
@@ -39,7 +42,8 @@ public struct SoakTrial {
     var probe: ProcessProbe
 
     var line: String {
-      "\(second) s: \(probe.residentKibibytes / 1024) MiB, \(probe.descriptors) descriptors, "
+      "\(second) s: \(probe.residentKibibytes / 1024) MiB (\(probe.ownKibibytes / 1024) its own), "
+        + "\(probe.descriptors) descriptors, "
         + "\(probe.threads) threads, \(requests) requests"
     }
   }
@@ -52,7 +56,11 @@ public struct SoakTrial {
     var settings = try world.settings(start: start, stop: start + hours * 3600)
     settings.scale(by: speed)
     settings["log.level"] = "\"info\""
-    settings["repair.requests_per_night"] = "200"
+    settings["repair.requests_per_night"] = "\(repairs)"
+    if !hasAmericans {
+      settings["alpaca.symbols"] = nil
+      settings["alpaca.key_file"] = nil
+    }
     settings["sina.history_requests_per_minute"] = "60"
     let daemon = try world.daemon(settings, binary: binary)
     try daemon.start()

@@ -1,0 +1,63 @@
+import Market
+import Operations
+import Polling
+
+/// What an engine is told of the configuration, when it is made and after each reload: the same
+/// values by the same functions.
+extension Daemon {
+  /// As many as the poller calls a source stalled after.
+  private static let slotsStaleMax: Int64 = 5
+  private static let jitterMillisecondsMax = 300
+
+  var pollerConfiguration: PollerConfiguration {
+    let settings = settings
+    var configuration = PollerConfiguration(heartbeat: Daemon.heartbeat, seed: seed)
+    configuration.batchSymbolsMax = max(settings.sinaBatchSymbols, 2)
+    configuration.deadlineMilliseconds = Int(settings.sinaDeadline.wholeMilliseconds) * clock.speed
+    configuration.requestsPerMinute = settings.sinaRequestsPerMinute
+    return configuration
+  }
+
+  var schedule: PollSchedule {
+    let settings = settings
+    let cadence = Int(settings.sinaCadence.wholeMilliseconds)
+    let phase = Int(settings.sinaPhase.wholeMilliseconds)
+    return PollSchedule(
+      windows: PollWindow.aShare(every: cadence / 1000), phaseMilliseconds: phase,
+      jitterMillisecondsMax: min(Self.jitterMillisecondsMax, cadence - phase - 1), seed: seed,
+      isTradingDay: { [calendar] in calendar.isTradingDay($0) })
+  }
+
+  var engineLimits: EngineLimits {
+    let settings = settings
+    var limits = limits
+    limits.stopAt = settings.clockStop
+    limits.journalBytesMax = Int64(settings.journalRetainBytes)
+    limits.journalDaysMax = settings.journalRetainDays
+    limits.followsUniverse = settings.universeFollow
+    limits.quotesStaleSecondsMax = max(
+      limits.quotesStaleSecondsMax,
+      Self.slotsStaleMax * settings.sinaCadence.wholeMilliseconds / 1000)
+    return limits
+  }
+
+  var deskConfiguration: DeskConfiguration {
+    DeskConfiguration(
+      settings, credentials: credentials, calendar: calendar, speed: clock.speed, seed: seed)
+  }
+
+  /// It looks after a PostgreSQL of its own.
+  public var hasPrivateServer: Bool { settings.storeURL == nil }
+
+  /// The log's level and form, as they hold now.
+  public func applyLog(to control: LogControl) {
+    let settings = settings
+    control.set(level: settings.logLevel, format: settings.logFormat)
+  }
+
+  var engineUpdate: EngineUpdate {
+    EngineUpdate(
+      poller: pollerConfiguration, schedule: schedule, symbols: configuration.polled,
+      limits: engineLimits, desks: deskConfiguration, credentials: credentials)
+  }
+}

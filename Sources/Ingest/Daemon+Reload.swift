@@ -1,0 +1,86 @@
+import Logging
+import Market
+import Operations
+
+/// The configuration read again while the daemon runs.
+///
+/// All or nothing: what `candled check --offline` would refuse changes nothing. What it accepts
+/// comes into force, the settings that need a restart apart, whose old values stay.
+extension Daemon {
+  /// - Parameter read: reads and judges, as `check` does. Called here, never on the engine's loop.
+  @discardableResult
+  public func reload(
+    reading read: () throws(ConfigurationError) -> JudgedConfiguration
+  ) async -> ReloadVerdict {
+    let new: JudgedConfiguration
+    do throws(ConfigurationError) {
+      new = try read()
+    } catch {
+      return conclude(.refused(error.problems.first?.description ?? error.description))
+    }
+    if let problem = new.problem {
+      return conclude(.refused("\(problem.check): \(problem.detail)"))
+    }
+    let (old, taken) = inForce.withLock { inForce in
+      let old = inForce
+      inForce = old.takingLive(from: new)
+      return (old, inForce)
+    }
+    await state.engine?.update(engineUpdate)
+    return conclude(
+      ReloadVerdict(
+        changed: old.settings.changes(to: taken.settings) + old.filesChanged(to: taken),
+        needsRestart: taken.settings.changes(to: new.settings)))
+  }
+
+  private func conclude(_ verdict: ReloadVerdict) -> ReloadVerdict {
+    state.reloaded(
+      at: EngineClock.realNow(), problem: verdict.problem, needsRestart: verdict.needsRestart)
+    if let problem = verdict.problem {
+      log.error("reload refused, the old configuration stays", metadata: ["problem": "\(problem)"])
+      return verdict
+    }
+    log.notice(
+      "reloaded",
+      metadata: ["changed": "\(verdict.changed.isEmpty ? "nothing" : verdict.changedText)"])
+    if !verdict.needsRestart.isEmpty {
+      log.warning(
+        "settings need a restart",
+        metadata: ["settings": "\(verdict.needsRestart.joined(separator: ", "))"])
+    }
+    return verdict
+  }
+}
+
+/// What became of an order to reload.
+public struct ReloadVerdict: Sendable, Hashable {
+  /// The first thing that is wrong; nil if the new configuration is in force.
+  public var problem: String?
+  /// Settings that were taken up, and files they name whose contents were.
+  public var changed: [String] = []
+  /// Settings whose old values stay in force until a restart.
+  public var needsRestart: [String] = []
+
+  public var isAccepted: Bool { problem == nil }
+
+  static func refused(_ problem: String) -> ReloadVerdict { ReloadVerdict(problem: problem) }
+
+  var changedText: String { changed.joined(separator: ", ") }
+}
+
+extension JudgedConfiguration {
+  /// Settings that name the same file, which says something else now.
+  fileprivate func filesChanged(to other: JudgedConfiguration) -> [String] {
+    let isSame = { (key: String) in !settings.changes(to: other.settings).contains(key) }
+    var keys: [String] = []
+    if isSame("sina.symbols_file"), isSame("sina.symbols"), symbols != other.symbols {
+      keys.append("sina.symbols_file")
+    }
+    let sources = credentials.sourcesChanged(to: other.credentials)
+    if sources.contains(.mairui), isSame("mairui.licence_file") {
+      keys.append("mairui.licence_file")
+    }
+    if sources.contains(.alpacaIEX), isSame("alpaca.key_file") { keys.append("alpaca.key_file") }
+    return keys
+  }
+}

@@ -1,0 +1,69 @@
+import Market
+import Operations
+import Polling
+
+/// What a reload changes of a running engine.
+public struct EngineUpdate: Sendable {
+  var poller: PollerConfiguration
+  var schedule: PollSchedule
+  /// Without those of the universe.
+  var symbols: [Symbol]
+  var limits: EngineLimits
+  var desks: DeskConfiguration
+  var credentials: SourceCredentials
+}
+
+extension Engine {
+  /// Takes up a new configuration between two turns: slots go on, what is in flight is answered.
+  /// Desks whose keys or instruments changed begin anew, as after a restart.
+  public func update(_ update: EngineUpdate) {
+    guard !isStopping else { return }
+    limits.journalBytesMax = update.limits.journalBytesMax
+    limits.journalDaysMax = update.limits.journalDaysMax
+    limits.quotesStaleSecondsMax = update.limits.quotesStaleSecondsMax
+    perform(
+      poller.reconfigured(
+        update.poller, schedule: update.schedule, symbols: polled(update.symbols), at: now))
+    let desks = parts.desks.renewed(update.desks, credentials: update.credentials)
+    desksToReopen.formUnion(desks.namesChanged(from: parts.desks))
+    parts.desks = desks
+    inbox.yield(.woke)
+  }
+
+  private func polled(_ symbols: [Symbol]) -> [Symbol] {
+    guard limits.followsUniverse else { return symbols }
+    let gone = Set(pipeline.universe.members.filter(\.isDelisted).map(\.instrument.symbol))
+    return symbols.filter { !gone.contains($0) }
+      + pipeline.universe.listedSymbols(beside: symbols)
+  }
+
+  /// Not before the tail is interpreted: a desk is made from what the pipeline knows of its keys.
+  func reopenDesks() {
+    guard !desksToReopen.isEmpty, areDesksOpen, catchUp == nil, !isDeaf, !isStopping else { return }
+    let made = parts.desks.make(for: pipeline)
+    for name in desksToReopen.sorted() {
+      let place = seats.firstIndex { $0.desk.name == name }
+      let desk = made.first { $0.name == name }
+      if let place { close(place) }
+      if let desk { open(desk, at: place) }
+    }
+    desksToReopen = []
+  }
+
+  /// Answers that are under way belong to nobody any more.
+  private func close(_ place: Int) {
+    for request in seats[place].inFlight.values { request.cancel() }
+    seats[place].inFlight = [:]
+    seats[place].wake = nil
+    seats[place].round += 1
+    seats[place].isClosed = true
+  }
+
+  private func open(_ desk: any Desk, at place: Int?) {
+    let place = place ?? seats.count
+    if place == seats.count { seats.append(DeskSeat(desk: desk)) }
+    seats[place].desk = desk
+    seats[place].isClosed = false
+    tell(place, .started)
+  }
+}

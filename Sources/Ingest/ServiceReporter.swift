@@ -1,0 +1,98 @@
+import Logging
+import Operations
+
+/// Keeps systemd told: ready, the status line, signs of life, and how long stopping may take.
+///
+/// Two loops, because the status waits for the engine's turn and signs of life must not: what hangs
+/// is told by its heartbeat, not by our waiting for it.
+public struct ServiceReporter: Sendable {
+  private let notifier: ServiceNotifier
+  private let state: DaemonState
+  private let log: Logger
+  private let nanoseconds: @Sendable () -> Int64
+  private let pause: @Sendable (UInt64) async -> Void
+
+  static let statusSeconds: Int64 = 10
+  /// How soon a change of role is told.
+  private static let lookNanoseconds: UInt64 = 250_000_000
+  /// Asked for again while stopping goes on; the drain takes 8 s, the private server may take 60.
+  static let stopSeconds: Int64 = 15
+  private static let extendSeconds: Int64 = 5
+
+  public init(
+    _ notifier: ServiceNotifier, state: DaemonState, log: Logger,
+    nanoseconds: @escaping @Sendable () -> Int64 = steadyNanoseconds,
+    pause: @escaping @Sendable (UInt64) async -> Void = { try? await Task.sleep(nanoseconds: $0) }
+  ) {
+    self.notifier = notifier
+    self.state = state
+    self.log = log
+    self.nanoseconds = nanoseconds
+    self.pause = pause
+  }
+
+  /// Until cancelled.
+  public func run() async {
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await tellStatus() }
+      group.addTask { await giveSigns() }
+    }
+  }
+
+  /// Around a reload; the line behind it says what came of it.
+  public func reloading(_ reload: () async -> Void) async {
+    notifier.reloading()
+    await reload()
+    notifier.ready(status: await state.report().statusLine)
+  }
+
+  /// At once, from whoever was told to stop.
+  public func stopping() {
+    notifier.stopping(status: "draining")
+    notifier.extendTimeout(seconds: Self.stopSeconds)
+  }
+
+  func tellStatus() async {
+    var isReady = false
+    var told: (role: DaemonRole, at: Int64)?
+    while !Task.isCancelled {
+      let (role, now) = (state.role, nanoseconds())
+      let age = told.map { (now - $0.at) / 1_000_000_000 } ?? .max
+      if role == .draining, told?.role == .draining, age >= Self.extendSeconds {
+        notifier.extendTimeout(seconds: Self.stopSeconds)
+      }
+      let interval = role == .draining ? Self.extendSeconds : Self.statusSeconds
+      if told?.role != role || age >= interval {
+        let line = await state.report().statusLine
+        if isReady || role == .starting || role == .draining {
+          notifier.status(line)
+        } else {
+          isReady = true
+          notifier.ready(status: line)
+        }
+        told = (role, now)
+      }
+      await pause(Self.lookNanoseconds)
+    }
+  }
+
+  func giveSigns() async {
+    guard let microseconds = notifier.watchdogMicroseconds else { return }
+    var watchdog = Watchdog(microseconds: microseconds)
+    var stale: [String] = []
+    while !Task.isCancelled {
+      let staleNow = state.heartbeats.stale()
+      if staleNow != stale {
+        stale = staleNow
+        let loops = Logger.MetadataValue(stringLiteral: stale.joined(separator: ", "))
+        if stale.isEmpty {
+          log.notice("every loop turns again")
+        } else {
+          log.critical("a loop has stopped turning", metadata: ["loops": loops])
+        }
+      }
+      if watchdog.isDue(at: nanoseconds(), stale: stale) { notifier.watchdog() }
+      await pause(watchdog.lookNanoseconds)
+    }
+  }
+}

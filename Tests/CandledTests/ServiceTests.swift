@@ -1,0 +1,63 @@
+import ExchangeSimulator
+import Glibc
+import Market
+import TestSupport
+import Testing
+
+@Suite struct `A service` {
+  @Test func `tells systemd of its start, its reloads and its end`() throws {
+    let day = try #require(TradingDay("2026-07-06"))
+    let market = SimulatedMarket(seed: 3, day: day, instruments: 15)
+    let exchange = try ExchangeServer(market: market)
+    defer { exchange.stop() }
+    let database = try StoreDatabase()
+    let folder = try PrivateCluster.freshDirectory()
+    let socket = try NotifySocket()
+    let daemon = try RunningBinary(
+      ["run"] + SimulatedMorning.options(exchange, market.symbols, stateDirectory: folder) + [
+        "--set", "clock.mode=scaled", "--set", "clock.speed=10",
+        "--set", "clock.start=2026-07-06T09:30:30+08:00",
+      ],
+      input: SimulatedMorning.configuration(database),
+      environment: ["NOTIFY_SOCKET=\(socket.name)", "WATCHDOG_USEC=2000000"])
+    var kinds: [String] = []
+    func hear(until wanted: String) {
+      repeat {
+        let message = socket.next()
+        let kind = message.split(whereSeparator: { "=\n".contains($0) }).first.map(String.init) ?? ""
+        if kind != "WATCHDOG", kind != "STATUS" { kinds.append(kind) }
+        if kind == wanted { return }
+      } while true
+    }
+    hear(until: "WATCHDOG")
+    hear(until: "READY")
+    daemon.signal(SIGHUP)
+    hear(until: "RELOADING")
+    hear(until: "READY")
+    daemon.signal(SIGTERM)
+    hear(until: "STOPPING")
+    #expect(try daemon.ended() == 0, "\(daemon.heard)")
+    #expect(kinds == ["READY", "RELOADING", "READY", "STOPPING"])
+    #expect(daemon.heard.contains("reloaded"), "\(daemon.heard)")
+    #expect(daemon.heard.contains("stopped"))
+  }
+
+  @Test(arguments: [SIGTERM, SIGINT])
+  func `told to stop while it starts, it ends with 0`(number: Int32) throws {
+    let database = try StoreDatabase()
+    let folder = try PrivateCluster.freshDirectory()
+    // Port 1 is reserved (tcpmux): nothing answers, which is none of a stop's business.
+    let base = "http://127.0.0.1:1"
+    let daemon = try RunningBinary(
+      [
+        "run", "--config", "/dev/stdin", "--set", "state_directory=\(folder)",
+        "--set", "sina.symbols=sh000001", "--set", "sina.base=\(base)",
+        "--set", "sina.history_base=\(base)", "--set", "sina.list_base=\(base)",
+        "--set", "sina.reference_base=\(base)",
+      ], input: SimulatedMorning.configuration(database))
+    // The log's first line comes after the handlers, and may come before the store is open.
+    #expect(daemon.says("level="), "\(daemon.heard)")
+    daemon.signal(number)
+    #expect(try daemon.ended() == 0, "\(daemon.heard)")
+  }
+}

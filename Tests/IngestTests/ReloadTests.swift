@@ -1,0 +1,150 @@
+import Glibc
+import Logging
+import Market
+import Operations
+import TestSupport
+import Testing
+
+@testable import Ingest
+
+/// A configuration in a file, as an operator has it.
+private struct EditedFile {
+  let folder: String
+  var path: String { folder + "/candled.toml" }
+  var symbolsPath: String { folder + "/symbols" }
+
+  init() throws {
+    folder = try PrivateCluster.freshDirectory()
+    try write("sh600519\nsz000001\n", to: symbolsPath)
+  }
+
+  func write(_ text: String, to path: String) throws {
+    let file = try #require(fopen(path, "we"))
+    defer { fclose(file) }
+    fputs(text, file)
+  }
+
+  /// Every kind of setting, on a line each.
+  var text: String {
+    """
+    state_directory = "\(folder)"
+    [sina]
+    symbols = ["sh000001", "sh600000"]
+    symbols_file = "\(symbolsPath)"
+    overview = ["gb_$dji"]
+    cadence = "3s"
+    phase = "400ms"
+    deadline = "2500ms"
+    batch_symbols = 800
+    requests_per_minute = 160
+    [universe]
+    follow = false
+    rows_min = 4500
+    [alpaca]
+    feed = "iex"
+    [journal]
+    retain_days = 30
+    retain_bytes = "20GiB"
+    [candles]
+    straddle = "15s"
+    grace = "6s"
+    give_up = "30s"
+    [log]
+    level = "info"
+    format = "text"
+    """
+  }
+
+  func read() throws(ConfigurationError) -> JudgedConfiguration {
+    try JudgedConfiguration(path: path, overrides: [], on: TradingDay(daysSince1970: 20_640))
+  }
+}
+
+private let silence = Logger(label: "reload", factory: { _ in SwiftLogNoOpLogHandler() })
+
+@Suite struct ReloadTests {
+  private let file: EditedFile
+  private let daemon: Daemon
+
+  init() throws {
+    file = try EditedFile()
+    try file.write(file.text, to: file.path)
+    let configuration = try file.read()
+    try #require(configuration.problem == nil)
+    daemon = Daemon(configuration: configuration, log: silence)
+  }
+
+  private func reload(_ text: String) async throws -> ReloadVerdict {
+    try file.write(text, to: file.path)
+    return await daemon.reload { () throws(ConfigurationError) in try file.read() }
+  }
+
+  @Test func `takes up what is live`() async throws {
+    let verdict = try await reload(
+      file.text.replacing("\"3s\"", with: "\"6s\"").replacing("\"info\"", with: "\"debug\""))
+    #expect(verdict == ReloadVerdict(changed: ["sina.cadence", "log.level"]))
+    #expect(daemon.settings.sinaCadence == .seconds(6))
+    let control = LogControl(level: .info, format: .text)
+    daemon.applyLog(to: control)
+    #expect(control.level == .debug)
+  }
+
+  @Test func `leaves what needs a restart as it was, and says so`() async throws {
+    let verdict = try await reload(
+      file.text.replacing("\"15s\"", with: "\"12s\"").replacing("= 30\n", with: "= 20\n"))
+    #expect(verdict.needsRestart == ["candles.straddle"])
+    #expect(verdict.changed == ["journal.retain_days"])
+    #expect(daemon.settings.candlesStraddle == .seconds(15))
+    #expect(daemon.settings.journalRetainDays == 20)
+    let line = await daemon.state.report().statusLine
+    #expect(line == "starting · needs a restart: candles.straddle")
+  }
+
+  @Test func `reads the files a configuration names again`() async throws {
+    try file.write("sh600519\n", to: file.symbolsPath)
+    let verdict = try await reload(file.text)
+    #expect(verdict == ReloadVerdict(changed: ["sina.symbols_file"]))
+    let polled = daemon.configuration.polled.map(\.description)
+    #expect(polled == ["sh000001", "sh600000", "sh600519", "gb_$dji"])
+  }
+
+  @Test func `a bad file changes nothing and is told of`() async throws {
+    let before = daemon.settings.rows
+    let verdict = try await reload(
+      file.text.replacing("\"3s\"", with: "\"6s\"").replacing("= 160", with: "= 0"))
+    let problem = try #require(verdict.problem)
+    #expect(problem.contains("candled.toml:10: sina.requests_per_minute: expected an integer"))
+    #expect(daemon.settings.rows == before)
+    let report = await daemon.state.report()
+    #expect(report.statusLine == "starting · reload refused: \(problem)")
+    #expect(report.reload?.refused == 1 && report.reload?.accepted == 0)
+  }
+
+  @Test func `check and reload agree on every mutant, and what is refused changes nothing`()
+    async throws
+  {
+    let seed = UInt64.random(in: .min ... .max)
+    var mutants = MutatedConfiguration(file.text, seed: seed)
+    var refused = 0
+    for round in 0..<400 {
+      let mutant = mutants.next()
+      let before = daemon.settings.rows
+      let symbols = daemon.configuration.polled
+      try file.write(mutant, to: file.path)
+      let isFit = (try? file.read())?.problem == nil && (try? file.read()) != nil
+      let verdict = await daemon.reload { () throws(ConfigurationError) in try file.read() }
+      #expect(verdict.isAccepted == isFit, "seed \(seed), mutant \(round):\n\(mutant)")
+      if !isFit {
+        refused += 1
+        #expect(daemon.settings.rows.map(\.value) == before.map(\.value), "seed \(seed), \(round)")
+        #expect(daemon.configuration.polled == symbols, "seed \(seed), \(round)")
+      }
+      // What is in force can be run, whatever it was mixed from.
+      #expect(throws: Never.self) { try daemon.settings.validate() }
+      _ = (daemon.schedule, daemon.pollerConfiguration)
+    }
+    #expect((50..<400).contains(refused), "seed \(seed): \(refused) of 400 refused")
+    let outcome = await daemon.state.report().reload
+    #expect(outcome?.refused == refused && outcome?.accepted == 400 - refused)
+  }
+}
