@@ -1,3 +1,6 @@
+/// Where the database is, for every command and the daemon alike: the URL, with the password of the
+/// file that is named beside it.
+
 import Operations
 import Store
 

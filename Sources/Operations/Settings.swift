@@ -22,7 +22,11 @@ public struct Settings: Sendable {
     dynamicMember member: KeyPath<SettingTable, Setting<Value>>
   ) -> Value {
     let setting = SettingTable.shared[keyPath: member]
-    return entries[setting.key]?.value as? Value ?? setting.defaultValue
+    // Not by `??`: what is not there would pass for a setting that was set to nothing.
+    guard let entry = entries[setting.key], let value = entry.value as? Value else {
+      return setting.defaultValue
+    }
+    return value
   }
 
   /// `journal.directory`, or its place in the state directory.
