@@ -58,11 +58,19 @@ let package = Package(
     module(
       "Ingest",
       ["Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations", log]),
+    module(
+      "Admin",
+      [
+        "Market", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations", "Ingest",
+        "CLinux", log,
+      ]),
     .executableTarget(
       name: "candled",
       dependencies: [
         "Market", "Candles", "Feeds", "Polling", "Journal", "Transport", "Store", "Operations",
-        "Ingest", "ExchangeSimulator", "CandledClient", "TerminalView", "CLinux", arguments, log,
+        "Ingest", "Admin", "ExchangeSimulator", "CandledClient", "TerminalView", "CLinux",
+        arguments,
+        log,
       ],
       swiftSettings: strict),
 
@@ -78,24 +86,31 @@ let package = Package(
         "ExchangeSimulator", "CandledClient", "CPostgres", "TestSupport", log,
       ],
       path: "Tests/Bench", swiftSettings: strict),
+    // Bodies to damage, and what must hold of all that is decoded from them.
+    .target(
+      name: "Hostile", dependencies: ["Market", "Feeds"], path: "Tests/Hostile",
+      swiftSettings: strict),
     // Days run in memory and judged by the simulator's ledgers: a short one in the tests, whole
     // markets by `script/trials`.
     .target(
       name: "Trials",
       dependencies: [
-        "Market", "Feeds", "Polling", "Journal", "Store", "Ingest", "ExchangeSimulator",
-        "CandledClient", "TestSupport",
+        "Market", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations", "Ingest",
+        "ExchangeSimulator", "CandledClient", "CPostgres", "CLinux", "TestSupport", log,
       ],
       path: "Tests/Trials", swiftSettings: strict),
     .executableTarget(
-      name: "candled-trials", dependencies: ["Trials", arguments], path: "Tests/TrialRunner",
+      name: "candled-trials", dependencies: ["Trials", "Hostile", arguments],
+      path: "Tests/TrialRunner",
       swiftSettings: strict),
     tests("MarketTests", ["Market", "TestSupport"]),
     tests("CandlesTests", ["Market", "Candles", "TestSupport"]),
     tests(
-      "FeedsTests", ["Market", "Feeds", "TestSupport"], exclude: ["Fixtures", "Golden"]),
+      "FeedsTests", ["Market", "Feeds", "Hostile", "TestSupport"], exclude: ["Fixtures", "Golden"]),
     tests("PollingTests", ["Market", "Polling", "TestSupport"]),
-    tests("TransportTests", ["Transport", "ExchangeSimulator", "TestSupport"]),
+    tests(
+      "TransportTests",
+      ["Market", "Polling", "Transport", "ExchangeSimulator", "Hostile", "TestSupport"]),
     tests("JournalTests", ["Market", "Journal", "TestSupport"]),
     tests(
       "StoreTests", ["Market", "Store", "CandledClient", "CPostgres", "TestSupport"],
@@ -106,14 +121,33 @@ let package = Package(
       "IngestTests",
       [
         "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations",
-        "Ingest", "ExchangeSimulator", "Trials", "TestSupport", log,
+        "Ingest", "ExchangeSimulator", "Trials", "Hostile", "TestSupport", log,
       ]),
     .testTarget(
       name: "CandledTests",
       dependencies: ["Market", "Journal", "TerminalView", "ExchangeSimulator", "TestSupport"],
       exclude: ["Golden"], swiftSettings: strict),
+    tests("PackageTests", [], exclude: ["Golden", "Scenarios"]),
     tests("TrialTests", ["Trials"]),
-    tests("TidyTests", ["Operations"]),
+    tests(
+      "AdminTests",
+      [
+        "Market", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations", "Ingest",
+        "Admin", "TestSupport", log,
+      ]),
+    tests("TidyTests", ["Operations", "Admin"]),
   ],
   swiftLanguageModes: [.v6]
 )
+
+// `script/fuzz` alone sets this: libFuzzer drives the program and everything under it is
+// instrumented, so it has a build folder of its own and no other build sees it.
+if Context.environment["CANDLED_FUZZ"] != nil {
+  package.targets += [
+    .systemLibrary(name: "CFuzzer", path: "Tests/Fuzz/CFuzzer"),
+    .executableTarget(
+      name: "candled-fuzz",
+      dependencies: ["Market", "Feeds", "Journal", "Operations", "Hostile", "CFuzzer"],
+      path: "Tests/Fuzz/Targets", swiftSettings: strict),
+  ]
+}

@@ -835,12 +835,16 @@ create table if not exists journal_position (
   known_from timestamptz not null,
   updated_at timestamptz not null,
   book_state bytea not null,
+  journal text not null default '',
   constraint one_row check (only_row)
 ) with (fillfactor = 50);
+alter table journal_position add column if not exists journal text not null default '';
 comment on table journal_position is
   'How far the journal has become rows. A writer that believes otherwise is refused.';
 comment on column journal_position.only_row is 'There is one row.';
 comment on column journal_position.position is 'The last journal entry whose effects are stored.';
+comment on column journal_position.journal is
+  'Whose entry that is: the identity of the journal; empty where none was told.';
 comment on column journal_position.known_from is 'The daemon''s clock at that entry.';
 comment on column journal_position.updated_at is 'The server''s clock.';
 comment on column journal_position.book_state is
@@ -876,8 +880,10 @@ create table if not exists change (
   closed_gap_ids bigint[] not null,
   audit_instrument_ids integer[] not null,
   audit_days date[] not null,
-  events jsonb not null
+  events jsonb not null,
+  term bigint
 );
+alter table change add column if not exists term bigint;
 comment on table change is 'One row a commit: the keys of what it changed. Kept for a horizon.';
 comment on column change.seq is 'Contiguous, in commit order.';
 comment on column change.committed_at is 'The server''s clock.';
@@ -904,6 +910,60 @@ comment on column change.audit_instrument_ids is
   'Certificates it wrote, as parallel arrays of keys.';
 comment on column change.audit_days is 'Certificates it wrote, as parallel arrays of keys.';
 comment on column change.events is 'Control events, in order: [{"event": "minute_complete", …}].';
+
+comment on column change.term is
+  'lease.term it was written under, which tells whose position is meant; null for history, which '
+  'any command may write.';
+
+-- Which daemon leads. The rules of who may take it are in LeaseConnection.swift; that a writer
+-- whose term is over cannot commit is seen to by the row's locks (WriterSession+Feed.swift).
+
+create table if not exists lease (
+  only_row boolean primary key default true,
+  term bigint not null unique,
+  holder text not null,
+  host text not null,
+  acquired_at timestamptz not null,
+  expires_at timestamptz not null,
+  constraint one_row check (only_row)
+) with (fillfactor = 50);
+comment on table lease is 'Which daemon leads: it alone writes what comes from a journal.';
+comment on column lease.only_row is 'There is one row.';
+comment on column lease.term is
+  'Counts who led, from 1 on; a commit of an earlier term is refused. Unique, though there is one '
+  'row: that makes it a key, so a writer can hold the term without holding up the renewal.';
+comment on column lease.holder is 'The identity of the leader''s journal.';
+comment on column lease.host is
+  'The machine it runs on; for people, and against a copied identity.';
+comment on column lease.acquired_at is 'The server''s clock when the term began.';
+comment on column lease.expires_at is
+  'The server''s clock when anybody may take it; renewed every third of its length.';
+
+create table if not exists lease_term (
+  term bigint primary key,
+  holder text not null,
+  host text not null,
+  acquired_at timestamptz not null,
+  from_journal text,
+  from_position bigint,
+  position bigint
+);
+comment on table lease_term is
+  'One row a term: who led, and where it went on from. What its journal holds of earlier terms '
+  'behind from_position was never committed.';
+comment on column lease_term.term is 'lease.term.';
+comment on column lease_term.holder is 'The identity of the leader''s journal.';
+comment on column lease_term.host is 'The machine it ran on.';
+comment on column lease_term.acquired_at is 'The server''s clock.';
+comment on column lease_term.from_journal is
+  'Whose position it found; null while it has not begun to write.';
+comment on column lease_term.from_position is 'The position it found, in from_journal.';
+comment on column lease_term.position is
+  'Where it went on, in its own journal: the entries behind it are this term''s.';
+
+insert into lease (term, holder, host, acquired_at, expires_at)
+values (0, '', '', '-infinity', '-infinity')
+on conflict (only_row) do nothing;
 
 insert into feed_sequence (epoch, last_seq)
 values ((extract(epoch from clock_timestamp()) * 1000000)::bigint, 0)
@@ -2771,6 +2831,26 @@ select
 from source_health h;
 comment on view health is 'How each endpoint of each source is doing.';
 
+create or replace view leaders as
+select
+  t.term,
+  t.holder,
+  t.host,
+  t.acquired_at,
+  lead(t.acquired_at) over (order by t.term) as ended_at,
+  case
+    when l.term is null then 'over'
+    when l.expires_at > clock_timestamp() then 'leads'
+    else 'expired'
+  end as state,
+  t.from_journal,
+  t.from_position,
+  t.position
+from lease_term t
+left join lease l on l.term = t.term;
+comment on view leaders is
+  'Who led, term by term. The last one leads, or its lease has expired and nobody has taken it.';
+
 create or replace function flag_names(flags smallint)
 returns text[]
 language sql
@@ -3383,8 +3463,10 @@ begin
     source_health,
     journal_position,
     feed_sequence,
-    change
+    change,
+    lease_term
   to candled;
+  grant update on lease to candled;
 end
 $grants$;
 

@@ -8,15 +8,18 @@ public struct CannedAnswer: Sendable, Hashable {
   public var body: String
   public var contentType: String
   public var retryAfterSeconds: Int?
+  /// Further headers, each `Name: value`.
+  public var headers: [String]
 
   public init(
     status: Int, body: String, contentType: String = "application/json",
-    retryAfterSeconds: Int? = nil
+    retryAfterSeconds: Int? = nil, headers: [String] = []
   ) {
     self.status = status
     self.body = body
     self.contentType = contentType
     self.retryAfterSeconds = retryAfterSeconds
+    self.headers = headers
   }
 
   /// What nginx says on its own.
@@ -41,6 +44,7 @@ extension HTTPAnswer {
     self.init(status: canned.status, body: Array(canned.body.utf8))
     contentType = canned.contentType
     retryAfterSeconds = canned.retryAfterSeconds
+    headers = canned.headers
   }
 
   static func json(_ body: [UInt8]) -> HTTPAnswer {
@@ -60,6 +64,7 @@ extension HTTPAnswer {
         answer.delivery = .slow(bytesPerSecond: bytesPerSecond)
       case .cutConnection(let byte):
         answer.delivery = .cut(afterBytes: min(byte, max(body.count - 1, 0)))
+      case .wire(let script): answer.delivery = .wire(script)
       default: continue
       }
     }
@@ -82,6 +87,7 @@ extension HTTPAnswer {
       case .reset: return delivered(.reset)
       case .neverAnswers: return delivered(.never)
       case .answer(let canned): return HTTPAnswer(canned)
+      case .wire(let script) where !script.deliversBody: return delivered(.wire(script))
       default: continue
       }
     }

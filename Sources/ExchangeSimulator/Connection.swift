@@ -76,9 +76,32 @@ struct Connection {
     case .never:
       Socket.waitForHangUp(socket)
       return false
+    case .wire(let script):
+      let isDelivered = perform(script, body: answer.body) && script.deliversBody
+      if !isDelivered, let ticket = answer.ticket { undelivered(ticket) }
+      return false
     }
     if !isDelivered, let ticket = answer.ticket { undelivered(ticket) }
     return isDelivered
+  }
+
+  /// False if the client was gone before the end.
+  private func perform(_ script: WireScript, body: [UInt8]) -> Bool {
+    for step in script.steps {
+      switch step {
+      case .send(let bytes): guard Socket.send(socket, bytes) else { return false }
+      case .sendBody: guard Socket.send(socket, body) else { return false }
+      case .sendEndlessly(let bytes): while Socket.send(socket, bytes) {}
+      case .trickle(let bytes, let milliseconds):
+        for byte in bytes {
+          guard Socket.send(socket, [byte]) else { return false }
+          if Socket.hangsUp(socket, within: milliseconds) { return false }
+        }
+      case .hold: Socket.waitForHangUp(socket)
+      case .reset: Socket.resetOnClose(socket)
+      }
+    }
+    return true
   }
 
   /// Ten portions a second.

@@ -11,6 +11,8 @@ public final class DayRecorder {
   private var tape: DayTape
   private var log: ObservationLog
   private var digestState: DayDigest
+  /// When each answer was asked for, by its sequence.
+  private var askedAt: [Int32: Timestamp] = [:]
 
   /// One answer that was noted, to be withdrawn if it never arrived.
   public struct Ticket: Sendable, Hashable {
@@ -68,6 +70,18 @@ extension DayRecorder {
 
   /// The answer did not reach its client after all.
   public func withdraw(_ ticket: Ticket) { log.withdraw(ticket.sequence) }
+
+  /// Notes the moment a question named.
+  func asked(_ ticket: Ticket, at moment: Timestamp) { askedAt[ticket.sequence] = moment }
+
+  /// Withdraws the answers to questions of other moments than these: a client that was killed has
+  /// them no more, and will not ask for those moments again.
+  /// - Returns: how many they were.
+  public func withdrawAnswers(exceptAskedAt moments: Set<Timestamp>) -> Int {
+    let lost = askedAt.filter { !moments.contains($0.value) }.keys
+    for sequence in lost { log.withdraw(sequence) }
+    return lost.count
+  }
 
   /// The latest stamp an instrument's valid lines were served with; 0 if never.
   func lastServedStamp(at place: Int32) -> Int32 { log.servedStamps[Int(place)] }

@@ -32,6 +32,8 @@ public struct Fault: Sendable {
     case neverAnswers
     /// This very answer.
     case answer(CannedAnswer)
+    /// These very bytes.
+    case wire(WireScript)
 
     // The body.
     case slowBody(bytesPerSecond: Int)

@@ -51,6 +51,7 @@ struct HTTPAnswer: Sendable {
     case reset
     /// Nothing at all until the client gives up.
     case never
+    case wire(WireScript)
   }
 
   var status: Int
@@ -58,6 +59,7 @@ struct HTTPAnswer: Sendable {
   var body: [UInt8]
   var delivery = Delivery.whole
   var retryAfterSeconds: Int?
+  var headers: [String] = []
   /// What the recorder noted about it; withdrawn if it cannot be delivered.
   var ticket: DayRecorder.Ticket?
 
@@ -90,6 +92,7 @@ struct HTTPAnswer: Sendable {
       "Connection: \(keepsAlive ? "Keep-Alive" : "close")",
     ]
     if let retryAfterSeconds { lines.append("Retry-After: \(retryAfterSeconds)") }
+    lines += headers
     return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
   }
 

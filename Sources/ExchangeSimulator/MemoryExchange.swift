@@ -38,11 +38,12 @@ public struct MemoryExchange {
   ) -> Answer? {
     exchange.clock = .function { moment }
     let answer = exchange.answer(HTTPRequest(target: target, headers: headers))
+    let whole = Answer(
+      status: answer.status, body: answer.body, retryAfterSeconds: answer.retryAfterSeconds)
     switch answer.delivery {
-    case .whole, .slow:
-      return Answer(
-        status: answer.status, body: answer.body, retryAfterSeconds: answer.retryAfterSeconds)
-    case .cut, .reset, .never:
+    case .whole, .slow: return whole
+    case .wire(let script) where script.deliversBody: return whole
+    case .cut, .reset, .never, .wire:
       if let ticket = answer.ticket { exchange.recorders.withdraw(ticket) }
       return nil
     }

@@ -55,6 +55,7 @@ struct SinaBatch {
       case .truncated(let byte): truncate(at: byte ?? fault.number(below: body.count))
       case .utf8Names: body = GB18030.decodedToUTF8(body) ?? body
       case .slowBody(let bytesPerSecond): delivery = .slow(bytesPerSecond: bytesPerSecond)
+      case .wire(let script): delivery = .wire(script)
       case .cutConnection(let byte):
         delivery = .cut(afterBytes: min(byte, max(body.count - 1, 0)))
       default: continue

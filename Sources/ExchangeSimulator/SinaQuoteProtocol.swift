@@ -29,7 +29,9 @@ struct SinaQuoteProtocol: UpstreamProtocol {
       let recorder = recorders.recorder(of: market)
       var batch = SinaBatch(faults: faults, recorder: recorder)
       for symbol in symbols { batch.append(symbol, of: &market) }
-      return batch.answer(of: market)
+      let answer = batch.answer(of: market)
+      if let ticket = answer.ticket { recorder?.asked(ticket, at: moment) }
+      return answer
     }
   }
 }

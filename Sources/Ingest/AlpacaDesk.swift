@@ -69,6 +69,8 @@ struct AlpacaDesk: Desk {
       askForSessions(now, &actions)
       if planWake <= now { askForBars(now, &actions) }
     case .answered(let id, let answer): take(answer, to: id, now, &actions)
+    case .clockJumped(let microseconds):
+      work(.clockJumped(microseconds: microseconds), now, &actions)
     case .stopping: work(.stopping, now, &actions)
     case .certified, .repairsFound, .repairsUnknown, .exRights, .listWanted: break
     }

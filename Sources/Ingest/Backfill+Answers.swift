@@ -11,7 +11,7 @@ extension Backfill {
   func take(
     _ answer: UpstreamAnswer, to question: FeedRequest, requestedAt: Timestamp, _ now: Timestamp
   ) throws -> DeskAnswer {
-    guard case .response(let status, let body, _) = answer else {
+    guard case .response(let status, let body, _, _) = answer else {
       return DeskAnswer()
     }
     let entry = JournalEntry.answer(
@@ -115,7 +115,7 @@ extension Backfill {
     tasks[place] = nil
     progress.tasksFailed += 1
     let rest = open.task.questions.filter { owners.removeValue(forKey: $0) != nil }
-    perform(queue.received(.withdrawn(rest), at: EngineClock.realNow()))
+    perform(queue.received(.withdrawn(rest), at: clock.now))
   }
 }
 

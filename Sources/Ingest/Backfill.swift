@@ -59,6 +59,9 @@ public actor Backfill {
   var progress: BackfillProgress
   var isStopping = false
 
+  /// The time of day at the start, and from there on the steady clock: hours of requests are paced
+  /// by it, whatever becomes of the wall clock.
+  let clock = EngineClock.scaled(from: EngineClock.realNow(), speed: 1)
   private let events: AsyncStream<Event>
   let inbox: AsyncStream<Event>.Continuation
 
@@ -80,7 +83,7 @@ public actor Backfill {
     self.parts = parts
     queue = PacedQueue(line)
     (events, inbox) = AsyncStream.makeStream(of: Event.self)
-    let now = EngineClock.realNow()
+    let now = clock.now
     progress = BackfillProgress(startedAt: now, now: now)
   }
 
@@ -96,13 +99,13 @@ public actor Backfill {
   ) async throws -> BackfillProgress {
     progress.tasks = tasks.count
     for (place, task) in tasks.enumerated() { enqueue(task, place) }
-    perform(queue.received(.woke, at: EngineClock.realNow()))
+    perform(queue.received(.woke, at: clock.now))
     var iterator = events.makeAsyncIterator()
     while !self.tasks.isEmpty, !(isStopping && asked.isEmpty) {
       guard let event = await iterator.next(isolation: self) else { break }
       let before = progress
       try await handle(event)
-      progress.now = EngineClock.realNow()
+      progress.now = clock.now
       let ended = progress.tasksDone + progress.tasksFailed
       if ended != before.tasksDone + before.tasksFailed { report(progress) }
     }
@@ -117,11 +120,11 @@ public actor Backfill {
     perform(
       queue.received(
         .enqueued(task.questions.map { PacedJob($0, priority: -place) }),
-        at: EngineClock.realNow()))
+        at: clock.now))
   }
 
   private func handle(_ event: Event) async throws {
-    let now = EngineClock.realNow()
+    let now = clock.now
     switch event {
     case .woke: perform(queue.received(.woke, at: now))
     case .stop:
@@ -159,7 +162,7 @@ public actor Backfill {
     asked[id] = question
     progress.requests += 1
     let (upstream, key, inbox) = (parts.upstream, parts.key, inbox)
-    let requestedAt = EngineClock.realNow()
+    let requestedAt = clock.now
     Task {
       let answer = await upstream.answer(to: question, key: key, host: 0)
       inbox.yield(.answered(id, answer, requestedAt: requestedAt))
@@ -167,7 +170,7 @@ public actor Backfill {
   }
 
   private func wake(at moment: Timestamp) {
-    let wait = max(moment.microseconds(since: EngineClock.realNow()), 0)
+    let wait = max(moment.microseconds(since: clock.now), 0)
     let inbox = inbox
     Task {
       try? await Task.sleep(nanoseconds: UInt64(wait) * 1000)

@@ -28,9 +28,9 @@ extension Daemon {
       isTradingDay: { [calendar] in calendar.isTradingDay($0) })
   }
 
-  var limits: EngineLimits {
+  var engineLimits: EngineLimits {
     let settings = settings
-    var limits = EngineLimits()
+    var limits = limits
     limits.stopAt = settings.clockStop
     limits.journalBytesMax = Int64(settings.journalRetainBytes)
     limits.journalDaysMax = settings.journalRetainDays
@@ -58,6 +58,6 @@ extension Daemon {
   var engineUpdate: EngineUpdate {
     EngineUpdate(
       poller: pollerConfiguration, schedule: schedule, symbols: configuration.polled,
-      limits: limits, desks: deskConfiguration, credentials: credentials)
+      limits: engineLimits, desks: deskConfiguration, credentials: credentials)
   }
 }

@@ -21,6 +21,8 @@ public struct Daemon: Sendable {
   let seed: UInt64
   /// Call it to let `run` drain and return, at any time.
   public let stop = DaemonStop()
+  /// The engine's bounds; what is configured is added to them.
+  public var limits = EngineLimits()
   /// What it is doing, for those who are asked.
   public let state: DaemonState
 
@@ -53,13 +55,13 @@ public struct Daemon: Sendable {
   var settings: Settings { configuration.settings }
   public var credentials: SourceCredentials { configuration.credentials }
 
-  /// Builds everything up, and hands the engine to `onReady` once the store and the journal are
-  /// open; then runs until the engine is stopped.
+  /// Builds everything up, stands by while another daemon leads, and hands the engine to `onReady`
+  /// when it leads for the first time; then runs until it is stopped.
   /// - Returns: candles that could not be saved before the drain's deadline.
   /// - Throws: `StoreError`, `EmbeddedServerError`, `JournalError`, `EngineError`,
   ///   `TransportError`.
   public func run(
-    onReady: @Sendable (DaemonHandle) async -> Void = { _ in }
+    onReady: @escaping @Sendable (DaemonHandle) async -> Void = { _ in }
   ) async throws -> Int {
     guard settings.storeURL == nil else { return try await serve(onReady) }
     let keeper = ServerKeeper(settings.embeddedServer, log: log)
@@ -78,31 +80,8 @@ public struct Daemon: Sendable {
     }
   }
 
-  /// Everything between an open database and a drained engine.
-  private func serve(_ onReady: @Sendable (DaemonHandle) async -> Void) async throws -> Int {
-    let client = try HTTPClient()
-    defer { client.shutdown() }
-    let writer = StoreWriter(url: storeURL)
-    try await writer.connect()
-    state.storeConnected()
-    let heartbeat = state.heartbeats.begin("engine", ageSecondsMax: Daemon.turnSecondsMax)
-    defer { state.heartbeats.end(heartbeat) }
-    let engine = try await makeEngine(writer: writer, client: client, heartbeat: heartbeat)
-    state.engine = engine
-    // A reload that came while it was made has not reached it.
-    await engine.update(engineUpdate)
-    stop.onStop { engine.stop() }
-    state.journalDirectory = settings.journalPath
-    state.role = .leading(term: 0)
-    defer { state.role = .draining }
-    await onReady(DaemonHandle(engine: engine, storeURL: storeURL, psqlLine: psqlLine))
-    let unsaved = try await engine.run()
-    await writer.disconnect()
-    return unsaved
-  }
-
   /// The engine turns every 5 s; one that has not for so long hangs.
-  private static let turnSecondsMax: Int64 = 30
+  static let turnSecondsMax: Int64 = 30
 
   /// Before the server is stopped: the keeper would start it again.
   private func end(_ watch: Task<Void, Never>) async {
@@ -110,26 +89,21 @@ public struct Daemon: Sendable {
     await watch.value
   }
 
-  private var storeURL: String {
+  var storeURL: String {
     settings.storeURL?.reveal() ?? settings.embeddedServer.connectionString
   }
 
-  private var psqlLine: String {
+  var psqlLine: String {
     settings.storeURL == nil ? settings.embeddedServer.psqlLine : "psql \"$CANDLED_STORE_URL\""
   }
 
-  private func makeEngine(
-    writer: StoreWriter, client: HTTPClient, heartbeat: Heartbeat
-  ) async throws -> Engine {
-    let stored = try await writer.load()
+  func makeEngine(
+    stored: StoredState, journal: sending JournalWriter, writer: StoreWriter, client: HTTPClient,
+    heartbeat: Heartbeat
+  ) throws -> Engine {
     let pipeline = try Pipeline(
       rules: CandleRules(settings), limits: UniverseLimits(settings), stored: stored)
     calendar.set(pipeline.calendar)
-    var options = JournalOptions()
-    options.segmentBytes = Int64(settings.journalSegmentBytes)
-    let journal = try JournalWriter(
-      directory: settings.journalPath, options: options, committed: stored.position)
-    report(journal.recovery, stored)
     let parts = EngineParts(
       clock: clock,
       upstream: SinaUpstream(
@@ -139,7 +113,7 @@ public struct Daemon: Sendable {
       journalDirectory: settings.journalPath, log: log, heartbeat: heartbeat)
     return Engine(
       parts: parts, poller: makePoller(following: pipeline.universe), pipeline: pipeline,
-      limits: limits)
+      limits: engineLimits)
   }
 
   private func makeDesks(client: HTTPClient) throws -> DeskSet {
@@ -149,7 +123,7 @@ public struct Daemon: Sendable {
         client: client, hosts: try HTTPFeedUpstream.Hosts(settings), credentials: credentials))
   }
 
-  private func report(_ recovery: JournalRecovery, _ stored: StoredState) {
+  func report(_ recovery: JournalRecovery, _ stored: StoredState) {
     log.info(
       "opened",
       metadata: [

@@ -62,7 +62,9 @@ extension Engine {
     saving.commit = nil
     if let state = status.source { saving.health[.sina] = state }
     saving.staleHealth.formUnion(seats.indices)
+    let counters = pipeline.counters
     pipeline = Pipeline(rules: pipeline.rules, limits: pipeline.universe.limits)
+    pipeline.counters = counters
   }
 
   /// The store's state has come: either it tells that a commit whose answer was lost was carried
@@ -70,12 +72,17 @@ extension Engine {
   func finishLoading(_ result: Result<StoredState, StoreError>) throws {
     saving.isBusy = false
     switch result {
+    case .failure(let error) where error.code == .leaseLost:
+      throw EngineError(error)
     case .failure(let error):
       postpone(error)
     case .success(let stored) where isDeaf:
       isDeaf = false
+      status.committed = max(status.committed, stored.position)
+      let counters = pipeline.counters
       pipeline = try Pipeline(
         rules: pipeline.rules, limits: pipeline.universe.limits, stored: stored)
+      pipeline.counters = counters
       try beginCatchUp()
       saved()
     case .success(let stored):

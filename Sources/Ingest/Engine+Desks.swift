@@ -102,29 +102,28 @@ extension Engine {
   private func ask(_ request: DeskRequest, of place: Int) {
     guard let upstream = parts.desks.upstream else { return }
     seats[place].requests += 1
-    let requestedAt = now
+    let asked = time.steady
     let inbox = inbox
     let round = seats[place].round
     seats[place].inFlight[request.id] = Task {
       let answer = await upstream.answer(
         to: request.question, key: request.key, host: request.host)
-      inbox.yield(
-        .deskAnswered(place, round: round, request, answer, requestedAt: requestedAt))
+      inbox.yield(.deskAnswered(place, round: round, request, answer, asked: asked))
     }
   }
 
   /// Journal first; only then does anybody look into it.
   func take(
-    _ answer: UpstreamAnswer, to request: DeskRequest, of place: Int, requestedAt: Timestamp
+    _ answer: UpstreamAnswer, to request: DeskRequest, of place: Int, asked: Timestamp
   ) {
     guard seats[place].inFlight.removeValue(forKey: request.id) != nil else { return }
-    let receivedAt = max(now, requestedAt)
+    let (requestedAt, receivedAt) = (time.moment(at: asked), now)
     var told = DeskAnswer()
     switch answer {
     case .failure(let error):
       seats[place].failures += 1
       status.failed(error.code)
-    case .response(let httpStatus, let body, _):
+    case .response(let httpStatus, let body, _, _):
       told = interpret(
         .answer(
           to: request.question, requestedAt: requestedAt, receivedAt: receivedAt,

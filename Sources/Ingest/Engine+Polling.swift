@@ -30,26 +30,33 @@ extension Engine {
 
   private func ask(_ request: PollRequest) {
     status.requests += 1
-    let requestedAt = now
+    let asked = time.steady
+    let requestedAt = time.moment(at: asked)
     let upstream = parts.upstream
     let inbox = inbox
     inFlight[request.id] = Task {
       let answer = await upstream.answer(to: request, at: requestedAt)
-      inbox.yield(.answered(request, answer, requestedAt: requestedAt))
+      inbox.yield(.answered(request, answer, asked: asked))
     }
   }
 
   /// Journal first; only then is anything made of an answer.
-  func take(_ answer: UpstreamAnswer, to request: PollRequest, requestedAt: Timestamp) {
+  /// - Parameter asked: on the steady clock, so that it is told in the time believed now.
+  func take(_ answer: UpstreamAnswer, to request: PollRequest, asked: Timestamp) {
     guard inFlight.removeValue(forKey: request.id) != nil else { return }
-    let receivedAt = max(now, requestedAt)
+    let isTakeable = hear(answer.date(at: now), askedSteady: asked)
+    let (requestedAt, receivedAt) = (time.moment(at: asked), now)
     switch answer {
     case .failure(let error):
       status.failed(error.code)
       perform(
         poller.received(
           .answered(request.id, .transient, retryAfterSeconds: nil), at: receivedAt))
-    case .response(let httpStatus, let body, _):
+    case .response where !isTakeable:
+      perform(
+        poller.received(
+          .answered(request.id, .unchanged, retryAfterSeconds: nil), at: receivedAt))
+    case .response(let httpStatus, let body, _, _):
       let entry = JournalEntry.quotes(
         group: request.group, symbols: request.symbolList, requestedAt: requestedAt,
         receivedAt: receivedAt, status: httpStatus, body: body)
@@ -63,7 +70,9 @@ extension Engine {
 
   private func accept(_ entry: JournalEntry) -> PollOutcome {
     status.lastAnswerAt = EngineClock.realNow()
-    guard let position = append(entry) else { return .transient }
+    answeredSteady = EngineClock.steadyNow()
+    // The source did its part: asking it again at once would not make room here.
+    guard let position = append(entry) else { return .unchanged }
     if catchUp != nil || isDeaf {
       let outcome = Pipeline.classify(entry)
       status.answered(outcome)
@@ -77,26 +86,10 @@ extension Engine {
     return PollOutcome(digest.outcome)
   }
 
-  /// nil if the journal cannot take it; then nothing may be made of it either.
-  func append(_ entry: JournalEntry) -> JournalPosition? {
-    do throws(JournalError) {
-      let position = try parts.journal.append(entry)
-      if status.journalFault != nil { parts.log.notice("journal takes entries again") }
-      status.journalFault = nil
-      return position
-    } catch {
-      if status.journalFault != error.code {
-        parts.log.critical("journal refuses entries", metadata: ["error": "\(error)"])
-      }
-      status.journalFault = error.code
-      return nil
-    }
-  }
-
   /// What has come due: timer decisions, which are journal entries too, and the poller's wish.
   func carryOutDue() {
     let now = now
-    if let stopAt = limits.stopAt, now >= stopAt { return beginStopping() }
+    if let stopAt = limits.stopAt, time.isPast(stopAt) { return beginStopping() }
     if let deadline = timerDue, deadline <= now { decide(at: now) }
     if let wake = pollerWake, wake <= now {
       pollerWake = nil

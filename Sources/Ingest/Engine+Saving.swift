@@ -25,9 +25,11 @@ extension StoreWriter: CommitSink {}
 /// The commit under way, and when to try again.
 struct Saving {
   var commit: Commit?
-  /// Real time of the last answer that went into it.
+  /// Real time of the last answer that went into it, and the steady clock's.
   var answeredAt: Timestamp?
+  var answeredSteady: Timestamp?
   var isBusy = false
+  /// This and what follows on the steady clock.
   var startedAt = Timestamp(microseconds: 0)
   var failures = 0
   var retryAt: Timestamp?
@@ -53,16 +55,17 @@ extension Engine {
   /// is complete or its first rows have waited long enough.
   func startSaving() {
     guard !saving.isBusy else { return boundMemory() }
-    let real = EngineClock.realNow()
-    if let retryAt = saving.retryAt, retryAt > real { return }
+    let steady = EngineClock.steadyNow()
+    if let retryAt = saving.retryAt, retryAt > steady { return }
     if isDeaf { return load() }
     if saving.commit == nil {
-      guard isReadyToSave(at: real) else { return }
+      guard isReadyToSave(at: steady) else { return }
       saving.commit = nextCommit()
       saving.answeredAt = status.lastAnswerAt
+      saving.answeredSteady = answeredSteady
     }
     guard let commit = saving.commit else { return }
-    begin(at: real)
+    begin(at: steady)
     let store = parts.store
     let inbox = inbox
     Task {
@@ -74,24 +77,24 @@ extension Engine {
     }
   }
 
-  private func isReadyToSave(at real: Timestamp) -> Bool {
+  private func isReadyToSave(at steady: Timestamp) -> Bool {
     guard pipeline.hasPendingRows || !saving.health.isEmpty || !saving.staleHealth.isEmpty
     else { return false }
     if inFlight.isEmpty || isStopping { return true }
-    let due = saving.commitDue ?? real.adding(milliseconds: limits.commitDelayMilliseconds)
+    let due = saving.commitDue ?? steady.adding(milliseconds: limits.commitDelayMilliseconds)
     saving.commitDue = due
-    return due <= real
+    return due <= steady
   }
 
-  private func begin(at real: Timestamp) {
+  private func begin(at steady: Timestamp) {
     saving.isBusy = true
-    saving.startedAt = real
+    saving.startedAt = steady
     saving.commitDue = nil
     saving.retryAt = nil
   }
 
   private func load() {
-    begin(at: EngineClock.realNow())
+    begin(at: EngineClock.steadyNow())
     let store = parts.store
     let inbox = inbox
     Task {
@@ -122,14 +125,16 @@ extension Engine {
       failures: Int64(status.failedRequests), detail: "\(state.condition)")
   }
 
-  func finishSaving(_ result: Result<CommitReceipt, StoreError>) {
+  func finishSaving(_ result: Result<CommitReceipt, StoreError>) throws {
     saving.isBusy = false
     switch result {
     case .success(let receipt):
       status.saved(
-        receipt, answeredAt: saving.answeredAt, from: saving.startedAt,
-        to: EngineClock.realNow())
+        receipt, answeredAt: saving.answeredAt, answeredSteady: saving.answeredSteady,
+        from: saving.startedAt, to: EngineClock.steadyNow())
       saved()
+    case .failure(let error) where error.code == .leaseLost:
+      throw EngineError(error)
     case .failure(let error) where error.code == .positionConflict:
       // The answer to a commit may have been lost after it was carried out.
       load()
@@ -143,7 +148,7 @@ extension Engine {
     if let commit = saving.commit {
       status.committed = max(status.committed, commit.position)
       if !commit.daysEnded.isEmpty {
-        tidyUp(after: commit)
+        pruneChanges()
         tellDesks(.certified)
       }
     }
@@ -153,17 +158,9 @@ extension Engine {
     status.storeFaultSince = nil
   }
 
-  /// Once a day, when its certificates are stored: old segments of the journal and old changes of
-  /// the feed go. Neither failing matters before the next evening.
-  private func tidyUp(after commit: Commit) {
-    do throws(JournalError) {
-      let retention = try parts.journal.retain(
-        committed: commit.position, bytesMax: limits.journalBytesMax,
-        daysMax: limits.journalDaysMax, today: commit.knownAt.shanghaiDay)
-      parts.log.info("journal tidied", metadata: ["segments": "\(retention.deleted.count)"])
-    } catch {
-      parts.log.error("the journal cannot be tidied", metadata: ["error": "\(error)"])
-    }
+  /// Once a day, when its certificates are stored: old changes of the feed go. Failing does not
+  /// matter before the next evening.
+  private func pruneChanges() {
     let store = parts.store
     Task { try? await store.prune() }
   }
@@ -171,13 +168,14 @@ extension Engine {
   func postpone(_ error: StoreError) {
     saving.failures += 1
     let delay = min(retryMillisecondsMin << Int64(min(saving.failures, 8)), retryMillisecondsMax)
-    saving.retryAt = EngineClock.realNow().adding(
+    saving.retryAt = EngineClock.steadyNow().adding(
       milliseconds: Int64.random(in: delay / 2...delay))
     if status.storeFault != error.code {
       parts.log.error("store refuses commits, will retry", metadata: ["error": "\(error)"])
     }
     if status.storeFault == nil { status.storeFaultSince = EngineClock.realNow() }
     status.storeFault = error.code
+    status.storeFaults[error.code, default: 0] += 1
     boundMemory()
   }
 

@@ -14,7 +14,7 @@ extension Engine {
   var isDrained: Bool {
     guard isStopping else { return false }
     let isSaved = !saving.isBusy && !saving.hasUnsaved && !pipeline.hasPendingRows
-    let isLate = stopDeadline.map { EngineClock.realNow() >= $0 } ?? false
+    let isLate = stopDeadline.map { EngineClock.steadyNow() >= $0 } ?? false
     return isLate || (inFlight.isEmpty && isSaved)
   }
 
@@ -22,7 +22,9 @@ extension Engine {
 
   /// Nothing new is begun while stopping: a moment that is past would only turn the loop.
   private var nextDue: Timestamp? {
-    isStopping ? nil : [pollerWake, deskWake, timerDue, limits.stopAt].compactMap { $0 }.min()
+    guard !isStopping else { return nil }
+    let end = limits.stopAt.map(time.shows(end:))
+    return [pollerWake, deskWake, timerDue, end, time.due].compactMap { $0 }.min()
   }
 
   /// When the pipeline must be told the time.
@@ -34,14 +36,14 @@ extension Engine {
   /// Moves a stepped clock to the next due moment and does what falls due.
   func step() {
     guard let due = nextDue else { return beginStopping() }
-    steppedNow = max(steppedNow, due)
+    time.step(to: due)
     carryOutDue()
   }
 
   /// Sees to it that the loop turns again in time. An earlier wake that is already on its way is
   /// left alone: waking early is harmless, cancelled sleeps cost memory (TOOLCHAIN §8.4).
   func scheduleWake() {
-    let real = EngineClock.realNow()
+    let steady = EngineClock.steadyNow()
     var wait: UInt64?
     func consider(_ nanoseconds: UInt64) { wait = min(wait ?? .max, nanoseconds) }
     if !parts.clock.isStepped { consider(UInt64(limits.turnMillisecondsMax) * 1_000_000) }
@@ -49,12 +51,12 @@ extension Engine {
       consider(parts.clock.nanoseconds(until: due, from: now))
     }
     for moment in [saving.retryAt, stopDeadline, saving.commitDue] {
-      if let moment { consider(UInt64(max(moment.microseconds(since: real), 0)) * 1000) }
+      if let moment { consider(UInt64(max(moment.microseconds(since: steady), 0)) * 1000) }
     }
     if catchUp != nil, !isBehindStore { consider(0) }
     guard let wait else { return }
-    let wakeAt = Timestamp(microseconds: real.microseconds + Int64(wait / 1000))
-    if let scheduledWake, scheduledWake <= wakeAt, scheduledWake > real { return }
+    let wakeAt = Timestamp(microseconds: steady.microseconds + Int64(wait / 1000))
+    if let scheduledWake, scheduledWake <= wakeAt, scheduledWake > steady { return }
     scheduledWake = wakeAt
     let inbox = inbox
     Task {
@@ -66,7 +68,7 @@ extension Engine {
   func beginStopping() {
     guard !isStopping else { return }
     isStopping = true
-    stopDeadline = EngineClock.realNow().adding(milliseconds: limits.drainMilliseconds)
+    stopDeadline = EngineClock.steadyNow().adding(milliseconds: limits.drainMilliseconds)
     perform(poller.received(.stopping, at: now))
     tellDesks(.stopping)
     for request in inFlight.values { request.cancel() }

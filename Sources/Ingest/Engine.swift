@@ -27,7 +27,10 @@ public actor Engine {
   /// Set while the journal refuses a timer's decision.
   var timerHeldUntil: Timestamp?
   var scheduledWake: Timestamp?
-  var steppedNow: Timestamp
+  var time: EngineTime
+  /// Of the last answer, on the steady clock.
+  var answeredSteady: Timestamp?
+  var care = JournalCare()
   var saving = Saving()
   /// What is asked beside live quotes; opened once the journal's tail is interpreted.
   var seats: [DeskSeat] = []
@@ -48,12 +51,13 @@ public actor Engine {
   public internal(set) var status = EngineStatus()
 
   enum Event: Sendable {
-    case answered(PollRequest, UpstreamAnswer, requestedAt: Timestamp)
+    case answered(PollRequest, UpstreamAnswer, asked: Timestamp)
     case woke
     case saved(Result<CommitReceipt, StoreError>)
     case loaded(Result<StoredState, StoreError>)
-    case deskAnswered(Int, round: Int, DeskRequest, UpstreamAnswer, requestedAt: Timestamp)
+    case deskAnswered(Int, round: Int, DeskRequest, UpstreamAnswer, asked: Timestamp)
     case repairsFound(Int, Result<[RepairCandidate], StoreError>)
+    case leadLost(StoreError)
     case stop
   }
 
@@ -67,7 +71,7 @@ public actor Engine {
     self.pipeline = pipeline
     self.limits = limits
     (events, inbox) = AsyncStream.makeStream(of: Event.self)
-    steppedNow = parts.clock.startingPoint
+    time = EngineTime(parts.clock)
     status.committed = self.pipeline.position
   }
 
@@ -75,10 +79,23 @@ public actor Engine {
   /// - Returns: what could not be saved before the drain's deadline, in candles.
   /// - Throws: `EngineError` where going on would store something wrong.
   public func run() async throws -> Int {
+    do {
+      try await turn()
+    } catch {
+      abandon()
+      throw error
+    }
+    try? parts.journal.sync()
+    return saving.unsavedCandles + pipeline.pendingCandles
+  }
+
+  private func turn() async throws {
     try beginCatchUp()
     var iterator = events.makeAsyncIterator()
     while !isDrained {
       parts.heartbeat?.beat()
+      lookAtClock()
+      tendJournal()
       try interpretSome()
       beginPolling()
       openDesks()
@@ -92,41 +109,54 @@ public actor Engine {
         try handle(event)
       }
     }
+  }
+
+  /// Nobody is asked any more. What was journaled stays there; nothing of it is saved by this one.
+  private func abandon() {
+    for request in inFlight.values { request.cancel() }
+    for request in seats.flatMap(\.inFlight.values) { request.cancel() }
     try? parts.journal.sync()
-    return saving.unsavedCandles + pipeline.pendingCandles
   }
 
   /// Asks the engine to finish what is under way and return from `run()`.
   public nonisolated func stop() { inbox.yield(.stop) }
 
+  /// Lets `run()` throw `leaseLost` instead of finding out at its next commit.
+  public nonisolated func loseLead(_ error: StoreError) { inbox.yield(.leadLost(error)) }
+
+  /// Elapsed time as the engine counts it. Without a clock this is the simulation's own time,
+  /// whatever its wall clock was put through.
+  public var steady: Timestamp { time.steady }
+
   /// The engine's time.
-  public var now: Timestamp { parts.clock.now(stepped: steppedNow) }
+  public var now: Timestamp { time.now }
 
   /// Asking begins at once: what is answered meanwhile waits its turn in the journal. Without a
   /// clock it begins once the tail is interpreted, for then that tells the moment to go on from.
   private func beginPolling() {
     guard !isPolling, catchUp == nil || !parts.clock.isStepped else { return }
     isPolling = true
-    steppedNow = max(steppedNow, pipeline.knownAt)
+    time.step(to: pipeline.knownAt)
     perform(poller.received(.started, at: now))
   }
 
   private func handle(_ event: Event) throws {
     switch event {
-    case .answered(let request, let answer, let requestedAt):
-      take(answer, to: request, requestedAt: requestedAt)
+    case .answered(let request, let answer, let asked):
+      take(answer, to: request, asked: asked)
     case .woke:
       scheduledWake = nil
       carryOutDue()
     case .saved(let result):
-      finishSaving(result)
+      try finishSaving(result)
     case .loaded(let result):
       try finishLoading(result)
-    case .deskAnswered(let place, let round, let request, let answer, let requestedAt):
+    case .deskAnswered(let place, let round, let request, let answer, let asked):
       guard seats[place].round == round else { return }
-      take(answer, to: request, of: place, requestedAt: requestedAt)
+      take(answer, to: request, of: place, asked: asked)
     case .repairsFound(let place, let result):
       found(result, for: place)
+    case .leadLost(let error): throw EngineError(error)
     case .stop:
       beginStopping()
     }
@@ -198,6 +228,8 @@ public struct EngineError: Error, Sendable, CustomStringConvertible {
     case journalIncomplete
     /// What the database keeps of the candle book is not this version's, or damaged.
     case stateUnreadable
+    /// Another daemon leads: whoever stands by for it may lead again later.
+    case leaseLost
   }
 
   public var code: Code
@@ -216,5 +248,10 @@ extension EngineError {
     description =
       "the book_state of \(row) \(fault): start the version that wrote it, restore the database, "
       + "or rebuild one from the journal with candled replay --into"
+  }
+
+  /// - Parameter lost: what told that the lease is lost.
+  init(_ lost: StoreError) {
+    self.init(code: .leaseLost, description: lost.message)
   }
 }

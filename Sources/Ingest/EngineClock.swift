@@ -1,55 +1,108 @@
+import CLinux
 import Glibc
 import Market
 
 /// Where an engine gets its time from. Everything that decides is told the time; only this asks a
 /// clock, so a day can run at 60× or jump from one due moment to the next.
+///
+/// Elapsed time comes from the steady clock alone, which nobody sets: it counts while the machine
+/// sleeps and while the process is stopped. What the wall clock says is a claim that `ClockJudge`
+/// believes or not.
 public enum EngineClock: Sendable, Hashable {
-  /// The wall clock.
+  /// The time of day.
   case real
-  /// `simulated` was shown when the real clock showed `real`, and runs `speed` times as fast.
-  case scaled(simulated: Timestamp, real: Timestamp, speed: Int64)
+  /// `simulated` was shown when the steady clock showed `steady`, and runs `speed` times as fast.
+  case scaled(simulated: Timestamp, steady: Timestamp, speed: Int64)
   /// No clock at all: time stands still while anything is under way and then jumps to the next
-  /// due moment. Makes a run a pure function of its inputs.
-  case stepped(start: Timestamp)
+  /// due moment. Makes a run a pure function of its inputs. `jumps` are what a wall clock beside
+  /// it is put through.
+  case stepped(start: Timestamp, jumps: [WallClockJump] = [])
 
-  public static func realNow() -> Timestamp {
+  /// The wall clock. For display, and for `ClockJudge`.
+  public static func realNow() -> Timestamp { reading(of: CLOCK_REALTIME) ?? Timestamp(seconds: 0) }
+
+  /// The steady clock: only differences mean anything.
+  public static func steadyNow() -> Timestamp {
+    reading(of: CLOCK_BOOTTIME) ?? reading(of: CLOCK_MONOTONIC) ?? Timestamp(seconds: 0)
+  }
+
+  private static func reading(of clock: clockid_t) -> Timestamp? {
     var now = timespec()
-    clock_gettime(CLOCK_REALTIME, &now)
+    guard clock_gettime(clock, &now) == 0 else { return nil }
     return Timestamp(microseconds: Int64(now.tv_sec) * 1_000_000 + Int64(now.tv_nsec) / 1000)
   }
 
   public static func scaled(from simulated: Timestamp, speed: Int64) -> EngineClock {
-    .scaled(simulated: simulated, real: realNow(), speed: speed)
+    .scaled(simulated: simulated, steady: steadyNow(), speed: speed)
   }
 
-  /// The time now; a stepped clock's is kept by its engine, which passes it in.
-  public func now(stepped: Timestamp) -> Timestamp {
+  /// What a clock that nobody may set shows now; for `stepped`, its start.
+  public var now: Timestamp {
     switch self {
     case .real: EngineClock.realNow()
-    case .scaled(let simulated, let real, let speed):
-      Timestamp(
-        microseconds: simulated.microseconds
-          + (EngineClock.realNow().microseconds - real.microseconds) * speed)
-    case .stepped: stepped
+    case .scaled: moment(atSteady: EngineClock.steadyNow(), offset: 0)
+    case .stepped(let start, _): start
     }
   }
 
-  /// Real nanoseconds until the clock shows `moment`, never negative.
+  /// - Parameter offset: µs from the steady clock to the time of day; a scaled clock has its own.
+  func moment(atSteady steady: Timestamp, offset: Int64) -> Timestamp {
+    switch self {
+    case .real, .stepped: Timestamp(microseconds: steady.microseconds + offset)
+    case .scaled(let simulated, let origin, let speed):
+      Timestamp(
+        microseconds: simulated.microseconds + steady.microseconds(since: origin) * speed)
+    }
+  }
+
+  /// Steady nanoseconds until the clock shows `moment`, never negative.
   func nanoseconds(until moment: Timestamp, from now: Timestamp) -> UInt64 {
-    let speed: Int64 = if case .scaled(_, _, let speed) = self { speed } else { 1 }
-    return UInt64(max(moment.microseconds - now.microseconds, 0) * 1000 / speed)
+    UInt64(max(moment.microseconds - now.microseconds, 0) * 1000 / Int64(speed))
   }
 
   /// The time it began with.
   public var startingPoint: Timestamp {
     switch self {
     case .real: EngineClock.realNow()
-    case .scaled(let simulated, _, _), .stepped(let simulated): simulated
+    case .scaled(let simulated, _, _), .stepped(let simulated, _): simulated
     }
+  }
+
+  /// What the wall clock shows; nil where there is none to be put right or wrong.
+  func wall(atSteady steady: Timestamp) -> Timestamp? {
+    switch self {
+    case .real: EngineClock.realNow()
+    case .scaled: nil
+    case .stepped(_, let jumps):
+      jumps.isEmpty
+        ? nil
+        : steady.adding(
+          seconds: jumps.reduce(0) { sum, jump in
+            jump.at <= steady ? sum + jump.seconds : sum
+          })
+    }
+  }
+
+  /// The next jump of a stepped clock's wall clock.
+  func nextJump(after steady: Timestamp) -> Timestamp? {
+    guard case .stepped(_, let jumps) = self else { return nil }
+    return jumps.map(\.at).filter { $0 > steady }.min()
   }
 
   /// Its seconds in one real second.
   var speed: Int { if case .scaled(_, _, let speed) = self { Int(speed) } else { 1 } }
 
   var isStepped: Bool { if case .stepped = self { true } else { false } }
+}
+
+/// The wall clock is set, beside a stepped clock.
+public struct WallClockJump: Sendable, Hashable {
+  /// When, in true time.
+  public var at: Timestamp
+  public var seconds: Int64
+
+  public init(at: Timestamp, seconds: Int64) {
+    self.at = at
+    self.seconds = seconds
+  }
 }

@@ -1,6 +1,7 @@
 import Feeds
 import Journal
 import Market
+import Operations
 import Polling
 import Store
 import Transport
@@ -22,7 +23,16 @@ public struct EngineStatus: Sendable {
   /// Of the last commit: from its start, and from the last byte of the answers in it, µs.
   public var commitMicroseconds: Int64 = 0
   public var lagMicroseconds: Int64 = 0
+  public var commitSeconds = MetricHistogram()
+  public var lagSeconds = MetricHistogram()
+  /// What commits have stored since the start.
   public var candlesSaved = 0
+  public var gapsOpened = 0
+  public var gapsClosed = 0
+  public var revisionsSaved = 0
+  public var disagreements = 0
+  /// Share of the server's notification queue in use, where the store tells.
+  public var notificationQueue: ExactDecimal?
   public var sequence: Int64 = 0
   public var source: SourceState?
   public var quarantined: [Symbol] = []
@@ -34,9 +44,29 @@ public struct EngineStatus: Sendable {
   /// The journal's entries up to here are rows.
   public var committed = JournalPosition.start
   public var journalFault: JournalError.Code?
+  /// Answers the journal could not take: what they told is a gap.
+  public var answersDropped = 0
+  /// Answers not taken because their date contradicts our clock.
+  public var answersOutOfTime = 0
+  /// How much of the journal is over its limit because the store has not taken it.
+  public var journalBytesOver: Int64 = 0
+  public var isJournalUntidy = false
+  /// Segments deleted before their time because the disk was full.
+  public var journalSegmentsSacrificed = 0
+  /// Failed syncs healed, and entries that none could bring back.
+  public var journalHealings = 0
+  public var journalEntriesLost = 0
+  /// Jumps of the wall clock seen, and how often our time moved by one or was corrected.
+  public var wallClockJumps = 0
+  public var clockCorrections = 0
+  /// The exchange contradicts the wall clock; time runs on without it.
+  public var isWallClockRefused = false
   public var storeFault: StoreError.Code?
   /// Real time of the first refusal.
   public var storeFaultSince: Timestamp?
+  /// Every refusal since the start, those of the same kind in a row included.
+  public var journalFaults: [JournalError.Code: Int] = [:]
+  public var storeFaults: [StoreError.Code: Int] = [:]
 
   public init() {}
 
@@ -69,14 +99,23 @@ public struct EngineStatus: Sendable {
   }
 
   mutating func saved(
-    _ receipt: CommitReceipt, answeredAt: Timestamp?, from start: Timestamp, to end: Timestamp
+    _ receipt: CommitReceipt, answeredAt: Timestamp?, answeredSteady: Timestamp?,
+    from start: Timestamp, to end: Timestamp
   ) {
     commits += 1
     self.answeredAt = answeredAt
     if let seq = receipt.seq { sequence = seq }
     candlesSaved += receipt.candles
+    gapsOpened += receipt.gaps
+    gapsClosed += receipt.closedGaps
+    revisionsSaved += receipt.revisions
+    disagreements += receipt.disagreements
     commitMicroseconds = end.microseconds(since: start)
-    lastCommitAt = end
-    if let answeredAt { lagMicroseconds = end.microseconds(since: answeredAt) }
+    commitSeconds.record(microseconds: commitMicroseconds)
+    lastCommitAt = EngineClock.realNow()
+    if let answeredSteady {
+      lagMicroseconds = end.microseconds(since: answeredSteady)
+      lagSeconds.record(microseconds: lagMicroseconds)
+    }
   }
 }

@@ -29,8 +29,10 @@ public struct HTTPFeedUpstream: FeedUpstream {
   private var keys: [String: FeedCredentials]
   private let mask = SecretMask()
 
-  /// A page of 10,000 bars is 1.1 MB, the list of American instruments several.
-  static let bodyBytesMax = 32 << 20
+  /// A page of 10,000 bars is 1.1 MB, everything else of Sina's, Mairui's and Alpaca's less.
+  static let bodyBytesMax = 4 << 20
+  /// The list of American instruments: 12,000 assets of half a kilobyte.
+  static let assetsBytesMax = 16 << 20
   static let connectMilliseconds = 5_000
   /// The lists come slowly: the vendor's own client waits a minute (mairui.md §A.6).
   static let deadlineMilliseconds = 30_000
@@ -57,15 +59,16 @@ public struct HTTPFeedUpstream: FeedUpstream {
       base: candidates[host % candidates.count], path: endpoint.path,
       headers: endpoint.headers.map { ($0.name, $0.value) },
       deadlineMilliseconds: Self.deadlineMilliseconds,
-      connectMilliseconds: Self.connectMilliseconds, bodyBytesMax: Self.bodyBytesMax,
+      connectMilliseconds: Self.connectMilliseconds,
+      bodyBytesMax: question == .alpacaAssets ? Self.assetsBytesMax : Self.bodyBytesMax,
       route: endpoint.route)
     let answer = await client.answer(to: call)
-    guard key != nil, case .response(let status, var body, let retryAfter) = answer else {
+    guard key != nil, case .response(let status, var body, let retryAfter, let date) = answer else {
       return answer
     }
     // Some servers repeat the path they did not find, licence and all; the journal keeps bodies.
     mask.blank(&body)
-    return .response(status: status, body: body, retryAfter: retryAfter)
+    return .response(status: status, body: body, retryAfter: retryAfter, date: date)
   }
 }
 

@@ -39,6 +39,8 @@ struct MairuiDesk: Desk {
       perform(lists.woke(at: now), now, &actions)
       work(.woke, now, &actions)
     case .answered(let id, let answer): take(answer, to: id, now, &actions)
+    case .clockJumped(let microseconds):
+      work(.clockJumped(microseconds: microseconds), now, &actions)
     case .stopping: work(.stopping, now, &actions)
     case .listWanted: perform(lists.wanted(at: now), now, &actions)
     case .certified, .repairsFound, .repairsUnknown, .exRights: break

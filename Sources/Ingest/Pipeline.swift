@@ -125,6 +125,8 @@ public struct PipelineCounters: Sendable, Hashable {
   public var revisions = 0
   public var certificates = 0
   public var balancedCertificates = 0
+  /// The day's end was never seen, so there is nothing to balance against.
+  public var unseenCertificates = 0
 }
 
 struct LatestQuote: Sendable {
@@ -198,6 +200,7 @@ extension Pipeline {
     counters.revisions += output.revisions.count
     counters.certificates += output.audits.count
     counters.balancedCertificates += output.audits.count { $0.isBalanced }
+    counters.unseenCertificates += output.audits.count { $0.exchangeVolume == nil }
     for case .dayComplete(let day, _, _) in output.events {
       pending.sessions += sessions(around: day)
       pending.firstDayTold = RepairPlan().firstDay(on: day) { book.calendar.isTradingDay($0) }

@@ -67,6 +67,10 @@ struct SinaDesk: Desk {
     case .exRights(let symbols): askForFactors(Self.factors(of: symbols), now, &actions)
     case .listWanted: perform(lists.wanted(at: now), now, &actions)
     case .answered(let id, let answer): take(answer, to: id, now, &actions)
+    case .clockJumped(let microseconds):
+      let pauseEnd = now.adding(seconds: Self.repairPauseSeconds)
+      repairWake = repairWake.map { min($0, pauseEnd) }
+      work(.clockJumped(microseconds: microseconds), now, &actions)
     case .stopping: work(.stopping, now, &actions)
     }
     let wakes = [lists.wake, line.wake, repairWake, calendarWake].compactMap { $0 }

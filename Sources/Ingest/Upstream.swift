@@ -10,13 +10,20 @@ public protocol Upstream: Sendable {
 
 /// What came back, or why nothing did.
 public enum UpstreamAnswer: Sendable {
-  case response(status: Int32, body: [UInt8], retryAfter: String?)
+  /// `date` is its server's, as the header gives it.
+  case response(status: Int32, body: [UInt8], retryAfter: String?, date: String? = nil)
   case failure(TransportError)
 
   /// How long the source asks to be left alone, from `now` on; nil if it does not say.
   func retryAfterSeconds(at now: Timestamp) -> Int? {
-    guard case .response(_, _, let retryAfter?) = self else { return nil }
+    guard case .response(_, _, let retryAfter?, _) = self else { return nil }
     return RetryAfter.seconds(retryAfter, now: now)
+  }
+
+  /// When the server says it answered; nil if it does not.
+  func date(at now: Timestamp) -> Timestamp? {
+    guard case .response(_, _, _, let date?) = self else { return nil }
+    return RetryAfter.date(date, now: now)
   }
 }
 
@@ -54,7 +61,9 @@ extension HTTPClient {
       let response = try await send(call)
       return .response(
         status: Int32(response.status), body: response.body,
-        retryAfter: response.headers["retry-after"])
+        retryAfter: response.headers["retry-after"],
+        // A cache that keeps answers keeps their dates.
+        date: response.headers["age"] == nil ? response.headers["date"] : nil)
     } catch {
       return .failure(error)
     }

@@ -40,7 +40,7 @@ extension JournalWriter {
 
   private func heal() throws(JournalError) {
     try directory.create()
-    if isRemoved(lock.number) { lock = try directory.lock() }
+    try retakeLock()
     var outcome = JournalHealing(times: 1)
     var synced = backgroundSync.syncedSequence
     let files = backgroundSync.unsyncedFiles
@@ -58,6 +58,16 @@ extension JournalWriter {
     try directory.sync()
     try takeOver(current.flatMap { $0.last == lastPosition.sequence ? $0 : nil })
     healing.add(outcome)
+  }
+
+  /// In a folder that was removed another process could begin.
+  private func retakeLock() throws(JournalError) {
+    if let number = lock?.number {
+      if isRemoved(number) { lock = try directory.lock() }
+    } else if let identity, identity.isRemoved {
+      lock = try directory.lock()
+      try identity.restore()
+    }
   }
 
   /// A segment that is on the disk and has its name. Closes its file unless that is taken over.

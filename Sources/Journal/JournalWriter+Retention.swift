@@ -12,8 +12,8 @@ public struct JournalRetention: Sendable, Hashable {
   public var bytes: Int64 = 0
   /// How much that is over `bytesMax`: segments still needed, or the one being written.
   public var bytesOver: Int64 = 0
-  /// What the file system has left for us; nil if it does not say.
-  public var bytesFree: Int64?
+  /// The segment being written.
+  public var bytesWriting: Int64 = 0
 
   public init() {}
 }
@@ -40,7 +40,7 @@ extension JournalWriter {
     }
     if !retention.deleted.isEmpty { try directory.sync() }
     retention.bytesOver = bytesMax.map { max(0, retention.bytes - $0) } ?? 0
-    retention.bytesFree = directory.bytesFree
+    retention.bytesWriting = segment?.bytes ?? 0
     return retention
   }
 
@@ -70,15 +70,6 @@ extension JournalWriter {
 }
 
 extension JournalDirectory {
-  var bytesFree: Int64? {
-    var status = statvfs()
-    guard statvfs(path, &status) == 0 else { return nil }
-    return Int64(
-      clamping: UInt64(status.f_bavail).multipliedReportingOverflow(
-        by: UInt64(status.f_frsize)
-      ).partialValue)
-  }
-
   /// The Shanghai day of the segment's first entry, nil when that cannot be read.
   func day(of segment: JournalSegment) throws(JournalError) -> TradingDay? {
     let scanner = try SegmentScanner(segment, in: self)

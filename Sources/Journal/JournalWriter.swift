@@ -29,7 +29,9 @@ public final class JournalWriter {
 
   let directory: JournalDirectory
   let options: JournalOptions
-  var lock: Descriptor
+  /// nil where the journal's identity holds it.
+  var lock: Descriptor?
+  let identity: JournalIdentity?
   let encoder: EntryEncoder
   var backgroundSync: BackgroundSync
   var segment: OpenSegment?
@@ -59,15 +61,18 @@ public final class JournalWriter {
   /// Opens the journal in `directory` (made if it does not exist), cuts off a torn tail and takes
   /// the lock. `committed` is how far the store has come: should a power cut have taken entries
   /// the store has already seen, numbering goes on behind them and no position is used twice.
+  /// `identity` is that of the folder if this process holds it already.
   /// Throws `locked`, `unsupportedVersion`, `system`, `full`.
   public init(
     directory path: String, options: JournalOptions = JournalOptions(),
-    committed: JournalPosition = .start
+    committed: JournalPosition = .start, identity: JournalIdentity? = nil
   ) throws(JournalError) {
+    precondition(identity.map { $0.path == path } ?? true, "an identity is its folder's")
     directory = JournalDirectory(path: path)
     self.options = options
     try directory.create()
-    lock = try directory.lock()
+    self.identity = identity
+    lock = identity == nil ? try directory.lock() : nil
     encoder = try EntryEncoder()
     var found = try JournalRecovery.run(in: directory)
     found.skip(to: committed)

@@ -62,11 +62,10 @@ public enum ConfigurationFile {
   private static func apply(
     _ text: String, origin: String, to settings: inout Settings
   ) -> [ConfigurationProblem] {
-    if let line = lineOfUnnamedSection(in: text) {
+    if let (line, sentence) = TOMLGuard.fault(in: text) {
       return [
         ConfigurationProblem(
-          origin: origin, line: line, key: nil,
-          sentence: "not TOML: expected the name of a section after the bracket")
+          origin: origin, line: line, key: nil, sentence: "not TOML: \(sentence)")
       ]
     }
     let table: TOMLTable
@@ -84,20 +83,6 @@ public enum ConfigurationFile {
     let reading = Reading(origin: origin, lines: TOMLKeyLocator.lines(in: text))
     let problems = reading.problems(of: table, at: [], in: &settings)
     return problems.sorted { ($0.line ?? 0, $0.key ?? "") < ($1.line ?? 0, $1.key ?? "") }
-  }
-
-  /// toml++ takes a bracket for granted to be followed by a key, and ends the process over `[=]`
-  /// (an assertion in its parse_key, seen with 3.4 under TOMLKit 0.6).
-  private static func lineOfUnnamedSection(in text: String) -> Int? {
-    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-    let index = lines.firstIndex { line in
-      let bare = line.drop { $0.isWhitespace || $0 == "\u{FEFF}" }
-      guard bare.first == "[" else { return false }
-      let name = bare.dropFirst(bare.hasPrefix("[[") ? 2 : 1).drop { $0 == " " || $0 == "\t" }
-      guard let first = name.unicodeScalars.first, first.isASCII else { return true }
-      return !(first.properties.isAlphabetic || "0123456789_-\"'".unicodeScalars.contains(first))
-    }
-    return index.map { $0 + 1 }
   }
 
   static func read(_ path: String) throws(ConfigurationError) -> String {

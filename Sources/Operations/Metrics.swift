@@ -1,134 +1,137 @@
-/// Counters and gauges: an atomic each, so that a hot loop pays nanoseconds. Names and help are
-/// literals and labels come from closed enums, so the number of series is known at compile time
-/// and no outside text can become one.
+/// What a metric is: a name, a sentence, and how to read it off a report. A table of these is a
+/// pure function from one report to one page; nothing is counted in here, so each value has one
+/// room, where the code that knows it keeps it.
+///
+/// Labels come from closed lists, so the number of series is bounded by the table itself, and no
+/// outside text can become one.
 
-import Glibc
-import Synchronization
+public import Market
 
-/// A label whose values are the cases of an enum.
-public protocol MetricLabel: CaseIterable, Hashable, Sendable {
-  static var labelName: StaticString { get }
-  var labelValue: String { get }
+/// A number as Prometheus is told it, made without binary floating point.
+public enum MetricValue: Sendable, Hashable {
+  case integer(Int64)
+  /// Written in seconds.
+  case microseconds(Int64)
+  case decimal(ExactDecimal)
+  case histogram(MetricHistogram)
+
+  public static func flag(_ truth: Bool) -> MetricValue { .integer(truth ? 1 : 0) }
 }
 
-extension MetricLabel where Self: RawRepresentable, RawValue == String {
-  public var labelValue: String { rawValue }
-}
+/// One series: the values of the family's labels, in their order.
+public struct MetricSeries: Sendable, Hashable {
+  public var labels: [String]
+  public var value: MetricValue
 
-/// Only ever grows.
-public final class Counter: Sendable {
-  private let total = Atomic<Int64>(0)
-
-  public var value: Int64 { total.load(ordering: .relaxed) }
-
-  public func increment(by amount: Int64 = 1) {
-    precondition(amount >= 0, "a counter never falls")
-    total.wrappingAdd(amount, ordering: .relaxed)
-  }
-}
-
-/// Goes up and down.
-public final class Gauge: Sendable {
-  private let level = Atomic<Int64>(0)
-
-  public var value: Int64 { level.load(ordering: .relaxed) }
-
-  public func set(_ value: Int64) { level.store(value, ordering: .relaxed) }
-
-  public func add(_ amount: Int64) { level.wrappingAdd(amount, ordering: .relaxed) }
-}
-
-/// One counter a case of `Label`.
-public struct CounterFamily<Label: MetricLabel>: Sendable {
-  fileprivate let counters: [Label: Counter]
-
-  public subscript(label: Label) -> Counter {
-    guard let counter = counters[label] else { preconditionFailure("not among allCases: \(label)") }
-    return counter
+  public init(_ labels: [String] = [], _ value: MetricValue) {
+    self.labels = labels
+    self.value = value
   }
 }
 
-/// `@unchecked Sendable`: `families` is only touched with `mutex` held, which is made before and
-/// freed after every use.
-public final class Metrics: @unchecked Sendable {
-  /// What the reference lists.
-  public struct Family: Sendable {
-    public enum Kind: String, Sendable {
-      case counter
-      case gauge
-    }
+/// What may stand in a family's labels.
+public struct MetricLabels: Sendable {
+  public let names: [String]
+  /// Every combination there is; nil where only their number is bounded.
+  public let combinations: Set<[String]>?
+  public let combinationsMax: Int
 
-    public let name: String
-    public let help: String
-    public let kind: Kind
-    /// The name of its label, if it has one.
-    public let label: String?
-    fileprivate let series: [(name: String, read: @Sendable () -> Int64)]
+  public static let none = MetricLabels([], [[]])
 
-    /// The series with their values now, named as Prometheus writes them.
-    public var samples: [(name: String, value: Int64)] { series.map { ($0.name, $0.read()) } }
+  public init(_ names: [String], _ combinations: [[String]]) {
+    precondition(combinations.allSatisfy { $0.count == names.count })
+    self.names = names
+    self.combinations = Set(combinations)
+    combinationsMax = combinations.count
   }
 
-  private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-  private var registered: [Family] = []
-
-  public init() { pthread_mutex_init(mutex, nil) }
-
-  deinit {
-    pthread_mutex_destroy(mutex)
-    mutex.deallocate()
+  public init(_ name: String, _ values: some Sequence<String>) {
+    self.init([name], values.map { [$0] })
   }
 
-  /// Registers a counter. A name can be registered once.
-  public func counter(_ name: StaticString, _ help: StaticString) -> Counter {
-    let counter = Counter()
-    register(name, help, .counter, label: nil, [("\(name)", { counter.value })])
-    return counter
+  /// Values that are known at run time only: names the program gives its own parts.
+  public init(_ names: [String], atMost combinationsMax: Int) {
+    self.names = names
+    combinations = nil
+    self.combinationsMax = combinationsMax
   }
 
-  public func gauge(_ name: StaticString, _ help: StaticString) -> Gauge {
-    let gauge = Gauge()
-    register(name, help, .gauge, label: nil, [("\(name)", { gauge.value })])
-    return gauge
+  /// Every combination of both.
+  public func times(_ name: String, _ values: some Sequence<String>) -> MetricLabels {
+    let values = Array(values)
+    return MetricLabels(
+      names + [name], (combinations ?? []).flatMap { mine in values.map { mine + [$0] } })
   }
 
-  public func counters<Label: MetricLabel>(
-    _ name: StaticString, _ help: StaticString, by label: Label.Type
-  ) -> CounterFamily<Label> {
-    let counters = Label.allCases.map { ($0, Counter()) }
-    let series = counters.map { label, counter in
-      (
-        name: "\(name){\(Label.labelName)=\"\(label.labelValue)\"}",
-        read: { @Sendable in counter.value }
-      )
-    }
-    register(name, help, .counter, label: "\(Label.labelName)", series)
-    return CounterFamily(counters: Dictionary(uniqueKeysWithValues: counters))
+  func admits(_ labels: [String]) -> Bool {
+    labels.count == names.count && combinations?.contains(labels) ?? true
+  }
+}
+
+/// A metric of reports of some kind.
+public struct MetricFamily<Report: Sendable>: Sendable {
+  public enum Kind: String, Sendable {
+    case counter, gauge, histogram
   }
 
-  /// In the order of registration.
-  public var families: [Family] { locked { registered } }
+  public let name: String
+  public let help: String
+  public let kind: Kind
+  public let labels: MetricLabels
+  private let read: @Sendable (Report) -> [MetricSeries]
 
-  /// Every series and its value: `candled_rejected_total{reason="malformed"}` → 3.
-  public func snapshot() -> [String: Int64] {
-    let samples = families.flatMap { $0.samples.map { ($0.name, $0.value) } }
-    return Dictionary(uniqueKeysWithValues: samples)
-  }
-
-  private func register(
-    _ name: StaticString, _ help: StaticString, _ kind: Family.Kind, label: String?,
-    _ series: [(name: String, read: @Sendable () -> Int64)]
+  public init(
+    _ kind: Kind, _ name: String, _ help: String, labels: MetricLabels,
+    read: @escaping @Sendable (Report) -> [MetricSeries]
   ) {
-    locked {
-      precondition(!registered.contains { $0.name == "\(name)" }, "\(name) is registered twice")
-      registered.append(
-        Family(name: "\(name)", help: "\(help)", kind: kind, label: label, series: series))
+    self.name = name
+    self.help = help
+    self.kind = kind
+    self.labels = labels
+    self.read = read
+  }
+
+  /// Without labels; nil is not known, and then there is no series.
+  public init(
+    _ kind: Kind, _ name: String, _ help: String,
+    read: @escaping @Sendable (Report) -> MetricValue?
+  ) {
+    self.init(kind, name, help, labels: .none) { report in
+      read(report).map { [MetricSeries([], $0)] } ?? []
     }
   }
 
-  private func locked<Result>(_ body: () -> Result) -> Result {
-    pthread_mutex_lock(mutex)
-    defer { pthread_mutex_unlock(mutex) }
-    return body()
+  /// A series outside its lists is left out: a page is never longer than the table says.
+  public func series(of report: Report) -> [MetricSeries] {
+    Array(read(report).filter { labels.admits($0.labels) }.prefix(labels.combinationsMax))
   }
+
+  /// The most series it can ever have.
+  public var seriesMax: Int {
+    labels.combinationsMax * (kind == .histogram ? MetricHistogram.seriesCount : 1)
+  }
+}
+
+/// How often a duration was how long: counts by upper bound, as Prometheus wants them.
+public struct MetricHistogram: Sendable, Hashable {
+  /// Upper bounds, µs. A commit is some ms, a slow one some hundred; 10 s is an outage.
+  public static let boundsMicroseconds: [Int64] = [
+    5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 10_000_000,
+  ]
+  /// With `+Inf`, `_sum` and `_count`.
+  public static let seriesCount = boundsMicroseconds.count + 3
+
+  /// Of each bound on its own; one more for what is beyond all.
+  public private(set) var counts = [Int](repeating: 0, count: boundsMicroseconds.count + 1)
+  public private(set) var sumMicroseconds: Int64 = 0
+
+  public init() {}
+
+  public mutating func record(microseconds: Int64) {
+    let bounds = MetricHistogram.boundsMicroseconds
+    counts[bounds.firstIndex { microseconds <= $0 } ?? bounds.count] += 1
+    sumMicroseconds += max(microseconds, 0)
+  }
+
+  public var count: Int { counts.reduce(0, +) }
 }

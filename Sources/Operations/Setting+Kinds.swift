@@ -81,6 +81,25 @@ extension Setting where Value == String? {
   }
 }
 
+extension Setting where Value == ListenAddress? {
+  /// Where to listen; an empty string is nowhere.
+  static func listenAddress(
+    _ key: String, _ defaultValue: ListenAddress?, _ summary: String
+  ) -> Self {
+    Setting(
+      key, "address", defaultValue, range: "address:port, /path or empty for none", summary,
+      print: { ($0?.description ?? "").quoted },
+      read: { input in
+        if case .string("") = input { return nil }
+        guard case .string(let text) = input, let address = ListenAddress(text) else {
+          throw SettingMismatch(
+            expected: "a numeric address and port such as \"127.0.0.1:9466\", or a path")
+        }
+        return address
+      })
+  }
+}
+
 extension Setting where Value == Secret? {
   /// May hold a password, and is treated as one whole secret.
   static func connectionURL(_ key: String, unset: String, _ summary: String) -> Self {

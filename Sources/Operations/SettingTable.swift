@@ -23,6 +23,10 @@ public struct SettingTable: Sendable {
     "store.url", unset: "embedded PostgreSQL",
     "A PostgreSQL 15 or later: postgres://user:password@host/database.")
 
+  public let storeLease = Setting.duration(
+    "store.lease", .seconds(10), in: .seconds(3) ... .seconds(60),
+    "Silence of the leading daemon after which another on the same database takes over.")
+
   public let sinaBase = Setting.origin(
     "sina.base", "https://hq.sinajs.cn", "Where quotes are asked for.")
   public let sinaSymbols = Setting.symbols(
@@ -134,6 +138,10 @@ public struct SettingTable: Sendable {
   public let candlesGiveUp = Setting.duration(
     "candles.give_up", .seconds(30), in: .seconds(5) ... .seconds(600),
     "How long after its end a minute waits for a source that is silent.")
+
+  public let adminListen = Setting.listenAddress(
+    "admin.listen", .ipv4(host: "127.0.0.1", port: 9466),
+    "Where /livez, /readyz, /metrics and /status are served.")
 
   public let logLevel = Setting.choice("log.level", Logger.Level.info, "Least severity logged.")
     .live

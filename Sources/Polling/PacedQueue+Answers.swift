@@ -20,6 +20,8 @@ extension PacedQueue {
       ban(retryAfterSeconds, now)
       refuse(flight, outcome)
     case .transient:
+      // A 503 may say when to come back.
+      if let retryAfterSeconds { wait(seconds: retryAfterSeconds) }
       missed(now)
       retry(flight)
     case .postponed(let until):
@@ -93,10 +95,13 @@ extension PacedQueue {
 
   private mutating func ban(_ retryAfterSeconds: Int?, _ now: Timestamp) {
     breaker.tripped(at: steady)
-    if let retryAfterSeconds {
-      hold(milliseconds: min(max(retryAfterSeconds, 0), RetryAfter.secondsMax) * 1_000)
-    }
+    if let retryAfterSeconds { wait(seconds: retryAfterSeconds) }
     note(.banned, since: now)
+  }
+
+  /// What a server asks for, as far as it is believed.
+  private mutating func wait(seconds: Int) {
+    hold(milliseconds: min(max(seconds, 0), RetryAfter.secondsMax) * 1_000)
   }
 
   private mutating func missed(_ now: Timestamp) {

@@ -23,6 +23,8 @@ public struct PacedQueue<Job: Hashable & Sendable>: Sendable {
     case woke
     /// Unknown ids are ignored.
     case answered(PollRequestID, PacedOutcome, retryAfterSeconds: Int?)
+    /// The moments from here on are of a clock that was set, by so much: no time has passed.
+    case clockJumped(microseconds: Int64)
     /// No more requests; those in flight may still be answered.
     case stopping
   }
@@ -100,11 +102,12 @@ public struct PacedQueue<Job: Hashable & Sendable>: Sendable {
   /// Takes an event at a wall-clock moment; returns what to do, in order.
   public mutating func received(_ event: Event, at now: Timestamp) -> [Action] {
     actions = []
+    if case .clockJumped(let microseconds) = event { clock?.set(by: microseconds) }
     noteTime(now)
     switch event {
     case .enqueued(let jobs): for job in jobs { enqueue(job) }
     case .withdrawn(let jobs): for job in jobs { withdraw(job) }
-    case .woke: wakeAt = nil
+    case .woke, .clockJumped: wakeAt = nil
     case .answered(let id, let outcome, let retryAfterSeconds):
       answered(id, outcome, retryAfterSeconds, now)
     case .stopping: stop()

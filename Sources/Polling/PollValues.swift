@@ -28,6 +28,18 @@ public struct PollRequest: Sendable, Hashable {
   /// The grid moment whose snapshot is wanted.
   public let slot: Timestamp
   public let deadlineMilliseconds: Int
+
+  public init(
+    id: PollRequestID, purpose: Purpose, group: UInt16, symbols: [Symbol], slot: Timestamp,
+    deadlineMilliseconds: Int
+  ) {
+    self.id = id
+    self.purpose = purpose
+    self.group = group
+    self.symbols = symbols
+    self.slot = slot
+    self.deadlineMilliseconds = deadlineMilliseconds
+  }
 }
 
 /// What an answer turned out to be, once its body was classified.

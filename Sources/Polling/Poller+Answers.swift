@@ -8,7 +8,7 @@ extension Poller {
     guard let flight = inFlight.removeValue(forKey: id) else { return }
     switch outcome {
     case .ok, .unchanged: succeed(flight, now)
-    case .empty where mayAskAgain(flight.errand):
+    case .empty where retryAfterSeconds == nil && mayAskAgain(flight.errand):
       var errand = flight.errand
       errand.hasRetriedEmpty = true
       errand.notBefore = steady
@@ -44,6 +44,9 @@ extension Poller {
   mutating func fail(
     _ flight: Flight, _ outcome: PollOutcome, _ retryAfterSeconds: Int?, _ now: Timestamp
   ) {
+    if outcome != .throttled, let retryAfterSeconds {
+      hold(milliseconds: bounded(retryAfterSeconds) * 1_000)
+    }
     if case .probe = flight.errand.kind {
       let isRefused = outcome == .banned || outcome == .unauthorised
       breaker.probed(isRefused ? .banned : .none, at: steady)
@@ -53,7 +56,6 @@ extension Poller {
     switch outcome {
     case .banned, .unauthorised:
       refuse(outcome == .banned ? .banned : .unauthorised, now)
-      if let retryAfterSeconds { hold(milliseconds: bounded(retryAfterSeconds) * 1_000) }
       giveUp(flight, now)
     case .throttled:
       throttle(retryAfterSeconds)

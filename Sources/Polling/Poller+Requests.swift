@@ -17,9 +17,9 @@ extension Poller {
 
   /// When breaker, hold and its own delay let it go, on the steady axis; nil while banned.
   private func readyAt(_ errand: Errand) -> Timestamp? {
-    if case .probe = errand.kind { return errand.notBefore }
-    guard breaker.isClosed else { return nil }
-    return max(errand.notBefore, heldUntil ?? errand.notBefore)
+    let allowed = max(errand.notBefore, heldUntil ?? errand.notBefore)
+    if case .probe = errand.kind { return allowed }
+    return breaker.isClosed ? allowed : nil
   }
 
   private mutating func send(_ errand: Errand) {

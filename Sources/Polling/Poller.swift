@@ -19,6 +19,11 @@ public struct Poller: Sendable {
     case answered(PollRequestID, PollOutcome, retryAfterSeconds: Int?)
     /// The symbols to poll; what was quarantined gets another chance.
     case symbolsChanged([Symbol])
+    /// The moments from here on are of a clock that was set, by so much. What is asked next is
+    /// the next slot; no time has passed for budget, cool-downs and retries.
+    case clockJumped(microseconds: Int64)
+    /// An answer is wanted for its own sake: if no slot is due so soon, one sweep goes out now.
+    case answerWanted(withinSeconds: Int64)
     /// No more requests; those in flight may still be answered.
     case stopping
   }
@@ -158,6 +163,7 @@ public struct Poller: Sendable {
   /// Takes an event at a wall-clock moment; returns what to do, in order.
   public mutating func received(_ event: Event, at now: Timestamp) -> [Action] {
     actions = []
+    if case .clockJumped(let microseconds) = event { clock?.set(by: microseconds) }
     noteTime(now)
     switch event {
     case .started where phase == .idle:
@@ -173,6 +179,15 @@ public struct Poller: Sendable {
     case .symbolsChanged(let symbols):
       replacePlan(symbols, now)
       if phase == .running { turn(now) }
+    case .clockJumped:
+      wakeAt = nil
+      if phase == .running { skipSlot(now) }
+    case .answerWanted(let seconds):
+      let isSoon = next.map { $0.due <= now.adding(seconds: seconds) } ?? false
+      if phase == .running, !isSoon, inFlight.isEmpty {
+        owesSweep = true
+        turn(now)
+      }
     case .stopping:
       phase = .stopping
       dropPending(now) { _ in true }
@@ -194,9 +209,12 @@ public struct Poller: Sendable {
     }
     let isSteppedBack = clock.advance(to: now)
     self.clock = clock
-    guard isSteppedBack, phase == .running else { return }
-    // The slots from here on come again; the one in force counts as served, so that nothing is
-    // asked before the next is due.
+    if isSteppedBack, phase == .running { skipSlot(now) }
+  }
+
+  /// Slots come again, or were left out; the one in force counts as served, so that nothing is
+  /// asked before the next is due.
+  private mutating func skipSlot(_ now: Timestamp) {
     slotGrid = schedule.slot(at: now)?.grid
     findNext(now)
   }

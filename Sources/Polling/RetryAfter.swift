@@ -18,7 +18,7 @@ public enum RetryAfter {
 
   /// `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or
   /// `Sun Nov  6 08:49:37 1994`.
-  static func date(_ text: String, now: Timestamp) -> Timestamp? {
+  public static func date(_ text: String, now: Timestamp) -> Timestamp? {
     let words = text.split(separator: " ", omittingEmptySubsequences: true)
     guard let name = words.first else { return nil }
     if name.hasSuffix(","), words.last == "GMT" {

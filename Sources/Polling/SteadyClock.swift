@@ -31,6 +31,11 @@ struct SteadyClock: Sendable {
     return true
   }
 
+  /// The wall clock was set, by so much: no time has passed for that.
+  mutating func set(by microseconds: Int64) {
+    wall = Timestamp(microseconds: wall.microseconds + microseconds)
+  }
+
   /// What the wall clock will show at a steady moment.
   func wall(at steady: Timestamp) -> Timestamp {
     Timestamp(microseconds: wall.microseconds + steady.microseconds(since: now))

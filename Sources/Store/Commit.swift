@@ -207,6 +207,8 @@ public struct StoredState: Sendable {
 
   /// Replay the journal after it.
   public var position: JournalPosition
+  /// The identity of the journal it belongs to; empty where none was ever told.
+  public var journal = ""
   /// The daemon's clock there; nil in a database that was never written to.
   public var knownAt: Timestamp?
   public var bookState: [UInt8]

@@ -18,11 +18,15 @@ final class PostgresConnection {
 
   /// - Parameter url: a libpq URL or keyword string; its own settings win over ours.
   /// - Throws: `connectionLost`, `badAddress`.
-  init(url: String, application: String) throws(StoreError) {
+  /// - Parameter unacknowledgedMilliseconds: for who cannot wait as long as the others.
+  init(
+    url: String, application: String,
+    unacknowledgedMilliseconds: Int = PostgresConnection.unacknowledgedMillisecondsMax
+  ) throws(StoreError) {
     let settings = [
       ("application_name", application),
       ("connect_timeout", String(Self.connectSecondsMax)),
-      ("tcp_user_timeout", String(Self.unacknowledgedMillisecondsMax)),
+      ("tcp_user_timeout", String(unacknowledgedMilliseconds)),
       ("client_encoding", "UTF8"),
       ("dbname", url),
     ]

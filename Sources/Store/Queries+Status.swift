@@ -34,11 +34,25 @@ extension Queries {
       order by source, endpoint
       """)
 
+  private static let readLeader = Statement(
+    name: "query_leader",
+    sql: """
+      select term, holder, host, acquired_at, state
+      from leaders
+      order by term desc
+      limit 1
+      """)
+
   /// - Throws: `connectionLost`, `malformed`.
   public func status() throws(StoreError) -> StoreStatus {
     let health = try read(Self.readHealth, WireParameters()) { (row) throws(StoreError) in
       try row.health()
     }
+    let leader = try read(Self.readLeader, WireParameters()) { (row) throws(StoreError) in
+      StoredLeader(
+        term: try row.int64(), holder: try row.text(), host: try row.text(),
+        acquiredAt: try row.timestamp(), state: try row.text())
+    }.first
     var row = try connection.run(Self.readStatus, context: "status").row(0)
     return StoreStatus(
       position: JournalPosition(try row.int64()), knownAt: try row.optionalTimestamp(),
@@ -47,7 +61,8 @@ extension Queries {
       tradingDay: try row.optionalDay(), quotes: try row.int64(), candles: try row.int64(),
       gaps: try row.int64(), rejections: try row.int64(), auditedDay: try row.optionalDay(),
       certificates: try row.int64(), residuals: try row.int64(),
-      databaseBytes: try row.int64(), notificationQueue: try row.numeric(), health: health)
+      databaseBytes: try row.int64(), notificationQueue: try row.numeric(), health: health,
+      leader: leader)
   }
 }
 

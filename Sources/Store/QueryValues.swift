@@ -29,6 +29,20 @@ public struct StoreStatus: Sendable {
   /// Filled share of the server's notification queue, 0…1.
   public var notificationQueue: ExactDecimal
   public var health: [SourceHealthRow]
+  /// Who leads, or did last; nil if nobody ever has.
+  public var leader: StoredLeader?
+}
+
+/// A term of the lease.
+public struct StoredLeader: Sendable, Hashable {
+  public var term: Int64
+  /// The identity of its journal.
+  public var holder: String
+  /// The machine.
+  public var host: String
+  public var acquiredAt: Timestamp
+  /// `leads`, or `expired`: then anybody may.
+  public var state: String
 }
 
 /// Which candles are wanted, as the parameters of the function `candles`.

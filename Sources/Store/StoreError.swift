@@ -1,7 +1,7 @@
 /// What can go wrong between candled and its database, in classes a caller can act on. Never holds
 /// a connection string, a password or a row's contents.
 public struct StoreError: Error, Sendable, Equatable {
-  public enum Code: String, Sendable {
+  public enum Code: String, Sendable, CaseIterable {
     /// The server is not there, or went away; reconnect and try again.
     case connectionLost = "connection_lost"
     /// The server refused for a reason that passes: deadlock, shutdown, out of connections.
@@ -10,6 +10,8 @@ public struct StoreError: Error, Sendable, Equatable {
     case refused
     /// The stored journal position is not the one this writer left there: another one wrote.
     case positionConflict = "position_conflict"
+    /// Another daemon leads now: nothing of this one's term may be written any more.
+    case leaseLost = "lease_lost"
     /// The schema is missing, of another version, or altered.
     case schemaMismatch = "schema_mismatch"
     /// A value the server sent is not what the schema promises.

@@ -14,6 +14,7 @@ public actor StoreWriter {
   }
 
   private let url: String
+  private let lease: Lease?
   private var session: WriterSession?
   /// Kept over reconnections: the position this writer left behind, and the commit in doubt.
   private var position: JournalPosition?
@@ -26,14 +27,19 @@ public actor StoreWriter {
   private static let queueCheckSecondsMax: Int64 = 10
 
   /// Nothing is opened yet.
-  public init(url: String) { self.url = url }
+  /// - Parameter lease: what a daemon writes under; without one a writer serves until a term
+  ///   begins.
+  public init(url: String, lease: Lease? = nil) {
+    self.url = url
+    self.lease = lease
+  }
 
   /// Connects and checks the schema's version.
-  /// - Throws: `connectionLost`, `transient`, `schemaMismatch`, `badAddress`.
+  /// - Throws: `connectionLost`, `transient`, `schemaMismatch`, `badAddress`, `leaseLost`.
   public func connect() throws(StoreError) {
     if let session { inDoubt = session.pending ?? inDoubt }
     session = nil
-    let fresh = try WriterSession(url: url)
+    let fresh = try WriterSession(url: url, lease: lease)
     if let doubted = inDoubt {
       if try fresh.tookEffect(doubted) {
         foundStored = doubted
@@ -62,9 +68,17 @@ public actor StoreWriter {
     return state
   }
 
+  /// Begins the lease's term in its holder's journal, before the first commit of it. What that
+  /// journal holds up to `position` and is not committed stays uncommitted for good.
+  /// - Throws: `leaseLost`, `positionConflict` (load again), `connectionLost` (load again).
+  public func takeUp(at position: JournalPosition) throws(StoreError) {
+    try open().takeUp(at: position)
+    self.position = position
+  }
+
   /// Stores a commit in one transaction; nothing to write, nothing sent.
   /// - Throws: `connectionLost` (reconnect and repeat), `transient` (repeat), `positionConflict`
-  ///   (another writer: load again), `refused` (a bug, or a missing right).
+  ///   (another writer: load again), `leaseLost`, `refused` (a bug, or a missing right).
   public func commit(_ commit: Commit) throws(StoreError) -> CommitReceipt {
     if let found = foundStored {
       foundStored = nil

@@ -7,7 +7,7 @@ extension WriterSession {
   /// How often a commit is started again because another writer took its seq or an instrument id.
   static let attemptsMax = 10
 
-  /// - Throws: `positionConflict`, `refused`, `transient`, `connectionLost`.
+  /// - Throws: `leaseLost`, `positionConflict`, `refused`, `transient`, `connectionLost`.
   func commit(_ commit: Commit) throws(StoreError) -> CommitReceipt {
     var sorted = SortedCommit(commit)
     sorted.quotesToWrite = unstored(sorted.base.quotes)
@@ -43,7 +43,7 @@ extension WriterSession {
     static let instruments = "commit instruments"
   }
 
-  /// nil when another writer took the seq meanwhile.
+  /// nil when another writer took the seq meanwhile, or another daemon the lead.
   private func attempt(
     _ commit: SortedCommit, stagesCandles: Bool
   ) throws(StoreError) -> CommitReceipt? {
@@ -103,9 +103,10 @@ extension WriterSession {
     let answer = try connection.execute(
       """
       begin;
-      select f.epoch, f.last_seq, j.position, pg_current_xact_id()
+      select f.epoch, f.last_seq, j.position, pg_current_xact_id(), l.term
       from feed_sequence f
       cross join journal_position j
+      cross join lease l
       """, context: Context.commit)
     guard answer.rowCount == 1 else {
       throw StoreError(.schemaMismatch, "journal_position has no row", context: Context.commit)
@@ -115,6 +116,11 @@ extension WriterSession {
     let lastSeq = Int64(try row.text())
     let storedPosition = Int64(try row.text())
     let transaction = try row.text()
+    let storedTerm = Int64(try row.text()) ?? -1
+    // Only to spare the work: what decides is the lock the end of the commit takes.
+    if commit.history == nil, storedTerm != term {
+      throw .leaseLost(term, to: storedTerm, context: Context.commit)
+    }
     let isFenced = commit.history != nil || storedPosition == position.sequence
     guard storedEpoch == epoch, isFenced, let lastSeq else {
       throw StoreError(

@@ -3,11 +3,27 @@ import Market
 /// The end of every commit: journal position, sequence, change row and NOTIFY in one statement.
 /// Its first two updates wait for the row locks of any other writer and then find the row changed
 /// or not: that is what makes seq the order of commits, without a gap.
+///
+/// The fence of the lease is here too, in `held`. It locks the lease row FOR KEY SHARE while its
+/// term is ours, as the last thing before the commit. A takeover changes `term`, which is a key of
+/// its table, and so needs the row FOR UPDATE: it waits for every commit that has got this far, and
+/// one that comes later finds the term gone (the condition is looked at again once the lock is
+/// had) and writes nothing. So when a new term begins, all commits of the older ones are made and
+/// seen by its `load`, or never will be. The renewal changes no key, takes FOR NO KEY UPDATE, and
+/// neither waits for a commit nor holds one up. The lock is taken late because a daemon may be
+/// stopped in the middle of a transaction: only between here and its commit is it in the way, and
+/// then `LeaseConnection` ends its session.
 extension WriterSession {
   private static let writeChange = Statement(
     name: "write_change",
     sql: """
-      with place as (
+      with held as (
+        select term
+        from lease
+        where term = $20::bigint
+        for key share
+      ),
+      place as (
         update journal_position
         set position = $17::bigint, known_from = $2::timestamptz, updated_at = clock_timestamp(),
           book_state = $18::bytea
@@ -23,11 +39,14 @@ extension WriterSession {
       \(logChange)
       """)
 
-  /// History's: the daemon's position is only quoted, and the seq has been taken.
+  /// History's: the daemon's position is only quoted, and the seq has been taken. It needs no
+  /// lease: its bars come from an answer, not from a journal position, two of its writers agree by
+  /// the rows' own locks, and a backfill is to run beside whichever daemon leads.
   private static let writeHistory = Statement(
     name: "write_history_change",
     sql: """
-      with place as (
+      with held as (select null::bigint as term),
+      place as (
         select position
         from journal_position
       ),
@@ -40,12 +59,15 @@ extension WriterSession {
       insert into change
         (seq, committed_at, known_at, position, quotes, rejections, candle_instrument_ids,
         candle_timeframes, candle_opened_ats, revision_instrument_ids, revision_timeframes,
-        revision_opened_ats, gap_ids, closed_gap_ids, audit_instrument_ids, audit_days, events)
+        revision_opened_ats, gap_ids, closed_gap_ids, audit_instrument_ids, audit_days, events,
+        term)
       select $1::bigint, clock_timestamp(), $2::timestamptz, position, $3::int, $4::int,
         $5::int[], $6::smallint[], $7::timestamptz[], $8::int[], $9::smallint[],
-        $10::timestamptz[], $11::bigint[], $12::bigint[], $13::int[], $14::date[], $15::jsonb
+        $10::timestamptz[], $11::bigint[], $12::bigint[], $13::int[], $14::date[], $15::jsonb,
+        held.term
       from place
       cross join counter
+      cross join held
       returning 1
     )
     select pg_notify('candled', $16::text)
@@ -91,6 +113,7 @@ extension WriterSession {
     parameters.add { $0.int64(commit.position.sequence) }
     parameters.add { $0.bytes(commit.bookState) }
     parameters.add { $0.int64(position.sequence) }
+    parameters.add { $0.int64(term) }
     return try connection.run(Self.writeChange, parameters, context: Context.commit).rowCount == 1
   }
 

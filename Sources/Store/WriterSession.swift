@@ -12,6 +12,10 @@ final class WriterSession {
   /// The stored journal position, as far as this writer knows: the fence of the next commit.
   var position: JournalPosition
   let epoch: Int64
+  /// What it writes under; nil for who has no journal of a daemon's.
+  let lease: Lease?
+  /// The lease's, or else the one that was found: also without a lease a writer ends with the term.
+  let term: Int64
   /// Set from just before COMMIT is sent until its answer is here.
   var pending: PendingCommit?
   /// The quotes this session wrote, by instrument id; a kilobyte each.
@@ -20,11 +24,19 @@ final class WriterSession {
   var buffer = WireBuffer(capacity: 256 * 1024)
 
   /// Connects, makes the staging tables and reads the registry.
-  /// - Throws: `connectionLost`, `schemaMismatch`.
-  init(url: String, application: String = "candled writer") throws(StoreError) {
+  /// - Throws: `connectionLost`, `schemaMismatch`, `leaseLost`.
+  init(
+    url: String, application: String = LeaseConnection.writerApplication, lease: Lease? = nil
+  ) throws(StoreError) {
     connection = try PostgresConnection(url: url, application: application)
+    self.lease = lease
     try Schema.requireVersion(connection)
     try connection.execute(Self.stagingTables, context: "connect")
+    if let lease {
+      let milliseconds = max(2 * lease.milliseconds, Self.idleMillisecondsMin)
+      try connection.execute(
+        "set idle_in_transaction_session_timeout = \(milliseconds)", context: "connect")
+    }
     let answer = try connection.run(Self.readPosition, context: "connect")
     guard answer.rowCount == 1 else {
       throw StoreError(.schemaMismatch, "journal_position has no row", context: "connect")
@@ -33,8 +45,15 @@ final class WriterSession {
     epoch = try row.int64()
     _ = try row.int64()
     position = JournalPosition(try row.int64())
+    let found = try row.int64()
+    term = lease?.term ?? found
+    if found != term { throw .leaseLost(term, to: found, context: "connect") }
     try readRegistry()
   }
+
+  /// A leader that was stopped in the middle of a transaction holds its rows no longer than this,
+  /// should nobody be allowed to end its session.
+  private static let idleMillisecondsMin: Int64 = 20_000
 
   /// Once a connection, without constraints: what is wrong is refused by the table behind. They
   /// are emptied at each commit, which for temporary tables writes no WAL and no catalog row.
@@ -52,9 +71,10 @@ final class WriterSession {
   private static let readPosition = Statement(
     name: "read_position",
     sql: """
-      select f.epoch, f.last_seq, j.position
+      select f.epoch, f.last_seq, j.position, l.term
       from feed_sequence f
       cross join journal_position j
+      cross join lease l
       """)
 
   private static let readInstruments = Statement(
@@ -109,9 +129,11 @@ extension WriterSession {
   private static let readState = Statement(
     name: "read_state",
     sql: """
-      select j.position, nullif(j.known_from, '-infinity'), j.book_state, f.epoch, f.last_seq
+      select j.position, nullif(j.known_from, '-infinity'), j.book_state, f.epoch, f.last_seq,
+        j.journal, l.term
       from journal_position j
       cross join feed_sequence f
+      cross join lease l
       """)
 
   /// Reads the position and every instrument's state as of one moment.
@@ -124,9 +146,13 @@ extension WriterSession {
     let bookState = try row.bytes()
     let epoch = try row.int64()
     let lastSeq = try row.int64()
+    let journal = try row.text()
+    let found = try row.int64()
+    if found != term { throw .leaseLost(term, to: found, context: "load") }
     var state = StoredState(
       position: stored, knownAt: knownAt, bookState: bookState, quotes: try storedQuotes(),
       epoch: epoch, lastSeq: lastSeq)
+    state.journal = journal
     try readReference(into: &state)
     try connection.execute("commit", context: "load")
     position = stored

@@ -2,9 +2,12 @@
 
 /// Limits and trust of a client.
 public struct HTTPClientConfiguration: Sendable {
-  /// Transfers at once; each HTTP/1.1 transfer has a connection of its own. A whole-market sweep is
-  /// seven requests, and upstreams are asked over few connections.
+  /// Transfers at once with one host; each HTTP/1.1 transfer has a connection of its own. A
+  /// whole-market sweep is seven requests, and upstreams are asked over few connections. A host
+  /// that answers slowly holds up its own requests and nobody else's.
   public var transfersMax = 8
+  /// Idle connections kept, of all hosts together.
+  public var connectionsKeptMax = 24
   /// Requests waiting or in transfer; the next one is refused with `tooManyInFlight`.
   public var requestsMax = 64
   /// A PEM file with the certificates to trust instead of the system's.

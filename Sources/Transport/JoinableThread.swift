@@ -4,7 +4,7 @@
 import Glibc
 
 /// `@unchecked` holds because `thread` never changes and `isJoined` is touched only under the lock.
-final class JoinableThread: @unchecked Sendable {
+package final class JoinableThread: @unchecked Sendable {
   private final class Work {
     let body: @Sendable () -> Void
 
@@ -16,7 +16,7 @@ final class JoinableThread: @unchecked Sendable {
   private var isJoined = false
 
   /// nil if the system has no thread to give.
-  init?(running body: @escaping @Sendable () -> Void) {
+  package init?(running body: @escaping @Sendable () -> Void) {
     var everySignal = sigset_t()
     var before = sigset_t()
     sigfillset(&everySignal)
@@ -38,7 +38,7 @@ final class JoinableThread: @unchecked Sendable {
   }
 
   /// Returns once the closure has; the second and later calls wait for the first.
-  func join() {
+  package func join() {
     mutex.withLock {
       guard !isJoined else { return }
       pthread_join(thread, nil)

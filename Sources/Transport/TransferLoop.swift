@@ -26,7 +26,7 @@ final class TransferLoop: @unchecked Sendable {
     self.multi = multi
     self.configuration = configuration
     mailbox = Mailbox(multi: multi, requestsMax: configuration.requestsMax)
-    ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, configuration.transfersMax)
+    ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, configuration.connectionsKeptMax)
   }
 
   /// Until the mailbox says stop; then every request still here ends with `shutDown`.
@@ -37,7 +37,7 @@ final class TransferLoop: @unchecked Sendable {
       var running: Int32 = 0
       curl_multi_perform(multi, &running)
       finishDone()
-      if waiting.isEmpty || active.count >= configuration.transfersMax { sleep() }
+      if !waiting.contains(where: hasRoom) { sleep() }
     }
     closeDown()
   }
@@ -62,9 +62,17 @@ final class TransferLoop: @unchecked Sendable {
   // MARK: Start
 
   private func startWaiting() {
-    while active.count < configuration.transfersMax, !waiting.isEmpty {
-      start(waiting.removeFirst())
+    guard waiting.contains(where: hasRoom) else { return }
+    let candidates = waiting
+    waiting = []
+    for submission in candidates {
+      if hasRoom(for: submission) { start(submission) } else { waiting.append(submission) }
     }
+  }
+
+  private func hasRoom(for submission: Submission) -> Bool {
+    let base = submission.request.base
+    return active.values.count { $0.submission.request.base == base } < configuration.transfersMax
   }
 
   private func start(_ submission: Submission) {

@@ -45,6 +45,33 @@ public struct TransportError: Error, Sendable, Hashable {
   }
 }
 
+extension TransportError.Code {
+  /// The word for logs and metric labels.
+  public var name: String {
+    switch self {
+    case .timeout: "timeout"
+    case .connect: "connect"
+    case .resolve: "resolve"
+    case .tls: "tls"
+    case .bodyTooLarge: "body_too_large"
+    case .reset: "reset"
+    case .truncated: "truncated"
+    case .encoding: "encoding"
+    case .cancelled: "cancelled"
+    case .tooManyInFlight: "too_many_in_flight"
+    case .shutDown: "shut_down"
+    case .invalidRequest: "invalid_request"
+    case .other: "other"
+    }
+  }
+
+  /// Every name there is.
+  public static let names = [
+    timeout, connect, resolve, tls, bodyTooLarge, reset, truncated, encoding, cancelled,
+    tooManyInFlight, shutDown, invalidRequest, other(curl: 0),
+  ].map(\.name)
+}
+
 extension TransportError: CustomStringConvertible {
   /// One sentence for people: `sina-quotes: the deadline ran out`.
   public var description: String { route.isEmpty ? sentence : "\(route): \(sentence)" }

@@ -56,7 +56,7 @@ extension CommandFailure {
     let status: Operations.ExitCode =
       switch error.code {
       case .connectionLost: .unavailable
-      case .transient, .positionConflict: .temporaryFailure
+      case .transient, .positionConflict, .leaseLost: .temporaryFailure
       // insufficient_privilege (PostgreSQL's errcodes table)
       case .refused where error.sqlState == "42501": .noPermission
       case .refused, .schemaMismatch: .dataError

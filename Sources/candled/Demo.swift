@@ -78,7 +78,7 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
     let clock = EngineClock.scaled(
       from: Timestamp(day: day, secondOfDay: Demo.startSecondOfDay), speed: Int64(speed))
     let exchange = try ExchangeServer(
-      market: market, clock: .function { clock.now(stepped: clock.startingPoint) },
+      market: market, clock: .function { clock.now },
       mairui: MairuiOptions(licences: ["demo-licence": .valid(requestsPerDay: 50)]),
       alpaca: AlpacaOptions(keys: ["demo-key": "demo-secret"]))
     defer { exchange.stop() }

@@ -20,19 +20,22 @@ struct Replay: AsyncParsableCommand {
       there is none. With --verify, compares what the journal says with the configured database, \
       as far as that has come: candles, gaps, certificates, refused rows and quotes; every \
       difference is a line, and the exit status is 65 if there is one. The configuration must be \
-      the one the daemon ran with.
+      the one the daemon ran with. Where two daemons took turns, name the journals of both: each \
+      term is read from its leader's, as far as the next leader found it stored.
       """,
       examples: [
         "candled replay /var/lib/candled/journal --verify":
           "is the database what the journal says?",
         "candled replay journal --into postgres://db/again":
           "make another database of it",
+        "candled replay first/journal second/journal --verify":
+          "of two daemons on one database",
         "candled replay journal --verify --from-position 120000":
           "where the journal's beginning is no longer kept",
       ]))
 
-  @Argument(help: "The folder of the journal.", completion: .directory)
-  var journal: String
+  @Argument(help: "The folder of the journal, or of each daemon's.", completion: .directory)
+  var journals: [String]
 
   @Option(help: ArgumentHelp("Write into this database.", valueName: "url"))
   var into: String?
@@ -54,6 +57,9 @@ struct Replay: AsyncParsableCommand {
     }
     guard fromPosition >= 0 else {
       throw ValidationError("--from-position is a number from 0 on")
+    }
+    guard !journals.isEmpty, fromPosition == 0 || journals.count == 1 else {
+      throw ValidationError("--from-position is of one journal")
     }
   }
 
@@ -77,19 +83,12 @@ struct Replay: AsyncParsableCommand {
     }
   }
 
-  private func reader() throws -> JournalReader {
-    guard access(journal, R_OK | X_OK) == 0 else {
+  private func order() throws -> ReplayOrder {
+    for journal in journals where access(journal, R_OK | X_OK) != 0 {
       throw CommandFailure(
         status: .noInput, sentence: "cannot read \(journal): \(reason(errno))")
     }
-    do {
-      return try JournalReader(directory: journal, after: JournalPosition(fromPosition))
-    } catch {
-      guard error.code == .missing else { throw error }
-      let hint = error.available.map { "; say --from-position \($0.lowerBound.sequence - 1)" }
-      throw CommandFailure(
-        status: .dataError, sentence: "\(journal): \(error.sentence)\(hint ?? "")")
-    }
+    return try ReplayOrder(journals, from: JournalPosition(fromPosition))
   }
 }
 
@@ -101,10 +100,10 @@ extension Replay {
 
   private func write(_ start: Pipeline, into url: String) async throws -> ReplayCounts {
     var pipeline = start
-    let reader = try reader()
+    var order = try order()
     let writer = try await emptyDatabase(url)
     var spanStart: Timestamp?
-    while let (position, entry) = try reader.next() {
+    while let (position, entry) = try order.next() {
       let span = entry.receivedAt.microseconds(since: spanStart ?? entry.receivedAt)
       if span >= Self.commitSpanMicroseconds, let commit = pipeline.takeCommit() {
         _ = try await writer.commit(commit)
@@ -144,9 +143,9 @@ extension Replay {
     // The daemon may go on writing meanwhile.
     try queries.holdMoment()
     let stored = try queries.status().position
-    let reader = try reader()
+    var order = try order()
     var verification = try ReplayVerification(queries)
-    while pipeline.position < stored, let (position, entry) = try reader.next() {
+    while pipeline.position < stored, let (position, entry) = try order.next() {
       pipeline.process(entry, at: position)
       try verification.note(entry.receivedAt)
       if let commit = pipeline.takeCommit() { try verification.take(commit) }
@@ -154,8 +153,9 @@ extension Replay {
     guard pipeline.position == stored else {
       throw CommandFailure(
         status: .dataError,
-        sentence: "the database stands at journal entry \(stored.sequence), \(journal) ends at "
-          + "\(pipeline.position.sequence): not its journal, or entries were lost")
+        sentence: "the database stands at journal entry \(stored.sequence), "
+          + "\(journals.joined(separator: ", ")) ends at \(pipeline.position.sequence): "
+          + "not its journal, or entries were lost")
     }
     try verification.finish()
     return (ReplayCounts(pipeline), verification.differences)

@@ -1,3 +1,4 @@
+import Admin
 import ArgumentParser
 import Ingest
 import Logging
@@ -52,7 +53,14 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
     let telling = Task { await reporter?.run() }
     defer { telling.cancel() }
     let unsaved = try await CommandFailure.translating {
-      try await daemon.run { handle in
+      // Before anything that may take long or fail: whoever asks is told that it starts.
+      let admin = settings.adminListen.flatMap { address in
+        AdminServer(
+          at: address,
+          answering: AdminEndpoint(state: daemon.state, build: .current, mask: mask), log: log)
+      }
+      defer { admin?.stop() }
+      return try await daemon.run { handle in
         log.notice("ready", metadata: ["look_inside": "\(handle.psqlLine)"])
       }
     }

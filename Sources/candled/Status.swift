@@ -1,21 +1,25 @@
-/// `candled status`: how the database stands, whoever writes it and wherever it is.
+/// `candled status`: what the daemon is doing, and how its database stands.
 
+import Admin
 import ArgumentParser
 import Market
+import Operations
 import Store
 import TerminalView
 
 struct Status: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Show how the database stands.",
+    abstract: "Show what the daemon is doing and how the database stands.",
     discussion: Help.discussion(
       """
-      Asks the database alone: how far the journal has become rows, when the last commit was, what \
-      the newest trading day holds, whether the certificates balance and how each source is doing. \
-      Exits 69 if there is no database.
+      Asks the daemon at admin.listen first: its role, its sources and how late they are, the \
+      journal, the last reload; if none answers, one line says so. Then asks the database: how far \
+      the journal has become rows, when the last commit was, what the newest trading day holds, \
+      whether the certificates balance. Exits 69 if there is no database.
       """,
       examples: [
         "candled status": "for people",
+        "candled status --json | jq .daemon.role": "what the daemon is to its database",
         "candled status --json | jq .last_commit_age_seconds": "for a monitor",
       ]))
 
@@ -25,18 +29,29 @@ struct Status: ParsableCommand {
   var json = false
 
   func run() throws {
-    let address = try options.load().storeAddress()
-    let status = try CommandFailure.asking { () throws(StoreError) in
-      try Queries(url: address).status()
+    let settings = try options.load()
+    let daemon = DaemonAnswer(of: settings.adminListen)
+    do {
+      let address = try settings.storeAddress()
+      let status = try CommandFailure.asking { () throws(StoreError) in
+        try Queries(url: address).status()
+      }
+      try StandardOutput.write(json ? status.json(daemon) + "\n" : daemon.text + status.table)
+    } catch {
+      // What it says is worth having when the database is away.
+      if daemon.isThere {
+        try StandardOutput.write(json ? "{\"daemon\":\(daemon.json)}\n" : daemon.text)
+      }
+      throw error
     }
-    try StandardOutput.write(json ? status.json + "\n" : status.table)
   }
 }
 
 extension StoreStatus {
-  fileprivate var json: String {
+  fileprivate func json(_ daemon: DaemonAnswer) -> String {
     let health = "[" + health.map { JSONText.object($0.members) }.joined(separator: ",") + "]"
-    return JSONText.object(members).dropLast() + ",\"health\":" + health + "}"
+    return JSONText.object(members).dropLast() + ",\"health\":" + health
+      + ",\"daemon\":" + daemon.json + "}"
   }
 
   fileprivate var table: String {
@@ -60,6 +75,10 @@ extension StoreStatus {
       ("certificates", .integer(certificates)), ("residuals", .integer(residuals)),
       ("database_bytes", .integer(databaseBytes)),
       ("notification_queue", .decimal(notificationQueue)),
+      ("leader", .optional(leader?.host)), ("leader_journal", .optional(leader?.holder)),
+      ("leader_state", .optional(leader?.state)),
+      ("term", leader.map { .integer($0.term) } ?? .null),
+      ("term_began", .moment(leader?.acquiredAt)),
     ]
   }
 }

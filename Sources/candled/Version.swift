@@ -1,5 +1,6 @@
 /// `candled version`: what a bug report needs to know of the build.
 
+import Admin
 import ArgumentParser
 import TerminalView
 
@@ -28,6 +29,12 @@ enum BuildVersion {
   #else
     static let architecture = "other"
   #endif
+}
+
+extension BuildFacts {
+  static let current = BuildFacts(
+    version: BuildVersion.current, swift: BuildVersion.swift,
+    configuration: BuildVersion.configuration)
 }
 
 struct Version: ParsableCommand {

@@ -49,7 +49,7 @@ struct SimulatedMorning: Sendable {
 
   /// A configuration file for the database, which is reached by a socket.
   static func configuration(_ database: StoreDatabase) throws -> [UInt8] {
-    Array("[store]\nurl = \"\(try url(database))\"\n".utf8)
+    Array("[store]\nurl = \"\(try url(database))\"\n[admin]\nlisten = \"\"\n".utf8)
   }
 
   static func url(_ database: StoreDatabase) throws -> String {

@@ -167,7 +167,7 @@ import Testing
     (400, #"{"message":"end should not be before start"}"#, .programmingError),
     (400, #"{"message":"invalid timeframe: 3Fortnight"}"#, .programmingError),
     (400, "", .programmingError), (404, "<html>", .programmingError),
-    (301, "<html>", .programmingError), (401, "<html>", .unauthorised),
+    (301, "<html>", .transient), (401, "<html>", .unauthorised),
     (401, #"{"message":"subscription"}"#, .unauthorised),
     (403, #"{"message":"forbidden."}"#, .unauthorised), (403, "", .unauthorised),
     (403, #"{"message":"subscription does not permit querying recent SIP data"}"#, .entitlement),

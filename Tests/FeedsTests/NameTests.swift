@@ -152,4 +152,17 @@ import Testing
     #expect(update(&cache, 0, Array(long.dropLast()) + [UInt8(ascii: "B")]))
     #expect(cache.name(at: 0).hasSuffix("AB"))
   }
+
+  /// Found by `script/fuzz quotes`.
+  @Test func `a name that returns after one too long to be kept is seen to change`() {
+    var cache = NameCache()
+    let long = [UInt8](repeating: UInt8(ascii: "A"), count: 49)
+    #expect(update(&cache, 0, maotai))
+    #expect(update(&cache, 0, long))
+    #expect(update(&cache, 0, maotai))
+    #expect(cache.name(at: 0) == "贵州茅台")
+    #expect(update(&cache, 0, long))
+    #expect(update(&cache, 0, []))
+    #expect(cache.name(at: 0).isEmpty)
+  }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import Market
 import TestSupport
 import Testing
@@ -31,6 +32,17 @@ import Testing
     #expect(days.count == 8796)
     let withZeros = try decode(SinaCalendarPacker.file(of: packed, padding: false))
     #expect(withZeros == packed)
+  }
+
+  /// `CANDLED_RECORD=1 swift test --filter SinaCalendarTests` writes the file anew.
+  @Test func `the file to be damaged names every day that is known`() throws {
+    let packed = SinaCalendarTests.known.filter { $0 != lacking }
+    let body = SinaCalendarPacker.file(of: packed)
+    if getenv("CANDLED_RECORD") != nil {
+      let text = String(decoding: body, as: UTF8.self)
+      #expect(Files.write(text, to: Files.fixtures + "/calendar.js.txt"))
+    }
+    #expect(try Files.fixture("calendar.js.txt") == body)
   }
 
   /// Worked out by hand: 12 bits 139, 6 bits 63, days 0 and 6; then a run: the width

@@ -55,6 +55,7 @@ struct EngineRun {
   /// Simulated seconds in a real one; nil runs without a clock.
   var speed: Int64?
   var heartbeat: Heartbeat?
+  var journal = JournalOptions()
   let folder: JournalFolder
 
   init() throws { folder = try JournalFolder() }
@@ -66,7 +67,7 @@ struct EngineRun {
     breaking: (JournalWriter) -> Void = { _ in }
   ) throws -> Engine {
     let journal = try JournalWriter(
-      directory: folder.path, committed: stored?.position ?? .start)
+      directory: folder.path, options: journal, committed: stored?.position ?? .start)
     breaking(journal)
     let upstream = MemoryUpstream(
       market, outages: outages, frozenAt: frozenAt.map { moment($0) })

@@ -60,6 +60,22 @@ import Testing
     }
   }
 
+  @Test func `a lost lease ends the engine, and nothing of it is committed any more`()
+    async throws
+  {
+    let run = try EngineRun()
+    let attempts = Atomic<Int>(0)
+    let sink = MemorySink(fate: { attempt in
+      attempts.store(attempt, ordering: .relaxed)
+      return attempt >= 10 ? .refused(.leaseLost) : .taken
+    })
+    let engine = try run.engine(sink)
+    await #expect { try await engine.run() } throws: { error in
+      (error as? EngineError)?.code == .leaseLost
+    }
+    #expect(attempts.load(ordering: .relaxed) == 10)
+  }
+
   @Test func `a stop drains and leaves nothing unsaved`() async throws {
     let run = try EngineRun()
     let stopper = EngineHolder()

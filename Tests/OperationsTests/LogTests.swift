@@ -120,38 +120,7 @@ private final class Lines: @unchecked Sendable {
   }
 }
 
-private enum Outcome: String, MetricLabel {
-  case good
-  case throttled
-  static let labelName: StaticString = "outcome"
-}
-
-@Suite struct MetricsTests {
-  @Test func `every series is there from the start, at zero`() {
-    let metrics = Metrics()
-    let polls = metrics.counters("candled_polls_total", "Polls answered.", by: Outcome.self)
-    let lag = metrics.gauge("candled_lag_milliseconds", "Poll to commit.")
-    polls[.throttled].increment()
-    polls[.throttled].increment(by: 2)
-    lag.set(40)
-    lag.add(-5)
-    #expect(
-      metrics.snapshot() == [
-        "candled_polls_total{outcome=\"good\"}": 0,
-        "candled_polls_total{outcome=\"throttled\"}": 3, "candled_lag_milliseconds": 35,
-      ])
-    #expect(metrics.families.map(\.name) == ["candled_polls_total", "candled_lag_milliseconds"])
-    #expect(metrics.families.first?.label == "outcome")
-  }
-
-  @Test func `increments from many tasks are all counted`() async {
-    let counter = Metrics().counter("candled_test_total", "Test.")
-    await withTaskGroup { group in
-      for _ in 0..<8 { group.addTask { for _ in 0..<10_000 { counter.increment() } } }
-    }
-    #expect(counter.value == 80_000)
-  }
-
+@Suite struct ExitCodeTests {
   @Test func `exit codes are those of sysexits and each has a meaning`() {
     #expect(
       ExitCode.allCases.map(\.rawValue) == [0, 64, 65, 66, 69, 70, 73, 74, 75, 77, 78])

@@ -67,6 +67,26 @@ import Testing
     #expect(conditions(bench).last == .ok)
   }
 
+  @Test(arguments: [PollOutcome.transient, .malformed, .notFound, .banned, .unauthorised])
+  func `whatever its answer, a source that names a time is not asked before`(
+    _ outcome: PollOutcome
+  ) {
+    var bench = started(poller(symbols: 4, batch: 3))
+    bench.run(untilElapsedSeconds: 3) { _, _ in Reply(outcome: outcome, retryAfterSeconds: 900) }
+    let before = bench.requests.count
+    bench.run(untilElapsedSeconds: 880) { _, _ in Reply() }
+    #expect(bench.requests.count == before && before > 0)
+    bench.run(untilElapsedSeconds: 1_000) { _, _ in Reply() }
+    #expect(bench.requests.count > before)
+    #expect(conditions(bench).last == .ok)
+  }
+
+  @Test func `a good answer that names a time changes nothing`() {
+    var bench = started(poller(symbols: 4, batch: 3))
+    bench.run(untilElapsedSeconds: 30) { _, _ in Reply(retryAfterSeconds: 900) }
+    #expect(Set(bench.requests.map(\.request.slot)).count >= 10)
+  }
+
   @Test func `a banned source gets one request for one symbol a cool-down`() {
     var bench = started(poller(symbols: 10, batch: 3))
     bench.run(untilElapsedSeconds: 3) { _, _ in Reply(outcome: .banned) }

@@ -25,6 +25,8 @@ enum RightsTable {
     "journal_position": ("siu", ""),
     "feed_sequence": ("siu", ""),
     "change": ("siu", ""),
+    "lease": ("su", ""),
+    "lease_term": ("siu", ""),
   ]
 
   static let views: Set<String> = [
@@ -32,7 +34,7 @@ enum RightsTable {
     "candle_1w", "candle_1mo", "rolled_candles", "latest", "coverage", "gaps", "revisions",
     "disagreements", "factors", "lists", "key_usage", "rejections", "health", "feed_instruments",
     "feed_quotes", "feed_overview", "feed_candles", "feed_revisions", "feed_gaps", "feed_audits",
-    "feed_changes", "feed_rejections", "feed_health", "feed_place",
+    "feed_changes", "feed_rejections", "feed_health", "feed_place", "leaders",
   ]
 
   static let functions: [String: Rights] = {

@@ -1,3 +1,4 @@
+import Admin
 import Foundation
 import Operations
 import Testing
@@ -12,6 +13,11 @@ import Testing
 
   @Test func `README has the generated reference of settings`() {
     #expect(readme.contains("\n\n" + Settings.reference + "\n"), "\(Settings.reference)")
+  }
+
+  @Test func `README has the generated reference of metrics`() {
+    let table = MetricTable.families.reference()
+    #expect(readme.contains("\n\n" + table + "\n"), "\(table)")
   }
 
   @Test func `README has every exit code and no other`() {

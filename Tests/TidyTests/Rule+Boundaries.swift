@@ -21,9 +21,13 @@ extension Rule {
       "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations",
       "CLinux", "Logging",
     ],
+    "Admin": [
+      "Market", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations", "Ingest",
+      "CLinux", "Logging",
+    ],
     "candled": [
       "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations",
-      "ExchangeSimulator", "CandledClient", "TerminalView", "Ingest", "CLinux", "Logging",
+      "ExchangeSimulator", "CandledClient", "TerminalView", "Ingest", "Admin", "CLinux", "Logging",
       "ArgumentParser",
     ],
   ]
@@ -33,7 +37,7 @@ extension Rule {
 
   /// Foundation costs memory, start-up and exactness; the hot path does without.
   static let foundationUsers: Set<String> = [
-    "Operations", "Ingest", "ExchangeSimulator", "CandledClient", "candled",
+    "Operations", "Ingest", "Admin", "ExchangeSimulator", "CandledClient", "candled",
   ]
 
   static let imports = Rule(name: "imports point down only") { file in

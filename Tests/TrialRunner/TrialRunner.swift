@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Hostile
 import Trials
 
 /// `script/trials`: the long proofs, each ending in a line that says PASS or FAIL.
@@ -9,7 +10,10 @@ struct TrialRunner: AsyncParsableCommand {
     commandName: "candled-trials",
     abstract: "Prove the guarantees on simulated days.",
     subcommands: [
-      Truth.self, Crash.self, Fanout.self, Quiet.self, Month.self, Backfill.self,
+      Truth.self, Crash.self, Fanout.self, Quiet.self, Month.self, Backfill.self, Chaos.self,
+      Kill.self, Terminate.self, Restart.self, Blackhole.self, Outage.self, Soak.self,
+      Canary.self, Signals.self, Reload.self, Mutations.self, PairOfDaemons.self, Flips.self,
+      Isolation.self,
     ])
 
   /// Says a line now, whatever buffers stand between.

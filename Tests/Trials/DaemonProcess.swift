@@ -3,72 +3,72 @@ import Foundation
 import Market
 import Store
 
-/// The built `candled run`, or another of its commands, as a child, for trials that kill it. Its
-/// clock is stepped: it goes on from its journal's last moment, so a day with fifty kills can end
-/// in the same tables as one without.
+/// The built `candled run`, or another of its commands, as a child, for trials that kill it. With a
+/// stepped clock it goes on from its journal's last moment, so a day with fifty kills can end in
+/// the same tables as one without.
 public final class DaemonProcess {
   public struct Failure: Error, CustomStringConvertible {
     public var description: String
   }
 
   /// `candled` in the folder of the running program: built with it, debug or release.
-  public static var besideThisProcess: String {
+  public static var besideThisProcess: String { besideThisProcess("candled") }
+
+  /// Another program in the folder of the running one.
+  public static func besideThisProcess(_ name: String) -> String {
     let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     return URL(fileURLWithPath: program ?? "").deletingLastPathComponent()
-      .appendingPathComponent("candled").path
+      .appendingPathComponent(name).path
   }
 
   private let binary: String
-  private let folder: String
+  let folder: String
   private let arguments: [String]
   private var process: Process?
+  /// What its environment says beside this process's.
+  var environment: [String: String] = [:]
+  /// What `/proc` told everybody of its runs: command lines and environments.
+  private(set) var told = Data()
 
   /// - Parameters:
   ///   - folder: state, configuration and log of this daemon.
-  ///   - store: a libpq URL of a database with the schema applied.
-  ///   - cadenceSeconds: from one sweep to the next.
-  ///   - repairsPerNight: K-lines that may be asked for after a close.
   ///   - arguments: the command, without its configuration.
   public init(
-    binary: String, folder: String, store: String, exchange: ExchangeServer,
-    symbols: [Symbol], start: Timestamp, stop: Timestamp, cadenceSeconds: Int = 3,
-    repairsPerNight: Int = 0, historyPerMinute: Int = 600, arguments: [String] = ["run"]
+    binary: String, folder: String, settings: DaemonSettings, arguments: [String] = ["run"]
   ) throws {
     self.binary = binary
     self.folder = folder
     self.arguments = arguments
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    let list = symbols.map { "\"\($0)\"" }.joined(separator: ", ")
-    let text = """
-      state_directory = "\(folder)"
-      [store]
-      url = "\(store)"
-      [sina]
-      base = "\(exchange.url)"
-      history_base = "\(exchange.url)"
-      list_base = "\(exchange.url)"
-      reference_base = "\(exchange.url)"
-      requests_per_minute = 600
-      history_requests_per_minute = \(historyPerMinute)
-      cadence = "\(cadenceSeconds)s"
-      symbols = [\(list)]
-      [repair]
-      requests_per_night = \(repairsPerNight)
-      [clock]
-      mode = "stepped"
-      start = "\(start)"
-      stop = "\(stop)"
-      [log]
-      level = "warning"
-      """
-    try text.write(toFile: folder + "/candled.toml", atomically: true, encoding: .utf8)
+    try settings.text.write(toFile: configuration, atomically: true, encoding: .utf8)
   }
+
+  /// - Parameters:
+  ///   - store: a libpq URL of a database with the schema applied.
+  ///   - cadenceSeconds: from one sweep to the next.
+  ///   - repairsPerNight: K-lines that may be asked for after a close.
+  public convenience init(
+    binary: String, folder: String, store: String, exchange: ExchangeServer,
+    symbols: [Symbol], start: Timestamp, stop: Timestamp, cadenceSeconds: Int = 3,
+    repairsPerNight: Int = 0, historyPerMinute: Int = 600, arguments: [String] = ["run"]
+  ) throws {
+    var settings = DaemonSettings(
+      folder: folder, store: store, exchange: exchange, symbols: symbols, start: start,
+      stop: stop)
+    settings["sina.cadence"] = "\"\(cadenceSeconds)s\""
+    settings["sina.history_requests_per_minute"] = "\(historyPerMinute)"
+    settings["repair.requests_per_night"] = "\(repairsPerNight)"
+    try self.init(binary: binary, folder: folder, settings: settings, arguments: arguments)
+  }
+
+  /// The file it is configured by.
+  public var configuration: String { folder + "/candled.toml" }
 
   public func start() throws {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: binary)
-    process.arguments = arguments + ["--config", folder + "/candled.toml"]
-    let log = folder + "/log"
+    process.arguments = arguments + ["--config", configuration]
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     if !FileManager.default.fileExists(atPath: log) {
       _ = FileManager.default.createFile(atPath: log, contents: nil)
     }
@@ -77,32 +77,61 @@ public final class DaemonProcess {
     process.standardError = handle
     process.standardOutput = handle
     try process.run()
+    try handle.close()
     self.process = process
+    Leftovers.add(process.processIdentifier)
+    for file in ["cmdline", "environ"] { told += look(at: file) }
+  }
+
+  /// Empty in the middle of an exec.
+  private func look(at file: String) -> Data {
+    for _ in 0..<100 {
+      let found = FileManager.default.contents(atPath: "/proc/\(pid)/\(file)") ?? Data()
+      if !found.isEmpty || !isRunning { return found }
+      usleep(1_000)
+    }
+    return Data()
   }
 
   public var pid: Int32 { process?.processIdentifier ?? 0 }
   public var isRunning: Bool { process?.isRunning ?? false }
+  /// Standard output and error of all its runs.
+  public var log: String { folder + "/log" }
 
   /// `kill -9`, and waits for the end.
   public func kill() {
     guard let process, process.isRunning else { return }
     Glibc.kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
+    Leftovers.ended(process.processIdentifier)
+  }
+
+  public func signal(_ number: Int32) {
+    if isRunning { Glibc.kill(pid, number) }
+  }
+
+  /// Waits for its end.
+  /// - Returns: its exit status, 128 more than the signal that ended it; nil if it still runs.
+  public func end(secondsMax: Int) -> Int32? {
+    let deadline = Date().addingTimeInterval(TimeInterval(secondsMax))
+    while isRunning, Date() < deadline { usleep(2_000) }
+    guard let process, !process.isRunning else { return nil }
+    Leftovers.ended(process.processIdentifier)
+    return process.terminationReason == .uncaughtSignal
+      ? 128 + process.terminationStatus : process.terminationStatus
   }
 
   /// Waits for the end of its work.
   /// - Throws: `Failure` with the log's tail unless it exits 0 within `secondsMax`.
   public func finish(secondsMax: Int) throws {
-    let deadline = Date().addingTimeInterval(TimeInterval(secondsMax))
-    while isRunning, Date() < deadline { usleep(20_000) }
-    guard let process, !process.isRunning, process.terminationStatus == 0 else {
+    guard end(secondsMax: secondsMax) == 0 else {
       kill()
       throw Failure(description: "candled did not finish its work: \(logTail)")
     }
   }
 
-  private var logTail: String {
-    let text = (try? String(contentsOfFile: folder + "/log", encoding: .utf8)) ?? ""
+  var logTail: String {
+    let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
     return text.split(separator: "\n").suffix(5).joined(separator: "\n")
   }
 }

@@ -26,8 +26,6 @@ struct StoredMonth {
     var repairedAt: Timestamp?
   }
 
-  struct Malformed: Error { var row: [String?] }
-
   let url: String
 
   /// The minutes of a day as they are now.
@@ -69,7 +67,7 @@ struct StoredMonth {
 
   /// Chunks of backfills that are done.
   func chunks() throws -> Int {
-    var fields = Fields(
+    var fields = StoredFields(
       try SQLProbe.run("select count(*) from candled.backfill_chunk", url: url)[0])
     return Int(try fields.number())
   }
@@ -79,7 +77,7 @@ struct StoredMonth {
   private func candles(_ query: String, _ timeframe: Timeframe) throws -> [Key: Candle] {
     var candles: [Key: Candle] = [:]
     for row in try SQLProbe.run(query, url: url) {
-      var fields = Fields(row)
+      var fields = StoredFields(row)
       let candle = Candle(
         symbol: try fields.symbol(), timeframe: timeframe, tradingDay: try fields.day(),
         openedAt: try fields.moment(), closedAt: try fields.moment(),
@@ -88,7 +86,9 @@ struct StoredMonth {
         turnover: try fields.optional { try $0.decimal() },
         flags: CandleFlags(rawValue: Int16(try fields.number())), source: .sina)
       let key = Key(symbol: candle.symbol, openedAt: candle.openedAt)
-      guard candles.updateValue(candle, forKey: key) == nil else { throw Malformed(row: row) }
+      guard candles.updateValue(candle, forKey: key) == nil else {
+        throw StoredFields.Malformed(row: row)
+      }
     }
     return candles
   }
@@ -103,12 +103,12 @@ struct StoredMonth {
       from candled.gap g join candled.instrument i on i.id = g.instrument_id order by g.id
       """, url: url
     ).map { row in
-      var fields = Fields(row)
+      var fields = StoredFields(row)
       let (symbol, day) = (try fields.symbol(), try fields.day())
       let (from, to) = (try fields.moment(), try fields.moment())
       let (volume, turnover) = (try fields.decimal(), try fields.decimal())
       guard let cause = GapCause(rawValue: Int16(try fields.number())) else {
-        throw Malformed(row: row)
+        throw StoredFields.Malformed(row: row)
       }
       return Hole(
         gap: Gap(
@@ -129,7 +129,7 @@ struct StoredMonth {
       from candled.day_audit a join candled.instrument i on i.id = a.instrument_id
       """, url: url
     ).map { row in
-      var fields = Fields(row)
+      var fields = StoredFields(row)
       let (symbol, day) = (try fields.symbol(), try fields.day())
       let volume = try fields.optional { try $0.decimal() }
       let turnover = try fields.optional { try $0.decimal() }
@@ -151,36 +151,7 @@ struct StoredMonth {
         select instrument_id, timeframe, opened_at, count(*) as kept
         from candled.candle_revision group by 1, 2, 3) r using (instrument_id, timeframe, opened_at)
       """, url: url)[0]
-    var fields = Fields(row)
+    var fields = StoredFields(row)
     return (Int(try fields.number()), Int(try fields.optional { try $0.number() } ?? 0))
-  }
-}
-
-/// The fields of a row, one after the other.
-private struct Fields {
-  private let row: [String?]
-  private var place = 0
-
-  init(_ row: [String?]) { self.row = row }
-
-  mutating func text() throws -> String { try read { $0 } }
-  mutating func symbol() throws -> Symbol { try read { Symbol($0) } }
-  mutating func day() throws -> TradingDay { try read { TradingDay($0) } }
-  mutating func number() throws -> Int64 { try read { Int64($0) } }
-  mutating func moment() throws -> Timestamp { Timestamp(seconds: try number()) }
-  mutating func decimal() throws -> ExactDecimal { try read { try? ExactDecimal($0) } }
-
-  mutating func optional<Value>(
-    _ field: (inout Fields) throws -> Value
-  ) throws -> Value? {
-    guard row[place] == nil else { return try field(&self) }
-    place += 1
-    return nil
-  }
-
-  private mutating func read<Value>(_ parse: (String) -> Value?) throws -> Value {
-    defer { place += 1 }
-    guard let value = row[place].flatMap(parse) else { throw StoredMonth.Malformed(row: row) }
-    return value
   }
 }

@@ -17,6 +17,8 @@ enum AlpacaRefusal {
     case 403:
       return judge(message) ?? FeedRefusal(.unauthorised, "HTTP 403: the key was refused")
     case 408, 500..<600: return FeedRefusal(.transient, "HTTP \(status): the server failed")
+    // Its hosts do not redirect; a network that wants a login does.
+    case 300..<400: return FeedRefusal(.transient, "HTTP \(status): sent elsewhere")
     case 429:
       return FeedRefusal(.throttled(retryAfterSeconds: nil), "HTTP 429: asked too often")
     default:

@@ -12,6 +12,8 @@ public struct NameCache {
   /// The raw bytes of a name and their length; longer names are decoded each time.
   private struct Slot {
     static let bytesMax = 48
+    /// The count of a slot whose name is not the one last seen: no name it can hold has so many.
+    static let forgotten: UInt8 = 255
     var words = InlineArray<6, UInt64>(repeating: 0)
     var charset = NameCharset.gb18030
     var count: UInt8 = 0
@@ -39,7 +41,7 @@ public struct NameCache {
     let fits = raw.bytes.count <= Slot.bytesMax
     if fits, isUnchanged(at: index, raw: raw) { return false }
     let text = decoder.text(of: raw)
-    if fits { remember(raw, at: index) }
+    if fits { remember(raw, at: index) } else { slots[index].count = Slot.forgotten }
     if names[index] == text { return false }
     names[index] = text
     return true

@@ -1,0 +1,72 @@
+/// What goes over the admin endpoint's line: the head of a request in, a whole answer out.
+
+/// A request without a body; what follows the head is not looked at.
+public struct AdminRequest: Sendable, Hashable {
+  public var method: String
+  /// Without the query.
+  public var path: String
+
+  public init(method: String = "GET", path: String) {
+    self.method = method
+    self.path = path
+  }
+
+  /// nil unless it is a request line of HTTP/1 and headers of the form `name: value`.
+  init?(head: ArraySlice<UInt8>) {
+    let lines = head.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map {
+      $0.last == UInt8(ascii: "\r") ? $0.dropLast() : $0
+    }
+    let words = lines[0].split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
+    guard words.count == 3, words[2].starts(with: "HTTP/1.".utf8), !words[0].isEmpty,
+      words[0].allSatisfy({ (65...90).contains($0) }), words[1].first == UInt8(ascii: "/"),
+      lines.dropFirst().allSatisfy({ $0.contains(UInt8(ascii: ":")) })
+    else { return nil }
+    method = String(decoding: words[0], as: UTF8.self)
+    path = String(decoding: words[1].prefix { $0 != UInt8(ascii: "?") }, as: UTF8.self)
+  }
+
+  private static let ending = Array("\r\n\r\n".utf8)
+  static let endingCount = ending.count
+
+  /// Where the head ends, its empty line left out.
+  static func end(of bytes: [UInt8]) -> Int? {
+    guard bytes.count >= ending.count else { return nil }
+    return (0...bytes.count - ending.count).first { start in
+      bytes[start] == ending[0] && bytes[start..<start + ending.count].elementsEqual(ending)
+    }
+  }
+}
+
+public struct AdminResponse: Sendable, Hashable {
+  public var status: Int
+  public var contentType = "text/plain; charset=utf-8"
+  public var body: String
+  /// For HEAD: the length is told, the body kept.
+  public var hasBody = true
+
+  public static func text(_ status: Int, _ text: String) -> AdminResponse {
+    AdminResponse(status: status, body: text + "\n")
+  }
+
+  static func unavailable(_ sentence: String) -> AdminResponse { .text(503, sentence) }
+
+  /// The connection ends with it, so that nobody stays.
+  var bytes: [UInt8] {
+    var head = "HTTP/1.1 \(status) \(reason)\r\nContent-Type: \(contentType)\r\n"
+    if status == 405 { head += "Allow: GET, HEAD\r\n" }
+    head += "Content-Length: \(body.utf8.count)\r\nCache-Control: no-store\r\n"
+    head += "Connection: close\r\n\r\n"
+    return Array(head.utf8) + (hasBody ? Array(body.utf8) : [])
+  }
+
+  private var reason: String {
+    switch status {
+    case 200: "OK"
+    case 400: "Bad Request"
+    case 404: "Not Found"
+    case 405: "Method Not Allowed"
+    case 431: "Request Header Fields Too Large"
+    default: "Service Unavailable"
+    }
+  }
+}

@@ -1,0 +1,107 @@
+import Ingest
+import Market
+import Operations
+import Polling
+import Transport
+
+/// Who is asked, how often, and what comes back.
+extension MetricTable {
+  /// Every endpoint there is.
+  private static let endpoints = MetricLabels(
+    ["source", "endpoint"],
+    [
+      ["sina", "quotes"], ["sina", "history"], ["mairui", "lists"], ["alpaca_iex", "bars"],
+      ["alpaca_sip", "bars"],
+    ])
+
+  /// The words of `SinaOutcome` and `FeedRefusal.Kind`; a test holds them to those.
+  static let outcomes = [
+    "ok", "throttled", "banned", "unauthorised", "poisoned", "empty", "malformed", "transient",
+    "not_found", "quota_exhausted", "no_data", "entitlement", "invalid_symbol",
+    "programming_error", "implausible",
+  ]
+
+  private static let conditions = ["waiting"] + SourceState.Condition.allCases.map { "\($0)" }
+
+  private static func eachSource(
+    _ kind: Family.Kind, _ name: String, _ help: String,
+    _ read: @escaping @Sendable (SourceReport, EngineReport) -> MetricValue?
+  ) -> Family {
+    Family(kind, name, help, labels: endpoints) { source in
+      guard let engine = source.report.engine else { return [] }
+      return engine.sources.compactMap { one in
+        read(one, engine).map { MetricSeries(one.labels, $0) }
+      }
+    }
+  }
+
+  private static func eachSource(
+    _ kind: Family.Kind, _ name: String, _ help: String, by label: String, _ words: [String],
+    _ read: @escaping @Sendable (SourceReport, String) -> Int64
+  ) -> Family {
+    Family(kind, name, help, labels: endpoints.times(label, words)) { source in
+      (source.report.engine?.sources ?? []).flatMap { one in
+        words.map { MetricSeries(one.labels + [$0], .integer(read(one, $0))) }
+      }
+    }
+  }
+
+  static let sources: [Family] = [
+    eachSource(.counter, "candled_requests_total", "Requests sent.") { source, _ in
+      .integer(Int64(source.requests))
+    },
+    eachSource(
+      .counter, "candled_answers_total", "Answers, by what they turned out to be.",
+      by: "outcome", outcomes
+    ) { source, outcome in
+      Int64(source.outcomes[outcome] ?? 0)
+    },
+    counters(
+      "candled_request_faults_total", "Requests without an answer, by why.", by: "code",
+      TransportError.Code.names
+    ) { engine in
+      Dictionary(
+        engine.status.transportFaults.map { ($0.key.name, $0.value) }, uniquingKeysWith: +)
+    },
+    eachSource(
+      .gauge, "candled_source_state", "1 for how the endpoint is doing.", by: "state", conditions
+    ) { source, condition in
+      (source.state.map { "\($0.condition)" } ?? "waiting") == condition ? 1 : 0
+    },
+    eachSource(
+      .gauge, "candled_source_in_session", "1 while it should tell something new."
+    ) { source, _ in
+      source.freshness.map { .flag($0.isInSession) }
+    },
+    eachSource(
+      .gauge, "candled_source_staleness_seconds",
+      "Session seconds since what it told last was true."
+    ) { source, _ in
+      source.freshness?.stalenessSeconds.map { .integer($0) }
+    },
+    eachSource(
+      .gauge, "candled_source_staleness_limit_seconds", "Session seconds it may be behind."
+    ) { source, _ in
+      source.freshness.map { .integer($0.limitSeconds) }
+    },
+    eachSource(
+      .gauge, "candled_source_fresh", "1 if it is within its limit, or out of session."
+    ) { source, _ in
+      source.freshness.map { .flag($0.isFresh) }
+    },
+    gauge("candled_keys", "Keys that have been used.") { .integer(Int64($0.keys)) },
+    Family(
+      .gauge, "candled_keys_parked", "Keys not used for a while, by why.",
+      labels: MetricLabels("reason", KeyParking.allCases.map(\.name))
+    ) { source in
+      guard let engine = source.report.engine else { return [] }
+      return KeyParking.allCases.map { reason in
+        MetricSeries([reason.name], .integer(Int64(engine.keysParked[reason] ?? 0)))
+      }
+    },
+  ]
+}
+
+extension SourceReport {
+  fileprivate var labels: [String] { [source.name, endpoint] }
+}

@@ -1,0 +1,115 @@
+/// Every metric of candled, each declared once, in the order of the page and of README.md. To add
+/// one: keep the number where it is known (`EngineStatus`, `DaemonState`), and add a line here.
+
+import Ingest
+import Market
+import Operations
+
+/// What the metrics are read off.
+public struct MetricSource: Sendable {
+  public var report: DaemonReport
+  public var build: BuildFacts
+
+  public init(report: DaemonReport, build: BuildFacts) {
+    self.report = report
+    self.build = build
+  }
+}
+
+public enum MetricTable {
+  public typealias Family = MetricFamily<MetricSource>
+
+  public static let families: [Family] =
+    daemon + sources + recording + store + journal + process
+
+  /// However long it runs and whatever it meets.
+  public static let seriesMax = 500
+
+  // MARK: Shorthands
+
+  static func counter(
+    _ name: String, _ help: String, _ read: @escaping @Sendable (EngineReport) -> Int
+  ) -> Family {
+    Family(.counter, name, help) { source in
+      source.report.engine.map { .integer(Int64(read($0))) }
+    }
+  }
+
+  static func gauge(
+    _ name: String, _ help: String, _ read: @escaping @Sendable (EngineReport) -> MetricValue?
+  ) -> Family {
+    Family(.gauge, name, help) { source in source.report.engine.flatMap(read) }
+  }
+
+  static func histogram(
+    _ name: String, _ help: String, _ read: @escaping @Sendable (EngineReport) -> MetricHistogram
+  ) -> Family {
+    Family(.histogram, name, help) { source in
+      source.report.engine.map { .histogram(read($0)) }
+    }
+  }
+
+  /// A series for each word, at zero from the start.
+  static func counters(
+    _ name: String, _ help: String, by label: String, _ words: [String],
+    _ read: @escaping @Sendable (EngineReport) -> [String: Int]
+  ) -> Family {
+    Family(.counter, name, help, labels: MetricLabels(label, words)) { source in
+      guard let counts = source.report.engine.map(read) else { return [] }
+      return words.map { MetricSeries([$0], .integer(Int64(counts[$0] ?? 0))) }
+    }
+  }
+}
+
+// MARK: - The daemon
+
+extension MetricTable {
+  private static let daemon: [Family] = [
+    Family(
+      .gauge, "candled_build_info", "1, with what is running.",
+      labels: MetricLabels(["version", "swift", "configuration"], atMost: 1)
+    ) { source in
+      let build = source.build
+      return [MetricSeries([build.version, build.swift, build.configuration], .integer(1))]
+    },
+    Family(
+      .gauge, "candled_role", "1 for what the daemon is to its database.",
+      labels: MetricLabels("role", DaemonRole.words)
+    ) { source in
+      DaemonRole.words.map { MetricSeries([$0], .flag($0 == source.report.role.word)) }
+    },
+    Family(.gauge, "candled_ready", "1 while /readyz answers 200.") { source in
+      .flag(Readiness(source.report).isReady)
+    },
+    Family(.gauge, "candled_lease_term", "The term it leads in.") { source in
+      if case .leading(let term) = source.report.role { .integer(term) } else { nil }
+    },
+    Family(.counter, "candled_takeovers_total", "Leads taken from another daemon.") { source in
+      .integer(Int64(source.report.takeovers))
+    },
+    Family(
+      .gauge, "candled_loop_age_seconds", "Since a loop last turned.",
+      labels: MetricLabels(["loop"], atMost: 8)
+    ) { source in
+      source.report.loops.map { MetricSeries([$0.name], .microseconds($0.ageMicroseconds)) }
+    },
+    Family(
+      .counter, "candled_reloads_total", "Orders to read the configuration again.",
+      labels: MetricLabels("outcome", ["accepted", "refused"])
+    ) { source in
+      let reload = source.report.reload
+      return [
+        MetricSeries(["accepted"], .integer(Int64(reload?.accepted ?? 0))),
+        MetricSeries(["refused"], .integer(Int64(reload?.refused ?? 0))),
+      ]
+    },
+    Family(
+      .gauge, "candled_last_reload_accepted", "0 if the last reload was refused; 1 before any."
+    ) { source in
+      .flag(source.report.reload?.isAccepted ?? true)
+    },
+    gauge("candled_calendar_days_left", "Days until the trading calendar ends.") {
+      .integer(Int64($0.calendarDaysLeft))
+    },
+  ]
+}

@@ -1,0 +1,238 @@
+import Candles
+import Journal
+import Logging
+import Market
+import Operations
+import Store
+import Transport
+
+/// One term after the other: stand by until the lease is ours, go on from what is stored, run the
+/// engine, and when the lease is lost forget everything and stand by again, in the same process.
+///
+/// A standby asks no upstream: two daemons are one client to them. So what passes between the last
+/// answer of one leader and the first of the next is what passes unseen in any outage: up to
+/// `candles.straddle` it goes to the minute, beyond that to a gap row.
+extension Daemon {
+  /// Everything between an open database and a drained engine.
+  func serve(_ onReady: @escaping @Sendable (DaemonHandle) async -> Void) async throws -> Int {
+    let client = try HTTPClient()
+    defer { client.shutdown() }
+    let identity = try JournalIdentity(directory: settings.journalPath)
+    let leadership = Leadership(
+      url: storeURL, holder: identity.name, lease: settings.storeLease, log: log)
+    state.journalDirectory = settings.journalPath
+    // What comes to an end leads no more.
+    defer { state.role = .draining }
+    var tell = onReady
+    while let lease = try await standBy(leadership) {
+      let term = Term(lease: lease, identity: identity, client: client, onReady: tell)
+      tell = { @Sendable _ in }
+      if let unsaved = try await lead(term, leadership) { return unsaved }
+    }
+    return 0
+  }
+
+  private struct Term {
+    var lease: Lease
+    var identity: JournalIdentity
+    var client: HTTPClient
+    var onReady: @Sendable (DaemonHandle) async -> Void
+  }
+
+  private enum Waiting: Sendable {
+    case over(Result<Lease?, StoreError>)
+    case stopped
+  }
+
+  /// - Returns: nil if told to stop; then nothing is waited for, neither the database.
+  private func standBy(_ leadership: Leadership) async throws(StoreError) -> Lease? {
+    let (outcomes, inbox) = AsyncStream.makeStream(of: Waiting.self)
+    stop.onStop { inbox.yield(.stopped) }
+    let loop = state.heartbeats.begin("lease", ageSecondsMax: Self.turnSecondsMax)
+    defer { state.heartbeats.end(loop) }
+    let asking = Task { [log, state] in
+      do throws(StoreError) {
+        guard
+          let (lease, before) = try await leadership.lead(
+            turn: { loop.beat() }, waiting: { state.role = .standby(leader: $0.host) })
+        else { return }
+        if before.term > 0, before.holder != lease.holder { state.tookOver() }
+        log.notice(
+          "leading",
+          metadata: [
+            "term": "\(lease.term)", "holder": "\(lease.holder)", "before": "\(before.holder)",
+          ])
+        inbox.yield(.over(.success(lease)))
+      } catch {
+        inbox.yield(.over(.failure(error)))
+      }
+    }
+    defer { asking.cancel() }
+    for await outcome in outcomes {
+      guard case .over(let result) = outcome else { return nil }
+      return try result.get()
+    }
+    return nil
+  }
+
+  /// Leads for a term.
+  /// - Returns: what could not be saved, in candles; nil if the lease was lost and it may stand by.
+  private func lead(_ term: Term, _ leadership: Leadership) async throws -> Int? {
+    let loss = LeadLoss()
+    let renewal = Task {
+      if let error = await leadership.keep(term.lease) { loss.happened(error) }
+    }
+    let loop = state.heartbeats.begin("engine", ageSecondsMax: Self.turnSecondsMax)
+    defer {
+      renewal.cancel()
+      state.engine = nil
+      state.heartbeats.end(loop)
+    }
+    let writer = StoreWriter(url: storeURL, lease: term.lease)
+    do {
+      let engine = try await makeEngine(term, writer, loop)
+      state.engine = engine
+      // A reload that came while it was made has not reached it.
+      await engine.update(engineUpdate)
+      state.role = .leading(term: term.lease.term)
+      stop.onStop { engine.stop() }
+      loss.watch { engine.loseLead($0) }
+      await term.onReady(
+        DaemonHandle(engine: engine, storeURL: storeURL, psqlLine: psqlLine))
+      let unsaved = try await engine.run()
+      renewal.cancel()
+      await writer.disconnect()
+      // What is unsaved is in this journal alone: who restarts it soon saves it.
+      if unsaved == 0 { await giveUp(term.lease, leadership) }
+      return unsaved
+    } catch let error as EngineError where error.code == .leaseLost {
+      log.error("the lead is lost", metadata: ["error": "\(error)"])
+    } catch let error as StoreError where error.code == .leaseLost {
+      log.error("the lead is lost", metadata: ["error": "\(error)"])
+    } catch let error as StoreError where error.isTransient && stop.isWanted {
+      log.notice("stopped before the term began", metadata: ["error": "\(error)"])
+    }
+    await writer.disconnect()
+    state.role = .starting
+    return stop.isWanted ? 0 : nil
+  }
+
+  /// Waits for it only so long: a database that hangs is no reason to stay.
+  private func giveUp(_ lease: Lease, _ leadership: Leadership) async {
+    let (ends, inbox) = AsyncStream.makeStream(of: Void.self)
+    Task {
+      await leadership.giveUp(lease)
+      inbox.yield()
+    }
+    Task {
+      try? await Task.sleep(nanoseconds: Self.giveUpNanosecondsMax)
+      inbox.yield()
+    }
+    for await _ in ends { return }
+  }
+
+  private static let giveUpNanosecondsMax: UInt64 = 1_000_000_000
+
+  /// Goes on from what is stored: in its own journal, or, if another daemon's entries were
+  /// committed last, behind both that position and everything in its own journal. What that holds
+  /// of an earlier term and is not committed is never read again, for the other leader has seen
+  /// those moments, or has accounted for them as an outage; an entry says where this term begins.
+  private func makeEngine(
+    _ term: Term, _ writer: StoreWriter, _ loop: Heartbeat
+  ) async throws -> Engine {
+    var stored = try await patiently(writer, loop) { () async throws(StoreError) in
+      try await writer.connect()
+      state.storeConnected()
+      return try await writer.load()
+    }
+    var options = JournalOptions()
+    options.segmentBytes = Int64(settings.journalSegmentBytes)
+    let journal = try JournalWriter(
+      directory: settings.journalPath, options: options, committed: stored.position,
+      identity: term.identity)
+    report(journal.recovery, stored)
+    var place = stored.position
+    if !stored.journal.isEmpty, stored.journal != term.identity.name {
+      let now = max(clock.now, stored.knownAt ?? clock.now)
+      let start = TermStart(
+        term: term.lease.term, fromJournal: stored.journal, fromPosition: stored.position)
+      place = try journal.append(.termStart(start, at: now))
+      try journal.sync()
+      log.notice(
+        "took over",
+        metadata: [
+          "journal": "\(stored.journal)", "at": "\(stored.position.sequence)",
+          "goes_on_at": "\(place.sequence)",
+        ])
+    }
+    try await begin(at: place, from: stored.position, term, writer, loop)
+    stored.position = place
+    return try makeEngine(
+      stored: stored, journal: journal, writer: writer, client: term.client, heartbeat: loop)
+  }
+
+  private func begin(
+    at place: JournalPosition, from stored: JournalPosition, _ term: Term, _ writer: StoreWriter,
+    _ loop: Heartbeat
+  ) async throws(StoreError) {
+    var isRepeated = false
+    try await patiently(writer, loop) { () async throws(StoreError) in
+      if isRepeated {
+        let found = try await writer.load()
+        if place > stored, found.position == place, found.journal == term.identity.name { return }
+      }
+      isRepeated = true
+      try await writer.takeUp(at: place)
+    }
+  }
+
+  /// The database may go away while a term begins: it is tried again for as long as the lease is
+  /// not another's.
+  private func patiently<Answer: Sendable>(
+    _ writer: StoreWriter, _ loop: Heartbeat, _ work: () async throws(StoreError) -> Answer
+  ) async throws(StoreError) -> Answer {
+    while true {
+      loop.beat()
+      do throws(StoreError) {
+        return try await work()
+      } catch {
+        guard error.isTransient, !stop.isWanted else { throw error }
+        log.error("the term cannot begin yet, will retry", metadata: ["error": "\(error)"])
+      }
+      try? await Task.sleep(nanoseconds: Self.retryNanoseconds)
+      do throws(StoreError) {
+        try await writer.reconnect()
+      } catch {
+        guard error.isTransient else { throw error }
+      }
+    }
+  }
+
+  private static let retryNanoseconds: UInt64 = 700_000_000
+}
+
+/// Tells an engine that its lead is lost, also if that happens before there is one.
+private final class LeadLoss: Sendable {
+  private struct State: Sendable {
+    var error: StoreError?
+    var react: (@Sendable (StoreError) -> Void)?
+  }
+
+  private let state = Guarded(State())
+
+  func happened(_ error: StoreError) {
+    let react = state.withLock { state in
+      state.error = error
+      return state.react
+    }
+    react?(error)
+  }
+
+  func watch(_ react: @escaping @Sendable (StoreError) -> Void) {
+    let error = state.withLock { state in
+      state.react = react
+      return state.error
+    }
+    if let error { react(error) }
+  }
+}

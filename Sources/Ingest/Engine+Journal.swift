@@ -1,0 +1,119 @@
+import Journal
+import Logging
+import Market
+
+/// The engine's side of the journal: entries go in whatever the disk does, and old segments go
+/// out.
+///
+/// A journal that takes nothing must not stop anybody from asking: what cannot be recorded is
+/// dropped, nothing is made of it, and the next answer that is recorded shows the hole as a gap,
+/// like any outage. Before anything is dropped for want of space, segments the store has taken are
+/// deleted, whatever retention allows: recording goes before history.
+
+/// How often the journal is held to its limits, elapsed seconds; also whenever a segment begins.
+private let tidySecondsMax: Int64 = 60
+
+/// What the engine remembers of its journal.
+struct JournalCare {
+  var tidiedAt: Timestamp?
+  var segmentsBegun = 0
+  var healedTimes = 0
+  /// That room is made is said once a day.
+  var roomToldOn: TradingDay?
+}
+
+extension Engine {
+  /// nil if the journal cannot take it; then nothing may be made of it either.
+  func append(_ entry: JournalEntry) -> JournalPosition? {
+    do throws(JournalError) {
+      let position = try appendMakingRoom(entry)
+      if status.journalFault != nil { parts.log.notice("journal takes entries again") }
+      status.journalFault = nil
+      noteHealing()
+      return position
+    } catch {
+      if status.journalFault != error.code {
+        parts.log.critical("journal refuses entries", metadata: ["error": "\(error)"])
+      }
+      status.journalFault = error.code
+      status.journalFaults[error.code, default: 0] += 1
+      if entry.kind == .response { status.answersDropped += 1 }
+      return nil
+    }
+  }
+
+  private func appendMakingRoom(_ entry: JournalEntry) throws(JournalError) -> JournalPosition {
+    while true {
+      do throws(JournalError) {
+        return try parts.journal.append(entry)
+      } catch {
+        guard error.code == .full, makeRoom() else { throw error }
+      }
+    }
+  }
+
+  private func makeRoom() -> Bool {
+    guard let segment = try? parts.journal.makeRoom(committed: status.committed) else {
+      return false
+    }
+    status.journalSegmentsSacrificed += 1
+    let today = now.shanghaiDay
+    if care.roomToldOn != today {
+      parts.log.error(
+        "the disk is full, old segments of the journal go", metadata: ["first": "\(segment.name)"])
+    }
+    care.roomToldOn = today
+    return true
+  }
+
+  private func noteHealing() {
+    let healing = parts.journal.healing
+    guard healing.times != care.healedTimes else { return }
+    care.healedTimes = healing.times
+    status.journalHealings = healing.times
+    status.journalEntriesLost = Int(healing.lost)
+    parts.log.error(
+      "the journal is healed",
+      metadata: ["rewritten": "\(healing.rewritten)", "lost": "\(healing.lost)"])
+  }
+
+  /// With every turn of the loop: limits hold within a segment, whatever the day brings.
+  func tendJournal() {
+    let steady = time.steady
+    let isDue = care.tidiedAt.map { steady >= $0.adding(seconds: tidySecondsMax) } ?? true
+    guard isDue || care.segmentsBegun != parts.journal.segmentsBegun else { return }
+    care.tidiedAt = steady
+    care.segmentsBegun = parts.journal.segmentsBegun
+    tidyJournal()
+  }
+
+  private func tidyJournal() {
+    do throws(JournalError) {
+      let retention = try parts.journal.retain(
+        committed: status.committed, bytesMax: limits.journalBytesMax,
+        daysMax: limits.journalDaysMax, today: pipeline.knownAt.shanghaiDay)
+      note(retention)
+      status.isJournalUntidy = false
+    } catch {
+      if !status.isJournalUntidy {
+        parts.log.error("the journal cannot be tidied", metadata: ["error": "\(error)"])
+      }
+      status.isJournalUntidy = true
+    }
+  }
+
+  private func note(_ retention: JournalRetention) {
+    if !retention.deleted.isEmpty {
+      parts.log.info("journal tidied", metadata: ["segments": "\(retention.deleted.count)"])
+    }
+    // The segment being written may always be there.
+    let over = max(0, retention.bytesOver - retention.bytesWriting)
+    if (over > 0) != (status.journalBytesOver > 0) {
+      parts.log.warning(
+        over > 0
+          ? "the journal is over its limit: the store has not taken what is in it"
+          : "the journal is within its limit again", metadata: ["bytes": "\(retention.bytes)"])
+    }
+    status.journalBytesOver = over
+  }
+}

@@ -1,0 +1,103 @@
+import Logging
+import Market
+import Polling
+
+/// An engine's time: the steady clock, and what is believed of the time of day. Durations (a
+/// retry, a drain, a lag) are measured on the steady clock; what the market does, on the other.
+struct EngineTime {
+  let clock: EngineClock
+  /// Where a stepped clock stands.
+  var stepped: Timestamp
+  var judge: ClockJudge
+
+  init(_ clock: EngineClock) {
+    self.clock = clock
+    stepped = clock.startingPoint
+    let offset =
+      clock == .real ? EngineClock.realNow().microseconds(since: EngineClock.steadyNow()) : 0
+    judge = ClockJudge(offset: offset)
+  }
+
+  /// Of the engine's axis of elapsed time: with a stepped clock that is the simulation's.
+  var steady: Timestamp { clock.isStepped ? stepped : EngineClock.steadyNow() }
+
+  var now: Timestamp { moment(at: steady) }
+
+  func moment(at steady: Timestamp) -> Timestamp {
+    clock.moment(atSteady: steady, offset: judge.offset)
+  }
+
+  /// Moves a stepped clock forward to where it shows `moment`.
+  mutating func step(to moment: Timestamp) {
+    stepped = max(stepped, Timestamp(microseconds: moment.microseconds - judge.offset))
+  }
+
+  /// When the engine must look at the clock again, in its own time. A running one is looked at
+  /// with every turn of the loop.
+  var due: Timestamp? {
+    guard clock.isStepped else { return nil }
+    return [judge.doubtEndsAt, clock.nextJump(after: stepped)].compactMap { $0 }.min()
+      .map(moment(at:))
+  }
+
+  /// Whether a simulation's end has come; a jump of the wall clock does not bring it nearer.
+  func isPast(_ end: Timestamp) -> Bool { (clock.isStepped ? stepped : now) >= end }
+
+  func shows(end: Timestamp) -> Timestamp { clock.isStepped ? moment(at: end) : end }
+}
+
+extension Engine {
+  /// With every turn of the loop.
+  func lookAtClock() {
+    let steady = time.steady
+    guard let wall = parts.clock.wall(atSteady: steady) else { return }
+    follow(time.judge.looked(wall: wall, steady: steady))
+  }
+
+  /// What an answer's date says of our clock.
+  /// - Returns: whether the answer may be taken.
+  func hear(_ date: Timestamp?, askedSteady: Timestamp) -> Bool {
+    let steady = time.steady
+    guard parts.clock.wall(atSteady: steady) != nil else { return true }
+    let (ruling, isTakeable) = time.judge.answered(
+      date: date, askedSteady: askedSteady, steady: steady)
+    follow(ruling)
+    if !isTakeable { status.answersOutOfTime += 1 }
+    return isTakeable
+  }
+
+  private func follow(_ ruling: ClockJudge.Ruling) {
+    status.isWallClockRefused = time.judge.isWallRefused
+    switch ruling {
+    case .unchanged: break
+    case .doubted(let microseconds):
+      status.wallClockJumps += 1
+      log("the wall clock jumped, the steady clock goes on for now", .warning, microseconds)
+      perform(
+        poller.received(.answerWanted(withinSeconds: ClockJudge.doubtSeconds), at: now))
+    case .agreed: parts.log.notice("the wall clock agrees again")
+    case .refused(let microseconds):
+      log(
+        "the wall clock is wrong, and not believed: see to the machine's", .critical, microseconds)
+    case .adopted(let microseconds):
+      log("the wall clock's jump is followed", .warning, microseconds)
+      clockJumped(by: microseconds)
+    case .corrected(let microseconds):
+      log("both clocks were wrong, the exchange's time is followed", .critical, microseconds)
+      clockJumped(by: microseconds)
+    }
+  }
+
+  private func log(_ sentence: Logger.Message, _ level: Logger.Level, _ microseconds: Int64) {
+    parts.log.log(
+      level: level, sentence, metadata: ["seconds": "\(Double(microseconds) / 1_000_000)"])
+  }
+
+  /// Every absolute wake is off by so much; whoever asked for one plans anew.
+  private func clockJumped(by microseconds: Int64) {
+    status.clockCorrections += 1
+    timerHeldUntil = nil
+    perform(poller.received(.clockJumped(microseconds: microseconds), at: now))
+    tellDesks(.clockJumped(microseconds: microseconds))
+  }
+}

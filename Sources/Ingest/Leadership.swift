@@ -1,0 +1,127 @@
+import Glibc
+import Logging
+import Operations
+import Store
+
+/// A daemon's side of the lease: it asks for it until it is given, then renews it every third of
+/// its length. On a thread of its own, for a database that hangs must not keep anybody else
+/// waiting, and with a connection of its own, for a slow commit must not cost the lead.
+///
+/// It decides nothing about what may be written: that is the fence in the store's transactions. All
+/// that a late renewal can do is to let the other daemon begin.
+actor Leadership {
+  private let executor = ThreadExecutor(name: "lease")
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  private let connection: LeaseConnection
+  private let milliseconds: Int64
+  private let log: Logger
+  /// What was logged last: only changes are told.
+  private var told: Told?
+
+  private enum Told: Equatable {
+    case leader(term: Int64)
+    case fault(StoreError.Code)
+  }
+
+  /// At most two connects a second to a database that is away (as for commits).
+  private static let retryMilliseconds: Int64 = 700
+  /// How often a standby looks whether the lease was given up, in parts of a lease.
+  private static let looksPerLease: Int64 = 10
+  /// The server's clock and the way to it may differ by so much from what is waited here.
+  private static let expiryMilliseconds: Int64 = 5
+
+  init(url: String, holder: String, lease: Duration, log: Logger) {
+    milliseconds = lease.wholeMilliseconds
+    connection = LeaseConnection(
+      url: url, holder: holder, host: Leadership.host, milliseconds: milliseconds)
+    self.log = log
+  }
+
+  /// Waits until the lease is ours, or the task is cancelled.
+  /// - Parameters:
+  ///   - turn: called at every turn of the loop.
+  ///   - waiting: called when a leader was found that was not known yet.
+  /// - Throws: what the first connection failed with; later failures are waited out.
+  func lead(
+    turn: @Sendable () -> Void, waiting: @Sendable (LeaseRow) -> Void
+  ) async throws(StoreError) -> (Lease, before: LeaseRow)? {
+    var hasAsked = false
+    while !Task.isCancelled {
+      turn()
+      var wait = Self.retryMilliseconds
+      do throws(StoreError) {
+        switch try connection.take() {
+        case .taken(let lease, let before):
+          guard !Task.isCancelled else {
+            try? connection.giveUp(lease)
+            return nil
+          }
+          told = nil
+          return (lease, before)
+        case .held(let row):
+          if tell(.leader(term: row.term)) {
+            waiting(row)
+            log.notice(
+              "standing by", metadata: ["leader": "\(row.host)", "term": "\(row.term)"])
+          }
+          wait = min(
+            milliseconds / Self.looksPerLease,
+            max(row.microsecondsLeft, 0) / 1000 + Self.expiryMilliseconds)
+        }
+        hasAsked = true
+      } catch {
+        guard hasAsked else { throw error }
+        note(error)
+      }
+      await pause(wait)
+    }
+    return nil
+  }
+
+  /// Renews the lease until it is lost, or the task is cancelled.
+  /// - Returns: why it was lost; nil if it was not.
+  func keep(_ lease: Lease) async -> StoreError? {
+    while !Task.isCancelled {
+      var wait = milliseconds / 3
+      do throws(StoreError) {
+        try connection.renew(lease)
+        if case .fault = told { log.notice("the lease is renewed again") }
+        told = nil
+      } catch {
+        if error.code == .leaseLost { return error }
+        note(error)
+        wait = min(wait, Self.retryMilliseconds)
+      }
+      await pause(wait)
+    }
+    return nil
+  }
+
+  /// Lets a standby begin at once. Failing matters little: then it waits for the lease to run out.
+  func giveUp(_ lease: Lease) { try? connection.giveUp(lease) }
+
+  private func note(_ error: StoreError) {
+    guard tell(.fault(error.code)) else { return }
+    log.error("the lease cannot be asked for, will retry", metadata: ["error": "\(error)"])
+  }
+
+  private func tell(_ news: Told) -> Bool {
+    defer { told = news }
+    return told != news
+  }
+
+  private func pause(_ milliseconds: Int64) async {
+    try? await Task.sleep(nanoseconds: UInt64(max(milliseconds, 1)) * 1_000_000)
+  }
+
+  /// For people, and to tell a copied journal from its original.
+  private static var host: String {
+    var bytes = [CChar](repeating: 0, count: hostBytesMax)
+    guard gethostname(&bytes, bytes.count - 1) == 0 else { return "unknown" }
+    return bytes.prefix { $0 != 0 }.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// HOST_NAME_MAX and its end.
+  private static let hostBytesMax = 65
+}

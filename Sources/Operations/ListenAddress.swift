@@ -1,0 +1,60 @@
+/// Where the admin endpoint listens: a numeric address with its port, or a socket in the file
+/// system. No names: what a resolver says at start is no setting.
+
+import Glibc
+
+public enum ListenAddress: Sendable, Hashable {
+  case ipv4(host: String, port: UInt16)
+  case ipv6(host: String, port: UInt16)
+  case unix(path: String)
+
+  /// `127.0.0.1:9466`, `[::1]:9466`, `localhost:9466` or `/run/candled/admin`; nil if it is none.
+  public init?(_ text: String) {
+    if text.hasPrefix("/") {
+      guard text.utf8.count <= ListenAddress.pathBytesMax, !text.utf8.contains(0) else {
+        return nil
+      }
+      self = .unix(path: text)
+      return
+    }
+    guard let colon = text.lastIndex(of: ":") else { return nil }
+    let digits = text[text.index(after: colon)...]
+    guard digits.utf8.allSatisfy({ (48...57).contains($0) }), let port = UInt16(digits) else {
+      return nil
+    }
+    let host = text[..<colon]
+    if host.hasPrefix("["), host.hasSuffix("]") {
+      let inner = String(host.dropFirst().dropLast())
+      var address = in6_addr()
+      guard inet_pton(AF_INET6, inner, &address) == 1 else { return nil }
+      self = .ipv6(host: inner, port: port)
+    } else {
+      let name = host == "localhost" ? "127.0.0.1" : String(host)
+      var address = in_addr()
+      guard inet_pton(AF_INET, name, &address) == 1 else { return nil }
+      self = .ipv4(host: name, port: port)
+    }
+  }
+
+  /// sun_path with its final zero.
+  private static let pathBytesMax = 107
+
+  /// Whether only this machine reaches it.
+  public var isLocal: Bool {
+    switch self {
+    case .ipv4(let host, _): host.hasPrefix("127.")
+    case .ipv6(let host, _): host == "::1"
+    case .unix: true
+    }
+  }
+}
+
+extension ListenAddress: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .ipv4(let host, let port): "\(host):\(port)"
+    case .ipv6(let host, let port): "[\(host)]:\(port)"
+    case .unix(let path): path
+    }
+  }
+}

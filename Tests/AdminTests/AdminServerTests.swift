@@ -1,0 +1,204 @@
+import Glibc
+import Ingest
+import Logging
+import Operations
+import TestSupport
+import Testing
+
+@testable import Admin
+
+/// A server on a free port, with what it logs.
+private final class Served: Sendable {
+  let state = DaemonState()
+  let log = LineBox()
+  let server: AdminServer
+  let address: ListenAddress
+
+  init(at wanted: ListenAddress? = nil, secret: String? = nil) throws {
+    let mask = SecretMask()
+    if let secret { mask.register(Secret(secret)) }
+    let log = log
+    let logger = Logger(label: "admin") { label in
+      LineLogHandler(
+        label: label, level: .info, format: .text, mask: mask, isJournal: false,
+        write: { log.add(String(decoding: $0, as: UTF8.self)) })
+    }
+    let wanted = try wanted ?? #require(ListenAddress("127.0.0.1:0"))
+    server = try #require(
+      AdminServer(
+        at: wanted,
+        answering: AdminEndpoint(state: state, build: Sample.build, mask: mask), log: logger))
+    if case .unix = wanted {
+      log.wait(for: "listens")
+      address = wanted
+    } else {
+      let line = log.wait(for: "admin endpoint listens")
+      address = try #require(
+        line.firstMatch(of: #/address="?([0-9.:\[\]]+)/#).flatMap { ListenAddress(String($0.1)) })
+    }
+  }
+
+  deinit { server.stop() }
+
+  func get(_ path: String) throws -> (status: Int, body: String) {
+    try AdminClient(address).get(path)
+  }
+
+  /// Sends bytes and reads to the end.
+  func say(_ text: String) throws -> String {
+    let socket = try AdminSocket.connect(to: address, secondsMax: 20).get()
+    defer { close(socket) }
+    _ = AdminSocket.write(socket, Array(text.utf8)[...])
+    return Self.hear(socket)
+  }
+
+  static func hear(_ socket: Int32) -> String {
+    var bytes: [UInt8] = []
+    while case .bytes(let more) = AdminSocket.read(socket, bytesMax: 65_536) { bytes += more }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+/// Lines of a log, for whoever waits for one.
+private final class LineBox: Sendable {
+  private let lines = Guarded<[String]>([])
+
+  func add(_ line: String) { lines.withLock { $0.append(line) } }
+
+  var all: [String] { lines.withLock { $0 } }
+
+  @discardableResult
+  func wait(for words: String) -> String {
+    while true {
+      if let line = all.first(where: { $0.contains(words) }) { return line }
+      usleep(1_000)
+    }
+  }
+}
+
+@Suite struct AdminServerTests {
+  @Test func `livez is the heartbeats and nothing else`() throws {
+    let served = try Served()
+    #expect(try served.get("/livez") == (200, "ok\n"))
+    let loop = served.state.heartbeats.begin("engine", ageSecondsMax: -1)
+    #expect(try served.get("/livez") == (503, "does not turn: engine\n"))
+    served.state.heartbeats.end(loop)
+    #expect(try served.get("/livez").status == 200)
+  }
+
+  @Test func `a daemon that starts is alive, not ready, and has metrics`() throws {
+    let served = try Served()
+    #expect(try served.get("/readyz") == (503, "starting\nnot ready: starting\n"))
+    served.state.role = .standby(leader: "host-a")
+    #expect(try served.get("/readyz").body.hasPrefix("standby behind host-a\n"))
+    let page = try PrometheusPage(try served.get("/metrics").body)
+    #expect(page["candled_role", ["role": "standby"]] == 1)
+    #expect((page["process_resident_memory_bytes"] ?? 0) > 1_048_576)
+    let status = try #require(StatusDocument(json: try served.get("/status?pretty").body))
+    #expect(status.role == "standby" && status.leader == "host-a")
+  }
+
+  @Test func `content types are those scrapers expect`() throws {
+    let served = try Served()
+    let metrics = try served.say("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+    #expect(metrics.contains("Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"))
+    let status = try served.say("GET /status HTTP/1.1\r\nHost: x\r\n\r\n")
+    #expect(status.contains("Content-Type: application/json\r\n"))
+  }
+
+  @Test func `what is asked wrongly is told so`() throws {
+    let served = try Served()
+    #expect(try served.get("/").status == 404 && served.get("/metrics/").status == 404)
+    let post = try served.say("POST /metrics HTTP/1.1\r\nContent-Length: 2\r\n\r\nhi")
+    #expect(post.hasPrefix("HTTP/1.1 405 ") && post.contains("Allow: GET, HEAD\r\n"))
+    #expect(try served.say("hello\r\n\r\n").hasPrefix("HTTP/1.1 400 "))
+    #expect(try served.say("GET  / HTTP/1.1\r\n\r\n").hasPrefix("HTTP/1.1 400 "))
+    #expect(try served.say("GET / HTTP/1.1\r\nno header\r\n\r\n").hasPrefix("HTTP/1.1 400 "))
+  }
+
+  @Test func `HEAD tells the length and sends no body`() throws {
+    let served = try Served()
+    for path in AdminEndpoint.paths {
+      let answer = try served.say("HEAD \(path) HTTP/1.1\r\nHost: x\r\n\r\n")
+      #expect(answer.hasPrefix("HTTP/1.1 ") && answer.hasSuffix("\r\n\r\n"), "\(path)")
+      #expect(!answer.contains("Content-Length: 0\r\n"))
+    }
+  }
+
+  @Test func `a request that does not end is cut off at its bound`() throws {
+    let served = try Served()
+    let long = String(repeating: "x", count: AdminConnection.headBytesMax + 4_096)
+    #expect(try served.say("GET /\(long)").hasPrefix("HTTP/1.1 431 "))
+    #expect(try served.get("/livez").status == 200)
+  }
+
+  @Test func `clients that say nothing take no place from one that asks`() throws {
+    let served = try Served()
+    let idle = try (0..<AdminLoop.connectionsMax + 20).map { _ in
+      try AdminSocket.connect(to: served.address, secondsMax: 20).get()
+    }
+    #expect(try served.get("/livez").status == 200)
+    // The oldest made room.
+    #expect(Served.hear(idle[0]) == "")
+    for socket in idle { close(socket) }
+    #expect(try served.get("/livez").status == 200)
+  }
+
+  @Test func `a client that dawdles is let go`() throws {
+    let served = try Served()
+    let socket = try AdminSocket.connect(to: served.address, secondsMax: 60).get()
+    defer { close(socket) }
+    _ = AdminSocket.write(socket, Array("GET /li".utf8)[...])
+    // Ends when the server hangs up; the test hangs if it never does.
+    #expect(Served.hear(socket) == "")
+  }
+
+  @Test func `a port that is taken is said once and had when it is free`() throws {
+    let first = try Served()
+    let log = LineBox()
+    let logger = Logger(label: "admin") { label in
+      LineLogHandler(
+        label: label, level: .info, format: .text, mask: SecretMask(), isJournal: false,
+        write: { log.add(String(decoding: $0, as: UTF8.self)) })
+    }
+    let endpoint = AdminEndpoint(state: DaemonState(), build: Sample.build, mask: SecretMask())
+    let second = try #require(AdminServer(at: first.address, answering: endpoint, log: logger))
+    log.wait(for: "cannot listen, will retry")
+    first.server.stop()
+    log.wait(for: "listens")
+    #expect(try AdminClient(first.address).get("/livez").status == 200)
+    second.stop()
+    #expect(log.all.count { $0.contains("cannot listen") } == 1)
+  }
+
+  @Test func `a socket in the file system serves, and one left by a dead daemon is replaced`()
+    throws
+  {
+    let path = try PrivateCluster.freshDirectory() + "/admin"
+    var dead = sockaddr_un()
+    dead.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &dead.sun_path) { $0.copyBytes(from: path.utf8) }
+    let left = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    let isBound = withUnsafePointer(to: &dead) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(left, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    close(left)
+    #expect(isBound == 0 && access(path, F_OK) == 0)
+    let served = try Served(at: .unix(path: path))
+    #expect(try served.get("/livez").status == 200)
+    served.server.stop()
+    #expect(access(path, F_OK) != 0)
+  }
+
+  @Test func `a secret is in no body`() throws {
+    let served = try Served(secret: "CANARY-secret")
+    served.state.role = .standby(leader: "CANARY-secret")
+    served.state.reloaded(at: Sample.now, problem: "key CANARY-secret is wrong")
+    for path in AdminEndpoint.paths {
+      #expect(try !served.get(path).body.contains("CANARY"), "\(path)")
+    }
+    #expect(try served.get("/status").body.contains("***"))
+  }
+}

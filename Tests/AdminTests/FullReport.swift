@@ -1,0 +1,80 @@
+import Admin
+import Feeds
+import Journal
+import Market
+import Operations
+import Polling
+import Store
+import Transport
+
+@testable import Ingest
+
+/// Reports as tests want them: an ordinary one, and one in which everything has happened.
+enum Sample {
+  static let now = Timestamp(seconds: 1_783_303_200)  // 2026-07-06 10:00 in Shanghai
+  static let build = BuildFacts(version: "1.2.3", swift: "6.3", configuration: "debug")
+
+  static func quotes(
+    _ condition: SourceState.Condition = .ok, isInSession: Bool = true, staleness: Int64? = 3
+  ) -> SourceReport {
+    var source = SourceReport(source: .sina, endpoint: "quotes")
+    source.state = SourceState(condition, since: now)
+    source.requests = 12
+    source.outcomes = ["ok": 12]
+    source.freshness = SourceReport.Freshness(
+      isInSession: isInSession, stalenessSeconds: staleness, limitSeconds: 15)
+    return source
+  }
+
+  static func engine() -> EngineReport {
+    var engine = EngineReport(
+      now: now, status: EngineStatus(), counters: PipelineCounters())
+    engine.sources = [quotes()]
+    engine.status.commitSeconds.record(microseconds: 7_400)
+    engine.status.commits = 1
+    return engine
+  }
+
+  static func leading(_ engine: EngineReport = engine()) -> DaemonReport {
+    DaemonReport(
+      at: now, startedAt: now.adding(seconds: -90), role: .leading(term: 4), engine: engine)
+  }
+
+  /// Every label has every value, those nobody declared included.
+  static func full() -> DaemonReport {
+    var engine = engine()
+    engine.sources = [
+      (.sina, "quotes"), (.sina, "history"), (.mairui, "lists"), (.alpacaIEX, "bars"),
+      (.alpacaSIP, "bars"), (.sina, "unheard of"),
+    ].map { source, endpoint in
+      var report = quotes()
+      report.source = source
+      report.endpoint = endpoint
+      report.outcomes = Dictionary(
+        uniqueKeysWithValues: (0..<200).map { ("outcome_\($0)", $0) })
+      return report
+    }
+    for code in 0..<300 { engine.status.transportFaults[.other(curl: code)] = 1 }
+    for code in StoreError.Code.allCases { engine.status.storeFaults[code] = 1 }
+    for code in JournalError.Code.allCases { engine.status.journalFaults[code] = 1 }
+    for reason in RejectionReason.allCases { engine.counters.rejectedRows[reason] = 1 }
+    for reason in KeyParking.allCases { engine.keysParked[reason] = 1 }
+    engine.status.notificationQueue = .zero
+    engine.status.lastCommitAt = now
+    engine.status.lagSeconds.record(microseconds: 99_000_000)
+    engine.status.quarantined = (0..<900).compactMap { Symbol("sh\(600_000 + $0)") }
+    var report = leading(engine)
+    report.loops = (0..<100).map {
+      DaemonReport.Loop(name: "loop\($0)", ageMicroseconds: 1, isStale: false)
+    }
+    report.reload = ReloadOutcome(at: now, problem: "no", accepted: 1, refused: 2)
+    report.journal = JournalFootprint(
+      segments: 1, bytes: 2, diskBytes: 3, freeBytes: 4)
+    report.process = ProcessReport()
+    return report
+  }
+
+  static func page(_ report: DaemonReport) -> String {
+    MetricTable.families.exposition(of: MetricSource(report: report, build: build))
+  }
+}

@@ -1,0 +1,74 @@
+import Admin
+import Ingest
+import Journal
+import Market
+import Polling
+import Store
+import Testing
+
+@Suite struct ReadinessTests {
+  private func readiness(_ change: (inout EngineReport) -> Void) -> Readiness {
+    var engine = Sample.engine()
+    change(&engine)
+    return Readiness(Sample.leading(engine))
+  }
+
+  @Test func `a leader with a fresh source and a willing store is ready`() {
+    let readiness = Readiness(Sample.leading())
+    #expect(readiness.isReady && readiness.headline == "ready" && readiness.reasons.isEmpty)
+    #expect(readiness.lines.contains("sina quotes ok, 3 s behind, limit 15 s"))
+    #expect(readiness.lines.contains("role leading, term 4"))
+  }
+
+  @Test func `a source that is late in its session is told with its staleness`() {
+    let readiness = readiness { $0.sources = [Sample.quotes(.stalled, staleness: 16)] }
+    #expect(!readiness.isReady)
+    #expect(readiness.headline == "sina quotes stalled, 16 s behind, limit 15 s")
+  }
+
+  @Test func `a source nothing was seen of is not fresh in its session`() {
+    #expect(!readiness { $0.sources = [Sample.quotes(staleness: nil)] }.isReady)
+  }
+
+  @Test func `out of session a source is not late`() {
+    let readiness = readiness {
+      $0.sources = [Sample.quotes(.stalled, isInSession: false, staleness: 900)]
+    }
+    #expect(readiness.isReady && readiness.lines.contains { $0.contains("out of session") })
+  }
+
+  @Test func `a store that refuses, hangs or is behind is not ready`() {
+    let refuses = readiness { $0.status.storeFault = .connectionLost }
+    #expect(refuses.reasons == ["store refuses commits: connection_lost"])
+    let hangs = readiness { $0.commitWaitMicroseconds = 12_000_000 }
+    #expect(hangs.reasons == ["store has not answered for 12 s"])
+    #expect(readiness { $0.commitWaitMicroseconds = 9_000_000 }.isReady)
+    let behind = readiness {
+      $0.isCatchingUp = true
+      $0.backlogEntries = 7
+    }
+    #expect(behind.reasons == ["store behind the journal by 7 entries"])
+  }
+
+  @Test func `a journal that refuses entries is not ready`() {
+    #expect(!readiness { $0.status.journalFault = .full }.isReady)
+  }
+
+  @Test func `only a leader is ready`() {
+    for (role, words) in [
+      (DaemonRole.standby(leader: "host-a"), "standby behind host-a"), (.starting, "starting"),
+      (.draining, "draining"),
+    ] {
+      let report = DaemonReport(at: Sample.now, startedAt: Sample.now, role: role)
+      #expect(Readiness(report).headline == words && !Readiness(report).isReady)
+    }
+  }
+
+  @Test func `status tells the same, and reads back as it was written`() throws {
+    let document = StatusDocument(Sample.full(), Sample.build)
+    #expect(document.role == "leading" && document.term == 4 && document.uptimeSeconds == 90)
+    #expect(document.isReady && document.sources.count == 6)
+    #expect(StatusDocument(json: document.json) == document)
+    #expect(StatusDocument(json: "{}") == nil)
+  }
+}

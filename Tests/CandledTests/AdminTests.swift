@@ -1,0 +1,141 @@
+import ExchangeSimulator
+import Foundation
+import Glibc
+import Market
+import TestSupport
+import Testing
+
+/// A daemon that records at ten times its speed, asked over HTTP while it does.
+@Suite struct `The admin endpoint` {
+  private static let canary = "CANARY-licence-5c1d77"
+
+  @Test func `tells how the daemon does, while it records`() throws {
+    let day = try #require(TradingDay("2026-07-06"))
+    let market = SimulatedMarket(seed: 3, day: day, instruments: 15)
+    let exchange = try ExchangeServer(market: market)
+    defer { exchange.stop() }
+    let database = try StoreDatabase()
+    let folder = try PrivateCluster.freshDirectory()
+    let keys = try Self.secretFile(folder)
+    let daemon = try RunningBinary(
+      ["run"] + SimulatedMorning.options(exchange, market.symbols, stateDirectory: folder) + [
+        "--set", "clock.mode=scaled", "--set", "clock.speed=10", "--set",
+        "clock.start=\(day)T09:30:30+08:00",
+        "--set", "admin.listen=127.0.0.1:0", "--set", "log.level=trace",
+        "--set", "mairui.licence_file=\(keys)", "--set", "mairui.bases=\(exchange.url)",
+        "--set", "alpaca.base=\(exchange.url)", "--set", "alpaca.trading_base=\(exchange.url)",
+      ],
+      input: SimulatedMorning.configuration(database))
+    #expect(daemon.says("message=ready") && daemon.says("endpoint listens"), "\(daemon.heard)")
+    let port = try #require(
+      daemon.heard.firstMatch(of: #/address="?127\.0\.0\.1:([0-9]+)/#).flatMap {
+        UInt16($0.output.1)
+      })
+    let endpoint = Endpoint(port: port)
+    try expectRecording(endpoint)
+    try expectStatus(port, database)
+    daemon.signal(SIGTERM)
+    #expect(try daemon.ended() == 0, "\(daemon.heard)")
+    #expect(throws: (any Error).self) { try endpoint.get("/livez") }
+    #expect(!daemon.heard.contains("CANARY"))
+  }
+
+  /// Asks in a loop until ten commits were made meanwhile.
+  private func expectRecording(_ endpoint: Endpoint) throws {
+    var commits = 0.0
+    var wasReady = false
+    while commits < 10 || !wasReady {
+      let text = try endpoint.get("/metrics")
+      #expect(text.status == 200 && text.head.contains("text/plain; version=0.0.4"))
+      let page = try PrometheusPage(text.body)
+      let now = try #require(page["candled_commits_total"])
+      #expect(now >= commits && page.samples.count <= 500)
+      commits = now
+      #expect(try endpoint.get("/livez").body == "ok\n")
+      let ready = try endpoint.get("/readyz")
+      #expect((ready.status == 200) == ready.body.hasPrefix("ready\n"), "\(ready.body)")
+      wasReady = wasReady || ready.status == 200
+      for path in ["/livez", "/readyz", "/metrics", "/status"] {
+        #expect(try !endpoint.get(path).body.contains("CANARY"))
+      }
+    }
+    let page = try PrometheusPage(try endpoint.get("/metrics").body)
+    #expect(page["candled_role", ["role": "leading"]] == 1)
+    #expect(page["candled_store_up"] == 1 && page["candled_journal_up"] == 1)
+    let quotes = ["source": "sina", "endpoint": "quotes"]
+    #expect((page["candled_requests_total", quotes] ?? 0) >= 10)
+    #expect(page["candled_source_in_session", quotes] == 1)
+    #expect((page["candled_journal_committed_position"] ?? 0) > 0)
+    #expect((page["candled_commit_lag_seconds_count"] ?? 0) >= 10)
+    #expect(try endpoint.get("/nothing").status == 404)
+  }
+
+  /// `candled status` shows the daemon and its database.
+  private func expectStatus(_ port: UInt16, _ database: StoreDatabase) throws {
+    let arguments = [
+      "status", "--config", "/dev/stdin", "--set", "admin.listen=127.0.0.1:\(port)",
+    ]
+    let input = try SimulatedMorning.configuration(database)
+    let json = try BuiltBinary.run(arguments + ["--json"], input: input)
+    #expect(json.status == 0, "\(json.errors)")
+    let status = try Parsed.object(json.output)
+    let daemon = try #require(status["daemon"] as? [String: Any])
+    #expect(daemon["role"] as? String == "leading")
+    #expect((status["position"] as? Int ?? 0) > 0 && status["health"] != nil)
+    let text = try BuiltBinary.run(arguments, input: input)
+    #expect(text.output.contains("leading, term") && text.output.contains("last_commit_at"))
+    #expect(text.output.contains("sina quotes"))
+  }
+
+  @Test func `that nobody serves is said in one line, and the database is shown`() throws {
+    let run = try SimulatedMorning.ask(
+      try SimulatedMorning.get().database, ["status", "--set", "admin.listen=/tmp/candled-none"])
+    #expect(run.status == 0)
+    #expect(run.output.hasPrefix("daemon  none answers at /tmp/candled-none"))
+    #expect(run.output.contains("last_commit_at"))
+    let json = try SimulatedMorning.get().ask("status", "--json")
+    #expect(try Parsed.object(json.output)["daemon"] is NSNull)
+  }
+
+  private static func secretFile(_ folder: String) throws -> String {
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    let path = folder + "/keys"
+    let file = open(path, O_WRONLY | O_CREAT, 0o600)
+    defer { close(file) }
+    #expect(write(file, canary + "\n", canary.utf8.count + 1) == canary.utf8.count + 1)
+    return path
+  }
+
+  /// HTTP by hand: what curl would see.
+  private struct Endpoint {
+    var port: UInt16
+
+    struct Refused: Error {}
+
+    func get(_ path: String) throws -> (status: Int, head: String, body: String) {
+      let line = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+      defer { close(line) }
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_port = port.bigEndian
+      address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+      let status = withUnsafePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          connect(line, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        }
+      }
+      guard status == 0 else { throw Refused() }
+      let request = Array("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
+      guard send(line, request, request.count, 0) == request.count else { throw Refused() }
+      var bytes: [UInt8] = []
+      var block = [UInt8](repeating: 0, count: 65_536)
+      while case let count = recv(line, &block, block.count, 0), count > 0 {
+        bytes += block.prefix(count)
+      }
+      let text = String(decoding: bytes, as: UTF8.self)
+      let parts = text.components(separatedBy: "\r\n\r\n")
+      let code = parts[0].split(separator: " ").dropFirst().first.flatMap { Int($0) }
+      return (try #require(code), parts[0], parts.dropFirst().joined(separator: "\r\n\r\n"))
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import Glibc
+
+/// Bodies to be damaged: our own fixtures, each with the decoder it is meant for.
+public struct HostileBody: Sendable {
+  public let name: String
+  public let probe: Probe
+  public let bytes: [UInt8]
+
+  public struct Missing: Error {
+    public let name: String
+  }
+
+  private static let bars =
+    "bars iex 1m 2026-09-03T13:30:00Z 2026-09-04T13:30:00Z OAKX,PINE.B"
+  private static let days =
+    "bars iex 1d 2026-09-01T04:00:00Z 2026-09-30T04:00:00Z OAKX,PINE.B"
+
+  /// By decoder, as `Probe(_:)` reads it.
+  private static let names: [(question: String, fixtures: [String])] = [
+    (
+      "quotes",
+      [
+        "stocks.gb18030.txt", "funds.gb18030.txt", "indexes.gb18030.txt", "session.gb18030.txt",
+        "statuses.gb18030.txt", "exempt.gb18030.txt", "overview.gb18030.txt",
+        "unknown.gb18030.txt", "bad-rows.gb18030.txt", "stocks.utf8.txt",
+        "refused-ban-page.gb18030.html", "refused-sys-auth.txt", "refused-referer.txt",
+        "refused-html.html", "refused-null.txt", "refused-garbage.txt",
+      ]
+    ),
+    ("kline 1 sz000002 1970", ["kline-1m.jsonp.txt", "kline-bad-rows.jsonp.txt"]),
+    ("kline 60 sz000002 1970", ["kline-60m.bare.txt"]),
+    ("kline 240 sz000002 1970", ["kline-1d.json", "kline-input-error.json", "kline-none.json"]),
+    ("kline 1200 sz000002 1970", ["kline-1w.openapi.json", "kline-null.jsonp.txt"]),
+    ("factors qfq sh600000", ["factors-qfq.js.txt"]),
+    ("factors hfq sz300592", ["factors-hfq.js.txt"]),
+    ("node hs_a 1", ["node-page.json", "node-bare.js.txt"]),
+    ("node-count hs_a", ["node-count.json"]),
+    ("calendar sh", ["calendar.js.txt"]),
+    (
+      "list hslt",
+      [
+        "mairui-bare.json", "mairui-suffixed.json", "mairui-faults.json",
+        "mairui-licence-code.json", "mairui-licence-detail.json", "mairui-addresses.json",
+        "mairui-no-data.json", "mairui-other.json", "mairui-quota-code.json",
+        "mairui-quota-text.txt",
+      ]
+    ),
+    (
+      bars,
+      [
+        "alpaca-multi.json", "alpaca-latest.json", "alpaca-faults.json", "alpaca-empty.json",
+        "alpaca-null.json", "alpaca-absent.json", "alpaca-snapshot.json",
+        "alpaca-invalid-symbol.json", "alpaca-recent-sip.json", "alpaca-too-many.json",
+      ]
+    ),
+    (days, ["alpaca-single-days.json"]),
+    ("calendar us 2026-09-01 2026-12-31", ["alpaca-calendar.json"]),
+    ("assets us", ["alpaca-assets.json"]),
+  ]
+
+  /// All of them.
+  /// - Throws: `Missing` for a fixture that is not there, or a question nobody can ask.
+  public static func all() throws(Missing) -> [HostileBody] {
+    var bodies: [HostileBody] = []
+    for (question, fixtures) in names {
+      guard let probe = Probe(question) else { throw Missing(name: question) }
+      for name in fixtures {
+        bodies.append(HostileBody(name: name, probe: probe, bytes: try fixture(name)))
+      }
+    }
+    return bodies
+  }
+
+  /// A fixture of the feeds' tests.
+  public static func fixture(_ name: String) throws(Missing) -> [UInt8] {
+    guard let file = fopen(folder + name, "re") else { throw Missing(name: name) }
+    defer { fclose(file) }
+    var bytes = [UInt8](repeating: 0, count: bytesMax)
+    let count = fread(&bytes, 1, bytesMax, file)
+    return Array(bytes.prefix(count))
+  }
+
+  private static let bytesMax = 1 << 20
+
+  /// Found from where this source lies.
+  private static let folder = {
+    let parts = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(2)
+    return parts.joined(separator: "/") + "/FeedsTests/Fixtures/"
+  }()
+}

@@ -1,0 +1,13 @@
+import Testing
+import Trials
+
+/// The sections of `script/chaos`, short: the same commands with smaller numbers.
+@Suite(.serialized) struct ChaosTests {
+  @Test(arguments: ChaosSection.allShort)
+  func `a daemon survives`(_ section: ChaosSection) throws {
+    let seed = UInt64.random(in: 1...1000)
+    let report = try SectionRun(section, isShort: true, seed: seed).report()
+    #expect(report.passes, "seed \(seed)\n\(report.text)")
+    #expect(report.text.contains("PASS \(section.name)"))
+  }
+}

@@ -1,0 +1,74 @@
+import ExchangeSimulator
+import Foundation
+import Glibc
+import Synchronization
+
+/// A scraper of a daemon's admin endpoint: asks for every page now and then, and keeps what it is
+/// told.
+final class AdminEar: Sendable {
+  let port: UInt16
+  private let heard = Guarded<[Data]>([])
+  private let isStopped = Atomic<Bool>(false)
+
+  static let pages = ["/livez", "/readyz", "/metrics", "/status"]
+  private static let lookMicroseconds: useconds_t = 250_000
+  private static let answersMax = 400
+  private static let answerBytesMax = 1 << 20
+
+  /// Of an endpoint that is to come up on a port free now.
+  init() throws {
+    let (listener, port) = try LoopbackListener.open()
+    close(listener)
+    self.port = port
+    Thread.detachNewThread { @Sendable [self] in
+      while !isStopped.load(ordering: .relaxed) {
+        for page in Self.pages { look(at: page) }
+        usleep(Self.lookMicroseconds)
+      }
+    }
+  }
+
+  func stop() { isStopped.store(true, ordering: .relaxed) }
+
+  var answers: [Data] { heard.withLock { $0 } }
+
+  private func look(at page: String) {
+    guard let answer = Self.get(page, port: port) else { return }
+    heard.withLock { heard in
+      if heard.count == Self.answersMax { heard.removeFirst() }
+      heard.append(answer)
+    }
+  }
+
+  /// A page with its head; nil without an answer.
+  static func get(_ page: String, port: UInt16) -> Data? {
+    let end = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard end >= 0 else { return nil }
+    defer { close(end) }
+    var patience = timeval(tv_sec: 2, tv_usec: 0)
+    setsockopt(
+      end, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    address.sin_port = port.bigEndian
+    let isConnected = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(end, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+      }
+    }
+    let question = Array(
+      "GET \(page) HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".utf8)
+    guard isConnected, send(end, question, question.count, Int32(MSG_NOSIGNAL)) > 0 else {
+      return nil
+    }
+    var answer = Data()
+    var piece = [UInt8](repeating: 0, count: 16_384)
+    while answer.count < answerBytesMax {
+      let count = recv(end, &piece, piece.count, 0)
+      if count <= 0 { break }
+      answer += piece.prefix(count)
+    }
+    return answer.isEmpty ? nil : answer
+  }
+}

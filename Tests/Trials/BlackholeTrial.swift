@@ -1,0 +1,121 @@
+import ExchangeSimulator
+import Foundation
+import Market
+import Store
+import TestSupport
+
+/// The database's connection falls silent without breaking, again and again: polling goes on as if
+/// nothing were, memory stays bounded, and afterwards the table is the ledger.
+///
+/// The silence is real time, for the timeouts of TCP and libpq are; the market runs faster, so that
+/// more is to be remembered than the same silence would cost live.
+public struct BlackholeTrial {
+  public var binary: String
+  public var times: Int
+  public var instruments: Int
+  public var seed: UInt64
+  /// Real seconds of silence.
+  public var seconds: Int
+  public var speed: Int
+  /// Polls during a silence, in per cent of the schedule's.
+  public var pacePercentMin = 80
+
+  /// Real seconds of calm before each silence.
+  private static let calmSeconds = 2
+  private static let residentMebibytesMax = 128.0
+  private static let returnSecondsMax = 60
+
+  public init(
+    binary: String, times: Int, instruments: Int, seed: UInt64, seconds: Int, speed: Int
+  ) {
+    self.binary = binary
+    self.times = times
+    self.instruments = instruments
+    self.seed = seed
+    self.seconds = seconds
+    self.speed = speed
+  }
+
+  private struct Spell {
+    var share = 0.0
+    var mebibytes = 0.0
+    /// Real milliseconds from the end of the silence to the first commit.
+    var returned = 0
+  }
+
+  public func run() throws -> ChaosVerdict {
+    let world = try TrialDay("blackhole", seed: seed, instruments: instruments)
+    defer { world.end() }
+    guard let cluster = world.cluster else { throw TrialFailure("no cluster") }
+    let proxy = try DatabaseProxy(socketDirectory: cluster.server.socketDirectory)
+    defer { proxy.stop() }
+    // Ends before the close; what is left of the day is calm.
+    let span = (times * (seconds + Self.calmSeconds + 2) + 5) * speed
+    var settings = try world.settings(start: max(15 * 3600 - span, 13 * 3600), proxy: proxy)
+    settings.scale(by: speed)
+    let daemon = try world.daemon(settings, binary: binary)
+    try daemon.start()
+    try waitForSweeps(world.exchange, daemon)
+    var spells: [Spell] = []
+    for _ in 0..<times { spells.append(try silence(proxy, daemon, world)) }
+    try daemon.finish(secondsMax: 3_600 * 3 / speed + 120)
+    var verdict = try world.judge(isLate: true)
+    report(spells, into: &verdict)
+    return verdict
+  }
+
+  private func waitForSweeps(_ exchange: ExchangeServer, _ daemon: DaemonProcess) throws {
+    let deadline = Date().addingTimeInterval(60)
+    while exchange.requestsAnswered < 10, daemon.isRunning, Date() < deadline { usleep(10_000) }
+    if exchange.requestsAnswered < 10 {
+      throw TrialFailure("the daemon asks nothing: \(daemon.logTail)")
+    }
+  }
+
+  private func silence(
+    _ proxy: DatabaseProxy, _ daemon: DaemonProcess, _ world: TrialDay
+  ) throws -> Spell {
+    let exchange = world.exchange
+    usleep(useconds_t(Self.calmSeconds) * 1_000_000)
+    let startedAt = exchange.requestsAnswered
+    let began = realMicroseconds()
+    proxy.freeze()
+    var spell = Spell()
+    while realMicroseconds() - began < Int64(seconds) * 1_000_000 {
+      usleep(100_000)
+      guard let probe = ProcessProbe(daemon.pid) else {
+        throw TrialFailure("the daemon is gone: \(daemon.logTail)")
+      }
+      spell.mebibytes = max(spell.mebibytes, probe.mebibytes)
+    }
+    let pace = Double(exchange.requestsAnswered - startedAt) / Double(seconds)
+    spell.share = pace / (Double(speed) / 3)
+    let ended = realMicroseconds()
+    proxy.thaw()
+    let deadline = Date().addingTimeInterval(TimeInterval(Self.returnSecondsMax))
+    while Date() < deadline {
+      if let first = try StoredFeed(url: world.url).firstCommit(after: ended) {
+        spell.returned = Int((first - ended) / 1000)
+        return spell
+      }
+      usleep(20_000)
+    }
+    throw TrialFailure("no commit within \(Self.returnSecondsMax) s of the silence's end")
+  }
+
+  private func report(_ spells: [Spell], into verdict: inout ChaosVerdict) {
+    let share = spells.map(\.share).min() ?? 0
+    let mebibytes = spells.map(\.mebibytes).max() ?? 0
+    let returned = spells.map(\.returned).max() ?? 0
+    verdict.figures.insert(
+      "\(spells.count) × \(seconds) s of silence at \(speed)×, polls \(Int(share * 100)) % of the "
+        + "schedule's at least, \(Int(mebibytes)) MiB at most, first commit \(returned) ms after at most",
+      at: 0)
+    if share * 100 < Double(pacePercentMin) {
+      verdict.complaints.append("polling slowed to \(Int(share * 100)) % of the schedule's")
+    }
+    if mebibytes > Self.residentMebibytesMax {
+      verdict.complaints.append("\(Int(mebibytes)) MiB resident")
+    }
+  }
+}

@@ -1,0 +1,63 @@
+import ExchangeSimulator
+import Foundation
+import Market
+
+/// A day and a night with everything on that takes a secret, at trace level, before servers that
+/// repeat what they were asked in their refusals: no canary may be found anywhere.
+public struct CanaryTrial {
+  public var binary: String
+  public var instruments: Int
+  public var seed: UInt64
+
+  /// Until the Americans have closed and their bars were asked for again.
+  private static let stop = (24 + 8) * 3600 + 30 * 60
+  /// A refusal is met so often in a thousand answers; a licence is always refused, for a list that
+  /// is believed would have the daemon follow a whole market.
+  private static let echoesPerMille: [Fault.Upstream: Int] = [.mairui: 1_000, .alpaca: 200]
+
+  public init(binary: String, instruments: Int, seed: UInt64) {
+    self.binary = binary
+    self.instruments = instruments
+    self.seed = seed
+  }
+
+  public func run() throws -> ChaosVerdict {
+    let world = try TrialDay("canary", seed: seed, instruments: instruments, days: 2)
+    defer { world.end() }
+    for upstream in [Fault.Upstream.mairui, .alpaca] {
+      for (status, body) in echoes(upstream) {
+        world.exchange.order(
+          Fault(
+            .answer(CannedAnswer(status: status, body: body)), on: upstream,
+            chancePerMille: Self.echoesPerMille[upstream] ?? 0))
+      }
+    }
+    var settings = try world.settings(stop: Self.stop)
+    settings["sina.cadence"] = "\"12s\""
+    settings["universe.follow"] = "true"
+    settings["universe.refresh_days"] = "1"
+    settings["repair.requests_per_night"] = "60"
+    settings["alpaca.symbols"] = "[\"AAPL\", \"MSFT\"]"
+    let daemon = try world.daemon(settings, binary: binary)
+    try daemon.start()
+    try daemon.finish(secondsMax: 900)
+    var verdict = try world.judge(isExact: false)
+    let sent = (
+      world.exchange.mairuiLedger.licences.count,
+      world.exchange.alpacaRequests.total(Canaries.keyID)
+    )
+    verdict.figures.insert("\(sent.0) licence sent, \(sent.1) requests with the key", at: 0)
+    if sent.0 == 0 || sent.1 == 0 { verdict.complaints.append("no secret was ever sent") }
+    return verdict
+  }
+
+  /// What a server says that repeats the question.
+  private func echoes(_ upstream: Fault.Upstream) -> [(Int, String)] {
+    let secrets =
+      upstream == .mairui ? [Canaries.licence] : [Canaries.keyID, Canaries.keySecret]
+    let said = secrets.flatMap { secret in
+      [secret, Canaries.percentEncoded(secret), Data(secret.utf8).base64EncodedString()]
+    }.joined(separator: " ")
+    return [(500, "error: \(said)"), (200, "{\"message\":\"\(said)\"}")]
+  }
+}

@@ -1,0 +1,47 @@
+/// What `script/chaos` runs: each section a command of `candled-trials`, long as the issue asks for
+/// it, and short for `script/test`.
+public struct ChaosSection: Sendable, CustomStringConvertible {
+  public var name: String
+  public var long: [String]
+  /// nil where other tests do the same in short.
+  public var short: [String]?
+  /// What it may take, in seconds; a section that hangs is ended and has failed.
+  public var longSecondsMax = 1_800
+  public var shortSecondsMax = 300
+
+  public var description: String { name }
+
+  public static let all: [ChaosSection] = [
+    ChaosSection("kill", "--times 200", short: "--times 5 --instruments 12 --from 890"),
+    ChaosSection("terminate", "--times 200", short: "--times 5 --instruments 12 --from 890"),
+    ChaosSection("restart", "--times 50", short: "--times 2 --instruments 12 --from 890"),
+    ChaosSection(
+      "blackhole", "--times 10 --seconds 60 --speed 10",
+      short: "--times 1 --seconds 2 --speed 300 --pace 10 --instruments 12"),
+    ChaosSection(
+      "outage", "--minutes 45 --speed 60 --instruments 300",
+      short: "--minutes 10 --speed 360 --instruments 12"),
+    ChaosSection("signals", "--times 100", short: "--times 2 --instruments 12"),
+    ChaosSection(
+      "soak", "--hours 24 --speed 144",
+      short: "--hours 7 --speed 2400 --warm 4 --growth 30 --instruments 12"),
+    ChaosSection(
+      "pair", "--kills 50 --pauses 10", short: "--kills 2 --pauses 1 --instruments 12 --from 870"),
+    ChaosSection("canary", "--instruments 60", short: "--instruments 12"),
+    ChaosSection("isolation", "--seconds 3"),
+    ChaosSection("flips", "--count 1000000"),
+  ]
+
+  /// Those of script/test.
+  public static var allShort: [ChaosSection] { all.filter { $0.short != nil } }
+
+  init(_ name: String, _ long: String, short: String? = nil) {
+    self.name = name
+    self.long = Self.words(name, long)
+    self.short = short.map { Self.words(name, $0) }
+  }
+
+  private static func words(_ name: String, _ options: String) -> [String] {
+    [name] + options.split(separator: " ").map(String.init)
+  }
+}

@@ -1,0 +1,126 @@
+import ExchangeSimulator
+import Foundation
+import Ingest
+import Journal
+import Logging
+import Market
+import Polling
+import Store
+import TestSupport
+
+/// Days on which somebody sets the machine's clock, an hour or a day forward or back, and perhaps
+/// sets it right again. The exchange lives in true time and its ledger judges: the table is the
+/// ledger and the recorded gaps, every certificate balances, and no minute sees more requests than
+/// an undisturbed one.
+public struct ClockTrial: Sendable {
+  /// When the clock is set.
+  public enum Phase: String, Sendable, CaseIterable {
+    case beforeOpen, morning, lunch, afternoon, afterClose
+
+    var seconds: Range<Int> {
+      switch self {
+      case .beforeOpen: 7 * 3600 + 1800..<9 * 3600 + 900
+      case .morning: 9 * 3600 + 1800..<11 * 3600 + 1800
+      case .lunch: 11 * 3600 + 1860..<13 * 3600 - 120
+      case .afternoon: 13 * 3600..<15 * 3600
+      case .afterClose: 15 * 3600 + 120..<15 * 3600 + 2100
+      }
+    }
+  }
+
+  public var seed: UInt64
+  public var instruments: Int
+  public var phase: Phase
+  /// By how much.
+  public var seconds: Int64
+
+  public static let secondsChoices: [Int64] = [3_600, -3_600, 86_400, -86_400]
+  private static let start = 7 * 3600
+  private static let end = 15 * 3600 + 45 * 60
+  /// 20 slots of 3 s, a sweep that the start owes, and a retry of an empty answer.
+  private static let sweepsPerMinuteMax = 22
+
+  public init(seed: UInt64, instruments: Int, phase: Phase, seconds: Int64) {
+    (self.seed, self.instruments, self.phase, self.seconds) = (seed, instruments, phase, seconds)
+  }
+
+  public struct Verdict: Sendable {
+    public var candles = 0
+    public var gaps = 0
+    public var certificates = 0
+    public var requests = 0
+    public var requestsPerMinuteMax = 0
+    public var jumpsSeen = 0
+    public var corrections = 0
+    public var complaints: [String] = []
+  }
+
+  /// Half of the clocks are set right again after some minutes.
+  private func jumps(on day: TradingDay) -> [WallClockJump] {
+    var random = SplitMix(seed: seed)
+    let second = Int.random(in: phase.seconds, using: &random)
+    let jump = WallClockJump(at: Timestamp(day: day, secondOfDay: second), seconds: seconds)
+    guard Bool.random(using: &random) else { return [jump] }
+    let later = jump.at.adding(seconds: Int64.random(in: 5...3_000, using: &random))
+    return [jump, WallClockJump(at: later, seconds: -seconds)]
+  }
+
+  public func run() async throws -> Verdict {
+    let day = TradingDay(daysSince1970: 20_640)  // 2026-07-06
+    let folder = try Leftovers.folder("clock")
+    defer { Leftovers.remove(folder) }
+    let world = ClockWorld(seed: seed, day: day, instruments: instruments)
+    let sink = RowSink()
+    let jumps = jumps(on: day)
+    let end = Timestamp(day: day, secondOfDay: Self.end)
+    let symbols = await world.symbols
+    let parts = EngineParts(
+      clock: .stepped(start: Timestamp(day: day, secondOfDay: Self.start), jumps: jumps),
+      upstream: world, store: sink, journal: try JournalWriter(directory: folder + "/journal"),
+      journalDirectory: folder + "/journal",
+      log: Logger(label: "clock", factory: { _ in SwiftLogNoOpLogHandler() }))
+    let configuration = PollerConfiguration(heartbeat: symbols[0], seed: seed)
+    let poller = Poller(
+      configuration,
+      schedule: PollSchedule(seed: seed, isTradingDay: TradingCalendar.shanghai.isTradingDay),
+      symbols: symbols)
+    var limits = EngineLimits()
+    limits.stopAt = end
+    let engine = Engine(parts: parts, poller: poller, pipeline: Pipeline(), limits: limits)
+    await world.follow(engine)
+    let unsaved = try await engine.run()
+    var verdict = try await judge(world, await sink.rows, await engine.status, end)
+    if unsaved > 0 { verdict.complaints.append("\(unsaved) candles were not saved") }
+    if verdict.jumpsSeen == 0 { verdict.complaints.append("the jump went unnoticed") }
+    // One that was set right is at one with us again.
+    if await engine.status.isWallClockRefused != (jumps.count == 1) {
+      verdict.complaints.append("the alarm does not say what the wall clock does")
+    }
+    return verdict
+  }
+
+  private func judge(
+    _ world: ClockWorld, _ rows: DayRows, _ status: EngineStatus, _ end: Timestamp
+  ) async throws -> Verdict {
+    var verdict = Verdict(
+      candles: rows.candles.count, gaps: rows.gaps.count, certificates: rows.audits.count,
+      requests: await world.requestsTotal,
+      requestsPerMinuteMax: await world.requestsInOneMinuteMax,
+      jumpsSeen: status.wallClockJumps, corrections: status.clockCorrections)
+    verdict.complaints = await world.differences(rows, end: end)
+    for audit in rows.audits.values where !audit.isBalanced {
+      verdict.complaints.append("\(audit.symbol): the certificate does not balance")
+    }
+    if rows.audits.isEmpty { verdict.complaints.append("no certificate was written") }
+    let groups = (instruments + 798) / 799
+    if verdict.requestsPerMinuteMax > Self.sweepsPerMinuteMax * groups {
+      verdict.complaints.append(
+        "\(verdict.requestsPerMinuteMax) requests in one minute: a burst")
+    }
+    // The exchange answers whenever it is asked: nothing may have moved.
+    if status.clockCorrections > 0 {
+      verdict.complaints.append("the jump was believed although the exchange contradicted it")
+    }
+    return verdict
+  }
+}

@@ -1,0 +1,49 @@
+import ExchangeSimulator
+import Market
+
+/// What a trial's daemon is configured with: settings by their names, each value as TOML has it.
+public struct DaemonSettings: Sendable {
+  private var values: [String: String] = [:]
+
+  /// A daemon that asks nobody but the exchange, with a stepped clock.
+  /// - Parameter store: a libpq URL; nil for a private PostgreSQL of its own.
+  public init(
+    folder: String, store: String?, exchange: ExchangeServer, symbols: [Symbol],
+    start: Timestamp, stop: Timestamp
+  ) {
+    self["state_directory"] = "\"\(folder)\""
+    if let store { self["store.url"] = "\"\(store)\"" }
+    for base in ["base", "history_base", "list_base", "reference_base"] {
+      self["sina.\(base)"] = "\"\(exchange.url)\""
+    }
+    self["mairui.bases"] = "[\"\(exchange.url)\"]"
+    self["alpaca.base"] = "\"\(exchange.url)\""
+    self["alpaca.trading_base"] = "\"\(exchange.url)\""
+    self["sina.requests_per_minute"] = "600"
+    self["sina.symbols"] = "[\(symbols.map { "\"\($0)\"" }.joined(separator: ", "))]"
+    self["repair.requests_per_night"] = "0"
+    self["clock.mode"] = "\"stepped\""
+    self["clock.start"] = "\"\(start)\""
+    self["clock.stop"] = "\"\(stop)\""
+    self["admin.listen"] = "\"\""
+    self["log.level"] = "\"warning\""
+  }
+
+  public subscript(_ name: String) -> String? {
+    get { values[name] }
+    set { values[name] = newValue }
+  }
+
+  /// A clock that runs so much faster than the real one.
+  public mutating func scale(by speed: Int) {
+    self["clock.mode"] = "\"scaled\""
+    self["clock.speed"] = "\(speed)"
+    // Real milliseconds of a busy machine are minutes here: they must not be told as silence.
+    self["candles.grace"] = "\"20s\""
+    self["candles.give_up"] = "\"5m\""
+  }
+
+  public var text: String {
+    values.sorted { $0.key < $1.key }.map { "\($0.key) = \($0.value)\n" }.joined()
+  }
+}

@@ -1,0 +1,89 @@
+import ExchangeSimulator
+import Market
+import Store
+
+/// Holds a stored day against the simulator's ledger of what it served: the table is the ledger and
+/// the recorded gaps, every certificate balances, and no final candle was told twice, lost or
+/// opened again.
+public struct DayJudge: Sendable {
+  public struct Finding: Sendable {
+    public var candles = 0
+    public var gaps = 0
+    public var certificates = 0
+    public var changes = 0
+    public var revisions = 0
+    /// Readable, empty if all is well.
+    public var complaints: [String] = []
+
+    public var line: String {
+      "\(candles) candles, \(gaps) gaps, \(certificates) certificates in \(changes) commits"
+    }
+  }
+
+  public let url: String
+
+  /// - Parameter url: of the database, as its superuser.
+  public init(url: String) { self.url = url }
+
+  /// - Parameter ledger: of a day that was lived through to its end; nil judges what needs none.
+  public func judge(_ day: TradingDay, by ledger: ObservableLedger?) throws -> Finding {
+    let stored = StoredDay(url: url, day: day)
+    let (candles, gaps, audits) = (
+      try stored.candles(), try stored.gaps(), try stored.audits()
+    )
+    var finding = Finding()
+    finding.candles = candles.count
+    finding.gaps = gaps.count
+    finding.certificates = audits.count
+    if let ledger {
+      finding.complaints = ledger.differences(candles: candles, gaps: gaps, audits: audits)
+    }
+    for audit in audits where audit.exchangeVolume != nil && !audit.isBalanced {
+      finding.complaints.append("\(audit.symbol): the certificate does not balance: \(audit)")
+    }
+    if candles.isEmpty { finding.complaints.append("no candle was stored") }
+    if audits.isEmpty { finding.complaints.append("no certificate was stored") }
+    try compareFeed(&finding)
+    try compareRevisions(&finding)
+    return finding
+  }
+
+  /// The feed tells of every final candle once, and what it told of is still there.
+  private func compareFeed(_ finding: inout Finding) throws {
+    let row = try SQLProbe.run(
+      """
+      with told as (
+        select u.id, u.timeframe, u.opened_at, count(*) as times
+        from candled.change h, lateral unnest(
+          h.candle_instrument_ids, h.candle_timeframes, h.candle_opened_ats
+        ) as u(id, timeframe, opened_at)
+        group by 1, 2, 3)
+      select (select count(*) from candled.change),
+        (select coalesce(max(seq), 0) from candled.change),
+        count(*) filter (where c.instrument_id is null),
+        count(*) filter (where told.times is null), count(*) filter (where told.times > 1)
+      from told full join candled.candle c on c.instrument_id = told.id
+        and c.timeframe = told.timeframe and c.opened_at = told.opened_at
+      """, url: url)[0]
+    var fields = StoredFields(row)
+    finding.changes = Int(try fields.number())
+    let sentences = [
+      "the change feed has holes", "final candles are gone", "candles were never told",
+      "candles became final twice",
+    ]
+    let last = Int(try fields.number())
+    let counts = [last - finding.changes] + (try (0..<3).map { _ in Int(try fields.number()) })
+    for (count, sentence) in zip(counts, sentences) where count != 0 {
+      finding.complaints.append("\(sentence): \(count)")
+    }
+  }
+
+  /// No final candle was changed but on record.
+  private func compareRevisions(_ finding: inout Finding) throws {
+    let (uncounted, kept) = try StoredMonth(url: url).revisions()
+    finding.revisions = kept
+    if uncounted != 0 {
+      finding.complaints.append("candles were changed without a record: \(uncounted)")
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import ExchangeSimulator
+import Foundation
+import Glibc
+import Market
+import TestSupport
+
+/// The disk under the journal of the built daemon is filled in mid-session, again and again, and
+/// freed: asking goes on, what could not be journaled is in `gap`, and the daemon heals without a
+/// restart.
+public struct DiskTrial {
+  public var binary: String
+  public var times: Int
+  public var instruments: Int
+  public var seed: UInt64
+  /// Second of the day at which it begins.
+  public var start = TrialDay.start
+
+  /// The journal of a small market's day is a few megabytes.
+  private static let kibibytes = 64 << 10
+
+  public init(binary: String, times: Int, instruments: Int, seed: UInt64) {
+    (self.binary, self.times, self.instruments, self.seed) = (binary, times, instruments, seed)
+  }
+
+  /// Whether a file system may be mounted here: as root, outside of most containers.
+  public static var isPossible: Bool {
+    guard let folder = try? Leftovers.folder("mount") else { return false }
+    defer { Leftovers.remove(folder) }
+    return (try? SmallDisk(under: folder, kibibytes: 64)) != nil
+  }
+
+  /// - Throws: where no file system may be mounted; see `isPossible`.
+  public func run() throws -> ChaosVerdict {
+    let world = try TrialDay("disk", seed: seed, instruments: instruments)
+    defer { world.end() }
+    let disk = try SmallDisk(under: world.folder, kibibytes: Self.kibibytes)
+    defer { disk.end() }
+    let daemon = try world.daemon(try world.settings(start: start), binary: binary)
+    try FileManager.default.createDirectory(
+      atPath: disk.path + "/journal", withIntermediateDirectories: false)
+    try FileManager.default.createSymbolicLink(
+      atPath: daemon.folder + "/journal", withDestinationPath: disk.path + "/journal")
+    try daemon.start()
+    let asked = disturb(daemon, world.exchange, disk)
+    try daemon.finish(secondsMax: 900)
+    var verdict = try world.judge(deaths: .max)
+    let log = try String(contentsOfFile: daemon.log, encoding: .utf8)
+    let refusals = log.components(separatedBy: "journal refuses entries").count - 1
+    let recoveries = log.components(separatedBy: "journal takes entries again").count - 1
+    verdict.figures.insert(
+      "filled \(asked.count) times, \(refusals) times refused, \(recoveries) times healed, "
+        + "\(asked.reduce(0, +)) requests meanwhile", at: 0)
+    if asked.count < times { verdict.complaints.append("the day was over after \(asked.count)") }
+    if refusals == 0 || recoveries < refusals {
+      verdict.complaints.append("\(refusals) refusals, \(recoveries) recoveries")
+    }
+    if asked.contains(0) { verdict.complaints.append("nothing was asked while the disk was full") }
+    return verdict
+  }
+
+  /// - Returns: the requests answered while the disk was full, each time.
+  private func disturb(
+    _ daemon: DaemonProcess, _ exchange: ExchangeServer, _ disk: SmallDisk
+  ) -> [Int] {
+    var random = SplitMix(seed: seed)
+    let share = max(TrialDay.sweeps(from: start) / 2 / (times + 1), 4)
+    var asked: [Int] = []
+    while asked.count < times {
+      wait(for: daemon, exchange, requests: Int.random(in: 2...share, using: &random))
+      guard daemon.isRunning else { return asked }
+      disk.fill()
+      let before = exchange.requestsAnswered
+      wait(for: daemon, exchange, requests: Int.random(in: 3...share, using: &random))
+      asked.append(exchange.requestsAnswered - before)
+      disk.free()
+    }
+    return asked
+  }
+
+  private func wait(for daemon: DaemonProcess, _ exchange: ExchangeServer, requests: Int) {
+    let target = exchange.requestsAnswered + requests
+    while daemon.isRunning, exchange.requestsAnswered < target { usleep(500) }
+  }
+}

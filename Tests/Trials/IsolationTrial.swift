@@ -1,0 +1,261 @@
+import CLinux
+import ExchangeSimulator
+import Feeds
+import Glibc
+import Ingest
+import Market
+import Operations
+import Polling
+import Transport
+
+/// Four upstreams asked side by side the way the daemon asks them, through its own transport, one
+/// of them in trouble: whether the others notice. Real sockets and real time.
+public struct IsolationTrial: Sendable {
+  /// Who is asked, how often, and by how many requests at once: the daemon's own bounds.
+  public enum Station: String, Sendable, CaseIterable {
+    case quotes, history, mairui, alpaca
+
+    var workers: Int {
+      switch self {
+      case .quotes: 8
+      case .history, .mairui: 1
+      case .alpaca: 4
+      }
+    }
+
+    var upstream: Fault.Upstream {
+      switch self {
+      case .quotes: .sinaQuotes
+      case .history: .sinaHistory
+      case .mairui: .mairui
+      case .alpaca: .alpaca
+      }
+    }
+  }
+
+  /// What became of one station's requests.
+  public struct Lateness: Sendable {
+    public internal(set) var answered = 0
+    public internal(set) var failed = 0
+    /// Moments at which a request was due and the one before still out.
+    public internal(set) var missed = 0
+    /// From the moment a request was due to its answer, ascending.
+    var microseconds: [Int64] = []
+    var workersDone = 0
+
+    public init() {}
+
+    public func percentile(_ percent: Int) -> Int64 {
+      microseconds.isEmpty ? 0 : microseconds[(microseconds.count - 1) * percent / 100]
+    }
+
+    mutating func join(_ other: Lateness) {
+      answered += other.answered
+      failed += other.failed
+      missed += other.missed
+      workersDone += other.workersDone
+      microseconds = (microseconds + other.microseconds).sorted()
+    }
+  }
+
+  public static let troubles: [(name: String, kind: Fault.Kind)] = [
+    ("a byte a second", .wire(.slowLoris)), ("no answer", .neverAnswers),
+    ("resets in the body", .wire(.resetInBody)), ("an endless body", .wire(.endlessChunks)),
+    ("an endless head", .wire(.endlessHead)), ("a gzip bomb", .wire(.bomb(gzip: bomb))),
+    ("a ban page", .banPage),
+  ]
+
+  /// 64 MiB of zeros in 65 kB.
+  private static let bomb = output(of: "head -c 67108864 /dev/zero | gzip -9c")
+
+  /// A request is due so often, more often than the daemon asks any of them; an answer that takes
+  /// longer misses the next.
+  private static let cadenceMilliseconds: Int64 = 1_000
+
+  private let servers: [Station: ExchangeServer]
+  private let folder: String
+  private let client: HTTPClient
+  private let quotes: SinaUpstream
+  private let feeds: HTTPFeedUpstream
+  private let licence: String
+  private let key: String
+  private let symbols: [Symbol]
+  private let now: Timestamp
+
+  public init() throws {
+    let day = TradingDay(daysSince1970: 20_640)
+    now = Timestamp(day: day, secondOfDay: 10 * 3600)
+    let history = SimulatedHistory(seed: 3, instruments: 400, days: [day])
+    symbols = Array(history.symbols.prefix(200))
+    let now = now
+    var alpaca = AlpacaOptions(keys: ["PKTEST": "secret"])
+    alpaca.requestsPerMinuteMax = .max
+    var servers: [Station: ExchangeServer] = [:]
+    for station in Station.allCases {
+      servers[station] = try ExchangeServer(
+        history: history, clock: .function { now },
+        mairui: MairuiOptions(licences: ["AF98235C-1": .valid(requestsPerDay: 1_000_000)]),
+        alpaca: alpaca)
+    }
+    self.servers = servers
+    folder = IsolationTrial.temporaryFolder()
+    let settings = try IsolationTrial.settings(servers, folder)
+    let credentials = try SourceCredentials(settings)
+    licence = credentials.licences.first?.label ?? ""
+    key = credentials.alpaca?.label ?? ""
+    client = try HTTPClient()
+    quotes = SinaUpstream(
+      client: client, base: try BaseAddress(parsing: settings.sinaBase))
+    feeds = HTTPFeedUpstream(
+      client: client, hosts: try HTTPFeedUpstream.Hosts(settings), credentials: credentials)
+  }
+
+  /// Asks all of them for so long, `trouble` striking one.
+  public func run(
+    _ trouble: Fault.Kind? = nil, at suffering: Station = .quotes, seconds: Int64
+  ) async -> [Station: Lateness] {
+    if let trouble, let server = servers[suffering] {
+      server.order(Fault(trouble, on: suffering.upstream))
+    }
+    let start = Self.monotonicMicroseconds()
+    let found = await withTaskGroup(of: (Station, Lateness).self) { group in
+      for station in Station.allCases {
+        for _ in 0..<station.workers {
+          group.addTask { (station, await ask(station, from: start, seconds: seconds)) }
+        }
+      }
+      var found: [Station: Lateness] = [:]
+      for await (station, lateness) in group {
+        found[station, default: Lateness()].join(lateness)
+        // Those that suffer may be long: nobody waits for them.
+        let isDone = Station.allCases.allSatisfy {
+          ($0 == suffering && trouble != nil) || found[$0]?.workersDone == $0.workers
+        }
+        if isDone { group.cancelAll() }
+      }
+      return found
+    }
+    servers[suffering]?.cancelFaults()
+    return found
+  }
+
+  private func ask(_ station: Station, from start: Int64, seconds: Int64) async -> Lateness {
+    var lateness = Lateness()
+    lateness.workersDone = 1
+    let cadence = Self.cadenceMilliseconds * 1_000
+    var due = start
+    while due < start + seconds * 1_000_000, !Task.isCancelled {
+      let pause = due - Self.monotonicMicroseconds()
+      if pause > 0 { try? await Task.sleep(nanoseconds: UInt64(pause) * 1_000) }
+      if await answer(of: station) {
+        lateness.answered += 1
+        lateness.microseconds.append(Self.monotonicMicroseconds() - due)
+      } else {
+        lateness.failed += 1
+      }
+      let late = Self.monotonicMicroseconds() - due
+      lateness.missed += Int(late / cadence)
+      due += (late / cadence + 1) * cadence
+    }
+    return lateness
+  }
+
+  /// Whether one question was answered well.
+  private func answer(of station: Station) async -> Bool {
+    switch station {
+    case .quotes:
+      let request = PollRequest(
+        id: PollRequestID(1), purpose: .sweep, group: 0, symbols: symbols, slot: now,
+        deadlineMilliseconds: 5_000)
+      guard case .response(200, let body, _, _) = await quotes.answer(to: request, at: now) else {
+        return false
+      }
+      return body.count > 200 * symbols.count
+    case .history: return await isGood(.sinaKline(symbols[0], .day1, bars: 10), nil)
+    case .mairui: return await isGood(.mairuiList(.bj), licence)
+    case .alpaca: return await isGood(.alpacaAssets, key)
+    }
+  }
+
+  private func isGood(_ question: FeedRequest, _ key: String?) async -> Bool {
+    guard
+      case .response(let status, let body, _, _) = await feeds.answer(
+        to: question, key: key, host: 0)
+    else { return false }
+    let answer = body.withUnsafeBytes {
+      FeedAnswer.decode(question, status: Int(status), body: $0)
+    }
+    switch answer {
+    case .refused(let refusal): return refusal.kind == .noData
+    default: return true
+    }
+  }
+
+  /// Ends the servers and removes what was written.
+  public func close() {
+    client.shutdown()
+    for server in servers.values { server.stop() }
+    for name in ["licences", "key"] { unlink(folder + "/" + name) }
+    rmdir(folder)
+  }
+}
+
+extension IsolationTrial {
+  /// Peak and present memory of this process, in MiB.
+  public static func memory() -> (peak: Int, present: Int) {
+    let text = output(of: "cat /proc/\(getpid())/status")
+    let lines = String(decoding: text, as: UTF8.self).split(separator: "\n")
+    func megabytes(_ name: String) -> Int {
+      let line = lines.first { $0.hasPrefix(name) }
+      return (line?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) / 1024
+    }
+    return (megabytes("VmHWM:"), megabytes("VmRSS:"))
+  }
+
+  private static func settings(
+    _ servers: [Station: ExchangeServer], _ folder: String
+  ) throws -> Settings {
+    write("AF98235C-1\n", to: folder + "/licences")
+    write("PKTEST secret\n", to: folder + "/key")
+    func url(_ station: Station) -> String { servers[station]?.url ?? "" }
+    return try ConfigurationFile.load(
+      nil,
+      overrides: [
+        "sina.base=\(url(.quotes))", "sina.history_base=\(url(.history))",
+        "sina.list_base=\(url(.history))", "sina.reference_base=\(url(.history))",
+        "mairui.bases=\(url(.mairui))", "alpaca.base=\(url(.alpaca))",
+        "alpaca.trading_base=\(url(.alpaca))", "mairui.licence_file=\(folder)/licences",
+        "alpaca.key_file=\(folder)/key",
+      ])
+  }
+
+  private static func write(_ text: String, to path: String) {
+    let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    _ = Glibc.write(file, text, text.utf8.count)
+    Glibc.close(file)
+  }
+
+  private static func temporaryFolder() -> String {
+    var template = Array("/tmp/candled-isolation-XXXXXX".utf8CString)
+    return mkdtemp(&template).map { String(cString: $0) } ?? "/tmp"
+  }
+
+  /// What a shell command prints.
+  private static func output(of command: String) -> [UInt8] {
+    guard let stream = popen(command, "r") else { return [] }
+    defer { pclose(stream) }
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      let count = fread(&chunk, 1, chunk.count, stream)
+      guard count > 0 else { return bytes }
+      bytes += chunk[..<count]
+    }
+  }
+
+  private static func monotonicMicroseconds() -> Int64 {
+    var now = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &now)
+    return Int64(now.tv_sec) * 1_000_000 + Int64(now.tv_nsec) / 1_000
+  }
+}

@@ -1,0 +1,175 @@
+import ExchangeSimulator
+import Foundation
+import Market
+import TestSupport
+
+/// Configurations damaged at random, reloaded one after the other: what `candled check --offline`
+/// refuses the daemon refuses too, and keeps the old one in force; what it accepts it takes up.
+public struct MutationTrial {
+  public var binary: String
+  public var times: Int
+  public var instruments: Int
+  public var seed: UInt64
+
+  private static let answerSecondsMax = 10
+
+  public init(binary: String, times: Int, instruments: Int, seed: UInt64) {
+    self.binary = binary
+    self.times = times
+    self.instruments = instruments
+    self.seed = seed
+  }
+
+  private struct Tally {
+    var refused = 0
+    var accepted = 0
+    var complaints: [String] = []
+  }
+
+  public func run() throws -> ChaosVerdict {
+    let world = try TrialDay("mutations", seed: seed, instruments: instruments)
+    defer { world.end() }
+    var settings = try world.settings(start: 10 * 3600)
+    // At its usual pace: it must still be there when the last of them has been tried.
+    settings.scale(by: 1)
+    settings["log.level"] = "\"info\""
+    let daemon = try world.daemon(settings, binary: binary)
+    try daemon.start()
+    try waitForPolls(world.exchange, daemon)
+    var random = SplitMix(seed: seed)
+    var tally = Tally()
+    for number in 1...times {
+      let damaged = ConfigurationDamage.strike(settings.text, &random)
+      try attempt(damaged, number, daemon, settings.text, &tally)
+    }
+    let before = world.exchange.requestsAnswered
+    try waitForPolls(world.exchange, daemon)
+    daemon.signal(SIGTERM)
+    let status = daemon.end(secondsMax: 10)
+    var verdict = ChaosVerdict(
+      figures: [
+        "\(times) configurations, \(tally.refused) refused and \(tally.accepted) taken up, as "
+          + "check says; \(world.exchange.requestsAnswered - before) polls afterwards"
+      ], complaints: tally.complaints)
+    if status != 0 { verdict.complaints.append("exit status \(status ?? -1) after all that") }
+    if tally.refused == 0 || tally.accepted == 0 {
+      verdict.complaints.append("one side only was tried")
+    }
+    return verdict
+  }
+
+  /// Beyond what there was.
+  private func waitForPolls(_ exchange: ExchangeServer, _ daemon: DaemonProcess) throws {
+    let target = exchange.requestsAnswered + 2
+    let deadline = Date().addingTimeInterval(30)
+    while exchange.requestsAnswered < target {
+      guard daemon.isRunning, Date() < deadline else {
+        throw TrialFailure("the daemon asks nothing: \(daemon.logTail)")
+      }
+      usleep(10_000)
+    }
+  }
+
+  private func attempt(
+    _ damaged: Data, _ number: Int, _ daemon: DaemonProcess, _ sound: String,
+    _ tally: inout Tally
+  ) throws {
+    let url = URL(fileURLWithPath: daemon.configuration)
+    try damaged.write(to: url, options: .atomic)
+    let isValid = try check(daemon) == 0
+    let isTaken = try reload(daemon)
+    if isValid { tally.accepted += 1 } else { tally.refused += 1 }
+    if isValid != isTaken {
+      tally.complaints.append(
+        "configuration \(number): check says \(isValid ? "valid" : "invalid"), the daemon "
+          + (isTaken ? "took it" : "refused it"))
+    }
+    try Data(sound.utf8).write(to: url, options: .atomic)
+    let before = ReloadWords(log: daemon.log)
+    guard try reload(daemon) else {
+      tally.complaints.append("configuration \(number): the sound one was refused afterwards")
+      return
+    }
+    // Nothing to change back: the old one had stayed in force.
+    if !isTaken, ReloadWords(log: daemon.log).idle == before.idle {
+      tally.complaints.append("configuration \(number): refused, and changed something")
+    }
+  }
+
+  /// - Returns: the exit status of `candled check --offline`.
+  private func check(_ daemon: DaemonProcess) throws -> Int32 {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: binary)
+    process.arguments = ["check", "--offline", "--config", daemon.configuration]
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    process.waitUntilExit()
+    return process.terminationReason == .exit ? process.terminationStatus : 128
+  }
+
+  /// - Returns: whether it was taken up.
+  private func reload(_ daemon: DaemonProcess) throws -> Bool {
+    let before = ReloadWords(log: daemon.log)
+    daemon.signal(SIGHUP)
+    let deadline = Date().addingTimeInterval(TimeInterval(Self.answerSecondsMax))
+    while Date() < deadline, daemon.isRunning {
+      let now = ReloadWords(log: daemon.log)
+      if now.all > before.all { return now.accepted > before.accepted }
+      usleep(2_000)
+    }
+    throw TrialFailure("a reload had no outcome: \(daemon.logTail)")
+  }
+}
+
+/// What hands and disks do to a file.
+enum ConfigurationDamage {
+  /// Addresses stay as they are: what is left of the file must not ask anybody but the exchange.
+  private static func isProtected(_ line: Substring) -> Bool {
+    line.contains("base") || line.hasPrefix("clock.") || line.hasPrefix("admin.")
+  }
+
+  static func strike(_ text: String, _ random: inout SplitMix) -> Data {
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: true)
+    let kept = lines.filter(isProtected).joined(separator: "\n") + "\n"
+    var rest = lines.filter { !isProtected($0) }.map(String.init)
+    let place = Int.random(in: 0..<rest.count, using: &random)
+    switch Int.random(in: 0..<9, using: &random) {
+    case 0: rest.remove(at: place)
+    case 1: rest.insert(rest[place], at: Int.random(in: 0...rest.count, using: &random))
+    case 2: rest[place] = "# " + rest[place]
+    case 3: rest[place] = rest[place].replacing("=", with: "")
+    case 4: rest[place] = String(rest[place].reversed())
+    case 5: rest[place] = number(in: rest[place], &random)
+    case 6:
+      rest.append("[\(["sina", "nothing", "log", "\"\""].randomElement(using: &random) ?? "")]")
+    case 7: rest[place].insert(contentsOf: "x", at: rest[place].startIndex)
+    default: return Data(kept.utf8) + bytes(Array(rest.joined(separator: "\n").utf8), &random)
+    }
+    return Data((kept + rest.joined(separator: "\n") + "\n").utf8)
+  }
+
+  /// A number of the line, if there is one, becomes another.
+  private static func number(in line: String, _ random: inout SplitMix) -> String {
+    let others = ["0", "-1", "1", "7", "59", "600", "99999999999999999999", "1e9", "0x10", "१"]
+    guard let first = line.firstIndex(where: \.isNumber) else { return line + " 1" }
+    let end = line[first...].firstIndex { !$0.isNumber } ?? line.endIndex
+    var line = line
+    line.replaceSubrange(first..<end, with: others.randomElement(using: &random) ?? "")
+    return line
+  }
+
+  /// Some bytes lost, changed, or the end of it gone.
+  private static func bytes(_ bytes: [UInt8], _ random: inout SplitMix) -> Data {
+    var bytes = bytes
+    for _ in 0...Int.random(in: 0..<3, using: &random) {
+      let place = Int.random(in: 0..<bytes.count, using: &random)
+      switch Int.random(in: 0..<3, using: &random) {
+      case 0: bytes.remove(at: place)
+      case 1: bytes[place] = UInt8.random(in: 0...255, using: &random)
+      default: bytes.removeSubrange(max(place, bytes.count - 40)...)
+      }
+    }
+    return Data(bytes)
+  }
+}

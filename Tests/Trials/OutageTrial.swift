@@ -1,0 +1,93 @@
+import ExchangeSimulator
+import Foundation
+import Ingest
+import Logging
+import Market
+import Operations
+import Store
+import TestSupport
+
+/// The database is down for longer than memory holds: the journal alone remembers, and afterwards
+/// the table is the ledger all the same.
+///
+/// The whole daemon runs in this process, because only so its memory can be made small; it is the
+/// same value that `candled run` runs.
+public struct OutageTrial {
+  public var instruments: Int
+  public var seed: UInt64
+  /// Simulated minutes for which the database is down, and how fast they pass.
+  public var minutes: Int
+  public var speed: Int
+  /// How many minutes of candles memory holds.
+  public var memoryMinutes = 5
+
+  /// Real seconds before the outage, and simulated ones after it until the close.
+  private static let calmSeconds = 2
+  private static let restMinutes = 4
+  private static let finishSecondsMax = 300
+
+  public init(instruments: Int, seed: UInt64, minutes: Int, speed: Int) {
+    self.instruments = instruments
+    self.seed = seed
+    self.minutes = minutes
+    self.speed = speed
+  }
+
+  public func run() async throws -> ChaosVerdict {
+    let world = try TrialDay("outage", seed: seed, instruments: instruments)
+    defer { world.end() }
+    guard let postgres = world.cluster?.server else { throw TrialFailure("no cluster") }
+    let start = 15 * 3600 - (minutes + Self.restMinutes) * 60 - Self.calmSeconds * speed
+    var text = try world.settings(start: start)
+    text.scale(by: speed)
+    let file = world.folder + "/candled.toml"
+    try text.text.write(toFile: file, atomically: true, encoding: .utf8)
+    let settings = try ConfigurationFile.load(file, overrides: [])
+    let lines = Lines()
+    let log = Logger(label: "candled") { label in
+      LineLogHandler(
+        label: label, level: .notice, format: .text, mask: SecretMask(),
+        write: { lines.add($0) })
+    }
+    var daemon = try Daemon(settings: settings, log: log)
+    daemon.limits.pendingCandlesMax = instruments * memoryMinutes
+    let run = Task { [daemon] in try await daemon.run() }
+    try await pause(milliseconds: Self.calmSeconds * 1_000)
+    try postgres.stopImmediately()
+    try await pause(milliseconds: minutes * 60_000 / speed)
+    try postgres.start()
+    let back = realMicroseconds()
+    let unsaved = try await withDeadline(run, seconds: Self.finishSecondsMax)
+    var verdict = try world.judge(isLate: true)
+    let first = try StoredFeed(url: world.url).firstCommit(after: back) ?? 0
+    verdict.figures.insert(
+      "\(minutes) min at \(speed)×, memory for \(memoryMinutes) min, first commit "
+        + "\(max(first - back, 0) / 1000) ms after", at: 0)
+    if unsaved != 0 { verdict.complaints.append("\(unsaved) candles were not saved") }
+    if !lines.text.contains("only the journal remembers") {
+      verdict.complaints.append("memory was enough: nothing was proven")
+    }
+    return verdict
+  }
+
+  private func pause(milliseconds: Int) async throws {
+    try await Task.sleep(nanoseconds: UInt64(milliseconds) * 1_000_000)
+  }
+
+  private func withDeadline(_ run: Task<Int, any Error>, seconds: Int) async throws -> Int {
+    let alarm = Task {
+      try await Task.sleep(nanoseconds: UInt64(seconds) * 1_000_000_000)
+      run.cancel()
+    }
+    defer { alarm.cancel() }
+    return try await run.value
+  }
+
+  private final class Lines: Sendable {
+    private let bytes = Guarded<[UInt8]>([])
+
+    func add(_ line: [UInt8]) { bytes.withLock { $0 += line } }
+
+    var text: String { String(decoding: bytes.withLock { $0 }, as: UTF8.self) }
+  }
+}

@@ -1,0 +1,116 @@
+import ExchangeSimulator
+import Foundation
+import Journal
+import Market
+import TestSupport
+
+/// Valid reloads under load: each is taken up, no slot of the schedule is missed for one, and the
+/// table is the ledger.
+///
+/// The clock is stepped, so the slots of a day with reloads must be exactly those of one without.
+public struct ReloadTrial {
+  public var binary: String
+  public var times: Int
+  public var instruments: Int
+  public var seed: UInt64
+  /// Second of the day at which it begins.
+  public var start = TrialDay.start
+
+  private static let answerSecondsMax = 10
+
+  public init(binary: String, times: Int, instruments: Int, seed: UInt64) {
+    self.binary = binary
+    self.times = times
+    self.instruments = instruments
+    self.seed = seed
+  }
+
+  public func run() throws -> ChaosVerdict {
+    let calm = try TrialDay("calm", seed: seed, instruments: instruments)
+    defer { calm.end() }
+    let undisturbed = try calm.daemon(try calm.settings(start: start), binary: binary)
+    try undisturbed.start()
+    try undisturbed.finish(secondsMax: 600)
+    let world = try TrialDay("reload", seed: seed, instruments: instruments)
+    defer { world.end() }
+    let settings = try world.settings(start: start)
+    let daemon = try world.daemon(settings, binary: binary)
+    try daemon.start()
+    let done = try reload(daemon, settings, world.exchange)
+    try daemon.finish(secondsMax: 600)
+    var verdict = try world.judge()
+    let (slots, missed) = try compare(undisturbed, daemon)
+    let taken = ReloadWords(log: daemon.log)
+    verdict.figures.insert(
+      "\(done) reloads, \(taken.accepted) taken up, \(taken.refused) refused, \(missed) of "
+        + "\(slots) slots missed", at: 0)
+    if done < times { verdict.complaints.append("the day was over after \(done) reloads") }
+    if taken.accepted != done || taken.refused != 0 {
+      verdict.complaints.append("\(done) reloads, \(taken.accepted) taken up")
+    }
+    if missed != 0 || slots == 0 { verdict.complaints.append("\(missed) slots missed") }
+    return verdict
+  }
+
+  private func reload(
+    _ daemon: DaemonProcess, _ settings: DaemonSettings, _ exchange: ExchangeServer
+  ) throws -> Int {
+    var random = SplitMix(seed: seed)
+    let share = max(TrialDay.sweeps(from: start) / 2 / (times + 1), 2)
+    for done in 0..<times {
+      let target = exchange.requestsAnswered + Int.random(in: 1...share, using: &random)
+      while daemon.isRunning, exchange.requestsAnswered < target { usleep(500) }
+      var other = settings
+      other["log.level"] = done % 2 == 0 ? "\"info\"" : "\"trace\""
+      other["sina.deadline"] = "\"\(2_000 + Int.random(in: 0...500, using: &random))ms\""
+      other["sina.requests_per_minute"] = "\(Int.random(in: 400...600, using: &random))"
+      try other.text.write(toFile: daemon.configuration, atomically: true, encoding: .utf8)
+      daemon.signal(SIGHUP)
+      let deadline = Date().addingTimeInterval(TimeInterval(Self.answerSecondsMax))
+      while ReloadWords(log: daemon.log).accepted <= done, Date() < deadline {
+        guard daemon.isRunning else { return done }
+        usleep(5_000)
+      }
+    }
+    return times
+  }
+
+  /// The moments the market was asked for in one journal and not in the other.
+  private func compare(
+    _ calm: DaemonProcess, _ daemon: DaemonProcess
+  ) throws -> (slots: Int, missed: Int) {
+    let usual = try moments(calm)
+    return (usual.count, usual.symmetricDifference(try moments(daemon)).count)
+  }
+
+  private func moments(_ daemon: DaemonProcess) throws -> Set<Timestamp> {
+    var moments: Set<Timestamp> = []
+    guard let reader = try JournalReader.whole(daemon.folder + "/journal") else { return [] }
+    while let (_, entry) = try reader.next() {
+      if entry.key.hasPrefix("quotes") { moments.insert(entry.requestedAt) }
+    }
+    return moments
+  }
+}
+
+/// What a daemon's log says of its reloads.
+struct ReloadWords {
+  var accepted = 0
+  var refused = 0
+  /// Reloads that changed nothing.
+  var idle = 0
+
+  init(log: String) {
+    let text = String(
+      decoding: FileManager.default.contents(atPath: log) ?? Data(), as: UTF8.self)
+    for line in text.split(separator: "\n") where line.contains("message=") {
+      if line.contains("message=reloaded") {
+        accepted += 1
+        if line.contains("changed=nothing") { idle += 1 }
+      }
+      if line.contains("reload refused") { refused += 1 }
+    }
+  }
+
+  var all: Int { accepted + refused }
+}

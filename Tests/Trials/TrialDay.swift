@@ -1,0 +1,198 @@
+import ExchangeSimulator
+import Foundation
+import Journal
+import Market
+import Store
+import TestSupport
+
+/// What the trials of `script/chaos` share: a simulated day with its ledger, a database, daemons
+/// full of secrets that log all they can, and the judgement at the end.
+public final class TrialDay {
+  public let folder: String
+  public let day: TradingDay
+  public let symbols: [Symbol]
+  public let exchange: ExchangeServer
+  /// nil where the daemon keeps a private one.
+  public let cluster: PrivateCluster?
+  private let listener: NotificationListener?
+  private let ear: SystemdEar
+  private var daemons: [DaemonProcess] = []
+
+  /// From before the opening auction to after the day's certificates.
+  public static let start = 9 * 3600 + 24 * 60
+  public static let stop = 15 * 3600 + 37 * 60
+
+  /// At most one answer in so many may come too late.
+  private static let lateEvery = 10
+
+  /// Roughly how often the market is asked about from a second of the day to the close.
+  static func sweeps(from second: Int) -> Int {
+    max(11 * 3600 + 30 * 60 - second, 0) / 3 + (15 * 3600 - max(second, 13 * 3600)) / 3
+  }
+
+  public init(
+    _ name: String, seed: UInt64, instruments: Int, hasCluster: Bool = true, days: Int = 1
+  ) throws {
+    folder = try Leftovers.folder(name)
+    ear = try SystemdEar()
+    day = TradingDay(daysSince1970: 20_640)  // 2026-07-06
+    let mairui = MairuiOptions(licences: [Canaries.licence: .valid(requestsPerDay: 50)])
+    let alpaca = AlpacaOptions(keys: [Canaries.keyID: Canaries.keySecret])
+    let market = SimulatedMarket(seed: seed, day: day, instruments: instruments)
+    symbols = market.symbols
+    if days == 1 {
+      exchange = try ExchangeServer(
+        market: market, recorder: DayRecorder(market), mairui: mairui, alpaca: alpaca)
+    } else {
+      let history = SimulatedHistory(
+        seed: seed, instruments: instruments, through: day.advanced(by: days - 1), days: days)
+      exchange = try ExchangeServer(
+        history: history, from: history.days[0], recordsEveryDay: true, mairui: mairui,
+        alpaca: alpaca)
+    }
+    guard hasCluster else {
+      (cluster, listener) = (nil, nil)
+      return
+    }
+    let cluster = try PrivateCluster.own()
+    let url = cluster.server.connectionString
+    try Schema.apply(url: url)
+    self.cluster = cluster
+    listener = NotificationListener(url: url)
+  }
+
+  deinit { end() }
+
+  /// Ends what is still running, and removes the folder.
+  public func end() {
+    for daemon in daemons { daemon.kill() }
+    listener?.stop()
+    ear.stop()
+    exchange.stop()
+    Leftovers.remove(folder)
+  }
+
+  /// Of the cluster's database, as superuser, over its Unix socket.
+  public var url: String {
+    cluster?.server.connectionString ?? embeddedServer.connectionString
+  }
+
+  /// The server of a daemon without `store.url`.
+  public var embeddedServer: EmbeddedServer {
+    EmbeddedServer(directory: folder + "/daemon/postgres")
+  }
+
+  public func moment(_ secondOfDay: Int) -> Timestamp {
+    Timestamp(day: day, secondOfDay: secondOfDay)
+  }
+
+  /// Settings of a daemon that lives through this day, secrets and all.
+  /// - Parameter proxy: what it reaches the database through.
+  public func settings(
+    start: Int = TrialDay.start, stop: Int = TrialDay.stop, proxy: DatabaseProxy? = nil,
+    daemon name: String = "daemon"
+  ) throws -> DaemonSettings {
+    let folder = "\(self.folder)/\(name)"
+    try FileManager.default.createDirectory(
+      atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o711])
+    var settings = DaemonSettings(
+      folder: folder, store: storeURL(through: proxy), exchange: exchange, symbols: symbols,
+      start: moment(start), stop: moment(stop))
+    settings["log.level"] = "\"trace\""
+    settings["mairui.licence_file"] = try secretFile("licences", Canaries.licence)
+    settings["alpaca.key_file"] = try secretFile(
+      "alpaca.key", "\(Canaries.keyID) \(Canaries.keySecret)")
+    settings["alpaca.symbols"] = "[\"AAPL\"]"
+    return settings
+  }
+
+  private func storeURL(through proxy: DatabaseProxy?) -> String? {
+    guard let cluster else { return nil }
+    let user = "\(EmbeddedServer.userName):\(Canaries.percentEncoded(Canaries.password))"
+    let database = EmbeddedServer.databaseName
+    if let proxy {
+      return "postgresql://\(user)@127.0.0.1:\(proxy.port)/\(database)"
+        + "?sslmode=disable&gssencmode=disable"
+    }
+    let host = Canaries.percentEncoded(cluster.server.socketDirectory)
+    return "postgresql://\(user)@/\(database)?host=\(host)&port=5432"
+  }
+
+  /// - Returns: its path, as TOML has it.
+  private func secretFile(_ name: String, _ text: String) throws -> String {
+    let path = "\(folder)/\(name)"
+    _ = FileManager.default.createFile(
+      atPath: path, contents: Data((text + "\n").utf8), attributes: [.posixPermissions: 0o600])
+    return "\"\(path)\""
+  }
+
+  public func daemon(
+    _ settings: DaemonSettings, binary: String, named name: String = "daemon"
+  ) throws -> DaemonProcess {
+    let daemon = try DaemonProcess(
+      binary: binary, folder: "\(folder)/\(name)", settings: settings)
+    daemon.environment["NOTIFY_SOCKET"] = ear.name
+    daemons.append(daemon)
+    return daemon
+  }
+
+  /// An answer that was served to a daemon and is not in its journal is nobody's: the daemon was
+  /// killed in between, or gave the answer up when told to stop. It is the ledger's no more.
+  /// - Returns: how many they were.
+  private func withdrawUnjournaled() throws -> Int {
+    var moments: Set<Timestamp> = []
+    let journals = ["\(folder)/daemon"] + daemons.map(\.folder)
+    for folder in Set(journals) {
+      guard let reader = try JournalReader.whole(folder + "/journal") else { continue }
+      while let (_, entry) = try reader.next() {
+        let milliseconds = entry.requestedAt.microseconds / 1000
+        if entry.key.hasPrefix("quotes") {
+          moments.insert(Timestamp(microseconds: milliseconds * 1000))
+        }
+      }
+    }
+    return exchange.withRecorder { $0.withdrawAnswers(exceptAskedAt: moments) } ?? 0
+  }
+
+  /// The day against the ledger, and everything against the canaries.
+  /// - Parameters:
+  ///   - isExact: the table must be the ledger; not where K-lines revised it.
+  ///   - deaths: how often the daemon ended, each with an answer that may have been lost.
+  ///   - isLate: answers may also come after their deadline, on a machine that is too busy for a
+  ///     clock as fast as this.
+  public func judge(
+    isExact: Bool = true, deaths: Int = 0, isLate: Bool = false
+  ) throws -> ChaosVerdict {
+    let lost = deaths > 0 || isLate ? try withdrawUnjournaled() : 0
+    let lostMax = deaths + (isLate ? exchange.requestsAnswered / Self.lateEvery + 5 : 0)
+    let ledger = isExact ? exchange.withRecorder { $0.observableLedger() } : nil
+    let finding = try DayJudge(url: url).judge(day, by: ledger)
+    let sweep = try sweepForCanaries()
+    var verdict = ChaosVerdict(figures: [finding.line], complaints: finding.complaints)
+    verdict.figures.append(
+      "canaries in \(sweep.places) places, \(sweep.bytes / 1024) KiB: \(sweep.complaints.count)")
+    verdict.complaints += sweep.complaints
+    if lost > 0 { verdict.figures.append("\(lost) answers were served and never journaled") }
+    if lost > lostMax { verdict.complaints.append("\(lost) answers are not in the journal") }
+    return verdict
+  }
+
+  private func sweepForCanaries() throws -> CanarySweep {
+    var sweep = CanarySweep()
+    let payloads = listener?.payloads ?? []
+    sweep.look(at: "notifications", Data(payloads.joined(separator: "\n").utf8))
+    sweep.look(at: "what systemd was told", Data(ear.messages.joined(separator: "\n").utf8))
+    for daemon in daemons {
+      sweep.look(atFile: daemon.log)
+      sweep.look(at: "command line and environment", daemon.told)
+      try sweep.look(atJournal: daemon.folder + "/journal")
+      sweep.look(atFile: daemon.folder + "/postgres/server.log")
+    }
+    if let cluster { sweep.look(atFile: cluster.server.directory + "/server.log") }
+    try sweep.look(atDatabase: url)
+    if daemons.contains(where: { $0.told.isEmpty }) {
+      sweep.complaints.append("nobody looked at a daemon's command line")
+    }
+    return sweep
+  }
+}
