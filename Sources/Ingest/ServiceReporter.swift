@@ -18,6 +18,8 @@ public struct ServiceReporter: Sendable {
   /// Asked for again while stopping goes on; the drain takes 8 s, the private server may take 60.
   static let stopSeconds: Int64 = 15
   private static let extendSeconds: Int64 = 5
+  /// Three times the interval it is asked for again at.
+  static let startSeconds: Int64 = 30
 
   public init(
     _ notifier: ServiceNotifier, state: DaemonState, log: Logger,
@@ -66,6 +68,7 @@ public struct ServiceReporter: Sendable {
         let line = await state.report().statusLine
         if isReady || role == .starting || role == .draining {
           notifier.status(line)
+          if role == .starting, !isReady { extendStart() }
         } else {
           isReady = true
           notifier.ready(status: line)
@@ -74,6 +77,11 @@ public struct ServiceReporter: Sendable {
       }
       await pause(Self.lookNanoseconds)
     }
+  }
+
+  /// A database that recovers, or is away, is no reason to begin anew; a loop that hangs is.
+  private func extendStart() {
+    if state.heartbeats.stale().isEmpty { notifier.extendTimeout(seconds: Self.startSeconds) }
   }
 
   func giveSigns() async {

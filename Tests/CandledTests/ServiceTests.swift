@@ -54,7 +54,7 @@ import Testing
         "run", "--config", "/dev/stdin", "--set", "state_directory=\(folder)",
         "--set", "sina.symbols=sh000001", "--set", "sina.base=\(base)",
         "--set", "sina.history_base=\(base)", "--set", "sina.list_base=\(base)",
-        "--set", "sina.reference_base=\(base)",
+        "--set", "sina.reference_base=\(base)", "--set", "admin.listen=",
       ], input: SimulatedMorning.configuration(database))
     // The log's first line comes after the handlers, and may come before the store is open.
     #expect(daemon.says("level="), "\(daemon.heard)")

@@ -85,7 +85,8 @@ private let silence = Logger(label: "service", factory: { _ in SwiftLogNoOpLogHa
     await Task { await reporter.tellStatus() }.value
     #expect(
       socket.waiting() == [
-        "STATUS=starting", "READY=1\nSTATUS=standby behind host-a",
+        "STATUS=starting", "EXTEND_TIMEOUT_USEC=30000000",
+        "READY=1\nSTATUS=standby behind host-a",
         "STATUS=standby behind host-a", "STATUS=leading", "STATUS=draining",
         "EXTEND_TIMEOUT_USEC=15000000", "STATUS=draining",
       ])
