@@ -22,7 +22,9 @@ public struct Settings: Sendable {
     dynamicMember member: KeyPath<SettingTable, Setting<Value>>
   ) -> Value {
     let setting = SettingTable.shared[keyPath: member]
-    return entries[setting.key]?.value as? Value ?? setting.defaultValue
+    // Without an entry a cast to an optional would succeed, with nil in place of the default.
+    guard let entry = entries[setting.key] else { return setting.defaultValue }
+    return entry.value as? Value ?? setting.defaultValue
   }
 
   /// `journal.directory`, or its place in the state directory.

@@ -1,6 +1,6 @@
-import Operations
 import Admin
 import Foundation
+import Operations
 import Testing
 
 /// What an expression of PromQL names: metrics, and the labels it asks of them. Just enough of the
