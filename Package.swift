@@ -76,7 +76,8 @@ let package = Package(
 
     // Shared by the tests: seeded randomness and, for those that need one, a private cluster.
     .target(
-      name: "TestSupport", dependencies: ["Market", "Store", "CLinux"], path: "Tests/TestSupport",
+      name: "TestSupport", dependencies: ["Market", "Store", "CPostgres", "CLinux"],
+      path: "Tests/TestSupport",
       swiftSettings: strict),
     // `script/bench` runs it; a section is one file.
     .executableTarget(

@@ -793,15 +793,19 @@ create table if not exists rejected (
   payload_md5 uuid generated always as (md5(payload)::uuid) stored,
   unique (trading_day, source, symbol, reason, payload_md5)
 );
-comment on table rejected is 'Rows of a response that were refused: each distinct one, once a day.';
+comment on table rejected is
+  'Rows that were refused, by the daemon or by a constraint here: each distinct one, once a day.';
 comment on column rejected.id is 'In the order they were written.';
-comment on column rejected.received_at is 'When it was first received.';
-comment on column rejected.trading_day is 'The Shanghai date of that.';
+comment on column rejected.received_at is
+  'When it was first received; with the reason refused_by_store, the daemon''s clock.';
+comment on column rejected.trading_day is
+  'The Shanghai date of that; with the reason refused_by_store, the row''s own day.';
 comment on column rejected.source is 'See source_name().';
 comment on column rejected.symbol is 'As far as it could be read; empty otherwise.';
 comment on column rejected.reason is 'The class of the fault, as counted in the metrics.';
 comment on column rejected.detail is 'For people: which field, and what was expected.';
-comment on column rejected.payload is 'The row as it came, at most 1 KiB.';
+comment on column rejected.payload is
+  'The row as it came, at most 1 KiB; with the reason refused_by_store, its fields by name.';
 comment on column rejected.payload_md5 is 'Of the payload, for the key.';
 
 create table if not exists source_health (

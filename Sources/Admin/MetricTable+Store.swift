@@ -39,6 +39,12 @@ extension MetricTable {
     gauge("candled_change_seq", "The last change of the feed this daemon wrote.") {
       .integer($0.status.sequence)
     },
+    counter(
+      "candled_rows_refused_total", "Rows the database would not have; they are in rejections."
+    ) { $0.status.rowsRefused },
+    counter("candled_notify_failures_total", "Commits made without their NOTIFY.") {
+      $0.status.notifyFailures
+    },
     gauge("candled_notification_queue_ratio", "Share of the notification queue in use.") {
       $0.status.notificationQueue.map { .decimal($0) }
     },

@@ -99,6 +99,8 @@ extension Daemon {
       loss.watch { engine.loseLead($0) }
       await term.onReady(
         DaemonHandle(engine: engine, storeURL: storeURL, psqlLine: psqlLine))
+      let watch = Task { await QueueWatch(writer: writer, engine: engine).run() }
+      defer { watch.cancel() }
       let unsaved = try await engine.run()
       renewal.cancel()
       await writer.disconnect()

@@ -68,7 +68,7 @@ public struct Daemon: Sendable {
     try await keeper.start()
     let watch = Task { await keeper.keepRunning() }
     do {
-      try Schema.apply(url: storeURL)
+      try Schema.apply(url: settings.embeddedServer.ownerConnectionString)
       let unsaved = try await serve(onReady)
       await end(watch)
       try await keeper.stop()
@@ -89,8 +89,9 @@ public struct Daemon: Sendable {
     await watch.value
   }
 
+  /// May hold a password: never to be printed.
   var storeURL: String {
-    settings.storeURL?.reveal() ?? settings.embeddedServer.connectionString
+    configuration.store?.reveal() ?? settings.embeddedServer.connectionString
   }
 
   var psqlLine: String {

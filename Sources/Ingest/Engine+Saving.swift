@@ -44,8 +44,12 @@ struct Saving {
 }
 
 private let retryMillisecondsMin: Int64 = 100
-/// At most two connects a second hit a store that comes back (issue: ≤ 2 connects/s).
+/// A store that comes back has its first commit within two seconds.
 private let retryMillisecondsMax: Int64 = 1_000
+/// Between two connects: at most two a second hit a store that is away (issue: ≤ 2 connects/s).
+private let reconnectMillisecondsMin: Int64 = 500
+/// Finding out which rows are refused takes seconds where they are many.
+private let refusedMillisecondsMax: Int64 = 10_000
 
 extension Engine {
   /// The store is so far behind that interpreting more would only fill memory.
@@ -129,6 +133,7 @@ extension Engine {
     saving.isBusy = false
     switch result {
     case .success(let receipt):
+      tell(of: receipt)
       status.saved(
         receipt, answeredAt: saving.answeredAt, answeredSteady: saving.answeredSteady,
         from: saving.startedAt, to: EngineClock.steadyNow())
@@ -156,6 +161,7 @@ extension Engine {
     saving.failures = 0
     status.storeFault = nil
     status.storeFaultSince = nil
+    status.storeFaultText = nil
   }
 
   /// Once a day, when its certificates are stored: old changes of the feed go. Failing does not
@@ -165,16 +171,62 @@ extension Engine {
     Task { try? await store.prune() }
   }
 
+  /// What was stored and is still worth a word: on change, for a source may send what is refused
+  /// with every sweep.
+  private func tell(of receipt: CommitReceipt) {
+    if receipt.refused > 0, receipt.firstRefusal != status.lastRefusal {
+      status.lastRefusal = receipt.firstRefusal
+      parts.log.error(
+        "the database refused rows, they are in rejections",
+        metadata: ["rows": "\(receipt.refused)", "first": "\(receipt.firstRefusal ?? "")"])
+    }
+    guard receipt.seq != nil, receipt.notifyFault != status.notifyFault else { return }
+    if let fault = receipt.notifyFault {
+      parts.log.error(
+        "commits go without NOTIFY, followers find them by their timers",
+        metadata: ["error": "\(fault)"])
+    } else {
+      parts.log.notice("commits are notified again")
+    }
+    status.notifyFault = receipt.notifyFault
+  }
+
+  /// The notification queue as it was found.
+  public func noted(_ queue: NotificationQueue) {
+    let isFilling = queue.usage >= NotificationQueue.alarmUsage
+    let wasFilling = (status.notificationQueue ?? .zero) >= NotificationQueue.alarmUsage
+    status.notificationQueue = queue.usage
+    if isFilling == wasFilling { return }
+    guard isFilling else { return parts.log.notice("the notification queue empties") }
+    var metadata: Logger.Metadata = ["share": "\(queue.usage)"]
+    if let holder = queue.holder {
+      metadata["pid"] = "\(holder.process)"
+      metadata["application"] = "\(holder.application)"
+      metadata["role"] = "\(holder.role)"
+      metadata["open_seconds"] = "\(holder.openSeconds)"
+    }
+    parts.log.critical(
+      "a listener does not read, and the notification queue fills: end its session",
+      metadata: metadata)
+  }
+
   func postpone(_ error: StoreError) {
     saving.failures += 1
-    let delay = min(retryMillisecondsMin << Int64(min(saving.failures, 8)), retryMillisecondsMax)
-    saving.retryAt = EngineClock.steadyNow().adding(
-      milliseconds: Int64.random(in: delay / 2...delay))
-    if status.storeFault != error.code {
+    let backoff = retryMillisecondsMin << Int64(min(saving.failures, 8))
+    let range: ClosedRange<Int64> =
+      switch error.code {
+      case .connectionLost, .operatorNeeded: reconnectMillisecondsMin...retryMillisecondsMax
+      case .refused, .rowRefused:
+        min(backoff, refusedMillisecondsMax) / 2...min(backoff, refusedMillisecondsMax)
+      default: min(backoff, retryMillisecondsMax) / 2...min(backoff, retryMillisecondsMax)
+      }
+    saving.retryAt = EngineClock.steadyNow().adding(milliseconds: .random(in: range))
+    if status.storeFaultText != error.description {
       parts.log.error("store refuses commits, will retry", metadata: ["error": "\(error)"])
     }
     if status.storeFault == nil { status.storeFaultSince = EngineClock.realNow() }
     status.storeFault = error.code
+    status.storeFaultText = error.description
     status.storeFaults[error.code, default: 0] += 1
     boundMemory()
   }

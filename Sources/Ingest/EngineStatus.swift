@@ -64,6 +64,15 @@ public struct EngineStatus: Sendable {
   public var storeFault: StoreError.Code?
   /// Real time of the first refusal.
   public var storeFaultSince: Timestamp?
+  /// The same, as a sentence.
+  public var storeFaultText: String?
+  /// Rows the database would not have; they are in `rejected`.
+  public var rowsRefused = 0
+  /// Why, the last time that was logged.
+  public var lastRefusal: String?
+  /// Commits that were made without their NOTIFY.
+  public var notifyFailures = 0
+  public var notifyFault: StoreError?
   /// Every refusal since the start, those of the same kind in a row included.
   public var journalFaults: [JournalError.Code: Int] = [:]
   public var storeFaults: [StoreError.Code: Int] = [:]
@@ -106,6 +115,8 @@ public struct EngineStatus: Sendable {
     self.answeredAt = answeredAt
     if let seq = receipt.seq { sequence = seq }
     candlesSaved += receipt.candles
+    rowsRefused += receipt.refused
+    if receipt.notifyFault != nil { notifyFailures += 1 }
     gapsOpened += receipt.gaps
     gapsClosed += receipt.closedGaps
     revisionsSaved += receipt.revisions

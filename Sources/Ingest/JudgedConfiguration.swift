@@ -11,6 +11,8 @@ public struct JudgedConfiguration: Sendable {
   /// Instruments that are polled, without those of the foreign overview.
   public private(set) var symbols: [Symbol]
   public private(set) var credentials: SourceCredentials
+  /// How to reach the database, its password included; nil where it is the private cluster.
+  let store: Secret?
   /// One of each check, in order, without the database.
   public let findings: [Finding]
   /// Why a file it names could not be taken.
@@ -53,6 +55,13 @@ public struct JudgedConfiguration: Sendable {
       credentials = SourceCredentials()
       fault = fault ?? error
       findings.append(Finding(check: "keys", error))
+    }
+    do throws(ConfigurationError) {
+      store = try settings.storeConnection().map { Secret($0) }
+    } catch {
+      store = nil
+      fault = fault ?? error
+      findings.append(Finding(check: "store", error))
     }
     self.findings = findings + [.calendar(on: day), .stateDirectory(settings.stateDirectory)]
   }

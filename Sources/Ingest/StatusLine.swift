@@ -49,7 +49,9 @@ extension EngineReport {
   }
 
   private var sweepText: String {
-    status.lastSweepAt.map { ", last sweep \(max(now.microseconds(since: $0), 0) / 1_000_000) s ago" }
+    status.lastSweepAt.map {
+      ", last sweep \(max(now.microseconds(since: $0), 0) / 1_000_000) s ago"
+    }
       ?? ""
   }
 

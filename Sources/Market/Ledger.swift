@@ -179,4 +179,6 @@ public enum RejectionReason: String, Sendable, CaseIterable {
   case unrequested
   /// A second line for the same symbol in one response.
   case duplicate
+  /// The database would not have it; everything else of its commit is stored.
+  case refusedByStore = "refused_by_store"
 }

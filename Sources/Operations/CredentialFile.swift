@@ -16,10 +16,7 @@ public enum CredentialFile {
     _ name: String, words: Int
   ) throws(ConfigurationError) -> [[Secret]] {
     let path = try resolve(name)
-    var status = stat()
-    if stat(path, &status) == 0, status.st_mode & 0o007 != 0 {
-      throw problem(path, nil, "others can read it: chmod 600")
-    }
+    try refuseOpenOne(path)
     var entries: [[Secret]] = []
     let lines = try ConfigurationFile.read(path).split(omittingEmptySubsequences: false) {
       $0.isNewline
@@ -35,6 +32,26 @@ public enum CredentialFile {
     }
     if entries.isEmpty { throw problem(path, nil, "holds no entry") }
     return entries
+  }
+
+  /// The one line of a file, as it stands: a password may hold spaces and `#`.
+  /// - Throws: the file cannot be read, others can read it too, or it has not one line.
+  public static func password(_ name: String) throws(ConfigurationError) -> Secret {
+    let path = try resolve(name)
+    try refuseOpenOne(path)
+    var text = Substring(try ConfigurationFile.read(path))
+    if text.last?.isNewline == true { text.removeLast() }
+    guard !text.isEmpty, !text.contains(where: \.isNewline), !text.contains("\0") else {
+      throw problem(path, nil, "expected one line")
+    }
+    return Secret(String(text))
+  }
+
+  private static func refuseOpenOne(_ path: String) throws(ConfigurationError) {
+    var status = stat()
+    if stat(path, &status) == 0, status.st_mode & 0o007 != 0 {
+      throw problem(path, nil, "others can read it: chmod 600")
+    }
   }
 
   static let prefix = "credential:"

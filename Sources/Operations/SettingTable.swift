@@ -22,6 +22,9 @@ public struct SettingTable: Sendable {
   public let storeURL = Setting.connectionURL(
     "store.url", unset: "embedded PostgreSQL",
     "A PostgreSQL 15 or later: postgres://user:password@host/database.")
+  public let storePasswordFile = Setting.optionalString(
+    "store.password_file", unset: "as libpq does, ~/.pgpass",
+    "File with one line: the password of store.url's user.")
 
   public let storeLease = Setting.duration(
     "store.lease", .seconds(10), in: .seconds(3) ... .seconds(60),
@@ -30,26 +33,34 @@ public struct SettingTable: Sendable {
   public let sinaBase = Setting.origin(
     "sina.base", "https://hq.sinajs.cn", "Where quotes are asked for.")
   public let sinaSymbols = Setting.symbols(
-    "sina.symbols", example: ExampleSymbols.market, "Instruments candles are built for.").live
+    "sina.symbols", example: ExampleSymbols.market, "Instruments candles are built for."
+  ).live
   public let sinaSymbolsFile = Setting.optionalString(
-    "sina.symbols_file", unset: "none", "File with more symbols, one a line, # for comments.").live
+    "sina.symbols_file", unset: "none", "File with more symbols, one a line, # for comments."
+  ).live
   public let sinaOverview = Setting.symbols(
     "sina.overview", example: ExampleSymbols.overview,
-    "Foreign indexes shown beside the market; no candles.").live
+    "Foreign indexes shown beside the market; no candles."
+  ).live
   public let sinaCadence = Setting.duration(
     "sina.cadence", .seconds(3), in: .seconds(1) ... .seconds(60),
-    "Time between sweeps. The exchanges publish every 3 s.").live
+    "Time between sweeps. The exchanges publish every 3 s."
+  ).live
   public let sinaPhase = Setting.duration(
     "sina.phase", .milliseconds(400), in: .zero ... .seconds(60),
-    "How long after each grid moment a sweep begins.").live
+    "How long after each grid moment a sweep begins."
+  ).live
   public let sinaDeadline = Setting.duration(
     "sina.deadline", .milliseconds(2500), in: .milliseconds(100) ... .seconds(60),
-    "An answer later than this is given up.").live
+    "An answer later than this is given up."
+  ).live
   public let sinaBatchSymbols = Setting.integer(
-    "sina.batch_symbols", 800, in: 1...800, "Symbols in one request.").live
+    "sina.batch_symbols", 800, in: 1...800, "Symbols in one request."
+  ).live
   public let sinaRequestsPerMinute = Setting.integer(
     "sina.requests_per_minute", 160, in: 1...600,
-    "Budget for the host. A whole market every 3 s takes 140.").live
+    "Budget for the host. A whole market every 3 s takes 140."
+  ).live
   public let sinaHistoryBase = Setting.origin(
     "sina.history_base", "https://quotes.sina.cn", "Where K-lines are asked for.")
   public let sinaListBase = Setting.origin(
@@ -74,9 +85,11 @@ public struct SettingTable: Sendable {
     "Where lists are asked for, in this order.")
   public let mairuiLicenceFile = Setting.optionalString(
     "mairui.licence_file", unset: "lists come from Sina",
-    "File with licences, one a line; or credential:NAME.").live
+    "File with licences, one a line; or credential:NAME."
+  ).live
   public let mairuiRequestsPerDay = Setting.integer(
-    "mairui.requests_per_day", 50, in: 1...1_000_000, "Quota of each licence, a Shanghai day.").live
+    "mairui.requests_per_day", 50, in: 1...1_000_000, "Quota of each licence, a Shanghai day."
+  ).live
 
   public let repairRequestsPerNight = Setting.integer(
     "repair.requests_per_night", 6_000, in: 0...20_000,
@@ -92,26 +105,32 @@ public struct SettingTable: Sendable {
     "Where the American calendar is asked for.")
   public let alpacaKeyFile = Setting.optionalString(
     "alpaca.key_file", unset: "no American instruments",
-    "File with one line: key id and secret, with a space between; or credential:NAME.").live
+    "File with one line: key id and secret, with a space between; or credential:NAME."
+  ).live
   public let alpacaSymbols = Setting.symbols(
-    "alpaca.symbols", "American instruments bars are recorded of.").live
+    "alpaca.symbols", "American instruments bars are recorded of."
+  ).live
   public let alpacaFeed = Setting.choice(
     "alpaca.feed", AlpacaFeed.iex, "Which series: one exchange, or the whole market.")
   public let alpacaDelay = Setting.duration(
     "alpaca.delay", .seconds(0), in: .zero ... .seconds(3_600),
-    "How far behind to stay. The basic plan needs 16m for sip.").live
+    "How far behind to stay. The basic plan needs 16m for sip."
+  ).live
   public let alpacaRequestsPerMinute = Setting.integer(
-    "alpaca.requests_per_minute", 180, in: 1...10_000, "Budget of the account.").live
+    "alpaca.requests_per_minute", 180, in: 1...10_000, "Budget of the account."
+  ).live
 
   public let journalDirectory = Setting.optionalString(
     "journal.directory", unset: "journal in state_directory", "Where the journal lives.")
   public let journalSegmentBytes = Setting.bytes(
     "journal.segment_bytes", 64 << 20, in: 1 << 20...1 << 30, "Size at which a file is full.")
   public let journalRetainDays = Setting.integer(
-    "journal.retain_days", 30, in: 1...3650, "Calendar days the journal goes back.").live
+    "journal.retain_days", 30, in: 1...3650, "Calendar days the journal goes back."
+  ).live
   public let journalRetainBytes = Setting.bytes(
     "journal.retain_bytes", 20 << 30, in: 64 << 20...1 << 44,
-    "Size the journal may reach. What the store has not committed is kept beyond it.").live
+    "Size the journal may reach. What the store has not committed is kept beyond it."
+  ).live
 
   public let candlesStraddle = Setting.duration(
     "candles.straddle", .seconds(15), in: .seconds(3) ... .seconds(60),
@@ -127,7 +146,8 @@ public struct SettingTable: Sendable {
     "admin.listen", .ipv4(host: "127.0.0.1", port: 9466),
     "Where /livez, /readyz, /metrics and /status are served.")
 
-  public let logLevel = Setting.choice("log.level", Logger.Level.info, "Least severity logged.").live
+  public let logLevel = Setting.choice("log.level", Logger.Level.info, "Least severity logged.")
+    .live
   public let logFormat = Setting.choice("log.format", LogFormat.text, "Form of a log line.").live
 
   public let clockMode = Setting.choice("clock.mode", ClockMode.real, "Where time comes from.")
@@ -158,6 +178,13 @@ public struct SettingTable: Sendable {
       $0.sinaCadence.wholeMilliseconds % 1_000 == 0
     },
     Rule("sina.phase", "must be shorter than sina.cadence") { $0.sinaPhase < $0.sinaCadence },
+    Rule("store.password_file", "needs store.url") {
+      $0.storePasswordFile == nil || $0.storeURL != nil
+    },
+    Rule("store.password_file", "store.url holds a password too; keep one of them") {
+      $0.storePasswordFile == nil
+        || passwords(inURL: $0.storeURL?.reveal() ?? "").first == nil
+    },
     Rule("alpaca.symbols", "needs alpaca.key_file") {
       $0.alpacaSymbols.isEmpty || $0.alpacaKeyFile != nil
     },

@@ -22,9 +22,11 @@ public struct Settings: Sendable {
     dynamicMember member: KeyPath<SettingTable, Setting<Value>>
   ) -> Value {
     let setting = SettingTable.shared[keyPath: member]
-    // Without an entry a cast to an optional would succeed, with nil in place of the default.
-    guard let entry = entries[setting.key] else { return setting.defaultValue }
-    return entry.value as? Value ?? setting.defaultValue
+    // Not by `??`: what is not there would pass for a setting that was set to nothing.
+    guard let entry = entries[setting.key], let value = entry.value as? Value else {
+      return setting.defaultValue
+    }
+    return value
   }
 
   /// `journal.directory`, or its place in the state directory.
@@ -51,6 +53,10 @@ public struct Settings: Sendable {
   /// Makes the mask know every secret that is set.
   public func register(in mask: SecretMask) {
     for case let secret as Secret in entries.values.map(\.value) { mask.register(url: secret) }
+    // One that cannot be read is told of where it is needed.
+    if let file = self.storePasswordFile, let password = try? CredentialFile.password(file) {
+      mask.register(password)
+    }
   }
 
   /// Checks what must hold between settings.

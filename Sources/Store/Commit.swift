@@ -177,6 +177,14 @@ public struct CommitReceipt: Sendable, Hashable {
   public var instrumentMarks = 0
   public var sessions = 0
   public var watermarks = 0
+  /// Rows the database would not have: they are in `rejected`, and the rest is stored.
+  public var refused = 0
+  /// Why, of the first of them.
+  public var firstRefusal: String?
+  /// Groups of rows that were tried and taken back to find them.
+  package var siftedGroups = 0
+  /// Why this commit was not notified; followers find it by their timers.
+  public var notifyFault: StoreError?
   /// The commit had been made before the connection was lost; this call only learnt of it, and
   /// the counts are not known.
   public var wasAlreadyStored = false

@@ -28,16 +28,31 @@ extension EmbeddedServer {
     try session.run("drop database if exists \(try session.quoted(name)) with (force)")
   }
 
+  /// A cluster of candled's first version has a superuser called as the daemon is now. It gets the
+  /// superuser's name, and the daemon's is free for a role of the schema's making.
+  func freeDaemonName() throws(EmbeddedServerError) {
+    // A role cannot be renamed by itself: another superuser is made for it.
+    let passing = "candled_upgrade"
+    if (try? AdminSession(self)) == nil {
+      try AdminSession(self, as: Self.userName).run("create role \(passing) superuser login")
+      try AdminSession(self, as: passing).run(
+        "alter role \(Self.userName) rename to \(Self.superuserName)")
+    }
+    try AdminSession(self).run("drop role if exists \(passing)")
+  }
+
   /// One short connection to the database `postgres`.
   private final class AdminSession {
     private let connection: OpaquePointer
     private let directory: String
 
-    init(_ server: EmbeddedServer) throws(EmbeddedServerError) {
+    init(
+      _ server: EmbeddedServer, as user: String = EmbeddedServer.superuserName
+    ) throws(EmbeddedServerError) {
       directory = server.directory
       let failure = EmbeddedServerError(
         .startFailed, "The server of \(directory) accepts no connection.", directory: directory)
-      guard let opened = PQconnectdb(server.adminConnectionString()) else { throw failure }
+      guard let opened = PQconnectdb(server.address("postgres", as: user)) else { throw failure }
       connection = opened
       guard PQstatus(opened) == CONNECTION_OK else {
         var failure = failure

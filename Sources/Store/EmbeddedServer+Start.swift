@@ -59,7 +59,7 @@ extension EmbeddedServer {
     let logStart = logSize
     _ = try ChildProcess.run(["/bin/rm", "-rf", "--", fresh])
     var arguments = [
-      binaries.initdb, "-D", fresh, "--username=\(Self.userName)", "--encoding=UTF8",
+      binaries.initdb, "-D", fresh, "--username=\(Self.superuserName)", "--encoding=UTF8",
       "--locale=C.UTF-8", "--lc-messages=C", "--auth-local=trust", "--auth-host=reject",
       "--data-checksums", "--no-instructions",
     ]

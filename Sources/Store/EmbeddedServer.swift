@@ -16,8 +16,12 @@ import Glibc
 public struct EmbeddedServer: Sendable {
   /// The database that holds candled's tables.
   public static let databaseName = "candled"
-  /// The superuser; a name of the cluster, not of the machine.
+  /// Names of the cluster, not of the machine: whoever may enter its folder may be any of them. The
+  /// superuser makes databases and applies the schema, and nobody works as it.
+  static let superuserName = "postgres"
+  /// As schema.sql makes them.
   public static let userName = "candled"
+  static let readerName = "candled_reader"
   static let port = 5432
 
   /// The cluster's folder, absolute.
@@ -53,6 +57,7 @@ public struct EmbeddedServer: Sendable {
     if !isInitialized { try initialize(with: binaries, as: user) }
     try prepareSocketDirectory(for: user)
     try bringUp(with: binaries, as: user)
+    try freeDaemonName()
     try createDatabase(Self.databaseName)
   }
 
@@ -78,20 +83,27 @@ public struct EmbeddedServer: Sendable {
   /// There is a server process for the folder; it may still be starting or ending.
   public var isRunning: Bool { postmaster != nil }
 
-  /// libpq keywords for the database `candled`: `host=… port=… dbname=candled user=candled`.
-  public var connectionString: String { adminConnectionString(database: Self.databaseName) }
+  /// libpq keywords for the database `candled` as the daemon's role, which the schema makes:
+  /// `host=… port=… dbname=candled user=candled`.
+  public var connectionString: String { address(Self.databaseName, as: Self.userName) }
+
+  /// The same as the superuser: for whoever applies the schema.
+  public var ownerConnectionString: String { adminConnectionString(database: Self.databaseName) }
 
   /// libpq keywords, as the superuser, for any database of the cluster.
   public func adminConnectionString(database: String = "postgres") -> String {
-    "host=\(socketDirectory) port=\(Self.port) dbname=\(Self.quoted(database)) "
-      + "user=\(Self.userName)"
+    address(database, as: Self.superuserName)
   }
 
-  /// The line to type in a shell, as root or the user the server runs as.
-  public var psqlLine: String { "psql '\(connectionString)'" }
+  package func address(_ database: String, as user: String) -> String {
+    "host=\(socketDirectory) port=\(Self.port) dbname=\(Self.quoted(database)) user=\(user)"
+  }
+
+  /// The line to type in a shell, as root or the user the server runs as. Its role reads only.
+  public var psqlLine: String { "psql '\(address(Self.databaseName, as: Self.readerName))'" }
 
   /// Quotes a value of a libpq connection string, if it needs it.
-  private static func quoted(_ value: String) -> String {
+  static func quoted(_ value: String) -> String {
     let isPlain = !value.isEmpty && value.utf8.allSatisfy(Self.isPlain)
     if isPlain { return value }
     let escaped = value.map { $0 == "'" || $0 == "\\" ? "\\\($0)" : "\($0)" }.joined()

@@ -9,32 +9,19 @@ final class PostgresConnection {
   private let handle: OpaquePointer
   private var prepared: Set<String> = []
 
-  static let connectSecondsMax = 5
-  /// After that long without an acknowledgement a TCP connection counts as dead.
-  static let unacknowledgedMillisecondsMax = 10_000
   static let statementSecondsMax = 60
   /// libpq copies each piece into its send buffer; small pieces keep that buffer small.
   static let copyPieceBytes = 64 * 1024
 
   /// - Parameter url: a libpq URL or keyword string; its own settings win over ours.
-  /// - Throws: `connectionLost`, `badAddress`.
   /// - Parameter unacknowledgedMilliseconds: for who cannot wait as long as the others.
+  /// - Throws: `connectionLost`, `operatorNeeded`, `badAddress`.
   init(
     url: String, application: String,
     unacknowledgedMilliseconds: Int = PostgresConnection.unacknowledgedMillisecondsMax
   ) throws(StoreError) {
-    let settings = [
-      ("application_name", application),
-      ("connect_timeout", String(Self.connectSecondsMax)),
-      ("tcp_user_timeout", String(unacknowledgedMilliseconds)),
-      ("client_encoding", "UTF8"),
-      ("dbname", url),
-    ]
-    guard let handle = Self.connect(settings) else {
-      throw StoreError(.connectionLost, "out of memory", context: "connect")
-    }
-    self.handle = handle
-    guard PQstatus(handle) == CONNECTION_OK else { throw connectError(address: url) }
+    handle = try Self.open(
+      url: url, application: application, unacknowledgedMilliseconds: unacknowledgedMilliseconds)
     PQsetNoticeProcessor(handle, { _, _ in }, nil)
     _ = try execute(
       """
@@ -45,30 +32,6 @@ final class PostgresConnection {
   }
 
   deinit { PQfinish(handle) }
-
-  private static func connect(_ settings: [(String, String)]) -> OpaquePointer? {
-    withCStrings(settings.map(\.0)) { keywords in
-      withCStrings(settings.map(\.1)) { values in
-        PQconnectdbParams(keywords, values, 1)
-      }
-    }
-  }
-
-  /// libpq's own text may repeat the address: only the part behind the last colon of its first line
-  /// is passed on. What follows on further lines is advice (`Is the server running …?`).
-  private func connectError(address: String) -> StoreError {
-    let text = String(cString: PQerrorMessage(handle)).split(separator: "\n").first
-    let reason = text?.split(separator: ":").last?.drop { $0 == " " } ?? "no answer"
-    let parsed = PQconninfoParse(address, nil)
-    let looksLikeSettings = address.contains("=") || address.contains("://")
-    if let parsed { PQconninfoFree(parsed) }
-    if parsed == nil, looksLikeSettings {
-      return StoreError(
-        .badAddress, "the connection string cannot be understood", context: "connect")
-    }
-    return StoreError(
-      .connectionLost, "cannot reach PostgreSQL: \(reason)", context: "connect")
-  }
 
   var socket: Int32 { PQsocket(handle) }
   var backendProcess: Int32 { PQbackendPID(handle) }

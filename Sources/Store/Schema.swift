@@ -10,9 +10,14 @@ public enum Schema {
 
   /// Applies schema.sql in one transaction: an older version is upgraded in place, doing it again
   /// changes nothing, and a newer one is refused.
-  /// - Throws: `refused` where a right is missing, `connectionLost`.
+  /// - Throws: `operatorNeeded` where a right is missing, `schemaMismatch`, `connectionLost`.
   public static func apply(url: String) throws(StoreError) {
     let connection = try PostgresConnection(url: url, application: "candled schema")
+    do throws(StoreError) {
+      try requireVersion(connection)
+    } catch  where error.code == .schemaMismatch {
+      if let found = try? storedVersion(connection), found > version { throw error }
+    }
     try connection.execute(text, context: "schema apply")
   }
 
@@ -72,9 +77,8 @@ public enum Schema {
   static func requireVersion(_ connection: PostgresConnection) throws(StoreError) {
     let found: Int32
     do throws(StoreError) {
-      var row = try connection.run(readVersion, context: "schema check").row(0)
-      found = try row.int32()
-    } catch  where error.code == .refused || error.code == .malformed {
+      found = try storedVersion(connection)
+    } catch  where error.code == .operatorNeeded || error.code == .malformed {
       throw StoreError(
         .schemaMismatch, "the database has no candled schema: run `candled schema apply`",
         sqlState: error.sqlState, context: "schema check")
@@ -88,5 +92,10 @@ public enum Schema {
         .schemaMismatch, "the database has schema version \(found), \(advice)",
         context: "schema check")
     }
+  }
+
+  private static func storedVersion(_ connection: PostgresConnection) throws(StoreError) -> Int32 {
+    var row = try connection.run(readVersion, context: "schema check").row(0)
+    return try row.int32()
   }
 }

@@ -21,10 +21,6 @@ public actor StoreWriter {
   private var inDoubt: PendingCommit?
   /// A commit found to have been made after all, until the caller repeats it.
   private var foundStored: PendingCommit?
-  private var queueCheckedAt: Int64 = 0
-
-  /// A stuck listener's full queue revives only when someone asks about it (MEASURED, NOTIFY).
-  private static let queueCheckSecondsMax: Int64 = 10
 
   /// Nothing is opened yet.
   /// - Parameter lease: what a daemon writes under; without one a writer serves until a term
@@ -77,8 +73,11 @@ public actor StoreWriter {
   }
 
   /// Stores a commit in one transaction; nothing to write, nothing sent.
-  /// - Throws: `connectionLost` (reconnect and repeat), `transient` (repeat), `positionConflict`
-  ///   (another writer: load again), `leaseLost`, `refused` (a bug, or a missing right).
+  ///
+  /// A row the database refuses goes to `rejected` with the reason, and the rest is stored; a hint
+  /// that cannot be given is left out. The receipt tells of both.
+  /// - Throws: `connectionLost` (reconnect and repeat), `positionConflict` (another writer: load
+  ///   again), `leaseLost`; for every other reason repeat later.
   public func commit(_ commit: Commit) throws(StoreError) -> CommitReceipt {
     if let found = foundStored {
       foundStored = nil
@@ -91,16 +90,7 @@ public actor StoreWriter {
     let session = try open()
     let receipt = try session.commit(commit)
     position = session.position
-    checkQueueIfDue()
     return receipt
-  }
-
-  /// Proves the connection.
-  /// - Returns: the filled share of the server's notification queue, 0…1: alarm above 0.1.
-  @discardableResult
-  public func ping() throws(StoreError) -> Double {
-    queueCheckedAt = monotonicSeconds()
-    return try open().notificationQueueUsage()
   }
 
   /// Forgets all but the last `keepRows` changes of the feed.
@@ -114,12 +104,6 @@ public actor StoreWriter {
       throw StoreError(.connectionLost, "not connected to PostgreSQL", context: "commit")
     }
     return session
-  }
-
-  private func checkQueueIfDue() {
-    if monotonicSeconds() - queueCheckedAt < Self.queueCheckSecondsMax { return }
-    // The commit is made: a connection that breaks here is the next call's error.
-    _ = try? ping()
   }
 }
 

@@ -28,9 +28,9 @@ extension WriterSession {
         buffer.candleRow(row, key: key, knownAt: knownAt, cause: nil)
       }
       buffer.endCopy()
-      draft.receipt.candles = try connection.copy(
+      draft.receipt.candles += try connection.copy(
         Self.copyCandles, &buffer, context: Context.candles)
-      draft.candles = candles.map(\.key)
+      draft.candles += candles.map(\.key)
     }
     let revisions = keyed(commit.base.revisions, draft.repaired) { $0.candle }
     try stage(

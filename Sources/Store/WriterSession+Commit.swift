@@ -17,21 +17,14 @@ extension WriterSession {
   /// A commit of the journal or, beside it, of history.
   func store(_ sorted: SortedCommit) throws(StoreError) -> CommitReceipt {
     try ensurePartitions(for: sorted.base)
-    var stagesCandles = false
+    var way = Way(notifies: !notices.isMuted)
     for _ in 0..<Self.attemptsMax {
       do throws(StoreError) {
-        if let receipt = try attempt(sorted, stagesCandles: stagesCandles) { return receipt }
-      } catch  where error.sqlState == "23505" && error.context == Context.candles {
-        // Some key is stored already: let the server tell equal rows from different ones.
-        rollBack()
-        stagesCandles = true
-      } catch  where error.sqlState == "23505" && error.context == Context.instruments {
-        // Another writer named an instrument first.
-        rollBack()
-        try readRegistry()
+        if let receipt = try attempt(sorted, way) { return notices.noted(in: receipt, way) }
       } catch {
         rollBack()
-        throw error
+        guard way.turn(after: error) else { throw error }
+        if way.forgetsRegistry { try readRegistry() }
       }
     }
     throw StoreError(.transient, "other writers were always quicker", context: Context.commit)
@@ -41,26 +34,55 @@ extension WriterSession {
     static let commit = "commit"
     static let candles = "commit candles"
     static let instruments = "commit instruments"
+    static let change = "commit change"
+    static let end = "commit end"
+  }
+
+  /// How a commit is attempted; what an attempt fails of decides on the next one.
+  struct Way {
+    var notifies: Bool
+    /// Some key is stored already: let the server tell equal rows from different ones.
+    var stagesCandles = false
+    /// Some row is refused: find out which.
+    var sifts = false
+    /// Another writer named an instrument first.
+    var forgetsRegistry = false
+    /// Why this commit goes without its NOTIFY.
+    var notifyFault: StoreError?
+
+    /// - Returns: whether another attempt, made differently, may succeed.
+    mutating func turn(after error: StoreError) -> Bool {
+      forgetsRegistry = false
+      switch (error.sqlState, error.context) {
+      case ("23505", Context.candles): stagesCandles = true
+      case ("23505", Context.instruments): forgetsRegistry = true
+      case (_, Context.change), (_, Context.end):
+        // Either may be NOTIFY's doing: its call is part of the one, its queue is filled in the
+        // other. Whether it was, the next attempt tells.
+        guard notifies, error.mayBeNotifys else { return false }
+        notifies = false
+        notifyFault = error
+      default:
+        guard error.code == .rowRefused, !sifts else { return false }
+        sifts = true
+      }
+      return true
+    }
   }
 
   /// nil when another writer took the seq meanwhile, or another daemon the lead.
-  private func attempt(
-    _ commit: SortedCommit, stagesCandles: Bool
-  ) throws(StoreError) -> CommitReceipt? {
+  private func attempt(_ commit: SortedCommit, _ way: Way) throws(StoreError) -> CommitReceipt? {
+    var commit = commit
     var draft = try begin(commit)
     let known = registry
     var stored = false
     defer { if !stored { registry = known } }
-    try writeInstruments(commit.base, &draft)
-    try findRepairedDays(commit.base, &draft)
-    try writeQuotes(commit, &draft)
-    try writeCandles(commit, stages: stagesCandles, &draft)
-    let bars = try divided(commit.base.bars)
-    try writeBars(bars, stages: stagesCandles || commit.history == nil, &draft)
-    try writeLedger(commit, &draft)
-    try writeRepairs(bars, &draft)
-    try resignGaps(commit.base)
-    try writeReference(commit.base, &draft)
+    if way.sifts {
+      try sift(&commit, &draft)
+    } else {
+      try writeRows(commit, way, &draft)
+    }
+    try settle(commit.base, &draft)
     if let chunk = commit.history?.chunk { try writeChunk(chunk, commit.base.knownAt, draft) }
     if draft.receipt.rows == 0 {
       // Committed rather than rolled back: only that empties the staging tables.
@@ -70,7 +92,7 @@ extension WriterSession {
       return CommitReceipt()
     }
     if commit.history != nil { try takeSeq(&draft) }
-    guard try writeChange(commit, draft) else {
+    guard try writeChange(commit, draft, notifies: way.notifies) else {
       rollBack()
       return nil
     }
@@ -81,6 +103,21 @@ extension WriterSession {
     return draft.receipt
   }
 
+  private func writeRows(
+    _ commit: SortedCommit, _ way: Way, _ draft: inout Draft
+  ) throws(StoreError) {
+    try writeInstruments(commit.base, &draft)
+    try findRepairedDays(commit.base, &draft)
+    try writeQuotes(commit, &draft)
+    try writeCandles(commit, stages: way.stagesCandles, &draft)
+    let bars = try divided(commit.base.bars)
+    try writeBars(bars, stages: way.stagesCandles || commit.history == nil, &draft)
+    try writeLedger(commit, &draft)
+    try writeRepairs(bars, &draft)
+    try resignGaps(commit.base)
+    try writeReference(commit.base, &draft)
+  }
+
   private func end(_ commit: SortedCommit, _ draft: Draft) throws(StoreError) {
     if commit.history == nil {
       pending = PendingCommit(
@@ -88,7 +125,7 @@ extension WriterSession {
         position: commit.base.position, seq: draft.seq)
     }
     do throws(StoreError) {
-      try connection.execute("commit", context: Context.commit)
+      try connection.execute("commit", context: Context.end)
     } catch {
       if error.code != .connectionLost { pending = nil }
       throw error
@@ -153,7 +190,13 @@ extension WriterSession {
       if partitions.contains(key) { continue }
       var parameters = WireParameters()
       parameters.add { $0.date(at) }
-      try connection.run(Self.ensurePartition, parameters, context: Context.commit)
+      do throws(StoreError) {
+        try connection.run(Self.ensurePartition, parameters, context: Context.commit)
+      } catch {
+        // A month no calendar has: its candles will be refused one by one.
+        if error.code == .rowRefused { continue }
+        throw error
+      }
       partitions.insert(key)
     }
   }
@@ -172,6 +215,10 @@ struct Draft {
   var audits: [DayKey] = []
   /// Days that are the bars' already: the book's account of them no longer counts.
   var repaired: Set<DayKey> = []
+  /// What the database would not have.
+  var refused: [RefusedRow] = []
+  /// How many certificates of a day do not balance, as stored.
+  var residuals: [TradingDay: Int] = [:]
 
   init(seq: Int64, transaction: String) {
     self.seq = seq

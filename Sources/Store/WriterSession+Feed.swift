@@ -14,45 +14,49 @@ import Market
 /// stopped in the middle of a transaction: only between here and its commit is it in the way, and
 /// then `LeaseConnection` ends its session.
 extension WriterSession {
-  private static let writeChange = Statement(
-    name: "write_change",
-    sql: """
-      with held as (
-        select term
-        from lease
-        where term = $20::bigint
-        for key share
-      ),
-      place as (
-        update journal_position
-        set position = $17::bigint, known_from = $2::timestamptz, updated_at = clock_timestamp(),
-          book_state = $18::bytea
-        where position = $19::bigint
-        returning position
-      ),
-      counter as (
-        update feed_sequence
-        set last_seq = $1::bigint
-        where last_seq = $1::bigint - 1
-        returning 1
-      ),
-      \(logChange)
-      """)
-
+  private static let writeChange = Statement(name: "write_change", sql: daemons + notify)
+  private static let writeQuietChange = Statement(name: "write_quiet_change", sql: daemons + quiet)
   /// History's: the daemon's position is only quoted, and the seq has been taken. It needs no
   /// lease: its bars come from an answer, not from a journal position, two of its writers agree by
   /// the rows' own locks, and a backfill is to run beside whichever daemon leads.
-  private static let writeHistory = Statement(
-    name: "write_history_change",
-    sql: """
-      with held as (select null::bigint as term),
-      place as (
-        select position
-        from journal_position
-      ),
-      counter as (select 1),
-      \(logChange)
-      """)
+  private static let writeHistory = Statement(name: "write_history_change", sql: history + notify)
+  private static let writeQuietHistory = Statement(
+    name: "write_quiet_history_change", sql: history + quiet)
+
+  private static let daemons = """
+    with held as (
+      select term
+      from lease
+      where term = $20::bigint
+      for key share
+    ),
+    place as (
+      update journal_position
+      set position = $17::bigint, known_from = $2::timestamptz, updated_at = clock_timestamp(),
+        book_state = $18::bytea
+      where position = $19::bigint
+      returning position
+    ),
+    counter as (
+      update feed_sequence
+      set last_seq = $1::bigint
+      where last_seq = $1::bigint - 1
+      returning 1
+    ),
+    \(logChange)
+
+    """
+
+  private static let history = """
+    with held as (select null::bigint as term),
+    place as (
+      select position
+      from journal_position
+    ),
+    counter as (select 1),
+    \(logChange)
+
+    """
 
   private static let logChange = """
     logged as (
@@ -70,7 +74,15 @@ extension WriterSession {
       cross join held
       returning 1
     )
+    """
+
+  private static let notify = """
     select pg_notify('candled', $16::text)
+    from logged
+    """
+  /// Where the hint cannot be given: followers find the row by their timers.
+  private static let quiet = """
+    select $16::text
     from logged
     """
 
@@ -90,7 +102,9 @@ extension WriterSession {
   }
 
   /// - Returns: whether it took effect; false when another writer was quicker.
-  func writeChange(_ sorted: SortedCommit, _ draft: Draft) throws(StoreError) -> Bool {
+  func writeChange(
+    _ sorted: SortedCommit, _ draft: Draft, notifies: Bool
+  ) throws(StoreError) -> Bool {
     let commit = sorted.base
     let audits = draft.audits.sorted()
     var parameters = WireParameters()
@@ -104,17 +118,19 @@ extension WriterSession {
     parameters.add { $0.array(draft.closedGaps, type: .int8) { $0.int64($1) } }
     parameters.add { $0.array(audits, type: .int4) { $0.int32($1.instrument) } }
     parameters.add { $0.array(audits, type: .date) { $0.date($1.day) } }
-    parameters.add { $0.jsonb(FeedEventText.array(commit.events)) }
+    parameters.add { $0.jsonb(FeedEventText.array(draft.told(commit.events))) }
     parameters.add { $0.text(notice(draft)) }
-    if sorted.history != nil {
-      return try connection.run(Self.writeHistory, parameters, context: Context.commit).rowCount
-        == 1
+    let statement: Statement
+    if sorted.history == nil {
+      statement = notifies ? Self.writeChange : Self.writeQuietChange
+      parameters.add { $0.int64(commit.position.sequence) }
+      parameters.add { $0.bytes(commit.bookState) }
+      parameters.add { $0.int64(position.sequence) }
+      parameters.add { $0.int64(term) }
+    } else {
+      statement = notifies ? Self.writeHistory : Self.writeQuietHistory
     }
-    parameters.add { $0.int64(commit.position.sequence) }
-    parameters.add { $0.bytes(commit.bookState) }
-    parameters.add { $0.int64(position.sequence) }
-    parameters.add { $0.int64(term) }
-    return try connection.run(Self.writeChange, parameters, context: Context.commit).rowCount == 1
+    return try connection.run(statement, parameters, context: Context.change).rowCount == 1
   }
 
   private func add(_ keys: [CandleKey], to parameters: inout WireParameters) {

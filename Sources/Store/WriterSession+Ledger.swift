@@ -10,8 +10,7 @@ extension WriterSession {
     try writeRejections(commit.base, &draft)
     try writeOverview(commit.base, &draft)
     try writeHealth(commit.base, &draft)
-    try writeTradingDays(commit.base)
-    draft.receipt.events = commit.base.events.count
+    draft.receipt.events += commit.base.events.count
   }
 
   private static let addInstruments = Statement(
@@ -37,18 +36,28 @@ extension WriterSession {
 
   func writeInstruments(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
     let (added, updated) = registry.differences(in: commit)
-    if !added.isEmpty {
-      var parameters = instrumentParameters(added)
-      parameters.add { $0.array(added, type: .int2) { $0.int16($1.row.source.rawValue) } }
-      parameters.add { $0.timestamp(commit.knownAt) }
-      try connection.run(Self.addInstruments, parameters, context: Context.instruments)
-    }
-    if !updated.isEmpty {
-      let parameters = instrumentParameters(updated)
-      try connection.run(Self.updateInstruments, parameters, context: Context.instruments)
-    }
-    for entry in added + updated { registry.insert(entry) }
-    draft.receipt.instruments = added.count + updated.count
+    if !added.isEmpty { try add(added, commit.knownAt, &draft) }
+    if !updated.isEmpty { try update(updated, &draft) }
+  }
+
+  func add(
+    _ entries: [InstrumentRegistry.Entry], _ knownAt: Timestamp, _ draft: inout Draft
+  ) throws(StoreError) {
+    var parameters = instrumentParameters(entries)
+    parameters.add { $0.array(entries, type: .int2) { $0.int16($1.row.source.rawValue) } }
+    parameters.add { $0.timestamp(knownAt) }
+    try connection.run(Self.addInstruments, parameters, context: Context.instruments)
+    for entry in entries { registry.insert(entry) }
+    draft.receipt.instruments += entries.count
+  }
+
+  func update(
+    _ entries: [InstrumentRegistry.Entry], _ draft: inout Draft
+  ) throws(StoreError) {
+    try connection.run(
+      Self.updateInstruments, instrumentParameters(entries), context: Context.instruments)
+    for entry in entries { registry.insert(entry) }
+    draft.receipt.instruments += entries.count
   }
 
   private func instrumentParameters(_ entries: [InstrumentRegistry.Entry]) -> WireParameters {
@@ -76,7 +85,7 @@ extension WriterSession {
       returning id
       """)
 
-  private func writeGaps(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
+  func writeGaps(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
     if commit.gaps.isEmpty { return }
     let rows = commit.gaps.map { (id: id(of: $0.symbol), gap: $0) }
       .filter { !draft.repaired.contains(DayKey(instrument: $0.id, day: $0.gap.tradingDay)) }
@@ -109,7 +118,7 @@ extension WriterSession {
       on conflict (trading_day, source, symbol, reason, payload_md5) do nothing
       """)
 
-  private func writeRejections(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
+  func writeRejections(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
     let rows = commit.rejections
     if rows.isEmpty { return }
     var parameters = WireParameters()
@@ -123,37 +132,9 @@ extension WriterSession {
       $0.array(rows, type: .text) { $0.bytes($1.detail.utf8.filter { $0 != 0 }) }
     }
     parameters.add { $0.array(rows, type: .bytea) { $0.bytes($1.payload) } }
-    draft.receipt.rejections = try connection.run(
+    draft.receipt.rejections += try connection.run(
       Self.addRejections, parameters, context: Context.commit
     ).affectedRows
-  }
-
-  private static let certifyDays = Statement(
-    name: "certify_days",
-    sql: """
-      insert into trading_day (day, completed_at, instruments, residuals)
-      select r.day, $4::timestamptz, r.instruments, r.residuals
-      from unnest($1::date[], $2::int[], $3::int[]) r (day, instruments, residuals)
-      on conflict (day) do update
-      set
-        completed_at = excluded.completed_at,
-        instruments = excluded.instruments,
-        residuals = excluded.residuals
-      """)
-
-  private func writeTradingDays(_ commit: Commit) throws(StoreError) {
-    var days: [(day: TradingDay, instruments: Int, residuals: Int)] = []
-    for case .dayComplete(let day, let instruments, let residuals) in commit.events {
-      days.append((day, instruments, residuals))
-    }
-    let rows = days.lastOfEach(\.day)
-    if rows.isEmpty { return }
-    var parameters = WireParameters()
-    parameters.add { $0.array(rows, type: .date) { $0.date($1.day) } }
-    parameters.add { $0.array(rows, type: .int4) { $0.int32(Int32(clamping: $1.instruments)) } }
-    parameters.add { $0.array(rows, type: .int4) { $0.int32(Int32(clamping: $1.residuals)) } }
-    parameters.add { $0.timestamp(commit.knownAt) }
-    try connection.run(Self.certifyDays, parameters, context: Context.commit)
   }
 }
 

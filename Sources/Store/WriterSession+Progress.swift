@@ -36,7 +36,7 @@ extension WriterSession {
     parameters.add { $0.array(rows, type: .timestamptz) { $0.optionalTimestamp($1.parkedUntil) } }
     parameters.add { $0.array(rows, type: .text) { $0.optionalText($1.parkedReason?.name) } }
     parameters.add { $0.timestamp(commit.knownAt) }
-    draft.receipt.keyUsage = try connection.run(
+    draft.receipt.keyUsage += try connection.run(
       Self.writeKeyUsage, parameters, context: Context.commit
     ).affectedRows
   }
@@ -67,7 +67,7 @@ extension WriterSession {
     parameters.add { $0.array(rows, type: .text) { $0.text($1.chunk) } }
     parameters.add { $0.array(rows, type: .int2) { $0.int16($1.timeframe.rawValue) } }
     parameters.add { $0.array(rows, type: .timestamptz) { $0.timestamp($1.through) } }
-    draft.receipt.watermarks = try connection.run(
+    draft.receipt.watermarks += try connection.run(
       Self.writeWatermarks, parameters, context: Context.commit
     ).affectedRows
   }

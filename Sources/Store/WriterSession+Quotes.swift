@@ -61,7 +61,7 @@ extension WriterSession {
     var parameters = WireParameters()
     parameters.add { $0.int64(draft.seq) }
     let statement = order.count <= Self.fewRows ? Self.mergeFew : Self.merge
-    draft.receipt.quotes = try connection.run(statement, parameters, context: Context.commit)
+    draft.receipt.quotes += try connection.run(statement, parameters, context: Context.commit)
       .affectedRows
   }
 }

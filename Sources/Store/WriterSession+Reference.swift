@@ -24,7 +24,7 @@ extension WriterSession {
           is distinct from (r.delisted_at, r.missed_lists, r.listed_part)
       """)
 
-  private func writeMarks(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
+  func writeMarks(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
     let rows = commit.instrumentMarks.map { (id: id(of: $0.symbol, $0.source), marks: $0) }
       .lastOfEach(\.id)
       .sorted { $0.id < $1.id }
@@ -36,7 +36,7 @@ extension WriterSession {
     }
     parameters.add { $0.array(rows, type: .int2) { $0.int16($1.marks.missedLists) } }
     parameters.add { $0.array(rows, type: .text) { $0.optionalText($1.marks.listedPart) } }
-    draft.receipt.instrumentMarks = try connection.run(
+    draft.receipt.instrumentMarks += try connection.run(
       Self.markInstruments, parameters, context: Context.commit
     ).affectedRows
   }
@@ -81,7 +81,7 @@ extension WriterSession {
     var day: TradingDay
   }
 
-  private func writeFactors(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
+  func writeFactors(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
     var told: [(key: FactorKey, factor: ExactDecimal)] = []
     for batch in commit.factors {
       for factor in batch.factors {
@@ -115,7 +115,7 @@ extension WriterSession {
         $7::text[])
       """)
 
-  private func writeLists(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
+  func writeLists(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
     let rows = commit.lists
     if rows.isEmpty { return }
     var parameters = WireParameters()
@@ -128,7 +128,7 @@ extension WriterSession {
     }
     parameters.add { $0.array(rows, type: .text) { $0.text($1.verdict.rawValue) } }
     parameters.add { $0.array(rows, type: .text) { $0.text($1.detail) } }
-    draft.receipt.lists = try connection.run(
+    draft.receipt.lists += try connection.run(
       Self.addLists, parameters, context: Context.commit
     ).affectedRows
   }
@@ -144,7 +144,7 @@ extension WriterSession {
       where (m.opens, m.closes) is distinct from (excluded.opens, excluded.closes)
       """)
 
-  private func writeSessions(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
+  func writeSessions(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
     struct Key: Hashable {
       let exchange: Exchange
       let day: TradingDay
@@ -156,7 +156,7 @@ extension WriterSession {
     parameters.add { $0.array(rows, type: .date) { $0.date($1.day) } }
     parameters.add { $0.array(rows, type: .timestamptz) { $0.timestamp($1.opens) } }
     parameters.add { $0.array(rows, type: .timestamptz) { $0.timestamp($1.closes) } }
-    draft.receipt.sessions = try connection.run(
+    draft.receipt.sessions += try connection.run(
       Self.writeSessions, parameters, context: Context.commit
     ).affectedRows
   }

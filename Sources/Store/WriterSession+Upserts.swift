@@ -64,10 +64,11 @@ extension WriterSession {
       parameters.add { $0.array(rows, type: .int2) { $0.int16($1.audit[keyPath: field]) } }
     }
     parameters.add { $0.timestamp(commit.knownAt) }
-    draft.receipt.audits = try connection.run(
+    let written = try connection.run(
       Self.writeAudits, parameters, context: Context.commit
     ).affectedRows
-    if draft.receipt.audits == 0 { return }
+    if written == 0 { return }
+    draft.receipt.audits += written
     draft.audits += rows.map { DayKey(instrument: $0.id, day: $0.audit.tradingDay) }
   }
 
@@ -111,7 +112,7 @@ extension WriterSession {
     parameters.add { $0.array(rows, type: .numeric) { $0.numeric($1.change) } }
     parameters.add { $0.array(rows, type: .numeric) { $0.numeric($1.percentChange) } }
     parameters.add { $0.array(rows, type: .timestamptz) { $0.timestamp($1.at) } }
-    draft.receipt.overview = try connection.run(
+    draft.receipt.overview += try connection.run(
       Self.writeOverview, parameters, context: Context.commit
     ).affectedRows
   }
@@ -157,7 +158,7 @@ extension WriterSession {
     parameters.add { $0.array(rows, type: .int8) { $0.int64($1.failures) } }
     parameters.add { $0.array(rows, type: .text) { $0.text($1.detail) } }
     parameters.add { $0.timestamp(commit.knownAt) }
-    draft.receipt.health = try connection.run(
+    draft.receipt.health += try connection.run(
       Self.writeHealth, parameters, context: Context.commit
     ).affectedRows
   }

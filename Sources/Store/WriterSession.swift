@@ -20,6 +20,7 @@ final class WriterSession {
   var pending: PendingCommit?
   /// The quotes this session wrote, by instrument id; a kilobyte each.
   var written: [QuoteRow?] = []
+  var notices = Notices()
   /// Rows on their way; kept between commits for its memory.
   var buffer = WireBuffer(capacity: 256 * 1024)
 
@@ -158,16 +159,6 @@ extension WriterSession {
     position = stored
     written = []
     return state
-  }
-
-  private static let notificationQueueUsage = Statement(
-    name: "notification_queue_usage", sql: "select (pg_notification_queue_usage() * 1000000)::int")
-
-  /// The filled share of the server's notification queue, 0…1. Calling it also revives a queue
-  /// that a stuck listener had filled; nothing else does (MEASURED, NOTIFY).
-  func notificationQueueUsage() throws(StoreError) -> Double {
-    var row = try connection.run(Self.notificationQueueUsage, context: "ping").row(0)
-    return Double(try row.int32()) / 1_000_000
   }
 
   private static let transactionStatus = Statement(

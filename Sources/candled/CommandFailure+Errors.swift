@@ -57,9 +57,12 @@ extension CommandFailure {
       switch error.code {
       case .connectionLost: .unavailable
       case .transient, .positionConflict, .leaseLost: .temporaryFailure
-      // insufficient_privilege (PostgreSQL's errcodes table)
-      case .refused where error.sqlState == "42501": .noPermission
-      case .refused, .schemaMismatch: .dataError
+      // insufficient_privilege and the class of identity (PostgreSQL's errcodes table)
+      case .operatorNeeded where error.sqlState == "42501": .noPermission
+      case .operatorNeeded where error.sqlState?.hasPrefix("28") == true: .noPermission
+      // No such database, no trust in the server, a standby: it is not there for us.
+      case .operatorNeeded: .unavailable
+      case .refused, .rowRefused, .schemaMismatch: .dataError
       case .malformed: .software
       case .badAddress: .configuration
       }

@@ -34,7 +34,7 @@ final class HistoryShop {
       LineLogHandler(
         label: label, level: settings.logLevel, format: settings.logFormat, mask: mask)
     }
-    url = settings.storeURL?.reveal() ?? settings.embeddedServer.connectionString
+    url = try settings.storeConnection() ?? settings.embeddedServer.connectionString
     writer = HistoryWriter(url: url)
   }
 
@@ -59,7 +59,7 @@ final class HistoryShop {
       StandardError.say("starting the private PostgreSQL …")
       try settings.embeddedServer.start()
       startedServer = settings.embeddedServer
-      try Schema.apply(url: url)
+      try Schema.apply(url: settings.embeddedServer.ownerConnectionString)
     }
     try await writer.connect()
   }

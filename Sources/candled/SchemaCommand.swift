@@ -46,7 +46,7 @@ struct SchemaCommand: ParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func run() throws {
-      let address = try options.load().storeAddress()
+      let address = try options.load().storeAddress(asOwner: true)
       do throws(StoreError) {
         try Schema.apply(url: address)
       } catch {

@@ -14,15 +14,19 @@ import Glibc
 protocol DrainsOnSignal {}
 
 #if compiler(>=6.3)
-  // In a section of their own because that makes them constants of the image: a handler, and code
-  // ahead of the runtime, must not meet a lazy initialiser.
+  // Safe: written before there is a second thread, only read afterwards. In a section of their own
+  // because that makes them constants of the image: a handler, and code ahead of the runtime, must
+  // not meet a lazy initialiser.
   @section(".data") nonisolated(unsafe) private var readEnd: Int32 = -1
+  // Safe: as above.
   @section(".data") nonisolated(unsafe) private var writeEnd: Int32 = -1
 
   @used @section(".preinit_array")
   private let takenEarly: @convention(c) () -> Void = takeSignals
 #else
+  // Safe: written before there is a second thread, only read afterwards.
   nonisolated(unsafe) private var readEnd: Int32 = -1
+  // Safe: as above.
   nonisolated(unsafe) private var writeEnd: Int32 = -1
 #endif
 

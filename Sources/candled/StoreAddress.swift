@@ -6,9 +6,15 @@ import Store
 
 extension Settings {
   /// A libpq address. It may hold a password: it must never be printed.
-  /// - Throws: `unavailable` if it is the private cluster and that is not running.
-  func storeAddress() throws(CommandFailure) -> String {
-    if let url = self.storeURL { return url.reveal() }
+  /// - Parameter asOwner: in the private cluster, as the one who may apply the schema.
+  /// - Throws: `unavailable` if it is the private cluster and that is not running; a file of the
+  ///   password that cannot be read.
+  func storeAddress(asOwner: Bool = false) throws(CommandFailure) -> String {
+    do throws(ConfigurationError) {
+      if let url = try storeConnection() { return url }
+    } catch {
+      throw CommandFailure(error)
+    }
     let server = embeddedServer
     guard server.isRunning else {
       throw CommandFailure(
@@ -16,6 +22,6 @@ extension Settings {
         sentence: "no database: store.url is not set, and no private PostgreSQL is running in "
           + "\(server.directory) (`candled run` starts it)")
     }
-    return server.connectionString
+    return asOwner ? server.ownerConnectionString : server.connectionString
   }
 }

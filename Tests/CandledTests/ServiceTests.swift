@@ -24,7 +24,8 @@ import Testing
     func hear(until wanted: String) {
       repeat {
         let message = socket.next()
-        let kind = message.split(whereSeparator: { "=\n".contains($0) }).first.map(String.init) ?? ""
+        let kind =
+          message.split(whereSeparator: { "=\n".contains($0) }).first.map(String.init) ?? ""
         if kind != "WATCHDOG", kind != "STATUS" { kinds.append(kind) }
         if kind == wanted { return }
       } while true

@@ -36,7 +36,8 @@ private final class Clock: Sendable {
 private let silence = Logger(label: "service", factory: { _ in SwiftLogNoOpLogHandler() })
 
 @Suite struct ServiceReporterTests {
-  @Test func `an engine that stops turning gets no sign of life until it turns again`() async throws {
+  @Test func `an engine that stops turning gets no sign of life until it turns again`() async throws
+  {
     let socket = try NotifySocket()
     let notifier = try #require(
       ServiceNotifier(path: socket.name, watchdogMicroseconds: 20_000_000))
@@ -63,7 +64,9 @@ private let silence = Logger(label: "service", factory: { _ in SwiftLogNoOpLogHa
     #expect(signs.contains { $0 < 27 } && signs.contains { $0 > 41 })
   }
 
-  @Test func `tells ready once, then the status every 10 s and on each change of role`() async throws {
+  @Test func `tells ready once, then the status every 10 s and on each change of role`()
+    async throws
+  {
     let socket = try NotifySocket()
     let notifier = try #require(ServiceNotifier(path: socket.name))
     let clock = Clock()

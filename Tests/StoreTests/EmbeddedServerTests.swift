@@ -16,13 +16,13 @@ import Testing
   @Test func `a started server is reached by its connection string alone`() throws {
     let server = try PrivateCluster.shared().server
     #expect(server.isRunning)
-    let session = try Session(server.connectionString)
+    let session = try Session(server.ownerConnectionString)
     #expect(
-      try session.value("select current_database() || ' ' || current_user") == "candled candled")
+      try session.value("select current_database() || ' ' || current_user") == "candled postgres")
   }
 
   @Test func `a server has the encoding, checksums and settings that candled relies on`() throws {
-    let session = try Session(PrivateCluster.shared().server.connectionString)
+    let session = try Session(PrivateCluster.shared().server.ownerConnectionString)
     let expected = [
       "server_encoding": "UTF8", "data_checksums": "on", "TimeZone": "Asia/Shanghai",
       "wal_level": "logical", "jit": "off", "synchronous_commit": "on", "autovacuum": "on",
@@ -42,19 +42,37 @@ import Testing
   }
 
   @Test func `the line for psql reaches the database from a shell`() throws {
-    let line = try PrivateCluster.shared().server.psqlLine
+    let server = try PrivateCluster.shared().server
+    try Schema.apply(url: server.ownerConnectionString)
+    let line = server.psqlLine
     #expect(line.hasPrefix("psql 'host=/"))
-    #expect(shell("\(line) -qAtc 'select 1' > /dev/null") == 0)
+    #expect(shell("\(line) -qAtc 'select count(*) from latest' > /dev/null") == 0)
+    #expect(shell("\(line) -qAtc 'select count(*) from quote' > /dev/null 2>&1") != 0)
+  }
+
+  @Test func `the daemon is no superuser, in an older cluster neither`() throws {
+    let server = try PrivateCluster.own().server
+    // As candled's first version made clusters: the superuser has the daemon's name.
+    let made = try Session(server.adminConnectionString())
+    try made.run("create role passing superuser login")
+    let passing = try Session(server.address("postgres", as: "passing"))
+    try passing.run("alter role postgres rename to candled")
+    try server.restart()
+    try Schema.apply(url: server.ownerConnectionString)
+    let superusers = try Session(server.ownerConnectionString)
+      .value("select string_agg(rolname, ' ' order by rolname) from pg_roles where rolsuper")
+    #expect(superusers == "passing postgres")
+    #expect(try Session(server.connectionString).value("select current_user") == "candled")
   }
 
   @Test func `a stopped server is gone and starts again with its data`() throws {
     let cluster = try PrivateCluster.own()
-    try Session(cluster.server.connectionString).run("create table t as select 7 as n")
+    try Session(cluster.server.ownerConnectionString).run("create table t as select 7 as n")
     try cluster.server.stop()
     #expect(!cluster.server.isRunning)
-    #expect(throws: SessionFailure.self) { try Session(cluster.server.connectionString) }
+    #expect(throws: SessionFailure.self) { try Session(cluster.server.ownerConnectionString) }
     try cluster.server.start()
-    #expect(try Session(cluster.server.connectionString).value("select n from t") == "7")
+    #expect(try Session(cluster.server.ownerConnectionString).value("select n from t") == "7")
   }
 
   @Test func `stopping what does not run is fine`() throws {
@@ -67,30 +85,30 @@ import Testing
 
   @Test func `a commit survives an immediate stop`() throws {
     let cluster = try PrivateCluster.own()
-    try Session(cluster.server.connectionString).run("create table t as select 7 as n")
+    try Session(cluster.server.ownerConnectionString).run("create table t as select 7 as n")
     try cluster.server.stopImmediately()
     try cluster.server.start()
-    #expect(try Session(cluster.server.connectionString).value("select n from t") == "7")
+    #expect(try Session(cluster.server.ownerConnectionString).value("select n from t") == "7")
   }
 
   @Test func `a commit survives the kill of the postmaster, sessions and all`() throws {
     let cluster = try PrivateCluster.own()
-    let session = try Session(cluster.server.connectionString)
+    let session = try Session(cluster.server.ownerConnectionString)
     try session.run("create table t as select 7 as n")
     try cluster.server.killHard()
     #expect(!cluster.server.isRunning)
     try cluster.server.start()
-    #expect(try Session(cluster.server.connectionString).value("select n from t") == "7")
+    #expect(try Session(cluster.server.ownerConnectionString).value("select n from t") == "7")
   }
 
   @Test func `a running server is adopted, sessions unharmed`() throws {
     let cluster = try PrivateCluster.own()
-    let session = try Session(cluster.server.connectionString)
+    let session = try Session(cluster.server.ownerConnectionString)
     let another = EmbeddedServer(directory: cluster.server.directory)
     #expect(another.isRunning)
     try another.start()
     let started = "select pg_postmaster_start_time()"
-    #expect(try Session(another.connectionString).value(started) == session.value(started))
+    #expect(try Session(another.ownerConnectionString).value(started) == session.value(started))
     try another.stop()
     #expect(!cluster.server.isRunning)
   }
@@ -189,7 +207,7 @@ import Testing
     }
     try server.start()
     #expect(server.socketDirectory.hasPrefix("/tmp/candled-"))
-    #expect(try Session(server.connectionString).value("select 1") == "1")
+    #expect(try Session(server.ownerConnectionString).value("select 1") == "1")
     #expect(
       EmbeddedServer(directory: server.directory + "/").socketDirectory == server.socketDirectory)
   }

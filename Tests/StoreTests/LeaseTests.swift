@@ -175,7 +175,7 @@ import Testing
       url: database.url(role: "candled_reader"), holder: "b", host: "there",
       milliseconds: Self.milliseconds)
     let error = #expect(throws: StoreError.self) { try reader.take() }
-    #expect(error?.code == .refused && error?.sqlState == "42501")
+    #expect(error?.code == .operatorNeeded && error?.sqlState == "42501")
     let renewal = #expect(throws: StoreError.self) { try reader.renew(lease) }
     #expect(renewal?.sqlState == "42501")
     #expect(

@@ -104,7 +104,8 @@ import Testing
     let arguments = try #require(
       try database.value(
         """
-        select coalesce(string_agg('null::' || format_type(t.type, null), ', ' order by t.place), '')
+        select coalesce(
+          string_agg('null::' || format_type(t.type, null), ', ' order by t.place), '')
         from pg_proc p
         left join unnest(p.proargtypes) with ordinality t (type, place) on true
         where p.pronamespace = 'candled'::regnamespace

@@ -67,7 +67,11 @@ import Testing
           + "install the candled that applied it"
       ])
     let error = #expect(throws: StoreError.self) { try Schema.apply(url: database.url) }
-    #expect(error?.message == "the database has schema version 99, newer than 2")
+    #expect(error?.code == .schemaMismatch)
+    let byHand = #expect(throws: StoreError.self) {
+      try SQLProbe.run(Schema.text, url: database.url)
+    }
+    #expect(byHand?.message == "the database has schema version 99, newer than 2")
     #expect(try database.value("select version from candled.schema_version") == "99")
   }
 }

@@ -21,7 +21,8 @@ public struct MutatedConfiguration {
   }
 
   private static let values = [
-    "0", "-1", "1", "2", "60", "800", "99999999999999999999", "true", "\"\"", "\"3s\"", "\"1500ms\"",
+    "0", "-1", "1", "2", "60", "800", "99999999999999999999", "true", "\"\"", "\"3s\"",
+    "\"1500ms\"",
     "\"2900ms\"", "\"59s\"", "\"json\"", "\"debug\"", "[]", "[\"sh600519\"]", "[\"sh600519\", 1]",
     "[\"nonsense symbol\"]", "\"/nonexistent/file\"", "1.5", "2026-07-06", "{ a = 1 }", "nan",
   ]
@@ -35,7 +36,8 @@ public struct MutatedConfiguration {
     case 2: lines.swapAt(at, Int.random(in: lines.indices, using: &random))
     case 3: lines[at] = String(lines[at].dropLast(Int.random(in: 0...4, using: &random)))
     case 4: lines[at] = flipped(lines[at])
-    case 5: lines[at] += ["\"", "]", " = 1", "#", "\u{0}", " ", "é"].randomElement(using: &random) ?? ""
+    case 5:
+      lines[at] += ["\"", "]", " = 1", "#", "\u{0}", " ", "é"].randomElement(using: &random) ?? ""
     default: lines[at] = revalued(lines[at])
     }
   }

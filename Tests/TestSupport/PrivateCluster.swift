@@ -38,8 +38,21 @@ public final class PrivateCluster: Sendable {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  private init(settings: [String: String] = PrivateCluster.settings) throws {
-    server = EmbeddedServer(directory: try Self.freshDirectory(), settings: settings)
+  /// A cluster on a disk that is to be filled; little of it is given to the log.
+  public static func own(on disk: SmallDisk) throws -> PrivateCluster {
+    var small = settings
+    small["shared_buffers"] = "16MB"
+    small["max_connections"] = "40"
+    small["max_wal_size"] = "48MB"
+    small["min_wal_size"] = "32MB"
+    return try PrivateCluster(settings: small, directory: disk.path + "/cluster")
+  }
+
+  private init(
+    settings: [String: String] = PrivateCluster.settings, directory: String? = nil
+  ) throws {
+    server = EmbeddedServer(
+      directory: try directory ?? Self.freshDirectory(), settings: settings)
     try server.start()
   }
 

@@ -13,7 +13,7 @@ struct TrialRunner: AsyncParsableCommand {
       Truth.self, Crash.self, Fanout.self, Quiet.self, Month.self, Backfill.self, Chaos.self,
       Kill.self, Terminate.self, Restart.self, Blackhole.self, Outage.self, Soak.self,
       Canary.self, Signals.self, Reload.self, Mutations.self, PairOfDaemons.self, Flips.self,
-      Isolation.self,
+      Isolation.self, Clock.self, Pause.self, Disk.self, DatabaseFull.self, Listener.self,
     ])
 
   /// Says a line now, whatever buffers stand between.
@@ -175,5 +175,56 @@ struct Backfill: AsyncParsableCommand {
         + "live minutes; \(verdict.changes) changes followed, "
         + "\(Int(Date().timeIntervalSince(start))) s")
     try TrialRunner.conclude("backfill, seed \(seed)", verdict.complaints)
+  }
+}
+
+/// A database out of space.
+struct DatabaseFull: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "dbfull",
+    abstract: "The database's disk is full for a while: the table is the ledger all the same.")
+
+  @Option(help: "Simulated minutes without space.") var minutes = 20
+  @Option var speed = 60
+  @Option var instruments = 100
+  @OptionGroup var options: ChaosOptions
+
+  func run() async throws {
+    guard FullDiskTrial.isPossible else {
+      return TrialRunner.say("SKIPPED dbfull: a small disk is mounted by root only")
+    }
+    try await options.conclude("dbfull") {
+      try FullDiskTrial(
+        binary: options.binary, instruments: instruments, seed: options.seed, minutes: minutes,
+        speed: speed
+      ).run()
+    }
+  }
+}
+
+/// A consumer that does not read.
+struct Listener: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "A listener idle in a transaction makes no commit slower, and is seen.")
+
+  @Option(help: "Commits a turn; there are six.") var commits = 50
+  @Option var instruments = 1_000
+  @Option(help: "What a commit may take beside it, of one without.") var percent: Int64 = 125
+  @OptionGroup var options: ChaosOptions
+
+  func run() async throws {
+    try await options.conclude("listener") {
+      let found = try await ListenerTrial(commits: commits, instruments: instruments).run()
+      var verdict = ChaosVerdict(
+        figures: [
+          "\(found.stored) commits, p50 \(found.freeMicroseconds) µs free, "
+            + "\(found.stuckMicroseconds) µs beside it (\(found.percent) %), queue usage "
+            + "\(found.usage)"
+        ], complaints: found.complaints)
+      if found.percent > percent {
+        verdict.complaints.append("commits took \(found.percent) % of their time")
+      }
+      return verdict
+    }
   }
 }

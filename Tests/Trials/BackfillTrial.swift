@@ -48,7 +48,7 @@ public struct BackfillTrial: Sendable {
     let folder = NSTemporaryDirectory() + "candled-backfill-\(getpid())"
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let cluster = try PrivateCluster.own()
-    let admin = cluster.server.connectionString
+    let admin = cluster.server.ownerConnectionString
     try Schema.apply(url: admin)
     let store = cluster.server.url(database: EmbeddedServer.databaseName)
     let live = try ExchangeServer(

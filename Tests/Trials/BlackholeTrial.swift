@@ -109,7 +109,8 @@ public struct BlackholeTrial {
     let returned = spells.map(\.returned).max() ?? 0
     verdict.figures.insert(
       "\(spells.count) × \(seconds) s of silence at \(speed)×, polls \(Int(share * 100)) % of the "
-        + "schedule's at least, \(Int(mebibytes)) MiB at most, first commit \(returned) ms after at most",
+        + "schedule's at least, \(Int(mebibytes)) MiB at most, first commit \(returned) ms after "
+        + "at most",
       at: 0)
     if share * 100 < Double(pacePercentMin) {
       verdict.complaints.append("polling slowed to \(Int(share * 100)) % of the schedule's")

@@ -22,12 +22,23 @@ public struct ChaosSection: Sendable, CustomStringConvertible {
       "outage", "--minutes 45 --speed 60 --instruments 300",
       short: "--minutes 10 --speed 360 --instruments 12"),
     ChaosSection("signals", "--times 100", short: "--times 2 --instruments 12"),
+    ChaosSection("reload", "--times 100", short: "--times 5 --instruments 12 --from 890"),
+    ChaosSection("mutations", "--times 1000", short: "--times 20"),
     ChaosSection(
       "soak", "--hours 24 --speed 144",
       short: "--hours 7 --speed 2400 --warm 4 --growth 30 --instruments 12"),
     ChaosSection(
       "pair", "--kills 50 --pauses 10", short: "--kills 2 --pauses 1 --instruments 12 --from 870"),
+    ChaosSection(
+      "dbfull", "--minutes 20 --speed 60 --instruments 100",
+      short: "--minutes 5 --speed 120 --instruments 24"),
+    ChaosSection(
+      "listener", "--commits 200 --instruments 5400",
+      short: "--commits 20 --instruments 200 --percent 1000"),
     ChaosSection("canary", "--instruments 60", short: "--instruments 12"),
+    ChaosSection("clock", "--instruments 60"),
+    ChaosSection("pause", "--speed 60"),
+    ChaosSection("disk", "--times 10"),
     ChaosSection("isolation", "--seconds 3"),
     ChaosSection("flips", "--count 1000000"),
   ]

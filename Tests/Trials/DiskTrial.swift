@@ -16,32 +16,27 @@ public struct DiskTrial {
   public var start = TrialDay.start
 
   /// The journal of a small market's day is a few megabytes.
-  private static let kibibytes = 64 << 10
+  private static let megabytes = 64
 
   public init(binary: String, times: Int, instruments: Int, seed: UInt64) {
     (self.binary, self.times, self.instruments, self.seed) = (binary, times, instruments, seed)
   }
 
   /// Whether a file system may be mounted here: as root, outside of most containers.
-  public static var isPossible: Bool {
-    guard let folder = try? Leftovers.folder("mount") else { return false }
-    defer { Leftovers.remove(folder) }
-    return (try? SmallDisk(under: folder, kibibytes: 64)) != nil
-  }
+  public static var isPossible: Bool { SmallDisk.isPossible }
 
   /// - Throws: where no file system may be mounted; see `isPossible`.
   public func run() throws -> ChaosVerdict {
     let world = try TrialDay("disk", seed: seed, instruments: instruments)
     defer { world.end() }
-    let disk = try SmallDisk(under: world.folder, kibibytes: Self.kibibytes)
-    defer { disk.end() }
+    let disk = try SmallDisk(megabytes: Self.megabytes)
     let daemon = try world.daemon(try world.settings(start: start), binary: binary)
     try FileManager.default.createDirectory(
       atPath: disk.path + "/journal", withIntermediateDirectories: false)
     try FileManager.default.createSymbolicLink(
       atPath: daemon.folder + "/journal", withDestinationPath: disk.path + "/journal")
     try daemon.start()
-    let asked = disturb(daemon, world.exchange, disk)
+    let asked = try disturb(daemon, world.exchange, disk)
     try daemon.finish(secondsMax: 900)
     var verdict = try world.judge(deaths: .max)
     let log = try String(contentsOfFile: daemon.log, encoding: .utf8)
@@ -61,18 +56,18 @@ public struct DiskTrial {
   /// - Returns: the requests answered while the disk was full, each time.
   private func disturb(
     _ daemon: DaemonProcess, _ exchange: ExchangeServer, _ disk: SmallDisk
-  ) -> [Int] {
+  ) throws -> [Int] {
     var random = SplitMix(seed: seed)
     let share = max(TrialDay.sweeps(from: start) / 2 / (times + 1), 4)
     var asked: [Int] = []
     while asked.count < times {
       wait(for: daemon, exchange, requests: Int.random(in: 2...share, using: &random))
       guard daemon.isRunning else { return asked }
-      disk.fill()
+      try disk.fill()
       let before = exchange.requestsAnswered
       wait(for: daemon, exchange, requests: Int.random(in: 3...share, using: &random))
       asked.append(exchange.requestsAnswered - before)
-      disk.free()
+      disk.empty()
     }
     return asked
   }

@@ -34,7 +34,7 @@ public struct FanoutTrial: Sendable {
     let folder = NSTemporaryDirectory() + "candled-fanout-\(getpid())"
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let cluster = try PrivateCluster.own()
-    let admin = cluster.server.connectionString
+    let admin = cluster.server.ownerConnectionString
     try Schema.apply(url: admin)
     let market = SimulatedMarket(
       seed: seed, day: TradingDay(daysSince1970: 20_640), instruments: instruments)

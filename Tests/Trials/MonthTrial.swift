@@ -45,7 +45,7 @@ public struct MonthTrial {
       NSTemporaryDirectory() + "candled-month-\(getpid())-\(UInt32.random(in: 0 ... .max))"
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let cluster = try PrivateCluster.own()
-    let url = cluster.server.connectionString
+    let url = cluster.server.ownerConnectionString
     try Schema.apply(url: url)
     // A daemon that starts sees yesterday's totals first, so there must be a yesterday.
     var history = SimulatedHistory(

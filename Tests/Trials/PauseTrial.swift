@@ -15,6 +15,9 @@ public struct PauseTrial {
   /// Of the market's time.
   public var pauseSeconds = 600
 
+  /// A busy machine is late by minutes of the market's time: its certificates must have come due
+  /// before the end.
+  private static let lateSeconds = 900
   /// After the pause requests are counted for so many seconds of the market's time.
   private static let watchSeconds = 180
   /// What may come beside one sweep every 3 s: the slot in force, and one that was under way.
@@ -27,7 +30,7 @@ public struct PauseTrial {
   public func run() throws -> ChaosVerdict {
     let world = try TrialDay("pause", seed: seed, instruments: instruments)
     defer { world.end() }
-    var settings = try world.settings(start: start)
+    var settings = try world.settings(start: start, stop: TrialDay.stop + Self.lateSeconds)
     settings.scale(by: speed)
     let daemon = try world.daemon(settings, binary: binary)
     try daemon.start()

@@ -29,7 +29,7 @@ public struct QuietTrial: Sendable {
 
   public func run() async throws -> Verdict {
     let cluster = try PrivateCluster.own()
-    let url = cluster.server.connectionString
+    let url = cluster.server.ownerConnectionString
     try Schema.apply(url: url)
     let writer = StoreWriter(url: url)
     try await writer.connect()

@@ -16,6 +16,7 @@ public final class TrialDay {
   public let cluster: PrivateCluster?
   private let listener: NotificationListener?
   private let ear: SystemdEar
+  private let scraper: AdminEar
   private var daemons: [DaemonProcess] = []
 
   /// From before the opening auction to after the day's certificates.
@@ -31,10 +32,12 @@ public final class TrialDay {
   }
 
   public init(
-    _ name: String, seed: UInt64, instruments: Int, hasCluster: Bool = true, days: Int = 1
+    _ name: String, seed: UInt64, instruments: Int, hasCluster: Bool = true, days: Int = 1,
+    disk: SmallDisk? = nil
   ) throws {
     folder = try Leftovers.folder(name)
     ear = try SystemdEar()
+    scraper = try AdminEar()
     day = TradingDay(daysSince1970: 20_640)  // 2026-07-06
     let mairui = MairuiOptions(licences: [Canaries.licence: .valid(requestsPerDay: 50)])
     let alpaca = AlpacaOptions(keys: [Canaries.keyID: Canaries.keySecret])
@@ -54,8 +57,8 @@ public final class TrialDay {
       (cluster, listener) = (nil, nil)
       return
     }
-    let cluster = try PrivateCluster.own()
-    let url = cluster.server.connectionString
+    let cluster = try disk.map { try PrivateCluster.own(on: $0) } ?? PrivateCluster.own()
+    let url = cluster.server.ownerConnectionString
     try Schema.apply(url: url)
     self.cluster = cluster
     listener = NotificationListener(url: url)
@@ -68,13 +71,14 @@ public final class TrialDay {
     for daemon in daemons { daemon.kill() }
     listener?.stop()
     ear.stop()
+    scraper.stop()
     exchange.stop()
     Leftovers.remove(folder)
   }
 
   /// Of the cluster's database, as superuser, over its Unix socket.
   public var url: String {
-    cluster?.server.connectionString ?? embeddedServer.connectionString
+    cluster?.server.ownerConnectionString ?? embeddedServer.ownerConnectionString
   }
 
   /// The server of a daemon without `store.url`.
@@ -99,6 +103,7 @@ public final class TrialDay {
       folder: folder, store: storeURL(through: proxy), exchange: exchange, symbols: symbols,
       start: moment(start), stop: moment(stop))
     settings["log.level"] = "\"trace\""
+    if name == "daemon" { settings["admin.listen"] = "\"127.0.0.1:\(scraper.port)\"" }
     settings["mairui.licence_file"] = try secretFile("licences", Canaries.licence)
     settings["alpaca.key_file"] = try secretFile(
       "alpaca.key", "\(Canaries.keyID) \(Canaries.keySecret)")
@@ -182,6 +187,7 @@ public final class TrialDay {
     let payloads = listener?.payloads ?? []
     sweep.look(at: "notifications", Data(payloads.joined(separator: "\n").utf8))
     sweep.look(at: "what systemd was told", Data(ear.messages.joined(separator: "\n").utf8))
+    for answer in scraper.answers { sweep.look(at: "the admin endpoint", answer) }
     for daemon in daemons {
       sweep.look(atFile: daemon.log)
       sweep.look(at: "command line and environment", daemon.told)

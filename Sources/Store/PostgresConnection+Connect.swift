@@ -1,0 +1,186 @@
+import CPostgres
+import Glibc
+
+/// From a connection string to a connection that can be trusted, or a sentence that says what to
+/// do.
+///
+/// On TCP the server must prove who it is (`sslmode=verify-full`) unless the string, `PGSSLMODE` or
+/// a service says otherwise; on a Unix socket libpq has no use for TLS and ignores both settings.
+/// libpq reads passwords from the string, `PGPASSWORD`, and `~/.pgpass` or `PGPASSFILE` by itself.
+extension PostgresConnection {
+  static let connectSecondsMax = 5
+  /// After that long without an acknowledgement a TCP connection counts as dead.
+  static let unacknowledgedMillisecondsMax = 10_000
+
+  /// Debian's bundle of authorities. libpq 15 knows no `sslrootcert=system`.
+  private static let authoritiesFile = "/etc/ssl/certs/ca-certificates.crt"
+
+  /// - Throws: `connectionLost`, `operatorNeeded`, `badAddress`.
+  static func open(
+    url: String, application: String, unacknowledgedMilliseconds: Int
+  ) throws(StoreError) -> OpaquePointer {
+    let given = AddressOptions(url)
+    if given == nil, url.contains("=") || url.contains("://") {
+      throw StoreError(
+        .badAddress, "the connection string cannot be understood", context: StoreError.connecting)
+    }
+    let settings =
+      [
+        ("application_name", application),
+        ("tcp_user_timeout", String(unacknowledgedMilliseconds)),
+        ("client_encoding", "UTF8"),
+      ] + trust(beside: given ?? AddressOptions()) + [("dbname", url)]
+    let started = withCStrings(settings.map(\.0)) { keywords in
+      withCStrings(settings.map(\.1)) { values in PQconnectStartParams(keywords, values, 1) }
+    }
+    guard let handle = started else {
+      throw StoreError(.connectionLost, "out of memory", context: StoreError.connecting)
+    }
+    // The only way libpq 15 tells why a server said no, whatever language it says it in.
+    PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
+    let seconds = given?["connect_timeout"].flatMap { Int($0) } ?? connectSecondsMax
+    if let failure = finish(handle, within: seconds) {
+      PQfinish(handle)
+      throw failure
+    }
+    PQsetErrorVerbosity(handle, PQERRORS_DEFAULT)
+    return handle
+  }
+
+  /// Of two settings of one name libpq takes the later: those in the string win over these.
+  private static func trust(beside given: AddressOptions) -> [(String, String)] {
+    var settings: [(String, String)] = []
+    let isService = given["service"] != nil || getenv("PGSERVICE") != nil
+    var mode = given["sslmode"] ?? environment("PGSSLMODE")
+    if mode == nil, !isService {
+      mode = "verify-full"
+      settings.append(("sslmode", "verify-full"))
+    }
+    let isNamed = given["sslrootcert"] != nil || getenv("PGSSLROOTCERT") != nil
+    let own = environment("HOME").map { $0 + "/.postgresql/root.crt" }
+    // With any other mode a file of authorities would turn verifying on.
+    if let mode, mode.hasPrefix("verify-"), !isNamed, own.map({ access($0, R_OK) != 0 }) ?? true {
+      settings.append(("sslrootcert", authoritiesFile))
+    }
+    return settings
+  }
+
+  private static func environment(_ name: String) -> String? {
+    getenv(name).map { String(cString: $0) }
+  }
+
+  /// libpq's own loop, but for the time-out, which it keeps to itself.
+  /// - Returns: why there is no connection; nil if there is.
+  private static func finish(_ handle: OpaquePointer, within seconds: Int) -> StoreError? {
+    let deadline = monotonicMicroseconds() + Int64(max(seconds, 1)) * 1_000_000
+    var state = PGRES_POLLING_WRITING
+    while PQstatus(handle) != CONNECTION_BAD {
+      let direction = state == PGRES_POLLING_READING ? POLLIN : POLLOUT
+      var descriptor = pollfd(fd: PQsocket(handle), events: Int16(direction), revents: 0)
+      let left = deadline - monotonicMicroseconds()
+      if left <= 0 {
+        return StoreError(
+          .connectionLost, "PostgreSQL does not answer within \(seconds) s",
+          context: StoreError.connecting)
+      }
+      if poll(&descriptor, 1, Int32(clamping: left / 1_000 + 1)) <= 0 { continue }
+      state = PQconnectPoll(handle)
+      if state == PGRES_POLLING_OK { return nil }
+      if state == PGRES_POLLING_FAILED { break }
+    }
+    return refusal(String(cString: PQerrorMessage(handle)))
+  }
+}
+
+// MARK: - Reasons
+
+extension PostgresConnection {
+  /// libpq's text may repeat the address: only what is behind the last colon of a line is passed
+  /// on, or a sentence of ours.
+  static func refusal(_ text: String) -> StoreError {
+    if let advice = advice(text) {
+      return StoreError(.operatorNeeded, advice, context: StoreError.connecting)
+    }
+    let lines = text.split(separator: "\n")
+    for line in lines {
+      guard let (state, message) = stateAndMessage(line) else { continue }
+      let code = StoreError.code(forSQLState: state)
+      return StoreError(
+        code == .operatorNeeded ? code : .connectionLost, "PostgreSQL says: \(message)",
+        sqlState: state, context: StoreError.connecting)
+    }
+    let reason = lines.first?.split(separator: ":").last?.drop { $0 == " " } ?? "no answer"
+    return StoreError(
+      .connectionLost, "cannot reach PostgreSQL: \(reason)", context: StoreError.connecting)
+  }
+
+  /// `… FATAL:  28P01: password authentication failed for user "x"`
+  private static func stateAndMessage(_ line: Substring) -> (state: String, message: Substring)? {
+    guard let severity = line.range(of: "FATAL:  ") ?? line.range(of: "ERROR:  ") else {
+      return nil
+    }
+    let rest = line[severity.upperBound...]
+    guard let colon = rest.firstIndex(of: ":"), rest[..<colon].utf8.count == 5 else { return nil }
+    return (String(rest[..<colon]), rest[rest.index(after: colon)...].drop { $0 == " " })
+  }
+
+  /// What libpq says of TLS (it speaks English here: no locale is set), and what to do about it.
+  private static func advice(_ text: String) -> String? {
+    if text.contains("does not match host name") || text.contains("no matching names") {
+      return "the server's certificate is for another name: use that name in store.url, or have a "
+        + "certificate made for this one"
+    }
+    if text.contains("certificate verify failed") {
+      return "the server's certificate is not signed by an authority known here: name the file of "
+        + "its authority with sslrootcert=FILE in store.url"
+    }
+    if text.contains("root certificate file") {
+      return "the file of authorities is not there: install ca-certificates, or name another with "
+        + "sslrootcert=FILE in store.url"
+    }
+    if text.contains("server does not support SSL") {
+      return "the server offers no TLS: turn ssl on there, or, where the way to it is trusted, say "
+        + "sslmode=disable in store.url"
+    }
+    return nil
+  }
+}
+
+extension Substring {
+  fileprivate func range(of part: String) -> Range<Index>? {
+    self.ranges(of: part).first
+  }
+}
+
+/// The options of a connection string, by libpq's keywords.
+struct AddressOptions {
+  private(set) var values: [(keyword: String, value: String)] = []
+
+  init() {}
+
+  /// nil where libpq cannot parse it.
+  init?(_ address: String) {
+    guard let parsed = PQconninfoParse(address, nil) else { return nil }
+    defer { PQconninfoFree(parsed) }
+    var option = parsed
+    while let keyword = option.pointee.keyword {
+      if let value = option.pointee.val {
+        values.append((String(cString: keyword), String(cString: value)))
+      }
+      option += 1
+    }
+  }
+
+  subscript(_ keyword: String) -> String? { values.last { $0.keyword == keyword }?.value }
+}
+
+/// Connection strings made of parts.
+public enum StoreAddress {
+  /// The address with a password that is kept elsewhere; as it was where it cannot be understood.
+  public static func joining(_ url: String, password: String) -> String {
+    guard let options = AddressOptions(url) else { return url }
+    return (options.values + [(keyword: "password", value: password)])
+      .map { "\($0.keyword)=\(EmbeddedServer.quoted($0.value))" }
+      .joined(separator: " ")
+  }
+}

@@ -1,0 +1,86 @@
+import Ingest
+import Market
+import Store
+import Testing
+
+/// What the engine makes of a store's answers beside taken and lost.
+@Suite struct EngineStoreTests {
+  /// A store that says of each commit what it is told to, and notes when it was asked.
+  private actor Teller: CommitSink {
+    private let answer: @Sendable (Int) -> Result<CommitReceipt, StoreError>
+    private(set) var moments: [ContinuousClock.Instant] = []
+
+    init(_ answer: @escaping @Sendable (Int) -> Result<CommitReceipt, StoreError>) {
+      self.answer = answer
+    }
+
+    func commit(_ commit: Commit) throws(StoreError) -> CommitReceipt {
+      moments.append(.now)
+      return try answer(moments.count).get()
+    }
+
+    func load() throws(StoreError) -> StoredState {
+      throw StoreError(.connectionLost, "on order", context: "load")
+    }
+
+    func repairCandidates(from day: TradingDay) -> [RepairCandidate] { [] }
+  }
+
+  @Test func `rows the store refused and hints it could not give are counted`() async throws {
+    let sink = Teller { attempt in
+      var receipt = CommitReceipt(seq: Int64(attempt))
+      receipt.refused = attempt <= 2 ? 3 : 0
+      if attempt <= 4 {
+        receipt.notifyFault = StoreError(
+          .transient, "too many notifications", sqlState: "54000", context: "commit end")
+      }
+      return .success(receipt)
+    }
+    let engine = try EngineRun().engine(sink)
+    _ = try await engine.run()
+    let status = await engine.status
+    #expect(status.rowsRefused == 6)
+    #expect(status.notifyFailures == 4)
+    #expect(status.notifyFault == nil)
+  }
+
+  @Test func `the notification queue is known as it was found`() async throws {
+    let sink = Teller { .success(CommitReceipt(seq: Int64($0))) }
+    let engine = try EngineRun().engine(sink)
+    let half = ExactDecimal(units: 5, scale: 1)
+    await engine.noted(NotificationQueue(usage: half))
+    #expect(await engine.status.notificationQueue == half)
+  }
+
+  @Test func `a store that is away is asked twice a second at most`() async throws {
+    let sink = Teller { attempt in
+      attempt > 4
+        ? .success(CommitReceipt(seq: 1))
+        : .failure(StoreError(.connectionLost, "on order", context: "commit"))
+    }
+    let engine = try EngineRun().engine(sink)
+    _ = try await engine.run()
+    let moments = await sink.moments
+    // A lower bound: no machine is too slow for it.
+    for (earlier, later) in zip(moments, moments.dropFirst()).prefix(4) {
+      #expect(later - earlier >= .milliseconds(500))
+    }
+    #expect(moments.count > 5)
+  }
+
+  @Test func `a right that is missing is a fault with a sentence until it is given`() async throws {
+    let sink = Teller { attempt in
+      attempt == 1
+        ? .failure(
+          StoreError(
+            .operatorNeeded, "permission denied for table candle", sqlState: "42501",
+            context: "commit"))
+        : .success(CommitReceipt(seq: Int64(attempt)))
+    }
+    let engine = try EngineRun().engine(sink)
+    _ = try await engine.run()
+    #expect(await engine.status.storeFault == nil)
+    #expect(await engine.status.storeFaultText == nil)
+    #expect(await sink.moments.count > 1)
+  }
+}

@@ -1,0 +1,138 @@
+import Foundation
+import Store
+import TestSupport
+import Testing
+
+/// Whom the daemon trusts on TCP, and where passwords come from.
+@Suite struct TransportSecurityTests {
+  private let server: TCPServer
+
+  init() throws { server = try TCPServer.shared() }
+
+  private func refusal(_ url: String) -> StoreError? {
+    #expect(throws: StoreError.self) { try SQLProbe.run("select 1", url: url) }
+  }
+
+  private static let encryption = "select ssl from pg_stat_ssl where pid = pg_backend_pid()"
+
+  @Test func `a server with the right name and authority is trusted, and spoken to in TLS`() throws
+  {
+    let url = server.url(host: "localhost", "sslrootcert=\(server.authority)")
+    #expect(try SQLProbe.run(Self.encryption, url: url) == [["t"]])
+  }
+
+  @Test func `a certificate for another name is refused`() {
+    let error = refusal(server.url(host: "127.0.0.1", "sslrootcert=\(server.authority)"))
+    #expect(error?.code == .operatorNeeded)
+    #expect(error?.message.hasPrefix("the server's certificate is for another name") == true)
+  }
+
+  @Test func `a certificate of an unknown authority is refused`() {
+    let error = refusal(server.url(host: "localhost"))
+    #expect(error?.code == .operatorNeeded)
+    #expect(error?.message.contains("sslrootcert=FILE in store.url") == true)
+  }
+
+  @Test func `a server without TLS is refused`() throws {
+    // A PostgreSQL without TLS answers the request for it with one letter.
+    let plain = try PlainServer()
+    defer { plain.stop() }
+    let error = refusal("postgresql://postgres@127.0.0.1:\(plain.port)/postgres")
+    #expect(error?.code == .operatorNeeded)
+    #expect(error?.message.hasPrefix("the server offers no TLS") == true)
+  }
+
+  @Test func `a missing file of authorities is named as such`() {
+    let error = refusal(server.url(host: "localhost", "sslrootcert=/nowhere/ca.crt"))
+    #expect(error?.message.hasPrefix("the file of authorities is not there") == true)
+  }
+
+  @Test func `what the address says of TLS counts`() throws {
+    for (mode, isEncrypted) in [("disable", "f"), ("require", "t")] {
+      let url = server.url(host: "127.0.0.1", "sslmode=\(mode)")
+      #expect(try SQLProbe.run(Self.encryption, url: url) == [[isEncrypted]], "\(mode)")
+    }
+  }
+
+  @Test func `a Unix socket needs no certificate`() throws {
+    let url = try PrivateCluster.shared().server.adminConnectionString()
+    #expect(try SQLProbe.run("select 1", url: url) == [["1"]])
+  }
+
+  // MARK: - Passwords
+
+  private var guarded: String {
+    server.url(host: "localhost", "sslrootcert=\(server.authority)", user: "guarded")
+  }
+
+  @Test func `a password kept in a file of its own lets in`() throws {
+    let url = StoreAddress.joining(guarded, password: TCPServer.password)
+    #expect(try SQLProbe.run("select current_user", url: url) == [["guarded"]])
+  }
+
+  @Test func `a file as pgpass lets in`() throws {
+    let file = try PrivateCluster.freshDirectory() + "/pgpass"
+    let escaped = TCPServer.password.replacing("\\", with: "\\\\").replacing(":", with: "\\:")
+    try "localhost:*:*:guarded:\(escaped)\n".write(
+      toFile: file, atomically: false, encoding: .utf8)
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+    #expect(
+      try SQLProbe.run("select current_user", url: "\(guarded)&passfile=\(file)")
+        == [["guarded"]])
+  }
+
+  @Test func `a wrong password is an operator's fault to mend, and is not repeated`() {
+    let error = refusal(StoreAddress.joining(guarded, password: "wrong-and-secret"))
+    #expect(error?.code == .operatorNeeded && error?.sqlState == "28P01")
+    #expect(error?.description.contains("wrong-and-secret") == false)
+  }
+
+  @Test func `a database that is not there is told by its SQLSTATE`() throws {
+    let url = try PrivateCluster.shared().server.adminConnectionString(database: "nowhere")
+    #expect(refusal(url)?.sqlState == "3D000")
+  }
+
+  @Test func `a port nobody listens on is a lost connection`() {
+    #expect(
+      refusal("postgresql://postgres@127.0.0.1:1/postgres")?.code == .connectionLost)
+  }
+}
+
+/// Answers every request for TLS with PostgreSQL's `N`.
+private final class PlainServer {
+  let port: Int
+  private let listener: Int32
+
+  init() throws {
+    listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    let socket = listener
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isUp = withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(socket, $0, length) == 0 && listen(socket, 8) == 0
+          && getsockname(socket, $0, &length) == 0
+      }
+    }
+    guard isUp else { throw TestFailure(sentence: "no free port") }
+    port = Int(UInt16(bigEndian: address.sin_port))
+    Thread.detachNewThread { @Sendable in
+      while true {
+        let client = accept(socket, nil, nil)
+        if client < 0 { return }
+        var request = [UInt8](repeating: 0, count: 8)
+        if recv(client, &request, request.count, Int32(MSG_WAITALL)) == 8 {
+          send(client, "N", 1, Int32(MSG_NOSIGNAL))
+        }
+        close(client)
+      }
+    }
+  }
+
+  func stop() {
+    shutdown(listener, Int32(SHUT_RDWR))
+    close(listener)
+  }
+}

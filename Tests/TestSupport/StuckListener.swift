@@ -1,0 +1,28 @@
+import CPostgres
+
+/// A consumer that listens and then sits in an open transaction: the server keeps every
+/// notification for it. Blocking; not for two threads at once.
+public final class StuckListener {
+  private var connection: OpaquePointer?
+
+  public struct Failure: Error { public var sentence: String }
+
+  public init(_ url: String) throws {
+    connection = PQconnectdb(url)
+    for statement in ["listen candled", "begin", "select count(*) from pg_class"] {
+      let answer = PQexec(connection, statement)
+      defer { PQclear(answer) }
+      let status = PQresultStatus(answer)
+      guard status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK else {
+        throw Failure(sentence: "\(statement): \(String(cString: PQerrorMessage(connection)))")
+      }
+    }
+  }
+
+  public func close() {
+    PQfinish(connection)
+    connection = nil
+  }
+
+  deinit { close() }
+}
