@@ -9,6 +9,8 @@ struct AdminConnection {
   /// On the steady clock, nanoseconds.
   var deadline: Int64
   private var phase = Phase.reading([])
+  /// HEAD is told the length and spared the body.
+  private var wantsBody = true
 
   private enum Phase {
     case reading([UInt8])
@@ -47,7 +49,7 @@ struct AdminConnection {
   var isWaiting: Bool { if case .waiting = phase { true } else { false } }
 
   mutating func answer(with response: AdminResponse, at now: Int64) {
-    phase = .writing(response.bytes, from: 0)
+    phase = .writing(response.bytes(withBody: wantsBody), from: 0)
     deadline = now + AdminConnection.secondsMax * 1_000_000_000
   }
 
@@ -73,6 +75,7 @@ struct AdminConnection {
       guard let request = AdminRequest(head: head[..<end]) else {
         return refuse(.text(400, "this is no HTTP request"))
       }
+      wantsBody = request.method != "HEAD"
       return .asks(request)
     }
     phase = .reading(head)
@@ -81,7 +84,7 @@ struct AdminConnection {
   }
 
   private mutating func refuse(_ response: AdminResponse) -> Step {
-    phase = .writing(response.bytes, from: 0)
+    phase = .writing(response.bytes(withBody: wantsBody), from: 0)
     return turn()
   }
 

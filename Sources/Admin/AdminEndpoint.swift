@@ -18,18 +18,13 @@ public struct AdminEndpoint: Sendable {
 
   /// What needs nobody's help: whether the daemon's own loops turn, and what is asked wrongly.
   func answerAtOnce(_ request: AdminRequest) -> AdminResponse? {
-    var response: AdminResponse
     if request.method != "GET", request.method != "HEAD" {
-      response = .text(405, "GET and HEAD only")
-    } else if !AdminEndpoint.paths.contains(request.path) {
-      response = .text(404, AdminEndpoint.paths.joined(separator: "\n"))
-    } else if request.path == "/livez" {
-      response = livez
-    } else {
-      return nil
+      return .text(405, "GET and HEAD only")
     }
-    response.hasBody = request.method != "HEAD"
-    return response
+    if !AdminEndpoint.paths.contains(request.path) {
+      return .text(404, AdminEndpoint.paths.joined(separator: "\n"))
+    }
+    return request.path == "/livez" ? livez : nil
   }
 
   public func answer(_ request: AdminRequest) async -> AdminResponse {
@@ -42,7 +37,6 @@ public struct AdminEndpoint: Sendable {
       default: status(report)
       }
     response.body = mask.masked(response.body)
-    response.hasBody = request.method != "HEAD"
     return response
   }
 

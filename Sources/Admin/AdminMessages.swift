@@ -41,8 +41,6 @@ public struct AdminResponse: Sendable, Hashable {
   public var status: Int
   public var contentType = "text/plain; charset=utf-8"
   public var body: String
-  /// For HEAD: the length is told, the body kept.
-  public var hasBody = true
 
   public static func text(_ status: Int, _ text: String) -> AdminResponse {
     AdminResponse(status: status, body: text + "\n")
@@ -51,12 +49,12 @@ public struct AdminResponse: Sendable, Hashable {
   static func unavailable(_ sentence: String) -> AdminResponse { .text(503, sentence) }
 
   /// The connection ends with it, so that nobody stays.
-  var bytes: [UInt8] {
+  func bytes(withBody: Bool) -> [UInt8] {
     var head = "HTTP/1.1 \(status) \(reason)\r\nContent-Type: \(contentType)\r\n"
     if status == 405 { head += "Allow: GET, HEAD\r\n" }
     head += "Content-Length: \(body.utf8.count)\r\nCache-Control: no-store\r\n"
     head += "Connection: close\r\n\r\n"
-    return Array(head.utf8) + (hasBody ? Array(body.utf8) : [])
+    return Array(head.utf8) + (withBody ? Array(body.utf8) : [])
   }
 
   private var reason: String {

@@ -38,6 +38,8 @@ public final class AdminServer: Sendable {
     self.thread = thread
   }
 
+  deinit { stop() }
+
   /// Stops listening and ends every connection. Returns when that is done.
   public func stop() {
     mailbox.stop()

@@ -24,6 +24,11 @@ extension MetricTable {
       Dictionary(
         uniqueKeysWithValues: engine.counters.rejectedRows.map { ($0.key.rawValue, $0.value) })
     },
+    counter(
+      "candled_answers_out_of_time_total", "Answers not taken: their date contradicts our clock."
+    ) {
+      $0.status.answersOutOfTime
+    },
     counter("candled_bars_total", "Candles a source delivered ready-made.") { $0.counters.bars },
     counter("candled_candles_total", "Final candles stored.") { $0.status.candlesSaved },
     counter("candled_gaps_opened_total", "Stretches that passed unseen.") {

@@ -71,6 +71,23 @@ extension MetricTable {
       Dictionary(
         uniqueKeysWithValues: engine.status.journalFaults.map { ($0.key.rawValue, $0.value) })
     },
+    counter("candled_answers_dropped_total", "Answers the journal could not take.") {
+      $0.status.answersDropped
+    },
+    counter("candled_journal_healings_total", "Failed syncs that were healed.") {
+      $0.status.journalHealings
+    },
+    counter("candled_journal_entries_lost_total", "Entries no healing could bring back.") {
+      $0.status.journalEntriesLost
+    },
+    counter(
+      "candled_journal_segments_sacrificed_total", "Files deleted early: the disk was full."
+    ) {
+      $0.status.journalSegmentsSacrificed
+    },
+    gauge("candled_journal_over_limit_bytes", "Kept beyond its limit, for the store.") {
+      .integer($0.status.journalBytesOver)
+    },
     footprint("candled_journal_segments", "Its files.") { Int64($0.segments) },
     footprint("candled_journal_bytes", "What they take.") { $0.bytes },
     footprint("candled_journal_disk_bytes", "The size of the disk they lie on.") { $0.diskBytes },

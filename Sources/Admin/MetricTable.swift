@@ -108,6 +108,15 @@ extension MetricTable {
     ) { source in
       .flag(source.report.reload?.isAccepted ?? true)
     },
+    counter("candled_clock_jumps_total", "Jumps of the wall clock seen.") {
+      $0.status.wallClockJumps
+    },
+    counter("candled_clock_corrections_total", "Times our time was moved or corrected.") {
+      $0.status.clockCorrections
+    },
+    gauge("candled_clock_refused", "1 while the exchange contradicts the wall clock.") {
+      .flag($0.status.isWallClockRefused)
+    },
     gauge("candled_calendar_days_left", "Days until the trading calendar ends.") {
       .integer(Int64($0.calendarDaysLeft))
     },

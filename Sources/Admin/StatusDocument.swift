@@ -80,6 +80,8 @@ public struct StatusDocument: Codable, Sendable, Equatable {
     public var problem: String?
     public var accepted: Int
     public var refused: Int
+    /// Settings whose old values stay in force until a restart.
+    public var needsRestart: [String]
   }
 }
 
@@ -113,7 +115,7 @@ extension StatusDocument {
     reload = report.reload.map { reload in
       Reload(
         at: "\(reload.at)", isAccepted: reload.isAccepted, problem: reload.problem,
-        accepted: reload.accepted, refused: reload.refused)
+        accepted: reload.accepted, refused: reload.refused, needsRestart: reload.needsRestart)
     }
     residentMemoryBytes = report.process.residentBytes
   }

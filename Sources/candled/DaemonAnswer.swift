@@ -95,7 +95,9 @@ extension StatusDocument.Journal {
 
 extension StatusDocument.Reload {
   fileprivate var sentence: String {
-    (isAccepted ? "accepted" : "refused: \(problem ?? "")") + " at \(at)"
+    let rest = needsRestart.joined(separator: ", ")
+    return (isAccepted ? "accepted" : "refused: \(problem ?? "")") + " at \(at)"
+      + (rest.isEmpty ? "" : "; after a restart: \(rest)")
   }
 }
 

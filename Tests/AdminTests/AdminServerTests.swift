@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import Ingest
 import Logging
@@ -7,55 +8,56 @@ import Testing
 
 @testable import Admin
 
-/// A server on a free port, with what it logs.
+/// A server on a free port, with what it logs. Its reports are made by Swift's own few threads, so
+/// whoever waits for an answer must not sit on one of those.
 private final class Served: Sendable {
   let state = DaemonState()
   let log = LineBox()
   let server: AdminServer
   let address: ListenAddress
 
-  init(at wanted: ListenAddress? = nil, secret: String? = nil) throws {
+  init(at wanted: ListenAddress? = nil, secret: String? = nil) async throws {
     let mask = SecretMask()
     if let secret { mask.register(Secret(secret)) }
-    let log = log
-    let logger = Logger(label: "admin") { label in
-      LineLogHandler(
-        label: label, level: .info, format: .text, mask: mask, isJournal: false,
-        write: { log.add(String(decoding: $0, as: UTF8.self)) })
-    }
-    let wanted = try wanted ?? #require(ListenAddress("127.0.0.1:0"))
-    server = try #require(
-      AdminServer(
-        at: wanted,
-        answering: AdminEndpoint(state: state, build: Sample.build, mask: mask), log: logger))
-    if case .unix = wanted {
-      log.wait(for: "listens")
-      address = wanted
-    } else {
-      let line = log.wait(for: "admin endpoint listens")
-      address = try #require(
-        line.firstMatch(of: #/address="?([0-9.:\[\]]+)/#).flatMap { ListenAddress(String($0.1)) })
-    }
+    let endpoint = AdminEndpoint(state: state, build: Sample.build, mask: mask)
+    let wanted = try #require(wanted ?? ListenAddress("127.0.0.1:0"))
+    server = try #require(AdminServer(at: wanted, answering: endpoint, log: log.logger(mask)))
+    let line = await log.wait(for: "endpoint listens")
+    let told = line.firstMatch(of: #/address="?([^" \n]+)/#).map { String($0.1) }
+    address = try #require(told.flatMap { ListenAddress($0) })
   }
 
   deinit { server.stop() }
 
-  func get(_ path: String) throws -> (status: Int, body: String) {
-    try AdminClient(address).get(path)
+  func get(_ path: String) async throws -> (status: Int, body: String) {
+    let address = address
+    return try await offPool { try AdminClient(address).get(path) }
   }
 
   /// Sends bytes and reads to the end.
-  func say(_ text: String) throws -> String {
-    let socket = try AdminSocket.connect(to: address, secondsMax: 20).get()
-    defer { close(socket) }
-    _ = AdminSocket.write(socket, Array(text.utf8)[...])
-    return Self.hear(socket)
+  func say(_ text: String) async throws -> String {
+    let address = address
+    return try await offPool {
+      let socket = try AdminSocket.connect(to: address, secondsMax: 60).get()
+      defer { close(socket) }
+      _ = AdminSocket.write(socket, Array(text.utf8)[...])
+      return hear(socket)
+    }
   }
+}
 
-  static func hear(_ socket: Int32) -> String {
-    var bytes: [UInt8] = []
-    while case .bytes(let more) = AdminSocket.read(socket, bytesMax: 65_536) { bytes += more }
-    return String(decoding: bytes, as: UTF8.self)
+/// Reads to the end.
+private func hear(_ socket: Int32) -> String {
+  var bytes: [UInt8] = []
+  while case .bytes(let more) = AdminSocket.read(socket, bytesMax: 65_536) { bytes += more }
+  return String(decoding: bytes, as: UTF8.self)
+}
+
+private func offPool<Answer: Sendable>(
+  _ body: @escaping @Sendable () throws -> Answer
+) async throws -> Answer {
+  try await withCheckedThrowingContinuation { continuation in
+    DispatchQueue.global().async { continuation.resume(with: Result { try body() }) }
   }
 }
 
@@ -68,111 +70,116 @@ private final class LineBox: Sendable {
   var all: [String] { lines.withLock { $0 } }
 
   @discardableResult
-  func wait(for words: String) -> String {
+  func wait(for words: String) async -> String {
     while true {
       if let line = all.first(where: { $0.contains(words) }) { return line }
-      usleep(1_000)
+      await Task.yield()
+    }
+  }
+
+  func logger(_ mask: SecretMask) -> Logger {
+    Logger(label: "admin") { label in
+      LineLogHandler(
+        label: label, level: .info, format: .text, mask: mask, isJournal: false,
+        write: { self.add(String(decoding: $0, as: UTF8.self)) })
     }
   }
 }
 
 @Suite struct AdminServerTests {
-  @Test func `livez is the heartbeats and nothing else`() throws {
-    let served = try Served()
-    #expect(try served.get("/livez") == (200, "ok\n"))
+  @Test func `livez is the heartbeats and nothing else`() async throws {
+    let served = try await Served()
+    #expect(try await served.get("/livez") == (200, "ok\n"))
     let loop = served.state.heartbeats.begin("engine", ageSecondsMax: -1)
-    #expect(try served.get("/livez") == (503, "does not turn: engine\n"))
+    #expect(try await served.get("/livez") == (503, "does not turn: engine\n"))
     served.state.heartbeats.end(loop)
-    #expect(try served.get("/livez").status == 200)
+    #expect(try await served.get("/livez").status == 200)
   }
 
-  @Test func `a daemon that starts is alive, not ready, and has metrics`() throws {
-    let served = try Served()
-    #expect(try served.get("/readyz") == (503, "starting\nnot ready: starting\n"))
+  @Test func `a daemon that starts is alive, not ready, and has metrics`() async throws {
+    let served = try await Served()
+    #expect(try await served.get("/readyz") == (503, "starting\nnot ready: starting\n"))
     served.state.role = .standby(leader: "host-a")
-    #expect(try served.get("/readyz").body.hasPrefix("standby behind host-a\n"))
-    let page = try PrometheusPage(try served.get("/metrics").body)
+    #expect(try await served.get("/readyz").body.hasPrefix("standby behind host-a\n"))
+    let page = try PrometheusPage(await served.get("/metrics").body)
     #expect(page["candled_role", ["role": "standby"]] == 1)
     #expect((page["process_resident_memory_bytes"] ?? 0) > 1_048_576)
-    let status = try #require(StatusDocument(json: try served.get("/status?pretty").body))
+    let status = try #require(StatusDocument(json: await served.get("/status?pretty").body))
     #expect(status.role == "standby" && status.leader == "host-a")
   }
 
-  @Test func `content types are those scrapers expect`() throws {
-    let served = try Served()
-    let metrics = try served.say("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+  @Test func `content types are those scrapers expect`() async throws {
+    let served = try await Served()
+    let metrics = try await served.say("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
     #expect(metrics.contains("Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"))
-    let status = try served.say("GET /status HTTP/1.1\r\nHost: x\r\n\r\n")
+    let status = try await served.say("GET /status HTTP/1.1\r\nHost: x\r\n\r\n")
     #expect(status.contains("Content-Type: application/json\r\n"))
   }
 
-  @Test func `what is asked wrongly is told so`() throws {
-    let served = try Served()
-    #expect(try served.get("/").status == 404 && served.get("/metrics/").status == 404)
-    let post = try served.say("POST /metrics HTTP/1.1\r\nContent-Length: 2\r\n\r\nhi")
+  @Test func `what is asked wrongly is told so`() async throws {
+    let served = try await Served()
+    #expect(try await served.get("/").status == 404)
+    #expect(try await served.get("/metrics/").status == 404)
+    let post = try await served.say("POST /metrics HTTP/1.1\r\nContent-Length: 2\r\n\r\nhi")
     #expect(post.hasPrefix("HTTP/1.1 405 ") && post.contains("Allow: GET, HEAD\r\n"))
-    #expect(try served.say("hello\r\n\r\n").hasPrefix("HTTP/1.1 400 "))
-    #expect(try served.say("GET  / HTTP/1.1\r\n\r\n").hasPrefix("HTTP/1.1 400 "))
-    #expect(try served.say("GET / HTTP/1.1\r\nno header\r\n\r\n").hasPrefix("HTTP/1.1 400 "))
+    #expect(try await served.say("hello\r\n\r\n").hasPrefix("HTTP/1.1 400 "))
+    #expect(try await served.say("GET  / HTTP/1.1\r\n\r\n").hasPrefix("HTTP/1.1 400 "))
+    #expect(try await served.say("GET / HTTP/1.1\r\nno header\r\n\r\n").hasPrefix("HTTP/1.1 400 "))
   }
 
-  @Test func `HEAD tells the length and sends no body`() throws {
-    let served = try Served()
+  @Test func `HEAD tells the length and sends no body`() async throws {
+    let served = try await Served()
     for path in AdminEndpoint.paths {
-      let answer = try served.say("HEAD \(path) HTTP/1.1\r\nHost: x\r\n\r\n")
+      let answer = try await served.say("HEAD \(path) HTTP/1.1\r\nHost: x\r\n\r\n")
       #expect(answer.hasPrefix("HTTP/1.1 ") && answer.hasSuffix("\r\n\r\n"), "\(path)")
       #expect(!answer.contains("Content-Length: 0\r\n"))
     }
   }
 
-  @Test func `a request that does not end is cut off at its bound`() throws {
-    let served = try Served()
+  @Test func `a request that does not end is cut off at its bound`() async throws {
+    let served = try await Served()
     let long = String(repeating: "x", count: AdminConnection.headBytesMax + 4_096)
-    #expect(try served.say("GET /\(long)").hasPrefix("HTTP/1.1 431 "))
-    #expect(try served.get("/livez").status == 200)
+    #expect(try await served.say("GET /\(long)").hasPrefix("HTTP/1.1 431 "))
+    #expect(try await served.get("/livez").status == 200)
   }
 
-  @Test func `clients that say nothing take no place from one that asks`() throws {
-    let served = try Served()
+  @Test func `clients that say nothing take no place from one that asks`() async throws {
+    let served = try await Served()
     let idle = try (0..<AdminLoop.connectionsMax + 20).map { _ in
       try AdminSocket.connect(to: served.address, secondsMax: 20).get()
     }
-    #expect(try served.get("/livez").status == 200)
+    #expect(try await served.get("/livez").status == 200)
     // The oldest made room.
-    #expect(Served.hear(idle[0]) == "")
+    #expect(hear(idle[0]) == "")
     for socket in idle { close(socket) }
-    #expect(try served.get("/livez").status == 200)
+    #expect(try await served.get("/livez").status == 200)
   }
 
-  @Test func `a client that dawdles is let go`() throws {
-    let served = try Served()
+  @Test func `a client that dawdles is let go`() async throws {
+    let served = try await Served()
     let socket = try AdminSocket.connect(to: served.address, secondsMax: 60).get()
     defer { close(socket) }
     _ = AdminSocket.write(socket, Array("GET /li".utf8)[...])
     // Ends when the server hangs up; the test hangs if it never does.
-    #expect(Served.hear(socket) == "")
+    #expect(try await offPool { hear(socket) } == "")
   }
 
-  @Test func `a port that is taken is said once and had when it is free`() throws {
-    let first = try Served()
+  @Test func `a port that is taken is said once and had when it is free`() async throws {
+    let first = try await Served()
     let log = LineBox()
-    let logger = Logger(label: "admin") { label in
-      LineLogHandler(
-        label: label, level: .info, format: .text, mask: SecretMask(), isJournal: false,
-        write: { log.add(String(decoding: $0, as: UTF8.self)) })
-    }
     let endpoint = AdminEndpoint(state: DaemonState(), build: Sample.build, mask: SecretMask())
-    let second = try #require(AdminServer(at: first.address, answering: endpoint, log: logger))
-    log.wait(for: "cannot listen, will retry")
+    let second = try #require(
+      AdminServer(at: first.address, answering: endpoint, log: log.logger(SecretMask())))
+    await log.wait(for: "cannot listen, will retry")
     first.server.stop()
-    log.wait(for: "listens")
-    #expect(try AdminClient(first.address).get("/livez").status == 200)
+    await log.wait(for: "listens")
+    #expect(try await first.get("/livez").status == 200)
     second.stop()
     #expect(log.all.count { $0.contains("cannot listen") } == 1)
   }
 
   @Test func `a socket in the file system serves, and one left by a dead daemon is replaced`()
-    throws
+    async throws
   {
     let path = try PrivateCluster.freshDirectory() + "/admin"
     var dead = sockaddr_un()
@@ -186,19 +193,19 @@ private final class LineBox: Sendable {
     }
     close(left)
     #expect(isBound == 0 && access(path, F_OK) == 0)
-    let served = try Served(at: .unix(path: path))
-    #expect(try served.get("/livez").status == 200)
+    let served = try await Served(at: .unix(path: path))
+    #expect(try await served.get("/livez").status == 200)
     served.server.stop()
     #expect(access(path, F_OK) != 0)
   }
 
-  @Test func `a secret is in no body`() throws {
-    let served = try Served(secret: "CANARY-secret")
+  @Test func `a secret is in no body`() async throws {
+    let served = try await Served(secret: "CANARY-secret")
     served.state.role = .standby(leader: "CANARY-secret")
     served.state.reloaded(at: Sample.now, problem: "key CANARY-secret is wrong")
     for path in AdminEndpoint.paths {
-      #expect(try !served.get(path).body.contains("CANARY"), "\(path)")
+      #expect(try await !served.get(path).body.contains("CANARY"), "\(path)")
     }
-    #expect(try served.get("/status").body.contains("***"))
+    #expect(try await served.get("/status").body.contains("***"))
   }
 }
