@@ -83,7 +83,10 @@ extension Setting: AnySetting {
   func text(of value: any Sendable) -> String? { (value as? Value).flatMap(print) }
 
   func isSame(_ left: (any Sendable)?, _ right: (any Sendable)?) -> Bool {
-    left as? Value ?? defaultValue == right as? Value ?? defaultValue
+    // Not `left as? Value`: of an optional value's absence that makes a present nil.
+    let left = left.flatMap { $0 as? Value } ?? defaultValue
+    let right = right.flatMap { $0 as? Value } ?? defaultValue
+    return left == right
   }
 
   func input(from text: String) -> SettingInput {
