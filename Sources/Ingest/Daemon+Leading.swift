@@ -193,13 +193,17 @@ extension Daemon {
   private func patiently<Answer: Sendable>(
     _ writer: StoreWriter, _ loop: Heartbeat, _ work: () async throws(StoreError) -> Answer
   ) async throws(StoreError) -> Answer {
+    var told: StoreError?
     while true {
       loop.beat()
       do throws(StoreError) {
         return try await work()
       } catch {
         guard error.isTransient, !stop.isWanted else { throw error }
-        log.error("the term cannot begin yet, will retry", metadata: ["error": "\(error)"])
+        if error != told {
+          log.error("the term cannot begin yet, will retry", metadata: ["error": "\(error)"])
+        }
+        told = error
       }
       try? await Task.sleep(nanoseconds: Self.retryNanoseconds)
       do throws(StoreError) {
