@@ -6,7 +6,7 @@ public struct ChaosSection: Sendable, CustomStringConvertible {
   /// nil where other tests do the same in short.
   public var short: [String]?
   /// What it may take, in seconds; a section that hangs is ended and has failed.
-  public var longSecondsMax = 1_800
+  public var longSecondsMax = 3_600
   public var shortSecondsMax = 300
 
   public var description: String { name }
