@@ -37,10 +37,11 @@ public struct MutationTrial {
     try daemon.start()
     try waitForPolls(world.exchange, daemon)
     var random = SplitMix(seed: seed)
+    let words = ReloadWords(log: daemon.log)
     var tally = Tally()
     for number in 1...times {
       let damaged = ConfigurationDamage.strike(settings.text, &random)
-      try attempt(damaged, number, daemon, settings.text, &tally)
+      try attempt(damaged, number, daemon, words, settings.text, &tally)
     }
     let before = world.exchange.requestsAnswered
     try waitForPolls(world.exchange, daemon)
@@ -71,13 +72,14 @@ public struct MutationTrial {
   }
 
   private func attempt(
-    _ damaged: Data, _ number: Int, _ daemon: DaemonProcess, _ sound: String,
+    _ damaged: Data, _ number: Int, _ daemon: DaemonProcess, _ words: ReloadWords,
+    _ sound: String,
     _ tally: inout Tally
   ) throws {
     let url = URL(fileURLWithPath: daemon.configuration)
     try damaged.write(to: url, options: .atomic)
     let isValid = try check(daemon) == 0
-    let isTaken = try reload(daemon)
+    let isTaken = try reload(daemon, words)
     if isValid { tally.accepted += 1 } else { tally.refused += 1 }
     if isValid != isTaken {
       tally.complaints.append(
@@ -85,13 +87,13 @@ public struct MutationTrial {
           + (isTaken ? "took it" : "refused it"))
     }
     try Data(sound.utf8).write(to: url, options: .atomic)
-    let before = ReloadWords(log: daemon.log)
-    guard try reload(daemon) else {
+    let idle = words.idle
+    guard try reload(daemon, words) else {
       tally.complaints.append("configuration \(number): the sound one was refused afterwards")
       return
     }
     // Nothing to change back: the old one had stayed in force.
-    if !isTaken, ReloadWords(log: daemon.log).idle == before.idle {
+    if !isTaken, words.idle == idle {
       tally.complaints.append("configuration \(number): refused, and changed something")
     }
   }
@@ -109,13 +111,13 @@ public struct MutationTrial {
   }
 
   /// - Returns: whether it was taken up.
-  private func reload(_ daemon: DaemonProcess) throws -> Bool {
-    let before = ReloadWords(log: daemon.log)
+  private func reload(_ daemon: DaemonProcess, _ words: ReloadWords) throws -> Bool {
+    let (accepted, all) = (words.accepted, words.all)
     daemon.signal(SIGHUP)
     let deadline = Date().addingTimeInterval(TimeInterval(Self.answerSecondsMax))
     while Date() < deadline, daemon.isRunning {
-      let now = ReloadWords(log: daemon.log)
-      if now.all > before.all { return now.accepted > before.accepted }
+      words.follow()
+      if words.all > all { return words.accepted > accepted }
       usleep(2_000)
     }
     throw TrialFailure("a reload had no outcome: \(daemon.logTail)")

@@ -41,6 +41,7 @@ public struct ReloadTrial {
     var verdict = try world.judge()
     let (slots, missed) = try compare(undisturbed, daemon)
     let taken = ReloadWords(log: daemon.log)
+    taken.follow()
     verdict.figures.insert(
       "\(done) reloads, \(taken.accepted) taken up, \(taken.refused) refused, \(missed) of "
         + "\(slots) slots missed", at: 0)
@@ -56,6 +57,7 @@ public struct ReloadTrial {
     _ daemon: DaemonProcess, _ settings: DaemonSettings, _ exchange: ExchangeServer
   ) throws -> Int {
     var random = SplitMix(seed: seed)
+    let words = ReloadWords(log: daemon.log)
     let share = max(TrialDay.sweeps(from: start) / 2 / (times + 1), 2)
     for done in 0..<times {
       let target = exchange.requestsAnswered + Int.random(in: 1...share, using: &random)
@@ -67,9 +69,10 @@ public struct ReloadTrial {
       try other.text.write(toFile: daemon.configuration, atomically: true, encoding: .utf8)
       daemon.signal(SIGHUP)
       let deadline = Date().addingTimeInterval(TimeInterval(Self.answerSecondsMax))
-      while ReloadWords(log: daemon.log).accepted <= done, Date() < deadline {
+      while words.accepted <= done, Date() < deadline {
         guard daemon.isRunning else { return done }
         usleep(5_000)
+        words.follow()
       }
     }
     return times
@@ -93,17 +96,26 @@ public struct ReloadTrial {
   }
 }
 
-/// What a daemon's log says of its reloads.
-struct ReloadWords {
-  var accepted = 0
-  var refused = 0
+/// What a daemon's log says of its reloads, followed as it grows.
+final class ReloadWords {
+  private(set) var accepted = 0
+  private(set) var refused = 0
   /// Reloads that changed nothing.
-  var idle = 0
+  private(set) var idle = 0
+  private let file: FileHandle?
+  private var rest = Data()
 
-  init(log: String) {
-    let text = String(
-      decoding: FileManager.default.contents(atPath: log) ?? Data(), as: UTF8.self)
-    for line in text.split(separator: "\n") where line.contains("message=") {
+  init(log: String) { file = FileHandle(forReadingAtPath: log) }
+
+  var all: Int { accepted + refused }
+
+  /// Takes in what has been written since.
+  func follow() {
+    rest += (try? file?.readToEnd()) ?? Data()
+    guard let end = rest.lastIndex(of: UInt8(ascii: "\n")) else { return }
+    let text = String(decoding: rest[...end], as: UTF8.self)
+    rest = Data(rest[(end + 1)...])
+    for line in text.split(separator: "\n") {
       if line.contains("message=reloaded") {
         accepted += 1
         if line.contains("changed=nothing") { idle += 1 }
@@ -111,6 +123,4 @@ struct ReloadWords {
       if line.contains("reload refused") { refused += 1 }
     }
   }
-
-  var all: Int { accepted + refused }
 }
