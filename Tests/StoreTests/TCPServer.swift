@@ -19,7 +19,7 @@ final class TCPServer: Sendable {
   static func shared() throws -> TCPServer { try first.get() }
 
   private init() throws {
-    let cluster = EmbeddedServer(directory: try PrivateCluster.freshDirectory() + "/tls")
+    let cluster = EmbeddedServer(directory: try PrivateCluster.freshDirectory())
     folder = cluster.directory
     try cluster.start()
     _ = try SQLProbe.run(

@@ -8,6 +8,8 @@ import Synchronization
 
 public final class PrivateCluster: Sendable {
   public let server: EmbeddedServer
+  /// What it lies on, for as long as it is used.
+  private let disk: SmallDisk?
 
   private static let parent = "/tmp"
   private static let prefix = "candled-cluster-"
@@ -45,14 +47,15 @@ public final class PrivateCluster: Sendable {
     small["max_connections"] = "40"
     small["max_wal_size"] = "48MB"
     small["min_wal_size"] = "32MB"
-    return try PrivateCluster(settings: small, directory: disk.path + "/cluster")
+    return try PrivateCluster(settings: small, disk: disk)
   }
 
   private init(
-    settings: [String: String] = PrivateCluster.settings, directory: String? = nil
+    settings: [String: String] = PrivateCluster.settings, disk: SmallDisk? = nil
   ) throws {
-    server = EmbeddedServer(
-      directory: try directory ?? Self.freshDirectory(), settings: settings)
+    self.disk = disk
+    let directory = try disk.map { $0.path + "/cluster" } ?? Self.freshDirectory()
+    server = EmbeddedServer(directory: directory, settings: settings)
     try server.start()
   }
 
@@ -115,7 +118,17 @@ extension PrivateCluster {
       try? server.stopImmediately()
       if !server.socketDirectory.hasPrefix(folder) { removeTree(server.socketDirectory) }
     }
+    detach(folder)
     removeTree(folder)
+  }
+
+  /// A file system that a killed test left mounted there.
+  private static func detach(_ folder: String) {
+    var (inside, outside) = (stat(), stat())
+    guard lstat(folder, &inside) == 0, lstat(parent, &outside) == 0,
+      inside.st_dev != outside.st_dev
+    else { return }
+    _ = system("umount -l \(folder) 2>/dev/null")
   }
 
   private static func removeTree(_ path: String) {

@@ -1,7 +1,7 @@
 import Glibc
 
 /// A file system of a few megabytes to be filled and emptied: a tmpfs, which only root may mount.
-public final class SmallDisk {
+public final class SmallDisk: Sendable {
   public let path: String
 
   public struct Failure: Error { public var sentence: String }
