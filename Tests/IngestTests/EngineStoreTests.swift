@@ -36,8 +36,11 @@ import Testing
       }
       return .success(receipt)
     }
-    let engine = try EngineRun().engine(sink)
+    let run = try EngineRun()
+    let engine = try run.engine(sink)
     _ = try await engine.run()
+    // Its journal's folder goes with it.
+    withExtendedLifetime(run) {}
     let status = await engine.status
     #expect(status.rowsRefused == 6)
     #expect(status.notifyFailures == 4)
@@ -46,7 +49,9 @@ import Testing
 
   @Test func `the notification queue is known as it was found`() async throws {
     let sink = Teller { .success(CommitReceipt(seq: Int64($0))) }
-    let engine = try EngineRun().engine(sink)
+    let run = try EngineRun()
+    defer { withExtendedLifetime(run) {} }
+    let engine = try run.engine(sink)
     let half = ExactDecimal(units: 5, scale: 1)
     await engine.noted(NotificationQueue(usage: half))
     #expect(await engine.status.notificationQueue == half)
@@ -58,8 +63,11 @@ import Testing
         ? .success(CommitReceipt(seq: 1))
         : .failure(StoreError(.connectionLost, "on order", context: "commit"))
     }
-    let engine = try EngineRun().engine(sink)
+    let run = try EngineRun()
+    let engine = try run.engine(sink)
     _ = try await engine.run()
+    // Its journal's folder goes with it.
+    withExtendedLifetime(run) {}
     let moments = await sink.moments
     // A lower bound: no machine is too slow for it.
     for (earlier, later) in zip(moments, moments.dropFirst()).prefix(4) {
@@ -77,8 +85,11 @@ import Testing
             context: "commit"))
         : .success(CommitReceipt(seq: Int64(attempt)))
     }
-    let engine = try EngineRun().engine(sink)
+    let run = try EngineRun()
+    let engine = try run.engine(sink)
     _ = try await engine.run()
+    // Its journal's folder goes with it.
+    withExtendedLifetime(run) {}
     #expect(await engine.status.storeFault == nil)
     #expect(await engine.status.storeFaultText == nil)
     #expect(await sink.moments.count > 1)

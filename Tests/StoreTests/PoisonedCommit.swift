@@ -107,7 +107,7 @@ struct PoisonedCommit {
       commit.health.append(
         SourceHealthRow(
           source: .sina, endpoint: "endpoint \(number)", state: .up, since: StoreSamples.start,
-          lastSuccessAt: nil, requests: isPoisoned("health") ? -1 : position, failures: 0,
+          lastSuccessAt: nil, requests: isPoisoned("health") ? -position : position, failures: 0,
           detail: ""))
     }
   }
@@ -117,14 +117,14 @@ struct PoisonedCommit {
       let symbol = StoreSamples.symbol(number)
       commit.instrumentMarks.append(
         InstrumentMarks(
-          symbol: symbol, missedLists: isPoisoned("marks") ? -1 : Int16(position)))
+          symbol: symbol, missedLists: isPoisoned("marks") ? -Int16(position) : Int16(position)))
       commit.factors.append(
         FactorBatch(
           source: .sina,
           factors: [
             AdjustmentFactor(
               symbol: symbol, kind: .qfq, from: StoreSamples.day,
-              factor: isPoisoned("factors") ? Self.minusOne : ExactDecimal(position))
+              factor: isPoisoned("factors") ? ExactDecimal(-position) : ExactDecimal(position))
           ]))
       commit.lists.append(
         ListVerdict(
@@ -139,7 +139,7 @@ struct PoisonedCommit {
       commit.keyUsage.append(
         KeyUsage(
           source: .mairui, label: "key \(number)", day: StoreSamples.day,
-          requests: isPoisoned("key usage") ? -1 : Int(position)))
+          requests: isPoisoned("key usage") ? -Int(position) : Int(position)))
       let name = isPoisoned("watermark") ? "poison" : "chunk"
       commit.watermarks.append(
         BarWatermark(

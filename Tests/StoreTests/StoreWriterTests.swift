@@ -24,6 +24,9 @@ import Testing
     // What the server does for itself is not ours: a slow machine gives autovacuum its minute.
     _ = try database.execute("alter system set autovacuum = off")
     _ = try database.execute("select pg_reload_conf()")
+    while try database.value(
+      "select count(*) from pg_stat_activity where backend_type = 'autovacuum worker'") != "0"
+    { try await Task.sleep(for: .milliseconds(50)) }
     let from = try #require(try database.value("select pg_current_wal_insert_lsn()"))
     for position in 2...51 {
       commit.position = JournalPosition(Int64(position))

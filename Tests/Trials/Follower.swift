@@ -14,9 +14,9 @@ actor Follower {
     for try await item in client.follow(after: 0, pollSeconds: 1) { take(item) }
   }
 
-  /// Waits until the follower has come as far as the table; a minute is an hour here.
+  /// Waits until the follower has come as far as the table; four minutes are hours here.
   func wait(for seq: Int64) async throws {
-    for _ in 0..<600 where lastSeq < seq { try await Task.sleep(nanoseconds: 100_000_000) }
+    for _ in 0..<2_400 where lastSeq < seq { try await Task.sleep(nanoseconds: 100_000_000) }
     if lastSeq < seq { complaints.append("stopped at change \(lastSeq) of \(seq)") }
   }
 
