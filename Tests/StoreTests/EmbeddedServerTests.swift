@@ -51,7 +51,9 @@ import Testing
   }
 
   @Test func `the daemon is no superuser, in an older cluster neither`() throws {
-    let server = try PrivateCluster.own().server
+    let cluster = try PrivateCluster.own()
+    defer { withExtendedLifetime(cluster) {} }
+    let server = cluster.server
     // As candled's first version made clusters: the superuser has the daemon's name.
     let made = try Session(server.adminConnectionString())
     try made.run("create role passing superuser login")
