@@ -63,7 +63,7 @@ import Testing
     #expect(page["candled_role", ["role": "leading"]] == 1)
     #expect(page["candled_store_up"] == 1 && page["candled_journal_up"] == 1)
     let quotes = ["source": "sina", "endpoint": "quotes"]
-    #expect((page["candled_requests_total", quotes] ?? 0) >= 10)
+    #expect((page["candled_requests_total", quotes] ?? 0) >= 5)
     #expect(page["candled_source_in_session", quotes] == 1)
     #expect((page["candled_journal_committed_position"] ?? 0) > 0)
     #expect((page["candled_commit_lag_seconds_count"] ?? 0) >= 10)
