@@ -5,30 +5,22 @@
 
 import Glibc
 
-/// `@unchecked Sendable`: `patterns` is only touched with `mutex` held, which is made before and
-/// freed after every use.
-public final class SecretMask: @unchecked Sendable {
+public final class SecretMask: Sendable {
   /// Shorter secrets are not looked for: they would black out ordinary words.
   public static let secretBytesMin = 4
   public static let replacement = "***"
 
-  private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-  private var patterns: [[UInt8]] = []
+  private let patterns = Guarded<[[UInt8]]>([])
 
-  public init() { pthread_mutex_init(mutex, nil) }
-
-  deinit {
-    pthread_mutex_destroy(mutex)
-    mutex.deallocate()
-  }
+  public init() {}
 
   public func register(_ secret: Secret) {
     let bytes = Array(secret.reveal().utf8)
     guard bytes.count >= SecretMask.secretBytesMin else { return }
     let forms = SecretMask.forms(of: bytes)
-    locked {
+    patterns.withLock {
       // The longest first, so that no tail of a long form outlives a short one.
-      patterns = Array(Set(patterns + forms)).sorted { $0.count > $1.count }
+      $0 = Array(Set($0 + forms)).sorted { $0.count > $1.count }
     }
   }
 
@@ -40,7 +32,7 @@ public final class SecretMask: @unchecked Sendable {
 
   /// `text` with every known secret replaced.
   public func masked(_ text: String) -> String {
-    let patterns = locked { self.patterns }
+    let patterns = patterns.withLock { $0 }
     guard !patterns.isEmpty else { return text }
     let bytes = Array(text.utf8)
     var output: [UInt8] = []
@@ -63,7 +55,7 @@ public final class SecretMask: @unchecked Sendable {
 
   /// Overwrites every known secret of eight bytes or more in a body, byte for byte.
   public func blank(_ body: inout [UInt8]) {
-    for pattern in locked({ patterns }) where pattern.count >= SecretMask.blankedBytesMin {
+    for pattern in patterns.withLock({ $0 }) where pattern.count >= SecretMask.blankedBytesMin {
       var start = 0
       while let place = body.firstPlace(of: pattern, from: start) {
         for index in place..<place + pattern.count { body[index] = UInt8(ascii: "*") }
@@ -107,12 +99,6 @@ public final class SecretMask: @unchecked Sendable {
       let low = bit / 8 + 1 < bits.count ? UInt16(bits[bit / 8 + 1]) : 0
       return alphabet[Int((high | low) >> UInt16(10 - bit % 8)) & 63]
     }
-  }
-
-  private func locked<Result>(_ body: () -> Result) -> Result {
-    pthread_mutex_lock(mutex)
-    defer { pthread_mutex_unlock(mutex) }
-    return body()
   }
 }
 
