@@ -61,44 +61,40 @@ struct ChaosOptions: ParsableArguments {
   }
 }
 
-struct Kill: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(
-    abstract: "The daemon killed with SIGKILL again and again; the ledger judges.")
-
+/// How a daemon that is ended again and again is tried, whatever ends it.
+struct InterruptOptions: ParsableArguments {
   @Option var times = 200
   @Option var instruments = 300
   @Option(help: "Minute of the day at which it begins.") var from = TrialDay.start / 60
-  @OptionGroup var options: ChaosOptions
+  @OptionGroup var chaos: ChaosOptions
 
-  func run() async throws {
-    try await options.conclude("kill") {
+  func run(_ name: String, _ manner: InterruptTrial.Manner) async throws {
+    try await chaos.conclude(name) {
       var trial = InterruptTrial(
-        binary: options.binary, manner: .kill, times: times, instruments: instruments,
-        seed: options.seed)
+        binary: chaos.binary, manner: manner, times: times, instruments: instruments,
+        seed: chaos.seed)
       trial.start = from * 60
       return try trial.run()
     }
   }
 }
 
+struct Kill: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "The daemon killed with SIGKILL again and again; the ledger judges.")
+
+  @OptionGroup var options: InterruptOptions
+
+  func run() async throws { try await options.run("kill", .kill) }
+}
+
 struct Terminate: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "The daemon told to stop again and again: exit 0 in 10 s; the ledger judges.")
 
-  @Option var times = 200
-  @Option var instruments = 300
-  @Option(help: "Minute of the day at which it begins.") var from = TrialDay.start / 60
-  @OptionGroup var options: ChaosOptions
+  @OptionGroup var options: InterruptOptions
 
-  func run() async throws {
-    try await options.conclude("terminate") {
-      var trial = InterruptTrial(
-        binary: options.binary, manner: .terminate, times: times, instruments: instruments,
-        seed: options.seed)
-      trial.start = from * 60
-      return try trial.run()
-    }
-  }
+  func run() async throws { try await options.run("terminate", .terminate) }
 }
 
 struct Restart: AsyncParsableCommand {
