@@ -1,6 +1,7 @@
+import TestTraits
 import Testing
 
-@Suite struct `candled config` {
+@Suite(.ownThread) struct `candled config` {
   @Test func `gives an example that it accepts itself`() throws {
     let example = try BuiltBinary.run(["config", "example"])
     #expect(example.status == 0)
@@ -52,7 +53,7 @@ import Testing
   }
 }
 
-@Suite struct `candled check` {
+@Suite(.ownThread) struct `candled check` {
   private func check(_ configuration: String, _ more: String...) throws -> BuiltBinary.Run {
     try BuiltBinary.run(
       ["check", "--config", "/dev/stdin"] + more, input: Array(configuration.utf8))
@@ -81,7 +82,7 @@ import Testing
   }
 }
 
-@Suite struct `candled schema` {
+@Suite(.ownThread) struct `candled schema` {
   @Test func `prints SQL`() throws {
     let run = try BuiltBinary.run(["schema", "print"])
     #expect(run.status == 0)

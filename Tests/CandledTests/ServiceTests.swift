@@ -2,9 +2,10 @@ import ExchangeSimulator
 import Glibc
 import Market
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite struct `A service` {
+@Suite(.ownThread) struct `A service` {
   @Test func `tells systemd of its start, its reloads and its end`() throws {
     let day = try #require(TradingDay("2026-07-06"))
     let market = SimulatedMarket(seed: 3, day: day, instruments: 15)

@@ -1,9 +1,10 @@
 import Market
 import Store
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite struct StoreWriterTests {
+@Suite(.ownThread) struct StoreWriterTests {
   @Test func `an empty commit opens no transaction`() async throws {
     let database = try StoreDatabase()
     let writer = try await freshWriter(database)
@@ -37,7 +38,8 @@ import Testing
     let after = try database.execute(
       "select changed_seq, xmin::text from candled.quote order by 1, 2")
     #expect(before == after)
-    #expect(try #require(Int(bytes)) <= 8_192)
+    let written = try #require(Int(bytes))
+    #expect(written <= 8_192)
     #expect(try database.value("select count(*) from candled.change") == "1")
   }
 
