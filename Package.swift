@@ -79,6 +79,8 @@ let package = Package(
       name: "TestSupport", dependencies: ["Market", "Store", "CPostgres", "CLinux"],
       path: "Tests/TestSupport",
       swiftSettings: strict),
+    // Where a test runs.
+    .target(name: "TestTraits", path: "Tests/TestTraits", swiftSettings: strict),
     // `script/bench` runs it; a section is one file.
     .executableTarget(
       name: "candled-bench",
@@ -111,10 +113,13 @@ let package = Package(
     tests("PollingTests", ["Market", "Polling", "TestSupport"]),
     tests(
       "TransportTests",
-      ["Market", "Polling", "Transport", "ExchangeSimulator", "Hostile", "TestSupport"]),
+      [
+        "Market", "Polling", "Transport", "ExchangeSimulator", "Hostile", "TestSupport",
+        "TestTraits",
+      ]),
     tests("JournalTests", ["Market", "Journal", "TestSupport"]),
     tests(
-      "StoreTests", ["Market", "Store", "CandledClient", "CPostgres", "TestSupport"],
+      "StoreTests", ["Market", "Store", "CandledClient", "CPostgres", "TestSupport", "TestTraits"],
       exclude: ["Fixtures"]),
     tests("OperationsTests", ["Market", "Operations", "TestSupport"]),
     tests("ExchangeSimulatorTests", ["Market", "ExchangeSimulator", "TestSupport"]),
@@ -123,20 +128,23 @@ let package = Package(
       [
         "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations",
         "Ingest", "ExchangeSimulator", "Trials", "Hostile", "TestSupport", log,
+        "TestTraits",
       ]),
     .testTarget(
       name: "CandledTests",
-      dependencies: ["Market", "Journal", "TerminalView", "ExchangeSimulator", "TestSupport"],
+      dependencies: [
+        "Market", "Journal", "TerminalView", "ExchangeSimulator", "TestSupport", "TestTraits",
+      ],
       exclude: ["Golden"], swiftSettings: strict),
     tests("PackageTests", [], exclude: ["Golden", "Scenarios"]),
-    tests("TrialTests", ["Trials"]),
+    tests("TrialTests", ["Trials", "TestTraits"]),
     tests(
       "AdminTests",
       [
         "Market", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations", "Ingest",
         "Admin", "TestSupport", log,
       ]),
-    tests("TidyTests", ["Operations", "Admin"]),
+    tests("TidyTests", ["Operations", "Admin", "TestTraits"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -3,10 +3,11 @@ import Foundation
 import Glibc
 import Market
 import TestSupport
+import TestTraits
 import Testing
 
 /// A daemon that records at ten times its speed, asked over HTTP while it does.
-@Suite struct `The admin endpoint` {
+@Suite(.ownThread) struct `The admin endpoint` {
   private static let canary = "CANARY-licence-5c1d77"
 
   @Test func `tells how the daemon does, while it records`() throws {

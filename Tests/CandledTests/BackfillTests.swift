@@ -2,6 +2,7 @@ import ExchangeSimulator
 import Glibc
 import Market
 import TestSupport
+import TestTraits
 import Testing
 
 /// Days just behind us, since a source only tells its newest bars.
@@ -49,7 +50,7 @@ private struct Past {
   }
 }
 
-@Suite struct `candled backfill` {
+@Suite(.ownThread) struct `candled backfill` {
   private static func file(_ text: String, mode: mode_t) throws -> String {
     let path = try PrivateCluster.freshDirectory() + "/keys"
     let file = open(path, O_WRONLY | O_CREAT, 0o600)
@@ -176,7 +177,7 @@ private struct Past {
   }
 }
 
-@Suite struct `candled gaps` {
+@Suite(.ownThread) struct `candled gaps` {
   @Test func `says so where there are none`() throws {
     let past = try Past()
     let run = try past.run(["gaps"])

@@ -1,9 +1,10 @@
 import Foundation
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite struct `candled config` {
+@Suite(.ownThread) struct `candled config` {
   @Test func `gives an example that it accepts itself`() throws {
     let example = try BuiltBinary.run(["config", "example"])
     #expect(example.status == 0)
@@ -55,7 +56,7 @@ import Testing
   }
 }
 
-@Suite struct `candled check` {
+@Suite(.ownThread) struct `candled check` {
   private func check(_ configuration: String, _ more: String...) throws -> BuiltBinary.Run {
     try BuiltBinary.run(
       ["check", "--config", "/dev/stdin"] + more, input: Array(configuration.utf8))
@@ -113,7 +114,7 @@ import Testing
   }
 }
 
-@Suite struct `candled schema` {
+@Suite(.ownThread) struct `candled schema` {
   @Test func `prints SQL`() throws {
     let run = try BuiltBinary.run(["schema", "print"])
     #expect(run.status == 0)

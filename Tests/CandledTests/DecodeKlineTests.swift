@@ -1,6 +1,7 @@
+import TestTraits
 import Testing
 
-@Suite struct `candled decode of K-lines` {
+@Suite(.ownThread) struct `candled decode of K-lines` {
   private let body = #"""
     /*<script>location.href='//sina.com';</script>*/
     =([{"day":"2026-09-03 09:31:00","open":"11.870","high":"11.900","low":"11.850","close":"11.88",

@@ -1,6 +1,7 @@
+import TestTraits
 import Testing
 
-@Suite struct `candled decode` {
+@Suite(.ownThread) struct `candled decode` {
   private func decode(_ body: [UInt8], _ more: String...) throws -> BuiltBinary.Run {
     try BuiltBinary.run(["decode", "sina-quotes", "-"] + more, input: body)
   }
@@ -76,7 +77,7 @@ import Testing
   }
 }
 
-@Suite struct `candled decode of lists and bars` {
+@Suite(.ownThread) struct `candled decode of lists and bars` {
   private func decode(_ kind: String, _ body: String, _ more: String...) throws -> BuiltBinary.Run {
     try BuiltBinary.run(["decode", kind, "-"] + more, input: Array(body.utf8))
   }

@@ -1,6 +1,7 @@
+import TestTraits
 import Testing
 
-@Suite struct `The command line explains itself` {
+@Suite(.ownThread) struct `The command line explains itself` {
   static let subcommands = ["check", "config", "decode", "schema", "version"]
   static let commands =
     [[]] + subcommands.map { [$0] } + ["print", "example"].map { ["config", $0] }

@@ -1,8 +1,9 @@
 import Market
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite struct `candled run` {
+@Suite(.ownThread) struct `candled run` {
   @Test func `runs a stepped morning to its end and exits 0`() throws {
     let morning = try SimulatedMorning.get()
     #expect(morning.run.status == 0, "\(morning.run.errors)")
@@ -14,7 +15,7 @@ import Testing
   }
 }
 
-@Suite struct `candled status` {
+@Suite(.ownThread) struct `candled status` {
   @Test func `tells where the database stands`() throws {
     let run = try SimulatedMorning.get().ask("status", "--json")
     #expect(run.status == 0)
@@ -38,7 +39,7 @@ import Testing
   }
 }
 
-@Suite struct `candled query` {
+@Suite(.ownThread) struct `candled query` {
   @Test(arguments: ["sh000001", "SH000001", "000001.SH"])
   func `gives the candles of any spelling`(spelling: String) throws {
     let run = try SimulatedMorning.get().ask("query", "candles", spelling, "--json")
@@ -137,7 +138,7 @@ import Testing
   }
 }
 
-@Suite struct `candled watch` {
+@Suite(.ownThread) struct `candled watch` {
   @Test func `begins with the latest quotes`() throws {
     let run = try SimulatedMorning.get().ask("watch", "--json", "--timeout", "1")
     #expect(run.status == 0, "\(run.errors)")

@@ -1,7 +1,8 @@
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite struct `candled replay` {
+@Suite(.ownThread) struct `candled replay` {
   @Test func `finds the database to be what the journal says`() throws {
     let morning = try SimulatedMorning.get()
     let run = try morning.ask("replay", morning.journal, "--verify", "--json")

@@ -4,10 +4,11 @@ import Glibc
 import Journal
 import Market
 import TestSupport
+import TestTraits
 import Testing
 
 /// Keys that must not be found anywhere but in their files and on the wire.
-@Suite struct `A key` {
+@Suite(.ownThread) struct `A key` {
   private static let licence = "CANARY+licence=7f3a99"
   private static let id = "PKCANARYID0123456789"
   private static let secret = "CANARYsecret+abc/def0123456789"

@@ -1,10 +1,12 @@
 import ExchangeSimulator
+import Foundation
 import Glibc
 import Market
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite struct `A service` {
+@Suite(.ownThread) struct `A service` {
   @Test func `tells systemd of its start, its reloads and its end`() throws {
     let day = try #require(TradingDay("2026-07-06"))
     let market = SimulatedMarket(seed: 3, day: day, instruments: 15)
@@ -81,5 +83,16 @@ import Testing
     #expect(daemon.says("level="), "\(daemon.heard)")
     daemon.signal(number)
     #expect(try daemon.ended() == 0, "\(daemon.heard)")
+  }
+
+  @Test func `is started again without end, but for what does not mend itself`() throws {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
+    let unit = try String(
+      contentsOf: root.appending(path: "systemd/candled.service"), encoding: .utf8
+    ).split(separator: "\n")
+    #expect(unit.contains("StartLimitIntervalSec=0"))
+    #expect(unit.contains("Restart=on-failure"))
+    // Neither a database without a schema (65) nor one that is not there (69).
+    #expect(unit.contains("RestartPreventExitStatus=64 66 77 78"))
   }
 }

@@ -2,9 +2,10 @@ import ExchangeSimulator
 import Glibc
 import Market
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite struct `A signal` {
+@Suite(.ownThread) struct `A signal` {
   @Test(arguments: [SIGTERM, SIGINT])
   func `ends the daemon with its work saved`(number: Int32) throws {
     let day = try #require(TradingDay("2026-07-06"))

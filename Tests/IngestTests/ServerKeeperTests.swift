@@ -3,6 +3,7 @@ import Market
 import Operations
 import Store
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import Ingest
@@ -66,7 +67,7 @@ import Testing
   }
 }
 
-@Suite struct ServerKeeperTests {
+@Suite(.ownThread) struct ServerKeeperTests {
   @Test func `a postmaster killed by -9 is back with everything that was committed`() async throws {
     let cluster = try PrivateCluster.own()
     let (lines, inbox) = AsyncStream.makeStream(of: String.self)

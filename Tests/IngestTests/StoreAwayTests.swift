@@ -3,12 +3,13 @@ import Logging
 import Operations
 import Store
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import Ingest
 
 /// A daemon that is started while its database is away.
-@Suite struct StoreAwayTests {
+@Suite(.ownThread) struct StoreAwayTests {
   private let silence = Logger(label: "away") { _ in SwiftLogNoOpLogHandler() }
 
   /// One that asks nobody: its sources are a port of the loopback on which nobody listens.

@@ -22,7 +22,7 @@ struct Scenario: Sendable {
   /// What this machine lacks for running any, nil if nothing.
   static let obstacle = obstacle(to: [])
   /// What it lacks for running one with systemd, nil if nothing.
-  static let bootObstacle = obstacle ?? silence ?? obstacle(to: ["--boot"])
+  static let bootObstacle = obstacle ?? obstacle(to: ["--boot"])
 
   func callAsFunction(_ section: String) -> [String] { sections[section] ?? [] }
 
@@ -58,13 +58,6 @@ struct Scenario: Sendable {
     try FileManager.default.createDirectory(atPath: share, withIntermediateDirectories: true)
     return share
   }
-
-  /// systemd waits for a READY: a daemon that never says it would be waited for in vain.
-  private static let silence: String? = {
-    let source = BuiltPackage.root + "/Sources/candled/Run.swift"
-    let text = (try? String(contentsOfFile: source, encoding: .utf8)) ?? ""
-    return text.contains("ServiceNotifier") ? nil : "`candled run` does not notify systemd yet"
-  }()
 
   /// Asked of the machine itself, by having it run the least of scenarios.
   private static func obstacle(to arguments: [String]) -> String? {

@@ -2,9 +2,10 @@ import CPostgres
 import Glibc
 import Store
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite struct EmbeddedServerTests {
+@Suite(.ownThread) struct EmbeddedServerTests {
   private static let quick = ["fsync": "off", "shared_buffers": "16MB"]
 
   /// Not started.

@@ -1,10 +1,11 @@
 import Market
 import Store
 import TestSupport
+import TestTraits
 import Testing
 
 /// The database's disk is full, and then it is not.
-@Suite struct FullDiskTests {
+@Suite(.ownThread) struct FullDiskTests {
   /// Enough for a cluster with its log and some rows.
   private static let megabytes = 200
   private static let instruments = 400

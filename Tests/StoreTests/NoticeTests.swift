@@ -1,10 +1,11 @@
 import Market
 import Store
 import TestSupport
+import TestTraits
 import Testing
 
 /// NOTIFY that fails, and listeners that do not read: neither costs a commit.
-@Suite struct NoticeTests {
+@Suite(.ownThread) struct NoticeTests {
   private func dumbDaemon(_ database: StoreDatabase, _ role: String) async throws -> StoreWriter {
     try database.execute(
       """

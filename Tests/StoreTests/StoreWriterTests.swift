@@ -1,9 +1,10 @@
 import Market
 import Store
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite struct StoreWriterTests {
+@Suite(.ownThread) struct StoreWriterTests {
   @Test func `an empty commit opens no transaction`() async throws {
     let database = try StoreDatabase()
     let writer = try await freshWriter(database)
@@ -14,19 +15,14 @@ import Testing
   }
 
   @Test func `fifty identical sweeps write no row and at most 8 kB of log`() async throws {
-    let database = try StoreDatabase.alone()
+    // What the server does for itself is not ours: a slow machine gives autovacuum its minute.
+    let database = try StoreDatabase.alone(more: ["autovacuum": "off"])
     let writer = try await freshWriter(database)
     var samples = StoreSamples(seed: 1)
     var commit = samples.sweep(position: 1, instruments: 2_000)
     _ = try await writer.commit(commit)
     let before = try database.execute(
       "select changed_seq, xmin::text from candled.quote order by 1, 2")
-    // What the server does for itself is not ours: a slow machine gives autovacuum its minute.
-    _ = try database.execute("alter system set autovacuum = off")
-    _ = try database.execute("select pg_reload_conf()")
-    while try database.value(
-      "select count(*) from pg_stat_activity where backend_type = 'autovacuum worker'") != "0"
-    { try await Task.sleep(for: .milliseconds(50)) }
     let from = try #require(try database.value("select pg_current_wal_insert_lsn()"))
     for position in 2...51 {
       commit.position = JournalPosition(Int64(position))
@@ -37,7 +33,8 @@ import Testing
     let after = try database.execute(
       "select changed_seq, xmin::text from candled.quote order by 1, 2")
     #expect(before == after)
-    #expect(try #require(Int(bytes)) <= 8_192)
+    let written = try #require(Int(bytes))
+    #expect(written <= 8_192)
     #expect(try database.value("select count(*) from candled.change") == "1")
   }
 

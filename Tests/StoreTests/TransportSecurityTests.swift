@@ -1,10 +1,11 @@
 import Foundation
 import Store
 import TestSupport
+import TestTraits
 import Testing
 
 /// Whom the daemon trusts on TCP, and where passwords come from.
-@Suite struct TransportSecurityTests {
+@Suite(.ownThread) struct TransportSecurityTests {
   private let server: TCPServer
 
   init() throws { server = try TCPServer.shared() }

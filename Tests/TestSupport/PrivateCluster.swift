@@ -27,8 +27,12 @@ public final class PrivateCluster: Sendable {
 
   /// A cluster for one test to kill and restart, started. It goes with its last reference.
   /// - Parameter isDurable: with fsync and the daemon's own settings, for what is measured.
-  public static func own(isDurable: Bool = false) throws -> PrivateCluster {
-    try PrivateCluster(settings: isDurable ? [:] : settings)
+  ///   `more` goes beside or instead of these.
+  public static func own(
+    isDurable: Bool = false, more: [String: String] = [:]
+  ) throws -> PrivateCluster {
+    let base = isDurable ? [:] : settings
+    return try PrivateCluster(settings: base.merging(more) { $1 })
   }
 
   /// A folder for a cluster that a test starts itself; it goes when the process ends.

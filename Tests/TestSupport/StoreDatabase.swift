@@ -12,8 +12,11 @@ public struct StoreDatabase: Sendable {
   public init() throws { try self.init(on: .shared()) }
 
   /// On a cluster nobody else uses: for what concerns the server as a whole, its log say.
-  public static func alone(isDurable: Bool = false) throws -> StoreDatabase {
-    try StoreDatabase(on: .own(isDurable: isDurable))
+  /// - Parameter more: settings of the server, beside or instead of a test cluster's own.
+  public static func alone(
+    isDurable: Bool = false, more: [String: String] = [:]
+  ) throws -> StoreDatabase {
+    try StoreDatabase(on: .own(isDurable: isDurable, more: more))
   }
 
   public var server: EmbeddedServer { cluster.server }

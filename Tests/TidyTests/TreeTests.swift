@@ -1,7 +1,8 @@
 import Foundation
+import TestTraits
 import Testing
 
-@Suite struct TreeTests {
+@Suite(.ownThread) struct TreeTests {
   @Test(arguments: Rule.all)
   func `the whole tree keeps the rule`(_ rule: Rule) throws {
     for violation in try SourceTree.files().flatMap(rule.violations) {

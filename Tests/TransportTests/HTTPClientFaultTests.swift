@@ -89,15 +89,18 @@ import Transport
     }
     var configuration = HTTPClientConfiguration()
     configuration.transfersMax = 1
+    configuration.lowSpeedSeconds = 600
     let client = try HTTPClient(configuration)
-    let blocking = try HTTPRequest(server.base)
+    var blocking = try HTTPRequest(server.base)
+    blocking.deadlineMilliseconds = 600_000
     let blocker = Task { await failure(client, blocking) }
     for await _ in arrived { break }
     var request = blocking
     request.deadlineMilliseconds = 50
     #expect(await failure(client, request) == .timeout)
     blocker.cancel()
-    #expect(await blocker.value == .cancelled)
+    let end = await blocker.value
+    #expect(end == .cancelled)
   }
 
   @Test func `a reset in the body is a reset`() async throws {

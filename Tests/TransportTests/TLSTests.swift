@@ -1,4 +1,5 @@
 import Glibc
+import TestTraits
 import Testing
 import Transport
 
@@ -69,7 +70,7 @@ private final class TLSServer {
   }
 }
 
-@Suite(.enabled(if: hasOpenSSL, "needs the openssl command"))
+@Suite(.ownThread, .enabled(if: hasOpenSSL, "needs the openssl command"))
 struct TLSTests {
   @Test func `a self-signed certificate is refused`() async throws {
     let server = try #require(TLSServer(name: "IP:127.0.0.1"))

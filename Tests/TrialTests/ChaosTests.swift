@@ -1,8 +1,9 @@
+import TestTraits
 import Testing
 import Trials
 
 /// The sections of `script/chaos`, short: the same commands with smaller numbers.
-@Suite(.serialized) struct ChaosTests {
+@Suite(.serialized, .ownThread) struct ChaosTests {
   @Test(arguments: ChaosSection.allShort)
   func `a daemon survives`(_ section: ChaosSection) throws {
     let seed = UInt64.random(in: 1...1000)

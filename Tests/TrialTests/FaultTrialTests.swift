@@ -1,8 +1,9 @@
+import TestTraits
 import Testing
 import Trials
 
 /// The trials of clock and disk, short.
-@Suite(.serialized) struct FaultTrialTests {
+@Suite(.serialized, .ownThread) struct FaultTrialTests {
   private var binary: String { DaemonProcess.besideThisProcess }
 
   // After the close nobody need be asked: what the alarm should say then is not settled yet.

@@ -1,8 +1,9 @@
+import TestTraits
 import Testing
 import Trials
 
 /// The long proofs of `script/trials`, short: each must be able to fail here too.
-@Suite(.serialized) struct TrialTests {
+@Suite(.serialized, .ownThread) struct TrialTests {
   private var binary: String { DaemonProcess.besideThisProcess }
 
   /// The first minutes of a day.

@@ -78,6 +78,7 @@ struct Pair {
 
   private static let names = ["first", "second"]
   private static let endSecondsMax = 10
+  private static let replaySecondsMax = 300
 
   init(_ world: TrialDay, _ plan: PairTrial) throws {
     self.world = world
@@ -221,10 +222,27 @@ struct Pair {
     verdict.figures.append(
       "\(committed.count) answers committed, \(withdrawn) not; \(abandoned) journaled in vain")
     verdict.complaints += try leases.complaints()
+    let replay = try replayed()
+    verdict.figures.append("both journals replayed: \(replay.said)")
+    if replay.status != 0 {
+      verdict.complaints.append("the two journals do not give the tables: \(replay.status)")
+    }
     if try leases.terms() < plan.kills + plan.pauses {
       verdict.complaints.append("too few terms: nothing was proven")
     }
     return verdict
+  }
+
+  /// What `candled replay` says of the two journals and the tables.
+  private func replayed() throws -> (status: Int32, said: String) {
+    let journals = daemons.map { $0.folder + "/journal" }
+    let replay = try DaemonProcess(
+      binary: plan.binary, folder: world.folder + "/replay", settings: settings[0],
+      arguments: ["replay"] + journals + ["--verify"])
+    try replay.start()
+    let status = replay.end(secondsMax: Self.replaySecondsMax)
+    replay.kill()
+    return (status ?? -1, replay.logTail)
   }
 
   var figures: String {
