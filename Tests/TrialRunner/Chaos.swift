@@ -104,6 +104,7 @@ struct Restart: AsyncParsableCommand {
   @Option var times = 50
   @Option var instruments = 300
   @Option(help: "Minute of the day at which it begins.") var from = TrialDay.start / 60
+  @Option(help: "Milliseconds to the first commit.") var within = 2_000
   @OptionGroup var options: ChaosOptions
 
   func run() async throws {
@@ -115,6 +116,7 @@ struct Restart: AsyncParsableCommand {
           times: server == .external ? (times + 1) / 2 : times / 2, instruments: instruments,
           seed: options.seed)
         trial.start = from * 60
+        trial.commitMillisecondsMax = within
         let part = try trial.run()
         verdict.figures += part.figures
         verdict.complaints += part.complaints.map { "\(server.rawValue): \($0)" }

@@ -14,7 +14,9 @@ public struct ChaosSection: Sendable, CustomStringConvertible {
   public static let all: [ChaosSection] = [
     ChaosSection("kill", "--times 200", short: "--times 5 --instruments 12 --from 890"),
     ChaosSection("terminate", "--times 200", short: "--times 5 --instruments 12 --from 890"),
-    ChaosSection("restart", "--times 50", short: "--times 6 --instruments 12 --from 890"),
+    ChaosSection(
+      "restart", "--times 50",
+      short: "--times 6 --instruments 12 --from 890 --within 60000"),
     ChaosSection(
       "blackhole", "--times 10 --seconds 60 --speed 10",
       short: "--times 1 --seconds 2 --speed 300 --pace 10 --instruments 12"),

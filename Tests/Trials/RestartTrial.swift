@@ -19,8 +19,9 @@ public struct RestartTrial {
   public var start = TrialDay.start
   public var seed: UInt64
 
-  /// From accepting connections to the first commit (issue: ≤ 2 s).
-  private static let commitMillisecondsMax = 2_000
+  /// From accepting connections to the first commit (issue: ≤ 2 s). A machine that is busy with a
+  /// whole test run says nothing about it.
+  public var commitMillisecondsMax = 2_000
   private static let connectsPerSecondMax = 2
   private static let waitSecondsMax = 120
   /// How long the server is away: long enough for several attempts.
@@ -78,7 +79,7 @@ public struct RestartTrial {
       }
     }
     verdict.figures.insert(line, at: 0)
-    if slowest > Self.commitMillisecondsMax {
+    if slowest > commitMillisecondsMax {
       verdict.complaints.append("the first commit came \(slowest) ms after the server accepted")
     }
     if delays.count < times {
