@@ -76,9 +76,9 @@ public actor Engine {
   }
 
   /// Runs until `stop()`, or until a simulation's last moment, and then drains.
-  /// - Returns: what could not be saved before the drain's deadline, in candles.
+  /// - Returns: what could not be saved before the drain's deadline.
   /// - Throws: `EngineError` where going on would store something wrong.
-  public func run() async throws -> Int {
+  public func run() async throws -> Unsaved {
     do {
       try await turn()
     } catch {
@@ -86,7 +86,7 @@ public actor Engine {
       throw error
     }
     try? parts.journal.sync()
-    return saving.unsavedCandles + pipeline.pendingCandles
+    return unsaved
   }
 
   private func turn() async throws {

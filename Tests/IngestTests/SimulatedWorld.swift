@@ -112,7 +112,7 @@ struct DeskRun {
   }
 
   /// Runs to the end; nothing may be left unsaved.
-  func run(_ sink: some CommitSink, stored: StoredState? = nil) async throws -> Int {
+  func run(_ sink: some CommitSink, stored: StoredState? = nil) async throws -> Unsaved {
     let engine = try engine(sink, stored: stored)
     await world.follow(engine)
     return try await engine.run()
