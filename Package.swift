@@ -128,6 +128,7 @@ let package = Package(
       [
         "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations",
         "Ingest", "ExchangeSimulator", "Trials", "Hostile", "TestSupport", log,
+        "TestTraits",
       ]),
     .testTarget(
       name: "CandledTests",

@@ -19,6 +19,7 @@ public struct Readiness: Sendable, Hashable {
   public init(_ report: DaemonReport) {
     judgeRole(report.role)
     guard let engine = report.engine else {
+      if report.storeAwaySince != nil { fail("store away, waiting for it") }
       if report.role.isLeading { fail("no engine runs") }
       return
     }

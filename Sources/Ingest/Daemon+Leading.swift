@@ -19,7 +19,7 @@ extension Daemon {
     defer { client.shutdown() }
     let identity = try JournalIdentity(directory: settings.journalPath)
     let leadership = Leadership(
-      url: storeURL, holder: identity.name, lease: settings.storeLease, log: log)
+      url: storeURL, holder: identity.name, lease: settings.storeLease, gate: gate, log: log)
     state.journalDirectory = settings.journalPath
     // What comes to an end leads no more.
     defer { state.role = .draining }
@@ -54,7 +54,8 @@ extension Daemon {
       do throws(StoreError) {
         guard
           let (lease, before) = try await leadership.lead(
-            turn: { loop.beat() }, waiting: { state.role = .standby(leader: $0.host) })
+            turn: { loop.beat() }, waiting: { state.role = .standby(leader: $0.host) },
+            away: { state.isStoreAway = $0 })
         else { return }
         if before.term > 0, before.holder != lease.holder { state.tookOver() }
         log.notice(
@@ -88,7 +89,7 @@ extension Daemon {
       state.engine = nil
       state.heartbeats.end(loop)
     }
-    let writer = StoreWriter(url: storeURL, lease: term.lease)
+    let writer = StoreWriter(url: storeURL, lease: term.lease, gate: gate)
     do {
       let engine = try await makeEngine(term, writer, loop)
       state.engine = engine
@@ -142,10 +143,8 @@ extension Daemon {
   private func makeEngine(
     _ term: Term, _ writer: StoreWriter, _ loop: Heartbeat
   ) async throws -> Engine {
-    var stored = try await patiently(writer, loop) { () async throws(StoreError) in
-      try await writer.connect()
-      state.storeConnected()
-      return try await writer.load()
+    var stored = try await patiently(writer, loop, isConnected: false) {
+      () async throws(StoreError) in try await writer.load()
     }
     var options = JournalOptions()
     options.segmentBytes = Int64(settings.journalSegmentBytes)
@@ -191,12 +190,19 @@ extension Daemon {
   /// The database may go away while a term begins: it is tried again for as long as the lease is
   /// not another's.
   private func patiently<Answer: Sendable>(
-    _ writer: StoreWriter, _ loop: Heartbeat, _ work: () async throws(StoreError) -> Answer
+    _ writer: StoreWriter, _ loop: Heartbeat, isConnected: Bool = true,
+    _ work: () async throws(StoreError) -> Answer
   ) async throws(StoreError) -> Answer {
     var told: StoreError?
+    var isConnected = isConnected
     while true {
       loop.beat()
       do throws(StoreError) {
+        if !isConnected {
+          try await writer.connect()
+          state.storeConnected()
+        }
+        isConnected = true
         return try await work()
       } catch {
         guard error.isTransient, !stop.isWanted else { throw error }
@@ -204,13 +210,9 @@ extension Daemon {
           log.error("the term cannot begin yet, will retry", metadata: ["error": "\(error)"])
         }
         told = error
+        isConnected = false
       }
       try? await Task.sleep(nanoseconds: Self.retryNanoseconds)
-      do throws(StoreError) {
-        try await writer.reconnect()
-      } catch {
-        guard error.isTransient else { throw error }
-      }
     }
   }
 

@@ -25,6 +25,8 @@ public struct Daemon: Sendable {
   public var limits = EngineLimits()
   /// What it is doing, for those who are asked.
   public let state: DaemonState
+  /// What its sessions connect through.
+  let gate = ConnectGate()
 
   /// An index that moves all day: first in every request, it dates the answers.
   public static let heartbeat = Symbol(low: 0x3130_3030_3030_6873, high: 0)  // sh000001
@@ -235,42 +237,5 @@ struct PersistentStore: CommitSink {
     }
     try await reconnect()
     return try await writer.load()
-  }
-}
-
-/// Looks after the embedded server on a thread that may block: starts it, notices when it is gone
-/// and starts it again.
-actor ServerKeeper {
-  private let executor = ThreadExecutor(name: "postgres-keeper")
-  private let server: EmbeddedServer
-  private let log: Logger
-
-  private static let lookNanoseconds: UInt64 = 500_000_000
-
-  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
-
-  init(_ server: EmbeddedServer, log: Logger) {
-    self.server = server
-    self.log = log
-  }
-
-  func start() throws(EmbeddedServerError) { try server.start() }
-
-  func stop() throws(EmbeddedServerError) { try server.stop() }
-
-  func keepRunning() async {
-    while !Task.isCancelled {
-      if !server.isRunning { revive() }
-      try? await Task.sleep(nanoseconds: ServerKeeper.lookNanoseconds)
-    }
-  }
-
-  private func revive() {
-    log.error("the embedded PostgreSQL is gone, starting it again")
-    do throws(EmbeddedServerError) {
-      try server.start()
-    } catch {
-      log.error("the embedded PostgreSQL does not start", metadata: ["error": "\(error)"])
-    }
   }
 }

@@ -69,6 +69,7 @@ public final class DaemonState: Sendable {
     var reload: ReloadOutcome?
     var storeConnects = 0
     var takeovers = 0
+    var storeAwaySince: Timestamp?
   }
 
   public init(heartbeats: Heartbeats = Heartbeats(), startedAt: Timestamp = EngineClock.realNow()) {
@@ -121,6 +122,15 @@ public final class DaemonState: Sendable {
   /// A connection to the store was made.
   public func storeConnected() { parts.withLock { $0.storeConnects += 1 } }
 
+  /// Whether the database cannot be asked who leads.
+  public var isStoreAway: Bool {
+    get { parts.withLock { $0.storeAwaySince != nil } }
+    set {
+      let now = EngineClock.realNow()
+      parts.withLock { $0.storeAwaySince = newValue ? $0.storeAwaySince ?? now : nil }
+    }
+  }
+
   /// The lead was taken from a daemon that had let its lease run out.
   public func tookOver() { parts.withLock { $0.takeovers += 1 } }
 
@@ -138,6 +148,7 @@ public final class DaemonState: Sendable {
     report.reload = parts.reload
     report.storeConnects = parts.storeConnects
     report.takeovers = parts.takeovers
+    report.storeAwaySince = parts.storeAwaySince
     report.process = ProcessReport()
     report.journal = parts.journalDirectory.flatMap { try? JournalFootprint(directory: $0) }
     return report

@@ -46,7 +46,7 @@ struct Saving {
 private let retryMillisecondsMin: Int64 = 100
 /// A store that comes back has its first commit within two seconds.
 private let retryMillisecondsMax: Int64 = 1_000
-/// Between two connects: at most two a second hit a store that is away (issue: ≤ 2 connects/s).
+/// Between two connects, with some jitter; the gate makes it a second.
 private let reconnectMillisecondsMin: Int64 = 500
 /// Finding out which rows are refused takes seconds where they are many.
 private let refusedMillisecondsMax: Int64 = 10_000

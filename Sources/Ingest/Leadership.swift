@@ -24,34 +24,41 @@ actor Leadership {
     case fault(StoreError.Code)
   }
 
-  /// At most two connects a second to a database that is away (as for commits).
+  /// Between two attempts; the gate makes it a second where they connect.
   private static let retryMilliseconds: Int64 = 700
   /// How often a standby looks whether the lease was given up, in parts of a lease.
   private static let looksPerLease: Int64 = 10
   /// The server's clock and the way to it may differ by so much from what is waited here.
   private static let expiryMilliseconds: Int64 = 5
 
-  init(url: String, holder: String, lease: Duration, log: Logger) {
+  init(url: String, holder: String, lease: Duration, gate: ConnectGate, log: Logger) {
     milliseconds = lease.wholeMilliseconds
     connection = LeaseConnection(
-      url: url, holder: holder, host: Leadership.host, milliseconds: milliseconds)
+      url: url, holder: holder, host: Leadership.host, milliseconds: milliseconds, gate: gate)
     self.log = log
   }
 
-  /// Waits until the lease is ours, or the task is cancelled.
+  /// Waits until the lease is ours, or the task is cancelled. A database that is not there is
+  /// waited for, also at the start; what it says when it is there is to be heard at the start.
   /// - Parameters:
   ///   - turn: called at every turn of the loop.
   ///   - waiting: called when a leader was found that was not known yet.
-  /// - Throws: what the first connection failed with; later failures are waited out.
+  ///   - away: told at every turn whether the database cannot be asked.
+  /// - Throws: what the first answer was, if it was a refusal; later ones are waited out.
   func lead(
-    turn: @Sendable () -> Void, waiting: @Sendable (LeaseRow) -> Void
+    turn: @Sendable () -> Void, waiting: @Sendable (LeaseRow) -> Void,
+    away: @Sendable (Bool) -> Void
   ) async throws(StoreError) -> (Lease, before: LeaseRow)? {
     var hasAsked = false
     while !Task.isCancelled {
       turn()
       var wait = Self.retryMilliseconds
       do throws(StoreError) {
-        switch try connection.take() {
+        let answer = try connection.take()
+        away(false)
+        if !hasAsked, case .fault = told { log.notice("the database is there") }
+        hasAsked = true
+        switch answer {
         case .taken(let lease, let before):
           guard !Task.isCancelled else {
             try? connection.giveUp(lease)
@@ -69,10 +76,10 @@ actor Leadership {
             milliseconds / Self.looksPerLease,
             max(row.microsecondsLeft, 0) / 1000 + Self.expiryMilliseconds)
         }
-        hasAsked = true
       } catch {
-        guard hasAsked else { throw error }
-        note(error)
+        guard hasAsked || error.code == .connectionLost else { throw error }
+        away(true)
+        note(error, hasAsked ? Self.cannotAsk : "the database is not there, waiting for it")
       }
       await pause(wait)
     }
@@ -90,7 +97,7 @@ actor Leadership {
         told = nil
       } catch {
         if error.code == .leaseLost { return error }
-        note(error)
+        note(error, Self.cannotAsk)
         wait = min(wait, Self.retryMilliseconds)
       }
       await pause(wait)
@@ -101,9 +108,11 @@ actor Leadership {
   /// Lets a standby begin at once. Failing matters little: then it waits for the lease to run out.
   func giveUp(_ lease: Lease) { try? connection.giveUp(lease) }
 
-  private func note(_ error: StoreError) {
+  private static let cannotAsk = "the lease cannot be asked for, will retry"
+
+  private func note(_ error: StoreError, _ sentence: String) {
     guard tell(.fault(error.code)) else { return }
-    log.error("the lease cannot be asked for, will retry", metadata: ["error": "\(error)"])
+    log.error("\(sentence)", metadata: ["error": "\(error)"])
   }
 
   private func tell(_ news: Told) -> Bool {

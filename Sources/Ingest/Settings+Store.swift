@@ -11,7 +11,11 @@ extension Settings {
   public func storeConnection() throws(ConfigurationError) -> String? {
     guard let url = self.storeURL?.reveal() else { return nil }
     guard let file = self.storePasswordFile else { return url }
-    let password = try CredentialFile.password(file)
-    return StoreAddress.joining(url, password: password.reveal())
+    do throws(ConfigurationError) {
+      let password = try CredentialFile.password(file)
+      return StoreAddress.joining(url, password: password.reveal())
+    } catch {
+      throw error.about("store.password_file")
+    }
   }
 }

@@ -11,6 +11,9 @@ extension DaemonReport {
     var parts = [roleText]
     let stale = loops.filter(\.isStale).map(\.name)
     if !stale.isEmpty { parts.append("hangs: \(stale.joined(separator: ", "))") }
+    if let since = storeAwaySince, engine == nil {
+      parts.append("store away since \(since.clockMinute)")
+    }
     if let engine {
       if role.isLeading { parts += engine.marketTexts }
       parts += engine.storeTexts(at: at)

@@ -54,6 +54,15 @@ public struct ConfigurationError: Error, Sendable, Hashable {
   }
 }
 
+extension ConfigurationError {
+  /// What is wrong with a file, with the setting that names it: who reads it knows neither.
+  public func about(_ setting: String) -> ConfigurationError {
+    var error = self
+    for place in error.problems.indices { error.problems[place].key = setting }
+    return error
+  }
+}
+
 extension ConfigurationError: CustomStringConvertible {
   /// A line a problem.
   public var description: String { problems.map(\.description).joined(separator: "\n") }

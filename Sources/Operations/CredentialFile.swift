@@ -41,7 +41,8 @@ public enum CredentialFile {
     try refuseOpenOne(path)
     var text = Substring(try ConfigurationFile.read(path))
     if text.last?.isNewline == true { text.removeLast() }
-    guard !text.isEmpty, !text.contains(where: \.isNewline), !text.contains("\0") else {
+    if text.isEmpty { throw problem(path, nil, "is empty, expected one line") }
+    guard !text.contains(where: \.isNewline), !text.contains("\0") else {
       throw problem(path, nil, "expected one line")
     }
     return Secret(String(text))

@@ -12,6 +12,7 @@ public final class LeaseConnection {
   private let holder: String
   private let host: String
   private let milliseconds: Int64
+  private let gate: ConnectGate?
   private var connection: PostgresConnection?
 
   /// As `StoreWriter` reports itself to the server.
@@ -24,7 +25,11 @@ public final class LeaseConnection {
   ///   - holder: the identity of the journal.
   ///   - host: the machine; the same identity on two machines is a copied folder, and waits.
   ///   - milliseconds: the lease's length.
-  public init(url: String, holder: String, host: String, milliseconds: Int64) {
+  ///   - gate: what a daemon's connections pass.
+  public init(
+    url: String, holder: String, host: String, milliseconds: Int64, gate: ConnectGate? = nil
+  ) {
+    self.gate = gate
     self.url = url
     self.holder = holder
     self.host = host
@@ -94,8 +99,10 @@ public final class LeaseConnection {
 
   /// Whatever hangs must be given up before the lease runs out.
   private func connect() throws(StoreError) -> PostgresConnection {
-    let connection = try PostgresConnection(
-      url: url, application: "candled lease", unacknowledgedMilliseconds: Int(milliseconds / 3))
+    let connection = try gate.pass(.lease) { () throws(StoreError) in
+      try PostgresConnection(
+        url: url, application: "candled lease", unacknowledgedMilliseconds: Int(milliseconds / 3))
+    }
     try Schema.requireVersion(connection)
     try connection.execute(
       "set statement_timeout = \(milliseconds / 3); set lock_timeout = \(milliseconds / 6)",

@@ -15,6 +15,7 @@ public actor StoreWriter {
 
   private let url: String
   private let lease: Lease?
+  private let gate: ConnectGate?
   private var session: WriterSession?
   /// Kept over reconnections: the position this writer left behind, and the commit in doubt.
   private var position: JournalPosition?
@@ -25,9 +26,11 @@ public actor StoreWriter {
   /// Nothing is opened yet.
   /// - Parameter lease: what a daemon writes under; without one a writer serves until a term
   ///   begins.
-  public init(url: String, lease: Lease? = nil) {
+  /// - Parameter gate: what a daemon's connections pass.
+  public init(url: String, lease: Lease? = nil, gate: ConnectGate? = nil) {
     self.url = url
     self.lease = lease
+    self.gate = gate
   }
 
   /// Connects and checks the schema's version.
@@ -35,7 +38,7 @@ public actor StoreWriter {
   public func connect() throws(StoreError) {
     if let session { inDoubt = session.pending ?? inDoubt }
     session = nil
-    let fresh = try WriterSession(url: url, lease: lease)
+    let fresh = try WriterSession(url: url, lease: lease, gate: gate)
     if let doubted = inDoubt {
       if try fresh.tookEffect(doubted) {
         foundStored = doubted

@@ -27,9 +27,12 @@ final class WriterSession {
   /// Connects, makes the staging tables and reads the registry.
   /// - Throws: `connectionLost`, `schemaMismatch`, `leaseLost`.
   init(
-    url: String, application: String = LeaseConnection.writerApplication, lease: Lease? = nil
+    url: String, application: String = LeaseConnection.writerApplication, lease: Lease? = nil,
+    gate: ConnectGate? = nil
   ) throws(StoreError) {
-    connection = try PostgresConnection(url: url, application: application)
+    connection = try gate.pass(.writer) { () throws(StoreError) in
+      try PostgresConnection(url: url, application: application)
+    }
     self.lease = lease
     try Schema.requireVersion(connection)
     try connection.execute(Self.stagingTables, context: "connect")
@@ -139,6 +142,16 @@ extension WriterSession {
 
   /// Reads the position and every instrument's state as of one moment.
   func load() throws(StoreError) -> StoredState {
+    do throws(StoreError) {
+      return try read()
+    } catch {
+      // Or else this connection would refuse everything from here on.
+      _ = try? connection.execute("rollback", context: "load")
+      throw error
+    }
+  }
+
+  private func read() throws(StoreError) -> StoredState {
     try connection.execute("begin isolation level repeatable read read only", context: "load")
     let answer = try connection.run(Self.readState, context: "load")
     var row = answer.row(0)

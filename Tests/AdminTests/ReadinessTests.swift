@@ -64,6 +64,12 @@ import Testing
     }
   }
 
+  @Test func `a daemon that waits for its database at the start says so`() {
+    var report = DaemonReport(at: Sample.now, startedAt: Sample.now, role: .starting)
+    report.storeAwaySince = Sample.now
+    #expect(Readiness(report).reasons == ["starting", "store away, waiting for it"])
+  }
+
   @Test func `status tells the same, and reads back as it was written`() throws {
     let document = StatusDocument(Sample.full(), Sample.build)
     #expect(document.role == "leading" && document.term == 4 && document.uptimeSeconds == 90)

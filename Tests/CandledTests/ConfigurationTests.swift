@@ -1,3 +1,6 @@
+import Foundation
+import Glibc
+import TestSupport
 import TestTraits
 import Testing
 
@@ -70,6 +73,35 @@ import Testing
     let run = try check("", "--offline", "--json")
     #expect(run.status == 78)
     #expect(run.output.contains(#"{"check":"symbols","ok":false,"#))
+  }
+
+  @Test(arguments: [
+    (nil, "cannot be opened: No such file or directory", 66),
+    ("", "is empty, expected one line", 78),
+    ("canary\n", "others can read it: chmod 600", 78),
+  ])
+  func `names a bad file of the store's password, and the setting`(
+    text: String?, reason: String, status: Int32
+  ) throws {
+    let path = try PrivateCluster.freshDirectory() + "/password"
+    if let text {
+      #expect(FileManager.default.createFile(atPath: path, contents: Data(text.utf8)))
+      #expect(chmod(path, text.isEmpty ? 0o600 : 0o644) == 0)
+    }
+    let configuration =
+      "[store]\nurl = \"postgres://127.0.0.1:1/x\"\npassword_file = \"\(path)\"\n"
+      + "[sina]\nsymbols = [\"sh600519\"]\n"
+    let state = "state_directory=/tmp/candled-none"
+    let checked = try check(configuration, "--offline", "--set", state)
+    #expect(checked.status == status)
+    let sentence = "\(path): store.password_file: \(reason)"
+    #expect(checked.output.contains(sentence), "\(checked.output)")
+    for command in [["run"], ["schema", "apply"]] {
+      let run = try BuiltBinary.run(
+        command + ["--config", "/dev/stdin", "--set", state], input: Array(configuration.utf8))
+      #expect(run.status == status)
+      #expect(run.errors.contains(sentence) && !run.errors.contains("canary"), "\(run.errors)")
+    }
   }
 
   @Test func `says that a database is not there and exits 69`() throws {

@@ -1,4 +1,5 @@
 import ExchangeSimulator
+import Foundation
 import Glibc
 import Market
 import TestSupport
@@ -44,6 +45,27 @@ import Testing
     #expect(daemon.heard.contains("stopped"))
   }
 
+  @Test func `waits for a database that is away at its start, says so, and ends when told`() throws
+  {
+    let folder = try PrivateCluster.freshDirectory()
+    let socket = try NotifySocket()
+    // Port 1 is reserved (tcpmux): nothing listens there.
+    let base = "http://127.0.0.1:1"
+    let daemon = try RunningBinary(
+      [
+        "run", "--config", "/dev/stdin", "--set", "state_directory=\(folder)",
+        "--set", "sina.symbols=sh000001", "--set", "sina.base=\(base)",
+        "--set", "sina.history_base=\(base)", "--set", "sina.list_base=\(base)",
+        "--set", "sina.reference_base=\(base)", "--set", "admin.listen=",
+      ], input: Array("[store]\nurl = \"postgres://candled@127.0.0.1:1/candled\"\n".utf8),
+      environment: ["NOTIFY_SOCKET=\(socket.name)"])
+    #expect(daemon.says("the database is not there, waiting for it"), "\(daemon.heard)")
+    // Or else systemd would give it up.
+    while !socket.next().hasPrefix("EXTEND_TIMEOUT_USEC=") {}
+    daemon.signal(SIGTERM)
+    #expect(try daemon.ended() == 0, "\(daemon.heard)")
+  }
+
   @Test(arguments: [SIGTERM, SIGINT])
   func `told to stop while it starts, it ends with 0`(number: Int32) throws {
     let database = try StoreDatabase()
@@ -61,5 +83,16 @@ import Testing
     #expect(daemon.says("level="), "\(daemon.heard)")
     daemon.signal(number)
     #expect(try daemon.ended() == 0, "\(daemon.heard)")
+  }
+
+  @Test func `is started again without end, but for what does not mend itself`() throws {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
+    let unit = try String(
+      contentsOf: root.appending(path: "systemd/candled.service"), encoding: .utf8
+    ).split(separator: "\n")
+    #expect(unit.contains("StartLimitIntervalSec=0"))
+    #expect(unit.contains("Restart=on-failure"))
+    // Neither a database without a schema (65) nor one that is not there (69).
+    #expect(unit.contains("RestartPreventExitStatus=64 66 77 78"))
   }
 }

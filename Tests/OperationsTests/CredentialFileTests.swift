@@ -51,6 +51,39 @@ import Testing
     #expect(try load("canary\n", mode: 0o440).get() == [["canary"]])
   }
 
+  private func password(_ text: String, mode: Int = 0o600) throws -> String {
+    let path = FileManager.default.temporaryDirectory.path + "/password-\(UUID())"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+    try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+    return try CredentialFile.password(path).reveal()
+  }
+
+  @Test(arguments: [
+    ("canary", "canary"), ("canary\n", "canary"), (" two words # both \n", " two words # both "),
+  ])
+  func `a password is its file's one line, as it stands`(
+    _ text: String, _ expected: String
+  ) throws {
+    #expect(try password(text) == expected)
+    #expect(try password(text, mode: 0o640) == expected)
+  }
+
+  @Test(arguments: [
+    ("", 0o600, "is empty, expected one line"), ("\n", 0o600, "is empty, expected one line"),
+    ("canary\n\n", 0o600, "expected one line"), ("canary\nb\n", 0o600, "expected one line"),
+    ("canary\n", 0o604, "others can read it: chmod 600"),
+    ("canary\n", 0o666, "others can read it: chmod 600"),
+  ])
+  func `a bad file of a password is named, and what stands in it is not`(
+    _ text: String, _ mode: Int, _ expected: String
+  ) {
+    let error = #expect(throws: ConfigurationError.self) { try password(text, mode: mode) }
+    let sentence = error.map { "\($0)" } ?? ""
+    #expect(sentence.hasSuffix(": \(expected)") && sentence.contains("/password-"), "\(sentence)")
+    #expect(!sentence.contains("canary"))
+  }
+
   @Test func `a credential is the first file of its name in the folders`() throws {
     let folder = FileManager.default.temporaryDirectory.path + "/credentials-\(UUID())"
     defer { try? FileManager.default.removeItem(atPath: folder) }

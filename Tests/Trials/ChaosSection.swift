@@ -14,9 +14,7 @@ public struct ChaosSection: Sendable, CustomStringConvertible {
   public static let all: [ChaosSection] = [
     ChaosSection("kill", "--times 200", short: "--times 5 --instruments 12 --from 890"),
     ChaosSection("terminate", "--times 200", short: "--times 5 --instruments 12 --from 890"),
-    // Not in script/test yet: a server that comes back gets the writer's, the lease's and the
-    // queue watch's connects at once, three in a second where two are wanted.
-    ChaosSection("restart", "--times 50"),
+    ChaosSection("restart", "--times 50", short: "--times 6 --instruments 12 --from 890"),
     ChaosSection(
       "blackhole", "--times 10 --seconds 60 --speed 10",
       short: "--times 1 --seconds 2 --speed 300 --pace 10 --instruments 12"),

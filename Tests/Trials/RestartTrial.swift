@@ -4,9 +4,10 @@ import Market
 import Store
 import TestSupport
 
-/// PostgreSQL restarted under a daemon as by `pg_ctl -m immediate`: it must be written to again
-/// within two seconds of accepting, without ever being asked for more than two connections a
-/// second, and the table must be the ledger.
+/// PostgreSQL restarted under a daemon as by `pg_ctl -m immediate`, its private one half of the
+/// times by `kill -9` of the postmaster: it must be written to again within two seconds of
+/// accepting, without ever being asked for more than two connections a second, and the table must
+/// be the ledger.
 public struct RestartTrial {
   public enum Server: String, Sendable { case external, embedded }
 
@@ -101,7 +102,11 @@ public struct RestartTrial {
   private func restart(
     _ postgres: EmbeddedServer, _ url: String, _ random: inout SplitMix
   ) throws -> Int {
-    try postgres.stopImmediately()
+    if server == .embedded, Bool.random(using: &random) {
+      try postgres.killHard()
+    } else {
+      try postgres.stopImmediately()
+    }
     let stopped = realMicroseconds()
     if server == .external {
       usleep(UInt32.random(in: 0...Self.awayMicrosecondsMax, using: &random))

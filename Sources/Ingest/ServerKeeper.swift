@@ -1,0 +1,103 @@
+import Logging
+import Market
+import Operations
+import Store
+
+/// Looks after the embedded server on a thread that may block: starts it, notices when it is gone
+/// and starts it again, for as long as it takes.
+actor ServerKeeper {
+  private let executor = ThreadExecutor(name: "postgres-keeper")
+  private let server: EmbeddedServer
+  private let log: Logger
+  private var revival = ServerRevival()
+
+  private static let lookNanoseconds: UInt64 = 500_000_000
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  init(_ server: EmbeddedServer, log: Logger) {
+    self.server = server
+    self.log = log
+  }
+
+  func start() throws(EmbeddedServerError) { try server.start() }
+
+  func stop() throws(EmbeddedServerError) { try server.stop() }
+
+  /// Until cancelled.
+  func keepRunning() async {
+    while !Task.isCancelled {
+      let steps = revival.found(isRunning: server.isRunning, at: EngineClock.steadyNow())
+      for step in steps {
+        if step == .start { startAgain() } else { tell(step) }
+      }
+      try? await Task.sleep(nanoseconds: ServerKeeper.lookNanoseconds)
+    }
+  }
+
+  private func startAgain() {
+    var fault: String?
+    do throws(EmbeddedServerError) {
+      try server.start()
+    } catch {
+      fault = "\(error)"
+    }
+    for step in revival.tried(fault: fault, at: EngineClock.steadyNow()) { tell(step) }
+  }
+
+  private func tell(_ step: ServerRevival.Step) {
+    switch step {
+    case .start: break
+    case .tellGone: log.error("the embedded PostgreSQL is gone, starting it again")
+    case .tellFault(let fault):
+      log.error("the embedded PostgreSQL does not start", metadata: ["error": "\(fault)"])
+    case .tellBack: log.notice("the embedded PostgreSQL runs again")
+    }
+  }
+}
+
+/// When a server that is gone is started again, and what is worth a line of the log. One that does
+/// not start is tried ever less often, and told of when the reason changes.
+struct ServerRevival {
+  enum Step: Equatable {
+    case start
+    case tellGone
+    case tellFault(String)
+    case tellBack
+  }
+
+  static let pauseMillisecondsMin: Int64 = 500
+  /// A disk that has room again, or a package that is installed again, is found so soon.
+  static let pauseMillisecondsMax: Int64 = 30_000
+
+  private var isGone = false
+  private var fault: String?
+  private var pauseMilliseconds = pauseMillisecondsMin
+  private var retryAt: Timestamp?
+
+  /// What to do, in order, now that it was looked for.
+  mutating func found(isRunning: Bool, at now: Timestamp) -> [Step] {
+    if isRunning { return isGone ? back() : [] }
+    var steps: [Step] = []
+    if !isGone {
+      isGone = true
+      steps.append(.tellGone)
+    }
+    if retryAt.map({ $0 <= now }) ?? true { steps.append(.start) }
+    return steps
+  }
+
+  /// - Parameter fault: why it did not start; nil if it did.
+  mutating func tried(fault: String?, at now: Timestamp) -> [Step] {
+    guard let fault else { return back() }
+    retryAt = now.adding(milliseconds: pauseMilliseconds)
+    pauseMilliseconds = min(2 * pauseMilliseconds, Self.pauseMillisecondsMax)
+    defer { self.fault = fault }
+    return fault == self.fault ? [] : [.tellFault(fault)]
+  }
+
+  private mutating func back() -> [Step] {
+    self = ServerRevival()
+    return [.tellBack]
+  }
+}

@@ -1,0 +1,87 @@
+import Glibc
+import Synchronization
+
+/// How often a daemon may knock at its database: at most twice in any second, however many of its
+/// sessions lost their connection at once, and however often that happens.
+///
+/// Each session has a share of its own, one attempt a second, so none waits for another: the writer
+/// is back within a second of a server that is, and so is the lease, whose length is seconds. A
+/// share counts from the end of the last attempt, not from its beginning: then two of them reach
+/// the server a second apart, whatever a busy machine puts between deciding and doing.
+///
+/// One gate serves one daemon. Commands that connect once need none; neither does the start of the
+/// embedded server, which is its own child and not yet at work.
+public final class ConnectGate: Sendable {
+  /// What a daemon connects for. A third share would need smaller ones: see `turnMicroseconds`.
+  enum Session: CaseIterable, Sendable {
+    case writer
+    case lease
+  }
+
+  /// What the database is to see of one daemon (issue 4: ≤ 2 connects/s).
+  static let attemptsPerSecondMax = 2
+  /// From the end of a session's attempt to its next.
+  static let turnMicroseconds =
+    Int64(Session.allCases.count) * 1_000_000 / Int64(attemptsPerSecondMax)
+
+  private let writer = Share()
+  private let lease = Share()
+  private let now: @Sendable () -> Int64
+  private let pause: @Sendable (Int64) -> Void
+
+  public convenience init() {
+    self.init(now: { monotonicMicroseconds() }, pause: { usleep(useconds_t($0)) })
+  }
+
+  /// - Parameters:
+  ///   - now: microseconds of a clock that never jumps.
+  ///   - pause: waits for so many microseconds, less than a turn each.
+  init(now: @escaping @Sendable () -> Int64, pause: @escaping @Sendable (Int64) -> Void) {
+    self.now = now
+    self.pause = pause
+  }
+
+  /// Waits for the session's turn and connects. Blocks: for a thread of one's own.
+  func pass<Connection>(
+    _ session: Session, _ connect: () throws(StoreError) -> Connection
+  ) throws(StoreError) -> Connection {
+    let share = session == .writer ? writer : lease
+    let turn = share.book(at: now())
+    while true {
+      let wait = turn - now()
+      if wait <= 0 { break }
+      pause(min(wait, Self.turnMicroseconds - 1))
+    }
+    defer { share.attemptEnded(at: now()) }
+    return try connect()
+  }
+
+  private final class Share: Sendable {
+    /// From when on it may be used, in microseconds of the clock.
+    private let free = Atomic<Int64>(.min)
+
+    /// A moment nobody else has: two may come at once, when a term follows another.
+    func book(at now: Int64) -> Int64 {
+      var found = free.load(ordering: .relaxed)
+      while true {
+        let turn = max(found, now)
+        let (isBooked, original) = free.compareExchange(
+          expected: found, desired: turn + turnMicroseconds, ordering: .relaxed)
+        if isBooked { return turn }
+        found = original
+      }
+    }
+
+    func attemptEnded(at now: Int64) { free.max(now + turnMicroseconds, ordering: .relaxed) }
+  }
+}
+
+extension ConnectGate? {
+  /// Whoever has no gate connects at once.
+  func pass<Connection>(
+    _ session: ConnectGate.Session, _ connect: () throws(StoreError) -> Connection
+  ) throws(StoreError) -> Connection {
+    guard let gate = self else { return try connect() }
+    return try gate.pass(session, connect)
+  }
+}
