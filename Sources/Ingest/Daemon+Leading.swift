@@ -3,6 +3,7 @@ import Journal
 import Logging
 import Market
 import Operations
+import Platform
 import Store
 import Transport
 

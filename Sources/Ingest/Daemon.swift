@@ -3,6 +3,7 @@ import Journal
 import Logging
 import Market
 import Operations
+import Platform
 import Polling
 import Store
 import Transport

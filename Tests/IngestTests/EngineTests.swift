@@ -1,6 +1,7 @@
 import Glibc
 import Ingest
 import Market
+import Platform
 import Store
 import Synchronization
 import Testing
@@ -182,5 +183,5 @@ import Testing
 
 /// An engine to be stopped from inside its own store.
 private final class EngineHolder: Sendable {
-  let engine = Mutex<Engine?>(nil)
+  let engine = Guarded<Engine?>(nil)
 }

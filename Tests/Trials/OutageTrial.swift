@@ -4,6 +4,7 @@ import Ingest
 import Logging
 import Market
 import Operations
+import Platform
 import Store
 import TestSupport
 
