@@ -5,8 +5,8 @@ import Market
 /// too often and is gone.
 ///
 /// Only the end of the earliest makes room for another. Were each that ends replaced, the overtaken
-/// ones too, they would never become fewer: `script/chaos soak` at 144× came to thousands, some 10 MB,
-/// each of which turned the loop again and again.
+/// ones too, they would never become fewer: `script/chaos soak` at 144× came to thousands, some
+/// 10 MB, each of which turned the loop again and again.
 struct WakePlan: Sendable {
   private var earliest: Timestamp?
 
