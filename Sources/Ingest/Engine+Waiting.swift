@@ -54,12 +54,11 @@ extension Engine {
     if catchUp != nil, !isBehindStore { consider(0) }
     guard let wait else { return }
     let wakeAt = Timestamp(microseconds: steady.microseconds + Int64(wait / 1000))
-    if let scheduledWake, scheduledWake <= wakeAt, scheduledWake > steady { return }
-    scheduledWake = wakeAt
+    guard wakes.mustSleep(until: wakeAt, now: steady) else { return }
     let inbox = inbox
     Task {
       try? await Task.sleep(nanoseconds: wait)
-      inbox.yield(.woke)
+      inbox.yield(.woke(for: wakeAt))
     }
   }
 
