@@ -181,13 +181,16 @@ extension WriterSession {
 
   /// Whether a commit made over an earlier connection took effect. Its backend is ended first if
   /// it has not noticed yet that nobody listens.
+  ///
+  /// A server that crashed may know nothing of the transaction, and give its number to another: so
+  /// the number alone proves nothing, the position must have moved too.
   func tookEffect(_ commit: PendingCommit) throws(StoreError) -> Bool {
     for attempt in 0..<2 {
-      var parameters = WireParameters()
-      parameters.add { $0.text(commit.transaction) }
-      var row = try connection.run(Self.transactionStatus, parameters, context: "reconnect").row(0)
-      let status = try row.optionalText()
-      if status != "in progress" { return status == "committed" }
+      let status = try status(of: commit)
+      if status != "in progress" {
+        guard status == "committed" else { return false }
+        return try storedPosition() >= commit.position
+      }
       if attempt == 0 {
         var backend = WireParameters()
         backend.add { $0.int32(commit.backendProcess) }
@@ -196,6 +199,29 @@ extension WriterSession {
     }
     throw StoreError(
       .transient, "the previous connection's commit is still in progress", context: "reconnect")
+  }
+
+  /// - Returns: nil for a transaction the server knows nothing of: too old, or lost in a crash.
+  private func status(of commit: PendingCommit) throws(StoreError) -> String? {
+    var parameters = WireParameters()
+    parameters.add { $0.text(commit.transaction) }
+    do throws(StoreError) {
+      var row = try connection.run(Self.transactionStatus, parameters, context: "reconnect").row(0)
+      return try row.optionalText()
+    } catch {
+      if error.sqlState == Self.inTheFuture { return nil }
+      throw error
+    }
+  }
+
+  /// invalid_parameter_value, as pg_xact_status says that a number was not given out yet.
+  private static let inTheFuture = "22023"
+
+  private func storedPosition() throws(StoreError) -> JournalPosition {
+    var row = try connection.run(Self.readPosition, context: "reconnect").row(0)
+    _ = try row.int64()
+    _ = try row.int64()
+    return JournalPosition(try row.int64())
   }
 }
 
