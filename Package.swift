@@ -43,40 +43,43 @@ let package = Package(
     .systemLibrary(name: "CLinux"),
 
     module("Market"),
+    module("Platform", ["CLinux"]),
     module("Candles", ["Market"]),
     module("Feeds", ["Market"]),
     module("Polling", ["Market"]),
-    module("Transport", ["CCurl", "CLinux"]),
-    module("Journal", ["Market", "CZstd", "CLinux"]),
+    module("Transport", ["Platform", "CCurl", "CLinux"]),
+    module("Journal", ["Market", "Platform", "CZstd", "CLinux"]),
     .target(
-      name: "Store", dependencies: ["Market", "Candles", "CPostgres", "CLinux"],
+      name: "Store", dependencies: ["Market", "Candles", "Platform", "CPostgres", "CLinux"],
       resources: [.embedInCode("schema.sql")], swiftSettings: strict),
-    module("Operations", ["Market", log, toml]),
-    module("ExchangeSimulator", ["Market", "CLinux"]),
+    module("Operations", ["Market", "Platform", log, toml]),
+    module("ExchangeSimulator", ["Market", "Platform", "CLinux"]),
     module("CandledClient", ["Market", "Store", "CLinux"]),
     module("TerminalView", ["Market"]),
     module(
       "Ingest",
-      ["Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations", log]),
+      [
+        "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations",
+        "Platform", log,
+      ]),
     module(
       "Admin",
       [
         "Market", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations", "Ingest",
-        "CLinux", log,
+        "Platform", "CLinux", log,
       ]),
     .executableTarget(
       name: "candled",
       dependencies: [
         "Market", "Candles", "Feeds", "Polling", "Journal", "Transport", "Store", "Operations",
-        "Ingest", "Admin", "ExchangeSimulator", "CandledClient", "TerminalView", "CLinux",
-        arguments,
-        log,
+        "Ingest", "Admin", "ExchangeSimulator", "CandledClient", "TerminalView", "Platform",
+        "CLinux", arguments, log,
       ],
       swiftSettings: strict),
 
     // Shared by the tests: seeded randomness and, for those that need one, a private cluster.
     .target(
-      name: "TestSupport", dependencies: ["Market", "Store", "CPostgres", "CLinux"],
+      name: "TestSupport", dependencies: ["Market", "Store", "Platform", "CPostgres", "CLinux"],
       path: "Tests/TestSupport",
       swiftSettings: strict),
     // Where a test runs.
@@ -86,7 +89,7 @@ let package = Package(
       name: "candled-bench",
       dependencies: [
         "Market", "Candles", "Feeds", "Journal", "Store", "Ingest", "Operations",
-        "ExchangeSimulator", "CandledClient", "CPostgres", "TestSupport", log,
+        "ExchangeSimulator", "CandledClient", "Platform", "CPostgres", "TestSupport", log,
       ],
       path: "Tests/Bench", swiftSettings: strict),
     // Bodies to damage, and what must hold of all that is decoded from them.
@@ -99,7 +102,7 @@ let package = Package(
       name: "Trials",
       dependencies: [
         "Market", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations", "Ingest",
-        "ExchangeSimulator", "CandledClient", "CPostgres", "CLinux", "TestSupport", log,
+        "ExchangeSimulator", "CandledClient", "Platform", "CPostgres", "CLinux", "TestSupport", log,
       ],
       path: "Tests/Trials", swiftSettings: strict),
     .executableTarget(
@@ -107,6 +110,7 @@ let package = Package(
       path: "Tests/TrialRunner",
       swiftSettings: strict),
     tests("MarketTests", ["Market", "TestSupport"]),
+    tests("PlatformTests", ["Platform"]),
     tests("CandlesTests", ["Market", "Candles", "TestSupport"]),
     tests(
       "FeedsTests", ["Market", "Feeds", "Hostile", "TestSupport"], exclude: ["Fixtures", "Golden"]),
@@ -114,26 +118,27 @@ let package = Package(
     tests(
       "TransportTests",
       [
-        "Market", "Polling", "Transport", "ExchangeSimulator", "Hostile", "TestSupport",
-        "TestTraits",
+        "Market", "Polling", "Transport", "ExchangeSimulator", "Platform", "Hostile",
+        "TestSupport", "TestTraits",
       ]),
     tests("JournalTests", ["Market", "Journal", "TestSupport"]),
     tests(
       "StoreTests", ["Market", "Store", "CandledClient", "CPostgres", "TestSupport", "TestTraits"],
       exclude: ["Fixtures"]),
-    tests("OperationsTests", ["Market", "Operations", "TestSupport"]),
+    tests("OperationsTests", ["Market", "Operations", "Platform", "TestSupport"]),
     tests("ExchangeSimulatorTests", ["Market", "ExchangeSimulator", "TestSupport"]),
     tests(
       "IngestTests",
       [
         "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations",
-        "Ingest", "ExchangeSimulator", "Trials", "Hostile", "TestSupport", log,
-        "TestTraits",
+        "Ingest", "ExchangeSimulator", "Platform", "Trials", "Hostile", "TestSupport",
+        "TestTraits", log,
       ]),
     .testTarget(
       name: "CandledTests",
       dependencies: [
-        "Market", "Journal", "TerminalView", "ExchangeSimulator", "TestSupport", "TestTraits",
+        "Market", "Journal", "TerminalView", "ExchangeSimulator", "Platform", "TestSupport",
+        "TestTraits",
       ],
       exclude: ["Golden"], swiftSettings: strict),
     tests("PackageTests", [], exclude: ["Golden", "Scenarios"]),
@@ -142,7 +147,7 @@ let package = Package(
       "AdminTests",
       [
         "Market", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations", "Ingest",
-        "Admin", "TestSupport", log,
+        "Admin", "Platform", "TestSupport", log,
       ]),
     tests("TidyTests", ["Operations", "Admin", "TestTraits"]),
   ],

@@ -3,6 +3,7 @@
 
 import Glibc
 import Operations
+import Platform
 
 public struct AdminClient: Sendable {
   public struct Failure: Error, Sendable, CustomStringConvertible {
@@ -32,9 +33,9 @@ public struct AdminClient: Sendable {
   }
 
   private func read(_ socket: Int32) throws(Failure) -> [UInt8] {
-    let deadline = steadyNanoseconds() + Int64(AdminClient.secondsMax) * 1_000_000_000
+    let deadline = MonotonicClock.nanoseconds() + Int64(AdminClient.secondsMax) * 1_000_000_000
     var bytes: [UInt8] = []
-    while bytes.count <= AdminClient.bytesMax, steadyNanoseconds() < deadline {
+    while bytes.count <= AdminClient.bytesMax, MonotonicClock.nanoseconds() < deadline {
       switch AdminSocket.read(socket, bytesMax: 65_536) {
       case .bytes(let more): bytes += more
       case .over: return bytes

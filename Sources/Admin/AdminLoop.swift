@@ -1,6 +1,7 @@
 import Glibc
 import Logging
 import Operations
+import Platform
 
 /// What the admin thread does, turn by turn. Belongs to that thread alone.
 struct AdminLoop {
@@ -34,7 +35,7 @@ struct AdminLoop {
 
   mutating func run() {
     while true {
-      let now = steadyNanoseconds()
+      let now = MonotonicClock.nanoseconds()
       listenIfDue(now)
       let ready = wait(from: now)
       let mail = mailbox.take()
@@ -42,8 +43,8 @@ struct AdminLoop {
       for answer in mail.answers { deliver(answer.response, to: answer.place, answer.visit) }
       reportsUnderWay -= mail.answers.count
       for place in ready { turn(place) }
-      if listener != nil, steadyNanoseconds() >= pausedUntil { accept() }
-      endLate(steadyNanoseconds())
+      if listener != nil, MonotonicClock.nanoseconds() >= pausedUntil { accept() }
+      endLate(MonotonicClock.nanoseconds())
     }
     for place in connections.keys { close(place) }
     if let listener { AdminSocket.closeListener(listener, at: address) }
@@ -94,7 +95,7 @@ struct AdminLoop {
   private mutating func accept() {
     guard let listener else { return }
     while true {
-      let now = steadyNanoseconds()
+      let now = MonotonicClock.nanoseconds()
       switch AdminSocket.accept(listener) {
       case .accepted(let socket):
         if connections.count >= AdminLoop.connectionsMax { endOldest() }
@@ -131,7 +132,7 @@ struct AdminLoop {
     }
     reportsUnderWay += 1
     connections[place]?.deadline =
-      steadyNanoseconds() + AdminLoop.answerSecondsMax * AdminLoop.second
+      MonotonicClock.nanoseconds() + AdminLoop.answerSecondsMax * AdminLoop.second
     let endpoint = endpoint
     let mailbox = mailbox
     Task { mailbox.post(await endpoint.answer(request), to: place, visit: visit) }
@@ -139,7 +140,7 @@ struct AdminLoop {
 
   private mutating func deliver(_ response: AdminResponse, to place: Int32, _ visit: UInt64) {
     guard var connection = connections[place], connection.visit == visit else { return }
-    connection.answer(with: response, at: steadyNanoseconds())
+    connection.answer(with: response, at: MonotonicClock.nanoseconds())
     connections[place] = connection
     turn(place)
   }

@@ -12,7 +12,7 @@ import CLinux
 import Glibc
 import Logging
 import Operations
-import Transport
+import Platform
 
 public final class AdminServer: Sendable {
   private let mailbox: AdminMailbox
@@ -26,8 +26,7 @@ public final class AdminServer: Sendable {
       return nil
     }
     self.mailbox = mailbox
-    let thread = JoinableThread {
-      _ = clinux_name_thread("admin")
+    let thread = try? JoinableThread(name: "admin") {
       var loop = AdminLoop(address: address, endpoint: endpoint, mailbox: mailbox, log: log)
       loop.run()
     }

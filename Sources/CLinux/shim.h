@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <unistd.h>
 #include "crc32c.h"
 #include "spawn_actions.h"

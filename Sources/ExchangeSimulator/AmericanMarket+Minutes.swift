@@ -1,4 +1,5 @@
 import Market
+import Platform
 
 /// The minutes inside a day: a bridge from its open to its close, kept inside its range.
 extension AmericanMarket {

@@ -1,4 +1,5 @@
 import Market
+import Platform
 
 /// A dozen American shares, every day since 2016 and every minute of it: a pure function of the
 /// seed, so that any bar can be had without living through the days before it.

@@ -1,5 +1,6 @@
 import Glibc
 import Market
+import Platform
 
 /// The simulated exchange on a loopback port, speaking the upstreams' real protocols.
 ///
@@ -11,7 +12,9 @@ public final class ExchangeServer: Sendable {
   private let shared: Guarded<Shared>
   private let listener: Int32
 
-  struct Shared {
+  // `@unchecked Sendable`: the recorders are the only objects in it, and they are touched under the
+  // lock alone.
+  struct Shared: @unchecked Sendable {
     var exchange: SimulatedExchange
     var connections: Set<Int32> = []
     var isStopped = false
@@ -65,7 +68,11 @@ public final class ExchangeServer: Sendable {
     shared = Guarded(Shared(exchange: exchange))
     (listener, self.port) = try Socket.listen(port: port)
     let (listener, shared) = (listener, shared)
-    try Thread.start { ExchangeServer.acceptConnections(listener, shared) }
+    do throws(ThreadError) {
+      try DetachedThread.start { ExchangeServer.acceptConnections(listener, shared) }
+    } catch {
+      throw SimulatorError(.cannotServe, "no thread to listen on")
+    }
   }
 
   deinit { stop() }
@@ -139,36 +146,11 @@ extension ExchangeServer {
         shared.withLock { _ = $0.connections.remove(socket) }
         Socket.close(socket)
       }
-      if !isWanted || (try? Thread.start(serve)) == nil {
+      if !isWanted || (try? DetachedThread.start(serve)) == nil {
         shared.withLock { _ = $0.connections.remove(socket) }
         Socket.close(socket)
       }
     }
     Socket.close(listener)
-  }
-}
-
-/// A detached thread that runs one closure.
-enum Thread {
-  private final class Work: Sendable {
-    let body: @Sendable () -> Void
-    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-  }
-
-  static func start(_ body: @escaping @Sendable () -> Void) throws(SimulatorError) {
-    var thread = pthread_t()
-    let work = Unmanaged.passRetained(Work(body))
-    let status = pthread_create(
-      &thread, nil,
-      { @Sendable argument in
-        guard let argument else { return nil }
-        Unmanaged<Work>.fromOpaque(argument).takeRetainedValue().body()
-        return nil
-      }, work.toOpaque())
-    guard status == 0 else {
-      work.release()
-      throw SimulatorError(.cannotServe, "no thread for a connection")
-    }
-    pthread_detach(thread)
   }
 }

@@ -37,15 +37,17 @@ extension FeedRequest {
   }
 
   /// The name of its journal series, at most 64 bytes: `list/hslt`, `bars/1m`. Answers of one
-  /// series resemble each other.
+  /// series resemble each other. The journal remembers an answer of each series, so a night of
+  /// K-lines is one series and not one an instrument: neighbours have the same stamps, and nobody
+  /// asks for the same instrument again while it is remembered.
   public var journalKey: String {
     switch self {
     case .mairuiList(let board): "list/\(board.rawValue)"
     case .alpacaBars(let query): "bars/\(query.timeframe.name)"
     case .alpacaCalendar: "calendar"
     case .alpacaAssets: "assets"
-    case .sinaKline(let symbol, let scale, _): "kline/\(scale.rawValue)/\(symbol)"
-    case .sinaFactors(let symbol, let kind): "factors/\(kind.name)/\(symbol)"
+    case .sinaKline(_, let scale, _): "kline/\(scale.rawValue)"
+    case .sinaFactors(_, let kind): "factors/\(kind.name)"
     case .sinaNodeCount(let node): "node-count/\(node.rawValue)"
     case .sinaNodePage(let node, _): "node/\(node.rawValue)"
     case .sinaCalendar: "calendar"

@@ -3,6 +3,7 @@ import Journal
 import Logging
 import Market
 import Operations
+import Platform
 import Store
 import Transport
 
@@ -14,7 +15,7 @@ import Transport
 /// `candles.straddle` it goes to the minute, beyond that to a gap row.
 extension Daemon {
   /// Everything between an open database and a drained engine.
-  func serve(_ onReady: @escaping @Sendable (DaemonHandle) async -> Void) async throws -> Int {
+  func serve(_ onReady: @escaping @Sendable (DaemonHandle) async -> Void) async throws -> Unsaved {
     let client = try HTTPClient()
     defer { client.shutdown() }
     let identity = try JournalIdentity(directory: settings.journalPath)
@@ -29,7 +30,7 @@ extension Daemon {
       tell = { @Sendable _ in }
       if let unsaved = try await lead(term, leadership) { return unsaved }
     }
-    return 0
+    return Unsaved()
   }
 
   private struct Term {
@@ -77,8 +78,8 @@ extension Daemon {
   }
 
   /// Leads for a term.
-  /// - Returns: what could not be saved, in candles; nil if the lease was lost and it may stand by.
-  private func lead(_ term: Term, _ leadership: Leadership) async throws -> Int? {
+  /// - Returns: what could not be saved; nil if the lease was lost and it may stand by.
+  private func lead(_ term: Term, _ leadership: Leadership) async throws -> Unsaved? {
     let loss = LeadLoss()
     let renewal = Task {
       if let error = await leadership.keep(term.lease) { loss.happened(error) }
@@ -106,7 +107,7 @@ extension Daemon {
       renewal.cancel()
       await writer.disconnect()
       // What is unsaved is in this journal alone: who restarts it soon saves it.
-      if unsaved == 0 { await giveUp(term.lease, leadership) }
+      if unsaved.isNone { await giveUp(term.lease, leadership) }
       return unsaved
     } catch let error as EngineError where error.code == .leaseLost {
       log.error("the lead is lost", metadata: ["error": "\(error)"])
@@ -117,7 +118,7 @@ extension Daemon {
     }
     await writer.disconnect()
     state.role = .starting
-    return stop.isWanted ? 0 : nil
+    return stop.isWanted ? Unsaved() : nil
   }
 
   /// Waits for it only so long: a database that hangs is no reason to stay.

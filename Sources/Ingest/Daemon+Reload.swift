@@ -1,6 +1,7 @@
 import Logging
 import Market
 import Operations
+import Platform
 
 /// The configuration read again while the daemon runs.
 ///

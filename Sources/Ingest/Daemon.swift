@@ -3,6 +3,7 @@ import Journal
 import Logging
 import Market
 import Operations
+import Platform
 import Polling
 import Store
 import Transport
@@ -59,12 +60,12 @@ public struct Daemon: Sendable {
 
   /// Builds everything up, stands by while another daemon leads, and hands the engine to `onReady`
   /// when it leads for the first time; then runs until it is stopped.
-  /// - Returns: candles that could not be saved before the drain's deadline.
+  /// - Returns: what could not be saved before the drain's deadline.
   /// - Throws: `StoreError`, `EmbeddedServerError`, `JournalError`, `EngineError`,
   ///   `TransportError`.
   public func run(
     onReady: @escaping @Sendable (DaemonHandle) async -> Void = { _ in }
-  ) async throws -> Int {
+  ) async throws -> Unsaved {
     guard settings.storeURL == nil else { return try await serve(onReady) }
     let keeper = ServerKeeper(settings.embeddedServer, log: log)
     try await keeper.start()

@@ -4,6 +4,7 @@
 import Journal
 import Market
 import Operations
+import Platform
 
 /// What a daemon is to its database.
 public enum DaemonRole: Sendable, Hashable {

@@ -1,4 +1,5 @@
 import Operations
+import Platform
 
 /// The wish that a daemon end: may be uttered at any time from any thread, before there is an
 /// engine, while standing by, or between two leaderships.

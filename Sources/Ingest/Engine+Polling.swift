@@ -89,13 +89,21 @@ extension Engine {
   /// What has come due: timer decisions, which are journal entries too, and the poller's wish.
   func carryOutDue() {
     let now = now
-    if let stopAt = limits.stopAt, time.isPast(stopAt) { return beginStopping() }
+    if let stopAt = limits.stopAt, time.isPast(stopAt) { return end(at: time.shows(end: stopAt)) }
     if let deadline = timerDue, deadline <= now { decide(at: now) }
     if let wake = pollerWake, wake <= now {
       pollerWake = nil
       perform(poller.received(.woke, at: now))
     }
     wakeDesks(at: now)
+  }
+
+  /// A simulation ends when all that fell due before its end is decided, however late that is
+  /// because interpretation lagged behind the journal.
+  private func end(at end: Timestamp) {
+    guard isInterpreting else { return }
+    if let deadline = timerDue, deadline < end { decide(at: now) }
+    beginStopping()
   }
 
   /// A decision the journal does not take is not made; it is tried again a little later.

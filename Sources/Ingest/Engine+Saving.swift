@@ -1,3 +1,4 @@
+import CLinux
 import Journal
 import Logging
 import Market
@@ -41,6 +42,10 @@ struct Saving {
 
   var hasUnsaved: Bool { commit != nil }
   var unsavedCandles: Int { commit?.candles.count ?? 0 }
+  /// Candles, and bars that came ready-made.
+  var unsavedRows: Int {
+    unsavedCandles + (commit?.bars.reduce(0) { $0 + $1.candles.count } ?? 0)
+  }
 }
 
 private let retryMillisecondsMin: Int64 = 100
@@ -48,6 +53,10 @@ private let retryMillisecondsMin: Int64 = 100
 private let retryMillisecondsMax: Int64 = 1_000
 /// Between two connects, with some jitter; the gate makes it a second.
 private let reconnectMillisecondsMin: Int64 = 500
+/// Rows of a commit after which free memory goes back to the system: so many wait only after an
+/// outage of the store, or where a night of K-lines comes in one go, and what they leave is free
+/// blocks amid others, which glibc would keep for good. It takes milliseconds.
+private let trimRowsMin = 20_000
 /// Finding out which rows are refused takes seconds where they are many.
 private let refusedMillisecondsMax: Int64 = 10_000
 
@@ -150,6 +159,7 @@ extension Engine {
 
   func saved() {
     if saving.failures > 0 { parts.log.notice("store takes commits again") }
+    let rows = saving.unsavedRows
     if let commit = saving.commit {
       status.committed = max(status.committed, commit.position)
       if !commit.daysEnded.isEmpty {
@@ -158,6 +168,7 @@ extension Engine {
       }
     }
     saving.commit = nil
+    if rows >= trimRowsMin { malloc_trim(0) }
     saving.failures = 0
     status.storeFault = nil
     status.storeFaultSince = nil

@@ -27,7 +27,7 @@ extension Engine {
     let desks = parts.desks.renewed(update.desks, credentials: update.credentials)
     desksToReopen.formUnion(desks.namesChanged(from: parts.desks))
     parts.desks = desks
-    inbox.yield(.woke)
+    inbox.yield(.woke(for: nil))
   }
 
   private func polled(_ symbols: [Symbol]) -> [Symbol] {

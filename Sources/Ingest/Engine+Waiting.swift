@@ -13,17 +13,15 @@ extension Engine {
 
   var isDrained: Bool {
     guard isStopping else { return false }
-    let isSaved = !saving.isBusy && !saving.hasUnsaved && !pipeline.hasPendingRows
     let isLate = stopDeadline.map { EngineClock.steadyNow() >= $0 } ?? false
     return isLate || (inFlight.isEmpty && isSaved)
   }
 
-  private var isInterpreting: Bool { catchUp == nil && !isDeaf }
-
   /// Nothing new is begun while stopping: a moment that is past would only turn the loop.
   private var nextDue: Timestamp? {
     guard !isStopping else { return nil }
-    let end = limits.stopAt.map(time.shows(end:))
+    // While the journal is ahead of what is made of it, its end is waited for first.
+    let end = isInterpreting ? limits.stopAt.map(time.shows(end:)) : nil
     return [pollerWake, deskWake, timerDue, end, time.due].compactMap { $0 }.min()
   }
 
@@ -56,12 +54,11 @@ extension Engine {
     if catchUp != nil, !isBehindStore { consider(0) }
     guard let wait else { return }
     let wakeAt = Timestamp(microseconds: steady.microseconds + Int64(wait / 1000))
-    if let scheduledWake, scheduledWake <= wakeAt, scheduledWake > steady { return }
-    scheduledWake = wakeAt
+    guard wakes.mustSleep(until: wakeAt, now: steady) else { return }
     let inbox = inbox
     Task {
       try? await Task.sleep(nanoseconds: wait)
-      inbox.yield(.woke)
+      inbox.yield(.woke(for: wakeAt))
     }
   }
 

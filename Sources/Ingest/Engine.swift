@@ -26,7 +26,7 @@ public actor Engine {
   var pollerWake: Timestamp?
   /// Set while the journal refuses a timer's decision.
   var timerHeldUntil: Timestamp?
-  var scheduledWake: Timestamp?
+  var wakes = WakePlan()
   var time: EngineTime
   /// Of the last answer, on the steady clock.
   var answeredSteady: Timestamp?
@@ -52,7 +52,8 @@ public actor Engine {
 
   enum Event: Sendable {
     case answered(PollRequest, UpstreamAnswer, asked: Timestamp)
-    case woke
+    /// nil for a look round that nobody slept for.
+    case woke(for: Timestamp?)
     case saved(Result<CommitReceipt, StoreError>)
     case loaded(Result<StoredState, StoreError>)
     case deskAnswered(Int, round: Int, DeskRequest, UpstreamAnswer, asked: Timestamp)
@@ -76,9 +77,9 @@ public actor Engine {
   }
 
   /// Runs until `stop()`, or until a simulation's last moment, and then drains.
-  /// - Returns: what could not be saved before the drain's deadline, in candles.
+  /// - Returns: what could not be saved before the drain's deadline.
   /// - Throws: `EngineError` where going on would store something wrong.
-  public func run() async throws -> Int {
+  public func run() async throws -> Unsaved {
     do {
       try await turn()
     } catch {
@@ -86,7 +87,7 @@ public actor Engine {
       throw error
     }
     try? parts.journal.sync()
-    return saving.unsavedCandles + pipeline.pendingCandles
+    return unsaved
   }
 
   private func turn() async throws {
@@ -144,8 +145,8 @@ public actor Engine {
     switch event {
     case .answered(let request, let answer, let asked):
       take(answer, to: request, asked: asked)
-    case .woke:
-      scheduledWake = nil
+    case .woke(let moment):
+      if let moment { wakes.woke(for: moment) }
       carryOutDue()
     case .saved(let result):
       try finishSaving(result)

@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import Market
+import Platform
 
 /// Where an engine gets its time from. Everything that decides is told the time; only this asks a
 /// clock, so a day can run at 60× or jump from one due moment to the next.
@@ -27,9 +28,7 @@ public enum EngineClock: Sendable, Hashable {
   }
 
   private static func reading(of clock: clockid_t) -> Timestamp? {
-    var now = timespec()
-    guard clock_gettime(clock, &now) == 0 else { return nil }
-    return Timestamp(microseconds: Int64(now.tv_sec) * 1_000_000 + Int64(now.tv_nsec) / 1000)
+    SystemClock.nanoseconds(of: clock).map { Timestamp(microseconds: $0 / 1_000) }
   }
 
   public static func scaled(from simulated: Timestamp, speed: Int64) -> EngineClock {

@@ -1,5 +1,6 @@
 import Logging
 import Operations
+import Platform
 
 /// Keeps systemd told: ready, the status line, signs of life, and how long stopping may take.
 ///
@@ -23,7 +24,7 @@ public struct ServiceReporter: Sendable {
 
   public init(
     _ notifier: ServiceNotifier, state: DaemonState, log: Logger,
-    nanoseconds: @escaping @Sendable () -> Int64 = steadyNanoseconds,
+    nanoseconds: @escaping @Sendable () -> Int64 = MonotonicClock.nanoseconds,
     pause: @escaping @Sendable (UInt64) async -> Void = { try? await Task.sleep(nanoseconds: $0) }
   ) {
     self.notifier = notifier

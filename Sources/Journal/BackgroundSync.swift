@@ -6,38 +6,50 @@
 /// and a second fsync would lie. What it had not synced stays open, for `JournalWriter.heal` to
 /// copy into a segment that can be trusted.
 
-import CLinux
 import Glibc
 import Market
+import Platform
 
-/// `@unchecked Sendable`: every stored property below `mutex` is read and written only with
-/// `mutex` held; `mutex` and `condition` are initialised before the thread starts and freed in
-/// `deinit`, which runs after the thread ended because the thread holds a reference.
-final class BackgroundSync: @unchecked Sendable {
-  private let interval: Int
+final class BackgroundSync: Sendable {
+  private let intervalNanoseconds: Int64
   private let directory: JournalDirectory
-  private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-  private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-
-  private var current: OpenFile?
-  private var rolled: [OpenFile] = []
-  private var folderChanged = false
-  private var appended: Int64
-  private var synced: Int64
-  private var isUrgent = false
-  private var isStopping = false
-  private var failure: JournalError?
-  private var thread: pthread_t?
   private let systemSync: SystemSync
+  private let state: Monitor<State>
 
   /// Brings a file's bytes to the disk: 0, or -1 with `errno` set.
   typealias SystemSync = @Sendable (Int32) -> Int32
 
   /// A segment whose bytes may not all be on the disk yet.
-  struct OpenFile {
+  struct OpenFile: Sendable {
     var number: Int32
     /// The sequence it begins with.
     var first: Int64
+  }
+
+  private struct State: Sendable {
+    var current: OpenFile?
+    var rolled: [OpenFile] = []
+    var folderChanged = false
+    var appended: Int64
+    var synced: Int64
+    var isUrgent = false
+    var isStopping = false
+    var failure: JournalError?
+    var thread: JoinableThread?
+
+    var files: [OpenFile] { rolled + [current].compactMap { $0 } }
+
+    /// Whether there is hope that `target` will be on the disk, and it is not yet.
+    func isBringing(_ target: Int64) -> Bool { synced < target && failure == nil && thread != nil }
+  }
+
+  /// What one sync has to bring to the disk.
+  private struct Work {
+    var target: Int64
+    /// Nothing is appended to them any more.
+    var rolled: [OpenFile]
+    var files: [OpenFile]
+    var folderChanged: Bool
   }
 
   init(
@@ -46,163 +58,124 @@ final class BackgroundSync: @unchecked Sendable {
   ) {
     self.directory = directory
     self.systemSync = systemSync
-    interval = intervalMilliseconds
-    appended = synced
-    self.synced = synced
-    pthread_mutex_init(mutex, nil)
-    var attributes = pthread_condattr_t()
-    pthread_condattr_init(&attributes)
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
-    pthread_cond_init(condition, &attributes)
-    pthread_condattr_destroy(&attributes)
-  }
-
-  deinit {
-    pthread_cond_destroy(condition)
-    pthread_mutex_destroy(mutex)
-    condition.deallocate()
-    mutex.deallocate()
+    intervalNanoseconds = Int64(intervalMilliseconds) * 1_000_000
+    state = Monitor(State(appended: synced, synced: synced))
   }
 
   /// The last entry known to be on the disk.
-  var syncedSequence: Int64 { locked { synced } }
+  var syncedSequence: Int64 { state.withLock { $0.synced } }
 
   /// Takes over the segment that entries go to from now on.
   func adopt(
     _ file: consuming Descriptor, first: Int64, isNew: Bool
   ) throws(JournalError) {
     let number = file.release()
-    locked {
-      if let current { rolled.append(current) }
-      current = OpenFile(number: number, first: first)
-      folderChanged = folderChanged || isNew
+    state.withLock { state in
+      if let current = state.current { state.rolled.append(current) }
+      state.current = OpenFile(number: number, first: first)
+      state.folderChanged = state.folderChanged || isNew
     }
     try start()
   }
 
   /// Tells of an entry that was written. That it is in the file is true whatever became of the
   /// sync before it, so this does not throw: the next append does.
-  func appended(_ sequence: Int64) {
-    locked {
-      appended = sequence
-      pthread_cond_broadcast(condition)
-    }
-  }
+  func appended(_ sequence: Int64) { state.change { $0.appended = sequence } }
 
   /// What a sync failed with; no other follows it.
-  var failedWith: JournalError? { locked { failure } }
+  var failedWith: JournalError? { state.withLock { $0.failure } }
 
   /// After a failure: the segments that hold what was not synced, oldest first. They stay open
   /// until `stop`.
-  var unsyncedFiles: [OpenFile] { locked { rolled + [current].compactMap { $0 } } }
+  var unsyncedFiles: [OpenFile] { state.withLock { $0.files } }
 
   /// Waits until everything appended is on the disk.
   func sync() throws(JournalError) {
-    let failure = locked {
-      let target = appended
-      while synced < target, self.failure == nil, thread != nil {
-        isUrgent = true
-        pthread_cond_broadcast(condition)
-        pthread_cond_wait(condition, mutex)
-      }
-      return self.failure
+    let target = state.change { state in
+      if state.isBringing(state.appended) { state.isUrgent = true }
+      return state.appended
     }
+    let failure = state.wait(while: { $0.isBringing(target) }, then: { $0.failure })
     if let failure { throw failure }
   }
 
   /// Syncs what is left, ends the thread and closes the files.
   func stop() {
-    let ending = locked {
-      isStopping = true
-      pthread_cond_broadcast(condition)
-      defer { thread = nil }
-      return thread
+    let ending = state.change { state in
+      state.isStopping = true
+      defer { state.thread = nil }
+      return state.thread
     }
-    if let ending { pthread_join(ending, nil) }
-    locked {
-      for file in rolled + [current].compactMap({ $0 }) { _ = close(file.number) }
-      rolled = []
-      current = nil
+    ending?.join()
+    state.withLock { state in
+      for file in state.files { _ = close(file.number) }
+      state.rolled = []
+      state.current = nil
     }
   }
 
   private func start() throws(JournalError) {
-    guard locked({ thread == nil }) else { return }
-    var started = pthread_t()
-    let context = Unmanaged.passRetained(self)
-    let code = pthread_create(&started, nil, backgroundSyncMain, context.toOpaque())
-    guard code == 0 else {
-      context.release()
-      throw .systemCall("start the journal's sync thread", code)
-    }
-    locked { thread = started }
-  }
-
-  fileprivate func run() {
-    pthread_mutex_lock(mutex)
-    defer { pthread_mutex_unlock(mutex) }
-    while failure == nil {
-      while appended == synced, !isStopping { pthread_cond_wait(condition, mutex) }
-      if appended == synced { break }
-      waitForMore()
-      syncOnce()
-      pthread_cond_broadcast(condition)
+    guard state.withLock({ $0.thread == nil }) else { return }
+    do throws(ThreadError) {
+      let started = try JoinableThread { self.run() }
+      state.withLock { $0.thread = started }
+    } catch {
+      throw .systemCall("start the journal's sync thread", error.systemError)
     }
   }
 
-  /// Lets the interval pass, so that many appends share one sync. The mutex is held.
-  private func waitForMore() {
-    var deadline = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &deadline)
-    let nanoseconds = deadline.tv_nsec + interval % 1000 * 1_000_000
-    deadline.tv_sec += interval / 1000 + nanoseconds / 1_000_000_000
-    deadline.tv_nsec = nanoseconds % 1_000_000_000
-    while !isUrgent, !isStopping {
-      if pthread_cond_timedwait(condition, mutex, &deadline) == ETIMEDOUT { break }
-    }
-    isUrgent = false
-  }
-
-  /// The mutex is held on entry and on return, and open while the disk works.
-  private func syncOnce() {
-    let target = appended
-    let finished = rolled
-    let files = finished + [current].compactMap { $0 }
-    let folder = folderChanged
-    rolled = []
-    folderChanged = false
-    pthread_mutex_unlock(mutex)
-    let outcome = bringToDisk(files, folder: folder)
-    if outcome == nil { for file in finished { _ = close(file.number) } }
-    pthread_mutex_lock(mutex)
-    if let outcome {
-      failure = outcome
-      rolled = finished + rolled
-    } else {
-      synced = target
+  private func run() {
+    while let work = next() {
+      let failure = bringToDisk(work)
+      state.change { state in
+        state.failure = failure
+        if failure == nil {
+          state.synced = work.target
+        } else {
+          state.rolled = work.rolled + state.rolled
+        }
+      }
+      if failure != nil { return }
     }
   }
 
-  private func bringToDisk(_ files: [OpenFile], folder: Bool) -> JournalError? {
+  /// Sleeps while there is nothing to sync, then lets the interval pass, so that many appends share
+  /// one sync; nil when it is time to end.
+  private func next() -> Work? {
+    let isThere = state.wait(
+      while: { $0.appended == $0.synced && !$0.isStopping },
+      then: { $0.appended != $0.synced })
+    guard isThere else { return nil }
+    return state.wait(
+      while: { !$0.isUrgent && !$0.isStopping }, nanosecondsMax: intervalNanoseconds,
+      then: { state in
+        defer {
+          state.isUrgent = false
+          state.rolled = []
+          state.folderChanged = false
+        }
+        return Work(
+          target: state.appended, rolled: state.rolled, files: state.files,
+          folderChanged: state.folderChanged)
+      })
+  }
+
+  /// - Returns: why it could not; if it could, the rolled files are closed.
+  private func bringToDisk(_ work: Work) -> JournalError? {
     do throws(JournalError) {
-      for file in files {
+      for file in work.files {
         _ = try checked("sync the journal") { systemSync(file.number) }
         // Bytes in a file without a name are gone with the process.
         if isRemoved(file.number) {
           throw JournalError(.syncFailed, "A segment of the journal was removed.")
         }
       }
-      if folder { try directory.sync() }
+      if work.folderChanged { try directory.sync() }
+      for file in work.rolled { _ = close(file.number) }
       return nil
     } catch {
       return JournalError(.syncFailed, error.sentence, systemError: error.systemError)
     }
-  }
-
-  private func locked<Result>(_ body: () -> Result) -> Result {
-    pthread_mutex_lock(mutex)
-    defer { pthread_mutex_unlock(mutex) }
-    return body()
   }
 }
 
@@ -210,11 +183,4 @@ final class BackgroundSync: @unchecked Sendable {
 func isRemoved(_ file: Int32) -> Bool {
   var status = stat()
   return fstat(file, &status) == 0 && status.st_nlink == 0
-}
-
-private func backgroundSyncMain(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-  if let context {
-    Unmanaged<BackgroundSync>.fromOpaque(context).takeRetainedValue().run()
-  }
-  return nil
 }

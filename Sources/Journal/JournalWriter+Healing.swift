@@ -11,6 +11,7 @@
 import CLinux
 import Glibc
 import Market
+import Platform
 
 public struct JournalHealing: Sendable, Hashable {
   public var times = 0
@@ -25,7 +26,7 @@ extension JournalWriter {
 
   func healIfNeeded() throws(JournalError) {
     guard let failure = backgroundSync.failedWith else { return }
-    let now = monotonicMilliseconds()
+    let now = MonotonicClock.milliseconds()
     if let healTriedAt, now - healTriedAt < options.healPauseMilliseconds { throw failure }
     healTriedAt = now
     do throws(JournalError) {
@@ -171,10 +172,4 @@ extension JournalHealing {
     rewritten += other.rewritten
     lost += other.lost
   }
-}
-
-private func monotonicMilliseconds() -> Int64 {
-  var now = timespec()
-  clock_gettime(CLOCK_MONOTONIC, &now)
-  return Int64(now.tv_sec) * 1_000 + Int64(now.tv_nsec) / 1_000_000
 }

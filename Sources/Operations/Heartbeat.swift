@@ -2,7 +2,7 @@
 /// `/livez` ask for those that have not for too long. Progress of our own and nothing else: a
 /// database or a source that is away is no reason to be killed and started again.
 
-import Glibc
+import Platform
 import Synchronization
 
 /// One loop's sign of life.
@@ -18,7 +18,7 @@ public final class Heartbeat: Sendable {
   /// Counts as having beaten just now.
   public init(
     name: String, ageSecondsMax: Int64,
-    nanoseconds: @escaping @Sendable () -> Int64 = steadyNanoseconds
+    nanoseconds: @escaping @Sendable () -> Int64 = MonotonicClock.nanoseconds
   ) {
     self.name = name
     self.ageSecondsMax = ageSecondsMax
@@ -39,7 +39,7 @@ public final class Heartbeats: Sendable {
   private let loops = Guarded<[Heartbeat]>([])
   private let nanoseconds: @Sendable () -> Int64
 
-  public init(nanoseconds: @escaping @Sendable () -> Int64 = steadyNanoseconds) {
+  public init(nanoseconds: @escaping @Sendable () -> Int64 = MonotonicClock.nanoseconds) {
     self.nanoseconds = nanoseconds
   }
 
@@ -64,11 +64,4 @@ public final class Heartbeats: Sendable {
 
   /// The names of the loops that have not beaten for too long.
   public func stale() -> [String] { all.filter(\.isStale).map(\.name) }
-}
-
-/// The system's steady clock (CLOCK_MONOTONIC), which systemd's watchdog uses too.
-@Sendable public func steadyNanoseconds() -> Int64 {
-  var time = timespec()
-  clock_gettime(CLOCK_MONOTONIC, &time)
-  return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
 }

@@ -6,6 +6,7 @@
 import Glibc
 public import Logging
 public import Market
+import Platform
 
 public enum LogFormat: String, Sendable, CaseIterable {
   case text
@@ -144,9 +145,7 @@ extension Logger.Level {
 
 /// The system's clock, for the log only: data is stamped by the injected clock.
 @Sendable public func wallClock() -> Timestamp {
-  var time = timespec()
-  clock_gettime(CLOCK_REALTIME, &time)
-  return Timestamp(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
+  Timestamp(microseconds: (SystemClock.nanoseconds(of: CLOCK_REALTIME) ?? 0) / 1_000)
 }
 
 /// A log that cannot be written is lost: there is nowhere to say so.

@@ -4,6 +4,7 @@
 /// defence: the first is `Secret`.
 
 import Glibc
+import Platform
 
 public final class SecretMask: Sendable {
   /// Shorter secrets are not looked for: they would black out ordinary words.

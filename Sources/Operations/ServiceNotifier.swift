@@ -3,6 +3,7 @@
 /// that cannot be sent is lost: the daemon's work does not depend on who listens.
 
 import Glibc
+import Platform
 
 public struct ServiceNotifier: Sendable {
   /// What systemd kills us after, if it asked for signs of life.
@@ -53,7 +54,7 @@ public struct ServiceNotifier: Sendable {
 
   /// With the moment, so that systemd can tell it from an earlier one's.
   public func reloading() {
-    send(["RELOADING=1", "MONOTONIC_USEC=\(steadyNanoseconds() / 1_000)"])
+    send(["RELOADING=1", "MONOTONIC_USEC=\(MonotonicClock.microseconds())"])
   }
 
   public func stopping(status: String) { send(["STOPPING=1", line(status)]) }

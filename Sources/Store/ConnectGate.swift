@@ -1,4 +1,5 @@
 import Glibc
+import Platform
 import Synchronization
 
 /// How often a daemon may knock at its database: at most twice in any second, however many of its
@@ -30,7 +31,7 @@ public final class ConnectGate: Sendable {
   private let pause: @Sendable (Int64) -> Void
 
   public convenience init() {
-    self.init(now: { monotonicMicroseconds() }, pause: { usleep(useconds_t($0)) })
+    self.init(now: { MonotonicClock.microseconds() }, pause: { usleep(useconds_t($0)) })
   }
 
   /// - Parameters:

@@ -1,3 +1,5 @@
+import Platform
+
 /// Whether commits come with a NOTIFY. It is a hint (the tables are the truth), and no commit fails
 /// for it: one whose NOTIFY fails is made again without, and for a while none is tried. Followers
 /// find the rows by their timers.
@@ -8,13 +10,13 @@ struct Notices {
   private var mutedUntil: Int64 = 0
   private var fault: StoreError?
 
-  var isMuted: Bool { monotonicSeconds() < mutedUntil }
+  var isMuted: Bool { MonotonicClock.seconds() < mutedUntil }
 
   /// What a commit found out, and, in its receipt, why it went without a hint.
   mutating func noted(in receipt: CommitReceipt, _ way: WriterSession.Way) -> CommitReceipt {
     if let found = way.notifyFault {
       fault = found
-      mutedUntil = monotonicSeconds() + Self.pauseSeconds
+      mutedUntil = MonotonicClock.seconds() + Self.pauseSeconds
     } else if way.notifies, receipt.seq != nil {
       fault = nil
     }

@@ -1,5 +1,6 @@
 import CPostgres
 import Glibc
+import Platform
 
 /// From a connection string to a connection that can be trusted, or a sentence that says what to
 /// do.
@@ -72,12 +73,12 @@ extension PostgresConnection {
   /// libpq's own loop, but for the time-out, which it keeps to itself.
   /// - Returns: why there is no connection; nil if there is.
   private static func finish(_ handle: OpaquePointer, within seconds: Int) -> StoreError? {
-    let deadline = monotonicMicroseconds() + Int64(max(seconds, 1)) * 1_000_000
+    let deadline = MonotonicClock.microseconds() + Int64(max(seconds, 1)) * 1_000_000
     var state = PGRES_POLLING_WRITING
     while PQstatus(handle) != CONNECTION_BAD {
       let direction = state == PGRES_POLLING_READING ? POLLIN : POLLOUT
       var descriptor = pollfd(fd: PQsocket(handle), events: Int16(direction), revents: 0)
-      let left = deadline - monotonicMicroseconds()
+      let left = deadline - MonotonicClock.microseconds()
       if left <= 0 {
         return StoreError(
           .connectionLost, "PostgreSQL does not answer within \(seconds) s",

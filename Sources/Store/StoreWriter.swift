@@ -1,4 +1,3 @@
-import Glibc
 import Market
 
 /// The single writer: turns commits into transactions, over one connection, on one thread of its
@@ -108,13 +107,4 @@ public actor StoreWriter {
     }
     return session
   }
-}
-
-/// Seconds on a clock that never jumps.
-func monotonicSeconds() -> Int64 { monotonicMicroseconds() / 1_000_000 }
-
-func monotonicMicroseconds() -> Int64 {
-  var now = timespec()
-  clock_gettime(CLOCK_MONOTONIC, &now)
-  return Int64(now.tv_sec) * 1_000_000 + Int64(now.tv_nsec) / 1_000
 }

@@ -6,6 +6,7 @@
 // body cap always apply, cancelling the task ends the transfer. Nothing here logs.
 import CCurl
 import Glibc
+import Platform
 
 /// A pool of connections and the thread that drives them.
 public final class HTTPClient: Sendable {
@@ -19,12 +20,13 @@ public final class HTTPClient: Sendable {
       throw TransportError(.other(curl: Int(CURLE_FAILED_INIT.rawValue)), route: "")
     }
     let loop = TransferLoop(multi: multi, configuration: configuration)
-    guard let thread = JoinableThread(running: { loop.run() }) else {
+    do throws(ThreadError) {
+      thread = try JoinableThread(name: "transport") { loop.run() }
+    } catch {
       curl_multi_cleanup(multi)
       throw TransportError(.other(curl: Int(CURLE_FAILED_INIT.rawValue)), route: "")
     }
-    self.mailbox = loop.mailbox
-    self.thread = thread
+    mailbox = loop.mailbox
   }
 
   deinit { shutdown() }

@@ -5,9 +5,10 @@
 // submission and start, during the transfer, or after the answer, and in each case the continuation
 // is resumed exactly once. It also is the bound on requests.
 import CCurl
+import Platform
 
 /// A request on its way to the thread, with the task that waits for it.
-struct Submission {
+struct Submission: Sendable {
   typealias Continuation = CheckedContinuation<Result<HTTPResponse, TransportError>, Never>
 
   let ticket: UInt64
@@ -17,26 +18,27 @@ struct Submission {
 }
 
 /// Everything left since the thread last looked.
-struct Mail {
+struct Mail: Sendable {
   var submissions: [Submission] = []
   var cancellations: [UInt64] = []
   var isStopping = false
 }
 
-/// `@unchecked` holds because every stored `var` is touched only inside `mutex.withLock`. The multi
-/// handle is used here for `curl_multi_wakeup` alone, the one call libcurl allows from any thread,
-/// and only under the same lock and while `isOpen`; the thread frees the handle after it has
-/// cleared `isOpen` under the lock.
-final class Mailbox: @unchecked Sendable {
+final class Mailbox: Sendable {
   private enum Ticket { case reserved, cancelledEarly, submitted }
 
-  private let mutex = PthreadMutex()
-  private let multi: OpaquePointer
+  private struct State {
+    var tickets: [UInt64: Ticket] = [:]
+    var ticketLast: UInt64 = 0
+    var mail = Mail()
+    var isOpen = true
+  }
+
+  private let state = Guarded(State())
+  // Safe: used here for `curl_multi_wakeup` alone, the one call libcurl allows from any thread, and
+  // only with `state` locked and open; the thread frees the handle after it has closed `state`.
+  nonisolated(unsafe) private let multi: OpaquePointer
   private let requestsMax: Int
-  private var tickets: [UInt64: Ticket] = [:]
-  private var ticketLast: UInt64 = 0
-  private var mail = Mail()
-  private var isOpen = true
 
   init(multi: OpaquePointer, requestsMax: Int) {
     self.multi = multi
@@ -46,28 +48,28 @@ final class Mailbox: @unchecked Sendable {
   // MARK: Tasks
 
   func reserve(route: String) -> Result<UInt64, TransportError> {
-    mutex.withLock {
-      guard isOpen, !mail.isStopping else {
+    state.withLock { state in
+      guard state.isOpen, !state.mail.isStopping else {
         return .failure(TransportError(.shutDown, route: route))
       }
-      guard tickets.count < requestsMax else {
+      guard state.tickets.count < requestsMax else {
         return .failure(TransportError(.tooManyInFlight, route: route))
       }
-      ticketLast += 1
-      tickets[ticketLast] = .reserved
-      return .success(ticketLast)
+      state.ticketLast += 1
+      state.tickets[state.ticketLast] = .reserved
+      return .success(state.ticketLast)
     }
   }
 
   func submit(_ submission: Submission) {
-    let refusal: TransportError.Code? = mutex.withLock {
-      let isCancelled = tickets[submission.ticket] == .cancelledEarly
-      guard !isCancelled, isOpen, !mail.isStopping else {
-        tickets[submission.ticket] = nil
+    let refusal: TransportError.Code? = state.withLock { state in
+      let isCancelled = state.tickets[submission.ticket] == .cancelledEarly
+      guard !isCancelled, state.isOpen, !state.mail.isStopping else {
+        state.tickets[submission.ticket] = nil
         return isCancelled ? .cancelled : .shutDown
       }
-      tickets[submission.ticket] = .submitted
-      mail.submissions.append(submission)
+      state.tickets[submission.ticket] = .submitted
+      state.mail.submissions.append(submission)
       curl_multi_wakeup(multi)
       return nil
     }
@@ -77,11 +79,11 @@ final class Mailbox: @unchecked Sendable {
   }
 
   func cancel(_ ticket: UInt64) {
-    mutex.withLock {
-      switch tickets[ticket] {
-      case .reserved: tickets[ticket] = .cancelledEarly
-      case .submitted where isOpen:
-        mail.cancellations.append(ticket)
+    state.withLock { state in
+      switch state.tickets[ticket] {
+      case .reserved: state.tickets[ticket] = .cancelledEarly
+      case .submitted where state.isOpen:
+        state.mail.cancellations.append(ticket)
         curl_multi_wakeup(multi)
       case .submitted, .cancelledEarly, nil: break
       }
@@ -89,9 +91,9 @@ final class Mailbox: @unchecked Sendable {
   }
 
   func stop() {
-    mutex.withLock {
-      guard isOpen else { return }
-      mail.isStopping = true
+    state.withLock { state in
+      guard state.isOpen else { return }
+      state.mail.isStopping = true
       curl_multi_wakeup(multi)
     }
   }
@@ -100,23 +102,23 @@ final class Mailbox: @unchecked Sendable {
 
   /// All there is; the stop order stays.
   func take() -> Mail {
-    mutex.withLock {
-      let taken = mail
-      mail = Mail(isStopping: taken.isStopping)
+    state.withLock { state in
+      let taken = state.mail
+      state.mail = Mail(isStopping: taken.isStopping)
       return taken
     }
   }
 
   /// The ticket's request is about to be answered: a later cancellation finds nothing.
   func release(_ ticket: UInt64) {
-    mutex.withLock { tickets[ticket] = nil }
+    state.withLock { $0.tickets[ticket] = nil }
   }
 
   /// After this no task touches the multi handle. Returns what came in since the last `take`.
   func close() -> Mail {
-    mutex.withLock {
-      isOpen = false
-      return mail
+    state.withLock { state in
+      state.isOpen = false
+      return state.mail
     }
   }
 }

@@ -5,7 +5,6 @@
 // in the multi handle; easy handles are pooled, because a new one costs more than a reset. The loop
 // sleeps in poll until a socket, a libcurl timer, the deadline of a waiting request or a wakeup.
 import CCurl
-import CLinux
 import Glibc
 
 /// `@unchecked` holds because everything but `mailbox` is touched by the one thread that runs
@@ -31,7 +30,6 @@ final class TransferLoop: @unchecked Sendable {
 
   /// Until the mailbox says stop; then every request still here ends with `shutDown`.
   func run() {
-    clinux_name_thread("transport")
     while receive() {
       startWaiting()
       var running: Int32 = 0

@@ -41,6 +41,7 @@ struct Candled: AsyncParsableCommand {
   }
 
   static func main() async {
+    Allocator.limit()
     // A reader that left (`| head`) and a peer that hung up are return values, not deaths.
     signal(SIGPIPE, SIG_IGN)
     do {

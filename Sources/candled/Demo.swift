@@ -98,9 +98,9 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
     }
     await view.finish()
     StandardError.say(
-      unsaved == 0
+      unsaved.isNone
         ? "the day is saved\(folder.isKept ? " in \(folder.path)" : "")"
-        : "\(unsaved) candles were not saved")
+        : "\(unsaved) were not saved")
   }
 
   private func settings(

@@ -4,12 +4,12 @@
 import Glibc
 import Ingest
 import Market
-import Synchronization
+import Platform
 import TerminalView
 
 final class ProgressTalk: Sendable {
   private let isTerminal: Bool
-  private let saidAt = Mutex<Timestamp?>(nil)
+  private let saidAt = Guarded<Timestamp?>(nil)
 
   private static let pauseSeconds: Int64 = 30
   private static let barWidth = 24

@@ -64,8 +64,10 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
         log.notice("ready", metadata: ["look_inside": "\(handle.psqlLine)"])
       }
     }
-    let end: Logger.Metadata = ["unsaved_candles": "\(unsaved)"]
-    if unsaved == 0 {
+    let end: Logger.Metadata = [
+      "unsaved_candles": "\(unsaved.candles)", "unsaved_entries": "\(unsaved.entries)",
+    ]
+    if unsaved.isNone {
       log.notice("stopped", metadata: end)
     } else {
       log.warning(

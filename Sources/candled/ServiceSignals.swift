@@ -9,6 +9,7 @@
 
 import CLinux
 import Glibc
+import Platform
 
 /// A command that saves its work when told to stop; the others end as signals end them.
 protocol DrainsOnSignal {}
@@ -113,16 +114,7 @@ enum ServiceSignals {
   ) {
     if case .reload = hangup { take(SIGHUP, evenIgnored: true) }
     let watcher = Watcher(hangup: hangup, secondsMax: secondsMax, late: late, stop: stop)
-    let context = Unmanaged.passRetained(watcher)
-    var thread = pthread_t()
-    let status = pthread_create(
-      &thread, nil,
-      { @Sendable context in
-        guard let context else { return nil }
-        _ = clinux_name_thread("signals")
-        Unmanaged<Watcher>.fromOpaque(context).takeRetainedValue().run()
-      }, context.toOpaque())
-    if status != 0 { context.release() }
+    try? DetachedThread.start(name: "signals") { watcher.run() }
   }
 
   /// Waits for a signal and returns its number; nil if none came in time.

@@ -3,6 +3,7 @@ import Glibc
 import Ingest
 import Logging
 import Operations
+import Platform
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 /// The parts sections are made of: a stopwatch, a table, and what stands in a row of it.
 
 import Glibc
+import Platform
 
 struct BenchSection: Sendable {
   let name: String
@@ -41,9 +42,7 @@ struct BenchRow {
 
 /// A clock that only goes forward, in milliseconds.
 func milliseconds(_ clock: clockid_t = CLOCK_MONOTONIC) -> Double {
-  var now = timespec()
-  clock_gettime(clock, &now)
-  return Double(now.tv_sec) * 1000 + Double(now.tv_nsec) / 1_000_000
+  Double(SystemClock.nanoseconds(of: clock) ?? 0) / 1_000_000
 }
 
 /// Prints rows with their median, 99th percentile and best round, and the median's ratio to the

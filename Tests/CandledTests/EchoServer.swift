@@ -4,12 +4,12 @@
 import Dispatch
 import Foundation
 import Glibc
-import Synchronization
+import Platform
 
 final class EchoServer: Sendable {
   let url: String
   private let listener: Int32
-  private let heard = Mutex<[String]>([])
+  private let heard = Guarded<[String]>([])
   private let news = DispatchSemaphore(value: 0)
 
   init() throws {

@@ -11,16 +11,16 @@ import Testing
 
   @Test(arguments: [
     (
-      "kline 1 sh600519 1970", "kline/1/sh600519",
+      "kline 1 sh600519 1970", "kline/1",
       "/cn/api/jsonp_v2.php/=/CN_MarketDataService.getKLineData"
         + "?symbol=sh600519&scale=1&ma=no&datalen=1970"
     ),
     (
-      "kline 1200 sz000002 5", "kline/1200/sz000002",
+      "kline 1200 sz000002 5", "kline/1200",
       "/cn/api/jsonp_v2.php/=/CN_MarketDataService.getKLineData"
         + "?symbol=sz000002&scale=1200&ma=no&datalen=5"
     ),
-    ("factors hfq sz300592", "factors/hfq/sz300592", "/realstock/company/sz300592/hfq.js"),
+    ("factors hfq sz300592", "factors/hfq", "/realstock/company/sz300592/hfq.js"),
     (
       "node-count hs_bjs", "node-count/hs_bjs",
       "/quotes_service/api/json_v2.php/Market_Center.getHQNodeStockCount?node=hs_bjs"

@@ -45,7 +45,7 @@ import Testing
     run.desks.alpacaKey = nil
     let feeds = FeedSink()
     let unsaved = try await run.run(feeds.sink)
-    #expect(unsaved == 0)
+    #expect(unsaved.isNone)
     let listed = feeds.current.marks.values.filter { $0.delistedAt == nil }.map(\.symbol)
     let polled = Set(await world.polledLast.keys)
     #expect(listed.count > 20 && polled == Set(listed).union([history.symbols[0]]))
@@ -112,7 +112,7 @@ import Testing
     let feeds = FeedSink()
     let unsaved = try await run.run(feeds.sink)
     let replayed = try run.replay()
-    #expect(unsaved == 0 && feeds.current == replayed)
+    #expect(unsaved.isNone && feeds.current == replayed)
     #expect(!replayed.bars.isEmpty && !replayed.usage.isEmpty && !replayed.sessions.isEmpty)
     #expect(!replayed.lists.isEmpty && !replayed.watermarks.isEmpty && !replayed.marks.isEmpty)
   }

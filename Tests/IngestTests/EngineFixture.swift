@@ -55,6 +55,8 @@ struct EngineRun {
   /// Simulated seconds in a real one; nil runs without a clock.
   var speed: Int64?
   var heartbeat: Heartbeat?
+  /// Called with every request's number, from 1.
+  var asked: @Sendable (Int) -> Void = { _ in }
   var journal = JournalOptions()
   let folder: JournalFolder
 
@@ -70,7 +72,7 @@ struct EngineRun {
       directory: folder.path, options: journal, committed: stored?.position ?? .start)
     breaking(journal)
     let upstream = MemoryUpstream(
-      market, outages: outages, frozenAt: frozenAt.map { moment($0) })
+      market, outages: outages, frozenAt: frozenAt.map { moment($0) }, asked: asked)
     var log = Logger(label: "engine", factory: { _ in SwiftLogNoOpLogHandler() })
     log.logLevel = .critical
     let parts = EngineParts(
@@ -98,5 +100,21 @@ struct EngineRun {
       if let commit = pipeline.takeCommit() { tables.take(commit) }
     }
     return tables
+  }
+
+  /// Starts the daemon again on what is stored, without a clock, and lets it read the journal to
+  /// its end: the tables are then those of the whole journal.
+  func finish(_ sink: MemorySink) async throws {
+    var run = self
+    run.speed = nil
+    run.end = run.start
+    run.limits = EngineLimits()
+    let engine = try run.engine(sink, stored: await sink.tables.stored)
+    let unsaved = try await engine.run()
+    #expect(unsaved.isNone)
+    let tables = await sink.tables
+    #expect(tables.candlesTwice.isEmpty && !tables.candles.isEmpty)
+    let replayed = try run.replay()
+    #expect(tables.differences(from: replayed) == [])
   }
 }

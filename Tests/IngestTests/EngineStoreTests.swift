@@ -76,6 +76,46 @@ import Testing
     #expect(moments.count > 5)
   }
 
+  /// A store whose second commit is answered when the exchange was asked for the hundredth time;
+  /// the next one ends the run.
+  private actor SilentStore: CommitSink {
+    private let requests: AsyncStream<Int>
+    private var engine: Engine?
+    private(set) var commits = 0
+
+    init(_ requests: AsyncStream<Int>) { self.requests = requests }
+
+    func follow(_ engine: Engine) { self.engine = engine }
+
+    func commit(_ commit: Commit) async throws(StoreError) -> CommitReceipt {
+      commits += 1
+      if commits == 2 { for await request in requests where request >= 100 { break } }
+      if commits == 3 { engine?.stop() }
+      return CommitReceipt(seq: Int64(commits))
+    }
+
+    func load() throws(StoreError) -> StoredState {
+      throw StoreError(.connectionLost, "on order", context: "load")
+    }
+
+    func repairCandidates(from day: TradingDay) -> [RepairCandidate] { [] }
+  }
+
+  @Test(.timeLimit(.minutes(2)))
+  func `a store that does not answer keeps nobody from asking the exchange`() async throws {
+    let (requests, inbox) = AsyncStream.makeStream(of: Int.self)
+    var run = try EngineRun()
+    run.speed = 60
+    run.end = 11 * 3600
+    run.asked = { inbox.yield($0) }
+    let store = SilentStore(requests)
+    let engine = try run.engine(store)
+    await store.follow(engine)
+    _ = try await engine.run()
+    withExtendedLifetime(run) {}
+    #expect(await store.commits > 2)
+  }
+
   @Test func `a right that is missing is a fault with a sentence until it is given`() async throws {
     let sink = Teller { attempt in
       attempt == 1

@@ -1,6 +1,7 @@
 import Glibc
 import Ingest
 import Market
+import Platform
 import Store
 import Synchronization
 import Testing
@@ -17,7 +18,7 @@ import Testing
       #expect(held.map { $0.upperBound >= commit.position } == true)
     })
     let unsaved = try await run.engine(sink).run()
-    #expect(unsaved == 0)
+    #expect(unsaved.isNone)
     let tables = await sink.tables
     #expect(tables.candles.count > 60 && tables.candlesTwice.isEmpty)
     let replayed = try run.replay()
@@ -32,7 +33,7 @@ import Testing
     })
     let unsaved = try await run.engine(sink).run()
     let tables = await sink.tables
-    #expect(unsaved == 0 && tables.candlesTwice.isEmpty)
+    #expect(unsaved.isNone && tables.candlesTwice.isEmpty)
     let replayed = try run.replay()
     #expect(tables.differences(from: replayed) == [])
   }
@@ -45,7 +46,7 @@ import Testing
     })
     let unsaved = try await run.engine(sink).run()
     let tables = await sink.tables
-    #expect(unsaved == 0 && tables.candlesTwice.isEmpty)
+    #expect(unsaved.isNone && tables.candlesTwice.isEmpty)
     #expect(await sink.loads == 1)
     let replayed = try run.replay()
     #expect(tables.differences(from: replayed) == [])
@@ -86,7 +87,7 @@ import Testing
     let engine = try run.engine(sink)
     stopper.engine.withLock { $0 = engine }
     let unsaved = try await engine.run()
-    #expect(unsaved == 0)
+    #expect(unsaved.isNone)
     let tables = await sink.tables
     #expect(await sink.commits < 100)
     let replayed = try run.replay()
@@ -116,7 +117,7 @@ import Testing
       loadsRefused: 1,
       fate: { attempt in (20..<30).contains(attempt) ? .refused(.connectionLost) : .taken })
     try await runAfternoon(&run, sink)
-    try await finish(run, sink)
+    try await run.finish(sink)
   }
 
   @Test func `a store that never answers costs no more memory than one that refuses`()
@@ -125,23 +126,7 @@ import Testing
     var run = try EngineRun()
     let sink = MemorySink(loadsRefused: 1, slowAttempt: 20)
     try await runAfternoon(&run, sink)
-    try await finish(run, sink)
-  }
-
-  /// Starts the daemon again on what is stored, without a clock, and lets it read the journal to
-  /// its end: the tables are then those of the whole journal.
-  private func finish(_ run: EngineRun, _ sink: MemorySink) async throws {
-    var run = run
-    run.speed = nil
-    run.end = run.start
-    run.limits = EngineLimits()
-    let engine = try run.engine(sink, stored: await sink.tables.stored)
-    let unsaved = try await engine.run()
-    #expect(unsaved == 0)
-    let tables = await sink.tables
-    #expect(tables.candlesTwice.isEmpty && !tables.candles.isEmpty)
-    let replayed = try run.replay()
-    #expect(tables.differences(from: replayed) == [])
+    try await run.finish(sink)
   }
 
   @Test func `damage in the journal costs a gap and not the daemon`() async throws {
@@ -153,7 +138,7 @@ import Testing
     run.end += 300
     let sink = MemorySink()
     let unsaved = try await run.engine(sink).run()
-    #expect(unsaved == 0)
+    #expect(unsaved.isNone)
     let tables = await sink.tables
     #expect(tables.candlesTwice.isEmpty && !tables.candles.isEmpty)
     #expect(tables.gaps.contains { $0.cause == .outage })
@@ -176,7 +161,7 @@ import Testing
     }
     let unsaved = try await engine.run()
     let tables = await sink.tables
-    #expect(unsaved == 0 && !tables.candles.isEmpty)
+    #expect(unsaved.isNone && !tables.candles.isEmpty)
     let replayed = try run.replay()
     #expect(tables.differences(from: replayed) == [])
     #expect(await engine.status.journalFault == nil)
@@ -198,5 +183,5 @@ import Testing
 
 /// An engine to be stopped from inside its own store.
 private final class EngineHolder: Sendable {
-  let engine = Mutex<Engine?>(nil)
+  let engine = Guarded<Engine?>(nil)
 }

@@ -23,6 +23,6 @@ import Testing
       if seen == 50 { break }
     }
     engine.stop()
-    #expect(try await unsaved == 0)
+    #expect(try await unsaved.isNone)
   }
 }

@@ -62,7 +62,7 @@ import Testing
         configuration,
         schedule: PollSchedule(seed: 1) { _ in true }, symbols: market.symbols)
       let engine = Engine(parts: parts, poller: poller, pipeline: Pipeline(), limits: limits)
-      #expect(try await engine.run() == 0)
+      #expect(try await engine.run().isNone)
       status = await engine.status
       tables = await sink.tables
       server.stop()

@@ -14,16 +14,23 @@ actor MemoryUpstream: Upstream {
   private let outages: [Range<Int>]
   /// Answers as of one moment, whatever the time.
   private let frozenAt: Timestamp?
+  private let asked: @Sendable (Int) -> Void
   private(set) var answers = 0
 
-  init(_ market: SimulatedMarket, outages: [Range<Int>] = [], frozenAt: Timestamp? = nil) {
+  /// - Parameter asked: called with every request's number, from 1.
+  init(
+    _ market: SimulatedMarket, outages: [Range<Int>] = [], frozenAt: Timestamp? = nil,
+    asked: @escaping @Sendable (Int) -> Void = { _ in }
+  ) {
     self.market = market
+    self.asked = asked
     self.outages = outages
     self.frozenAt = frozenAt
   }
 
   func answer(to request: PollRequest, at now: Timestamp) -> UpstreamAnswer {
     answers += 1
+    asked(answers)
     market.advance(to: frozenAt ?? now)
     if outages.contains(where: { $0.contains(now.shanghaiSecondOfDay) }) {
       return .failure(TransportError(.timeout, route: "sina-quotes"))
@@ -41,7 +48,7 @@ actor MemorySink: CommitSink {
     case takenUnheard(StoreError.Code)
   }
 
-  private(set) var tables = Tables()
+  private(set) var tables: Tables
   private(set) var commits = 0
   private(set) var loads = 0
   private let fate: @Sendable (Int) -> Fate
@@ -53,13 +60,15 @@ actor MemorySink: CommitSink {
   private var engine: Engine?
   private var loadsWanted = 0
   private var commitsWanted = 0
+  private var stopsAtLoad: Int?
 
   /// `fate` is asked with the number of the attempt, from 1.
   init(
-    loadsRefused: Int = 0, slowAttempt: Int? = nil,
+    startingWith tables: Tables = Tables(), loadsRefused: Int = 0, slowAttempt: Int? = nil,
     inspect: @escaping @Sendable (Commit) -> Void = { _ in },
     fate: @escaping @Sendable (Int) -> Fate = { _ in .taken }
   ) {
+    self.tables = tables
     self.loadsRefused = loadsRefused
     self.slowAttempt = slowAttempt
     self.inspect = inspect
@@ -88,8 +97,15 @@ actor MemorySink: CommitSink {
     commitsWanted = commits
   }
 
+  /// Stops `engine` when it asks for the so manieth time what is stored.
+  func stop(_ engine: Engine?, atLoad load: Int) {
+    self.engine = engine
+    stopsAtLoad = load
+  }
+
   func load() throws(StoreError) -> StoredState {
     loads += 1
+    if loads == stopsAtLoad { engine?.stop() }
     if loads <= loadsRefused { throw error(.connectionLost) }
     return tables.stored
   }

@@ -1,6 +1,7 @@
 import Logging
 import Market
 import Operations
+import Platform
 import Polling
 import Store
 import Synchronization

@@ -2,9 +2,9 @@ import ExchangeSimulator
 import Feeds
 import Logging
 import Market
+import Platform
 import Polling
 import Store
-import Synchronization
 
 @testable import Ingest
 @testable import Journal
@@ -112,7 +112,7 @@ struct DeskRun {
   }
 
   /// Runs to the end; nothing may be left unsaved.
-  func run(_ sink: some CommitSink, stored: StoredState? = nil) async throws -> Int {
+  func run(_ sink: some CommitSink, stored: StoredState? = nil) async throws -> Unsaved {
     let engine = try engine(sink, stored: stored)
     await world.follow(engine)
     return try await engine.run()
@@ -140,7 +140,7 @@ struct DeskRun {
 
 /// What an engine's commits leave.
 final class FeedSink: Sendable {
-  let tables = Mutex(FeedTables())
+  let tables = Guarded(FeedTables())
 
   var sink: MemorySink {
     MemorySink(inspect: { commit in self.tables.withLock { $0.take(commit) } })

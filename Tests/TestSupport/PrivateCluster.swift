@@ -3,6 +3,7 @@
 /// process left behind (its server runs on: it is made to) is swept by the next one.
 
 import Glibc
+import Platform
 public import Store
 import Synchronization
 
@@ -19,7 +20,7 @@ public final class PrivateCluster: Sendable {
   ]
   private static let first = Result { try PrivateCluster() }
   private static let databases = Atomic<Int>(0)
-  private static let templates = Lock()
+  private static let templates = Guarded(())
 
   /// The cluster all tests of this process share; started by the first who asks. Not to be killed:
   /// that is what `own` is for.
@@ -77,7 +78,7 @@ public final class PrivateCluster: Sendable {
   public func freshDatabase(
     named prefix: String, template: String, prepare: (String) throws -> Void
   ) throws -> String {
-    try Self.templates.withLock {
+    try Self.templates.withLock { _ in
       guard try !server.hasDatabase(template) else { return }
       try server.createDatabase(template)
       do {
@@ -157,24 +158,5 @@ extension PrivateCluster {
       if name != ".", name != ".." { found.append(name) }
     }
     return found
-  }
-}
-
-/// A pthread mutex, for ThreadSanitizer does not see the lock of `Synchronization.Mutex`.
-private final class Lock: Sendable {
-  // Safe: the address is fixed by the allocation and only handed to pthread functions, made for any
-  // thread; it lives as long as the process.
-  nonisolated(unsafe) private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-
-  init() {
-    mutex = .allocate(capacity: 1)
-    mutex.initialize(to: pthread_mutex_t())
-    pthread_mutex_init(mutex, nil)
-  }
-
-  func withLock(_ body: () throws -> Void) rethrows {
-    pthread_mutex_lock(mutex)
-    defer { pthread_mutex_unlock(mutex) }
-    try body()
   }
 }

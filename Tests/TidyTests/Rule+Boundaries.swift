@@ -7,28 +7,29 @@ extension Rule {
   /// kept: tests may look at anything.
   static let importable: [String: Set<String>] = [
     "Market": [],
+    "Platform": ["CLinux"],
     "Candles": ["Market"],
     "Feeds": ["Market"],
     "Polling": ["Market"],
-    "Transport": ["CCurl", "CLinux"],
-    "Journal": ["Market", "CZstd", "CLinux"],
-    "Store": ["Market", "Candles", "CPostgres", "CLinux"],
-    "Operations": ["Market", "CLinux", "Logging", "TOMLKit"],
-    "ExchangeSimulator": ["Market", "CLinux"],
+    "Transport": ["Platform", "CCurl", "CLinux"],
+    "Journal": ["Market", "Platform", "CZstd", "CLinux"],
+    "Store": ["Market", "Candles", "Platform", "CPostgres", "CLinux"],
+    "Operations": ["Market", "Platform", "CLinux", "Logging", "TOMLKit"],
+    "ExchangeSimulator": ["Market", "Platform", "CLinux"],
     "CandledClient": ["Market", "Store", "CLinux"],
     "TerminalView": ["Market"],
     "Ingest": [
       "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations",
-      "CLinux", "Logging",
+      "Platform", "CLinux", "Logging",
     ],
     "Admin": [
       "Market", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations", "Ingest",
-      "CLinux", "Logging",
+      "Platform", "CLinux", "Logging",
     ],
     "candled": [
       "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations",
-      "ExchangeSimulator", "CandledClient", "TerminalView", "Ingest", "Admin", "CLinux", "Logging",
-      "ArgumentParser",
+      "ExchangeSimulator", "CandledClient", "TerminalView", "Ingest", "Admin", "Platform", "CLinux",
+      "Logging", "ArgumentParser",
     ],
   ]
 

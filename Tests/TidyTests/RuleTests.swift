@@ -119,6 +119,7 @@ extension Case {
     Case(.imports, "public import struct Store.Row\n@testable import Ingest", at: [1, 2]),
     Case(.imports, "import Glibc", at: [1], in: "Sources/Market/A.swift"),
     Case(.imports, "import Market", at: [1], in: "Sources/Transport/A.swift"),
+    Case(.imports, "import Market", at: [1], in: "Sources/Platform/A.swift"),
     Case(.imports, "import Logging", at: [1], in: "Sources/Store/A.swift"),
     Case(.imports, "let a = 1", at: [1], in: "Sources/Unheard/A.swift"),
     Case(.foundation, "import Foundation\nimport FoundationEssentials", at: [1, 2]),

@@ -1,6 +1,7 @@
 // A server that misbehaves on order: raw sockets, a thread for each connection, no HTTP library, so
 // that a test can reset, truncate, stall or lie at any byte.
 import Glibc
+import Platform
 
 /// One accepted connection, in the hands of the test's script.
 struct Connection {
@@ -75,11 +76,11 @@ final class LoopbackServer: Sendable {
     guard bound else { throw LoopbackFailure() }
     self.listener = listener
     port = UInt16(bigEndian: address.sin_port)
-    startThread {
+    try DetachedThread.start {
       while true {
         let descriptor = accept(listener, nil, nil)
         guard descriptor >= 0 else { return }
-        startThread {
+        try? DetachedThread.start {
           script(Connection(descriptor: descriptor))
           close(descriptor)
         }
@@ -101,21 +102,3 @@ final class LoopbackServer: Sendable {
 }
 
 struct LoopbackFailure: Error {}
-
-private final class Work {
-  let body: @Sendable () -> Void
-
-  init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-}
-
-private func startThread(_ body: @escaping @Sendable () -> Void) {
-  let work = Unmanaged.passRetained(Work(body))
-  var thread = pthread_t()
-  pthread_create(
-    &thread, nil,
-    { @Sendable context in
-      if let context { Unmanaged<Work>.fromOpaque(context).takeRetainedValue().body() }
-      return nil
-    }, work.toOpaque())
-  pthread_detach(thread)
-}

@@ -1,5 +1,6 @@
 // What the transport's tests share.
 import Glibc
+import Platform
 import Transport
 
 /// The client's error, or nil if it answered.
@@ -37,28 +38,10 @@ func output(_ command: String) -> [UInt8] {
 }
 
 /// Counts across the server's threads.
-///
-/// `@unchecked Sendable`: every access to `count` is under the lock.
-final class Tally: @unchecked Sendable {
-  private var count = 0
-  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+final class Tally: Sendable {
+  private let count = Guarded(0)
 
-  init() {
-    mutex = .allocate(capacity: 1)
-    mutex.initialize(to: pthread_mutex_t())
-  }
+  func increment() { count.withLock { $0 += 1 } }
 
-  deinit { mutex.deallocate() }
-
-  func increment() {
-    pthread_mutex_lock(mutex)
-    count += 1
-    pthread_mutex_unlock(mutex)
-  }
-
-  var value: Int {
-    pthread_mutex_lock(mutex)
-    defer { pthread_mutex_unlock(mutex) }
-    return count
-  }
+  var value: Int { count.withLock { $0 } }
 }

@@ -22,8 +22,9 @@ struct Chaos: ParsableCommand {
   }
 
   func run() throws {
-    let sections = (short ? ChaosSection.allShort : ChaosSection.all).filter {
-      names.isEmpty || names.contains($0.name)
+    // A section that is named and has no short form runs long, rather than not at all.
+    let sections = ChaosSection.all.filter {
+      names.isEmpty ? !short || $0.short != nil : names.contains($0.name)
     }
     if list {
       for section in sections { TrialRunner.say(section.long.joined(separator: " ")) }
@@ -31,7 +32,8 @@ struct Chaos: ParsableCommand {
     }
     var failed: [String] = []
     for section in sections {
-      let run = SectionRun(section, isShort: short, seed: seed ?? .random(in: 1...1_000_000))
+      let isShort = short && section.short != nil
+      let run = SectionRun(section, isShort: isShort, seed: seed ?? .random(in: 1...1_000_000))
       let start = Date()
       if try !run.passes() { failed.append(section.name) }
       TrialRunner.say("  \(section.name) took \(Int(Date().timeIntervalSince(start))) s")

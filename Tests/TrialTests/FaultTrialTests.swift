@@ -6,8 +6,7 @@ import Trials
 @Suite(.serialized, .ownThread) struct FaultTrialTests {
   private var binary: String { DaemonProcess.besideThisProcess }
 
-  // After the close nobody need be asked: what the alarm should say then is not settled yet.
-  @Test(arguments: ClockTrial.Phase.allCases.filter { $0 != .afterClose })
+  @Test(arguments: ClockTrial.Phase.allCases)
   func `a clock set in mid-day costs no minute and causes no burst`(
     phase: ClockTrial.Phase
   ) async throws {

@@ -1,6 +1,7 @@
 import ExchangeSimulator
 import Foundation
 import Glibc
+import Platform
 import Synchronization
 
 /// A scraper of a daemon's admin endpoint: asks for every page now and then, and keeps what it is

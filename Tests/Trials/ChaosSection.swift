@@ -28,7 +28,7 @@ public struct ChaosSection: Sendable, CustomStringConvertible {
     ChaosSection("mutations", "--times 1000", short: "--times 20"),
     ChaosSection(
       "soak", "--hours 24 --speed 144",
-      short: "--hours 7 --speed 2400 --warm 4 --growth 30 --instruments 12"),
+      short: "--hours 16 --speed 2400 --warm 4 --growth 15 --instruments 12"),
     ChaosSection(
       "pair", "--kills 50 --pauses 10", short: "--kills 2 --pauses 1 --instruments 12 --from 870"),
     ChaosSection(

@@ -2,6 +2,7 @@ import CLinux
 import ExchangeSimulator
 import Foundation
 import Glibc
+import Platform
 import Synchronization
 
 /// A TCP port on loopback in front of a PostgreSQL's Unix socket: it counts who connects, and can
@@ -112,9 +113,7 @@ public final class DatabaseProxy: Sendable {
 
 /// Microseconds since 1970.
 func realMicroseconds() -> Int64 {
-  var now = timespec()
-  clock_gettime(CLOCK_REALTIME, &now)
-  return Int64(now.tv_sec) * 1_000_000 + Int64(now.tv_nsec) / 1000
+  (SystemClock.nanoseconds(of: CLOCK_REALTIME) ?? 0) / 1_000
 }
 
 enum LoopbackListener {

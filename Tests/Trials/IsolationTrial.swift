@@ -5,6 +5,7 @@ import Glibc
 import Ingest
 import Market
 import Operations
+import Platform
 import Polling
 import Transport
 
@@ -117,7 +118,7 @@ public struct IsolationTrial: Sendable {
     if let trouble, let server = servers[suffering] {
       server.order(Fault(trouble, on: suffering.upstream))
     }
-    let start = Self.monotonicMicroseconds()
+    let start = MonotonicClock.microseconds()
     let found = await withTaskGroup(of: (Station, Lateness).self) { group in
       for station in Station.allCases {
         for _ in 0..<station.workers {
@@ -145,15 +146,15 @@ public struct IsolationTrial: Sendable {
     let cadence = Self.cadenceMilliseconds * 1_000
     var due = start
     while due < start + seconds * 1_000_000, !Task.isCancelled {
-      let pause = due - Self.monotonicMicroseconds()
+      let pause = due - MonotonicClock.microseconds()
       if pause > 0 { try? await Task.sleep(nanoseconds: UInt64(pause) * 1_000) }
       if await answer(of: station) {
         lateness.answered += 1
-        lateness.microseconds.append(Self.monotonicMicroseconds() - due)
+        lateness.microseconds.append(MonotonicClock.microseconds() - due)
       } else {
         lateness.failed += 1
       }
-      let late = Self.monotonicMicroseconds() - due
+      let late = MonotonicClock.microseconds() - due
       lateness.missed += Int(late / cadence)
       due += (late / cadence + 1) * cadence
     }
@@ -251,11 +252,5 @@ extension IsolationTrial {
       guard count > 0 else { return bytes }
       bytes += chunk[..<count]
     }
-  }
-
-  private static func monotonicMicroseconds() -> Int64 {
-    var now = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &now)
-    return Int64(now.tv_sec) * 1_000_000 + Int64(now.tv_nsec) / 1_000
   }
 }

@@ -1,6 +1,7 @@
 import ExchangeSimulator
 import Foundation
 import Glibc
+import Platform
 import Synchronization
 
 /// What a trial starts and must not outlive it: folders and processes, gone when this process ends,

@@ -2,6 +2,7 @@ import CPostgres
 import ExchangeSimulator
 import Foundation
 import Glibc
+import Platform
 import Synchronization
 
 /// A consumer of the most ordinary kind: it listens on `candled` and keeps what it is told. Or, to

@@ -4,6 +4,7 @@ import Ingest
 import Logging
 import Market
 import Operations
+import Platform
 import Store
 import TestSupport
 
@@ -63,7 +64,7 @@ public struct OutageTrial {
     verdict.figures.insert(
       "\(minutes) min at \(speed)×, memory for \(memoryMinutes) min, first commit "
         + "\(max(first - back, 0) / 1000) ms after", at: 0)
-    if unsaved != 0 { verdict.complaints.append("\(unsaved) candles were not saved") }
+    if !unsaved.isNone { verdict.complaints.append("\(unsaved) were not saved") }
     if !lines.text.contains("only the journal remembers") {
       verdict.complaints.append("memory was enough: nothing was proven")
     }
@@ -74,7 +75,9 @@ public struct OutageTrial {
     try await Task.sleep(nanoseconds: UInt64(milliseconds) * 1_000_000)
   }
 
-  private func withDeadline(_ run: Task<Int, any Error>, seconds: Int) async throws -> Int {
+  private func withDeadline(
+    _ run: Task<Unsaved, any Error>, seconds: Int
+  ) async throws -> Unsaved {
     let alarm = Task {
       try await Task.sleep(nanoseconds: UInt64(seconds) * 1_000_000_000)
       run.cancel()

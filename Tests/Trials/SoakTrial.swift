@@ -4,6 +4,10 @@ import Market
 import TestSupport
 
 /// A long time in a short one, everything on: what the daemon takes of the machine must not grow.
+///
+/// It proves that of the things that happen, not of their number: a machine too slow for the speed
+/// misses slots, which the daemon leaves out as it should and the day has as gaps. How many sweeps
+/// of those due were made is among the figures.
 public struct SoakTrial {
   public var binary: String
   public var instruments: Int
@@ -68,6 +72,9 @@ public struct SoakTrial {
     try daemon.finish(secondsMax: 120)
     var verdict = try world.judge(isExact: false)
     report(samples, into: &verdict)
+    let sweeps = try world.sweepsJournaled(by: daemon)
+    let due = TrialDay.sweeps(from: max(start, Session.auctionOpen))
+    verdict.figures.append("\(sweeps) sweeps on its first day, of about \(due) due")
     return verdict
   }
 

@@ -1,5 +1,6 @@
 import ExchangeSimulator
 import Foundation
+import Platform
 import Synchronization
 import TestSupport
 

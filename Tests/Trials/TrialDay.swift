@@ -159,6 +159,16 @@ public final class TrialDay {
     return exchange.withRecorder { $0.withdrawAnswers(exceptAskedAt: moments) } ?? 0
   }
 
+  /// Answers with quotes in a daemon's journal: what it got round to asking.
+  func sweepsJournaled(by daemon: DaemonProcess) throws -> Int {
+    guard let reader = try JournalReader.whole(daemon.folder + "/journal") else { return 0 }
+    var count = 0
+    while let (_, entry) = try reader.next() {
+      if entry.key == "quotes/0", entry.requestedAt.shanghaiDay == day { count += 1 }
+    }
+    return count
+  }
+
   /// The day against the ledger, and everything against the canaries.
   /// - Parameters:
   ///   - isExact: the table must be the ledger; not where K-lines revised it.

@@ -1,0 +1,42 @@
+import Journal
+import Market
+
+/// What an engine leaves to the next start: all of it is in the journal.
+///
+/// Whoever lags behind the journal cannot tell how many candles the rest of it holds, for they are
+/// not made yet; nor are candles all that is saved. So the entries are counted as well.
+public struct Unsaved: Sendable, Hashable {
+  /// Made, and not stored.
+  public var candles = 0
+  /// Entries of the journal that the store has not taken; 0 if there was nothing left in them.
+  public var entries = 0
+
+  public init() {}
+
+  public var isNone: Bool { candles == 0 && entries == 0 }
+}
+
+extension Unsaved: CustomStringConvertible {
+  public var description: String {
+    "\(candles) candles, and \(entries) entries of the journal"
+  }
+}
+
+extension Engine {
+  /// Everything in the journal is interpreted.
+  var isInterpreting: Bool { catchUp == nil && !isDeaf }
+
+  /// All that the journal tells is in the store.
+  var isSaved: Bool {
+    isInterpreting && !saving.isBusy && !saving.hasUnsaved && !pipeline.hasPendingRows
+  }
+
+  var unsaved: Unsaved {
+    var unsaved = Unsaved()
+    guard !isSaved else { return unsaved }
+    unsaved.candles = saving.unsavedCandles + pipeline.pendingCandles
+    let behind = parts.journal.lastPosition.sequence - status.committed.sequence
+    unsaved.entries = Int(max(behind, 0))
+    return unsaved
+  }
+}

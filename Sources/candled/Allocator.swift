@@ -1,0 +1,25 @@
+import CLinux
+
+/// What glibc's allocator is told before the first thread starts, so that a day leaves the process
+/// no larger than a morning did.
+///
+/// Work wanders over a dozen threads. Left to itself glibc gives eight arenas a core, each keeps
+/// the most it ever held, and every large block that is freed raises the size from which blocks
+/// are mapped, so that bodies end up between small ones. Measured in `script/chaos soak` after six
+/// hours of market: 44 MB of heap for 13 MB in use, with these numbers 12 MB for 7.
+enum Allocator {
+  /// Threads that allocate at the same time are two: the engine's and the writer's.
+  private static let arenasMax: Int32 = 2
+  /// A block of this size is mapped, and is the system's again the moment it is freed: bodies of
+  /// lists and K-lines, the buffers of a large commit.
+  private static let mappedBytesMin: Int32 = 256 << 10
+  /// Free memory at an arena's end beyond this goes back to the system.
+  private static let trimmedBytesMin: Int32 = 256 << 10
+
+  /// Once, at the start of the program.
+  static func limit() {
+    mallopt(M_ARENA_MAX, arenasMax)
+    mallopt(M_MMAP_THRESHOLD, mappedBytesMin)
+    mallopt(M_TRIM_THRESHOLD, trimmedBytesMin)
+  }
+}
