@@ -11,47 +11,61 @@ extension WriterSession {
   /// After so many a gap is accepted for good (DESIGN: a hole is permanent after two sightings).
   static let sightingsMax: Int16 = 2
 
+  /// A day on its way back to the tables.
+  private struct Repair {
+    var key: DayKey
+    var batch: BarBatch
+    var outcome: Reconciliation.Outcome
+
+    var rows: [StagedCandle] {
+      (outcome.candles + outcome.revisions.map(\.candle)).map { candle in
+        StagedCandle(
+          key: CandleKey(
+            instrument: key.instrument, timeframe: candle.timeframe.rawValue,
+            openedAt: candle.openedAt),
+          candle: candle, cause: RevisionCause.kline.rawValue, knownAt: batch.receivedAt)
+      }
+    }
+  }
+
+  /// No day of an instrument depends on another. Their candles are staged together, for each
+  /// staging looks through all that is stored of the days concerned: one by one, a night's repairs
+  /// that came at once held the writer up for minutes.
   func writeRepairs(_ bars: [BarBatch], _ draft: inout Draft) throws(StoreError) {
     var batches: [(key: DayKey, batch: BarBatch)] = []
     for batch in bars {
       guard case .repair(let day) = batch.role else { continue }
       batches.append((DayKey(instrument: id(of: batch.symbol, batch.source), day: day), batch))
     }
+    for day in Set(batches.map(\.key.day)).sorted() { try lock(day) }
+    var repairs: [Repair] = []
     for (key, batch) in batches.lastOfEach(\.key).sorted(by: { $0.key < $1.key }) {
-      try lock(key.day)
-      try repair(key, by: batch, &draft)
+      repairs.append(Repair(key: key, batch: batch, outcome: try outcome(key, batch)))
     }
+    try stage(repairs.flatMap(\.rows).sorted { $0.key < $1.key }, &draft)
+    for repair in repairs { try settle(repair, &draft) }
   }
 
-  private func repair(
-    _ key: DayKey, by batch: BarBatch, _ draft: inout Draft
-  ) throws(StoreError) {
+  private func outcome(
+    _ key: DayKey, _ batch: BarBatch
+  ) throws(StoreError) -> Reconciliation.Outcome {
     let stored = try storedDay(key)
-    let outcome = Reconciliation(
+    return Reconciliation(
       symbol: batch.symbol, day: key.day,
       minutes: stored.candles.filter { $0.timeframe == .minute1 }, gaps: stored.gaps,
       audit: stored.audit, dayCandle: stored.candles.first { $0.timeframe == .day1 },
       bars: batch.candles, dayBar: batch.dayBar
     ).outcome()
-    try write(outcome.candles + outcome.revisions.map(\.candle), key, batch, &draft)
-    try close(outcome.closedGaps, batch.receivedAt, &draft)
-    try open(outcome.remainders, key, batch.receivedAt, &draft)
-    try sight(outcome.sightings, batch.receivedAt, &draft)
-    if let audit = outcome.audit { try certify(audit, key, batch.receivedAt, &draft) }
-    try record(outcome.disagreements, key, batch.receivedAt, &draft)
   }
 
-  private func write(
-    _ candles: [Candle], _ key: DayKey, _ batch: BarBatch, _ draft: inout Draft
-  ) throws(StoreError) {
-    let rows = candles.map { candle in
-      StagedCandle(
-        key: CandleKey(
-          instrument: key.instrument, timeframe: candle.timeframe.rawValue,
-          openedAt: candle.openedAt),
-        candle: candle, cause: RevisionCause.kline.rawValue, knownAt: batch.receivedAt)
-    }
-    try stage(rows.sorted { $0.key < $1.key }, &draft)
+  /// All of it but the candles.
+  private func settle(_ repair: Repair, _ draft: inout Draft) throws(StoreError) {
+    let (key, outcome, at) = (repair.key, repair.outcome, repair.batch.receivedAt)
+    try close(outcome.closedGaps, at, &draft)
+    try open(outcome.remainders, key, at, &draft)
+    try sight(outcome.sightings, at, &draft)
+    if let audit = outcome.audit { try certify(audit, key, at, &draft) }
+    try record(outcome.disagreements, key, at, &draft)
   }
 }
 
