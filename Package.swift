@@ -122,7 +122,7 @@ let package = Package(
       "IngestTests",
       [
         "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations",
-        "Ingest", "ExchangeSimulator", "Trials", "Hostile", "TestSupport", log,
+        "Ingest", "Admin", "ExchangeSimulator", "Trials", "Hostile", "TestSupport", log,
       ]),
     .testTarget(
       name: "CandledTests",

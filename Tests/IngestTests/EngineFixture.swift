@@ -56,6 +56,8 @@ struct EngineRun {
   var speed: Int64?
   var heartbeat: Heartbeat?
   var journal = JournalOptions()
+  /// nil logs nowhere.
+  var lines: LogLines?
   let folder: JournalFolder
 
   init() throws { folder = try JournalFolder() }
@@ -73,6 +75,7 @@ struct EngineRun {
       market, outages: outages, frozenAt: frozenAt.map { moment($0) })
     var log = Logger(label: "engine", factory: { _ in SwiftLogNoOpLogHandler() })
     log.logLevel = .critical
+    if let lines { log = lines.logger }
     let parts = EngineParts(
       clock: speed.map { .scaled(from: moment(start), speed: $0) }
         ?? .stepped(start: moment(start)),
