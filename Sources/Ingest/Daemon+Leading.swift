@@ -193,17 +193,16 @@ extension Daemon {
   private func patiently<Answer: Sendable>(
     _ writer: StoreWriter, _ loop: Heartbeat, _ work: () async throws(StoreError) -> Answer
   ) async throws(StoreError) -> Answer {
-    var told: StoreError?
+    var told: Set<StoreError> = []
     while true {
       loop.beat()
       do throws(StoreError) {
         return try await work()
       } catch {
         guard error.isTransient, !stop.isWanted else { throw error }
-        if error != told {
+        if told.count < Self.faultsToldMax, told.insert(error).inserted {
           log.error("the term cannot begin yet, will retry", metadata: ["error": "\(error)"])
         }
-        told = error
       }
       try? await Task.sleep(nanoseconds: Self.retryNanoseconds)
       do throws(StoreError) {
@@ -215,6 +214,8 @@ extension Daemon {
   }
 
   private static let retryNanoseconds: UInt64 = 700_000_000
+  /// Sentences about a database that is away.
+  private static let faultsToldMax = 8
 }
 
 /// Tells an engine that its lead is lost, also if that happens before there is one.

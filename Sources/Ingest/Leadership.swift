@@ -16,13 +16,10 @@ actor Leadership {
   private let connection: LeaseConnection
   private let milliseconds: Int64
   private let log: Logger
-  /// What was logged last: only changes are told.
-  private var told: Told?
-
-  private enum Told: Equatable {
-    case leader(term: Int64)
-    case fault(StoreError.Code)
-  }
+  /// The term of the leader that was told of last.
+  private var leaderTold: Int64?
+  /// Kinds of faults told of since the database last answered: each once, however they alternate.
+  private var faultsTold: Set<StoreError.Code> = []
 
   /// At most two connects a second to a database that is away (as for commits).
   private static let retryMilliseconds: Int64 = 700
@@ -57,10 +54,12 @@ actor Leadership {
             try? connection.giveUp(lease)
             return nil
           }
-          told = nil
+          (leaderTold, faultsTold) = (nil, [])
           return (lease, before)
         case .held(let row):
-          if tell(.leader(term: row.term)) {
+          let isNews = leaderTold != row.term || !faultsTold.isEmpty
+          (leaderTold, faultsTold) = (row.term, [])
+          if isNews {
             waiting(row)
             log.notice(
               "standing by", metadata: ["leader": "\(row.host)", "term": "\(row.term)"])
@@ -86,8 +85,8 @@ actor Leadership {
       var wait = milliseconds / 3
       do throws(StoreError) {
         try connection.renew(lease)
-        if case .fault = told { log.notice("the lease is renewed again") }
-        told = nil
+        if !faultsTold.isEmpty { log.notice("the lease is renewed again") }
+        faultsTold = []
       } catch {
         if error.code == .leaseLost { return error }
         note(error)
@@ -102,13 +101,8 @@ actor Leadership {
   func giveUp(_ lease: Lease) { try? connection.giveUp(lease) }
 
   private func note(_ error: StoreError) {
-    guard tell(.fault(error.code)) else { return }
+    guard faultsTold.insert(error.code).inserted else { return }
     log.error("the lease cannot be asked for, will retry", metadata: ["error": "\(error)"])
-  }
-
-  private func tell(_ news: Told) -> Bool {
-    defer { told = news }
-    return told != news
   }
 
   private func pause(_ milliseconds: Int64) async {
