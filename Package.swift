@@ -131,7 +131,7 @@ let package = Package(
       "IngestTests",
       [
         "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations",
-        "Ingest", "ExchangeSimulator", "Platform", "Trials", "Hostile", "TestSupport",
+        "Ingest", "Admin", "ExchangeSimulator", "Platform", "Trials", "Hostile", "TestSupport",
         "TestTraits", log,
       ]),
     .testTarget(

@@ -18,9 +18,11 @@ public struct Readiness: Sendable, Hashable {
 
   public init(_ report: DaemonReport) {
     judgeRole(report.role)
+    let stale = report.loops.filter(\.isStale).map(\.name)
+    if !stale.isEmpty { fail("does not turn: \(stale.joined(separator: ", "))") }
     guard let engine = report.engine else {
       if report.storeAwaySince != nil { fail("store away, waiting for it") }
-      if report.role.isLeading { fail("no engine runs") }
+      if report.role.isLeading { fail("the engine does not answer") }
       return
     }
     judgeStore(engine)

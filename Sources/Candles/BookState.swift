@@ -5,7 +5,8 @@ import Market
 /// version says so instead of guessing.
 public enum BookStateError: Error, Equatable, Sendable {
   case unknownVersion(UInt8)
-  case corrupt
+  /// What stands at byte `at` is not the field that is due there.
+  case corrupt(field: String, expected: String, at: Int)
 }
 
 private let layoutVersion: UInt8 = 1
@@ -38,19 +39,19 @@ extension CandleBook {
   /// Restores the book as a whole; call it before the instruments.
   public mutating func restore(sharedState bytes: [UInt8]) throws(BookStateError) {
     var reader = try StateReader(bytes, version: layoutVersion)
-    timersDoneThrough = Timestamp(microseconds: try reader.integer())
-    let hasDay = try reader.flag()
-    let day = TradingDay(daysSince1970: try reader.small())
+    timersDoneThrough = try reader.moment("timers_done_through")
+    let hasDay = try reader.flag("has_day")
+    let day = try reader.day("day")
     progress.day = hasDay ? day : nil
-    progress.minutesCompleted = try reader.small()
-    let isStalled = try reader.flag()
-    let since = Timestamp(microseconds: try reader.integer())
+    progress.minutesCompleted = try reader.integer("minutes_completed", StateReader.counts)
+    let isStalled = try reader.flag("is_stalled")
+    let since = try reader.moment("stalled_since")
     progress.stalledSince = isStalled ? since : nil
-    let count: Int = try reader.small()
-    for _ in 0..<max(count, 0) {
-      let group: UInt16 = try reader.small()
-      watermarks.raise(group, to: Timestamp(microseconds: try reader.integer()))
+    for _ in 0..<(try reader.integer("watermarks", 0...Int(UInt16.max) + 1)) {
+      let group = try reader.group()
+      watermarks.raise(group, to: try reader.moment("watermark of group \(group)"))
     }
+    try reader.end()
   }
 
   /// Restores one instrument. Its proof of life is its group's, if it was in step with it: answers
@@ -60,10 +61,11 @@ extension CandleBook {
   ) throws(BookStateError) {
     var reader = try StateReader(bytes, version: layoutVersion)
     let index = index(of: symbol)
-    instruments[index].group = try reader.small()
-    instruments[index].isInStep = try reader.flag()
-    guard try reader.flag() else { return }
+    instruments[index].group = try reader.group()
+    instruments[index].isInStep = try reader.flag("is_in_step")
+    guard try reader.flag("has_day") else { return try reader.end() }
     var state = try reader.instrumentDay(symbol: symbol)
+    try reader.end()
     if instruments[index].isInStep, let watermark = watermarks[instruments[index].group] {
       let day = watermark.shanghaiDay
       if day == state.day {
@@ -185,101 +187,5 @@ extension InstrumentDay {
     writer.put(minuteTurnover)
     writer.put(gapVolume)
     writer.put(gapTurnover)
-  }
-}
-
-struct StateReader {
-  private let bytes: [UInt8]
-  private var index = 1
-
-  init(_ bytes: [UInt8], version: UInt8) throws(BookStateError) {
-    guard let first = bytes.first else { throw .corrupt }
-    guard first == version else { throw .unknownVersion(first) }
-    self.bytes = bytes
-  }
-
-  private mutating func byte() throws(BookStateError) -> UInt8 {
-    guard index < bytes.count else { throw .corrupt }
-    defer { index += 1 }
-    return bytes[index]
-  }
-
-  mutating func integer() throws(BookStateError) -> Int64 {
-    var folded: UInt64 = 0
-    for shift in stride(from: 0, to: 70, by: 7) {
-      let next = try byte()
-      folded |= UInt64(next & 0x7F) << UInt64(shift)
-      if next < 0x80 {
-        return Int64(bitPattern: folded >> 1) ^ -Int64(bitPattern: folded & 1)
-      }
-    }
-    throw .corrupt
-  }
-
-  mutating func small<Value: FixedWidthInteger>() throws(BookStateError) -> Value {
-    guard let value = Value(exactly: try integer()) else { throw .corrupt }
-    return value
-  }
-
-  mutating func flag() throws(BookStateError) -> Bool {
-    switch try byte() {
-    case 0: return false
-    case 1: return true
-    default: throw .corrupt
-    }
-  }
-
-  mutating func decimal() throws(BookStateError) -> ExactDecimal {
-    let scale = try byte()
-    guard scale <= ExactDecimal.scaleMax else { throw .corrupt }
-    return ExactDecimal(units: try integer(), scale: scale)
-  }
-
-  mutating func formingCandle() throws(BookStateError) -> FormingCandle {
-    let minute: Int = try small()
-    let flags = CandleFlags(rawValue: try small())
-    let moved = try flag()
-    let isFinal = try flag()
-    guard (0...Session.minutesPerDay).contains(minute) else { throw .corrupt }
-    var candle = FormingCandle(minute: minute, basis: try decimal())
-    candle.flags = flags
-    candle.moved = moved
-    candle.isFinal = isFinal
-    guard moved else { return candle }
-    candle.open = try decimal()
-    candle.high = try decimal()
-    candle.low = try decimal()
-    candle.close = try decimal()
-    candle.volume = try decimal()
-    candle.turnover = try decimal()
-    return candle
-  }
-
-  mutating func instrumentDay(symbol: Symbol) throws(BookStateError) -> InstrumentDay {
-    var state = InstrumentDay(symbol: symbol, day: TradingDay(daysSince1970: try small()))
-    state.knownThrough = try small()
-    state.isObserved = try flag()
-    state.stamp = try small()
-    state.volume = try decimal()
-    state.turnover = try decimal()
-    state.open = try decimal()
-    state.high = try decimal()
-    state.low = try decimal()
-    state.last = try decimal()
-    state.previousClose = try decimal()
-    state.afterHours = AfterHours(volume: try decimal(), turnover: try decimal())
-    state.minuteVolume = try decimal()
-    state.minuteTurnover = try decimal()
-    state.gapVolume = try decimal()
-    state.gapTurnover = try decimal()
-    guard let trading = TradingState(rawValue: try small()) else { throw .corrupt }
-    state.trading = trading
-    state.minutesTraded = try small()
-    state.minutesUntraded = try small()
-    state.minutesMissing = try small()
-    state.isClosed = try flag()
-    state.current = try formingCandle()
-    if try flag() { state.previous = try formingCandle() }
-    return state
   }
 }

@@ -194,7 +194,7 @@ extension Daemon {
     _ writer: StoreWriter, _ loop: Heartbeat, isConnected: Bool = true,
     _ work: () async throws(StoreError) -> Answer
   ) async throws(StoreError) -> Answer {
-    var told: StoreError?
+    var told: Set<StoreError> = []
     var isConnected = isConnected
     while true {
       loop.beat()
@@ -207,10 +207,9 @@ extension Daemon {
         return try await work()
       } catch {
         guard error.isTransient, !stop.isWanted else { throw error }
-        if error != told {
+        if told.count < Self.faultsToldMax, told.insert(error).inserted {
           log.error("the term cannot begin yet, will retry", metadata: ["error": "\(error)"])
         }
-        told = error
         isConnected = false
       }
       try? await Task.sleep(nanoseconds: Self.retryNanoseconds)
@@ -218,6 +217,8 @@ extension Daemon {
   }
 
   private static let retryNanoseconds: UInt64 = 700_000_000
+  /// Sentences about a database that is away.
+  private static let faultsToldMax = 8
 }
 
 /// Tells an engine that its lead is lost, also if that happens before there is one.

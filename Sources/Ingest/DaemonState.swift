@@ -62,6 +62,7 @@ public final class DaemonState: Sendable {
   public let heartbeats: Heartbeats
   public let startedAt: Timestamp
   private let parts = Guarded(Parts())
+  private let patienceNanoseconds: UInt64
 
   private struct Parts: Sendable {
     var role = DaemonRole.starting
@@ -71,11 +72,22 @@ public final class DaemonState: Sendable {
     var storeConnects = 0
     var takeovers = 0
     var storeAwaySince: Timestamp?
+    /// Questions to an engine that has not answered yet.
+    var questions = 0
   }
 
-  public init(heartbeats: Heartbeats = Heartbeats(), startedAt: Timestamp = EngineClock.realNow()) {
+  /// How long a report waits for the engine's turn to end; less than whoever asks waits for us.
+  public static let patienceNanosecondsDefault: UInt64 = 2_000_000_000
+  /// An engine that hangs is not asked over and over.
+  private static let questionsMax = 16
+
+  public init(
+    heartbeats: Heartbeats = Heartbeats(), startedAt: Timestamp = EngineClock.realNow(),
+    patienceNanoseconds: UInt64 = patienceNanosecondsDefault
+  ) {
     self.heartbeats = heartbeats
     self.startedAt = startedAt
+    self.patienceNanoseconds = patienceNanoseconds
   }
 
   /// Draining is for good: what comes to an end leads no more.
@@ -135,10 +147,33 @@ public final class DaemonState: Sendable {
   /// The lead was taken from a daemon that had let its lease run out.
   public func tookOver() { parts.withLock { $0.takeovers += 1 } }
 
-  /// Everything in one value. Waits for the engine's turn to end, for nothing else.
+  /// nil if its turn does not end in time: what hangs must not silence those who tell of it.
+  private func ask(_ engine: Engine) async -> EngineReport? {
+    let isAsked = parts.withLock { parts in
+      guard parts.questions < Self.questionsMax else { return false }
+      parts.questions += 1
+      return true
+    }
+    guard isAsked else { return nil }
+    let (answers, inbox) = AsyncStream.makeStream(of: EngineReport?.self)
+    Task {
+      inbox.yield(await engine.report(on: []))
+      parts.withLock { $0.questions -= 1 }
+    }
+    let patience = Task { [patienceNanoseconds] in
+      try? await Task.sleep(nanoseconds: patienceNanoseconds)
+      inbox.yield(nil)
+    }
+    defer { patience.cancel() }
+    for await answer in answers { return answer }
+    return nil
+  }
+
+  /// Everything in one value. Waits for the engine's turn to end, but not for long.
   public func report() async -> DaemonReport {
     let parts = parts.withLock { $0 }
-    let engine = await parts.engine?.report(on: [])
+    var engine: EngineReport?
+    if let running = parts.engine { engine = await ask(running) }
     var report = DaemonReport(
       at: EngineClock.realNow(), startedAt: startedAt, role: parts.role, engine: engine)
     if engine?.isStopping == true { report.role = .draining }

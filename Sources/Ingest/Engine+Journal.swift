@@ -13,11 +13,20 @@ import Market
 /// How often the journal is held to its limits, elapsed seconds; also whenever a segment begins.
 private let tidySecondsMax: Int64 = 60
 
+/// A small entry may find room where others do not: that a journal takes entries again is said once
+/// it has refused none for so long, elapsed ms of the simulation where there is one.
+private let mendedMillisecondsMin: Int64 = 60_000
+
 /// What the engine remembers of its journal.
 struct JournalCare {
   var tidiedAt: Timestamp?
   var segmentsBegun = 0
   var healedTimes = 0
+  var healingToldAt: Timestamp?
+  var lostTold: Int64 = 0
+  /// Since it last took all entries: the last refusal, and what was said of them.
+  var refusedAt: Timestamp?
+  var faultsTold: Set<JournalError.Code> = []
   /// That room is made is said once a day.
   var roomToldOn: TradingDay?
 }
@@ -27,19 +36,29 @@ extension Engine {
   func append(_ entry: JournalEntry) -> JournalPosition? {
     do throws(JournalError) {
       let position = try appendMakingRoom(entry)
-      if status.journalFault != nil { parts.log.notice("journal takes entries again") }
       status.journalFault = nil
+      noteCalm()
       noteHealing()
       return position
     } catch {
-      if status.journalFault != error.code {
+      if care.faultsTold.insert(error.code).inserted {
         parts.log.critical("journal refuses entries", metadata: ["error": "\(error)"])
       }
+      care.refusedAt = time.steady
       status.journalFault = error.code
       status.journalFaults[error.code, default: 0] += 1
       if entry.kind == .response { status.answersDropped += 1 }
       return nil
     }
+  }
+
+  private func noteCalm() {
+    guard let refusedAt = care.refusedAt,
+      time.steady
+        >= refusedAt.adding(milliseconds: mendedMillisecondsMin / Int64(parts.clock.speed))
+    else { return }
+    parts.log.notice("journal takes entries again")
+    (care.refusedAt, care.faultsTold) = (nil, [])
   }
 
   private func appendMakingRoom(_ entry: JournalEntry) throws(JournalError) -> JournalPosition {
@@ -72,6 +91,10 @@ extension Engine {
     care.healedTimes = healing.times
     status.journalHealings = healing.times
     status.journalEntriesLost = Int(healing.lost)
+    // A disk that fails each sync is healed each time; losses are told at once.
+    let isDue = care.healingToldAt.map { time.steady >= $0.adding(seconds: tidySecondsMax) } ?? true
+    guard isDue || healing.lost != care.lostTold else { return }
+    (care.healingToldAt, care.lostTold) = (time.steady, healing.lost)
     parts.log.error(
       "the journal is healed",
       metadata: ["rewritten": "\(healing.rewritten)", "lost": "\(healing.lost)"])

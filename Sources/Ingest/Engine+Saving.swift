@@ -1,4 +1,3 @@
-import CLinux
 import Journal
 import Logging
 import Market
@@ -36,16 +35,15 @@ struct Saving {
   var retryAt: Timestamp?
   /// When rows that wait for the rest of their sweep wait no longer.
   var commitDue: Timestamp?
+  /// What was said of the store since it last took a commit: two faults that alternate are two
+  /// lines, not two a second.
+  var faultsTold: Set<String> = []
   var health: [Source: SourceState] = [:]
   /// Desks whose health changed, by their places.
   var staleHealth: Set<Int> = []
 
   var hasUnsaved: Bool { commit != nil }
   var unsavedCandles: Int { commit?.candles.count ?? 0 }
-  /// Candles, and bars that came ready-made.
-  var unsavedRows: Int {
-    unsavedCandles + (commit?.bars.reduce(0) { $0 + $1.candles.count } ?? 0)
-  }
 }
 
 private let retryMillisecondsMin: Int64 = 100
@@ -53,10 +51,8 @@ private let retryMillisecondsMin: Int64 = 100
 private let retryMillisecondsMax: Int64 = 1_000
 /// Between two connects, with some jitter; the gate makes it a second.
 private let reconnectMillisecondsMin: Int64 = 500
-/// Rows of a commit after which free memory goes back to the system: so many wait only after an
-/// outage of the store, or where a night of K-lines comes in one go, and what they leave is free
-/// blocks amid others, which glibc would keep for good. It takes milliseconds.
-private let trimRowsMin = 20_000
+/// Sentences about a store that is away; a further one is in its STATUS line alone.
+private let faultsToldMax = 8
 /// Finding out which rows are refused takes seconds where they are many.
 private let refusedMillisecondsMax: Int64 = 10_000
 
@@ -159,7 +155,6 @@ extension Engine {
 
   func saved() {
     if saving.failures > 0 { parts.log.notice("store takes commits again") }
-    let rows = saving.unsavedRows
     if let commit = saving.commit {
       status.committed = max(status.committed, commit.position)
       if !commit.daysEnded.isEmpty {
@@ -168,8 +163,8 @@ extension Engine {
       }
     }
     saving.commit = nil
-    if rows >= trimRowsMin { malloc_trim(0) }
     saving.failures = 0
+    saving.faultsTold = []
     status.storeFault = nil
     status.storeFaultSince = nil
     status.storeFaultText = nil
@@ -232,7 +227,9 @@ extension Engine {
       default: min(backoff, retryMillisecondsMax) / 2...min(backoff, retryMillisecondsMax)
       }
     saving.retryAt = EngineClock.steadyNow().adding(milliseconds: .random(in: range))
-    if status.storeFaultText != error.description {
+    if saving.faultsTold.count < faultsToldMax,
+      saving.faultsTold.insert(error.description).inserted
+    {
       parts.log.error("store refuses commits, will retry", metadata: ["error": "\(error)"])
     }
     if status.storeFault == nil { status.storeFaultSince = EngineClock.realNow() }

@@ -243,16 +243,20 @@ extension EngineError {
     self.init(code: .leaseLost, description: lost.message)
   }
 
-  /// - Parameter row: whose `book_state` it is.
-  init(_ error: BookStateError, row: String) {
+  /// - Parameters:
+  ///   - table: that holds the damaged `book_state`.
+  ///   - row: of which instrument; nil where the table has one row.
+  init(_ error: BookStateError, table: String, row: Symbol?) {
     code = .stateUnreadable
+    let place = "\(table).book_state" + (row.map { " of \($0)" } ?? "")
     let fault =
       switch error {
-      case .corrupt: "is damaged"
+      case .corrupt(let field, let expected, let byte):
+        "is damaged at byte \(byte): field \(field), expected \(expected)"
       case .unknownVersion(let version): "is of version \(version), written by another candled"
       }
     description =
-      "the book_state of \(row) \(fault): start the version that wrote it, restore the database, "
-      + "or rebuild one from the journal with candled replay --into"
+      "\(place) \(fault). Nothing was changed: start the version that wrote it, restore the "
+      + "database, or rebuild one from the journal with candled replay --into"
   }
 }

@@ -16,13 +16,10 @@ actor Leadership {
   private let connection: LeaseConnection
   private let milliseconds: Int64
   private let log: Logger
-  /// What was logged last: only changes are told.
-  private var told: Told?
-
-  private enum Told: Equatable {
-    case leader(term: Int64)
-    case fault(StoreError.Code)
-  }
+  /// The term of the leader that was told of last.
+  private var leaderTold: Int64?
+  /// Kinds of faults told of since the database last answered: each once, however they alternate.
+  private var faultsTold: Set<StoreError.Code> = []
 
   /// Between two attempts; the gate makes it a second where they connect.
   private static let retryMilliseconds: Int64 = 700
@@ -56,7 +53,7 @@ actor Leadership {
       do throws(StoreError) {
         let answer = try connection.take()
         away(false)
-        if !hasAsked, case .fault = told { log.notice("the database is there") }
+        if !hasAsked, !faultsTold.isEmpty { log.notice("the database is there") }
         hasAsked = true
         switch answer {
         case .taken(let lease, let before):
@@ -64,10 +61,12 @@ actor Leadership {
             try? connection.giveUp(lease)
             return nil
           }
-          told = nil
+          (leaderTold, faultsTold) = (nil, [])
           return (lease, before)
         case .held(let row):
-          if tell(.leader(term: row.term)) {
+          let isNews = leaderTold != row.term || !faultsTold.isEmpty
+          (leaderTold, faultsTold) = (row.term, [])
+          if isNews {
             waiting(row)
             log.notice(
               "standing by", metadata: ["leader": "\(row.host)", "term": "\(row.term)"])
@@ -93,8 +92,8 @@ actor Leadership {
       var wait = milliseconds / 3
       do throws(StoreError) {
         try connection.renew(lease)
-        if case .fault = told { log.notice("the lease is renewed again") }
-        told = nil
+        if !faultsTold.isEmpty { log.notice("the lease is renewed again") }
+        faultsTold = []
       } catch {
         if error.code == .leaseLost { return error }
         note(error, Self.cannotAsk)
@@ -111,13 +110,8 @@ actor Leadership {
   private static let cannotAsk = "the lease cannot be asked for, will retry"
 
   private func note(_ error: StoreError, _ sentence: String) {
-    guard tell(.fault(error.code)) else { return }
+    guard faultsTold.insert(error.code).inserted else { return }
     log.error("\(sentence)", metadata: ["error": "\(error)"])
-  }
-
-  private func tell(_ news: Told) -> Bool {
-    defer { told = news }
-    return told != news
   }
 
   private func pause(_ milliseconds: Int64) async {

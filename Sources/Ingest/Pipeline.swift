@@ -65,14 +65,14 @@ public struct Pipeline {
       do throws(BookStateError) {
         try book.restore(sharedState: stored.bookState)
       } catch {
-        throw EngineError(error, row: "the row of journal_position")
+        throw EngineError(error, table: "journal_position", row: nil)
       }
     }
     for row in stored.quotes {
       do throws(BookStateError) {
         try book.restore(instrument: row.symbol, state: row.bookState)
       } catch {
-        throw EngineError(error, row: "the quote of \(row.symbol)")
+        throw EngineError(error, table: "quote", row: row.symbol)
       }
       latest.append(LatestQuote(quote: row.quote, receivedAt: row.receivedAt))
     }

@@ -103,10 +103,21 @@ public final class SecretMask: Sendable {
   }
 }
 
-/// The password of a URL, as it stands there and percent-decoded; empty when it has none.
+/// The passwords of a URL, as they stand there and percent-decoded; empty when it has none.
 func passwords(inURL text: String) -> [String] {
   guard let scheme = text.firstRange(of: "://") else { return [] }
-  let authority = text[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" }
+  let query = text.drop { $0 != "?" }.dropFirst().prefix { $0 != "#" }
+  let parameters = query.split(separator: "&").compactMap { parameter in
+    ["password=", "sslpassword="].first(where: parameter.hasPrefix).map {
+      parameter.dropFirst($0.count)
+    }
+  }
+  return password(inAuthority: text[scheme.upperBound...])
+    + parameters.flatMap { $0.isEmpty ? [] : [String($0), percentDecoded($0)] }
+}
+
+private func password(inAuthority text: Substring) -> [String] {
+  let authority = text.prefix { $0 != "/" && $0 != "?" }
   guard let at = authority.lastIndex(of: "@"),
     let colon = authority[..<at].firstIndex(of: ":")
   else { return [] }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The files operators import, held to the metrics that exist.
@@ -17,6 +18,30 @@ import Testing
       #expect(expression.faults(labelsUsed: rule.labelsUsed) == [], "\(rule.fields)")
       #expect(!expression.selectors.isEmpty || rule.fields["alert"] == "CandledDown")
     }
+  }
+
+  /// A label may be declared and never served: an expression about it could never hold.
+  @Test func `whatever an alert or a panel selects is on a page where everything happens`() throws {
+    let page = try PrometheusPage(Sample.page(Sample.full()))
+    let alerts = try AlertRule.all(in: try Self.text("alerts.yml")).map { $0.fields["expr"] ?? "" }
+    let targets = try panels().flatMap { $0["targets"] as? [[String: Any]] ?? [] }
+    let expressions = alerts + targets.map { $0["expr"] as? String ?? "" }
+    var selectors = 0
+    for (metric, matchers) in expressions.flatMap({ Expression($0).selectors }) {
+      let own = matchers.filter { !["job", "instance"].contains($0.label) }
+      for value in own.flatMap(\.values) where value.contains("$") || value.contains("*") {
+        Issue.record("\(metric): \(value) selects by a pattern, which this test cannot judge")
+      }
+      let isServed = page.samples.contains { sample in
+        sample.name == metric
+          && own.allSatisfy { matcher in
+            sample.labels[matcher.label].map(matcher.values.contains) ?? false
+          }
+      }
+      #expect(isServed, "\(metric) \(own)")
+      selectors += 1
+    }
+    #expect(selectors > 60, "\(selectors)")
   }
 
   @Test func `every alert says what it means, how grave it is and what to do`() throws {

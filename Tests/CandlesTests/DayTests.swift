@@ -113,6 +113,68 @@ import Testing
     return fresh
   }
 
+  @Test func `stored state that is damaged is refused with its field and what was due there`()
+    throws
+  {
+    var tape = Tape()
+    try tape.see("09:30:30", last: "10.00", volume: 100)
+    let state = tape.book.instrumentState(at: 0)
+    var book = CandleBook()
+    // Version, group, then whether it is in step.
+    var odd = state
+    odd[2] = 7
+    #expect(throws: BookStateError.corrupt(field: "is_in_step", expected: "0 or 1", at: 2)) {
+      try book.restore(instrument: tape.symbol, state: odd)
+    }
+    let longer = BookStateError.corrupt(field: "end", expected: "nothing more", at: state.count)
+    #expect(throws: longer) { try book.restore(instrument: tape.symbol, state: state + [0]) }
+    // A day further than any is: the sign is the lowest bit.
+    let late: [UInt8] = [1, 0, 1, 1] + [0xFE, 0xFF, 0xFF, 0xFF, 0x0F]
+    let day = BookStateError.corrupt(
+      field: "day", expected: "a whole number of 0…100000", at: 4)
+    #expect(throws: day) { try book.restore(instrument: tape.symbol, state: late) }
+    #expect(
+      throws: BookStateError.corrupt(
+        field: "timers_done_through", expected: "microseconds since 1970", at: 1)
+    ) { try book.restore(sharedState: [1, 0x01]) }
+  }
+
+  @Test func `no flipped bits of a stored state trap, in its reader or later in the day`() throws {
+    var tape = Tape()
+    try tape.see("09:30:30", last: "10.00", volume: 100)
+    try tape.see("09:31:30", last: "10.10", volume: 300)
+    let (shared, state) = (tape.book.sharedState, tape.book.instrumentState(at: 0))
+    let seed = UInt64.random(in: .min ... .max)
+    var random = SplitMix(seed: seed)
+    var refused = 0
+    for _ in 0..<3_000 {
+      var (shared, state) = (shared, state)
+      for _ in 0...Int.random(in: 0...2, using: &random) {
+        let bit = UInt8(1) << UInt8.random(in: 0..<8, using: &random)
+        if Int.random(in: 0..<4, using: &random) == 0 {
+          shared[Int.random(in: shared.indices, using: &random)] ^= bit
+        } else {
+          state[Int.random(in: state.indices, using: &random)] ^= bit
+        }
+      }
+      var book = CandleBook()
+      do throws(BookStateError) {
+        try book.restore(sharedState: shared)
+        try book.restore(instrument: tape.symbol, state: state)
+      } catch {
+        refused += 1
+        continue
+      }
+      let quote = try tape.quote("09:32:30", last: "10.20", volume: 400)
+      let at = tape.moment("09:32:31")
+      let index = book.index(of: tape.symbol)
+      _ = book.observe(quote, at: index, group: 0, watermark: at, receivedAt: at)
+      book.advance(to: tape.moment("15:40:00"))
+      _ = book.takeOutput()
+    }
+    #expect(refused > 100, "seed \(seed)")
+  }
+
   @Test func `stored state of another version or cut short is refused`() throws {
     var tape = Tape()
     try tape.see("09:30:30", last: "10.00", volume: 100)

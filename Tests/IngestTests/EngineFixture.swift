@@ -58,6 +58,8 @@ struct EngineRun {
   /// Called with every request's number, from 1.
   var asked: @Sendable (Int) -> Void = { _ in }
   var journal = JournalOptions()
+  /// nil logs nowhere.
+  var lines: LogLines?
   let folder: JournalFolder
 
   init() throws { folder = try JournalFolder() }
@@ -75,6 +77,7 @@ struct EngineRun {
       market, outages: outages, frozenAt: frozenAt.map { moment($0) }, asked: asked)
     var log = Logger(label: "engine", factory: { _ in SwiftLogNoOpLogHandler() })
     log.logLevel = .critical
+    if let lines { log = lines.logger }
     let parts = EngineParts(
       clock: speed.map { .scaled(from: moment(start), speed: $0) }
         ?? .stepped(start: moment(start)),

@@ -2,6 +2,9 @@ import ExchangeSimulator
 import Glibc
 import Ingest
 import Market
+import Operations
+import Platform
+import Store
 import Testing
 
 @testable import Journal
@@ -41,11 +44,84 @@ import Testing
     let sink = MemorySink()
     let engine = try run.engine(sink) { $0.limitDisk(to: 80_000) }
     _ = try await engine.run()
+    withExtendedLifetime((run, calm)) {}
     let status = await engine.status
     #expect(status.journalSegmentsSacrificed > 0 && status.answersDropped == 0)
     #expect(status.journalFault == nil)
     let tables = await sink.tables
     #expect(tables.differences(from: await undisturbed.tables) == [])
+  }
+
+  @Test func `what the store has not taken is kept beyond the limit, which is told once`()
+    async throws
+  {
+    let (run, lines) = try awayRun()
+    let kept = Segments([])
+    let sink = away(run, kept) { $0.count > 6 }
+    let engine = try run.engine(sink)
+    await sink.stop(engine, afterLoads: 0, andCommits: 3)
+    let unsaved = try await engine.run()
+    // Its journal's folder goes with it.
+    withExtendedLifetime(run) {}
+    let segments = kept.withLock { $0 }
+    #expect(segments.first?.first == 1 && segments.count > 6)
+    #expect(segments.reduce(0) { $0 + $1.bytes } > 12_000)
+    #expect(lines.count("the journal is over its limit") == 1, "\(lines.lines)")
+    let status = await engine.status
+    #expect(unsaved.isNone && status.answersDropped == 0 && status.storeFault == nil)
+    // Of what is deleted in the end the store has all.
+    #expect(await sink.tables.stored.position == status.committed)
+    #expect(status.committed.sequence > 20)
+  }
+
+  @Test func `a full disk takes nothing from a store that is away`() async throws {
+    let (run, lines) = try awayRun()
+    let refusals = Guarded(0)
+    let kept = Segments([])
+    let sink = away(run, kept) { _ in refusals.withLock { $0 > 8 } }
+    let engine = try run.engine(sink) { journal in
+      journal.limitDisk(to: 16_000) { refusals.withLock { $0 += 1 } }
+    }
+    await sink.stop(engine, afterLoads: 0, andCommits: 3)
+    let unsaved = try await engine.run()
+    withExtendedLifetime(run) {}
+    let status = await engine.status
+    // No room is made of what is not saved: what comes is dropped, counted and told of.
+    #expect(kept.withLock { $0.first?.first } == 1)
+    #expect(status.answersDropped > 0 && unsaved.isNone && status.storeFault == nil)
+    #expect(lines.count("journal refuses entries") == 1, "\(lines.lines)")
+    #expect(status.committed.sequence > 20)
+  }
+
+  private typealias Segments = Guarded<[JournalSegment]>
+
+  /// A store that is away until the journal has come to something.
+  /// - Parameter kept: the journal at the last try, before which nothing was committed.
+  private func away(
+    _ run: EngineRun, _ kept: Segments,
+    until isOver: @escaping @Sendable ([JournalSegment]) -> Bool
+  ) -> MemorySink {
+    let isBack = Guarded(false)
+    return MemorySink(fate: { [path = run.folder.path] _ in
+      if isBack.withLock({ $0 }) { return .taken }
+      let segments = (try? JournalDirectory(path: path).segments()) ?? []
+      kept.withLock { $0 = segments }
+      guard isOver(segments) else { return .refused(.transient) }
+      isBack.withLock { $0 = true }
+      return .taken
+    })
+  }
+
+  /// Ends when the store has taken its commits, or with the morning: slow machines see less of it.
+  private func awayRun() throws -> (EngineRun, LogLines) {
+    let lines = LogLines()
+    var run = try EngineRun()
+    run.lines = lines
+    run.speed = 60
+    run.end = 11 * 3600 + 29 * 60
+    run.journal.segmentBytes = 4_000
+    run.limits.journalBytesMax = 12_000
+    return (run, lines)
   }
 
   @Test func `a disk without room for anything costs answers and nothing else`() async throws {
@@ -72,12 +148,15 @@ import Testing
 
 extension JournalWriter {
   /// A disk of so many bytes, all of them this journal's.
-  fileprivate func limitDisk(to bytesMax: Int64) {
+  fileprivate func limitDisk(
+    to bytesMax: Int64, refused: @escaping @Sendable () -> Void = {}
+  ) {
     let write = systemWrite
     let directory = directory
     systemWrite = { file, bytes, offset in
       let used = (try? directory.segments().reduce(0) { $0 + $1.bytes }) ?? 0
       guard used + Int64(bytes.count) <= bytesMax else {
+        refused()
         errno = ENOSPC
         return -1
       }

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import Logging
 import Market
@@ -103,6 +104,38 @@ private final class Lines: @unchecked Sendable {
     let masked = mask.masked("Authorization: Basic \(encoded)")
     #expect(masked.hasPrefix("Authorization: Basic "))
     #expect(masked.contains("***") && masked.utf8.count < "Authorization: Basic ".utf8.count + 14)
+  }
+
+  @Test(arguments: ["p%2Bs%2Fw%3Dd%3A1", "p%2bs%2fw%3dd%3a1", "p+s/w=d:1"])
+  func `each spelling of a secret in an address is masked`(_ spelling: String) {
+    let mask = SecretMask()
+    mask.register(Secret("p+s/w=d:1"))
+    #expect(mask.masked("GET /list/\(spelling)?x") == "GET /list/***?x")
+  }
+
+  /// The alphabet of RFC 4648 and the one of addresses, after any number of bytes.
+  @Test(arguments: 0..<3, [("+", "/"), ("-", "_")])
+  func `both alphabets of Base64 are masked`(_ before: Int, _ tail: (String, String)) {
+    // Six ones and 111110 at every offset: + and / in each of the three readings.
+    let secret = "~?>~?>\u{7f}~?>o?~>?~\u{7f}"
+    let mask = SecretMask()
+    mask.register(Secret(secret))
+    let plain = Data(repeating: 0x75, count: before) + Data("\(secret):x".utf8)
+    let text = plain.base64EncodedString()
+    #expect(text.contains("+") || text.contains("/"))
+    let encoded = text.replacing("+", with: tail.0).replacing("/", with: tail.1)
+    let masked = mask.masked("Basic \(encoded)")
+    #expect(masked.hasPrefix("Basic ") && masked.contains("***"))
+    #expect(masked.utf8.count < "Basic ".utf8.count + 14, "\(masked)")
+  }
+
+  @Test func `a password among a connection URL's parameters is one`() {
+    let mask = SecretMask()
+    mask.register(url: Secret("postgresql:///candled?host=/run&password=h%40nter22&port=5432"))
+    #expect(mask.masked("h@nter22 h%40nter22") == "*** ***")
+    let key = SecretMask()
+    key.register(url: Secret("postgresql://db/candled?sslpassword=hunter22#x"))
+    #expect(key.masked("hunter22") == "***")
   }
 
   @Test func `a connection URL hides its password too, decoded and not`() {

@@ -11,7 +11,7 @@ struct TrialRunner: AsyncParsableCommand {
     abstract: "Prove the guarantees on simulated days.",
     subcommands: [
       Truth.self, Crash.self, Fanout.self, Quiet.self, Month.self, Backfill.self, Chaos.self,
-      Kill.self, Terminate.self, Restart.self, Blackhole.self, Outage.self, Soak.self,
+      Kill.self, Terminate.self, Restart.self, Blackhole.self, Outage.self, Logs.self, Soak.self,
       Canary.self, Signals.self, Reload.self, Mutations.self, PairOfDaemons.self, Flips.self,
       Isolation.self, Clock.self, Pause.self, Disk.self, DatabaseFull.self, Listener.self,
     ])

@@ -23,6 +23,8 @@ public struct MutationTrial {
   private struct Tally {
     var refused = 0
     var accepted = 0
+    /// How often each kind of damage was done.
+    var kinds: [String: Int] = [:]
     var complaints: [String] = []
   }
 
@@ -40,8 +42,8 @@ public struct MutationTrial {
     let words = ReloadWords(log: daemon.log)
     var tally = Tally()
     for number in 1...times {
-      let damaged = ConfigurationDamage.strike(settings.text, &random)
-      try attempt(damaged, number, daemon, words, settings.text, &tally)
+      let damage = ConfigurationDamage(settings.text, &random)
+      try attempt(damage, number, daemon, words, settings.text, &tally)
     }
     let before = world.exchange.requestsAnswered
     try waitForPolls(world.exchange, daemon)
@@ -50,7 +52,9 @@ public struct MutationTrial {
     var verdict = ChaosVerdict(
       figures: [
         "\(times) configurations, \(tally.refused) refused and \(tally.accepted) taken up, as "
-          + "check says; \(world.exchange.requestsAnswered - before) polls afterwards"
+          + "check says; \(world.exchange.requestsAnswered - before) polls afterwards",
+        tally.kinds.sorted { $0.key < $1.key }.map { "\($0.value) × \($0.key)" }
+          .joined(separator: ", "),
       ], complaints: tally.complaints)
     if status != 0 { verdict.complaints.append("exit status \(status ?? -1) after all that") }
     if tally.refused == 0 || tally.accepted == 0 {
@@ -72,21 +76,21 @@ public struct MutationTrial {
   }
 
   private func attempt(
-    _ damaged: Data, _ number: Int, _ daemon: DaemonProcess, _ words: ReloadWords,
-    _ sound: String,
-    _ tally: inout Tally
+    _ damage: ConfigurationDamage, _ number: Int, _ daemon: DaemonProcess, _ words: ReloadWords,
+    _ sound: String, _ tally: inout Tally
   ) throws {
-    let url = URL(fileURLWithPath: daemon.configuration)
-    try damaged.write(to: url, options: .atomic)
+    try damage.strike(daemon.configuration)
+    tally.kinds[damage.kind.rawValue, default: 0] += 1
     let isValid = try check(daemon) == 0
     let isTaken = try reload(daemon, words)
     if isValid { tally.accepted += 1 } else { tally.refused += 1 }
     if isValid != isTaken {
       tally.complaints.append(
-        "configuration \(number): check says \(isValid ? "valid" : "invalid"), the daemon "
+        "configuration \(number), \(damage.kind): check says "
+          + (isValid ? "valid" : "invalid") + ", the daemon "
           + (isTaken ? "took it" : "refused it"))
     }
-    try Data(sound.utf8).write(to: url, options: .atomic)
+    try damage.mend(daemon.configuration, sound)
     let idle = words.idle
     guard try reload(daemon, words) else {
       tally.complaints.append("configuration \(number): the sound one was refused afterwards")
@@ -121,57 +125,5 @@ public struct MutationTrial {
       usleep(2_000)
     }
     throw TrialFailure("a reload had no outcome: \(daemon.logTail)")
-  }
-}
-
-/// What hands and disks do to a file.
-enum ConfigurationDamage {
-  /// Addresses stay as they are: what is left of the file must not ask anybody but the exchange.
-  private static func isProtected(_ line: Substring) -> Bool {
-    line.contains("base") || line.hasPrefix("clock.") || line.hasPrefix("admin.")
-  }
-
-  static func strike(_ text: String, _ random: inout SplitMix) -> Data {
-    let lines = text.split(separator: "\n", omittingEmptySubsequences: true)
-    let kept = lines.filter(isProtected).joined(separator: "\n") + "\n"
-    var rest = lines.filter { !isProtected($0) }.map(String.init)
-    let place = Int.random(in: 0..<rest.count, using: &random)
-    switch Int.random(in: 0..<9, using: &random) {
-    case 0: rest.remove(at: place)
-    case 1: rest.insert(rest[place], at: Int.random(in: 0...rest.count, using: &random))
-    case 2: rest[place] = "# " + rest[place]
-    case 3: rest[place] = rest[place].replacing("=", with: "")
-    case 4: rest[place] = String(rest[place].reversed())
-    case 5: rest[place] = number(in: rest[place], &random)
-    case 6:
-      rest.append("[\(["sina", "nothing", "log", "\"\""].randomElement(using: &random) ?? "")]")
-    case 7: rest[place].insert(contentsOf: "x", at: rest[place].startIndex)
-    default: return Data(kept.utf8) + bytes(Array(rest.joined(separator: "\n").utf8), &random)
-    }
-    return Data((kept + rest.joined(separator: "\n") + "\n").utf8)
-  }
-
-  /// A number of the line, if there is one, becomes another.
-  private static func number(in line: String, _ random: inout SplitMix) -> String {
-    let others = ["0", "-1", "1", "7", "59", "600", "99999999999999999999", "1e9", "0x10", "१"]
-    guard let first = line.firstIndex(where: \.isNumber) else { return line + " 1" }
-    let end = line[first...].firstIndex { !$0.isNumber } ?? line.endIndex
-    var line = line
-    line.replaceSubrange(first..<end, with: others.randomElement(using: &random) ?? "")
-    return line
-  }
-
-  /// Some bytes lost, changed, or the end of it gone.
-  private static func bytes(_ bytes: [UInt8], _ random: inout SplitMix) -> Data {
-    var bytes = bytes
-    for _ in 0...Int.random(in: 0..<3, using: &random) {
-      let place = Int.random(in: 0..<bytes.count, using: &random)
-      switch Int.random(in: 0..<3, using: &random) {
-      case 0: bytes.remove(at: place)
-      case 1: bytes[place] = UInt8.random(in: 0...255, using: &random)
-      default: bytes.removeSubrange(max(place, bytes.count - 40)...)
-      }
-    }
-    return Data(bytes)
   }
 }

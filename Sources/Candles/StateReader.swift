@@ -1,0 +1,158 @@
+import Market
+
+/// Reads what `StateWriter` wrote, and believes none of it: bytes that were damaged in the database
+/// are refused with the name of the field they stood in, for whoever has to mend them.
+struct StateReader {
+  private let bytes: [UInt8]
+  private var index = 1
+
+  /// What is counted in minutes of a day is written as 16 bits in the end.
+  static let counts = 0...Int(Int16.max)
+  private static let secondsOfDay = 0...Int(Shanghai.secondsPerDay)
+  /// To the year 2243: a day further on is no day, and its arithmetic would overflow.
+  private static let daysMax = 100_000
+  private static let microsecondsMax = Int64(daysMax) * Shanghai.secondsPerDay * 1_000_000
+
+  init(_ bytes: [UInt8], version: UInt8) throws(BookStateError) {
+    guard let first = bytes.first else {
+      throw .corrupt(field: "version", expected: "\(version)", at: 0)
+    }
+    guard first == version else { throw .unknownVersion(first) }
+    self.bytes = bytes
+  }
+
+  /// Nothing may follow.
+  func end() throws(BookStateError) {
+    guard index == bytes.count else {
+      throw .corrupt(field: "end", expected: "nothing more", at: index)
+    }
+  }
+
+  private mutating func byte() -> UInt8? {
+    guard index < bytes.count else { return nil }
+    defer { index += 1 }
+    return bytes[index]
+  }
+
+  private mutating func integer() -> Int64? {
+    var folded: UInt64 = 0
+    for shift in stride(from: 0, to: 70, by: 7) {
+      guard let next = byte() else { return nil }
+      folded |= UInt64(next & 0x7F) << UInt64(shift)
+      if next < 0x80 {
+        return Int64(bitPattern: folded >> 1) ^ -Int64(bitPattern: folded & 1)
+      }
+    }
+    return nil
+  }
+
+  /// A whole number of `range`.
+  mutating func integer(
+    _ field: @autoclosure () -> String, _ range: ClosedRange<Int>
+  ) throws(BookStateError) -> Int {
+    let start = index
+    guard let value = integer(), let number = Int(exactly: value), range.contains(number) else {
+      throw .corrupt(
+        field: field(), expected: "a whole number of \(range.lowerBound)…\(range.upperBound)",
+        at: start)
+    }
+    return number
+  }
+
+  mutating func flag(_ field: @autoclosure () -> String) throws(BookStateError) -> Bool {
+    let start = index
+    switch byte() {
+    case 0: return false
+    case 1: return true
+    default: throw .corrupt(field: field(), expected: "0 or 1", at: start)
+    }
+  }
+
+  mutating func group() throws(BookStateError) -> UInt16 {
+    UInt16(try integer("group", 0...Int(UInt16.max)))
+  }
+
+  mutating func day(_ field: @autoclosure () -> String) throws(BookStateError) -> TradingDay {
+    TradingDay(daysSince1970: Int32(try integer(field(), 0...Self.daysMax)))
+  }
+
+  mutating func moment(_ field: @autoclosure () -> String) throws(BookStateError) -> Timestamp {
+    let start = index
+    guard let value = integer(), (0...Self.microsecondsMax).contains(value) else {
+      throw .corrupt(field: field(), expected: "microseconds since 1970", at: start)
+    }
+    return Timestamp(microseconds: value)
+  }
+
+  private mutating func decimal(
+    _ field: @autoclosure () -> String
+  ) throws(BookStateError) -> ExactDecimal {
+    let start = index
+    guard let scale = byte(), scale <= ExactDecimal.scaleMax, let units = integer() else {
+      throw .corrupt(
+        field: field(), expected: "a decimal of 0…\(ExactDecimal.scaleMax) places", at: start)
+    }
+    return ExactDecimal(units: units, scale: scale)
+  }
+
+  private mutating func formingCandle(
+    _ name: String
+  ) throws(BookStateError) -> FormingCandle {
+    let minute = try integer("\(name).minute", 0...Session.minutesPerDay)
+    let flags = CandleFlags(rawValue: Int16(try integer("\(name).flags", 0...Int(Int16.max))))
+    let moved = try flag("\(name).moved")
+    let isFinal = try flag("\(name).is_final")
+    var candle = FormingCandle(minute: minute, basis: try decimal("\(name).basis"))
+    candle.flags = flags
+    candle.moved = moved
+    candle.isFinal = isFinal
+    guard moved else { return candle }
+    candle.open = try decimal("\(name).open")
+    candle.high = try decimal("\(name).high")
+    candle.low = try decimal("\(name).low")
+    candle.close = try decimal("\(name).close")
+    candle.volume = try decimal("\(name).volume")
+    candle.turnover = try decimal("\(name).turnover")
+    return candle
+  }
+
+  mutating func instrumentDay(symbol: Symbol) throws(BookStateError) -> InstrumentDay {
+    var state = InstrumentDay(symbol: symbol, day: try day("day"))
+    state.knownThrough = try integer("known_through", Self.secondsOfDay)
+    state.isObserved = try flag("is_observed")
+    state.stamp = try integer("stamp", Self.secondsOfDay)
+    try totals(of: &state)
+    state.trading = try trading()
+    state.minutesTraded = try integer("minutes_traded", Self.counts)
+    state.minutesUntraded = try integer("minutes_untraded", Self.counts)
+    state.minutesMissing = try integer("minutes_missing", Self.counts)
+    state.isClosed = try flag("is_closed")
+    state.current = try formingCandle("current")
+    if try flag("has_previous") { state.previous = try formingCandle("previous") }
+    return state
+  }
+
+  private mutating func trading() throws(BookStateError) -> TradingState {
+    let start = index
+    guard let value = integer(), let raw = TradingState.RawValue(exactly: value),
+      let trading = TradingState(rawValue: raw)
+    else { throw .corrupt(field: "trading", expected: "a trading state", at: start) }
+    return trading
+  }
+
+  private mutating func totals(of state: inout InstrumentDay) throws(BookStateError) {
+    state.volume = try decimal("volume")
+    state.turnover = try decimal("turnover")
+    state.open = try decimal("open")
+    state.high = try decimal("high")
+    state.low = try decimal("low")
+    state.last = try decimal("last")
+    state.previousClose = try decimal("previous_close")
+    state.afterHours = AfterHours(
+      volume: try decimal("after_hours.volume"), turnover: try decimal("after_hours.turnover"))
+    state.minuteVolume = try decimal("minute_volume")
+    state.minuteTurnover = try decimal("minute_turnover")
+    state.gapVolume = try decimal("gap_volume")
+    state.gapTurnover = try decimal("gap_turnover")
+  }
+}

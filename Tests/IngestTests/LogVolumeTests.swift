@@ -1,0 +1,118 @@
+import Glibc
+import Ingest
+import Market
+import Store
+import Testing
+
+@testable import Journal
+
+/// The log tells changes: what goes on for an hour is not said with every try. Days of it at the
+/// built daemon: `script/chaos logs`.
+@Suite struct LogVolumeTests {
+  /// A store that is away for some tries, each time with the next of its sentences.
+  private actor Moody: CommitSink {
+    private let faults: [StoreError]
+    private(set) var attempts = 0
+
+    init(_ faults: [StoreError]) { self.faults = faults }
+
+    func commit(_ commit: Commit) throws(StoreError) -> CommitReceipt {
+      attempts += 1
+      if attempts <= faults.count { throw faults[attempts - 1] }
+      return CommitReceipt(seq: Int64(attempts))
+    }
+
+    func load() throws(StoreError) -> StoredState {
+      throw StoreError(.connectionLost, "on order", context: "load")
+    }
+
+    func repairCandidates(from day: TradingDay) -> [RepairCandidate] { [] }
+  }
+
+  @Test func `two faults of the store that alternate are told once each`() async throws {
+    let gone = StoreError(.transient, "gone", context: "commit")
+    let starting = StoreError(.transient, "starting", context: "commit")
+    let sink = Moody([gone, starting, gone, starting, gone])
+    let lines = LogLines()
+    var run = try EngineRun()
+    run.lines = lines
+    let engine = try run.engine(sink)
+    _ = try await engine.run()
+    withExtendedLifetime(run) {}
+    #expect(await sink.attempts > 5)
+    #expect(lines.count("store refuses commits") == 2, "\(lines.lines)")
+    #expect(lines.count("store takes commits again") == 1, "\(lines.lines)")
+  }
+
+  @Test func `a second outage of the store is told like the first`() async throws {
+    let lines = LogLines()
+    var run = try EngineRun()
+    run.lines = lines
+    let sink = MemorySink(fate: { [2, 3, 6].contains($0) ? .refused(.transient) : .taken })
+    _ = try await run.engine(sink).run()
+    withExtendedLifetime(run) {}
+    #expect(lines.count("store refuses commits") == 2, "\(lines.lines)")
+    #expect(lines.count("store takes commits again") == 2, "\(lines.lines)")
+  }
+
+  @Test func `a disk with room for small entries alone is full, and that is said once`()
+    async throws
+  {
+    let lines = LogLines()
+    var run = try EngineRun()
+    run.lines = lines
+    let engine = try run.engine(MemorySink()) { journal in
+      let write = journal.systemWrite
+      var written = 0
+      journal.systemWrite = { file, bytes, offset in
+        written += 1
+        // Its beginning and some sweeps.
+        guard written <= 20 || bytes.count <= 128 else {
+          errno = ENOSPC
+          return -1
+        }
+        return write(file, bytes, offset)
+      }
+    }
+    _ = try await engine.run()
+    withExtendedLifetime(run) {}
+    #expect(await engine.status.answersDropped > 20)
+    #expect(lines.count("journal refuses entries") == 1, "\(lines.lines)")
+    #expect(lines.count("journal takes entries again") == 0, "\(lines.lines)")
+  }
+
+  @Test func `a disk that was full for a while is told to have gone and come back`() async throws {
+    let lines = LogLines()
+    var run = try EngineRun()
+    run.lines = lines
+    let engine = try run.engine(MemorySink()) { journal in
+      let write = journal.systemWrite
+      var written = 0
+      journal.systemWrite = { file, bytes, offset in
+        written += 1
+        guard !(40...120).contains(written) else {
+          errno = ENOSPC
+          return -1
+        }
+        return write(file, bytes, offset)
+      }
+    }
+    _ = try await engine.run()
+    withExtendedLifetime(run) {}
+    #expect(await engine.status.journalFault == nil)
+    #expect(lines.count("journal refuses entries") == 1, "\(lines.lines)")
+    #expect(lines.count("journal takes entries again") == 1, "\(lines.lines)")
+  }
+
+  @Test func `a source that is away is a few lines, however long`() async throws {
+    let lines = LogLines()
+    var run = try EngineRun()
+    run.lines = lines
+    run.end = run.start + 70 * 60
+    run.outages = [(run.start + 180)..<(run.start + 63 * 60)]
+    _ = try await run.engine(MemorySink()).run()
+    withExtendedLifetime(run) {}
+    #expect(lines.count("state=stalled") == 1 && lines.lines.count < 10, "\(lines.lines)")
+    #expect(lines.lines.last { $0.contains("source changed") }?.contains("state=ok") == true)
+  }
+}
