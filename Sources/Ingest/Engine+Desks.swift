@@ -205,12 +205,7 @@ extension Engine {
 
   private func noteHealth(_ state: SourceState, of place: Int) {
     let desk = seats[place].desk
-    parts.log.notice(
-      "source changed",
-      metadata: [
-        "source": "\(desk.source.name)", "endpoint": "\(desk.name)",
-        "state": "\(state.condition)",
-      ])
+    tell(state, of: desk.source, endpoint: desk.name)
     seats[place].health = state
     saving.staleHealth.insert(place)
   }

@@ -96,6 +96,7 @@ extension Engine {
       perform(poller.received(.woke, at: now))
     }
     wakeDesks(at: now)
+    tellSettled(at: now)
   }
 
   /// A simulation ends when all that fell due before its end is decided, however late that is
@@ -119,7 +120,7 @@ extension Engine {
 
   private func noteHealth(_ state: SourceState) {
     status.source = state
-    parts.log.notice("source changed", metadata: ["source": "sina", "state": "\(state.condition)"])
+    tell(state, of: .sina)
     saving.health[.sina] = state
   }
 }

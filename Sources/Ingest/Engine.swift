@@ -31,6 +31,7 @@ public actor Engine {
   /// Of the last answer, on the steady clock.
   var answeredSteady: Timestamp?
   var care = JournalCare()
+  var talk = SourceTalk()
   var saving = Saving()
   /// What is asked beside live quotes; opened once the journal's tail is interpreted.
   var seats: [DeskSeat] = []
