@@ -175,21 +175,32 @@ public struct SourceCredentials: Sendable {
 
   /// - Throws: `ConfigurationError` if a file is not there or not what it should be.
   public init(_ settings: Settings) throws(ConfigurationError) {
-    if let file = settings.mairuiLicenceFile {
-      for entry in try CredentialFile.load(file, words: 1) {
-        let licence = entry[0].reveal()
-        licences.append(
-          Key(label: Self.label("mairui", licence), credentials: .licence(licence)))
-        secrets += entry
-      }
-    }
-    if let file = settings.alpacaKeyFile,
-      let entry = try CredentialFile.load(file, words: 2).first
+    for entry in try Self.entries(
+      settings.mairuiLicenceFile, words: 1, of: "mairui.licence_file")
     {
+      let licence = entry[0].reveal()
+      licences.append(
+        Key(label: Self.label("mairui", licence), credentials: .licence(licence)))
+      secrets += entry
+    }
+    if let entry = try Self.entries(
+      settings.alpacaKeyFile, words: 2, of: "alpaca.key_file"
+    ).first {
       let (id, secret) = (entry[0].reveal(), entry[1].reveal())
       alpaca = Key(
         label: Self.label("alpaca", id), credentials: .keyPair(id: id, secret: secret))
       secrets += entry
+    }
+  }
+
+  private static func entries(
+    _ file: String?, words: Int, of setting: String
+  ) throws(ConfigurationError) -> [[Secret]] {
+    guard let file else { return [] }
+    do throws(ConfigurationError) {
+      return try CredentialFile.load(file, words: words)
+    } catch {
+      throw error.about(setting)
     }
   }
 

@@ -104,6 +104,28 @@ import Testing
     }
   }
 
+  @Test(arguments: ["mairui.licence_file", "alpaca.key_file"])
+  func `names a bad file of keys, and the setting`(setting: String) throws {
+    let path = try PrivateCluster.freshDirectory() + "/keys"
+    #expect(
+      FileManager.default.createFile(
+        atPath: path, contents: Data("canary-1 canary-2 canary-3\n".utf8),
+        attributes: [.posixPermissions: 0o600]))
+    let expected = setting.hasPrefix("mairui") ? "one word" : "2 words"
+    for (file, place, reason) in [
+      (path, "\(path):1", "expected \(expected) of printable ASCII"),
+      ("\(path)-none", "\(path)-none", "cannot be opened: No such file or directory"),
+      ("credential:a/b", "credential:a/b", "expected the name of a credential"),
+    ] {
+      let run = try check(
+        "sina.symbols = [\"sh600519\"]\n\(setting) = \"\(file)\"\n", "--offline",
+        "--set", "state_directory=/tmp/candled-none")
+      #expect(run.status != 0)
+      #expect(run.output.contains("\(place): \(setting): \(reason)"), "\(run.output)")
+      #expect(!(run.output + run.errors).contains("canary"))
+    }
+  }
+
   @Test func `says that a database is not there and exits 69`() throws {
     // Port 1 is reserved (tcpmux): nothing listens there.
     let run = try check(
