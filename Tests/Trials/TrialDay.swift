@@ -172,14 +172,15 @@ public final class TrialDay {
   /// The day against the ledger, and everything against the canaries.
   /// - Parameters:
   ///   - isExact: the table must be the ledger; not where K-lines revised it.
-  ///   - deaths: how often the daemon ended, each with an answer that may have been lost.
+  ///   - deaths: how often the daemon ended, each with an answer that may have been lost; nil where
+  ///     any number may have been.
   ///   - isLate: answers may also come after their deadline, on a machine that is too busy for a
   ///     clock as fast as this.
   public func judge(
-    isExact: Bool = true, deaths: Int = 0, isLate: Bool = false
+    isExact: Bool = true, deaths: Int? = 0, isLate: Bool = false
   ) throws -> ChaosVerdict {
-    let lost = deaths > 0 || isLate ? try withdrawUnjournaled() : 0
-    let lostMax = deaths + (isLate ? exchange.requestsAnswered / Self.lateEvery + 5 : 0)
+    let lost = deaths != 0 || isLate ? try withdrawUnjournaled() : 0
+    let lateMax = isLate ? exchange.requestsAnswered / Self.lateEvery + 5 : 0
     let ledger = isExact ? exchange.withRecorder { $0.observableLedger() } : nil
     let finding = try DayJudge(url: url).judge(day, by: ledger)
     let sweep = try sweepForCanaries()
@@ -188,7 +189,9 @@ public final class TrialDay {
       "canaries in \(sweep.places) places, \(sweep.bytes / 1024) KiB: \(sweep.complaints.count)")
     verdict.complaints += sweep.complaints
     if lost > 0 { verdict.figures.append("\(lost) answers were served and never journaled") }
-    if lost > lostMax { verdict.complaints.append("\(lost) answers are not in the journal") }
+    if let deaths, lost > deaths + lateMax {
+      verdict.complaints.append("\(lost) answers are not in the journal")
+    }
     return verdict
   }
 
