@@ -3,6 +3,7 @@
 /// that no test can hang on a full one.
 
 import Glibc
+import Platform
 import Testing
 
 struct BuiltBinary {
@@ -91,12 +92,18 @@ struct BuiltBinary {
   }
 }
 
-/// The binary while it runs: for what it says before it ends, and for signals.
+/// The binary while it runs: for what it says before it ends, and for signals. Whoever waits for
+/// anything else of it listens meanwhile: unheard, it stands still once the socket is full.
 final class RunningBinary {
   private let child: pid_t
   private let reading: Int32
   private(set) var heard = ""
   private var isAwaited = false
+
+  /// Of a wait: for a binary that will never say it. On an idle machine none takes ten.
+  private static let waitSecondsMax: Int64 = 180
+  /// Between two looks at what the binary does elsewhere, if it says nothing.
+  private static let lookMilliseconds: Int64 = 500
 
   /// Both of its outputs are heard.
   init(_ arguments: [String], input: [UInt8] = [], environment: [String] = []) throws {
@@ -122,10 +129,17 @@ final class RunningBinary {
     }
   }
 
-  /// Listens until it has said `words`; false if it ended before.
+  /// Listens until it has said `words`; false if it ended before, or has not in time.
   func says(_ words: String) -> Bool {
-    while !heard.contains(words) {
-      if !listen() { return heard.contains(words) }
+    listens { heard.contains(words) }
+  }
+
+  /// Listens until something is so, in what it says or elsewhere; false if it ended before, or if
+  /// it does not come in time.
+  func listens(until isSo: () -> Bool) -> Bool {
+    let end = Self.waitEnd
+    while !isSo() {
+      if !listen(until: end) { return isSo() }
     }
     return true
   }
@@ -141,15 +155,28 @@ final class RunningBinary {
 
   func signal(_ number: Int32) { kill(child, number) }
 
-  /// Listens to the end. The exit status, or 128 plus the number of the signal that ended it.
+  /// Listens to the end. The exit status, or 128 plus the number of the signal that ended it: 137
+  /// if it did not end in time.
   func ended() throws -> Int32 {
-    while listen() {}
+    let end = Self.waitEnd
+    while listen(until: end) {}
+    if MonotonicClock.nanoseconds() >= end { signal(SIGKILL) }
     isAwaited = true
     return try BuiltBinary.wait(for: child)
   }
 
-  private func listen() -> Bool {
-    var block = [UInt8](repeating: 0, count: 4096)
+  private static var waitEnd: Int64 {
+    MonotonicClock.nanoseconds() + waitSecondsMax * 1_000_000_000
+  }
+
+  /// Takes in what it has said, or waits for it a moment; false once there is no more, or no time.
+  private func listen(until end: Int64) -> Bool {
+    let left = (end - MonotonicClock.nanoseconds()) / 1_000_000
+    guard left > 0 else { return false }
+    var readable = pollfd(fd: reading, events: Int16(POLLIN), revents: 0)
+    let ready = poll(&readable, 1, Int32(min(left, Self.lookMilliseconds)))
+    if ready == 0 || (ready < 0 && errno == EINTR) { return true }
+    var block = [UInt8](repeating: 0, count: 1 << 16)
     let count = read(reading, &block, block.count)
     if count < 0, errno == EINTR { return true }
     guard count > 0 else { return false }

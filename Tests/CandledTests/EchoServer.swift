@@ -1,7 +1,6 @@
 /// The server one should not trust: it refuses whatever it is asked and repeats all of the
-/// question in its answer, as it came and in Base64.
+/// question in its answer, as it came and in Base64, now and then as the place it sends one to.
 
-import Dispatch
 import Foundation
 import Glibc
 import Platform
@@ -9,8 +8,13 @@ import Platform
 final class EchoServer: Sendable {
   let url: String
   private let listener: Int32
-  private let heard = Guarded<[String]>([])
-  private let news = DispatchSemaphore(value: 0)
+  private let heard = Monitor<[String]>([])
+
+  /// Two keys that will not do bring a dozen questions within seconds.
+  private static let waitSecondsMax: Int64 = 180
+  private static let statuses = [
+    "401 Unauthorized", "404 Not Found", "302 Found", "500 Oops", "200 OK", "503 Busy",
+  ]
 
   init() throws {
     listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -32,10 +36,11 @@ final class EchoServer: Sendable {
 
   func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
 
-  /// The heads of the first `count` requests, once they have come.
-  func heads(_ count: Int) -> [String] {
-    for _ in 0..<count { news.wait() }
-    return heard.withLock { $0 }
+  /// The heads of all requests, once `count` have come; of fewer if the others do not come in time.
+  func heads(_ count: Int = 0) -> [String] {
+    heard.wait(
+      while: { $0.count < count }, nanosecondsMax: Self.waitSecondsMax * 1_000_000_000
+    ) { $0 }
   }
 
   private func serve() {
@@ -53,19 +58,21 @@ final class EchoServer: Sendable {
     let count = recv(connection, &block, block.count, 0)
     guard count > 0 else { return }
     let head = String(decoding: block.prefix(count), as: UTF8.self)
-    let statuses = ["401 Unauthorized", "404 Not Found", "500 Oops", "200 OK", "503 Busy"]
-    let turn = heard.withLock { heads in
+    let turn = heard.change { heads in
       heads.append(head)
       return heads.count
     }
-    let words = head.split { " \r\n:/".contains($0) }.map(String.init)
-    let encoded = words.map { Data($0.utf8).base64EncodedString() }.joined(separator: " ")
-    let body = Array("\(head)\n\(encoded)\n".utf8)
+    // Words, their parts, and all of it, where a secret begins anywhere in a group of three bytes.
+    let words = head.split { " \r\n".contains($0) } + head.split { " \r\n:/".contains($0) }
+    let encoded = (words + [head[...]]).map { Data($0.utf8).base64EncodedString() }
+    let body = Array("\(head)\n\(encoded.joined(separator: " "))\n".utf8)
+    let place = words.joined(separator: "&").addingPercentEncoding(
+      withAllowedCharacters: .alphanumerics)
     let start =
-      "HTTP/1.1 \(statuses[turn % statuses.count])\r\nContent-Length: \(body.count)\r\n"
-      + "Connection: close\r\n\r\n"
+      "HTTP/1.1 \(Self.statuses[turn % Self.statuses.count])\r\n"
+      + "Location: \(url)/\(place ?? "")?\(encoded.joined(separator: "&"))\r\n"
+      + "Content-Length: \(body.count)\r\nConnection: close\r\n\r\n"
     let bytes = Array(start.utf8) + body
     _ = send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL))
-    news.signal()
   }
 }
