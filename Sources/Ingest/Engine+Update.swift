@@ -27,6 +27,8 @@ extension Engine {
     let desks = parts.desks.renewed(update.desks, credentials: update.credentials)
     desksToReopen.formUnion(desks.namesChanged(from: parts.desks))
     parts.desks = desks
+    // Not at the next turn: answers that wait for it would be asked on with the old keys.
+    reopenDesks()
     inbox.yield(.woke(for: nil))
   }
 
@@ -38,6 +40,7 @@ extension Engine {
   }
 
   /// Not before the tail is interpreted: a desk is made from what the pipeline knows of its keys.
+  /// Until then the one there is goes on, with the keys it was made with.
   func reopenDesks() {
     guard !desksToReopen.isEmpty, areDesksOpen, catchUp == nil, !isDeaf, !isStopping else { return }
     let made = parts.desks.make(for: pipeline)

@@ -44,10 +44,11 @@ public struct HTTPFeedUpstream: FeedUpstream {
     credentials.register(in: mask)
   }
 
-  /// The same with other keys; answers that echo an earlier one are blanked as before.
+  /// The same with other keys beside its own, which desks go on with until they are made anew;
+  /// answers that echo an earlier one are blanked as before.
   func with(_ credentials: SourceCredentials) -> HTTPFeedUpstream {
     var upstream = self
-    upstream.keys = credentials.byLabel
+    upstream.keys.merge(credentials.byLabel) { $1 }
     credentials.register(in: mask)
     return upstream
   }

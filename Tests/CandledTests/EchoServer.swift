@@ -39,8 +39,8 @@ final class EchoServer: Sendable {
   /// The heads of all requests, once `count` have come; of fewer if the others do not come in time.
   func heads(_ count: Int = 0) -> [String] {
     heard.wait(
-      while: { $0.count < count }, nanosecondsMax: Self.waitSecondsMax * 1_000_000_000
-    ) { $0 }
+      while: { $0.count < count }, nanosecondsMax: Self.waitSecondsMax * 1_000_000_000,
+      then: { $0 })
   }
 
   private func serve() {
