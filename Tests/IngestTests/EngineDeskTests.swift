@@ -2,10 +2,12 @@ import ExchangeSimulator
 import Feeds
 import Glibc
 import Market
+import Operations
 import Polling
 import Store
 import TestSupport
 import Testing
+import Transport
 
 @testable import Ingest
 @testable import Journal
@@ -103,6 +105,57 @@ import Testing
     #expect(!asked.contains { $0.source == .mairui })
   }
 
+  @Test func `asks with other keys from the moment it has them`() async throws {
+    let (world, history) = try world()
+    let start = try shanghai("2026-07-06", 21, 31)
+    let run = try everything(world, history, from: start, to: start.adding(seconds: 600))
+    let engine = try run.engine(MemorySink())
+    var other = run.desks
+    (other.licences, other.alpacaKey) = (["mairui-2"], "alpaca-2")
+    other.licenceRequestsPerDay += 1
+    let update = EngineUpdate(
+      poller: PollerConfiguration(heartbeat: run.symbols[0], seed: 1),
+      schedule: PollSchedule(seed: 1) { _ in true }, symbols: run.symbols,
+      limits: await engine.limits, desks: other, credentials: SourceCredentials())
+    await world.follow(engine) { number in
+      guard number == 1 else { return }
+      // Whatever waits for the engine's next turn finds the new desks there.
+      #expect(await engine.desksLeftOld(by: update) == [])
+    }
+    _ = try await engine.run()
+    let keys = await world.keys.compactMap { $0 }
+    #expect(Set(keys).isSuperset(of: ["mairui-2", "alpaca-2"]), "\(keys)")
+    // The first questions of either desk were under way.
+    let old = keys.filter { $0.hasSuffix("-1") }
+    #expect(!old.isEmpty && Set(old).count == old.count, "\(keys)")
+  }
+
+  @Test func `an upstream goes on answering for keys until nobody asks with them`() async throws {
+    let folder = try PrivateCluster.freshDirectory()
+    let file = try #require(fopen(folder + "/keys", "we"))
+    fputs("PKTEST secret\n", file)
+    fclose(file)
+    #expect(chmod(folder + "/keys", 0o600) == 0)
+    // Port 1 is reserved (tcpmux): nothing listens there.
+    let bases = ["alpaca.base", "alpaca.trading_base", "mairui.bases"]
+    let settings = try ConfigurationFile.load(
+      nil,
+      overrides: bases.map { "\($0)=http://127.0.0.1:1" }
+        + ["alpaca.key_file=\(folder)/keys"])
+    let credentials = try SourceCredentials(settings)
+    let upstream = HTTPFeedUpstream(
+      client: try HTTPClient(), hosts: try HTTPFeedUpstream.Hosts(settings),
+      credentials: credentials
+    ).with(SourceCredentials())
+    let key = try #require(credentials.alpaca?.label)
+    let answer = await upstream.answer(to: .alpacaAssets, key: key, host: 0)
+    guard case .failure(let error) = answer else {
+      Issue.record("answered")
+      return
+    }
+    #expect(error.code == .connect, "\(error)")
+  }
+
   @Test func `the journal alone gives the same rows again`() async throws {
     let (world, history) = try world(days: 2, through: "2026-07-07")
     var run = try everything(
@@ -159,6 +212,12 @@ import Testing
 }
 
 extension Engine {
+  /// The desks that a reload did not make anew at once.
+  func desksLeftOld(by new: EngineUpdate) -> Set<String> {
+    update(new)
+    return desksToReopen
+  }
+
   /// From now on the disk is full.
   func breakJournal() {
     parts.journal.systemWrite = { _, _, _ in

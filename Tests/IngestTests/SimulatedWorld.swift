@@ -18,6 +18,10 @@ actor SimulatedWorld: Upstream, FeedUpstream {
   /// When each instrument's quote was last asked for.
   private(set) var polledLast: [Symbol: Timestamp] = [:]
   private(set) var questions: [FeedRequest] = []
+  /// What each question was asked with.
+  private(set) var keys: [String?] = []
+  /// Called with each question's number, from 1, before it is answered.
+  private var meanwhile: (@Sendable (Int) async -> Void)?
   /// Answers in the exchange's place.
   private let instead: @Sendable (FeedRequest, Timestamp) -> CannedAnswer?
 
@@ -31,7 +35,10 @@ actor SimulatedWorld: Upstream, FeedUpstream {
     self.instead = instead
   }
 
-  func follow(_ engine: Engine) { self.engine = engine }
+  func follow(_ engine: Engine, meanwhile: (@Sendable (Int) async -> Void)? = nil) {
+    self.engine = engine
+    self.meanwhile = meanwhile
+  }
 
   func answer(to request: PollRequest, at now: Timestamp) -> UpstreamAnswer {
     for symbol in request.symbols { polledLast[symbol] = now }
@@ -43,6 +50,8 @@ actor SimulatedWorld: Upstream, FeedUpstream {
       return .failure(TransportError(.timeout, route: question.journalKey))
     }
     questions.append(question)
+    keys.append(key)
+    await meanwhile?(questions.count)
     if let canned = instead(question, now) {
       return .response(
         status: Int32(canned.status), body: Array(canned.body.utf8), retryAfter: nil)
