@@ -23,9 +23,9 @@ public struct ChaosSection: Sendable, CustomStringConvertible {
     ChaosSection(
       "outage", "--minutes 45 --speed 60 --instruments 300",
       short: "--minutes 10 --speed 360 --instruments 12"),
-    // Not in script/test yet: a commit that a silent connection carries out late may end the daemon
-    // with "another daemon uses the same database".
-    ChaosSection("logs", "--minutes 60 --speed 60 --instruments 300"),
+    ChaosSection(
+      "logs", "--minutes 60 --speed 60 --instruments 300",
+      short: "--minutes 60 --speed 300 --instruments 12"),
     ChaosSection("signals", "--times 100", short: "--times 2 --instruments 12"),
     ChaosSection("reload", "--times 100", short: "--times 5 --instruments 12 --from 890"),
     ChaosSection("mutations", "--times 1000", short: "--times 20"),
