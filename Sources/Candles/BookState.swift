@@ -43,7 +43,7 @@ extension CandleBook {
     let hasDay = try reader.flag("has_day")
     let day = try reader.day("day")
     progress.day = hasDay ? day : nil
-    progress.minutesCompleted = try reader.integer("minutes_completed", StateReader.counts)
+    progress.minutesCompleted = try reader.integer("minutes_completed", StateReader.minuteCounts)
     let isStalled = try reader.flag("is_stalled")
     let since = try reader.moment("stalled_since")
     progress.stalledSince = isStalled ? since : nil

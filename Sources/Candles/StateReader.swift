@@ -6,8 +6,8 @@ struct StateReader {
   private let bytes: [UInt8]
   private var index = 1
 
-  /// What is counted in minutes of a day is written as 16 bits in the end.
-  static let counts = 0...Int(Int16.max)
+  /// How many minutes of a day are this or that: the tables hold it in 16 bits.
+  static let minuteCounts = 0...Int(Int16.max)
   private static let secondsOfDay = 0...Int(Shanghai.secondsPerDay)
   /// To the year 2243: a day further on is no day, and its arithmetic would overflow.
   private static let daysMax = 100_000
@@ -123,9 +123,9 @@ struct StateReader {
     state.stamp = try integer("stamp", Self.secondsOfDay)
     try totals(of: &state)
     state.trading = try trading()
-    state.minutesTraded = try integer("minutes_traded", Self.counts)
-    state.minutesUntraded = try integer("minutes_untraded", Self.counts)
-    state.minutesMissing = try integer("minutes_missing", Self.counts)
+    state.minutesTraded = try integer("minutes_traded", Self.minuteCounts)
+    state.minutesUntraded = try integer("minutes_untraded", Self.minuteCounts)
+    state.minutesMissing = try integer("minutes_missing", Self.minuteCounts)
     state.isClosed = try flag("is_closed")
     state.current = try formingCandle("current")
     if try flag("has_previous") { state.previous = try formingCandle("previous") }

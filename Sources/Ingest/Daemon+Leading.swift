@@ -194,7 +194,7 @@ extension Daemon {
     _ writer: StoreWriter, _ loop: Heartbeat, isConnected: Bool = true,
     _ work: () async throws(StoreError) -> Answer
   ) async throws(StoreError) -> Answer {
-    var told: Set<StoreError> = []
+    var told = FaultsTold()
     var isConnected = isConnected
     while true {
       loop.beat()
@@ -207,7 +207,7 @@ extension Daemon {
         return try await work()
       } catch {
         guard error.isTransient, !stop.isWanted else { throw error }
-        if told.count < Self.faultsToldMax, told.insert(error).inserted {
+        if told.isNews(error.description) {
           log.error("the term cannot begin yet, will retry", metadata: ["error": "\(error)"])
         }
         isConnected = false
@@ -217,8 +217,6 @@ extension Daemon {
   }
 
   private static let retryNanoseconds: UInt64 = 700_000_000
-  /// Sentences about a database that is away.
-  private static let faultsToldMax = 8
 }
 
 /// Tells an engine that its lead is lost, also if that happens before there is one.

@@ -13,6 +13,9 @@ import Market
 /// How often the journal is held to its limits, elapsed seconds; also whenever a segment begins.
 private let tidySecondsMax: Int64 = 60
 
+/// Between two lines about a journal that was healed and lost nothing, elapsed seconds.
+private let healingToldSecondsMin: Int64 = 60
+
 /// A small entry may find room where others do not: that a journal takes entries again is said once
 /// it has refused none for so long, elapsed ms of the simulation where there is one.
 private let mendedMillisecondsMin: Int64 = 60_000
@@ -92,7 +95,8 @@ extension Engine {
     status.journalHealings = healing.times
     status.journalEntriesLost = Int(healing.lost)
     // A disk that fails each sync is healed each time; losses are told at once.
-    let isDue = care.healingToldAt.map { time.steady >= $0.adding(seconds: tidySecondsMax) } ?? true
+    let isDue =
+      care.healingToldAt.map { time.steady >= $0.adding(seconds: healingToldSecondsMin) } ?? true
     guard isDue || healing.lost != care.lostTold else { return }
     (care.healingToldAt, care.lostTold) = (time.steady, healing.lost)
     parts.log.error(

@@ -35,9 +35,8 @@ struct Saving {
   var retryAt: Timestamp?
   /// When rows that wait for the rest of their sweep wait no longer.
   var commitDue: Timestamp?
-  /// What was said of the store since it last took a commit: two faults that alternate are two
-  /// lines, not two a second.
-  var faultsTold: Set<String> = []
+  /// Since the store last took a commit.
+  var faultsTold = FaultsTold()
   var health: [Source: SourceState] = [:]
   /// Desks whose health changed, by their places.
   var staleHealth: Set<Int> = []
@@ -51,8 +50,6 @@ private let retryMillisecondsMin: Int64 = 100
 private let retryMillisecondsMax: Int64 = 1_000
 /// Between two connects, with some jitter; the gate makes it a second.
 private let reconnectMillisecondsMin: Int64 = 500
-/// Sentences about a store that is away; a further one is in its STATUS line alone.
-private let faultsToldMax = 8
 /// Finding out which rows are refused takes seconds where they are many.
 private let refusedMillisecondsMax: Int64 = 10_000
 
@@ -164,7 +161,7 @@ extension Engine {
     }
     saving.commit = nil
     saving.failures = 0
-    saving.faultsTold = []
+    saving.faultsTold = FaultsTold()
     status.storeFault = nil
     status.storeFaultSince = nil
     status.storeFaultText = nil
@@ -227,9 +224,7 @@ extension Engine {
       default: min(backoff, retryMillisecondsMax) / 2...min(backoff, retryMillisecondsMax)
       }
     saving.retryAt = EngineClock.steadyNow().adding(milliseconds: .random(in: range))
-    if saving.faultsTold.count < faultsToldMax,
-      saving.faultsTold.insert(error.description).inserted
-    {
+    if saving.faultsTold.isNews(error.description) {
       parts.log.error("store refuses commits, will retry", metadata: ["error": "\(error)"])
     }
     if status.storeFault == nil { status.storeFaultSince = EngineClock.realNow() }

@@ -11,6 +11,14 @@ extension Engine {
       && !saving.hasUnsaved && catchUp == nil && !isDeaf && !isStopping
   }
 
+  /// Everything in the journal is interpreted.
+  var isInterpreting: Bool { catchUp == nil && !isDeaf }
+
+  /// All that the journal tells is in the store.
+  var isSaved: Bool {
+    isInterpreting && !saving.isBusy && !saving.hasUnsaved && !pipeline.hasPendingRows
+  }
+
   var isDrained: Bool {
     guard isStopping else { return false }
     let isLate = stopDeadline.map { EngineClock.steadyNow() >= $0 } ?? false

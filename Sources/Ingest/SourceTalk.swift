@@ -3,7 +3,7 @@ import Market
 import Polling
 
 /// What the log says of how sources are doing: each change, but of one that flaps only so many in a
-/// quarter of an hour, and at its end how it stands. Metrics and `/status` tell all of them.
+/// quarter of an hour, and at the end of that how it stands. Metrics and `/status` tell them all.
 struct SourceTalk: Sendable {
   struct Name: Hashable, Sendable {
     var source: Source

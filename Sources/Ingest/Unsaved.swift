@@ -23,14 +23,6 @@ extension Unsaved: CustomStringConvertible {
 }
 
 extension Engine {
-  /// Everything in the journal is interpreted.
-  var isInterpreting: Bool { catchUp == nil && !isDeaf }
-
-  /// All that the journal tells is in the store.
-  var isSaved: Bool {
-    isInterpreting && !saving.isBusy && !saving.hasUnsaved && !pipeline.hasPendingRows
-  }
-
   var unsaved: Unsaved {
     var unsaved = Unsaved()
     guard !isSaved else { return unsaved }

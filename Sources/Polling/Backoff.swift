@@ -18,6 +18,17 @@ public struct Backoff: Sendable {
     generator = SplitMix64(seed: seed)
   }
 
+  /// For a host that says we ask too often. It draws from a sequence of its own, so that retries
+  /// beside it change nothing about when the host is asked again.
+  static func throttled(seed: UInt64) -> Backoff {
+    Backoff(
+      baseMilliseconds: throttleMillisecondsMin, capMilliseconds: throttleMillisecondsMax,
+      seed: ~seed)
+  }
+
+  private static let throttleMillisecondsMin = 1_000
+  private static let throttleMillisecondsMax = 60_000
+
   /// The longest delay after so many failures in a row, counted from 1.
   public func boundMilliseconds(failures: Int) -> Int {
     let doublings = min(max(failures - 1, 0), 30)

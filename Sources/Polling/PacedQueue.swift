@@ -91,9 +91,7 @@ public struct PacedQueue<Job: Hashable & Sendable>: Sendable {
     retryBackoff = Backoff(
       baseMilliseconds: configuration.retryMilliseconds,
       capMilliseconds: configuration.retryMillisecondsMax, seed: configuration.seed)
-    throttleBackoff = Backoff(
-      baseMilliseconds: configuration.throttleMilliseconds,
-      capMilliseconds: configuration.throttleMillisecondsMax, seed: ~configuration.seed)
+    throttleBackoff = .throttled(seed: configuration.seed)
   }
 
   /// Jobs waiting or in flight.

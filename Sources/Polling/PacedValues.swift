@@ -55,8 +55,6 @@ public struct PacedQueueConfiguration: Sendable {
   public var refusalsMax = 12
   public var retryMilliseconds = 1_000
   public var retryMillisecondsMax = 60_000
-  public var throttleMilliseconds = 1_000
-  public var throttleMillisecondsMax = 60_000
   public var coolDownSeconds = Breaker.coolDownSecondsDefault
   /// A night of repairs is 5,500 jobs; a whole market's backfill some ten thousand chunks.
   public var waitingMax = 100_000

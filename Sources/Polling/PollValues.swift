@@ -97,8 +97,6 @@ public struct PollerConfiguration: Sendable {
   public var retriesPerSlotMax = 2
   public var retryMilliseconds = 200
   public var retryMillisecondsMax = 30_000
-  public var throttleMilliseconds = 1_000
-  public var throttleMillisecondsMax = 60_000
   public var coolDownSeconds = Breaker.coolDownSecondsDefault
   /// Eight batches each 3 s are 160 a minute; the rest is for retries and bisection.
   public var requestsPerMinute = 240

@@ -155,9 +155,7 @@ public struct Poller: Sendable {
     retryBackoff = Backoff(
       baseMilliseconds: configuration.retryMilliseconds,
       capMilliseconds: configuration.retryMillisecondsMax, seed: configuration.seed)
-    throttleBackoff = Backoff(
-      baseMilliseconds: configuration.throttleMilliseconds,
-      capMilliseconds: configuration.throttleMillisecondsMax, seed: ~configuration.seed)
+    throttleBackoff = .throttled(seed: configuration.seed)
   }
 
   /// Takes an event at a wall-clock moment; returns what to do, in order.

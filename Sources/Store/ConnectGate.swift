@@ -46,7 +46,11 @@ public final class ConnectGate: Sendable {
   func pass<Connection>(
     _ session: Session, _ connect: () throws(StoreError) -> Connection
   ) throws(StoreError) -> Connection {
-    let share = session == .writer ? writer : lease
+    let share =
+      switch session {
+      case .writer: writer
+      case .lease: lease
+      }
     let turn = share.book(at: now())
     while true {
       let wait = turn - now()

@@ -3,11 +3,9 @@ import Market
 /// Quotes back from their table, with book and forming minute.
 extension FeedReader {
   static let columns = """
-    i.symbol, i.name, q.changed_seq, q.received_at, q.trading_day, q.quoted_at, q.status, q.open,
-    q.previous_close, q.last, q.high, q.low, q.bid, q.ask, q.volume, q.turnover,
-    q.after_hours_volume, q.after_hours_turnover, q.bids, q.asks, q.candle_opened_at,
-    q.candle_flags, q.candle_source, q.candle_open, q.candle_high, q.candle_low, q.candle_close,
-    q.candle_volume, q.candle_turnover
+    i.symbol, i.name, q.changed_seq, q.received_at, q.trading_day, q.quoted_at,
+    \(SnapshotColumns.list), q.candle_opened_at, q.candle_flags, q.candle_source, q.candle_open,
+    q.candle_high, q.candle_low, q.candle_close, q.candle_volume, q.candle_turnover
     """
 
   private static let readQuotes = Statement(
@@ -46,30 +44,10 @@ extension PostgresRow {
     let at = try timestamp()
     let second = at.microseconds(since: Timestamp(day: day, secondOfDay: 0)) / 1_000_000
     var quote = Quote(symbol: symbol, tradingDay: day, secondOfDay: Int32(clamping: second))
-    quote.status = QuoteStatus(rawValue: UInt8(clamping: try int16())) ?? .unknown
-    try dayFields(of: &quote)
+    try readSnapshot(into: &quote)
     let forming = try formingCandle(symbol: symbol, day: day)
     return LatestQuote(
       quote: quote, name: name, forming: forming, receivedAt: receivedAt, seq: seq)
-  }
-
-  private mutating func dayFields(of quote: inout Quote) throws(StoreError) {
-    quote.open = try numeric()
-    quote.previousClose = try numeric()
-    quote.last = try numeric()
-    quote.high = try numeric()
-    quote.low = try numeric()
-    quote.bid = try numeric()
-    quote.ask = try numeric()
-    quote.volume = try numeric()
-    quote.turnover = try numeric()
-    let afterHoursVolume = try optionalNumeric()
-    let afterHoursTurnover = try optionalNumeric()
-    if let afterHoursVolume, let afterHoursTurnover {
-      quote.afterHours = AfterHours(volume: afterHoursVolume, turnover: afterHoursTurnover)
-    }
-    quote.bids = try book()
-    quote.asks = try book()
   }
 
   private mutating func formingCandle(

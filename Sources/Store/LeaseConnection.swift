@@ -29,11 +29,11 @@ public final class LeaseConnection {
   public init(
     url: String, holder: String, host: String, milliseconds: Int64, gate: ConnectGate? = nil
   ) {
-    self.gate = gate
     self.url = url
     self.holder = holder
     self.host = host
     self.milliseconds = milliseconds
+    self.gate = gate
   }
 
   /// Asks for the lease.

@@ -23,9 +23,9 @@ public actor StoreWriter {
   private var foundStored: PendingCommit?
 
   /// Nothing is opened yet.
-  /// - Parameter lease: what a daemon writes under; without one a writer serves until a term
-  ///   begins.
-  /// - Parameter gate: what a daemon's connections pass.
+  /// - Parameters:
+  ///   - lease: what a daemon writes under; without one a writer serves until a term begins.
+  ///   - gate: what a daemon's connections pass.
   public init(url: String, lease: Lease? = nil, gate: ConnectGate? = nil) {
     self.url = url
     self.lease = lease

@@ -70,29 +70,10 @@ extension WriterSession {
           coalesce(t.volume, a.exchange_volume) as volume,
           coalesce(t.turnover, a.exchange_turnover) as turnover,
           t.after_volume, t.after_turnover,
-          m.volume as minute_volume, m.turnover as minute_turnover, m.traded, m.untraded,
-          least(t.missing, 240 - m.traded - m.untraded) as missing,
-          g.volume as gap_volume, g.turnover as gap_turnover
+          least(t.missing, 240 - m.traded - m.untraded) as missing, m.*, g.*
         from told t
         join day_audit a using (instrument_id, trading_day)
-        cross join lateral (
-          select coalesce(sum(c.volume), 0) as volume, coalesce(sum(c.turnover), 0) as turnover,
-            count(*) filter (where c.volume > 0) as traded,
-            count(*) filter (where c.volume = 0) as untraded
-          from candle c
-          where c.instrument_id = t.instrument_id
-            and c.timeframe = 1
-            and c.opened_at between t.trading_day - interval '1 day'
-              and t.trading_day + interval '1 day'
-            and c.trading_day = t.trading_day
-        ) m
-        cross join lateral (
-          select coalesce(sum(g.volume), 0) as volume, coalesce(sum(g.turnover), 0) as turnover
-          from gap g
-          where g.instrument_id = t.instrument_id
-            and g.trading_day = t.trading_day
-            and g.known_to is null
-        ) g
+        \(DayAccount.sums)
       ),
       grown as (
         select *, volume - minute_volume - gap_volume as more_volume,

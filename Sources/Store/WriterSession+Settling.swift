@@ -55,26 +55,7 @@ extension WriterSession {
       sums as (
         select t.instrument_id, t.trading_day, m.*, g.*
         from touched t
-        cross join lateral (
-          select coalesce(sum(c.volume), 0) as minute_volume,
-            coalesce(sum(c.turnover), 0) as minute_turnover,
-            count(*) filter (where c.volume > 0) as traded,
-            count(*) filter (where c.volume = 0) as untraded
-          from candle c
-          where c.instrument_id = t.instrument_id
-            and c.timeframe = 1
-            and c.opened_at between t.trading_day - interval '1 day'
-              and t.trading_day + interval '1 day'
-            and c.trading_day = t.trading_day
-        ) m
-        cross join lateral (
-          select coalesce(sum(g.volume), 0) as gap_volume,
-            coalesce(sum(g.turnover), 0) as gap_turnover
-          from gap g
-          where g.instrument_id = t.instrument_id
-            and g.trading_day = t.trading_day
-            and g.known_to is null
-        ) g
+        \(DayAccount.sums)
       )
       update day_audit a
       set

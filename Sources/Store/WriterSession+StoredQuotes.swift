@@ -5,9 +5,7 @@ extension WriterSession {
   private static let readQuotes = Statement(
     name: "read_quotes",
     sql: """
-      select i.symbol, i.name, q.received_at, q.book_state, q.quoted_at, q.status, q.open,
-        q.previous_close, q.last, q.high, q.low, q.bid, q.ask, q.volume, q.turnover, q.bids,
-        q.asks, q.after_hours_volume, q.after_hours_turnover
+      select i.symbol, i.name, q.received_at, q.book_state, q.quoted_at, \(SnapshotColumns.list)
       from quote q
       join instrument i on i.id = q.instrument_id
       order by i.id
@@ -34,21 +32,7 @@ extension PostgresRow {
     let at = try timestamp()
     var quote = Quote(
       symbol: symbol, tradingDay: at.shanghaiDay, secondOfDay: Int32(at.shanghaiSecondOfDay))
-    quote.status = QuoteStatus(rawValue: UInt8(truncatingIfNeeded: try int16())) ?? .unknown
-    quote.open = try numeric()
-    quote.previousClose = try numeric()
-    quote.last = try numeric()
-    quote.high = try numeric()
-    quote.low = try numeric()
-    quote.bid = try numeric()
-    quote.ask = try numeric()
-    quote.volume = try numeric()
-    quote.turnover = try numeric()
-    quote.bids = try book()
-    quote.asks = try book()
-    if let volume = try optionalNumeric(), let turnover = try optionalNumeric() {
-      quote.afterHours = AfterHours(volume: volume, turnover: turnover)
-    }
+    try readSnapshot(into: &quote)
     return StoredState.InstrumentState(
       quote: quote, name: name, receivedAt: receivedAt, bookState: bookState)
   }

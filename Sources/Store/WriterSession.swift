@@ -47,7 +47,6 @@ final class WriterSession {
     }
     var row = answer.row(0)
     epoch = try row.int64()
-    _ = try row.int64()
     position = JournalPosition(try row.int64())
     let found = try row.int64()
     term = lease?.term ?? found
@@ -75,7 +74,7 @@ final class WriterSession {
   private static let readPosition = Statement(
     name: "read_position",
     sql: """
-      select f.epoch, f.last_seq, j.position, l.term
+      select f.epoch, j.position, l.term
       from feed_sequence f
       cross join journal_position j
       cross join lease l
@@ -219,8 +218,7 @@ extension WriterSession {
 
   private func storedPosition() throws(StoreError) -> JournalPosition {
     var row = try connection.run(Self.readPosition, context: "reconnect").row(0)
-    _ = try row.int64()
-    _ = try row.int64()
+    _ = try row.int64()  // the epoch
     return JournalPosition(try row.int64())
   }
 }

@@ -4,6 +4,7 @@
 /// Python's own clock: the comparison leaves out what would flatter us.
 
 import Glibc
+import TestSupport
 
 enum EasyquotationPeer {
   enum Result {
@@ -79,14 +80,6 @@ enum EasyquotationPeer {
 
   /// What the command printed; nil if it failed.
   private static func run(_ command: String) -> String? {
-    guard let pipe = popen(command, "r") else { return nil }
-    var output: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: 4096)
-    while true {
-      let count = fread(&chunk, 1, chunk.count, pipe)
-      if count == 0 { break }
-      output += chunk.prefix(count)
-    }
-    return pclose(pipe) == 0 ? String(decoding: output, as: UTF8.self) : nil
+    Shell.output(of: command).map { String(decoding: $0, as: UTF8.self) }
   }
 }

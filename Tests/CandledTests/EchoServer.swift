@@ -4,6 +4,7 @@
 import Foundation
 import Glibc
 import Platform
+import TestSupport
 
 final class EchoServer: Sendable {
   let url: String
@@ -17,20 +18,9 @@ final class EchoServer: Sendable {
   ]
 
   init() throws {
-    listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let descriptor = listener
-    let isUp = withUnsafeMutablePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(descriptor, $0, length) == 0 && listen(descriptor, 16) == 0
-          && getsockname(descriptor, $0, &length) == 0
-      }
-    }
-    guard isUp else { throw BuiltBinary.Failed(step: "listen", errorNumber: errno) }
-    url = "http://127.0.0.1:\(UInt16(bigEndian: address.sin_port))"
+    let (listener, port) = try LoopbackListener.open()
+    self.listener = listener
+    url = "http://127.0.0.1:\(port)"
     Thread { [self] in serve() }.start()
   }
 

@@ -26,7 +26,7 @@ final class TCPServer: Sendable {
       "create role guarded login password '\(Self.password.replacing("'", with: "''"))'",
       url: cluster.ownerConnectionString.replacing("dbname=candled", with: "dbname=postgres"))
     try cluster.stop()
-    port = try Self.freePort()
+    port = Int(try LoopbackListener.freePort())
     try Self.shell(Self.certificates, in: folder)
     try """
     local all all trust
@@ -76,22 +76,5 @@ final class TCPServer: Sendable {
     guard system("cd '\(folder)' && exec /bin/sh -e '\(file)'") == 0 else {
       throw TestFailure(sentence: "the TLS server cannot be made")
     }
-  }
-
-  /// Free a moment ago; nobody else looks for one on this machine's loopback.
-  private static func freePort() throws -> Int {
-    let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(socket) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let isBound = withUnsafeMutablePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(socket, $0, length) == 0 && getsockname(socket, $0, &length) == 0
-      }
-    }
-    guard isBound else { throw TestFailure(sentence: "no free port") }
-    return Int(UInt16(bigEndian: address.sin_port))
   }
 }

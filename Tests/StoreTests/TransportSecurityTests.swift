@@ -101,24 +101,12 @@ import Testing
 
 /// Answers every request for TLS with PostgreSQL's `N`.
 private final class PlainServer {
-  let port: Int
+  let port: UInt16
   private let listener: Int32
 
   init() throws {
-    listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    let socket = listener
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let isUp = withUnsafeMutablePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(socket, $0, length) == 0 && listen(socket, 8) == 0
-          && getsockname(socket, $0, &length) == 0
-      }
-    }
-    guard isUp else { throw TestFailure(sentence: "no free port") }
-    port = Int(UInt16(bigEndian: address.sin_port))
+    let (socket, port) = try LoopbackListener.open()
+    (listener, self.port) = (socket, port)
     Thread.detachNewThread { @Sendable in
       while true {
         let client = accept(socket, nil, nil)

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import Transport
 
@@ -115,7 +116,7 @@ import Transport
   }
 
   @Test func `gzip is inflated`() async throws {
-    let packed = output("printf 'var hq_str_sh600519' | gzip -c")
+    let packed = try #require(Shell.output(of: "printf 'var hq_str_sh600519' | gzip -c"))
     let server = try LoopbackServer(each: { connection, _ in
       connection.respond(headers: "Content-Encoding: gzip\r\n", body: packed)
     })

@@ -2,6 +2,7 @@ import ExchangeSimulator
 import Hostile
 import Market
 import Polling
+import TestSupport
 import Testing
 import Transport
 
@@ -105,7 +106,7 @@ import Transport
   @Test(arguments: [1, 2, 5])
   func `a bomb packed several times over is cut off at the cap`(_ layers: Int) async throws {
     let packing = Array(repeating: "gzip -9c", count: layers).joined(separator: " | ")
-    let bomb = output("head -c 33554432 /dev/zero | \(packing)")
+    let bomb = try #require(Shell.output(of: "head -c 33554432 /dev/zero | \(packing)"))
     let names = Array(repeating: "gzip", count: layers).joined(separator: ", ")
     let server = try LoopbackServer(each: { connection, _ in
       connection.respond(headers: "Content-Encoding: \(names)\r\n", body: bomb)

@@ -2,6 +2,7 @@
 // that a test can reset, truncate, stall or lie at any byte.
 import Glibc
 import Platform
+import TestSupport
 
 /// One accepted connection, in the hands of the test's script.
 struct Connection {
@@ -62,20 +63,8 @@ final class LoopbackServer: Sendable {
   var base: String { "http://127.0.0.1:\(port)" }
 
   init(_ script: @escaping Script) throws {
-    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let bound = withUnsafeMutablePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(listener, $0, length) == 0 && listen(listener, 64) == 0
-          && getsockname(listener, $0, &length) == 0
-      }
-    }
-    guard bound else { throw LoopbackFailure() }
-    self.listener = listener
-    port = UInt16(bigEndian: address.sin_port)
+    let (listener, port) = try LoopbackListener.open()
+    (self.listener, self.port) = (listener, port)
     try DetachedThread.start {
       while true {
         let descriptor = accept(listener, nil, nil)
@@ -100,5 +89,3 @@ final class LoopbackServer: Sendable {
     close(listener)
   }
 }
-
-struct LoopbackFailure: Error {}

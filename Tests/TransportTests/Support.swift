@@ -1,5 +1,4 @@
 // What the transport's tests share.
-import Glibc
 import Platform
 import Transport
 
@@ -21,19 +20,6 @@ extension HTTPRequest {
     self.init(
       base: try BaseAddress(parsing: base), path: path, deadlineMilliseconds: 30_000,
       route: "test")
-  }
-}
-
-/// What a shell command prints, as bytes.
-func output(_ command: String) -> [UInt8] {
-  guard let stream = popen(command, "r") else { return [] }
-  defer { pclose(stream) }
-  var bytes: [UInt8] = []
-  var chunk = [UInt8](repeating: 0, count: 65_536)
-  while true {
-    let count = fread(&chunk, 1, chunk.count, stream)
-    guard count > 0 else { return bytes }
-    bytes += chunk[..<count]
   }
 }
 

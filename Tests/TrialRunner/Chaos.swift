@@ -43,44 +43,6 @@ struct Chaos: ParsableCommand {
   }
 }
 
-/// What every trial of chaos is told.
-struct ChaosOptions: ParsableArguments {
-  @Option var seed: UInt64 = 1
-  @Option(help: "Seconds after which it has failed.") var limit = 1_800
-  @Option(help: "The built candled.") var binary = DaemonProcess.besideThisProcess
-
-  func conclude(_ name: String, _ trial: () async throws -> ChaosVerdict) async throws {
-    Leftovers.endInTime(secondsMax: limit)
-    do {
-      let verdict = try await trial()
-      for figure in verdict.figures { TrialRunner.say("  \(figure)") }
-      try TrialRunner.conclude("\(name), seed \(seed)", verdict.complaints)
-    } catch let failure as ExitCode {
-      throw failure
-    } catch {
-      try TrialRunner.conclude("\(name), seed \(seed)", ["\(error)"])
-    }
-  }
-}
-
-/// How a daemon that is ended again and again is tried, whatever ends it.
-struct InterruptOptions: ParsableArguments {
-  @Option var times = 200
-  @Option var instruments = 300
-  @Option(help: "Minute of the day at which it begins.") var from = TrialDay.start / 60
-  @OptionGroup var chaos: ChaosOptions
-
-  func run(_ name: String, _ manner: InterruptTrial.Manner) async throws {
-    try await chaos.conclude(name) {
-      var trial = InterruptTrial(
-        binary: chaos.binary, manner: manner, times: times, instruments: instruments,
-        seed: chaos.seed)
-      trial.start = from * 60
-      return try trial.run()
-    }
-  }
-}
-
 struct Kill: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "The daemon killed with SIGKILL again and again; the ledger judges.")
@@ -105,7 +67,7 @@ struct Restart: AsyncParsableCommand {
 
   @Option var times = 50
   @Option var instruments = 300
-  @Option(help: "Minute of the day at which it begins.") var from = TrialDay.start / 60
+  @OptionGroup var beginning: BeginningOption
   @Option(help: "Milliseconds to the first commit.") var within = 2_000
   @OptionGroup var options: ChaosOptions
 
@@ -117,7 +79,7 @@ struct Restart: AsyncParsableCommand {
           binary: options.binary, server: server,
           times: server == .external ? (times + 1) / 2 : times / 2, instruments: instruments,
           seed: options.seed)
-        trial.start = from * 60
+        trial.start = beginning.secondOfDay
         trial.commitMillisecondsMax = within
         let part = try trial.run()
         verdict.figures += part.figures
@@ -233,14 +195,14 @@ struct Reload: AsyncParsableCommand {
 
   @Option var times = 100
   @Option var instruments = 60
-  @Option(help: "Minute of the day at which it begins.") var from = TrialDay.start / 60
+  @OptionGroup var beginning: BeginningOption
   @OptionGroup var options: ChaosOptions
 
   func run() async throws {
     try await options.conclude("reload") {
       var trial = ReloadTrial(
         binary: options.binary, times: times, instruments: instruments, seed: options.seed)
-      trial.start = from * 60
+      trial.start = beginning.secondOfDay
       return try trial.run()
     }
   }

@@ -11,7 +11,7 @@ struct PairOfDaemons: AsyncParsableCommand {
   @Option var pauses = 10
   @Option var instruments = 60
   @Option(help: "Simulated seconds in a real one.") var speed = 20
-  @Option(help: "Minute of the day at which it begins.") var from = TrialDay.start / 60
+  @OptionGroup var beginning: BeginningOption
   @OptionGroup var options: ChaosOptions
 
   func run() async throws {
@@ -20,7 +20,7 @@ struct PairOfDaemons: AsyncParsableCommand {
         binary: options.binary, kills: kills, pauses: pauses, instruments: instruments,
         seed: options.seed)
       trial.speed = speed
-      trial.start = from * 60
+      trial.start = beginning.secondOfDay
       return try trial.run()
     }
   }

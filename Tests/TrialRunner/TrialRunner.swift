@@ -71,8 +71,7 @@ struct Crash: ParsableCommand {
   @Option(help: "daemon or database.") var victim = "daemon"
   @Option var kills = 50
   @Option var instruments = 600
-  @Option var seed: UInt64 = 1
-  @Option(help: "The built candled.") var binary = DaemonProcess.besideThisProcess
+  @OptionGroup var options: DaemonOptions
 
   func run() throws {
     guard let victim = CrashTrial.Victim(rawValue: victim) else {
@@ -80,12 +79,13 @@ struct Crash: ParsableCommand {
     }
     let start = Date()
     let verdict = try CrashTrial(
-      binary: binary, victim: victim, kills: kills, instruments: instruments, seed: seed
+      binary: options.binary, victim: victim, kills: kills, instruments: instruments,
+      seed: options.seed
     ).run()
     TrialRunner.say(
       "\(verdict.kills) kills of the \(victim.rawValue), \(verdict.rows) rows compared, "
         + "\(Int(Date().timeIntervalSince(start))) s")
-    try TrialRunner.conclude("crash, \(victim.rawValue), seed \(seed)", verdict.complaints)
+    try TrialRunner.conclude("crash, \(victim.rawValue), seed \(options.seed)", verdict.complaints)
   }
 }
 
@@ -96,16 +96,16 @@ struct Fanout: AsyncParsableCommand {
 
   @Option var cuts = 30
   @Option var instruments = 600
-  @Option var seed: UInt64 = 1
-  @Option(help: "The built candled.") var binary = DaemonProcess.besideThisProcess
+  @OptionGroup var options: DaemonOptions
 
   func run() async throws {
     let verdict = try await FanoutTrial(
-      binary: binary, cuts: cuts, instruments: instruments, seed: seed, stop: 15 * 3600 + 37 * 60
+      binary: options.binary, cuts: cuts, instruments: instruments, seed: options.seed,
+      stop: 15 * 3600 + 37 * 60
     ).run()
     TrialRunner.say(
       "\(verdict.cuts) cuts, \(verdict.changes) changes, \(verdict.candles) candles in the table")
-    try TrialRunner.conclude("fan-out, seed \(seed)", verdict.complaints)
+    try TrialRunner.conclude("fan-out, seed \(options.seed)", verdict.complaints)
   }
 }
 
@@ -133,13 +133,12 @@ struct Month: ParsableCommand {
 
   @Option var days = 22
   @Option var instruments = 30
-  @Option var seed: UInt64 = 1
-  @Option(help: "The built candled.") var binary = DaemonProcess.besideThisProcess
+  @OptionGroup var options: DaemonOptions
 
   func run() throws {
     let start = Date()
     let verdict = try MonthTrial(
-      binary: binary, days: days, instruments: instruments, seed: seed
+      binary: options.binary, days: days, instruments: instruments, seed: options.seed
     ).run()
     TrialRunner.say(
       "\(days) days, \(instruments) instruments: \(verdict.candles) candles, "
@@ -148,7 +147,7 @@ struct Month: ParsableCommand {
         + "\(verdict.certificates) certificates, \(verdict.totalsFromBars) from bars; "
         + "\(verdict.proven) instrument days equal to the truth, "
         + "\(Int(Date().timeIntervalSince(start))) s")
-    try TrialRunner.conclude("month, seed \(seed)", verdict.complaints)
+    try TrialRunner.conclude("month, seed \(options.seed)", verdict.complaints)
   }
 }
 
@@ -160,21 +159,20 @@ struct Backfill: AsyncParsableCommand {
   @Option var kills = 20
   @Option var instruments = 150
   @Option(help: "Of the daemon.") var liveInstruments = 60
-  @Option var seed: UInt64 = 1
-  @Option(help: "The built candled.") var binary = DaemonProcess.besideThisProcess
+  @OptionGroup var options: DaemonOptions
 
   func run() async throws {
     let start = Date()
     let verdict = try await BackfillTrial(
-      binary: binary, kills: kills, instruments: instruments, liveInstruments: liveInstruments,
-      seed: seed
+      binary: options.binary, kills: kills, instruments: instruments,
+      liveInstruments: liveInstruments, seed: options.seed
     ).run()
     TrialRunner.say(
       "\(verdict.kills) kills, \(verdict.chunks) chunks, \(verdict.requests) requests: "
         + "\(verdict.days) days, \(verdict.minutes) minutes; beside them \(verdict.liveMinutes) "
         + "live minutes; \(verdict.changes) changes followed, "
         + "\(Int(Date().timeIntervalSince(start))) s")
-    try TrialRunner.conclude("backfill, seed \(seed)", verdict.complaints)
+    try TrialRunner.conclude("backfill, seed \(options.seed)", verdict.complaints)
   }
 }
 

@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import Platform
 import Synchronization
+import TestSupport
 
 /// A scraper of a daemon's admin endpoint: asks for every page now and then, and keeps what it is
 /// told.
@@ -18,9 +19,7 @@ final class AdminEar: Sendable {
 
   /// Of an endpoint that is to come up on a port free now.
   init() throws {
-    let (listener, port) = try LoopbackListener.open()
-    close(listener)
-    self.port = port
+    port = try LoopbackListener.freePort()
     Thread.detachNewThread { @Sendable [self] in
       while !isStopped.load(ordering: .relaxed) {
         for page in Self.pages { look(at: page) }

@@ -4,6 +4,7 @@ import Foundation
 import Glibc
 import Platform
 import Synchronization
+import TestSupport
 
 /// A TCP port on loopback in front of a PostgreSQL's Unix socket: it counts who connects, and can
 /// fall silent without closing anything, as a network does that loses its way.
@@ -114,25 +115,6 @@ public final class DatabaseProxy: Sendable {
 /// Microseconds since 1970.
 func realMicroseconds() -> Int64 {
   (SystemClock.nanoseconds(of: CLOCK_REALTIME) ?? 0) / 1_000
-}
-
-enum LoopbackListener {
-  /// A socket that listens on a free port of 127.0.0.1.
-  static func open() throws -> (Int32, UInt16) {
-    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let isUp = withUnsafeMutablePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(listener, $0, length) == 0 && listen(listener, 64) == 0
-          && getsockname(listener, $0, &length) == 0
-      }
-    }
-    guard listener >= 0, isUp else { throw TrialFailure("cannot listen on 127.0.0.1") }
-    return (listener, UInt16(bigEndian: address.sin_port))
-  }
 }
 
 enum UnixSocket {

@@ -7,6 +7,7 @@ import Market
 import Operations
 import Platform
 import Polling
+import TestSupport
 import Transport
 
 /// Four upstreams asked side by side the way the daemon asks them, through its own transport, one
@@ -67,7 +68,7 @@ public struct IsolationTrial: Sendable {
   ]
 
   /// 64 MiB of zeros in 65 kB.
-  private static let bomb = output(of: "head -c 67108864 /dev/zero | gzip -9c")
+  private static let bomb = Shell.output(of: "head -c 67108864 /dev/zero | gzip -9c") ?? []
 
   /// A request is due so often, more often than the daemon asks any of them; an answer that takes
   /// longer misses the next.
@@ -204,13 +205,8 @@ public struct IsolationTrial: Sendable {
 extension IsolationTrial {
   /// Peak and present memory of this process, in MiB.
   public static func memory() -> (peak: Int, present: Int) {
-    let text = output(of: "cat /proc/\(getpid())/status")
-    let lines = String(decoding: text, as: UTF8.self).split(separator: "\n")
-    func megabytes(_ name: String) -> Int {
-      let line = lines.first { $0.hasPrefix(name) }
-      return (line?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) / 1024
-    }
-    return (megabytes("VmHWM:"), megabytes("VmRSS:"))
+    let probe = ProcessProbe(getpid())
+    return ((probe?.peakKibibytes ?? 0) / 1024, (probe?.residentKibibytes ?? 0) / 1024)
   }
 
   private static func settings(
@@ -239,18 +235,5 @@ extension IsolationTrial {
   private static func temporaryFolder() -> String {
     var template = Array("/tmp/candled-isolation-XXXXXX".utf8CString)
     return mkdtemp(&template).map { String(cString: $0) } ?? "/tmp"
-  }
-
-  /// What a shell command prints.
-  private static func output(of command: String) -> [UInt8] {
-    guard let stream = popen(command, "r") else { return [] }
-    defer { pclose(stream) }
-    var bytes: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: 65_536)
-    while true {
-      let count = fread(&chunk, 1, chunk.count, stream)
-      guard count > 0 else { return bytes }
-      bytes += chunk[..<count]
-    }
   }
 }

@@ -4,6 +4,8 @@ import Glibc
 /// What `/proc` tells of a process.
 public struct ProcessProbe: Sendable {
   public var residentKibibytes = 0
+  /// The most it ever was.
+  public var peakKibibytes = 0
   /// Of it, what is its own: without the pages of its program that it has run through.
   public var ownKibibytes = 0
   public var threads = 0
@@ -21,6 +23,7 @@ public struct ProcessProbe: Sendable {
       let words = line.split { " \t".contains($0) }
       guard words.count > 1, let number = Int(words[1]) else { continue }
       if words[0] == "VmRSS:" { residentKibibytes = number }
+      if words[0] == "VmHWM:" { peakKibibytes = number }
       if words[0] == "RssAnon:" { ownKibibytes = number }
       if words[0] == "Threads:" { threads = number }
     }
