@@ -26,9 +26,11 @@ import Testing
     return try Daemon(settings: ConfigurationFile.load(file, overrides: []), log: silence)
   }
 
-  private func url(_ server: EmbeddedServer, _ database: String) -> String {
+  private func url(
+    _ server: EmbeddedServer, _ database: String, role: String = "candled"
+  ) -> String {
     let host = server.socketDirectory.split(separator: "/").map { "%2F\($0)" }.joined()
-    return "postgresql://candled@/\(database)?host=\(host)&port=5432"
+    return "postgresql://\(role)@/\(database)?host=\(host)&port=5432"
   }
 
   @Test func `it waits, says since when, and leads once the database is there`() async throws {
@@ -57,7 +59,9 @@ import Testing
 
   @Test func `a database that is there and refuses is heard at once`() async throws {
     let server = try PrivateCluster.shared().server
-    let daemon = try daemon(PrivateCluster.freshDirectory(), url(server, "nobody_made_it"))
+    // The daemon's own role is there only once another test has made a database.
+    let daemon = try daemon(
+      PrivateCluster.freshDirectory(), url(server, "nobody_made_it", role: "postgres"))
     let error = await #expect(throws: StoreError.self) { try await daemon.run() }
     #expect(error?.code == .operatorNeeded && error?.sqlState == "3D000")
   }
