@@ -41,6 +41,7 @@ public struct DayJudge: Sendable {
     for audit in audits where audit.exchangeVolume != nil && !audit.isBalanced {
       finding.complaints.append("\(audit.symbol): the certificate does not balance: \(audit)")
     }
+    try compareCertificates(day, &finding)
     if candles.isEmpty { finding.complaints.append("no candle was stored") }
     if audits.isEmpty { finding.complaints.append("no certificate was stored") }
     try compareFeed(&finding)
@@ -75,6 +76,35 @@ public struct DayJudge: Sendable {
     let counts = [last - finding.changes] + (try (0..<3).map { _ in Int(try fields.number()) })
     for (count, sentence) in zip(counts, sentences) where count != 0 {
       finding.complaints.append("\(sentence): \(count)")
+    }
+  }
+
+  /// A certificate says what the rows say: minutes and gaps sum up to its own figures.
+  private func compareCertificates(_ day: TradingDay, _ finding: inout Finding) throws {
+    let rows = try SQLProbe.run(
+      """
+      select i.symbol, a.minute_volume, m.volume, a.gap_volume, g.volume
+      from candled.day_audit a
+      join candled.instrument i on i.id = a.instrument_id
+      cross join lateral (
+        select coalesce(sum(c.volume), 0) as volume
+        from candled.candle c
+        where c.instrument_id = a.instrument_id
+          and c.trading_day = a.trading_day
+          and c.timeframe = 1
+      ) m
+      cross join lateral (
+        select coalesce(sum(h.volume), 0) as volume
+        from candled.gap h
+        where h.instrument_id = a.instrument_id
+          and h.trading_day = a.trading_day
+          and h.known_to is null
+      ) g
+      where a.trading_day = '\(day)'
+        and (m.volume, g.volume) is distinct from (a.minute_volume, a.gap_volume)
+      """, url: url)
+    finding.complaints += rows.map { row in
+      "the certificate and the rows differ: \(row.map { $0 ?? "null" }.joined(separator: " "))"
     }
   }
 
