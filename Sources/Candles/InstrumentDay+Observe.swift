@@ -129,11 +129,13 @@ extension InstrumentDay {
     resume(at: watermark, price: quote.last.isZero ? quote.previousClose : quote.last)
   }
 
-  /// Hands out what was seen before sight was lost.
+  /// Hands out what was seen before sight was lost. The opening auction trades before the first
+  /// minute has a second: where nothing else of that minute was seen, it is the auction alone.
   mutating func leaveSight(into output: inout CandleOutput) {
     let known = knownTradingSeconds
     if known / 60 > 0 { finish(throughMinute: known / 60 - 1, into: &output) }
-    if known % 60 > 0, current.minute == known / 60 { giveUpCurrent(into: &output) }
+    guard current.minute == known / 60 else { return }
+    if known % 60 > 0 || current.moved { giveUpCurrent(into: &output) }
   }
 
   /// Minutes between are missing; the one sight returns in starts at the price found.

@@ -236,8 +236,12 @@ struct MinuteSheet {
   mutating func end(known: Int) { leave(at: known, until: Reckoning.secondsPerDay) }
 
   private mutating func leave(at start: Int, until end: Int) {
-    if start % 60 > 0 { cells[start / 60].coverage = .partial }
-    var minute = (start + 59) / 60
+    var minute = start / 60
+    // What is in a minute none of whose seconds was seen is the opening auction.
+    if minute < cells.count, start % 60 > 0 || cells[minute].open != nil {
+      cells[minute].coverage = .partial
+      minute += 1
+    }
     while (minute + 1) * 60 <= end {
       cells[minute].coverage = .missing
       minute += 1

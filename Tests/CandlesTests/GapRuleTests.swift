@@ -30,6 +30,19 @@ import Testing
     #expect(gap.from == tape.moment("09:30:00") && gap.to == tape.moment("10:05:07"))
   }
 
+  @Test func `the opening auction has its row though all that follows passed unseen`() throws {
+    var tape = Tape()
+    try tape.see("09:25:05", last: "10.00", volume: 5000)
+    try tape.see("09:34:03", last: "10.20", volume: 6000)
+    try tape.see("09:35:00", last: "10.20", volume: 6100)
+    tape.advance(to: "09:35:06")
+    let gap = try #require(tape.output.gaps.first)
+    #expect(gap.volume == ExactDecimal(1000) && gap.from == tape.moment("09:30:00"))
+    #expect(tape.minute("09:30")?.flags == .partial)
+    #expect(tape.minute("09:30")?.row == "10.00 10.00 10.00 10.00 5000 50000")
+    #expect(tape.minute("09:31") == nil)
+  }
+
   @Test func `an outage inside one minute is none`() throws {
     var tape = Tape()
     try tape.see("09:30:03", last: "10.00", volume: 100)

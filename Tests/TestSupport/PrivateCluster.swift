@@ -20,7 +20,8 @@ public final class PrivateCluster: Sendable {
   ]
   private static let first = Result { try PrivateCluster() }
   private static let databases = Atomic<Int>(0)
-  private static let templates = Guarded(())
+  /// Those that are filled, by cluster and name. Held while one is: others wait for it.
+  private static let templates = Guarded<Set<String>>([])
 
   /// The cluster all tests of this process share; started by the first who asks. Not to be killed:
   /// that is what `own` is for.
@@ -78,8 +79,9 @@ public final class PrivateCluster: Sendable {
   public func freshDatabase(
     named prefix: String, template: String, prepare: (String) throws -> Void
   ) throws -> String {
-    try Self.templates.withLock { _ in
-      guard try !server.hasDatabase(template) else { return }
+    try Self.templates.withLock { filled in
+      let key = "\(server.directory) \(template)"
+      guard !filled.contains(key) else { return }
       try server.createDatabase(template)
       do {
         try prepare(server.adminConnectionString(database: template))
@@ -87,6 +89,7 @@ public final class PrivateCluster: Sendable {
         try server.dropDatabase(template)
         throw error
       }
+      filled.insert(key)
     }
     return try makeDatabase(prefix, template: template)
   }

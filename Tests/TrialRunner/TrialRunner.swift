@@ -50,7 +50,7 @@ struct Truth: ParsableCommand {
       ]
       for (name, trial) in trials {
         let start = Date()
-        let verdict = trial.run()
+        let verdict = try trial.run()
         let seconds = (Date().timeIntervalSince(start) * 10).rounded() / 10
         TrialRunner.say(
           "seed \(seed) \(name): \(verdict.candles) candles, \(verdict.gaps) gaps, "

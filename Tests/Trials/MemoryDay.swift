@@ -135,6 +135,27 @@ public struct DayRows: Sendable {
   }
 }
 
+extension DayRows {
+  /// Where a certificate does not balance, or says other than the rows it certifies. Readable,
+  /// empty if all is well.
+  public func misstatements() throws(ExactDecimalError) -> [String] {
+    var minutes: [Symbol: ExactDecimal] = [:]
+    for candle in candles.values where candle.timeframe == .minute1 {
+      minutes[candle.symbol] = try (minutes[candle.symbol] ?? .zero) + candle.volume
+    }
+    var unseen: [Symbol: ExactDecimal] = [:]
+    for gap in gaps { unseen[gap.symbol] = try (unseen[gap.symbol] ?? .zero) + gap.volume }
+    return audits.values.flatMap { audit in
+      let isBacked =
+        audit.minuteVolume == minutes[audit.symbol] ?? .zero
+        && audit.gapVolume == unseen[audit.symbol] ?? .zero
+      return
+        (audit.isBalanced ? [] : ["\(audit.symbol): the certificate does not balance: \(audit)"])
+        + (isBacked ? [] : ["\(audit.symbol): the rows do not back the certificate: \(audit)"])
+    }
+  }
+}
+
 extension DayRows.CandleKey {
   init(_ candle: Candle) {
     self.init(symbol: candle.symbol, timeframe: candle.timeframe, openedAt: candle.openedAt)

@@ -23,14 +23,15 @@ public struct TruthTrial: Sendable {
     return TruthTrial(plan: plan, isUnbroken: true)
   }
 
-  /// Outages of 1, 20 and 90 minutes, the last over lunch, one over the close, and a node that
-  /// lags for a while.
+  /// Outages over the open, of 1, 20 and 90 minutes, the last over lunch, one over the close, and a
+  /// node that lags for a while.
   public static func broken(seed: UInt64, instruments: Int) -> TruthTrial {
     var plan = MemoryDay.Plan(seed: seed)
     plan.instruments = instruments
     let shift = Int(seed % 60)
     plan.outages = [
-      36_030 + shift..<36_090 + shift, 37_200 + shift..<38_400 + shift,
+      34_150 + shift..<34_450 + shift, 36_030 + shift..<36_090 + shift,
+      37_200 + shift..<38_400 + shift,
       40_000 + shift..<45_400 + shift, 47_000 + shift..<47_190 + shift,
       53_400 + shift..<54_600 + shift,
     ]
@@ -46,7 +47,7 @@ public struct TruthTrial: Sendable {
     return TruthTrial(plan: plan, isUnbroken: false)
   }
 
-  public func run() -> Verdict {
+  public func run() throws -> Verdict {
     var day = MemoryDay(plan)
     day.run()
     let candles = Array(day.rows.candles.values)
@@ -56,9 +57,7 @@ public struct TruthTrial: Sendable {
     verdict.complaints = day.recorder.observableLedger().differences(
       candles: candles, gaps: day.rows.gaps, audits: audits)
     if isUnbroken { verdict.complaints += day.recorder.trueLedger().differences(candles: candles) }
-    for audit in audits where !audit.isBalanced {
-      verdict.complaints.append("\(audit.symbol): the certificate does not balance: \(audit)")
-    }
+    verdict.complaints += try day.rows.misstatements()
     if audits.isEmpty { verdict.complaints.append("no certificate was written") }
     return verdict
   }
