@@ -111,10 +111,10 @@ let package = Package(
       swiftSettings: strict),
     tests("MarketTests", ["Market", "TestSupport"]),
     tests("PlatformTests", ["Platform"]),
-    tests("CandlesTests", ["Market", "Candles", "TestSupport"]),
+    tests("CandlesTests", ["Market", "Candles", "TestSupport", "TestTraits"]),
     tests(
       "FeedsTests", ["Market", "Feeds", "Hostile", "TestSupport"], exclude: ["Fixtures", "Golden"]),
-    tests("PollingTests", ["Market", "Polling", "TestSupport"]),
+    tests("PollingTests", ["Market", "Polling", "TestSupport", "TestTraits"]),
     tests(
       "TransportTests",
       [

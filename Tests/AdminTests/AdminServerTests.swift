@@ -30,7 +30,8 @@ private final class Served: Sendable {
 
   deinit { server.stop() }
 
-  private static let triesMax = 100
+  private static let triesMax = 600
+  private static let pauseMicroseconds: UInt32 = 100_000
 
   func get(_ path: String) async throws -> (status: Int, body: String) {
     let address = address
@@ -42,6 +43,7 @@ private final class Served: Sendable {
         {
           return answer
         }
+        usleep(Self.pauseMicroseconds)
       }
       return try AdminClient(address).get(path)
     }
@@ -60,6 +62,7 @@ private final class Served: Sendable {
         // HEAD has no body to tell by: only a late answer is 27 bytes long.
         let isLate = answer.contains("Content-Length: 27\r\n")
         if !isLate { break }
+        usleep(Self.pauseMicroseconds)
       }
       return answer
     }

@@ -1,10 +1,11 @@
 import Candles
 import Market
 import TestSupport
+import TestTraits
 import Testing
 
 /// Random days, watched by the real book with outages, then held against bars.
-@Suite struct ReconciliationPropertyTests {
+@Suite(.ownThread) struct ReconciliationPropertyTests {
   private func outages(_ random: inout SplitMix) -> [Range<Int>] {
     (0..<Int.random(in: 0...4, using: &random)).map { _ in
       let start = Int.random(in: Session.morningOpen...Session.afternoonClose - 60, using: &random)

@@ -39,7 +39,7 @@ import Testing
     async throws
   {
     var run = try EngineRun()
-    run.speed = 300
+    run.speed = 150
     run.start = 14 * 3600 + 50 * 60
     run.end = 15 * 3600 + 37 * 60
     run.limits.pendingCandlesMax = 8

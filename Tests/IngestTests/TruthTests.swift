@@ -1,11 +1,12 @@
 import ExchangeSimulator
 import Market
+import TestTraits
 import Testing
 import Trials
 
 /// Whole days against the exchange's own ledgers, on a small market; `script/trials` runs whole
 /// ones. The ledgers share no code with the candle book.
-@Suite struct TruthTests {
+@Suite(.ownThread) struct TruthTests {
   private func differences(_ day: MemoryDay) -> [String] {
     day.recorder.observableLedger().differences(
       candles: Array(day.rows.candles.values), gaps: day.rows.gaps,

@@ -1,10 +1,11 @@
 import Market
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import Polling
 
-@Suite struct KeyRingDaysTests {
+@Suite(.ownThread) struct KeyRingDaysTests {
   private static let seeds = (0..<2).map { _ in UInt64.random(in: .min ... .max) }
 
   @Test(arguments: seeds)

@@ -1,14 +1,15 @@
-import TestTraits
 import Testing
 import Trials
 
-/// The sections of `script/chaos`, short: the same commands with smaller numbers.
-@Suite(.serialized, .ownThread) struct ChaosTests {
-  @Test(arguments: ChaosSection.allShort)
-  func `a daemon survives`(_ section: ChaosSection) throws {
-    let seed = UInt64.random(in: 1...1000)
-    let report = try SectionRun(section, isShort: true, seed: seed).report()
-    #expect(report.passes, "seed \(seed)\n\(report.text)")
-    #expect(report.text.contains("PASS \(section.name)"))
+extension EveryTrial {
+  /// The sections of `script/chaos`, short: the same commands with smaller numbers.
+  @Suite struct ChaosTests {
+    @Test(arguments: ChaosSection.allShort)
+    func `a daemon survives`(_ section: ChaosSection) throws {
+      let seed = UInt64.random(in: 1...1000)
+      let report = try SectionRun(section, isShort: true, seed: seed).report()
+      #expect(report.passes, "seed \(seed)\n\(report.text)")
+      #expect(report.text.contains("PASS \(section.name)"))
+    }
   }
 }

@@ -1,37 +1,38 @@
-import TestTraits
 import Testing
 import Trials
 
-/// The trials of clock and disk, short.
-@Suite(.serialized, .ownThread) struct FaultTrialTests {
-  private var binary: String { DaemonProcess.besideThisProcess }
+extension EveryTrial {
+  /// The trials of clock and disk, short.
+  @Suite struct FaultTrialTests {
+    private var binary: String { DaemonProcess.besideThisProcess }
 
-  @Test(arguments: ClockTrial.Phase.allCases)
-  func `a clock set in mid-day costs no minute and causes no burst`(
-    phase: ClockTrial.Phase
-  ) async throws {
-    let seed = UInt64.random(in: 1...10_000)
-    let seconds = try #require(ClockTrial.secondsChoices.randomElement())
-    let trial = ClockTrial(seed: seed, instruments: 12, phase: phase, seconds: seconds)
-    let verdict = try await trial.run()
-    #expect(verdict.complaints.isEmpty, "seed \(seed), \(phase), \(seconds) s")
-    #expect(verdict.candles > 12 * 200)
-  }
+    @Test(arguments: ClockTrial.Phase.allCases)
+    func `a clock set in mid-day costs no minute and causes no burst`(
+      phase: ClockTrial.Phase
+    ) async throws {
+      let seed = UInt64.random(in: 1...10_000)
+      let seconds = try #require(ClockTrial.secondsChoices.randomElement())
+      let trial = ClockTrial(seed: seed, instruments: 12, phase: phase, seconds: seconds)
+      let verdict = try await trial.run()
+      #expect(verdict.complaints.isEmpty, "seed \(seed), \(phase), \(seconds) s")
+      #expect(verdict.candles > 12 * 200)
+    }
 
-  @Test func `a daemon stopped for ten minutes leaves a gap and asks in no hurry`() throws {
-    let seed = UInt64.random(in: 1...10_000)
-    var trial = PauseTrial(binary: binary, instruments: 12, seed: seed, speed: 240)
-    trial.start = 14 * 3600 + 1800
-    let verdict = try trial.run()
-    #expect(verdict.complaints.isEmpty, "seed \(seed)")
-  }
+    @Test func `a daemon stopped for ten minutes leaves a gap and asks in no hurry`() throws {
+      let seed = UInt64.random(in: 1...10_000)
+      var trial = PauseTrial(binary: binary, instruments: 12, seed: seed, speed: 240)
+      trial.start = 14 * 3600 + 1800
+      let verdict = try trial.run()
+      #expect(verdict.complaints.isEmpty, "seed \(seed)")
+    }
 
-  @Test(.enabled(if: DiskTrial.isPossible, "no file system of our own may be mounted here"))
-  func `a disk that is full for a while costs a gap and no restart`() throws {
-    let seed = UInt64.random(in: 1...10_000)
-    var trial = DiskTrial(binary: binary, times: 3, instruments: 12, seed: seed)
-    trial.start = 14 * 3600
-    let verdict = try trial.run()
-    #expect(verdict.complaints.isEmpty, "seed \(seed)")
+    @Test(.enabled(if: DiskTrial.isPossible, "no file system of our own may be mounted here"))
+    func `a disk that is full for a while costs a gap and no restart`() throws {
+      let seed = UInt64.random(in: 1...10_000)
+      var trial = DiskTrial(binary: binary, times: 3, instruments: 12, seed: seed)
+      trial.start = 14 * 3600
+      let verdict = try trial.run()
+      #expect(verdict.complaints.isEmpty, "seed \(seed)")
+    }
   }
 }

@@ -1,61 +1,62 @@
-import TestTraits
 import Testing
 import Trials
 
-/// The long proofs of `script/trials`, short: each must be able to fail here too.
-@Suite(.serialized, .ownThread) struct TrialTests {
-  private var binary: String { DaemonProcess.besideThisProcess }
+extension EveryTrial {
+  /// The long proofs of `script/trials`, short: each must be able to fail here too.
+  @Suite struct TrialTests {
+    private var binary: String { DaemonProcess.besideThisProcess }
 
-  /// The first minutes of a day.
-  private let stop = 9 * 3600 + 36 * 60
+    /// The first minutes of a day.
+    private let stop = 9 * 3600 + 36 * 60
 
-  @Test func `a day with kills of the daemon leaves the tables of a day without`() throws {
-    var trial = CrashTrial(
-      binary: binary, victim: .daemon, kills: 3, instruments: 20, seed: .random(in: 1...1000))
-    trial.stop = stop
-    let verdict = try trial.run()
-    #expect(verdict.complaints.isEmpty, "seed \(trial.seed)")
-    #expect(verdict.kills == 3)
-  }
+    @Test func `a day with kills of the daemon leaves the tables of a day without`() throws {
+      var trial = CrashTrial(
+        binary: binary, victim: .daemon, kills: 3, instruments: 20, seed: .random(in: 1...1000))
+      trial.stop = stop
+      let verdict = try trial.run()
+      #expect(verdict.complaints.isEmpty, "seed \(trial.seed)")
+      #expect(verdict.kills == 3)
+    }
 
-  @Test func `a day with kills of the database leaves the tables of a day without`() throws {
-    var trial = CrashTrial(
-      binary: binary, victim: .database, kills: 2, instruments: 20, seed: .random(in: 1...1000))
-    trial.stop = stop
-    let verdict = try trial.run()
-    #expect(verdict.complaints.isEmpty, "seed \(trial.seed)")
-    #expect(verdict.kills == 2)
-  }
+    @Test func `a day with kills of the database leaves the tables of a day without`() throws {
+      var trial = CrashTrial(
+        binary: binary, victim: .database, kills: 2, instruments: 20, seed: .random(in: 1...1000))
+      trial.stop = stop
+      let verdict = try trial.run()
+      #expect(verdict.complaints.isEmpty, "seed \(trial.seed)")
+      #expect(verdict.kills == 2)
+    }
 
-  @Test func `cut followers end with the table and see every final candle once`() async throws {
-    let trial = FanoutTrial(
-      binary: binary, cuts: 3, instruments: 20, seed: .random(in: 1...1000), stop: stop)
-    let verdict = try await trial.run()
-    #expect(verdict.complaints.isEmpty, "seed \(trial.seed)")
-    #expect(verdict.candles > 0)
-  }
+    @Test func `cut followers end with the table and see every final candle once`() async throws {
+      let trial = FanoutTrial(
+        binary: binary, cuts: 3, instruments: 20, seed: .random(in: 1...1000), stop: stop)
+      let verdict = try await trial.run()
+      #expect(verdict.complaints.isEmpty, "seed \(trial.seed)")
+      #expect(verdict.candles > 0)
+    }
 
-  @Test func `identical sweeps write nothing`() async throws {
-    let verdict = try await QuietTrial(sweeps: 50, instruments: 300).run()
-    #expect(verdict.complaints.isEmpty)
-    #expect(verdict.walBytes == 0)
-  }
+    @Test func `identical sweeps write nothing`() async throws {
+      let verdict = try await QuietTrial(sweeps: 50, instruments: 300).run()
+      #expect(verdict.complaints.isEmpty)
+      #expect(verdict.walBytes == 0)
+    }
 
-  @Test func `days with outages end with nothing missing that could be had`() throws {
-    let trial = MonthTrial(
-      binary: binary, days: 3, instruments: 12, seed: .random(in: 1...1000))
-    let verdict = try trial.run()
-    #expect(verdict.complaints.isEmpty, "seed \(trial.seed)")
-    #expect(verdict.closed > 0 && verdict.totalsFromBars > 0)
-  }
+    @Test func `days with outages end with nothing missing that could be had`() throws {
+      let trial = MonthTrial(
+        binary: binary, days: 3, instruments: 12, seed: .random(in: 1...1000))
+      let verdict = try trial.run()
+      #expect(verdict.complaints.isEmpty, "seed \(trial.seed)")
+      #expect(verdict.closed > 0 && verdict.totalsFromBars > 0)
+    }
 
-  @Test func `a backfill that is killed and resumed leaves every bar once`() async throws {
-    var trial = BackfillTrial(
-      binary: binary, kills: 4, instruments: 40, liveInstruments: 20,
-      seed: .random(in: 1...1000))
-    trial.liveStop = stop
-    let verdict = try await trial.run()
-    #expect(verdict.complaints.isEmpty, "seed \(trial.seed)")
-    #expect(verdict.kills == 4)
+    @Test func `a backfill that is killed and resumed leaves every bar once`() async throws {
+      var trial = BackfillTrial(
+        binary: binary, kills: 4, instruments: 40, liveInstruments: 20,
+        seed: .random(in: 1...1000))
+      trial.liveStop = stop
+      let verdict = try await trial.run()
+      #expect(verdict.complaints.isEmpty, "seed \(trial.seed)")
+      #expect(verdict.kills == 4)
+    }
   }
 }
