@@ -45,7 +45,10 @@ struct InstalledTests {
 
   @Test func `finds a credential where systemd will`() async throws {
     let absent = try await said(in: "credential, absent")
-    #expect(absent.contains { $0.contains("credential:candled.mairui: is in none of") })
+    #expect(
+      absent.contains {
+        $0.contains("credential:candled.mairui: mairui.licence_file: is in none of")
+      })
     #expect(absent.last == "exit 78")
     let present = try await said(in: "credential, present")
     #expect(present.contains { $0.contains("1 Mairui licences") })
