@@ -21,7 +21,8 @@ extension Engine {
     report.backlogEntries = max(report.lastPosition.sequence - read.sequence, 0)
     report.pendingCandles = pipeline.pendingCandles + saving.unsavedCandles
     if saving.isBusy {
-      report.commitWaitMicroseconds = EngineClock.realNow().microseconds(since: saving.startedAt)
+      report.commitWaitMicroseconds = EngineClock.steadyNow().microseconds(
+        since: saving.startedAt)
     }
     report.symbols = poller.symbols.count
     report.keys = pipeline.keyUsage.count

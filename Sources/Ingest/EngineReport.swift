@@ -22,7 +22,7 @@ public struct EngineReport: Sendable {
   public var backlogEntries: Int64 = 0
   /// Candles that wait for the store.
   public var pendingCandles = 0
-  /// How long the commit under way has been, real time; nil without one.
+  /// How long the commit under way has been, elapsed time; nil without one.
   public var commitWaitMicroseconds: Int64?
   public var symbols = 0
   public var keys = 0

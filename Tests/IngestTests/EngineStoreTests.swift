@@ -82,6 +82,8 @@ import Testing
     private let requests: AsyncStream<Int>
     private var engine: Engine?
     private(set) var commits = 0
+    /// What the engine says of the second commit before it is answered.
+    private(set) var waitTold: Int64?
 
     init(_ requests: AsyncStream<Int>) { self.requests = requests }
 
@@ -89,7 +91,10 @@ import Testing
 
     func commit(_ commit: Commit) async throws(StoreError) -> CommitReceipt {
       commits += 1
-      if commits == 2 { for await request in requests where request >= 100 { break } }
+      if commits == 2 {
+        for await request in requests where request >= 100 { break }
+        waitTold = await engine?.report(on: []).commitWaitMicroseconds
+      }
       if commits == 3 { engine?.stop() }
       return CommitReceipt(seq: Int64(commits))
     }
@@ -111,9 +116,13 @@ import Testing
     let store = SilentStore(requests)
     let engine = try run.engine(store)
     await store.follow(engine)
+    let began = ContinuousClock.now
     _ = try await engine.run()
     withExtendedLifetime(run) {}
     #expect(await store.commits > 2)
+    let waited = Duration.microseconds(try #require(await store.waitTold))
+    #expect(waited > .zero && waited <= ContinuousClock.now - began)
+    #expect(await engine.report(on: []).commitWaitMicroseconds == nil)
   }
 
   @Test func `a right that is missing is a fault with a sentence until it is given`() async throws {
