@@ -61,9 +61,7 @@ extension HTTPClient {
       let response = try await send(call)
       return .response(
         status: Int32(response.status), body: response.body,
-        retryAfter: response.headers["retry-after"],
-        // A cache that keeps answers keeps their dates.
-        date: response.headers["age"] == nil ? response.headers["date"] : nil)
+        retryAfter: response.headers["retry-after"], date: response.date)
     } catch {
       return .failure(error)
     }

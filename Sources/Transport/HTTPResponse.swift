@@ -10,18 +10,22 @@ public struct HTTPResponse: Sendable {
   public let timings: HTTPTimings
   /// False if a kept connection was used again.
   public let newConnection: Bool
+
+  /// When its server says it answered, as the header gives it; nil also if it comes out of a cache
+  /// (RFC 9111, section 5.1), which keeps the date with the answer.
+  public var date: String? { headers["age"] == nil ? headers["date"] : nil }
 }
 
 /// The headers anything downstream asks for; the others are not kept.
 public struct HTTPHeaders: Sendable, Hashable {
   private var values: [String: String] = [:]
 
-  static let kept: Set<String> = ["content-type", "retry-after", "date"]
-  /// Longer values are dropped: none of the three has a use for more.
+  static let kept: Set<String> = ["content-type", "retry-after", "date", "age"]
+  /// Longer values are dropped: none of them has a use for more.
   static let valueBytesMax = 512
 
-  /// nil if the server did not send it or it is not one of `content-type`, `retry-after`, `date`.
-  /// Case does not matter.
+  /// nil if the server did not send it or it is none of `content-type`, `retry-after`, `date` and
+  /// `age`. Case does not matter.
   public subscript(name: String) -> String? { values[name.lowercased()] }
 
   /// Keeps the line if it is one of ours; the last of several wins.

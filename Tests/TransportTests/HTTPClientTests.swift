@@ -66,6 +66,14 @@ import Transport
     #expect(response.headers["retry-after"] == nil)
   }
 
+  @Test(arguments: [("", "Sun, 06 Nov 1994 08:49:37 GMT"), ("Age: 12\r\n", nil)])
+  func `an answer out of a cache has no date`(_ more: String, _ date: String?) async throws {
+    let server = try LoopbackServer(each: { connection, _ in
+      connection.respond(headers: "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n" + more, body: [1])
+    })
+    #expect(try await HTTPClient().send(HTTPRequest(server.base)).date == date)
+  }
+
   @Test func `a connection is used again`() async throws {
     let connections = Tally()
     let server = try LoopbackServer { connection in
