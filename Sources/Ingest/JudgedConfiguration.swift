@@ -24,7 +24,7 @@ public struct JudgedConfiguration: Sendable {
   /// - Parameters:
   ///   - path: the file; nil reads none.
   ///   - overrides: `key=value`, over the file's.
-  ///   - day: the day the calendar has to reach.
+  ///   - day: today, for what is said of the calendar.
   /// - Throws: `ConfigurationError` with all that is wrong with the settings themselves.
   public init(
     path: String?, overrides: [String], on day: TradingDay = EngineClock.realNow().shanghaiDay
@@ -136,7 +136,7 @@ extension Finding {
       check: "keys", detail: "\(credentials.licences.count) Mairui licences, \(alpaca)")
   }
 
-  /// A calendar that ends is an alarm, never a guess.
+  /// A daemon asks Sina for the days beyond the table, and keeps them: never a reason to refuse.
   fileprivate static func calendar(
     _ calendar: TradingCalendar = .shanghai, on day: TradingDay
   ) -> Finding {
@@ -145,11 +145,11 @@ extension Finding {
     case .endsSoon(let daysLeft):
       Finding(
         check: "calendar",
-        detail: "ends on \(calendar.lastDay), in \(daysLeft) days: update candled")
+        detail: "our table ends in \(daysLeft) days: Sina is asked for the days after it")
     case .ended:
       Finding(
-        check: "calendar", status: .configuration,
-        detail: "ended on \(calendar.lastDay): update candled")
+        check: "calendar",
+        detail: "our table ended on \(calendar.lastDay): Sina is asked for the days after it")
     }
   }
 

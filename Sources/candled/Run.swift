@@ -16,7 +16,8 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
       """,
       examples: [
         "candled run --config config/candled.toml": "the configuration of this checkout",
-        "candled run --set state_directory=/tmp/candled": "defaults but for one setting",
+        "candled run --set sina.symbols=sh600519 --set state_directory=/tmp/candled":
+          "defaults but for two settings",
       ]))
 
   @OptionGroup var options: ConfigurationOptions
@@ -75,12 +76,10 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
     }
   }
 
-  /// A daemon with nothing to ask for would look well and be of no use. A calendar that has ended
-  /// it asks for by itself.
+  /// A daemon with nothing to ask for would look well and be of no use.
   private func accepted() throws(CommandFailure) -> JudgedConfiguration {
     let configuration = try options.judged()
-    let problems = configuration.findings.filter { $0.status != .ok && $0.check != "calendar" }
-    guard let problem = problems.first else { return configuration }
+    guard let problem = configuration.problem else { return configuration }
     throw CommandFailure(
       status: problem.status, sentence: "\(problem.check): \(problem.detail)")
   }

@@ -108,6 +108,14 @@ private let silence = Logger(label: "reload", factory: { _ in SwiftLogNoOpLogHan
     #expect(polled == ["sh000001", "sh600000", "sh600519", "gb_$dji"])
   }
 
+  @Test func `a table of trading days that has ended refuses nothing`() throws {
+    let later = try JudgedConfiguration(
+      path: file.path, overrides: [], on: TradingCalendar.shanghai.lastDay.advanced(by: 30))
+    #expect(later.problem == nil)
+    let calendar = try #require(later.findings.first { $0.check == "calendar" })
+    #expect(calendar.detail.contains("ended on \(TradingCalendar.shanghai.lastDay)"))
+  }
+
   @Test func `a bad file changes nothing and is told of`() async throws {
     let before = daemon.settings.rows
     let verdict = try await reload(
