@@ -41,7 +41,7 @@ extension EngineReport {
     for source in sources {
       guard let condition = source.state?.condition else { continue }
       // One that is well needs no word, the quotes apart.
-      if source.endpoint == "quotes" {
+      if source.isQuotes {
         texts.append("\(source.source.name) \(condition)\(sweepText)")
       } else if condition != .ok {
         texts.append("\(source.name) \(condition)")
@@ -59,8 +59,10 @@ extension EngineReport {
   }
 
   private var sessionText: String {
-    let isInSession = sources.contains { $0.freshness?.isInSession == true }
-    guard isInSession else { return "market closed" }
+    // Others may be in theirs, New York's.
+    guard sources.first(where: \.isQuotes)?.freshness?.isInSession == true else {
+      return "market closed"
+    }
     return switch now.shanghaiSecondOfDay {
     case ..<Session.morningOpen: "opening auction"
     case ..<Session.morningClose: "morning session"
@@ -85,6 +87,10 @@ extension EngineReport {
     if status.journalFault != nil { texts.append("journal takes no entries") }
     return texts
   }
+}
+
+extension SourceReport {
+  fileprivate var isQuotes: Bool { endpoint == "quotes" }
 }
 
 extension Timestamp {

@@ -150,6 +150,7 @@ private let silence = Logger(label: "service", factory: { _ in SwiftLogNoOpLogHa
       $0.sources[0].freshness?.isInSession = false
       var bars = SourceReport(source: .alpacaIEX, endpoint: "bars")
       bars.state = SourceState(.unauthorised, since: $0.now)
+      bars.freshness = .init(isInSession: true, stalenessSeconds: 0, limitSeconds: 180)
       $0.sources.append(bars)
     }.statusLine
     #expect(
