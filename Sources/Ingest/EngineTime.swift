@@ -89,8 +89,8 @@ extension Engine {
   }
 
   private func log(_ sentence: Logger.Message, _ level: Logger.Level, _ microseconds: Int64) {
-    parts.log.log(
-      level: level, sentence, metadata: ["seconds": "\(Double(microseconds) / 1_000_000)"])
+    let seconds = ExactDecimal(units: microseconds, scale: 6)
+    parts.log.log(level: level, sentence, metadata: ["seconds": "\(seconds)"])
   }
 
   /// Every absolute wake is off by so much; whoever asked for one plans anew.

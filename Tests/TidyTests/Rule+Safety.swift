@@ -4,7 +4,7 @@
 /// it proves in backticks (`@unchecked Sendable`). A document without either is no proof.
 
 extension Rule {
-  static let safety = [forcing, printing, detached, unchecked, unsafe]
+  static let safety = [forcing, printing, detached, unchecked, unsafe, floating]
 
   /// `x!`, `try!`, `as!`, `Int!`: a mark behind a value or a word, and not a comparison.
   static let forcing = proven("!") { #/[\w)\]}>?"`]!(?!=)/# }
@@ -25,6 +25,14 @@ extension Rule {
   static let unchecked = proven("@unchecked") { #/@unchecked\b/# }
 
   static let unsafe = proven("nonisolated(unsafe)") { #/\bnonisolated\(unsafe\)/# }
+
+  /// Prices, volumes and money are exact. What Admin tells of in `Double` are durations.
+  static let floating = Rule(name: "no binary floating point in the product") { file in
+    guard file.isProduct, file.target != "Admin" else { return [] }
+    return floatingWords.violations(file)
+  }
+
+  private static let floatingWords = proven("Double") { #/\b(?:Double|Float\d*|CGFloat)\b/# }
 
   /// - Parameter pattern: made afresh for each file, since a `Regex` is not Sendable.
   private static func proven(

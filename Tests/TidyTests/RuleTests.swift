@@ -96,6 +96,7 @@ extension Case {
     Case(.detached, "Task.detached { }\nlet t = Task\n", at: [1]),
     Case(.unchecked, "/// A box.\nfinal class A: @unchecked Sendable {}", at: [2]),
     Case(.unsafe, "nonisolated(unsafe) var a = 1", at: [1]),
+    Case(.floating, "let a: Double = 1\nlet b = [Float32](c)\nlet d = 1.5", at: [1, 2]),
   ]
 
   private static let keptSafety: [Case] = [
@@ -112,6 +113,9 @@ extension Case {
     Case(
       .unchecked, "/// `@unchecked Sendable`: under `lock`.\n@frozen\nclass A: @unchecked B {}"),
     Case(.unsafe, "// Safe: written once, before any thread.\nnonisolated(unsafe) var a = 1"),
+    Case(.floating, "let doubled = 2 * a // a Double"),
+    Case(.floating, "let a: Double = 1", in: "Sources/Admin/A.swift"),
+    Case(.floating, "let a: Double = 1", in: "Tests/FeedsTests/A.swift"),
   ]
 
   private static let brokenBoundaries: [Case] = [
