@@ -117,8 +117,6 @@ public final class DaemonState: Sendable {
     set { parts.withLock { $0.journalDirectory = newValue } }
   }
 
-  public var lastReload: ReloadOutcome? { parts.withLock { $0.reload } }
-
   /// Counts an order to reload.
   /// - Parameter problem: why the configuration stays as it was; nil if the new one is in force.
   public func reloaded(at moment: Timestamp, problem: String?, needsRestart: [String] = []) {

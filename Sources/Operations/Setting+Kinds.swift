@@ -235,21 +235,6 @@ extension Setting where Value: RawRepresentable & CaseIterable, Value.RawValue =
   }
 }
 
-extension Setting where Value == TradingDay? {
-  static func day(_ key: String, unset: String, _ summary: String) -> Self {
-    Setting(
-      key, "date", nil, range: "unset: \(unset)", summary,
-      print: { $0.map { $0.description.quoted } },
-      read: { input in
-        if case .string("") = input { return nil }
-        guard case .string(let text) = input, let day = TradingDay(text) else {
-          throw SettingMismatch(expected: "a date such as \"2026-07-06\"")
-        }
-        return day
-      })
-  }
-}
-
 extension Setting where Value == Timestamp? {
   static func moment(_ key: String, unset: String, _ summary: String) -> Self {
     Setting(

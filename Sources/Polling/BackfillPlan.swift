@@ -55,11 +55,6 @@ public struct BackfillPlan: Sendable {
 
   public var requests: Int { chunks.reduce(0) { $0 + $1.requests } }
 
-  /// How long it takes at a budget, rounded up.
-  public func minutes(requestsPerMinute: Int) -> Int {
-    (requests + requestsPerMinute - 1) / requestsPerMinute
-  }
-
   /// Sina answers with at most so many of the newest bars (sina.md §2).
   public static let newestBarsMax = 1_970
   /// Symbols in one Alpaca request (alpaca.md §B.2).

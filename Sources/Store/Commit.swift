@@ -210,7 +210,6 @@ public struct StoredState: Sendable {
 
     public var symbol: Symbol { quote.symbol }
     public var tradingDay: TradingDay { quote.tradingDay }
-    public var quotedAt: Timestamp { quote.at }
   }
 
   /// Replay the journal after it.

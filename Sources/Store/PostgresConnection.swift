@@ -35,7 +35,6 @@ final class PostgresConnection {
 
   var socket: Int32 { PQsocket(handle) }
   var backendProcess: Int32 { PQbackendPID(handle) }
-  var serverVersion: Int32 { PQserverVersion(handle) }
 }
 
 extension PostgresConnection {

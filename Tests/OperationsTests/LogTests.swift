@@ -72,16 +72,6 @@ private final class Lines: @unchecked Sendable {
     loud.info("yes")
     #expect(lines.lines.count == 1)
   }
-
-  @Test func `a topic is said again only when its state changes`() {
-    var filter = ChangeFilter<String>()
-    let said = [("sina", "down"), ("sina", "down"), ("mairui", "down"), ("sina", "up")]
-      .map { filter.changed($0.0, to: $0.1) }
-    #expect(said == [true, false, true, true])
-    filter.forget("sina")
-    let again = filter.changed("sina", to: "up")
-    #expect(again)
-  }
 }
 
 @Suite struct SecretTests {

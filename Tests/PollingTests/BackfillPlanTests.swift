@@ -27,7 +27,6 @@ import Testing
     #expect(plan.reachesOnlyTo == nil)
     #expect(plan.chunks.map(\.newestBars) == [bars, bars, bars])
     #expect(plan.requests == 3)
-    #expect(plan.minutes(requestsPerMinute: 2) == 2)
   }
 
   @Test func `what is out of Sina's reach is said`() throws {

@@ -20,12 +20,6 @@ public final class SmallDisk: Sendable {
 
   private var ballast: String { path + "/ballast" }
 
-  public var freeBytes: Int {
-    var status = statvfs()
-    guard statvfs(path, &status) == 0 else { return 0 }
-    return Int(status.f_bavail) * Int(status.f_frsize)
-  }
-
   /// Until not a byte fits any more.
   public func fill() throws {
     let file = open(ballast, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)

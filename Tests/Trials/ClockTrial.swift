@@ -48,10 +48,8 @@ public struct ClockTrial: Sendable {
     public var candles = 0
     public var gaps = 0
     public var certificates = 0
-    public var requests = 0
     public var requestsPerMinuteMax = 0
     public var jumpsSeen = 0
-    public var corrections = 0
     public var complaints: [String] = []
   }
 
@@ -105,9 +103,8 @@ public struct ClockTrial: Sendable {
   ) async throws -> Verdict {
     var verdict = Verdict(
       candles: rows.candles.count, gaps: rows.gaps.count, certificates: rows.audits.count,
-      requests: await world.requestsTotal,
       requestsPerMinuteMax: await world.requestsInOneMinuteMax,
-      jumpsSeen: status.wallClockJumps, corrections: status.clockCorrections)
+      jumpsSeen: status.wallClockJumps)
     verdict.complaints = await world.differences(rows, end: end)
     for audit in rows.audits.values where !audit.isBalanced {
       verdict.complaints.append("\(audit.symbol): the certificate does not balance")

@@ -53,7 +53,6 @@ actor ClockWorld: Upstream {
   }
 
   var requestsInOneMinuteMax: Int { requests.values.max() ?? 0 }
-  var requestsTotal: Int { requests.values.reduce(0, +) }
 }
 
 /// A store that keeps a day's rows.

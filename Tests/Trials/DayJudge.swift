@@ -11,7 +11,6 @@ public struct DayJudge: Sendable {
     public var gaps = 0
     public var certificates = 0
     public var changes = 0
-    public var revisions = 0
     /// Readable, empty if all is well.
     public var complaints: [String] = []
 
@@ -110,8 +109,7 @@ public struct DayJudge: Sendable {
 
   /// No final candle was changed but on record.
   private func compareRevisions(_ finding: inout Finding) throws {
-    let (uncounted, kept) = try StoredMonth(url: url).revisions()
-    finding.revisions = kept
+    let (uncounted, _) = try StoredMonth(url: url).revisions()
     if uncounted != 0 {
       finding.complaints.append("candles were changed without a record: \(uncounted)")
     }

@@ -111,8 +111,6 @@ public struct DayRows: Sendable {
   public private(set) var gaps: [Gap] = []
   public private(set) var audits: [Symbol: DayAudit] = [:]
   public private(set) var rejections: [Rejection] = []
-  public private(set) var events: [FeedEvent] = []
-  public private(set) var revisions = 0
 
   public struct CandleKey: Hashable, Sendable {
     public var symbol: Symbol
@@ -127,11 +125,9 @@ public struct DayRows: Sendable {
       candles[key] = candle
     }
     for revision in commit.revisions { candles[CandleKey(revision.candle)] = revision.candle }
-    revisions += commit.revisions.count
     gaps += commit.gaps
     for audit in commit.audits { audits[audit.symbol] = audit }
     rejections += commit.rejections
-    events += commit.events
   }
 }
 
