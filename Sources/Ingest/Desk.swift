@@ -10,7 +10,7 @@ import Store
 /// come out. The engine performs them: a key's use is in the journal before the request leaves, an
 /// answer is in the journal before the desk hears of it.
 protocol Desk: Sendable {
-  /// The endpoint's name in health and logs: `lists`, `klines`, `bars`.
+  /// The endpoint's name in health and logs: `lists`, `history`, `bars`.
   var name: String { get }
   var source: Source { get }
   mutating func received(_ event: DeskEvent, at now: Timestamp) -> [DeskAction]

@@ -10,7 +10,7 @@ public enum EntryKind: UInt8, Sendable, CaseIterable {
   case response = 1
   /// A decision taken because time passed and no answer came: it changes candles too.
   case timer = 2
-  /// Anything else that steers the pipeline: start, symbol list changed, stop.
+  /// Anything else that steers the pipeline: the use of a key, the start of a term of leading.
   case control = 3
 }
 

@@ -84,7 +84,7 @@ public struct SettingTable: Sendable {
     ["https://a.mairuiapi.com", "https://api.mairuiapi.com", "https://api.mairui.club"],
     "Where lists are asked for, in this order.")
   public let mairuiLicenceFile = Setting.optionalString(
-    "mairui.licence_file", unset: "lists come from Sina",
+    "mairui.licence_file", unset: "lists come from Sina, if universe.follow",
     "File with licences, one a line; or credential:NAME."
   ).live
   public let mairuiRequestsPerDay = Setting.integer(

@@ -45,7 +45,7 @@ public struct PollRequest: Sendable, Hashable {
 /// What an answer turned out to be, once its body was classified.
 public enum PollOutcome: Sendable, Hashable, CaseIterable {
   case ok
-  /// The same as the group answered before.
+  /// Answered and not taken, its date or the journal being against it: the source did its part.
   case unchanged
   /// Too many requests.
   case throttled

@@ -1,10 +1,10 @@
 // Which days' minutes are asked for again after a close.
 //
-// The ledger says what is wanting: gaps first, then minutes that were seen in part, then days whose
-// account does not balance, and at last, as far as the night's budget goes, days that only want
-// confirming. One answer reaches back eight days, so an instrument is asked once for all of its
-// days. A hole that two occasions, half a day apart, do not fill is permanent: that judgement is
-// the store's, the plan only keeps the occasions apart.
+// The ledger says what is wanting: gaps first, then days whose account does not balance, then
+// minutes that were seen in part, and at last, as far as the night's budget goes, days that only
+// want confirming. One answer reaches back eight days, so an instrument is asked once for all of
+// its days. A hole that two occasions, half a day apart, do not fill is permanent: that judgement
+// is the store's, the plan only keeps the occasions apart.
 import Market
 
 /// What is fixed for the life of a repair plan.

@@ -4,7 +4,7 @@
 ///     <directory>/         0700, the server user's: who may enter it may connect
 ///       data/              the cluster
 ///       socket/            the socket; under /tmp where this path is too long for one
-///       server.log         what initdb and the server say; the run before in server.log.1
+///       server.log         what initdb and the server say; what grew too long in server.log.1
 ///
 /// All state is in the folder and none in this value: any process (or value) that names the same
 /// folder sees the same server, so the daemon that crashed finds its server again and adopts it.
