@@ -26,7 +26,6 @@ struct JournalCare {
   var segmentsBegun = 0
   var healedTimes = 0
   var healingToldAt: Timestamp?
-  var lostTold: Int64 = 0
   /// Since it last took all entries: the last refusal, and what was said of them.
   var refusedAt: Timestamp?
   var faultsTold: Set<JournalError.Code> = []
@@ -93,12 +92,13 @@ extension Engine {
     guard healing.times != care.healedTimes else { return }
     care.healedTimes = healing.times
     status.journalHealings = healing.times
+    let hasLost = status.journalEntriesLost != Int(healing.lost)
     status.journalEntriesLost = Int(healing.lost)
     // A disk that fails each sync is healed each time; losses are told at once.
     let isDue =
       care.healingToldAt.map { time.steady >= $0.adding(seconds: healingToldSecondsMin) } ?? true
-    guard isDue || healing.lost != care.lostTold else { return }
-    (care.healingToldAt, care.lostTold) = (time.steady, healing.lost)
+    guard isDue || hasLost else { return }
+    care.healingToldAt = time.steady
     parts.log.error(
       "the journal is healed",
       metadata: ["rewritten": "\(healing.rewritten)", "lost": "\(healing.lost)"])

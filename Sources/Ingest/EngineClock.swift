@@ -20,7 +20,9 @@ public enum EngineClock: Sendable, Hashable {
   case stepped(start: Timestamp, jumps: [WallClockJump] = [])
 
   /// The wall clock. For display, and for `ClockJudge`.
-  public static func realNow() -> Timestamp { reading(of: CLOCK_REALTIME) ?? Timestamp(seconds: 0) }
+  public static func realNow() -> Timestamp {
+    Timestamp(microseconds: SystemClock.realMicroseconds())
+  }
 
   /// The steady clock: only differences mean anything.
   public static func steadyNow() -> Timestamp {

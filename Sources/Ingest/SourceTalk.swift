@@ -34,8 +34,9 @@ struct SourceTalk: Sendable {
   private struct Span: Sendable {
     var from: Timestamp
     var changes = 0
-    var leftOut = 0
     var condition: SourceState.Condition
+
+    var leftOut: Int { max(0, changes - changesMax) }
   }
 
   private var spans: [Name: Span] = [:]
@@ -47,10 +48,8 @@ struct SourceTalk: Sendable {
     var span = spans[name] ?? Span(from: now, condition: condition)
     span.condition = condition
     span.changes += 1
-    let isTold = span.changes <= Self.changesMax
-    if !isTold { span.leftOut += 1 }
     spans[name] = span
-    return isTold ? Line(name: name, condition: condition) : nil
+    return span.leftOut == 0 ? Line(name: name, condition: condition) : nil
   }
 
   /// What is to be said of those whose quarter of an hour is over; a clock that was set back ends

@@ -145,7 +145,7 @@ extension Logger.Level {
 
 /// The system's clock, for the log only: data is stamped by the injected clock.
 @Sendable public func wallClock() -> Timestamp {
-  Timestamp(microseconds: (SystemClock.nanoseconds(of: CLOCK_REALTIME) ?? 0) / 1_000)
+  Timestamp(microseconds: SystemClock.realMicroseconds())
 }
 
 /// A log that cannot be written is lost: there is nowhere to say so.

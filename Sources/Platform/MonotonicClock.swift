@@ -20,4 +20,9 @@ package enum SystemClock {
     guard clock_gettime(clock, &now) == 0 else { return nil }
     return Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec)
   }
+
+  /// The time of day, which anybody may set: µs since 1970, UTC.
+  package static func realMicroseconds() -> Int64 {
+    (nanoseconds(of: CLOCK_REALTIME) ?? 0) / 1_000
+  }
 }

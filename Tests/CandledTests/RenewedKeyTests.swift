@@ -104,7 +104,7 @@ extension `A reload that brings other keys` {
     write(
       """
       state_directory = "\(folder)"
-      store.url = "\(try SimulatedMorning.url(database))"
+      store.url = "\(try database.daemonURL())"
       admin.listen = ""
       log.level = "trace"
       sina.symbols = ["\(symbol)"]

@@ -16,7 +16,7 @@ import Testing
     let morning = try SimulatedMorning.get()
     let again = try StoreDatabase()
     let into = try BuiltBinary.run(
-      ["replay", morning.journal, "--into", SimulatedMorning.url(again), "--json"])
+      ["replay", morning.journal, "--into", again.daemonURL(), "--json"])
     #expect(into.status == 0, "\(into.errors)")
     #expect(try Self.digest(again) == Self.digest(morning.database))
 
@@ -37,7 +37,7 @@ import Testing
   @Test func `refuses a database that holds something`() throws {
     let morning = try SimulatedMorning.get()
     let run = try BuiltBinary.run(
-      ["replay", morning.journal, "--into", SimulatedMorning.url(morning.database)])
+      ["replay", morning.journal, "--into", morning.database.daemonURL()])
     #expect(run.status == 73)
     #expect(run.errors.contains("not empty"))
   }

@@ -49,14 +49,7 @@ struct SimulatedMorning: Sendable {
 
   /// A configuration file for the database, which is reached by a socket.
   static func configuration(_ database: StoreDatabase) throws -> [UInt8] {
-    Array("[store]\nurl = \"\(try url(database))\"\n[admin]\nlisten = \"\"\n".utf8)
-  }
-
-  static func url(_ database: StoreDatabase) throws -> String {
-    let words = database.url.split(separator: " ").map { $0.split(separator: "=") }
-    let host = try #require(words.first { $0[0] == "host" }?.last)
-    let name = try #require(words.first { $0[0] == "dbname" }?.last)
-    return "postgres://candled@/\(name)?host=\(host)&port=5432"
+    Array("[store]\nurl = \"\(try database.daemonURL())\"\n[admin]\nlisten = \"\"\n".utf8)
   }
 
   /// Runs a command against the morning's database.

@@ -1,9 +1,4 @@
-import ExchangeSimulator
-import Foundation
 import Ingest
-import Logging
-import Market
-import Operations
 import Store
 import TestSupport
 import Testing
@@ -18,29 +13,6 @@ import Testing
     folder = try PrivateCluster.freshDirectory()
   }
 
-  /// One that asks nobody: its sources are a port of the loopback on which nobody listens.
-  private func daemon(_ name: String) throws -> Daemon {
-    let nobody = "http://127.0.0.1:9"
-    let file = "\(folder)/\(name).toml"
-    var text = "state_directory = \"\(folder)/\(name)\"\nsina.symbols = [\"sh600000\"]\n"
-    for key in ["base", "history_base", "list_base", "reference_base"] {
-      text += "sina.\(key) = \"\(nobody)\"\n"
-    }
-    text += "mairui.bases = [\"\(nobody)\"]\nalpaca.base = \"\(nobody)\"\n"
-    text += "alpaca.trading_base = \"\(nobody)\"\nstore.lease = \"60s\"\n"
-    text += "store.url = \"\(try url())\"\n"
-    try text.write(toFile: file, atomically: true, encoding: .utf8)
-    return try Daemon(
-      settings: ConfigurationFile.load(file, overrides: []),
-      log: Logger(label: name) { _ in SwiftLogNoOpLogHandler() })
-  }
-
-  private func url() throws -> String {
-    let name = try database.value("select current_database()") ?? ""
-    let host = database.server.socketDirectory.split(separator: "/").map { "%2F\($0)" }.joined()
-    return "postgresql://candled@/\(name)?host=\(host)&port=5432"
-  }
-
   private struct Running {
     let daemon: Daemon
     let leads: AsyncStream<Void>
@@ -48,7 +20,8 @@ import Testing
   }
 
   private func start(_ name: String) throws -> Running {
-    let daemon = try daemon(name)
+    let daemon = try Daemon.askingNobody(
+      in: folder, name: name, store: database.daemonURL(), more: "store.lease = \"60s\"")
     let (leads, inbox) = AsyncStream.makeStream(of: Void.self)
     let end = Task {
       defer { inbox.finish() }

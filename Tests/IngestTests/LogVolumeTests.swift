@@ -62,17 +62,8 @@ import Testing
     var run = try EngineRun()
     run.lines = lines
     let engine = try run.engine(MemorySink()) { journal in
-      let write = journal.systemWrite
-      var written = 0
-      journal.systemWrite = { file, bytes, offset in
-        written += 1
-        // Its beginning and some sweeps.
-        guard written <= 20 || bytes.count <= 128 else {
-          errno = ENOSPC
-          return -1
-        }
-        return write(file, bytes, offset)
-      }
+      // All but its beginning and some sweeps.
+      journal.fillDisk { number, bytes in number > 20 && bytes > 128 }
     }
     _ = try await engine.run()
     withExtendedLifetime(run) {}
@@ -86,16 +77,7 @@ import Testing
     var run = try EngineRun()
     run.lines = lines
     let engine = try run.engine(MemorySink()) { journal in
-      let write = journal.systemWrite
-      var written = 0
-      journal.systemWrite = { file, bytes, offset in
-        written += 1
-        guard !(40...120).contains(written) else {
-          errno = ENOSPC
-          return -1
-        }
-        return write(file, bytes, offset)
-      }
+      journal.fillDisk { number, _ in (40...120).contains(number) }
     }
     _ = try await engine.run()
     withExtendedLifetime(run) {}
@@ -114,5 +96,21 @@ import Testing
     withExtendedLifetime(run) {}
     #expect(lines.count("state=stalled") == 1 && lines.lines.count < 10, "\(lines.lines)")
     #expect(lines.lines.last { $0.contains("source changed") }?.contains("state=ok") == true)
+  }
+}
+
+extension JournalWriter {
+  /// No space for the writes chosen, by their number from 1 and their bytes.
+  fileprivate func fillDisk(for isRefused: @escaping @Sendable (Int, Int) -> Bool) {
+    let write = systemWrite
+    var written = 0
+    systemWrite = { file, bytes, offset in
+      written += 1
+      guard !isRefused(written, bytes.count) else {
+        errno = ENOSPC
+        return -1
+      }
+      return write(file, bytes, offset)
+    }
   }
 }

@@ -1,6 +1,4 @@
-import Foundation
 import Logging
-import Operations
 import Store
 import TestSupport
 import TestTraits
@@ -10,36 +8,15 @@ import Testing
 
 /// A daemon that is started while its database is away.
 @Suite(.ownThread) struct StoreAwayTests {
-  private let silence = Logger(label: "away") { _ in SwiftLogNoOpLogHandler() }
-
-  /// One that asks nobody: its sources are a port of the loopback on which nobody listens.
-  private func daemon(_ folder: String, _ url: String) throws -> Daemon {
-    let nobody = "http://127.0.0.1:9"
-    var text = "state_directory = \"\(folder)/state\"\nsina.symbols = [\"sh600000\"]\n"
-    for key in ["base", "history_base", "list_base", "reference_base"] {
-      text += "sina.\(key) = \"\(nobody)\"\n"
-    }
-    text += "mairui.bases = [\"\(nobody)\"]\nalpaca.base = \"\(nobody)\"\n"
-    text += "alpaca.trading_base = \"\(nobody)\"\nstore.url = \"\(url)\"\n"
-    let file = folder + "/candled.toml"
-    try text.write(toFile: file, atomically: true, encoding: .utf8)
-    return try Daemon(settings: ConfigurationFile.load(file, overrides: []), log: silence)
-  }
-
-  private func url(
-    _ server: EmbeddedServer, _ database: String, role: String = "candled"
-  ) -> String {
-    let host = server.socketDirectory.split(separator: "/").map { "%2F\($0)" }.joined()
-    return "postgresql://\(role)@/\(database)?host=\(host)&port=5432"
-  }
-
   @Test func `it waits, says since when, and leads once the database is there`() async throws {
     let cluster = try PrivateCluster.own()
-    let keeper = ServerKeeper(cluster.server, log: silence)
+    let keeper = ServerKeeper(
+      cluster.server, log: Logger(label: "away") { _ in SwiftLogNoOpLogHandler() })
     try Schema.apply(url: cluster.server.ownerConnectionString)
     try await keeper.stop()
-    let daemon = try daemon(
-      PrivateCluster.freshDirectory(), url(cluster.server, EmbeddedServer.databaseName))
+    let daemon = try Daemon.askingNobody(
+      in: PrivateCluster.freshDirectory(),
+      store: cluster.server.url(database: EmbeddedServer.databaseName))
     let (leads, inbox) = AsyncStream.makeStream(of: Void.self)
     let end = Task {
       defer { inbox.finish() }
@@ -60,8 +37,9 @@ import Testing
   @Test func `a database that is there and refuses is heard at once`() async throws {
     let server = try PrivateCluster.shared().server
     // The daemon's own role is there only once another test has made a database.
-    let daemon = try daemon(
-      PrivateCluster.freshDirectory(), url(server, "nobody_made_it", role: "postgres"))
+    let daemon = try Daemon.askingNobody(
+      in: PrivateCluster.freshDirectory(),
+      store: server.url(database: "nobody_made_it", role: "postgres"))
     let error = await #expect(throws: StoreError.self) { try await daemon.run() }
     #expect(error?.code == .operatorNeeded && error?.sqlState == "3D000")
   }

@@ -1,4 +1,4 @@
-import Store
+public import Store
 
 /// A database with candled's schema, fresh for each test, on the process's private cluster.
 public struct StoreDatabase: Sendable {
@@ -28,6 +28,11 @@ public struct StoreDatabase: Sendable {
     }
   }
 
+  /// As the daemon's role, in the form a configuration takes.
+  public func daemonURL() throws -> String {
+    server.url(database: try value("select current_database()") ?? "")
+  }
+
   /// A later keyword wins over an earlier one.
   public func url(role: String) -> String { "\(url) user=\(role)" }
 
@@ -46,5 +51,13 @@ public struct StoreDatabase: Sendable {
       from pg_stat_activity
       where datname = current_database() and application_name = '\(application)'
       """)
+  }
+}
+
+extension EmbeddedServer {
+  /// As a URL, the form a configuration takes: by its socket, without a password.
+  public func url(database: String, role: String = EmbeddedServer.userName) -> String {
+    let host = socketDirectory.split(separator: "/").map { "%2F\($0)" }.joined()
+    return "postgresql://\(role)@/\(database)?host=\(host)&port=5432"
   }
 }

@@ -45,8 +45,8 @@ public struct BackfillTrial: Sendable {
   }
 
   public func run() async throws -> Verdict {
-    let folder = NSTemporaryDirectory() + "candled-backfill-\(getpid())"
-    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let folder = try Leftovers.folder("backfill")
+    defer { Leftovers.remove(folder) }
     let cluster = try PrivateCluster.own()
     let admin = cluster.server.ownerConnectionString
     try Schema.apply(url: admin)

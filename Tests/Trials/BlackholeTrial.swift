@@ -1,6 +1,7 @@
 import ExchangeSimulator
 import Foundation
 import Market
+import Platform
 import Store
 import TestSupport
 
@@ -78,10 +79,10 @@ public struct BlackholeTrial {
     let exchange = world.exchange
     usleep(useconds_t(Self.calmSeconds) * 1_000_000)
     let startedAt = exchange.requestsAnswered
-    let began = realMicroseconds()
+    let began = MonotonicClock.microseconds()
     proxy.freeze()
     var spell = Spell()
-    while realMicroseconds() - began < Int64(seconds) * 1_000_000 {
+    while MonotonicClock.microseconds() - began < Int64(seconds) * 1_000_000 {
       usleep(100_000)
       guard let probe = ProcessProbe(daemon.pid) else {
         throw TrialFailure("the daemon is gone: \(daemon.logTail)")
@@ -90,7 +91,7 @@ public struct BlackholeTrial {
     }
     let pace = Double(exchange.requestsAnswered - startedAt) / Double(seconds)
     spell.share = pace / (Double(speed) / 3)
-    let ended = realMicroseconds()
+    let ended = SystemClock.realMicroseconds()
     proxy.thaw()
     let deadline = Date().addingTimeInterval(TimeInterval(Self.returnSecondsMax))
     while Date() < deadline {

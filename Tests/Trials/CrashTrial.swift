@@ -33,9 +33,8 @@ public struct CrashTrial {
   }
 
   public func run() throws -> Verdict {
-    let folder =
-      NSTemporaryDirectory() + "candled-crash-\(getpid())-\(UInt32.random(in: 0 ... .max))"
-    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let folder = try Leftovers.folder("crash")
+    defer { Leftovers.remove(folder) }
     let cluster = try PrivateCluster.own()
     let calm = try day(in: folder + "/calm", cluster: cluster, database: "calm") { daemon, _ in
       try daemon.start()
@@ -125,13 +124,5 @@ public struct CrashTrial {
       throw DaemonProcess.Failure(description: "the daemon did not outlive the database")
     }
     return done
-  }
-}
-
-extension EmbeddedServer {
-  /// As a URL, the form a configuration takes.
-  public func url(database: String) -> String {
-    let host = socketDirectory.split(separator: "/").map { "%2F\($0)" }.joined()
-    return "postgresql://\(EmbeddedServer.userName)@/\(database)?host=\(host)&port=5432"
   }
 }

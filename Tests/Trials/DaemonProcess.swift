@@ -2,6 +2,7 @@ import ExchangeSimulator
 import Foundation
 import Market
 import Store
+import TestSupport
 
 /// The built `candled run`, or another of its commands, as a child, for trials that kill it. With a
 /// stepped clock it goes on from its journal's last moment, so a day with fifty kills can end in
@@ -59,6 +60,18 @@ public final class DaemonProcess {
     settings["sina.history_requests_per_minute"] = "\(historyPerMinute)"
     settings["repair.requests_per_night"] = "\(repairsPerNight)"
     try self.init(binary: binary, folder: folder, settings: settings, arguments: arguments)
+  }
+
+  /// Before its first start: its journal lies on a disk that can be filled, for as long as that is
+  /// used.
+  /// - Throws: `SmallDisk.Failure` where this process may not mount.
+  func putJournalOnDisk(megabytes: Int) throws -> SmallDisk {
+    let disk = try SmallDisk(megabytes: megabytes)
+    try FileManager.default.createDirectory(
+      atPath: disk.path + "/journal", withIntermediateDirectories: false)
+    try FileManager.default.createSymbolicLink(
+      atPath: folder + "/journal", withDestinationPath: disk.path + "/journal")
+    return disk
   }
 
   /// The file it is configured by.

@@ -17,7 +17,6 @@ public final class DatabaseProxy: Sendable {
   private let isFrozen = Atomic<Bool>(false)
   private let isStopped = Atomic<Bool>(false)
   private let connects = Guarded<[Int64]>([])
-  private let forwarded = Atomic<Int64>(0)
 
   private static let lookMilliseconds: Int32 = 20
   private static let pieceBytes = 64 * 1024
@@ -44,8 +43,6 @@ public final class DatabaseProxy: Sendable {
   /// When each connection was asked for, in microseconds of the real clock.
   public var connectMoments: [Int64] { connects.withLock { $0 } }
 
-  public var bytesForwarded: Int64 { forwarded.load(ordering: .relaxed) }
-
   /// Most connections asked for within any second.
   public var connectsPerSecondMax: Int {
     let moments = connectMoments
@@ -65,7 +62,7 @@ public final class DatabaseProxy: Sendable {
         if errno == EINTR || errno == ECONNABORTED { continue }
         break
       }
-      connects.withLock { $0.append(realMicroseconds()) }
+      connects.withLock { $0.append(SystemClock.realMicroseconds()) }
       Thread.detachNewThread { @Sendable [self] in serve(client) }
     }
     close(listener)
@@ -106,15 +103,9 @@ public final class DatabaseProxy: Sendable {
         guard step > 0 else { return false }
         sent += step
       }
-      forwarded.add(Int64(count), ordering: .relaxed)
       return true
     }
   }
-}
-
-/// Microseconds since 1970.
-func realMicroseconds() -> Int64 {
-  (SystemClock.nanoseconds(of: CLOCK_REALTIME) ?? 0) / 1_000
 }
 
 enum UnixSocket {

@@ -29,12 +29,8 @@ public struct DiskTrial {
   public func run() throws -> ChaosVerdict {
     let world = try TrialDay("disk", seed: seed, instruments: instruments)
     defer { world.end() }
-    let disk = try SmallDisk(megabytes: Self.megabytes)
     let daemon = try world.daemon(try world.settings(start: start), binary: binary)
-    try FileManager.default.createDirectory(
-      atPath: disk.path + "/journal", withIntermediateDirectories: false)
-    try FileManager.default.createSymbolicLink(
-      atPath: daemon.folder + "/journal", withDestinationPath: disk.path + "/journal")
+    let disk = try daemon.putJournalOnDisk(megabytes: Self.megabytes)
     try daemon.start()
     let asked = try disturb(daemon, world.exchange, disk)
     try daemon.finish(secondsMax: 900)

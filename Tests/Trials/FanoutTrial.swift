@@ -31,8 +31,8 @@ public struct FanoutTrial: Sendable {
   }
 
   public func run() async throws -> Verdict {
-    let folder = NSTemporaryDirectory() + "candled-fanout-\(getpid())"
-    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let folder = try Leftovers.folder("fanout")
+    defer { Leftovers.remove(folder) }
     let cluster = try PrivateCluster.own()
     let admin = cluster.server.ownerConnectionString
     try Schema.apply(url: admin)

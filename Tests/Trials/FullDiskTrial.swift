@@ -1,6 +1,7 @@
 import ExchangeSimulator
 import Foundation
 import Market
+import Platform
 import Store
 import TestSupport
 
@@ -19,7 +20,10 @@ public struct FullDiskTrial {
   public static var isPossible: Bool { SmallDisk.isPossible }
 
   private static let megabytes = 200
-  private static let calmSeconds = 3
+  private static let calmSeconds = 2
+  /// What a daemon may take to its first commit without the day's end coming too near, and at all.
+  private static let rushSeconds = 3
+  private static let startSecondsMax = 60
   private static let restMinutes = 6
   private static let noticeSecondsMax = 60.0
   private static let finishSecondsMax = 300
@@ -37,11 +41,13 @@ public struct FullDiskTrial {
     let world = try TrialDay("dbfull", seed: seed, instruments: instruments, disk: disk)
     defer { world.end() }
     guard let postgres = world.cluster?.server else { throw TrialFailure("no cluster") }
-    let start = 15 * 3600 - (minutes + Self.restMinutes) * 60 - Self.calmSeconds * speed
+    let start =
+      15 * 3600 - (minutes + Self.restMinutes) * 60 - (Self.calmSeconds + Self.rushSeconds) * speed
     var settings = try world.settings(start: start)
     settings.scale(by: speed)
     let daemon = try world.daemon(settings, binary: binary)
     try daemon.start()
+    try StoredFeed(url: world.url).waitForCommit(secondsMax: Self.startSecondsMax)
     usleep(UInt32(Self.calmSeconds) * 1_000_000)
     try disk.fill()
     let isNoticed = waitForNotice(postgres)
@@ -50,7 +56,7 @@ public struct FullDiskTrial {
     let askedMeanwhile = world.exchange.requestsAnswered - asked
     let lived = daemon.isRunning
     disk.empty()
-    let back = realMicroseconds()
+    let back = SystemClock.realMicroseconds()
     // Where not even its log fitted the server went down: its operator starts it again.
     let wentDown = !postgres.isRunning
     if wentDown { try postgres.start() }

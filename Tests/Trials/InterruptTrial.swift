@@ -2,6 +2,7 @@ import ExchangeSimulator
 import Foundation
 import Glibc
 import Market
+import Platform
 import TestSupport
 
 /// A day whose daemon is killed, or told to stop, again and again at seeded moments and started
@@ -47,10 +48,10 @@ public struct InterruptTrial {
       switch manner {
       case .kill: daemon.kill()
       case .terminate:
-        let began = realMicroseconds()
+        let began = MonotonicClock.microseconds()
         daemon.signal(SIGTERM)
         let status = daemon.end(secondsMax: Self.endSecondsMax)
-        slowest = max(slowest, Int((realMicroseconds() - began) / 1000))
+        slowest = max(slowest, Int((MonotonicClock.microseconds() - began) / 1000))
         if status != 0 {
           complaints.append(
             "stop \(done + 1): "

@@ -44,7 +44,8 @@ public struct LogVolumeTrial {
     settings.scale(by: speed)
     settings["log.level"] = "\"info\""
     let daemon = try world.daemon(settings, binary: binary)
-    let disk = try journalDisk(of: daemon)
+    // Where no file system may be mounted the disk is never full.
+    let disk = SmallDisk.isPossible ? try daemon.putJournalOnDisk(megabytes: Self.megabytes) : nil
     try daemon.start()
     try waitUntil("leads and commits") { daemon.hears("message=ready") }
     pause(seconds: Self.calmSeconds)
@@ -68,17 +69,6 @@ public struct LogVolumeTrial {
     if !lived { verdict.complaints.append("the daemon ended") }
     if !isBack { verdict.complaints.append("it did not say that all came back") }
     return verdict
-  }
-
-  /// nil where no file system may be mounted: then the disk is never full.
-  private func journalDisk(of daemon: DaemonProcess) throws -> SmallDisk? {
-    guard SmallDisk.isPossible else { return nil }
-    let disk = try SmallDisk(megabytes: Self.megabytes)
-    try FileManager.default.createDirectory(
-      atPath: disk.path + "/journal", withIntermediateDirectories: false)
-    try FileManager.default.createSymbolicLink(
-      atPath: daemon.folder + "/journal", withDestinationPath: disk.path + "/journal")
-    return disk
   }
 
   /// Three kinds of trouble after each other, for every source; the first minute's answers meet

@@ -41,9 +41,8 @@ public struct MonthTrial {
   }
 
   public func run() throws -> Verdict {
-    let folder =
-      NSTemporaryDirectory() + "candled-month-\(getpid())-\(UInt32.random(in: 0 ... .max))"
-    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let folder = try Leftovers.folder("month")
+    defer { Leftovers.remove(folder) }
     let cluster = try PrivateCluster.own()
     let url = cluster.server.ownerConnectionString
     try Schema.apply(url: url)

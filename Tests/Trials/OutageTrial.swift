@@ -23,7 +23,9 @@ public struct OutageTrial {
   public var memoryMinutes = 5
 
   /// Real seconds before the outage, and simulated ones after it until the close.
-  private static let calmSeconds = 2
+  private static let calmSeconds = 1
+  /// What a daemon may take to its first commit without the day's end coming too near.
+  private static let rushSeconds = 3
   private static let restMinutes = 4
   private static let finishSecondsMax = 300
 
@@ -38,7 +40,8 @@ public struct OutageTrial {
     let world = try TrialDay("outage", seed: seed, instruments: instruments)
     defer { world.end() }
     guard let postgres = world.cluster?.server else { throw TrialFailure("no cluster") }
-    let start = 15 * 3600 - (minutes + Self.restMinutes) * 60 - Self.calmSeconds * speed
+    let start =
+      15 * 3600 - (minutes + Self.restMinutes) * 60 - (Self.calmSeconds + Self.rushSeconds) * speed
     var text = try world.settings(start: start)
     text.scale(by: speed)
     let file = world.folder + "/candled.toml"
@@ -53,11 +56,14 @@ public struct OutageTrial {
     var daemon = try Daemon(settings: settings, log: log)
     daemon.limits.pendingCandlesMax = instruments * memoryMinutes
     let run = Task { [daemon] in try await daemon.run() }
+    while try StoredFeed(url: world.url).firstCommit(after: 0) == nil {
+      try await pause(milliseconds: 20)
+    }
     try await pause(milliseconds: Self.calmSeconds * 1_000)
     try postgres.stopImmediately()
     try await pause(milliseconds: minutes * 60_000 / speed)
     try postgres.start()
-    let back = realMicroseconds()
+    let back = SystemClock.realMicroseconds()
     let unsaved = try await withDeadline(run, seconds: Self.finishSecondsMax)
     var verdict = try world.judge(isLate: true)
     let first = try StoredFeed(url: world.url).firstCommit(after: back) ?? 0

@@ -2,6 +2,7 @@ import ExchangeSimulator
 import Foundation
 import Glibc
 import Market
+import Platform
 
 /// The built daemon is stopped (SIGSTOP) for minutes of the market's time, under a clock that runs
 /// on: what passed meanwhile is in `gap`, and nothing is asked in a hurry afterwards.
@@ -40,11 +41,11 @@ public struct PauseTrial {
     daemon.signal(SIGSTOP)
     usleep(UInt32(pauseSeconds * 1_000_000 / speed))
     let before = world.exchange.requestsAnswered
-    let began = realMicroseconds()
+    let began = MonotonicClock.microseconds()
     daemon.signal(SIGCONT)
     usleep(UInt32(Self.watchSeconds * 1_000_000 / speed))
     let asked = world.exchange.requestsAnswered - before
-    let watched = Int(realMicroseconds() - began) * speed / 1_000_000
+    let watched = Int(MonotonicClock.microseconds() - began) * speed / 1_000_000
     try daemon.finish(secondsMax: 600)
     var verdict = try world.judge(deaths: 1)
     verdict.figures.insert("\(asked) requests in the \(watched) s after \(pauseSeconds) s", at: 0)

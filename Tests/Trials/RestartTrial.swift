@@ -1,6 +1,7 @@
 import ExchangeSimulator
 import Foundation
 import Market
+import Platform
 import Store
 import TestSupport
 
@@ -108,7 +109,7 @@ public struct RestartTrial {
     } else {
       try postgres.stopImmediately()
     }
-    let stopped = realMicroseconds()
+    let stopped = SystemClock.realMicroseconds()
     if server == .external {
       usleep(UInt32.random(in: 0...Self.awayMicrosecondsMax, using: &random))
       try postgres.start()
@@ -122,7 +123,7 @@ public struct RestartTrial {
   private func awaitAnswer(_ url: String) throws -> Int64 {
     let deadline = Date().addingTimeInterval(TimeInterval(Self.waitSecondsMax))
     while Date() < deadline {
-      if (try? SQLProbe.run("select 1", url: url)) != nil { return realMicroseconds() }
+      if (try? SQLProbe.run("select 1", url: url)) != nil { return SystemClock.realMicroseconds() }
       usleep(10_000)
     }
     throw TrialFailure("the server did not come back within \(Self.waitSecondsMax) s")

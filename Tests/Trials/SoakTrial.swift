@@ -1,6 +1,7 @@
 import ExchangeSimulator
 import Foundation
 import Market
+import Platform
 import TestSupport
 
 /// A long time in a short one, everything on: what the daemon takes of the machine must not grow.
@@ -15,7 +16,7 @@ public struct SoakTrial {
   /// Simulated, from 09:00 on.
   public var hours: Int
   public var speed: Int
-  /// Real seconds after which the daemon counts as warm.
+  /// Real seconds after its first request at which the daemon counts as warm.
   public var warmSeconds: Int
   /// Per cent by which memory may have grown since.
   public var growthPercentMax = 5
@@ -81,12 +82,13 @@ public struct SoakTrial {
   private func watch(
     _ daemon: DaemonProcess, _ exchange: ExchangeServer, _ say: (String) -> Void
   ) -> [Sample] {
-    let began = realMicroseconds()
+    while daemon.isRunning, exchange.requestsAnswered == 0 { usleep(10_000) }
+    let began = MonotonicClock.microseconds()
     let end = hours * 3600 / speed + 60
     var samples: [Sample] = []
     var told = 0
     while daemon.isRunning {
-      let second = Int((realMicroseconds() - began) / 1_000_000)
+      let second = Int((MonotonicClock.microseconds() - began) / 1_000_000)
       if second > end { break }
       if let probe = ProcessProbe(daemon.pid), second >= (samples.last?.second ?? -9) + period {
         let sample = Sample(

@@ -1,3 +1,4 @@
+import Foundation
 import Store
 
 /// The change feed, read with plain SQL.
@@ -15,9 +16,12 @@ struct StoredFeed {
     return row[0].flatMap { Int64($0) }
   }
 
-  func commits() throws -> Int {
-    var fields = StoredFields(
-      try SQLProbe.run("select count(*) from candled.change", url: url)[0])
-    return Int(try fields.number())
+  /// Returns once anything was committed.
+  func waitForCommit(secondsMax: Int) throws {
+    let deadline = Date().addingTimeInterval(TimeInterval(secondsMax))
+    while try firstCommit(after: 0) == nil {
+      guard Date() < deadline else { throw TrialFailure("no commit within \(secondsMax) s") }
+      usleep(20_000)
+    }
   }
 }
