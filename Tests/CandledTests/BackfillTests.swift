@@ -195,7 +195,8 @@ private struct Past {
       [
         "run", "--config", "/dev/stdin", "--set", "state_directory=\(past.folder)",
         "--set", "sina.base=\(server.url)", "--set", "sina.overview=",
-        "--set", "repair.requests_per_night=0",
+        "--set", "sina.history_base=\(server.url)", "--set", "sina.list_base=\(server.url)",
+        "--set", "sina.reference_base=\(server.url)", "--set", "repair.requests_per_night=0",
         "--set", "sina.symbols=\((["sh000001"] + symbols).joined(separator: ","))",
         "--set", "clock.mode=stepped", "--set", "clock.start=\(day)T14:40:00+08:00",
         "--set", "clock.stop=\(day)T15:45:00+08:00",

@@ -55,6 +55,10 @@ struct BuiltBinary {
     return (try wait(for: child), try errorFile.text())
   }
 
+  /// Of any wait: for a binary that will never do it. On an idle machine none takes ten.
+  fileprivate static let waitSecondsMax: Int64 = 180
+  private static let lookMicroseconds: useconds_t = 1_000
+
   fileprivate static func spawn(
     _ arguments: [String], input: Int32, output: Int32, errors: Int32, environment: [String] = []
   ) throws -> pid_t {
@@ -74,10 +78,16 @@ struct BuiltBinary {
     return child
   }
 
+  /// - Returns: its exit status, or 128 plus the signal that ended it: 137 if it does not in time.
   fileprivate static func wait(for child: pid_t) throws -> Int32 {
+    let end = MonotonicClock.seconds() + waitSecondsMax
     var status: Int32 = 0
-    while waitpid(child, &status, 0) < 0 {
-      guard errno == EINTR else { throw Failed(step: "wait", errorNumber: errno) }
+    while true {
+      let ended = waitpid(child, &status, WNOHANG)
+      if ended == child { break }
+      guard ended == 0 || errno == EINTR else { throw Failed(step: "wait", errorNumber: errno) }
+      if MonotonicClock.seconds() >= end { kill(child, SIGKILL) }
+      usleep(lookMicroseconds)
     }
     let signal = status & 0x7F
     return signal == 0 ? (status >> 8) & 0xFF : 128 + signal
@@ -100,8 +110,6 @@ final class RunningBinary {
   private(set) var heard = ""
   private var isAwaited = false
 
-  /// Of a wait: for a binary that will never say it. On an idle machine none takes ten.
-  private static let waitSecondsMax: Int64 = 180
   /// Between two looks at what the binary does elsewhere, if it says nothing.
   private static let lookMilliseconds: Int64 = 500
 
@@ -166,7 +174,7 @@ final class RunningBinary {
   }
 
   private static var waitEnd: Int64 {
-    MonotonicClock.nanoseconds() + waitSecondsMax * 1_000_000_000
+    MonotonicClock.nanoseconds() + BuiltBinary.waitSecondsMax * 1_000_000_000
   }
 
   /// Takes in what it has said, or waits for it a moment; false once there is no more, or no time.

@@ -91,6 +91,9 @@ import Testing
     let configuration =
       "[store]\nurl = \"postgres://127.0.0.1:1/x\"\npassword_file = \"\(path)\"\n"
       + "[sina]\nsymbols = [\"sh600519\"]\n"
+      + ["base", "history_base", "list_base", "reference_base"].map {
+        "\($0) = \"http://127.0.0.1:1\"\n"
+      }.joined()
     let state = "state_directory=/tmp/candled-none"
     let checked = try check(configuration, "--offline", "--set", state)
     #expect(checked.status == status)

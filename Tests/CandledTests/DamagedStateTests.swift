@@ -1,10 +1,11 @@
 import ExchangeSimulator
 import Market
 import TestSupport
+import TestTraits
 import Testing
 
 /// What the daemon keeps of its candle book in the database, damaged there.
-@Suite struct `A damaged book state` {
+@Suite(.ownThread) struct `A damaged book state` {
   private let database: StoreDatabase
   private let exchange: ExchangeServer
   private let symbols: [Symbol]

@@ -23,45 +23,50 @@ import Testing
       input: SimulatedMorning.configuration(database),
       environment: ["NOTIFY_SOCKET=\(socket.name)", "WATCHDOG_USEC=2000000"])
     var kinds: [String] = []
-    func hear(until wanted: String) {
+    func hear(until wanted: String) throws {
       repeat {
-        let message = socket.next()
+        let message = try socket.next()
         let kind =
           message.split(whereSeparator: { "=\n".contains($0) }).first.map(String.init) ?? ""
         if !["WATCHDOG", "STATUS", "EXTEND_TIMEOUT_USEC"].contains(kind) { kinds.append(kind) }
         if kind == wanted { return }
       } while true
     }
-    hear(until: "WATCHDOG")
-    hear(until: "READY")
+    try hear(until: "WATCHDOG")
+    try hear(until: "READY")
     daemon.signal(SIGHUP)
-    hear(until: "RELOADING")
-    hear(until: "READY")
+    try hear(until: "RELOADING")
+    try hear(until: "READY")
     daemon.signal(SIGTERM)
-    hear(until: "STOPPING")
+    try hear(until: "STOPPING")
     #expect(try daemon.ended() == 0, "\(daemon.heard)")
     #expect(kinds == ["READY", "RELOADING", "READY", "STOPPING"])
     #expect(daemon.heard.contains("reloaded"), "\(daemon.heard)")
     #expect(daemon.heard.contains("stopped"))
   }
 
+  /// Port 1 is reserved (tcpmux): nothing listens there.
+  private static func runAskingNobody(_ stateDirectory: String) -> [String] {
+    let base = "http://127.0.0.1:1"
+    return [
+      "run", "--config", "/dev/stdin", "--set", "state_directory=\(stateDirectory)",
+      "--set", "sina.symbols=sh000001", "--set", "sina.base=\(base)",
+      "--set", "sina.history_base=\(base)", "--set", "sina.list_base=\(base)",
+      "--set", "sina.reference_base=\(base)", "--set", "admin.listen=",
+    ]
+  }
+
   @Test func `waits for a database that is away at its start, says so, and ends when told`() throws
   {
     let folder = try PrivateCluster.freshDirectory()
     let socket = try NotifySocket()
-    // Port 1 is reserved (tcpmux): nothing listens there.
-    let base = "http://127.0.0.1:1"
     let daemon = try RunningBinary(
-      [
-        "run", "--config", "/dev/stdin", "--set", "state_directory=\(folder)",
-        "--set", "sina.symbols=sh000001", "--set", "sina.base=\(base)",
-        "--set", "sina.history_base=\(base)", "--set", "sina.list_base=\(base)",
-        "--set", "sina.reference_base=\(base)", "--set", "admin.listen=",
-      ], input: Array("[store]\nurl = \"postgres://candled@127.0.0.1:1/candled\"\n".utf8),
+      Self.runAskingNobody(folder),
+      input: Array("[store]\nurl = \"postgres://candled@127.0.0.1:1/candled\"\n".utf8),
       environment: ["NOTIFY_SOCKET=\(socket.name)"])
     #expect(daemon.says("the database is not there, waiting for it"), "\(daemon.heard)")
     // Or else systemd would give it up.
-    while !socket.next().hasPrefix("EXTEND_TIMEOUT_USEC=") {}
+    while try !socket.next().hasPrefix("EXTEND_TIMEOUT_USEC=") {}
     daemon.signal(SIGTERM)
     #expect(try daemon.ended() == 0, "\(daemon.heard)")
   }
@@ -70,15 +75,8 @@ import Testing
   func `told to stop while it starts, it ends with 0`(number: Int32) throws {
     let database = try StoreDatabase()
     let folder = try PrivateCluster.freshDirectory()
-    // Port 1 is reserved (tcpmux): nothing answers, which is none of a stop's business.
-    let base = "http://127.0.0.1:1"
     let daemon = try RunningBinary(
-      [
-        "run", "--config", "/dev/stdin", "--set", "state_directory=\(folder)",
-        "--set", "sina.symbols=sh000001", "--set", "sina.base=\(base)",
-        "--set", "sina.history_base=\(base)", "--set", "sina.list_base=\(base)",
-        "--set", "sina.reference_base=\(base)", "--set", "admin.listen=",
-      ], input: SimulatedMorning.configuration(database))
+      Self.runAskingNobody(folder), input: SimulatedMorning.configuration(database))
     // The log's first line comes after the handlers, and may come before the store is open.
     #expect(daemon.says("level="), "\(daemon.heard)")
     daemon.signal(number)

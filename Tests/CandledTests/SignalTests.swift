@@ -34,7 +34,10 @@ import Testing
     let sessions =
       "from pg_stat_activity where application_name = 'candled follower'"
       + " and datname = current_database()"
-    while try database.value("select count(*) \(sessions) and state = 'idle'") != "2" {}
+    #expect(
+      watch.listens {
+        (try? database.value("select count(*) \(sessions) and state = 'idle'")) == "2"
+      }, "\(watch.heard)")
     try database.execute("select pg_terminate_backend(pid) \(sessions)")
     #expect(watch.says("trying again"))
     #expect(watch.says("connected again"), "\(watch.heard)")

@@ -29,7 +29,7 @@ import Testing
       Array(
         "GET \(path) HTTP/1.1\r\nAPCA-API-KEY-ID: PKTEST\r\nAPCA-API-SECRET-KEY: \(secret)\r\n\r\n"
           .utf8))
-    return client.receive(patienceMilliseconds: 5000)
+    return client.receive()
   }
 
   /// What each symbol's array holds, and the token.

@@ -9,7 +9,7 @@ import Testing
 
   /// Asks twice: at 10:00 without the fault, and at `moment` under it.
   private func meet(
-    _ kind: Fault.Kind, symbols struck: [String]? = nil, patience: Int32 = 5000
+    _ kind: Fault.Kind, symbols struck: [String]? = nil, patience: Int32 = RawClient.patience
   ) throws -> (clean: RawClient.Response, struck: RawClient.Response) {
     let market = try Fixture.market()
     let moment = try Fixture.moment(10, 0)

@@ -5,6 +5,9 @@ import Glibc
 struct RawClient {
   private let socket: Int32
 
+  /// Milliseconds for an answer that will come, also under a sanitizer on a busy machine.
+  static let patience: Int32 = 60_000
+
   enum Ending: Equatable {
     /// The other side closed.
     case closed
@@ -52,7 +55,7 @@ struct RawClient {
   /// Asks as a well-behaved client does.
   func get(
     _ target: String, referer: String? = "https://finance.sina.com.cn/",
-    patienceMilliseconds: Int32 = 5000
+    patienceMilliseconds: Int32 = RawClient.patience
   ) -> Response {
     let line = referer.map { "Referer: \($0)\r\n" } ?? ""
     send(Array("GET \(target) HTTP/1.1\r\nHost: localhost\r\n\(line)\r\n".utf8))
@@ -60,7 +63,7 @@ struct RawClient {
   }
 
   /// Reads until the answer is complete, the connection ends or patience does.
-  func receive(patienceMilliseconds: Int32) -> Response {
+  func receive(patienceMilliseconds: Int32 = RawClient.patience) -> Response {
     var bytes: [UInt8] = []
     while true {
       if let response = RawClient.parsed(bytes, ending: .complete), response.isWhole {

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import Market
 import TestSupport
@@ -20,10 +21,7 @@ final class TemporaryFolder {
     path = String(cString: made)
   }
 
-  deinit {
-    empty()
-    rmdir(path)
-  }
+  deinit { try? FileManager.default.removeItem(atPath: path) }
 
   func empty() {
     for name in names { unlink(path + "/" + name) }

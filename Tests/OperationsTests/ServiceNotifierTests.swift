@@ -27,7 +27,7 @@ import Testing
     let notifier = try #require(ServiceNotifier(path: socket.name))
     let before = MonotonicClock.microseconds()
     notifier.reloading()
-    let lines = socket.next().split(separator: "\n")
+    let lines = try socket.next().split(separator: "\n")
     #expect(lines.first == "RELOADING=1")
     let moment = try #require(lines.last?.split(separator: "=").last.flatMap { Int64($0) })
     #expect(lines.last?.hasPrefix("MONOTONIC_USEC=") == true)
@@ -40,9 +40,10 @@ import Testing
     mask.register(Secret("hunter2-hunter2"))
     let notifier = try #require(ServiceNotifier(path: socket.name, mask: mask))
     notifier.status("refused: hunter2-hunter2\nREADY=1\r\nMAINPID=1")
-    #expect(socket.next() == "STATUS=refused: *** READY=1 MAINPID=1")
+    #expect(try socket.next() == "STATUS=refused: *** READY=1 MAINPID=1")
     notifier.status(String(repeating: "股", count: 2_000))
-    #expect(socket.next().utf8.count <= "STATUS=".utf8.count + ServiceNotifier.statusBytesMax + 2)
+    #expect(
+      try socket.next().utf8.count <= "STATUS=".utf8.count + ServiceNotifier.statusBytesMax + 2)
   }
 
   @Test func `the environment is taken once, and children inherit none of it`() throws {

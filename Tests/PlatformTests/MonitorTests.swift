@@ -1,12 +1,33 @@
+import Glibc
 import Platform
+import Synchronization
 import Testing
 
 @Suite struct MonitorTests {
+  /// How often waiting threads have looked and gone on waiting. They look with the mutex in hand,
+  /// and waiting gives it up: whoever changes the value after a look finds the thread waiting.
+  private final class Looks: Sendable {
+    private let count = Atomic<Int>(0)
+
+    func goesOnWaiting(_ mustWait: Bool) -> Bool {
+      if mustWait { count.add(1, ordering: .sequentiallyConsistent) }
+      return mustWait
+    }
+
+    func await(_ wanted: Int) {
+      while count.load(ordering: .sequentiallyConsistent) < wanted { sched_yield() }
+    }
+  }
+
   @Test func `a change wakes all that wait for it`() throws {
     let gate = Monitor((isOpen: false, passed: 0))
+    let looks = Looks()
     let threads = try (0..<3).map { _ in
-      try JoinableThread { gate.wait(while: { !$0.isOpen }, then: { $0.passed += 1 }) }
+      try JoinableThread {
+        gate.wait(while: { looks.goesOnWaiting(!$0.isOpen) }, then: { $0.passed += 1 })
+      }
     }
+    looks.await(3)
     gate.change { $0.isOpen = true }
     for thread in threads { thread.join() }
     #expect(gate.withLock { $0.passed } == 3)
@@ -20,11 +41,15 @@ import Testing
   @Test func `a change that is not the one waited for wakes nobody for good`() throws {
     let value = Monitor(0)
     let seen = Guarded<Int?>(nil)
+    let looks = Looks()
     let thread = try JoinableThread {
-      let found = value.wait(while: { $0 < 3 }, then: { $0 })
+      let found = value.wait(while: { looks.goesOnWaiting($0 < 3) }, then: { $0 })
       seen.withLock { $0 = found }
     }
-    for _ in 0..<3 { value.change { $0 += 1 } }
+    for change in 1...3 {
+      looks.await(change)
+      value.change { $0 += 1 }
+    }
     thread.join()
     #expect(seen.withLock { $0 } == 3)
   }
@@ -55,7 +80,7 @@ import Testing
 
   @Test func `a bounded wait lasts as long as it was told`() {
     let began = MonotonicClock.nanoseconds()
-    Monitor(()).wait(while: { true }, nanosecondsMax: 20_000_000, then: { _ in })
+    Monitor(0).wait(while: { _ in true }, nanosecondsMax: 20_000_000, then: { _ in })
     #expect(MonotonicClock.nanoseconds() - began >= 20_000_000)
   }
 

@@ -26,7 +26,6 @@ final class TCPServer: Sendable {
       "create role guarded login password '\(Self.password.replacing("'", with: "''"))'",
       url: cluster.ownerConnectionString.replacing("dbname=candled", with: "dbname=postgres"))
     try cluster.stop()
-    port = Int(try LoopbackListener.freePort())
     try Self.shell(Self.certificates, in: folder)
     try """
     local all all trust
@@ -39,6 +38,7 @@ final class TCPServer: Sendable {
     guard let binaries = ServerBinaries.installed().first else {
       throw TestFailure(sentence: "no server binaries")
     }
+    port = Int(try LoopbackListener.freePort())
     let options =
       "-c listen_addresses=localhost -c port=\(port) -c unix_socket_directories=\(folder)/socket"
       + " -c fsync=off -c ssl=on -c ssl_cert_file=\(folder)/server.crt"

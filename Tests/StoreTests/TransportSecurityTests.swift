@@ -110,18 +110,16 @@ private final class PlainServer {
     Thread.detachNewThread { @Sendable in
       while true {
         let client = accept(socket, nil, nil)
-        if client < 0 { return }
+        if client < 0 { break }
         var request = [UInt8](repeating: 0, count: 8)
         if recv(client, &request, request.count, Int32(MSG_WAITALL)) == 8 {
           send(client, "N", 1, Int32(MSG_NOSIGNAL))
         }
         close(client)
       }
+      close(socket)
     }
   }
 
-  func stop() {
-    shutdown(listener, Int32(SHUT_RDWR))
-    close(listener)
-  }
+  func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
 }

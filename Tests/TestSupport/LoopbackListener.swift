@@ -25,7 +25,7 @@ public enum LoopbackListener {
     return (listener, UInt16(bigEndian: address.sin_port))
   }
 
-  /// Free a moment ago; nobody else looks for one on this machine's loopback.
+  /// Free a moment ago; whoever binds port 0 may be given it: use it soon.
   public static func freePort() throws(Failure) -> UInt16 {
     let (listener, port) = try open()
     close(listener)

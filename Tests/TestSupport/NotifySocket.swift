@@ -6,6 +6,9 @@ public final class NotifySocket: Sendable {
   public let name: String
   private let descriptor: Int32
 
+  /// For a message that will never come: on an idle machine none takes ten.
+  private static let patienceSeconds = 180
+
   public struct Failed: Error {
     public var step: String
     public var errorNumber: Int32
@@ -26,6 +29,9 @@ public final class NotifySocket: Sendable {
         socklen_t(bytes.count))
     }
     guard bound == 0 else { throw Failed(step: "bind", errorNumber: errno) }
+    var patience = timeval(tv_sec: Self.patienceSeconds, tv_usec: 0)
+    setsockopt(
+      descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
   }
 
   deinit {
@@ -34,8 +40,12 @@ public final class NotifySocket: Sendable {
   }
 
   /// The next message; waits for it.
-  public func next() -> String {
-    message(flags: 0) ?? ""
+  /// - Throws: `Failed` if none comes.
+  public func next() throws -> String {
+    guard let message = message(flags: 0) else {
+      throw Failed(step: "wait for a message", errorNumber: errno)
+    }
+    return message
   }
 
   /// What has arrived.

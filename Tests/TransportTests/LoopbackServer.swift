@@ -68,12 +68,13 @@ final class LoopbackServer: Sendable {
     try DetachedThread.start {
       while true {
         let descriptor = accept(listener, nil, nil)
-        guard descriptor >= 0 else { return }
+        guard descriptor >= 0 else { break }
         try? DetachedThread.start {
           script(Connection(descriptor: descriptor))
           close(descriptor)
         }
       }
+      close(listener)
     }
   }
 
@@ -84,8 +85,5 @@ final class LoopbackServer: Sendable {
     }
   }
 
-  deinit {
-    shutdown(listener, Int32(SHUT_RDWR))
-    close(listener)
-  }
+  deinit { shutdown(listener, Int32(SHUT_RDWR)) }
 }

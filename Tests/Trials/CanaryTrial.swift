@@ -48,6 +48,7 @@ public struct CanaryTrial {
     )
     verdict.figures.insert("\(sent.0) licence sent, \(sent.1) requests with the key", at: 0)
     if sent.0 == 0 || sent.1 == 0 { verdict.complaints.append("no secret was ever sent") }
+    verdict.complaints += world.silentEars.map { "nothing was heard of \($0)" }
     return verdict
   }
 

@@ -67,7 +67,7 @@ public struct IsolationTrial: Sendable {
     ("a ban page", .banPage),
   ]
 
-  /// 64 MiB of zeros in 65 kB.
+  /// 64 MiB of zeros in 65 kB; empty where there is no gzip.
   private static let bomb = Shell.output(of: "head -c 67108864 /dev/zero | gzip -9c") ?? []
 
   /// A request is due so often, more often than the daemon asks any of them; an answer that takes
@@ -85,6 +85,7 @@ public struct IsolationTrial: Sendable {
   private let now: Timestamp
 
   public init() throws {
+    guard !Self.bomb.isEmpty else { throw TrialFailure("there is no gzip to make a bomb") }
     let day = TradingDay(daysSince1970: 20_640)
     now = Timestamp(day: day, secondOfDay: 10 * 3600)
     let history = SimulatedHistory(seed: 3, instruments: 400, days: [day])

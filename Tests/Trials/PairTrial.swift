@@ -88,10 +88,6 @@ struct Pair {
       var settings = try world.settings(start: plan.start, daemon: name)
       settings["store.lease"] = "\"\(PairTrial.leaseSeconds)s\""
       settings["log.level"] = "\"info\""
-      // The daemon's own role: what it may not do, a takeover cannot need.
-      settings["store.url"] = settings["store.url"].map {
-        $0.replacingOccurrences(of: "//\(EmbeddedServer.userName):", with: "//candled:")
-      }
       settings.scale(by: plan.speed)
       return settings
     }

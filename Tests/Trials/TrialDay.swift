@@ -37,7 +37,6 @@ public final class TrialDay {
   ) throws {
     folder = try Leftovers.folder(name)
     ear = try SystemdEar()
-    scraper = try AdminEar()
     day = TradingDay(daysSince1970: 20_640)  // 2026-07-06
     let mairui = MairuiOptions(licences: [Canaries.licence: .valid(requestsPerDay: 50)])
     let alpaca = AlpacaOptions(keys: [Canaries.keyID: Canaries.keySecret])
@@ -53,15 +52,17 @@ public final class TrialDay {
         history: history, from: history.days[0], recordsEveryDay: true, mairui: mairui,
         alpaca: alpaca)
     }
-    guard hasCluster else {
+    if hasCluster {
+      let cluster = try disk.map { try PrivateCluster.own(on: $0) } ?? PrivateCluster.own()
+      let url = cluster.server.ownerConnectionString
+      try Schema.apply(url: url)
+      self.cluster = cluster
+      listener = NotificationListener(url: url)
+    } else {
       (cluster, listener) = (nil, nil)
-      return
     }
-    let cluster = try disk.map { try PrivateCluster.own(on: $0) } ?? PrivateCluster.own()
-    let url = cluster.server.ownerConnectionString
-    try Schema.apply(url: url)
-    self.cluster = cluster
-    listener = NotificationListener(url: url)
+    // Last: its port is free for as long as nobody binds another.
+    scraper = try AdminEar()
   }
 
   deinit { end() }
@@ -193,6 +194,15 @@ public final class TrialDay {
       verdict.complaints.append("\(lost) answers are not in the journal")
     }
     return verdict
+  }
+
+  /// Those that talk while a daemon lives and said nothing to be searched.
+  var silentEars: [String] {
+    var silent: [String] = []
+    if listener?.payloads.isEmpty != false { silent.append("notifications") }
+    if ear.messages.isEmpty { silent.append("what systemd is told") }
+    if scraper.answers.isEmpty { silent.append("the admin endpoint") }
+    return silent
   }
 
   private func sweepForCanaries() throws -> CanarySweep {
