@@ -44,10 +44,12 @@ extension Poller {
   mutating func fail(
     _ flight: Flight, _ outcome: PollOutcome, _ retryAfterSeconds: Int?, _ now: Timestamp
   ) {
-    if outcome != .throttled, let retryAfterSeconds {
+    let isProbe = if case .probe = flight.errand.kind { true } else { false }
+    // A throttled batch is held below, by more than what is asked for.
+    if outcome != .throttled || isProbe, let retryAfterSeconds {
       hold(milliseconds: bounded(retryAfterSeconds) * 1_000)
     }
-    if case .probe = flight.errand.kind {
+    if isProbe {
       let isRefused = outcome == .banned || outcome == .unauthorised
       breaker.probed(isRefused ? .banned : .none, at: steady)
       if isRefused { note(outcome == .banned ? .banned : .unauthorised, since: now) }

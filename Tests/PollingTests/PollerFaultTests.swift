@@ -101,6 +101,21 @@ import Testing
     #expect(conditions(bench) == [.ok, .banned])
   }
 
+  @Test func `a probe that is throttled says when the next one may come`() {
+    var bench = started(poller(symbols: 10, batch: 3))
+    bench.run(untilElapsedSeconds: 3) { _, _ in Reply(outcome: .banned) }
+    let before = bench.requests.count
+    bench.run(untilElapsedSeconds: 120) { _, _ in
+      Reply(outcome: .throttled, retryAfterSeconds: 1_800)
+    }
+    #expect(bench.requests.count == before + 1)
+    bench.run(untilElapsedSeconds: 1_800) { _, _ in Reply() }
+    #expect(bench.requests.count == before + 1)
+    bench.run(untilElapsedSeconds: 2_000) { _, _ in Reply() }
+    #expect(bench.requests.count > before + 1)
+    #expect(conditions(bench).last == .ok)
+  }
+
   @Test func `a good probe brings the whole sweep back at the next slot`() {
     var bench = started(poller(symbols: 10, batch: 3))
     bench.run(untilElapsedSeconds: 3) { _, _ in Reply(outcome: .unauthorised) }
