@@ -29,7 +29,7 @@ enum DeskEvent: Sendable {
   /// The store did not answer.
   case repairsUnknown
   /// Their previous close is not the last close: a dividend or split was paid.
-  case exRights([Symbol])
+  case exRights([Symbol], isSupposed: Bool = false)
   /// The engine's time was moved: what was to come after a while comes at another moment.
   case clockJumped(microseconds: Int64)
   /// Sina does not know a symbol that is polled, or the lists do not know one that trades.

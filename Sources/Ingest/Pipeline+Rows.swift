@@ -104,13 +104,21 @@ extension Pipeline {
     if names.update(at: index, raw: name) { pending.names[index] = names.name(at: index) }
   }
 
-  /// The exchange adjusts the reference price of a day that trades without a dividend.
+  /// The exchange adjusts the reference price of a day that trades without a dividend. Who did not
+  /// see the close before can only suppose so.
   private mutating func noteExRights(_ index: Int, _ place: Int) {
-    guard let known = latest[index]?.quote,
-      known.tradingDay < sheet.quotes[place].quote.tradingDay, known.last.isPositive,
-      known.last != sheet.quotes[place].quote.previousClose
+    let today = sheet.quotes[place].quote
+    guard let known = latest[index]?.quote, known.tradingDay < today.tradingDay,
+      known.last.isPositive, known.last != today.previousClose
     else { return }
-    exRights.append(known.symbol)
+    let sawClose =
+      known.tradingDay == calendar.previous(before: today.tradingDay)
+      && known.at.shanghaiSecondOfDay >= Session.afternoonClose
+    if sawClose {
+      exRights.seen.append(known.symbol)
+    } else {
+      exRights.supposed.append(known.symbol)
+    }
   }
 
   private mutating func takeOverview() {

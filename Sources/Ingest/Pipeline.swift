@@ -33,8 +33,8 @@ public struct Pipeline {
   var americanBars: [Symbol: Candle] = [:]
   /// American series that were asked for.
   var americans: Set<InstrumentRow> = []
-  /// Whose previous close is not the last close, since somebody asked.
-  var exRights: [Symbol] = []
+  /// Whose previous close is not the last price known, since somebody asked.
+  var exRights = ExRights()
   /// What the last answer with quotes did not know.
   var unknownSymbols: [Symbol] { sheet.unknown }
   var pending = PendingRows()
@@ -87,13 +87,21 @@ public struct Pipeline {
   /// Candles that wait for the store: what bounds the memory an outage of it may take.
   public var pendingCandles: Int { pending.candles.count + pending.barCount }
 
-  mutating func takeExRights() -> [Symbol] {
-    defer { exRights = [] }
+  mutating func takeExRights() -> ExRights {
+    defer { exRights = ExRights() }
     return exRights
   }
 
   /// As far as known: the table's, or longer.
   var calendar: TradingCalendar { book.calendar }
+}
+
+/// Instruments that trade without a dividend from today.
+struct ExRights: Sendable {
+  /// The price known is the last close.
+  var seen: [Symbol] = []
+  /// The close passed unseen: mostly nothing was paid.
+  var supposed: [Symbol] = []
 }
 
 /// What was made of one entry, for the poller, the logs and the counters.

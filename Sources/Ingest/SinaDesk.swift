@@ -29,6 +29,8 @@ struct SinaDesk: Desk {
     static let lists = 50
     static let factors = 40
     static let repair = 0
+    /// A market whose close passed unseen: half a night of requests that can wait.
+    static let factorsSupposed = -10
   }
 
   /// For the commit that stores a sighting, and at least so long from one look to the next.
@@ -64,7 +66,10 @@ struct SinaDesk: Desk {
       askForFactors(factorsMissed, now, &actions)
     case .repairsFound(let candidates): order(candidates, now, &actions)
     case .repairsUnknown: repairWake = now.adding(seconds: Self.repairPauseSeconds)
-    case .exRights(let symbols): askForFactors(Self.factors(of: symbols), now, &actions)
+    case .exRights(let symbols, let isSupposed):
+      askForFactors(
+        Self.factors(of: symbols), now, &actions,
+        priority: isSupposed ? Priority.factorsSupposed : Priority.factors)
     case .listWanted: perform(lists.wanted(at: now), now, &actions)
     case .answered(let id, let answer): take(answer, to: id, now, &actions)
     case .clockJumped(let microseconds):
@@ -155,11 +160,12 @@ extension SinaDesk {
   }
 
   private mutating func askForFactors(
-    _ wanted: Set<FeedRequest>, _ now: Timestamp, _ actions: inout [DeskAction]
+    _ wanted: Set<FeedRequest>, _ now: Timestamp, _ actions: inout [DeskAction],
+    priority: Int = Priority.factors
   ) {
     factorsMissed.subtract(wanted)
     let jobs = wanted.sorted { $0.text < $1.text }.map { question in
-      PacedJob(question, priority: Priority.factors)
+      PacedJob(question, priority: priority)
     }
     work(.enqueued(jobs), now, &actions)
   }

@@ -1,8 +1,9 @@
 import ExchangeSimulator
-import Ingest
 import Journal
 import Market
 import Testing
+
+@testable import Ingest
 
 /// Two days in a row, and days whose beginning or end nobody saw.
 @Suite struct DayRolloverTests {
@@ -65,6 +66,25 @@ import Testing
     #expect(tables.gaps.allSatisfy { $0.cause == .unseenClose && $0.from <= $0.to })
     #expect(audits(tables, of: Self.monday) == second.tables.audits)
     #expect(candles(tables, of: Self.monday) == second.tables.candles)
+  }
+
+  @Test func `who did not see the close only supposes that a dividend was paid`() throws {
+    let first = recording(Self.friday, from: 9 * 3600 + 60)
+    // Of another market: no price of Friday's is Monday's previous close.
+    var plan = Recording.Plan(seed: 12)
+    (plan.day, plan.instruments, plan.start) = (Self.monday, 14, 9 * 3600 + 60)
+    let monday = Array(Recording(plan).entries.prefix(40))
+    func exRights(_ entries: [JournalEntry]) -> ExRights {
+      var pipeline = Pipeline()
+      for (place, entry) in entries.enumerated() {
+        pipeline.process(entry, at: JournalPosition(Int64(place + 1)))
+      }
+      return pipeline.takeExRights()
+    }
+    let whole = exRights(first.entries + monday)
+    #expect(whole.seen.count > 5 && whole.supposed.isEmpty)
+    let stopped = exRights(first.entries.prefix(first.entry(at: 15 * 3600)) + monday)
+    #expect(stopped.supposed.count > 5 && stopped.seen.isEmpty)
   }
 
   @Test func `a daemon started on a Saturday certifies Friday and begins Monday whole`() throws {

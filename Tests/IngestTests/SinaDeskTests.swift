@@ -258,6 +258,25 @@ import Testing
     #expect(driver.questions.isEmpty)
   }
 
+  @Test func `factors that are only supposed to be wanted wait for all others`() throws {
+    let (supposed, seen) = (try Self.symbol(519), try Self.symbol(520))
+    var driver = DeskDriver(
+      Self.desk(repairsPerNight: 0), at: try shanghai("2026-07-06", 9, 16)
+    ) { request, _ in
+      guard case .sinaFactors(let symbol, let kind) = request.question else { return nil }
+      return Self.factors(symbol, kind)
+    }
+    driver.tell(.exRights([supposed, try Self.symbol(521)], isSupposed: true))
+    driver.tell(.exRights([seen]))
+    driver.run(seconds: 3_600)
+    let asked = driver.questions.compactMap { question -> Symbol? in
+      if case .sinaFactors(let symbol, _) = question { symbol } else { nil }
+    }
+    #expect(asked.count == 6)
+    let lastSeen = try #require(asked.lastIndex(of: seen))
+    #expect(asked.suffix(from: lastSeen + 1).count >= 2, "\(asked)")
+  }
+
   // MARK: - Calendar
 
   @Test func `asks for next year's days once a day until they are there, then keeps them`() throws {
