@@ -140,9 +140,11 @@ extension Engine {
   }
 
   private func interpret(_ entry: JournalEntry) -> DeskAnswer {
+    let heardSteady = EngineClock.steadyNow()
     guard let position = append(entry) else { return DeskAnswer() }
     guard catchUp == nil, !isDeaf else { return DeskAnswer(answer: Pipeline.feedAnswer(entry)) }
     let told = pipeline.process(entry, at: position).feed ?? DeskAnswer()
+    noteAnswer(heardSteady)
     parts.desks.configuration.calendar.set(pipeline.calendar)
     if case .accepted = told.listVerdict { followUniverse() }
     return told
@@ -168,8 +170,10 @@ extension Engine {
 
   /// Dividends are noticed by the quotes, their factors asked for by a desk.
   func tellExRights() {
-    guard areDesksOpen, !pipeline.exRights.isEmpty else { return }
-    tellDesks(.exRights(pipeline.takeExRights()))
+    guard areDesksOpen else { return }
+    let exRights = pipeline.takeExRights()
+    if !exRights.seen.isEmpty { tellDesks(.exRights(exRights.seen)) }
+    if !exRights.supposed.isEmpty { tellDesks(.exRights(exRights.supposed, isSupposed: true)) }
   }
 
   /// Whether the journal holds it.

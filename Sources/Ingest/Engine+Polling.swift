@@ -70,7 +70,7 @@ extension Engine {
 
   private func accept(_ entry: JournalEntry) -> PollOutcome {
     status.lastAnswerAt = EngineClock.realNow()
-    answeredSteady = EngineClock.steadyNow()
+    let heardSteady = EngineClock.steadyNow()
     // The source did its part: asking it again at once would not make room here.
     guard let position = append(entry) else { return .unchanged }
     if catchUp != nil || isDeaf {
@@ -79,11 +79,17 @@ extension Engine {
       return PollOutcome(outcome)
     }
     let digest = pipeline.process(entry, at: position)
+    noteAnswer(heardSteady)
     status.answered(digest.outcome)
     status.note(digest)
     tellExRights()
     tellUnknown()
     return PollOutcome(digest.outcome)
+  }
+
+  /// How long what it told takes to be rows is measured from here.
+  func noteAnswer(_ heardSteady: Timestamp) {
+    if pipeline.hasPendingRows { answeredSteady = heardSteady }
   }
 
   /// What has come due: timer decisions, which are journal entries too, and the poller's wish.

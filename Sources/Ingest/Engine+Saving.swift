@@ -68,7 +68,7 @@ extension Engine {
       guard isReadyToSave(at: steady) else { return }
       saving.commit = nextCommit()
       saving.answeredAt = status.lastAnswerAt
-      saving.answeredSteady = answeredSteady
+      (saving.answeredSteady, answeredSteady) = (answeredSteady, nil)
     }
     guard let commit = saving.commit else { return }
     begin(at: steady)

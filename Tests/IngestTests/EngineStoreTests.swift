@@ -1,5 +1,6 @@
 import Ingest
 import Market
+import Operations
 import Store
 import Testing
 
@@ -45,6 +46,19 @@ import Testing
     #expect(status.rowsRefused == 6)
     #expect(status.notifyFailures == 4)
     #expect(status.notifyFault == nil)
+  }
+
+  @Test func `what commits measure is the way of answers, not the time since the last one`()
+    async throws
+  {
+    var run = try EngineRun()
+    // From there on minutes are given up by the clock alone.
+    run.outages = [(run.start + 120)..<run.end]
+    let engine = try run.engine(MemorySink())
+    _ = try await engine.run()
+    withExtendedLifetime(run) {}
+    let status = await engine.status
+    #expect(status.lagSeconds.count > 0 && status.lagSeconds.count < status.commits)
   }
 
   @Test func `the notification queue is known as it was found`() async throws {
