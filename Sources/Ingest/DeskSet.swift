@@ -59,11 +59,16 @@ public struct DeskSet: Sendable {
     return names
   }
 
-  private func listPlans(_ parts: [ListPart], _ pipeline: Pipeline) -> ListPlans {
+  /// - Parameter labels: of the keys they are asked with.
+  private func listPlans(
+    _ parts: [ListPart], _ pipeline: Pipeline, with labels: [String] = []
+  ) -> ListPlans {
     var plan = ListPlanConfiguration(seed: configuration.seed)
     plan.intervalDays = configuration.listDays
     return ListPlans(
-      parts, plan, universe: pipeline.universe, calendar: configuration.calendar)
+      parts, plan, universe: pipeline.universe,
+      askedAt: labels.compactMap { pipeline.keyUsage[$0]?.notedAt }.max(),
+      calendar: configuration.calendar)
   }
 
   private func sinaDesk(_ pipeline: Pipeline) -> SinaDesk {
@@ -91,7 +96,7 @@ public struct DeskSet: Sendable {
     keys.dailyQuota = configuration.licenceRequestsPerDay
     let boards = configuration.wantsLists ? MairuiBoard.allCases.map(\.part) : []
     return MairuiDesk(
-      lists: listPlans(boards, pipeline),
+      lists: listPlans(boards, pipeline, with: configuration.licences),
       ring: KeyRing(keys, usage: Array(pipeline.keyUsage.values)),
       hostCount: configuration.mairuiHosts, line: timed(.mairui(seed: configuration.seed)))
   }

@@ -14,15 +14,18 @@ struct ListPlans: Sendable {
     case alarm(String)
   }
 
+  /// - Parameter askedAt: when any of them was last asked for, as far as that is known beyond a
+  ///   restart: with a key it is, for its quota's sake.
   init(
     _ parts: [ListPart], _ configuration: ListPlanConfiguration, universe: Universe,
-    calendar: CalendarBox
+    askedAt: Timestamp? = nil, calendar: CalendarBox
   ) {
     self.parts = parts
     for part in parts {
       let acceptedAt = universe.accepted[part]?.at
       plans[part] = ListPlan(
-        configuration, acceptedAt: acceptedAt, askedAt: acceptedAt,
+        configuration, acceptedAt: acceptedAt,
+        askedAt: [acceptedAt, askedAt].compactMap { $0 }.max(),
         isTradingDay: { calendar.isTradingDay($0) })
     }
   }

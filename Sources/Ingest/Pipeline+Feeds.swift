@@ -45,7 +45,8 @@ extension Pipeline {
 
   /// The ledger of keys: the latest row of each counts.
   mutating func readUsage(_ entry: JournalEntry) {
-    guard let usage = KeyUsage(text: String(decoding: entry.request, as: UTF8.self)) else { return }
+    guard var usage = KeyUsage(text: String(decoding: entry.request, as: UTF8.self)) else { return }
+    usage.notedAt = entry.receivedAt
     keyUsage[usage.label] = usage
     pending.keyUsage[PendingRows.KeyDay(label: usage.label, day: usage.day)] = usage
   }

@@ -36,6 +36,8 @@ public struct KeyUsage: Sendable, Hashable {
   /// Both or neither.
   public var parkedUntil: Timestamp?
   public var parkedReason: KeyParking?
+  /// When that was written down; nil before it is.
+  public var notedAt: Timestamp?
 
   public init(
     source: Source, label: String, day: TradingDay, requests: Int, parkedUntil: Timestamp? = nil,

@@ -66,7 +66,8 @@ extension WriterSession {
   private static let readKeyUsage = Statement(
     name: "read_key_usage",
     sql: """
-      select distinct on (source, label) source, label, day, requests, parked_until, parked_reason
+      select distinct on (source, label)
+        source, label, day, requests, parked_until, parked_reason, updated_at
       from api_key_usage
       order by source, label, day desc
       """)
@@ -82,6 +83,7 @@ extension WriterSession {
         }
         usage.parkedReason = parking
       }
+      usage.notedAt = try row.timestamp()
       return usage
     }
   }

@@ -160,6 +160,36 @@ import Testing
     #expect(spent.values.contains(Self.quota), "seed \(seed): \(spent)")
   }
 
+  @Test func `a restart asks no sooner than the next try, whatever became of the last`() throws {
+    var driver = try driver(["k1"], answers: [.emptyList])
+    let asked = driver.now
+    #expect(driver.keys == ["k1@0"])
+    for seconds in [2, 60, 600] as [Int64] {
+      driver = DeskDriver(
+        try deskAsMade(for: driver.pipeline), pipeline: driver.pipeline,
+        at: asked.adding(seconds: seconds)
+      ) { _, _ in Self.list(0..<40) }
+      driver.tell(.started)
+      #expect(driver.questions.isEmpty, "after \(seconds) s")
+    }
+    driver.run(seconds: 1_800)
+    #expect(driver.questions == [.mairuiList(.hslt), .mairuiList(.bj)])
+  }
+
+  /// As the daemon makes it.
+  private func deskAsMade(for pipeline: Pipeline) throws -> MairuiDesk {
+    var configuration = DeskConfiguration()
+    configuration.wantsLists = true
+    configuration.licences = ["k1"]
+    let world = SimulatedWorld(
+      MemoryExchange(
+        history: SimulatedHistory(
+          seed: 1, instruments: 10, through: try #require(TradingDay("2026-07-06")), days: 1),
+        mairui: MairuiOptions(licences: [:]), alpaca: AlpacaOptions(keys: [:])))
+    let desks = DeskSet(configuration, upstream: world).make(for: pipeline)
+    return try #require(desks.lazy.compactMap { $0 as? MairuiDesk }.first)
+  }
+
   @Test func `asks at the next half past four when a symbol is unknown, and not before`() throws {
     var driver = try driver(answers: [])
     driver.run(until: try shanghai("2026-07-06", 18))

@@ -152,7 +152,7 @@ import Testing
     let instrument = InstrumentRow(symbol: symbol, exchange: .shanghai, kind: .stock)
     let marks = InstrumentMarks(
       symbol: symbol, delistedAt: StoreSamples.day, missedLists: 3, listedPart: "hslt")
-    let usage = KeyUsage(
+    var usage = KeyUsage(
       source: .mairui, label: "main", day: StoreSamples.day, requests: 50,
       parkedUntil: StoreSamples.start, parkedReason: .quota)
     let list = ListVerdict(
@@ -176,6 +176,7 @@ import Testing
     #expect(receipt.watermarks == 1 && receipt.sessions == 1 && receipt.seq == 1)
     let state = try await freshWriter(database).load()
     #expect(state.instruments == [StoredInstrument(row: instrument, marks: marks)])
+    usage.notedAt = commit.knownAt
     #expect(state.keyUsage == [usage])
     #expect(state.lists == [list])
     #expect(state.watermarks == [watermark])
