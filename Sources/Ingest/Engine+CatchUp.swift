@@ -62,9 +62,12 @@ extension Engine {
     saving.commit = nil
     if let state = status.source { saving.health[.sina] = state }
     saving.staleHealth.formUnion(seats.indices)
-    let counters = pipeline.counters
-    pipeline = Pipeline(rules: pipeline.rules, limits: pipeline.universe.limits)
-    pipeline.counters = counters
+    var empty = Pipeline(rules: pipeline.rules, limits: pipeline.universe.limits)
+    empty.counters = pipeline.counters
+    // Polling goes by these, and a reload may ask for them before the store is back.
+    empty.universe = pipeline.universe
+    empty.book.calendar = pipeline.calendar
+    pipeline = empty
   }
 
   /// The store's state has come: either it tells that a commit whose answer was lost was carried

@@ -54,6 +54,29 @@ import Transport
     #expect(Set(feeds.current.lists.map(\.part)) == ["hslt", "bj"])
   }
 
+  @Test func `a reload while the store is away polls on what the lists named`() async throws {
+    let (world, history) = try world()
+    let start = try shanghai("2026-07-06", 9, 31)
+    let run = try everything(world, history, from: start, to: start.adding(seconds: 60))
+    var stored = Tables().stored
+    let listed = try #require(Symbol("sh600999"))
+    stored.instruments = [
+      StoredInstrument(
+        row: InstrumentRow(symbol: listed, exchange: .shanghai, name: "N"),
+        marks: InstrumentMarks(symbol: listed, missedLists: 0, listedPart: "hslt"))
+    ]
+    let engine = try run.engine(MemorySink(), stored: stored)
+    let update = EngineUpdate(
+      poller: PollerConfiguration(heartbeat: run.symbols[0], seed: 1),
+      schedule: PollSchedule(seed: 1) { _ in true }, symbols: run.symbols,
+      limits: await engine.limits, desks: run.desks, credentials: SourceCredentials())
+    await engine.update(update)
+    #expect(await engine.poller.symbols == run.symbols + [listed])
+    await engine.forgetInterpretation()
+    await engine.update(update)
+    #expect(await engine.poller.symbols == run.symbols + [listed])
+  }
+
   @Test func `no longer polls what three lists in a row lack`() async throws {
     let (world, history) = try world()
     let start = try shanghai("2026-07-06", 14, 59)
