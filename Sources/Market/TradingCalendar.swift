@@ -67,13 +67,14 @@ public struct TradingCalendar: Sendable {
 
   /// This calendar, reaching as far as another source's list of trading days does; nil where there
   /// is nothing to learn or nothing to trust: the list must agree with this table on the last year
-  /// both know, and name a plausible number of days for each year it adds.
+  /// both know but for a few days (a closure for a storm or a parade is announced late, and the
+  /// table keeps what it says), and name a plausible number of days for each year it adds.
   /// - Parameter days: ascending.
   public func extended(by days: [TradingDay]) -> TradingCalendar? {
     let known = TradingDay.first(of: lastDay.civil.year)...lastDay
-    guard days.filter(known.contains) == known.filter({ status(of: $0) == .trading }) else {
-      return nil
-    }
+    let disputed = Set(days.filter(known.contains)).symmetricDifference(
+      known.filter { status(of: $0) == .trading })
+    guard disputed.count <= Self.disputedDaysMax else { return nil }
     let news = Set(days.filter { $0 > lastDay && !$0.isWeekend })
     guard let last = news.max() else { return nil }
     for year in lastDay.civil.year + 1...last.civil.year
@@ -87,6 +88,7 @@ public struct TradingCalendar: Sendable {
 
   /// 238 in 1999 to 251 in 1993, with room for another holiday.
   private static let daysPerYear = 230...256
+  private static let disputedDaysMax = 10
 
   private init(firstDay: TradingDay, lastDay: TradingDay, closures: Set<TradingDay>) {
     self.firstDay = firstDay

@@ -94,9 +94,17 @@ import Testing
     #expect(try extended.status(of: day("1992-05-04")) == .trading)
   }
 
+  @Test func `a day that was closed for a storm keeps no list from extending the table`() throws {
+    let storm = try day("2026-03-02")
+    let extended = try #require(calendar.extended(by: daysThrough2027().filter { $0 != storm }))
+    #expect(try extended.lastDay == day("2027-12-31"))
+    #expect(extended.status(of: storm) == .trading)
+  }
+
   @Test func `a list that contradicts the table, or is cut short, extends nothing`() throws {
     let days = try daysThrough2027()
-    #expect(calendar.extended(by: days.filter { $0.description != "2026-03-02" }) == nil)
+    let march = days.filter { $0.description.hasPrefix("2026-03") }.prefix(11)
+    #expect(calendar.extended(by: days.filter { !march.contains($0) }) == nil)
     #expect(calendar.extended(by: Array(days.dropLast(60))) == nil)
     #expect(calendar.extended(by: days.filter { $0 <= calendar.lastDay }) == nil)
     #expect(calendar.extended(by: []) == nil)
