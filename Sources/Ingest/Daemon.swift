@@ -78,7 +78,9 @@ public struct Daemon: Sendable {
       return unsaved
     } catch {
       await end(watch)
-      try? await keeper.stop()
+      // Another daemon's folder is another daemon's server.
+      let isForeign = (error as? JournalError)?.code == .locked
+      if !isForeign { try? await keeper.stop() }
       throw error
     }
   }

@@ -99,6 +99,14 @@ struct JournalDirectory: Sendable {
     return file
   }
 
+  /// Whether a process holds it just now.
+  var isLocked: Bool {
+    let number = uninterrupted { open(path(of: JournalDirectory.lockName), O_RDWR | O_CLOEXEC) }
+    guard number >= 0 else { return false }
+    let file = Descriptor(number)
+    return uninterrupted { flock(file.number, LOCK_EX | LOCK_NB) } != 0 && errno == EWOULDBLOCK
+  }
+
   private func owner(of file: Int32) -> String {
     var bytes = [UInt8](repeating: 0, count: 16)
     let count = pread(file, &bytes, bytes.count, 0)

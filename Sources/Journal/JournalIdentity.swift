@@ -51,6 +51,9 @@ public final class JournalIdentity: Sendable {
     return String(decoding: name, as: UTF8.self)
   }
 
+  /// Whether a daemon holds the journal in `directory` just now.
+  public static func isHeld(in path: String) -> Bool { JournalDirectory(path: path).isLocked }
+
   /// The lock was taken in a folder that is no more.
   var isRemoved: Bool { Journal.isRemoved(lock.number) }
 

@@ -66,6 +66,8 @@ final class HistoryShop {
 
   private func close() async throws {
     await writer.disconnect()
+    // A daemon that came meanwhile has adopted it.
+    guard !JournalIdentity.isHeld(in: settings.journalPath) else { return }
     try startedServer?.stop()
   }
 

@@ -8,9 +8,10 @@ extension Daemon {
   /// One whose sources are a port of the loopback on which nobody listens.
   /// - Parameters:
   ///   - folder: for `name.toml` and its state in `name`.
+  ///   - store: a URL; nil for a private cluster.
   ///   - more: lines of its configuration, first of all.
   static func askingNobody(
-    in folder: String, name: String = "daemon", store: String, more: String = "",
+    in folder: String, name: String = "daemon", store: String?, more: String = "",
     log: Logger = Logger(label: "daemon") { _ in SwiftLogNoOpLogHandler() }
   ) throws -> Daemon {
     let nobody = "http://127.0.0.1:9"
@@ -26,7 +27,7 @@ extension Daemon {
     mairui.bases = ["\(nobody)"]
     alpaca.base = "\(nobody)"
     alpaca.trading_base = "\(nobody)"
-    store.url = "\(store)"
+    \(store.map { "store.url = \"\($0)\"" } ?? "")
     """.write(toFile: file, atomically: true, encoding: .utf8)
     return try Daemon(settings: ConfigurationFile.load(file, overrides: []), log: log)
   }

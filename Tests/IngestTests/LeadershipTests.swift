@@ -1,10 +1,14 @@
-import Ingest
+import Glibc
+import Journal
 import Store
 import TestSupport
+import TestTraits
 import Testing
 
+@testable import Ingest
+
 /// Two daemons on one database, in one process: who leads, who stands by, and how it passes on.
-@Suite struct LeadershipTests {
+@Suite(.ownThread) struct LeadershipTests {
   private let database: StoreDatabase
   private let folder: String
 
@@ -19,9 +23,11 @@ import Testing
     let end: Task<Unsaved, any Error>
   }
 
-  private func start(_ name: String) throws -> Running {
+  /// - Parameter isPrivate: on a cluster of its own.
+  private func start(_ name: String, isPrivate: Bool = false) throws -> Running {
     let daemon = try Daemon.askingNobody(
-      in: folder, name: name, store: database.daemonURL(), more: "store.lease = \"60s\"")
+      in: folder, name: name, store: isPrivate ? nil : database.daemonURL(),
+      more: "store.lease = \"60s\"")
     let (leads, inbox) = AsyncStream.makeStream(of: Void.self)
     let end = Task {
       defer { inbox.finish() }
@@ -102,8 +108,26 @@ import Testing
     let first = try start("first")
     #expect(await leads(first))
     let again = try start("first")
-    await #expect(throws: (any Error).self) { _ = try await again.end.value }
+    let error = await #expect(throws: JournalError.self) { _ = try await again.end.value }
+    #expect(error?.code == .locked)
     first.daemon.stop()
     _ = try await first.end.value
+  }
+
+  @Test func `a daemon that is refused leaves the server to the one whose it is`() async throws {
+    // Its server is another user's.
+    #expect(chmod(folder, 0o711) == 0)
+    let first = try start("first", isPrivate: true)
+    #expect(await leads(first))
+    let server = first.daemon.settings.embeddedServer
+    let session = "select pid from pg_stat_activity where application_name = 'candled writer'"
+    let writer = try SQLProbe.run(session, url: server.adminConnectionString())
+    let again = try start("first", isPrivate: true)
+    await #expect(throws: JournalError.self) { _ = try await again.end.value }
+    #expect(try SQLProbe.run(session, url: server.adminConnectionString()) == writer)
+    #expect(!writer.isEmpty)
+    first.daemon.stop()
+    #expect(try await first.end.value.isNone)
+    #expect(!server.isRunning)
   }
 }
