@@ -63,6 +63,19 @@ import Testing
     #expect(nothing.seq == nil)
   }
 
+  /// As both do: of two that write at once one may be the slower ten times in a row.
+  private func insist(
+    _ commit: @Sendable () async throws(StoreError) -> Void
+  ) async throws(StoreError) {
+    while true {
+      do throws(StoreError) {
+        return try await commit()
+      } catch {
+        guard error.code == .transient else { throw error }
+      }
+    }
+  }
+
   @Test func `followers beside a writing daemon get every candle of both exactly once`()
     async throws
   {
@@ -76,8 +89,8 @@ import Testing
     let live = Task {
       var samples = StoreSamples(seed: seed)
       for minute in 0..<commits {
-        _ = try await daemon.commit(
-          samples.minute(minute, position: Int64(minute + 1), instruments: 20))
+        let commit = samples.minute(minute, position: Int64(minute + 1), instruments: 20)
+        try await insist { () throws(StoreError) in _ = try await daemon.commit(commit) }
       }
     }
     let filling = Task {
@@ -86,10 +99,10 @@ import Testing
         let bars = (0..<5).map {
           batch($0 + 10, days: chunk * 10..<chunk * 10 + 10, random: &random)
         }
-        _ = try await past.commit(
-          HistoryCommit(
-            knownAt: StoreSamples.start, bars: bars,
-            chunk: HistoryCommit.Chunk(job: "days", index: Int32(chunk))))
+        let commit = HistoryCommit(
+          knownAt: StoreSamples.start, bars: bars,
+          chunk: HistoryCommit.Chunk(job: "days", index: Int32(chunk)))
+        try await insist { () throws(StoreError) in _ = try await past.commit(commit) }
       }
     }
     let following = Task {
