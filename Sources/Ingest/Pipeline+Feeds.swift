@@ -80,11 +80,11 @@ extension Pipeline {
     }
     guard isLast, query.timeframe == .minute1 else { return }
     let chunk = BarsPlan.key(of: query.symbols)
-    // As the plan has it: a day read again says nothing of what lies between it and the watermark.
-    if let known = barsThrough[source]?[chunk], known < query.start || query.end <= known { return }
-    barsThrough[source, default: [:]][chunk] = query.end
+    let known = barsThrough[source]?[chunk]
+    guard let through = BarsPlan.through(known, reading: query.start, to: query.end) else { return }
+    barsThrough[source, default: [:]][chunk] = through
     pending.watermarks[chunk] = BarWatermark(
-      source: source, chunk: chunk, timeframe: query.timeframe, through: query.end)
+      source: source, chunk: chunk, timeframe: query.timeframe, through: through)
   }
 }
 

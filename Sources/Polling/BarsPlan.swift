@@ -96,6 +96,24 @@ public struct BarsPlan: Sendable {
   public var knownThrough: TradingDay? { sessions.keys.max() }
 }
 
+// MARK: - Watermarks
+
+extension BarsPlan {
+  /// Up to when a chunk is read that was until `known`, once [from, to) is; nil where it is no
+  /// further. A day read again says nothing of what lies between it and the watermark. What is
+  /// older than the longest window is waited for no more, or the watermark would never move again.
+  public static func through(
+    _ known: Timestamp?, reading from: Timestamp, to: Timestamp
+  ) -> Timestamp? {
+    guard let known else { return to }
+    return from <= max(known, earliest(before: to)) && known < to ? to : nil
+  }
+
+  private static func earliest(before end: Timestamp) -> Timestamp {
+    end.adding(seconds: -Int64(daysBackMax) * 86_400)
+  }
+}
+
 // MARK: - Windows
 
 extension BarsPlan {
@@ -115,10 +133,9 @@ extension BarsPlan {
   public mutating func completed(_ window: BarsWindow) {
     chunks[window.chunk].open.remove(window)
     guard window.timeframe == .minute1 else { return }
-    let through = chunks[window.chunk].through
-    // A day read again says nothing of what lies between it and the watermark.
-    if through.map({ window.from <= $0 && $0 < window.to }) ?? true {
-      chunks[window.chunk].through = window.to
+    let known = chunks[window.chunk].through
+    if let through = Self.through(known, reading: window.from, to: window.to) {
+      chunks[window.chunk].through = through
     }
   }
 
@@ -133,7 +150,7 @@ extension BarsPlan {
   private func live(_ chunk: Int, _ now: Timestamp) -> BarsWindow? {
     let isAsked = chunks[chunk].open.contains { $0.timeframe == .minute1 }
     guard !isAsked, let end = lastMinuteEnd(now) else { return nil }
-    let earliest = end.adding(seconds: -Int64(Self.daysBackMax) * 86_400)
+    let earliest = Self.earliest(before: end)
     let start = chunks[chunk].through ?? opening(of: end.adding(seconds: -1).newYorkDay)
     guard start < end else { return nil }
     let overlap = end.adding(seconds: -Self.overlapSeconds)

@@ -108,6 +108,20 @@ import Testing
       second, from: stop, to: second.now.adding(seconds: -1_080), source: .alpacaSIP)
   }
 
+  @Test func `goes on after a week and more, minute by minute`() throws {
+    var first = try Self.driver(at: try newYork("2026-06-26", 12))
+    first.tell(.started)
+    let pipeline = try Pipeline(stored: first.stored)
+    var second = try Self.driver(pipeline, at: try newYork("2026-07-08", 12))
+    second.tell(.started)
+    second.run(seconds: 120)
+    let latest = try #require(Self.bars(second).last)
+    #expect(latest.end.seconds - latest.start.seconds == 180)
+    #expect(second.tables.watermarks.values.map(\.through) == [latest.end])
+    expectTruth(
+      second, from: try newYork("2026-07-01", 12), to: second.now.adding(seconds: -120))
+  }
+
   @Test func `one symbol more does not make the others forget an outage`() throws {
     let symbols = Self.ledger.symbols
     var first = try Self.driver(

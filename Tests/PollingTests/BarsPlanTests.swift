@@ -67,6 +67,31 @@ import Testing
     #expect(tuesday.allSatisfy { $0.from < moment(1, 0, 0) })
   }
 
+  private func completeAll(_ plan: inout BarsPlan, at now: Timestamp) {
+    for window in plan.due(at: now) { plan.completed(window) }
+  }
+
+  @Test func `goes on after an absence that is longer than it reads back`() throws {
+    var plan = try plan()
+    completeAll(&plan, at: moment(0, 20, 6))
+    let back = moment(9, 10, 0, 5)
+    let minutes = plan.due(at: back).filter { $0.timeframe == .minute1 }
+    #expect(minutes.map(\.from).min() == moment(2, 10, 0))
+    for window in minutes { plan.completed(window) }
+    #expect(plan.due(at: moment(9, 10, 1, 5)).map(\.from) == [moment(9, 9, 58)])
+  }
+
+  @Test func `a day read again does not stand for the absence before it`() throws {
+    var plan = try plan()
+    completeAll(&plan, at: moment(0, 20, 6))
+    let due = plan.due(at: moment(9, 10, 0, 5)).filter { $0.timeframe == .minute1 }
+    let absence = try #require(due.first)
+    plan.failed(absence)
+    for day in due.dropFirst() { plan.completed(day) }
+    let again = plan.due(at: moment(9, 10, 1, 5))
+    #expect(again.map(\.from).min() == moment(2, 10, 1))
+  }
+
   @Test func `after any outage every minute is read, and each day twice more`() throws {
     let seed = UInt64.random(in: .min ... .max)
     var random = SplitMix(seed: seed)
