@@ -51,6 +51,9 @@ struct AlpacaDesk: Desk {
   /// From a failure to the next try, if no minute ends earlier.
   private static let failurePauseSeconds: Int64 = 300
 
+  /// Up to when the bars are read that are asked for.
+  var barsThrough: Timestamp? { plan.through }
+
   init(feed: AlpacaFeed, key: String, plan: BarsPlan, line: PacedQueueConfiguration) {
     source = feed.source
     self.feed = feed

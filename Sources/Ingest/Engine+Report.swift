@@ -59,13 +59,12 @@ extension Engine {
     report.failures = seat.failures
     report.lastSuccessAt = seat.lastSuccessAt
     report.outcomes = seat.outcomes
-    guard !pipeline.americanSessions.isEmpty, report.isBars else { return report }
     let sessions = pipeline.americanSessions
+    // The desk knows what it still asks for; watermarks of other symbols stay as they were.
+    guard !sessions.isEmpty, let bars = seat.desk as? AlpacaDesk else { return report }
     report.freshness = SourceReport.Freshness(
       isInSession: sessions.contains { $0.opens <= now && now < $0.closes },
-      stalenessSeconds: pipeline.barsThrough[seat.desk.source]?.values.min().map { through in
-        sessions.tradingSeconds(from: through, to: now)
-      },
+      stalenessSeconds: bars.barsThrough.map { sessions.tradingSeconds(from: $0, to: now) },
       limitSeconds: parts.desks.configuration.alpacaDelaySeconds + barsStaleSecondsMax)
     return report
   }
@@ -73,10 +72,6 @@ extension Engine {
 
 /// Each minute the last three are asked for: so late the third try has failed.
 private let barsStaleSecondsMax: Int64 = 180
-
-extension SourceReport {
-  fileprivate var isBars: Bool { source == .alpacaIEX || source == .alpacaSIP }
-}
 
 extension Pipeline {
   /// After the evening's retries: half past four (`Session.afterHoursClose` and an hour).

@@ -33,6 +33,8 @@ public struct BarsPlan: Sendable {
     var symbols: [Symbol]
     /// Every bar that closed until then was read.
     var through: Timestamp?
+    /// Or `through` is only where to begin.
+    var isRead: Bool
     /// Asked for and not complete.
     var open: Set<BarsWindow> = []
     /// Occasions on which a whole day was read again.
@@ -71,7 +73,8 @@ public struct BarsPlan: Sendable {
     chunks = stride(from: 0, to: symbols.count, by: configuration.chunkSymbolsMax).map { start in
       let end = min(start + configuration.chunkSymbolsMax, symbols.count)
       let part = Array(symbols[start..<end])
-      return Chunk(symbols: part, through: through[BarsPlan.key(of: part)] ?? since)
+      let known = through[BarsPlan.key(of: part)]
+      return Chunk(symbols: part, through: known ?? since, isRead: known != nil)
     }
   }
 
@@ -109,6 +112,11 @@ extension BarsPlan {
     return from <= max(known, earliest(before: to)) && known < to ? to : nil
   }
 
+  /// Up to when every chunk is read that ever was: nobody may know the symbols of another.
+  public var through: Timestamp? {
+    chunks.filter { $0.isRead && !$0.symbols.isEmpty }.compactMap(\.through).min()
+  }
+
   private static func earliest(before end: Timestamp) -> Timestamp {
     end.adding(seconds: -Int64(daysBackMax) * 86_400)
   }
@@ -136,6 +144,7 @@ extension BarsPlan {
     let known = chunks[window.chunk].through
     if let through = Self.through(known, reading: window.from, to: window.to) {
       chunks[window.chunk].through = through
+      chunks[window.chunk].isRead = true
     }
   }
 

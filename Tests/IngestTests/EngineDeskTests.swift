@@ -153,6 +153,27 @@ import Transport
     #expect(!old.isEmpty && Set(old).count == old.count, "\(keys)")
   }
 
+  @Test func `bars are as old as the oldest that are still asked for`() async throws {
+    let (world, history) = try world()
+    let start = try shanghai("2026-07-06", 21, 40)
+    let run = try everything(world, history, from: start, to: start.adding(seconds: 120))
+    var stored = Tables().stored
+    // With one symbol fewer, until last week; then with all of them.
+    stored.watermarks = [
+      (Array(run.desks.americans.dropLast()), Int64(7 * 86_400)), (run.desks.americans, 3_600),
+    ].map { symbols, age in
+      BarWatermark(
+        source: .alpacaIEX, chunk: BarsPlan.key(of: symbols), timeframe: .minute1,
+        through: start.adding(seconds: -age))
+    }
+    let engine = try run.engine(MemorySink(), stored: stored)
+    await world.follow(engine)
+    _ = try await engine.run()
+    let bars = await engine.report(on: []).sources.first { $0.endpoint == "bars" }
+    let freshness = try #require(bars?.freshness)
+    #expect(freshness.isInSession && freshness.isFresh, "\(freshness)")
+  }
+
   @Test func `an upstream goes on answering for keys until nobody asks with them`() async throws {
     let folder = try PrivateCluster.freshDirectory()
     let file = try #require(fopen(folder + "/keys", "we"))

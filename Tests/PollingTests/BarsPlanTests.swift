@@ -11,11 +11,13 @@ import Testing
       day: monday.advanced(by: day), newYorkSecondOfDay: hour * 3600 + minute * 60 + second)
   }
 
-  private func plan(_ names: [String] = ["AAPL", "MSFT"], delay: Int64 = 0) throws -> BarsPlan {
+  private func plan(
+    _ names: [String] = ["AAPL", "MSFT"], delay: Int64 = 0, through: [String: Timestamp] = [:]
+  ) throws -> BarsPlan {
     var configuration = BarsPlanConfiguration(symbols: try names.map { try #require(Symbol($0)) })
     configuration.delaySeconds = delay
     configuration.chunkSymbolsMax = 2
-    return BarsPlan(configuration)
+    return BarsPlan(configuration, through: through)
   }
 
   @Test func `each minute asks for the minute that ended and again for the two before`() throws {
@@ -50,6 +52,14 @@ import Testing
     #expect(plan.symbols(of: 0).map(\.description) == ["AAPL", "MSFT"])
     plan.drop(try #require(Symbol("NVDA")))
     #expect(Set(plan.due(at: moment(0, 10, 0, 5)).map(\.chunk)) == [0])
+  }
+
+  @Test func `is read as far as the last chunk, without those that never were`() throws {
+    let read = ["AAPL…MSFT/2": moment(0, 12, 0), "NVDA…TSLA/2": moment(0, 10, 0)]
+    let all = try plan(["AAPL", "MSFT", "NVDA", "TSLA", "ZZZZ"], through: read)
+    #expect(all.through == moment(0, 10, 0))
+    // Asked for no more.
+    #expect(try plan(through: read).through == moment(0, 12, 0))
   }
 
   @Test func `holidays and half days come from the calendar`() throws {
