@@ -30,7 +30,8 @@ struct DeskSeat {
     return SourceHealthRow(
       source: desk.source, endpoint: desk.name, state: health.condition.word,
       since: health.since, lastSuccessAt: lastSuccessAt, requests: Int64(requests),
-      failures: Int64(failures), detail: "\(health.condition)")
+      failures: Int64(failures),
+      detail: isClosed ? "not configured any more" : "\(health.condition)")
   }
 }
 

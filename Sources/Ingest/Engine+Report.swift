@@ -12,7 +12,8 @@ extension Engine {
     var report = EngineReport(now: now, status: status, counters: pipeline.counters)
     report.sights = symbols.compactMap { pipeline.sight(of: $0) }
     report.americans = pipeline.americanBars.values.sorted { $0.symbol < $1.symbol }
-    report.sources = [quotesReport(now)] + seats.map { deskReport($0, now) }
+    report.sources = [quotesReport(now)]
+    report.sources += seats.filter { !$0.isClosed }.map { deskReport($0, now) }
     report.isStopping = isStopping
     report.isCatchingUp = isDeaf || catchUp != nil
     report.lastPosition = parts.journal.lastPosition

@@ -53,13 +53,17 @@ extension Engine {
     desksToReopen = []
   }
 
-  /// Answers that are under way belong to nobody any more.
+  /// Answers that are under way belong to nobody any more, and nothing is wrong with who is not
+  /// asked.
   private func close(_ place: Int) {
     for request in seats[place].inFlight.values { request.cancel() }
     seats[place].inFlight = [:]
     seats[place].wake = nil
     seats[place].round += 1
     seats[place].isClosed = true
+    if seats[place].health == nil { return }
+    seats[place].health = SourceState(.ok, since: now)
+    saving.staleHealth.insert(place)
   }
 
   private func open(_ desk: any Desk, at place: Int?) {
@@ -67,6 +71,7 @@ extension Engine {
     if place == seats.count { seats.append(DeskSeat(desk: desk)) }
     seats[place].desk = desk
     seats[place].isClosed = false
+    seats[place].health = nil
     tell(place, .started)
   }
 }

@@ -3,6 +3,7 @@ import Feeds
 import Glibc
 import Market
 import Operations
+import Platform
 import Polling
 import Store
 import TestSupport
@@ -128,6 +129,15 @@ import Transport
     #expect(!asked.contains { $0.source == .mairui })
   }
 
+  private static func update(
+    of engine: Engine, _ run: DeskRun, desks: DeskConfiguration
+  ) async -> EngineUpdate {
+    EngineUpdate(
+      poller: PollerConfiguration(heartbeat: run.symbols[0], seed: 1),
+      schedule: PollSchedule(seed: 1) { _ in true }, symbols: run.symbols,
+      limits: await engine.limits, desks: desks, credentials: SourceCredentials())
+  }
+
   @Test func `asks with other keys from the moment it has them`() async throws {
     let (world, history) = try world()
     let start = try shanghai("2026-07-06", 21, 31)
@@ -136,10 +146,7 @@ import Transport
     var other = run.desks
     (other.licences, other.alpacaKey) = (["mairui-2"], "alpaca-2")
     other.licenceRequestsPerDay += 1
-    let update = EngineUpdate(
-      poller: PollerConfiguration(heartbeat: run.symbols[0], seed: 1),
-      schedule: PollSchedule(seed: 1) { _ in true }, symbols: run.symbols,
-      limits: await engine.limits, desks: other, credentials: SourceCredentials())
+    let update = await Self.update(of: engine, run, desks: other)
     await world.follow(engine) { number in
       guard number == 1 else { return }
       // Whatever waits for the engine's next turn finds the new desks there.
@@ -151,6 +158,30 @@ import Transport
     // The first questions of either desk were under way.
     let old = keys.filter { $0.hasSuffix("-1") }
     #expect(!old.isEmpty && Set(old).count == old.count, "\(keys)")
+  }
+
+  @Test func `tells nothing more of a source that a reload took away`() async throws {
+    let (world, history) = try world { question, _ in
+      question.source == .alpacaIEX ? .alpacaThrottled : nil
+    }
+    let start = try shanghai("2026-07-06", 21, 31)
+    let run = try everything(world, history, from: start, to: start.adding(seconds: 600))
+    let rows = Guarded([SourceHealthRow]())
+    let engine = try run.engine(
+      MemorySink(inspect: { commit in
+        rows.withLock { $0 += commit.health.filter { $0.endpoint == "bars" } }
+      }))
+    var others = run.desks
+    others.alpacaKey = nil
+    let update = await Self.update(of: engine, run, desks: others)
+    await world.follow(engine) { _ in
+      let bars = await engine.report(on: []).sources.first { $0.endpoint == "bars" }
+      if bars?.state != nil { await engine.update(update) }
+    }
+    _ = try await engine.run()
+    #expect(await engine.report(on: []).sources.map(\.endpoint) == ["quotes", "history", "lists"])
+    let told = try #require(rows.withLock { $0.last })
+    #expect(told.state == .up && told.detail == "not configured any more")
   }
 
   @Test func `bars are as old as the oldest that are still asked for`() async throws {
