@@ -74,6 +74,10 @@ struct AlpacaDesk: Desk {
     case .answered(let id, let answer): take(answer, to: id, now, &actions)
     case .clockJumped(let microseconds):
       work(.clockJumped(microseconds: microseconds), now, &actions)
+      // What was due by another clock says nothing of what is due by this one.
+      calendarDue = min(calendarDue, now.newYorkDay)
+      askForSessions(now, &actions)
+      askForBars(now, &actions)
     case .stopping: work(.stopping, now, &actions)
     case .certified, .repairsFound, .repairsUnknown, .exRights, .listWanted: break
     }

@@ -68,19 +68,24 @@ extension Pipeline {
       }
       pending.take(batch)
     }
-    if case .alpacaBars(let query) = question { note(query, isLast: page.nextPageToken == nil) }
+    if case .alpacaBars(let query) = question { note(query, entry, page) }
     for row in page.refused { reject(row, entry) }
   }
 
-  private mutating func note(_ query: AlpacaBarsQuery, isLast: Bool) {
+  private mutating func note(
+    _ query: AlpacaBarsQuery, _ entry: JournalEntry, _ page: CandlePage
+  ) {
     let source = query.feed.source
     for symbol in query.symbols {
       let row = InstrumentRow(american: symbol, source)
       if americans.insert(row).inserted { pending.listed.append(row) }
     }
-    guard isLast, query.timeframe == .minute1 else { return }
+    guard page.nextPageToken == nil, query.timeframe == .minute1 else { return }
+    // Asked by a clock that was ahead: nobody has read what is yet to come.
+    let now = entry.receivedAt
+    guard query.end <= now else { return }
     let chunk = BarsPlan.key(of: query.symbols)
-    let known = barsThrough[source]?[chunk]
+    let known = barsThrough[source]?[chunk].map { BarsPlan.believed($0, at: now) }
     guard let through = BarsPlan.through(known, reading: query.start, to: query.end) else { return }
     barsThrough[source, default: [:]][chunk] = through
     pending.watermarks[chunk] = BarWatermark(

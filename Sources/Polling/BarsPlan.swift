@@ -117,6 +117,13 @@ extension BarsPlan {
     chunks.filter { $0.isRead && !$0.symbols.isEmpty }.compactMap(\.through).min()
   }
 
+  /// What to believe, at `now`, of having read up to `known`. If that is yet to come, a clock was
+  /// ahead: nobody knows what there was to be read of today.
+  public static func believed(_ known: Timestamp, at now: Timestamp) -> Timestamp {
+    known <= now
+      ? known : min(now, Timestamp(day: now.newYorkDay, newYorkSecondOfDay: dayOpens))
+  }
+
   private static func earliest(before end: Timestamp) -> Timestamp {
     end.adding(seconds: -Int64(daysBackMax) * 86_400)
   }
@@ -129,6 +136,7 @@ extension BarsPlan {
   public mutating func due(at now: Timestamp) -> [BarsWindow] {
     var windows: [BarsWindow] = []
     for chunk in chunks.indices where !chunks[chunk].symbols.isEmpty {
+      disbelieve(chunk, now)
       let wanted = [live(chunk, now)].compactMap { $0 } + rereads(chunk, now)
       for window in wanted where chunks[chunk].open.insert(window).inserted {
         windows.append(window)
@@ -154,6 +162,14 @@ extension BarsPlan {
     chunks[window.chunk].reread = chunks[window.chunk].reread.filter { occasion in
       !self.windows(of: occasion.day, window.chunk).contains(window)
     }
+  }
+
+  /// After a clock that was ahead. It also had days read again that were not over: that counts for
+  /// nothing.
+  private mutating func disbelieve(_ chunk: Int, _ now: Timestamp) {
+    guard let known = chunks[chunk].through, known > now else { return }
+    chunks[chunk].through = Self.believed(known, at: now)
+    chunks[chunk].reread = []
   }
 
   private func live(_ chunk: Int, _ now: Timestamp) -> BarsWindow? {

@@ -1,5 +1,6 @@
 import ExchangeSimulator
 import Feeds
+import Journal
 import Market
 import Polling
 import Store
@@ -134,6 +135,59 @@ import Testing
     second.run(seconds: 60)
     expectTruth(
       second, from: try newYork("2026-07-06", 12), to: second.now.adding(seconds: -120))
+  }
+
+  /// A clock that was ahead until it showed 18:00, and is right from then on.
+  private static func corrected(to now: Timestamp) throws -> DeskDriver {
+    var driver = try driver(at: try newYork("2026-07-08", 17, 50))
+    driver.tell(.started)
+    driver.run(until: try newYork("2026-07-08", 18))
+    driver.forgetSteps()
+    driver.setClock(to: now)
+    return driver
+  }
+
+  @Test func `follows a clock that was ahead and is put right`() throws {
+    let now = try newYork("2026-07-08", 10)
+    var driver = try Self.corrected(to: now)
+    driver.run(seconds: 120)
+    let windows = Self.bars(driver).filter { $0.timeframe == .minute1 }
+    #expect(windows.map(\.end).max() == now.adding(seconds: 60))
+    expectTruth(driver, from: try newYork("2026-07-08", 4), to: now)
+    let stored = driver.tables.watermarks.values.map(\.through)
+    #expect(stored == [now.adding(seconds: 60)])
+  }
+
+  @Test func `asks for the sessions of the day that a clock put right shows`() throws {
+    let now = try newYork("2026-06-10", 10)
+    let driver = try Self.corrected(to: now)
+    #expect(driver.pipeline.americanSessions.contains { $0.day == now.newYorkDay })
+  }
+
+  @Test func `goes on from today where a clock that was ahead wrote the watermark`() throws {
+    var first = try Self.driver(at: try newYork("2026-07-08", 18))
+    first.tell(.started)
+    let pipeline = try Pipeline(stored: first.stored)
+    let now = try newYork("2026-07-08", 10)
+    var second = try Self.driver(pipeline, at: now)
+    second.tell(.started)
+    #expect(Self.bars(second).contains { $0.end == now.adding(seconds: -60) })
+    expectTruth(second, from: try newYork("2026-07-08", 4), to: now.adding(seconds: -120))
+  }
+
+  @Test func `nobody has read what is yet to come, whatever a clock that was ahead asked`() throws {
+    let now = try newYork("2026-07-08", 10)
+    let query = try #require(
+      AlpacaBarsQuery(
+        symbols: Self.ledger.symbols, timeframe: .minute1, feed: .iex,
+        start: now.adding(seconds: -3_600), end: now.adding(seconds: 60)))
+    var pipeline = Pipeline()
+    pipeline.process(
+      .answer(
+        to: .alpacaBars(query), requestedAt: now, receivedAt: now, status: 200,
+        body: Array(#"{"bars":{},"next_page_token":null}"#.utf8)),
+      at: JournalPosition(1))
+    #expect(pipeline.counters.entries == 1 && pipeline.barsThrough.isEmpty)
   }
 
   @Test func `reads what was corrected later and keeps it`() throws {

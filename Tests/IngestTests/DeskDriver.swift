@@ -82,6 +82,13 @@ struct DeskDriver {
 
   mutating func run(seconds: Int64) { run(until: now.adding(seconds: seconds)) }
 
+  /// Moves the time of day; none passes.
+  mutating func setClock(to moment: Timestamp) {
+    let microseconds = moment.microseconds(since: now)
+    now = moment
+    tell(.clockJumped(microseconds: microseconds))
+  }
+
   private mutating func note(_ step: Step) {
     steps.append(step)
     times.append(now)

@@ -102,6 +102,15 @@ import Testing
     #expect(again.map(\.from).min() == moment(2, 10, 1))
   }
 
+  @Test func `reads a day again that a clock ahead of it took for over`() throws {
+    var plan = try plan()
+    completeAll(&plan, at: moment(1, 5, 0))
+    // It was noon of the day before.
+    completeAll(&plan, at: moment(0, 12, 0, 5))
+    let evening = plan.due(at: moment(0, 20, 5)).filter { $0.timeframe == .minute1 }
+    #expect(evening.map(\.from).contains(moment(0, 4, 0)))
+  }
+
   @Test func `after any outage every minute is read, and each day twice more`() throws {
     let seed = UInt64.random(in: .min ... .max)
     var random = SplitMix(seed: seed)
