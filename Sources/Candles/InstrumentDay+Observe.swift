@@ -89,6 +89,13 @@ extension InstrumentDay {
   }
 
   private mutating func replacePrevious(by late: FormingCandle, into output: inout CandleOutput) {
+    if previous?.isPassedOver == true {
+      var first = late
+      first.isPassedOver = false
+      first.isFinal = false
+      previous = first
+      return finishPrevious(into: &output)
+    }
     if late.isFinal {
       if previous?.moved == false {
         minutesTraded += 1

@@ -91,10 +91,13 @@ extension InstrumentDay {
     finishPrevious(into: &output)
   }
 
-  private mutating func finishPrevious(into output: inout CandleOutput) {
+  mutating func finishPrevious(into output: inout CandleOutput) {
     guard let minute = previous, !minute.isFinal else { return }
     previous?.isFinal = true
-    guard minute.moved || isTradable else { return }
+    guard minute.moved || isTradable else {
+      previous?.isPassedOver = true
+      return
+    }
     if minute.moved { minutesTraded += 1 } else { minutesUntraded += 1 }
     output.candles.append(minute.candle(symbol: symbol, day: day))
   }

@@ -150,7 +150,7 @@ extension DayReading {
       if cell.coverage == .missing {
         page.rows.append(nil)
         page.minutesMissing += 1
-      } else if !canTrade(atClose[minute]) {
+      } else if cell.open == nil, !canTrade(atClose[minute]) {
         page.rows.append(nil)
       } else {
         page.rows.append(cell.row(flatAt: carried))

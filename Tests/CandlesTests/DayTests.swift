@@ -86,6 +86,31 @@ import Testing
     }
   }
 
+  @Test func `a late first print of a minute that was halted makes its candle, no revision`()
+    throws
+  {
+    var tape = Tape()
+    var halted = try tape.quote("09:30:30", last: "0.00", volume: 0)
+    halted.status = .haltedOneHour
+    halted.bid = .zero
+    halted.ask = .zero
+    tape.take(halted, seenAt: tape.moment("09:30:45"))
+    tape.take(halted, seenAt: tape.moment("09:31:00"))
+    tape.advance(to: "09:31:06")
+    #expect(tape.output.candles.isEmpty)
+    tape.book = try restart(tape.book)
+    try tape.see("09:30:59", last: "10.00", volume: 100, seenAt: "09:31:08")
+    #expect(tape.output.candles.map(\.row) == ["10.00 10.00 10.00 10.00 100 1000"])
+    #expect(tape.output.candles.map(\.flags) == [[]])
+    #expect(tape.output.revisions.isEmpty && tape.output.gaps.isEmpty)
+    tape.book = try restart(tape.book)
+    try tape.see("09:30:59", last: "10.00", volume: 100, seenAt: "15:01:00")
+    tape.advance(to: "15:36:00")
+    let audit = try #require(tape.output.audits.first)
+    #expect(audit.minutesTraded == 1 && audit.minutesUntraded == 1)
+    #expect(audit.residualVolume == .zero)
+  }
+
   @Test func `days that passed wholly unseen stand in the ledger, weekends do not`() throws {
     var tape = Tape()
     try tape.see("09:30:30", last: "10.00", volume: 100)
