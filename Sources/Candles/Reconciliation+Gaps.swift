@@ -35,6 +35,7 @@ extension Reconciliation {
         minutes, openGaps: open + outcome.remainders, totals: known)
     }
     outcome.disagreements += try dayDisagreements(known)
+    outcome.isDayJudged = bars.isComplete
     return outcome
   }
 
