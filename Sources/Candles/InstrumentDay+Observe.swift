@@ -175,6 +175,10 @@ extension InstrumentDay {
     isObserved = true
     stamp = Int(quote.secondOfDay)
     volume = quote.volume
+    // Until something trades the previous close may still be put right, and the minute with it.
+    if !current.moved, quote.volume.isZero, current.basis == previousClose {
+      current.basis = quote.previousClose
+    }
     turnover = quote.turnover
     open = quote.open
     high = quote.high
