@@ -9,6 +9,9 @@ struct InstrumentDay: Sendable, Hashable {
   let symbol: Symbol
   let day: TradingDay
 
+  /// What is proven by an answer of a later day.
+  static let lastSecond = Int(Shanghai.secondsPerDay) - 1
+
   /// Proven state as of this second of the day; the morning's open when nothing was seen yet.
   var knownThrough = Session.morningOpen
   /// A snapshot of this day was accepted.
