@@ -9,7 +9,7 @@ import Testing
     try tape.see("09:30:30", last: "10.00", volume: 100)
     try tape.see("10:30:30", last: "10.20", volume: 1100)
     try tape.see("14:59:58", last: "10.10", volume: 5000)
-    try tape.see("15:00:03", last: "10.15", volume: 6000)
+    try tape.see("15:00:03", last: "10.15", volume: 6000, seenAt: "15:01:00")
     tape.advance(to: "15:36:00")
     let audit = try #require(tape.output.audits.first)
     #expect(audit.exchangeVolume == ExactDecimal(6000))
@@ -34,7 +34,7 @@ import Testing
   @Test func `a correction after the certificate is a revision and a new certificate`() throws {
     var tape = Tape()
     try tape.see("14:59:58", last: "10.00", volume: 100)
-    try tape.see("15:00:03", last: "10.00", volume: 200)
+    try tape.see("15:00:03", last: "10.00", volume: 200, seenAt: "15:01:00")
     tape.advance(to: "15:36:00")
     try tape.see("15:40:00", last: "10.00", volume: 230)
     #expect(tape.output.audits.map(\.exchangeVolume) == [ExactDecimal(200), ExactDecimal(230)])
@@ -86,6 +86,19 @@ import Testing
     }
   }
 
+  @Test func `a close whose print may still be pending is not certified`() throws {
+    var tape = Tape()
+    try tape.see("14:59:57", last: "10.00", volume: 100)
+    tape.output = CandleOutput()
+    // The auction has not reached this row, though another of its answer is stamped after it.
+    try tape.see("14:59:57", last: "10.00", volume: 100, seenAt: "15:00:06")
+    tape.advance(to: "15:36:00")
+    #expect(tape.output.audits.isEmpty)
+    try tape.see("15:00:03", last: "10.00", volume: 900, seenAt: "15:36:03")
+    #expect(tape.output.audits.map(\.exchangeVolume) == [ExactDecimal(900)])
+    #expect(tape.output.audits.allSatisfy { $0.residualVolume == .zero })
+  }
+
   @Test func `a late first print of a minute that was halted makes its candle, no revision`()
     throws
   {
@@ -129,7 +142,7 @@ import Testing
   @Test func `days that passed wholly unseen stand in the ledger, weekends do not`() throws {
     var tape = Tape()
     try tape.see("09:30:30", last: "10.00", volume: 100)
-    try tape.see("15:00:03", last: "10.00", volume: 200)
+    try tape.see("15:00:03", last: "10.00", volume: 200, seenAt: "15:01:00")
     tape.advance(to: "15:40:00")
     let gaps = tape.output.gaps.count
     let next = tape.day.advanced(by: 8)  // the Tuesday after

@@ -103,6 +103,26 @@ import Testing
     return candle
   }
 
+  @Test func `a day seen past its close but for the closing print is healed by the bars`() throws {
+    let minutes = try wholeDay().map { minute in
+      var minute = minute
+      if minute.closedAt == Tape().moment("15:00:00") {
+        minute.volume = .zero
+        minute.turnover = .zero
+        minute.flags = .noTrade
+      }
+      return minute
+    }
+    var close = try gap(9, "15:00:30", "15:00:30", volume: 0)
+    close.gap.cause = .unseenClose
+    var unseen = try audit(minutes, gaps: 0, missing: 0)
+    unseen.exchangeVolume = nil
+    unseen.exchangeTurnover = nil
+    let outcome = try reconcile(minutes, [close], unseen, bars: bars())
+    #expect(outcome.closedGaps == [9] && outcome.audit?.isBalanced == true)
+    #expect(outcome.revisions.map(\.candle.volume) == [ExactDecimal(100)])
+  }
+
   @Test func `a bar that ends at the open folds into the first minute`() throws {
     let minutes = try wholeDay()
     var bars = try bars()
