@@ -71,7 +71,7 @@ extension CandleBook {
       if day == state.day {
         state.knownThrough = max(state.knownThrough, watermark.shanghaiSecondOfDay)
       } else if day > state.day {
-        state.knownThrough = Int(Shanghai.secondsPerDay) - 1
+        state.knownThrough = InstrumentDay.lastSecond
       }
     }
     instruments[index].state = state

@@ -110,7 +110,8 @@ extension CandleBook {
     let trading = quote.trading
     if trading == .delisted || trading == .notListed { return .accepted(stateChanged: joined) }
     let day = quote.tradingDay
-    let second = watermark.shanghaiDay == day ? watermark.shanghaiSecondOfDay : lastSecond
+    let second =
+      watermark.shanghaiDay == day ? watermark.shanghaiSecondOfDay : InstrumentDay.lastSecond
     if instruments[index].state?.isUnchanged(by: quote, until: second, rules: rules) == true {
       instruments[index].state?.prove(through: second)
       return .accepted(stateChanged: closeIfOver(index, receivedAt) || joined)
@@ -166,8 +167,6 @@ extension CandleBook {
         && !members.contains(index)
     }
   }
-
-  private var lastSecond: Int { Int(Shanghai.secondsPerDay) - 1 }
 
   /// A new day of an instrument: the old one is closed as far as it was seen.
   private mutating func roll(

@@ -13,8 +13,9 @@ public struct CandleRules: Sendable {
   /// How long after its grace a minute waits for a feed that is silent; more than the straddle, so
   /// that what is given up here is a gap for certain.
   public var giveUpSeconds = 30
-  /// How long after the close its print may be stamped (SZ: 15:00:03).
-  public var closingPrintSecondsMax = 3
+  /// How long after the close a row's own closing print may be seen. What proves the row is the
+  /// newest stamp of its answer, and an index is stamped 15:00:03 while prints are still to come.
+  public var closingPrintSecondsMax = 60
   /// A stamp may be this far ahead of the receiver's clock before it is taken for a lie.
   public var clockSkewSecondsMax: Int64 = 10
   /// A last price this many times its previous close, or a fraction of it, is no price: the

@@ -15,8 +15,16 @@ struct FormingCandle: Sendable, Hashable {
   var flags: CandleFlags = []
   /// Something traded in it.
   var moved = false
-  /// It has been handed out; whatever comes now is a revision.
+  /// It has been handed out, or passed over; what comes to one handed out is a revision.
   var isFinal = false
+  /// It is over and was not handed out, for nothing could trade in it: a late print makes its first
+  /// candle. Kept as the flag that only a handed-out minute has, for a restart must know it too.
+  var isPassedOver: Bool {
+    get { flags.contains(.noTrade) }
+    set {
+      if newValue { flags.insert(.noTrade) } else { flags.remove(.noTrade) }
+    }
+  }
 
   init(minute: Int, basis: ExactDecimal) {
     self.minute = minute

@@ -89,6 +89,13 @@ extension InstrumentDay {
   }
 
   private mutating func replacePrevious(by late: FormingCandle, into output: inout CandleOutput) {
+    if previous?.isPassedOver == true {
+      var first = late
+      first.isPassedOver = false
+      first.isFinal = false
+      previous = first
+      return finishPrevious(into: &output)
+    }
     if late.isFinal {
       if previous?.moved == false {
         minutesTraded += 1
@@ -122,9 +129,13 @@ extension InstrumentDay {
     into output: inout CandleOutput
   ) throws(ExactDecimalError) {
     let cause = isObserved ? GapCause.outage : .lateStart
+    // A row of yesterday in an answer of today is true to its day's end, but tells of no trade
+    // after its own stamp.
+    let isWholeDay = watermark == InstrumentDay.lastSecond
+    let end =
+      isWholeDay ? max(Int(quote.secondOfDay), Session.afternoonClose) : watermark
     try recordGap(
-      from: moment(knownThrough), to: moment(watermark), delta: delta, cause: cause,
-      into: &output)
+      from: moment(knownThrough), to: moment(end), delta: delta, cause: cause, into: &output)
     leaveSight(into: &output)
     resume(at: watermark, price: quote.last.isZero ? quote.previousClose : quote.last)
   }
@@ -164,6 +175,10 @@ extension InstrumentDay {
   }
 
   private mutating func remember(_ quote: Quote, trading: TradingState, watermark: Int) {
+    // Until something trades the previous close may still be put right, and the minute with it.
+    if !current.moved, quote.volume.isZero, current.basis == previousClose {
+      current.basis = quote.previousClose
+    }
     knownThrough = watermark
     isObserved = true
     stamp = Int(quote.secondOfDay)

@@ -9,6 +9,9 @@ struct InstrumentDay: Sendable, Hashable {
   let symbol: Symbol
   let day: TradingDay
 
+  /// What is proven by an answer of a later day.
+  static let lastSecond = Int(Shanghai.secondsPerDay) - 1
+
   /// Proven state as of this second of the day; the morning's open when nothing was seen yet.
   var knownThrough = Session.morningOpen
   /// A snapshot of this day was accepted.
@@ -91,10 +94,13 @@ extension InstrumentDay {
     finishPrevious(into: &output)
   }
 
-  private mutating func finishPrevious(into output: inout CandleOutput) {
+  mutating func finishPrevious(into output: inout CandleOutput) {
     guard let minute = previous, !minute.isFinal else { return }
     previous?.isFinal = true
-    guard minute.moved || isTradable else { return }
+    guard minute.moved || isTradable else {
+      previous?.isPassedOver = true
+      return
+    }
     if minute.moved { minutesTraded += 1 } else { minutesUntraded += 1 }
     output.candles.append(minute.candle(symbol: symbol, day: day))
   }

@@ -58,8 +58,9 @@ extension InstrumentDay {
     if quote.turnover < turnover {
       return .backward("turnover \(quote.turnover) after \(turnover)")
     }
-    // What an exchange does not change within a day, and the money per share, which moves slowly.
-    if !previousClose.isZero, quote.previousClose != previousClose {
+    // What an exchange does not change once the day trades, and the money per share, which moves
+    // slowly.
+    if volume.isPositive, !previousClose.isZero, quote.previousClose != previousClose {
       return .implausible("previous close \(quote.previousClose), expected \(previousClose)")
     }
     guard quote.volume != volume, volume.isPositive, turnover.isPositive else { return nil }

@@ -92,8 +92,15 @@ extension Reconciliation {
     return try levelled(filling, target.turnover)
   }
 
-  /// One minute as the bars tell it; nil where neither side knows anything.
+  /// One minute as the bars tell it, in our digits where they are the finer ones; nil where neither
+  /// side knows anything.
   private func candidate(_ minute: Int, price: ExactDecimal?) -> Candle? {
+    guard var candle = told(minute, price: price) else { return nil }
+    if let old = stored[minute], old.isFiner(than: candle) { candle.takePrices(of: old) }
+    return candle
+  }
+
+  private func told(_ minute: Int, price: ExactDecimal?) -> Candle? {
     let old = stored[minute]
     if let bar = bars.minutes[minute], bar.volume.isPositive {
       var candle = bar
@@ -127,6 +134,27 @@ extension Reconciliation {
       if let candle = stored[earlier] { return candle.close }
     }
     return nil
+  }
+}
+
+extension Candle {
+  /// Bars tell their prices to so many places (sina.md §2); quotes of Shanghai's indexes have four.
+  private static let barPlaces: UInt8 = 3
+
+  /// The same minute, before it was rounded.
+  fileprivate func isFiner(than bar: Candle) -> Bool {
+    func isFiner(_ ours: ExactDecimal, _ theirs: ExactDecimal) -> Bool {
+      theirs.scale >= Self.barPlaces && ours.rounded(places: theirs.scale) == theirs
+    }
+    return volume == bar.volume && isFiner(open, bar.open) && isFiner(high, bar.high)
+      && isFiner(low, bar.low) && isFiner(close, bar.close)
+  }
+
+  fileprivate mutating func takePrices(of candle: Candle) {
+    open = candle.open
+    high = candle.high
+    low = candle.low
+    close = candle.close
   }
 }
 

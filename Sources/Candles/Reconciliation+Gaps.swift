@@ -35,6 +35,7 @@ extension Reconciliation {
         minutes, openGaps: open + outcome.remainders, totals: known)
     }
     outcome.disagreements += try dayDisagreements(known)
+    outcome.isDayJudged = bars.isComplete
     return outcome
   }
 
@@ -194,7 +195,8 @@ extension Reconciliation {
   /// Up to when our own account reaches; nil if we have none.
   private var seenThroughSecond: Int? {
     if let close = gaps.first(where: { $0.gap.cause == .unseenClose }) {
-      return close.gap.from.shanghaiSecondOfDay
+      // Whoever looked on after the close may still have missed its print.
+      return min(close.gap.from.shanghaiSecondOfDay, Session.afternoonClose)
     }
     return stored.lastIndex { $0 != nil }.map(Session.closing)
   }

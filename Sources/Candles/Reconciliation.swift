@@ -59,8 +59,10 @@ public struct Reconciliation: Sendable {
     public var sightings: [Sighting] = []
     /// The certificate as it is now; nil where the bars settled nothing.
     public var audit: DayAudit?
-    /// All there are now: an earlier one of this day that is not among them is resolved.
     public var disagreements: [Disagreement] = []
+    /// The bars told the whole day, so these are all there are: an earlier one of this day that is
+    /// not among them is resolved.
+    public var isDayJudged = false
 
     public init() {}
   }
@@ -169,6 +171,7 @@ extension Reconciliation {
     }
     outcome.audit = try certificate(minutes, openGaps: [], totals: totals)
     outcome.disagreements = try dayBarDisagreements(totals)
+    outcome.isDayJudged = true
     return outcome
   }
 

@@ -6,8 +6,8 @@ struct StateReader {
   private let bytes: [UInt8]
   private var index = 1
 
-  /// How many minutes of a day are this or that: the tables hold it in 16 bits.
-  static let minuteCounts = 0...Int(Int16.max)
+  /// How many minutes of a day are this or that.
+  static let minuteCounts = 0...Session.minutesPerDay
   private static let secondsOfDay = 0...Int(Shanghai.secondsPerDay)
   /// To the year 2243: a day further on is no day, and its arithmetic would overflow.
   private static let daysMax = 100_000

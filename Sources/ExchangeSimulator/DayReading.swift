@@ -20,6 +20,9 @@ struct DayReading {
   /// (BRIEF: `straddleSecondsMax`).
   static let straddleSecondsMax = 15
 
+  /// The end of a day was seen by who still looked this long after it: a closing print may be late.
+  static let closeWatchedSeconds = 60
+
   private let frames: [DayTape.Frame]
   private let reference: Int64
   private let open: Int64
@@ -64,11 +67,12 @@ struct DayReading {
     let known = sights[sights.count - 1].learned
     minutes.end(known: Reckoning.elapsed(at: known))
     var page = ObservableLedger.Page()
-    page.isComplete = known >= Grid.shanghaiClose
+    page.isComplete = known >= Grid.shanghaiClose + DayReading.closeWatchedSeconds
     if !page.isComplete {
       holes.append(
         ObservableLedger.Hole(
-          from: known, to: Grid.shanghaiClose, volume: 0, turnover: 0, cause: .unseenClose))
+          from: known, to: max(known, Grid.shanghaiClose), volume: 0, turnover: 0,
+          cause: .unseenClose))
     }
     page.holes = holes
     fill(&page, from: minutes)
@@ -150,7 +154,7 @@ extension DayReading {
       if cell.coverage == .missing {
         page.rows.append(nil)
         page.minutesMissing += 1
-      } else if !canTrade(atClose[minute]) {
+      } else if cell.open == nil, !canTrade(atClose[minute]) {
         page.rows.append(nil)
       } else {
         page.rows.append(cell.row(flatAt: carried))

@@ -17,7 +17,7 @@ extension Queries {
         (select count(*) from feed_rejections where trading_day = d.day),
         a.day,
         (select count(*) from feed_audits where trading_day = a.day),
-        (select count(*) from feed_audits where trading_day = a.day and balanced is not true),
+        (select count(*) from feed_audits where trading_day = a.day and not balanced),
         pg_database_size(current_database()),
         trim_scale(round(pg_notification_queue_usage()::numeric, 6))
       from feed_place p

@@ -89,9 +89,10 @@ extension WriterSession {
       where (d.ours, d.theirs) is distinct from (excluded.ours, excluded.theirs)
       """)
 
-  /// All there are of the day now; open ones that are not among them are resolved.
+  /// Where they are all there are of the day, open ones that are not among them are resolved.
   func record(
-    _ disagreements: [Disagreement], _ key: DayKey, _ at: Timestamp, _ draft: inout Draft
+    _ disagreements: [Disagreement], areAll: Bool, _ key: DayKey, _ at: Timestamp,
+    _ draft: inout Draft
   ) throws(StoreError) {
     struct Key: Hashable {
       let timeframe: Timeframe
@@ -112,9 +113,11 @@ extension WriterSession {
       parameters.add { $0.array(rows, type: .text) { $0.text($1.field.rawValue) } }
       return parameters
     }
-    draft.receipt.disagreements += try connection.run(
-      Self.resolve, parameters(), context: Context.commit
-    ).affectedRows
+    if areAll {
+      draft.receipt.disagreements += try connection.run(
+        Self.resolve, parameters(), context: Context.commit
+      ).affectedRows
+    }
     if rows.isEmpty { return }
     var values = parameters()
     values.add { $0.array(rows, type: .numeric) { $0.optionalNumeric($1.ours) } }

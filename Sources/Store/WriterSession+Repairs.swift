@@ -65,7 +65,7 @@ extension WriterSession {
     try open(outcome.remainders, key, at, &draft)
     try sight(outcome.sightings, at, &draft)
     if let audit = outcome.audit { try certify(audit, key, at, &draft) }
-    try record(outcome.disagreements, key, at, &draft)
+    try record(outcome.disagreements, areAll: outcome.isDayJudged, key, at, &draft)
   }
 }
 

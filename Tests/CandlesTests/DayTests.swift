@@ -9,7 +9,7 @@ import Testing
     try tape.see("09:30:30", last: "10.00", volume: 100)
     try tape.see("10:30:30", last: "10.20", volume: 1100)
     try tape.see("14:59:58", last: "10.10", volume: 5000)
-    try tape.see("15:00:03", last: "10.15", volume: 6000)
+    try tape.see("15:00:03", last: "10.15", volume: 6000, seenAt: "15:01:00")
     tape.advance(to: "15:36:00")
     let audit = try #require(tape.output.audits.first)
     #expect(audit.exchangeVolume == ExactDecimal(6000))
@@ -34,7 +34,7 @@ import Testing
   @Test func `a correction after the certificate is a revision and a new certificate`() throws {
     var tape = Tape()
     try tape.see("14:59:58", last: "10.00", volume: 100)
-    try tape.see("15:00:03", last: "10.00", volume: 200)
+    try tape.see("15:00:03", last: "10.00", volume: 200, seenAt: "15:01:00")
     tape.advance(to: "15:36:00")
     try tape.see("15:40:00", last: "10.00", volume: 230)
     #expect(tape.output.audits.map(\.exchangeVolume) == [ExactDecimal(200), ExactDecimal(230)])
@@ -86,10 +86,63 @@ import Testing
     }
   }
 
+  @Test func `a close whose print may still be pending is not certified`() throws {
+    var tape = Tape()
+    try tape.see("14:59:57", last: "10.00", volume: 100)
+    tape.output = CandleOutput()
+    // The auction has not reached this row, though another of its answer is stamped after it.
+    try tape.see("14:59:57", last: "10.00", volume: 100, seenAt: "15:00:06")
+    tape.advance(to: "15:36:00")
+    #expect(tape.output.audits.isEmpty)
+    try tape.see("15:00:03", last: "10.00", volume: 900, seenAt: "15:36:03")
+    #expect(tape.output.audits.map(\.exchangeVolume) == [ExactDecimal(900)])
+    #expect(tape.output.audits.allSatisfy { $0.residualVolume == .zero })
+  }
+
+  @Test func `a late first print of a minute that was halted makes its candle, no revision`()
+    throws
+  {
+    var tape = Tape()
+    var halted = try tape.quote("09:30:30", last: "0.00", volume: 0)
+    halted.status = .haltedOneHour
+    halted.bid = .zero
+    halted.ask = .zero
+    tape.take(halted, seenAt: tape.moment("09:30:45"))
+    tape.take(halted, seenAt: tape.moment("09:31:00"))
+    tape.advance(to: "09:31:06")
+    #expect(tape.output.candles.isEmpty)
+    tape.book = try restart(tape.book)
+    try tape.see("09:30:59", last: "10.00", volume: 100, seenAt: "09:31:08")
+    #expect(tape.output.candles.map(\.row) == ["10.00 10.00 10.00 10.00 100 1000"])
+    #expect(tape.output.candles.map(\.flags) == [[]])
+    #expect(tape.output.revisions.isEmpty && tape.output.gaps.isEmpty)
+    tape.book = try restart(tape.book)
+    try tape.see("09:30:59", last: "10.00", volume: 100, seenAt: "15:01:00")
+    tape.advance(to: "15:36:00")
+    let audit = try #require(tape.output.audits.first)
+    #expect(audit.minutesTraded == 1 && audit.minutesUntraded == 1)
+    #expect(audit.residualVolume == .zero)
+  }
+
+  @Test func `more minutes than a day has are refused in stored state`() throws {
+    var tape = Tape()
+    try tape.see("09:20:00", last: "0.00", volume: 0)
+    var state = tape.book.instrumentState(at: 0)
+    // Behind it: whether the day is closed, a minute without trades in eight bytes, no previous.
+    let place = state.count - 10
+    #expect(state[place] == 0)
+    // 32767; the sign is the lowest bit.
+    state.replaceSubrange(place...place, with: [0xFE, 0xFF, 0x03])
+    var book = CandleBook()
+    let missing = BookStateError.corrupt(
+      field: "minutes_missing", expected: "a whole number of 0…240", at: place)
+    #expect(throws: missing) { try book.restore(instrument: tape.symbol, state: state) }
+  }
+
   @Test func `days that passed wholly unseen stand in the ledger, weekends do not`() throws {
     var tape = Tape()
     try tape.see("09:30:30", last: "10.00", volume: 100)
-    try tape.see("15:00:03", last: "10.00", volume: 200)
+    try tape.see("15:00:03", last: "10.00", volume: 200, seenAt: "15:01:00")
     tape.advance(to: "15:40:00")
     let gaps = tape.output.gaps.count
     let next = tape.day.advanced(by: 8)  // the Tuesday after

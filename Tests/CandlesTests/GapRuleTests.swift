@@ -74,6 +74,19 @@ import Testing
     #expect(tape.minute("09:33")?.flags == .noTrade)
   }
 
+  @Test func `a gap that yesterday's last line ends, seen today, ends with that line`() throws {
+    var tape = Tape()
+    try tape.see("14:00:30", last: "10.00", volume: 100)
+    tape.output = CandleOutput()
+    let line = try tape.quote("15:00:03", last: "10.10", volume: 900)
+    let tomorrow = tape.day.advanced(by: 1)
+    tape.take(line, seenAt: Timestamp(day: tomorrow, secondOfDay: 9 * 3600))
+    let gap = try #require(tape.output.gaps.first)
+    #expect(gap.from == tape.moment("14:00:30") && gap.to == tape.moment("15:00:03"))
+    #expect(tape.output.gaps.map(\.volume) == [ExactDecimal(800)])
+    #expect(tape.output.audits.map(\.exchangeVolume) == [ExactDecimal(900)])
+  }
+
   @Test func `a silent feed's minute is given up as partial and announced as missing`() throws {
     var tape = Tape()
     try tape.see("09:30:30", last: "10.00", volume: 100)

@@ -53,6 +53,22 @@ import Testing
     #expect(reason(tape.verdicts.last) == .implausible)
   }
 
+  @Test func `until something trades the previous close may be put right`() throws {
+    var tape = Tape()
+    try tape.see("09:03:00", last: "0.00", volume: 0)
+    for clock in ["09:15:00", "09:30:00", "09:30:15", "09:30:30", "09:30:45", "09:31:00"] {
+      var quote = try tape.quote(clock, last: "0.00", volume: 0)
+      quote.previousClose = try ExactDecimal("9.40")
+      tape.take(quote, seenAt: quote.at)
+    }
+    tape.advance(to: "09:31:06")
+    #expect(tape.minute("09:30")?.row == "9.40 9.40 9.40 9.40 0 0")
+    var traded = try tape.quote("09:31:09", last: "9.50", volume: 100)
+    traded.previousClose = try ExactDecimal("9.40")
+    tape.take(traded, seenAt: traded.at)
+    #expect(tape.verdicts.allSatisfy { reason($0) == nil })
+  }
+
   @Test func `a weekend is no trading day`() throws {
     var tape = Tape()
     var quote = try tape.quote("09:31:00", last: "10.00", volume: 10)

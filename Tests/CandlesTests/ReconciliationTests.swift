@@ -77,6 +77,52 @@ import Testing
     #expect(outcome.revisions.map(\.cause) == [.kline])
   }
 
+  @Test func `bars that are our own prices rounded leave us our digits`() throws {
+    var minutes = try wholeDay()
+    var bars = try bars()
+    for place in bars.indices { bars[place] = try quoted(bars[place], ExactDecimal("10.000")) }
+    minutes[6] = try quoted(minutes[6], ExactDecimal("9.9995"))
+    minutes[7] = try quoted(minutes[7], ExactDecimal("10.0004"))
+    minutes[7].flags = .extremeAmbiguous
+    minutes[8] = try quoted(minutes[8], ExactDecimal("10.0005"))
+    let outcome = try reconcile(minutes, [], audit(minutes, gaps: 0, missing: 0), bars: bars)
+    #expect(
+      outcome.revisions.map(\.candle.row) == [
+        "10.0004 10.0004 10.0004 10.0004 100 1000", "10.000 10.000 10.000 10.000 100 1000",
+      ])
+    #expect(outcome.revisions.allSatisfy { $0.candle.flags.isEmpty })
+  }
+
+  /// Other prices, the same trades.
+  private func quoted(_ candle: Candle, _ price: ExactDecimal) -> Candle {
+    var candle = candle
+    candle.open = price
+    candle.high = price
+    candle.low = price
+    candle.close = price
+    return candle
+  }
+
+  @Test func `a day seen past its close but for the closing print is healed by the bars`() throws {
+    let minutes = try wholeDay().map { minute in
+      var minute = minute
+      if minute.closedAt == Tape().moment("15:00:00") {
+        minute.volume = .zero
+        minute.turnover = .zero
+        minute.flags = .noTrade
+      }
+      return minute
+    }
+    var close = try gap(9, "15:00:30", "15:00:30", volume: 0)
+    close.gap.cause = .unseenClose
+    var unseen = try audit(minutes, gaps: 0, missing: 0)
+    unseen.exchangeVolume = nil
+    unseen.exchangeTurnover = nil
+    let outcome = try reconcile(minutes, [close], unseen, bars: bars())
+    #expect(outcome.closedGaps == [9] && outcome.audit?.isBalanced == true)
+    #expect(outcome.revisions.map(\.candle.volume) == [ExactDecimal(100)])
+  }
+
   @Test func `a bar that ends at the open folds into the first minute`() throws {
     let minutes = try wholeDay()
     var bars = try bars()

@@ -180,6 +180,24 @@ import Testing
         "select count(*) from candled.disagreement where resolved_at is null") == "0")
   }
 
+  @Test func `bars that do not tell the whole day resolve no disagreement`() async throws {
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    _ = try await writer.commit(try watchedDay())
+    var wrong = try bars()
+    wrong.candles[10] = try candle(10, volume: 99)
+    _ = try await writer.commit(repair(wrong, position: 2))
+    let open = "select count(*) from candled.disagreement where resolved_at is null"
+    #expect(try database.value(open) == "4")
+    // What Sina still tells of the ninth day back.
+    var part = try bars()
+    part.candles = Array(part.candles.suffix(66))
+    #expect(try await writer.commit(repair(part, position: 3)).disagreements == 0)
+    part.candles = []
+    #expect(try await writer.commit(repair(part, position: 4)).disagreements == 0)
+    #expect(try database.value(open) == "4")
+  }
+
   @Test func `minutes delivered by a backfill repair the days that have a certificate`()
     async throws
   {

@@ -162,20 +162,28 @@ import Testing
     let database = try StoreDatabase()
     let writer = try await freshWriter(database)
     var commit = Commit(position: JournalPosition(1), knownAt: StoreSamples.start)
-    commit.audits = [
-      DayAudit(
-        symbol: StoreSamples.symbol(1), tradingDay: StoreSamples.day,
-        exchangeVolume: ExactDecimal(100),
-        exchangeTurnover: ExactDecimal(1000), minuteVolume: ExactDecimal(70),
-        minuteTurnover: ExactDecimal(700), gapVolume: ExactDecimal(30),
-        gapTurnover: ExactDecimal(299), afterHoursVolume: .zero, afterHoursTurnover: .zero,
-        minutesTraded: 200, minutesUntraded: 40, minutesMissing: 0)
-    ]
-    #expect(try await writer.commit(commit).audits == 1)
+    let audit = DayAudit(
+      symbol: StoreSamples.symbol(1), tradingDay: StoreSamples.day,
+      exchangeVolume: ExactDecimal(100),
+      exchangeTurnover: ExactDecimal(1000), minuteVolume: ExactDecimal(70),
+      minuteTurnover: ExactDecimal(700), gapVolume: ExactDecimal(30),
+      gapTurnover: ExactDecimal(299), afterHoursVolume: .zero, afterHoursTurnover: .zero,
+      minutesTraded: 200, minutesUntraded: 40, minutesMissing: 0)
+    var unseen = audit
+    unseen.symbol = StoreSamples.symbol(2)
+    (unseen.exchangeVolume, unseen.exchangeTurnover) = (nil, nil)
+    commit.audits = [audit, unseen]
+    #expect(try await writer.commit(commit).audits == 2)
     #expect(
       try database.execute(
-        "select residual_volume, residual_turnover, balanced from candled.day_audit")
-        == [["0", "1", "f"]])
+        """
+        select residual_volume, residual_turnover, balanced
+        from candled.day_audit
+        order by balanced
+        """) == [["0", "1", "f"], [nil, nil, nil]])
+    // A day whose end was not seen balances neither way.
+    let status = try Queries(url: database.url).status()
+    #expect(status.certificates == 2 && status.residuals == 1)
     commit.position = JournalPosition(2)
     #expect(try await writer.commit(commit).seq == nil)
   }
