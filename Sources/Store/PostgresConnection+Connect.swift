@@ -26,11 +26,9 @@ extension PostgresConnection {
         .badAddress, "the connection string cannot be understood", context: StoreError.connecting)
     }
     let settings =
-      [
-        ("application_name", application),
-        ("tcp_user_timeout", String(unacknowledgedMilliseconds)),
-        ("client_encoding", "UTF8"),
-      ] + trust(beside: given ?? AddressOptions()) + [("dbname", url)]
+      [("application_name", application), ("client_encoding", "UTF8")]
+      + keepalive(unacknowledgedMilliseconds) + trust(beside: given ?? AddressOptions())
+      + [("dbname", url)]
     let started = withCStrings(settings.map(\.0)) { keywords in
       withCStrings(settings.map(\.1)) { values in PQconnectStartParams(keywords, values, 1) }
     }
@@ -46,6 +44,20 @@ extension PostgresConnection {
     }
     PQsetErrorVerbosity(handle, PQERRORS_DEFAULT)
     return handle
+  }
+
+  /// What is sent must be acknowledged within the bound, and so must be, while an answer is waited
+  /// for, the probes: a server that vanished with the statement in its hands has acknowledged it.
+  /// libpq leaves Unix sockets alone. Probes go by whole seconds.
+  private static func keepalive(_ milliseconds: Int) -> [(String, String)] {
+    let idleSeconds = max(milliseconds / 2_000, 1)
+    return [
+      ("tcp_user_timeout", String(milliseconds)),
+      ("keepalives", "1"),
+      ("keepalives_idle", String(idleSeconds)),
+      ("keepalives_interval", "1"),
+      ("keepalives_count", String(max(milliseconds / 1_000 - idleSeconds, 1))),
+    ]
   }
 
   /// Of two settings of one name libpq takes the later: those in the string win over these.

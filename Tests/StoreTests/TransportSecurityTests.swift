@@ -1,8 +1,9 @@
 import Foundation
-import Store
 import TestSupport
 import TestTraits
 import Testing
+
+@testable import Store
 
 /// Whom the daemon trusts on TCP, and where passwords come from.
 @Suite(.ownThread) struct TransportSecurityTests {
@@ -58,6 +59,20 @@ import Testing
   @Test func `a Unix socket needs no certificate`() throws {
     let url = try PrivateCluster.shared().server.adminConnectionString()
     #expect(try SQLProbe.run("select 1", url: url) == [["1"]])
+  }
+
+  @Test func `a server that vanished with a statement is found out within the bound`() throws {
+    let connection = try PostgresConnection(
+      url: server.url(host: "127.0.0.1", "sslmode=disable"), application: "test",
+      unacknowledgedMilliseconds: 20_000)
+    func option(_ name: Int32, _ level: Int32 = Int32(IPPROTO_TCP)) -> Int32 {
+      var (value, length) = (Int32(-1), socklen_t(MemoryLayout<Int32>.size))
+      getsockopt(connection.socket, level, name, &value, &length)
+      return value
+    }
+    #expect(option(SO_KEEPALIVE, SOL_SOCKET) == 1)
+    #expect(option(TCP_KEEPIDLE) == 10 && option(TCP_KEEPINTVL) == 1 && option(TCP_KEEPCNT) == 10)
+    #expect(option(TCP_USER_TIMEOUT) == 20_000)
   }
 
   // MARK: - Passwords
