@@ -55,7 +55,7 @@ extension Daemon {
       do throws(StoreError) {
         guard
           let (lease, before) = try await leadership.lead(
-            turn: { loop.beat() }, waiting: { state.role = .standby(leader: $0.host) },
+            loop, waiting: { state.role = .standby(leader: $0.host) },
             away: { state.isStoreAway = $0 })
         else { return }
         if before.term > 0, before.holder != lease.holder { state.tookOver() }
@@ -197,8 +197,9 @@ extension Daemon {
     var told = FaultsTold()
     var isConnected = isConnected
     while true {
-      loop.beat()
       do throws(StoreError) {
+        loop.rest()
+        defer { loop.beat() }
         if !isConnected {
           try await writer.connect()
           state.storeConnected()

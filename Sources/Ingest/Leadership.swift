@@ -38,20 +38,19 @@ actor Leadership {
   /// Waits until the lease is ours, or the task is cancelled. A database that is not there is
   /// waited for, also at the start; what it says when it is there is to be heard at the start.
   /// - Parameters:
-  ///   - turn: called at every turn of the loop.
+  ///   - loop: beats at every turn, and rests while the database is waited for.
   ///   - waiting: called when a leader was found that was not known yet.
   ///   - away: told at every turn whether the database cannot be asked.
   /// - Throws: what the first answer was, if it was a refusal; later ones are waited out.
   func lead(
-    turn: @Sendable () -> Void, waiting: @Sendable (LeaseRow) -> Void,
+    _ loop: Heartbeat, waiting: @Sendable (LeaseRow) -> Void,
     away: @Sendable (Bool) -> Void
   ) async throws(StoreError) -> (Lease, before: LeaseRow)? {
     var hasAsked = false
     while !Task.isCancelled {
-      turn()
       var wait = Self.retryMilliseconds
       do throws(StoreError) {
-        let answer = try connection.take()
+        let answer = try take(loop)
         away(false)
         if !hasAsked, !faultsTold.isEmpty { log.notice("the database is there") }
         hasAsked = true
@@ -83,6 +82,12 @@ actor Leadership {
       await pause(wait)
     }
     return nil
+  }
+
+  private func take(_ loop: Heartbeat) throws(StoreError) -> LeaseAnswer {
+    loop.rest()
+    defer { loop.beat() }
+    return try connection.take()
   }
 
   /// Renews the lease until it is lost, or the task is cancelled.

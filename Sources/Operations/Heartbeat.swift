@@ -28,6 +28,9 @@ public final class Heartbeat: Sendable {
 
   public func beat() { beatAt.store(nanoseconds(), ordering: .relaxed) }
 
+  /// The loop waits for somebody else, a database say: until its next beat it cannot be stale.
+  public func rest() { beatAt.store(.max, ordering: .relaxed) }
+
   /// Since the last beat.
   public var ageNanoseconds: Int64 { max(nanoseconds() - beatAt.load(ordering: .relaxed), 0) }
 

@@ -29,6 +29,16 @@ final class StandingClock: Sendable {
     #expect(loop.ageNanoseconds == 0)
   }
 
+  @Test func `is not stale while its loop waits for somebody else`() {
+    let loop = Heartbeat(name: "lease", ageSecondsMax: 30, nanoseconds: clock.nanoseconds)
+    loop.rest()
+    clock.pass(seconds: 1_000)
+    #expect(!loop.isStale && loop.ageNanoseconds == 0)
+    loop.beat()
+    clock.pass(seconds: 31)
+    #expect(loop.isStale)
+  }
+
   @Test func `is told of by name, and only while its loop has to turn`() {
     let beats = Heartbeats(nanoseconds: clock.nanoseconds)
     let engine = beats.begin("engine", ageSecondsMax: 30)
