@@ -36,11 +36,9 @@ final class WriterSession {
     self.lease = lease
     try Schema.requireVersion(connection)
     try connection.execute(Self.stagingTables, context: "connect")
-    if let lease {
-      let milliseconds = max(2 * lease.milliseconds, Self.idleMillisecondsMin)
-      try connection.execute(
-        "set idle_in_transaction_session_timeout = \(milliseconds)", context: "connect")
-    }
+    let milliseconds = max(2 * (lease?.milliseconds ?? 0), Self.idleMillisecondsMin)
+    try connection.execute(
+      "set idle_in_transaction_session_timeout = \(milliseconds)", context: "connect")
     let answer = try connection.run(Self.readPosition, context: "connect")
     guard answer.rowCount == 1 else {
       throw StoreError(.schemaMismatch, "journal_position has no row", context: "connect")
@@ -54,8 +52,8 @@ final class WriterSession {
     try readRegistry()
   }
 
-  /// A leader that was stopped in the middle of a transaction holds its rows no longer than this,
-  /// should nobody be allowed to end its session.
+  /// A leader or a backfill that was stopped in the middle of a transaction holds its rows no
+  /// longer than this, should nobody be allowed to end its session.
   private static let idleMillisecondsMin: Int64 = 20_000
 
   /// Once a connection, without constraints: what is wrong is refused by the table behind. They

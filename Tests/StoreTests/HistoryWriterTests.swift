@@ -1,8 +1,9 @@
 import CandledClient
 import Market
-import Store
 import TestSupport
 import Testing
+
+@testable import Store
 
 @Suite struct HistoryWriterTests {
   private func batch(_ number: Int, days: Range<Int>, random: inout SplitMix) -> BarBatch {
@@ -25,6 +26,16 @@ import Testing
     let writer = HistoryWriter(url: database.url)
     try await writer.connect()
     return writer
+  }
+
+  @Test func `a session that stands still in a transaction is ended, with a lease or without`()
+    throws
+  {
+    let database = try StoreDatabase()
+    let session = try WriterSession(url: database.url, application: "candled history")
+    let answer = try session.connection.execute(
+      "show idle_in_transaction_session_timeout", context: "test")
+    #expect(answer.textRows == [["20s"]])
   }
 
   @Test func `a chunk is stored with its candles and takes no journal position`() async throws {
