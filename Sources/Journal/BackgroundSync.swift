@@ -29,6 +29,8 @@ final class BackgroundSync: Sendable {
   private struct State: Sendable {
     var current: OpenFile?
     var rolled: [OpenFile] = []
+    /// Those of a sync under way.
+    var taken: [OpenFile] = []
     var folderChanged = false
     var appended: Int64
     var synced: Int64
@@ -89,6 +91,11 @@ final class BackgroundSync: Sendable {
   /// until `stop`.
   var unsyncedFiles: [OpenFile] { state.withLock { $0.files } }
 
+  /// Whether a sync has to see the segment yet: until then it must keep its name.
+  func isOpen(_ segment: JournalSegment) -> Bool {
+    state.withLock { ($0.taken + $0.files).contains { $0.first == segment.first } }
+  }
+
   /// Waits until everything appended is on the disk.
   func sync() throws(JournalError) {
     let target = state.change { state in
@@ -129,6 +136,7 @@ final class BackgroundSync: Sendable {
       let failure = bringToDisk(work)
       state.change { state in
         state.failure = failure
+        state.taken = []
         if failure == nil {
           state.synced = work.target
         } else {
@@ -151,7 +159,7 @@ final class BackgroundSync: Sendable {
       then: { state in
         defer {
           state.isUrgent = false
-          state.rolled = []
+          (state.taken, state.rolled) = (state.rolled, [])
           state.folderChanged = false
         }
         return Work(

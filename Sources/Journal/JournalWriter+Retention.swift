@@ -33,7 +33,7 @@ extension JournalWriter {
       let isTooOld = try daysMax.map { (days) throws(JournalError) in
         try directory.day(of: segment).map { $0.distance(to: today) > days } ?? false
       }
-      guard isTooMuch || isTooOld == true else { break }
+      guard isTooMuch || isTooOld == true, isSynced(segment) else { break }
       try delete(segment)
       retention.deleted.append(segment)
       retention.bytes -= segment.bytes
@@ -49,7 +49,8 @@ extension JournalWriter {
   public func makeRoom(
     committed: JournalPosition
   ) throws(JournalError) -> JournalSegment? {
-    guard let oldest = forgettable(try directory.segments(), committed).first else { return nil }
+    guard let oldest = forgettable(try directory.segments(), committed).first, isSynced(oldest)
+    else { return nil }
     try delete(oldest)
     return oldest
   }
@@ -61,6 +62,14 @@ extension JournalWriter {
     zip(segments, segments.dropFirst()).prefix { segment, next in
       next.first - 1 <= committed.sequence && segment.first != self.segment?.first
     }.map(\.0)
+  }
+
+  /// Whether no sync will look for it: to one, a file without a name is a failure. The sync is
+  /// waited for where a segment that shall go was written only just now.
+  private func isSynced(_ segment: JournalSegment) -> Bool {
+    if !backgroundSync.isOpen(segment) { return true }
+    try? sync()
+    return !backgroundSync.isOpen(segment)
   }
 
   private func delete(_ segment: JournalSegment) throws(JournalError) {
