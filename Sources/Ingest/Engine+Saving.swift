@@ -38,6 +38,8 @@ struct Saving {
   /// Since the store last took a commit.
   var faultsTold = FaultsTold()
   var health: [Source: SourceState] = [:]
+  /// The day of the commits whose changes were pruned last.
+  var prunedOn: TradingDay?
   /// Desks whose health changed, by their places.
   var staleHealth: Set<Int> = []
 
@@ -154,10 +156,8 @@ extension Engine {
     if saving.failures > 0 { parts.log.notice("store takes commits again") }
     if let commit = saving.commit {
       status.committed = max(status.committed, commit.position)
-      if !commit.daysEnded.isEmpty {
-        pruneChanges()
-        tellDesks(.certified)
-      }
+      if !commit.daysEnded.isEmpty { tellDesks(.certified) }
+      pruneChanges(on: commit.knownAt.shanghaiDay)
     }
     saving.commit = nil
     saving.failures = 0
@@ -167,9 +167,11 @@ extension Engine {
     status.storeFaultText = nil
   }
 
-  /// Once a day, when its certificates are stored: old changes of the feed go. Failing does not
-  /// matter before the next evening.
-  private func pruneChanges() {
+  /// With the first commit of a day, whatever its markets: old changes of the feed go. Failing does
+  /// not matter before the next day.
+  private func pruneChanges(on day: TradingDay) {
+    if day == saving.prunedOn { return }
+    saving.prunedOn = day
     let store = parts.store
     Task { try? await store.prune() }
   }

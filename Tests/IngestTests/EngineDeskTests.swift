@@ -245,6 +245,20 @@ import Transport
     #expect(!replayed.lists.isEmpty && !replayed.watermarks.isEmpty && !replayed.marks.isEmpty)
   }
 
+  @Test func `changes are pruned on each day of commits, whatever market they are of`()
+    async throws
+  {
+    let (world, history) = try world()
+    var run = try everything(
+      world, history, from: try shanghai("2026-07-06", 22), to: try shanghai("2026-07-07", 0, 30))
+    run.desks.wantsLists = false
+    let sink = PrunedSink()
+    _ = try await run.run(sink)
+    let (days, certificates, prunes) = await (sink.days, sink.certificates, sink.prunes)
+    #expect(days.count == 2 && certificates == 0)
+    #expect(prunes == 2)
+  }
+
   @Test func `asks for the factors of who trades ex dividend, and stores them`() async throws {
     let (world, history) = try world(days: 3, through: "2026-07-08")
     var truth = history
@@ -284,6 +298,26 @@ import Transport
     let first = try shanghai("2027-01-04", 9)
     #expect(try #require(await world.polledLast[history.symbols[0]]) >= first)
   }
+}
+
+/// Counts what is asked of it.
+private actor PrunedSink: CommitSink {
+  private(set) var days: Set<TradingDay> = []
+  private(set) var certificates = 0
+  private(set) var prunes = 0
+  private let sink = MemorySink()
+
+  func commit(_ commit: Commit) async throws(StoreError) -> CommitReceipt {
+    days.insert(commit.knownAt.shanghaiDay)
+    for case .dayComplete in commit.events { certificates += 1 }
+    return try await sink.commit(commit)
+  }
+
+  func load() async throws(StoreError) -> StoredState { try await sink.load() }
+
+  func repairCandidates(from day: TradingDay) async throws(StoreError) -> [RepairCandidate] { [] }
+
+  func prune() async throws(StoreError) { prunes += 1 }
 }
 
 extension Engine {
