@@ -95,7 +95,7 @@ public struct SettingTable: Sendable {
     "repair.requests_per_night", 6_000, in: 0...20_000,
     "K-lines that may be asked after a close to confirm or revise the day. 0: none.")
   public let repairSighting = Setting.duration(
-    "repair.sighting", .seconds(43_200), in: .seconds(60) ... .seconds(604_800),
+    "repair.sighting", .seconds(43_200), in: .seconds(43_200) ... .seconds(604_800),
     "Time between the two sightings after which a hole is permanent.")
 
   public let alpacaBase = Setting.origin(
