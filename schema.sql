@@ -271,12 +271,16 @@ comment on function book_volumes is 'The volumes of a stored book side, best lev
 create table if not exists schema_version (
   version integer primary key,
   applied_at timestamptz not null default now(),
-  objects text[] not null default '{}'
+  objects text[] not null default '{}',
+  text_digest text
 );
+alter table schema_version add column if not exists text_digest text;
 comment on table schema_version is 'One row: which schema.sql made this, and the objects it made.';
 comment on column schema_version.version is 'Counts up with every change of schema.sql.';
 comment on column schema_version.applied_at is 'When it was applied last.';
 comment on column schema_version.objects is 'What schema_objects() said then; the check compares.';
+comment on column schema_version.text_digest is
+  'Of schema.sql, where candled applied it: then it need not be applied again at every start.';
 
 create table if not exists instrument (
   id integer primary key,
@@ -3504,12 +3508,17 @@ $publication$;
 delete from schema_version
 where version < 2;
 
-insert into schema_version (version, objects)
-values (2, array(select schema_objects()))
+insert into schema_version (version, objects, text_digest)
+values (
+  2,
+  array(select schema_objects()),
+  nullif(current_setting('candled.schema_digest', true), ''))
 on conflict (version) do update
 set
   applied_at = excluded.applied_at,
-  objects = excluded.objects
-where schema_version.objects is distinct from excluded.objects;
+  objects = excluded.objects,
+  text_digest = excluded.text_digest
+where (schema_version.objects, schema_version.text_digest)
+  is distinct from (excluded.objects, excluded.text_digest);
 
 commit;

@@ -71,7 +71,7 @@ public struct Daemon: Sendable {
     try await keeper.start()
     let watch = Task { await keeper.keepRunning() }
     do {
-      try Schema.apply(url: settings.embeddedServer.ownerConnectionString)
+      try Schema.applyIfDifferent(url: settings.embeddedServer.ownerConnectionString)
       let unsaved = try await serve(onReady)
       await end(watch)
       try await keeper.stop()

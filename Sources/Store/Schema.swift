@@ -18,7 +18,51 @@ public enum Schema {
     } catch  where error.code == .schemaMismatch {
       if let found = try? storedVersion(connection), found > version { throw error }
     }
+    try apply(over: connection)
+  }
+
+  private static let announceDigest = Statement(
+    name: "announce_schema_digest",
+    sql: "select set_config('candled.schema_digest', md5($1::text), false)")
+
+  private static func apply(over connection: PostgresConnection) throws(StoreError) {
+    var parameters = WireParameters()
+    parameters.add { $0.text(text) }
+    try connection.run(announceDigest, parameters, context: "schema apply")
     try connection.execute(text, context: "schema apply")
+  }
+
+  private static let readDigest = Statement(
+    name: "read_schema_digest",
+    sql: """
+      select exists (
+        select
+        from candled.schema_version
+        where version = $1::int
+          and text_digest = md5($2::text))
+      """)
+
+  /// Applies schema.sql unless the database holds what this very text made: applying replaces
+  /// views, which waits for everybody who reads one, and makes all others wait.
+  /// - Throws: as `apply`.
+  public static func applyIfDifferent(url: String) throws(StoreError) {
+    if try !holdsText(url: url) { try apply(url: url) }
+  }
+
+  private static func holdsText(url: String) throws(StoreError) -> Bool {
+    let connection = try PostgresConnection(url: url, application: "candled schema")
+    var parameters = WireParameters()
+    parameters.add { $0.int32(Int32(version)) }
+    parameters.add { $0.text(text) }
+    do throws(StoreError) {
+      var row = try connection.run(readDigest, parameters, context: "schema check").row(0)
+      guard try row.bool() else { return false }
+      return try connection.run(compare, context: "schema check").rowCount == 0
+    } catch {
+      if error.code == .connectionLost { throw error }
+      // An older schema, or none, has no digest.
+      return false
+    }
   }
 
   private static let readPresence = Statement(
@@ -29,7 +73,7 @@ public enum Schema {
   public static func applyIfAbsent(url: String) throws(StoreError) {
     let connection = try PostgresConnection(url: url, application: "candled schema")
     var row = try connection.run(readPresence, context: "schema check").row(0)
-    if try !row.bool() { try connection.execute(text, context: "schema apply") }
+    if try !row.bool() { try apply(over: connection) }
   }
 
   /// Compares a database with what schema.sql made of it.

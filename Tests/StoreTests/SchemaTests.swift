@@ -1,7 +1,8 @@
 import Market
-import Store
 import TestSupport
 import Testing
+
+@testable import Store
 
 @Suite struct SchemaTests {
   @Test func `a fresh database has no differences`() throws {
@@ -14,6 +15,38 @@ import Testing
     let before = try database.execute("select version, objects from candled.schema_version")
     try Schema.apply(url: database.url)
     #expect(try database.execute("select version, objects from candled.schema_version") == before)
+  }
+
+  /// Someone who reads, and leaves the transaction open.
+  private func reader(_ database: StoreDatabase, _ sql: String) throws -> PostgresConnection {
+    let reader = try PostgresConnection(url: database.url, application: "reader")
+    try reader.execute("begin; \(sql)", context: "test")
+    return reader
+  }
+
+  @Test func `a start on the schema it would apply waits for no reader`() throws {
+    let database = try StoreDatabase()
+    let reader = try reader(database, "select 1 from candled.latest")
+    // What replaces a view waits for the reader, and gives up after a minute.
+    try Schema.applyIfDifferent(url: database.url)
+    try reader.execute("commit", context: "test")
+  }
+
+  @Test(arguments: [
+    "update candled.schema_version set text_digest = 'another'",
+    "alter table candled.schema_version drop column text_digest",
+    "update candled.schema_version set version = 1",
+    "drop view candled.feed_overview",
+    "drop schema candled cascade",
+  ])
+  func `a start on any other schema applies it`(_ change: String) throws {
+    let database = try StoreDatabase()
+    let digest = "select text_digest from candled.schema_version"
+    let before = try #require(try database.value(digest))
+    try database.execute(change)
+    try Schema.applyIfDifferent(url: database.url)
+    #expect(try Schema.check(url: database.url) == [])
+    #expect(try database.value(digest) == before)
   }
 
   @Test func `a dropped column, a missing check and a strange table are named`() throws {
