@@ -629,13 +629,19 @@ begin
   if to_regclass(partition_name) is not null then
     return false;
   end if;
+  -- Made apart and attached, which readers and writers of candle do not notice. Made as a partition
+  -- at once, it would wait for everybody who has read a candle and not ended the transaction, and
+  -- all others would wait for it.
   execute format(
-    'create table %I partition of candle for values from (%L) to (%L)
+    'create table %I (like candle including all)
        with (autovacuum_vacuum_insert_scale_factor = 0.1, autovacuum_freeze_min_age = 0)',
+    partition_name);
+  execute format('comment on table %I is %L', partition_name, 'Candles opened in a month (UTC).');
+  execute format(
+    'alter table candle attach partition %I for values from (%L) to (%L)',
     partition_name,
     first_day::timestamp at time zone 'UTC',
     (first_day + interval '1 month') at time zone 'UTC');
-  execute format('comment on table %I is %L', partition_name, 'Candles opened in a month (UTC).');
   return true;
 exception
   -- Made by the one who held the lock; this session's catalog cache had not heard of it yet.

@@ -179,7 +179,8 @@ extension WriterSession {
   private static let ensurePartition = Statement(
     name: "ensure_partition", sql: "select ensure_partition($1::date)")
 
-  /// In transactions of their own: making one needs a lock that would stop every reader.
+  /// In transactions of their own: attaching one locks out every other DDL on the table, and
+  /// autovacuum, until the end.
   private func ensurePartitions(for commit: Commit) throws(StoreError) {
     var days = Set(commit.candles.lazy.map(\.openedAt.utcDay))
     days.formUnion(commit.revisions.lazy.map(\.candle.openedAt.utcDay))

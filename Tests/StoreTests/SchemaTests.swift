@@ -137,4 +137,27 @@ import Testing
         "select relname from pg_class where relispartition and relkind = 'r' order by 1")
         == [["candle_2026_07"], ["candle_2026_08"]])
   }
+
+  @Test func `a month's first candle waits for no reader of candles`() async throws {
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    let reader = try reader(database, "select 1 from candled.candle_1m limit 1")
+    var samples = StoreSamples(seed: 11)
+    var commit = Commit(position: JournalPosition(1), knownAt: StoreSamples.start)
+    commit.candles = [samples.candle(0, minute: 0)]
+    // A statement that waits for it gives up after a minute.
+    #expect(try await writer.commit(commit).candles == 1)
+    try reader.execute("commit", context: "test")
+    #expect(try database.value("select count(*) from candled.candle_2026_07") == "1")
+    // As a partition made at once has them: each index is one of the whole table's.
+    #expect(
+      try database.value(
+        """
+        select string_agg(p.relname, ' ' order by p.relname)
+        from pg_index x
+        left join pg_inherits h on h.inhrelid = x.indexrelid
+        left join pg_class p on p.oid = h.inhparent
+        where x.indrelid = 'candled.candle_2026_07'::regclass
+        """) == "candle_doubtful candle_pkey candle_time")
+  }
 }
