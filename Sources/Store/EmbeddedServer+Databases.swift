@@ -54,6 +54,8 @@ extension EmbeddedServer {
         .startFailed, "The server of \(directory) accepts no connection.", directory: directory)
       guard let opened = PQconnectdb(server.address("postgres", as: user)) else { throw failure }
       connection = opened
+      // What it says beside its answers is for nobody: libpq would print it.
+      PQsetNoticeProcessor(opened, { _, _ in }, nil)
       guard PQstatus(opened) == CONNECTION_OK else {
         var failure = failure
         failure.log = message

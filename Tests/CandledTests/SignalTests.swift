@@ -52,6 +52,8 @@ import Testing
     demo.signal(SIGINT)
     #expect(try demo.ended() == 0, "\(demo.heard)")
     #expect(access(String(folder), F_OK) != 0)
+    // What PostgreSQL tells whoever asks it something is not for people.
+    #expect(!demo.heard.contains("NOTICE"), "\(demo.heard)")
     // The server's folder is gone; no process still names it.
     let survivors = try Self.commandLines().filter { $0.contains(folder) }
     #expect(survivors.isEmpty)
