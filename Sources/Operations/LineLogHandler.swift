@@ -36,7 +36,7 @@ public struct LineLogHandler: LogHandler {
   /// With a level and a form that stay as they are.
   public init(
     label: String, level: Logger.Level, format: LogFormat, mask: SecretMask,
-    isJournal: Bool = getenv("JOURNAL_STREAM") != nil,
+    isJournal: Bool = isJournal(named: getenv("JOURNAL_STREAM").map { String(cString: $0) }),
     now: @escaping @Sendable () -> Timestamp = wallClock,
     write: @escaping @Sendable ([UInt8]) -> Void = writeToStandardError
   ) {
@@ -45,10 +45,18 @@ public struct LineLogHandler: LogHandler {
       isJournal: isJournal, now: now, write: write)
   }
 
+  /// Whether stderr is the stream of systemd's journal that the variable names by its device and
+  /// inode: whoever sends it elsewhere passes the variable on all the same (systemd.exec(5)).
+  public static func isJournal(named stream: String?) -> Bool {
+    var status = stat()
+    guard let stream, fstat(STDERR_FILENO, &status) == 0 else { return false }
+    return stream == "\(status.st_dev):\(status.st_ino)"
+  }
+
   /// `isJournal` says that systemd's journal reads stderr; by default what the environment says.
   public init(
     label: String, control: LogControl, mask: SecretMask,
-    isJournal: Bool = getenv("JOURNAL_STREAM") != nil,
+    isJournal: Bool = isJournal(named: getenv("JOURNAL_STREAM").map { String(cString: $0) }),
     now: @escaping @Sendable () -> Timestamp = wallClock,
     write: @escaping @Sendable ([UInt8]) -> Void = writeToStandardError
   ) {

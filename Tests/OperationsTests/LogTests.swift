@@ -48,6 +48,16 @@ private final class Lines: @unchecked Sendable {
     #expect(lines.lines == ["<2>level=critical logger=polling message=down\n"])
   }
 
+  @Test func `the journal is where the variable names the stream that stderr is`() {
+    var status = stat()
+    #expect(fstat(STDERR_FILENO, &status) == 0)
+    let own = "\(status.st_dev):\(status.st_ino)"
+    #expect(LineLogHandler.isJournal(named: own))
+    logger(.text, isJournal: LineLogHandler.isJournal(named: own + "1")).critical("down")
+    #expect(lines.lines.first?.hasPrefix("time=") == true)
+    #expect(!LineLogHandler.isJournal(named: nil))
+  }
+
   @Test func `a value beyond the bound is cut and the line stays whole`() {
     logger(.json).info("\(String(repeating: "股\"", count: 5_000))")
     #expect(lines.lines.first?.hasSuffix("…\"}\n") == true)
