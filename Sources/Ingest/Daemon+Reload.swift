@@ -28,13 +28,14 @@ extension Daemon {
       return (old, inForce)
     }
     await state.engine?.update(engineUpdate)
+    let changed = old.settings.changes(to: taken.settings) + old.filesChanged(to: taken)
     return conclude(
       ReloadVerdict(
-        changed: old.settings.changes(to: taken.settings) + old.filesChanged(to: taken),
-        needsRestart: taken.settings.changes(to: new.settings)))
+        changed: changed, needsRestart: taken.settings.changes(to: new.settings),
+        credentialsKept: taken.settings.credentialKeys.filter { !changed.contains($0) }))
   }
 
-  private func conclude(_ verdict: ReloadVerdict) -> ReloadVerdict {
+  func conclude(_ verdict: ReloadVerdict) -> ReloadVerdict {
     state.reloaded(
       at: EngineClock.realNow(), problem: verdict.problem, needsRestart: verdict.needsRestart)
     if let problem = verdict.problem {
@@ -49,6 +50,11 @@ extension Daemon {
         "settings need a restart",
         metadata: ["settings": "\(verdict.needsRestart.joined(separator: ", "))"])
     }
+    if !verdict.credentialsKept.isEmpty {
+      log.notice(
+        "credentials are as they were: renewed ones need a restart",
+        metadata: ["settings": "\(verdict.credentialsKept.joined(separator: ", "))"])
+    }
     return verdict
   }
 }
@@ -61,6 +67,9 @@ public struct ReloadVerdict: Sendable, Hashable {
   public var changed: [String] = []
   /// Settings whose old values stay in force until a restart.
   public var needsRestart: [String] = []
+  /// Settings that name a credential whose contents are what they were. systemd 252 copies them
+  /// when it starts the service: one renewed since then is not seen.
+  public var credentialsKept: [String] = []
 
   public var isAccepted: Bool { problem == nil }
 

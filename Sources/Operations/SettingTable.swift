@@ -85,7 +85,7 @@ public struct SettingTable: Sendable {
     "Where lists are asked for, in this order.")
   public let mairuiLicenceFile = Setting.optionalString(
     "mairui.licence_file", unset: "lists come from Sina, if universe.follow",
-    "File with licences, one a line; or credential:NAME."
+    "File with licences, one a line; or credential:NAME (renewed by a restart)."
   ).live
   public let mairuiRequestsPerDay = Setting.integer(
     "mairui.requests_per_day", 50, in: 1...1_000_000, "Quota of each licence, a Shanghai day."
@@ -105,7 +105,7 @@ public struct SettingTable: Sendable {
     "Where the American calendar is asked for.")
   public let alpacaKeyFile = Setting.optionalString(
     "alpaca.key_file", unset: "no American instruments",
-    "File with one line: key id and secret, with a space between; or credential:NAME."
+    "File with one line: key id, space, secret; or credential:NAME (renewed by a restart)."
   ).live
   public let alpacaSymbols = Setting.symbols(
     "alpaca.symbols", "American instruments bars are recorded of."

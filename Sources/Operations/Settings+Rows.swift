@@ -11,6 +11,11 @@ extension Settings {
     public var line: Int?
   }
 
+  /// The settings that name a credential of the service.
+  public var credentialKeys: [String] {
+    rows.filter { $0.value?.hasPrefix("\"\(CredentialFile.prefix)") == true }.map(\.key)
+  }
+
   /// Every setting, in the order of the table.
   public var rows: [Row] {
     SettingTable.all.map { setting in

@@ -108,6 +108,23 @@ private let silence = Logger(label: "reload", factory: { _ in SwiftLogNoOpLogHan
     #expect(polled == ["sh000001", "sh600000", "sh600519", "gb_$dji"])
   }
 
+  @Test func `a credential is said to need a restart, each reload that finds it unchanged`()
+    throws
+  {
+    let settings = try ConfigurationFile.load(
+      nil,
+      overrides: [
+        "alpaca.key_file=credential:candled.alpaca", "mairui.licence_file=/etc/candled/mairui",
+      ])
+    #expect(settings.credentialKeys == ["alpaca.key_file"])
+    let lines = LogLines()
+    let daemon = Daemon(configuration: try file.read(), log: lines.logger)
+    _ = daemon.conclude(ReloadVerdict(credentialsKept: settings.credentialKeys))
+    #expect(lines.count("renewed ones need a restart\" settings=alpaca.key_file") == 1)
+    _ = daemon.conclude(ReloadVerdict())
+    #expect(lines.count("need a restart") == 1, "\(lines.lines)")
+  }
+
   @Test func `a table of trading days that has ended refuses nothing`() throws {
     let later = try JudgedConfiguration(
       path: file.path, overrides: [], on: TradingCalendar.shanghai.lastDay.advanced(by: 30))
