@@ -6,6 +6,7 @@ extension CandleBook {
   mutating func endDay(_ day: TradingDay) {
     var closed = 0
     var residuals = 0
+    abandonDays(before: day)
     for index in instruments.indices {
       guard let state = instruments[index].state, state.day == day, !state.isClosed,
         state.isSettled(rules)
@@ -17,6 +18,18 @@ extension CandleBook {
     }
     if closed > 0 {
       output.events.append(.dayComplete(day: day, instruments: closed, residuals: residuals))
+    }
+  }
+
+  /// Who was not seen all day is asked for no more, or tells nothing: the day it was in is over,
+  /// and no row of its own will say so.
+  private mutating func abandonDays(before day: TradingDay) {
+    for index in instruments.indices {
+      guard let state = instruments[index].state, state.day < day, !state.isClosed else {
+        continue
+      }
+      abandon(index)
+      output.touched.append(index)
     }
   }
 
@@ -70,6 +83,11 @@ extension CandleBook {
         turnover: .zero,
         cause: .unseenClose))
     output.audits.append(state.audit(isEndKnown: false))
+    // Told once: a row of that day that comes all the same finds nothing left to hand out.
+    state.current = FormingCandle(minute: Session.minutesPerDay, basis: state.price)
+    state.previous = nil
+    state.isClosed = true
+    instruments[index].state = state
   }
 
   /// Further back than this no source tells of minutes; a month is an absence, not an outage.

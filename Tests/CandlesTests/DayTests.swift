@@ -99,6 +99,31 @@ import Testing
     #expect(tape.output.audits.allSatisfy { $0.residualVolume == .zero })
   }
 
+  @Test func `the day of an instrument that is asked for no more ends with the next`() throws {
+    var tape = Tape()
+    try tape.see("10:00:30", last: "10.00", volume: 100)
+    _ = tape.book.missed(0)
+    tape.output = CandleOutput()
+    var other = try tape.quote("15:01:00", last: "10.00", volume: 100)
+    other.symbol = try #require(Symbol("sh600000"))
+    other.tradingDay = tape.day.advanced(by: 1)
+    tape.take(other, seenAt: other.at)
+    #expect(tape.output.audits.isEmpty)
+    tape.take(other, seenAt: other.at.adding(seconds: 40 * 60))
+    let audits = tape.output.audits.filter { $0.symbol == tape.symbol }
+    #expect(audits.map(\.exchangeVolume) == [nil])
+    #expect(audits.map(\.minutesMissing) == [239])
+    let gaps = tape.output.gaps.filter { $0.symbol == tape.symbol }
+    #expect(gaps.map(\.cause) == [.unseenClose])
+    tape.book = try restart(tape.book)
+    // It comes back, with its last line first.
+    let told = tape.output.audits.count
+    try tape.see("15:00:03", last: "10.00", volume: 300, seenAt: "15:01:00")
+    #expect(tape.output.audits.count == told + 1)
+    #expect(tape.output.audits.last?.minutesMissing == 239)
+    #expect(tape.output.audits.last?.residualVolume == .zero)
+  }
+
   @Test func `a late first print of a minute that was halted makes its candle, no revision`()
     throws
   {
