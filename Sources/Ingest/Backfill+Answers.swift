@@ -18,7 +18,7 @@ extension Backfill {
       to: question, requestedAt: requestedAt, receivedAt: max(now, requestedAt), status: status,
       body: body)
     try parts.journal.append(entry)
-    var told = DeskAnswer(answer: Pipeline.feedAnswer(entry))
+    var told = DeskAnswer(answer: Pipeline.feedAnswer(entry, calendar: parts.calendar))
     told.retryAfterSeconds = answer.retryAfterSeconds(at: now)
     return told
   }
@@ -29,7 +29,7 @@ extension Backfill {
     switch told.answer {
     case .candles(let page):
       open.bars += BarBatch.batches(
-        of: page, question, days: open.task.days, rules: parts.rules, calendar: .shanghai,
+        of: page, question, days: open.task.days, rules: parts.rules, calendar: parts.calendar,
         receivedAt: now)
       next = try turn(page, of: question)
     case .factors(let factors):

@@ -59,9 +59,7 @@ public actor Backfill {
   var progress: BackfillProgress
   var isStopping = false
 
-  /// The time of day at the start, and from there on the steady clock: hours of requests are paced
-  /// by it, whatever becomes of the wall clock.
-  let clock = EngineClock.scaled(from: EngineClock.realNow(), speed: 1)
+  let clock: EngineClock
   private let events: AsyncStream<Event>
   let inbox: AsyncStream<Event>.Continuation
 
@@ -80,6 +78,7 @@ public actor Backfill {
   }
 
   public init(_ parts: sending BackfillParts, line: PacedQueueConfiguration) {
+    clock = parts.clock
     self.parts = parts
     queue = PacedQueue(line)
     (events, inbox) = AsyncStream.makeStream(of: Event.self)
@@ -170,10 +169,10 @@ public actor Backfill {
   }
 
   private func wake(at moment: Timestamp) {
-    let wait = max(moment.microseconds(since: clock.now), 0)
+    let wait = clock.nanoseconds(until: moment, from: clock.now)
     let inbox = inbox
     Task {
-      try? await Task.sleep(nanoseconds: UInt64(wait) * 1000)
+      try? await Task.sleep(nanoseconds: wait)
       inbox.yield(.woke)
     }
   }
@@ -187,17 +186,23 @@ public struct BackfillParts {
   public var writer: HistoryWriter
   public var journal: JournalWriter
   public var rules: CandleRules
+  /// As far as it is known: bars of a day beyond it are refused.
+  public var calendar: TradingCalendar
   public var log: Logger
+  /// The time of day at the start, and from there on the steady clock: hours of requests are paced
+  /// by it, whatever becomes of the wall clock.
+  var clock = EngineClock.scaled(from: EngineClock.realNow(), speed: 1)
 
   public init(
     upstream: any FeedUpstream, key: String?, writer: HistoryWriter, journal: JournalWriter,
-    rules: CandleRules, log: Logger
+    rules: CandleRules, calendar: TradingCalendar, log: Logger
   ) {
     self.upstream = upstream
     self.key = key
     self.writer = writer
     self.journal = journal
     self.rules = rules
+    self.calendar = calendar
     self.log = log
   }
 }

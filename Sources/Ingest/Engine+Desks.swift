@@ -140,13 +140,16 @@ extension Engine {
     tell(place, .answered(request.id, told))
   }
 
-  private func interpret(_ entry: JournalEntry) -> DeskAnswer {
+  func interpret(_ entry: JournalEntry) -> DeskAnswer {
     let heardSteady = EngineClock.steadyNow()
     guard let position = append(entry) else { return DeskAnswer() }
-    guard catchUp == nil, !isDeaf else { return DeskAnswer(answer: Pipeline.feedAnswer(entry)) }
+    let calendar = parts.desks.configuration.calendar
+    guard isInterpreting else {
+      return DeskAnswer(answer: Pipeline.feedAnswer(entry, calendar: calendar.current))
+    }
     let told = pipeline.process(entry, at: position).feed ?? DeskAnswer()
     noteAnswer(heardSteady)
-    parts.desks.configuration.calendar.set(pipeline.calendar)
+    calendar.set(pipeline.calendar)
     if case .accepted = told.listVerdict { followUniverse() }
     return told
   }

@@ -9,9 +9,7 @@ import Store
 /// rows are a function of the entry and of what came before it.
 extension Pipeline {
   /// The answer in an entry, without taking anything from it; nil if it is none of a desk's.
-  static func feedAnswer(
-    _ entry: JournalEntry, calendar: TradingCalendar = .shanghai
-  ) -> FeedAnswer? {
+  static func feedAnswer(_ entry: JournalEntry, calendar: TradingCalendar) -> FeedAnswer? {
     guard let question = entry.question else { return nil }
     return entry.body.withUnsafeBytes { body in
       FeedAnswer.decode(question, status: Int(entry.status), body: body, calendar: calendar)

@@ -142,16 +142,7 @@ extension Pipeline {
       americans.insert(InstrumentRow(american: known.symbol, known.source))
     }
     americanSessions = stored.sessions.filter { $0.exchange == .unitedStates }
-    let days = stored.sessions.filter { $0.exchange == .shanghai }.map(\.day)
-    book.calendar = book.calendar.extended(by: storedDays(days)) ?? book.calendar
-  }
-
-  /// The table's last year and what was stored behind it: what `extended(by:)` judges.
-  private func storedDays(_ days: [TradingDay]) -> [TradingDay] {
-    let calendar = book.calendar
-    let known = (TradingDay.first(of: calendar.lastDay.civil.year)...calendar.lastDay)
-      .filter { calendar.status(of: $0) == .trading }
-    return known + days.filter { $0 > calendar.lastDay }.sorted()
+    book.calendar = book.calendar.extended(byStored: stored.sessions)
   }
 }
 

@@ -43,6 +43,11 @@ public actor HistoryWriter {
     try open().doneChunks(job)
   }
 
+  /// When markets trade, as far as the daemon has learnt.
+  public func sessions() throws(StoreError) -> [MarketSession] {
+    try open().storedSessions()
+  }
+
   func open() throws(StoreError) -> WriterSession {
     guard let session else {
       throw StoreError(.connectionLost, "not connected to PostgreSQL", context: "commit")

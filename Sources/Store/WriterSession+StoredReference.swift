@@ -114,7 +114,7 @@ extension WriterSession {
       order by m.exchange, m.day
       """)
 
-  private func storedSessions() throws(StoreError) -> [MarketSession] {
+  func storedSessions() throws(StoreError) -> [MarketSession] {
     try read(Self.readSessions) { (row) throws(StoreError) in
       guard let exchange = Exchange(rawValue: try row.int16()) else { throw row.malformed() }
       return MarketSession(

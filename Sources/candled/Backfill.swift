@@ -81,7 +81,7 @@ struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
     _ order: BackfillOrder, _ settings: Settings, _ shop: HistoryShop
   ) async throws {
     let plan = BackfillPlan(order, today: HistoryShop.today) { day in
-      order.source == .sina ? TradingCalendar.shanghai.isTradingDay(day) : nil
+      order.source == .sina ? shop.calendar.isTradingDay(day) : nil
     }
     let tasks = try await shop.tasks(of: plan, leavingOutDone: resume)
     say(plan, tasks, settings)

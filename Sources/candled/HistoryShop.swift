@@ -21,6 +21,8 @@ final class HistoryShop {
   /// The private cluster, if this command had to start it.
   private var startedServer: EmbeddedServer?
   private var url = ""
+  /// The table's, once open with the days that the daemon learnt.
+  private(set) var calendar = TradingCalendar.shanghai
 
   /// - Throws: a configuration whose keys cannot be read.
   init(_ settings: Settings) throws(ConfigurationError) {
@@ -62,6 +64,7 @@ final class HistoryShop {
       try Schema.apply(url: settings.embeddedServer.ownerConnectionString)
     }
     try await writer.connect()
+    calendar = calendar.extended(byStored: try await writer.sessions())
   }
 
   private func close() async throws {
@@ -164,7 +167,7 @@ final class HistoryShop {
   /// had.
   func repairTasks(symbol: Symbol?) async throws -> [BackfillTask] {
     let plan = RepairPlan()
-    let calendar = TradingCalendar.shanghai
+    let calendar = calendar
     let first = plan.firstDay(on: Self.today) { calendar.isTradingDay($0) }
     let candidates = try await writer.repairCandidates(from: first).filter { candidate in
       candidate.want >= .unbalanced && (symbol == nil || candidate.symbol == symbol)
@@ -195,7 +198,7 @@ final class HistoryShop {
         upstream: upstream, key: source == .sina ? nil : credentials.alpaca?.label,
         writer: writer,
         journal: try JournalWriter(directory: settings.stateDirectory + "/backfill/" + name),
-        rules: CandleRules(settings), log: log),
+        rules: CandleRules(settings), calendar: calendar, log: log),
       line: PacedQueueConfiguration(source, settings, seed: .random(in: .min ... .max)))
     let talk = ProgressTalk()
     ServiceSignals.watch { backfill.stop() }

@@ -115,6 +115,23 @@ private struct Past {
     #expect(instruments == "3")
   }
 
+  @Test func `believes the bars of a year whose days the daemon learnt`() throws {
+    let past = try Past()
+    let newYear = TradingCalendar.shanghai.lastDay.advanced(by: 1)
+    let sessions = (1...364).map { newYear.advanced(by: $0) }
+      .filter { !$0.isWeekend && $0.daysSince1970 % 14 != 0 }
+    let rows = sessions.map { "(1, '\($0)', '\($0) 09:30+8', '\($0) 15:00+8')" }
+    try past.database.execute(
+      "insert into candled.market_session values \(rows.joined(separator: ", "))")
+    let bar = #""open":"4.21","high":"4.21","low":"4.21","close":"4.21","volume":"100""#
+    let server = try CannedServer(#"[{"day":"\#(sessions[0]) 10:30:00",\#(bar)}]"#)
+    defer { server.stop() }
+    let run = try past.run(
+      ["backfill", "sh600519", "--from", "\(past.history.days[0])", "--timeframe", "60m"],
+      server: server.url)
+    #expect(run.status == 0 && run.errors.contains("1 of 1 chunks stored"), "\(run.errors)")
+  }
+
   @Test func `leaves no server behind where it started one`() throws {
     let folder = try PrivateCluster.freshDirectory()
     // The server runs as a user of its own.

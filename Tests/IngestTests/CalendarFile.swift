@@ -7,14 +7,16 @@ enum CalendarFile {
   /// As far as candled's own table goes.
   static let known = file(days)
   /// A year longer: every weekday of it but the first.
-  static let withNextYear: String = {
+  static let withNextYear = file(days + nextYear)
+
+  static let nextYear: [TradingDay] = {
     let first = TradingCalendar.shanghai.lastDay.advanced(by: 2)
     let year = (first...first.advanced(by: 363)).filter { !$0.isWeekend }
     // As many holidays as a year has.
-    return file(days + year.enumerated().filter { $0.offset % 14 != 13 }.map(\.element))
+    return year.enumerated().filter { $0.offset % 14 != 13 }.map(\.element)
   }()
 
-  private static let days = {
+  static let days = {
     let known = TradingCalendar.shanghai
     return (known.firstDay...known.lastDay).filter { known.isTradingDay($0) == true }
   }()

@@ -287,6 +287,25 @@ import Transport
     }
   }
 
+  @Test func `knows the days it learnt also while only the journal remembers`() async throws {
+    let (world, history) = try world()
+    let first = try #require(CalendarFile.nextYear.first)
+    let start = Timestamp(day: first, secondOfDay: 20 * 3_600)
+    var run = try DeskRun(world, [history.symbols[0]], from: start, to: start)
+    let days = CalendarFile.days + CalendarFile.nextYear
+    run.desks.calendar = CalendarBox(try #require(TradingCalendar.shanghai.extended(by: days)))
+    let engine = try run.engine(MemorySink())
+    let told = await engine.toldWhileDeaf(
+      .answer(
+        to: .sinaKline(history.symbols[0], .day1, bars: 1), requestedAt: start,
+        receivedAt: start, status: 200, body: Array(KlineText.days([first]).utf8)))
+    guard case .candles(let page) = told.answer else {
+      Issue.record("\(told)")
+      return
+    }
+    #expect(page.candles.map(\.tradingDay) == [first])
+  }
+
   @Test func `goes on polling in a year whose days it learnt`() async throws {
     let (world, history) = try world { question, _ in
       question == .sinaCalendar ? .text(CalendarFile.withNextYear) : nil
@@ -325,6 +344,12 @@ extension Engine {
   func desksLeftOld(by new: EngineUpdate) -> Set<String> {
     update(new)
     return desksToReopen
+  }
+
+  /// What a desk is told of an answer that only the journal remembers.
+  func toldWhileDeaf(_ entry: JournalEntry) -> DeskAnswer {
+    isDeaf = true
+    return interpret(entry)
   }
 
   /// From now on the disk is full.

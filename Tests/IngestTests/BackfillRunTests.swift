@@ -1,0 +1,77 @@
+import Candles
+import Feeds
+import Journal
+import Logging
+import Market
+import Polling
+import Store
+import TestSupport
+import Testing
+
+@testable import Ingest
+
+/// Beside the command: what a backfill makes of what it is given, its source answering from memory.
+@Suite struct `A backfill` {
+  /// Answers every question with one day bar each of some days.
+  private struct DaySource: FeedUpstream {
+    var days: [TradingDay]
+
+    func answer(to question: FeedRequest, key: String?, host: Int) -> UpstreamAnswer {
+      .response(status: 200, body: Array(KlineText.days(days).utf8), retryAfter: nil)
+    }
+  }
+
+  private let writer: HistoryWriter
+  private let database: StoreDatabase
+
+  init() async throws {
+    database = try StoreDatabase()
+    writer = HistoryWriter(url: database.url)
+    try await writer.connect()
+  }
+
+  private func backfill(
+    of days: [TradingDay], calendar: TradingCalendar = .shanghai, at start: Timestamp,
+    in folder: JournalFolder
+  ) throws -> Backfill {
+    var parts = BackfillParts(
+      upstream: DaySource(days: days), key: nil, writer: writer,
+      journal: try JournalWriter(directory: folder.path), rules: CandleRules(),
+      calendar: calendar, log: Logger(label: "backfill") { _ in SwiftLogNoOpLogHandler() })
+    parts.clock = .scaled(from: start, speed: 1)
+    return Backfill(parts, line: .sina(requestsPerMinute: 60_000, seed: 1))
+  }
+
+  private static let last = TradingCalendar.shanghai.lastDay
+
+  @Test func `stores the bars of a year whose days the daemon learnt`() async throws {
+    let first = try #require(CalendarFile.nextYear.first)
+    let sessions = CalendarFile.nextYear.map { "(1, '\($0)', '\($0) 09:30+8', '\($0) 15:00+8')" }
+    try database.execute(
+      "insert into candled.market_session values \(sessions.joined(separator: ", "))")
+    let calendar = TradingCalendar.shanghai.extended(byStored: try await writer.sessions())
+    let folder = try JournalFolder()
+    let backfill = try backfill(
+      of: [Self.last, first], calendar: calendar,
+      at: Timestamp(day: first, secondOfDay: 20 * 3_600), in: folder)
+    let question = FeedRequest.sinaKline(StoreSamples.symbol(519), .day1, bars: 2)
+    let end = try await backfill.run(
+      [BackfillTask(questions: [question], days: Self.last...first)]
+    ) { _ in }
+    #expect(end.tasksDone == 1 && end.candles == 2)
+    let stored = try database.execute(
+      "select trading_day from candled.candle where timeframe = 240 order by trading_day")
+    #expect(stored == [["\(Self.last)"], ["\(first)"]])
+  }
+}
+
+/// K-lines as Sina tells them.
+enum KlineText {
+  static func days(_ days: [TradingDay]) -> String {
+    let rows = days.map { day in
+      #"{"day":"\#(day)","open":"4.210","high":"4.220","low":"4.200","close":"4.210","#
+        + #""volume":"367300"}"#
+    }
+    return "[\(rows.joined(separator: ","))]"
+  }
+}
