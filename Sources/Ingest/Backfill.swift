@@ -96,6 +96,8 @@ public actor Backfill {
   public func run(
     _ tasks: [BackfillTask], report: @Sendable (BackfillProgress) -> Void
   ) async throws -> BackfillProgress {
+    // No answer would ever end one without questions.
+    let tasks = tasks.filter { !$0.questions.isEmpty }
     progress.tasks = tasks.count
     for (place, task) in tasks.enumerated() { enqueue(task, place) }
     perform(queue.received(.woke, at: clock.now))

@@ -115,4 +115,12 @@ public enum Source: Int16, Sendable, CaseIterable {
   /// Whose series what it says belongs to: Mairui lists the instruments Sina quotes. IEX and SIP
   /// are two series of one symbol.
   public var series: Source { self == .mairui ? .sina : self }
+
+  /// The date where its instruments are traded.
+  public func today(at moment: Timestamp) -> TradingDay {
+    switch self {
+    case .sina, .mairui: moment.shanghaiDay
+    case .alpacaIEX, .alpacaSIP: moment.newYorkDay
+    }
+  }
 }

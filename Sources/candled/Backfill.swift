@@ -80,7 +80,8 @@ struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
   private func fill(
     _ order: BackfillOrder, _ settings: Settings, _ shop: HistoryShop
   ) async throws {
-    let plan = BackfillPlan(order, today: HistoryShop.today) { day in
+    let today = HistoryShop.today(of: order.source)
+    let plan = BackfillPlan(order, today: today) { day in
       order.source == .sina ? shop.calendar.isTradingDay(day) : nil
     }
     let tasks = try await shop.tasks(of: plan, leavingOutDone: resume)
@@ -95,7 +96,7 @@ struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
   ) throws -> BackfillOrder {
     let guessed = symbols.first.map { Instrument.classify($0) != nil } == true
     let source = source ?? (guessed ? Source.sina : settings.alpacaFeed.source)
-    let last = to?.day ?? HistoryShop.today
+    let last = to?.day ?? HistoryShop.today(of: source)
     guard from.day <= last else {
       throw CommandFailure(status: .usage, sentence: "--from \(from.day) is behind --to \(last)")
     }

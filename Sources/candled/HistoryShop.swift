@@ -40,8 +40,7 @@ final class HistoryShop {
     writer = HistoryWriter(url: url)
   }
 
-  /// Shanghai's date.
-  static var today: TradingDay { EngineClock.realNow().shanghaiDay }
+  static func today(of source: Source) -> TradingDay { source.today(at: EngineClock.realNow()) }
 
   /// Does `work` with a database that is up, and leaves it as it was found.
   func whileOpen(_ work: () async throws -> Void) async throws {
@@ -122,7 +121,7 @@ final class HistoryShop {
 
   // MARK: - Work
 
-  /// What is to be asked for each chunk of a plan.
+  /// What is to be asked for each chunk of a plan; of one that lies in the future, nothing.
   func tasks(
     of plan: BackfillPlan, leavingOutDone: Bool
   ) async throws -> [BackfillTask] {
@@ -133,6 +132,7 @@ final class HistoryShop {
         chunk: HistoryCommit.Chunk(job: job, index: Int32(chunk.index)),
         questions: questions(of: chunk, plan.order), days: chunk.from...chunk.to)
     }
+    .filter { !$0.questions.isEmpty }
   }
 
   private func questions(
@@ -167,8 +167,8 @@ final class HistoryShop {
   /// had.
   func repairTasks(symbol: Symbol?) async throws -> [BackfillTask] {
     let plan = RepairPlan()
-    let calendar = calendar
-    let first = plan.firstDay(on: Self.today) { calendar.isTradingDay($0) }
+    let (calendar, today) = (calendar, Self.today(of: .sina))
+    let first = plan.firstDay(on: today) { calendar.isTradingDay($0) }
     let candidates = try await writer.repairCandidates(from: first).filter { candidate in
       candidate.want >= .unbalanced && (symbol == nil || candidate.symbol == symbol)
     }
@@ -178,8 +178,7 @@ final class HistoryShop {
     }
     return plan.orders(never, at: EngineClock.realNow()).map { order in
       BackfillTask(
-        questions: [.minutes(of: order, on: Self.today, calendar)],
-        days: order.firstDay...Self.today)
+        questions: [.minutes(of: order, on: today, calendar)], days: order.firstDay...today)
     }
   }
 

@@ -43,6 +43,7 @@ import Testing
   }
 
   private static let last = TradingCalendar.shanghai.lastDay
+  private static let lateOnLast = Timestamp(day: last, secondOfDay: 20 * 3_600)
 
   @Test func `stores the bars of a year whose days the daemon learnt`() async throws {
     let first = try #require(CalendarFile.nextYear.first)
@@ -62,6 +63,19 @@ import Testing
     let stored = try database.execute(
       "select trading_day from candled.candle where timeframe = 240 order by trading_day")
     #expect(stored == [["\(Self.last)"], ["\(first)"]])
+  }
+
+  @Test(.timeLimit(.minutes(2)))
+  func `ends whatever it is given, tasks without questions too`() async throws {
+    let nothing = BackfillTask(questions: [], days: Self.last...Self.last)
+    let question = FeedRequest.sinaKline(StoreSamples.symbol(519), .day1, bars: 1)
+    let something = BackfillTask(questions: [question], days: Self.last...Self.last)
+    for (tasks, done) in [([nothing], 0), ([nothing, something, nothing], 1)] {
+      let folder = try JournalFolder()
+      let end = try await backfill(of: [Self.last], at: Self.lateOnLast, in: folder)
+        .run(tasks) { _ in }
+      #expect(end.tasks == done && end.tasksDone == done && end.tasksFailed == 0)
+    }
   }
 }
 
