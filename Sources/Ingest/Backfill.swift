@@ -60,12 +60,13 @@ public actor Backfill {
   var isStopping = false
 
   let clock: EngineClock
+  private var wakes = WakePlan()
   private let events: AsyncStream<Event>
   let inbox: AsyncStream<Event>.Continuation
 
   enum Event: Sendable {
     case answered(PollRequestID, UpstreamAnswer, requestedAt: Timestamp)
-    case woke
+    case woke(for: Timestamp)
     case stop
   }
 
@@ -127,7 +128,9 @@ public actor Backfill {
   private func handle(_ event: Event) async throws {
     let now = clock.now
     switch event {
-    case .woke: perform(queue.received(.woke, at: now))
+    case .woke(let moment):
+      wakes.woke(for: moment)
+      perform(queue.received(.woke, at: now))
     case .stop:
       isStopping = true
       perform(queue.received(.stopping, at: now))
@@ -171,11 +174,13 @@ public actor Backfill {
   }
 
   private func wake(at moment: Timestamp) {
-    let wait = clock.nanoseconds(until: moment, from: clock.now)
-    let inbox = inbox
+    let now = clock.now
+    guard wakes.mustSleep(until: moment, now: now) else { return }
+    let (sleep, inbox) = (parts.sleep, inbox)
+    let wait = clock.nanoseconds(until: moment, from: now)
     Task {
-      try? await Task.sleep(nanoseconds: wait)
-      inbox.yield(.woke)
+      await sleep(wait)
+      inbox.yield(.woke(for: moment))
     }
   }
 }
@@ -194,6 +199,8 @@ public struct BackfillParts {
   /// The time of day at the start, and from there on the steady clock: hours of requests are paced
   /// by it, whatever becomes of the wall clock.
   var clock = EngineClock.scaled(from: EngineClock.realNow(), speed: 1)
+  /// Waits so many nanoseconds.
+  var sleep: @Sendable (UInt64) async -> Void = { try? await Task.sleep(nanoseconds: $0) }
 
   public init(
     upstream: any FeedUpstream, key: String?, writer: HistoryWriter, journal: JournalWriter,

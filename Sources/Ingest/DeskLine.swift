@@ -76,5 +76,7 @@ extension PacedQueueConfiguration {
       source == .sina
       ? .sina(requestsPerMinute: settings.sinaHistoryRequestsPerMinute, seed: seed)
       : .alpaca(requestsPerMinute: settings.alpacaRequestsPerMinute, seed: seed)
+    // Or a request would count as lost, and be sent again, while its answer is waited for.
+    deadlineMilliseconds = HTTPFeedUpstream.deadlineMilliseconds
   }
 }

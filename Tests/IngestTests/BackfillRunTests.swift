@@ -3,21 +3,40 @@ import Feeds
 import Journal
 import Logging
 import Market
+import Operations
+import Platform
 import Polling
 import Store
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import Ingest
 
 /// Beside the command: what a backfill makes of what it is given, its source answering from memory.
-@Suite struct `A backfill` {
+@Suite(.ownThread) struct `A backfill` {
   /// Answers every question with one day bar each of some days.
   private struct DaySource: FeedUpstream {
     var days: [TradingDay]
 
     func answer(to question: FeedRequest, key: String?, host: Int) -> UpstreamAnswer {
       .response(status: 200, body: Array(KlineText.days(days).utf8), retryAfter: nil)
+    }
+  }
+
+  /// Sleeps, and counts the sleeps under way.
+  private final class Sleeper: Sendable {
+    private let counts = Guarded((underWay: 0, most: 0))
+
+    var most: Int { counts.withLock { $0.most } }
+
+    func sleep(nanoseconds: UInt64) async {
+      counts.withLock {
+        $0.underWay += 1
+        $0.most = max($0.most, $0.underWay)
+      }
+      try? await Task.sleep(nanoseconds: nanoseconds)
+      counts.withLock { $0.underWay -= 1 }
     }
   }
 
@@ -32,13 +51,14 @@ import Testing
 
   private func backfill(
     of days: [TradingDay], calendar: TradingCalendar = .shanghai, at start: Timestamp,
-    in folder: JournalFolder
+    in folder: JournalFolder, sleeper: Sleeper = Sleeper()
   ) throws -> Backfill {
     var parts = BackfillParts(
       upstream: DaySource(days: days), key: nil, writer: writer,
       journal: try JournalWriter(directory: folder.path), rules: CandleRules(),
       calendar: calendar, log: Logger(label: "backfill") { _ in SwiftLogNoOpLogHandler() })
     parts.clock = .scaled(from: start, speed: 1)
+    parts.sleep = { await sleeper.sleep(nanoseconds: $0) }
     return Backfill(parts, line: .sina(requestsPerMinute: 60_000, seed: 1))
   }
 
@@ -77,6 +97,35 @@ import Testing
       #expect(end.tasks == done && end.tasksDone == done && end.tasksFailed == 0)
     }
   }
+
+  @Test func `sleeps twice at a time at most, however much it asks`() async throws {
+    let (sleeper, folder) = (Sleeper(), try JournalFolder())
+    let backfill = try backfill(
+      of: [Self.last], at: Self.lateOnLast, in: folder, sleeper: sleeper)
+    let questions = (0..<200).map { FeedRequest.sinaKline(StoreSamples.symbol($0), .day1, bars: 1) }
+    let end = try await backfill.run(
+      [BackfillTask(questions: questions, days: Self.last...Self.last)]
+    ) { _ in }
+    #expect(end.requests == 200 && end.candles == 200)
+    // Until the next request may go out, and until the one under way counts as lost.
+    #expect((1...2).contains(sleeper.most), "\(sleeper.most) sleeps at a time")
+  }
+
+  @Test(arguments: [Source.sina, .alpacaIEX])
+  func `asks nobody twice while it waits for the answer`(source: Source) throws {
+    let settings = try ConfigurationFile.load(nil, overrides: [])
+    var line = PacedQueue<Int>(PacedQueueConfiguration(source, settings, seed: 1))
+    let asked = line.received(.enqueued([PacedJob(1, priority: 0)]), at: Self.lateOnLast)
+    #expect(asked.count { $0.isRequest } == 1)
+    for second in 1...Int64(HTTPFeedUpstream.deadlineMilliseconds / 1_000) {
+      let more = line.received(.woke, at: Self.lateOnLast.adding(seconds: second))
+      #expect(!more.contains { $0.isRequest }, "again after \(second) s")
+    }
+  }
+}
+
+extension PacedQueue.Action {
+  fileprivate var isRequest: Bool { if case .request = self { true } else { false } }
 }
 
 /// K-lines as Sina tells them.
