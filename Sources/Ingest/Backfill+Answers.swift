@@ -28,6 +28,7 @@ extension Backfill {
     var next: FeedRequest?
     switch told.answer {
     case .candles(let page):
+      tell(page.refused, of: question)
       open.bars += BarBatch.batches(
         of: page, question, days: open.task.days, rules: parts.rules, calendar: parts.calendar,
         receivedAt: now)
@@ -47,6 +48,17 @@ extension Backfill {
     }
     tasks[place] = open
     if open.left == 0 { try await store(open, place, now) }
+  }
+
+  /// A chunk is done without them: asked again, the source would say the same.
+  private func tell(_ refused: [RefusedRow], of question: FeedRequest) {
+    guard let first = refused.first else { return }
+    parts.log.warning(
+      "rows are refused",
+      metadata: [
+        "question": "\(question.text)", "rows": "\(refused.count)",
+        "first": "\(first.reason.rawValue): \(first.detail)",
+      ])
   }
 
   private func turn(_ page: CandlePage, of question: FeedRequest) throws -> FeedRequest? {

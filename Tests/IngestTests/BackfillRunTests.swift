@@ -1,7 +1,6 @@
 import Candles
 import Feeds
 import Journal
-import Logging
 import Market
 import Operations
 import Platform
@@ -51,12 +50,12 @@ import Testing
 
   private func backfill(
     of days: [TradingDay], calendar: TradingCalendar = .shanghai, at start: Timestamp,
-    in folder: JournalFolder, sleeper: Sleeper = Sleeper()
+    in folder: JournalFolder, sleeper: Sleeper = Sleeper(), lines: LogLines = LogLines()
   ) throws -> Backfill {
     var parts = BackfillParts(
       upstream: DaySource(days: days), key: nil, writer: writer,
       journal: try JournalWriter(directory: folder.path), rules: CandleRules(),
-      calendar: calendar, log: Logger(label: "backfill") { _ in SwiftLogNoOpLogHandler() })
+      calendar: calendar, log: lines.logger)
     parts.clock = .scaled(from: start, speed: 1)
     parts.sleep = { await sleeper.sleep(nanoseconds: $0) }
     return Backfill(parts, line: .sina(requestsPerMinute: 60_000, seed: 1))
@@ -83,6 +82,21 @@ import Testing
     let stored = try database.execute(
       "select trading_day from candled.candle where timeframe = 240 order by trading_day")
     #expect(stored == [["\(Self.last)"], ["\(first)"]])
+  }
+
+  @Test func `says which rows it does not take`() async throws {
+    let lines = LogLines()
+    let first = try #require(CalendarFile.nextYear.first)
+    let folder = try JournalFolder()
+    let backfill = try backfill(
+      of: [Self.last, first], at: Timestamp(day: first, secondOfDay: 20 * 3_600), in: folder,
+      lines: lines)
+    let question = FeedRequest.sinaKline(StoreSamples.symbol(519), .day1, bars: 2)
+    let end = try await backfill.run(
+      [BackfillTask(questions: [question], days: Self.last...first)]
+    ) { _ in }
+    #expect(end.candles == 1 && lines.count("rows are refused") == 1, "\(lines.lines)")
+    #expect(lines.count("\(question.text)") == 1 && lines.count("rows=1") == 1)
   }
 
   @Test(.timeLimit(.minutes(2)))
