@@ -14,20 +14,10 @@ final class CannedServer: Sendable {
     self.listener = listener
     self.body = body
     url = "http://127.0.0.1:\(port)"
-    Thread { [self] in serve() }.start()
+    Thread { [self] in LoopbackListener.serve(listener, answer) }.start()
   }
 
   func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
-
-  private func serve() {
-    while true {
-      let connection = accept(listener, nil, nil)
-      guard connection >= 0 else { break }
-      answer(connection)
-      close(connection)
-    }
-    close(listener)
-  }
 
   private func answer(_ connection: Int32) {
     var block = [UInt8](repeating: 0, count: 1 << 14)

@@ -21,7 +21,7 @@ final class EchoServer: Sendable {
     let (listener, port) = try LoopbackListener.open()
     self.listener = listener
     url = "http://127.0.0.1:\(port)"
-    Thread { [self] in serve() }.start()
+    Thread { [self] in LoopbackListener.serve(listener, answer) }.start()
   }
 
   func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
@@ -31,16 +31,6 @@ final class EchoServer: Sendable {
     heard.wait(
       while: { $0.count < count }, nanosecondsMax: Self.waitSecondsMax * 1_000_000_000,
       then: { $0 })
-  }
-
-  private func serve() {
-    while true {
-      let connection = accept(listener, nil, nil)
-      guard connection >= 0 else { break }
-      answer(connection)
-      close(connection)
-    }
-    close(listener)
   }
 
   private func answer(_ connection: Int32) {

@@ -123,16 +123,12 @@ private final class PlainServer {
     let (socket, port) = try LoopbackListener.open()
     (listener, self.port) = (socket, port)
     Thread.detachNewThread { @Sendable in
-      while true {
-        let client = accept(socket, nil, nil)
-        if client < 0 { break }
+      LoopbackListener.serve(socket) { client in
         var request = [UInt8](repeating: 0, count: 8)
         if recv(client, &request, request.count, Int32(MSG_WAITALL)) == 8 {
           send(client, "N", 1, Int32(MSG_NOSIGNAL))
         }
-        close(client)
       }
-      close(socket)
     }
   }
 

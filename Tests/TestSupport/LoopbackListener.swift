@@ -25,6 +25,18 @@ public enum LoopbackListener {
     return (listener, UInt16(bigEndian: address.sin_port))
   }
 
+  /// Hands each connection to `answer`, one after the other, and closes it; returns once the
+  /// listener is shut down, and closes that too.
+  public static func serve(_ listener: Int32, _ answer: (Int32) -> Void) {
+    while true {
+      let connection = accept(listener, nil, nil)
+      guard connection >= 0 else { break }
+      answer(connection)
+      close(connection)
+    }
+    close(listener)
+  }
+
   /// Free a moment ago; whoever binds port 0 may be given it: use it soon.
   public static func freePort() throws(Failure) -> UInt16 {
     let (listener, port) = try open()
