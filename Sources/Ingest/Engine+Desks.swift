@@ -38,7 +38,7 @@ struct DeskSeat {
 extension Engine {
   /// Once the tail is interpreted: before that, what keys have spent is not known.
   func openDesks() {
-    guard !areDesksOpen, catchUp == nil, !isDeaf, !isStopping else { return }
+    guard !areDesksOpen, isInterpreting, !isStopping else { return }
     areDesksOpen = true
     followTail()
     seats = parts.desks.make(for: pipeline).map { DeskSeat(desk: $0) }
@@ -184,7 +184,7 @@ extension Engine {
   private func journal(_ usage: KeyUsage) -> Bool {
     let entry = JournalEntry.usage(usage, at: now)
     guard let position = append(entry) else { return false }
-    if catchUp == nil, !isDeaf { pipeline.process(entry, at: position) }
+    if isInterpreting { pipeline.process(entry, at: position) }
     return true
   }
 

@@ -73,7 +73,7 @@ extension Engine {
     let heardSteady = EngineClock.steadyNow()
     // The source did its part: asking it again at once would not make room here.
     guard let position = append(entry) else { return .unchanged }
-    if catchUp != nil || isDeaf {
+    guard isInterpreting else {
       let outcome = Pipeline.classify(entry)
       status.answered(outcome)
       return PollOutcome(outcome)

@@ -15,7 +15,7 @@ extension Engine {
     report.sources = [quotesReport(now)]
     report.sources += seats.filter { !$0.isClosed }.map { deskReport($0, now) }
     report.isStopping = isStopping
-    report.isCatchingUp = isDeaf || catchUp != nil
+    report.isCatchingUp = !isInterpreting
     report.lastPosition = parts.journal.lastPosition
     report.syncedPosition = parts.journal.syncedPosition
     let read = isDeaf ? status.committed : pipeline.position

@@ -42,7 +42,7 @@ extension Engine {
   /// Not before the tail is interpreted: a desk is made from what the pipeline knows of its keys.
   /// Until then the one there is goes on, with the keys it was made with.
   func reopenDesks() {
-    guard !desksToReopen.isEmpty, areDesksOpen, catchUp == nil, !isDeaf, !isStopping else { return }
+    guard !desksToReopen.isEmpty, areDesksOpen, isInterpreting, !isStopping else { return }
     let made = parts.desks.make(for: pipeline)
     for name in desksToReopen.sorted() {
       let place = seats.firstIndex { $0.desk.name == name }

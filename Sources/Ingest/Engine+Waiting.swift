@@ -8,7 +8,7 @@ extension Engine {
   /// Nothing is under way; a stepped clock may move.
   var isIdle: Bool {
     inFlight.isEmpty && deskRequestsInFlight == 0 && lookups == 0 && !saving.isBusy
-      && !saving.hasUnsaved && catchUp == nil && !isDeaf && !isStopping
+      && !saving.hasUnsaved && isInterpreting && !isStopping
   }
 
   /// Everything in the journal is interpreted.
