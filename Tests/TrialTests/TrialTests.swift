@@ -9,22 +9,16 @@ extension EveryTrial {
     /// The first minutes of a day.
     private let stop = 9 * 3600 + 36 * 60
 
-    @Test func `a day with kills of the daemon leaves the tables of a day without`() throws {
+    @Test(arguments: [(CrashTrial.Victim.daemon, 3), (.database, 2)])
+    func `a day with kills leaves the tables of a day without`(
+      of victim: CrashTrial.Victim, kills: Int
+    ) throws {
       var trial = CrashTrial(
-        binary: binary, victim: .daemon, kills: 3, instruments: 20, seed: .random(in: 1...1000))
+        binary: binary, victim: victim, kills: kills, instruments: 20, seed: .random(in: 1...1000))
       trial.stop = stop
       let verdict = try trial.run()
       #expect(verdict.complaints.isEmpty, "seed \(trial.seed)")
-      #expect(verdict.kills == 3)
-    }
-
-    @Test func `a day with kills of the database leaves the tables of a day without`() throws {
-      var trial = CrashTrial(
-        binary: binary, victim: .database, kills: 2, instruments: 20, seed: .random(in: 1...1000))
-      trial.stop = stop
-      let verdict = try trial.run()
-      #expect(verdict.complaints.isEmpty, "seed \(trial.seed)")
-      #expect(verdict.kills == 2)
+      #expect(verdict.kills == kills)
     }
 
     @Test func `cut followers end with the table and see every final candle once`() async throws {
