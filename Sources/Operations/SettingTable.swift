@@ -183,7 +183,7 @@ public struct SettingTable: Sendable {
     },
     Rule("store.password_file", "store.url holds a password too; keep one of them") {
       $0.storePasswordFile == nil
-        || passwords(inURL: $0.storeURL?.reveal() ?? "").first == nil
+        || ConnectionURL($0.storeURL?.reveal() ?? "")?.passwords.isEmpty != false
     },
     Rule("alpaca.symbols", "needs alpaca.key_file") {
       $0.alpacaSymbols.isEmpty || $0.alpacaKeyFile != nil
