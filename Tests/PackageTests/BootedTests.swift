@@ -69,6 +69,13 @@ struct BootedTests {
     #expect(try await said(in: "upgrade while stopped") == ["inactive"])
   }
 
+  @Test func `an upgrade does not wait for a database that is away`() async throws {
+    #expect(
+      try await said(in: "upgrade while its database is away") == [
+        "exit 0", "activating", "new daemon", "candled is not ready yet", "inactive",
+      ])
+  }
+
   @Test func `a backfill of an instrument runs beside it`() async throws {
     let lines = try await said(in: "backfill")
     #expect(lines.first == "exit 0")
