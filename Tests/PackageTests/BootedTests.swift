@@ -42,6 +42,10 @@ struct BootedTests {
     #expect(lines.count == 3 && lines.allSatisfy { $0.hasPrefix("drwx------ candled candled /") })
   }
 
+  @Test func `it says when it began`() async throws {
+    #expect(try await said(in: "beginning") == ["right"])
+  }
+
   @Test func `root sees its state`() async throws {
     #expect(try await said(in: "status command") == ["exit 0"])
   }
