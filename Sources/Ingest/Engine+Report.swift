@@ -26,11 +26,12 @@ extension Engine {
         since: saving.startedAt)
     }
     report.symbols = poller.symbols.count
-    report.keys = pipeline.keyUsage.count
-    for case (let until?, let reason?) in pipeline.keyUsage.values.map({
-      ($0.parkedUntil, $0.parkedReason)
-    }) where until > now {
-      report.keysParked[reason, default: 0] += 1
+    // The ledger also knows those that were replaced, for ever.
+    let licences = parts.desks.configuration.licences
+    report.keys = licences.count
+    for usage in licences.compactMap({ pipeline.keyUsage[$0] }) {
+      guard let until = usage.parkedUntil, let reason = usage.parkedReason else { continue }
+      if until > now { report.keysParked[reason, default: 0] += 1 }
     }
     report.calendarDaysLeft = now.shanghaiDay.distance(to: pipeline.calendar.lastDay)
     report.isCertificateOverdue = pipeline.isCertificateOverdue(at: now)

@@ -129,6 +129,21 @@ import Transport
     #expect(!asked.contains { $0.source == .mairui })
   }
 
+  @Test func `only keys that are configured are counted, and parked`() async throws {
+    let (world, history) = try world()
+    let start = try shanghai("2026-07-06", 9, 31)
+    let run = try everything(world, history, from: start, to: start.adding(seconds: 60))
+    var stored = Tables().stored
+    for (label, reason) in [("mairui-1", KeyParking.quota), ("mairui-0", .invalidLicence)] {
+      stored.keyUsage.append(
+        KeyUsage(
+          source: .mairui, label: label, day: start.shanghaiDay, requests: 50,
+          parkedUntil: start.adding(seconds: 3_600), parkedReason: reason))
+    }
+    let report = await (try run.engine(MemorySink(), stored: stored)).report(on: [])
+    #expect(report.keys == 1 && report.keysParked == [.quota: 1])
+  }
+
   private static func update(
     of engine: Engine, _ run: DeskRun, desks: DeskConfiguration
   ) async -> EngineUpdate {
