@@ -101,13 +101,18 @@ extension Engine {
 }
 
 extension Pipeline {
-  /// The class of an answer, without taking anything from it.
-  static func classify(_ entry: JournalEntry) -> SinaOutcome {
+  /// The class of an answer and its newest stamp, without taking anything from it.
+  static func classify(_ entry: JournalEntry, rules: CandleRules) -> Digest {
     var decoder = SinaQuoteDecoder()
-    var nobody = ResponseSheet()
+    var sheet = ResponseSheet()
     return entry.body.withUnsafeBytes { body in
-      nobody.begin(body: body)
-      return decoder.decode(body, status: Int(entry.status), into: &nobody)
+      sheet.begin(body: body)
+      var digest = Digest(
+        outcome: decoder.decode(body, status: Int(entry.status), into: &sheet))
+      if case .ok = digest.outcome {
+        digest.newestAt = sheet.newestStamp(receivedAt: entry.receivedAt, rules)
+      }
+      return digest
     }
   }
 }
