@@ -81,8 +81,9 @@ extension Daemon {
   /// - Returns: what could not be saved; nil if the lease was lost and it may stand by.
   private func lead(_ term: Term, _ leadership: Leadership) async throws -> Unsaved? {
     let loss = LeadLoss()
-    let renewal = Task {
-      if let error = await leadership.keep(term.lease) { loss.happened(error) }
+    let renewal = Task { [state] in
+      let error = await leadership.keep(term.lease, away: { state.isStoreAway = $0 })
+      if let error { loss.happened(error) }
     }
     let loop = state.heartbeats.begin("engine", ageSecondsMax: Self.turnSecondsMax)
     defer {
