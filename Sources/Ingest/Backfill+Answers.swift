@@ -91,7 +91,7 @@ extension Backfill {
         guard error.code == .connectionLost || error.code == .transient,
           attempt < Self.storeTriesMax
         else { throw error }
-        if try await isStored(open.task, after: attempt) { break }
+        if try await isStored(commit, after: attempt) { break }
       }
     }
     tasks[place] = nil
@@ -102,14 +102,15 @@ extension Backfill {
   private static let storeTriesMax = 60
   private static let storePauseSeconds: UInt64 = 5
 
-  private func isStored(_ task: BackfillTask, after attempt: Int) async throws -> Bool {
+  /// An earlier run may have stored the same chunk, less far: the moment tells this commit's.
+  private func isStored(_ commit: HistoryCommit, after attempt: Int) async throws -> Bool {
     if attempt > 1 {
       try? await Task.sleep(nanoseconds: Self.storePauseSeconds * 1_000_000_000)
     }
     do throws(StoreError) {
       try await parts.writer.connect()
-      guard let chunk = task.chunk else { return false }
-      return try await parts.writer.doneChunks(job: chunk.job).contains(chunk.index)
+      guard let name = commit.chunk?.name else { return false }
+      return try await parts.writer.doneChunks([name])[name]?.doneAt == commit.knownAt
     } catch {
       parts.log.warning("the store is away", metadata: ["error": "\(error)"])
       return false

@@ -14,12 +14,15 @@ import Testing
 
 /// Beside the command: what a backfill makes of what it is given, its source answering from memory.
 @Suite(.ownThread) struct `A backfill` {
-  /// Answers every question with one day bar each of some days.
+  /// Answers every question with one day bar each of some days, but for those it does not know.
   private struct DaySource: FeedUpstream {
     var days: [TradingDay]
+    var unknown: Set<FeedRequest> = []
 
     func answer(to question: FeedRequest, key: String?, host: Int) -> UpstreamAnswer {
-      .response(status: 200, body: Array(KlineText.days(days).utf8), retryAfter: nil)
+      unknown.contains(question)
+        ? .response(status: 404, body: [], retryAfter: nil)
+        : .response(status: 200, body: Array(KlineText.days(days).utf8), retryAfter: nil)
     }
   }
 
@@ -49,11 +52,12 @@ import Testing
   }
 
   private func backfill(
-    of days: [TradingDay], calendar: TradingCalendar = .shanghai, at start: Timestamp,
+    of days: [TradingDay], unknown: Set<FeedRequest> = [], calendar: TradingCalendar = .shanghai,
+    at start: Timestamp,
     in folder: JournalFolder, sleeper: Sleeper = Sleeper(), lines: LogLines = LogLines()
   ) throws -> Backfill {
     var parts = BackfillParts(
-      upstream: DaySource(days: days), key: nil, writer: writer,
+      upstream: DaySource(days: days, unknown: unknown), key: nil, writer: writer,
       journal: try JournalWriter(directory: folder.path), rules: CandleRules(),
       calendar: calendar, log: lines.logger)
     parts.clock = .scaled(from: start, speed: 1)
@@ -109,6 +113,22 @@ import Testing
       let end = try await backfill(of: [Self.last], at: Self.lateOnLast, in: folder)
         .run(tasks) { _ in }
       #expect(end.tasks == done && end.tasksDone == done && end.tasksFailed == 0)
+    }
+  }
+
+  @Test func `begins the later tasks once all others are done, and not if one was given up`()
+    async throws
+  {
+    let questions = (0..<3).map { FeedRequest.sinaKline(StoreSamples.symbol($0), .day1, bars: 1) }
+    let tasks = questions.map { BackfillTask(questions: [$0], days: Self.last...Self.last) }
+    for (unknown, done, asked) in [([questions[0]], 1, 2), ([], 3, 3)]
+      as [([FeedRequest], Int, Int)]
+    {
+      let folder = try JournalFolder()
+      let end = try await backfill(
+        of: [Self.last], unknown: Set(unknown), at: Self.lateOnLast, in: folder
+      ).run(Array(tasks[..<2]), later: [tasks[2]]) { _ in }
+      #expect(end.tasks == 3 && end.tasksDone == done && end.requests == asked)
     }
   }
 
