@@ -35,8 +35,7 @@ extension Backfill {
       next = try turn(page, of: question)
     case .factors(let factors):
       open.factors.append(FactorBatch(source: question.source, factors: factors))
-    // An instrument without bars is done too.
-    case .refused(let refusal) where refusal.kind == .noData: break
+    case .refused(let refusal) where isAnswer(refusal, to: question): break
     default: return
     }
     owners[question] = nil
@@ -48,6 +47,13 @@ extension Backfill {
     }
     tasks[place] = open
     if open.left == 0 { try await store(open, place, now) }
+  }
+
+  /// An instrument without bars is done too, and so is one without a file of factors: nothing says
+  /// that indexes, bonds and B shares have one.
+  private func isAnswer(_ refusal: FeedRefusal, to question: FeedRequest) -> Bool {
+    guard case .sinaFactors = question else { return refusal.kind == .noData }
+    return refusal.kind == .noData || refusal.kind == .notFound
   }
 
   /// A chunk is done without them: asked again, the source would say the same.

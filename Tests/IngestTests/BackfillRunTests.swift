@@ -116,6 +116,17 @@ import Testing
     }
   }
 
+  @Test func `stores the days of an instrument that has no file of factors`() async throws {
+    let folder = try JournalFolder()
+    let symbol = StoreSamples.symbol(1)
+    let factors = AdjustmentFactor.Kind.allCases.map { FeedRequest.sinaFactors(symbol, $0) }
+    let questions = factors + [FeedRequest.sinaKline(symbol, .day1, bars: 1)]
+    let end = try await backfill(
+      of: [Self.last], unknown: Set(factors), at: Self.lateOnLast, in: folder
+    ).run([BackfillTask(questions: questions, days: Self.last...Self.last)]) { _ in }
+    #expect(end.tasksDone == 1 && end.tasksFailed == 0 && end.candles == 1)
+  }
+
   @Test func `begins the later tasks once all others are done, and not if one was given up`()
     async throws
   {
