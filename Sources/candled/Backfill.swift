@@ -72,18 +72,20 @@ struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
       let order = all ? nil : try order(try symbols.map(shop.resolve), settings, shop)
       try await shop.whileOpen {
         let order = try order ?? self.order(try shop.symbols(of: source), settings, shop)
-        try await fill(order, settings, shop)
+        try await fill(order, shop)
       }
     }
   }
 
   private func fill(
-    _ order: BackfillOrder, _ settings: Settings, _ shop: HistoryShop
+    _ order: BackfillOrder, _ shop: HistoryShop
   ) async throws {
     let plan = shop.plan(order)
     let rounds = try await shop.rounds(of: plan, leavingOutDone: resume)
     let (tasks, later) = (shop.tasks(of: rounds.first, plan), shop.tasks(of: rounds.second, plan))
-    say(plan, zip(rounds.first + rounds.second, tasks + later), settings)
+    say(
+      plan, zip(rounds.first + rounds.second, tasks + later),
+      shop.budget(of: order.source).requestsPerMinute)
     if !tasks.isEmpty, !later.isEmpty {
       StandardError.say("\(later.count) of them, stored on an earlier day, come last")
     }
@@ -109,11 +111,8 @@ struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
 
   private func say(
     _ plan: BackfillPlan, _ left: Zip2Sequence<[BackfillPlan.Chunk], [BackfillTask]>,
-    _ settings: Settings
+    _ budget: Int
   ) {
-    let budget =
-      plan.order.source == .sina
-      ? settings.sinaHistoryRequestsPerMinute : settings.alpacaRequestsPerMinute
     let requests = left.reduce(0) { sum, pair in
       // Pages are the plan's to guess; a day's factors are questions of their own.
       sum + max(pair.0.requests, pair.1.questions.count)

@@ -197,8 +197,29 @@ final class HistoryShop {
     }
   }
 
+  func budget(of source: Source) -> CommandBudget {
+    CommandBudget(
+      source, settings, besideDaemon: JournalIdentity.isHeld(in: settings.journalPath))
+  }
+
+  /// One command at a time asks a source, whatever it asks.
+  /// - Returns: the line, for as long as it lives.
+  /// - Throws: `temporaryFailure` while another process has it.
+  private func takeLine(to source: Source) throws -> JournalIdentity {
+    let name = source == .sina ? "sina" : "alpaca"
+    do throws(JournalError) {
+      return try JournalIdentity(directory: settings.stateDirectory + "/backfill/line-" + name)
+    } catch {
+      guard error.code == .locked else { throw error }
+      throw CommandFailure(
+        status: .temporaryFailure,
+        sentence: "another command asks \(source.name) just now: say it again when it is done")
+    }
+  }
+
   /// Asks, stores and says how it goes.
-  /// - Throws: `temporaryFailure` if something was given up or it was stopped early.
+  /// - Throws: `temporaryFailure` if something was given up, it was stopped early, or another
+  ///   command asks the same source.
   /// - Parameters:
   ///   - later: begun once all of `tasks` are done.
   ///   - again: how to go on with what is left.
@@ -206,8 +227,15 @@ final class HistoryShop {
     _ tasks: [BackfillTask], later: [BackfillTask] = [], source: Source, journal name: String,
     again: String
   ) async throws {
+    let taken = try takeLine(to: source)
+    defer { withExtendedLifetime(taken) {} }
     let client = try HTTPClient()
     defer { client.shutdown() }
+    let budget = budget(of: source)
+    if budget.isShared {
+      StandardError.say(
+        "the daemon asks \(source.name) too: \(budget.requestsPerMinute) requests a minute")
+    }
     let upstream = HTTPFeedUpstream(
       client: client, hosts: try HTTPFeedUpstream.Hosts(settings), credentials: credentials)
     let backfill = Backfill(
@@ -216,7 +244,8 @@ final class HistoryShop {
         writer: writer,
         journal: try JournalWriter(directory: settings.stateDirectory + "/backfill/" + name),
         rules: CandleRules(settings), calendar: calendar, log: log),
-      line: PacedQueueConfiguration(source, settings, seed: .random(in: .min ... .max)))
+      line: PacedQueueConfiguration(
+        source, requestsPerMinute: budget.requestsPerMinute, seed: .random(in: .min ... .max)))
     let talk = ProgressTalk()
     ServiceSignals.watch { backfill.stop() }
     let end = try await backfill.run(tasks, later: later) { talk.say($0) }

@@ -1,5 +1,6 @@
 import ExchangeSimulator
 import Glibc
+import Journal
 import Market
 import TestSupport
 import TestTraits
@@ -95,6 +96,22 @@ private struct Past {
     let again = try past.run(arguments + ["--resume"])
     #expect(again.status == 0 && again.errors.contains("0 of 2 chunks to do"))
     #expect(past.exchange.requestsAnswered == asked)
+  }
+
+  @Test func `leaves a running daemon its budget, and asks beside no other command`() throws {
+    let past = try Past()
+    let arguments = ["backfill"] + past.symbols(1) + ["--from", "\(past.history.days[0])"]
+    let daemon = try JournalIdentity(directory: past.folder + "/journal")
+    let beside = try past.run(arguments)
+    #expect(beside.status == 0 && beside.errors.contains("at 6000 a minute"))
+    #expect(beside.errors.contains("the daemon asks sina too: 6000 requests a minute"))
+    withExtendedLifetime(daemon) {}
+    let asked = past.exchange.requestsAnswered
+    let other = try JournalIdentity(directory: past.folder + "/backfill/line-sina")
+    let second = try past.run(arguments)
+    #expect(second.status == 75 && second.errors.contains("another command asks sina just now"))
+    #expect(past.exchange.requestsAnswered == asked)
+    withExtendedLifetime(other) {}
   }
 
   @Test func `asks first for what was never stored, then for the days since`() throws {

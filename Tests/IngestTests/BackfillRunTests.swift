@@ -156,10 +156,34 @@ import Testing
     #expect((1...2).contains(sleeper.most), "\(sleeper.most) sleeps at a time")
   }
 
+  @Test(arguments: [
+    (Source.sina, 20, true, 10), (.sina, 20, false, 20), (.sina, 29, true, 2), (.sina, 1, true, 1),
+    (.sina, 1_000, true, 100), (.alpacaSIP, 180, true, 20), (.alpacaSIP, 60, true, 60),
+    (.alpacaIEX, 180, false, 180), (.alpacaIEX, 9_000, true, 900),
+  ])
+  func `leaves a daemon its budget`(
+    source: Source, own: Int, besideDaemon: Bool, left: Int
+  ) throws {
+    let key = source == .sina ? "sina.history_requests_per_minute" : "alpaca.requests_per_minute"
+    var settings = try ConfigurationFile.load(nil, overrides: [])
+    try settings.overlay(key: key, value: "\(own)")
+    try settings.overlay(key: "alpaca.symbols", value: "AAPL")
+    let budget = CommandBudget(source, settings, besideDaemon: besideDaemon)
+    #expect(budget.requestsPerMinute == left && budget.isShared == besideDaemon)
+  }
+
+  @Test func `has all of the account where the daemon asks nothing of it`() throws {
+    let settings = try ConfigurationFile.load(nil, overrides: [])
+    let budget = CommandBudget(.alpacaIEX, settings, besideDaemon: true)
+    #expect(budget.requestsPerMinute == settings.alpacaRequestsPerMinute && !budget.isShared)
+  }
+
   @Test(arguments: [Source.sina, .alpacaIEX])
   func `asks nobody twice while it waits for the answer`(source: Source) throws {
     let settings = try ConfigurationFile.load(nil, overrides: [])
-    var line = PacedQueue<Int>(PacedQueueConfiguration(source, settings, seed: 1))
+    let budget = CommandBudget(source, settings, besideDaemon: false)
+    var line = PacedQueue<Int>(
+      PacedQueueConfiguration(source, requestsPerMinute: budget.requestsPerMinute, seed: 1))
     let asked = line.received(.enqueued([PacedJob(1, priority: 0)]), at: Self.lateOnLast)
     #expect(asked.count { $0.isRequest } == 1)
     for second in 1...Int64(HTTPFeedUpstream.deadlineMilliseconds / 1_000) {
