@@ -7,9 +7,10 @@ import Store
 /// What leaves the daemon, and what the journal holds until it has.
 extension MetricTable {
   static let store: [Family] = [
-    gauge("candled_store_up", "0 while the store refuses commits or does not answer.") { engine in
-      let waited = (engine.commitWaitMicroseconds ?? 0) / 1_000_000
-      return .flag(engine.status.storeFault == nil && waited <= Readiness.commitSecondsMax)
+    Family(
+      .gauge, "candled_store_up", "0 while the store refuses commits or does not answer."
+    ) { source in
+      .flag(source.report.storeTrouble == nil)
     },
     Family(.counter, "candled_store_connects_total", "Connections made to the store.") { source in
       .integer(Int64(source.report.storeConnects))

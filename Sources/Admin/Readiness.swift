@@ -13,9 +13,6 @@ public struct Readiness: Sendable, Hashable {
   /// What was looked at, a line each.
   public private(set) var lines: [String] = []
 
-  /// A commit takes milliseconds; one so old has a store that does not answer.
-  static let commitSecondsMax: Int64 = 10
-
   public init(_ report: DaemonReport) {
     judgeRole(report.role)
     let stale = report.loops.filter(\.isStale).map(\.name)
@@ -25,7 +22,7 @@ public struct Readiness: Sendable, Hashable {
       if report.role.isLeading { fail("the engine does not answer") }
       return
     }
-    judgeStore(engine)
+    judgeStore(report, engine)
     judge("journal", engine.status.journalFault.map { "refuses entries: \($0.rawValue)" })
     for source in engine.sources { judge(source) }
   }
@@ -38,12 +35,9 @@ public struct Readiness: Sendable, Hashable {
     }
   }
 
-  private mutating func judgeStore(_ engine: EngineReport) {
-    let waited = (engine.commitWaitMicroseconds ?? 0) / 1_000_000
-    if let fault = engine.status.storeFault {
-      judge("store", "refuses commits: \(fault.rawValue)")
-    } else if waited > Readiness.commitSecondsMax {
-      judge("store", "has not answered for \(waited) s")
+  private mutating func judgeStore(_ report: DaemonReport, _ engine: EngineReport) {
+    if let trouble = report.storeTrouble {
+      judge("store", trouble)
     } else if engine.isCatchingUp {
       judge("store", "behind the journal by \(engine.backlogEntries) entries")
     } else {
@@ -79,5 +73,21 @@ public struct Readiness: Sendable, Hashable {
     lines.compactMap { line in
       line.hasPrefix("not ready: ") ? String(line.dropFirst("not ready: ".count)) : nil
     }
+  }
+}
+
+extension DaemonReport {
+  /// A commit takes milliseconds, a renewal of the lease comes every few seconds; a store that has
+  /// owed an answer for so long does not answer. One that restarts is back sooner.
+  private static let storeSilenceSecondsMax: Int64 = 10
+
+  /// Why the store is not to be counted on; nil while it answers and takes what it is given.
+  var storeTrouble: String? {
+    if let fault = engine?.status.storeFault { return "refuses commits: \(fault.rawValue)" }
+    let commit = (engine?.commitWaitMicroseconds ?? 0) / 1_000_000
+    if commit > Self.storeSilenceSecondsMax { return "has not answered for \(commit) s" }
+    let lease = storeAwaySince.map { at.microseconds(since: $0) / 1_000_000 } ?? 0
+    if lease > Self.storeSilenceSecondsMax { return "cannot be asked for the lease for \(lease) s" }
+    return nil
   }
 }

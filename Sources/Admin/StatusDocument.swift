@@ -22,6 +22,8 @@ public struct StatusDocument: Codable, Sendable, Equatable {
   public var staleLoops: [String]
   public var loops: [String: Double]
   public var engine: Engine?
+  /// nil while it answers and takes what it is given.
+  public var storeTrouble: String?
   public var sources: [Source]
   public var journal: Journal?
   public var reload: Reload?
@@ -43,7 +45,6 @@ public struct StatusDocument: Codable, Sendable, Equatable {
     public var commitMilliseconds: Double?
     public var lagMilliseconds: Double?
     public var changeSeq: Int64
-    public var storeFault: String?
     public var journalFault: String?
     public var keysParked: Int
     public var calendarDaysLeft: Int
@@ -104,6 +105,7 @@ extension StatusDocument {
       report.loops.map { ($0.name, Double($0.ageMicroseconds / 1_000) / 1_000) },
       uniquingKeysWith: max)
     engine = report.engine.map { Engine($0) }
+    storeTrouble = report.storeTrouble
     sources = (report.engine?.sources ?? []).map { Source($0) }
     journal = report.journal.map { footprint in
       Journal(
@@ -158,7 +160,6 @@ extension StatusDocument.Engine {
       lagMilliseconds = Double(status.lagMicroseconds) / 1_000
     }
     changeSeq = status.sequence
-    storeFault = status.storeFault?.rawValue
     journalFault = status.journalFault?.rawValue
     keysParked = report.keysParked.values.reduce(0, +)
     calendarDaysLeft = report.calendarDaysLeft

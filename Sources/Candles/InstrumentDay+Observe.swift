@@ -89,6 +89,8 @@ extension InstrumentDay {
   }
 
   private mutating func replacePrevious(by late: FormingCandle, into output: inout CandleOutput) {
+    // It began at the price this print has moved since.
+    if !current.moved { current.basis = late.close }
     if previous?.isPassedOver == true {
       var first = late
       first.isPassedOver = false

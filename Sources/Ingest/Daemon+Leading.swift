@@ -81,8 +81,9 @@ extension Daemon {
   /// - Returns: what could not be saved; nil if the lease was lost and it may stand by.
   private func lead(_ term: Term, _ leadership: Leadership) async throws -> Unsaved? {
     let loss = LeadLoss()
-    let renewal = Task {
-      if let error = await leadership.keep(term.lease) { loss.happened(error) }
+    let renewal = Task { [state] in
+      let error = await leadership.keep(term.lease, away: { state.isStoreAway = $0 })
+      if let error { loss.happened(error) }
     }
     let loop = state.heartbeats.begin("engine", ageSecondsMax: Self.turnSecondsMax)
     defer {
@@ -115,6 +116,12 @@ extension Daemon {
       log.error("the lead is lost", metadata: ["error": "\(error)"])
     } catch let error as StoreError where error.isTransient && stop.isWanted {
       log.notice("stopped before the term began", metadata: ["error": "\(error)"])
+    } catch {
+      // Whatever it fails of, it may fail of again as soon as it is restarted: a standby that can
+      // lead must not wait for it.
+      renewal.cancel()
+      await giveUp(term.lease, leadership)
+      throw error
     }
     await writer.disconnect()
     state.role = .starting
@@ -158,7 +165,12 @@ extension Daemon {
       let now = max(clock.now, stored.knownAt ?? clock.now)
       let start = TermStart(
         term: term.lease.term, fromJournal: stored.journal, fromPosition: stored.position)
-      place = try journal.append(.termStart(start, at: now))
+      // All it holds of earlier terms may make room for this one.
+      place = try journal.append(
+        .termStart(start, at: now), makingRoomUpTo: journal.lastPosition,
+        sacrificed: {
+          log.error("the disk is full", metadata: ["gone": "\($0.name)"])
+        })
       try journal.sync()
       log.notice(
         "took over",

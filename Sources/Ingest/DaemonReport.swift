@@ -20,7 +20,8 @@ public struct DaemonReport: Sendable {
   public var process = ProcessReport.none
   public var storeConnects = 0
   public var takeovers = 0
-  /// Since when nobody can be asked who leads; nil while it leads, and where the database answers.
+  /// Since when the database cannot be asked for the lease, to take it or to renew it; nil while
+  /// it answers.
   public var storeAwaySince: Timestamp?
 
   /// A loop that must turn.

@@ -133,7 +133,7 @@ public final class DaemonState: Sendable {
   /// A connection to the store was made.
   public func storeConnected() { parts.withLock { $0.storeConnects += 1 } }
 
-  /// Whether the database cannot be asked who leads.
+  /// Whether the database cannot be asked for the lease.
   public var isStoreAway: Bool {
     get { parts.withLock { $0.storeAwaySince != nil } }
     set {

@@ -91,15 +91,19 @@ actor Leadership {
   }
 
   /// Renews the lease until it is lost, or the task is cancelled.
+  /// - Parameter away: told at every turn whether the database cannot be asked; where nothing is
+  ///   committed, by night, nobody else would know.
   /// - Returns: why it was lost; nil if it was not.
-  func keep(_ lease: Lease) async -> StoreError? {
+  func keep(_ lease: Lease, away: @Sendable (Bool) -> Void) async -> StoreError? {
     while !Task.isCancelled {
       var wait = milliseconds / 3
       do throws(StoreError) {
         try connection.renew(lease)
+        away(false)
         if !faultsTold.isEmpty { log.notice("the lease is renewed again") }
         faultsTold = []
       } catch {
+        away(error.code != .leaseLost)
         if error.code == .leaseLost { return error }
         note(error, Self.cannotAsk)
         wait = min(wait, Self.retryMilliseconds)

@@ -16,7 +16,7 @@ extension DaemonReport {
     }
     if let engine {
       if role.isLeading { parts += engine.marketTexts }
-      parts += engine.storeTexts(at: at)
+      parts += engine.storeTexts(awaySince: storeAwaySince)
     }
     if let reload, let problem = reload.problem { parts.append("reload refused: \(problem)") }
     if let reload, !reload.needsRestart.isEmpty {
@@ -73,11 +73,12 @@ extension EngineReport {
     }
   }
 
-  fileprivate func storeTexts(at real: Timestamp) -> [String] {
+  /// - Parameter awaySince: since when the lease cannot be renewed.
+  fileprivate func storeTexts(awaySince: Timestamp?) -> [String] {
     var texts: [String] = []
     let held = max(lastPosition.sequence - status.committed.sequence, 0)
-    if status.storeFault != nil {
-      let since = status.storeFaultSince.map { " since \($0.clockMinute)" } ?? ""
+    if status.storeFault != nil || awaySince != nil {
+      let since = (status.storeFaultSince ?? awaySince).map { " since \($0.clockMinute)" } ?? ""
       texts.append("store away\(since), journal holds \(held) entries")
     } else if status.commits > 0 {
       let pending = pendingCandles == 0 ? "nothing pending" : "\(pendingCandles) candles pending"

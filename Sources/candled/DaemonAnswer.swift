@@ -47,7 +47,7 @@ extension StatusDocument {
     rows.append(("up", "\(duration(uptimeSeconds)), version \(version)"))
     if !staleLoops.isEmpty { rows.append(("does not turn", staleLoops.joined(separator: ", "))) }
     rows += sources.map { ("\($0.source) \($0.endpoint)", $0.sentence) }
-    if let engine { rows += engine.rows }
+    if let engine { rows += engine.rows(storeTrouble) }
     if let journal { rows.append(("journal", journal.sentence)) }
     if let reload { rows.append(("last reload", reload.sentence)) }
     rows.append(("memory", "\(residentMemoryBytes >> 20) MiB"))
@@ -69,14 +69,13 @@ extension StatusDocument.Source {
 }
 
 extension StatusDocument.Engine {
-  fileprivate var rows: [(String, String)] {
+  fileprivate func rows(_ storeTrouble: String?) -> [(String, String)] {
     let lag = lagMilliseconds.map { ", lag \($0) ms" } ?? ""
     let duration = commitMilliseconds.map { ", the last in \($0) ms" } ?? ""
-    let store = storeFault.map { "refuses commits: \($0)" } ?? "takes commits"
     var rows = [
       ("sweeps", "\(sweeps) over \(symbols) symbols"),
       ("commits", "\(commits)\(duration)\(lag)"),
-      ("store", "\(store), \(pendingCandles) candles wait"),
+      ("store", "\(storeTrouble ?? "takes commits"), \(pendingCandles) candles wait"),
     ]
     if isCatchingUp { rows.append(("catching up", "\(backlogEntries) entries to go")) }
     if let journalFault { rows.append(("journal refuses", journalFault)) }

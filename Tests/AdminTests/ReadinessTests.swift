@@ -4,6 +4,7 @@ import Journal
 import Market
 import Polling
 import Store
+import TestSupport
 import Testing
 
 @Suite struct ReadinessTests {
@@ -48,6 +49,21 @@ import Testing
       $0.backlogEntries = 7
     }
     #expect(behind.reasons == ["store behind the journal by 7 entries"])
+  }
+
+  @Test func `a store that nobody writes to by night is missed when it is away`() throws {
+    var report = Sample.leading()
+    report.storeAwaySince = report.at.adding(seconds: -10)
+    #expect(Readiness(report).isReady)
+    report.storeAwaySince = report.at.adding(seconds: -11)
+    #expect(Readiness(report).reasons == ["store cannot be asked for the lease for 11 s"])
+    #expect(StatusDocument(report, Sample.build).storeTrouble != nil)
+    #expect(try PrometheusPage(Sample.page(report))["candled_store_up"] == 0)
+    // Nor has it an engine when it stands by.
+    (report.role, report.engine) = (.standby(leader: "host-a"), nil)
+    #expect(try PrometheusPage(Sample.page(report))["candled_store_up"] == 0)
+    report.storeAwaySince = nil
+    #expect(try PrometheusPage(Sample.page(report))["candled_store_up"] == 1)
   }
 
   @Test func `a journal that refuses entries is not ready`() {

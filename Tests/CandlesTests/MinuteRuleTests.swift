@@ -111,5 +111,11 @@ import Testing
     #expect(tape.output.candles.count == 1)
     #expect(tape.output.revisions.map(\.candle.row) == ["10.00 10.01 10.00 10.01 130 1300"])
     #expect(tape.output.gaps.isEmpty)
+    // The next minute, in which nothing trades, goes on from it.
+    for second in ["09:31:30", "09:31:45", "09:32:00"] {
+      try tape.see("09:30:59", last: "10.01", volume: 130, seenAt: second)
+    }
+    tape.advance(to: "09:32:06")
+    #expect(tape.minute("09:31")?.row == "10.01 10.01 10.01 10.01 0 0")
   }
 }

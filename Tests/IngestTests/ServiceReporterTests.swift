@@ -141,6 +141,13 @@ private let silence = Logger(label: "service", factory: { _ in SwiftLogNoOpLogHa
     #expect(line.hasSuffix(" · store away since 09:41, journal holds 312 entries"))
   }
 
+  @Test func `says that the store is away also where nothing is to be committed`() {
+    var idle = report { _ in }
+    idle.storeAwaySince = idle.at.adding(seconds: -19 * 60)
+    #expect(idle.statusLine.contains(" · store away since "))
+    #expect(!idle.statusLine.contains("nothing pending"))
+  }
+
   @Test func `says what waits, what lags and which source is not well`() {
     let line = report {
       $0.pendingCandles = 12

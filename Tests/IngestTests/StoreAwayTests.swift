@@ -8,7 +8,7 @@ import Testing
 
 /// A daemon that is started while its database is away.
 @Suite(.ownThread) struct StoreAwayTests {
-  @Test func `it waits, says since when, and leads once the database is there`() async throws {
+  @Test func `it waits, says since when, leads, and misses it when idle`() async throws {
     let cluster = try PrivateCluster.own()
     let keeper = ServerKeeper(
       cluster.server, log: Logger(label: "away") { _ in SwiftLogNoOpLogHandler() })
@@ -29,6 +29,12 @@ import Testing
     for await _ in leads { break }
     #expect(daemon.state.role == .leading(term: 1))
     #expect(!daemon.state.isStoreAway)
+    // Noticed by the lease, whether or not anything is to be committed.
+    try await keeper.stop()
+    while !daemon.state.isStoreAway { await Task.yield() }
+    #expect(daemon.state.role == .leading(term: 1))
+    try await keeper.start()
+    while daemon.state.isStoreAway { await Task.yield() }
     daemon.stop()
     let unsaved = try await end.value
     #expect(unsaved.isNone)
