@@ -429,16 +429,33 @@ comment on column bar_watermark.chunk is
 comment on column bar_watermark.timeframe is 'See timeframe_name().';
 comment on column bar_watermark.through is 'Every bar that closed until then is stored.';
 
+-- Version 1 knew chunks by their place in a plan, which says nothing of another day's: they are
+-- asked for again.
+do $backfill_chunk$
+begin
+  if exists (
+    select
+    from information_schema.columns
+    where table_schema = 'candled'
+      and table_name = 'backfill_chunk'
+      and column_name = 'job')
+  then
+    drop table backfill_chunk;
+  end if;
+end
+$backfill_chunk$;
+
 create table if not exists backfill_chunk (
-  job text not null,
-  chunk integer not null,
+  name text primary key,
+  through date not null,
   done_at timestamptz not null,
-  candles bigint not null,
-  primary key (job, chunk)
+  candles bigint not null
 );
 comment on table backfill_chunk is 'What a backfill has done, so that it goes on there.';
-comment on column backfill_chunk.job is 'The plan''s name: equal plans have equal names.';
-comment on column backfill_chunk.chunk is 'Its place in the plan.';
+comment on column backfill_chunk.name is
+  'Source, timeframe, first day and instruments: what is asked for.';
+comment on column backfill_chunk.through is
+  'The last day that was over when it was asked for: what is later may be told since.';
 comment on column backfill_chunk.done_at is 'Our clock.';
 comment on column backfill_chunk.candles is 'How many were written or revised for it.';
 
