@@ -625,7 +625,8 @@ begin
   if to_regclass(partition_name) is not null then
     return false;
   end if;
-  perform pg_advisory_xact_lock(hashtext('candled.ensure_partition'));
+  -- One at a time, by the lock that attaching takes. Not by an advisory one: any reader may take it.
+  lock table candle in share update exclusive mode;
   if to_regclass(partition_name) is not null then
     return false;
   end if;
@@ -755,6 +756,14 @@ comment on column day_audit.minutes_missing is 'Of 240: no candle.';
 comment on column day_audit.known_from is 'When it was written, by the daemon''s clock.';
 comment on column day_audit.repaired_at is
   'When the day was last reconciled with the source''s own bars; null if never.';
+
+-- A row's lock, and not an advisory one, which any reader may take and keep.
+create table if not exists day_lock (
+  day date primary key
+);
+comment on table day_lock is
+  'Days whose minutes were repaired or certified: who does so holds the row locked.';
+comment on column day_lock.day is 'The exchange''s date.';
 
 create table if not exists disagreement (
   id bigint generated always as identity primary key,
@@ -3472,6 +3481,7 @@ begin
     candle_revision,
     gap,
     day_audit,
+    day_lock,
     disagreement,
     rejected,
     source_health,

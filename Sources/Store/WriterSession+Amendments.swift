@@ -7,13 +7,31 @@ import Market
 extension WriterSession {
   private static let lockDay = Statement(
     name: "lock_day",
-    sql: "select pg_advisory_xact_lock(hashtext('candled.day'), $1::date - date '2000-01-01')")
+    sql: """
+      select day
+      from day_lock
+      where day = $1::date
+      for update
+      """)
+
+  private static let addDay = Statement(
+    name: "add_day_lock",
+    sql: """
+      insert into day_lock (day)
+      values ($1::date)
+      on conflict (day) do nothing
+      """)
 
   /// Until the transaction ends: whoever repairs or certifies minutes of a day waits for the one
   /// who does.
   func lock(_ day: TradingDay) throws(StoreError) {
     var parameters = WireParameters()
     parameters.add { $0.date(day) }
+    if try connection.run(Self.lockDay, parameters, context: Context.commit).rowCount == 1 {
+      return
+    }
+    // Waits for who adds it at the same time, whose row is there to be locked afterwards.
+    try connection.run(Self.addDay, parameters, context: Context.commit)
     try connection.run(Self.lockDay, parameters, context: Context.commit)
   }
 

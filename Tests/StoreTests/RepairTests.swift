@@ -1,12 +1,14 @@
 import CandledClient
 import Market
-import Store
 import TestSupport
+import TestTraits
 import Testing
+
+@testable import Store
 
 /// Repairs in the tables: what `Reconciliation` decides is stored, and stays balanced whatever the
 /// book says afterwards.
-@Suite struct RepairTests {
+@Suite(.ownThread) struct RepairTests {
   private let day = StoreSamples.day
   private let symbol = StoreSamples.symbol(0)
 
@@ -115,6 +117,27 @@ import Testing
     _ = try await writer.commit(try watchedDay())
     _ = try await writer.commit(repair(try bars(), position: 2))
     #expect(try await writer.commit(repair(try bars(), position: 3)).seq == nil)
+  }
+
+  @Test(arguments: [
+    "insert into day_lock (day) values ('\(StoreSamples.day)')",
+    "select from day_lock for update",
+  ])
+  func `who repairs a day waits for who does`(_ lock: String) async throws {
+    let database = try StoreDatabase()
+    if lock.hasPrefix("select") {
+      try database.execute(
+        "insert into candled.day_lock (day) values ('\(StoreSamples.day)')")
+    }
+    try database.setLockTimeout(seconds: 1)
+    let writer = try await freshWriter(database)
+    let other = try PostgresConnection(url: database.url, application: "other")
+    try other.execute("begin; \(lock)", context: "test")
+    let repair = repair(try bars(), position: 1)
+    let error = await #expect(throws: StoreError.self) { try await writer.commit(repair) }
+    #expect(error?.sqlState == "55P03")
+    try other.execute("commit", context: "test")
+    #expect(try await writer.commit(repair).audits == 1)
   }
 
   @Test func `what the exchange adds to a repaired day becomes a gap that the next repair closes`()

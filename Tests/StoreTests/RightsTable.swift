@@ -19,6 +19,7 @@ enum RightsTable {
     "candle_revision": ("siu", ""),
     "gap": ("siu", ""),
     "day_audit": ("siu", ""),
+    "day_lock": ("siu", ""),
     "disagreement": ("siu", ""),
     "rejected": ("siu", ""),
     "source_health": ("siu", ""),

@@ -1,11 +1,14 @@
-import Store
+import Market
 import TestSupport
+import TestTraits
 import Testing
+
+@testable import Store
 
 /// The grants of schema.sql, statement by statement: each is tried as a member of its role, in a
 /// transaction that is taken back. Only 42501 counts as a refusal: what is allowed may still fail
 /// on the empty row it tries.
-@Suite struct RightsTests {
+@Suite(.ownThread) struct RightsTests {
   private let database: StoreDatabase
   private static let daemon = "rights_daemon"
   private static let reader = "rights_reader"
@@ -137,6 +140,32 @@ import Testing
       "select unnest(rolconfig) from pg_roles where rolname = 'candled_reader' order by 1")
     #expect(
       settings == [["idle_in_transaction_session_timeout=60s"], ["statement_timeout=5min"]])
+  }
+
+  @Test func `a reader's advisory locks hold up no commit`() async throws {
+    try database.setLockTimeout(seconds: 1)
+    let reader = try PostgresConnection(
+      url: database.url(role: Self.reader), application: "reader")
+    try reader.execute(
+      """
+      select pg_advisory_lock(hashtext('candled.ensure_partition')),
+        pg_advisory_lock(
+          hashtext('candled.day'), date '\(StoreSamples.day)' - date '2000-01-01')
+      """, context: "test")
+    let writer = StoreWriter(url: database.url(role: Self.daemon))
+    try await writer.connect()
+    _ = try await writer.load()
+    var samples = StoreSamples(seed: 61)
+    var commit = samples.minute(1, position: 1, instruments: 1)
+    commit.gaps = [
+      Gap(
+        symbol: StoreSamples.symbol(0), tradingDay: StoreSamples.day, from: StoreSamples.start,
+        to: StoreSamples.start.adding(seconds: 60), volume: ExactDecimal(1),
+        turnover: ExactDecimal(10), cause: .outage)
+    ]
+    let receipt = try await writer.commit(commit)
+    #expect([receipt.candles, receipt.gaps] == [1, 1])
+    try reader.execute("select pg_advisory_unlock_all()", context: "test")
   }
 
   @Test func `functions that read for readers look nothing up elsewhere`() throws {

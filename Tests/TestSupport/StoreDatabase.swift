@@ -43,6 +43,19 @@ public struct StoreDatabase: Sendable {
   /// The first column of the first row, as text.
   public func value(_ sql: String) throws -> String? { try execute(sql).first?.first ?? nil }
 
+  /// For sessions that begin afterwards: who waits longer for a lock is refused (55P03).
+  public func setLockTimeout(seconds: Int) throws {
+    try execute(
+      """
+      do $$
+      begin
+        execute format(
+          'alter database %I set lock_timeout = ''\(seconds)s''', current_database());
+      end
+      $$
+      """)
+  }
+
   /// Ends every session of this database that reports itself under that name.
   public func endSessions(of application: String) throws {
     try execute(
