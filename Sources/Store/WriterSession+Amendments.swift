@@ -46,8 +46,12 @@ extension WriterSession {
       """)
 
   /// What of a commit concerns such days. Asks only where something is said about a day's account
-  /// beside new minutes.
-  func findRepairedDays(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
+  /// beside new minutes, or where those may not be new: a repair stores what its day has of them,
+  /// also what is still in the journal then.
+  /// - Parameter areMinutesNew: whether every minute delivered is expected to be.
+  func findRepairedDays(
+    _ commit: Commit, areMinutesNew: Bool, _ draft: inout Draft
+  ) throws(StoreError) {
     var keys: Set<DayKey> = []
     for audit in commit.audits {
       keys.insert(DayKey(instrument: id(of: audit.symbol), day: audit.tradingDay))
@@ -55,7 +59,8 @@ extension WriterSession {
     for gap in commit.gaps {
       keys.insert(DayKey(instrument: id(of: gap.symbol), day: gap.tradingDay))
     }
-    for candle in commit.revisions.map(\.candle) where candle.timeframe == .minute1 {
+    let delivered = areMinutesNew ? [] : commit.candles
+    for candle in delivered + commit.revisions.map(\.candle) where candle.timeframe == .minute1 {
       keys.insert(
         DayKey(instrument: id(of: candle.symbol, candle.source), day: candle.tradingDay))
     }

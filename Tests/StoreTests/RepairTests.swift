@@ -163,6 +163,36 @@ import Testing
     #expect(try certificate(database) == [["23835", "23835", "0", "t", "0", "t"]])
   }
 
+  /// As after an outage of the database, whose afternoon is still in the journal when somebody
+  /// repairs the day. The row that the database refuses has the commit's rows sifted.
+  @Test(arguments: [false, true])
+  func `minutes that are told after the repair of their day change nothing`(
+    _ isSifted: Bool
+  ) async throws {
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    var morning = Commit(position: JournalPosition(1), knownAt: StoreSamples.start)
+    morning.candles = try (0..<120).map { try candle($0, volume: volume($0)) }
+    _ = try await writer.commit(morning)
+    _ = try await writer.commit(repair(try bars(), position: 2))
+    let before = try certificate(database)
+    #expect(before == [["23800", "23800", "0", "t", "0", "t"]])
+    // Cut a little differently at its edges.
+    var afternoon = Commit(position: JournalPosition(3), knownAt: StoreSamples.start)
+    afternoon.candles = try (120..<240).map {
+      try candle($0, volume: volume($0) + ($0 % 2 == 0 ? 1 : 0))
+    }
+    if isSifted {
+      var wrong = try candle(120, volume: 100)
+      wrong.symbol = StoreSamples.symbol(1)
+      wrong.low = ExactDecimal(-1)
+      afternoon.candles.append(wrong)
+    }
+    let receipt = try await writer.commit(afternoon)
+    #expect([receipt.candles, receipt.revisions, receipt.refused] == [0, 0, isSifted ? 1 : 0])
+    #expect(try certificate(database) == before)
+  }
+
   @Test func `a gap that is not in the bars on two occasions is permanent, tries apart`()
     async throws
   {
