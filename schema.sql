@@ -9,8 +9,9 @@
 --
 -- Roles: `candled_owner` owns every object, `candled` is the daemon (no DDL, no delete on candles),
 -- `candled_reader` reads views and calls functions, and no table but `schema_version`. They are made when the
--- installing role may make roles. Without that right (managed servers) the installing role owns
--- everything: let the daemon log in as that role, or create the three roles first and apply again.
+-- installing role may make roles; where it is no superuser it becomes a member of `candled_owner`.
+-- Without that right the installing role owns everything: let the daemon log in as that role, or
+-- create the three roles first and apply again.
 
 begin;
 
@@ -70,9 +71,24 @@ end
 $roles$;
 
 do $schema$
+declare
+  -- To PostgreSQL 16 who makes a role is a member of it that may not become it.
+  becoming text := case
+    when current_setting('server_version_num')::integer >= 160000 then 'set'
+    else 'member'
+  end;
 begin
   if exists (select from pg_roles where rolname = 'candled_owner')
-    and pg_has_role(current_user, 'candled_owner', 'member')
+    and not pg_has_role(current_user, 'candled_owner', becoming)
+  then
+    begin
+      grant candled_owner to current_user;
+    exception
+      when insufficient_privilege then null;
+    end;
+  end if;
+  if exists (select from pg_roles where rolname = 'candled_owner')
+    and pg_has_role(current_user, 'candled_owner', becoming)
   then
     create schema if not exists candled authorization candled_owner;
     begin
@@ -88,7 +104,7 @@ begin
   exception
     when insufficient_privilege then null;
   end;
-  if (select pg_has_role(current_user, nspowner, 'member')
+  if (select pg_has_role(current_user, nspowner, becoming)
       from pg_namespace
       where nspname = 'candled')
   then

@@ -135,6 +135,38 @@ import Testing
     #expect(try !isAllowed("select * from candled.candles('sh600519')", as: login))
   }
 
+  @Test func `a login that may make roles installs for the owner`() throws {
+    let login = "rights_installer"
+    try database.execute("create role \(login) login createrole nosuperuser")
+    let url = try PrivateCluster.shared().freshDatabase(named: "installed")
+    try SQLProbe.run(
+      """
+      do $$
+      begin
+        execute format('alter database %I owner to \(login)', current_database());
+      end
+      $$
+      """, url: url)
+    let installer = "\(url) user=\(login)"
+    try Schema.apply(url: installer)
+    // And again, as an upgrade does.
+    try Schema.apply(url: installer)
+    let owners = try SQLProbe.run(
+      """
+      select nspowner::regrole
+      from pg_namespace
+      where nspname = 'candled'
+      union
+      select relowner::regrole
+      from pg_class
+      where relnamespace = 'candled'::regnamespace
+      """, url: url)
+    #expect(owners == [["candled_owner"]])
+    #expect(try Schema.check(url: "\(url) user=\(Self.daemon)") == [])
+    let objects = "select unnest(objects) from candled.schema_version order by 1"
+    #expect(try SQLProbe.run(objects, url: url) == database.execute(objects))
+  }
+
   @Test func `readers do not hold a snapshot open, nor run for ever`() throws {
     let settings = try database.execute(
       "select unnest(rolconfig) from pg_roles where rolname = 'candled_reader' order by 1")
