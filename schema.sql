@@ -641,7 +641,7 @@ begin
   if to_regclass(partition_name) is not null then
     return false;
   end if;
-  -- One at a time, by the lock that attaching takes. Not by an advisory one: any reader may take it.
+  -- One at a time, by the lock that attaching takes. Any reader could take an advisory one.
   lock table candle in share update exclusive mode;
   if to_regclass(partition_name) is not null then
     return false;
@@ -893,14 +893,46 @@ create table if not exists feed_sequence (
   only_row boolean primary key default true,
   epoch bigint not null,
   last_seq bigint not null,
+  identity text,
   constraint one_row check (only_row)
 ) with (fillfactor = 50);
+alter table feed_sequence add column if not exists identity text;
 comment on table feed_sequence is
   'The counter of changes: incremented under its row lock, so seq is commit order.';
 comment on column feed_sequence.only_row is 'There is one row.';
 comment on column feed_sequence.epoch is
   'Of this database''s life. Another epoch: start again from a snapshot.';
 comment on column feed_sequence.last_seq is 'The seq of the last commit.';
+comment on column feed_sequence.identity is
+  'What feed_identity() said when the epoch began: a writer who finds it saying otherwise begins '
+  'another. Empty it where files were put back: that, nothing here can tell.';
+
+create or replace function feed_identity()
+returns text
+language plpgsql
+stable
+set search_path = candled, pg_temp
+as $function$
+declare
+  place text := format(
+    '%s %s',
+    (select oid from pg_database where datname = current_database()),
+    'feed_sequence'::regclass::oid);
+begin
+  return format(
+    '%s %s %s',
+    (select system_identifier from pg_control_system()),
+    left(pg_walfile_name(pg_current_wal_lsn()), 8),
+    place);
+exception
+  -- Some managed servers do not tell.
+  when insufficient_privilege or feature_not_supported or undefined_function then return place;
+end
+$function$;
+comment on function feed_identity is
+  'The server, its timeline, the database and the feed''s table. A restored database, and a '
+  'promoted replica, are others: commits that followers saw may be gone, and their seqs be given '
+  'again.';
 
 create table if not exists change (
   seq bigint primary key,
@@ -3481,7 +3513,7 @@ begin
   -- The one table: a program must be able to tell a database of another version.
   grant select on schema_version to candled_reader;
   grant execute on all functions in schema candled to candled, candled_reader;
-  revoke execute on function ensure_partition, prune_changes from candled_reader;
+  revoke execute on function ensure_partition, prune_changes, feed_identity from candled_reader;
   grant insert, update on
     instrument,
     trading_day,

@@ -52,6 +52,7 @@ enum RightsTable {
     for name in open { rights[name] = ("x", "x") }
     rights["ensure_partition"] = ("x", "")
     rights["prune_changes"] = ("x", "")
+    rights["feed_identity"] = ("x", "")
     return rights
   }()
 

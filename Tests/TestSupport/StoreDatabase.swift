@@ -56,6 +56,12 @@ public struct StoreDatabase: Sendable {
       """)
   }
 
+  /// As a backup of it, restored beside it; nobody may be connected.
+  /// - Returns: its connection string, as superuser.
+  public func copied() throws -> String {
+    try cluster.copy(of: try value("select current_database()") ?? "")
+  }
+
   /// Ends every session of this database that reports itself under that name.
   public func endSessions(of application: String) throws {
     try execute(
