@@ -86,6 +86,9 @@ public struct BarsPlan: Sendable {
 
   public func symbols(of chunk: Int) -> [Symbol] { chunks[chunk].symbols }
 
+  /// All that are asked for.
+  public var symbols: [Symbol] { chunks.flatMap(\.symbols) }
+
   /// A symbol the source refuses voids whatever it is asked with.
   public mutating func drop(_ symbol: Symbol) {
     for chunk in chunks.indices { chunks[chunk].symbols.removeAll { $0 == symbol } }
