@@ -21,7 +21,7 @@ actor FollowSession {
   private var reader: FeedReader?
   /// Read but not handed out yet, last first.
   private var waiting: [FeedItem] = []
-  /// There may be more than was read: after connecting, a hint, a full batch, or a while.
+  /// There may be more than was read: after connecting, a hint, a batch that ended early, or a while.
   private var mayHaveMore = true
   private var failures = 0
   nonisolated let interrupt = Interrupt()
@@ -89,7 +89,7 @@ actor FollowSession {
       return
     }
     if cursor == nil { cursor = batch.lastSeq }
-    mayHaveMore = batch.changes.count == Int(FeedReader.changesMax)
+    mayHaveMore = batch.hasMore
     waiting = batch.changes.reversed().map { .change($0) }
     if let skipped = batch.skipped {
       waiting.append(.skipped(from: skipped.lowerBound, to: skipped.upperBound))

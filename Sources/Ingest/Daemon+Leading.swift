@@ -116,6 +116,12 @@ extension Daemon {
       log.error("the lead is lost", metadata: ["error": "\(error)"])
     } catch let error as StoreError where error.isTransient && stop.isWanted {
       log.notice("stopped before the term began", metadata: ["error": "\(error)"])
+    } catch {
+      // Whatever it fails of, it may fail of again as soon as it is restarted: a standby that can
+      // lead must not wait for it.
+      renewal.cancel()
+      await giveUp(term.lease, leadership)
+      throw error
     }
     await writer.disconnect()
     state.role = .starting
@@ -159,7 +165,12 @@ extension Daemon {
       let now = max(clock.now, stored.knownAt ?? clock.now)
       let start = TermStart(
         term: term.lease.term, fromJournal: stored.journal, fromPosition: stored.position)
-      place = try journal.append(.termStart(start, at: now))
+      // All it holds of earlier terms may make room for this one.
+      place = try journal.append(
+        .termStart(start, at: now), makingRoomUpTo: journal.lastPosition,
+        sacrificed: {
+          log.error("the disk is full", metadata: ["gone": "\($0.name)"])
+        })
       try journal.sync()
       log.notice(
         "took over",

@@ -37,7 +37,8 @@ extension Engine {
   /// nil if the journal cannot take it; then nothing may be made of it either.
   func append(_ entry: JournalEntry) -> JournalPosition? {
     do throws(JournalError) {
-      let position = try appendMakingRoom(entry)
+      let position = try parts.journal.append(
+        entry, makingRoomUpTo: status.committed, sacrificed: noteSacrifice)
       status.journalFault = nil
       noteCalm()
       noteHealing()
@@ -63,20 +64,7 @@ extension Engine {
     (care.refusedAt, care.faultsTold) = (nil, [])
   }
 
-  private func appendMakingRoom(_ entry: JournalEntry) throws(JournalError) -> JournalPosition {
-    while true {
-      do throws(JournalError) {
-        return try parts.journal.append(entry)
-      } catch {
-        guard error.code == .full, makeRoom() else { throw error }
-      }
-    }
-  }
-
-  private func makeRoom() -> Bool {
-    guard let segment = try? parts.journal.makeRoom(committed: status.committed) else {
-      return false
-    }
+  private func noteSacrifice(of segment: JournalSegment) {
     status.journalSegmentsSacrificed += 1
     let today = now.shanghaiDay
     if care.roomToldOn != today {
@@ -84,7 +72,6 @@ extension Engine {
         "the disk is full, old segments of the journal go", metadata: ["first": "\(segment.name)"])
     }
     care.roomToldOn = today
-    return true
   }
 
   private func noteHealing() {

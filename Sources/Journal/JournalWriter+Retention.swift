@@ -44,9 +44,29 @@ extension JournalWriter {
     return retention
   }
 
-  /// Deletes the oldest segment that is not needed, whatever the limits allow: recording goes
-  /// before history. nil if there is none.
-  public func makeRoom(
+  /// Appends as `append` does. Where the disk is full the oldest segments that are not needed go
+  /// first, whatever the limits allow: recording goes before history.
+  /// - Parameters:
+  ///   - committed: up to here nothing is needed.
+  ///   - sacrificed: told of each segment that went.
+  public func append(
+    _ entry: JournalEntry, makingRoomUpTo committed: JournalPosition,
+    sacrificed: (JournalSegment) -> Void
+  ) throws(JournalError) -> JournalPosition {
+    while true {
+      do throws(JournalError) {
+        return try append(entry)
+      } catch {
+        guard error.code == .full, let segment = try? makeRoom(committed: committed) else {
+          throw error
+        }
+        sacrificed(segment)
+      }
+    }
+  }
+
+  /// nil if all that is there is needed.
+  private func makeRoom(
     committed: JournalPosition
   ) throws(JournalError) -> JournalSegment? {
     guard let oldest = forgettable(try directory.segments(), committed).first, isSynced(oldest)

@@ -11,9 +11,12 @@ extension FeedReader {
     /// Changes past the horizon, which come before `changes`.
     package var skipped: ClosedRange<Int64>?
     package var changes: [FeedChange] = []
+    /// Whether it ended before the last.
+    package var hasMore: Bool { changes.last.map { $0.seq < lastSeq } ?? false }
   }
 
-  /// The changes after `seq`, at most `changesMax`; nil for `seq` asks for the position alone.
+  /// The changes after `seq`, at most `changesMax` and as many as together name `candlesMax`
+  /// candles, but one at least; nil for `seq` asks for the position alone.
   /// - Throws: `connectionLost`, `transient`, `malformed`.
   package func changes(after seq: Int64?) throws(StoreError) -> Batch {
     try inOneMoment("follow") { () throws(StoreError) -> Batch in
@@ -27,7 +30,9 @@ extension FeedReader {
   private static let readChanges = Statement(
     name: "read_changes",
     sql: """
-      select kind, from_seq, seq, committed_at, known_at, quotes, rejections,
+      select kind, from_seq, seq,
+        cardinality(candle_opened_ats) + cardinality(revision_opened_ats),
+        committed_at, known_at, quotes, rejections,
         cardinality(gap_ids || closed_gap_ids), cardinality(audit_days), jsonb_array_length(events),
         (select min(at) from unnest(candle_opened_ats || revision_opened_ats) at),
         (select max(at) from unnest(candle_opened_ats || revision_opened_ats) at)
@@ -48,6 +53,8 @@ extension FeedReader {
         batch.skipped = from...through
         continue
       }
+      contents.candles += Int(try row.int32())
+      if contents.candles > candlesMax, !batch.changes.isEmpty { break }
       let committedAt = try row.timestamp()
       let knownAt = try row.timestamp()
       contents.quotes += Int(try row.int32())
@@ -70,6 +77,7 @@ extension FeedReader {
 
   /// What a batch holds, so that nothing is asked for that is not there.
   private struct Contents {
+    var candles = 0
     var quotes = 0
     var gaps = 0
     var audits = 0

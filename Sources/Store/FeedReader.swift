@@ -9,12 +9,17 @@ import Market
 package final class FeedReader {
   let connection: PostgresConnection
 
-  /// Changes read at once; bounds the memory of a follower that was away for long.
-  package static let changesMax: Int32 = 200
+  /// Changes read at once, and the candles they may name together: both bound the memory of a
+  /// follower that was away for long, and the time the server takes. A minute of the whole market
+  /// has 5,400 candles, a piece of a backfill up to 192,000: that goes alone.
+  static let changesMax: Int32 = 200
+  static let candlesMaxDefault = 100_000
+  let candlesMax: Int
 
   /// Connects and, before anything is read, listens: no commit falls between.
   /// - Throws: `connectionLost`, `transient`, `schemaMismatch`, `refused`, `badAddress`.
-  package init(url: String) throws(StoreError) {
+  package init(url: String, candlesMax: Int = candlesMaxDefault) throws(StoreError) {
+    self.candlesMax = candlesMax
     connection = try PostgresConnection(url: url, application: "candled follower")
     try Schema.requireVersion(connection)
     try connection.execute("listen candled", context: "listen")

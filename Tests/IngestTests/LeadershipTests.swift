@@ -104,6 +104,15 @@ import Testing
     #expect(try await first.end.value.isNone)
   }
 
+  @Test func `a leader that fails leaves the lead to a standby that can`() async throws {
+    try database.execute("delete from candled.journal_position")
+    let first = try start("first")
+    let error = await #expect(throws: StoreError.self) { _ = try await first.end.value }
+    #expect(error?.code == .schemaMismatch)
+    #expect(
+      try database.execute("select term, state from candled.leaders") == [["1", "expired"]])
+  }
+
   @Test func `a second daemon on the same folder is refused`() async throws {
     let first = try start("first")
     #expect(await leads(first))

@@ -111,6 +111,35 @@ import Testing
     #expect(error?.code == .locked)
   }
 
+  @Test func `a full disk costs old segments before it costs an entry`() throws {
+    let folder = try TemporaryFolder()
+    var options = JournalOptions()
+    options.segmentBytes = 1
+    let writer = try JournalWriter(directory: folder.path, options: options)
+    for body in ["a", "b", "c", "d"] { _ = try writer.append(response(body)) }
+    try writer.sync()
+    let first = folder.segmentNames
+    writer.systemWrite = { file, bytes, offset in
+      guard folder.segmentNames.count > 3 else {
+        return pwrite(file, bytes.baseAddress, bytes.count, offset)
+      }
+      errno = ENOSPC
+      return -1
+    }
+    var gone: [String] = []
+    let refused = #expect(throws: JournalError.self) {
+      _ = try writer.append(response("e"), makingRoomUpTo: JournalPosition(0)) {
+        gone.append($0.name)
+      }
+    }
+    #expect(refused?.code == .full && gone.isEmpty)
+    _ = try writer.append(response("e"), makingRoomUpTo: writer.lastPosition) {
+      gone.append($0.name)
+    }
+    #expect(!gone.isEmpty && gone == Array(first.prefix(gone.count)))
+    #expect(folder.segmentNames.count == 3)
+  }
+
   @Test(arguments: [ENOSPC, EDQUOT, EIO, EROFS])
   func `a segment that cannot be begun is begun when it can`(error: Int32) throws {
     let folder = try TemporaryFolder()

@@ -80,6 +80,27 @@ import Testing
     }
   }
 
+  @Test func `changes that name many candles come in several batches, none missed`() async throws {
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    var samples = StoreSamples(seed: 24)
+    // The fourth is more than a batch may hold, and comes alone.
+    for (minute, instruments) in [4, 4, 4, 30, 4].enumerated() {
+      _ = try await writer.commit(
+        samples.minute(minute, position: Int64(minute + 1), instruments: instruments))
+    }
+    let reader = try FeedReader(url: database.url, candlesMax: 10)
+    var batches: [[Int]] = []
+    var seq: Int64 = 0
+    while true {
+      let batch = try reader.changes(after: seq)
+      batches.append(batch.changes.map(\.candles.count))
+      seq = batch.changes.last?.seq ?? seq
+      if !batch.hasMore { break }
+    }
+    #expect(batches == [[4, 4], [4], [30], [4]] && seq == 5)
+  }
+
   @Test func `past the horizon a follower is told what it missed`() async throws {
     let database = try StoreDatabase()
     let writer = try await freshWriter(database)
