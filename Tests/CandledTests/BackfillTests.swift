@@ -16,12 +16,13 @@ private struct Past {
   static var now: Timestamp { Timestamp(seconds: Int64(time(nil))) }
 
   init(days: Int = 2, clock: MarketClock = .function { Past.now }) throws {
-    let yesterday = min(
-      Past.now.shanghaiDay.advanced(by: -1), TradingCalendar.shanghai.lastDay)
+    let sessions = RecentSessions(
+      before: Past.now.shanghaiDay, minuteDaysMax: days, earlierDays: 40)
     history = SimulatedHistory(
-      seed: 23, instruments: 20, through: yesterday, days: days, earlierDays: 40)
+      seed: 23, instruments: 20, days: sessions.minuteDays, earlierDays: sessions.earlierDays)
     exchange = try ExchangeServer(history: history, clock: clock)
     database = try StoreDatabase()
+    try sessions.learn(into: database.url)
     folder = try PrivateCluster.freshDirectory()
   }
 
@@ -164,13 +165,11 @@ private struct Past {
   @Test func `believes the bars of a year whose days the daemon learnt`() throws {
     let past = try Past()
     let newYear = TradingCalendar.shanghai.lastDay.advanced(by: 1)
-    let sessions = (1...364).map { newYear.advanced(by: $0) }
-      .filter { !$0.isWeekend && $0.daysSince1970 % 14 != 0 }
-    let rows = sessions.map { "(1, '\($0)', '\($0) 09:30+8', '\($0) 15:00+8')" }
-    try past.database.execute(
-      "insert into candled.market_session values \(rows.joined(separator: ", "))")
+    let sessions = RecentSessions.invented(through: newYear)
+    try past.database.execute(RecentSessions.insertion(of: sessions))
+    let day = max(sessions[0], past.history.days[0])
     let bar = #""open":"4.21","high":"4.21","low":"4.21","close":"4.21","volume":"100""#
-    let server = try CannedServer(#"[{"day":"\#(sessions[0]) 10:30:00",\#(bar)}]"#)
+    let server = try CannedServer(#"[{"day":"\#(day) 10:30:00",\#(bar)}]"#)
     defer { server.stop() }
     let run = try past.run(
       ["backfill", "sh600519", "--from", "\(past.history.days[0])", "--timeframe", "60m"],

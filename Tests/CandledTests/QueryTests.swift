@@ -140,7 +140,7 @@ import Testing
 
 @Suite(.ownThread) struct `candled watch` {
   @Test func `begins with the latest quotes`() throws {
-    let run = try SimulatedMorning.get().ask("watch", "--json", "--timeout", "1")
+    let run = try SimulatedMorning.get().ask("watch", "--json", "--timeout", "10")
     #expect(run.status == 0, "\(run.errors)")
     let kinds = try Parsed.lines(run.output).compactMap { $0["kind"] as? String }
     #expect(kinds == Array(repeating: "quote", count: SimulatedMorning.instruments))

@@ -143,7 +143,7 @@ import Testing
     }
   }
 
-  @Test func `sleeps twice at a time at most, however much it asks`() async throws {
+  @Test func `sleeps a few times at a time at most, however much it asks`() async throws {
     let (sleeper, folder) = (Sleeper(), try JournalFolder())
     let backfill = try backfill(
       of: [Self.last], at: Self.lateOnLast, in: folder, sleeper: sleeper)
@@ -152,8 +152,9 @@ import Testing
       [BackfillTask(questions: questions, days: Self.last...Self.last)]
     ) { _ in }
     #expect(end.requests == 200 && end.candles == 200)
-    // Until the next request may go out, and until the one under way counts as lost.
-    #expect((1...2).contains(sleeper.most), "\(sleeper.most) sleeps at a time")
+    // Until the next request may go out, and until the one under way counts as lost; one of each
+    // that is over on the clock may not have been told so.
+    #expect((1...4).contains(sleeper.most), "\(sleeper.most) sleeps at a time")
   }
 
   @Test(arguments: [

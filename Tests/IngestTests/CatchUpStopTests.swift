@@ -1,10 +1,11 @@
 import Ingest
 import Market
 import Store
+import TestTraits
 import Testing
 
 /// An engine told to end while what it made lags behind its journal.
-@Suite struct CatchUpStopTests {
+@Suite(.ownThread) struct CatchUpStopTests {
   /// A store that is away until the engine's own time has come to a moment.
   private actor LateStore: CommitSink {
     let sink = MemorySink()
@@ -39,7 +40,8 @@ import Testing
     async throws
   {
     var run = try EngineRun()
-    run.speed = 150
+    // Real seconds in which nothing may be asked for are seconds of the day.
+    run.speed = 30
     run.start = 14 * 3600 + 50 * 60
     run.end = 15 * 3600 + 37 * 60
     run.limits.pendingCandlesMax = 8

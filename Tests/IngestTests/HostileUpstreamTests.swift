@@ -148,12 +148,16 @@ import Testing
     let struck = Self.moment(9, 42)
     let run = try await Run(
       Fault(.wire(script), from: struck, answersMax: 1), from: Self.moment(9, 41),
-      to: Self.moment(9, 44), deadlineMilliseconds: 1_500)
-    #expect(run.status.transportFaults == code.map { [$0: 1] } ?? [:])
+      to: Self.moment(9, 44), deadlineMilliseconds: code == .timeout ? 1_500 : 30_000)
+    // Of a busy machine other answers may be too late for a deadline as short as that.
+    let lateMax = code == .timeout ? 3 : 0
+    let faults = run.status.transportFaults
+    #expect(Set(faults.keys) == Set([code].compactMap { $0 }))
+    #expect(code.map { (1...1 + lateMax).contains(faults[$0] ?? 0) } != false, "\(faults)")
     #expect(try await run.pause(at: struck) <= 3)
     // Three minutes of 20 slots, each with its answer; the one that was struck was asked again.
     let slots = Set(await run.witness.answeredAt.map { $0.seconds / 3 })
-    #expect(slots.count >= 58, "\(slots.count) slots")
+    #expect(slots.count >= 58 - lateMax, "\(slots.count) slots")
     #expect(!run.tables.candles.isEmpty)
   }
 }

@@ -89,7 +89,8 @@ import Testing
     // No room is made of what is not saved: what comes is dropped, counted and told of.
     #expect(kept.withLock { $0.first?.first } == 1)
     #expect(status.answersDropped > 0 && unsaved.isNone && status.storeFault == nil)
-    #expect(lines.count("journal refuses entries") == 1, "\(lines.lines)")
+    // A second in which nothing comes, but for an entry that just fits, is the end of a refusal.
+    #expect((1...2).contains(lines.count("journal refuses entries")), "\(lines.lines)")
     #expect(status.committed.sequence > 20)
   }
 

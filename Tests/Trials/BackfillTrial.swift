@@ -18,8 +18,6 @@ public struct BackfillTrial: Sendable {
   /// Second of the daemon's day at which it ends.
   public var liveStop = 15 * 3600 + 37 * 60
 
-  /// Minutes reach back so far (sina.md §2).
-  private static let minuteDays = 8
   private static let earlierDays = 500
   /// Ahead of all that is asked for.
   private static let liveDay = TradingDay(daysSince1970: 19_912)  // 2024-07-08
@@ -62,7 +60,10 @@ public struct BackfillTrial: Sendable {
     defer { following.cancel() }
     try daemon.start()
     var verdict = Verdict()
-    var past = try Past(seed: seed, instruments: instruments)
+    let sessions = RecentSessions(
+      before: EngineClock.realNow().shanghaiDay, earlierDays: Self.earlierDays)
+    try sessions.learn(into: admin)
+    var past = try Past(seed: seed, instruments: instruments, sessions)
     try fill(from: &past, folder, store, &verdict)
     try daemon.finish(secondsMax: 900)
     try await follower.wait(for: Follower.lastSeq(admin))
@@ -90,12 +91,11 @@ public struct BackfillTrial: Sendable {
     /// Those that have bars.
     let symbols: [Symbol]
 
-    init(seed: UInt64, instruments: Int) throws {
-      let today = EngineClock.realNow().shanghaiDay
-      let last = TradingCalendar.shanghai.previous(before: today) ?? today
+    init(seed: UInt64, instruments: Int, _ sessions: RecentSessions) throws {
+      guard let last = sessions.minuteDays.last else { throw TrialFailure("no session") }
       history = SimulatedHistory(
-        seed: seed, instruments: instruments, through: last, days: BackfillTrial.minuteDays,
-        earlierDays: BackfillTrial.earlierDays)
+        seed: seed, instruments: instruments, days: sessions.minuteDays,
+        earlierDays: sessions.earlierDays)
       let moment = Timestamp(day: last, secondOfDay: 16 * 3600)
       self.moment = moment
       var history = history

@@ -21,7 +21,7 @@ public struct ChaosSection: Sendable, CustomStringConvertible {
       short: "--times 4 --instruments 12 --from 890 --within 60000"),
     ChaosSection(
       "blackhole", "--times 10 --seconds 60 --speed 10",
-      short: "--times 1 --seconds 2 --speed 600 --pace 10 --instruments 12"),
+      short: "--times 1 --seconds 2 --speed 120 --pace 10 --instruments 12"),
     ChaosSection(
       "outage", "--minutes 45 --speed 60 --instruments 300",
       short: "--minutes 10 --speed 360 --instruments 12"),
@@ -38,7 +38,7 @@ public struct ChaosSection: Sendable, CustomStringConvertible {
       "pair", "--kills 50 --pauses 10", short: "--kills 1 --pauses 1 --instruments 12 --from 870"),
     ChaosSection(
       "dbfull", "--minutes 20 --speed 60 --instruments 100",
-      short: "--minutes 5 --speed 240 --instruments 24"),
+      short: "--minutes 5 --speed 120 --instruments 24"),
     ChaosSection(
       "listener", "--commits 200 --instruments 5400",
       short: "--commits 20 --instruments 200 --percent 1000"),

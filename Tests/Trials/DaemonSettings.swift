@@ -19,6 +19,9 @@ public struct DaemonSettings: Sendable {
     self["mairui.bases"] = "[\"\(exchange.url)\"]"
     self["alpaca.base"] = "\"\(exchange.url)\""
     self["alpaca.trading_base"] = "\"\(exchange.url)\""
+    // Time stands still while an answer is on its way, however busy the machine: a deadline that
+    // passes meanwhile would be trouble that the exchange did not make.
+    self["sina.deadline"] = "\"60s\""
     self["sina.requests_per_minute"] = "600"
     self["sina.symbols"] = "[\(symbols.map { "\"\($0)\"" }.joined(separator: ", "))]"
     self["repair.requests_per_night"] = "0"
@@ -38,6 +41,7 @@ public struct DaemonSettings: Sendable {
   public mutating func scale(by speed: Int) {
     self["clock.mode"] = "\"scaled\""
     self["clock.speed"] = "\(speed)"
+    self["sina.deadline"] = "\"2500ms\""
     // Real milliseconds of a busy machine are minutes here: they must not be told as silence.
     self["candles.grace"] = "\"20s\""
     self["candles.give_up"] = "\"5m\""

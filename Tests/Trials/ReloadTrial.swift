@@ -64,7 +64,7 @@ public struct ReloadTrial {
       while daemon.isRunning, exchange.requestsAnswered < target { usleep(500) }
       var other = settings
       other["log.level"] = done % 2 == 0 ? "\"info\"" : "\"trace\""
-      other["sina.deadline"] = "\"\(2_000 + Int.random(in: 0...500, using: &random))ms\""
+      other["sina.deadline"] = "\"\(20_000 + Int.random(in: 0...500, using: &random))ms\""
       other["sina.requests_per_minute"] = "\(Int.random(in: 400...600, using: &random))"
       try other.text.write(toFile: daemon.configuration, atomically: true, encoding: .utf8)
       daemon.signal(SIGHUP)
