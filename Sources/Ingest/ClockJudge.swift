@@ -14,6 +14,9 @@ import Market
 /// - Dates of the exchange that agree with each other and not with us correct us, also where both
 ///   of our clocks are wrong. Until one agreed with us, an answer that contradicts us is not even
 ///   taken: its receive time would be a lie in the journal.
+/// - A machine may come up with a wrong clock and be put right seconds later. Until an answer
+///   agreed with us, or `doubtSeconds` passed without one, nothing is decided by our time alone:
+///   timers carried out at the wrong hour would be the day's.
 ///
 /// Only dates of answers that came promptly count: one that waited while the process was stopped
 /// tells an old time. A pure value; it never asks a clock itself.
@@ -42,6 +45,8 @@ struct ClockJudge: Sendable {
   private(set) var offset: Int64
   /// An answer of the exchange has agreed with us since we last believed the wall clock.
   private(set) var isProven = false
+  /// On the steady clock.
+  private let beganAt: Timestamp
   /// A jump under suspicion: the wall clock's offset, and since when.
   private var doubt: (wall: Int64, since: Timestamp)?
   /// The wall clock's offset that the exchange contradicted.
@@ -63,7 +68,18 @@ struct ClockJudge: Sendable {
   /// network with a wrong clock does not.
   static let contradictionSecondsMin: Int64 = 10
 
-  init(offset: Int64) { self.offset = offset }
+  init(offset: Int64, beganAt: Timestamp) {
+    self.offset = offset
+    self.beganAt = beganAt
+  }
+
+  /// Whether something may be decided by our time alone.
+  func isTrusted(at steady: Timestamp) -> Bool {
+    isProven || (doubt == nil && steady >= trustedFrom)
+  }
+
+  /// When our time is trusted though nobody confirmed it.
+  var trustedFrom: Timestamp { beganAt.adding(seconds: Self.doubtSeconds) }
 
   /// When a jump that nobody judged is adopted.
   var doubtEndsAt: Timestamp? { doubt?.since.adding(seconds: Self.doubtSeconds) }

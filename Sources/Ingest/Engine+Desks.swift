@@ -36,9 +36,10 @@ struct DeskSeat {
 }
 
 extension Engine {
-  /// Once the tail is interpreted: before that, what keys have spent is not known.
+  /// Once the tail is interpreted: before that, what keys have spent is not known. And by a clock
+  /// that is right: their answers are journaled by it.
   func openDesks() {
-    guard !areDesksOpen, isInterpreting, !isStopping else { return }
+    guard !areDesksOpen, isInterpreting, time.isTrusted, !isStopping else { return }
     areDesksOpen = true
     followTail()
     seats = parts.desks.make(for: pipeline).map { DeskSeat(desk: $0) }

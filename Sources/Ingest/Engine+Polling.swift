@@ -56,6 +56,9 @@ extension Engine {
       perform(
         poller.received(
           .answered(request.id, .unchanged, retryAfterSeconds: nil), at: receivedAt))
+      // Two that agree correct us; by a wrong clock the next slot may be far.
+      perform(
+        poller.received(.answerWanted(withinSeconds: ClockJudge.doubtSeconds), at: receivedAt))
     case .response(let httpStatus, let body, _, _):
       let entry = JournalEntry.quotes(
         group: request.group, symbols: request.symbolList, requestedAt: requestedAt,

@@ -35,7 +35,7 @@ extension Engine {
 
   /// When the pipeline must be told the time.
   var timerDue: Timestamp? {
-    guard isInterpreting, let deadline = pipeline.nextDeadline else { return nil }
+    guard isInterpreting, time.isTrusted, let deadline = pipeline.nextDeadline else { return nil }
     return timerHeldUntil.map { max($0, deadline) } ?? deadline
   }
 

@@ -138,7 +138,7 @@ public actor Engine {
   private func beginPolling() {
     guard !isPolling, catchUp == nil || !parts.clock.isStepped else { return }
     isPolling = true
-    time.step(to: pipeline.knownAt)
+    if !time.mayBeWrong { time.step(to: pipeline.knownAt) }
     perform(poller.received(.started, at: now))
   }
 

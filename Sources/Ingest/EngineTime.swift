@@ -13,15 +13,21 @@ struct EngineTime {
   init(_ clock: EngineClock) {
     self.clock = clock
     stepped = clock.startingPoint
-    let offset =
-      clock == .real ? EngineClock.realNow().microseconds(since: EngineClock.steadyNow()) : 0
-    judge = ClockJudge(offset: offset)
+    let steady = clock.isStepped ? stepped : EngineClock.steadyNow()
+    let wall = clock.wall(atSteady: steady)
+    judge = ClockJudge(offset: wall?.microseconds(since: steady) ?? 0, beganAt: steady)
   }
 
   /// Of the engine's axis of elapsed time: with a stepped clock that is the simulation's.
   var steady: Timestamp { clock.isStepped ? stepped : EngineClock.steadyNow() }
 
   var now: Timestamp { moment(at: steady) }
+
+  /// A clock that nobody can set is right.
+  var mayBeWrong: Bool { clock.wall(atSteady: steady) != nil }
+
+  /// Whether something may be decided by `now` alone.
+  var isTrusted: Bool { !mayBeWrong || judge.isTrusted(at: steady) }
 
   func moment(at steady: Timestamp) -> Timestamp {
     clock.moment(atSteady: steady, offset: judge.offset)
@@ -36,7 +42,8 @@ struct EngineTime {
   /// with every turn of the loop.
   var due: Timestamp? {
     guard clock.isStepped else { return nil }
-    return [judge.doubtEndsAt, clock.nextJump(after: stepped)].compactMap { $0 }.min()
+    let trusted = judge.trustedFrom > stepped ? judge.trustedFrom : nil
+    return [judge.doubtEndsAt, clock.nextJump(after: stepped), trusted].compactMap { $0 }.min()
       .map(moment(at:))
   }
 

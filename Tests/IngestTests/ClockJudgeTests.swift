@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test func `a clock that creeps is followed`() {
-    var judge = ClockJudge(offset: 0)
+    var judge = ClockJudge(offset: 0, beganAt: at(0))
     let wall = Timestamp(microseconds: 10_300_000)
     #expect(judge.looked(wall: wall, steady: at(10)) == .unchanged)
     #expect(judge.offset == 300_000)
@@ -25,7 +25,7 @@ import Testing
 
   @Test(arguments: [3_600, -3_600, 86_400, -86_400] as [Int64])
   func `a jump the exchange contradicts is refused`(jump: Int64) {
-    var judge = ClockJudge(offset: 0)
+    var judge = ClockJudge(offset: 0, beganAt: at(0))
     #expect(judge.looked(wall: at(10 + jump), steady: at(10)) == .doubted(jump * 1_000_000))
     let told = asked(&judge, at: 12)
     #expect(told.ruling == .refused(jump * 1_000_000) && told.isTakeable)
@@ -37,7 +37,7 @@ import Testing
 
   @Test(arguments: [3_600, -3_600, 86_400, -86_400] as [Int64])
   func `a jump the exchange confirms is followed`(jump: Int64) {
-    var judge = ClockJudge(offset: 0)
+    var judge = ClockJudge(offset: 0, beganAt: at(0))
     _ = judge.looked(wall: at(10 + jump), steady: at(10))
     let told = asked(&judge, at: 12, dateOff: jump)
     #expect(told.ruling == .adopted(jump * 1_000_000) && told.isTakeable)
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test func `a jump nobody can judge is followed after a while`() {
-    var judge = ClockJudge(offset: 0)
+    var judge = ClockJudge(offset: 0, beganAt: at(0))
     _ = judge.looked(wall: at(3_610), steady: at(10))
     #expect(judge.looked(wall: at(3_624), steady: at(24)) == .unchanged)
     #expect(judge.doubtEndsAt == at(25))
@@ -53,15 +53,29 @@ import Testing
     #expect(!judge.isProven)
   }
 
+  @Test func `until somebody agreed, or nobody answered for a while, time is not trusted`() {
+    var judge = ClockJudge(offset: 0, beganAt: at(0))
+    #expect(!judge.isTrusted(at: at(14)))
+    #expect(judge.isTrusted(at: at(15)))
+    // Put right while nobody has answered: whether it is right now is to be told first.
+    _ = judge.looked(wall: at(3_614), steady: at(14))
+    #expect(!judge.isTrusted(at: at(15)))
+    _ = judge.looked(wall: at(3_629), steady: at(29))
+    #expect(judge.isTrusted(at: at(29)))
+    var proven = ClockJudge(offset: 0, beganAt: at(0))
+    _ = asked(&proven, at: 2)
+    #expect(proven.isTrusted(at: at(2)))
+  }
+
   @Test func `a jump that is undone in time was none`() {
-    var judge = ClockJudge(offset: 0)
+    var judge = ClockJudge(offset: 0, beganAt: at(0))
     _ = judge.looked(wall: at(3_610), steady: at(10))
     #expect(judge.looked(wall: at(12), steady: at(12)) == .agreed)
     #expect(judge.looked(wall: at(40), steady: at(40)) == .unchanged)
   }
 
   @Test func `time that was wrongly followed is put right before an answer is taken`() {
-    var judge = ClockJudge(offset: hour)
+    var judge = ClockJudge(offset: hour, beganAt: at(0))
     let first = asked(&judge, at: 10)
     #expect(first.ruling == .unchanged && !first.isTakeable)
     let second = asked(&judge, at: 13)
@@ -77,7 +91,7 @@ import Testing
   }
 
   @Test func `one server with a wrong clock does not move a proven time`() {
-    var judge = ClockJudge(offset: 0)
+    var judge = ClockJudge(offset: 0, beganAt: at(0))
     #expect(asked(&judge, at: 1).isTakeable && judge.isProven)
     for second in Int64(2)..<60 {
       let isWrong = second % 3 != 0
@@ -88,7 +102,7 @@ import Testing
   }
 
   @Test func `a machine that was stood still is put right by the exchange`() {
-    var judge = ClockJudge(offset: 0)
+    var judge = ClockJudge(offset: 0, beganAt: at(0))
     _ = asked(&judge, at: 1)
     var corrections = 0
     for second in Int64(2)..<30 {
@@ -98,7 +112,7 @@ import Testing
   }
 
   @Test func `the date of an answer that waited says nothing`() {
-    var judge = ClockJudge(offset: 0)
+    var judge = ClockJudge(offset: 0, beganAt: at(0))
     let told = judge.answered(date: at(5), askedSteady: at(4), steady: at(604))
     #expect(told.ruling == .unchanged && told.isTakeable)
     #expect(!judge.isProven)

@@ -6,12 +6,13 @@ struct Clock: AsyncParsableCommand {
     abstract: "The machine's clock set an hour or a day off, in every part of the day.")
 
   @Option var instruments = 60
+  @Option(help: "One part of the day alone.") var phase: String?
   @OptionGroup var options: ChaosOptions
 
   func run() async throws {
     try await options.conclude("clock") {
       var verdict = ChaosVerdict()
-      for phase in ClockTrial.Phase.allCases {
+      for phase in ClockTrial.Phase.allCases where phase.rawValue == self.phase ?? phase.rawValue {
         for seconds in ClockTrial.secondsChoices {
           let found = try await ClockTrial(
             seed: options.seed, instruments: instruments, phase: phase, seconds: seconds

@@ -9,13 +9,15 @@ import Store
 import TestSupport
 
 /// Days on which somebody sets the machine's clock, an hour or a day forward or back, and perhaps
-/// sets it right again. The exchange lives in true time and its ledger judges: the table is the
+/// sets it right again, or on which the machine comes back in mid-session with a clock so wrong. The exchange lives in true time and its ledger judges: the table is the
 /// ledger and the recorded gaps, every certificate balances, and no minute sees more requests than
 /// an undisturbed one.
 public struct ClockTrial: Sendable {
   /// When the clock is set.
   public enum Phase: String, Sendable, CaseIterable {
     case beforeOpen, morning, lunch, afternoon, afterClose
+    /// It is wrong when the daemon comes back after ten minutes.
+    case atStart
 
     var seconds: Range<Int> {
       switch self {
@@ -24,6 +26,7 @@ public struct ClockTrial: Sendable {
       case .lunch: 11 * 3600 + 1860..<13 * 3600 - 120
       case .afternoon: 13 * 3600..<15 * 3600
       case .afterClose: 15 * 3600 + 120..<15 * 3600 + 2100
+      case .atStart: 9 * 3600 + 1860..<11 * 3600
       }
     }
   }
@@ -36,6 +39,7 @@ public struct ClockTrial: Sendable {
 
   public static let secondsChoices: [Int64] = [3_600, -3_600, 86_400, -86_400]
   private static let start = 7 * 3600
+  private static let downSeconds: Int64 = 600
   private static let end = 15 * 3600 + 45 * 60
   /// 20 slots of 3 s, a sweep that the start owes, and a retry of an empty answer.
   private static let sweepsPerMinuteMax = 22
@@ -70,32 +74,57 @@ public struct ClockTrial: Sendable {
     let world = ClockWorld(seed: seed, day: day, instruments: instruments)
     let sink = RowSink()
     let jumps = jumps(on: day)
+    var start = Timestamp(day: day, secondOfDay: Self.start)
     let end = Timestamp(day: day, secondOfDay: Self.end)
-    let symbols = await world.symbols
-    let parts = EngineParts(
-      clock: .stepped(start: Timestamp(day: day, secondOfDay: Self.start), jumps: jumps),
-      upstream: world, store: sink, journal: try JournalWriter(directory: folder + "/journal"),
-      journalDirectory: folder + "/journal",
-      log: Logger(label: "clock", factory: { _ in SwiftLogNoOpLogHandler() }))
-    let configuration = PollerConfiguration(heartbeat: symbols[0], seed: seed)
-    let poller = Poller(
-      configuration,
-      schedule: PollSchedule(seed: seed, isTradingDay: TradingCalendar.shanghai.isTradingDay),
-      symbols: symbols)
-    var limits = EngineLimits()
-    limits.stopAt = end
-    let engine = Engine(parts: parts, poller: poller, pipeline: Pipeline(), limits: limits)
-    await world.follow(engine)
+    if phase == .atStart {
+      // A life before, so that there is a day to be carried on.
+      let cut = jumps[0].at.adding(seconds: -Self.downSeconds)
+      try await live(world, from: start, to: cut, folder)
+      await world.refuseNext()
+      start = jumps[0].at
+    }
+    let engine = try await engine(
+      world, sink, .stepped(start: start, jumps: jumps), stopAt: end, folder)
     let unsaved = try await engine.run()
     var verdict = try await judge(world, await sink.rows, await engine.status, end)
     if !unsaved.isNone { verdict.complaints.append("\(unsaved) were not saved") }
-    if verdict.jumpsSeen == 0 { verdict.complaints.append("the jump went unnoticed") }
+    let noticed = phase == .atStart ? await engine.status.clockCorrections : verdict.jumpsSeen
+    if noticed == 0 { verdict.complaints.append("the jump went unnoticed") }
     // One that was set right is at one with us again; not one that is set right tomorrow.
     let isWrong = jumps.filter { $0.at < end }.reduce(0) { $0 + $1.seconds } != 0
     if await engine.status.isWallClockRefused != isWrong {
       verdict.complaints.append("the alarm does not say what the wall clock does")
     }
     return verdict
+  }
+
+  /// A daemon that is gone afterwards, and whose journal is there.
+  private func live(
+    _ world: ClockWorld, from start: Timestamp, to end: Timestamp, _ folder: String
+  ) async throws {
+    let clock = EngineClock.stepped(start: start, jumps: [])
+    _ = try await engine(world, RowSink(), clock, stopAt: end, folder).run()
+    await world.follow(nil)
+  }
+
+  private func engine(
+    _ world: ClockWorld, _ sink: RowSink, _ clock: EngineClock, stopAt: Timestamp, _ folder: String
+  ) async throws -> Engine {
+    let symbols = await world.symbols
+    let parts = EngineParts(
+      clock: clock, upstream: world, store: sink,
+      journal: try JournalWriter(directory: folder + "/journal"),
+      journalDirectory: folder + "/journal",
+      log: Logger(label: "clock", factory: { _ in SwiftLogNoOpLogHandler() }))
+    let poller = Poller(
+      PollerConfiguration(heartbeat: symbols[0], seed: seed),
+      schedule: PollSchedule(seed: seed, isTradingDay: TradingCalendar.shanghai.isTradingDay),
+      symbols: symbols)
+    var limits = EngineLimits()
+    limits.stopAt = stopAt
+    let engine = Engine(parts: parts, poller: poller, pipeline: Pipeline(), limits: limits)
+    await world.follow(engine)
+    return engine
   }
 
   private func judge(
@@ -116,7 +145,7 @@ public struct ClockTrial: Sendable {
         "\(verdict.requestsPerMinuteMax) requests in one minute: a burst")
     }
     // The exchange answers whenever it is asked: nothing may have moved.
-    if status.clockCorrections > 0 {
+    if phase != .atStart, status.clockCorrections > 0 {
       verdict.complaints.append("the jump was believed although the exchange contradicted it")
     }
     return verdict

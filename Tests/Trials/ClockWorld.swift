@@ -11,6 +11,8 @@ actor ClockWorld: Upstream {
   private var market: SimulatedMarket
   private let recorder: DayRecorder
   private var engine: Engine?
+  /// Until an answer agreed with a clock, the first that contradicts it is not taken.
+  private var isNextTaken = true
   /// By the minute of true time since 1970.
   private var requests: [Int64: Int] = [:]
 
@@ -21,13 +23,17 @@ actor ClockWorld: Upstream {
 
   var symbols: [Symbol] { market.symbols }
 
-  func follow(_ engine: Engine) { self.engine = engine }
+  func follow(_ engine: Engine?) { self.engine = engine }
+
+  /// The next answer is one that its reader will not take.
+  func refuseNext() { isNextTaken = false }
 
   func answer(to request: PollRequest, at now: Timestamp) async -> UpstreamAnswer {
     let truth = await engine?.steady ?? now
     requests[truth.seconds / 60, default: 0] += 1
     market.advance(to: truth, recording: recorder)
-    recorder.observed(request.symbols, of: market)
+    if isNextTaken { recorder.observed(request.symbols, of: market) }
+    isNextTaken = true
     return .response(
       status: 200, body: market.body(for: request.symbols), retryAfter: nil,
       date: Self.header(truth))
