@@ -9,8 +9,9 @@
 --
 -- Roles: `candled_owner` owns every object, `candled` is the daemon (no DDL, no delete on candles),
 -- `candled_reader` reads views and calls functions, and no table but `schema_version`. They are made when the
--- installing role may make roles. Without that right (managed servers) the installing role owns
--- everything: let the daemon log in as that role, or create the three roles first and apply again.
+-- installing role may make roles; where it is no superuser it becomes a member of `candled_owner`.
+-- Without that right the installing role owns everything: let the daemon log in as that role, or
+-- create the three roles first and apply again.
 
 begin;
 
@@ -70,9 +71,24 @@ end
 $roles$;
 
 do $schema$
+declare
+  -- To PostgreSQL 16 who makes a role is a member of it that may not become it.
+  becoming text := case
+    when current_setting('server_version_num')::integer >= 160000 then 'set'
+    else 'member'
+  end;
 begin
   if exists (select from pg_roles where rolname = 'candled_owner')
-    and pg_has_role(current_user, 'candled_owner', 'member')
+    and not pg_has_role(current_user, 'candled_owner', becoming)
+  then
+    begin
+      grant candled_owner to current_user;
+    exception
+      when insufficient_privilege then null;
+    end;
+  end if;
+  if exists (select from pg_roles where rolname = 'candled_owner')
+    and pg_has_role(current_user, 'candled_owner', becoming)
   then
     create schema if not exists candled authorization candled_owner;
     begin
@@ -88,7 +104,7 @@ begin
   exception
     when insufficient_privilege then null;
   end;
-  if (select pg_has_role(current_user, nspowner, 'member')
+  if (select pg_has_role(current_user, nspowner, becoming)
       from pg_namespace
       where nspname = 'candled')
   then
@@ -429,16 +445,33 @@ comment on column bar_watermark.chunk is
 comment on column bar_watermark.timeframe is 'See timeframe_name().';
 comment on column bar_watermark.through is 'Every bar that closed until then is stored.';
 
+-- Version 1 knew chunks by their place in a plan, which says nothing of another day's: they are
+-- asked for again.
+do $backfill_chunk$
+begin
+  if exists (
+    select
+    from information_schema.columns
+    where table_schema = 'candled'
+      and table_name = 'backfill_chunk'
+      and column_name = 'job')
+  then
+    drop table backfill_chunk;
+  end if;
+end
+$backfill_chunk$;
+
 create table if not exists backfill_chunk (
-  job text not null,
-  chunk integer not null,
+  name text primary key,
+  through date not null,
   done_at timestamptz not null,
-  candles bigint not null,
-  primary key (job, chunk)
+  candles bigint not null
 );
 comment on table backfill_chunk is 'What a backfill has done, so that it goes on there.';
-comment on column backfill_chunk.job is 'The plan''s name: equal plans have equal names.';
-comment on column backfill_chunk.chunk is 'Its place in the plan.';
+comment on column backfill_chunk.name is
+  'Source, timeframe, first day and instruments: what is asked for.';
+comment on column backfill_chunk.through is
+  'The last day that was over when it was asked for: what is later may be told since.';
 comment on column backfill_chunk.done_at is 'Our clock.';
 comment on column backfill_chunk.candles is 'How many were written or revised for it.';
 
@@ -625,7 +658,8 @@ begin
   if to_regclass(partition_name) is not null then
     return false;
   end if;
-  perform pg_advisory_xact_lock(hashtext('candled.ensure_partition'));
+  -- One at a time, by the lock that attaching takes. Any reader could take an advisory one.
+  lock table candle in share update exclusive mode;
   if to_regclass(partition_name) is not null then
     return false;
   end if;
@@ -756,6 +790,14 @@ comment on column day_audit.known_from is 'When it was written, by the daemon''s
 comment on column day_audit.repaired_at is
   'When the day was last reconciled with the source''s own bars; null if never.';
 
+-- A row's lock, and not an advisory one, which any reader may take and keep.
+create table if not exists day_lock (
+  day date primary key
+);
+comment on table day_lock is
+  'Days whose minutes were repaired or certified: who does so holds the row locked.';
+comment on column day_lock.day is 'The exchange''s date.';
+
 create table if not exists disagreement (
   id bigint generated always as identity primary key,
   instrument_id integer not null,
@@ -868,14 +910,46 @@ create table if not exists feed_sequence (
   only_row boolean primary key default true,
   epoch bigint not null,
   last_seq bigint not null,
+  identity text,
   constraint one_row check (only_row)
 ) with (fillfactor = 50);
+alter table feed_sequence add column if not exists identity text;
 comment on table feed_sequence is
   'The counter of changes: incremented under its row lock, so seq is commit order.';
 comment on column feed_sequence.only_row is 'There is one row.';
 comment on column feed_sequence.epoch is
   'Of this database''s life. Another epoch: start again from a snapshot.';
 comment on column feed_sequence.last_seq is 'The seq of the last commit.';
+comment on column feed_sequence.identity is
+  'What feed_identity() said when the epoch began: a writer who finds it saying otherwise begins '
+  'another. Empty it where files were put back: that, nothing here can tell.';
+
+create or replace function feed_identity()
+returns text
+language plpgsql
+stable
+set search_path = candled, pg_temp
+as $function$
+declare
+  place text := format(
+    '%s %s',
+    (select oid from pg_database where datname = current_database()),
+    'feed_sequence'::regclass::oid);
+begin
+  return format(
+    '%s %s %s',
+    (select system_identifier from pg_control_system()),
+    left(pg_walfile_name(pg_current_wal_lsn()), 8),
+    place);
+exception
+  -- Some managed servers do not tell.
+  when insufficient_privilege or feature_not_supported or undefined_function then return place;
+end
+$function$;
+comment on function feed_identity is
+  'The server, its timeline, the database and the feed''s table. A restored database, and a '
+  'promoted replica, are others: commits that followers saw may be gone, and their seqs be given '
+  'again.';
 
 create table if not exists change (
   seq bigint primary key,
@@ -3456,7 +3530,7 @@ begin
   -- The one table: a program must be able to tell a database of another version.
   grant select on schema_version to candled_reader;
   grant execute on all functions in schema candled to candled, candled_reader;
-  revoke execute on function ensure_partition, prune_changes from candled_reader;
+  revoke execute on function ensure_partition, prune_changes, feed_identity from candled_reader;
   grant insert, update on
     instrument,
     trading_day,
@@ -3472,6 +3546,7 @@ begin
     candle_revision,
     gap,
     day_audit,
+    day_lock,
     disagreement,
     rejected,
     source_health,

@@ -89,9 +89,9 @@ extension MetricTable {
     ) { source, _ in
       source.freshness.map { .flag($0.isFresh) }
     },
-    gauge("candled_keys", "Keys that have been used.") { .integer(Int64($0.keys)) },
+    gauge("candled_keys", "Licences configured.") { .integer(Int64($0.keys)) },
     Family(
-      .gauge, "candled_keys_parked", "Keys not used for a while, by why.",
+      .gauge, "candled_keys_parked", "Of those, not used for a while, by why.",
       labels: MetricLabels("reason", KeyParking.allCases.map(\.name))
     ) { source in
       guard let engine = source.report.engine else { return [] }

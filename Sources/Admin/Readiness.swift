@@ -5,7 +5,8 @@ import Polling
 import Store
 
 /// Whether the daemon does what it is there for just now: it leads, the store takes what it has,
-/// the journal takes what comes, and every source that is in its session is fresh.
+/// the journal takes what comes, the calendar knows today, and every source that is in its session
+/// is fresh.
 public struct Readiness: Sendable, Hashable {
   public private(set) var isReady = true
   /// `ready`, or the first reason why not.
@@ -24,6 +25,7 @@ public struct Readiness: Sendable, Hashable {
     }
     judgeStore(report, engine)
     judge("journal", engine.status.journalFault.map { "refuses entries: \($0.rawValue)" })
+    if engine.isTodayUnknown { fail("the trading calendar does not know today, nothing is polled") }
     for source in engine.sources { judge(source) }
   }
 

@@ -21,7 +21,8 @@ actor FollowSession {
   private var reader: FeedReader?
   /// Read but not handed out yet, last first.
   private var waiting: [FeedItem] = []
-  /// There may be more than was read: after connecting, a hint, a batch that ended early, or a while.
+  /// There may be more than was read: after connecting, a hint, a batch that ended early, or some
+  /// time.
   private var mayHaveMore = true
   private var failures = 0
   nonisolated let interrupt = Interrupt()

@@ -43,11 +43,13 @@ struct AlpacaDesk: Desk {
     var condemned: Set<Symbol> = []
   }
 
-  private enum Topic: Hashable { case bars, reference }
+  private enum Topic: Hashable { case bars, reference, listing }
 
   private static let calendarDaysBack = 10
   private static let calendarDaysAhead = 30
   private static let refreshDays = 7
+  /// As many are named of those that a list lacks.
+  private static let missingNamedMax = 20
   /// From a failure to the next try, if no minute ends earlier.
   private static let failurePauseSeconds: Int64 = 300
 
@@ -155,11 +157,29 @@ extension AlpacaDesk {
       complaints[.reference] = nil
       plan.learn(sessions)
     case .candles(let page): turn(page, of: question, now, &actions)
+    case .list(let list): look(for: plan.symbols, in: list, &actions)
     case .refused(let refusal): refused(refusal, question, now, &actions)
     default: break
     }
     work(.answered(id, answer.outcome, retryAfterSeconds: answer.waitSeconds), now, &actions)
     if case .sessions = answer.answer { askForBars(now, &actions) }
+  }
+
+  /// A ticker that is gone is not refused: its bars are answered, and there are none any more.
+  private mutating func look(
+    for symbols: [Symbol], in list: InstrumentList, _ actions: inout [DeskAction]
+  ) {
+    let missing = Set(symbols).subtracting(list.rows.map(\.symbol)).sorted()
+    guard !missing.isEmpty else {
+      complaints[.listing] = nil
+      return
+    }
+    let named = missing.prefix(Self.missingNamedMax).map(\.description).joined(separator: ", ")
+    let rest = missing.count - Self.missingNamedMax
+    let names = rest > 0 ? "\(named) and \(rest) more" : named
+    complain(
+      "Alpaca's list of tradable stocks lacks \(names): no more bars of a ticker that was renamed "
+        + "or delisted", of: .listing, &actions)
   }
 
   /// The next page is asked for ahead of what waits, with the same parameters.

@@ -35,8 +35,7 @@ extension Backfill {
       next = try turn(page, of: question)
     case .factors(let factors):
       open.factors.append(FactorBatch(source: question.source, factors: factors))
-    // An instrument without bars is done too.
-    case .refused(let refusal) where refusal.kind == .noData: break
+    case .refused(let refusal) where isAnswer(refusal, to: question): break
     default: return
     }
     owners[question] = nil
@@ -48,6 +47,13 @@ extension Backfill {
     }
     tasks[place] = open
     if open.left == 0 { try await store(open, place, now) }
+  }
+
+  /// An instrument without bars is done too, and so is one without a file of factors: nothing says
+  /// that indexes, bonds and B shares have one.
+  private func isAnswer(_ refusal: FeedRefusal, to question: FeedRequest) -> Bool {
+    guard case .sinaFactors = question else { return refusal.kind == .noData }
+    return refusal.kind == .noData || refusal.kind == .notFound
   }
 
   /// A chunk is done without them: asked again, the source would say the same.
@@ -91,7 +97,7 @@ extension Backfill {
         guard error.code == .connectionLost || error.code == .transient,
           attempt < Self.storeTriesMax
         else { throw error }
-        if try await isStored(open.task, after: attempt) { break }
+        if try await isStored(commit, after: attempt) { break }
       }
     }
     tasks[place] = nil
@@ -102,14 +108,15 @@ extension Backfill {
   private static let storeTriesMax = 60
   private static let storePauseSeconds: UInt64 = 5
 
-  private func isStored(_ task: BackfillTask, after attempt: Int) async throws -> Bool {
+  /// An earlier run may have stored the same chunk, less far: the moment tells this commit's.
+  private func isStored(_ commit: HistoryCommit, after attempt: Int) async throws -> Bool {
     if attempt > 1 {
       try? await Task.sleep(nanoseconds: Self.storePauseSeconds * 1_000_000_000)
     }
     do throws(StoreError) {
       try await parts.writer.connect()
-      guard let chunk = task.chunk else { return false }
-      return try await parts.writer.doneChunks(job: chunk.job).contains(chunk.index)
+      guard let name = commit.chunk?.name else { return false }
+      return try await parts.writer.doneChunks([name])[name]?.doneAt == commit.knownAt
     } catch {
       parts.log.warning("the store is away", metadata: ["error": "\(error)"])
       return false

@@ -9,7 +9,7 @@ import Store
 /// A part of a backfill that is stored, and remembered as stored, in one transaction: its questions
 /// and the days of theirs that are wanted.
 public struct BackfillTask: Sendable {
-  /// Its place in the plan; nil for one that is not remembered.
+  /// What it is remembered by; nil for one that is not.
   public var chunk: HistoryCommit.Chunk?
   public var questions: [FeedRequest]
   public var days: ClosedRange<TradingDay>
@@ -91,25 +91,30 @@ public actor Backfill {
   public nonisolated func stop() { inbox.yield(.stop) }
 
   /// Carries out the tasks, in order as far as answers come in order.
-  /// - Parameter report: told after each task.
+  /// - Parameters:
+  ///   - later: begun once all of `tasks` are done; not at all if one was given up.
+  ///   - report: told after each task.
   /// - Returns: how it stands at the end; fewer tasks done than there are if it was stopped.
   /// - Throws: `StoreError` where the store refuses for good, `JournalError`.
   public func run(
-    _ tasks: [BackfillTask], report: @Sendable (BackfillProgress) -> Void
+    _ tasks: [BackfillTask], later: [BackfillTask] = [],
+    report: @Sendable (BackfillProgress) -> Void
   ) async throws -> BackfillProgress {
     // No answer would ever end one without questions.
-    let tasks = tasks.filter { !$0.questions.isEmpty }
-    progress.tasks = tasks.count
-    for (place, task) in tasks.enumerated() { enqueue(task, place) }
-    perform(queue.received(.woke, at: clock.now))
+    let rounds = [tasks, later].map { $0.filter { !$0.questions.isEmpty } }
+    progress.tasks = rounds.reduce(0) { $0 + $1.count }
     var iterator = events.makeAsyncIterator()
-    while !self.tasks.isEmpty, !(isStopping && asked.isEmpty) {
-      guard let event = await iterator.next(isolation: self) else { break }
-      let before = progress
-      try await handle(event)
-      progress.now = clock.now
-      let ended = progress.tasksDone + progress.tasksFailed
-      if ended != before.tasksDone + before.tasksFailed { report(progress) }
+    for round in rounds where progress.tasksFailed == 0 && !isStopping {
+      for (place, task) in round.enumerated() { enqueue(task, place) }
+      perform(queue.received(.woke, at: clock.now))
+      while !self.tasks.isEmpty, !(isStopping && asked.isEmpty) {
+        guard let event = await iterator.next(isolation: self) else { break }
+        let before = progress
+        try await handle(event)
+        progress.now = clock.now
+        let ended = progress.tasksDone + progress.tasksFailed
+        if ended != before.tasksDone + before.tasksFailed { report(progress) }
+      }
     }
     try parts.journal.sync()
     return progress

@@ -70,13 +70,36 @@ extension PacedQueueConfiguration {
       seed: seed)
   }
 
-  /// The line a command has to a source, beside the daemon's.
-  public init(_ source: Source, _ settings: Settings, seed: UInt64) {
+  /// The line a command has to a source.
+  public init(_ source: Source, requestsPerMinute: Int, seed: UInt64) {
     self =
       source == .sina
-      ? .sina(requestsPerMinute: settings.sinaHistoryRequestsPerMinute, seed: seed)
-      : .alpaca(requestsPerMinute: settings.alpacaRequestsPerMinute, seed: seed)
+      ? .sina(requestsPerMinute: requestsPerMinute, seed: seed)
+      : .alpaca(requestsPerMinute: requestsPerMinute, seed: seed)
     // Or a request would count as lost, and be sent again, while its answer is waited for.
     deadlineMilliseconds = HTTPFeedUpstream.deadlineMilliseconds
+  }
+}
+
+/// What a command may ask of a source in a minute. The host counts what comes from one address, or
+/// with one key, whichever process sends it.
+public struct CommandBudget: Sendable, Hashable {
+  public let requestsPerMinute: Int
+  /// Less than the daemon's, which asks the same source.
+  public let isShared: Bool
+
+  /// More get an address banned (sina.md §2).
+  static let sinaRequestsPerMinuteMax = 30
+  /// Of a basic account (alpaca.md §B.2).
+  static let alpacaRequestsPerMinuteMax = 200
+
+  /// - Parameter besideDaemon: one is running, by the same settings.
+  public init(_ source: Source, _ settings: Settings, besideDaemon: Bool) {
+    let isSina = source == .sina
+    let own = isSina ? settings.sinaHistoryRequestsPerMinute : settings.alpacaRequestsPerMinute
+    let most = isSina ? Self.sinaRequestsPerMinuteMax : Self.alpacaRequestsPerMinuteMax
+    isShared = besideDaemon && (isSina || !settings.alpacaSymbols.isEmpty)
+    // A setting beyond what is known may be right: then a tenth more is as well.
+    requestsPerMinute = isShared ? max(min(own, most - own), own / 10, 1) : own
   }
 }

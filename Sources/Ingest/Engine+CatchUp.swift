@@ -50,7 +50,9 @@ extension Engine {
     } catch {
       throw EngineError(
         code: .journalIncomplete,
-        description: "the store stands at entry \(pipeline.position.sequence): \(error)")
+        description: "the store stands at entry \(pipeline.position.sequence): \(error) If it was "
+          + "restored from a backup that old, move the journal's folder away: a new journal goes "
+          + "on from there, and what lies between is an outage")
     }
   }
 
@@ -90,10 +92,14 @@ extension Engine {
       saved()
     case .success(let stored):
       guard let commit = saving.commit, stored.position == commit.position else {
+        let reason =
+          stored.position < status.committed
+          ? "and stood at \(status.committed.sequence) before: it was put back, from a backup or "
+            + "to a replica that lags; the next start goes on from there"
+          : "which this daemon did not write: another daemon uses the same database"
         throw EngineError(
           code: .anotherWriter,
-          description: "the store stands at entry \(stored.position.sequence), which this daemon "
-            + "did not write: another daemon uses the same database")
+          description: "the store stands at entry \(stored.position.sequence), \(reason)")
       }
       saved()
     }
@@ -101,13 +107,18 @@ extension Engine {
 }
 
 extension Pipeline {
-  /// The class of an answer, without taking anything from it.
-  static func classify(_ entry: JournalEntry) -> SinaOutcome {
+  /// The class of an answer and its newest stamp, without taking anything from it.
+  static func classify(_ entry: JournalEntry, rules: CandleRules) -> Digest {
     var decoder = SinaQuoteDecoder()
-    var nobody = ResponseSheet()
+    var sheet = ResponseSheet()
     return entry.body.withUnsafeBytes { body in
-      nobody.begin(body: body)
-      return decoder.decode(body, status: Int(entry.status), into: &nobody)
+      sheet.begin(body: body)
+      var digest = Digest(
+        outcome: decoder.decode(body, status: Int(entry.status), into: &sheet))
+      if case .ok = digest.outcome {
+        digest.newestAt = sheet.newestStamp(receivedAt: entry.receivedAt, rules)
+      }
+      return digest
     }
   }
 }

@@ -74,9 +74,11 @@ extension Engine {
     // The source did its part: asking it again at once would not make room here.
     guard let position = append(entry) else { return .unchanged }
     guard isInterpreting else {
-      let outcome = Pipeline.classify(entry)
-      status.answered(outcome)
-      return PollOutcome(outcome)
+      // The source told it, whatever becomes of it here.
+      let digest = Pipeline.classify(entry, rules: pipeline.rules)
+      status.answered(digest.outcome)
+      status.note(digest)
+      return PollOutcome(digest.outcome)
     }
     let digest = pipeline.process(entry, at: position)
     noteAnswer(heardSteady)

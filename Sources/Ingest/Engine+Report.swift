@@ -26,11 +26,12 @@ extension Engine {
         since: saving.startedAt)
     }
     report.symbols = poller.symbols.count
-    report.keys = pipeline.keyUsage.count
-    for case (let until?, let reason?) in pipeline.keyUsage.values.map({
-      ($0.parkedUntil, $0.parkedReason)
-    }) where until > now {
-      report.keysParked[reason, default: 0] += 1
+    // The ledger also knows those that were replaced, for ever.
+    let licences = parts.desks.configuration.licences
+    report.keys = licences.count
+    for usage in licences.compactMap({ pipeline.keyUsage[$0] }) {
+      guard let until = usage.parkedUntil, let reason = usage.parkedReason else { continue }
+      if until > now { report.keysParked[reason, default: 0] += 1 }
     }
     report.calendarDaysLeft = now.shanghaiDay.distance(to: pipeline.calendar.lastDay)
     report.isCertificateOverdue = pipeline.isCertificateOverdue(at: now)
@@ -60,9 +61,13 @@ extension Engine {
     report.failures = seat.failures
     report.lastSuccessAt = seat.lastSuccessAt
     report.outcomes = seat.outcomes
-    let sessions = pipeline.americanSessions
     // The desk knows what it still asks for; watermarks of other symbols stay as they were.
-    guard !sessions.isEmpty, let bars = seat.desk as? AlpacaDesk else { return report }
+    guard let bars = seat.desk as? AlpacaDesk else { return report }
+    let today = now.newYorkDay
+    let known = bars.barsThrough?.newYorkDay ?? today
+    // Where the calendar is refused, bars that stand still must not pass for a market at rest.
+    let sessions = pipeline.americanSessions.supposingWeekdays(
+      of: min(max(known, today.advanced(by: -supposedDaysMax)), today)...today)
     report.freshness = SourceReport.Freshness(
       isInSession: sessions.contains { $0.opens <= now && now < $0.closes },
       stalenessSeconds: bars.barsThrough.map { sessions.tradingSeconds(from: $0, to: now) },
@@ -73,6 +78,9 @@ extension Engine {
 
 /// Each minute the last three are asked for: so late the third try has failed.
 private let barsStaleSecondsMax: Int64 = 180
+
+/// Whatever is a week late is late.
+private let supposedDaysMax = 7
 
 extension Pipeline {
   /// After the evening's retries: half past four (`Session.afterHoursClose` and an hour).

@@ -224,7 +224,7 @@ public struct EngineLimits: Sendable {
 /// Why an engine gave up. Everything else it survives.
 public struct EngineError: Error, Sendable, CustomStringConvertible {
   public enum Code: Sendable {
-    /// Another writer moved the store's position.
+    /// Another writer moved the store's position, or it was put back.
     case anotherWriter
     /// The journal no longer holds what the store has not seen.
     case journalIncomplete

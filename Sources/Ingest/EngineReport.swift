@@ -31,6 +31,11 @@ public struct EngineReport: Sendable {
   /// The last day whose evening is over has no certificate.
   public var isCertificateOverdue = false
 
+  /// Nobody knows whether the mainland trades on this weekday: what is to be polled is not.
+  public var isTodayUnknown: Bool {
+    calendarDaysLeft < 0 && symbols > 0 && !now.shanghaiDay.isWeekend
+  }
+
   public struct Sight: Sendable {
     public var name: String
     public var quote: Quote

@@ -95,10 +95,21 @@ extension Pipeline {
 
 extension Pipeline {
   private mutating func take(_ days: [TradingDay]) {
-    guard let longer = book.calendar.extended(by: days) else { return }
+    if let longer = book.calendar.extended(by: days) { know(longer) }
+  }
+
+  /// Takes in the days that a database knows. For a replay: the answer they came from is a year's,
+  /// and the journal keeps a month.
+  public mutating func know(stored sessions: [MarketSession]) {
+    know(book.calendar.extended(byStored: sessions))
+  }
+
+  private mutating func know(_ longer: TradingCalendar) {
     let known = book.calendar.lastDay
     book.calendar = longer
-    pending.sessions += days.filter { $0 > known }.map(session(on:))
+    guard known < longer.lastDay else { return }
+    pending.sessions += (known.advanced(by: 1)...longer.lastDay)
+      .filter { longer.status(of: $0) == .trading }.map(session(on:))
   }
 
   /// The sessions that tell whether the weeks and months around a day are whole.

@@ -32,20 +32,8 @@ extension Pipeline {
     var digest: Digest
   }
 
-  /// The newest stamp in the answer proves every row in it to that moment; a stamp from the future
-  /// proves nothing.
-  private func watermark(receivedAt: Timestamp) -> Timestamp? {
-    let bound = receivedAt.adding(seconds: book.rules.clockSkewSecondsMax)
-    var newest: Timestamp?
-    for row in sheet.quotes {
-      let at = row.quote.at
-      if at <= bound, at > newest ?? Timestamp(microseconds: 0) { newest = at }
-    }
-    return newest
-  }
-
   private mutating func takeQuotes(_ membership: Membership, _ answer: inout Answer) {
-    let watermark = watermark(receivedAt: answer.entry.receivedAt)
+    let watermark = sheet.newestStamp(receivedAt: answer.entry.receivedAt, book.rules)
     answer.digest.newestAt = watermark
     let heartbeat = membership.indexes.first
     for place in sheet.quotes.indices {

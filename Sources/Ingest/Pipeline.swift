@@ -93,7 +93,7 @@ public struct Pipeline {
   }
 
   /// As far as known: the table's, or longer.
-  var calendar: TradingCalendar { book.calendar }
+  public var calendar: TradingCalendar { book.calendar }
 }
 
 /// Instruments that trade without a dividend from today.

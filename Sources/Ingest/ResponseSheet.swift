@@ -1,3 +1,4 @@
+import Candles
 import Feeds
 import Market
 
@@ -38,6 +39,18 @@ struct ResponseSheet: SinaQuoteVisitor {
     refused.append(
       SheetRefusal(
         symbol: row.symbol, reason: row.reason, detail: row.detail, line: place(of: row.line)))
+  }
+
+  /// The newest stamp in the answer proves every row in it to that moment; a stamp from the future
+  /// proves nothing.
+  func newestStamp(receivedAt: Timestamp, _ rules: CandleRules) -> Timestamp? {
+    let bound = receivedAt.adding(seconds: rules.clockSkewSecondsMax)
+    var newest: Timestamp?
+    for row in quotes {
+      let at = row.quote.at
+      if at <= bound, at > newest ?? Timestamp(microseconds: 0) { newest = at }
+    }
+    return newest
   }
 
   private func place(of bytes: UnsafeRawBufferPointer) -> Range<Int> {

@@ -59,6 +59,7 @@ extension EngineReport {
   }
 
   private var sessionText: String {
+    if isTodayUnknown { return "calendar ended" }
     // Others may be in theirs, New York's.
     guard sources.first(where: \.isQuotes)?.freshness?.isInSession == true else {
       return "market closed"

@@ -7,6 +7,9 @@
 public enum NewYork {
   static let winterOffsetSeconds: Int64 = -5 * 3600
   static let summerOffsetSeconds: Int64 = -4 * 3600
+  /// The regular session, on the wall clock; `regular_session` in schema.sql has the same.
+  static let regularOpen = 9 * 3600 + 30 * 60
+  static let regularClose = 16 * 3600
 
   /// Seconds to add to UTC at `moment`.
   static func offsetSeconds(at moment: Timestamp) -> Int64 {

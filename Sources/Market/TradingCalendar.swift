@@ -86,6 +86,12 @@ public struct TradingCalendar: Sendable {
       closures: closures.union(weekdays.filter { !news.contains($0) }))
   }
 
+  /// This calendar, with every weekday behind it taken for a trading day. To read by what others
+  /// say of those days, never to ask or to certify by.
+  public func supposingWeekdays(through day: TradingDay) -> TradingCalendar {
+    TradingCalendar(firstDay: firstDay, lastDay: max(lastDay, day), closures: closures)
+  }
+
   /// 238 in 1999 to 251 in 1993, with room for another holiday.
   private static let daysPerYear = 230...256
   private static let disputedDaysMax = 10

@@ -33,6 +33,23 @@ extension TradingCalendar {
 }
 
 extension [MarketSession] {
+  /// These, and regular American hours on the weekdays of `days` that lie beyond the first and the
+  /// last of them: as schema.sql has it, a day of which no calendar tells trades from Monday to
+  /// Friday.
+  public func supposingWeekdays(of days: ClosedRange<TradingDay>) -> [MarketSession] {
+    let (first, last) = (map(\.day).min(), map(\.day).max())
+    let isBeyond = { (day: TradingDay) in
+      first.map { day < $0 } ?? true || last.map { $0 < day } ?? true
+    }
+    return self
+      + days.filter { !$0.isWeekend && isBeyond($0) }.map { day in
+        MarketSession(
+          exchange: .unitedStates, day: day,
+          opens: Timestamp(day: day, newYorkSecondOfDay: NewYork.regularOpen),
+          closes: Timestamp(day: day, newYorkSecondOfDay: NewYork.regularClose))
+      }
+  }
+
   /// Seconds of these sessions between two moments.
   public func tradingSeconds(from start: Timestamp, to end: Timestamp) -> Int64 {
     let microseconds = map { session in

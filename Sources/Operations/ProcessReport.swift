@@ -1,6 +1,7 @@
 /// What the kernel says of this process, from /proc/self.
 
 import Glibc
+import Platform
 
 public struct ProcessReport: Sendable, Hashable {
   public var residentBytes: Int64
@@ -10,7 +11,7 @@ public struct ProcessReport: Sendable, Hashable {
   public var threads: Int64
   /// User and system together.
   public var processorMicroseconds: Int64
-  /// Since 1970; of the kernel's own accuracy, a hundredth of a second.
+  /// Since 1970, as the clock stood when it was first asked for; to a hundredth of a second.
   public var startedAtMicroseconds: Int64
 
   /// Nothing known.
@@ -22,10 +23,12 @@ public struct ProcessReport: Sendable, Hashable {
     getrlimit(Int32(RLIMIT_NOFILE.rawValue), &limit)
     self.init(
       stat: Self.text(of: "/proc/self/stat"), descriptors: Self.descriptorCount(),
-      limit: Int64(clamping: limit.rlim_cur), bootedAt: Self.bootedAt())
+      limit: Int64(clamping: limit.rlim_cur), bootedAt: Self.bootedAt)
   }
 
-  /// - Parameter stat: proc(5), /proc/pid/stat.
+  /// - Parameters:
+  ///   - stat: proc(5), /proc/pid/stat.
+  ///   - bootedAt: µs since 1970.
   init(stat: String, descriptors: Int64, limit: Int64, bootedAt: Int64) {
     // The second field is the program's name in parentheses, which may hold anything.
     let tail = stat.lastIndex(of: ")").map { stat[stat.index(after: $0)...] } ?? ""
@@ -40,14 +43,13 @@ public struct ProcessReport: Sendable, Hashable {
     threads = field(20)
     processorMicroseconds = (field(14) + field(15)) * microsecondsPerTick
     startedAtMicroseconds =
-      fields.isEmpty ? 0 : bootedAt * 1_000_000 + field(22) * microsecondsPerTick
+      fields.isEmpty ? 0 : bootedAt + field(22) * microsecondsPerTick
     openDescriptors = descriptors
     descriptorsMax = limit
   }
 
   private static let firstFieldAfterName = 3
-  /// /proc/stat has a line for all interrupts, which is long on a large machine.
-  private static let textBytesMax = 1 << 20
+  private static let textBytesMax = 1 << 16
 
   /// The one used to look is not counted.
   private static func descriptorCount() -> Int64 {
@@ -60,11 +62,12 @@ public struct ProcessReport: Sendable, Hashable {
     return max(count - 1, 0)
   }
 
-  private static func bootedAt() -> Int64 {
-    let lines = text(of: "/proc/stat").split(separator: "\n")
-    let line = lines.first { $0.hasPrefix("btime ") }
-    return line.flatMap { Int64($0.dropFirst("btime ".count)) } ?? 0
-  }
+  /// Not from /proc/stat: the unit's ProcSubset=pid leaves none. Once, for a clock that is set
+  /// later must not look like a restart.
+  static let bootedAt: Int64 = {
+    guard let awake = SystemClock.nanoseconds(of: CLOCK_BOOTTIME) else { return 0 }
+    return SystemClock.realMicroseconds() - awake / 1_000
+  }()
 
   private static func text(of path: String) -> String {
     let file = open(path, O_RDONLY | O_CLOEXEC)

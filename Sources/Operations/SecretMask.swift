@@ -28,7 +28,7 @@ public final class SecretMask: Sendable {
   /// Registers a connection URL whole, and its password on its own.
   public func register(url: Secret) {
     register(url)
-    for password in passwords(inURL: url.reveal()) { register(Secret(password)) }
+    for password in ConnectionURL(url.reveal())?.passwords ?? [] { register(Secret(password)) }
   }
 
   /// `text` with every known secret replaced.
@@ -101,43 +101,6 @@ public final class SecretMask: Sendable {
       return alphabet[Int((high | low) >> UInt16(10 - bit % 8)) & 63]
     }
   }
-}
-
-/// The passwords of a URL, as they stand there and percent-decoded; empty when it has none.
-func passwords(inURL text: String) -> [String] {
-  guard let scheme = text.firstRange(of: "://") else { return [] }
-  let query = text.drop { $0 != "?" }.dropFirst().prefix { $0 != "#" }
-  let parameters = query.split(separator: "&").compactMap { parameter in
-    ["password=", "sslpassword="].first(where: parameter.hasPrefix).map {
-      parameter.dropFirst($0.count)
-    }
-  }
-  return password(inAuthority: text[scheme.upperBound...])
-    + parameters.flatMap { $0.isEmpty ? [] : [String($0), percentDecoded($0)] }
-}
-
-private func password(inAuthority text: Substring) -> [String] {
-  let authority = text.prefix { $0 != "/" && $0 != "?" }
-  guard let at = authority.lastIndex(of: "@"),
-    let colon = authority[..<at].firstIndex(of: ":")
-  else { return [] }
-  let password = authority[authority.index(after: colon)..<at]
-  return [String(password), percentDecoded(password)]
-}
-
-private func percentDecoded(_ text: Substring) -> String {
-  var output: [UInt8] = []
-  var rest = Array(text.utf8)[...]
-  while let byte = rest.popFirst() {
-    let digits = String(decoding: rest.prefix(2), as: UTF8.self)
-    if byte == UInt8(ascii: "%"), rest.count >= 2, let value = UInt8(digits, radix: 16) {
-      output.append(value)
-      rest = rest.dropFirst(2)
-    } else {
-      output.append(byte)
-    }
-  }
-  return String(decoding: output, as: UTF8.self)
 }
 
 extension [UInt8] {

@@ -111,6 +111,11 @@ extension Setting where Value == Secret? {
         guard case .string(let text) = input,
           ["postgres://", "postgresql://"].contains(where: text.hasPrefix)
         else { throw SettingMismatch(expected: "a URL that begins with postgres://") }
+        if ConnectionURL(text)?.isAmbiguous == true {
+          throw SettingMismatch(
+            expected: "a URL with one @ at most, before the host (in a user or password write / as "
+              + "%2F and @ as %40)")
+        }
         return Secret(text)
       })
   }

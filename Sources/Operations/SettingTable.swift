@@ -70,7 +70,7 @@ public struct SettingTable: Sendable {
     "sina.reference_base", "https://finance.sina.com.cn", "Where adjustment factors are asked for.")
   public let sinaHistoryRequestsPerMinute = Setting.integer(
     "sina.history_requests_per_minute", 20, in: 1...60_000,
-    "Budget for K-lines, lists and factors together. More than 30 gets banned.")
+    "The daemon's for K-lines, lists, factors. Over 30 an address gets banned.")
 
   public let universeFollow = Setting.boolean(
     "universe.follow", false, "Build candles for every listed A share, beside sina.symbols.")
@@ -117,7 +117,7 @@ public struct SettingTable: Sendable {
     "How far behind to stay. The basic plan needs 16m for sip."
   ).live
   public let alpacaRequestsPerMinute = Setting.integer(
-    "alpaca.requests_per_minute", 180, in: 1...10_000, "Budget of the account."
+    "alpaca.requests_per_minute", 180, in: 1...10_000, "The daemon's. A basic account has 200."
   ).live
 
   public let journalDirectory = Setting.optionalString(
@@ -183,7 +183,7 @@ public struct SettingTable: Sendable {
     },
     Rule("store.password_file", "store.url holds a password too; keep one of them") {
       $0.storePasswordFile == nil
-        || passwords(inURL: $0.storeURL?.reveal() ?? "").first == nil
+        || ConnectionURL($0.storeURL?.reveal() ?? "")?.passwords.isEmpty != false
     },
     Rule("alpaca.symbols", "needs alpaca.key_file") {
       $0.alpacaSymbols.isEmpty || $0.alpacaKeyFile != nil

@@ -40,7 +40,7 @@ public struct Settings: Sendable {
       throw ConfigurationError(code: .invalid, problems: [.unknown(key, origin: origin, line: nil)])
     }
     // A command line is there for everybody to read (ps, /proc).
-    if setting.isSecret, passwords(inURL: value).first != nil {
+    if setting.isSecret, ConnectionURL(value)?.passwords.isEmpty == false {
       let problem = ConfigurationProblem(
         origin: origin, key: key, sentence: "holds a password; put it in the configuration file")
       throw ConfigurationError(code: .invalid, problems: [problem])

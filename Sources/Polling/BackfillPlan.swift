@@ -1,8 +1,9 @@
 // What a backfill will ask for, before it asks: chunks that can be done, and done again.
 //
 // A chunk is what is remembered as done: small enough that a crash costs little, large enough that
-// a whole market's history has thousands of them and not millions. The same order makes the same
-// plan on any day but for what "today" adds, so an interrupted one is resumed by its name.
+// a whole market's history has thousands of them and not millions. It is known by what it asks for,
+// whatever order it stands in, and how far it was told when it was asked: so an interrupted order
+// goes on with what was never stored, on another day and with more instruments too.
 import Market
 
 /// What somebody wants filled.
@@ -27,18 +28,22 @@ public struct BackfillOrder: Sendable, Hashable {
     self.to = to
   }
 
-  /// Equal orders have equal names: `sina-1d-8f0b2c…`.
-  public var name: String {
-    let text = "\(symbols.map(\.description).joined(separator: ",")) \(from) \(to)"
-    return "\(source.name)-\(timeframe.name)-\(String(StableHash(of: text).value, radix: 16))"
+  /// Such as `sina-1d-2021-01-01-sh600519`. Orders that differ in their last day alone have one
+  /// name: what is asked later goes on with what was asked before.
+  public var name: String { name(of: symbols, from: from) }
+
+  func name(of symbols: [Symbol], from: TradingDay) -> String {
+    let names = symbols.map(\.description).joined(separator: ",")
+    let who = symbols.count == 1 ? names : String(StableHash(of: names).value, radix: 16)
+    return "\(source.name)-\(timeframe.name)-\(from)-\(who)"
   }
 }
 
 /// The chunks of an order, in the order they are done.
 public struct BackfillPlan: Sendable {
   public struct Chunk: Sendable, Hashable {
-    /// From 0.
-    public let index: Int
+    /// Says what it holds, but for the last day.
+    public let name: String
     public let symbols: [Symbol]
     public let from: TradingDay
     public let to: TradingDay
@@ -52,6 +57,10 @@ public struct BackfillPlan: Sendable {
   public let chunks: [Chunk]
   /// The first day the source can tell of; nil if it reaches to `order.from`.
   public let reachesOnlyTo: TradingDay?
+  /// The last day whose bars are all told, and the last trading day of which some are: of what lies
+  /// behind it nothing is.
+  private let lastWhole: TradingDay
+  private let lastTold: TradingDay
 
   public var requests: Int { chunks.reduce(0) { $0 + $1.requests } }
 
@@ -64,11 +73,20 @@ public struct BackfillPlan: Sendable {
   /// A chunk of Alpaca is a walk of about so many pages.
   static let pagesPerChunk = 20
 
-  /// - Parameter isTradingDay: of the exchange; nil where nobody knows.
+  /// - Parameters:
+  ///   - lastOver: the last day that is over, and told of to its end.
+  ///   - isTradingDay: of the exchange; nil where nobody knows.
   public init(
-    _ order: BackfillOrder, today: TradingDay, isTradingDay: (TradingDay) -> Bool?
+    _ order: BackfillOrder, today: TradingDay, lastOver: TradingDay,
+    isTradingDay: (TradingDay) -> Bool?
   ) {
     self.order = order
+    let lastWhole = order.timeframe.lastWhole(lastOver, today: today)
+    // Sina tells a whole market by one request each: a day that goes on is not worth so many.
+    let tellsToday = order.source != .sina && order.timeframe.rawValue < Timeframe.day1.rawValue
+    var lastTold = tellsToday ? today : lastWhole
+    while !(isTradingDay(lastTold) ?? !lastTold.isWeekend) { lastTold = lastTold.advanced(by: -1) }
+    (self.lastWhole, self.lastTold) = (lastWhole, lastTold)
     if order.source == .sina {
       let reach = NewestBars(order, today: today, isTradingDay: isTradingDay)
       reachesOnlyTo = reach.firstDay > order.from ? reach.firstDay : nil
@@ -76,10 +94,11 @@ public struct BackfillPlan: Sendable {
       chunks =
         from > order.to
         ? []
-        : order.symbols.enumerated().map { index, symbol in
+        : order.symbols.map { symbol in
+          // The reach moves from day to day; the name must not.
           Chunk(
-            index: index, symbols: [symbol], from: from, to: order.to, newestBars: reach.bars,
-            requests: 1)
+            name: order.name(of: [symbol], from: order.from), symbols: [symbol], from: from,
+            to: order.to, newestBars: reach.bars, requests: 1)
         }
     } else {
       reachesOnlyTo = nil
@@ -131,7 +150,8 @@ public struct BackfillPlan: Sendable {
         let to = min(from.advanced(by: days - 1), order.to)
         chunks.append(
           Chunk(
-            index: chunks.count, symbols: symbols, from: from, to: to, newestBars: 0,
+            name: order.name(of: symbols, from: from), symbols: symbols, from: from, to: to,
+            newestBars: 0,
             requests: pages(symbols.count, from.distance(to: to) + 1, order.timeframe)))
         from = to.advanced(by: 1)
       }
@@ -155,5 +175,49 @@ public struct BackfillPlan: Sendable {
     case .day1, .afterHours: 5
     case .week1, .month1: 1
     }
+  }
+}
+
+// MARK: - What is left
+
+extension BackfillPlan {
+  /// The chunks that are left, in two rounds.
+  public struct Rounds: Sendable, Hashable {
+    /// Of these nothing is stored.
+    public var first: [Chunk]
+    /// Days may have been told since these were stored. They come last, and only when nothing of
+    /// the first is left: or one chunk that fails again and again would have all others asked
+    /// again day after day.
+    public var second: [Chunk]
+  }
+
+  /// - Parameter done: how far chunks are stored, by name.
+  public func rounds(leavingOut done: [String: TradingDay]) -> Rounds {
+    let told = chunks.filter { $0.from <= lastTold }
+    return Rounds(
+      first: told.filter { done[$0.name] == nil },
+      second: told.filter { chunk in
+        done[chunk.name].map { $0 < min(chunk.to, lastTold) } ?? false
+      })
+  }
+
+  /// How far a chunk is stored once its answers are.
+  public func through(_ chunk: Chunk) -> TradingDay { min(chunk.to, lastWhole) }
+}
+
+extension Timeframe {
+  /// A bar of a week or a month is told whole when the next has begun.
+  fileprivate func lastWhole(_ lastOver: TradingDay, today: TradingDay) -> TradingDay {
+    var day = lastOver
+    switch self {
+    case .minute1, .minute5, .minute15, .minute30, .hour1, .day1, .afterHours: break
+    case .week1:
+      day = min(day, today.advanced(by: -1))
+      day = day.advanced(by: -(day.weekday % 7))
+    case .month1:
+      day = min(day, today.advanced(by: -1))
+      if day.advanced(by: 1).civil.day != 1 { day = day.advanced(by: -day.civil.day) }
+    }
+    return day
   }
 }

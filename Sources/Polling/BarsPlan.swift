@@ -3,8 +3,9 @@
 // A minute bar is there some seconds after its minute and may change for half a minute more; later
 // corrections reach the history during the day (alpaca.md §B.8). So each minute asks again for the
 // last three, the evening asks for the whole day, and the next two mornings once more. What was
-// missed is asked for from the watermark on: an outage heals by itself. Pure: the shell performs
-// the windows and says which are complete.
+// missed is asked for from the watermark on: an outage heals by itself. The bars of days have no
+// watermark: each evening asks for those of a week, which are few. Pure: the shell performs the
+// windows and says which are complete.
 import Market
 
 /// A stretch of bars of one chunk of symbols.
@@ -85,6 +86,9 @@ public struct BarsPlan: Sendable {
 
   public func symbols(of chunk: Int) -> [Symbol] { chunks[chunk].symbols }
 
+  /// All that are asked for.
+  public var symbols: [Symbol] { chunks.flatMap(\.symbols) }
+
   /// A symbol the source refuses voids whatever it is asked with.
   public mutating func drop(_ symbol: Symbol) {
     for chunk in chunks.indices { chunks[chunk].symbols.removeAll { $0 == symbol } }
@@ -160,7 +164,7 @@ extension BarsPlan {
   public mutating func failed(_ window: BarsWindow) {
     chunks[window.chunk].open.remove(window)
     chunks[window.chunk].reread = chunks[window.chunk].reread.filter { occasion in
-      !self.windows(of: occasion.day, window.chunk).contains(window)
+      !self.windows(of: occasion, window.chunk).contains(window)
     }
   }
 
@@ -198,7 +202,7 @@ extension BarsPlan {
   private mutating func rereads(_ chunk: Int, _ now: Timestamp) -> [BarsWindow] {
     var windows: [BarsWindow] = []
     for occasion in occasions(now) where chunks[chunk].reread.insert(occasion).inserted {
-      windows += self.windows(of: occasion.day, chunk)
+      windows += self.windows(of: occasion, chunk)
     }
     let oldest = now.newYorkDay.advanced(by: -Self.daysBackMax)
     chunks[chunk].reread = chunks[chunk].reread.filter { $0.day >= oldest }
@@ -223,8 +227,10 @@ extension BarsPlan {
     return occasions
   }
 
-  private func windows(of day: TradingDay, _ chunk: Int) -> [BarsWindow] {
-    let midnight = Timestamp(day: day, newYorkSecondOfDay: 0)
+  private func windows(of occasion: Occasion, _ chunk: Int) -> [BarsWindow] {
+    let day = occasion.day
+    let first = occasion.round == .evening ? day.advanced(by: -Self.daysBackMax) : day
+    let midnight = Timestamp(day: first, newYorkSecondOfDay: 0)
     let next = Timestamp(day: day.advanced(by: 1), newYorkSecondOfDay: 0)
     return [
       BarsWindow(

@@ -5,7 +5,8 @@
 // up to an hour and a half later, and again on the next trading day. All moments are a function of
 // the day, and a moment is used up by the request that was made after it: so the plan is rebuilt
 // from two times, and a crash loop asks no oftener than a calm day. A daemon that slept through the
-// moments asks when it wakes. The very first list is wanted at once.
+// moments asks when it wakes. The very first list is wanted at once, on any day, but where none is
+// ever accepted (a licence may lack a board) the tries become rare: each costs a request a host.
 import Market
 
 /// What is fixed for the life of a list plan.
@@ -52,8 +53,9 @@ public struct ListPlan: Sendable {
   private var alarmedDay: TradingDay?
 
   /// Between the tries for the first list, the last one for ever.
-  static let pauseMinutesFirst = [5, 10, 30, 45, 60]
-  /// After a restart the third of these: 48 tries a day stay below one key's quota.
+  static let pauseMinutesFirst = [5, 10, 30, 45, 90, 180, 300]
+  /// After a restart the third of these: somebody may have mended what was wrong. A crash loop asks
+  /// no oftener than each half hour, and the ring keeps the quota.
   static let triesFirstRestored = 3
   /// The longest closure on record is ten days.
   static let searchDaysMax = 30

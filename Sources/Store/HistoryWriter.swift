@@ -38,9 +38,9 @@ public actor HistoryWriter {
       SortedCommit(rows, history: SortedCommit.History(chunk: commit.chunk)))
   }
 
-  /// Which chunks of a plan are stored.
-  public func doneChunks(job: String) throws(StoreError) -> Set<Int32> {
-    try open().doneChunks(job)
+  /// Those of the chunks that are stored, by name.
+  public func doneChunks(_ names: [String]) throws(StoreError) -> [String: DoneChunk] {
+    try open().doneChunks(names)
   }
 
   /// When markets trade, as far as the daemon has learnt.
@@ -56,16 +56,25 @@ public actor HistoryWriter {
   }
 }
 
+/// A chunk as it is stored.
+public struct DoneChunk: Sendable, Hashable {
+  public var through: TradingDay
+  /// Of the commit that stored it last.
+  public var doneAt: Timestamp
+}
+
 /// What a backfill stores at once. A hundred thousand candles is a good size.
 public struct HistoryCommit: Sendable {
-  /// A part of a plan; equal plans have equal jobs.
+  /// A part of a plan.
   public struct Chunk: Sendable, Hashable {
-    public var job: String
-    public var index: Int32
+    /// Says what is asked for, whatever plan it stands in.
+    public var name: String
+    /// The last day that was over when it was asked for.
+    public var through: TradingDay
 
-    public init(job: String, index: Int32) {
-      self.job = job
-      self.index = index
+    public init(name: String, through: TradingDay) {
+      self.name = name
+      self.through = through
     }
   }
 

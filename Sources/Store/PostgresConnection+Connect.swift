@@ -35,6 +35,13 @@ extension PostgresConnection {
     guard let handle = started else {
       throw StoreError(.connectionLost, "out of memory", context: StoreError.connecting)
     }
+    // Before anybody was asked: what it says may be about the string alone.
+    if PQstatus(handle) == CONNECTION_BAD,
+      let complaint = AddressComplaint.sentence(for: String(cString: PQerrorMessage(handle)))
+    {
+      PQfinish(handle)
+      throw StoreError(.badAddress, complaint, context: StoreError.connecting)
+    }
     // The only way libpq 15 tells why a server said no, whatever language it says it in.
     PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
     let seconds = given?["connect_timeout"].flatMap { Int($0) } ?? connectSecondsMax
@@ -122,7 +129,8 @@ extension PostgresConnection {
         code == .operatorNeeded ? code : .connectionLost, "PostgreSQL says: \(message)",
         sqlState: state, context: StoreError.connecting)
     }
-    let reason = lines.first?.split(separator: ":").last?.drop { $0 == " " } ?? "no answer"
+    let asked = lines.first { AddressComplaint.sentence(forLine: $0) == nil }
+    let reason = asked?.split(separator: ":").last?.drop { $0 == " " } ?? "no answer"
     return StoreError(
       .connectionLost, "cannot reach PostgreSQL: \(reason)", context: StoreError.connecting)
   }
@@ -167,6 +175,18 @@ extension Substring {
 
 /// The options of a connection string, by libpq's keywords.
 struct AddressOptions {
+  /// All there are.
+  static let keywords: [String] = {
+    guard let defaults = PQconndefaults() else { return [] }
+    defer { PQconninfoFree(defaults) }
+    var (keywords, option) = ([String](), defaults)
+    while let keyword = option.pointee.keyword {
+      keywords.append(String(cString: keyword))
+      option += 1
+    }
+    return keywords
+  }()
+
   private(set) var values: [(keyword: String, value: String)] = []
 
   init() {}

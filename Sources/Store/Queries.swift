@@ -133,6 +133,15 @@ extension Queries {
     }
   }
 
+  /// When markets trade, as far as the daemon has learnt. A table without a view: with the daemon's
+  /// rights.
+  /// - Throws: `operatorNeeded` for others.
+  public func sessions() throws(StoreError) -> [MarketSession] {
+    try read(WriterSession.readSessions, WireParameters()) { (row) throws(StoreError) in
+      try row.marketSession()
+    }
+  }
+
   func parameters(_ day: TradingDay?, _ symbol: Symbol?) -> WireParameters {
     var parameters = WireParameters()
     parameters.add { $0.optional(day) { $0.date($1) } }

@@ -7,13 +7,31 @@ import Market
 extension WriterSession {
   private static let lockDay = Statement(
     name: "lock_day",
-    sql: "select pg_advisory_xact_lock(hashtext('candled.day'), $1::date - date '2000-01-01')")
+    sql: """
+      select day
+      from day_lock
+      where day = $1::date
+      for update
+      """)
+
+  private static let addDay = Statement(
+    name: "add_day_lock",
+    sql: """
+      insert into day_lock (day)
+      values ($1::date)
+      on conflict (day) do nothing
+      """)
 
   /// Until the transaction ends: whoever repairs or certifies minutes of a day waits for the one
   /// who does.
   func lock(_ day: TradingDay) throws(StoreError) {
     var parameters = WireParameters()
     parameters.add { $0.date(day) }
+    if try connection.run(Self.lockDay, parameters, context: Context.commit).rowCount == 1 {
+      return
+    }
+    // Waits for who adds it at the same time, whose row is there to be locked afterwards.
+    try connection.run(Self.addDay, parameters, context: Context.commit)
     try connection.run(Self.lockDay, parameters, context: Context.commit)
   }
 
@@ -28,8 +46,12 @@ extension WriterSession {
       """)
 
   /// What of a commit concerns such days. Asks only where something is said about a day's account
-  /// beside new minutes.
-  func findRepairedDays(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
+  /// beside new minutes, or where those may not be new: a repair stores what its day has of them,
+  /// also what is still in the journal then.
+  /// - Parameter areMinutesNew: whether every minute delivered is expected to be.
+  func findRepairedDays(
+    _ commit: Commit, areMinutesNew: Bool, _ draft: inout Draft
+  ) throws(StoreError) {
     var keys: Set<DayKey> = []
     for audit in commit.audits {
       keys.insert(DayKey(instrument: id(of: audit.symbol), day: audit.tradingDay))
@@ -37,7 +59,8 @@ extension WriterSession {
     for gap in commit.gaps {
       keys.insert(DayKey(instrument: id(of: gap.symbol), day: gap.tradingDay))
     }
-    for candle in commit.revisions.map(\.candle) where candle.timeframe == .minute1 {
+    let delivered = areMinutesNew ? [] : commit.candles
+    for candle in delivered + commit.revisions.map(\.candle) where candle.timeframe == .minute1 {
       keys.insert(
         DayKey(instrument: id(of: candle.symbol, candle.source), day: candle.tradingDay))
     }

@@ -107,7 +107,7 @@ extension WriterSession {
     _ commit: SortedCommit, _ way: Way, _ draft: inout Draft
   ) throws(StoreError) {
     try writeInstruments(commit.base, &draft)
-    try findRepairedDays(commit.base, &draft)
+    try findRepairedDays(commit.base, areMinutesNew: !way.stagesCandles, &draft)
     try writeQuotes(commit, &draft)
     try writeCandles(commit, stages: way.stagesCandles, &draft)
     let bars = try divided(commit.base.bars)

@@ -75,18 +75,21 @@ extension WriterSession {
   private static let writeChunk = Statement(
     name: "write_chunk",
     sql: """
-      insert into backfill_chunk (job, chunk, done_at, candles)
-      values ($1::text, $2::int, $3::timestamptz, $4::bigint)
-      on conflict (job, chunk) do update
-      set done_at = excluded.done_at, candles = excluded.candles
+      insert into backfill_chunk as c (name, through, done_at, candles)
+      values ($1::text, $2::date, $3::timestamptz, $4::bigint)
+      on conflict (name) do update
+      set
+        through = greatest(c.through, excluded.through),
+        done_at = excluded.done_at,
+        candles = excluded.candles
       """)
 
   func writeChunk(
     _ chunk: HistoryCommit.Chunk, _ doneAt: Timestamp, _ draft: Draft
   ) throws(StoreError) {
     var parameters = WireParameters()
-    parameters.add { $0.text(chunk.job) }
-    parameters.add { $0.int32(chunk.index) }
+    parameters.add { $0.text(chunk.name) }
+    parameters.add { $0.date(chunk.through) }
     parameters.add { $0.timestamp(doneAt) }
     parameters.add { $0.int64(Int64(draft.receipt.candles + draft.receipt.revisions)) }
     try connection.run(Self.writeChunk, parameters, context: Context.commit)
@@ -95,18 +98,19 @@ extension WriterSession {
   private static let readChunks = Statement(
     name: "read_chunks",
     sql: """
-      select chunk
+      select name, through, done_at
       from backfill_chunk
-      where job = $1::text
+      where name = any ($1::text[])
       """)
 
-  func doneChunks(_ job: String) throws(StoreError) -> Set<Int32> {
+  func doneChunks(_ names: [String]) throws(StoreError) -> [String: DoneChunk] {
     var parameters = WireParameters()
-    parameters.add { $0.text(job) }
-    var chunks: Set<Int32> = []
+    parameters.add { $0.array(names, type: .text) { $0.text($1) } }
+    var chunks: [String: DoneChunk] = [:]
     for row in try connection.run(Self.readChunks, parameters, context: "load").rows {
       var row = row
-      chunks.insert(try row.int32())
+      let name = try row.text()
+      chunks[name] = DoneChunk(through: try row.day(), doneAt: try row.timestamp())
     }
     return chunks
   }

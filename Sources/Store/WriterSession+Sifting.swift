@@ -17,7 +17,7 @@ extension WriterSession {
   /// - Parameter commit: afterwards without the rows of series that could not be registered.
   func sift(_ commit: inout SortedCommit, _ draft: inout Draft) throws(StoreError) {
     try siftInstruments(&commit, &draft)
-    try findRepairedDays(commit.base, &draft)
+    try findRepairedDays(commit.base, areMinutesNew: false, &draft)
     try siftQuotes(commit, &draft)
     try siftCandles(commit.base, &draft)
     let bars = try divided(commit.base.bars)

@@ -106,7 +106,7 @@ extension WriterSession {
     }
   }
 
-  private static let readSessions = Statement(
+  static let readSessions = Statement(
     name: "read_sessions",
     sql: """
       select m.exchange, m.day, m.opens, m.closes
@@ -115,16 +115,17 @@ extension WriterSession {
       """)
 
   func storedSessions() throws(StoreError) -> [MarketSession] {
-    try read(Self.readSessions) { (row) throws(StoreError) in
-      guard let exchange = Exchange(rawValue: try row.int16()) else { throw row.malformed() }
-      return MarketSession(
-        exchange: exchange, day: try row.day(), opens: try row.timestamp(),
-        closes: try row.timestamp())
-    }
+    try read(Self.readSessions) { (row) throws(StoreError) in try row.marketSession() }
   }
 }
 
 extension PostgresRow {
+  mutating func marketSession() throws(StoreError) -> MarketSession {
+    guard let exchange = Exchange(rawValue: try int16()) else { throw malformed() }
+    return MarketSession(
+      exchange: exchange, day: try day(), opens: try timestamp(), closes: try timestamp())
+  }
+
   mutating func source() throws(StoreError) -> Source {
     guard let source = Source(rawValue: try int16()) else { throw malformed() }
     return source

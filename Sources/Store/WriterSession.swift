@@ -44,11 +44,13 @@ final class WriterSession {
       throw StoreError(.schemaMismatch, "journal_position has no row", context: "connect")
     }
     var row = answer.row(0)
-    epoch = try row.int64()
-    position = JournalPosition(try row.int64())
-    let found = try row.int64()
-    term = lease?.term ?? found
-    if found != term { throw .leaseLost(term, to: found, context: "connect") }
+    let found = (epoch: try row.int64(), position: try row.int64(), term: try row.int64())
+    position = JournalPosition(found.position)
+    term = lease?.term ?? found.term
+    if found.term != term { throw .leaseLost(term, to: found.term, context: "connect") }
+    let renewed = try connection.run(Self.renewEpoch, context: "connect")
+    var fresh = renewed.rowCount == 1 ? renewed.row(0) : nil
+    epoch = try fresh?.int64() ?? found.epoch
     try readRegistry()
   }
 
@@ -76,6 +78,22 @@ final class WriterSession {
       from feed_sequence f
       cross join journal_position j
       cross join lease l
+      """)
+
+  /// In a database that was put back, seqs that followers have seen are given to other commits:
+  /// the first who writes there says so before, with another epoch.
+  private static let renewEpoch = Statement(
+    name: "renew_epoch",
+    sql: """
+      update feed_sequence
+      set
+        epoch = case
+          when identity is null then epoch
+          else greatest(epoch + 1, (extract(epoch from clock_timestamp()) * 1000000)::bigint)
+        end,
+        identity = feed_identity()
+      where identity is distinct from feed_identity()
+      returning epoch
       """)
 
   private static let readInstruments = Statement(

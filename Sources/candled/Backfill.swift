@@ -50,7 +50,7 @@ struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
   @Flag(help: "Only say what would be asked.")
   var dryRun = false
 
-  @Flag(help: "Leave out what an earlier run of the same order stored.")
+  @Flag(help: "Leave out what an earlier run stored; days since then come last.")
   var resume = false
 
   @OptionGroup var options: ConfigurationOptions
@@ -72,23 +72,27 @@ struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
       let order = all ? nil : try order(try symbols.map(shop.resolve), settings, shop)
       try await shop.whileOpen {
         let order = try order ?? self.order(try shop.symbols(of: source), settings, shop)
-        try await fill(order, settings, shop)
+        try await fill(order, shop)
       }
     }
   }
 
   private func fill(
-    _ order: BackfillOrder, _ settings: Settings, _ shop: HistoryShop
+    _ order: BackfillOrder, _ shop: HistoryShop
   ) async throws {
-    let today = HistoryShop.today(of: order.source)
-    let plan = BackfillPlan(order, today: today) { day in
-      order.source == .sina ? shop.calendar.isTradingDay(day) : nil
+    let plan = shop.plan(order)
+    let rounds = try await shop.rounds(of: plan, leavingOutDone: resume)
+    let (tasks, later) = (shop.tasks(of: rounds.first, plan), shop.tasks(of: rounds.second, plan))
+    say(
+      plan, zip(rounds.first + rounds.second, tasks + later),
+      shop.budget(of: order.source).requestsPerMinute)
+    if !tasks.isEmpty, !later.isEmpty {
+      StandardError.say("\(later.count) of them, stored on an earlier day, come last")
     }
-    let tasks = try await shop.tasks(of: plan, leavingOutDone: resume)
-    say(plan, tasks, settings)
-    if dryRun || tasks.isEmpty { return }
+    if dryRun || (tasks + later).isEmpty { return }
     try await shop.carryOut(
-      tasks, source: order.source, journal: order.name, again: "say it again with --resume")
+      tasks, later: later, source: order.source, journal: order.name,
+      again: "say it again with --resume")
   }
 
   private func order(
@@ -105,17 +109,17 @@ struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
       source: source, symbols: symbols, timeframe: timeframe, from: from.day, to: last)
   }
 
-  private func say(_ plan: BackfillPlan, _ tasks: [BackfillTask], _ settings: Settings) {
-    let budget =
-      plan.order.source == .sina
-      ? settings.sinaHistoryRequestsPerMinute : settings.alpacaRequestsPerMinute
-    let requests = tasks.reduce(0) { sum, task in
+  private func say(
+    _ plan: BackfillPlan, _ left: Zip2Sequence<[BackfillPlan.Chunk], [BackfillTask]>,
+    _ budget: Int
+  ) {
+    let requests = left.reduce(0) { sum, pair in
       // Pages are the plan's to guess; a day's factors are questions of their own.
-      sum + max(task.chunk.map { plan.chunks[Int($0.index)].requests } ?? 0, task.questions.count)
+      sum + max(pair.0.requests, pair.1.questions.count)
     }
     StandardError.say(
       "\(plan.order.source.name) \(plan.order.timeframe.name), \(plan.order.from) to "
-        + "\(plan.order.to): \(plan.order.symbols.count) instruments, \(tasks.count) of "
+        + "\(plan.order.to): \(plan.order.symbols.count) instruments, \(Array(left).count) of "
         + "\(plan.chunks.count) chunks to do, about \(requests) requests, "
         + "\((requests + budget - 1) / budget) minutes at \(budget) a minute")
     if let first = plan.reachesOnlyTo {

@@ -121,18 +121,32 @@ final class HistoryShop {
 
   // MARK: - Work
 
-  /// What is to be asked for each chunk of a plan; of one that lies in the future, nothing.
-  func tasks(
-    of plan: BackfillPlan, leavingOutDone: Bool
-  ) async throws -> [BackfillTask] {
-    let job = plan.order.name
-    let done = leavingOutDone ? try await writer.doneChunks(job: job) : []
-    return plan.chunks.filter { !done.contains(Int32($0.index)) }.map { chunk in
+  func plan(_ order: BackfillOrder) -> BackfillPlan {
+    let isSina = order.source == .sina
+    let told = EngineClock.realNow().adding(seconds: -Self.lateSeconds)
+      .adding(milliseconds: isSina ? 0 : -delayMilliseconds)
+    let today = order.source.today(at: told)
+    let isOver = isSina && told.shanghaiSecondOfDay >= CandleRules(settings).dayEndSecondOfDay
+    return BackfillPlan(
+      order, today: today, lastOver: isOver ? today : today.advanced(by: -1)
+    ) { isSina ? calendar.isTradingDay($0) : nil }
+  }
+
+  /// What a bar ended with may be told a few seconds late.
+  private static let lateSeconds: Int64 = 60
+
+  /// What is left of a plan.
+  func rounds(of plan: BackfillPlan, leavingOutDone: Bool) async throws -> BackfillPlan.Rounds {
+    let done = leavingOutDone ? try await writer.doneChunks(plan.chunks.map(\.name)) : [:]
+    return plan.rounds(leavingOut: done.mapValues(\.through))
+  }
+
+  func tasks(of chunks: [BackfillPlan.Chunk], _ plan: BackfillPlan) -> [BackfillTask] {
+    chunks.map { chunk in
       BackfillTask(
-        chunk: HistoryCommit.Chunk(job: job, index: Int32(chunk.index)),
+        chunk: HistoryCommit.Chunk(name: chunk.name, through: plan.through(chunk)),
         questions: questions(of: chunk, plan.order), days: chunk.from...chunk.to)
     }
-    .filter { !$0.questions.isEmpty }
   }
 
   private func questions(
@@ -157,11 +171,12 @@ final class HistoryShop {
 
   /// What the plan the account is on lets see.
   private func end(of day: TradingDay) -> Timestamp {
-    let delay = settings.alpacaDelay.wholeMilliseconds
-    return min(
+    min(
       Timestamp(day: day.advanced(by: 1), newYorkSecondOfDay: 0),
-      EngineClock.realNow().adding(milliseconds: -delay))
+      EngineClock.realNow().adding(milliseconds: -delayMilliseconds))
   }
+
+  private var delayMilliseconds: Int64 { settings.alpacaDelay.wholeMilliseconds }
 
   /// The minutes of every day that has open gaps, or is not balanced, as far back as they can be
   /// had.
@@ -184,14 +199,45 @@ final class HistoryShop {
     }
   }
 
+  func budget(of source: Source) -> CommandBudget {
+    CommandBudget(
+      source, settings, besideDaemon: JournalIdentity.isHeld(in: settings.journalPath))
+  }
+
+  /// One command at a time asks a source, whatever it asks.
+  /// - Returns: the line, for as long as it lives.
+  /// - Throws: `temporaryFailure` while another process has it.
+  private func takeLine(to source: Source) throws -> JournalIdentity {
+    let name = source == .sina ? "sina" : "alpaca"
+    do throws(JournalError) {
+      return try JournalIdentity(directory: settings.stateDirectory + "/backfill/line-" + name)
+    } catch {
+      guard error.code == .locked else { throw error }
+      throw CommandFailure(
+        status: .temporaryFailure,
+        sentence: "another command asks \(source.name) just now: say it again when it is done")
+    }
+  }
+
   /// Asks, stores and says how it goes.
-  /// - Throws: `temporaryFailure` if something was given up or it was stopped early.
-  /// - Parameter again: how to go on with what is left.
+  /// - Throws: `temporaryFailure` if something was given up, it was stopped early, or another
+  ///   command asks the same source.
+  /// - Parameters:
+  ///   - later: begun once all of `tasks` are done.
+  ///   - again: how to go on with what is left.
   func carryOut(
-    _ tasks: [BackfillTask], source: Source, journal name: String, again: String
+    _ tasks: [BackfillTask], later: [BackfillTask] = [], source: Source, journal name: String,
+    again: String
   ) async throws {
+    let taken = try takeLine(to: source)
+    defer { withExtendedLifetime(taken) {} }
     let client = try HTTPClient()
     defer { client.shutdown() }
+    let budget = budget(of: source)
+    if budget.isShared {
+      StandardError.say(
+        "the daemon asks \(source.name) too: \(budget.requestsPerMinute) requests a minute")
+    }
     let upstream = HTTPFeedUpstream(
       client: client, hosts: try HTTPFeedUpstream.Hosts(settings), credentials: credentials)
     let backfill = Backfill(
@@ -200,10 +246,11 @@ final class HistoryShop {
         writer: writer,
         journal: try JournalWriter(directory: settings.stateDirectory + "/backfill/" + name),
         rules: CandleRules(settings), calendar: calendar, log: log),
-      line: PacedQueueConfiguration(source, settings, seed: .random(in: .min ... .max)))
+      line: PacedQueueConfiguration(
+        source, requestsPerMinute: budget.requestsPerMinute, seed: .random(in: .min ... .max)))
     let talk = ProgressTalk()
     ServiceSignals.watch { backfill.stop() }
-    let end = try await backfill.run(tasks) { talk.say($0) }
+    let end = try await backfill.run(tasks, later: later) { talk.say($0) }
     talk.finish(end)
     if end.tasksFailed > 0 || end.tasksDone < end.tasks {
       throw CommandFailure(

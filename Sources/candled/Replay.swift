@@ -65,12 +65,15 @@ struct Replay: AsyncParsableCommand {
 
   func run() async throws {
     let settings = try options.load()
-    let pipeline = Pipeline(rules: CandleRules(settings))
+    var pipeline = Pipeline(rules: CandleRules(settings))
+    let learnt = await learntSessions(settings)
+    pipeline.know(stored: (try? learnt.get()) ?? [])
     if let into {
       let counts = try await CommandFailure.translating {
         try await write(pipeline, into: into)
       }
       try StandardOutput.write(lines: [counts.line(json: json)])
+      counts.complain(of: learnt)
     } else {
       let outcome = try await CommandFailure.translating {
         try compare(pipeline, with: settings.storeAddress())
@@ -79,7 +82,23 @@ struct Replay: AsyncParsableCommand {
         lines: outcome.differences.lines(json: json) + [
           outcome.counts.line(differences: outcome.differences.total, json: json)
         ])
+      outcome.counts.complain(of: learnt)
       if outcome.differences.total > 0 { throw CommandFailure.silent(.dataError) }
+    }
+  }
+
+  /// The days behind the table that the daemon learnt in a December: its journal may have
+  /// forgotten. A database that is lost is what a replay is for: it may do without.
+  private func learntSessions(
+    _ settings: Settings
+  ) async -> Result<[MarketSession], any Error> {
+    do {
+      return .success(
+        try await CommandFailure.translating {
+          try Queries(url: settings.storeAddress()).sessions()
+        })
+    } catch {
+      return .failure(error)
     }
   }
 
@@ -166,10 +185,28 @@ extension Replay {
 struct ReplayCounts {
   private let position: JournalPosition
   private let totals: PipelineCounters
+  private let calendarEnd: TradingDay
+  private let lastDay: TradingDay
 
   init(_ pipeline: Pipeline) {
     position = pipeline.position
     totals = pipeline.counters
+    calendarEnd = pipeline.calendar.lastDay
+    lastDay = pipeline.knownAt.shanghaiDay
+  }
+
+  /// Says so if days were replayed of which nobody knows whether they traded.
+  func complain(of learnt: Result<[MarketSession], any Error>) {
+    guard calendarEnd < lastDay else { return }
+    let reason =
+      switch learnt {
+      case .success: "nor does the configured database"
+      case .failure(let failure as CommandFailure): failure.sentence ?? "\(failure)"
+      case .failure(let error): "\(error)"
+      }
+    StandardError.say(
+      "the journal does not tell which days trade after \(calendarEnd), and K-lines of them were "
+        + "refused; \(reason)")
   }
 
   /// - Parameter differences: nil where nothing was compared.

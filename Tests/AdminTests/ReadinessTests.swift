@@ -38,6 +38,28 @@ import Testing
     #expect(readiness.isReady && readiness.lines.contains { $0.contains("out of session") })
   }
 
+  @Test func `a weekday the calendar does not know is not a day of rest`() throws {
+    let change = { (engine: inout EngineReport) in
+      engine.sources = [Sample.quotes(isInSession: false, staleness: 90_000)]
+      (engine.calendarDaysLeft, engine.symbols) = (-1, 1)
+    }
+    let blind = readiness(change)
+    #expect(blind.headline == "the trading calendar does not know today, nothing is polled")
+    #expect(!blind.isReady)
+    let saturday = Timestamp(day: try #require(TradingDay("2026-07-04")), secondOfDay: 36_000)
+    #expect(
+      readiness {
+        change(&$0)
+        $0.now = saturday
+      }.isReady)
+    // Americans alone need no calendar of Shanghai's.
+    #expect(
+      readiness {
+        change(&$0)
+        $0.symbols = 0
+      }.isReady)
+  }
+
   @Test func `a store that refuses, hangs or is behind is not ready`() {
     let refuses = readiness { $0.status.storeFault = .connectionLost }
     #expect(refuses.reasons == ["store refuses commits: connection_lost"])

@@ -51,7 +51,8 @@ private struct HistoryBench {
       let first = round * Self.symbols
       let commit = HistoryCommit(
         knownAt: StoreSamples.start, bars: (0..<Self.symbols).map { bars(of: first + $0) },
-        chunk: HistoryCommit.Chunk(job: "bench", index: Int32(round)))
+        chunk: HistoryCommit.Chunk(
+          name: "bench \(round)", through: StoreSamples.start.shanghaiDay))
       let start = milliseconds()
       let receipt = try await writer.commit(commit)
       let elapsed = milliseconds() - start

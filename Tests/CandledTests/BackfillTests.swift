@@ -1,5 +1,6 @@
 import ExchangeSimulator
 import Glibc
+import Journal
 import Market
 import TestSupport
 import TestTraits
@@ -96,6 +97,51 @@ private struct Past {
     let again = try past.run(arguments + ["--resume"])
     #expect(again.status == 0 && again.errors.contains("0 of 2 chunks to do"))
     #expect(past.exchange.requestsAnswered == asked)
+  }
+
+  @Test func `leaves a running daemon its budget, and asks beside no other command`() throws {
+    let past = try Past()
+    let arguments = ["backfill"] + past.symbols(1) + ["--from", "\(past.history.days[0])"]
+    let daemon = try JournalIdentity(directory: past.folder + "/journal")
+    let beside = try past.run(arguments)
+    #expect(beside.status == 0 && beside.errors.contains("at 6000 a minute"))
+    #expect(beside.errors.contains("the daemon asks sina too: 6000 requests a minute"))
+    withExtendedLifetime(daemon) {}
+    let asked = past.exchange.requestsAnswered
+    let other = try JournalIdentity(directory: past.folder + "/backfill/line-sina")
+    let second = try past.run(arguments)
+    #expect(second.status == 75 && second.errors.contains("another command asks sina just now"))
+    #expect(past.exchange.requestsAnswered == asked)
+    withExtendedLifetime(other) {}
+  }
+
+  @Test func `asks first for what was never stored, then for the days since`() throws {
+    let past = try Past()
+    let symbols = past.symbols(3)
+    let arguments = { (count: Int) in
+      ["backfill"] + symbols.prefix(count) + ["--from", "\(past.history.earlierDays[10])"]
+    }
+    #expect(try past.run(arguments(2)).status == 0)
+    let whole = try past.count("from candle where timeframe = 240")
+    // As if that had been a week ago.
+    try past.database.execute("update candled.backfill_chunk set through = through - 7")
+    try past.database.execute(
+      "delete from candled.candle where trading_day > current_date - 7 and timeframe = 240")
+    #expect(try past.count("from candle where timeframe = 240") < whole)
+    let new = try #require(Symbol(symbols[2]))
+    past.exchange.order(Fault(.internalError, on: .sinaHistory, symbols: [new]))
+    let asked = past.exchange.requestsAnswered
+    let failed = try past.run(arguments(3) + ["--resume"])
+    #expect(failed.status == 75 && failed.errors.contains("3 of 3 chunks to do"))
+    #expect(failed.errors.contains("2 of them, stored on an earlier day, come last"))
+    #expect(failed.errors.contains("3 of 3 chunks are left"), "\(failed.errors)")
+    #expect(past.exchange.requestsAnswered > asked)
+    #expect(try past.count("from candle where timeframe = 240") < whole)
+    past.exchange.cancelFaults()
+    let healed = try past.run(arguments(3) + ["--resume"])
+    #expect(healed.status == 0 && healed.errors.contains("3 of 3 chunks stored"))
+    #expect(try past.count("from candle where timeframe = 240") > whole)
+    #expect(try past.run(arguments(3) + ["--resume"]).errors.contains("0 of 3 chunks to do"))
   }
 
   @Test func `goes on where a source that failed left it`() throws {

@@ -107,6 +107,27 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    "postgres://candled:canary7/x==@127.0.0.1:1/c", "postgres://127.0.0.1:1/c?sslmode=canary7",
+    "postgres://candled:what?canary7@127.0.0.1:canary7/c",
+  ])
+  func `an address of the store that can never work exits 78, and is not repeated`(
+    url: String
+  ) throws {
+    let configuration = "sina.symbols = [\"sh600519\"]\nstore.url = \"\(url)\"\n"
+    let bases = ["base", "history_base", "list_base", "reference_base"].flatMap {
+      ["--set", "sina.\($0)=http://127.0.0.1:1"]
+    }
+    for command in ["check", "run", "status"] {
+      let state = try PrivateCluster.freshDirectory()
+      let run = try BuiltBinary.run(
+        [command, "--config", "/dev/stdin", "--set", "state_directory=\(state)"] + bases,
+        input: Array(configuration.utf8))
+      #expect(run.status == 78, "\(command): \(run.errors)")
+      #expect(!(run.output + run.errors).contains("canary7"), "\(command)")
+    }
+  }
+
   @Test(arguments: ["mairui.licence_file", "alpaca.key_file"])
   func `names a bad file of keys, and the setting`(setting: String) throws {
     let path = try PrivateCluster.freshDirectory() + "/keys"

@@ -24,6 +24,15 @@ import Testing
     #expect(lines[1].contains(#""outcome":"rejected","reason":"malformed""#))
   }
 
+  @Test func `a day that only the daemon's database knows is taken as it comes`() throws {
+    let next = body.replacing("2026-09-03", with: "2031-09-03")
+    let run = try BuiltBinary.run(
+      ["decode", "sina-kline", "-", "--symbol", "sh600519", "--scale", "1"],
+      input: Array(next.utf8))
+    #expect(run.status == 0)
+    #expect(run.output.contains(#""opened_at":"2031-09-03T09:30:00+08:00""#), "\(run.output)")
+  }
+
   @Test func `exits 65 when no row is a bar of the scale`() throws {
     let run = try decode("--symbol", "sh600519", "--scale", "240")
     #expect(run.status == 65)

@@ -307,6 +307,39 @@ import Testing
     driver.run(seconds: 120)
     let names = driver.tables.instruments.values.filter { $0.source == .alpacaIEX }.map(\.name)
     #expect(names.count == Self.ledger.symbols.count && !names.contains(nil))
+    #expect(driver.alarms.isEmpty)
+  }
+
+  /// How an earlier name is answered.
+  private static func withoutBars(_ question: FeedRequest, _: Timestamp) -> CannedAnswer? {
+    guard case .alpacaBars = question else { return nil }
+    return .text(#"{"bars":{},"next_page_token":null}"#)
+  }
+
+  @Test func `tells once of a ticker that is listed no more, and goes on with the rest`() throws {
+    let listed = Self.ledger.symbols[0]
+    var driver = try Self.driver(
+      symbols: [listed, try #require(Symbol("ZZZZ"))], at: try newYork("2026-07-02", 19, 50),
+      instead: Self.withoutBars)
+    driver.tell(.started)
+    driver.run(seconds: 60)
+    // Over days without sessions to the next list.
+    driver.setClock(to: try newYork("2026-07-11", 12))
+    driver.run(until: try newYork("2026-07-13", 4, 10))
+    let lists = driver.questions.count { $0 == .alpacaAssets }
+    #expect(lists == 2 && driver.alarms.count == 1)
+    #expect(driver.alarms.first?.contains("lacks ZZZZ: ") == true, "\(driver.alarms)")
+    #expect(Self.bars(driver).last?.symbols.contains(listed) == true)
+  }
+
+  @Test func `names but some of many tickers that are listed no more`() throws {
+    let gone = (0..<25).compactMap { Symbol("ZZ" + String(UnicodeScalar(UInt8(65 + $0)))) }
+    var driver = try Self.driver(
+      symbols: gone, at: try newYork("2026-07-06", 11), instead: Self.withoutBars)
+    driver.tell(.started)
+    driver.run(seconds: 60)
+    #expect(driver.alarms.count == 1)
+    #expect(driver.alarms.first?.contains("ZZT and 5 more: ") == true, "\(driver.alarms)")
   }
 }
 

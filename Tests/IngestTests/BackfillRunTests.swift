@@ -14,12 +14,15 @@ import Testing
 
 /// Beside the command: what a backfill makes of what it is given, its source answering from memory.
 @Suite(.ownThread) struct `A backfill` {
-  /// Answers every question with one day bar each of some days.
+  /// Answers every question with one day bar each of some days, but for those it does not know.
   private struct DaySource: FeedUpstream {
     var days: [TradingDay]
+    var unknown: Set<FeedRequest> = []
 
     func answer(to question: FeedRequest, key: String?, host: Int) -> UpstreamAnswer {
-      .response(status: 200, body: Array(KlineText.days(days).utf8), retryAfter: nil)
+      unknown.contains(question)
+        ? .response(status: 404, body: [], retryAfter: nil)
+        : .response(status: 200, body: Array(KlineText.days(days).utf8), retryAfter: nil)
     }
   }
 
@@ -49,11 +52,12 @@ import Testing
   }
 
   private func backfill(
-    of days: [TradingDay], calendar: TradingCalendar = .shanghai, at start: Timestamp,
+    of days: [TradingDay], unknown: Set<FeedRequest> = [], calendar: TradingCalendar = .shanghai,
+    at start: Timestamp,
     in folder: JournalFolder, sleeper: Sleeper = Sleeper(), lines: LogLines = LogLines()
   ) throws -> Backfill {
     var parts = BackfillParts(
-      upstream: DaySource(days: days), key: nil, writer: writer,
+      upstream: DaySource(days: days, unknown: unknown), key: nil, writer: writer,
       journal: try JournalWriter(directory: folder.path), rules: CandleRules(),
       calendar: calendar, log: lines.logger)
     parts.clock = .scaled(from: start, speed: 1)
@@ -112,6 +116,33 @@ import Testing
     }
   }
 
+  @Test func `stores the days of an instrument that has no file of factors`() async throws {
+    let folder = try JournalFolder()
+    let symbol = StoreSamples.symbol(1)
+    let factors = AdjustmentFactor.Kind.allCases.map { FeedRequest.sinaFactors(symbol, $0) }
+    let questions = factors + [FeedRequest.sinaKline(symbol, .day1, bars: 1)]
+    let end = try await backfill(
+      of: [Self.last], unknown: Set(factors), at: Self.lateOnLast, in: folder
+    ).run([BackfillTask(questions: questions, days: Self.last...Self.last)]) { _ in }
+    #expect(end.tasksDone == 1 && end.tasksFailed == 0 && end.candles == 1)
+  }
+
+  @Test func `begins the later tasks once all others are done, and not if one was given up`()
+    async throws
+  {
+    let questions = (0..<3).map { FeedRequest.sinaKline(StoreSamples.symbol($0), .day1, bars: 1) }
+    let tasks = questions.map { BackfillTask(questions: [$0], days: Self.last...Self.last) }
+    for (unknown, done, asked) in [([questions[0]], 1, 2), ([], 3, 3)]
+      as [([FeedRequest], Int, Int)]
+    {
+      let folder = try JournalFolder()
+      let end = try await backfill(
+        of: [Self.last], unknown: Set(unknown), at: Self.lateOnLast, in: folder
+      ).run(Array(tasks[..<2]), later: [tasks[2]]) { _ in }
+      #expect(end.tasks == 3 && end.tasksDone == done && end.requests == asked)
+    }
+  }
+
   @Test func `sleeps a few times at a time at most, however much it asks`() async throws {
     let (sleeper, folder) = (Sleeper(), try JournalFolder())
     let backfill = try backfill(
@@ -126,10 +157,34 @@ import Testing
     #expect((1...4).contains(sleeper.most), "\(sleeper.most) sleeps at a time")
   }
 
+  @Test(arguments: [
+    (Source.sina, 20, true, 10), (.sina, 20, false, 20), (.sina, 29, true, 2), (.sina, 1, true, 1),
+    (.sina, 1_000, true, 100), (.alpacaSIP, 180, true, 20), (.alpacaSIP, 60, true, 60),
+    (.alpacaIEX, 180, false, 180), (.alpacaIEX, 9_000, true, 900),
+  ])
+  func `leaves a daemon its budget`(
+    source: Source, own: Int, besideDaemon: Bool, left: Int
+  ) throws {
+    let key = source == .sina ? "sina.history_requests_per_minute" : "alpaca.requests_per_minute"
+    var settings = try ConfigurationFile.load(nil, overrides: [])
+    try settings.overlay(key: key, value: "\(own)")
+    try settings.overlay(key: "alpaca.symbols", value: "AAPL")
+    let budget = CommandBudget(source, settings, besideDaemon: besideDaemon)
+    #expect(budget.requestsPerMinute == left && budget.isShared == besideDaemon)
+  }
+
+  @Test func `has all of the account where the daemon asks nothing of it`() throws {
+    let settings = try ConfigurationFile.load(nil, overrides: [])
+    let budget = CommandBudget(.alpacaIEX, settings, besideDaemon: true)
+    #expect(budget.requestsPerMinute == settings.alpacaRequestsPerMinute && !budget.isShared)
+  }
+
   @Test(arguments: [Source.sina, .alpacaIEX])
   func `asks nobody twice while it waits for the answer`(source: Source) throws {
     let settings = try ConfigurationFile.load(nil, overrides: [])
-    var line = PacedQueue<Int>(PacedQueueConfiguration(source, settings, seed: 1))
+    let budget = CommandBudget(source, settings, besideDaemon: false)
+    var line = PacedQueue<Int>(
+      PacedQueueConfiguration(source, requestsPerMinute: budget.requestsPerMinute, seed: 1))
     let asked = line.received(.enqueued([PacedJob(1, priority: 0)]), at: Self.lateOnLast)
     #expect(asked.count { $0.isRequest } == 1)
     for second in 1...Int64(HTTPFeedUpstream.deadlineMilliseconds / 1_000) {

@@ -1,10 +1,12 @@
+import ExchangeSimulator
 import Glibc
-import Ingest
 import Journal
 import Market
 import Operations
 import Polling
 import Testing
+
+@testable import Ingest
 
 @Suite struct DaemonStateTests {
   private let moment = Timestamp(seconds: 1_783_300_000)
@@ -63,6 +65,21 @@ import Testing
     #expect(journal.freeBytes <= journal.diskBytes && journal.diskBytes > 0)
   }
 
+  @Test func `a source is fresh also while only the journal remembers`() async throws {
+    var run = try EngineRun()
+    run.start = 13 * 3600 + 60
+    let engine = try run.engine(MemorySink())
+    run.market.advance(to: run.moment(run.start))
+    let symbols = run.market.symbols
+    let request = PollRequest(
+      id: PollRequestID(1), purpose: .sweep, group: 0, symbols: symbols,
+      slot: run.moment(run.start), deadlineMilliseconds: 1_000)
+    await engine.hearWhileDeaf(
+      .response(status: 200, body: run.market.body(for: symbols), retryAfter: nil), to: request)
+    let freshness = await engine.report(on: []).sources.first?.freshness
+    #expect(freshness?.isInSession == true && freshness?.isFresh == true)
+  }
+
   @Test func `a source that froze is stale though it answers`() async throws {
     var run = try EngineRun()
     run.frozenAt = 9 * 3600 + 33 * 60
@@ -70,5 +87,14 @@ import Testing
     _ = try await engine.run()
     let freshness = await engine.report(on: []).sources.first?.freshness
     #expect(freshness?.isFresh == false && (freshness?.stalenessSeconds ?? 0) > 120)
+  }
+}
+
+extension Engine {
+  /// Hears an answer that only the journal remembers.
+  fileprivate func hearWhileDeaf(_ answer: UpstreamAnswer, to request: PollRequest) {
+    forgetInterpretation()
+    inFlight[request.id] = Task {}
+    take(answer, to: request, asked: time.steady)
   }
 }

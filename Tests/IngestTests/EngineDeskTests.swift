@@ -129,6 +129,21 @@ import Transport
     #expect(!asked.contains { $0.source == .mairui })
   }
 
+  @Test func `only keys that are configured are counted, and parked`() async throws {
+    let (world, history) = try world()
+    let start = try shanghai("2026-07-06", 9, 31)
+    let run = try everything(world, history, from: start, to: start.adding(seconds: 60))
+    var stored = Tables().stored
+    for (label, reason) in [("mairui-1", KeyParking.quota), ("mairui-0", .invalidLicence)] {
+      stored.keyUsage.append(
+        KeyUsage(
+          source: .mairui, label: label, day: start.shanghaiDay, requests: 50,
+          parkedUntil: start.adding(seconds: 3_600), parkedReason: reason))
+    }
+    let report = await (try run.engine(MemorySink(), stored: stored)).report(on: [])
+    #expect(report.keys == 1 && report.keysParked == [.quota: 1])
+  }
+
   private static func update(
     of engine: Engine, _ run: DeskRun, desks: DeskConfiguration
   ) async -> EngineUpdate {
@@ -203,6 +218,31 @@ import Transport
     let bars = await engine.report(on: []).sources.first { $0.endpoint == "bars" }
     let freshness = try #require(bars?.freshness)
     #expect(freshness.isInSession && freshness.isFresh, "\(freshness)")
+  }
+
+  @Test func `bars that stand still are late also where the calendar is refused`() async throws {
+    let start = try shanghai("2026-07-06", 21, 40)
+    for (age, isFresh) in [(Int64(120), true), (900, false)] {
+      let (world, history) = try world { request, _ in
+        switch request {
+        case .alpacaCalendar, .alpacaBars: .alpacaForbidden
+        default: nil
+        }
+      }
+      let run = try everything(world, history, from: start, to: start.adding(seconds: 30))
+      var stored = Tables().stored
+      stored.watermarks = [
+        BarWatermark(
+          source: .alpacaIEX, chunk: BarsPlan.key(of: run.desks.americans), timeframe: .minute1,
+          through: start.adding(seconds: -age))
+      ]
+      let engine = try run.engine(MemorySink(), stored: stored)
+      await world.follow(engine)
+      _ = try await engine.run()
+      let bars = await engine.report(on: []).sources.first { $0.endpoint == "bars" }
+      let freshness = try #require(bars?.freshness)
+      #expect(freshness.isInSession && freshness.isFresh == isFresh, "\(freshness)")
+    }
   }
 
   @Test func `an upstream goes on answering for keys until nobody asks with them`() async throws {

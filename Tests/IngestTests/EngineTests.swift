@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import Ingest
 import Market
@@ -57,7 +58,30 @@ import Testing
     let sink = MemorySink(fate: { attempt in attempt >= 10 ? .refused(.positionConflict) : .taken })
     let engine = try run.engine(sink)
     await #expect { try await engine.run() } throws: { error in
-      (error as? EngineError)?.code == .anotherWriter
+      "\(error)".hasSuffix("another daemon uses the same database")
+    }
+  }
+
+  @Test func `a store that was put back is told from another daemon's`() async throws {
+    let run = try EngineRun()
+    let sink = MemorySink(fate: { attempt in attempt >= 10 ? .refused(.positionConflict) : .taken })
+    await sink.putBack(to: Tables())
+    let engine = try run.engine(sink)
+    await #expect { try await engine.run() } throws: { error in
+      "\(error)".contains("it was put back, from a backup")
+    }
+  }
+
+  @Test func `a store from before the journal is told what to do`() async throws {
+    var run = try EngineRun()
+    run.journal.segmentBytes = 20_000
+    _ = try await run.engine(MemorySink()).run()
+    let segments = try JournalDirectory(path: run.folder.path).segments()
+    let first = try #require(segments.count > 1 ? segments.first : nil)
+    try FileManager.default.removeItem(atPath: "\(run.folder.path)/\(first.name)")
+    let engine = try run.engine(MemorySink(), stored: Tables().stored)
+    await #expect { try await engine.run() } throws: { error in
+      "\(error)".contains("move the journal's folder away")
     }
   }
 

@@ -15,7 +15,7 @@ import Testing
 
   private static func desk(
     _ labels: [String] = ["k1", "k2"], _ pipeline: Pipeline = Pipeline(), days: Int = 10,
-    seed: UInt64 = 1
+    quota: Int = quota, parts: [ListPart] = [.mairuiMain], seed: UInt64 = 1
   ) -> MairuiDesk {
     var keys = KeyRingConfiguration(source: .mairui, labels: labels, seed: seed)
     keys.dailyQuota = quota
@@ -25,7 +25,7 @@ import Testing
       requestsPerMinute: 10, burst: 2, inFlightMax: 1, seed: seed)
     return MairuiDesk(
       lists: ListPlans(
-        [.mairuiMain], plan, universe: pipeline.universe, calendar: CalendarBox()),
+        parts, plan, universe: pipeline.universe, calendar: CalendarBox()),
       ring: KeyRing(keys, usage: Array(pipeline.keyUsage.values)), hostCount: 3, line: line)
   }
 
@@ -131,6 +131,24 @@ import Testing
     driver.run(until: try shanghai("2026-07-06", 19))
     #expect(driver.alarms == ["no list of instruments (hslt) on 2026-07-06"])
     #expect(driver.keys.count <= Self.quota)
+  }
+
+  @Test func `a licence without Beijing's list has its quota left for the other`() throws {
+    var driver = DeskDriver(
+      Self.desk(["k1"], quota: 50, parts: [.mairuiMain, .mairuiBeijing]),
+      pipeline: Pipeline(limits: Self.limits), at: try shanghai("2026-07-06", 0, 10)
+    ) { request, _ in
+      request.question == .mairuiList(.bj) ? .mairuiNotFound : Self.list(0..<40)
+    }
+    driver.tell(.started)
+    driver.run(until: try shanghai("2026-07-17", 0))
+    let lists = driver.times(of: .mairuiList(.hslt))
+    #expect(lists.map(\.shanghaiDay.description) == ["2026-07-06", "2026-07-16"])
+    #expect(try lists.last.map { $0 < (try shanghai("2026-07-16", 16, 36)) } == true)
+    let days = Dictionary(grouping: driver.times(of: .mairuiList(.bj)), by: \.shanghaiDay)
+    let first = try #require(TradingDay("2026-07-06"))
+    #expect(days[first, default: []].count <= 30)
+    #expect(days.filter { $0.key > first }.allSatisfy { (1...19).contains($0.value.count) })
   }
 
   @Test(arguments: 1...12)

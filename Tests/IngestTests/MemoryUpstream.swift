@@ -58,6 +58,7 @@ actor MemorySink: CommitSink {
   private let slowAttempt: Int?
   private var attempts = 0
   private var engine: Engine?
+  private var putBackTo: Tables?
   private var loadsWanted = 0
   private var commitsWanted = 0
   private var stopsAtLoad: Int?
@@ -107,8 +108,11 @@ actor MemorySink: CommitSink {
     loads += 1
     if loads == stopsAtLoad { engine?.stop() }
     if loads <= loadsRefused { throw error(.connectionLost) }
-    return tables.stored
+    return (putBackTo ?? tables).stored
   }
+
+  /// From here on it says that this is all it holds.
+  func putBack(to tables: Tables) { putBackTo = tables }
 
   /// Nothing is missing in memory.
   func repairCandidates(from day: TradingDay) -> [RepairCandidate] { [] }

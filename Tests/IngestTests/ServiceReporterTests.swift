@@ -166,6 +166,14 @@ private let silence = Logger(label: "service", factory: { _ in SwiftLogNoOpLogHa
         + "catching up, 90 entries behind")
   }
 
+  @Test func `says that nobody knows whether today trades`() {
+    let line = report {
+      $0.calendarDaysLeft = -1
+      $0.sources[0].freshness?.isInSession = false
+    }.statusLine
+    #expect(line.hasPrefix("leading · calendar ended · 5400 instruments · "))
+  }
+
   @Test func `says which loop hangs`() {
     var report = report { _ in }
     report.engine = nil

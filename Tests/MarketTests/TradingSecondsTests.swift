@@ -37,6 +37,22 @@ import Testing
     #expect(TradingCalendar.shanghai.isInSession(try at(moment)) == isInSession)
   }
 
+  @Test func `beyond the American days that are known every weekday is supposed to trade`() throws {
+    let days = try ["2026-07-02", "2026-07-06"].map { try #require(TradingDay($0)) }
+    // 2026-07-03 is a holiday, and known to be one; 07-04 and 07-05 are a weekend.
+    let known = days.map { day in
+      MarketSession(
+        exchange: .unitedStates, day: day,
+        opens: Timestamp(day: day, newYorkSecondOfDay: 34_200),
+        closes: Timestamp(day: day, newYorkSecondOfDay: 46_800))
+    }
+    let week = try #require(TradingDay("2026-07-01"))...(try #require(TradingDay("2026-07-07")))
+    let supposed = known.supposingWeekdays(of: week).sorted { $0.day < $1.day }
+    #expect(supposed.map(\.day.description.last) == ["1", "2", "6", "7"])
+    #expect(supposed.map { $0.closes.newYorkSecondOfDay } == [57_600, 46_800, 46_800, 57_600])
+    #expect([MarketSession]().supposingWeekdays(of: week).count == 5)
+  }
+
   @Test func `an American session counts by its own hours`() throws {
     let day = try #require(TradingDay("2026-07-06"))
     let session = MarketSession(

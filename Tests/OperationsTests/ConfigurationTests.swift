@@ -150,15 +150,31 @@ import Testing
       ])
   }
 
-  @Test func `a password is not taken from the command line`() throws {
+  @Test(arguments: ["hunter22", "hunter?22", "hunter22?x=1"])
+  func `a password is not taken from the command line`(password: String) throws {
     var settings = Settings()
     let error = #expect(throws: ConfigurationError.self) {
-      try settings.overlay(key: "store.url", value: "postgres://a:hunter22@b/c")
+      try settings.overlay(key: "store.url", value: "postgres://a:\(password)@b/c")
     }
     #expect(error?.description.contains("holds a password") == true)
-    #expect(error?.description.contains("hunter22") == false)
+    #expect(error?.description.contains("hunter") == false)
     try settings.overlay(key: "store.url", value: "postgres://b/c")
     #expect(settings.storeURL?.reveal() == "postgres://b/c")
+  }
+
+  @Test(arguments: ["hunter/22", "hunter@22", "h@un/ter"])
+  func `a password that libpq would cut in two is refused`(password: String) {
+    let found = problems(in: "store.url = \"postgres://a:\(password)@b/c\"")
+    let told = found.joined(separator: "\n")
+    #expect(found.count == 1 && told.contains("write / as %2F and @ as %40"))
+    #expect(!told.contains("hunter") && !told.contains("ter@"))
+  }
+
+  @Test(arguments: [
+    "postgres://a:hunter%2F22@b/c", "postgresql:///c?host=/run&user=me@b", "postgres://[::1]:1/c",
+  ])
+  func `an address that libpq reads as it was meant is taken`(url: String) {
+    #expect(problems(in: "store.url = \"\(url)\"") == [])
   }
 
   @Test func `a missing file is unreadable, not invalid`() {

@@ -135,7 +135,13 @@ private final class Lines: @unchecked Sendable {
     #expect(mask.masked("h@nter22 h%40nter22") == "*** ***")
     let key = SecretMask()
     key.register(url: Secret("postgresql://db/candled?sslpassword=hunter22#x"))
-    #expect(key.masked("hunter22") == "***")
+    #expect(key.masked("hunter22#x") == "***")
+  }
+
+  @Test func `a question mark does not end a password`() {
+    let mask = SecretMask()
+    mask.register(url: Secret("postgres://candled:what?hunter@db/candled?password=hunter22"))
+    #expect(mask.masked("what?hunter hunter22 what") == "*** *** what")
   }
 
   @Test func `a connection URL hides its password too, decoded and not`() {

@@ -42,6 +42,10 @@ struct BootedTests {
     #expect(lines.count == 3 && lines.allSatisfy { $0.hasPrefix("drwx------ candled candled /") })
   }
 
+  @Test func `it says when it began`() async throws {
+    #expect(try await said(in: "beginning") == ["right"])
+  }
+
   @Test func `root sees its state`() async throws {
     #expect(try await said(in: "status command") == ["exit 0"])
   }
@@ -67,6 +71,13 @@ struct BootedTests {
   @Test func `an upgrade restarts it if it ran, and only then`() async throws {
     #expect(try await said(in: "upgrade") == ["exit 0", "active", "new daemon"])
     #expect(try await said(in: "upgrade while stopped") == ["inactive"])
+  }
+
+  @Test func `an upgrade does not wait for a database that is away`() async throws {
+    #expect(
+      try await said(in: "upgrade while its database is away") == [
+        "exit 0", "activating", "new daemon", "candled is not ready yet", "inactive",
+      ])
   }
 
   @Test func `a backfill of an instrument runs beside it`() async throws {

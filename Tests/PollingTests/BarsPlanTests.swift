@@ -111,12 +111,38 @@ import Testing
     #expect(evening.map(\.from).contains(moment(0, 4, 0)))
   }
 
-  @Test func `after any outage every minute is read, and each day twice more`() throws {
+  private func days(in windows: [BarsWindow]) -> Set<TradingDay> {
+    Set(
+      windows.filter { $0.timeframe == .day1 }.flatMap { window in
+        (window.from.newYorkDay...window.to.newYorkDay.advanced(by: -1)).filter { !$0.isWeekend }
+      })
+  }
+
+  @Test(arguments: [2, 3, 6])
+  func `after days away the bar of each day of them is asked for`(away: Int) throws {
+    for hour in [10, 21] {
+      var plan = try plan()
+      completeAll(&plan, at: moment(0, 20, 4))
+      // It first comes to nothing, and the daemon is not there for the evening's bars either.
+      for window in plan.due(at: moment(away, hour, 0)) { plan.failed(window) }
+      let asked = days(in: plan.due(at: moment(away, hour, 5)))
+      let missed = (0..<away).map { monday.advanced(by: $0) }.filter { !$0.isWeekend }
+      #expect(asked.isSuperset(of: missed), "\(missed) of \(asked)")
+    }
+  }
+
+  @Test func `the bar of a day that is not over is not asked for`() throws {
+    var plan = try plan()
+    #expect(!days(in: plan.due(at: moment(2, 20, 4))).contains(monday.advanced(by: 2)))
+    #expect(days(in: plan.due(at: moment(2, 20, 5))).contains(monday.advanced(by: 2)))
+  }
+
+  @Test func `after any outage every minute and the bar of every day is read`() throws {
     let seed = UInt64.random(in: .min ... .max)
     var random = SplitMix(seed: seed)
     var plan = try plan(["AAPL"])
     var read: Set<Int64> = []
-    var wholeDays: [TradingDay: Int] = [:]
+    var wholeDays: Set<TradingDay> = []
     var now = moment(0, 4, 0, 30)
     let end = moment(8, 4, 40)
     while now < end {
@@ -129,7 +155,7 @@ import Testing
           continue
         }
         plan.completed(window)
-        if window.timeframe == .day1 { wholeDays[window.from.newYorkDay, default: 0] += 1 }
+        wholeDays.formUnion(days(in: [window]))
         guard window.timeframe == .minute1 else { continue }
         for minute in stride(from: window.from.seconds, to: window.to.seconds, by: 60) {
           read.insert(minute)
@@ -139,15 +165,15 @@ import Testing
       #expect(wake > now, "seed \(seed)")
       now = wake
     }
-    for offset in [0, 1, 2, 3, 4] {
-      let day = monday.advanced(by: offset)
+    let week = (0...4).map { monday.advanced(by: $0) }
+    for day in week {
       let opens = Timestamp(day: day, newYorkSecondOfDay: 4 * 3600).seconds
       for minute in stride(from: opens, to: opens + 57_600, by: 60) where !read.contains(minute) {
         Issue.record("seed \(seed): \(Timestamp(seconds: minute)) was never read")
         return
       }
     }
-    #expect(wholeDays.values.allSatisfy { $0 >= 1 }, "seed \(seed)")
+    #expect(wholeDays.isSuperset(of: week), "seed \(seed)")
   }
 }
 

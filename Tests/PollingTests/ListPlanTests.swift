@@ -71,7 +71,14 @@ import Testing
     let start = on(-1, 3)
     let done = run(&plan, from: start, until: on(-1, 7))
     let minutes = done.asked.map { Int($0.microseconds(since: start) / 60_000_000) }
-    #expect(minutes == [0, 5, 15, 45, 90, 150, 210])
+    #expect(minutes == [0, 5, 15, 45, 90, 180])
+  }
+
+  @Test func `a first list that never comes is asked for five times a day at most`() {
+    var plan = plan(acceptedAt: nil)
+    let asked = run(&plan, from: on(0, 0, 10), until: on(4, 0)).asked
+    let counts = (0..<4).map { day in asked.count { $0.shanghaiDay == monday.advanced(by: day) } }
+    #expect(counts[0] <= 10 && counts.dropFirst().allSatisfy { (4...5).contains($0) }, "\(counts)")
   }
 
   @Test func `a crash loop asks for the first list no oftener than each half hour`() {

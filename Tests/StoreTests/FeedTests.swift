@@ -136,6 +136,35 @@ import Testing
     #expect(epoch == snapshot.epoch + 1 && seq == 4)
   }
 
+  @Test func `a database that was put back gives the feed another epoch, however far it went on`()
+    async throws
+  {
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    let epoch = try await CandledClient.connect(database.url).snapshot().epoch
+    var samples = StoreSamples(seed: 25)
+    _ = try await writer.commit(samples.sweep(position: 1, instruments: 1))
+    await writer.disconnect()
+    let backup = try database.copied()
+    try await writer.connect()
+    _ = try await writer.commit(samples.sweep(position: 2, instruments: 1))
+    let snapshot = try await CandledClient.connect(database.url).snapshot()
+    #expect(snapshot.seq == 2 && snapshot.epoch == epoch)
+    let later = StoreWriter(url: backup)
+    try await later.connect()
+    _ = try await later.load()
+    for position in 2...4 {
+      _ = try await later.commit(samples.sweep(position: Int64(position), instruments: 1))
+    }
+    let client = try await CandledClient.connect(backup)
+    var items = client.follow(after: snapshot).makeAsyncIterator()
+    guard case .restarted(let another, let seq) = try await items.next() else {
+      Issue.record("not announced")
+      return
+    }
+    #expect(another > epoch && seq == 4)
+  }
+
   @Test func `one commit sends one notification of less than 200 bytes`() async throws {
     let database = try StoreDatabase()
     let listener = try NotificationListener(url: database.url)

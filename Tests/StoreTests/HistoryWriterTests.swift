@@ -42,14 +42,15 @@ import Testing
     let database = try StoreDatabase()
     let writer = try await history(database)
     var random = SplitMix(seed: 1)
-    let chunk = HistoryCommit.Chunk(job: "days", index: 4)
+    let chunk = HistoryCommit.Chunk(name: "days", through: StoreSamples.start.shanghaiDay)
     let receipt = try await writer.commit(
       HistoryCommit(
         knownAt: StoreSamples.start, bars: [batch(0, days: 0..<70, random: &random)],
         chunk: chunk))
     #expect(receipt.candles == 70 && receipt.seq == 1)
-    #expect(try await writer.doneChunks(job: "days") == [4])
-    #expect(try await writer.doneChunks(job: "minutes") == [])
+    let done = try await writer.doneChunks(["days", "minutes"])
+    #expect(done.keys.sorted() == ["days"])
+    #expect(done["days"]?.through == chunk.through && done["days"]?.doneAt == StoreSamples.start)
     #expect(
       try database.execute(
         """
@@ -112,7 +113,8 @@ import Testing
         }
         let commit = HistoryCommit(
           knownAt: StoreSamples.start, bars: bars,
-          chunk: HistoryCommit.Chunk(job: "days", index: Int32(chunk)))
+          chunk: HistoryCommit.Chunk(
+            name: "days \(chunk)", through: StoreSamples.start.shanghaiDay))
         try await insist { () throws(StoreError) in _ = try await past.commit(commit) }
       }
     }
@@ -135,6 +137,20 @@ import Testing
     #expect(keys.count == candles.count, "seed \(seed)")
   }
 
+  @Test func `a chunk asked for less far than before stays done as far`() async throws {
+    let writer = try await history(StoreDatabase())
+    let day = StoreSamples.start.shanghaiDay
+    for (days, later) in [(0, 1), (-5, 2), (3, 3)] as [(Int, Int64)] {
+      try await writer.commit(
+        HistoryCommit(
+          knownAt: StoreSamples.start.adding(seconds: later), bars: [],
+          chunk: HistoryCommit.Chunk(name: "days", through: day.advanced(by: days))))
+      let done = try await writer.doneChunks(["days"])["days"]
+      #expect(done?.through == day.advanced(by: max(days, 0)))
+      #expect(done?.doneAt == StoreSamples.start.adding(seconds: later))
+    }
+  }
+
   @Test func `a backfill whose sessions are killed at random stores every chunk once`()
     async throws
   {
@@ -146,7 +162,8 @@ import Testing
       let commit = HistoryCommit(
         knownAt: StoreSamples.start,
         bars: [batch(index, days: 0..<40, random: &random)],
-        chunk: HistoryCommit.Chunk(job: "days", index: Int32(index)))
+        chunk: HistoryCommit.Chunk(
+          name: "days \(index)", through: StoreSamples.start.shanghaiDay))
       async let ended: Void = database.endSessions(of: "candled history")
       try await persist(commit, with: writer)
       try await ended
@@ -162,7 +179,7 @@ import Testing
     guard let chunk = commit.chunk else { return }
     while true {
       do throws(StoreError) {
-        if try await writer.doneChunks(job: chunk.job).contains(chunk.index) { return }
+        if try await writer.doneChunks([chunk.name])[chunk.name] != nil { return }
         try await writer.commit(commit)
         return
       } catch  where error.isTransient {

@@ -1,12 +1,14 @@
 import CandledClient
 import Market
-import Store
 import TestSupport
+import TestTraits
 import Testing
+
+@testable import Store
 
 /// Repairs in the tables: what `Reconciliation` decides is stored, and stays balanced whatever the
 /// book says afterwards.
-@Suite struct RepairTests {
+@Suite(.ownThread) struct RepairTests {
   private let day = StoreSamples.day
   private let symbol = StoreSamples.symbol(0)
 
@@ -117,6 +119,27 @@ import Testing
     #expect(try await writer.commit(repair(try bars(), position: 3)).seq == nil)
   }
 
+  @Test(arguments: [
+    "insert into day_lock (day) values ('\(StoreSamples.day)')",
+    "select from day_lock for update",
+  ])
+  func `who repairs a day waits for who does`(_ lock: String) async throws {
+    let database = try StoreDatabase()
+    if lock.hasPrefix("select") {
+      try database.execute(
+        "insert into candled.day_lock (day) values ('\(StoreSamples.day)')")
+    }
+    try database.setLockTimeout(seconds: 1)
+    let writer = try await freshWriter(database)
+    let other = try PostgresConnection(url: database.url, application: "other")
+    try other.execute("begin; \(lock)", context: "test")
+    let repair = repair(try bars(), position: 1)
+    let error = await #expect(throws: StoreError.self) { try await writer.commit(repair) }
+    #expect(error?.sqlState == "55P03")
+    try other.execute("commit", context: "test")
+    #expect(try await writer.commit(repair).audits == 1)
+  }
+
   @Test func `what the exchange adds to a repaired day becomes a gap that the next repair closes`()
     async throws
   {
@@ -138,6 +161,36 @@ import Testing
     let repaired = try await writer.commit(repair(more, position: 4))
     #expect(repaired.closedGaps == 1 && repaired.revisions == 1)
     #expect(try certificate(database) == [["23835", "23835", "0", "t", "0", "t"]])
+  }
+
+  /// As after an outage of the database, whose afternoon is still in the journal when somebody
+  /// repairs the day. The row that the database refuses has the commit's rows sifted.
+  @Test(arguments: [false, true])
+  func `minutes that are told after the repair of their day change nothing`(
+    _ isSifted: Bool
+  ) async throws {
+    let database = try StoreDatabase()
+    let writer = try await freshWriter(database)
+    var morning = Commit(position: JournalPosition(1), knownAt: StoreSamples.start)
+    morning.candles = try (0..<120).map { try candle($0, volume: volume($0)) }
+    _ = try await writer.commit(morning)
+    _ = try await writer.commit(repair(try bars(), position: 2))
+    let before = try certificate(database)
+    #expect(before == [["23800", "23800", "0", "t", "0", "t"]])
+    // Cut a little differently at its edges.
+    var afternoon = Commit(position: JournalPosition(3), knownAt: StoreSamples.start)
+    afternoon.candles = try (120..<240).map {
+      try candle($0, volume: volume($0) + ($0 % 2 == 0 ? 1 : 0))
+    }
+    if isSifted {
+      var wrong = try candle(120, volume: 100)
+      wrong.symbol = StoreSamples.symbol(1)
+      wrong.low = ExactDecimal(-1)
+      afternoon.candles.append(wrong)
+    }
+    let receipt = try await writer.commit(afternoon)
+    #expect([receipt.candles, receipt.revisions, receipt.refused] == [0, 0, isSifted ? 1 : 0])
+    #expect(try certificate(database) == before)
   }
 
   @Test func `a gap that is not in the bars on two occasions is permanent, tries apart`()

@@ -19,6 +19,7 @@ enum RightsTable {
     "candle_revision": ("siu", ""),
     "gap": ("siu", ""),
     "day_audit": ("siu", ""),
+    "day_lock": ("siu", ""),
     "disagreement": ("siu", ""),
     "rejected": ("siu", ""),
     "source_health": ("siu", ""),
@@ -51,6 +52,7 @@ enum RightsTable {
     for name in open { rights[name] = ("x", "x") }
     rights["ensure_partition"] = ("x", "")
     rights["prune_changes"] = ("x", "")
+    rights["feed_identity"] = ("x", "")
     return rights
   }()
 

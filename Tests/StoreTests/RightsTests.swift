@@ -1,11 +1,14 @@
-import Store
+import Market
 import TestSupport
+import TestTraits
 import Testing
+
+@testable import Store
 
 /// The grants of schema.sql, statement by statement: each is tried as a member of its role, in a
 /// transaction that is taken back. Only 42501 counts as a refusal: what is allowed may still fail
 /// on the empty row it tries.
-@Suite struct RightsTests {
+@Suite(.ownThread) struct RightsTests {
   private let database: StoreDatabase
   private static let daemon = "rights_daemon"
   private static let reader = "rights_reader"
@@ -132,11 +135,69 @@ import Testing
     #expect(try !isAllowed("select * from candled.candles('sh600519')", as: login))
   }
 
+  @Test func `a login that may make roles installs for the owner`() throws {
+    let login = "rights_installer"
+    try database.execute("create role \(login) login createrole nosuperuser")
+    let url = try PrivateCluster.shared().freshDatabase(named: "installed")
+    try SQLProbe.run(
+      """
+      do $$
+      begin
+        execute format('alter database %I owner to \(login)', current_database());
+      end
+      $$
+      """, url: url)
+    let installer = "\(url) user=\(login)"
+    try Schema.apply(url: installer)
+    // And again, as an upgrade does.
+    try Schema.apply(url: installer)
+    let owners = try SQLProbe.run(
+      """
+      select nspowner::regrole
+      from pg_namespace
+      where nspname = 'candled'
+      union
+      select relowner::regrole
+      from pg_class
+      where relnamespace = 'candled'::regnamespace
+      """, url: url)
+    #expect(owners == [["candled_owner"]])
+    #expect(try Schema.check(url: "\(url) user=\(Self.daemon)") == [])
+    let objects = "select unnest(objects) from candled.schema_version order by 1"
+    #expect(try SQLProbe.run(objects, url: url) == database.execute(objects))
+  }
+
   @Test func `readers do not hold a snapshot open, nor run for ever`() throws {
     let settings = try database.execute(
       "select unnest(rolconfig) from pg_roles where rolname = 'candled_reader' order by 1")
     #expect(
       settings == [["idle_in_transaction_session_timeout=60s"], ["statement_timeout=5min"]])
+  }
+
+  @Test func `a reader's advisory locks hold up no commit`() async throws {
+    try database.setLockTimeout(seconds: 1)
+    let reader = try PostgresConnection(
+      url: database.url(role: Self.reader), application: "reader")
+    try reader.execute(
+      """
+      select pg_advisory_lock(hashtext('candled.ensure_partition')),
+        pg_advisory_lock(
+          hashtext('candled.day'), date '\(StoreSamples.day)' - date '2000-01-01')
+      """, context: "test")
+    let writer = StoreWriter(url: database.url(role: Self.daemon))
+    try await writer.connect()
+    _ = try await writer.load()
+    var samples = StoreSamples(seed: 61)
+    var commit = samples.minute(1, position: 1, instruments: 1)
+    commit.gaps = [
+      Gap(
+        symbol: StoreSamples.symbol(0), tradingDay: StoreSamples.day, from: StoreSamples.start,
+        to: StoreSamples.start.adding(seconds: 60), volume: ExactDecimal(1),
+        turnover: ExactDecimal(10), cause: .outage)
+    ]
+    let receipt = try await writer.commit(commit)
+    #expect([receipt.candles, receipt.gaps] == [1, 1])
+    try reader.execute("select pg_advisory_unlock_all()", context: "test")
   }
 
   @Test func `functions that read for readers look nothing up elsewhere`() throws {

@@ -112,6 +112,35 @@ import Testing
     #expect(
       refusal("postgresql://postgres@127.0.0.1:1/postgres")?.code == .connectionLost)
   }
+
+  // MARK: - Addresses that can never work
+
+  @Test(arguments: [
+    ("postgres://a:canary/22@127.0.0.1/c", "port is not valid"),
+    ("postgres://127.0.0.1:canary:1/c", "port is not valid"),
+    ("postgres://127.0.0.1:99999/c", "a port is not in 1…65535"),
+    ("postgres://127.0.0.1:1/c?sslmode=verify-canary", "sslmode is not valid"),
+    ("postgres://127.0.0.1:1/c?keepalives=canary", "keepalives is not valid"),
+    ("postgres://a:1,b:2/c?port=1,2,3", "hosts, addresses and ports differ in number"),
+    ("postgres:///c?hostaddr=canary", "hostaddr is not a numeric address"),
+    ("postgres://127.0.0.1:1/c?service=canary", "the service is not defined"),
+  ])
+  func `a value that libpq refuses is told by its option, not repeated`(
+    url: String, sentence: String
+  ) {
+    let error = refusal(url)
+    #expect(error?.code == .badAddress && error?.message.hasSuffix(": \(sentence)") == true)
+    #expect(error?.description.contains("canary") == false)
+  }
+
+  @Test(arguments: [
+    "postgres://127.0.0.1:1,127.0.0.1:99999/c", "postgres://127.0.0.1:99999,127.0.0.1:1/c",
+    "postgres:///c?host=/nowhere",
+  ])
+  func `a host that may come is waited for`(url: String) {
+    let error = refusal(url)
+    #expect(error?.code == .connectionLost && error?.description.contains("canary") == false)
+  }
 }
 
 /// Answers every request for TLS with PostgreSQL's `N`.

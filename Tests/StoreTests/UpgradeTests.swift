@@ -11,6 +11,8 @@ import Testing
 
   /// A database of version 1 with rows in it.
   private func oldDatabase() throws -> String {
+    // The roles are the whole cluster's: they must not be made by two at once.
+    _ = try StoreDatabase()
     let url = try PrivateCluster.shared().freshDatabase(named: "old")
     try SQLProbe.run(String(contentsOf: Self.versionOne, encoding: .utf8), url: url)
     try SQLProbe.run(

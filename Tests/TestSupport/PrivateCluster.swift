@@ -94,6 +94,11 @@ public final class PrivateCluster: Sendable {
     return try makeDatabase(prefix, template: template)
   }
 
+  /// - Returns: the connection string of a copy.
+  func copy(of database: String) throws -> String {
+    try makeDatabase("copy", template: database)
+  }
+
   private func makeDatabase(_ prefix: String, template: String) throws -> String {
     let number = Self.databases.add(1, ordering: .relaxed).newValue
     let name = "\(prefix)_\(number)"

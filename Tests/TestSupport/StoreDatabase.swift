@@ -43,6 +43,25 @@ public struct StoreDatabase: Sendable {
   /// The first column of the first row, as text.
   public func value(_ sql: String) throws -> String? { try execute(sql).first?.first ?? nil }
 
+  /// For sessions that begin afterwards: who waits longer for a lock is refused (55P03).
+  public func setLockTimeout(seconds: Int) throws {
+    try execute(
+      """
+      do $$
+      begin
+        execute format(
+          'alter database %I set lock_timeout = ''\(seconds)s''', current_database());
+      end
+      $$
+      """)
+  }
+
+  /// As a backup of it, restored beside it; nobody may be connected.
+  /// - Returns: its connection string, as superuser.
+  public func copied() throws -> String {
+    try cluster.copy(of: try value("select current_database()") ?? "")
+  }
+
   /// Ends every session of this database that reports itself under that name.
   public func endSessions(of application: String) throws {
     try execute(

@@ -5,13 +5,18 @@
 import Market
 
 public enum SinaKlineJSON {
+  /// A database may know the days behind the table; who only reads an answer has none.
+  private static let calendar = TradingCalendar.shanghai.supposingWeekdays(
+    through: TradingDay.first(of: 2100))
+
   /// The lines to print for one answer, and whether it was refused as a whole.
   /// - Precondition: `SinaHistory.isRequestable(symbol)`.
   public static func write(
     body: UnsafeRawBufferPointer, status: Int, symbol: Symbol, scale: SinaKlineScale
   ) -> (lines: [String], isRefused: Bool) {
     do throws(FeedRefusal) {
-      let page = try SinaKline.decode(body, status: status, symbol: symbol, scale: scale)
+      let page = try SinaKline.decode(
+        body, status: status, symbol: symbol, scale: scale, calendar: calendar)
       return (page.candles.map { $0.json(at: \.description) }.merged(with: page.refused), false)
     } catch {
       return ([error.json], true)

@@ -1,0 +1,55 @@
+/// The parts of a connection URL that hold secrets, read as libpq reads them
+/// (conninfo_uri_parse_options in fe-connect.c): credentials end at the first `@` that no `/` is
+/// before, a `?` has no meaning in them, and nothing is a fragment.
+
+struct ConnectionURL {
+  /// `user:password`
+  private let credentials: Substring?
+  /// Hosts, database and parameters.
+  private let rest: Substring
+
+  init?(_ text: String) {
+    guard let scheme = text.firstRange(of: "://") else { return nil }
+    let body = text[scheme.upperBound...]
+    if let end = body.firstIndex(where: { $0 == "@" || $0 == "/" }), body[end] == "@" {
+      credentials = body[..<end]
+      rest = body[body.index(after: end)...]
+    } else {
+      credentials = nil
+      rest = body
+    }
+  }
+
+  /// Whether its writer meant other parts than libpq sees: of a password with a `/` it takes the
+  /// half before for a port, of one with an `@` the half behind for a host, and tells either.
+  var isAmbiguous: Bool { rest.prefix { $0 != "?" }.contains("@") }
+
+  /// The passwords, as they stand there and percent-decoded; empty when it has none.
+  var passwords: [String] {
+    var passwords: [Substring] = []
+    if let credentials, let colon = credentials.firstIndex(of: ":") {
+      passwords.append(credentials[credentials.index(after: colon)...])
+    }
+    for parameter in rest.drop(while: { $0 != "?" }).dropFirst().split(separator: "&") {
+      for name in ["password=", "sslpassword="] where parameter.hasPrefix(name) {
+        passwords.append(parameter.dropFirst(name.count))
+      }
+    }
+    return passwords.filter { !$0.isEmpty }.flatMap { [String($0), percentDecoded($0)] }
+  }
+}
+
+private func percentDecoded(_ text: Substring) -> String {
+  var output: [UInt8] = []
+  var rest = Array(text.utf8)[...]
+  while let byte = rest.popFirst() {
+    let digits = String(decoding: rest.prefix(2), as: UTF8.self)
+    if byte == UInt8(ascii: "%"), rest.count >= 2, let value = UInt8(digits, radix: 16) {
+      output.append(value)
+      rest = rest.dropFirst(2)
+    } else {
+      output.append(byte)
+    }
+  }
+  return String(decoding: output, as: UTF8.self)
+}
