@@ -18,7 +18,9 @@ import Testing
     let order = BackfillOrder(
       source: .sina, symbols: [symbol], timeframe: .minute1,
       from: try #require(sessions.minuteDays.first), to: day)
-    return BackfillPlan(order, today: day) { sessions.calendar.isTradingDay($0) }
+    return BackfillPlan(order, today: day, lastOver: day.advanced(by: -1)) {
+      sessions.calendar.isTradingDay($0)
+    }
   }
 
   @Test(arguments: days)
