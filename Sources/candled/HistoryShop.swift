@@ -185,7 +185,9 @@ final class HistoryShop {
     let (calendar, today) = (calendar, Self.today(of: .sina))
     let first = plan.firstDay(on: today) { calendar.isTradingDay($0) }
     let candidates = try await writer.repairCandidates(from: first).filter { candidate in
-      candidate.want >= .unbalanced && (symbol == nil || candidate.symbol == symbol)
+      // A clock that is behind the rows must not ask for a day that it has not come to.
+      candidate.day <= today && candidate.want >= .unbalanced
+        && (symbol == nil || candidate.symbol == symbol)
     }
     // Asked by hand, nothing rests.
     let never = candidates.map {

@@ -259,6 +259,23 @@ private struct Past {
     #expect(run.status == 0 && run.output == "no gaps\n")
   }
 
+  @Test func `asks nothing of a day that the machine's clock has not come to`() throws {
+    let past = try Past()
+    let symbol = past.symbols(1)[0]
+    let day = Past.now.shanghaiDay.advanced(by: 3)
+    try past.database.execute(
+      """
+      insert into candled.instrument (id, symbol, first_seen) values (1, '\(symbol)', now());
+      insert into candled.gap
+        (instrument_id, trading_day, from_at, to_at, volume, turnover, cause, known_from)
+      values (1, '\(day)', '\(day) 09:31+08', '\(day) 09:32+08', 7, 70, 2, now())
+      """)
+    let fill = try past.run(["gaps", symbol, "--fill"])
+    #expect(fill.status == 0, "\(fill.errors)")
+    #expect(fill.errors.contains("asking for the minutes of 0 instruments"), "\(fill.errors)")
+    #expect(fill.output.hasPrefix("open ") && past.exchange.requestsAnswered == 0)
+  }
+
   /// An afternoon with an outage in it, observed from 14:40 on.
   private func hole(in past: Past, _ symbols: [String]) throws {
     let day = past.history.days[0]
