@@ -373,9 +373,7 @@ private actor PrunedSink: CommitSink {
   }
 
   func load() async throws(StoreError) -> StoredState { try await sink.load() }
-
   func repairCandidates(from day: TradingDay) async throws(StoreError) -> [RepairCandidate] { [] }
-
   func prune() async throws(StoreError) { prunes += 1 }
 }
 
