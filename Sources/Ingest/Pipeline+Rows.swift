@@ -93,12 +93,12 @@ extension Pipeline {
   }
 
   /// The exchange adjusts the reference price of a day that trades without a dividend. Who did not
-  /// see the close before can only suppose so.
+  /// see the close before can only suppose so. What was suspended closed where it stood.
   private mutating func noteExRights(_ index: Int, _ place: Int) {
     let today = sheet.quotes[place].quote
-    guard let known = latest[index]?.quote, known.tradingDay < today.tradingDay,
-      known.last.isPositive, known.last != today.previousClose
-    else { return }
+    guard let known = latest[index]?.quote, known.tradingDay < today.tradingDay else { return }
+    let close = known.last.isPositive ? known.last : known.previousClose
+    guard close.isPositive, close != today.previousClose else { return }
     let sawClose =
       known.tradingDay == calendar.previous(before: today.tradingDay)
       && known.at.shanghaiSecondOfDay >= Session.afternoonClose
