@@ -83,7 +83,7 @@ import Testing
     }
     let whole = exRights(first.entries + monday)
     #expect(whole.seen.count > 5)
-    // Those suspended all Friday, whose rows are of its morning.
+    // Those without a trade on Friday, or suspended: their rows are of its morning.
     #expect(whole.supposed.map(\.description).sorted() == ["bj920001", "sh600001", "sh600002"])
     let stopped = exRights(first.entries.prefix(first.entry(at: 15 * 3600)) + monday)
     #expect(stopped.supposed.count > 5 && stopped.seen.isEmpty)

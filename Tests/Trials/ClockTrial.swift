@@ -9,9 +9,9 @@ import Store
 import TestSupport
 
 /// Days on which somebody sets the machine's clock, an hour or a day forward or back, and perhaps
-/// sets it right again, or on which the machine comes back in mid-session with a clock so wrong. The
-/// exchange lives in true time and its ledger judges: the table is the ledger and the recorded gaps,
-/// every certificate balances, and no minute sees more requests than an undisturbed one.
+/// sets it right again, or on which the machine comes back in mid-session with a clock so wrong.
+/// The exchange lives in true time and its ledger judges: the table is the ledger and the recorded
+/// gaps, every certificate balances, and no minute sees more requests than an undisturbed one.
 public struct ClockTrial: Sendable {
   /// When the clock is set.
   public enum Phase: String, Sendable, CaseIterable {
