@@ -212,11 +212,7 @@ import Transport
         source: .alpacaIEX, chunk: BarsPlan.key(of: symbols), timeframe: .minute1,
         through: start.adding(seconds: -age))
     }
-    let engine = try run.engine(MemorySink(), stored: stored)
-    await world.follow(engine)
-    _ = try await engine.run()
-    let bars = await engine.report(on: []).sources.first { $0.endpoint == "bars" }
-    let freshness = try #require(bars?.freshness)
+    let freshness = try #require(await run.barsFreshness(after: stored))
     #expect(freshness.isInSession && freshness.isFresh, "\(freshness)")
   }
 
@@ -236,11 +232,7 @@ import Transport
           source: .alpacaIEX, chunk: BarsPlan.key(of: run.desks.americans), timeframe: .minute1,
           through: start.adding(seconds: -age))
       ]
-      let engine = try run.engine(MemorySink(), stored: stored)
-      await world.follow(engine)
-      _ = try await engine.run()
-      let bars = await engine.report(on: []).sources.first { $0.endpoint == "bars" }
-      let freshness = try #require(bars?.freshness)
+      let freshness = try #require(await run.barsFreshness(after: stored))
       #expect(freshness.isInSession && freshness.isFresh == isFresh, "\(freshness)")
     }
   }

@@ -120,6 +120,15 @@ struct DeskRun {
       pipeline: pipeline, limits: bounds)
   }
 
+  /// Runs to the end, from what was stored.
+  /// - Returns: how fresh American bars are there; nil where nobody asks for them.
+  func barsFreshness(after stored: StoredState) async throws -> SourceReport.Freshness? {
+    let engine = try engine(MemorySink(), stored: stored)
+    await world.follow(engine)
+    _ = try await engine.run()
+    return await engine.report(on: []).sources.first { $0.endpoint == "bars" }?.freshness
+  }
+
   /// Runs to the end; nothing may be left unsaved.
   func run(_ sink: some CommitSink, stored: StoredState? = nil) async throws -> Unsaved {
     let engine = try engine(sink, stored: stored)
