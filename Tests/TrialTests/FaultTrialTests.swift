@@ -15,7 +15,7 @@ extension EveryTrial {
       let trial = ClockTrial(seed: seed, instruments: 12, phase: phase, seconds: seconds)
       let verdict = try await trial.run()
       #expect(verdict.complaints.isEmpty, "seed \(seed), \(phase), \(seconds) s")
-      #expect(verdict.candles > 12 * 100)
+      #expect(verdict.candles > 12 * 200)
     }
 
     @Test func `a daemon stopped for ten minutes leaves a gap and asks in no hurry`() throws {

@@ -18,7 +18,7 @@ public struct SoakTrial {
   public var speed: Int
   /// Real seconds after its first request at which the daemon counts as warm.
   public var warmSeconds: Int
-  /// By how much its own memory may have grown since, in per cent of all it then had.
+  /// Per cent by which memory may have grown since.
   public var growthPercentMax = 5
   /// K-lines a night, and whether Americans are recorded: to find out what memory is for.
   public var repairs = 200
@@ -120,10 +120,9 @@ public struct SoakTrial {
         + "\(Int(most)) MiB at most", at: 0)
     verdict.figures.insert("warm after \(warm.line)", at: 1)
     verdict.figures.insert("at the end \(last.line)", at: 2)
-    // Pages of its program that it first runs through later are no growth.
-    let grown = last.probe.ownKibibytes - warm.probe.ownKibibytes
-    if grown * 100 > warm.probe.residentKibibytes * growthPercentMax {
-      verdict.complaints.append("its own memory grew by \(grown / 1024) MiB")
+    if last.probe.mebibytes > warm.probe.mebibytes * Double(100 + growthPercentMax) / 100 {
+      verdict.complaints.append(
+        "memory grew from \(Int(warm.probe.mebibytes)) to \(Int(last.probe.mebibytes)) MiB")
     }
     if most > Self.residentMebibytesMax { verdict.complaints.append("\(Int(most)) MiB resident") }
     if last.probe.descriptors > warm.probe.descriptors + Self.descriptorsMoreMax {
