@@ -157,7 +157,7 @@ extension AlpacaDesk {
       complaints[.reference] = nil
       plan.learn(sessions)
     case .candles(let page): turn(page, of: question, now, &actions)
-    case .list(let list): look(for: plan.symbols, in: list, &actions)
+    case .list(let list): seekTickers(in: list, &actions)
     case .refused(let refusal): refused(refusal, question, now, &actions)
     default: break
     }
@@ -166,10 +166,8 @@ extension AlpacaDesk {
   }
 
   /// A ticker that is gone is not refused: its bars are answered, and there are none any more.
-  private mutating func look(
-    for symbols: [Symbol], in list: InstrumentList, _ actions: inout [DeskAction]
-  ) {
-    let missing = Set(symbols).subtracting(list.rows.map(\.symbol)).sorted()
+  private mutating func seekTickers(in list: InstrumentList, _ actions: inout [DeskAction]) {
+    let missing = Set(plan.symbols).subtracting(list.rows.map(\.symbol)).sorted()
     guard !missing.isEmpty else {
       complaints[.listing] = nil
       return

@@ -41,7 +41,7 @@ struct EngineTime {
   /// When the engine must look at the clock again, in its own time. A running one is looked at
   /// with every turn of the loop.
   var due: Timestamp? {
-    guard clock.isStepped else { return nil }
+    guard clock.isStepped, mayBeWrong else { return nil }
     let trusted = judge.trustedFrom > stepped ? judge.trustedFrom : nil
     return [judge.doubtEndsAt, clock.nextJump(after: stepped), trusted].compactMap { $0 }.min()
       .map(moment(at:))

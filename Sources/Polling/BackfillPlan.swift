@@ -85,10 +85,11 @@ public struct BackfillPlan: Sendable {
     // Sina tells a whole market by one request each: a day that goes on is not worth so many.
     let tellsToday = order.source != .sina && order.timeframe.rawValue < Timeframe.day1.rawValue
     var lastTold = tellsToday ? today : lastWhole
-    while !(isTradingDay(lastTold) ?? !lastTold.isWeekend) { lastTold = lastTold.advanced(by: -1) }
+    func trades(_ day: TradingDay) -> Bool { isTradingDay(day) ?? !day.isWeekend }
+    while !trades(lastTold) { lastTold = lastTold.advanced(by: -1) }
     (self.lastWhole, self.lastTold) = (lastWhole, lastTold)
     if order.source == .sina {
-      let reach = NewestBars(order, today: today, isTradingDay: isTradingDay)
+      let reach = NewestBars(order, today: today, trades: trades)
       reachesOnlyTo = reach.firstDay > order.from ? reach.firstDay : nil
       let from = max(order.from, reach.firstDay)
       chunks =
@@ -111,14 +112,12 @@ public struct BackfillPlan: Sendable {
     var bars = 0
     var firstDay: TradingDay
 
-    init(
-      _ order: BackfillOrder, today: TradingDay, isTradingDay: (TradingDay) -> Bool?
-    ) {
+    init(_ order: BackfillOrder, today: TradingDay, trades: (TradingDay) -> Bool) {
       firstDay = today.advanced(by: 1)
       var days = 0
       while firstDay > order.from {
         let earlier = firstDay.advanced(by: -1)
-        let isTraded = isTradingDay(earlier) ?? !earlier.isWeekend
+        let isTraded = trades(earlier)
         let needed = NewestBars.count(days + (isTraded ? 1 : 0), order.timeframe)
         if needed > BackfillPlan.newestBarsMax { break }
         firstDay = earlier

@@ -178,13 +178,7 @@ struct AddressOptions {
   /// All there are.
   static let keywords: [String] = {
     guard let defaults = PQconndefaults() else { return [] }
-    defer { PQconninfoFree(defaults) }
-    var (keywords, option) = ([String](), defaults)
-    while let keyword = option.pointee.keyword {
-      keywords.append(String(cString: keyword))
-      option += 1
-    }
-    return keywords
+    return taking(defaults).map(\.keyword)
   }()
 
   private(set) var values: [(keyword: String, value: String)] = []
@@ -194,14 +188,22 @@ struct AddressOptions {
   /// nil where libpq cannot parse it.
   init?(_ address: String) {
     guard let parsed = PQconninfoParse(address, nil) else { return nil }
-    defer { PQconninfoFree(parsed) }
-    var option = parsed
-    while let keyword = option.pointee.keyword {
-      if let value = option.pointee.val {
-        values.append((String(cString: keyword), String(cString: value)))
-      }
-      option += 1
+    for (keyword, value) in Self.taking(parsed) {
+      if let value { values.append((keyword, value)) }
     }
+  }
+
+  /// What a list of libpq's holds; frees it.
+  private static func taking(
+    _ list: UnsafeMutablePointer<PQconninfoOption>
+  ) -> [(keyword: String, value: String?)] {
+    defer { PQconninfoFree(list) }
+    var (options, next) = ([(keyword: String, value: String?)](), list)
+    while let keyword = next.pointee.keyword {
+      options.append((String(cString: keyword), next.pointee.val.map { String(cString: $0) }))
+      next += 1
+    }
+    return options
   }
 
   subscript(_ keyword: String) -> String? { values.last { $0.keyword == keyword }?.value }

@@ -84,7 +84,7 @@ struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
     let rounds = try await shop.rounds(of: plan, leavingOutDone: resume)
     let (tasks, later) = (shop.tasks(of: rounds.first, plan), shop.tasks(of: rounds.second, plan))
     say(
-      plan, zip(rounds.first + rounds.second, tasks + later),
+      plan, rounds.first + rounds.second, tasks + later,
       shop.budget(of: order.source).requestsPerMinute)
     if !tasks.isEmpty, !later.isEmpty {
       StandardError.say("\(later.count) of them, stored on an earlier day, come last")
@@ -110,16 +110,15 @@ struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
   }
 
   private func say(
-    _ plan: BackfillPlan, _ left: Zip2Sequence<[BackfillPlan.Chunk], [BackfillTask]>,
-    _ budget: Int
+    _ plan: BackfillPlan, _ chunks: [BackfillPlan.Chunk], _ tasks: [BackfillTask], _ budget: Int
   ) {
-    let requests = left.reduce(0) { sum, pair in
+    let requests = zip(chunks, tasks).reduce(0) { sum, pair in
       // Pages are the plan's to guess; a day's factors are questions of their own.
       sum + max(pair.0.requests, pair.1.questions.count)
     }
     StandardError.say(
       "\(plan.order.source.name) \(plan.order.timeframe.name), \(plan.order.from) to "
-        + "\(plan.order.to): \(plan.order.symbols.count) instruments, \(Array(left).count) of "
+        + "\(plan.order.to): \(plan.order.symbols.count) instruments, \(chunks.count) of "
         + "\(plan.chunks.count) chunks to do, about \(requests) requests, "
         + "\((requests + budget - 1) / budget) minutes at \(budget) a minute")
     if let first = plan.reachesOnlyTo {
