@@ -14,17 +14,17 @@ public final class HTTPClient: Sendable {
   private let thread: JoinableThread
 
   /// Starts the client's thread.
-  /// - Throws: `other` if libcurl or the system refuses: no memory, no thread.
+  /// - Throws: `noResources` if libcurl or the system refuses: no memory, no thread.
   public init(_ configuration: HTTPClientConfiguration = .init()) throws(TransportError) {
     guard curlIsReady, let multi = curl_multi_init() else {
-      throw TransportError(.other(curl: Int(CURLE_FAILED_INIT.rawValue)), route: "")
+      throw TransportError(.noResources, route: "")
     }
     let loop = TransferLoop(multi: multi, configuration: configuration)
     do throws(ThreadError) {
       thread = try JoinableThread(name: "transport") { loop.run() }
     } catch {
       curl_multi_cleanup(multi)
-      throw TransportError(.other(curl: Int(CURLE_FAILED_INIT.rawValue)), route: "")
+      throw TransportError(.noResources, route: "")
     }
     mailbox = loop.mailbox
   }

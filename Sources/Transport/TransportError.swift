@@ -31,6 +31,8 @@ public struct TransportError: Error, Sendable, Hashable {
     case shutDown
     /// The base address, the path or a header is not one that may be sent.
     case invalidRequest
+    /// The system has no thread or memory for the client.
+    case noResources
     /// Anything else libcurl says, by its number.
     case other(curl: Int)
   }
@@ -61,6 +63,7 @@ extension TransportError.Code {
     case .tooManyInFlight: "too_many_in_flight"
     case .shutDown: "shut_down"
     case .invalidRequest: "invalid_request"
+    case .noResources: "no_resources"
     case .other: "other"
     }
   }
@@ -68,7 +71,7 @@ extension TransportError.Code {
   /// Every name there is.
   public static let names = [
     timeout, connect, resolve, tls, bodyTooLarge, reset, truncated, encoding, cancelled,
-    tooManyInFlight, shutDown, invalidRequest, other(curl: 0),
+    tooManyInFlight, shutDown, invalidRequest, noResources, other(curl: 0),
   ].map(\.name)
 }
 
@@ -91,6 +94,7 @@ extension TransportError: CustomStringConvertible {
     case .tooManyInFlight: "too many requests are in flight"
     case .shutDown: "the client was shut down"
     case .invalidRequest: "the address, path or header is not valid"
+    case .noResources: "the system has no thread or memory for it"
     case .other(let curl): "the transfer failed (libcurl \(curl))"
     }
   }

@@ -5,10 +5,8 @@
 /// stand in a pipe. A subcommand is listed once it works, never before.
 
 import ArgumentParser
-import Glibc
 import Operations
 
-@main
 struct Candled: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "candled",
@@ -38,29 +36,5 @@ struct Candled: AsyncParsableCommand {
 
   private static var exitStatuses: String {
     Operations.ExitCode.allCases.map { "\n  \($0.rawValue)  \($0.meaning)" }.joined()
-  }
-
-  static func main() async {
-    Allocator.limit()
-    // A reader that left (`| head`) and a peer that hung up are return values, not deaths.
-    signal(SIGPIPE, SIG_IGN)
-    do {
-      var command = try parseAsRoot()
-      if type(of: command) is any DrainsOnSignal.Type {
-        ServiceSignals.keep()
-      } else {
-        ServiceSignals.release()
-      }
-      if var asynchronous = command as? any AsyncParsableCommand {
-        try await asynchronous.run()
-      } else {
-        try command.run()
-      }
-    } catch let failure as CommandFailure {
-      failure.report()
-      Glibc.exit(failure.status.rawValue)
-    } catch {
-      exit(withError: error)
-    }
   }
 }

@@ -23,7 +23,9 @@ extension CommandFailure {
         status: error.code == .locked ? .temporaryFailure : .inputOutput,
         sentence: error.description)
     } catch let error as TransportError {
-      throw CommandFailure(status: .configuration, sentence: error.description)
+      throw CommandFailure(
+        status: error.code == .noResources ? .temporaryFailure : .configuration,
+        sentence: error.description)
     } catch let error as BackfillError {
       throw CommandFailure(status: .dataError, sentence: error.description)
     } catch let error as EngineError {

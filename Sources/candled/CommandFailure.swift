@@ -17,6 +17,14 @@ struct CommandFailure: Error {
   /// The reader of our output has seen enough: no failure of ours, and nobody to tell.
   static let readerLeft = CommandFailure.silent(.ok)
 
+  /// What may be had again when others have ended theirs.
+  static func tooFewThreads(_ what: String) -> CommandFailure {
+    CommandFailure(
+      status: .temporaryFailure,
+      sentence: "the system gives only \(what): see ulimit -u, the unit's TasksMax= and the "
+        + "container's pids limit")
+  }
+
   func report() {
     for line in (sentence ?? "").split(separator: "\n") { StandardError.say(String(line)) }
   }

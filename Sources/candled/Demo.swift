@@ -92,7 +92,12 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
     let unsaved = try await CommandFailure.translating {
       try await Daemon(settings: settings, clock: clock, log: log).run { handle in
         let hangup: ServiceSignals.Hangup = hasTerminal ? .stop : .ignore
-        ServiceSignals.watch(hangup: hangup) { handle.engine.stop() }
+        do throws(CommandFailure) {
+          try ServiceSignals.watch(hangup: hangup) { handle.engine.stop() }
+        } catch {
+          error.report()
+          return handle.engine.stop()
+        }
         await view.show(handle)
       }
     }

@@ -249,7 +249,7 @@ final class HistoryShop {
       line: PacedQueueConfiguration(
         source, requestsPerMinute: budget.requestsPerMinute, seed: .random(in: .min ... .max)))
     let talk = ProgressTalk()
-    ServiceSignals.watch { backfill.stop() }
+    try ServiceSignals.watch { backfill.stop() }
     let end = try await backfill.run(tasks, later: later) { talk.say($0) }
     talk.finish(end)
     if end.tasksFailed > 0 || end.tasksDone < end.tasks {

@@ -50,7 +50,7 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
     }
     let daemon = Daemon(configuration: configuration, log: log)
     let reporter = notifier.map { ServiceReporter($0, state: daemon.state, log: log) }
-    watch(daemon, reporter, log, mask, control)
+    try watch(daemon, reporter, log, mask, control)
     let telling = Task { await reporter?.run() }
     defer { telling.cancel() }
     let unsaved = try await CommandFailure.translating {
@@ -89,7 +89,7 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
   private func watch(
     _ daemon: Daemon, _ reporter: ServiceReporter?, _ log: Logger, _ mask: SecretMask,
     _ control: LogControl
-  ) {
+  ) throws(CommandFailure) {
     // Several that wait are one.
     let (orders, inbox) = AsyncStream.makeStream(
       of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -109,7 +109,7 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
       }
     }
     let isPrivate = daemon.hasPrivateServer
-    ServiceSignals.watch(
+    try ServiceSignals.watch(
       hangup: .reload { inbox.yield() },
       secondsMax: isPrivate ? Self.serverStopSecondsMax : Self.stopSecondsMax,
       late: { log.error("stopped without the store's answer; the journal holds what is unsaved") },

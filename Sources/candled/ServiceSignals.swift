@@ -42,6 +42,7 @@ private func pass(_ signal: Int32) {
 /// Runs before Swift's runtime is there: system calls and nothing else.
 private func takeSignals() {
   if writeEnd >= 0 { return }
+  clinux_open_standard_descriptors()
   withUnsafeTemporaryAllocation(of: Int32.self, capacity: 2) { ends in
     guard let ends = ends.baseAddress, clinux_pipe(ends) == 0 else { return }
     readEnd = ends[0]
@@ -108,13 +109,18 @@ enum ServiceSignals {
   /// - Parameters:
   ///   - secondsMax: how long the process may take to end after the first; then `late` is called
   ///     and it ends with 0 all the same, for what is not saved is in the journal.
+  /// - Throws: `temporaryFailure` if there is no thread to watch on.
   static func watch(
     hangup: Hangup = .stop, secondsMax: Int? = nil,
     late: @escaping @Sendable () -> Void = {}, stop: @escaping @Sendable () -> Void
-  ) {
+  ) throws(CommandFailure) {
     if case .reload = hangup { take(SIGHUP, evenIgnored: true) }
     let watcher = Watcher(hangup: hangup, secondsMax: secondsMax, late: late, stop: stop)
-    try? DetachedThread.start(name: "signals") { watcher.run() }
+    do throws(ThreadError) {
+      try DetachedThread.start(name: "signals") { watcher.run() }
+    } catch {
+      throw .tooFewThreads("no thread for signals")
+    }
   }
 
   /// Waits for a signal and returns its number; nil if none came in time.

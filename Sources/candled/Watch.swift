@@ -49,7 +49,7 @@ struct Watch: AsyncParsableCommand, DrainsOnSignal {
     let address = try options.load().storeAddress()
     let chosen = try symbols.isEmpty ? nil : Set(resolve(at: address))
     let following = Task { try await follow(address, chosen) }
-    ServiceSignals.watch { following.cancel() }
+    try ServiceSignals.watch { following.cancel() }
     let clock = timeout.map { seconds in
       Task {
         try await Task.sleep(for: .seconds(seconds))

@@ -28,9 +28,21 @@ struct BuiltBinary {
     return tests.split(separator: "/").dropLast().map { "/" + $0 }.joined() + "/candled"
   }()
 
-  static func run(_ arguments: [String], input: [UInt8] = []) throws -> Run {
+  /// How the binary is started, where that matters.
+  struct Conditions {
+    var environment: [String] = []
+    /// Descriptors that are closed.
+    var closed: [Int32] = []
+    /// What starts it: a program, by its path, with its arguments.
+    var launcher: [String] = []
+  }
+
+  static func run(
+    _ arguments: [String], input: [UInt8] = [], under conditions: Conditions = Conditions()
+  ) throws -> Run {
     let output = try ScratchFile()
-    let status = try run(arguments, input: input, output: output.descriptor)
+    let status = try run(
+      arguments, input: input, output: output.descriptor, under: conditions)
     return Run(
       status: status.code, output: try output.text(), errors: status.errors)
   }
@@ -46,12 +58,14 @@ struct BuiltBinary {
   }
 
   private static func run(
-    _ arguments: [String], input: [UInt8], output: Int32
+    _ arguments: [String], input: [UInt8], output: Int32,
+    under conditions: Conditions = Conditions()
   ) throws -> (code: Int32, errors: String) {
     let inputFile = try ScratchFile(holding: input)
     let errorFile = try ScratchFile()
     let child = try spawn(
-      arguments, input: inputFile.descriptor, output: output, errors: errorFile.descriptor)
+      arguments, input: inputFile.descriptor, output: output, errors: errorFile.descriptor,
+      under: conditions)
     return (try wait(for: child), try errorFile.text())
   }
 
@@ -60,7 +74,7 @@ struct BuiltBinary {
   private static let lookMicroseconds: useconds_t = 1_000
 
   fileprivate static func spawn(
-    _ arguments: [String], input: Int32, output: Int32, errors: Int32, environment: [String] = []
+    _ arguments: [String], input: Int32, output: Int32, errors: Int32, under conditions: Conditions
   ) throws -> pid_t {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
@@ -68,13 +82,19 @@ struct BuiltBinary {
     posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
     posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
     posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO)
+    for descriptor in conditions.closed {
+      posix_spawn_file_actions_addclose(&actions, descriptor)
+    }
+    let program = conditions.launcher.first ?? path
+    let words = conditions.launcher + [path] + arguments
+    let environment = ["PATH=/usr/bin:/bin", "HOME=/nonexistent"] + conditions.environment
     var child: pid_t = 0
-    let failure = withCStrings([path] + arguments) { arguments in
-      withCStrings(["PATH=/usr/bin:/bin", "HOME=/nonexistent"] + environment) { environment in
-        posix_spawn(&child, path, &actions, nil, arguments, environment)
+    let failure = withCStrings(words) { words in
+      withCStrings(environment) { environment in
+        posix_spawn(&child, program, &actions, nil, words, environment)
       }
     }
-    guard failure == 0 else { throw Failed(step: "spawn \(path)", errorNumber: failure) }
+    guard failure == 0 else { throw Failed(step: "spawn \(program)", errorNumber: failure) }
     return child
   }
 
@@ -126,7 +146,7 @@ final class RunningBinary {
     reading = ends[0]
     child = try BuiltBinary.spawn(
       arguments, input: inputFile.descriptor, output: ends[1], errors: ends[1],
-      environment: environment)
+      under: BuiltBinary.Conditions(environment: environment))
   }
 
   deinit {

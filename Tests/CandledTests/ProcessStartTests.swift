@@ -1,0 +1,104 @@
+import ExchangeSimulator
+import Glibc
+import Market
+import TestSupport
+import TestTraits
+import Testing
+
+/// What a process is given by whoever starts it: descriptors, an environment, limits.
+@Suite(.ownThread) struct `A process` {
+  @Test func `whose output is closed fails, and writes no row anywhere else`() throws {
+    let morning = try SimulatedMorning.get()
+    for closed in [[1], [0, 1]] as [[Int32]] {
+      let run = try BuiltBinary.run(
+        ["query", "latest", "--set", "store.url=\(try morning.database.daemonURL())"],
+        under: BuiltBinary.Conditions(closed: closed))
+      #expect(run.status == 74, "\(closed): \(run.errors)")
+      #expect(run.errors == "candled: cannot write the result: Bad file descriptor\n")
+    }
+  }
+
+  @Test(arguments: [["--help"], ["--version"], ["query", "latest", "--help"], ["version"]])
+  func `whose output is closed claims no success for a text either`(
+    _ arguments: [String]
+  ) throws {
+    let run = try BuiltBinary.run(arguments, under: BuiltBinary.Conditions(closed: [1]))
+    #expect(run.status == 74, "\(run.errors)")
+    #expect(run.errors == "candled: cannot write the result: Bad file descriptor\n")
+    // Nor with all three closed, where nobody can be told why.
+    let mute = try BuiltBinary.run(arguments, under: BuiltBinary.Conditions(closed: [0, 1, 2]))
+    #expect(mute.status == 74)
+  }
+
+  @Test func `whose input is closed says that it cannot read it`() throws {
+    let run = try BuiltBinary.run(
+      ["decode", "sina-quotes", "-"], under: BuiltBinary.Conditions(closed: [0]))
+    #expect(run.status == 66, "\(run.errors)")
+    #expect(run.errors == "candled: cannot read standard input: Bad file descriptor\n")
+  }
+
+  @Test func `that records needs none of the three descriptors`() throws {
+    let whole = try record()
+    for closed in [[2], [1, 2], [0, 1, 2]] as [[Int32]] {
+      let run = try record(under: BuiltBinary.Conditions(closed: closed))
+      #expect(run.status == 0, "\(closed)")
+      #expect(run.candles == whole.candles && run.candles > 0, "\(closed)")
+    }
+  }
+
+  @Test func `writes no TLS key where SSLKEYLOGFILE asks for it`() throws {
+    let file = try PrivateCluster.freshDirectory() + "-keys"
+    let run = try record(
+      under: BuiltBinary.Conditions(environment: ["SSLKEYLOGFILE=\(file)"]))
+    #expect(run.status == 0 && run.candles > 0)
+    #expect(access(file, F_OK) != 0)
+  }
+
+  /// Root's threads are not counted, so somebody else's are: a number nobody has.
+  @Test(.enabled(if: geteuid() == 0), arguments: [1, 2, 3, 5, 9])
+  func `that gets too few threads ends at once with 75, which is tried again`(
+    threads: Int
+  ) throws {
+    let user = 61_000 + threads
+    let launcher = [
+      "/usr/bin/setpriv", "--reuid=\(user)", "--regid=\(user)", "--clear-groups",
+      "/usr/bin/prlimit", "--nproc=\(threads)",
+    ]
+    for command in [
+      ["run", "--set", "store.url=postgresql://candled@127.0.0.1:1/none"], ["demo"],
+      ["watch", "--set", "store.url=postgresql://candled@127.0.0.1:1/none"],
+    ] {
+      let run = try BuiltBinary.run(
+        command, under: BuiltBinary.Conditions(launcher: launcher))
+      #expect(run.status == 75, "\(command): \(run.errors)")
+      let sentence = "candled: the system gives only \(threads - 1) of "
+      #expect(run.errors.hasPrefix(sentence), "\(run.errors)")
+    }
+    // What needs no second thread does its work.
+    let version = try BuiltBinary.run(
+      ["version"], under: BuiltBinary.Conditions(launcher: launcher))
+    #expect(version.status == 0 && !version.output.isEmpty, "\(version.errors)")
+  }
+
+  private func record(
+    under conditions: BuiltBinary.Conditions = BuiltBinary.Conditions()
+  ) throws -> (status: Int32, candles: Int) {
+    let day = try #require(TradingDay("2026-07-06"))
+    let market = SimulatedMarket(seed: 9, day: day, instruments: 12)
+    let exchange = try ExchangeServer(market: market)
+    defer { exchange.stop() }
+    let database = try StoreDatabase()
+    // No configuration from standard input, which may be closed.
+    let options = SimulatedMorning.options(
+      exchange, market.symbols, stateDirectory: try PrivateCluster.freshDirectory()
+    ).dropFirst(2)
+    let run = try BuiltBinary.run(
+      ["run"] + options + [
+        "--set", "store.url=\(try database.daemonURL())", "--set", "admin.listen=",
+        "--set", "clock.mode=stepped", "--set", "clock.start=2026-07-06T09:29:00+08:00",
+        "--set", "clock.stop=2026-07-06T09:32:00+08:00",
+      ], under: conditions)
+    let candles = try #require(try database.value("select count(*) from candled.candle"))
+    return (run.status, try #require(Int(candles)))
+  }
+}
