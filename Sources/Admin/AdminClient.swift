@@ -25,7 +25,7 @@ public struct AdminClient: Sendable {
     case .failure(let error): throw Failure(description: error.sentence)
     }
     defer { close(socket) }
-    let request = Array("GET \(path) HTTP/1.1\r\nHost: candled\r\nConnection: close\r\n\r\n".utf8)
+    let request = Array("GET \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".utf8)
     guard AdminSocket.write(socket, request[...]) == request.count else {
       throw Failure(description: "the connection broke")
     }

@@ -124,6 +124,9 @@ struct AdminLoop {
   }
 
   private mutating func answer(_ request: AdminRequest, at place: Int32, visit: UInt64) {
+    guard address.isMeant(by: request) else {
+      return deliver(ListenAddress.hostRefusal, to: place, visit)
+    }
     if let response = endpoint.answerAtOnce(request) {
       return deliver(response, to: place, visit)
     }

@@ -5,6 +5,8 @@ public struct AdminRequest: Sendable, Hashable {
   public var method: String
   /// Without the query.
   public var path: String
+  /// What it calls us: the values of `Host`, of which there should be one.
+  public var hosts: [String] = []
 
   public init(method: String = "GET", path: String) {
     self.method = method
@@ -23,6 +25,18 @@ public struct AdminRequest: Sendable, Hashable {
     else { return nil }
     method = String(decoding: words[0], as: UTF8.self)
     path = String(decoding: words[1].prefix { $0 != UInt8(ascii: "?") }, as: UTF8.self)
+    hosts = lines.dropFirst().compactMap(AdminRequest.host)
+  }
+
+  /// Of a header line; nil if it is another header.
+  private static func host(in line: ArraySlice<UInt8>) -> String? {
+    let text = String(decoding: line, as: UTF8.self)
+    guard let colon = text.firstIndex(of: ":"), text[..<colon].lowercased() == "host" else {
+      return nil
+    }
+    let isBlank = { (character: Character) in character == " " || character == "\t" }
+    let value = text[text.index(after: colon)...].drop(while: isBlank)
+    return String(value.reversed().drop(while: isBlank).reversed())
   }
 
   private static let ending = Array("\r\n\r\n".utf8)
@@ -63,6 +77,7 @@ public struct AdminResponse: Sendable, Hashable {
     case 400: "Bad Request"
     case 404: "Not Found"
     case 405: "Method Not Allowed"
+    case 421: "Misdirected Request"
     case 431: "Request Header Fields Too Large"
     default: "Service Unavailable"
     }

@@ -22,16 +22,21 @@ enum AdminSocket {
   }
 
   private static let backlog: Int32 = 32
+  /// Of a socket in the file system, whatever the umask: the daemon's user and its group ask.
+  static let socketMode: mode_t = 0o660
 
   /// A listening socket, and where it listens: a port of 0 has become one.
   static func listen(at address: ListenAddress) -> Result<(Int32, ListenAddress), Failure> {
+    if let obstacle = address.obstacle { return .failure(Failure(sentence: obstacle)) }
     let socket = open(for: address)
     guard socket >= 0 else { return .failure(failure("socket")) }
     var one: Int32 = 1
     setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
     removeDeadSocket(address)
     let isBound = withAddress(address) { pointer, length in
-      Glibc.bind(socket, pointer, length) == 0 && Glibc.listen(socket, backlog) == 0
+      // Nobody connects before it listens, so nobody does while its mode is the umask's.
+      Glibc.bind(socket, pointer, length) == 0 && isModeSet(address)
+        && Glibc.listen(socket, backlog) == 0
     }
     guard isBound else {
       defer { close(socket) }
@@ -42,7 +47,17 @@ enum AdminSocket {
 
   static func closeListener(_ socket: Int32, at address: ListenAddress) {
     close(socket)
-    if case .unix(let path) = address { unlink(path) }
+    removeSocket(address)
+  }
+
+  /// Whatever else has taken its place stays.
+  private static func removeSocket(_ address: ListenAddress) {
+    if case .unix(let path) = address, address.obstacle == nil { unlink(path) }
+  }
+
+  private static func isModeSet(_ address: ListenAddress) -> Bool {
+    guard case .unix(let path) = address else { return true }
+    return chmod(path, socketMode) == 0
   }
 
   /// A connected socket that waits at most so long for anything.
@@ -104,10 +119,10 @@ enum AdminSocket {
 
   /// A file a killed daemon left behind; one that somebody answers at stays.
   private static func removeDeadSocket(_ address: ListenAddress) {
-    guard case .unix(let path) = address, case .failure = connect(to: address, secondsMax: 1),
+    guard case .unix = address, case .failure = connect(to: address, secondsMax: 1),
       errno == ECONNREFUSED
     else { return }
-    unlink(path)
+    removeSocket(address)
   }
 
   private static func bound(_ socket: Int32, _ address: ListenAddress) -> ListenAddress {

@@ -63,6 +63,10 @@ public struct JudgedConfiguration: Sendable {
       fault = fault ?? error
       findings.append(Finding(check: "store", error))
     }
+    if let obstacle = settings.adminListen?.obstacle {
+      findings.append(
+        Finding(check: "admin.listen", status: .configuration, detail: obstacle))
+    }
     self.findings = findings + [.calendar(on: day), .stateDirectory(settings.stateDirectory)]
   }
 

@@ -36,6 +36,17 @@ public enum ListenAddress: Sendable, Hashable {
     }
   }
 
+  /// Why the path must not be listened at; nil where nothing is there, or a socket.
+  ///
+  /// A socket that is in the way is removed before listening: of anything else that would be the
+  /// loss of a file.
+  public var obstacle: String? {
+    guard case .unix(let path) = self else { return nil }
+    var status = stat()
+    guard lstat(path, &status) == 0, status.st_mode & S_IFMT != S_IFSOCK else { return nil }
+    return "\(path) exists and is no socket"
+  }
+
   /// sun_path with its final zero.
   private static let pathBytesMax = 107
 

@@ -137,7 +137,8 @@ struct DemoFolder {
   init(_ kept: String?) throws {
     isKept = kept != nil
     if let kept {
-      path = kept
+      path = DemoFolder.withoutEndingSlashes(kept)
+      try make()
       return
     }
     var template = Array("/tmp/candled-demo-XXXXXX".utf8CString)
@@ -151,11 +152,43 @@ struct DemoFolder {
     chmod(path, 0o711)
   }
 
+  /// Makes the folder that was named, or takes one of our own: somebody else might have put links
+  /// into theirs, and as root we would write wherever those lead.
+  private func make() throws(CommandFailure) {
+    for slash in path.indices.dropFirst() where path[slash] == "/" {
+      mkdir(String(path[..<slash]), 0o755)
+    }
+    let isMade = mkdir(path, 0o755) == 0
+    var status = stat()
+    guard lstat(path, &status) == 0 else { throw unusable(": \(reason(errno))") }
+    if isMade { return }
+    switch status.st_mode & S_IFMT {
+    case S_IFDIR: break
+    case S_IFLNK: throw unusable(" is no folder of its own: a link")
+    default: throw unusable(" is no folder")
+    }
+    if status.st_uid != geteuid() { throw unusable(" is another user's: name another") }
+    if status.st_mode & 0o022 != 0 {
+      throw unusable(" can be written by others: chmod go-w, or name another")
+    }
+  }
+
+  private func unusable(_ what: String) -> CommandFailure {
+    CommandFailure(status: .cannotCreate, sentence: path + what)
+  }
+
+  /// A link with a slash behind it is followed.
+  private static func withoutEndingSlashes(_ path: String) -> String {
+    var trimmed = path
+    while trimmed.utf8.count > 1, trimmed.hasSuffix("/") { trimmed.removeLast() }
+    return trimmed
+  }
+
   /// A file that only its owner reads.
   /// - Returns: its path.
   func write(_ text: String, to name: String) throws(CommandFailure) -> String {
     let file = "\(path)/\(name)"
-    let descriptor = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    let descriptor = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
       throw CommandFailure(status: .cannotCreate, sentence: "\(file): \(reason(errno))")
     }

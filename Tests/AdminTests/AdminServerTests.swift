@@ -11,7 +11,7 @@ import Testing
 
 /// A server on a free port, with what it logs. Its reports are made by Swift's own few threads, so
 /// whoever waits for an answer must not sit on one of those.
-private final class Served: Sendable {
+final class Served: Sendable {
   let state = DaemonState()
   let log = LineBox()
   let server: AdminServer
@@ -90,7 +90,7 @@ private func offPool<Answer: Sendable>(
 }
 
 /// Lines of a log, for whoever waits for one.
-private final class LineBox: Sendable {
+final class LineBox: Sendable {
   private let lines = Guarded<[String]>([])
 
   func add(_ line: String) { lines.withLock { $0.append(line) } }
@@ -138,9 +138,9 @@ private final class LineBox: Sendable {
 
   @Test func `content types are those scrapers expect`() async throws {
     let served = try await Served()
-    let metrics = try await served.say("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+    let metrics = try await served.say("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
     #expect(metrics.contains("Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"))
-    let status = try await served.say("GET /status HTTP/1.1\r\nHost: x\r\n\r\n")
+    let status = try await served.say("GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n")
     #expect(status.contains("Content-Type: application/json\r\n"))
   }
 
@@ -158,7 +158,7 @@ private final class LineBox: Sendable {
   @Test func `HEAD tells the length and sends no body`() async throws {
     let served = try await Served()
     for path in AdminEndpoint.paths {
-      let answer = try await served.say("HEAD \(path) HTTP/1.1\r\nHost: x\r\n\r\n")
+      let answer = try await served.say("HEAD \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
       #expect(answer.hasPrefix("HTTP/1.1 ") && answer.hasSuffix("\r\n\r\n"), "\(path)")
       #expect(!answer.contains("Content-Length: 0\r\n"))
     }

@@ -1,0 +1,33 @@
+import Glibc
+import Operations
+
+/// Whether a request calls us by a name of ours.
+///
+/// A web page can give its own host name our address (DNS rebinding), and its visitor's browser
+/// then takes our answers for the page's own. But the browser sends the page's host name. So on
+/// loopback only loopback's names count. No page reaches a socket in the file system. An address of
+/// the network has whatever name its scrapers know it by, and answers everybody anyway.
+extension ListenAddress {
+  static let hostRefusal = AdminResponse.text(421, "ask by a loopback address or localhost")
+
+  func isMeant(by request: AdminRequest) -> Bool {
+    if case .unix = self { return true }
+    return !isLocal || request.hosts.allSatisfy(ListenAddress.isLoopback)
+  }
+
+  /// Of `name`, `name:port` and `[address]:port`.
+  private static func isLoopback(_ host: String) -> Bool {
+    guard let name = withoutPort(host) else { return false }
+    if ["localhost", "localhost.", "[::1]"].contains(name.lowercased()) { return true }
+    var address = in_addr()
+    return name.hasPrefix("127.") && inet_pton(AF_INET, name, &address) == 1
+  }
+
+  /// nil if what stands behind the colon is no port.
+  private static func withoutPort(_ host: String) -> String? {
+    guard let colon = host.lastIndex(of: ":"), host.last != "]" else { return host }
+    let digits = host[host.index(after: colon)...]
+    let isPort = digits.utf8.count <= 5 && digits.utf8.allSatisfy { (48...57).contains($0) }
+    return isPort ? String(host[..<colon]) : nil
+  }
+}

@@ -1,0 +1,100 @@
+import Glibc
+import Ingest
+import Operations
+import TestSupport
+import Testing
+
+@testable import Admin
+
+/// What the endpoint does in the file system, and to whom it answers.
+@Suite struct AdminSocketTests {
+  private static func kind(of path: String) -> mode_t? {
+    var status = stat()
+    return lstat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
+  }
+
+  private static func make(_ kind: mode_t, at path: String) {
+    switch kind {
+    case S_IFREG: close(open(path, O_WRONLY | O_CREAT, 0o600))
+    case S_IFDIR: mkdir(path, 0o700)
+    case S_IFIFO: mkfifo(path, 0o600)
+    default: symlink("/etc/hostname", path)
+    }
+  }
+
+  @Test(arguments: [S_IFREG, S_IFDIR, S_IFIFO, S_IFLNK])
+  func `what is no socket is neither listened at nor removed`(_ kind: mode_t) throws {
+    let path = try PrivateCluster.freshDirectory() + "-admin"
+    Self.make(kind, at: path)
+    guard case .failure(let failure) = AdminSocket.listen(at: .unix(path: path)) else {
+      Issue.record("it listens")
+      return
+    }
+    #expect(failure.sentence == "\(path) exists and is no socket")
+    #expect(Self.kind(of: path) == kind)
+  }
+
+  @Test(arguments: [S_IFREG, S_IFDIR, S_IFIFO, S_IFLNK])
+  func `what took the socket's place is not removed at the end`(_ kind: mode_t) throws {
+    let path = try PrivateCluster.freshDirectory() + "-admin"
+    let (listener, address) = try AdminSocket.listen(at: .unix(path: path)).get()
+    unlink(path)
+    Self.make(kind, at: path)
+    AdminSocket.closeListener(listener, at: address)
+    #expect(Self.kind(of: path) == kind)
+  }
+
+  @Test func `the socket is for the daemon's user and group, whatever the umask`() throws {
+    let path = try PrivateCluster.freshDirectory() + "-admin"
+    let (listener, address) = try AdminSocket.listen(at: .unix(path: path)).get()
+    defer { AdminSocket.closeListener(listener, at: address) }
+    var status = stat()
+    #expect(lstat(path, &status) == 0)
+    #expect(status.st_mode == S_IFSOCK | 0o660)
+  }
+
+  private static let loopback = [
+    "localhost", "LocalHost:9466", "localhost.:9466", "127.0.0.1", "127.0.0.1:1", "127.8.9.10:80",
+    "[::1]", "[::1]:9466",
+  ]
+  private static let others = [
+    "evil.example", "evil.example:9466", "localhost.evil.example", "127.0.0.1.evil.example",
+    "10.0.0.1:9466", "0.0.0.0:9466", "[::2]:9466", "::1", "[::1", "localhost:port", "a b", "",
+  ]
+
+  @Test func `on loopback it answers to loopback's names only, so that no page reads it`()
+    async throws
+  {
+    let served = try await Served()
+    for host in Self.loopback {
+      let answer = try await served.say("GET /livez HTTP/1.1\r\nHost: \(host)\r\n\r\n")
+      #expect(answer.hasPrefix("HTTP/1.1 200 "), "\(host)")
+    }
+    for host in Self.others {
+      for path in AdminEndpoint.paths {
+        let answer = try await served.say("GET \(path) HTTP/1.1\r\nhost:\(host)\r\n\r\n")
+        #expect(answer.hasPrefix("HTTP/1.1 421 Misdirected Request\r\n"), "\(host)")
+        #expect(answer.hasSuffix("\r\n\r\nask by a loopback address or localhost\n"), "\(host)")
+      }
+    }
+    let two = "GET /livez HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n"
+    #expect(try await served.say(two).hasPrefix("HTTP/1.1 421 "))
+    // No browser leaves it out; monitors that speak HTTP/1.0 do.
+    #expect(try await served.say("GET /livez HTTP/1.0\r\n\r\n").hasPrefix("HTTP/1.1 200 "))
+  }
+
+  @Test func `a socket in the file system takes any name: no page reaches it`() async throws {
+    let path = try PrivateCluster.freshDirectory() + "-admin"
+    let served = try await Served(at: .unix(path: path))
+    let answer = try await served.say("GET /livez HTTP/1.1\r\nHost: any.example\r\n\r\n")
+    #expect(answer.hasPrefix("HTTP/1.1 200 "))
+  }
+
+  @Test func `an address that other machines reach takes any name: they call it by theirs`()
+    async throws
+  {
+    let served = try await Served(at: ListenAddress("0.0.0.0:0"))
+    let answer = try await served.say("GET /livez HTTP/1.1\r\nHost: candled:9466\r\n\r\n")
+    #expect(answer.hasPrefix("HTTP/1.1 200 "))
+  }
+}
