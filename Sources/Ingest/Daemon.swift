@@ -136,6 +136,14 @@ public struct Daemon: Sendable {
         "stored": "\(stored.position.sequence)", "journal": "\(recovery.lastPosition.sequence)",
         "torn_bytes": "\(recovery.tornBytes)", "symbols": "\(configuration.polled.count)",
       ])
+    for sentence in recovery.ignored {
+      log.error("the journal's folder holds what is no segment", metadata: ["found": "\(sentence)"])
+    }
+    if let path = recovery.tornPath {
+      log.warning(
+        "cut off what was no whole entry",
+        metadata: ["path": "\(path)", "bytes": "\(recovery.tornBytes)"])
+    }
     if let damage = recovery.damage {
       log.error("the journal is damaged", metadata: ["error": "\(damage)"])
     }

@@ -12,6 +12,9 @@ public struct JournalSegment: Sendable, Hashable {
   public var first: Int64
   public var bytes: Int64
 
+  /// Reached in 146,000 years at a million entries a second: what is counted on from a number never
+  /// comes to the end of 64 bits.
+  static let firstMax = Int64.max / 2
   private static let prefix = "journal-"
   private static let suffix = ".candled"
   private static let digits = 20
@@ -21,14 +24,15 @@ public struct JournalSegment: Sendable, Hashable {
     return prefix + String(repeating: "0", count: digits - number.utf8.count) + number + suffix
   }
 
-  /// nil for a name that is not a segment's.
+  /// nil for a name that is not a segment's, `Int64.max` for a number beyond 64 bits.
   static func first(inName name: String) -> Int64? {
     guard name.hasPrefix(prefix), name.hasSuffix(suffix),
       name.utf8.count == prefix.utf8.count + digits + suffix.utf8.count
     else { return nil }
     let number = name.dropFirst(prefix.count).dropLast(suffix.count)
     guard number.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
-    return Int64(number).flatMap { $0 > 0 ? $0 : nil }
+    let first = Int64(number) ?? .max
+    return first > 0 ? first : nil
   }
 }
 
@@ -39,29 +43,54 @@ struct JournalDirectory: Sendable {
   func path(of name: String) -> String { path + "/" + name }
 
   /// The segments in order. Empty when the folder does not exist.
-  func segments() throws(JournalError) -> [JournalSegment] {
+  func segments() throws(JournalError) -> [JournalSegment] { try listing().segments }
+
+  /// What the folder holds under names of segments.
+  struct Listing {
+    /// In order.
+    var segments: [JournalSegment] = []
+    /// What cannot be a segment: a sentence each, with its path. Nothing is opened to find that
+    /// out, for to open a pipe may take for ever.
+    var ignored: [String] = []
+  }
+
+  func listing() throws(JournalError) -> Listing {
     guard let stream = opendir(path) else {
-      if errno == ENOENT { return [] }
+      if errno == ENOENT { return Listing() }
       throw .systemCall("open the journal folder \(path)", errno)
     }
     defer { closedir(stream) }
-    var found: [JournalSegment] = []
+    var found = Listing()
     while let item = readdir(stream) {
       let name = withUnsafeBytes(of: &item.pointee.d_name) { bytes in
         String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
       }
-      guard let first = JournalSegment.first(inName: name), let bytes = size(of: name) else {
-        continue
+      var status = stat()
+      // One that is not there any more was deleted meanwhile.
+      guard let first = JournalSegment.first(inName: name), stat(path(of: name), &status) == 0
+      else { continue }
+      if let obstacle = JournalDirectory.obstacle(first, status) {
+        found.ignored.append("\(path(of: name)) \(obstacle)")
+      } else {
+        found.segments.append(
+          JournalSegment(name: name, first: first, bytes: Int64(status.st_size)))
       }
-      found.append(JournalSegment(name: name, first: first, bytes: bytes))
     }
-    return found.sorted { $0.first < $1.first }
+    found.segments.sort { $0.first < $1.first }
+    found.ignored.sort()
+    return found
   }
 
-  /// nil when it was deleted meanwhile.
-  private func size(of name: String) -> Int64? {
-    var status = stat()
-    return stat(path(of: name), &status) == 0 ? Int64(status.st_size) : nil
+  /// Why it is no segment; nil if it may be one.
+  private static func obstacle(_ first: Int64, _ status: stat) -> String? {
+    switch status.st_mode & S_IFMT {
+    case S_IFREG:
+      first > JournalSegment.firstMax ? "has a number beyond any journal's" : nil
+    case S_IFDIR: "is a folder"
+    case S_IFIFO: "is a named pipe"
+    case S_IFSOCK: "is a socket"
+    default: "is a device"
+    }
   }
 
   /// Makes the folder, and those it lies in.

@@ -10,6 +10,10 @@ public struct JournalRecovery: Sendable, Hashable {
   public private(set) var lastPosition: JournalPosition = .start
   /// Bytes of an entry that a crash interrupted, cut off.
   public private(set) var tornBytes: Int64 = 0
+  /// The file they were cut off from.
+  public private(set) var tornPath: String?
+  /// What is named like a segment and is none, a sentence each, with its path.
+  public private(set) var ignored: [String] = []
   /// Damage in the last segment with whole entries behind it. Writing goes on in a new segment.
   public private(set) var damage: JournalError?
   /// Positions the store had committed and a power cut took from the journal.
@@ -26,7 +30,9 @@ public struct JournalRecovery: Sendable, Hashable {
 
   static func run(in directory: JournalDirectory) throws(JournalError) -> JournalRecovery {
     var recovery = JournalRecovery()
-    let segments = try directory.segments()
+    let listing = try directory.listing()
+    let segments = listing.segments
+    recovery.ignored = listing.ignored
     guard let last = segments.last else { return recovery }
     try recovery.examine(last, in: directory)
     // A crash may have come before the background sync reached the end of the segment before.
@@ -79,6 +85,7 @@ public struct JournalRecovery: Sendable, Hashable {
     let file = Descriptor(
       try checked("open \(path)", segment: segment.name) { open(path, O_RDWR | O_CLOEXEC) })
     tornBytes = segment.bytes - offset
+    tornPath = path
     _ = try checked("cut off a torn entry", segment: segment.name) {
       ftruncate(file.number, off_t(offset))
     }

@@ -3,6 +3,7 @@
 /// alike from the front. `highestSequence(after:)` tells them apart: behind a torn tail there is
 /// nothing, behind damage there are whole frames.
 
+import CLinux
 import Glibc
 
 final class SegmentScanner {
@@ -131,7 +132,8 @@ final class SegmentScanner {
   /// The next offset at which a frame header could begin.
   private func nextFrameStart(from start: Int64) throws(JournalError) -> Int64? {
     var position = start
-    while true {
+    while let data = try nextData(from: position) {
+      position = data
       let count = try read(SegmentScanner.searchChunkBytes, at: position)
       if count < FrameHeader.byteCount { return nil }
       if let found = withPayload({ FrameHeader.firstMagic(in: $0) }) {
@@ -139,5 +141,19 @@ final class SegmentScanner {
       }
       position += Int64(count - FrameHeader.magicBytes + 1)
     }
+    return nil
+  }
+
+  /// The next offset that is not in a hole, nil if the rest of the file is one: a hole of any size
+  /// is passed over at once. It holds zeros, and no frame begins in those.
+  private func nextData(from start: Int64) throws(JournalError) -> Int64? {
+    let found = uninterrupted { lseek(file.number, off_t(start), clinux_seek_data) }
+    if found >= 0 { return Int64(found) }
+    if errno == ENXIO { return nil }
+    // A file system that cannot tell: all of it is data.
+    guard errno == EINVAL || errno == EOPNOTSUPP else {
+      throw .systemCall("read", errno, segment: segment.name)
+    }
+    return start
   }
 }

@@ -1,4 +1,5 @@
 import ExchangeSimulator
+import Foundation
 import Glibc
 import Market
 import TestSupport
@@ -80,9 +81,31 @@ import Testing
     #expect(version.status == 0 && !version.output.isEmpty, "\(version.errors)")
   }
 
+  @Test func `that finds in its journal what is none of it names that and records`() throws {
+    let state = try PrivateCluster.freshDirectory()
+    let journal = state + "/journal"
+    try FileManager.default.createDirectory(atPath: journal, withIntermediateDirectories: true)
+    let segment = { (number: String) in "\(journal)/journal-0\(number).candled" }
+    let (pipe, folder) = (segment("0000000000000000077"), segment("0000000000000000078"))
+    let (last, sparse) = (segment("9223372036854775807"), segment("0000000000000000001"))
+    #expect(mkfifo(pipe, 0o600) == 0 && mkdir(folder, 0o700) == 0)
+    for path in [last, sparse] { close(open(path, O_WRONLY | O_CREAT, 0o600)) }
+    #expect(truncate(sparse, 64 << 30) == 0)
+    let run = try record(in: state)
+    #expect(run.status == 0 && run.candles > 0, "\(run.errors)")
+    for sentence in [
+      "\(pipe) is a named pipe", "\(folder) is a folder",
+      "\(last) has a number beyond any journal's",
+    ] {
+      #expect(run.errors.contains(sentence), "\(run.errors)")
+    }
+    #expect(run.errors.contains("bytes=\(64 << 30) path=\(sparse)"), "\(run.errors)")
+    #expect(access(pipe, F_OK) == 0 && access(folder, F_OK) == 0 && access(last, F_OK) == 0)
+  }
+
   private func record(
-    under conditions: BuiltBinary.Conditions = BuiltBinary.Conditions()
-  ) throws -> (status: Int32, candles: Int) {
+    in state: String? = nil, under conditions: BuiltBinary.Conditions = BuiltBinary.Conditions()
+  ) throws -> (status: Int32, candles: Int, errors: String) {
     let day = try #require(TradingDay("2026-07-06"))
     let market = SimulatedMarket(seed: 9, day: day, instruments: 12)
     let exchange = try ExchangeServer(market: market)
@@ -90,7 +113,8 @@ import Testing
     let database = try StoreDatabase()
     // No configuration from standard input, which may be closed.
     let options = SimulatedMorning.options(
-      exchange, market.symbols, stateDirectory: try PrivateCluster.freshDirectory()
+      exchange, market.symbols,
+      stateDirectory: try state ?? PrivateCluster.freshDirectory()
     ).dropFirst(2)
     let run = try BuiltBinary.run(
       ["run"] + options + [
@@ -99,6 +123,6 @@ import Testing
         "--set", "clock.stop=2026-07-06T09:32:00+08:00",
       ], under: conditions)
     let candles = try #require(try database.value("select count(*) from candled.candle"))
-    return (run.status, try #require(Int(candles)))
+    return (run.status, try #require(Int(candles)), run.errors)
   }
 }
