@@ -324,7 +324,8 @@ comment on column instrument.source is
 comment on column instrument.exchange is 'See exchange_name().';
 comment on column instrument.kind is 'See kind_name().';
 comment on column instrument.board is 'See board_name(); null where boards do not apply.';
-comment on column instrument.name is 'The name the source sends now.';
+comment on column instrument.name is
+  'The name the source sends now, without control and format characters.';
 comment on column instrument.first_seen is 'The daemon''s clock when it first knew of it.';
 comment on column instrument.delisted_at is
   'The day it was given up, after it had vanished from enough accepted lists; null while listed.';

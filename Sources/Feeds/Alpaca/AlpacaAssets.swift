@@ -60,7 +60,8 @@ enum AlpacaAssets {
         return
       }
       listed.append(
-        ListedInstrument(symbol: symbol, name: name.text, exchange: .unitedStates))
+        ListedInstrument(
+          symbol: symbol, name: NameText.clean(name.text), exchange: .unitedStates))
     }
   }
 

@@ -2,8 +2,8 @@
 ///
 /// Two shapes are served, the code with its exchange behind it and, earlier, without
 /// (upstreams/mairui.md §A.4). Code and exchange make the symbol; the name is text that changes
-/// from day to day and is kept as it comes. A row whose two exchanges disagree is refused: nobody
-/// can tell which stock it speaks of.
+/// from day to day and is kept as it comes, but for what `NameText` takes out. A row whose two
+/// exchanges disagree is refused: nobody can tell which stock it speaks of.
 
 import Market
 
@@ -111,7 +111,7 @@ private struct MairuiRow {
     guard let symbol = Symbol(exchange.prefix + digits) else {
       throw .malformed("dm: six digits expected")
     }
-    return ListedInstrument(symbol: symbol, name: name.text, exchange: exchange)
+    return ListedInstrument(symbol: symbol, name: NameText.clean(name.text), exchange: exchange)
   }
 
   /// For the record of a refused row: the code as it came.

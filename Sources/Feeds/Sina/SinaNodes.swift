@@ -137,12 +137,8 @@ private struct SinaNodeRow {
   }
 
   private func readableName() throws(RowFault) -> String {
-    guard let text = name?.string?.text, text.contains(where: { !$0.isWhitespace }) else {
-      throw .malformed("name: missing")
-    }
-    guard text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F }) else {
-      throw .malformed("name: a control character")
-    }
+    let text = NameText.clean(name?.string?.text ?? "")
+    guard text.contains(where: { !$0.isWhitespace }) else { throw .malformed("name: missing") }
     return text
   }
 

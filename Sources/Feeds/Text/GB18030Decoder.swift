@@ -33,8 +33,11 @@ public final class GB18030Decoder {
   /// Whether the system converts GB18030.
   public var isAvailable: Bool { descriptor != nil }
 
-  /// The text of `name`. Never fails: unreadable bytes become U+FFFD.
-  public func text(of name: RawName) -> String {
+  /// The text of `name`, without what `NameText` takes out. Never fails: unreadable bytes become
+  /// U+FFFD.
+  public func text(of name: RawName) -> String { NameText.clean(rawText(of: name)) }
+
+  private func rawText(of name: RawName) -> String {
     let count = min(name.bytes.count, GB18030Decoder.nameBytesMax)
     let bytes = name.bytes.slice(0, count)
     if name.charset == .utf8 { return String(decoding: bytes, as: UTF8.self) }
