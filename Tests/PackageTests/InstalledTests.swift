@@ -25,7 +25,7 @@ struct InstalledTests {
     #expect(
       try await said(in: "modes") == [
         "drwxr-xr-x root root /etc/candled", "-rw-r----- root candled /etc/candled/candled.toml",
-        "drwxr-xr-x root root /etc/candled/conf.d",
+        "drwxr-x--- root candled /etc/candled/conf.d",
       ])
   }
 

@@ -33,6 +33,8 @@ struct PackageTests {
     for library in ["libc6", "libcurl4", "libpq5", "libstdc++6", "libzstd1"] {
       #expect(packages.contains { $0.hasPrefix(library) }, "\(packages)")
     }
+    // Newer than any symbol of it: an older one does not know CURLOPT_QUICK_EXIT.
+    #expect(needed.contains { $0.wholeMatch(of: #/libcurl4\w* \(>= 7\.87\)/#) != nil }, "\(needed)")
     #expect(Set(["ca-certificates", "procps", "systemd"]).isSubset(of: packages))
     #expect(fields.values.allSatisfy { $0.firstMatch(of: /@[A-Z_]+@/) == nil }, "\(fields)")
   }
