@@ -117,8 +117,12 @@ extension MetricTable {
     gauge("candled_clock_refused", "1 while the exchange contradicts the wall clock.") {
       .flag($0.status.isWallClockRefused)
     },
-    gauge("candled_calendar_days_left", "Days until the trading calendar ends.") {
-      .integer(Int64($0.calendarDaysLeft))
+    gauge(
+      "candled_calendar_remaining_seconds", "From now to the end of the trading calendar."
+    ) { engine in
+      let end = Timestamp(
+        day: engine.now.shanghaiDay.advanced(by: engine.calendarDaysLeft + 1), secondOfDay: 0)
+      return .microseconds(end.microseconds(since: engine.now))
     },
   ]
 }

@@ -44,6 +44,22 @@ import Testing
     #expect(selectors > 60, "\(selectors)")
   }
 
+  /// What goes wrong without a row or a state that shows it.
+  @Test(arguments: [
+    "candled_journal_segments_sacrificed_total", "candled_notify_failures_total",
+    "candled_answers_out_of_time_total", "candled_symbols_quarantined",
+  ])
+  func `a fault that only a number tells has an alert and a panel`(metric: String) throws {
+    let alerts = try AlertRule.all(in: try Self.text("alerts.yml")).map { $0.fields["expr"] ?? "" }
+    let targets = try panels().flatMap { $0["targets"] as? [[String: Any]] ?? [] }
+    for expressions in [alerts, targets.map { $0["expr"] as? String ?? "" }] {
+      #expect(
+        expressions.contains { text in
+          Expression(text).selectors.contains { $0.metric == metric }
+        })
+    }
+  }
+
   @Test func `every alert says what it means, how grave it is and what to do`() throws {
     let rules = try AlertRule.all(in: try Self.text("alerts.yml"))
     #expect(Set(rules.compactMap { $0.fields["alert"] }).count == rules.count)

@@ -17,7 +17,12 @@ import Testing
       #expect(name.utf8.allSatisfy { (97...122).contains($0) || $0 == 95 }, "\(name)")
       #expect(name.hasSuffix("_total") == (family.kind == .counter), "\(name)")
       #expect(family.kind != .histogram || name.hasSuffix("_seconds"), "\(name)")
-      #expect(!name.contains("milliseconds") && !name.contains("percent"), "\(name)")
+      // Base units only, as `promtool check metrics` has them.
+      let words = Set(name.split(separator: "_"))
+      #expect(
+        words.isDisjoint(with: [
+          "milliseconds", "minutes", "hours", "days", "percent", "kilobytes", "megabytes",
+        ]), "\(name)")
       #expect(family.help.hasSuffix(".") && !family.help.contains("|"), "\(name)")
     }
   }
@@ -70,6 +75,17 @@ import Testing
     #expect(page["candled_role", ["role": "leading"]] == 0)
     #expect(page["candled_ready"] == 0 && page["candled_lease_term"] == nil)
     #expect(page["candled_sweeps_total"] == nil)
+  }
+
+  @Test func `what is left of the calendar is seconds, to the end of its last day`() throws {
+    var engine = Sample.engine()
+    engine.calendarDaysLeft = 2
+    // 10:00 in Shanghai: 14 hours of today and two days.
+    let left = try PrometheusPage(Sample.page(Sample.leading(engine)))
+    #expect(left["candled_calendar_remaining_seconds"] == Double((14 + 48) * 3_600))
+    engine.calendarDaysLeft = -1
+    let over = try PrometheusPage(Sample.page(Sample.leading(engine)))
+    #expect(over["candled_calendar_remaining_seconds"] == Double(-10 * 3_600))
   }
 
   @Test func `durations are exact seconds`() throws {
