@@ -126,12 +126,12 @@ extension Quote {
     let hasBook = !bid.isZero || !ask.isZero
     let mayHalt = status != .normal && status != .unknown && status != .noRecord
     if mayHalt, !hasBook { return .halted }
-    if last.isZero {
-      if secondOfDay < Session.auctionOpen { return .preOpen }
-      if secondOfDay < Session.morningOpen { return hasBook ? .auction : .preOpen }
-      return hasBook ? .normal : .halted
-    }
-    return .normal
+    // By the clock: an ETF and an index show the previous close as `last` before anything trades.
+    if secondOfDay < Session.auctionOpen { return .preOpen }
+    if secondOfDay < Session.auctionMatch { return .auction }
+    if !last.isZero { return .normal }
+    if secondOfDay < Session.morningOpen { return hasBook ? .auction : .preOpen }
+    return hasBook ? .normal : .halted
   }
 }
 

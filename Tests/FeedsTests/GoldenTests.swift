@@ -16,8 +16,8 @@ import Testing
 
   static let cases =
     [
-      "stocks", "funds", "indexes", "session", "statuses", "exempt", "overview", "unknown",
-      "bad-rows",
+      "stocks", "funds", "indexes", "session", "auction", "statuses", "exempt", "overview",
+      "unknown", "bad-rows",
     ].map { Case(fixture: "\($0).gb18030.txt") } + [Case(fixture: "stocks.utf8.txt")]
     + [
       ("refused-ban-page.gb18030.html", 200), ("refused-sys-auth.txt", 200),

@@ -45,8 +45,9 @@ private struct Extremes {
   let high: ExactDecimal
   let low: ExactDecimal
 
-  /// Before the first trade of a day all four prices may be zero, or `last` the previous close. An
-  /// index may have no open yet while its other prices stand.
+  /// Before the first trade of a day all four prices may be zero, or `last` the previous close. The
+  /// open may come later than the other prices: an index's by minutes, a stock's by one row, the
+  /// first after the auction (33 of 34 recorded instrument-days of Shanghai), which has one price.
   @inline(__always)
   func fault(
     last: ExactDecimal, open: ExactDecimal, of security: SinaSecurity
@@ -55,7 +56,7 @@ private struct Extremes {
     if high.isZero { return nil }
     if low.isZero { return .lowMissing }
     if last < low || high < last { return .lastOutside }
-    if security.contains(.index), open.isZero { return nil }
+    if open.isZero, high == low || security.contains(.index) { return nil }
     return open < low || high < open ? .openOutside : nil
   }
 
