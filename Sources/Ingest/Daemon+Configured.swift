@@ -7,12 +7,12 @@ import Polling
 extension Daemon {
   /// As many as the poller calls a source stalled after.
   private static let slotsStaleMax: Int64 = 5
-  private static let jitterMillisecondsMax = 300
+  private static let phaseSpreadMilliseconds = 300
 
   var pollerConfiguration: PollerConfiguration {
     let settings = settings
     var configuration = PollerConfiguration(heartbeat: Daemon.heartbeat, seed: seed)
-    configuration.batchSymbolsMax = max(settings.sinaBatchSymbols, 2)
+    configuration.batchSymbolsMax = settings.sinaBatchSymbols
     configuration.deadlineMilliseconds = Int(settings.sinaDeadline.wholeMilliseconds) * clock.speed
     configuration.requestsPerMinute = settings.sinaRequestsPerMinute
     return configuration
@@ -24,7 +24,7 @@ extension Daemon {
     let phase = Int(settings.sinaPhase.wholeMilliseconds)
     return PollSchedule(
       windows: PollWindow.aShare(every: cadence / 1000), phaseMilliseconds: phase,
-      jitterMillisecondsMax: min(Self.jitterMillisecondsMax, cadence - phase - 1), seed: seed,
+      spreadMilliseconds: min(Self.phaseSpreadMilliseconds, cadence - phase - 1), seed: seed,
       isTradingDay: { [calendar] in calendar.isTradingDay($0) })
   }
 

@@ -18,7 +18,7 @@ public struct Daemon: Sendable {
   /// Given for a simulation that shares its clock with an exchange in the same process.
   let clock: EngineClock
   let calendar = CalendarBox()
-  /// A stepped run is repeatable in everything, the jitter of its polls included.
+  /// A stepped run is repeatable in everything, the phase of its polls included.
   let seed: UInt64
   /// Call it to let `run` drain and return, at any time.
   public let stop = DaemonStop()

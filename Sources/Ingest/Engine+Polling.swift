@@ -20,12 +20,12 @@ extension Engine {
       case .sweepCompleted(_, _, let failed): status.sweepCompleted(at: now, failed: failed)
       case .quarantined(let symbol):
         parts.log.error("symbol quarantined", metadata: ["symbol": "\(symbol)"])
-        status.quarantined.append(symbol)
       case .health(let state): noteHealth(state)
       case .calendarUnknown(let day):
         parts.log.critical("the trading calendar ends", metadata: ["day": "\(day)"])
       }
     }
+    status.quarantined = poller.quarantined
   }
 
   private func ask(_ request: PollRequest) {
@@ -63,7 +63,7 @@ extension Engine {
       let entry = JournalEntry.quotes(
         group: request.group, symbols: request.symbolList, requestedAt: requestedAt,
         receivedAt: receivedAt, status: httpStatus, body: body)
-      let outcome = accept(entry)
+      let outcome = accept(entry, of: request)
       let delay = answer.retryAfterSeconds(at: receivedAt)
       perform(
         poller.received(
@@ -71,7 +71,7 @@ extension Engine {
     }
   }
 
-  private func accept(_ entry: JournalEntry) -> PollOutcome {
+  private func accept(_ entry: JournalEntry, of request: PollRequest) -> PollOutcome {
     status.lastAnswerAt = EngineClock.realNow()
     let heardSteady = EngineClock.steadyNow()
     // The source did its part: asking it again at once would not make room here.
@@ -87,9 +87,19 @@ extension Engine {
     noteAnswer(heardSteady)
     status.answered(digest.outcome)
     status.note(digest)
+    if case .ok = digest.outcome { learnPhase(from: request, askedAt: entry.requestedAt) }
     tellExRights()
     tellUnknown()
     return PollOutcome(digest.outcome)
+  }
+
+  /// Rows that were not there yet when they were asked for let later sweeps begin later.
+  private func learnPhase(from request: PollRequest, askedAt: Timestamp) {
+    let rows = ArrivedRows(askedAt: askedAt, stamps: pipeline.stamps(of: request.symbols))
+    guard let milliseconds = poller.arrived(rows, in: request) else { return }
+    parts.log.info(
+      "rows arrive after the sweep that asks for them; sweeps begin later",
+      metadata: ["phase": "\(milliseconds)ms"])
   }
 
   /// How long what it told takes to be rows is measured from here.

@@ -35,7 +35,8 @@ public struct EngineStatus: Sendable {
   public var notificationQueue: ExactDecimal?
   public var sequence: Int64 = 0
   public var source: SourceState?
-  public var quarantined: [Symbol] = []
+  /// Left out of their batches now.
+  public var quarantined: Set<Symbol> = []
   public var transportFaults: [TransportError.Code: Int] = [:]
   /// Answers to the quotes' requests, by the outcome's name.
   public var outcomes: [String: Int] = [:]

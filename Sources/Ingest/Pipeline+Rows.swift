@@ -109,6 +109,19 @@ extension Pipeline {
     }
   }
 
+  /// The stamps in the last answer with quotes, by the symbols' places in its request.
+  func stamps(of symbols: [Symbol]) -> [Timestamp?] {
+    var stamps = [Timestamp?](repeating: nil, count: symbols.count)
+    var next = 0
+    for row in sheet.quotes.indices {
+      let symbol = sheet.quotes[row].quote.symbol
+      guard let place = symbols[next...].firstIndex(of: symbol) else { continue }
+      stamps[place] = sheet.quotes[row].quote.at
+      next = place + 1
+    }
+    return stamps
+  }
+
   private mutating func takeOverview() {
     for row in sheet.overview {
       _ = sheet.answer(index(of: row.symbol))

@@ -48,14 +48,14 @@ public struct SettingTable: Sendable {
   ).live
   public let sinaPhase = Setting.duration(
     "sina.phase", .milliseconds(400), in: .zero ... .seconds(60),
-    "How long after each grid moment a sweep begins."
+    "Least time from a grid moment to its sweep. Up to 0.3 s drawn and 1 s learnt are added."
   ).live
   public let sinaDeadline = Setting.duration(
     "sina.deadline", .milliseconds(2500), in: .milliseconds(100) ... .seconds(60),
     "An answer later than this is given up."
   ).live
   public let sinaBatchSymbols = Setting.integer(
-    "sina.batch_symbols", 800, in: 1...800, "Symbols in one request."
+    "sina.batch_symbols", 800, in: 2...800, "Symbols in one request, sh000001 included."
   ).live
   public let sinaRequestsPerMinute = Setting.integer(
     "sina.requests_per_minute", 160, in: 1...600,

@@ -1,10 +1,12 @@
 // When to ask: slots on the exchange's publishing grid.
 //
 // An exchange publishes at :00, :03, :06 and so on; a slot asks for one of those snapshots, a phase
-// later so that it has arrived at the source, plus a little jitter so that not every client in the
-// world asks in the same millisecond. The jitter is a hash of (seed, slot): the schedule is a pure
-// function of time, has no state to lose, and gives the same day twice. Phase and jitter together
-// stay below every cadence: a slot is due before the next begins and none is skipped for it.
+// later so that it has arrived at the source. Part of the phase is drawn from the seed, so that not
+// every client in the world asks in the same millisecond; drawn once, because a phase that moves
+// back and forth over the moment a row arrives sees one row twice and skips the next (999 of 4,770
+// rows of a recorded bond). The schedule is a pure function of time and phase; the phase only ever
+// moves forward, and stays below every cadence: a slot is due before the next begins and none is
+// skipped for it.
 import Market
 
 /// One moment to ask.
@@ -28,40 +30,67 @@ public enum NextSlot: Sendable, Hashable {
 /// The slots of a source, as a function of time.
 public struct PollSchedule: Sendable {
   public let windows: [PollWindow]
-  public let phaseMilliseconds: Int
-  /// The jitter is below this.
-  public let jitterMillisecondsMax: Int
-  public let seed: UInt64
+  /// How long after each grid moment a slot is due.
+  public private(set) var phaseMilliseconds: Int
+  /// The phase as it was drawn.
+  let phaseMillisecondsFirst: Int
+  /// The phase moves no further.
+  let phaseMillisecondsMax: Int
   /// nil where the calendar does not say.
   public let isTradingDay: @Sendable (TradingDay) -> Bool?
 
   public static let phaseMillisecondsDefault = 1_200
-  public static let jitterMillisecondsMaxDefault = 300
+  public static let spreadMillisecondsDefault = 300
+  /// Wider than the 40 ms over which a recorded bond's rows arrived.
+  static let stepMilliseconds = 50
+  /// A row is worth waiting for, but not longer than this: it is as old by then.
+  static let stepsMillisecondsMax = 1_000
   /// The longest closure on record is ten days (the spring festival of 2020).
   static let searchDaysMax = 30
 
-  /// - Precondition: phase and jitter are not negative and together below the shortest cadence.
+  /// - Parameter spreadMilliseconds: the phase is up to so much longer, as the seed decides.
+  /// - Precondition: phase and spread are not negative and together below the shortest cadence.
   public init(
     windows: [PollWindow] = PollWindow.aShare(),
     phaseMilliseconds: Int = phaseMillisecondsDefault,
-    jitterMillisecondsMax: Int = jitterMillisecondsMaxDefault, seed: UInt64,
+    spreadMilliseconds: Int = spreadMillisecondsDefault, seed: UInt64,
     isTradingDay: @escaping @Sendable (TradingDay) -> Bool?
   ) {
     let cadenceMilliseconds = (windows.map(\.cadenceSeconds).min() ?? 3_600) * 1_000
-    precondition(phaseMilliseconds >= 0 && jitterMillisecondsMax >= 0)
-    precondition(phaseMilliseconds + jitterMillisecondsMax < cadenceMilliseconds)
+    precondition(phaseMilliseconds >= 0 && spreadMilliseconds >= 0)
+    precondition(phaseMilliseconds + spreadMilliseconds < cadenceMilliseconds)
+    var generator = SplitMix64(seed: seed)
+    let drawn = Int.random(in: 0..<max(spreadMilliseconds, 1), using: &generator)
+    let first = phaseMilliseconds + drawn
     self.windows = windows
-    self.phaseMilliseconds = phaseMilliseconds
-    self.jitterMillisecondsMax = jitterMillisecondsMax
-    self.seed = seed
+    self.phaseMilliseconds = first
+    phaseMillisecondsFirst = first
+    // The last fifth of a cadence is for the answers, which are due before the next slot.
+    phaseMillisecondsMax = max(
+      first, min(first + Self.stepsMillisecondsMax, cadenceMilliseconds * 4 / 5))
     self.isTradingDay = isTradingDay
+  }
+
+  /// Lets slots from here on begin a step later.
+  /// - Returns: false where that is too late.
+  mutating func beginLater() -> Bool {
+    guard phaseMilliseconds + Self.stepMilliseconds <= phaseMillisecondsMax else { return false }
+    phaseMilliseconds += Self.stepMilliseconds
+    return true
+  }
+
+  /// This schedule with the phase that `other` has moved to, if both began at the same.
+  func movedAs(_ other: PollSchedule) -> PollSchedule {
+    guard phaseMillisecondsFirst == other.phaseMillisecondsFirst else { return self }
+    var moved = self
+    moved.phaseMilliseconds = min(other.phaseMilliseconds, phaseMillisecondsMax)
+    return moved
   }
 
   /// The first slot due later than `moment`.
   public func nextSlot(after moment: Timestamp) -> NextSlot {
     guard !windows.isEmpty else { return .none }
-    let delay = phaseMilliseconds + jitterMillisecondsMax
-    let first = moment.adding(milliseconds: -Int64(delay)).shanghaiDay
+    let first = moment.adding(milliseconds: -Int64(phaseMilliseconds)).shanghaiDay
     for day in first..<first.advanced(by: PollSchedule.searchDaysMax) {
       guard let isTradingDay = isTradingDay(day) else { return .calendarUnknown(day) }
       if isTradingDay, let slot = firstSlot(of: day, after: moment) { return .slot(slot) }
@@ -88,8 +117,8 @@ public struct PollSchedule: Sendable {
 
   private func firstSlot(of day: TradingDay, after moment: Timestamp) -> PollSlot? {
     let midnight = Timestamp(day: day, secondOfDay: 0)
-    let delay = Int64(phaseMilliseconds + jitterMillisecondsMax)
-    let earliest = moment.adding(milliseconds: -delay).microseconds(since: midnight)
+    let earliest = moment.adding(milliseconds: -Int64(phaseMilliseconds))
+      .microseconds(since: midnight)
     let second = earliest > 0 ? Int(min(earliest / 1_000_000, 86_400)) : 0
     return windows.compactMap { firstSlot(of: day, in: $0, from: second, after: moment) }
       .min { $0.due < $1.due }
@@ -109,15 +138,8 @@ public struct PollSchedule: Sendable {
 
   private func slot(_ day: TradingDay, _ gridSecond: Int, _ window: PollWindow) -> PollSlot {
     let grid = Timestamp(day: day, secondOfDay: gridSecond)
-    let delay = phaseMilliseconds + jitterMilliseconds(at: grid)
     return PollSlot(
-      grid: grid, due: grid.adding(milliseconds: Int64(delay)),
+      grid: grid, due: grid.adding(milliseconds: Int64(phaseMilliseconds)),
       cadenceSeconds: window.cadenceSeconds)
-  }
-
-  private func jitterMilliseconds(at grid: Timestamp) -> Int {
-    guard jitterMillisecondsMax > 0 else { return 0 }
-    var generator = SplitMix64(seed: seed ^ UInt64(bitPattern: grid.seconds))
-    return Int.random(in: 0..<jitterMillisecondsMax, using: &generator)
   }
 }

@@ -17,13 +17,10 @@ extension Poller {
     configuration.heartbeat = self.configuration.heartbeat
     configuration.seed = self.configuration.seed
     self.configuration = configuration
-    self.schedule = schedule
+    self.schedule = schedule.movedAs(self.schedule)
     budget.change(requestsPerMinute: configuration.requestsPerMinute, at: steady)
     if symbols != self.symbols || plan.symbolsMax != configuration.batchSymbolsMax {
-      self.symbols = symbols
-      isPlanOld = true
-      let isSlotUnderWay = pending.contains { $0.isBatch || $0.isPart }
-      if !isSlotUnderWay { adoptSymbols(now) }
+      take(symbols, now)
     }
     if phase == .running {
       turn(now)
@@ -33,12 +30,21 @@ extension Poller {
     return actions
   }
 
-  /// Between two slots: the symbols a new configuration names.
+  /// Other symbols: at once between two slots, else with the next.
+  mutating func take(_ symbols: [Symbol], _ now: Timestamp) {
+    self.symbols = symbols
+    isPlanOld = true
+    let isSlotUnderWay = pending.contains { $0.isBatch || $0.isPart }
+    if !isSlotUnderWay { adoptSymbols(now) }
+  }
+
+  /// Between two slots: the symbols a new configuration or list names.
   mutating func adoptSymbols(_ now: Timestamp) {
     guard isPlanOld else { return }
     dropPending(now, where: \.isPart)
     renewPlan()
-    quarantined.formIntersection(symbols)
+    if isQuarantineOver { quarantined = [] } else { quarantined.formIntersection(symbols) }
+    isQuarantineOver = false
   }
 
   mutating func renewPlan() {

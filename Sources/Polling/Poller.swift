@@ -17,7 +17,7 @@ public struct Poller: Sendable {
     case woke
     /// Unknown ids are ignored.
     case answered(PollRequestID, PollOutcome, retryAfterSeconds: Int?)
-    /// The symbols to poll; what was quarantined gets another chance.
+    /// The symbols to poll from the next slot on; what was quarantined gets another chance.
     case symbolsChanged([Symbol])
     /// The moments from here on are of a clock that was set, by so much. What is asked next is
     /// the next slot; no time has passed for budget, cool-downs and retries.
@@ -83,7 +83,8 @@ public struct Poller: Sendable {
   enum Phase: Sendable { case idle, running, stopping }
 
   var configuration: PollerConfiguration
-  var schedule: PollSchedule
+  public internal(set) var schedule: PollSchedule
+  var arrivals = ArrivalLearner()
   /// As given, in order.
   public internal(set) var symbols: [Symbol]
   var phase = Phase.idle
@@ -119,7 +120,10 @@ public struct Poller: Sendable {
   var lastSent: [UInt16: UInt64] = [:]
   var bisections: [UInt16: Bisection] = [:]
   var bisectionLast = 0
-  var quarantined: Set<Symbol> = []
+  /// The symbols that void every batch they are in; some of those polled, so that they are few.
+  public internal(set) var quarantined: Set<Symbol> = []
+  /// With the next plan they get another chance.
+  var isQuarantineOver = false
 
   var missedSlots = 0
   var wasAnswered = true
@@ -175,7 +179,8 @@ public struct Poller: Sendable {
     case .answered(let id, let outcome, let retryAfterSeconds):
       answered(id, outcome, retryAfterSeconds, now)
     case .symbolsChanged(let symbols):
-      replacePlan(symbols, now)
+      isQuarantineOver = true
+      take(symbols, now)
       if phase == .running { turn(now) }
     case .clockJumped:
       wakeAt = nil
@@ -217,12 +222,13 @@ public struct Poller: Sendable {
     findNext(now)
   }
 
-  private mutating func replacePlan(_ symbols: [Symbol], _ now: Timestamp) {
-    dropPending(now) { $0.isBatch || $0.isPart }
-    self.symbols = symbols
-    renewPlan()
-    quarantined = []
-    failures = [:]
-    lastSent = [:]
+  /// Takes in which rows an answer to `request` held.
+  /// - Returns: the new phase, where sweeps begin later from here on.
+  public mutating func arrived(_ rows: ArrivedRows, in request: PollRequest) -> Int? {
+    guard request.purpose == .sweep,
+      arrivals.received(rows, for: request.symbols, group: request.group),
+      schedule.beginLater()
+    else { return nil }
+    return schedule.phaseMilliseconds
   }
 }

@@ -89,7 +89,7 @@ import Testing
           + "(units ms, s, m, h, d) in 100ms…1m, found \"3\"",
         "c.toml:11: sina.phase: expected a duration such as \"400ms\" "
           + "(units ms, s, m, h, d) in 0s…1m, found 3",
-        "c.toml:12: sina.batch_symbols: expected an integer in 1…800, found 900",
+        "c.toml:12: sina.batch_symbols: expected an integer in 2…800, found 900",
         "c.toml:14: journal.segment_bytes: expected a size such as \"64MiB\" "
           + "(units B, KiB, MiB, GiB, TiB) in 1MiB…1GiB, found \"64MB\"",
         "c.toml:15: journal.retain_days: expected an integer in 1…3650, found \"7\"",
@@ -119,6 +119,13 @@ import Testing
   ])
   func `a value in the wrong place is named`(_ text: String, _ expected: String) {
     #expect(problems(in: text).first?.contains(expected) == true, "\(problems(in: text))")
+  }
+
+  @Test func `a batch has room for a symbol beside the index that rides in each`() {
+    #expect(
+      problems(in: "sina.batch_symbols = 1") == [
+        "c.toml:1: sina.batch_symbols: expected an integer in 2…800, found 1"
+      ])
   }
 
   @Test func `what must hold between settings is checked`() {

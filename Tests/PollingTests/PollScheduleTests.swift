@@ -41,19 +41,23 @@ import Testing
           PollSlot(grid: moment(10, 0, 3), due: moment(10, 0, 4, 200), cadenceSeconds: 3)))
   }
 
-  @Test func `jitter moves slots but skips none`() {
-    let seed = UInt64.random(in: .min ... .max)
-    let jittered = slots(schedule(jitterMillisecondsMax: 1_700, seed: seed), of: monday)
-    #expect(jittered.map(\.grid) == slots(schedule(), of: monday).map(\.grid), "seed \(seed)")
-    let delays = jittered.map { $0.due.microseconds(since: $0.grid) }
-    #expect(delays.allSatisfy { (1_200_000..<2_900_000).contains($0) }, "seed \(seed)")
-    #expect(Set(delays).count > 100, "seed \(seed)")
+  @Test func `the phase is drawn once, skips no slot and differs between daemons`() {
+    let seeds = (0..<20).map { _ in UInt64.random(in: .min ... .max) }
+    let drawn = seeds.map { seed in
+      let slots = slots(schedule(spreadMilliseconds: 1_700, seed: seed), of: monday)
+      #expect(slots.map(\.grid) == self.slots(schedule(), of: monday).map(\.grid), "seed \(seed)")
+      let delays = Set(slots.map { $0.due.microseconds(since: $0.grid) })
+      #expect(delays.count == 1, "seed \(seed)")
+      #expect(delays.allSatisfy { (1_200_000..<2_900_000).contains($0) }, "seed \(seed)")
+      return delays
+    }
+    #expect(Set(drawn).count > 5, "seeds \(seeds)")
   }
 
   @Test func `the same seed gives the same day`() {
-    let first = slots(schedule(jitterMillisecondsMax: 300, seed: 5), of: monday)
-    #expect(first == slots(schedule(jitterMillisecondsMax: 300, seed: 5), of: monday))
-    #expect(first != slots(schedule(jitterMillisecondsMax: 300, seed: 6), of: monday))
+    let first = slots(schedule(spreadMilliseconds: 300, seed: 5), of: monday)
+    #expect(first == slots(schedule(spreadMilliseconds: 300, seed: 5), of: monday))
+    #expect(first != slots(schedule(spreadMilliseconds: 300, seed: 6), of: monday))
   }
 
   @Test func `the next slot after Friday's last is Monday's first`() {
@@ -89,7 +93,7 @@ import Testing
   @Test func `slot and next slot agree at random moments`() {
     let seed = UInt64.random(in: .min ... .max)
     var generator = SplitMix(seed: seed)
-    let schedule = schedule(jitterMillisecondsMax: 300, seed: seed)
+    let schedule = schedule(spreadMilliseconds: 300, seed: seed)
     for _ in 0..<5_000 {
       let start = moment(8, 50).microseconds
       let now = Timestamp(

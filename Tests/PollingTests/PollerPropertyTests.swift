@@ -9,7 +9,7 @@ import Testing
 
   @Test(arguments: seeds)
   func `a healthy day has every group in every slot exactly once`(_ seed: UInt64) {
-    let schedule = schedule(jitterMillisecondsMax: 300, seed: seed)
+    let schedule = schedule(spreadMilliseconds: 300, seed: seed)
     var bench = Bench(poller(symbols: 20, batch: 8, schedule: schedule), at: moment(8, 0))
     var generator = SplitMix(seed: seed)
     let source: (PollRequest, Timestamp) -> Reply = { _, _ in
@@ -43,7 +43,7 @@ import Testing
   @Test(arguments: seeds)
   func `under random faults and clock steps no bound is ever crossed`(_ seed: UInt64) {
     var generator = SplitMix(seed: seed)
-    let schedule = schedule(jitterMillisecondsMax: 300, seed: seed)
+    let schedule = schedule(spreadMilliseconds: 300, seed: seed)
     var bench = Bench(
       poller(symbols: 40, batch: 8, schedule: schedule) {
         $0.inFlightMax = 5

@@ -11,7 +11,7 @@ import Testing
   private func bench(seed: UInt64, at start: Timestamp) -> Bench {
     Bench(
       poller(
-        symbols: 20, batch: 8, schedule: schedule(jitterMillisecondsMax: 300, seed: seed)
+        symbols: 20, batch: 8, schedule: schedule(spreadMilliseconds: 300, seed: seed)
       ) { $0.inFlightMax = 2 }, at: start)
   }
 
@@ -81,6 +81,39 @@ import Testing
     #expect(Set(bench.requests.flatMap(\.request.symbols)) == Set(symbols(20) + [heartbeat()]))
   }
 
+  @Test func `a new list leaves the slot in force whole`() {
+    var bench = bench(seed: 1, at: moment(10, 0, 1, 600))
+    // Two at a time, each for a second: the third group waits.
+    let source: (PollRequest, Timestamp) -> Reply = { _, _ in Reply(milliseconds: 1_000) }
+    bench.feed(.started, source)
+    #expect(bench.requests.count == 2)
+    bench.feed(.symbolsChanged(symbols(25)), source)
+    bench.run(untilElapsedSeconds: 2, source)
+    #expect(Set(bench.requests.flatMap(\.request.symbols)) == Set(symbols(20) + [heartbeat()]))
+    #expect(
+      bench.actions.contains(.sweepCompleted(slot: moment(10, 0), answered: 3, failed: 0)))
+    bench.run(untilElapsedSeconds: 6, source)
+    let late = bench.requests.filter { $0.elapsed > 2_000_000 }.flatMap(\.request.symbols)
+    #expect(Set(late) == Set(symbols(25) + [heartbeat()]))
+  }
+
+  @Test func `who is quarantined is among those polled, whatever list comes`() {
+    let bad = symbols(4)[2]
+    var bench = Bench(poller(symbols: 4), at: moment(10, 0))
+    let source: (PollRequest, Timestamp) -> Reply = { request, _ in
+      Reply(outcome: request.symbols.contains(bad) ? .poisoned : .ok)
+    }
+    bench.feed(.started, source)
+    bench.run(untilElapsedSeconds: 10, source)
+    #expect(bench.poller.quarantined == [bad])
+    bench.reconfigure(schedule: bench.poller.schedule, symbols: symbols(3), source)
+    bench.run(untilElapsedSeconds: 20, source)
+    #expect(bench.poller.quarantined == [bad])
+    bench.feed(.symbolsChanged(symbols(2)), source)
+    bench.run(untilElapsedSeconds: 30, source)
+    #expect(bench.poller.quarantined == [])
+  }
+
   @Test func `another size of batch divides the symbols anew`() {
     var bench = bench(seed: 1, at: moment(10, 0))
     let source: (PollRequest, Timestamp) -> Reply = { _, _ in Reply() }
@@ -99,7 +132,7 @@ import Testing
     func cadence(_ seconds: Int) -> PollSchedule {
       PollSchedule(
         windows: PollWindow.aShare(every: seconds), phaseMilliseconds: 400,
-        jitterMillisecondsMax: 0, seed: 1
+        spreadMilliseconds: 0, seed: 1
       ) { !$0.isWeekend }
     }
     var bench = Bench(poller(symbols: 3, schedule: cadence(from)), at: moment(10, 0))

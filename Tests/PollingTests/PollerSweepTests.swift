@@ -52,7 +52,7 @@ import Testing
 
   @Test func `a start on a holiday asks once too`() {
     var poller = poller(
-      symbols: 1, schedule: PollSchedule(jitterMillisecondsMax: 0, seed: 1) { $0 != monday })
+      symbols: 1, schedule: PollSchedule(spreadMilliseconds: 0, seed: 1) { $0 != monday })
     let actions = poller.received(.started, at: moment(10, 0))
     #expect(actions.requests.count == 1)
     #expect(actions.last == .wake(at: moment(9, 0, 1, 200).adding(seconds: 86_400)))

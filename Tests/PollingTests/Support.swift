@@ -21,8 +21,8 @@ func heartbeat() -> Symbol { symbol("sh000001") }
 func symbol(_ text: String) -> Symbol { Symbol(text) ?? Symbol(low: 0, high: 0) }
 
 /// Every weekday trades; no jitter, so that the moments in a test are those of the grid and 1.2 s.
-func schedule(jitterMillisecondsMax: Int = 0, seed: UInt64 = 1) -> PollSchedule {
-  PollSchedule(jitterMillisecondsMax: jitterMillisecondsMax, seed: seed) { !$0.isWeekend }
+func schedule(spreadMilliseconds: Int = 0, seed: UInt64 = 1) -> PollSchedule {
+  PollSchedule(spreadMilliseconds: spreadMilliseconds, seed: seed) { !$0.isWeekend }
 }
 
 /// A poller with a small batch size, so that few symbols make several groups.

@@ -1,0 +1,55 @@
+import ExchangeSimulator
+import Logging
+import Market
+import Polling
+import Testing
+
+@testable import Ingest
+@testable import Journal
+@testable import Transport
+
+/// Sweeps of an engine against an exchange whose rows are shown a while after their stamps.
+@Suite struct ArrivalRunTests {
+  private actor LateUpstream: Upstream {
+    private var market: SimulatedMarket
+    private let milliseconds: Int64
+
+    init(_ market: SimulatedMarket, late milliseconds: Int64) {
+      self.market = market
+      self.milliseconds = milliseconds
+    }
+
+    func answer(to request: PollRequest, at now: Timestamp) -> UpstreamAnswer {
+      market.advance(to: now.adding(milliseconds: -milliseconds))
+      return .response(status: 200, body: market.body(for: request.symbols), retryAfter: nil)
+    }
+  }
+
+  /// The phase after five minutes, begun at 1.2 s.
+  private func phase(late milliseconds: Int64) async throws -> Int {
+    let run = try EngineRun()
+    let parts = EngineParts(
+      clock: .stepped(start: run.moment(10 * 3600)),
+      upstream: LateUpstream(run.market, late: milliseconds), store: MemorySink(),
+      journal: try JournalWriter(directory: run.folder.path), journalDirectory: run.folder.path,
+      log: Logger(label: "engine", factory: { _ in SwiftLogNoOpLogHandler() }))
+    var configuration = PollerConfiguration(heartbeat: run.market.symbols[0], seed: 1)
+    configuration.batchSymbolsMax = 13
+    let poller = Poller(
+      configuration, schedule: PollSchedule(spreadMilliseconds: 0, seed: 1) { _ in true },
+      symbols: run.market.symbols)
+    var limits = EngineLimits()
+    limits.stopAt = run.moment(10 * 3600 + 300)
+    let engine = Engine(parts: parts, poller: poller, pipeline: Pipeline(), limits: limits)
+    _ = try await engine.run()
+    return await engine.poller.schedule.phaseMilliseconds
+  }
+
+  @Test func `an engine's sweeps begin later until their rows are there, and no later`()
+    async throws
+  {
+    #expect(try await phase(late: 0) == 1_200)
+    #expect(try await phase(late: 1_100) == 1_200)
+    #expect(try await phase(late: 1_310) == 1_350)
+  }
+}
