@@ -46,6 +46,9 @@ extension MetricTable {
     counter("candled_notify_failures_total", "Commits made without their NOTIFY.") {
       $0.status.notifyFailures
     },
+    counter("candled_prune_failures_total", "Times old changes could not be deleted.") {
+      $0.status.pruneFailures
+    },
     gauge("candled_notification_queue_ratio", "Share of the notification queue in use.") {
       $0.status.notificationQueue.map { .decimal($0) }
     },

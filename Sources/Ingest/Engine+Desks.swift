@@ -177,8 +177,10 @@ extension Engine {
   func tellExRights() {
     guard areDesksOpen else { return }
     let exRights = pipeline.takeExRights()
-    if !exRights.seen.isEmpty { tellDesks(.exRights(exRights.seen)) }
-    if !exRights.supposed.isEmpty { tellDesks(.exRights(exRights.supposed, isSupposed: true)) }
+    if !exRights.seen.isEmpty { tellDesks(.exRights(exRights.seen.sorted())) }
+    if !exRights.supposed.isEmpty {
+      tellDesks(.exRights(exRights.supposed.sorted(), isSupposed: true))
+    }
   }
 
   /// Whether the journal holds it.

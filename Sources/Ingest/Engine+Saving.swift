@@ -40,6 +40,8 @@ struct Saving {
   var health: [Source: SourceState] = [:]
   /// The day of the commits whose changes were pruned last.
   var prunedOn: TradingDay?
+  /// After pruning has failed: not before this on the steady clock.
+  var pruneAgainAt: Timestamp?
   /// Desks whose health changed, by their places.
   var staleHealth: Set<Int> = []
 
@@ -54,6 +56,8 @@ private let retryMillisecondsMax: Int64 = 1_000
 private let reconnectMillisecondsMin: Int64 = 500
 /// Finding out which rows are refused takes seconds where they are many.
 private let refusedMillisecondsMax: Int64 = 10_000
+/// A day's changes are few: pruning them can wait, but not until the disk is full.
+private let pruneRetrySeconds: Int64 = 3_600
 
 extension Engine {
   /// The store is so far behind that interpreting more would only fill memory.
@@ -167,13 +171,34 @@ extension Engine {
     status.storeFaultText = nil
   }
 
-  /// With the first commit of a day, whatever its markets: old changes of the feed go. Failing does
-  /// not matter before the next day.
+  /// With the first commit of a day, whatever its markets: old changes of the feed go.
   private func pruneChanges(on day: TradingDay) {
     if day == saving.prunedOn { return }
+    if let again = saving.pruneAgainAt, EngineClock.steadyNow() < again { return }
     saving.prunedOn = day
     let store = parts.store
-    Task { try? await store.prune() }
+    let inbox = inbox
+    Task {
+      do throws(StoreError) {
+        try await store.prune()
+        inbox.yield(.pruned(nil))
+      } catch {
+        inbox.yield(.pruned(error))
+      }
+    }
+  }
+
+  /// - Parameter error: why old changes are still there; nil if they are gone.
+  func finishPruning(_ error: StoreError?) {
+    if error == nil, saving.pruneAgainAt != nil { parts.log.notice("old changes are pruned again") }
+    saving.pruneAgainAt = nil
+    guard let error else { return }
+    saving.prunedOn = nil
+    saving.pruneAgainAt = EngineClock.steadyNow().adding(seconds: pruneRetrySeconds)
+    status.pruneFailures += 1
+    parts.log.error(
+      "old changes were not pruned, the table change grows; next try in an hour",
+      metadata: ["error": "\(error)"])
   }
 
   /// What was stored and is still worth a word: on change, for a source may send what is refused

@@ -57,6 +57,7 @@ public actor Engine {
     case woke(for: Timestamp?)
     case saved(Result<CommitReceipt, StoreError>)
     case loaded(Result<StoredState, StoreError>)
+    case pruned(StoreError?)
     case deskAnswered(Int, round: Int, DeskRequest, UpstreamAnswer, asked: Timestamp)
     case repairsFound(Int, Result<[RepairCandidate], StoreError>)
     case leadLost(StoreError)
@@ -153,6 +154,7 @@ public actor Engine {
       try finishSaving(result)
     case .loaded(let result):
       try finishLoading(result)
+    case .pruned(let error): finishPruning(error)
     case .deskAnswered(let place, let round, let request, let answer, let asked):
       guard seats[place].round == round else { return }
       take(answer, to: request, of: place, asked: asked)

@@ -73,6 +73,8 @@ public struct EngineStatus: Sendable {
   public var lastRefusal: String?
   /// Commits that were made without their NOTIFY.
   public var notifyFailures = 0
+  /// Times that old changes of the feed could not be deleted.
+  public var pruneFailures = 0
   public var notifyFault: StoreError?
   /// Every refusal since the start, those of the same kind in a row included.
   public var journalFaults: [JournalError.Code: Int] = [:]

@@ -103,9 +103,9 @@ extension Pipeline {
       known.tradingDay == calendar.previous(before: today.tradingDay)
       && known.at.shanghaiSecondOfDay >= Session.afternoonClose
     if sawClose {
-      exRights.seen.append(known.symbol)
+      exRights.seen.insert(known.symbol)
     } else {
-      exRights.supposed.append(known.symbol)
+      exRights.supposed.insert(known.symbol)
     }
   }
 

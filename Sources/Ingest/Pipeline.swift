@@ -96,12 +96,13 @@ public struct Pipeline {
   public var calendar: TradingCalendar { book.calendar }
 }
 
-/// Instruments that trade without a dividend from today.
+/// Instruments that trade without a dividend from today. Each is there once: a replay, or a daemon
+/// that catches up, takes nothing from here for years of journal.
 struct ExRights: Sendable {
   /// The price known is the last close.
-  var seen: [Symbol] = []
+  var seen: Set<Symbol> = []
   /// The close passed unseen: mostly nothing was paid.
-  var supposed: [Symbol] = []
+  var supposed: Set<Symbol> = []
 }
 
 /// What was made of one entry, for the poller, the logs and the counters.

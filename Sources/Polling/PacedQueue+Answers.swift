@@ -71,7 +71,7 @@ extension PacedQueue {
     } else if isStopping {
       actions.append(.gaveUp(errand.job, .stopped))
     } else {
-      waiting[errand.job] = errand
+      stand(errand)
     }
   }
 

@@ -25,18 +25,11 @@ extension PacedQueue {
     }
   }
 
-  private func firstReady(_ now: Timestamp) -> Errand? {
-    let ready = waiting.values.lazy.filter { errand in
-      errand.restsUntil <= steady && errand.notBefore.map { $0 <= now } ?? true
-    }
-    return ready.min { ($1.priority, $0.place) < ($0.priority, $1.place) }
-  }
-
   private mutating func send(_ errand: Errand, isProbe: Bool) {
     requestLast += 1
     let id = PollRequestID(requestLast)
     let lifetime = configuration.deadlineMilliseconds + Self.lostMilliseconds
-    waiting[errand.job] = nil
+    leaveLine(errand.job)
     flights[errand.job] = id
     inFlight[id] = Flight(
       errand: errand, isProbe: isProbe, expiresAt: steady.adding(milliseconds: Int64(lifetime)))
@@ -51,8 +44,8 @@ extension PacedQueue {
   }
 
   /// Asks to be woken when something can next be done, if that is not asked for already.
-  mutating func armWake() {
-    guard let clock, let at = [sendableAt(clock), expiryAt(clock)].compactMap({ $0 }).min(),
+  mutating func armWake(_ now: Timestamp) {
+    guard let clock, let at = [sendableAt(clock, now), expiryAt(clock)].compactMap({ $0 }).min(),
       at != wakeAt
     else { return }
     wakeAt = at
@@ -63,9 +56,10 @@ extension PacedQueue {
     inFlight.values.map(\.expiresAt).min().map(clock.wall(at:))
   }
 
-  private mutating func sendableAt(_ clock: SteadyClock) -> Timestamp? {
+  private mutating func sendableAt(_ clock: SteadyClock, _ now: Timestamp) -> Timestamp? {
     guard inFlight.count < inFlightLimit, breaker.state != .halfOpen,
-      let ready = waiting.values.map({ readyAt($0, clock) }).min()
+      let ready = firstReady(now).map({ readyAt($0, clock) })
+        ?? resting.compactMap({ waiting[$0] }).map({ readyAt($0, clock) }).min()
     else { return nil }
     var allowed = max(budget.availableAt(steady), heldUntil ?? steady)
     if case .open(let until) = breaker.state { allowed = max(allowed, until) }

@@ -68,7 +68,10 @@ public struct PacedQueue<Job: Hashable & Sendable>: Sendable {
   var retryBackoff: Backoff
   var throttleBackoff: Backoff
 
-  var waiting: [Job: Errand] = [:]
+  private(set) var waiting: [Job: Errand] = [:]
+  /// Those of them that may be sent, and those whose moment has not come.
+  private var ready = ReadyHeap<Job>()
+  private(set) var resting: Set<Job> = []
   var inFlight: [PollRequestID: Flight] = [:]
   var flights: [Job: PollRequestID] = [:]
   var requestLast: UInt64 = 0
@@ -112,7 +115,7 @@ public struct PacedQueue<Job: Hashable & Sendable>: Sendable {
     }
     expireLost(now)
     if !isStopping { sendReady(now) }
-    armWake()
+    armWake(now)
     return actions
   }
 
@@ -129,23 +132,25 @@ public struct PacedQueue<Job: Hashable & Sendable>: Sendable {
     if let id = flights[wanted.job] {
       inFlight[id]?.isWithdrawn = false
     } else if let errand = waiting[wanted.job] {
-      waiting[wanted.job] = errand.joined(by: wanted)
+      stand(errand.joined(by: wanted))
     } else if isStopping {
       actions.append(.gaveUp(wanted.job, .stopped))
     } else if waiting.count >= configuration.waitingMax {
       actions.append(.gaveUp(wanted.job, .overflow))
     } else {
       placeLast += 1
-      waiting[wanted.job] = Errand(
-        job: wanted.job, priority: wanted.priority, place: placeLast, notBefore: wanted.notBefore,
-        restsUntil: steady)
+      stand(
+        Errand(
+          job: wanted.job, priority: wanted.priority, place: placeLast,
+          notBefore: wanted.notBefore, restsUntil: steady))
     }
   }
 
   private mutating func withdraw(_ job: Job) {
     if let id = flights[job] {
       inFlight[id]?.isWithdrawn = true
-    } else if waiting.removeValue(forKey: job) != nil {
+    } else if waiting[job] != nil {
+      leaveLine(job)
       actions.append(.gaveUp(job, .withdrawn))
     }
   }
@@ -156,6 +161,57 @@ public struct PacedQueue<Job: Hashable & Sendable>: Sendable {
       actions.append(.gaveUp(errand.job, .stopped))
     }
     waiting = [:]
+    resting = []
+    ready = ReadyHeap()
+  }
+}
+
+// MARK: - The line
+
+extension PacedQueue {
+  /// Puts a job into the line. Whether its moment has come shows when one is to be sent.
+  mutating func stand(_ errand: Errand) {
+    waiting[errand.job] = errand
+    resting.insert(errand.job)
+  }
+
+  mutating func leaveLine(_ job: Job) {
+    waiting[job] = nil
+    resting.remove(job)
+  }
+
+  /// The first of those whose moment has come.
+  mutating func firstReady(_ now: Timestamp) -> Errand? {
+    for job in resting {
+      guard let errand = waiting[job], isReady(errand, now) else { continue }
+      resting.remove(job)
+      ready.insert(ReadyHeap.Entry(job: job, priority: errand.priority, place: errand.place))
+    }
+    if ready.count > 2 * waiting.count + Self.entriesSpare { rebuildReady() }
+    while let entry = ready.first {
+      if let errand = waiting[entry.job], errand.place == entry.place,
+        errand.priority == entry.priority, !resting.contains(entry.job)
+      {
+        if isReady(errand, now) { return errand }
+        // The clock was set back.
+        resting.insert(entry.job)
+      }
+      ready.removeFirst()
+    }
+    return nil
+  }
+
+  private static var entriesSpare: Int { 64 }
+
+  private mutating func rebuildReady() {
+    ready = ReadyHeap(
+      waiting.values.filter { !resting.contains($0.job) }.map { errand in
+        ReadyHeap.Entry(job: errand.job, priority: errand.priority, place: errand.place)
+      })
+  }
+
+  private func isReady(_ errand: Errand, _ now: Timestamp) -> Bool {
+    errand.restsUntil <= steady && errand.notBefore.map { $0 <= now } ?? true
   }
 }
 

@@ -72,12 +72,12 @@ extension ResultColumn {
 
 /// The instruments a database knows, for telling a spelling from a slip.
 struct SymbolDirectory {
-  private let known: [String]
+  private let known: Set<String>
 
   private static let suggestionsMax = 3
 
   init(_ queries: Queries) throws(StoreError) {
-    known = Set(try queries.instruments().map(\.symbol.description)).sorted()
+    known = Set(try queries.instruments().map(\.symbol.description))
   }
 
   /// - Throws: `dataError` with the nearest known symbols.
