@@ -49,6 +49,9 @@ extension Daemon {
   /// It looks after a PostgreSQL of its own.
   public var hasPrivateServer: Bool { settings.storeURL == nil }
 
+  /// Makes the mask know the secrets of the configuration in force.
+  public func register(in mask: SecretMask) { configuration.register(in: mask) }
+
   /// The log's level and form, as they hold now.
   public func applyLog(to control: LogControl) {
     let settings = settings

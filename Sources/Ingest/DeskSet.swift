@@ -39,6 +39,11 @@ public struct DeskSet: Sendable {
     return renewed
   }
 
+  /// All desks are made from these keys now.
+  mutating func forgetEarlierKeys() {
+    if let http = upstream as? HTTPFeedUpstream { upstream = http.only(configuration.keys) }
+  }
+
   /// The desks that a change of configuration or of keys means.
   func namesChanged(from old: DeskSet) -> Set<String> {
     var names: Set<String> = []

@@ -51,6 +51,7 @@ extension Engine {
       if let desk { open(desk, at: place) }
     }
     desksToReopen = []
+    parts.desks.forgetEarlierKeys()
   }
 
   /// Answers that are under way belong to nobody any more, and nothing is wrong with who is not

@@ -27,7 +27,7 @@ public struct HTTPFeedUpstream: FeedUpstream {
   private let client: HTTPClient
   private let hosts: Hosts
   private var keys: [String: FeedCredentials]
-  private let mask = SecretMask()
+  private var mask = SecretMask()
 
   /// A page of 10,000 bars is 1.1 MB, everything else of Sina's, Mairui's and Alpaca's less.
   static let bodyBytesMax = 4 << 20
@@ -52,6 +52,19 @@ public struct HTTPFeedUpstream: FeedUpstream {
     credentials.register(in: mask)
     return upstream
   }
+
+  /// The same with these keys alone, once every desk is made anew. What is under way goes on with
+  /// the keys and the mask it began with.
+  func only(_ credentials: SourceCredentials) -> HTTPFeedUpstream {
+    var upstream = self
+    upstream.keys = credentials.byLabel
+    upstream.mask = SecretMask()
+    credentials.register(in: upstream.mask)
+    return upstream
+  }
+
+  /// How many keys it would ask with.
+  var keyCount: Int { keys.count }
 
   public func answer(to question: FeedRequest, key: String?, host: Int) async -> UpstreamAnswer {
     let endpoint = question.endpoint(credentials: key.flatMap { keys[$0] })

@@ -33,6 +33,13 @@ public struct JudgedConfiguration: Sendable {
     self.init(settings, path: path, on: day)
   }
 
+  /// Makes the mask know its secrets.
+  public func register(in mask: SecretMask) {
+    settings.register(in: mask)
+    credentials.register(in: mask)
+    if let store { mask.register(url: store) }
+  }
+
   /// Of settings that are valid by themselves.
   public init(
     _ settings: Settings, path: String? = nil,

@@ -3,7 +3,6 @@
 /// `user:password`, so the secret may begin at any of three places in a group). The last line of
 /// defence: the first is `Secret`.
 
-import Glibc
 import Platform
 
 public final class SecretMask: Sendable {
@@ -11,7 +10,16 @@ public final class SecretMask: Sendable {
   public static let secretBytesMin = 4
   public static let replacement = "***"
 
-  private let patterns = Guarded<[[UInt8]]>([])
+  private struct Known {
+    var patterns = SecretPatterns()
+    var forms: Set<[UInt8]> = []
+    /// Of before the last renewal: a request under way may still hold one.
+    var formsBefore: Set<[UInt8]> = []
+
+    mutating func rebuild() { patterns = SecretPatterns(forms.union(formsBefore)) }
+  }
+
+  private let known = Guarded(Known())
 
   public init() {}
 
@@ -19,9 +27,21 @@ public final class SecretMask: Sendable {
     let bytes = Array(secret.reveal().utf8)
     guard bytes.count >= SecretMask.secretBytesMin else { return }
     let forms = SecretMask.forms(of: bytes)
-    patterns.withLock {
-      // The longest first, so that no tail of a long form outlives a short one.
-      $0 = Array(Set($0 + forms)).sorted { $0.count > $1.count }
+    known.withLock { known in
+      if known.forms.isSuperset(of: forms) { return }
+      known.forms.formUnion(forms)
+      known.rebuild()
+    }
+  }
+
+  /// Keeps the secrets of `present` and those known until now, and forgets those that were known
+  /// before an earlier renewal: a daemon that is reloaded for years has few secrets.
+  public func renew(with present: SecretMask) {
+    let forms = present.known.withLock { $0.forms }
+    known.withLock { known in
+      known.formsBefore = known.forms
+      known.forms = forms
+      known.rebuild()
     }
   }
 
@@ -33,22 +53,23 @@ public final class SecretMask: Sendable {
 
   /// `text` with every known secret replaced.
   public func masked(_ text: String) -> String {
-    let patterns = patterns.withLock { $0 }
-    guard !patterns.isEmpty else { return text }
-    let bytes = Array(text.utf8)
-    var output: [UInt8] = []
-    var position = 0
-    while position < bytes.count {
-      let rest = bytes[position...]
-      if let hit = patterns.first(where: { rest.starts(with: $0) }) {
+    let patterns = known.withLock { $0.patterns }
+    if patterns.isEmpty { return text }
+    var text = text
+    return text.withUTF8 { bytes -> String? in
+      let places = patterns.places(in: UnsafeRawBufferPointer(bytes))
+      if places.isEmpty { return nil }
+      var output: [UInt8] = []
+      output.reserveCapacity(bytes.count)
+      var position = 0
+      for place in places {
+        output += bytes[position..<place.lowerBound]
         output += SecretMask.replacement.utf8
-        position += hit.count
-      } else {
-        output.append(bytes[position])
-        position += 1
+        position = place.upperBound
       }
-    }
-    return String(decoding: output, as: UTF8.self)
+      output += bytes[position...]
+      return String(decoding: output, as: UTF8.self)
+    } ?? text
   }
 
   /// Shorter ones may stand in data by chance, and data must not change.
@@ -56,12 +77,12 @@ public final class SecretMask: Sendable {
 
   /// Overwrites every known secret of eight bytes or more in a body, byte for byte.
   public func blank(_ body: inout [UInt8]) {
-    for pattern in patterns.withLock({ $0 }) where pattern.count >= SecretMask.blankedBytesMin {
-      var start = 0
-      while let place = body.firstPlace(of: pattern, from: start) {
-        for index in place..<place + pattern.count { body[index] = UInt8(ascii: "*") }
-        start = place + pattern.count
-      }
+    let patterns = known.withLock { $0.patterns }
+    let places = body.withUnsafeBytes {
+      patterns.places(in: $0, bytesMin: SecretMask.blankedBytesMin)
+    }
+    for place in places {
+      for index in place { body[index] = UInt8(ascii: "*") }
     }
   }
 
@@ -99,22 +120,6 @@ public final class SecretMask: Sendable {
       let high = UInt16(bits[bit / 8]) << 8
       let low = bit / 8 + 1 < bits.count ? UInt16(bits[bit / 8 + 1]) : 0
       return alphabet[Int((high | low) >> UInt16(10 - bit % 8)) & 63]
-    }
-  }
-}
-
-extension [UInt8] {
-  fileprivate func firstPlace(of pattern: [UInt8], from start: Int) -> Int? {
-    withUnsafeBytes { bytes in
-      var place = start
-      while place + pattern.count <= bytes.count, let base = bytes.baseAddress {
-        let span = bytes.count - pattern.count + 1 - place
-        guard let found = memchr(base + place, Int32(pattern[0]), span) else { return nil }
-        place = UnsafeRawPointer(found) - base
-        if memcmp(found, pattern, pattern.count) == 0 { return place }
-        place += 1
-      }
-      return nil
     }
   }
 }

@@ -100,6 +100,9 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
         new.register(in: mask)
         return new
       }
+      let present = SecretMask()
+      daemon.register(in: present)
+      mask.renew(with: present)
       if verdict.isAccepted { daemon.applyLog(to: control) }
     }
     Task {
@@ -118,12 +121,5 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
         log.notice("told to stop, saving what is pending")
         daemon.stop()
       })
-  }
-}
-
-extension JudgedConfiguration {
-  fileprivate func register(in mask: SecretMask) {
-    settings.register(in: mask)
-    credentials.register(in: mask)
   }
 }

@@ -1,0 +1,95 @@
+import Glibc
+import Journal
+import Logging
+import Market
+import Operations
+import Store
+import TestSupport
+import Testing
+
+@testable import Ingest
+@testable import Transport
+
+/// What a daemon must do, or forget, if it is to run for years.
+@Suite struct UpkeepTests {
+  /// Takes every commit; pruning fails.
+  private actor CrowdedSink: CommitSink {
+    private(set) var prunes = 0
+    private let sink = MemorySink()
+
+    func commit(_ commit: Commit) async throws(StoreError) -> CommitReceipt {
+      try await sink.commit(commit)
+    }
+
+    func load() async throws(StoreError) -> StoredState { try await sink.load() }
+    func repairCandidates(from day: TradingDay) async throws(StoreError) -> [RepairCandidate] { [] }
+
+    func prune() async throws(StoreError) {
+      prunes += 1
+      throw StoreError(.refused, "on order", context: "prune")
+    }
+  }
+
+  @Test func `changes that cannot be pruned are logged and counted, and not tried in a loop`()
+    async throws
+  {
+    var run = try EngineRun()
+    run.lines = LogLines()
+    let sink = CrowdedSink()
+    let engine = try run.engine(sink)
+    _ = try await engine.run()
+    #expect(await sink.prunes == 1)
+    #expect(await engine.status.pruneFailures == 1)
+    #expect(run.lines?.count("old changes were not pruned") == 1)
+  }
+
+  /// Each morning the previous close is another than the last price.
+  @Test func `a replay keeps each instrument that went ex dividend once`() throws {
+    var pipeline = Pipeline()
+    let symbol = try #require(Symbol("sh600036"))
+    var position: Int64 = 0
+    for (number, day) in ["06", "07", "08", "09", "10"].enumerated() {
+      let close = "\(10 + number).000"
+      let zeros = Array(repeating: "0,0.000", count: 10).joined(separator: ",")
+      let body =
+        "var hq_str_sh600036=\"A,\(close),\(9 + number).500,\(close),\(close),\(close),"
+        + "0.000,0.000,100,\(1_000 + 100 * number).000,\(zeros),2026-07-\(day),15:00:01,00,\";\n"
+      position += 1
+      let at = try #require(Timestamp(rfc3339: "2026-07-\(day)T15:00:02+08:00"))
+      let digest = pipeline.process(
+        .quotes(
+          group: 0, symbols: symbol.bytes, requestedAt: at, receivedAt: at, status: 200,
+          body: Array(body.utf8)), at: JournalPosition(position))
+      #expect(digest.accepted == 1)
+    }
+    #expect(pipeline.exRights.seen == [symbol] && pipeline.exRights.supposed == [])
+  }
+
+  @Test func `keys of earlier reloads are forgotten once every desk has the new ones`() throws {
+    let settings = try ConfigurationFile.load(nil, overrides: [])
+    var desks = DeskSet(
+      DeskConfiguration(),
+      upstream: HTTPFeedUpstream(
+        client: try HTTPClient(), hosts: try HTTPFeedUpstream.Hosts(settings),
+        credentials: SourceCredentials()))
+    for number in 1...5 {
+      let credentials = try credentials("licence-\(number)-licence")
+      var configuration = DeskConfiguration()
+      configuration.keys = credentials
+      desks = desks.renewed(configuration, credentials: credentials)
+      #expect((desks.upstream as? HTTPFeedUpstream)?.keyCount == (number == 1 ? 1 : 2))
+      desks.forgetEarlierKeys()
+      #expect((desks.upstream as? HTTPFeedUpstream)?.keyCount == 1)
+    }
+  }
+
+  private func credentials(_ licence: String) throws -> SourceCredentials {
+    let path = try PrivateCluster.freshDirectory() + "/licence"
+    let file = try #require(fopen(path, "we"))
+    fputs(licence + "\n", file)
+    fclose(file)
+    #expect(chmod(path, 0o600) == 0)
+    return try SourceCredentials(
+      ConfigurationFile.load(nil, overrides: ["mairui.licence_file=\(path)"]))
+  }
+}
