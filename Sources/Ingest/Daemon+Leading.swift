@@ -91,7 +91,8 @@ extension Daemon {
       state.engine = nil
       state.heartbeats.end(loop)
     }
-    let writer = StoreWriter(url: storeURL, lease: term.lease, gate: gate)
+    let writer = StoreWriter(
+      url: storeURL, lease: term.lease, gate: gate, sightingSeconds: settings.sightingSeconds)
     do {
       let engine = try await makeEngine(term, writer, loop)
       state.engine = engine

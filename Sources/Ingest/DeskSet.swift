@@ -120,6 +120,11 @@ public struct DeskSet: Sendable {
   }
 }
 
+extension Settings {
+  /// As the plan of repairs and the store both keep it.
+  public var sightingSeconds: Int64 { self.repairSighting.wholeMilliseconds / 1000 }
+}
+
 /// What desks are made from; secrets are with the upstream, here are their labels.
 public struct DeskConfiguration: Sendable {
   public var seed: UInt64 = 1
@@ -159,7 +164,7 @@ public struct DeskConfiguration: Sendable {
     mairuiHosts = settings.mairuiBases.count
     sinaRequestsPerMinute = settings.sinaHistoryRequestsPerMinute * speed
     repairs.requestsPerNight = settings.repairRequestsPerNight
-    repairs.sightingSeconds = settings.repairSighting.wholeMilliseconds / 1000
+    repairs.sightingSeconds = settings.sightingSeconds
     alpacaKey = settings.alpacaSymbols.isEmpty ? nil : credentials.alpaca?.label
     alpacaFeed = settings.alpacaFeed
     alpacaDelaySeconds = settings.alpacaDelay.wholeMilliseconds / 1000

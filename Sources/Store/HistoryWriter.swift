@@ -13,16 +13,22 @@ public actor HistoryWriter {
   }
 
   private let url: String
+  private let sightingSeconds: Int64
   private var session: WriterSession?
 
   /// Nothing is opened yet.
-  public init(url: String) { self.url = url }
+  /// - Parameter sightingSeconds: as a `StoreWriter`'s.
+  public init(url: String, sightingSeconds: Int64 = StoreWriter.sightingSecondsDefault) {
+    self.url = url
+    self.sightingSeconds = sightingSeconds
+  }
 
   /// Connects, again if need be, and checks the schema's version.
   /// - Throws: `connectionLost`, `transient`, `schemaMismatch`, `badAddress`.
   public func connect() throws(StoreError) {
     session = nil
-    session = try WriterSession(url: url, application: "candled history")
+    session = try WriterSession(
+      url: url, application: "candled history", sightingSeconds: sightingSeconds)
   }
 
   public func disconnect() { session = nil }

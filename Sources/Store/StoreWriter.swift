@@ -15,6 +15,7 @@ public actor StoreWriter {
   private let url: String
   private let lease: Lease?
   private let gate: ConnectGate?
+  private let sightingSeconds: Int64
   private var session: WriterSession?
   /// Kept over reconnections: the position this writer left behind, and the commit in doubt.
   private var position: JournalPosition?
@@ -26,18 +27,26 @@ public actor StoreWriter {
   /// - Parameters:
   ///   - lease: what a daemon writes under; without one a writer serves until a term begins.
   ///   - gate: what a daemon's connections pass.
-  public init(url: String, lease: Lease? = nil, gate: ConnectGate? = nil) {
+  ///   - sightingSeconds: a hole that bars do not fill twice, so far apart, is permanent.
+  public init(
+    url: String, lease: Lease? = nil, gate: ConnectGate? = nil,
+    sightingSeconds: Int64 = sightingSecondsDefault
+  ) {
     self.url = url
     self.lease = lease
     self.gate = gate
+    self.sightingSeconds = sightingSeconds
   }
+
+  public static let sightingSecondsDefault = WriterSession.sightingSecondsDefault
 
   /// Connects and checks the schema's version.
   /// - Throws: `connectionLost`, `transient`, `schemaMismatch`, `badAddress`, `leaseLost`.
   public func connect() throws(StoreError) {
     if let session { inDoubt = session.pending ?? inDoubt }
     session = nil
-    let fresh = try WriterSession(url: url, lease: lease, gate: gate)
+    let fresh = try WriterSession(
+      url: url, lease: lease, gate: gate, sightingSeconds: sightingSeconds)
     if let doubted = inDoubt {
       if try fresh.tookEffect(doubted) {
         foundStored = doubted

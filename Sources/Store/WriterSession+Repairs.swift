@@ -7,7 +7,7 @@ import Market
 extension WriterSession {
   /// A second look counts as one only after the source had time to change its mind: the evening
   /// and the next morning are two occasions, two tries of an evening are not.
-  static let sightingHoursMin: Int32 = 12
+  static let sightingSecondsDefault: Int64 = 12 * 3_600
   /// After so many a gap is accepted for good (DESIGN: a hole is permanent after two sightings).
   static let sightingsMax: Int16 = 2
 
@@ -230,7 +230,7 @@ extension WriterSession {
       where g.id = r.id
         and g.permanent_at is null
         and (g.last_sighting_at is null
-          or g.last_sighting_at <= $3::timestamptz - make_interval(hours => $5::int))
+          or g.last_sighting_at <= $3::timestamptz - make_interval(secs => $5::int))
       """)
 
   private func sight(
@@ -242,7 +242,7 @@ extension WriterSession {
     parameters.add { $0.array(sightings, type: .text) { $0.text($1.reason.rawValue) } }
     parameters.add { $0.timestamp(at) }
     parameters.add { $0.int16(Self.sightingsMax) }
-    parameters.add { $0.int32(Self.sightingHoursMin) }
+    parameters.add { $0.int32(sightingSeconds) }
     draft.receipt.sightings += try connection.run(
       Self.sightGaps, parameters, context: Context.commit
     ).affectedRows

@@ -18,6 +18,8 @@ final class WriterSession {
   let term: Int64
   /// Set from just before COMMIT is sent until its answer is here.
   var pending: PendingCommit?
+  /// How far apart two sightings of a hole must be.
+  let sightingSeconds: Int32
   /// The quotes this session wrote, by instrument id; a kilobyte each.
   var written: [QuoteRow?] = []
   var notices = Notices()
@@ -28,8 +30,9 @@ final class WriterSession {
   /// - Throws: `connectionLost`, `schemaMismatch`, `leaseLost`.
   init(
     url: String, application: String = LeaseConnection.writerApplication, lease: Lease? = nil,
-    gate: ConnectGate? = nil
+    gate: ConnectGate? = nil, sightingSeconds: Int64 = sightingSecondsDefault
   ) throws(StoreError) {
+    self.sightingSeconds = Int32(clamping: sightingSeconds)
     connection = try gate.pass(.writer) { () throws(StoreError) in
       try PostgresConnection(url: url, application: application)
     }

@@ -70,7 +70,7 @@ struct Replay: AsyncParsableCommand {
     pipeline.know(stored: (try? learnt.get()) ?? [])
     if let into {
       let counts = try await CommandFailure.translating {
-        try await write(pipeline, into: into)
+        try await write(pipeline, into: into, settings)
       }
       try StandardOutput.write(lines: [counts.line(json: json)])
       counts.complain(of: learnt)
@@ -117,10 +117,12 @@ extension Replay {
   /// Entries received within so long share a commit: about a sweep, as in the daemon.
   private static let commitSpanMicroseconds: Int64 = 1_000_000
 
-  private func write(_ start: Pipeline, into url: String) async throws -> ReplayCounts {
+  private func write(
+    _ start: Pipeline, into url: String, _ settings: Settings
+  ) async throws -> ReplayCounts {
     var pipeline = start
     var order = try order()
-    let writer = try await emptyDatabase(url)
+    let writer = try await emptyDatabase(url, settings)
     var spanStart: Timestamp?
     while let (position, entry) = try order.next() {
       let span = entry.receivedAt.microseconds(since: spanStart ?? entry.receivedAt)
@@ -136,9 +138,9 @@ extension Replay {
     return ReplayCounts(pipeline)
   }
 
-  private func emptyDatabase(_ url: String) async throws -> StoreWriter {
+  private func emptyDatabase(_ url: String, _ settings: Settings) async throws -> StoreWriter {
     try Schema.applyIfAbsent(url: url)
-    let writer = StoreWriter(url: url)
+    let writer = StoreWriter(url: url, sightingSeconds: settings.sightingSeconds)
     try await writer.connect()
     let stored = try await writer.load()
     guard stored.position == .start, stored.lastSeq == 0 else {

@@ -213,6 +213,36 @@ import Testing
     #expect(try certificate(database) == [["23800", "23540", "260", "t", "2", "t"]])
   }
 
+  /// An order for another day reads all eight days again, and so does `gaps --fill`.
+  @Test func `looks closer together than configured are one sighting, whoever looks`()
+    async throws
+  {
+    let database = try StoreDatabase()
+    let day: Int64 = 24 * 3600
+    let writer = StoreWriter(url: database.url, sightingSeconds: day)
+    try await writer.connect()
+    _ = try await writer.load()
+    _ = try await writer.commit(try watchedDay())
+    let past = HistoryWriter(url: database.url, sightingSeconds: day)
+    try await past.connect()
+    var wrong = try bars()
+    wrong.candles[10] = try candle(10, volume: 99)
+    func state() throws -> [[String?]] {
+      try database.execute("select sightings, state from candled.gaps")
+    }
+    wrong.receivedAt = StoreSamples.start.adding(seconds: 7 * 3600)
+    _ = try await writer.commit(repair(wrong, position: 2))
+    wrong.receivedAt = StoreSamples.start.adding(seconds: 20 * 3600)
+    _ = try await writer.commit(repair(wrong, position: 3))
+    #expect(try state() == [["1", "open"]])
+    wrong.receivedAt = StoreSamples.start.adding(seconds: 30 * 3600)
+    _ = try await past.commit(HistoryCommit(knownAt: wrong.receivedAt, bars: [wrong]))
+    #expect(try state() == [["1", "open"]])
+    wrong.receivedAt = StoreSamples.start.adding(seconds: 31 * 3600)
+    _ = try await past.commit(HistoryCommit(knownAt: wrong.receivedAt, bars: [wrong]))
+    #expect(try state() == [["2", "permanent"]])
+  }
+
   @Test func `a disagreement stands once and is resolved by bars that add up`() async throws {
     let database = try StoreDatabase()
     let writer = try await freshWriter(database)
