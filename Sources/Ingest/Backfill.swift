@@ -201,15 +201,16 @@ public struct BackfillParts {
   /// As far as it is known: bars of a day beyond it are refused.
   public var calendar: TradingCalendar
   public var log: Logger
-  /// The time of day at the start, and from there on the steady clock: hours of requests are paced
-  /// by it, whatever becomes of the wall clock.
-  var clock = EngineClock.scaled(from: EngineClock.realNow(), speed: 1)
+  /// A scaled one, so that hours of requests are paced by the steady clock, whatever becomes of the
+  /// wall clock.
+  var clock: EngineClock
   /// Waits so many nanoseconds.
   var sleep: @Sendable (UInt64) async -> Void = { try? await Task.sleep(nanoseconds: $0) }
 
   public init(
     upstream: any FeedUpstream, key: String?, writer: HistoryWriter, journal: JournalWriter,
-    rules: CandleRules, calendar: TradingCalendar, log: Logger
+    rules: CandleRules, calendar: TradingCalendar,
+    clock: EngineClock = .scaled(from: EngineClock.realNow(), speed: 1), log: Logger
   ) {
     self.upstream = upstream
     self.key = key
@@ -217,6 +218,7 @@ public struct BackfillParts {
     self.journal = journal
     self.rules = rules
     self.calendar = calendar
+    self.clock = clock
     self.log = log
   }
 }

@@ -197,7 +197,8 @@ extension UniverseLimits {
 }
 
 extension EngineClock {
-  init(_ settings: Settings) {
+  /// As configured.
+  public init(_ settings: Settings) {
     let start = settings.clockStart ?? EngineClock.realNow()
     switch settings.clockMode {
     case .real: self = .real

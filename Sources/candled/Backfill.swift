@@ -100,7 +100,7 @@ struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
   ) throws -> BackfillOrder {
     let guessed = symbols.first.map { Instrument.classify($0) != nil } == true
     let source = source ?? (guessed ? Source.sina : settings.alpacaFeed.source)
-    let last = to?.day ?? HistoryShop.today(of: source)
+    let last = to?.day ?? shop.today(of: source)
     guard from.day <= last else {
       throw CommandFailure(status: .usage, sentence: "--from \(from.day) is behind --to \(last)")
     }

@@ -17,6 +17,9 @@ final class HistoryShop {
   private let settings: Settings
   private let credentials: SourceCredentials
   private let log: Logger
+  /// Shows what the configured clock shows at the start, and runs at the steady clock's pace: the
+  /// hours of requests are paced for a real host.
+  private let clock: EngineClock
   private let writer: HistoryWriter
   /// The private cluster, if this command had to start it.
   private var startedServer: EmbeddedServer?
@@ -37,10 +40,11 @@ final class HistoryShop {
         label: label, level: settings.logLevel, format: settings.logFormat, mask: mask)
     }
     url = try settings.storeConnection() ?? settings.embeddedServer.connectionString
-    writer = HistoryWriter(url: url)
+    writer = HistoryWriter(url: url, sightingSeconds: settings.sightingSeconds)
+    clock = .scaled(from: EngineClock(settings).now, speed: 1)
   }
 
-  static func today(of source: Source) -> TradingDay { source.today(at: EngineClock.realNow()) }
+  func today(of source: Source) -> TradingDay { source.today(at: clock.now) }
 
   /// Does `work` with a database that is up, and leaves it as it was found.
   func whileOpen(_ work: () async throws -> Void) async throws {
@@ -123,7 +127,7 @@ final class HistoryShop {
 
   func plan(_ order: BackfillOrder) -> BackfillPlan {
     let isSina = order.source == .sina
-    let told = EngineClock.realNow().adding(seconds: -Self.lateSeconds)
+    let told = clock.now.adding(seconds: -Self.lateSeconds)
       .adding(milliseconds: isSina ? 0 : -delayMilliseconds)
     let today = order.source.today(at: told)
     let isOver = isSina && told.shanghaiSecondOfDay >= CandleRules(settings).dayEndSecondOfDay
@@ -173,7 +177,7 @@ final class HistoryShop {
   private func end(of day: TradingDay) -> Timestamp {
     min(
       Timestamp(day: day.advanced(by: 1), newYorkSecondOfDay: 0),
-      EngineClock.realNow().adding(milliseconds: -delayMilliseconds))
+      clock.now.adding(milliseconds: -delayMilliseconds))
   }
 
   private var delayMilliseconds: Int64 { settings.alpacaDelay.wholeMilliseconds }
@@ -182,7 +186,7 @@ final class HistoryShop {
   /// had.
   func repairTasks(symbol: Symbol?) async throws -> [BackfillTask] {
     let plan = RepairPlan()
-    let (calendar, today) = (calendar, Self.today(of: .sina))
+    let (calendar, today) = (calendar, today(of: .sina))
     let first = plan.firstDay(on: today) { calendar.isTradingDay($0) }
     let candidates = try await writer.repairCandidates(from: first).filter { candidate in
       // A clock that is behind the rows must not ask for a day that it has not come to.
@@ -193,7 +197,7 @@ final class HistoryShop {
     let never = candidates.map {
       RepairCandidate(symbol: $0.symbol, day: $0.day, want: $0.want)
     }
-    return plan.orders(never, at: EngineClock.realNow()).map { order in
+    return plan.orders(never, at: clock.now).map { order in
       BackfillTask(
         questions: [.minutes(of: order, on: today, calendar)], days: order.firstDay...today)
     }
@@ -245,7 +249,7 @@ final class HistoryShop {
         upstream: upstream, key: source == .sina ? nil : credentials.alpaca?.label,
         writer: writer,
         journal: try JournalWriter(directory: settings.stateDirectory + "/backfill/" + name),
-        rules: CandleRules(settings), calendar: calendar, log: log),
+        rules: CandleRules(settings), calendar: calendar, clock: clock, log: log),
       line: PacedQueueConfiguration(
         source, requestsPerMinute: budget.requestsPerMinute, seed: .random(in: .min ... .max)))
     let talk = ProgressTalk()

@@ -73,6 +73,25 @@ private struct Past {
     #expect(try past.count("from candle") == 0)
   }
 
+  @Test func `today is the configured clock's, and so is the time of what it stores`() throws {
+    let history = try Past().history
+    let (from, today) = (history.earlierDays[10], history.days[0])
+    let past = try Past(clock: .function { Timestamp(day: today, secondOfDay: 18 * 3_600) })
+    let run = try past.run(
+      ["backfill"] + past.symbols(1)
+        + [
+          "--from", "\(from)", "--set", "clock.mode=scaled",
+          "--set", "clock.start=\(today)T18:00:00+08:00",
+        ])
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(run.errors.contains("sina 1d, \(from) to \(today): 1 instruments"))
+    #expect(try past.count("from candle where timeframe = 240") > 0, "\(run.errors)")
+    #expect(try past.count("from candle where trading_day > '\(today)'") == 0)
+    #expect(
+      try past.count(
+        "from candle where (known_from at time zone 'Asia/Shanghai')::date <> '\(today)'") == 0)
+  }
+
   @Test func `stores days and factors, and resumes without what is done`() throws {
     let past = try Past()
     var history = past.history
