@@ -26,7 +26,8 @@ public struct Readiness: Sendable, Hashable {
     judgeStore(report, engine)
     judge("journal", engine.status.journalFault.map { "refuses entries: \($0.rawValue)" })
     if engine.isTodayUnknown { fail("the trading calendar does not know today, nothing is polled") }
-    for source in engine.sources { judge(source) }
+    if engine.symbols > 0 { lines.append(engine.sessionText) }
+    for source in engine.sources { judge(source, at: engine.now) }
   }
 
   private mutating func judgeRole(_ role: DaemonRole) {
@@ -41,7 +42,7 @@ public struct Readiness: Sendable, Hashable {
     if let trouble = report.storeTrouble {
       judge("store", trouble)
     } else if engine.isCatchingUp {
-      judge("store", "behind the journal by \(engine.backlogEntries) entries")
+      judge("store", "behind the journal by \(counted(engine.backlogEntries, "entry", "entries"))")
     } else {
       judge("store", nil)
     }
@@ -52,15 +53,16 @@ public struct Readiness: Sendable, Hashable {
     lines.append("\(part) ok")
   }
 
-  private mutating func judge(_ source: SourceReport) {
+  private mutating func judge(_ source: SourceReport, at now: Timestamp) {
     let state = source.state.map { "\($0.condition)" } ?? "waiting"
+    let fault = source.fault.map { ": " + $0.advice(at: now) } ?? ""
     guard let freshness = source.freshness else {
-      return lines.append("\(source.name) \(state)")
+      return lines.append("\(source.name) \(state)\(fault)")
     }
     let age = freshness.stalenessSeconds.map { "\($0) s behind" } ?? "nothing seen yet"
     let sentence =
       "\(source.name) \(state), \(age), limit \(freshness.limitSeconds) s"
-      + (freshness.isInSession ? "" : ", out of session")
+      + (freshness.isInSession ? "" : ", out of session") + fault
     if freshness.isFresh { lines.append(sentence) } else { fail(sentence) }
   }
 

@@ -31,6 +31,9 @@ public struct StatusDocument: Codable, Sendable, Equatable {
 
   public struct Engine: Codable, Sendable, Equatable {
     public var now: String
+    /// `morning session`, or when the next one begins; nil where none is polled.
+    public var market: String?
+    public var nextSessionAt: String?
     public var symbols: Int
     public var sweeps: Int
     public var commits: Int
@@ -64,6 +67,18 @@ public struct StatusDocument: Codable, Sendable, Equatable {
     public var stalenessSeconds: Int64?
     public var limitSeconds: Int64?
     public var isFresh: Bool?
+    /// nil while it is well.
+    public var fault: Fault?
+  }
+
+  public struct Fault: Codable, Sendable, Equatable {
+    /// As `candled_request_faults_total` and `candled_answers_total` have it.
+    public var code: String
+    public var host: String?
+    public var attempts: Int
+    public var since: String
+    /// The same for people, with what to do about it.
+    public var sentence: String
   }
 
   public struct Journal: Codable, Sendable, Equatable {
@@ -106,7 +121,9 @@ extension StatusDocument {
       uniquingKeysWith: max)
     engine = report.engine.map { Engine($0) }
     storeTrouble = report.storeTrouble
-    sources = (report.engine?.sources ?? []).map { Source($0) }
+    sources = (report.engine?.sources ?? []).map {
+      Source($0, at: report.engine?.now ?? report.at)
+    }
     journal = report.journal.map { footprint in
       Journal(
         position: report.engine?.lastPosition.sequence,
@@ -144,6 +161,8 @@ extension StatusDocument.Engine {
   fileprivate init(_ report: EngineReport) {
     let status = report.status
     now = "\(report.now)"
+    if report.symbols > 0 { market = report.sessionText }
+    nextSessionAt = report.nextSession.map { "\($0)" }
     symbols = report.symbols
     sweeps = status.sweeps
     commits = status.commits
@@ -169,7 +188,7 @@ extension StatusDocument.Engine {
 }
 
 extension StatusDocument.Source {
-  fileprivate init(_ report: SourceReport) {
+  fileprivate init(_ report: SourceReport, at now: Timestamp) {
     source = report.source.name
     endpoint = report.endpoint
     state = report.state.map { "\($0.condition)" } ?? "waiting"
@@ -181,5 +200,10 @@ extension StatusDocument.Source {
     stalenessSeconds = report.freshness?.stalenessSeconds
     limitSeconds = report.freshness?.limitSeconds
     isFresh = report.freshness?.isFresh
+    fault = report.fault.map { fault in
+      StatusDocument.Fault(
+        code: fault.code, host: fault.host, attempts: fault.attempts, since: "\(fault.since)",
+        sentence: fault.advice(at: now))
+    }
   }
 }

@@ -17,6 +17,8 @@ struct DeskSeat {
   var requests = 0
   var failures = 0
   var lastSuccessAt: Timestamp?
+  /// Since its last good answer.
+  var fault: SourceFault?
   /// Answers, by the outcome's name.
   var outcomes: [String: Int] = [:]
   var inFlight: [PollRequestID: Task<Void, Never>] = [:]
@@ -25,13 +27,17 @@ struct DeskSeat {
   /// The configuration has no such desk any more.
   var isClosed = false
 
-  var healthRow: SourceHealthRow? {
+  func healthRow(at now: Timestamp) -> SourceHealthRow? {
     guard let health else { return nil }
-    return SourceHealthRow(
+    let fault = health.condition == .ok ? nil : fault
+    var row = SourceHealthRow(
       source: desk.source, endpoint: desk.name, state: health.condition.word,
       since: health.since, lastSuccessAt: lastSuccessAt, requests: Int64(requests),
       failures: Int64(failures),
-      detail: isClosed ? "not configured any more" : "\(health.condition)")
+      detail: isClosed
+        ? "not configured any more" : fault?.sentence(at: now) ?? "\(health.condition)")
+    row.updatedAt = now
+    return row
   }
 }
 
@@ -120,10 +126,12 @@ extension Engine {
   ) {
     guard seats[place].inFlight.removeValue(forKey: request.id) != nil else { return }
     let (requestedAt, receivedAt) = (time.moment(at: asked), now)
+    let host = parts.desks.upstream?.hostName(of: request.question, host: request.host)
     var told = DeskAnswer()
     switch answer {
     case .failure(let error):
       seats[place].failures += 1
+      seats[place].fault.record(.transport(error.code), host: host, at: receivedAt)
       status.failed(error.code)
     case .response(let httpStatus, let body, _, _):
       told = interpret(
@@ -134,8 +142,12 @@ extension Engine {
       seats[place].outcomes[told.refusal?.kind.name ?? "ok", default: 0] += 1
       if told.answer != nil, told.refusal == nil {
         seats[place].lastSuccessAt = receivedAt
+        seats[place].fault = nil
       } else {
         seats[place].failures += 1
+        let outcome = told.refusal?.kind.name ?? "not journaled"
+        seats[place].fault.record(
+          .response(status: httpStatus, outcome: outcome), host: host, at: receivedAt)
       }
     }
     tell(place, .answered(request.id, told))

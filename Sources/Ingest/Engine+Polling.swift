@@ -49,6 +49,7 @@ extension Engine {
     switch answer {
     case .failure(let error):
       status.failed(error.code)
+      status.fault.record(.transport(error.code), host: parts.upstream.host, at: receivedAt)
       perform(
         poller.received(
           .answered(request.id, .transient, retryAfterSeconds: nil), at: receivedAt))
@@ -79,18 +80,29 @@ extension Engine {
     guard isInterpreting else {
       // The source told it, whatever becomes of it here.
       let digest = Pipeline.classify(entry, rules: pipeline.rules)
-      status.answered(digest.outcome)
-      status.note(digest)
-      return PollOutcome(digest.outcome)
+      return record(digest, of: entry)
     }
     let digest = pipeline.process(entry, at: position)
     noteAnswer(heardSteady)
-    status.answered(digest.outcome)
-    status.note(digest)
+    let outcome = record(digest, of: entry)
     if case .ok = digest.outcome { learnPhase(from: request, askedAt: entry.requestedAt) }
     tellExRights()
     tellUnknown()
-    return PollOutcome(digest.outcome)
+    return outcome
+  }
+
+  private func record(_ digest: Digest, of entry: JournalEntry) -> PollOutcome {
+    status.answered(digest.outcome)
+    status.note(digest)
+    let outcome = PollOutcome(digest.outcome)
+    if outcome == .ok {
+      status.lastSuccessAt = entry.receivedAt
+    } else {
+      status.fault.record(
+        .response(status: entry.status, outcome: digest.outcome.name), host: parts.upstream.host,
+        at: entry.receivedAt)
+    }
+    return outcome
   }
 
   /// Rows that were not there yet when they were asked for let later sweeps begin later.
@@ -141,6 +153,7 @@ extension Engine {
 
   private func noteHealth(_ state: SourceState) {
     status.source = state
+    if state.condition == .ok { status.fault = nil }
     tell(state, of: .sina)
     saving.health[.sina] = state
   }

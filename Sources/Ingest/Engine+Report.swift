@@ -33,6 +33,7 @@ extension Engine {
       guard let until = usage.parkedUntil, let reason = usage.parkedReason else { continue }
       if until > now { report.keysParked[reason, default: 0] += 1 }
     }
+    report.nextSession = pipeline.calendar.nextSession(after: now)
     report.calendarDaysLeft = now.shanghaiDay.distance(to: pipeline.calendar.lastDay)
     report.isCertificateOverdue = pipeline.isCertificateOverdue(at: now)
     return report
@@ -43,7 +44,8 @@ extension Engine {
     report.state = status.source
     report.requests = status.requests
     report.failures = status.failedRequests
-    report.lastSuccessAt = status.lastSweepAt
+    report.lastSuccessAt = status.lastSuccessAt
+    report.fault = status.source?.condition == .ok ? nil : status.fault
     report.outcomes = status.outcomes
     guard !poller.symbols.isEmpty else { return report }
     let calendar = pipeline.calendar
@@ -60,6 +62,7 @@ extension Engine {
     report.requests = seat.requests
     report.failures = seat.failures
     report.lastSuccessAt = seat.lastSuccessAt
+    report.fault = seat.health?.condition == .ok ? nil : seat.fault
     report.outcomes = seat.outcomes
     // The desk knows what it still asks for; watermarks of other symbols stay as they were.
     guard let bars = seat.desk as? AlpacaDesk else { return report }

@@ -122,19 +122,26 @@ extension Engine {
     var commit =
       pipeline.takeCommit()
       ?? Commit(
-        position: pipeline.position, knownAt: pipeline.knownAt, bookState: pipeline.sharedState)
+        position: pipeline.position,
+        // Where nothing is known yet, the health of a source is known now, not in 1970.
+        knownAt: pipeline.knownAt.microseconds == 0 ? now : pipeline.knownAt,
+        bookState: pipeline.sharedState)
     commit.health = saving.health.map { source, state in healthRow(source, state) }
-    commit.health += saving.staleHealth.sorted().compactMap { seats[$0].healthRow }
+    commit.health += saving.staleHealth.sorted().compactMap { seats[$0].healthRow(at: now) }
     saving.health = [:]
     saving.staleHealth = []
     return commit
   }
 
   private func healthRow(_ source: Source, _ state: SourceState) -> SourceHealthRow {
-    SourceHealthRow(
+    let fault = state.condition == .ok ? nil : status.fault
+    var row = SourceHealthRow(
       source: source, endpoint: "quotes", state: state.condition.word, since: state.since,
-      lastSuccessAt: status.lastSweepAt, requests: Int64(status.requests),
-      failures: Int64(status.failedRequests), detail: "\(state.condition)")
+      lastSuccessAt: status.lastSuccessAt, requests: Int64(status.requests),
+      failures: Int64(status.failedRequests),
+      detail: fault?.sentence(at: now) ?? "\(state.condition)")
+    row.updatedAt = now
+    return row
   }
 
   func finishSaving(_ result: Result<CommitReceipt, StoreError>) throws {

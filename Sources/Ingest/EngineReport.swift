@@ -28,6 +28,8 @@ public struct EngineReport: Sendable {
   public var keys = 0
   public var keysParked: [KeyParking: Int] = [:]
   public var calendarDaysLeft = 0
+  /// When the mainland exchanges next open; nil where the calendar does not reach so far.
+  public var nextSession: Timestamp?
   /// The last day whose evening is over has no certificate.
   public var isCertificateOverdue = false
 
@@ -61,6 +63,8 @@ public struct SourceReport: Sendable {
   public var requests = 0
   public var failures = 0
   public var lastSuccessAt: Timestamp?
+  /// Why it is not well; nil while it is.
+  public var fault: SourceFault?
   /// Answers, by the outcome's name.
   public var outcomes: [String: Int] = [:]
   /// nil where nothing is published by the clock.

@@ -12,6 +12,10 @@ public struct EngineStatus: Sendable {
   public var requests = 0
   public var failedRequests = 0
   public var lastSweepAt: Timestamp?
+  /// The last usable answer to a quotes' request; nil before the first.
+  public var lastSuccessAt: Timestamp?
+  /// Of the quotes, since their last sweep without a failure.
+  public var fault: SourceFault?
   /// Simulated seconds of the last sweeps, newest last.
   private var sweepMoments: [Timestamp] = []
   /// Real time of the last answer and of the last commit.
@@ -90,6 +94,7 @@ public struct EngineStatus: Sendable {
   mutating func sweepCompleted(at now: Timestamp, failed: Int) {
     sweeps += 1
     failedRequests += failed
+    if failed == 0 { fault = nil }
     lastSweepAt = now
     sweepMoments.append(now)
     if sweepMoments.count > EngineStatus.sweepMomentsMax { sweepMoments.removeFirst() }

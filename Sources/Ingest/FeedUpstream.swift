@@ -9,6 +9,13 @@ public protocol FeedUpstream: Sendable {
   ///   - key: the label of the key to ask with; nil where none is needed.
   ///   - host: which of a source's hosts, counted on round and round.
   func answer(to question: FeedRequest, key: String?, host: Int) async -> UpstreamAnswer
+
+  /// The name of that host; nil where there is no network between.
+  func hostName(of question: FeedRequest, host: Int) -> String?
+}
+
+extension FeedUpstream {
+  public func hostName(of question: FeedRequest, host: Int) -> String? { nil }
 }
 
 /// The hosts and keys of every source beside live quotes. Secrets go from here into a request and
@@ -68,9 +75,8 @@ public struct HTTPFeedUpstream: FeedUpstream {
 
   public func answer(to question: FeedRequest, key: String?, host: Int) async -> UpstreamAnswer {
     let endpoint = question.endpoint(credentials: key.flatMap { keys[$0] })
-    let candidates = hosts[question]
     let call = HTTPRequest(
-      base: candidates[host % candidates.count], path: endpoint.path,
+      base: base(of: question, host), path: endpoint.path,
       headers: endpoint.headers.map { ($0.name, $0.value) },
       deadlineMilliseconds: Self.deadlineMilliseconds,
       connectMilliseconds: Self.connectMilliseconds,
@@ -83,6 +89,15 @@ public struct HTTPFeedUpstream: FeedUpstream {
     // Some servers repeat the path they did not find, licence and all; the journal keeps bodies.
     mask.blank(&body)
     return .response(status: status, body: body, retryAfter: retryAfter, date: date)
+  }
+
+  public func hostName(of question: FeedRequest, host: Int) -> String? {
+    base(of: question, host).host
+  }
+
+  private func base(of question: FeedRequest, _ host: Int) -> BaseAddress {
+    let candidates = hosts[question]
+    return candidates[host % candidates.count]
   }
 }
 

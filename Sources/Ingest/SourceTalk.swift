@@ -77,6 +77,14 @@ extension Engine {
   }
 
   private func tell(_ line: SourceTalk.Line) {
-    parts.log.notice("source changed", metadata: line.metadata)
+    var metadata = line.metadata
+    if line.condition == .ok { return parts.log.notice("source changed", metadata: metadata) }
+    if let fault = fault(of: line.name) { metadata["reason"] = "\(fault.advice(at: now))" }
+    parts.log.warning("source changed", metadata: metadata)
+  }
+
+  private func fault(of name: SourceTalk.Name) -> SourceFault? {
+    guard let endpoint = name.endpoint else { return status.fault }
+    return seats.first { $0.desk.source == name.source && $0.desk.name == endpoint }?.fault
   }
 }

@@ -37,14 +37,16 @@ extension DaemonReport {
 
 extension EngineReport {
   fileprivate var marketTexts: [String] {
-    var texts = [sessionText, symbols == 1 ? "1 instrument" : "\(symbols) instruments"]
+    var texts = [sessionText, counted(symbols, "instrument")]
     for source in sources {
       guard let condition = source.state?.condition else { continue }
       // One that is well needs no word, the quotes apart.
       if source.isQuotes {
-        texts.append("\(source.source.name) \(condition)\(sweepText)")
+        let fault = source.fault.map { ": " + $0.sentence(at: now) }
+        texts.append("\(source.source.name) \(condition)\(fault ?? sweepText)")
       } else if condition != .ok {
-        texts.append("\(source.name) \(condition)")
+        let fault = source.fault.map { ": " + $0.sentence(at: now) }
+        texts.append("\(source.name) \(condition)\(fault ?? "")")
       }
     }
     if isCertificateOverdue { texts.append("certificates overdue") }
@@ -58,11 +60,12 @@ extension EngineReport {
       ?? ""
   }
 
-  private var sessionText: String {
+  /// `morning session`, or `market closed, next session Mon 09:15 Shanghai`.
+  public var sessionText: String {
     if isTodayUnknown { return "calendar ended" }
     // Others may be in theirs, New York's.
     guard sources.first(where: \.isQuotes)?.freshness?.isInSession == true else {
-      return "market closed"
+      return closedText
     }
     return switch now.shanghaiSecondOfDay {
     case ..<Session.morningOpen: "opening auction"
@@ -74,18 +77,32 @@ extension EngineReport {
     }
   }
 
+  private var closedText: String {
+    guard let next = nextSession else { return "market closed" }
+    // What is next at half past nine, the afternoon, is of today: then today trades.
+    let isAuction = (Session.auctionOpen..<Session.morningOpen).contains(now.shanghaiSecondOfDay)
+    if isAuction, next.shanghaiDay == now.shanghaiDay { return "opening auction" }
+    let isNear = now.shanghaiDay.distance(to: next.shanghaiDay) < 7
+    let day = isNear ? "" : " \(next.shanghaiDay)"
+    return "market closed, next session \(next.weekdayName)\(day) \(next.clockMinute) Shanghai"
+  }
+
   /// - Parameter awaySince: since when the lease cannot be renewed.
   fileprivate func storeTexts(awaySince: Timestamp?) -> [String] {
     var texts: [String] = []
     let held = max(lastPosition.sequence - status.committed.sequence, 0)
     if status.storeFault != nil || awaySince != nil {
       let since = (status.storeFaultSince ?? awaySince).map { " since \($0.clockMinute)" } ?? ""
-      texts.append("store away\(since), journal holds \(held) entries")
+      let entries = counted(held, "entry", "entries")
+      texts.append("store away\(since), journal holds \(entries)")
     } else if status.commits > 0 {
-      let pending = pendingCandles == 0 ? "nothing pending" : "\(pendingCandles) candles pending"
+      let pending =
+        pendingCandles == 0 ? "nothing pending" : counted(pendingCandles, "candle") + " pending"
       texts.append("commit \(status.commitMicroseconds / 1_000) ms, \(pending)")
     }
-    if isCatchingUp { texts.append("catching up, \(backlogEntries) entries behind") }
+    if isCatchingUp {
+      texts.append("catching up, \(counted(backlogEntries, "entry", "entries")) behind")
+    }
     if status.journalFault != nil { texts.append("journal takes no entries") }
     return texts
   }
@@ -96,10 +113,7 @@ extension SourceReport {
 }
 
 extension Timestamp {
-  /// `09:41`, in Shanghai.
-  fileprivate var clockMinute: String {
-    let minutes = shanghaiSecondOfDay / 60
-    let digits = { (number: Int) in number < 10 ? "0\(number)" : "\(number)" }
-    return "\(digits(minutes / 60)):\(digits(minutes % 60))"
+  fileprivate var weekdayName: String {
+    ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"][shanghaiDay.weekday - 1]
   }
 }

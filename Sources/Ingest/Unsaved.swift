@@ -18,7 +18,7 @@ public struct Unsaved: Sendable, Hashable {
 
 extension Unsaved: CustomStringConvertible {
   public var description: String {
-    "\(candles) candles, and \(entries) entries of the journal"
+    "\(counted(candles, "candle")), and \(counted(entries, "entry", "entries")) of the journal"
   }
 }
 

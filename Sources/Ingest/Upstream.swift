@@ -5,7 +5,13 @@ import Transport
 
 /// Who answers a poll. The daemon asks over HTTP; a test may answer from memory.
 public protocol Upstream: Sendable {
+  /// Whom it asks; nil where there is no network between.
+  var host: String? { get }
   func answer(to request: PollRequest, at now: Timestamp) async -> UpstreamAnswer
+}
+
+extension Upstream {
+  public var host: String? { nil }
 }
 
 /// What came back, or why nothing did.
@@ -37,6 +43,8 @@ public struct SinaUpstream: Upstream {
   /// A batch of 800 lines is 220 kB; twenty times that is no batch.
   public static let bodyBytesMax = 4 << 20
   static let connectMilliseconds = 2_000
+
+  public var host: String? { base.host }
 
   public init(client: HTTPClient, base: BaseAddress, speed: Int = 1) {
     self.client = client

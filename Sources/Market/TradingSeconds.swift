@@ -9,6 +9,19 @@ extension TradingCalendar {
       || (Session.afternoonOpen..<Session.afternoonClose).contains(second)
   }
 
+  /// When the exchanges next begin, with the opening auction or after lunch, later than `moment`;
+  /// nil where the table does not tell.
+  public func nextSession(after moment: Timestamp) -> Timestamp? {
+    let today = moment.shanghaiDay
+    let begins = [Session.auctionOpen, Session.afternoonOpen].first {
+      $0 > moment.shanghaiSecondOfDay
+    }
+    if let begins, status(of: today) == .trading {
+      return Timestamp(day: today, secondOfDay: begins)
+    }
+    return next(after: today).map { Timestamp(day: $0, secondOfDay: Session.auctionOpen) }
+  }
+
   /// Further back it does not matter by how much.
   private static let daysCountedMax = 400
 

@@ -133,6 +133,8 @@ public struct SourceHealthRow: Sendable, Hashable {
   public var failures: Int64
   /// For people.
   public var detail: String
+  /// When it was so; nil is the commit's own moment.
+  public var updatedAt: Timestamp?
 
   public init(
     source: Source, endpoint: String, state: State, since: Timestamp, lastSuccessAt: Timestamp?,

@@ -122,10 +122,10 @@ extension WriterSession {
     sql: """
       insert into source_health as h
         (source, endpoint, state, since, last_success_at, requests, failures, detail, updated_at)
-      select r.*, $9::timestamptz
+      select *
       from unnest(
         $1::smallint[], $2::text[], $3::text[], $4::timestamptz[], $5::timestamptz[],
-        $6::bigint[], $7::bigint[], $8::text[]) r
+        $6::bigint[], $7::bigint[], $8::text[], $9::timestamptz[])
       on conflict (source, endpoint) do update
       set
         state = excluded.state,
@@ -157,7 +157,9 @@ extension WriterSession {
     parameters.add { $0.array(rows, type: .int8) { $0.int64($1.requests) } }
     parameters.add { $0.array(rows, type: .int8) { $0.int64($1.failures) } }
     parameters.add { $0.array(rows, type: .text) { $0.text($1.detail) } }
-    parameters.add { $0.timestamp(commit.knownAt) }
+    parameters.add {
+      $0.array(rows, type: .timestamptz) { $0.timestamp($1.updatedAt ?? commit.knownAt) }
+    }
     draft.receipt.health += try connection.run(
       Self.writeHealth, parameters, context: Context.commit
     ).affectedRows

@@ -6,6 +6,7 @@ import Polling
 import Store
 import TestSupport
 import Testing
+import Transport
 
 @Suite struct ReadinessTests {
   private func readiness(_ change: (inout EngineReport) -> Void) -> Readiness {
@@ -25,6 +26,39 @@ import Testing
     let readiness = readiness { $0.sources = [Sample.quotes(.stalled, staleness: 16)] }
     #expect(!readiness.isReady)
     #expect(readiness.headline == "sina quotes stalled, 16 s behind, limit 15 s")
+  }
+
+  @Test func `a source that cannot be reached is told with the reason`() throws {
+    let fault = SourceFault(.transport(.resolve), host: "hq.sinajs.cn", since: Sample.now)
+    let change = { (engine: inout EngineReport) in
+      engine.sources = [Sample.quotes(.stalled, staleness: nil)]
+      engine.sources[0].fault = fault
+    }
+    #expect(
+      readiness(change).headline
+        == "sina quotes stalled, nothing seen yet, limit 15 s: "
+        + "cannot resolve hq.sinajs.cn (1 attempt since 10:00): check DNS or the network")
+    var engine = Sample.engine()
+    change(&engine)
+    let document = StatusDocument(Sample.leading(engine), Sample.build)
+    let told = try #require(document.sources.first?.fault)
+    #expect(told.code == "resolve" && told.host == "hq.sinajs.cn" && told.attempts == 1)
+    #expect(told.since == "2026-07-06T10:00:00+08:00")
+    #expect(told.sentence == fault.advice(at: Sample.now))
+  }
+
+  @Test func `out of session the next one is named`() throws {
+    let saturday = Timestamp(day: try #require(TradingDay("2026-07-04")), secondOfDay: 36_000)
+    var engine = Sample.engine()
+    engine.now = saturday
+    engine.symbols = 1
+    engine.nextSession = TradingCalendar.shanghai.nextSession(after: saturday)
+    engine.sources = [Sample.quotes(isInSession: false, staleness: 90_000)]
+    let words = "market closed, next session Mon 09:15 Shanghai"
+    #expect(Readiness(Sample.leading(engine)).lines.contains(words))
+    let document = StatusDocument(Sample.leading(engine), Sample.build)
+    #expect(document.engine?.market == words)
+    #expect(document.engine?.nextSessionAt == "2026-07-06T09:15:00+08:00")
   }
 
   @Test func `a source nothing was seen of is not fresh in its session`() {

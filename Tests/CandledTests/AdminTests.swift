@@ -99,6 +99,34 @@ import Testing
     #expect(text.output.contains("sina quotes"))
   }
 
+  @Test func `tells why nothing comes: in the log, in the view and in the status`() throws {
+    let database = try StoreDatabase()
+    let run = try BuiltBinary.run(
+      [
+        "run", "--config", "/dev/stdin", "--set",
+        "state_directory=\(try PrivateCluster.freshDirectory())",
+        // No name under it ever resolves (RFC 6761).
+        "--set", "sina.base=http://quotes.invalid", "--set", "sina.symbols=sh000001",
+        "--set", "sina.history_base=http://history.invalid", "--set", "sina.overview=",
+        "--set", "clock.mode=stepped", "--set", "clock.start=2026-07-06T10:00:00+08:00",
+        "--set", "clock.stop=2026-07-06T10:01:00+08:00",
+      ], input: SimulatedMorning.configuration(database))
+    #expect(run.status == 0, "\(run.errors)")
+    let words = "cannot resolve quotes.invalid ("
+    #expect(run.errors.contains(words) && run.errors.contains("since 10:00): check DNS or"))
+    let health = try database.execute(
+      """
+      select detail, last_success_at, updated_at >= '2026-07-06 10:00+08'
+      from candled.health
+      where endpoint = 'quotes'
+      """)
+    let row = try #require(health.first)
+    #expect(row[0]?.hasPrefix(words) == true && row[1] == nil && row[2] == "t", "\(row)")
+    let status = try SimulatedMorning.ask(database, ["status"])
+    #expect(status.output.contains(words), "\(status.output)")
+    #expect(!status.output.contains("1970-"), "\(status.output)")
+  }
+
   @Test func `that nobody serves is said in one line, and the database is shown`() throws {
     let run = try SimulatedMorning.ask(
       try SimulatedMorning.get().database, ["status", "--set", "admin.listen=/tmp/candled-none"])

@@ -10,6 +10,7 @@ import Synchronization
 
 /// A simulated exchange that answers without a socket.
 actor MemoryUpstream: Upstream {
+  nonisolated let host: String? = "exchange.test"
   private var market: SimulatedMarket
   private let outages: [Range<Int>]
   /// Answers as of one moment, whatever the time.

@@ -7,6 +7,7 @@ import Store
 import Synchronization
 import TestSupport
 import Testing
+import Transport
 
 @testable import Ingest
 
@@ -129,6 +130,35 @@ private let silence = Logger(label: "service", factory: { _ in SwiftLogNoOpLogHa
       report { _ in }.statusLine
         == "leading · morning session · 5400 instruments · sina ok, last sweep 2 s ago · "
         + "commit 12 ms, nothing pending")
+  }
+
+  @Test func `says why a source is not well, in place of its last sweep`() {
+    let line = report {
+      $0.sources[0].state = SourceState(.degraded, since: $0.now)
+      $0.sources[0].fault = SourceFault(.transport(.resolve), host: "hq.sinajs.cn", since: $0.now)
+    }.statusLine
+    #expect(
+      line.contains(
+        " · sina degraded: cannot resolve hq.sinajs.cn (1 attempt since 10:00) · "), "\(line)")
+  }
+
+  @Test func `says when a closed market opens again`() throws {
+    func line(_ day: String, _ hour: Int, _ minute: Int) throws -> String {
+      let day = try #require(TradingDay(day))
+      return report {
+        $0.now = Timestamp(day: day, secondOfDay: hour * 3_600 + minute * 60)
+        $0.nextSession = TradingCalendar.shanghai.nextSession(after: $0.now)
+        $0.sources[0].freshness?.isInSession = false
+      }.statusLine
+    }
+    let closed = "leading · market closed, next session "
+    #expect(try line("2026-07-04", 10, 0).hasPrefix(closed + "Mon 09:15 Shanghai · "))
+    #expect(try line("2026-07-06", 9, 14).hasPrefix(closed + "Mon 09:15 Shanghai · "))
+    #expect(try line("2026-07-06", 9, 20).hasPrefix("leading · opening auction · "))
+    #expect(try line("2026-07-06", 12, 0).hasPrefix(closed + "Mon 13:00 Shanghai · "))
+    #expect(try line("2026-07-06", 15, 0).hasPrefix(closed + "Tue 09:15 Shanghai · "))
+    // The week of the national holiday.
+    #expect(try line("2026-09-30", 16, 0).hasPrefix(closed + "Thu 2026-10-08 09:15 Shanghai · "))
   }
 
   @Test func `says since when the store is away, and that nothing is lost`() {

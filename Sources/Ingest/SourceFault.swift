@@ -1,0 +1,94 @@
+import Market
+import Transport
+
+/// Why an endpoint is not well: what its last failed request came to, how many failed since it was
+/// last well, and when the first of them did. One value for the log, the STATUS line, `/status`,
+/// `/readyz` and the `health` view, so that all of them name the same reason.
+public struct SourceFault: Sendable, Hashable {
+  public enum Reason: Sendable, Hashable {
+    /// No response.
+    case transport(TransportError.Code)
+    /// A response that cannot be used: its HTTP status, and the word for what it was.
+    case response(status: Int32, outcome: String)
+  }
+
+  public private(set) var reason: Reason
+  /// nil where the upstream has no address: a test's.
+  public private(set) var host: String?
+  public private(set) var attempts = 1
+  public let since: Timestamp
+
+  public init(_ reason: Reason, host: String?, since: Timestamp) {
+    self.reason = reason
+    self.host = host
+    self.since = since
+  }
+
+  /// Another request failed.
+  mutating func repeated(_ reason: Reason, host: String?) {
+    self.reason = reason
+    self.host = host
+    attempts += 1
+  }
+
+  /// The class of the fault, as metrics label it.
+  public var code: String {
+    switch reason {
+    case .transport(let code): code.name
+    case .response(_, let outcome): outcome
+    }
+  }
+
+  /// `cannot resolve hq.sinajs.cn (16 attempts since 10:00)`, times in Shanghai.
+  public func sentence(at now: Timestamp) -> String {
+    let isToday = since.shanghaiDay == now.shanghaiDay
+    let start = isToday ? since.clockMinute : "\(since.shanghaiDay) \(since.clockMinute)"
+    return "\(problem) (\(counted(attempts, "attempt")) since \(start))"
+  }
+
+  /// The sentence with what to do about it, where there is something.
+  public func advice(at now: Timestamp) -> String {
+    sentence(at: now) + (remedy.map { ": " + $0 } ?? "")
+  }
+
+  private var problem: String {
+    let host = host ?? "the host"
+    switch reason {
+    case .transport(.resolve): return "cannot resolve \(host)"
+    case .transport(.connect): return "cannot connect to \(host)"
+    case .transport(.timeout): return "no response from \(host) in time"
+    case .transport(.tls): return "no valid TLS connection to \(host)"
+    case .transport(.reset), .transport(.truncated): return "\(host) broke the connection"
+    case .transport(let code): return "request to \(host) failed: \(code.name)"
+    case .response(let status, let outcome): return "\(host) answered HTTP \(status), \(outcome)"
+    }
+  }
+
+  private var remedy: String? {
+    switch reason {
+    case .transport(.resolve): "check DNS or the network"
+    case .transport(.connect), .transport(.timeout): "check the network or a firewall"
+    case .transport(.tls): "check this machine's clock and its CA certificates"
+    case .transport, .response: nil
+    }
+  }
+}
+
+extension SourceFault? {
+  mutating func record(_ reason: SourceFault.Reason, host: String?, at now: Timestamp) {
+    guard self == nil else {
+      self?.repeated(reason, host: host)
+      return
+    }
+    self = SourceFault(reason, host: host, since: now)
+  }
+}
+
+extension Timestamp {
+  /// `09:41`, in Shanghai.
+  var clockMinute: String {
+    let minutes = shanghaiSecondOfDay / 60
+    let digits = { (number: Int) in number < 10 ? "0\(number)" : "\(number)" }
+    return "\(digits(minutes / 60)):\(digits(minutes % 60))"
+  }
+}
