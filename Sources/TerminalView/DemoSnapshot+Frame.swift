@@ -33,7 +33,7 @@ extension DemoSnapshot {
 
   private func frameLines(width: Int, height: Int) -> [StyledLine] {
     let top = [[header(width: width)], [dayLine(width: width)], figures(width: width)]
-    let bottom = [footer]
+    let bottom = [footer(width: width)]
     let fixed = (top + bottom).reduce(0) { $0 + $1.count }
     let blanks = height - fixed - 4 > min(quotes.count, DemoSnapshot.quotesWorthBlanks) ? 1 : 0
     let quoteLinesMax = max(height - fixed - 4 * blanks, 0)
@@ -85,7 +85,7 @@ extension DemoSnapshot {
     return bar
   }
 
-  private var footer: [StyledLine] {
+  private func footer(width: Int) -> [StyledLine] {
     var certificates = StyledLine(" conservation  ", .label)
     if let conservation {
       let isWhole = conservation.balanced == conservation.certificates
@@ -96,8 +96,22 @@ extension DemoSnapshot {
     } else {
       certificates.add("certificates are written after the close", .label)
     }
-    var inside = StyledLine(" look inside   ", .label)
-    inside.add(psql)
-    return [certificates, inside, StyledLine(" Ctrl-C drains and stops", .label)]
+    return [certificates] + inside(width: width) + [StyledLine(" Ctrl-C drains and stops", .label)]
+  }
+
+  /// On as many lines as it needs to be whole, cut at blanks: there a line feed is as good to the
+  /// shell and, between the quotes, to libpq, so that all of it can be copied and pasted.
+  private func inside(width: Int) -> [StyledLine] {
+    let words = psql.split(separator: " ").map(String.init)
+    var lines = [StyledLine(" look inside  ", .label)]
+    let widest = words.map(DisplayWidth.of).max() ?? 0
+    let indent = lines[0].width + 1 + widest <= width ? lines[0].width : 0
+    for word in words {
+      if lines[lines.count - 1].width + 1 + DisplayWidth.of(word) > width {
+        lines.append(StyledLine(String(repeating: " ", count: indent)))
+      }
+      lines[lines.count - 1].add(" " + word)
+    }
+    return lines
   }
 }

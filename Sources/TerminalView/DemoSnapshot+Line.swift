@@ -19,7 +19,7 @@ extension DemoSnapshot {
     if source.health != .good { parts.append("source \(source.word)") }
     if store.health != .good { parts.append("store \(store.word)") }
     if let quote = quotes.first {
-      parts.append("\(quote.symbol) \(quote.last) \(quote.changeText)")
+      parts.append("\(quote.symbol) \(quote.lastText) \(quote.changeText)")
     }
     if let conservation {
       parts.append("balanced \(conservation.balanced)/\(conservation.certificates)")

@@ -11,6 +11,8 @@ public struct DemoSnapshot: Sendable {
   public var instruments: Int
 
   public var sweeps = 0
+  /// Rows of quotes taken.
+  public var rows = 0
   /// Sweeps in the last simulated minute.
   public var sweepsPerMinute = ExactDecimal.zero
   public var requestsAnswered = 0
@@ -35,7 +37,7 @@ public struct DemoSnapshot: Sendable {
 
   /// The first few of the market, in the order to show them.
   public var quotes: [DemoQuote] = []
-  /// nil until the day's certificates are written.
+  /// nil until the day's certificates are written, after its close.
   public var conservation: Conservation?
   /// The command line that opens the demo's database.
   public var psql = ""

@@ -90,7 +90,7 @@ private enum Column: CaseIterable {
     switch self {
     case .symbol: quote.symbol.description
     case .name: quote.name.withoutControls
-    case .last: quote.last.isZero ? "-" : quote.last.description
+    case .last: quote.lastText
     case .change: quote.changeText
     default: quote.forming.map(formingText) ?? "-"
     }
@@ -121,6 +121,9 @@ private enum Column: CaseIterable {
 }
 
 extension DemoQuote {
+  /// `-` before the first trade.
+  var lastText: String { last.isZero ? "-" : last.description }
+
   /// `+0.52%`, `-` where there is none.
   var changeText: String {
     guard let change = percentChange else { return "-" }

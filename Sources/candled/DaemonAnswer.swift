@@ -10,6 +10,9 @@ struct DaemonAnswer {
   private var raw: String?
   private var silence = ""
 
+  /// Nobody is asked.
+  init(silence: String) { self.silence = silence }
+
   /// - Parameter address: where it would listen.
   init(of address: ListenAddress?) {
     guard let address else {
@@ -45,6 +48,7 @@ extension StatusDocument {
   fileprivate var rows: [(String, String)] {
     var rows = [("role", roleText), ("ready", isReady ? "yes" : notReady.joined(separator: "; "))]
     rows.append(("up", "\(duration(uptimeSeconds)), version \(version)"))
+    if let market = engine?.market { rows.append(("market", market)) }
     if !staleLoops.isEmpty { rows.append(("does not turn", staleLoops.joined(separator: ", "))) }
     rows += sources.map { ("\($0.source) \($0.endpoint)", $0.sentence) }
     if let engine { rows += engine.rows(storeTrouble) }
@@ -64,7 +68,9 @@ extension StatusDocument.Source {
   fileprivate var sentence: String {
     let late = stalenessSeconds.map { ", \($0) s behind (limit \(limitSeconds ?? 0) s)" } ?? ""
     let session = isInSession.map { $0 ? "" : ", out of session" } ?? ""
-    return "\(state)\(late)\(session), \(requests) requests, \(failures) failures"
+    let fault = fault.map { ": " + $0.sentence } ?? ""
+    return "\(state)\(late)\(session), \(counted(requests, "request")), "
+      + "\(counted(failures, "failure"))\(fault)"
   }
 }
 
@@ -73,11 +79,13 @@ extension StatusDocument.Engine {
     let lag = lagMilliseconds.map { ", lag \($0) ms" } ?? ""
     let duration = commitMilliseconds.map { ", the last in \($0) ms" } ?? ""
     var rows = [
-      ("sweeps", "\(sweeps) over \(symbols) symbols"),
+      ("sweeps", "\(sweeps) over \(counted(symbols, "symbol"))"),
       ("commits", "\(commits)\(duration)\(lag)"),
-      ("store", "\(storeTrouble ?? "takes commits"), \(pendingCandles) candles wait"),
+      ("store", "\(storeTrouble ?? "takes commits"), \(counted(pendingCandles, "candle")) pending"),
     ]
-    if isCatchingUp { rows.append(("catching up", "\(backlogEntries) entries to go")) }
+    if isCatchingUp {
+      rows.append(("catching up", counted(backlogEntries, "entry", "entries") + " to go"))
+    }
     if let journalFault { rows.append(("journal refuses", journalFault)) }
     if keysParked > 0 { rows.append(("keys parked", "\(keysParked)")) }
     if isCertificateOverdue { rows.append(("certificate", "overdue")) }
@@ -88,7 +96,7 @@ extension StatusDocument.Engine {
 extension StatusDocument.Journal {
   fileprivate var sentence: String {
     "entry \(position ?? 0), committed \(committedPosition ?? 0), "
-      + "\(bytes >> 20) MiB in \(segments) files, \(diskFreeBytes >> 30) GiB free"
+      + "\(bytes >> 20) MiB in \(counted(segments, "file")), \(diskFreeBytes >> 30) GiB free"
   }
 }
 

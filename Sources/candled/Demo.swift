@@ -18,12 +18,13 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
       Alpaca's protocols, and the whole daemon between them, at many times the speed of a real \
       day. No network, no keys. New York's last session comes at once, as bars; after the close \
       the day's K-lines confirm its minutes. Ends with the simulated day, or with Ctrl-C; both \
-      save what is pending.
+      save what is pending; exits 75 if something is not saved.
       """,
       examples: [
         "candled demo": "300 instruments at 60 times the speed",
         "candled demo --instruments 5400 --speed 10": "the whole market",
         "candled demo --date 2026-07-03 --keep /tmp/day": "another day, kept afterwards",
+        "candled demo --open /tmp/day": "the database of a kept one, without polling",
       ]))
 
   @Option(help: "Simulated seconds in a real one.")
@@ -41,13 +42,22 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
   @Option(help: ArgumentHelp("Keep database and journal in this folder.", valueName: "folder"))
   var keep: String?
 
+  @Option(
+    help: ArgumentHelp("Open the database of a kept demo until Ctrl-C.", valueName: "folder"))
+  var open: String?
+
   /// Half a minute before the opening auction's match: the first candle is 7 s away at 60×.
   private static let startSecondOfDay = Session.auctionMatch - 30
   /// When the day's certificates have been written and its minutes confirmed.
   private static let stopSecondOfDay = Session.afterHoursClose + 15 * 60
   private static let americans = "AAPL,MSFT,NVDA"
+  /// Nobody waits for this process to end as systemd does for the daemon's.
+  private static let drainMillisecondsMax: Int64 = 20_000
 
   func validate() throws {
+    guard open == nil || keep == nil else {
+      throw ValidationError("--open and --keep exclude each other")
+    }
     guard (1...1000).contains(speed) else {
       throw ValidationError("--speed is a number from 1 to 1000")
     }
@@ -63,9 +73,34 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
   }
 
   func run() async throws {
+    if let open { return try await KeptDemo(open).serve() }
     guard let day = TradingDay(date) else { return }
+    if let keep, KeptDemo(keep).isThere {
+      throw CommandFailure(
+        status: .cannotCreate,
+        sentence: "\(keep) holds a demo already: open it with `candled demo --open \(keep)`, or "
+          + "name another folder")
+    }
     let folder = try DemoFolder(keep)
-    defer { folder.remove() }
+    let (summary, unsaved): (DemoSummary?, Unsaved)
+    do {
+      (summary, unsaved) = try await play(day, in: folder)
+    } catch {
+      folder.remove()
+      throw error
+    }
+    folder.remove()
+    if let summary {
+      if folder.isKept { _ = try folder.write(summary.text, to: KeptDemo.summaryName) }
+      try StandardOutput.write(summary.text)
+    }
+    if unsaved.isNone { return }
+    throw CommandFailure(status: .temporaryFailure, sentence: "not saved: \(unsaved)")
+  }
+
+  private func play(
+    _ day: TradingDay, in folder: DemoFolder
+  ) async throws -> (DemoSummary?, Unsaved) {
     StandardError.say("starting a private PostgreSQL in \(folder.path) …")
     let server = EmbeddedServer(directory: folder.path + "/postgres")
     defer { try? server.stop() }
@@ -89,8 +124,14 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
     let view = DemoScreen(speed: speed, symbols: market.symbols)
     // It has no configuration to read again; but a terminal that goes takes its demo with it.
     let hasTerminal = isatty(STDERR_FILENO) == 1
+    if folder.isKept {
+      _ = try folder.write("demo of \(day): not ended\n", to: KeptDemo.summaryName)
+    }
+    let begun = ContinuousClock.now
     let unsaved = try await CommandFailure.translating {
-      try await Daemon(settings: settings, clock: clock, log: log).run { handle in
+      var daemon = try Daemon(settings: settings, clock: clock, log: log)
+      daemon.limits.drainMilliseconds = Self.drainMillisecondsMax
+      return try await daemon.run { handle in
         let hangup: ServiceSignals.Hangup = hasTerminal ? .stop : .ignore
         do throws(CommandFailure) {
           try ServiceSignals.watch(hangup: hangup) { handle.engine.stop() }
@@ -101,11 +142,13 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
         await view.show(handle)
       }
     }
-    await view.finish()
-    StandardError.say(
-      unsaved.isNone
-        ? "the day is saved\(folder.isKept ? " in \(folder.path)" : "")"
-        : "\(unsaved) were not saved")
+    let seconds = Int((ContinuousClock.now - begun).components.seconds)
+    let summary = await view.finish().map { last in
+      DemoSummary(
+        last: last, seconds: seconds, unsaved: unsaved.isNone ? nil : "\(unsaved)",
+        folder: folder.isKept ? folder.path : nil)
+    }
+    return (summary, unsaved)
   }
 
   private func settings(

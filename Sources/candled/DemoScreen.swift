@@ -10,6 +10,7 @@ actor DemoScreen {
   private let symbols: [Symbol]
   private let mode = Terminal.mode(of: STDOUT_FILENO)
   private var task: Task<Void, Never>?
+  private var handle: DaemonHandle?
 
   /// How many instruments the view has room for.
   private static let sharesMax = 9
@@ -23,6 +24,7 @@ actor DemoScreen {
 
   /// Begins showing.
   func show(_ handle: DaemonHandle) {
+    self.handle = handle
     task = Task {
       switch mode {
       case .live(let color): await drawFrames(handle, color: color)
@@ -31,10 +33,13 @@ actor DemoScreen {
     }
   }
 
-  /// Shows the last state and gives the terminal back.
-  func finish() async {
+  /// Gives the terminal back.
+  /// - Returns: the last state; nil if it never came to one.
+  func finish() async -> DemoSnapshot? {
     task?.cancel()
     await task?.value
+    guard let handle else { return nil }
+    return await snapshot(handle)
   }
 
   private func drawFrames(_ handle: DaemonHandle, color: Bool) async {
@@ -45,7 +50,7 @@ actor DemoScreen {
         await snapshot(handle).render(width: size.width, height: size.height, color: color))
       try? await Task.sleep(nanoseconds: DemoScreen.frameNanoseconds)
     }
-    say(Terminal.leaveScreen + "\(await snapshot(handle).line())\n")
+    say(Terminal.leaveScreen)
   }
 
   /// The first candle, then a line a minute.
@@ -81,6 +86,7 @@ actor DemoScreen {
     snapshot.commitMicroseconds = status.commits > 0 ? status.commitMicroseconds : nil
     snapshot.commits = status.commits
     snapshot.sequence = status.sequence
+    snapshot.rows = report.counters.snapshots
     snapshot.candles = status.candlesSaved
     snapshot.gaps = report.counters.gaps
     snapshot.revisions = report.counters.revisions
@@ -88,13 +94,15 @@ actor DemoScreen {
     snapshot.psql = handle.psqlLine
     snapshot.source = condition(of: status)
     snapshot.store = status.storeFault.map { .init("\($0)", .bad) } ?? .init("ok", .good)
-    if report.counters.certificates > 0 {
+    // Before the close none can be of this day.
+    let isOver = report.now.shanghaiSecondOfDay >= Session.afternoonClose
+    if isOver, report.counters.certificates > 0 {
       snapshot.conservation = .init(
         certificates: report.counters.certificates,
         balanced: report.counters.balancedCertificates)
     }
     snapshot.quotes =
-      report.sights.map { DemoQuote($0) }
+      report.sights.map { DemoQuote($0, at: report.now) }
       + report.americans.prefix(DemoScreen.americansMax).map { DemoQuote($0) }
     return snapshot
   }
@@ -116,12 +124,14 @@ extension DemoQuote {
         volume: bar.volume))
   }
 
-  fileprivate init(_ sight: EngineReport.Sight) {
+  /// Over lunch the book holds the afternoon's first minute ready, which has not begun.
+  fileprivate init(_ sight: EngineReport.Sight, at now: Timestamp) {
     self.init(
       symbol: sight.quote.symbol, name: sight.name, last: sight.quote.last,
       previousClose: sight.quote.previousClose,
-      forming: sight.forming.map { candle in
-        Forming(
+      forming: sight.forming.flatMap { candle in
+        if candle.openedAt > now { return nil }
+        return Forming(
           openedAt: candle.openedAt, open: candle.open, high: candle.high, low: candle.low,
           close: candle.close, volume: candle.volume)
       })

@@ -30,7 +30,11 @@ struct Status: ParsableCommand {
 
   func run() throws {
     let settings = try options.load()
-    let daemon = DaemonAnswer(of: settings.adminListen)
+    let demo = KeptDemo(settings.stateDirectory)
+    let daemon =
+      settings.storeURL == nil && demo.isThere
+      ? DaemonAnswer(silence: "none: \(demo.path) is a demo's folder")
+      : DaemonAnswer(of: settings.adminListen)
     do {
       let address = try settings.storeAddress()
       let status = try CommandFailure.asking { () throws(StoreError) in
@@ -94,7 +98,8 @@ extension SourceHealthRow {
   }
 
   fileprivate var sentence: String {
-    "\(state.rawValue) since \(since), \(requests) requests, \(failures) failures"
+    "\(state.rawValue) since \(since), \(counted(requests, "request")), "
+      + counted(failures, "failure")
       + (detail.isEmpty ? "" : ": \(detail)")
   }
 }

@@ -17,6 +17,9 @@ extension Settings {
     }
     let server = embeddedServer
     guard server.isRunning else {
+      if let sentence = KeptDemo(self.stateDirectory).closedSentence {
+        throw CommandFailure(status: .unavailable, sentence: sentence)
+      }
       throw CommandFailure(
         status: .unavailable,
         sentence: "no database: store.url is not set, and no private PostgreSQL is running in "

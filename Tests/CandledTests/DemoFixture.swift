@@ -19,7 +19,10 @@ extension DemoSnapshot {
     snapshot.candles = 12_345
     snapshot.source = Condition("healthy", .good)
     snapshot.store = Condition("ready", .good)
-    snapshot.psql = "psql -h /tmp/candled-demo/run candled"
+    snapshot.psql =
+      "psql 'host=/tmp/candled-demo-iUijOx/postgres/socket port=5432 dbname=candled "
+      + "user=candled_reader'"
+    snapshot.rows = 296_000
     let opening = Timestamp(day: day, secondOfDay: 10 * 3600 + 42 * 60)
     snapshot.quotes = [
       try .made(

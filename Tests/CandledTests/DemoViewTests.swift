@@ -58,6 +58,22 @@ import Testing
     #expect(try filled(15) == 48)
   }
 
+  @Test(arguments: [56, 60, 80, 130])
+  func `the line to look inside is whole`(width: Int) throws {
+    let snapshot = try DemoSnapshot.midMorning()
+    let lines = Frame(snapshot.render(width: width, height: 24, color: false)).lines
+    let start = try #require(lines.firstIndex { $0.contains("look inside") })
+    let words = lines[start...].prefix { !$0.contains("Ctrl-C") }
+      .flatMap { $0.split(separator: " ") }
+    #expect(words.dropFirst(2).joined(separator: " ") == snapshot.psql)
+  }
+
+  @Test func `the line for logs shows no price before the first trade`() throws {
+    var snapshot = try DemoSnapshot.midMorning()
+    snapshot.quotes[0].last = .zero
+    #expect(snapshot.line().hasSuffix("  sh600519 - -"))
+  }
+
   @Test func `the line for logs says the same in one plain line`() throws {
     #expect(
       try DemoSnapshot.midMorning().line()
@@ -68,6 +84,45 @@ import Testing
         == "2026-07-06 15:31  closed  sweeps 8940 (0.0/min)  missed 12  lag 1204.5 ms  "
         + "candles 1296000  gaps 3  rejected 7  seq 8930  source banned  "
         + "sh600519 1752.000 -0.45%  balanced 5399/5400")
+  }
+}
+
+@Suite struct `The demo's summary` {
+  private func summary(
+    _ last: DemoSnapshot, unsaved: String? = nil, folder: String? = nil
+  ) -> String {
+    DemoSummary(last: last, seconds: 125, unsaved: unsaved, folder: folder).text
+  }
+
+  @Test func `of a day that is over has its certificates, candles, rows and place`() throws {
+    var last = try DemoSnapshot.afterClose()
+    last.conservation = .init(certificates: 5_400, balanced: 5_400)
+    #expect(
+      summary(last, folder: "/tmp/day")
+        == """
+        demo of 2026-07-06 Mon, 5400 instruments: ended at 15:31:00 after 2 min 5 s
+          certificates  5,400 of 5,400, residual 0
+          candles       1,296,000, gaps 3, revisions 0, rejected rows 7
+          rows          296,000 quotes, 2,368 a second
+          data          saved in /tmp/day
+                        candled demo --open /tmp/day shows it again
+
+        """)
+  }
+
+  @Test func `of one that was stopped promises no certificates, and says that nothing stays`()
+    throws
+  {
+    let text = summary(try DemoSnapshot.midMorning())
+    #expect(text.contains("  certificates  none yet: they are written after the close\n"))
+    #expect(text.contains("  data          discarded; --keep FOLDER keeps it\n"))
+  }
+
+  @Test func `says what does not balance and what was not saved`() throws {
+    let text = summary(
+      try DemoSnapshot.afterClose(), unsaved: "0 candles, and 1 entry of the journal")
+    #expect(text.contains("5,399 of 5,400 balance; the others: candled query audit\n"))
+    #expect(text.contains("  NOT SAVED     0 candles, and 1 entry of the journal\n"))
   }
 }
 

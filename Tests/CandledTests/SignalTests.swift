@@ -52,6 +52,7 @@ import Testing
     demo.signal(SIGINT)
     #expect(try demo.ended() == 0, "\(demo.heard)")
     #expect(access(String(folder), F_OK) != 0)
+    #expect(demo.heard.contains("data          discarded"), "\(demo.heard)")
     // What PostgreSQL tells whoever asks it something is not for people.
     #expect(!demo.heard.contains("NOTICE"), "\(demo.heard)")
     // The server's folder is gone; no process still names it.

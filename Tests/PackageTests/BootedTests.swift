@@ -84,7 +84,7 @@ struct BootedTests {
     let lines = try await said(in: "backfill")
     #expect(lines.first == "exit 0")
     #expect(
-      lines.last?.wholeMatch(of: /sina 1d, 1990-01-01 to [-\d]+: 1 instruments/) != nil, "\(lines)")
+      lines.last?.wholeMatch(of: /sina 1d, 1990-01-01 to [-\d]+: 1 instrument/) != nil, "\(lines)")
   }
 
   @Test func `stopped, it leaves no process behind`() async throws {
@@ -94,7 +94,7 @@ struct BootedTests {
   @Test func `a whole market day passes through the sandbox`() async throws {
     let lines = try await said(in: "a day in the sandbox")
     #expect(lines.first == "success")
-    #expect(lines.last?.contains("the day is saved in /var/lib/candled-day") == true)
+    #expect(lines.last?.contains("saved in /var/lib/candled-day") == true)
   }
 
   @Test func `removed, it is stopped and enabled no more`() async throws {

@@ -1,0 +1,68 @@
+import Market
+
+/// What a demo came to: a few lines that stay on the screen when its view is gone, and in the
+/// folder if it is kept.
+public struct DemoSummary: Sendable {
+  /// How it ended.
+  public var last: DemoSnapshot
+  /// Real time from the first request to the end.
+  public var seconds: Int
+  /// What is in no table, in words; nil if everything is.
+  public var unsaved: String?
+  /// nil if everything was deleted.
+  public var folder: String?
+
+  public init(last: DemoSnapshot, seconds: Int, unsaved: String?, folder: String?) {
+    self.last = last
+    self.seconds = seconds
+    self.unsaved = unsaved
+    self.folder = folder
+  }
+
+  /// Plain lines, each with its line feed.
+  public var text: String {
+    let clock = Figures.clock(last.at.shanghaiSecondOfDay)
+    let day = "\(last.at.shanghaiDay) \(Figures.weekday(last.at.shanghaiDay))"
+    let head =
+      "demo of \(day), \(counted(last.instruments, "instrument")): ended at \(clock) after "
+      + "\(seconds / 60) min \(seconds % 60) s"
+    return head + "\n"
+      + lines.map { label, value in
+        "  " + label.padded(columns: 14, .leading) + value.withoutControls + "\n"
+      }.joined()
+  }
+
+  private var lines: [(label: String, value: String)] {
+    var lines = [
+      ("certificates", certificates),
+      (
+        "candles",
+        "\(Figures.grouped(last.candles)), gaps \(Figures.grouped(last.gaps)), "
+          + "revisions \(Figures.grouped(last.revisions)), "
+          + "rejected rows \(Figures.grouped(last.rejected))"
+      ),
+      (
+        "rows",
+        "\(Figures.grouped(last.rows)) quotes, \(Figures.grouped(last.rows / max(seconds, 1))) "
+          + "a second"
+      ),
+    ]
+    if let unsaved { lines.append(("NOT SAVED", unsaved)) }
+    guard let folder else {
+      return lines + [("data", "discarded; --keep FOLDER keeps it")]
+    }
+    return lines + [
+      ("data", "saved in \(folder)"), ("", "candled demo --open \(folder) shows it again"),
+    ]
+  }
+
+  private var certificates: String {
+    guard let conservation = last.conservation else {
+      return "none yet: they are written after the close"
+    }
+    let all = Figures.grouped(conservation.certificates)
+    if conservation.balanced == conservation.certificates { return "\(all) of \(all), residual 0" }
+    return "\(Figures.grouped(conservation.balanced)) of \(all) balance; the others: "
+      + "candled query audit"
+  }
+}

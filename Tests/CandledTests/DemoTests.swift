@@ -1,0 +1,73 @@
+import Glibc
+import Store
+import TestSupport
+import TestTraits
+import Testing
+
+@Suite(.ownThread) struct `candled demo` {
+  /// Ten minutes a second: long enough to be asked, and stopped, in its morning.
+  private func start(in folder: String) throws -> RunningBinary {
+    let demo = try RunningBinary([
+      "demo", "--speed", "600", "--instruments", "15", "--keep", folder,
+    ])
+    #expect(demo.says("morning session"), "\(demo.heard)")
+    return demo
+  }
+
+  private func folder() throws -> String {
+    let folder = try PrivateCluster.freshDirectory()
+    // The server runs as a user of its own.
+    chmod(folder, 0o755)
+    return folder + "/day"
+  }
+
+  private func ask(_ arguments: String..., folder: String) throws -> BuiltBinary.Run {
+    try BuiltBinary.run(
+      arguments + ["--config", "/dev/null", "--set", "state_directory=\(folder)"])
+  }
+
+  @Test func `that was kept is opened again, asked and closed`() throws {
+    let folder = try folder()
+    let demo = try start(in: folder)
+    demo.signal(SIGINT)
+    #expect(try demo.ended() == 0, "\(demo.heard)")
+    #expect(demo.heard.contains("certificates  none yet"), "\(demo.heard)")
+    #expect(demo.heard.contains("data          saved in \(folder)\n"), "\(demo.heard)")
+    for command in [["query", "latest"], ["status"]] {
+      let closed = try ask(command[0], command.dropFirst().first ?? "--json", folder: folder)
+      #expect(closed.status == 69 && closed.errors.contains("`candled demo --open \(folder)`"))
+    }
+    let twice = try BuiltBinary.run(["demo", "--keep", folder])
+    #expect(twice.status == 73 && twice.errors.contains("holds a demo already"), "\(twice.errors)")
+    let open = try RunningBinary(["demo", "--open", folder])
+    #expect(open.says("Ctrl-C stops its PostgreSQL"), "\(open.heard)")
+    #expect(open.heard.contains("certificates  none yet") && open.heard.contains("psql 'host="))
+    let quotes = try ask("query", "latest", "--json", folder: folder)
+    #expect(try Parsed.objects(quotes.output).count == 15, "\(quotes.errors)")
+    let status = try ask("status", folder: folder)
+    #expect(status.output.contains("\(folder) is a demo's folder"), "\(status.output)")
+    open.signal(SIGINT)
+    #expect(try open.ended() == 0, "\(open.heard)")
+    #expect(try ask("query", "latest", folder: folder).status == 69)
+  }
+
+  @Test func `that could not save everything says so and exits 75`() throws {
+    let folder = try folder()
+    let demo = try start(in: folder)
+    let server = EmbeddedServer(directory: folder + "/postgres")
+    try SQLProbe.run(
+      "revoke insert on candled.candle from candled", url: server.ownerConnectionString)
+    #expect(demo.says("store refuses commits"), "\(demo.heard)")
+    demo.signal(SIGINT)
+    #expect(try demo.ended() == 75, "\(demo.heard)")
+    #expect(demo.heard.contains("  NOT SAVED     "), "\(demo.heard)")
+    #expect(demo.heard.contains("candled: not saved: "), "\(demo.heard)")
+  }
+
+  @Test func `that was never kept cannot be opened`() throws {
+    let run = try BuiltBinary.run(["demo", "--open", "/tmp/candled-none"])
+    #expect(run.status == 66 && run.errors.contains("holds no kept demo"), "\(run.errors)")
+    let both = try BuiltBinary.run(["demo", "--open", "/tmp/a", "--keep", "/tmp/b"])
+    #expect(both.status == 64 && both.errors.contains("exclude each other"))
+  }
+}
