@@ -36,7 +36,7 @@ struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
   var all = false
 
   @Option(help: "Which candles: 1m, 5m, 15m, 30m, 60m, 1d, 1w, 1mo.")
-  var timeframe = Timeframe.day1
+  var timeframe = TimeframeArgument(.day1)
 
   @Option(help: ArgumentHelp("The first trading day.", valueName: "yyyy-mm-dd"))
   var from: DayArgument
@@ -59,7 +59,7 @@ struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
     guard symbols.isEmpty == all else {
       throw ValidationError("Name instruments, or say --all.")
     }
-    guard timeframe != .afterHours else {
+    guard timeframe.value != .afterHours else {
       throw ValidationError("--timeframe after_hours: no source delivers it.")
     }
   }
@@ -68,9 +68,9 @@ struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
     let settings = try options.load()
     try await CommandFailure.translating {
       let shop = try HistoryShop(settings)
-      // A slip of the pen must not start a server first.
-      let order = all ? nil : try order(try symbols.map(shop.resolve), settings, shop)
-      try await shop.whileOpen {
+      // A slip of the pen must not start a server first, nor may a plan.
+      let order = all ? nil : try order(try symbols.map(HistoryShop.resolve), settings, shop)
+      try await shop.whileOpen(starting: !dryRun) {
         let order = try order ?? self.order(try shop.symbols(of: source), settings, shop)
         try await fill(order, shop)
       }
@@ -92,7 +92,7 @@ struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
     if dryRun || (tasks + later).isEmpty { return }
     try await shop.carryOut(
       tasks, later: later, source: order.source, journal: order.name,
-      again: "say it again with --resume")
+      again: "rerun with --resume")
   }
 
   private func order(
@@ -106,7 +106,7 @@ struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
     }
     try shop.check(symbols, of: source)
     return BackfillOrder(
-      source: source, symbols: symbols, timeframe: timeframe, from: from.day, to: last)
+      source: source, symbols: symbols, timeframe: timeframe.value, from: from.day, to: last)
   }
 
   private func say(
@@ -118,9 +118,10 @@ struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
     }
     StandardError.say(
       "\(plan.order.source.name) \(plan.order.timeframe.name), \(plan.order.from) to "
-        + "\(plan.order.to): \(plan.order.symbols.count) instruments, \(chunks.count) of "
-        + "\(plan.chunks.count) chunks to do, about \(requests) requests, "
-        + "\((requests + budget - 1) / budget) minutes at \(budget) a minute")
+        + "\(plan.order.to): \(counted(plan.order.symbols.count, "instrument")), "
+        + "\(chunks.count) of \(counted(plan.chunks.count, "chunk")) to do, "
+        + "about \(counted(requests, "request")), "
+        + "\(counted((requests + budget - 1) / budget, "minute")) at \(budget) a minute")
     if let first = plan.reachesOnlyTo {
       StandardError.say("the source only tells of \(first) and later")
     }

@@ -31,19 +31,37 @@ struct Gaps: AsyncParsableCommand, DrainsOnSignal {
   func run() async throws {
     let settings = try options.load()
     try await CommandFailure.translating {
+      guard fill else { return try count(at: settings.storeAddress()) }
       let shop = try HistoryShop(settings)
-      let chosen = try symbol.map { try shop.resolve($0) }
+      let chosen = try symbol.map { try HistoryShop.resolve($0) }
       try await shop.whileOpen {
-        if fill { try await look(for: chosen, shop) }
+        try await look(for: chosen, shop)
         try StandardOutput.write(lines: shop.gapCounts(of: chosen))
       }
     }
   }
 
+  /// Needs no more than a reader may.
+  private func count(at address: String) throws {
+    let queries = try Queries(url: address)
+    let chosen = try symbol.map { try SymbolDirectory(queries).resolve($0) }
+    try StandardOutput.write(lines: queries.gapCounts(of: chosen))
+  }
+
   private func look(for symbol: Symbol?, _ shop: HistoryShop) async throws {
     let tasks = try await shop.repairTasks(symbol: symbol)
-    StandardError.say("asking for the minutes of \(tasks.count) instruments")
+    StandardError.say("asking for the minutes of \(counted(tasks.count, "instrument"))")
     if tasks.isEmpty { return }
-    try await shop.carryOut(tasks, source: .sina, journal: "gaps", again: "say it again")
+    try await shop.carryOut(tasks, source: .sina, journal: "gaps", again: "rerun later")
+  }
+}
+
+extension Queries {
+  /// One line a state and cause: `open outage 12`.
+  func gapCounts(of symbol: Symbol?) throws(StoreError) -> [String] {
+    let gaps = try gapRecords(symbol: symbol)
+    let groups = Dictionary(grouping: gaps) { "\($0.state) \($0.gap.cause.name)" }
+    let counts = groups.mapValues(\.count).sorted { $0.key < $1.key }
+    return counts.isEmpty ? ["no gaps"] : counts.map { "\($0.key) \($0.value)" }
   }
 }

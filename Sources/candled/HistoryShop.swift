@@ -24,6 +24,7 @@ final class HistoryShop {
   /// The private cluster, if this command had to start it.
   private var startedServer: EmbeddedServer?
   private var url = ""
+  private var isOpen = false
   /// The table's, once open with the days that the daemon learnt.
   private(set) var calendar = TradingCalendar.shanghai
 
@@ -47,9 +48,10 @@ final class HistoryShop {
   func today(of source: Source) -> TradingDay { source.today(at: clock.now) }
 
   /// Does `work` with a database that is up, and leaves it as it was found.
-  func whileOpen(_ work: () async throws -> Void) async throws {
+  /// - Parameter starting: false does it without one rather than start the private cluster.
+  func whileOpen(starting: Bool = true, _ work: () async throws -> Void) async throws {
     do {
-      try await open()
+      try await open(starting: starting)
       try await work()
     } catch {
       try? await close()
@@ -59,14 +61,18 @@ final class HistoryShop {
   }
 
   /// Starts the private cluster if it is wanted and not up.
-  private func open() async throws {
+  private func open(starting: Bool) async throws {
     if settings.storeURL == nil, !settings.embeddedServer.isRunning {
+      guard starting else {
+        return StandardError.say("no database is running: what is stored is not known")
+      }
       StandardError.say("starting the private PostgreSQL …")
       try settings.embeddedServer.start()
       startedServer = settings.embeddedServer
       try Schema.apply(url: settings.embeddedServer.ownerConnectionString)
     }
     try await writer.connect()
+    isOpen = true
     calendar = calendar.extended(byStored: try await writer.sessions())
   }
 
@@ -80,7 +86,7 @@ final class HistoryShop {
   // MARK: - Instruments
 
   /// One the database knows, or any well-formed A-share or American symbol.
-  func resolve(_ spelling: String) throws -> Symbol {
+  static func resolve(_ spelling: String) throws -> Symbol {
     for spelling in [spelling, spelling.uppercased()] {
       guard let symbol = Symbol(anySpelling: spelling) else { continue }
       if SinaHistory.isRequestable(symbol) || AlpacaBarsQuery.isRequestable(symbol) {
@@ -93,6 +99,10 @@ final class HistoryShop {
 
   /// All of one source that the database knows.
   func symbols(of source: Source?) throws -> [Symbol] {
+    guard isOpen else {
+      throw CommandFailure(
+        status: .unavailable, sentence: "--all needs the database (`candled run` starts it)")
+    }
     let source = source ?? .sina
     let found = try Queries(url: url).instruments().filter { $0.source == source.series.name }
       .map(\.symbol).filter { source.canTell(of: $0) }
@@ -115,12 +125,8 @@ final class HistoryShop {
     }
   }
 
-  /// One line a state and cause: `open outage 12`.
   func gapCounts(of symbol: Symbol?) throws -> [String] {
-    let gaps = try Queries(url: url).gapRecords(symbol: symbol)
-    let groups = Dictionary(grouping: gaps) { "\($0.state) \($0.gap.cause.name)" }
-    let counts = groups.mapValues(\.count).sorted { $0.key < $1.key }
-    return counts.isEmpty ? ["no gaps"] : counts.map { "\($0.key) \($0.value)" }
+    try Queries(url: url).gapCounts(of: symbol)
   }
 
   // MARK: - Work
@@ -141,7 +147,7 @@ final class HistoryShop {
 
   /// What is left of a plan.
   func rounds(of plan: BackfillPlan, leavingOutDone: Bool) async throws -> BackfillPlan.Rounds {
-    let done = leavingOutDone ? try await writer.doneChunks(plan.chunks.map(\.name)) : [:]
+    let done = leavingOutDone && isOpen ? try await writer.doneChunks(plan.chunks.map(\.name)) : [:]
     return plan.rounds(leavingOut: done.mapValues(\.through))
   }
 
@@ -219,7 +225,7 @@ final class HistoryShop {
       guard error.code == .locked else { throw error }
       throw CommandFailure(
         status: .temporaryFailure,
-        sentence: "another command asks \(source.name) just now: say it again when it is done")
+        sentence: "another command asks \(source.name) just now: rerun when it has ended")
     }
   }
 
@@ -240,7 +246,8 @@ final class HistoryShop {
     let budget = budget(of: source)
     if budget.isShared {
       StandardError.say(
-        "the daemon asks \(source.name) too: \(budget.requestsPerMinute) requests a minute")
+        "the daemon asks \(source.name) too: "
+          + "\(counted(budget.requestsPerMinute, "request")) a minute")
     }
     let upstream = HTTPFeedUpstream(
       client: client, hosts: try HTTPFeedUpstream.Hosts(settings), credentials: credentials)
@@ -259,7 +266,7 @@ final class HistoryShop {
     if end.tasksFailed > 0 || end.tasksDone < end.tasks {
       throw CommandFailure(
         status: .temporaryFailure,
-        sentence: "\(end.tasks - end.tasksDone) of \(end.tasks) chunks are left: \(again)")
+        sentence: "\(end.tasks - end.tasksDone) of \(counted(end.tasks, "chunk")) left: \(again)")
     }
   }
 }

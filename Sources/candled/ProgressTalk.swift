@@ -32,9 +32,9 @@ final class ProgressTalk: Sendable {
   func finish(_ progress: BackfillProgress) {
     if isTerminal { StandardError.redraw("") }
     StandardError.say(
-      "\(progress.tasksDone) of \(progress.tasks) chunks stored: \(progress.candles) candles, "
-        + "\(progress.revisions) revisions, \(progress.gapsClosed) gaps closed, "
-        + "\(progress.requests) requests")
+      "\(progress.tasksDone) of \(counted(progress.tasks, "chunk")) stored: "
+        + "\(counted(progress.candles, "candle")), \(counted(progress.revisions, "revision")), "
+        + "\(counted(progress.gapsClosed, "gap")) closed, \(counted(progress.requests, "request"))")
   }
 
   private static func bar(_ progress: BackfillProgress) -> String {
@@ -44,7 +44,9 @@ final class ProgressTalk: Sendable {
   }
 
   private static func words(_ progress: BackfillProgress) -> String {
-    var words = "\(progress.tasksDone)/\(progress.tasks) chunks, \(progress.candles) candles"
+    var words =
+      "\(progress.tasksDone)/\(counted(progress.tasks, "chunk")), "
+      + counted(progress.candles, "candle")
     if progress.tasksFailed > 0 { words += ", \(progress.tasksFailed) given up" }
     if let left = progress.secondsLeft { words += ", \(left / 60) min \(left % 60) s left" }
     return words

@@ -29,7 +29,7 @@ struct QueryCandles: ParsableCommand {
   var symbol: String
 
   @Option(help: "How long a candle is.")
-  var timeframe = Timeframe.minute1
+  var timeframe = TimeframeArgument(.minute1)
 
   @Option(help: ArgumentHelp("Opened then or later.", valueName: "time"))
   var from: MomentArgument?
@@ -65,7 +65,7 @@ struct QueryCandles: ParsableCommand {
   }
 
   private func question(of symbol: Symbol) -> CandleQuestion {
-    var question = CandleQuestion(symbol, timeframe)
+    var question = CandleQuestion(symbol, timeframe.value)
     question.from = from?.first
     question.to = to?.end
     question.fill = fill
@@ -95,10 +95,21 @@ struct QueryCandles: ParsableCommand {
   }
 }
 
-extension Timeframe: ExpressibleByArgument {
-  public init?(argument: String) { self.init(name: argument) }
+/// A timeframe by its name; of one with a raw value the help would print that.
+struct TimeframeArgument: ExpressibleByArgument {
+  let value: Timeframe
 
-  public static var allValueStrings: [String] { allCases.map(\.name) }
+  init(_ value: Timeframe) { self.value = value }
+
+  /// An hour has two names, here as in SQL.
+  init?(argument: String) {
+    guard let value = Timeframe(name: argument == "1h" ? "60m" : argument) else { return nil }
+    self.value = value
+  }
+
+  var defaultValueDescription: String { value.name }
+
+  static var allValueStrings: [String] { Timeframe.allCases.map(\.name) }
 }
 
 extension CandleFill: ExpressibleByArgument {}

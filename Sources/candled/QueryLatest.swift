@@ -10,7 +10,10 @@ struct QueryLatest: ParsableCommand {
     commandName: "latest",
     abstract: "Print the latest quotes.",
     discussion: Help.discussion(
-      "One row an instrument, all of them where none is named.",
+      """
+      One row an instrument, all of them where none is named. Without a trade today last and \
+      change are empty, and `trading` says why.
+      """,
       examples: [
         "candled query latest sh600519": "one instrument",
         "candled query latest --format jsonl": "the whole market, an object a line",
@@ -32,16 +35,30 @@ struct QueryLatest: ParsableCommand {
   private static let columns =
     ResultColumn.leading("symbol", "name", "trading", "quoted_at")
     + ResultColumn.trailing(
-      "last", "change", "open", "high", "low", "previous_close", "volume", "turnover", "bid", "ask")
+      "last", "change", "percent_change", "open", "high", "low", "previous_close", "volume",
+      "turnover", "bid", "ask")
 
   private static func cells(_ row: LatestQuote) -> [ResultCell] {
     let quote = row.quote
-    let change = quote.last.isZero ? nil : try? quote.last - quote.previousClose
     return [
       .text("\(quote.symbol)"), .optional(row.name), .text(quote.trading.name),
-      .moment(quote.at), .decimal(quote.last), .optional(change), .decimal(quote.open),
-      .decimal(quote.high), .decimal(quote.low), .decimal(quote.previousClose),
-      .decimal(quote.volume), .decimal(quote.turnover), .decimal(quote.bid), .decimal(quote.ask),
+      .moment(quote.at), .optional(quote.lastTraded), .optional(quote.change),
+      .optional(quote.percentChange), .decimal(quote.open), .decimal(quote.high),
+      .decimal(quote.low), .decimal(quote.previousClose), .decimal(quote.volume),
+      .decimal(quote.turnover), .decimal(quote.bid), .decimal(quote.ask),
     ]
+  }
+}
+
+/// As the view `latest` has them: nothing where nothing traded.
+extension Quote {
+  var lastTraded: ExactDecimal? { last.isZero ? nil : last }
+
+  var change: ExactDecimal? { lastTraded.flatMap { try? $0 - previousClose } }
+
+  /// With two digits, half away from zero.
+  var percentChange: ExactDecimal? {
+    guard let change, !previousClose.isZero else { return nil }
+    return try? (change * ExactDecimal(100)).divided(by: previousClose, scale: 2)
   }
 }

@@ -28,7 +28,7 @@ struct QueryWhy: ParsableCommand {
   var at: MomentArgument
 
   @Option(help: "How long the candle is.")
-  var timeframe = Timeframe.minute1
+  var timeframe = TimeframeArgument(.minute1)
 
   @Option(help: "Whose series, where a symbol has several.")
   var source: Source?
@@ -38,7 +38,7 @@ struct QueryWhy: ParsableCommand {
   func run() throws {
     try options.print(ResultColumn.leading("what", "at", "detail")) { queries in
       let symbol = try SymbolDirectory(queries).resolve(symbol)
-      return try queries.why(symbol, at: at.first, timeframe, source: source).map { fact in
+      return try queries.why(symbol, at: at.first, timeframe.value, source: source).map { fact in
         [.text(fact.what), .moment(fact.at), .text(fact.detail)]
       }
     }

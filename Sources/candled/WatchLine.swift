@@ -46,7 +46,7 @@ struct WatchLine {
       kind: "quote",
       members: [
         ("seq", .integer(row.seq)), ("symbol", .text("\(row.quote.symbol)")),
-        ("quoted_at", .moment(row.quote.at)), ("last", .decimal(row.quote.last)),
+        ("quoted_at", .moment(row.quote.at)), ("last", .optional(row.quote.lastTraded)),
         ("volume", .decimal(row.quote.volume)), ("turnover", .decimal(row.quote.turnover)),
         ("trading", .text(row.quote.trading.name)),
       ])

@@ -153,7 +153,7 @@ private struct Past {
     let failed = try past.run(arguments(3) + ["--resume"])
     #expect(failed.status == 75 && failed.errors.contains("3 of 3 chunks to do"))
     #expect(failed.errors.contains("2 of them, stored on an earlier day, come last"))
-    #expect(failed.errors.contains("3 of 3 chunks are left"), "\(failed.errors)")
+    #expect(failed.errors.contains("3 of 3 chunks left"), "\(failed.errors)")
     #expect(past.exchange.requestsAnswered > asked)
     #expect(try past.count("from candle where timeframe = 240") < whole)
     past.exchange.cancelFaults()
@@ -172,7 +172,7 @@ private struct Past {
       ["backfill"] + symbols + ["--from", "\(past.history.days[0])", "--timeframe", "1m"]
     let first = try past.run(arguments)
     #expect(first.status == 75)
-    #expect(first.errors.contains("1 of 3 chunks are left: say it again with --resume"))
+    #expect(first.errors.contains("1 of 3 chunks left: rerun with --resume"))
     past.exchange.cancelFaults()
     let second = try past.run(arguments + ["--resume"])
     #expect(second.status == 0 && second.errors.contains("1 of 3 chunks to do"))
@@ -193,7 +193,7 @@ private struct Past {
     let run = try past.run(
       ["backfill", "sh600519", "--from", "\(past.history.days[0])", "--timeframe", "60m"],
       server: server.url)
-    #expect(run.status == 0 && run.errors.contains("1 of 1 chunks stored"), "\(run.errors)")
+    #expect(run.status == 0 && run.errors.contains("1 of 1 chunk stored"), "\(run.errors)")
   }
 
   @Test func `has nothing to do where all of it lies in the future`() throws {
@@ -205,8 +205,23 @@ private struct Past {
       "--set", "alpaca.key_file=\(keys)", "--set", "alpaca.base=\(past.exchange.url)",
       "--set", "alpaca.trading_base=\(past.exchange.url)",
     ])
-    #expect(run.status == 0 && run.errors.contains("0 of 1 chunks to do"), "\(run.errors)")
+    #expect(run.status == 0 && run.errors.contains("0 of 1 chunk to do"), "\(run.errors)")
     #expect(past.exchange.requestsAnswered == 0)
+  }
+
+  @Test func `plans without a database, and writes nothing`() throws {
+    let folder = try PrivateCluster.freshDirectory()
+    chmod(folder, 0o755)
+    let arguments = [
+      "--from", "2026-07-01", "--dry-run", "--resume", "--config", "/dev/null", "--set",
+      "state_directory=\(folder)/state",
+    ]
+    let run = try BuiltBinary.run(["backfill", "sh600519"] + arguments)
+    #expect(run.status == 0 && run.errors.contains("1 instrument, 1 of 1 chunk"), "\(run.errors)")
+    #expect(run.errors.contains("no database is running"))
+    let all = try BuiltBinary.run(["backfill", "--all"] + arguments)
+    #expect(all.status == 69 && all.errors.contains("--all needs the database"), "\(all.errors)")
+    #expect(access(folder + "/state", F_OK) != 0)
   }
 
   @Test func `leaves no server behind where it started one`() throws {
@@ -214,10 +229,9 @@ private struct Past {
     // The server runs as a user of its own.
     chmod(folder, 0o755)
     let run = try BuiltBinary.run([
-      "backfill", "sh600519", "--from", "2026-07-01", "--dry-run", "--config", "/dev/null",
-      "--set", "state_directory=\(folder)",
+      "gaps", "--fill", "--config", "/dev/null", "--set", "state_directory=\(folder)",
     ])
-    #expect(run.status == 0, "\(run.errors)")
+    #expect(run.status == 0 && run.output == "no gaps\n", "\(run.errors)")
     #expect(access(folder + "/postgres/data/postmaster.pid", F_OK) != 0)
     let status = try BuiltBinary.run(["status", "--set", "state_directory=\(folder)"])
     #expect(status.status == 69)
@@ -278,6 +292,21 @@ private struct Past {
     #expect(run.status == 0 && run.output == "no gaps\n")
   }
 
+  @Test func `counts for somebody who may only read, and names the nearest of an unknown symbol`()
+    throws
+  {
+    let past = try Past()
+    try past.database.execute(
+      "insert into candled.instrument (id, symbol, first_seen) values (1, 'sh600519', now())")
+    let reader = try past.database.daemonURL().replacing("candled@", with: "candled_reader@")
+    let configuration = Array("[store]\nurl = \"\(reader)\"\n[admin]\nlisten = \"\"\n".utf8)
+    let arguments = ["--config", "/dev/stdin", "--set", "state_directory=\(past.folder)"]
+    let run = try BuiltBinary.run(["gaps"] + arguments, input: configuration)
+    #expect(run.status == 0 && run.output == "no gaps\n", "\(run.errors)")
+    let slip = try BuiltBinary.run(["gaps", "sh600591"] + arguments, input: configuration)
+    #expect(slip.status == 65 && slip.errors.contains("nearest known: sh600519"), "\(slip.errors)")
+  }
+
   @Test func `asks nothing of a day that the machine's clock has not come to`() throws {
     let past = try Past()
     let symbol = past.symbols(1)[0]
@@ -323,7 +352,7 @@ private struct Past {
     #expect(before.status == 0 && before.output.contains("open outage"), "\(before.output)")
     let fill = try past.run(["gaps", symbols[0], "--fill"])
     #expect(fill.status == 0, "\(fill.errors)")
-    #expect(fill.errors.contains("asking for the minutes of 1 instruments"))
+    #expect(fill.errors.contains("asking for the minutes of 1 instrument\n"))
     #expect(!fill.output.contains("open") && fill.output.contains("closed outage"))
     #expect(!(fill.output + fill.errors).contains("\u{1B}"))
     let others = try past.run(["gaps", symbols[1]])

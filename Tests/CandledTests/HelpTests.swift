@@ -28,6 +28,11 @@ import Testing
     #expect(lines.allSatisfy { $0.count <= 80 })
   }
 
+  @Test func `defaults are told in the words that are typed`() throws {
+    #expect(try BuiltBinary.run(["query", "candles", "--help"]).output.contains("default: 1m)"))
+    #expect(try BuiltBinary.run(["backfill", "--help"]).output.contains("default: 1d)"))
+  }
+
   @Test func `an option nobody knows is a usage error`() throws {
     let run = try BuiltBinary.run(["decode", "sina-quotes", "-", "--colour"])
     #expect(run.status == 64)

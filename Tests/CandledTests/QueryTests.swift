@@ -1,3 +1,4 @@
+import Foundation
 import Market
 import TestSupport
 import TestTraits
@@ -121,6 +122,34 @@ import Testing
       all.compactMap { $0["symbol"] as? String } == morning.symbols.map(\.description).sorted())
     let one = try Parsed.objects(morning.ask("query", "latest", "sh000001", "--json").output)
     #expect(one.count == 1)
+  }
+
+  @Test func `shows no price and no change of what has not traded, as the view does`() throws {
+    let morning = try SimulatedMorning.get()
+    let rows = try Parsed.objects(morning.ask("query", "latest", "--json").output)
+    let untraded = rows.filter { $0["volume"] as? String == "0" }
+    for row in rows {
+      let hasTraded = row["last"] is String
+      #expect((row["change"] is String) == hasTraded)
+      #expect((row["percent_change"] is String) == hasTraded)
+      #expect(row["last"] as? String != "0.000" && row["trading"] is String)
+    }
+    // One of the simulated instruments is halted all day.
+    #expect(untraded.contains { $0["last"] is NSNull }, "\(untraded)")
+    let traded = try #require(rows.first { $0["last"] is String })
+    let symbol = try #require(traded["symbol"] as? String)
+    #expect(
+      traded["percent_change"] as? String
+        == (try morning.database.value(
+          "select percent_change from candled.latest where symbol = '\(symbol)'")))
+  }
+
+  @Test func `takes an hour by either name`() throws {
+    for name in ["60m", "1h"] {
+      let run = try SimulatedMorning.get().ask(
+        "query", "candles", "sh000001", "--timeframe", name, "--json")
+      #expect(try run.status == 0 && Parsed.objects(run.output).count == 1, "\(run.errors)")
+    }
   }
 
   @Test func `finds instruments by a part of their symbol`() throws {
