@@ -73,11 +73,17 @@ extension ResultColumn {
 /// The instruments a database knows, for telling a spelling from a slip.
 struct SymbolDirectory {
   private let known: Set<String>
+  private let names: [String: String]
 
   private static let suggestionsMax = 3
+  /// More slips than that in eight characters are another symbol.
+  private static let slipsMax = 3
 
   init(_ queries: Queries) throws(StoreError) {
-    known = Set(try queries.instruments().map(\.symbol.description))
+    let instruments = try queries.instruments()
+    known = Set(instruments.map(\.symbol.description))
+    names = Dictionary(
+      instruments.map { ($0.symbol.description, $0.name ?? "") }, uniquingKeysWith: { $1 })
   }
 
   /// - Throws: `dataError` with the nearest known symbols.
@@ -89,8 +95,13 @@ struct SymbolDirectory {
     }
     let nearest = nearest(to: spelling)
     let hint =
-      nearest.isEmpty
-      ? "the database has no instruments" : "nearest known: \(nearest.joined(separator: ", "))"
+      if known.isEmpty {
+        "the database has no instruments"
+      } else if nearest.isEmpty {
+        "`candled query instruments --like PART` looks for a part of a symbol or name"
+      } else {
+        "nearest known: \(nearest.joined(separator: ", "))"
+      }
     throw CommandFailure(
       status: .dataError, sentence: "\(spelling): no instrument of this database; \(hint)")
   }
@@ -101,14 +112,17 @@ struct SymbolDirectory {
     return symbols
   }
 
-  /// A code without its exchange is nearest to what it is the code of.
+  /// A name stands for its instruments, and a code without its exchange is nearest to what it is
+  /// the code of.
   private func nearest(to spelling: String) -> [String] {
+    let named = known.filter { names[$0]?.contains(spelling) == true }.sorted()
+    if !named.isEmpty { return Array(named.prefix(Self.suggestionsMax)) }
     let wanted = spelling.lowercased()
     let scored = known.map { symbol in
       (symbol: symbol, distance: symbol.hasSuffix(wanted) ? 0 : editDistance(symbol, wanted))
     }
     return
-      scored
+      scored.filter { $0.distance <= Self.slipsMax }
       .sorted { ($0.distance, $0.symbol) < ($1.distance, $1.symbol) }
       .prefix(Self.suggestionsMax).map(\.symbol)
   }

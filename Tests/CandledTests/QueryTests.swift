@@ -115,6 +115,17 @@ import Testing
     #expect(run.errors.contains("nearest known: sh000001"))
   }
 
+  @Test(arguments: [
+    ("sh00001", "nearest known: sh000001"), ("上证指数", "nearest known: sh000001\n"),
+    ("typo", "`candled query instruments --like PART`"),
+  ])
+  func `names what is near by symbol or name, and nothing that is far`(
+    spelling: String, hint: String
+  ) throws {
+    let run = try SimulatedMorning.get().ask("query", "candles", spelling)
+    #expect(run.status == 65 && run.errors.contains(hint), "\(run.errors)")
+  }
+
   @Test func `gives the latest quotes, one or all`() throws {
     let morning = try SimulatedMorning.get()
     let all = try Parsed.objects(morning.ask("query", "latest", "--json").output)
