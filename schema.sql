@@ -8,10 +8,10 @@
 -- that; applying twice changes nothing.
 --
 -- Roles: `candled_owner` owns every object, `candled` is the daemon (no DDL, no delete on candles),
--- `candled_reader` reads views and calls functions, and no table but `schema_version`. They are made when the
--- installing role may make roles; where it is no superuser it becomes a member of `candled_owner`.
--- Without that right the installing role owns everything: let the daemon log in as that role, or
--- create the three roles first and apply again.
+-- `candled_reader` reads views and calls functions, and no table but `schema_version`: a group, to
+-- be granted to logins. They are made when the installing role may make roles; where it is no
+-- superuser it becomes a member of `candled_owner`. Without that right the installing role owns
+-- everything: let the daemon log in as that role, or create the three roles first and apply again.
 
 begin;
 
@@ -43,7 +43,11 @@ declare
 begin
   foreach role_name in array array['candled_owner', 'candled', 'candled_reader'] loop
     if not exists (select from pg_roles where rolname = role_name) then
-      execute format('create role %I login', role_name);
+      -- Who logs in as a role may reset its limits, and change its password, for all who do.
+      execute format(
+        'create role %I %s',
+        role_name,
+        case role_name when 'candled_reader' then 'nologin' else 'login' end);
     end if;
   end loop;
   -- A snapshot held open makes every update of live quotes dearer, and a listener in an open

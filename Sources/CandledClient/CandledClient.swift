@@ -12,7 +12,7 @@ import class Store.ThreadExecutor
 
 /// Reads candled's database: everything current in one call, and from there every change.
 ///
-///     let client = try await CandledClient.connect("postgresql://candled_reader@db/candled")
+///     let client = try await CandledClient.connect("postgresql://alice@db/candled")
 ///     let snapshot = try await client.snapshot()
 ///     for try await item in client.follow(after: snapshot) { … }
 ///

@@ -4,34 +4,62 @@ import Operations
 import Store
 
 /// Looks after the embedded server on a thread that may block: starts it, notices when it is gone
-/// and starts it again, for as long as it takes.
-actor ServerKeeper {
+/// and starts it again, for as long as it takes; and ends the sessions of readers that would keep
+/// the daemon out of it.
+package actor ServerKeeper {
   private let executor = ThreadExecutor(name: "postgres-keeper")
   private let server: EmbeddedServer
   private let log: Logger
   private var revival = ServerRevival()
+  private var readers = ReaderWatch()
+  private let overseer: SessionOverseer
+  private var censusAt: Timestamp?
 
   private static let lookNanoseconds: UInt64 = 500_000_000
 
-  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+  package nonisolated var unownedExecutor: UnownedSerialExecutor {
+    executor.asUnownedSerialExecutor()
+  }
 
-  init(_ server: EmbeddedServer, log: Logger) {
+  package init(_ server: EmbeddedServer, log: Logger) {
     self.server = server
     self.log = log
+    overseer = SessionOverseer(server)
   }
 
   func start() throws(EmbeddedServerError) { try server.start() }
 
-  func stop() throws(EmbeddedServerError) { try server.stop() }
+  func stop() throws(EmbeddedServerError) {
+    overseer.disconnect()
+    try server.stop()
+  }
 
   /// Until cancelled.
-  func keepRunning() async {
+  package func keepRunning() async {
     while !Task.isCancelled {
-      let steps = revival.found(isRunning: server.isRunning, at: EngineClock.steadyNow())
+      let isRunning = server.isRunning
+      let steps = revival.found(isRunning: isRunning, at: EngineClock.steadyNow())
       for step in steps {
         if step == .start { startAgain() } else { tell(step) }
       }
+      if isRunning { lookAtReaders() }
       try? await Task.sleep(nanoseconds: ServerKeeper.lookNanoseconds)
+    }
+  }
+
+  /// A server that cannot be asked is the commits' business.
+  private func lookAtReaders() {
+    let now = EngineClock.steadyNow()
+    if let censusAt, now < censusAt.adding(milliseconds: ReaderWatch.lookMilliseconds) { return }
+    censusAt = now
+    guard let census = try? overseer.census() else { return }
+    for ending in readers.found(census, at: now) where (try? overseer.end(ending.reader)) == true {
+      log.warning(
+        "\(ending.reason)",
+        metadata: [
+          "pid": "\(ending.reader.process)", "role": "\(ending.reader.role)",
+          "application": "\(ending.reader.application)",
+        ])
     }
   }
 

@@ -4,16 +4,28 @@
 import CPostgres
 
 extension EmbeddedServer {
-  /// Makes the database unless it is there.
+  /// Makes the database unless it is there, and takes from readers what could stop its writer.
   /// - Parameter template: the database to copy; it must have no sessions.
   /// - Throws: `startFailed` without a connection, `initFailed` when the server says no.
   public func createDatabase(
     _ name: String, template: String = "template1"
   ) throws(EmbeddedServerError) {
     let session = try AdminSession(self)
-    guard try !session.exists(name) else { return }
-    let template = try session.quoted(template)
-    try session.run("create database \(try session.quoted(name)) template \(template)")
+    if try !session.exists(name) {
+      let template = try session.quoted(template)
+      try session.run("create database \(try session.quoted(name)) template \(template)")
+    }
+    try protectLocks(in: name)
+  }
+
+  /// Locks are the whole server's, so no database may be left out.
+  func makeRoles() throws(EmbeddedServerError) {
+    try AdminSession(self).run(Self.makeRoles)
+    for database in ["postgres", "template1"] { try protectLocks(in: database) }
+  }
+
+  private func protectLocks(in database: String) throws(EmbeddedServerError) {
+    try AdminSession(self, database: database).run(Self.protectLocks)
   }
 
   /// - Throws: `startFailed` without a connection, `initFailed` when the server says no.
@@ -41,18 +53,19 @@ extension EmbeddedServer {
     try AdminSession(self).run("drop role if exists \(passing)")
   }
 
-  /// One short connection to the database `postgres`.
+  /// One short connection, to the database `postgres` unless another is named.
   private final class AdminSession {
     private let connection: OpaquePointer
     private let directory: String
 
     init(
-      _ server: EmbeddedServer, as user: String = EmbeddedServer.superuserName
+      _ server: EmbeddedServer, as user: String = EmbeddedServer.superuserName,
+      database: String = "postgres"
     ) throws(EmbeddedServerError) {
       directory = server.directory
       let failure = EmbeddedServerError(
         .startFailed, "The server of \(directory) accepts no connection.", directory: directory)
-      guard let opened = PQconnectdb(server.address("postgres", as: user)) else { throw failure }
+      guard let opened = PQconnectdb(server.address(database, as: user)) else { throw failure }
       connection = opened
       // What it says beside its answers is for nobody: libpq would print it.
       PQsetNoticeProcessor(opened, { _, _ in }, nil)

@@ -58,6 +58,7 @@ public struct EmbeddedServer: Sendable {
     try prepareSocketDirectory(for: user)
     try bringUp(with: binaries, as: user)
     try freeDaemonName()
+    try makeRoles()
     try createDatabase(Self.databaseName)
   }
 

@@ -1,4 +1,5 @@
 import CPostgres
+import Glibc
 
 /// One libpq connection, blocking. Blocking calls on a thread of one's own measured as fast as
 /// libpq's non-blocking mode with poll(2), at half the code (TOOLCHAIN §6).
@@ -42,6 +43,29 @@ extension PostgresConnection {
   @discardableResult
   func execute(_ sql: String, context: String) throws(StoreError) -> PostgresResult {
     try check(PQexec(handle, sql), context: context)
+  }
+
+  /// As `execute`, looking every so often how long the server takes.
+  /// - Parameter look: called while there is no answer; what it throws ends the wait, and the
+  ///   connection is of no use any more.
+  @discardableResult
+  func execute(
+    _ sql: String, context: String, lookingEvery milliseconds: Int32,
+    _ look: () throws(StoreError) -> Void
+  ) throws(StoreError) -> PostgresResult {
+    if PQsendQuery(handle, sql) != 1 { throw lost(context: context) }
+    var last: PostgresResult?
+    while true {
+      while PQisBusy(handle) == 1 {
+        var descriptor = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+        if poll(&descriptor, 1, milliseconds) == 0 { try look() }
+        if PQconsumeInput(handle) != 1 { throw lost(context: context) }
+      }
+      guard let answer = PQgetResult(handle) else { break }
+      last = PostgresResult(answer)
+    }
+    guard let last else { throw lost(context: context) }
+    return try check(last, context: context)
   }
 
   /// Runs a prepared statement, preparing it on first use.
@@ -121,7 +145,12 @@ extension PostgresConnection {
   private func check(_ answer: OpaquePointer?, context: String) throws(StoreError) -> PostgresResult
   {
     guard let answer else { throw lost(context: context) }
-    let result = PostgresResult(answer)
+    return try check(PostgresResult(answer), context: context)
+  }
+
+  private func check(
+    _ result: PostgresResult, context: String
+  ) throws(StoreError) -> PostgresResult {
     switch result.status {
     case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_COPY_IN: return result
     default:

@@ -57,6 +57,7 @@ import Testing
     let server = cluster.server
     // As candled's first version made clusters: the superuser has the daemon's name.
     let made = try Session(server.adminConnectionString())
+    try made.run("alter role candled rename to former")
     try made.run("create role passing superuser login")
     let passing = try Session(server.address("postgres", as: "passing"))
     try passing.run("alter role postgres rename to candled")

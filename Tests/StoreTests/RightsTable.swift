@@ -59,7 +59,8 @@ enum RightsTable {
   /// What is not about one object.
   static let others: [(statement: String, isDaemons: Bool, isReaders: Bool)] = [
     ("create table candled.scratch (id integer)", false, false),
-    ("create temporary table scratch (id integer)", true, true),
+    ("create temporary table scratch (id integer)", true, false),
+    ("select pg_advisory_unlock_all()", true, true),
     ("alter table candled.candle add column scratch integer", false, false),
     ("drop view candled.latest", false, false),
     ("create index on candled.quote (last)", false, false),

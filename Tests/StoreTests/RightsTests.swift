@@ -174,30 +174,71 @@ import Testing
       settings == [["idle_in_transaction_session_timeout=60s"], ["statement_timeout=5min"]])
   }
 
-  @Test func `a reader's advisory locks hold up no commit`() async throws {
-    try database.setLockTimeout(seconds: 1)
-    let reader = try PostgresConnection(
-      url: database.url(role: Self.reader), application: "reader")
-    try reader.execute(
+  @Test func `no reader may take an advisory lock, in any of its forms`() throws {
+    let forms = try names(
       """
-      select pg_advisory_lock(hashtext('candled.ensure_partition')),
-        pg_advisory_lock(
-          hashtext('candled.day'), date '\(StoreSamples.day)' - date '2000-01-01')
-      """, context: "test")
-    let writer = StoreWriter(url: database.url(role: Self.daemon))
-    try await writer.connect()
-    _ = try await writer.load()
-    var samples = StoreSamples(seed: 61)
-    var commit = samples.minute(1, position: 1, instruments: 1)
-    commit.gaps = [
-      Gap(
-        symbol: StoreSamples.symbol(0), tradingDay: StoreSamples.day, from: StoreSamples.start,
-        to: StoreSamples.start.adding(seconds: 60), volume: ExactDecimal(1),
-        turnover: ExactDecimal(10), cause: .outage)
-    ]
-    let receipt = try await writer.commit(commit)
-    #expect([receipt.candles, receipt.gaps] == [1, 1])
-    try reader.execute("select pg_advisory_unlock_all()", context: "test")
+      select format(
+        '%s(%s)', p.proname, array_to_string(array_fill(a.argument, array[p.pronargs]), ','))
+      from pg_proc p
+      cross join lateral (select '0::' || format_type(p.proargtypes[0], null)) a (argument)
+      where p.proname ~ 'advisory.*lock'
+        and p.proname !~ 'unlock'
+      """)
+    #expect(forms.count == 16)
+    for form in forms {
+      #expect(try !isAllowed("select \(form)", as: Self.reader), "\(form)")
+    }
+  }
+
+  @Test(arguments: [
+    "for n in 1..40000 loop perform pg_advisory_lock(n); end loop",
+    "for n in 1..40000 loop execute format('create temporary table t%s ()', n); end loop",
+    """
+    for n in 1..40000 loop
+      begin perform pg_current_xact_id(); exception when division_by_zero then null; end;
+    end loop
+    """,
+    """
+    for n in 1..40000 loop
+      begin perform txid_current(); exception when division_by_zero then null; end;
+    end loop
+    """,
+    """
+    for n in 1..40000 loop
+      begin
+        perform pg_logical_emit_message(true, '', '');
+      exception
+        when division_by_zero then null;
+      end;
+    end loop
+    """,
+    "for n in 1..40000 loop perform lo_unlink(lo_create(0)); end loop",
+  ])
+  func `no reader can fill the lock table of all`(_ body: String) throws {
+    for database in [database.url, try PrivateCluster.shared().server.adminConnectionString()] {
+      let error = #expect(throws: StoreError.self) {
+        try SQLProbe.run("do $$ begin \(body); end $$", url: "\(database) user=\(Self.reader)")
+      }
+      #expect(error?.sqlState == "42501")
+    }
+  }
+
+  @Test func `schema.sql makes the readers' role a group, and a login of it reads`() throws {
+    let own = try PrivateCluster.own()
+    let url = own.server.ownerConnectionString
+    // As a server that is not ours has it before: without the role.
+    try SQLProbe.run("drop role candled_reader", url: url)
+    try Schema.apply(url: url)
+    let role = try SQLProbe.run(
+      "select rolcanlogin from pg_roles where rolname = 'candled_reader'", url: url)
+    #expect(role == [["f"]])
+    try SQLProbe.run("create role alice login in role candled_reader", url: url)
+    let alice = own.server.url(database: EmbeddedServer.databaseName, role: "alice")
+    #expect(try SQLProbe.run("select count(*) from latest", url: alice) == [["0"]])
+    let error = #expect(throws: StoreError.self) {
+      try SQLProbe.run("alter role candled_reader reset all", url: alice)
+    }
+    #expect(error?.sqlState == "42501")
   }
 
   @Test func `functions that read for readers look nothing up elsewhere`() throws {

@@ -1,0 +1,27 @@
+import CPostgres
+
+/// A client that asks for more than a socket holds and takes none of it. Not for two threads at
+/// once.
+public final class MuteReader {
+  private var connection: OpaquePointer?
+  /// The server's process for it.
+  public let process: Int32
+
+  public struct Failure: Error { public var sentence: String }
+
+  public init(_ url: String) throws {
+    connection = PQconnectdb(url)
+    process = PQbackendPID(connection)
+    let question = "select repeat('x', 1000), generate_series(1, 100000000)"
+    guard PQstatus(connection) == CONNECTION_OK, PQsendQuery(connection, question) == 1,
+      PQflush(connection) == 0
+    else { throw Failure(sentence: String(cString: PQerrorMessage(connection))) }
+  }
+
+  public func close() {
+    PQfinish(connection)
+    connection = nil
+  }
+
+  deinit { close() }
+}
