@@ -175,7 +175,7 @@ extension LeaseConnection {
   private func acquire(_ connection: PostgresConnection) throws(StoreError) -> Int64? {
     do throws(StoreError) {
       return try attempt(connection)
-    } catch  where error.sqlState == SQLState.lockNotAvailable {
+    } catch  where error.sqlState == Blockers.lockNotAvailable {
       evictWriters(connection)
       return try attempt(connection)
     }
@@ -198,11 +198,6 @@ extension LeaseConnection {
     var parameters = WireParameters()
     parameters.add { $0.int32(Self.evictionMillisecondsMax) }
     _ = try? connection.run(Self.evict, parameters, context: Self.context)
-  }
-
-  private enum SQLState {
-    /// PostgreSQL's errcodes table.
-    static let lockNotAvailable = "55P03"
   }
 }
 

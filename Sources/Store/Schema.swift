@@ -1,3 +1,4 @@
+import Glibc
 import Market
 
 /// The schema as this binary carries it, and how to compare a database with it.
@@ -8,29 +9,73 @@ public enum Schema {
   /// schema.sql, whole.
   public static let text = String(decoding: PackageResources.schema_sql, as: UTF8.self)
 
+  /// How applying waits for those who read what it replaces. Everybody else waits behind it, the
+  /// writer included: so it waits briefly, lets them pass, and tries again.
+  struct Patience: Sendable {
+    var lockMilliseconds: Int32 = 1_000
+    var pauseMilliseconds: UInt32 = 2_000
+    /// With the pauses a minute: a reader's transaction that is idle is ended by then.
+    var triesMax = 30
+  }
+
   /// Applies schema.sql in one transaction: an older version is upgraded in place, doing it again
   /// changes nothing, and a newer one is refused.
-  /// - Throws: `operatorNeeded` where a right is missing, `schemaMismatch`, `connectionLost`.
-  public static func apply(url: String) throws(StoreError) {
+  /// - Parameter waiting: called with a sentence for people whenever somebody else is in the way.
+  /// - Throws: `operatorNeeded` where a right is missing, `schemaMismatch`, `connectionLost`,
+  ///   `transient` with the session that was in the way at last.
+  public static func apply(
+    url: String, waiting: (String) -> Void = { _ in }
+  ) throws(StoreError) {
+    try apply(url: url, Patience(), waiting)
+  }
+
+  static func apply(
+    url: String, _ patience: Patience, _ waiting: (String) -> Void = { _ in }
+  ) throws(StoreError) {
     let connection = try PostgresConnection(url: url, application: "candled schema")
     do throws(StoreError) {
       try requireVersion(connection)
     } catch  where error.code == .schemaMismatch {
       if let found = try? storedVersion(connection), found > version { throw error }
     }
-    try apply(over: connection)
+    try apply(over: connection, url: url, patience, waiting)
   }
 
   private static let announceDigest = Statement(
     name: "announce_schema_digest",
     sql: "select set_config('candled.schema_digest', md5($1::text), false)")
 
-  private static func apply(over connection: PostgresConnection) throws(StoreError) {
+  private static func apply(
+    over connection: PostgresConnection, url: String, _ patience: Patience,
+    _ waiting: (String) -> Void
+  ) throws(StoreError) {
     var parameters = WireParameters()
     parameters.add { $0.text(text) }
-    try connection.run(announceDigest, parameters, context: "schema apply")
-    try connection.execute(text, context: "schema apply")
+    try connection.run(announceDigest, parameters, context: context)
+    try connection.execute(
+      "set lock_timeout = \(patience.lockMilliseconds)", context: context)
+    for attempt in 1... {
+      let blockers = Blockers(of: connection.backendProcess, url: url)
+      do throws(StoreError) {
+        try connection.execute(
+          text, context: context, lookingEvery: patience.lockMilliseconds / 4
+        ) { () throws(StoreError) in blockers.look() }
+        return
+      } catch {
+        guard error.sqlState == Blockers.lockNotAvailable else { throw error }
+        try connection.execute("rollback", context: context)
+        let sentence = blockers.sentence
+        guard attempt < patience.triesMax else {
+          throw StoreError(
+            .transient, "not applied: \(sentence)", sqlState: error.sqlState, context: context)
+        }
+        waiting("waiting: \(sentence)")
+      }
+      usleep(patience.pauseMilliseconds * 1_000)
+    }
   }
+
+  static let context = "schema apply"
 
   private static let readDigest = Statement(
     name: "read_schema_digest",
@@ -45,8 +90,10 @@ public enum Schema {
   /// Applies schema.sql unless the database holds what this very text made: applying replaces
   /// views, which waits for everybody who reads one, and makes all others wait.
   /// - Throws: as `apply`.
-  public static func applyIfDifferent(url: String) throws(StoreError) {
-    if try !holdsText(url: url) { try apply(url: url) }
+  public static func applyIfDifferent(
+    url: String, waiting: (String) -> Void = { _ in }
+  ) throws(StoreError) {
+    if try !holdsText(url: url) { try apply(url: url, waiting: waiting) }
   }
 
   private static func holdsText(url: String) throws(StoreError) -> Bool {
@@ -73,7 +120,7 @@ public enum Schema {
   public static func applyIfAbsent(url: String) throws(StoreError) {
     let connection = try PostgresConnection(url: url, application: "candled schema")
     var row = try connection.run(readPresence, context: "schema check").row(0)
-    if try !row.bool() { try apply(over: connection) }
+    if try !row.bool() { try apply(over: connection, url: url, Patience()) { _ in } }
   }
 
   /// Compares a database with what schema.sql made of it.

@@ -37,7 +37,11 @@ struct SchemaCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Apply the schema to the configured database.",
       discussion: Help.discussion(
-        "In one transaction. A second time changes nothing.",
+        """
+        In one transaction. A second time changes nothing. It waits for readers a second at a time, \
+        so that the daemon never waits long behind it, names who is in the way, and gives up after \
+        30 tries (exit 75).
+        """,
         examples: [
           "candled schema apply --config candled.toml":
             "apply it to the database of store.url"
@@ -48,7 +52,7 @@ struct SchemaCommand: ParsableCommand {
     func run() throws {
       let address = try options.load().storeAddress(asOwner: true)
       do throws(StoreError) {
-        try Schema.apply(url: address)
+        try Schema.apply(url: address) { StandardError.say($0) }
       } catch {
         throw CommandFailure(error)
       }

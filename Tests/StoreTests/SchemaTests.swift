@@ -32,6 +32,60 @@ import Testing
     try reader.execute("commit", context: "test")
   }
 
+  private static let impatient = Schema.Patience(
+    lockMilliseconds: 200, pauseMilliseconds: 1, triesMax: 3)
+
+  @Test func `applying names the reader in the way, and gives up`() throws {
+    let database = try StoreDatabase()
+    let reader = try reader(database, "select 1 from candled.latest")
+    var said: [String] = []
+    let error = #expect(throws: StoreError.self) {
+      try Schema.apply(url: database.url, Self.impatient) { said.append($0) }
+    }
+    let sentence = "session \(reader.backendProcess) (postgres, reader, idle in transaction, in a "
+    #expect(error?.code == .transient && error?.sqlState == "55P03")
+    #expect(error?.message.hasPrefix("not applied: \(sentence)") == true, "\(error as Any)")
+    #expect(said.count == 2 && said.allSatisfy { $0.hasPrefix("waiting: \(sentence)") })
+    try reader.execute("commit", context: "test")
+    #expect(try Schema.check(url: database.url) == [])
+  }
+
+  @Test func `applying goes on once the reader in the way has ended its transaction`() throws {
+    let database = try StoreDatabase()
+    try database.execute("update candled.schema_version set text_digest = 'another'")
+    let reader = try reader(database, "select 1 from candled.latest")
+    var waits = 0
+    try Schema.applyIfDifferent(url: database.url) { _ in
+      waits += 1
+      _ = try? reader.execute("commit", context: "test")
+    }
+    #expect(waits == 1)
+    #expect(
+      try database.value("select text_digest = 'another' from candled.schema_version") == "f")
+  }
+
+  /// Applying waits for a lock while it has others, for which the writer waits.
+  @Test func `a reader in the way of applying is in the way of no commit`() async throws {
+    let database = try StoreDatabase()
+    try database.setLockTimeout(seconds: 20)
+    let reader = try reader(database, "select 1 from candled.latest")
+    let writer = try await freshWriter(database)
+    let (waits, inbox) = AsyncStream.makeStream(of: String.self)
+    let url = database.url
+    let applying = Task {
+      let patience = Schema.Patience(lockMilliseconds: 200, pauseMilliseconds: 200, triesMax: 100)
+      try Schema.apply(url: url, patience) { inbox.yield($0) }
+    }
+    for await _ in waits { break }
+    var samples = StoreSamples(seed: 12)
+    for position in 1...20 {
+      let commit = samples.sweep(position: Int64(position), instruments: 1)
+      #expect(try await writer.commit(commit).seq != nil)
+    }
+    try reader.execute("commit", context: "test")
+    try await applying.value
+  }
+
   @Test(arguments: [
     "update candled.schema_version set text_digest = 'another'",
     "alter table candled.schema_version drop column text_digest",

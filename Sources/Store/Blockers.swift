@@ -1,0 +1,63 @@
+/// Who is in the way of a session that waits for a lock. It must be asked while it waits, from
+/// another session: afterwards nothing is known of it.
+final class Blockers {
+  private let process: Int32
+  private let url: String
+  private var connection: PostgresConnection?
+  private var found: [String] = []
+
+  /// PostgreSQL's errcodes table.
+  static let lockNotAvailable = "55P03"
+
+  /// Nothing is opened yet.
+  init(of process: Int32, url: String) {
+    self.process = process
+    self.url = url
+  }
+
+  /// Remembers those in the way now; that they cannot be asked for is no fault.
+  func look() {
+    do throws(StoreError) {
+      let asking: PostgresConnection
+      if let connection {
+        asking = connection
+      } else {
+        asking = try PostgresConnection(url: url, application: "candled schema")
+      }
+      connection = asking
+      let rows = try asking.execute(question, context: "schema apply").textRows
+      if !rows.isEmpty { found = rows.compactMap(\.first).compactMap(\.self) }
+    } catch {
+      connection = nil
+    }
+  }
+
+  /// For people: who it was, and what to do.
+  var sentence: String {
+    guard !found.isEmpty else { return "another session holds a lock on the schema" }
+    return found.joined(separator: "; ")
+      + ": let it end its transaction, or run select pg_terminate_backend(PID)"
+  }
+
+  /// What another role is doing is hidden from who is no superuser; its number and name are not.
+  private var question: String {
+    """
+    select format(
+      'session %s (%s%s%s) is in the way',
+      a.pid,
+      coalesce(a.usename, a.backend_type),
+      coalesce(', ' || nullif(a.application_name, ''), ''),
+      case
+        when a.xact_start is not null then
+          format(
+            ', %s, in a transaction for %s s',
+            a.state,
+            extract(epoch from clock_timestamp() - a.xact_start)::bigint)
+        else ''
+      end)
+    from pg_stat_activity a
+    where a.pid = any (pg_blocking_pids(\(process)))
+    order by a.pid
+    """
+  }
+}
