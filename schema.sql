@@ -105,6 +105,17 @@ begin
   end if;
   begin
     execute format('alter database %I set search_path to candled, public', current_database());
+    -- For every login: members of a role do not get the role's settings.
+    if not exists (
+      select
+      from pg_db_role_setting s
+      join pg_database d on d.oid = s.setdatabase
+      where d.datname = current_database()
+        and s.setrole = 0
+        and array_to_string(s.setconfig, ' ') ~* '(^| )timezone=')
+    then
+      execute format('alter database %I set timezone to %L', current_database(), 'Asia/Shanghai');
+    end if;
   exception
     when insufficient_privilege then null;
   end;
@@ -624,12 +635,15 @@ comment on column candle.open is 'First price in the interval.';
 comment on column candle.high is 'Highest price in the interval.';
 comment on column candle.low is 'Lowest price in the interval.';
 comment on column candle.close is 'Last price in the interval.';
-comment on column candle.volume is 'Shares or units.';
+comment on column candle.volume is
+  'Shares or units. 0 without the flag no trade is a partial minute in which no trade was seen: '
+  'what passed unseen is in gap.';
 comment on column candle.turnover is
   'Money, in the instrument''s currency; null where the source does not tell.';
 comment on column candle.trades is 'How many trades; null where the source does not tell.';
 comment on column candle.vwap is
-  'Volume-weighted average price, of the source; null where it does not tell.';
+  'Volume-weighted average price as its source sends it, else null. The views and candles() show '
+  'turnover ÷ volume there, to 4 places; null for indexes, without volume, and adjusted.';
 
 create index if not exists candle_time on candle using brin (opened_at, trading_day);
 comment on index candle_time is 'One minute, or one day, of the whole market.';
@@ -1088,8 +1102,16 @@ begin
       flags smallint,
       revision smallint,
       known_from timestamptz,
-      source text
+      source text,
+      symbol text
     );
+  elsif not exists (
+    select
+    from pg_attribute
+    where attrelid = 'candled.candle_row'::regclass
+      and attname = 'symbol')
+  then
+    alter type candle_row add attribute symbol text;
   end if;
   if to_regtype('candled.candle_fact') is null then
     create type candle_fact as (
@@ -1156,6 +1178,49 @@ comment on function instrument_id is
   'The series behind any usual spelling: 600519.SH, sh600519, SH600519, 600519.XSHG, AAPL, aapl; '
   'null if unknown. Where a symbol has several: the named source''s, else SIP before IEX.';
 
+create or replace function symbol_error(symbol text, source text default null)
+returns void
+language plpgsql
+stable
+set search_path = candled, pg_temp
+as $function$
+declare
+  nearest text;
+begin
+  -- What two spellings have in common at their beginning and at their end: all but one character
+  -- where one is wrong, missing or too many.
+  select string_agg(n.symbol, ', ' order by n.place)
+  into nearest
+  from (
+    select i.symbol, row_number() over (order by max(w.alike) desc, i.symbol) as place
+    from instrument i
+    cross join lateral (
+      select count(*) filter (where left(i.symbol, n) = left(given.text, n))
+        + count(*) filter (where right(i.symbol, n) = right(given.text, n)) as alike
+      from (
+        values (lower(symbol_error.symbol)), (upper(symbol_error.symbol))
+      ) given (text)
+      cross join generate_series(1, least(length(i.symbol), length(given.text))) n
+      group by given.text
+    ) w
+    where symbol_error.source is null
+      or instrument_id(i.symbol, symbol_error.source) is not null
+    group by i.symbol
+    order by place
+    limit 3
+  ) n;
+  perform argument_error(
+    'symbol',
+    symbol_error.symbol,
+    case
+      when symbol_error.source is null then 'a known instrument'
+      else format('an instrument of %s', symbol_error.source)
+    end || coalesce(' (the nearest: ' || nearest || ')', ' (none is known yet)'));
+end
+$function$;
+comment on function symbol_error is
+  'Refuses an unknown symbol (SQLSTATE 22023) and says which are spelled nearly like it.';
+
 create or replace view instruments as
 select
   id,
@@ -1170,6 +1235,17 @@ select
 from instrument;
 comment on view instruments is 'Series of instruments, with their codes as words.';
 
+create or replace function average_price(turnover numeric, volume numeric, kind smallint)
+returns numeric
+language sql
+immutable
+parallel safe
+return case
+  when kind is distinct from 3 then round(turnover / nullif(volume, 0), 4)
+end;
+comment on function average_price is
+  'Turnover ÷ volume, to 4 places; null for indexes, whose turnover is not that of their price.';
+
 create or replace view candle_1m as
 select
   i.symbol,
@@ -1183,7 +1259,7 @@ select
   c.volume,
   c.turnover,
   c.trades,
-  c.vwap,
+  coalesce(c.vwap, average_price(c.turnover, c.volume, i.kind)) as vwap,
   'final' as state,
   (c.flags & 1) <> 0 as no_trade,
   (c.flags & 2) <> 0 as partial,
@@ -1208,7 +1284,7 @@ select
   q.candle_volume,
   q.candle_turnover,
   null::bigint,
-  null::numeric,
+  average_price(q.candle_turnover, q.candle_volume, i.kind),
   'open',
   (q.candle_flags & 1) <> 0,
   (q.candle_flags & 2) <> 0,
@@ -1241,7 +1317,7 @@ select
   c.volume,
   c.turnover,
   c.trades,
-  c.vwap,
+  coalesce(c.vwap, average_price(c.turnover, c.volume, i.kind)) as vwap,
   'final' as state,
   (c.flags & 1) <> 0 as no_trade,
   (c.flags & 2) <> 0 as partial,
@@ -1266,7 +1342,7 @@ select
   q.volume,
   q.turnover,
   null::bigint,
-  null::numeric,
+  average_price(q.turnover, q.volume, i.kind),
   'open',
   false,
   false,
@@ -1746,12 +1822,12 @@ declare
     else interval '1 hour'
   end;
   american boolean;
-  is_index boolean;
+  kind smallint;
   quoted_at timestamptz;
   last candle;
 begin
-  select i.source >= 3, i.kind is not distinct from 3, q.quoted_at
-  into american, is_index, quoted_at
+  select i.source >= 3, i.kind, q.quoted_at
+  into american, kind, quoted_at
   from instrument i
   left join quote q on q.instrument_id = i.id
   where i.id = series;
@@ -1903,8 +1979,7 @@ begin
       w.turnover,
       w.trades,
       case
-        when factor_kind is null and not is_index
-        then round(w.turnover / nullif(w.volume, 0), 4)
+        when factor_kind is null then average_price(w.turnover, w.volume, kind)
       end
     from rolled w
     where w.bucket >= from_ts
@@ -2170,7 +2245,9 @@ set plan_cache_mode = force_generic_plan
 set jit = off
 as $function$
 declare
-  series integer := instrument_id(candles.symbol, candles.source);
+  series constant integer := instrument_id(candles.symbol, candles.source);
+  canonical text;
+  kind smallint;
   length smallint := timeframe_code(candles.timeframe);
   factor_kind smallint := case left(candles.adjust, 3) when 'qfq' then 1 when 'hfq' then 2 end;
   stands_on date;
@@ -2197,6 +2274,21 @@ begin
   if candles.newest < 0 then
     perform argument_error('newest', candles.newest::text, 'a count');
   end if;
+  if candles.adjust like 'qfq:%' then
+    begin
+      stands_on := substr(candles.adjust, 5)::date;
+    exception
+      when datetime_field_overflow then
+        perform argument_error('adjust', candles.adjust, 'qfq: and a date there is');
+    end;
+  end if;
+  if series is null then
+    perform symbol_error(candles.symbol, candles.source);
+  end if;
+  select i.symbol, i.kind
+  into canonical, kind
+  from instrument i
+  where i.id = series;
   if length in (1, 90, 240)
     and candles.fill = 'none'
     and candles.adjust = 'raw'
@@ -2216,11 +2308,12 @@ begin
           c.volume,
           c.turnover,
           c.trades,
-          c.vwap,
+          coalesce(c.vwap, average_price(c.turnover, c.volume, kind)),
           c.flags,
           c.revision,
           c.known_from,
-          source_name(c.source)
+          source_name(c.source),
+          canonical
         from candle c
         where c.instrument_id = series
           and c.timeframe = length
@@ -2232,16 +2325,7 @@ begin
       order by n.opened_at;
     return;
   end if;
-  if candles.adjust like 'qfq:%' then
-    begin
-      stands_on := substr(candles.adjust, 5)::date;
-    exception
-      when datetime_field_overflow then
-        perform argument_error('adjust', candles.adjust, 'qfq: and a date there is');
-    end;
-  end if;
   if factor_kind is not null
-    and series is not null
     and not exists (
       select
       from adjustment_factor f
@@ -2288,11 +2372,16 @@ begin
         c.volume,
         c.turnover,
         c.trades,
-        c.vwap,
+        case
+          when c.vwap is null and factor_kind is null
+          then average_price(c.turnover, c.volume, kind)
+          else c.vwap
+        end,
         c.flags,
         c.revision,
         c.known_from,
-        source_name(c.source)
+        source_name(c.source),
+        canonical
       from (
         select r.*
         from series_candles(
@@ -2310,14 +2399,42 @@ begin
     order by n.opened_at;
 end
 $function$;
-comment on function candles is
+comment on function
+  candles(text, text, timestamptz, timestamptz, text, text, timestamptz, text, integer) is
   'Final candles of an instrument opened in [from_ts, to_ts), oldest first; only the newest so '
   'many if newest is given. timeframe: 1m, after_hours and 1d as stored; 5m, 15m, 30m, 60m from '
   'minutes, 1w and 1mo from days, where partial (2 in flags) also says that some are missing. '
   'fill: none, or flat: a flat candle (17 in flags) wherever a day that has candles lacks one. '
   'adjust: raw, qfq (today''s prices stand), qfq:2025-06-30 (that day''s do), hfq (the first do); '
   'rounded to 4 places, half away from zero; volumes stay. as_of: what was believed then, '
-  'corrections and factors alike. source: whose series, where a symbol has several.';
+  'corrections and factors alike. source: whose series, where a symbol has several. vwap is '
+  'turnover ÷ volume where the source sends none; null for indexes and adjusted prices.';
+
+create or replace function candles(
+  symbols text[],
+  timeframe text default '1m',
+  from_ts timestamptz default '-infinity',
+  to_ts timestamptz default 'infinity',
+  fill text default 'none',
+  adjust text default 'raw',
+  as_of timestamptz default null,
+  source text default null,
+  newest integer default null
+)
+returns setof candle_row
+language sql
+stable
+set search_path = candled, pg_temp
+as $function$
+  select c.*
+  from unnest(symbols) with ordinality s (symbol, place)
+  cross join lateral candles(
+    s.symbol, timeframe, from_ts, to_ts, fill, adjust, as_of, source, newest) c
+  order by s.place, c.opened_at
+$function$;
+comment on function
+  candles(text[], text, timestamptz, timestamptz, text, text, timestamptz, text, integer) is
+  'The same of several instruments: in their order, newest of each.';
 
 -- For each series one look into the key's index. A BRIN on the time finds a minute sooner while a
 -- partition is in the order of time; back-filling or clustering by key ends that.
@@ -2366,7 +2483,7 @@ begin
       c.volume,
       c.turnover,
       c.trades,
-      c.vwap,
+      coalesce(c.vwap, average_price(c.turnover, c.volume, i.kind)),
       c.flags,
       c.revision,
       c.known_from,
@@ -2398,7 +2515,7 @@ begin
       r.volume,
       r.turnover,
       r.trades,
-      r.vwap,
+      coalesce(r.vwap, average_price(r.turnover, r.volume, i.kind)),
       r.flags,
       r.revision,
       r.known_from,
@@ -2709,12 +2826,14 @@ select
   i.name,
   trading_name(q.trading) as trading,
   q.quoted_at,
-  q.last,
-  q.last - q.previous_close as change,
-  round(100 * (q.last - q.previous_close) / nullif(q.previous_close, 0), 2) as percent_change,
-  q.open,
-  q.high,
-  q.low,
+  nullif(q.last, 0) as last,
+  nullif(q.last, 0) - q.previous_close as change,
+  round(
+    100 * (nullif(q.last, 0) - q.previous_close) / nullif(q.previous_close, 0),
+    2) as percent_change,
+  nullif(q.open, 0) as open,
+  nullif(q.high, 0) as high,
+  nullif(q.low, 0) as low,
   q.previous_close,
   q.volume,
   q.turnover,
@@ -2734,7 +2853,8 @@ select
 from quote q
 join instrument i on i.id = q.instrument_id;
 comment on view latest is
-  'The latest quote of each instrument, its five-level book as arrays, best first.';
+  'The latest quote of each instrument, its five-level book as arrays, best first. Before the '
+  'first trade of the day its prices and change are null; trading says if it is halted.';
 
 create or replace view coverage as
 select
@@ -2987,6 +3107,9 @@ begin
   if length is null then
     perform argument_error(
       'timeframe', why.timeframe, '1m, 5m, 15m, 30m, 60m, after_hours, 1d, 1w or 1mo');
+  end if;
+  if series is null then
+    perform symbol_error(why.symbol, why.source);
   end if;
   select c.*
   into it
@@ -3507,7 +3630,9 @@ alter function series_forming security definer;
 alter function series_rolled security definer;
 alter function series_candles security definer;
 alter function series_filled security definer;
-alter function candles security definer;
+alter function symbol_error security definer;
+alter function candles(text, text, timestamptz, timestamptz, text, text, timestamptz, text, integer)
+  security definer;
 alter function market_at security definer;
 alter function series_days security definer;
 alter function why security definer;

@@ -85,7 +85,7 @@ extension InstrumentDay {
   @inline(__always)
   fileprivate var formingCandle: Candle? {
     guard isObserved, !isClosed, current.minute < Session.minutesPerDay,
-      current.moved || (isTradable && knownTradingSeconds > 0)
+      current.moved || (isTradable && knownTradingSeconds > current.minute * 60)
     else { return nil }
     return current.candle(symbol: symbol, day: day)
   }

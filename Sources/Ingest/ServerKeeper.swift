@@ -53,7 +53,10 @@ package actor ServerKeeper {
     if let censusAt, now < censusAt.adding(milliseconds: ReaderWatch.lookMilliseconds) { return }
     censusAt = now
     guard let census = try? overseer.census() else { return }
-    for ending in readers.found(census, at: now) where (try? overseer.end(ending.reader)) == true {
+    let endings = readers.found(census, at: now)
+    // Those that were ended may come again at once, and a daemon that starts tries once a second.
+    if !endings.isEmpty { censusAt = nil }
+    for ending in endings where (try? overseer.end(ending.reader)) == true {
       log.warning(
         "\(ending.reason)",
         metadata: [

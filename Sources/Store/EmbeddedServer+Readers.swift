@@ -7,6 +7,10 @@ extension EmbeddedServer {
   /// than the superuser, the rest is for the daemon, commands and logins of their own.
   static let readerConnectionsMax = 80
 
+  private static let ownerName = "candled_owner"
+  /// Who may go on doing what readers may not.
+  private static let trusted = "\(userName), \(ownerName)"
+
   /// Before the schema names them: what is granted below is granted to them. The folder is the door
   /// of this cluster, so its reader may log in by that name.
   static let makeRoles = """
@@ -14,7 +18,7 @@ extension EmbeddedServer {
     declare
       name text;
     begin
-      foreach name in array array['\(userName)', '\(readerName)'] loop
+      foreach name in array array['\(ownerName)', '\(userName)', '\(readerName)'] loop
         if not exists (select from pg_roles where rolname = name) then
           execute format('create role %I login', name);
         end if;
@@ -50,13 +54,13 @@ extension EmbeddedServer {
             or not has_function_privilege('\(userName)', p.oid, 'execute'))
       loop
         execute format('revoke execute on function %s from public', entry);
-        execute format('grant execute on function %s to \(userName)', entry);
+        execute format('grant execute on function %s to \(trusted)', entry);
       end loop;
       if has_database_privilege('public', current_database(), 'temporary')
         or not has_database_privilege('\(userName)', current_database(), 'temporary')
       then
         execute format('revoke temporary on database %I from public', current_database());
-        execute format('grant temporary on database %I to \(userName)', current_database());
+        execute format('grant temporary on database %I to \(trusted)', current_database());
       end if;
     end
     $$

@@ -43,10 +43,15 @@ struct QueryLatest: ParsableCommand {
     return [
       .text("\(quote.symbol)"), .optional(row.name), .text(quote.trading.name),
       .moment(quote.at), .optional(quote.lastTraded), .optional(quote.change),
-      .optional(quote.percentChange), .decimal(quote.open), .decimal(quote.high),
-      .decimal(quote.low), .decimal(quote.previousClose), .decimal(quote.volume),
-      .decimal(quote.turnover), .decimal(quote.bid), .decimal(quote.ask),
+      .optional(quote.percentChange), price(quote.open), price(quote.high), price(quote.low),
+      .decimal(quote.previousClose), .decimal(quote.volume), .decimal(quote.turnover),
+      .decimal(quote.bid), .decimal(quote.ask),
     ]
+  }
+
+  /// None before the first trade of the day, as in the view `latest`.
+  private static func price(_ price: ExactDecimal) -> ResultCell {
+    price.isZero ? .null : .decimal(price)
   }
 }
 

@@ -170,6 +170,51 @@ import Testing
     #expect(symbols.allSatisfy { $0.contains("sh0") })
   }
 
+  @Test func `takes an hour by both of its names`() throws {
+    let morning = try SimulatedMorning.get()
+    let hours = try ["60m", "1h"].map {
+      try morning.ask("query", "candles", "sh000001", "--timeframe", $0, "--json").output
+    }
+    #expect(hours[0] == hours[1] && !hours[0].isEmpty)
+  }
+
+  @Test func `latest shows no price of what has not traded`() throws {
+    let database = try StoreDatabase()
+    try database.execute(
+      """
+      insert into candled.instrument (id, symbol, first_seen) values (1, 'sh600519', now());
+      insert into candled.quote
+        (changed_seq, quoted_at, received_at, instrument_id, trading_day, status, trading, open,
+        previous_close, last, high, low, bid, ask, volume, turnover, bids, asks, book_state)
+      values (1, now(), now(), 1, '2026-07-06', 3, 1, 0, 8, 0, 0, 0, 0, 0, 0, 0, '', '', '')
+      """)
+    let rows = try Parsed.objects(
+      SimulatedMorning.ask(database, ["query", "latest", "--json"]).output)
+    let row = try #require(rows.first)
+    #expect(row["trading"] as? String == "halted" && row["previous_close"] as? String == "8")
+    for name in ["last", "change", "open", "high", "low"] {
+      #expect(row[name] is NSNull, "\(name)")
+    }
+  }
+
+  @Test(arguments: [["gaps"], ["query", "gaps"], ["query", "candles", "sh000001"]])
+  func `asks as one who may only read`(_ command: [String]) throws {
+    let morning = try SimulatedMorning.get()
+    let reader = "query_reader"
+    try morning.database.execute(
+      """
+      do $$
+      begin
+        create role \(reader) login in role candled_reader;
+      exception
+        when duplicate_object or unique_violation then null;
+      end
+      $$
+      """)
+    let run = try SimulatedMorning.ask(morning.database, command, role: reader)
+    #expect(run.status == 0, "\(run.errors)")
+  }
+
   @Test(arguments: ["gaps", "audit", "disagreements"])
   func `gives an empty result where there is nothing yet`(what: String) throws {
     let run = try SimulatedMorning.get().ask("query", what, "--date", "2026-07-06", "--json")

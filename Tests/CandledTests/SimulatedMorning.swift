@@ -48,8 +48,11 @@ struct SimulatedMorning: Sendable {
   }
 
   /// A configuration file for the database, which is reached by a socket.
-  static func configuration(_ database: StoreDatabase) throws -> [UInt8] {
-    Array("[store]\nurl = \"\(try database.daemonURL())\"\n[admin]\nlisten = \"\"\n".utf8)
+  static func configuration(
+    _ database: StoreDatabase, role: String = StoreDatabase.daemonRole
+  ) throws -> [UInt8] {
+    let url = try database.daemonURL(role: role)
+    return Array("[store]\nurl = \"\(url)\"\n[admin]\nlisten = \"\"\n".utf8)
   }
 
   /// Runs a command against the morning's database.
@@ -57,9 +60,11 @@ struct SimulatedMorning: Sendable {
     try Self.ask(database, arguments)
   }
 
-  static func ask(_ database: StoreDatabase, _ arguments: [String]) throws -> BuiltBinary.Run {
+  static func ask(
+    _ database: StoreDatabase, _ arguments: [String], role: String = StoreDatabase.daemonRole
+  ) throws -> BuiltBinary.Run {
     try BuiltBinary.run(
-      arguments + ["--config", "/dev/stdin"], input: configuration(database))
+      arguments + ["--config", "/dev/stdin"], input: configuration(database, role: role))
   }
 }
 

@@ -92,6 +92,18 @@ import Testing
     #expect(tape.minute("13:00") == nil)
   }
 
+  @Test func `no minute takes shape during lunch`() throws {
+    var tape = Tape()
+    try tape.see("11:29:57", last: "10.00", volume: 100)
+    #expect(tape.book.formingCandle(at: 0)?.openedAt == tape.moment("11:29:00"))
+    try tape.see("11:29:57", last: "10.00", volume: 100, seenAt: "11:30:06")
+    tape.advance(to: "11:32:00")
+    #expect(tape.minute("11:29") != nil)
+    #expect(tape.book.formingCandle(at: 0) == nil)
+    try tape.see("11:29:57", last: "10.00", volume: 100, seenAt: "13:00:03")
+    #expect(tape.book.formingCandle(at: 0)?.openedAt == tape.moment("13:00:00"))
+  }
+
   @Test func `the closing print belongs to the last minute`() throws {
     var tape = Tape()
     try tape.see("14:59:57", last: "10.00", volume: 100)

@@ -23,7 +23,8 @@ struct AskedCandle: Equatable {
     volume = candle.volume
     turnover = candle.turnover
     trades = candle.trades
-    vwap = candle.vwap
+    // As the database shows it where the source sends none.
+    vwap = candle.vwap ?? candle.turnover.flatMap { try? $0.divided(by: candle.volume, scale: 4) }
     flags = candle.flags
     source = candle.source.name
   }

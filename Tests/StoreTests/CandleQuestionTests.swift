@@ -97,7 +97,10 @@ import Testing
       #expect(quarters.allSatisfy { $0.source == source.name })
     }
     #expect(try store.ask(symbol, .minute1) == series[1].map { AskedCandle($0) })
-    #expect(try store.ask(symbol, .minute1) { $0.source = .sina } == [])
+    let other = #expect(throws: StoreError.self) {
+      try store.ask(symbol, .minute1) { $0.source = .sina }
+    }
+    #expect(other?.sqlState == "22023")
     let ids = try store.database.execute(
       """
       select candled.instrument_id('aapl'), candled.instrument_id('AAPL', 'alpaca_sip'),
@@ -152,7 +155,9 @@ import Testing
       "disagreements", "lists", "key_usage", "coverage",
     ])
   func `a reader may ask everything`(question: String) async throws {
-    let store = try await AskedStore()
+    var store = try await AskedStore()
+    var samples = StoreSamples(seed: 66)
+    try await store.commit(at: StoreSamples.start, candles: [samples.candle(1, minute: 0)])
     let reader = store.database.url(role: "candled_reader")
     let rows = try SQLProbe.run("select count(*) from candled.\(question)", url: reader)
     #expect(rows.count == 1)

@@ -43,7 +43,8 @@ enum RightsTable {
     let open = [
       "timeframe_name", "timeframe_code", "source_name", "gap_cause_name", "revision_cause_name",
       "trading_name", "exchange_name", "kind_name", "board_name", "book_prices", "book_volumes",
-      "argument_error", "instrument_id", "bucket_opened_at", "bucket_closed_at", "bucket_minutes",
+      "argument_error", "instrument_id", "symbol_error", "average_price", "bucket_opened_at",
+      "bucket_closed_at", "bucket_minutes",
       "is_auction_minute", "regular_session", "period_is_whole", "session_grid", "series_rows",
       "series_last", "series_adjusted", "series_forming", "series_rolled", "series_candles",
       "series_filled", "candles", "market_at", "series_days", "flag_names", "why",
@@ -65,7 +66,7 @@ enum RightsTable {
     ("drop view candled.latest", false, false),
     ("create index on candled.quote (last)", false, false),
     ("comment on table candled.candle is ''", false, false),
-    ("alter function candled.candles security invoker", false, false),
+    ("alter function candled.changes security invoker", false, false),
     ("create role scratch", false, false),
     ("lock table candled.candle in access exclusive mode", true, false),
     ("listen candled", true, true),

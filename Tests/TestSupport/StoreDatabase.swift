@@ -28,9 +28,11 @@ public struct StoreDatabase: Sendable {
     }
   }
 
-  /// As the daemon's role, in the form a configuration takes.
-  public func daemonURL() throws -> String {
-    server.url(database: try value("select current_database()") ?? "")
+  public static let daemonRole = EmbeddedServer.userName
+
+  /// As the daemon's role, or another, in the form a configuration takes.
+  public func daemonURL(role: String = daemonRole) throws -> String {
+    server.url(database: try value("select current_database()") ?? "", role: role)
   }
 
   /// A later keyword wins over an earlier one.
