@@ -3569,16 +3569,69 @@ language sql
 stable
 set search_path = candled, pg_temp
 as $function$
+  with relation as (
+    select
+      r.*,
+      case r.relkind
+        when 'v' then 'view '
+        when 'S' then 'sequence '
+        when 'c' then 'type '
+        else 'table '
+      end || r.relname as name
+    from pg_class r
+    where r.relnamespace = 'candled'::regnamespace
+      and r.relkind in ('r', 'p', 'v', 'S', 'c')
+  ),
+  routine as (
+    select
+      p.*,
+      format('function %s(%s)', p.proname, pg_get_function_identity_arguments(p.oid)) as name
+    from pg_proc p
+    where p.pronamespace = 'candled'::regnamespace
+      and p.prokind in ('f', 'p')
+  ),
+  -- What each role of ours, and everybody, may do. What other roles are granted is the operator's.
+  granted (name, entry) as (
+    select 'schema candled', a
+    from pg_namespace n
+    cross join lateral aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
+    where n.nspname = 'candled'
+      and a.grantee <> n.nspowner
+    union all
+    select r.name, a
+    from relation r
+    cross join lateral aclexplode(
+      coalesce(
+        r.relacl, acldefault(case r.relkind when 'S' then 's' else 'r' end::"char", r.relowner))) a
+    where r.relkind <> 'c'
+      and a.grantee <> r.relowner
+      -- Months come and go; what the daemon may do with them it may do by their table.
+      and not (r.relispartition and pg_get_userbyid(a.grantee) = 'candled')
+    union all
+    select format('%s column %s', r.name, c.attname), a
+    from relation r
+    join pg_attribute c on c.attrelid = r.oid
+    cross join lateral aclexplode(c.attacl) a
+    where a.grantee <> r.relowner
+    union all
+    select f.name, a
+    from routine f
+    cross join lateral aclexplode(coalesce(f.proacl, acldefault('f', f.proowner))) a
+    where a.grantee <> f.proowner
+  )
   select format(
-    'column %s.%s %s%s',
+    'column %s.%s %s%s%s%s%s',
     r.relname,
     a.attname,
     format_type(a.atttypid, a.atttypmod),
-    case when a.attnotnull then ' not null' else '' end)
-  from pg_class r
+    case when a.attnotnull then ' not null' else '' end,
+    case a.attidentity when 'a' then ' identity always' when 'd' then ' identity' else '' end,
+    case when a.attgenerated = 's' then ' generated' else '' end,
+    ' default ' || pg_get_expr(d.adbin, d.adrelid))
+  from relation r
   join pg_attribute a on a.attrelid = r.oid
-  where r.relnamespace = 'candled'::regnamespace
-    and r.relkind in ('r', 'p', 'v', 'c')
+  left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+  where r.relkind <> 'S'
     and not r.relispartition
     and a.attnum > 0
     and not a.attisdropped
@@ -3596,22 +3649,99 @@ as $function$
     and not r.relispartition
   union all
   select format('view %s %s', r.relname, md5(pg_get_viewdef(r.oid)))
-  from pg_class r
-  where r.relnamespace = 'candled'::regnamespace
-    and r.relkind = 'v'
+  from relation r
+  where r.relkind = 'v'
+  union all
+  select format('%s %s', f.name, md5(pg_get_functiondef(f.oid)))
+  from routine f
+  union all
+  select format('trigger %s on %s: %s', t.tgname, r.name, md5(pg_get_triggerdef(t.oid)))
+    || case t.tgenabled when 'D' then ', disabled' else '' end
+  from pg_trigger t
+  join relation r on r.oid = t.tgrelid
+  where not t.tgisinternal
+    and t.tgparentid = 0
+  union all
+  select format('rule %s on %s: %s', w.rulename, r.name, md5(pg_get_ruledef(w.oid)))
+  from pg_rewrite w
+  join relation r on r.oid = w.ev_class
+  where w.rulename <> '_RETURN'
+  union all
+  select format('row security of %s', r.name)
+  from relation r
+  where r.relrowsecurity
+    or r.relforcerowsecurity
   union all
   select format(
-    'function %s(%s) %s',
-    p.proname,
-    pg_get_function_identity_arguments(p.oid),
-    md5(pg_get_functiondef(p.oid)))
-  from pg_proc p
-  where p.pronamespace = 'candled'::regnamespace
-    and p.prokind = 'f'
+    'policy %s on %s: %s',
+    p.polname,
+    r.name,
+    md5(concat_ws(
+      ' ',
+      p.polcmd,
+      p.polpermissive,
+      pg_get_expr(p.polqual, p.polrelid),
+      pg_get_expr(p.polwithcheck, p.polrelid))))
+  from pg_policy p
+  join relation r on r.oid = p.polrelid
+  union all
+  select format('owner of schema candled: %s', pg_get_userbyid(n.nspowner))
+  from pg_namespace n
+  where n.nspname = 'candled'
+  union all
+  select format('owner of %s: %s', r.name, pg_get_userbyid(r.relowner))
+  from relation r
+  where not r.relispartition
+    -- A month belongs to whom its table belongs to.
+    or r.relowner <> (select c.relowner from pg_class c where c.oid = 'candle'::regclass)
+  union all
+  select format('owner of %s: %s', f.name, pg_get_userbyid(f.proowner))
+  from routine f
+  union all
+  select format(
+    'grant %s on %s to %s%s',
+    (g.entry).privilege_type,
+    g.name,
+    case (g.entry).grantee when 0 then 'public' else pg_get_userbyid((g.entry).grantee) end,
+    case when (g.entry).is_grantable then ' with grant option' else '' end)
+  from granted g
+  where (g.entry).grantee = 0
+    or pg_get_userbyid((g.entry).grantee) in ('candled_owner', 'candled', 'candled_reader')
+  union all
+  select concat_ws(
+    ' ',
+    'publication candled:',
+    case when p.puballtables then 'all tables' end,
+    case when p.pubinsert then 'insert' end,
+    case when p.pubupdate then 'update' end,
+    case when p.pubdelete then 'delete' end,
+    case when p.pubtruncate then 'truncate' end,
+    case when p.pubviaroot then 'via root' end)
+  from pg_publication p
+  where p.pubname = 'candled'
+  union all
+  select format(
+    'publication candled of %s%s%s',
+    t.tablename,
+    ' where ' || t.rowfilter,
+    case
+      when array_length(t.attnames, 1) <> (
+        select count(*)
+        from pg_attribute a
+        where a.attrelid = format('%I.%I', t.schemaname, t.tablename)::regclass
+          and a.attnum > 0
+          and not a.attisdropped)
+      then format(' (%s)', array_to_string(t.attnames, ', '))
+      else ''
+    end)
+  from pg_publication_tables t
+  where t.pubname = 'candled'
   order by 1
 $function$;
 comment on function schema_objects is
-  'One line an object, for comparison with schema_version.objects.';
+  'One line an object or right, for comparison with schema_version.objects. Grants to roles other '
+  'than the three of the schema, and who is a member of those, are left out: they are an '
+  'operator''s to give.';
 
 -- Rights. Nobody outside the three roles gets any. Readers may read no table: the functions they
 -- call read it for them, each with its search_path pinned.

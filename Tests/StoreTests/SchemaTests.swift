@@ -117,6 +117,63 @@ import Testing
     #expect(differences.contains("unexpected: column scratch.id integer"))
   }
 
+  /// What is done to a database, and what the check says of it.
+  private static let alterations: [(sql: String, difference: String)] = [
+    ("grant insert on candle to candled_reader", "unexpected: grant INSERT on table candle"),
+    ("grant select (id) on gap to candled_reader", "unexpected: grant SELECT on table gap column"),
+    ("grant select on candle to public", "unexpected: grant SELECT on table candle to public"),
+    ("revoke update on quote from candled", "missing: grant UPDATE on table quote to candled"),
+    ("revoke select on latest from candled_reader", "missing: grant SELECT on view latest to"),
+    ("grant usage on schema candled to public", "unexpected: grant USAGE on schema candled to"),
+    ("grant execute on function feed_position to public", "unexpected: grant EXECUTE on function"),
+    ("alter table quote owner to candled", "unexpected: owner of table quote: candled"),
+    ("alter view latest owner to candled", "unexpected: owner of view latest: candled"),
+    ("alter function feed_position owner to candled", "unexpected: owner of function feed_pos"),
+    (
+      "create trigger t after insert on quote execute function tsvector_update_trigger()",
+      "unexpected: trigger t on table quote"
+    ),
+    ("create rule r as on delete to gap do instead nothing", "unexpected: rule r on table gap"),
+    ("alter table candle enable row level security", "unexpected: row security of table candle"),
+    ("create policy p on candle using (false)", "unexpected: policy p on table candle"),
+    ("alter table lease alter only_row set default false", "unexpected: column lease.only_row"),
+    ("alter table lease alter only_row drop default", "missing: column lease.only_row boolean"),
+    ("alter table gap alter id drop identity", "missing: column gap.id bigint not null identity"),
+    ("alter publication candled drop table gap", "missing: publication candled of gap"),
+    (
+      "alter publication candled set (publish = insert)",
+      "missing: publication candled: insert update delete truncate via root"
+    ),
+    ("drop publication candled", "missing: publication candled of change"),
+    ("alter function changes security invoker", "unexpected: function changes(after_seq bigint"),
+    ("grant select on candle_2026_07 to candled_reader", "unexpected: grant SELECT on table can"),
+    ("alter table candle_2026_07 owner to candled", "unexpected: owner of table candle_2026_07"),
+  ]
+
+  @Test(arguments: alterations.map(\.sql))
+  func `whatever is altered, the check names it`(_ sql: String) throws {
+    let database = try StoreDatabase()
+    try database.execute("select candled.ensure_partition('2026-07-06')")
+    #expect(try Schema.check(url: database.url) == [])
+    try database.execute("set search_path = candled, public; \(sql)")
+    let expected = try #require(Self.alterations.first { $0.sql == sql }).difference
+    let found = try Schema.check(url: database.url)
+    #expect(found.contains { $0.hasPrefix(expected) }, "\(found)")
+  }
+
+  @Test func `what an operator may give to others is no difference`() throws {
+    let database = try StoreDatabase()
+    try database.execute(
+      """
+      create role operators_friend;
+      grant candled_reader to operators_friend;
+      grant usage on schema candled to operators_friend;
+      grant select on candled.candle to operators_friend;
+      create publication of_an_operator for table candled.quote
+      """)
+    #expect(try Schema.check(url: database.url) == [])
+  }
+
   @Test func `an empty database is told what to run`() throws {
     let database = try StoreDatabase()
     try database.execute("drop schema candled cascade")
