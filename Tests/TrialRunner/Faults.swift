@@ -65,3 +65,33 @@ struct Disk: AsyncParsableCommand {
     }
   }
 }
+
+/// Readers who take all they can get.
+struct Readers: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Readers fill connections and locks, and do not read: commits and starts go on.")
+
+  @Option(help: "Commits a turn; there are six.") var commits = 50
+  @Option var instruments = 1_000
+  @Option(help: "What a commit may take beside them, p99, of one without.") var percent: Int64 = 200
+  @OptionGroup var options: ChaosOptions
+
+  func run() async throws {
+    try await options.conclude("readers") {
+      let found = try await ReadersTrial(commits: commits, instruments: instruments).run()
+      var verdict = ChaosVerdict(
+        figures: [
+          "\(found.stored) commits, p99 \(found.freeMicroseconds) µs free, "
+            + "\(found.besideMicroseconds) µs beside \(found.sessionsMax) sessions of readers "
+            + "(\(found.percent) %)",
+          "\(found.starts) starts, the longest after \(found.startMillisecondsMax) ms; "
+            + "\(found.ended) sessions ended, \(found.locksRefused) attempts on the lock table "
+            + "refused",
+        ], complaints: found.complaints)
+      if found.percent > percent {
+        verdict.complaints.append("commits took \(found.percent) % of their time")
+      }
+      return verdict
+    }
+  }
+}

@@ -14,6 +14,7 @@ struct TrialRunner: AsyncParsableCommand {
       Kill.self, Terminate.self, Restart.self, Blackhole.self, Outage.self, Logs.self, Soak.self,
       Canary.self, Signals.self, Reload.self, Mutations.self, PairOfDaemons.self, Flips.self,
       Isolation.self, Clock.self, Pause.self, Disk.self, DatabaseFull.self, Listener.self,
+      Readers.self,
     ])
 
   /// Says a line now, whatever buffers stand between.

@@ -42,6 +42,9 @@ public struct ChaosSection: Sendable, CustomStringConvertible {
     ChaosSection(
       "listener", "--commits 200 --instruments 5400",
       short: "--commits 20 --instruments 200 --percent 1000"),
+    ChaosSection(
+      "readers", "--commits 200 --instruments 5400",
+      short: "--commits 20 --instruments 200 --percent 1000"),
     ChaosSection("canary", "--instruments 60", short: "--instruments 12"),
     ChaosSection("clock", "--instruments 60"),
     ChaosSection("pause", "--speed 60"),
