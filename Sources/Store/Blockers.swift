@@ -4,7 +4,7 @@ final class Blockers {
   private let process: Int32
   private let url: String
   private var connection: PostgresConnection?
-  private var found: [String] = []
+  private var found: [[String?]] = []
 
   /// PostgreSQL's errcodes table.
   static let lockNotAvailable = "55P03"
@@ -26,23 +26,26 @@ final class Blockers {
       }
       connection = asking
       let rows = try asking.execute(question, context: "schema apply").textRows
-      if !rows.isEmpty { found = rows.compactMap(\.first).compactMap(\.self) }
+      if !rows.isEmpty { found = rows }
     } catch {
       connection = nil
     }
   }
 
+  /// Their numbers.
+  var processes: [String?] { found.map { $0.first ?? nil } }
+
   /// For people: who it was, and what to do.
   var sentence: String {
     guard !found.isEmpty else { return "another session holds a lock on the schema" }
-    return found.joined(separator: "; ")
+    return found.compactMap(\.last).compactMap(\.self).joined(separator: "; ")
       + ": let it end its transaction, or run select pg_terminate_backend(PID)"
   }
 
   /// What another role is doing is hidden from who is no superuser; its number and name are not.
   private var question: String {
     """
-    select format(
+    select a.pid, format(
       'session %s (%s%s%s) is in the way',
       a.pid,
       coalesce(a.usename, a.backend_type),

@@ -14,13 +14,14 @@ public enum Schema {
   struct Patience: Sendable {
     var lockMilliseconds: Int32 = 1_000
     var pauseMilliseconds: UInt32 = 2_000
-    /// With the pauses a minute: a reader's transaction that is idle is ended by then.
-    var triesMax = 30
+    /// With the pauses a minute: a reader's idle transaction is ended by then.
+    var triesMax = 20
   }
 
   /// Applies schema.sql in one transaction: an older version is upgraded in place, doing it again
   /// changes nothing, and a newer one is refused.
-  /// - Parameter waiting: called with a sentence for people whenever somebody else is in the way.
+  /// - Parameter waiting: called with a sentence for people when a session is in the way, and again
+  ///   when it is another one.
   /// - Throws: `operatorNeeded` where a right is missing, `schemaMismatch`, `connectionLost`,
   ///   `transient` with the session that was in the way at last.
   public static func apply(
@@ -54,6 +55,7 @@ public enum Schema {
     try connection.run(announceDigest, parameters, context: context)
     try connection.execute(
       "set lock_timeout = \(patience.lockMilliseconds)", context: context)
+    var reported: [String?]?
     for attempt in 1... {
       let blockers = Blockers(of: connection.backendProcess, url: url)
       do throws(StoreError) {
@@ -69,7 +71,8 @@ public enum Schema {
           throw StoreError(
             .transient, "not applied: \(sentence)", sqlState: error.sqlState, context: context)
         }
-        waiting("waiting: \(sentence)")
+        if reported != blockers.processes { waiting("waiting: \(sentence)") }
+        reported = blockers.processes
       }
       usleep(patience.pauseMilliseconds * 1_000)
     }

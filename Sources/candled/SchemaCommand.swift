@@ -39,8 +39,8 @@ struct SchemaCommand: ParsableCommand {
       discussion: Help.discussion(
         """
         In one transaction. A second time changes nothing. It waits for readers a second at a time, \
-        so that the daemon never waits long behind it, names who is in the way, and gives up after \
-        30 tries (exit 75).
+        so that the daemon never waits long behind it, names who is in the way, and gives up \
+        after a minute (exit 75).
         """,
         examples: [
           "candled schema apply --config candled.toml":

@@ -45,7 +45,7 @@ import Testing
     let sentence = "session \(reader.backendProcess) (postgres, reader, idle in transaction, in a "
     #expect(error?.code == .transient && error?.sqlState == "55P03")
     #expect(error?.message.hasPrefix("not applied: \(sentence)") == true, "\(error as Any)")
-    #expect(said.count == 2 && said.allSatisfy { $0.hasPrefix("waiting: \(sentence)") })
+    #expect(said.count == 1 && said.allSatisfy { $0.hasPrefix("waiting: \(sentence)") })
     try reader.execute("commit", context: "test")
     #expect(try Schema.check(url: database.url) == [])
   }
