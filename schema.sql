@@ -1302,7 +1302,9 @@ where q.candle_opened_at is not null
     where c.instrument_id = q.instrument_id
       and c.timeframe = 1
       and c.opened_at = q.candle_opened_at);
-comment on view candle_1m is 'Minute candles: final ones, and the forming one with state open.';
+comment on view candle_1m is
+  'Minute candles: final ones, and the forming one with state open. symbol is as it is stored: for '
+  'another spelling ask where instrument_id = instrument_id(''600519.SH'').';
 
 create or replace view candle_1d as
 select

@@ -101,11 +101,17 @@ public struct ReadersTrial: Sendable {
     return verdict
   }
 
-  /// What a daemon does that starts: the schema, then two sessions of its role. It waits for a
-  /// connection, and for nothing else.
+  /// What a daemon does that starts: it adopts the server, looks at the schema, and begins two
+  /// sessions of its role. For those it may wait.
   private func start(_ server: EmbeddedServer, _ verdict: inout Verdict) async throws {
     let start = ContinuousClock.now
-    try Schema.applyIfDifferent(url: server.ownerConnectionString)
+    do {
+      try server.start()
+      try Schema.applyIfDifferent(url: server.ownerConnectionString)
+    } catch {
+      verdict.complaints.append("a start was refused: \(error)")
+      return
+    }
     let writer = HistoryWriter(url: server.connectionString)
     var lease: Queries?
     while true {
