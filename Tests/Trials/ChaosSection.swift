@@ -43,7 +43,7 @@ public struct ChaosSection: Sendable, CustomStringConvertible {
       "listener", "--commits 200 --instruments 5400",
       short: "--commits 20 --instruments 200 --percent 1000"),
     ChaosSection(
-      "readers", "--commits 200 --instruments 5400",
+      "readers", "--commits 100 --instruments 5400",
       short: "--commits 20 --instruments 200 --percent 1000"),
     ChaosSection("canary", "--instruments 60", short: "--instruments 12"),
     ChaosSection("clock", "--instruments 60"),
