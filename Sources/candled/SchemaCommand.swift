@@ -38,8 +38,8 @@ struct SchemaCommand: ParsableCommand {
       abstract: "Apply the schema to the configured database.",
       discussion: Help.discussion(
         """
-        In one transaction. A second time changes nothing. It waits for readers a second at a time, \
-        so that the daemon never waits long behind it, names who is in the way, and gives up \
+        In one transaction. A second time changes nothing. It waits for readers a second at a \
+        time, so that the daemon never waits long behind it, names who is in the way, and gives up \
         after a minute (exit 75).
         """,
         examples: [
