@@ -198,8 +198,12 @@ return case code
   when 2 then 'outage'
   when 3 then 'late_print'
   when 4 then 'unseen_close'
+  when 5 then 'dispute'
+  when 6 then 'correction'
 end;
-comment on function gap_cause_name is 'Why trading passed unseen.';
+comment on function gap_cause_name is
+  'Why volume is in no minute. dispute: two contradicting readings were served in turn; '
+  'correction: volume was taken back, so it is negative.';
 
 create or replace function revision_cause_name(code smallint)
 returns text
@@ -210,11 +214,13 @@ return case code
   when 1 then 'late_print'
   when 2 then 'source_corrected'
   when 3 then 'kline'
+  when 4 then 'correction'
   when 100 then 'rewritten'
 end;
 comment on function revision_cause_name is
   'Why a final candle changed. kline: the exchange''s own minute bars of the day showed better; '
-  'source_corrected: its source read differently later; rewritten: we said otherwise ourselves.';
+  'source_corrected: its source read differently later; correction: a row it was built from was '
+  'false, or the exchange took volume back; rewritten: we said otherwise ourselves.';
 
 create or replace function trading_name(code smallint)
 returns text
@@ -723,11 +729,22 @@ create table if not exists gap (
   permanent_at timestamptz,
   permanent_reason text,
   constraint gap_is_forward check (to_at >= from_at),
-  constraint gap_is_not_negative check (volume >= 0 and turnover >= 0),
+  constraint gap_is_negative_only_if_taken_back
+    check (cause = 6 or (volume >= 0 and turnover >= 0)),
   constraint gap_was_closed_by_something check ((known_to is null) = (closed_by is null)),
   constraint gap_is_permanent_for_a_reason
     check ((permanent_at is null) = (permanent_reason is null))
 );
+-- Before version 3 nothing was taken back.
+alter table gap drop constraint if exists gap_is_not_negative;
+do $block$
+begin
+  alter table gap add constraint gap_is_negative_only_if_taken_back
+    check (cause = 6 or (volume >= 0 and turnover >= 0));
+exception
+  when duplicate_object then null;
+end
+$block$;
 create index if not exists gap_instrument on gap (instrument_id, trading_day);
 comment on index gap_instrument is 'The gaps of one instrument''s day.';
 create index if not exists gap_open on gap (trading_day, instrument_id) where known_to is null;
@@ -740,14 +757,17 @@ comment on column gap.instrument_id is 'instrument.id';
 comment on column gap.trading_day is 'The exchange''s date.';
 comment on column gap.from_at is 'The last moment the feed was proven alive …';
 comment on column gap.to_at is '… and the first one after.';
-comment on column gap.volume is 'Shares or units that passed unseen.';
-comment on column gap.turnover is 'Money that passed unseen.';
+comment on column gap.volume is
+  'Shares or units that passed unseen; negative where the exchange took volume back.';
+comment on column gap.turnover is
+  'Money that passed unseen; negative where the exchange took volume back.';
 comment on column gap.cause is 'See gap_cause_name().';
 comment on column gap.known_from is 'When it was written, by the daemon''s clock.';
 comment on column gap.known_to is
   'When its minutes were found, and it left the day''s account; null while it is open.';
 comment on column gap.closed_by is
-  'What closed it: kline; a smaller one may have been opened for the rest.';
+  'What closed it: kline, a smaller one may have been opened for the rest; superseded, another row '
+  'took its place: a gap that adjoins it, or a correction.';
 comment on column gap.sightings is
   'How often its minutes were looked for and not found, on separate occasions.';
 comment on column gap.last_sighting_at is 'The last of those occasions.';

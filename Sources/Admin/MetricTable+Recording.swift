@@ -24,6 +24,24 @@ extension MetricTable {
       Dictionary(
         uniqueKeysWithValues: engine.counters.rejectedRows.map { ($0.key.rawValue, $0.value) })
     },
+    counters(
+      "candled_disputes_total",
+      "Times rows of one instrument contradicted each other, by what came of it.", by: "outcome",
+      DisputeEvent.Kind.allCases.map(\.rawValue)
+    ) { engine in
+      Dictionary(
+        uniqueKeysWithValues: engine.counters.disputes.map { ($0.key.rawValue, $0.value) })
+    },
+    Family(
+      .gauge, "candled_instruments_silent",
+      "In session, without an accepted row for 60 s of trading, by the last refusal.",
+      labels: MetricLabels("reason", EngineReport.silenceReasons)
+    ) { source in
+      guard let engine = source.report.engine else { return [] }
+      return EngineReport.silenceReasons.map {
+        MetricSeries([$0], .integer(Int64(engine.silentInstruments[$0] ?? 0)))
+      }
+    },
     counter(
       "candled_answers_out_of_time_total", "Answers not taken: their date contradicts our clock."
     ) {

@@ -9,7 +9,9 @@ public enum BookStateError: Error, Equatable, Sendable {
   case corrupt(field: String, expected: String, at: Int)
 }
 
-private let layoutVersion: UInt8 = 1
+/// 2 since disputes are remembered. The shared state is as it was.
+private let layoutVersion: UInt8 = 2
+private let layoutVersions: ClosedRange<UInt8> = 1...2
 
 extension CandleBook {
   /// What a restart needs of one instrument, about 150 bytes.
@@ -38,7 +40,7 @@ extension CandleBook {
 
   /// Restores the book as a whole; call it before the instruments.
   public mutating func restore(sharedState bytes: [UInt8]) throws(BookStateError) {
-    var reader = try StateReader(bytes, version: layoutVersion)
+    var reader = try StateReader(bytes, versions: layoutVersions)
     timersDoneThrough = try reader.moment("timers_done_through")
     let hasDay = try reader.flag("has_day")
     let day = try reader.day("day")
@@ -59,19 +61,23 @@ extension CandleBook {
   public mutating func restore(
     instrument symbol: Symbol, state bytes: [UInt8]
   ) throws(BookStateError) {
-    var reader = try StateReader(bytes, version: layoutVersion)
+    var reader = try StateReader(bytes, versions: layoutVersions)
     let index = index(of: symbol)
     instruments[index].group = try reader.group()
     instruments[index].isInStep = try reader.flag("is_in_step")
     guard try reader.flag("has_day") else { return try reader.end() }
     var state = try reader.instrumentDay(symbol: symbol)
+    if reader.version > 1 {
+      instruments[index].checkpoints = try reader.checkpoints(before: state)
+      instruments[index].dispute = try reader.dispute(of: state)
+    }
     try reader.end()
     if instruments[index].isInStep, let watermark = watermarks[instruments[index].group] {
       let day = watermark.shanghaiDay
       if day == state.day {
-        state.knownThrough = max(state.knownThrough, watermark.shanghaiSecondOfDay)
+        state.prove(through: watermark.shanghaiSecondOfDay)
       } else if day > state.day {
-        state.knownThrough = InstrumentDay.lastSecond
+        state.prove(through: InstrumentDay.lastSecond)
       }
     }
     instruments[index].state = state
@@ -85,8 +91,14 @@ struct StateWriter {
   private var count = 0
 
   static let integerBytesMax = 10
-  /// 20 integers and flags, and at most 15 decimals of the day and 12 of its two minutes.
-  static let instrumentBytesMax = 20 * integerBytesMax + 27 * (integerBytesMax + 1)
+  /// 40 integers and flags, and at most 18 decimals of the day and 21 of its three minutes.
+  static let dayBytesMax = 40 * integerBytesMax + 39 * (integerBytesMax + 1)
+  /// A difference names each number that differs by its place.
+  static let differenceBytesMax = 2 * dayBytesMax
+  /// Day, moments, two decimals and the cause.
+  static let gapBytesMax = 5 * integerBytesMax + 2 * (integerBytesMax + 1)
+  /// Two integers and flags, and nine decimals.
+  static let rowBytesMax = 5 * integerBytesMax + 9 * (integerBytesMax + 1)
 
   /// What `body` writes, at most `max` bytes after the version.
   static func bytes(
@@ -108,6 +120,11 @@ struct StateWriter {
     count += 1
   }
 
+  mutating func put(_ bytes: [UInt8]) {
+    put(Int64(bytes.count))
+    for byte in bytes { append(byte) }
+  }
+
   mutating func put(_ value: Int64) {
     var rest = UInt64(bitPattern: (value << 1) ^ (value >> 63))
     while rest >= 0x80 {
@@ -123,22 +140,48 @@ struct StateWriter {
     append(value.scale)
     put(value.units)
   }
+
+  /// The units less those of `other`, whatever its scale; `decimal(_:plus:)` reads it.
+  mutating func put(_ value: ExactDecimal, less other: ExactDecimal) {
+    append(value.scale)
+    put(value.units &- other.units)
+  }
 }
 
 extension CandleBook.Entry {
   fileprivate var bytes: [UInt8] {
-    StateWriter.bytes(version: layoutVersion, max: StateWriter.instrumentBytesMax) { writer in
+    StateWriter.bytes(version: layoutVersion, max: bytesMax) { writer in
       writer.put(Int64(group))
       writer.put(isInStep)
       writer.put(state != nil)
-      state?.write(to: &writer)
+      guard let state else { return }
+      state.write(to: &writer)
+      writer.put(Int64(checkpoints.count))
+      for checkpoint in checkpoints { checkpoint.write(against: state, to: &writer) }
+      writer.put(dispute != nil)
+      dispute?.write(against: state, to: &writer)
     }
+  }
+
+  private var bytesMax: Int {
+    var gaps = checkpoints.reduce(0) { $0 + $1.gaps.count }
+    var bytes = 4 * StateWriter.integerBytesMax + StateWriter.dayBytesMax
+    bytes += checkpoints.count * StateWriter.differenceBytesMax
+    if let dispute {
+      let rows = dispute.held.count + dispute.rival.count + (dispute.former?.returned.count ?? 0)
+      gaps += (dispute.base?.gaps.count ?? 0) + (dispute.former?.gaps.count ?? 0)
+      bytes += 2 * StateWriter.differenceBytesMax + rows * StateWriter.rowBytesMax
+      bytes += 16 * StateWriter.integerBytesMax
+    }
+    return bytes + gaps * StateWriter.gapBytesMax
+      + 4 * (checkpoints.count + 2) * StateWriter.integerBytesMax
   }
 }
 
 extension FormingCandle {
+  /// Numbers that follow from the day's are written as the difference, which is mostly zero.
   @inline(__always)
-  fileprivate func write(to writer: inout StateWriter) {
+  fileprivate func write(beside day: InstrumentDay, to writer: inout StateWriter) {
     writer.put(Int64(minute))
     writer.put(Int64(flags.rawValue))
     writer.put(moved)
@@ -148,9 +191,9 @@ extension FormingCandle {
     writer.put(open)
     writer.put(high)
     writer.put(low)
-    writer.put(close)
-    writer.put(volume)
-    writer.put(turnover)
+    writer.put(close, less: day.last)
+    writer.put(volume, less: day.minuteVolume)
+    writer.put(turnover, less: day.minuteTurnover)
   }
 }
 
@@ -167,9 +210,19 @@ extension InstrumentDay {
     writer.put(Int64(minutesUntraded))
     writer.put(Int64(minutesMissing))
     writer.put(isClosed)
-    current.write(to: &writer)
+    current.write(beside: self, to: &writer)
     writer.put(previous != nil)
-    previous?.write(to: &writer)
+    previous?.write(beside: self, to: &writer)
+    writer.put(lastMoved != nil)
+    lastMoved?.write(beside: self, to: &writer)
+    writer.put(Int64(aliveThrough - knownThrough))
+    writer.put(Int64(lag))
+    writer.put(Int64(sightSince))
+    writer.put(priorClose)
+    writer.put(isBandUnknown)
+    writer.put(isDisputed)
+    writer.put(lastGap != nil)
+    lastGap?.write(to: &writer)
   }
 
   @inline(__always)
@@ -183,9 +236,15 @@ extension InstrumentDay {
     writer.put(previousClose)
     writer.put(afterHours.volume)
     writer.put(afterHours.turnover)
-    writer.put(minuteVolume)
-    writer.put(minuteTurnover)
     writer.put(gapVolume)
     writer.put(gapTurnover)
+    // Conservation: what is in no gap is in a minute.
+    writer.put(minuteVolume, less: volume)
+    writer.put(minuteTurnover, less: turnover)
+  }
+
+  /// The day alone, for a difference.
+  var bytes: [UInt8] {
+    StateWriter.bytes(version: layoutVersion, max: StateWriter.dayBytesMax) { write(to: &$0) }
   }
 }

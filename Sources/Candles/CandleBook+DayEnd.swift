@@ -52,21 +52,23 @@ extension CandleBook {
 
   /// The exchange corrected a day that was already certified: the certificate is written anew and
   /// what changed is a revision.
-  mutating func recertify(_ index: Int, after old: InstrumentDay) {
+  mutating func recertify(_ index: Int, after old: InstrumentDay, because cause: RevisionCause) {
     guard let state = instruments[index].state else { return }
-    amend(from: old.dayCandle, to: state.dayCandle)
-    amend(from: old.afterHoursCandle, to: state.afterHoursCandle)
+    amend(from: old.dayCandle, to: state.dayCandle, because: cause)
+    amend(from: old.afterHoursCandle, to: state.afterHoursCandle, because: cause)
     if state.audit(isEndKnown: true) != old.audit(isEndKnown: true) {
       output.audits.append(state.audit(isEndKnown: true))
     }
   }
 
-  private mutating func amend(from old: Candle?, to new: Candle?) {
+  private mutating func amend(
+    from old: Candle?, to new: Candle?, because cause: RevisionCause
+  ) {
     guard let new, new != old else { return }
     if old == nil {
       output.candles.append(new)
     } else {
-      output.revisions.append(Revision(candle: new, cause: .latePrint))
+      output.revisions.append(Revision(candle: new, cause: cause))
     }
   }
 
@@ -86,6 +88,8 @@ extension CandleBook {
     // Told once: a row of that day that comes all the same finds nothing left to hand out.
     state.current = FormingCandle(minute: Session.minutesPerDay, basis: state.price)
     state.previous = nil
+    state.lastMoved = nil
+    state.sightSince = Session.minutesPerDay
     state.isClosed = true
     instruments[index].state = state
   }

@@ -81,18 +81,22 @@ extension CandleBook {
   }
 
   private mutating func carryOut(_ kind: TimerKind, on day: TradingDay) {
+    let rules = rules
     switch kind {
     case .grace(let minute):
       forEachOpenState(of: day) { state, output in
-        guard state.isKnown(throughMinute: minute) else { return }
-        state.finish(throughMinute: minute, into: &output)
+        if state.isKnown(throughMinute: minute) {
+          state.finish(throughMinute: minute, into: &output)
+        } else if state.lag > 0 {
+          state.finishLate(rules, into: &output)
+        }
       }
       let tally = tally(ofMinute: minute, on: day)
       if tally.missing == 0 { complete(minute, tally, on: day) }
     case .giveUp(let minute):
       forEachOpenState(of: day) { state, output in
         if !state.isKnown(throughMinute: minute) {
-          state.leaveSight(into: &output)
+          if !state.isAlive(throughMinute: minute) { state.leaveSight(into: &output) }
         } else if state.current.minute <= minute + 1 {
           // Proven after its grace: by an answer that was late, or a clock that runs fast.
           state.finish(throughMinute: minute, into: &output)

@@ -23,12 +23,34 @@ public struct CandleBook: Sendable {
   public internal(set) var output = CandleOutput()
 
   /// One instrument: its day, and how its proof of life is kept.
-  struct Entry: Sendable, Hashable {
+  struct Entry: Sendable {
     var symbol: Symbol
+    let instrument: Instrument?
     var state: InstrumentDay?
+    /// The day before each of the last rows that were booked, the newest last.
+    var checkpoints: [Checkpoint] = []
+    var dispute: Dispute?
+    var band: DayBand?
     var group: UInt16 = 0
     /// Seen with the group's last answer, so that the group's watermark is its own.
     var isInStep = false
+
+    /// Two false rows may come in a row before an honest one shows it.
+    static let checkpointsMax = 2
+
+    init(symbol: Symbol) {
+      self.symbol = symbol
+      instrument = Instrument.classify(symbol)
+    }
+
+    mutating func remember(_ checkpoint: Checkpoint) {
+      if checkpoints.count == Entry.checkpointsMax {
+        checkpoints[0] = checkpoints[1]
+        checkpoints[1] = checkpoint
+      } else {
+        checkpoints.append(checkpoint)
+      }
+    }
 
     /// Lets the group's watermark speak for the instrument; true if it did not before.
     mutating func join(_ group: UInt16) -> Bool {
@@ -44,6 +66,8 @@ public struct CandleBook: Sendable {
     /// Taken; `stateChanged` if a restart would need to know.
     case accepted(stateChanged: Bool)
     case rejected(RejectionReason, detail: String)
+    /// Not booked yet: it contradicts what is known, and may be right.
+    case held(RejectionReason, detail: String)
   }
 
   public init(rules: CandleRules = CandleRules(), calendar: TradingCalendar = .shanghai) {
@@ -96,61 +120,97 @@ extension InstrumentDay {
 extension CandleBook {
   /// Takes in one row of an answer whose newest valid stamp is `watermark`.
   ///
-  /// A state is half a kilobyte and this runs for every row of every sweep, so the states are read
-  /// and changed where they stand: a `let` of one would copy it.
+  /// A state is most of a kilobyte and this runs for every row of every sweep, so the states are
+  /// read and changed where they stand: a `let` of one would copy it.
+  /// - Parameter isUnlimited: whether the instrument's name says that no price limit applies today.
   public mutating func observe(
     _ quote: Quote, at index: Int, group: UInt16, watermark: Timestamp,
-    receivedAt: Timestamp
+    receivedAt: Timestamp, isUnlimited: Bool = false
   ) -> Verdict {
-    if let objection = objection(to: quote, at: index, receivedAt: receivedAt) {
+    let day = quote.tradingDay
+    let known = instruments[index].state?.day
+    if let objection = plausibility.objection(to: quote, on: known, receivedAt: receivedAt) {
       return .rejected(objection.reason, detail: objection.detail)
+    }
+    let trading = quote.trading
+    let isListed = trading != .delisted && trading != .notListed
+    if isListed, known ?? TradingDay(daysSince1970: .min) < day {
+      roll(index, to: quote, receivedAt: receivedAt)
+    }
+    let second =
+      watermark.shanghaiDay == day ? watermark.shanghaiSecondOfDay : InstrumentDay.lastSecond
+    let isDisputed = instruments[index].state?.isDisputed == true && known == day
+    let objection =
+      isDisputed
+      ? nil
+      : instruments[index].state?.objection(to: quote, rules: rules)
+        ?? bandObjection(to: quote, at: index, isUnlimited: isUnlimited)
+    if let objection {
+      if objection.weight == .lagging {
+        return .rejected(objection.reason, detail: objection.detail)
+      }
+      return hold(
+        quote, at: index, watermark: second, receivedAt: receivedAt, because: objection)
     }
     watermarks.raise(group, to: watermark)
     let joined = instruments[index].join(group)
-    let trading = quote.trading
-    if trading == .delisted || trading == .notListed { return .accepted(stateChanged: joined) }
-    let day = quote.tradingDay
-    let second =
-      watermark.shanghaiDay == day ? watermark.shanghaiSecondOfDay : InstrumentDay.lastSecond
+    if !isListed { return .accepted(stateChanged: joined) }
+    if isDisputed {
+      let row = HeldRow(quote: quote, trading: trading, watermark: second)
+      return observeDisputed(row, at: index, receivedAt: receivedAt)
+    }
     if instruments[index].state?.isUnchanged(by: quote, until: second, rules: rules) == true {
       instruments[index].state?.prove(through: second)
       return .accepted(stateChanged: closeIfOver(index, receivedAt) || joined)
     }
-    if instruments[index].state?.day != day { roll(index, to: quote, receivedAt: receivedAt) }
-    if instruments[index].state?.isClosed == true { return amend(index, by: quote, second) }
-    do {
+    return book(quote, trading, at: index, watermark: second, receivedAt: receivedAt)
+  }
+
+  /// The row continues what is known of its day.
+  private mutating func book(
+    _ quote: Quote, _ trading: TradingState, at index: Int, watermark: Int,
+    receivedAt: Timestamp
+  ) -> Verdict {
+    guard let before = instruments[index].state else { return .accepted(stateChanged: false) }
+    let gapsBefore = (opened: output.gaps.count, closed: output.closedGaps.count)
+    do throws(ExactDecimalError) {
       try instruments[index].state?.observe(
-        quote, trading: trading, watermark: second, rules: rules, into: &output)
+        quote, trading: trading, watermark: watermark, rules: rules, into: &output)
     } catch {
       return .rejected(.implausible, detail: "the day's totals overflow")
     }
-    _ = closeIfOver(index, receivedAt)
+    let gaps = GapChanges(
+      output, openedAfter: gapsBefore.opened, closedAfter: gapsBefore.closed)
+    if before.isMoved(by: quote) || !gaps.isEmpty {
+      instruments[index].remember(Checkpoint(state: before, gaps: gaps))
+    }
+    if instruments[index].dispute != nil {
+      let row = HeldRow(quote: quote, trading: trading, watermark: watermark)
+      expireDispute(of: index, at: receivedAt)
+      favourStanding(row, at: index, gaps: gaps)
+      noteReturn(row, at: index, standing: before, receivedAt: receivedAt)
+    }
+    if before.isClosed {
+      recertify(index, after: before, because: .latePrint)
+    } else {
+      _ = closeIfOver(index, receivedAt)
+    }
     return .accepted(stateChanged: true)
   }
 
-  /// The row belongs to a day that is certified already. Apart, so that the copy it takes of the
-  /// state costs the others nothing.
-  @inline(never)
-  private mutating func amend(_ index: Int, by quote: Quote, _ watermark: Int) -> Verdict {
-    guard let certified = instruments[index].state else { return .accepted(stateChanged: false) }
-    do {
-      try instruments[index].state?.observe(
-        quote, trading: quote.trading, watermark: watermark, rules: rules, into: &output)
-    } catch {
-      return .rejected(.implausible, detail: "the day's totals overflow")
+  /// No price of a day lies beyond its legal band, unless no limit applies or trading showed that
+  /// this one's band is another.
+  @inline(__always)
+  private mutating func bandObjection(
+    to quote: Quote, at index: Int, isUnlimited: Bool
+  ) -> Objection? {
+    if instruments[index].band?.isOf(quote) != true {
+      instruments[index].band = DayBand(instruments[index].instrument, quote)
     }
-    recertify(index, after: certified)
-    return .accepted(stateChanged: true)
-  }
-
-  private func objection(
-    to quote: Quote, at index: Int, receivedAt: Timestamp
-  ) -> Plausibility.Objection? {
-    let day = instruments[index].state?.day
-    if let objection = plausibility.objection(to: quote, on: day, receivedAt: receivedAt) {
-      return objection
-    }
-    return instruments[index].state?.objection(to: quote, rules: rules)
+    guard let objection = instruments[index].band?.objection(to: quote),
+      instruments[index].state?.isBandUnknown != true, !isUnlimited
+    else { return nil }
+    return objection
   }
 
   /// The instrument was asked for and its row was absent or refused: the group's watermark no
@@ -173,11 +233,19 @@ extension CandleBook {
     _ index: Int, to quote: Quote, receivedAt: Timestamp
   ) {
     if instruments[index].state?.isClosed == false { abandon(index) }
-    if let last = instruments[index].state?.day {
-      missDays(of: index, after: last, before: quote.tradingDay)
-    }
-    instruments[index].state = InstrumentDay(
+    var state = InstrumentDay(
       symbol: instruments[index].symbol, day: quote.tradingDay, basis: quote.previousClose)
+    if let last = instruments[index].state {
+      missDays(of: index, after: last.day, before: quote.tradingDay)
+      if last.isSettled(rules), !last.isDisputed,
+        calendar.previous(before: quote.tradingDay) == last.day
+      {
+        state.priorClose = last.price
+      }
+    }
+    instruments[index].state = state
+    instruments[index].checkpoints = []
+    instruments[index].dispute = nil
     startDay(quote.tradingDay, at: receivedAt)
   }
 }

@@ -23,6 +23,13 @@ public struct CandleRules: Sendable {
   public var priceRatioMax: Int64 = 50
   /// How far money per share may move between two sightings of one day.
   public var averageRatioMax: Int64 = 10
+  /// So many answers that agree with each other outweigh what is remembered.
+  public var agreeingAnswersMin = 3
+  /// Answers that lie further apart are no consecutive ones: the longest cadence of the day's polls
+  /// is 60 s, and one may be lost.
+  public var disputeSecondsMax: Int64 = 130
+  /// How long after a correction the replaced readings may come back and undo it.
+  public var undoSecondsMax: Int64 = 60
   /// When the exchange has said its last of a day; certificates are written then. The fixed-price
   /// session ends 15:30, the last stamps seen were 15:35:45.
   public var dayEndSecondOfDay = 15 * 3600 + 36 * 60
@@ -35,6 +42,9 @@ public struct CandleOutput: Sendable {
   public var candles: [Candle] = []
   public var revisions: [Revision] = []
   public var gaps: [Gap] = []
+  /// Gaps handed out before that stand no more: one that adjoins took their place, or what they
+  /// held was taken back.
+  public var closedGaps: [Gap] = []
   public var audits: [DayAudit] = []
   public var events: [FeedEvent] = []
   /// Indexes of instruments whose stored state a timer changed.
@@ -43,7 +53,7 @@ public struct CandleOutput: Sendable {
   public init() {}
 
   public var isEmpty: Bool {
-    candles.isEmpty && revisions.isEmpty && gaps.isEmpty && audits.isEmpty && events.isEmpty
+    candles.isEmpty && revisions.isEmpty && gaps.isEmpty && closedGaps.isEmpty && audits.isEmpty && events.isEmpty
       && touched.isEmpty
   }
 }

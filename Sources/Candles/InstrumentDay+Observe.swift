@@ -11,11 +11,13 @@ extension InstrumentDay {
   ) throws(ExactDecimalError) {
     let delta = Delta(
       volume: try quote.volume - volume, turnover: try quote.turnover - turnover)
-    let watermark = max(watermark, knownThrough)
+    let watermark = max(watermark, aliveThrough)
+    if !isObserved { current.basis = quote.previousClose }
     if isBreak(until: watermark, rules: rules) {
       try open(gapUntil: watermark, delta: delta, quote: quote, into: &output)
     } else if isMovement(quote, delta: delta) {
       try record(move(quote, delta: delta), stampedAt: Int(quote.secondOfDay), into: &output)
+      learnLag(of: Int(quote.secondOfDay), seenAt: watermark, rules: rules)
     }
     remember(quote, trading: trading, watermark: watermark)
   }
@@ -31,7 +33,18 @@ extension InstrumentDay {
       && !isBreak(until: second, rules: rules)
   }
 
-  mutating func prove(through second: Int) { knownThrough = max(knownThrough, second) }
+  /// Whether booking the row changes more than its stamp.
+  func isMoved(by quote: Quote) -> Bool {
+    quote.volume != volume || quote.turnover != turnover || quote.last != last
+      || quote.high != high || quote.low != low || quote.open != open
+      || quote.previousClose != previousClose || quote.afterHours ?? afterHours != afterHours
+  }
+
+  @inline(__always)
+  mutating func prove(through second: Int) {
+    aliveThrough = max(aliveThrough, second)
+    knownThrough = max(knownThrough, second - lag)
+  }
 
   struct Delta {
     var volume: ExactDecimal
@@ -41,7 +54,7 @@ extension InstrumentDay {
   /// Whether more than a straddle passed unseen and a minute ended meanwhile.
   @inline(__always)
   func isBreak(until watermark: Int, rules: CandleRules) -> Bool {
-    let known = knownTradingSeconds
+    let known = Session.tradingSeconds(before: aliveThrough)
     let seen = Session.tradingSeconds(before: watermark)
     let minuteSeen = (seen + 59) / 60 - 1
     return seen - known > rules.straddleSecondsMax && minuteSeen > known / 60
@@ -65,7 +78,9 @@ extension InstrumentDay {
       high: rose ? max(quote.high, quote.last) : quote.last,
       low: fell ? min(quote.low, quote.last) : quote.last,
       volume: delta.volume, turnover: delta.turnover,
-      isAmbiguous: minute > 0 && (rose || fell) && knownTradingSeconds < minute * 60)
+      // Only the instrument's own stamps prove its rows: others' lie elsewhere in the second.
+      isAmbiguous: minute > 0 && (rose || fell)
+        && Session.tradingSeconds(before: stamp) < minute * 60)
   }
 
   /// Puts a movement where its stamp says, however late it comes.
@@ -108,17 +123,6 @@ extension InstrumentDay {
     }
     previous = late
   }
-
-  /// A print for a minute nobody holds any more: the volume is known, its candle is history's to
-  /// mend.
-  private mutating func recordLatePrint(
-    _ move: Move, stampedAt stamp: Int, into output: inout CandleOutput
-  ) throws(ExactDecimalError) {
-    try recordGap(
-      from: moment(min(self.stamp, stamp)), to: moment(stamp),
-      delta: Delta(volume: move.volume, turnover: move.turnover), cause: .latePrint,
-      into: &output)
-  }
 }
 
 // MARK: - Gaps
@@ -130,7 +134,7 @@ extension InstrumentDay {
     gapUntil watermark: Int, delta: Delta, quote: Quote,
     into output: inout CandleOutput
   ) throws(ExactDecimalError) {
-    let cause = isObserved ? GapCause.outage : .lateStart
+    let cause = isDisputed ? GapCause.dispute : isObserved ? .outage : .lateStart
     // A row of yesterday in an answer of today is true to its day's end, but tells of no trade
     // after its own stamp.
     let isWholeDay = watermark == InstrumentDay.lastSecond
@@ -156,34 +160,47 @@ extension InstrumentDay {
     let seen = Session.tradingSeconds(before: watermark)
     let resumed = seen / 60
     minutesMissing += resumed - current.minute
+    sightSince = resumed
+    lag = 0
+    lastMoved = nil
     previous = nil
     current =
       seen % 60 > 0
       ? .resumed(minute: resumed, at: price) : FormingCandle(minute: resumed, basis: price)
   }
 
+  /// Gaps of one cause whose spans adjoin are one row.
   mutating func recordGap(
     from: Timestamp, to: Timestamp, delta: Delta, cause: GapCause,
     into output: inout CandleOutput
   ) throws(ExactDecimalError) {
     let volumeSum = try gapVolume + delta.volume
     let turnoverSum = try gapTurnover + delta.turnover
+    var gap = Gap(
+      symbol: symbol, tradingDay: day, from: from, to: to, volume: delta.volume,
+      turnover: delta.turnover, cause: cause)
+    if let last = lastGap, last.cause == cause, last.from <= to, from <= last.to {
+      gap.from = min(from, last.from)
+      gap.to = max(to, last.to)
+      gap.volume = try last.volume + delta.volume
+      gap.turnover = try last.turnover + delta.turnover
+      output.closedGaps.append(last)
+    }
     gapVolume = volumeSum
     gapTurnover = turnoverSum
-    output.gaps.append(
-      Gap(
-        symbol: symbol, tradingDay: day, from: from, to: to, volume: delta.volume,
-        turnover: delta.turnover, cause: cause))
+    lastGap = gap
+    output.gaps.append(gap)
   }
 
-  private mutating func remember(_ quote: Quote, trading: TradingState, watermark: Int) {
+  mutating func remember(_ quote: Quote, trading: TradingState, watermark: Int) {
     // Until something trades the previous close may still be put right, and the minute with it.
     if !current.moved, quote.volume.isZero, current.basis == previousClose {
       current.basis = quote.previousClose
     }
-    knownThrough = watermark
+    prove(through: watermark)
     isObserved = true
     stamp = Int(quote.secondOfDay)
+    if let minute = lastMoved?.minute, Session.minute(of: stamp) > minute { lastMoved = nil }
     volume = quote.volume
     turnover = quote.turnover
     open = quote.open

@@ -14,6 +14,11 @@ struct InstrumentDay: Sendable, Hashable {
 
   /// Proven state as of this second of the day; the morning's open when nothing was seen yet.
   var knownThrough = Session.morningOpen
+  /// The instrument's rows were there as of this second. The same, but for a late publisher, whose
+  /// rows prove what they say only to `lag` seconds before.
+  var aliveThrough = Session.morningOpen
+  /// How old the rows of a late publisher are when they come, in seconds; 0 for all others.
+  var lag = 0
   /// A snapshot of this day was accepted.
   var isObserved = false
   var stamp = 0
@@ -30,6 +35,13 @@ struct InstrumentDay: Sendable, Hashable {
   /// The minute that takes shape, and the one before it, kept while prints may still change it.
   var current: FormingCandle
   var previous: FormingCandle?
+  /// The minute of the last print, where that is none of these two: a late one may still change it.
+  /// All minutes between it and them are flat.
+  var lastMoved: FormingCandle?
+  /// The first minute since which nothing passed unseen.
+  var sightSince = 0
+  /// The gap opened last: one that adjoins it makes one row with it.
+  var lastGap: Gap?
 
   var minuteVolume = ExactDecimal.zero
   var minuteTurnover = ExactDecimal.zero
@@ -40,6 +52,12 @@ struct InstrumentDay: Sendable, Hashable {
   var minutesMissing = 0
   /// The certificate has been written.
   var isClosed = false
+  /// Yesterday's close, where it was seen.
+  var priorClose = ExactDecimal.zero
+  /// Prices beyond the legal band were confirmed: it does not hold today.
+  var isBandUnknown = false
+  /// Two readings are served in turn: nothing is booked.
+  var isDisputed = false
 
   init(symbol: Symbol, day: TradingDay, basis: ExactDecimal = .zero) {
     self.symbol = symbol
@@ -70,6 +88,17 @@ struct InstrumentDay: Sendable, Hashable {
     knownTradingSeconds >= (minute + 1) * 60
   }
 
+  /// Whether its rows were there to the end of `minute`, however old they were.
+  func isAlive(throughMinute minute: Int) -> Bool {
+    Session.tradingSeconds(before: aliveThrough) >= (minute + 1) * 60
+  }
+
+  /// The last minute that was handed out, or passed over; -1 before the first.
+  var handedOutThrough: Int {
+    guard let previous else { return current.minute - 1 }
+    return previous.isFinal ? previous.minute : previous.minute - 1
+  }
+
   func moment(_ secondOfDay: Int) -> Timestamp {
     Timestamp(day: day, secondOfDay: secondOfDay)
   }
@@ -83,6 +112,9 @@ extension InstrumentDay {
   mutating func begin(minute: Int, into output: inout CandleOutput) {
     while current.minute < minute {
       finishPrevious(into: &output)
+      if let passed = previous, passed.moved || passed.flags.contains(.partial) {
+        lastMoved = passed
+      }
       previous = current
       current = FormingCandle(minute: current.minute + 1, basis: price)
     }
@@ -92,6 +124,12 @@ extension InstrumentDay {
   mutating func finish(throughMinute minute: Int, into output: inout CandleOutput) {
     begin(minute: min(minute + 1, Session.minutesPerDay), into: &output)
     finishPrevious(into: &output)
+  }
+
+  /// Hands out what is proven of a late publisher, whose minutes end that much later.
+  mutating func finishLate(_ rules: CandleRules, into output: inout CandleOutput) {
+    let minute = (knownTradingSeconds - rules.graceSeconds) / 60 - 1
+    if minute >= 0, current.minute <= minute + 1 { finish(throughMinute: minute, into: &output) }
   }
 
   mutating func finishPrevious(into output: inout CandleOutput) {

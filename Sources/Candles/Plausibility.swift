@@ -1,29 +1,20 @@
 import Market
 
-/// Whether a well-formed snapshot can follow what is already known of its instrument. A decoder
-/// checks a row against itself; this checks it against time. What fails is refused whole: one
-/// absurd volume accepted would make every honest row after it look like a step backwards.
+/// Whether a well-formed row can be true by itself: its stamp, its date and its prices, held
+/// against nothing that is remembered. What fails is refused whole.
 struct Plausibility {
   let rules: CandleRules
   let calendar: TradingCalendar
 
-  struct Objection: Sendable, Hashable {
-    var reason: RejectionReason
-    var detail: String
-  }
-
-  /// What speaks against the row by itself; nil if nothing does.
   /// - Parameter known: the day its instrument is in.
   func objection(
     to quote: Quote, on known: TradingDay?, receivedAt: Timestamp
   ) -> Objection? {
     if quote.at > receivedAt.adding(seconds: rules.clockSkewSecondsMax) {
-      return Objection(
-        reason: .futureStamp, detail: "stamp \(quote.at), received \(receivedAt)")
+      return .final(.futureStamp, "stamp \(quote.at), received \(receivedAt)")
     }
     if known != quote.tradingDay, calendar.status(of: quote.tradingDay) == .closed {
-      return Objection(
-        reason: .notATradingDay, detail: "date \(quote.tradingDay), expected a trading day")
+      return .final(.notATradingDay, "date \(quote.tradingDay), expected a trading day")
     }
     return objectionToPrice(quote)
   }
@@ -34,51 +25,35 @@ struct Plausibility {
     guard let above = try? quote.previousClose * bound, let below = try? quote.last * bound,
       quote.last <= above, quote.previousClose <= below
     else {
-      return Objection(
-        reason: .implausible,
-        detail: "last \(quote.last) against previous close \(quote.previousClose)")
+      return .final(
+        .implausible, "last \(quote.last) against previous close \(quote.previousClose)")
     }
     return nil
   }
 }
 
 extension InstrumentDay {
-  /// What speaks against the row after what is known; nil if nothing does.
+  /// What speaks against the row after what is known of its day; nil if nothing does. The day's
+  /// first row is held against yesterday's close.
   @inline(__always)
-  func objection(to quote: Quote, rules: CandleRules) -> Plausibility.Objection? {
-    guard isObserved else { return nil }
-    if quote.tradingDay != day {
-      if quote.tradingDay > day { return nil }
-      return .backward("date \(quote.tradingDay), expected \(day) or later")
+  func objection(to quote: Quote, rules: CandleRules) -> Objection? {
+    if quote.tradingDay < day {
+      return .lagging("date \(quote.tradingDay), expected \(day) or later")
     }
-    if Int(quote.secondOfDay) < stamp {
-      return .backward("stamp \(quote.at) after \(moment(stamp))")
+    if quote.tradingDay > day { return nil }
+    if isObserved { return totals.objection(to: quote, rules: rules) }
+    if priorClose.isPositive, quote.previousClose.isPositive, quote.previousClose != priorClose {
+      return .contradiction(
+        .implausible, "previous close \(quote.previousClose), yesterday's close is \(priorClose)")
     }
-    if quote.volume < volume { return .backward("volume \(quote.volume) after \(volume)") }
-    if quote.turnover < turnover {
-      return .backward("turnover \(quote.turnover) after \(turnover)")
-    }
-    // What an exchange does not change once the day trades, and the money per share, which moves
-    // slowly.
-    if volume.isPositive, !previousClose.isZero, quote.previousClose != previousClose {
-      return .implausible("previous close \(quote.previousClose), expected \(previousClose)")
-    }
-    guard quote.volume != volume, volume.isPositive, turnover.isPositive else { return nil }
-    let new = WideProduct(quote.turnover, volume)
-    let old = WideProduct(turnover, quote.volume)
-    if new.isWithin(rules.averageRatioMax, times: old) { return nil }
-    return .implausible(
-      "turnover \(quote.turnover) for volume \(quote.volume) after \(turnover) for \(volume)")
-  }
-}
-
-extension Plausibility.Objection {
-  fileprivate static func backward(_ detail: String) -> Self {
-    Self(reason: .backwardStamp, detail: detail)
+    return nil
   }
 
-  fileprivate static func implausible(_ detail: String) -> Self {
-    Self(reason: .implausible, detail: detail)
+  @inline(__always)
+  var totals: RunningTotals {
+    RunningTotals(
+      second: stamp, volume: volume, turnover: turnover, high: high, low: low,
+      previousClose: previousClose)
   }
 }
 

@@ -5,20 +5,25 @@ import Market
 struct StateReader {
   private let bytes: [UInt8]
   private var index = 1
+  let version: UInt8
+
+  /// The byte to be read next.
+  var position: Int { index }
 
   /// How many minutes of a day are this or that.
   static let minuteCounts = 0...Session.minutesPerDay
-  private static let secondsOfDay = 0...Int(Shanghai.secondsPerDay)
+  static let secondsOfDay = 0...Int(Shanghai.secondsPerDay)
   /// To the year 2243: a day further on is no day, and its arithmetic would overflow.
   private static let daysMax = 100_000
   private static let microsecondsMax = Int64(daysMax) * Shanghai.secondsPerDay * 1_000_000
 
-  init(_ bytes: [UInt8], version: UInt8) throws(BookStateError) {
+  init(_ bytes: [UInt8], versions: ClosedRange<UInt8>) throws(BookStateError) {
     guard let first = bytes.first else {
-      throw .corrupt(field: "version", expected: "\(version)", at: 0)
+      throw .corrupt(field: "version", expected: "\(versions.upperBound)", at: 0)
     }
-    guard first == version else { throw .unknownVersion(first) }
+    guard versions.contains(first) else { throw .unknownVersion(first) }
     self.bytes = bytes
+    version = first
   }
 
   /// Nothing may follow.
@@ -84,7 +89,26 @@ struct StateReader {
     return Timestamp(microseconds: value)
   }
 
+  /// Some bytes with their count before them.
+  mutating func bytes(_ field: String) throws(BookStateError) -> [UInt8] {
+    let count = try integer("\(field).bytes", 0...StateWriter.differenceBytesMax)
+    guard index + count <= bytes.count else {
+      throw .corrupt(field: field, expected: "\(count) bytes", at: index)
+    }
+    defer { index += count }
+    return Array(bytes[index..<index + count])
+  }
+
+  /// Written as a difference since version 2.
   private mutating func decimal(
+    _ field: @autoclosure () -> String, plus other: ExactDecimal
+  ) throws(BookStateError) -> ExactDecimal {
+    let difference = try decimal(field())
+    if version == 1 { return difference }
+    return ExactDecimal(units: difference.units &+ other.units, scale: difference.scale)
+  }
+
+  mutating func decimal(
     _ field: @autoclosure () -> String
   ) throws(BookStateError) -> ExactDecimal {
     let start = index
@@ -96,7 +120,7 @@ struct StateReader {
   }
 
   private mutating func formingCandle(
-    _ name: String
+    _ name: String, beside day: InstrumentDay
   ) throws(BookStateError) -> FormingCandle {
     let minute = try integer("\(name).minute", 0...Session.minutesPerDay)
     let flags = CandleFlags(rawValue: Int16(try integer("\(name).flags", 0...Int(Int16.max))))
@@ -110,9 +134,9 @@ struct StateReader {
     candle.open = try decimal("\(name).open")
     candle.high = try decimal("\(name).high")
     candle.low = try decimal("\(name).low")
-    candle.close = try decimal("\(name).close")
-    candle.volume = try decimal("\(name).volume")
-    candle.turnover = try decimal("\(name).turnover")
+    candle.close = try decimal("\(name).close", plus: day.last)
+    candle.volume = try decimal("\(name).volume", plus: day.minuteVolume)
+    candle.turnover = try decimal("\(name).turnover", plus: day.minuteTurnover)
     return candle
   }
 
@@ -127,12 +151,33 @@ struct StateReader {
     state.minutesUntraded = try integer("minutes_untraded", Self.minuteCounts)
     state.minutesMissing = try integer("minutes_missing", Self.minuteCounts)
     state.isClosed = try flag("is_closed")
-    state.current = try formingCandle("current")
-    if try flag("has_previous") { state.previous = try formingCandle("previous") }
+    state.current = try formingCandle("current", beside: state)
+    if try flag("has_previous") {
+      state.previous = try formingCandle("previous", beside: state)
+    }
+    state.aliveThrough = state.knownThrough
+    if version > 1 { try rest(of: &state) }
     return state
   }
 
-  private mutating func trading() throws(BookStateError) -> TradingState {
+  /// What version 1 did not have.
+  private mutating func rest(of state: inout InstrumentDay) throws(BookStateError) {
+    if try flag("has_last_moved") {
+      state.lastMoved = try formingCandle("last_moved", beside: state)
+    }
+    let lead = try integer("alive_through", Self.secondsOfDay)
+    state.aliveThrough += lead
+    state.lag = try integer("lag", Self.secondsOfDay)
+    state.sightSince = try integer("sight_since", Self.minuteCounts)
+    state.priorClose = try decimal("prior_close")
+    state.isBandUnknown = try flag("is_band_unknown")
+    state.isDisputed = try flag("is_disputed")
+    if try flag("has_last_gap") {
+      state.lastGap = try gap(of: state.symbol, on: state.day)
+    }
+  }
+
+  mutating func trading() throws(BookStateError) -> TradingState {
     let start = index
     guard let value = integer(), let raw = TradingState.RawValue(exactly: value),
       let trading = TradingState(rawValue: raw)
@@ -150,9 +195,14 @@ struct StateReader {
     state.previousClose = try decimal("previous_close")
     state.afterHours = AfterHours(
       volume: try decimal("after_hours.volume"), turnover: try decimal("after_hours.turnover"))
-    state.minuteVolume = try decimal("minute_volume")
-    state.minuteTurnover = try decimal("minute_turnover")
+    if version == 1 {
+      state.minuteVolume = try decimal("minute_volume")
+      state.minuteTurnover = try decimal("minute_turnover")
+    }
     state.gapVolume = try decimal("gap_volume")
     state.gapTurnover = try decimal("gap_turnover")
+    if version == 1 { return }
+    state.minuteVolume = try decimal("minute_volume", plus: state.volume)
+    state.minuteTurnover = try decimal("minute_turnover", plus: state.turnover)
   }
 }

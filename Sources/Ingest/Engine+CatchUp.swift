@@ -21,7 +21,9 @@ extension Engine {
         if areDesksOpen { followTail() }
         return
       }
-      status.note(pipeline.process(entry, at: position))
+      let digest = pipeline.process(entry, at: position)
+      status.note(digest)
+      report(digest)
     }
   }
 

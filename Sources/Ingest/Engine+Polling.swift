@@ -86,6 +86,7 @@ extension Engine {
     noteAnswer(heardSteady)
     let outcome = record(digest, of: entry)
     if case .ok = digest.outcome { learnPhase(from: request, askedAt: entry.requestedAt) }
+    report(digest)
     tellExRights()
     tellUnknown()
     return outcome
@@ -112,6 +113,24 @@ extension Engine {
     parts.log.info(
       "rows arrive after the sweep that asks for them; sweeps begin later",
       metadata: ["phase": "\(milliseconds)ms"])
+  }
+
+  /// What a person has to know of an answer beside its outcome.
+  func report(_ digest: Digest) {
+    let log = parts.log
+    for dispute in digest.disputes {
+      log.warning(
+        "\(dispute.kind.sentence)",
+        metadata: ["symbol": "\(dispute.symbol)", "at": "\(dispute.at)"])
+    }
+    let silent = digest.silences.filter { $0.reason != nil }
+    if !silent.isEmpty {
+      log.warning(
+        "no row accepted for \(SilenceWatch.silentSecondsMin) s of trading: \(SilenceWatch.Change.text(silent))"
+      )
+    }
+    let back = digest.silences.filter { $0.reason == nil }
+    if !back.isEmpty { log.notice("rows accepted again: \(SilenceWatch.Change.text(back))") }
   }
 
   /// How long what it told takes to be rows is measured from here.

@@ -26,6 +26,7 @@ extension Engine {
         since: saving.startedAt)
     }
     report.symbols = poller.symbols.count
+    report.silentInstruments = pipeline.silence.counts
     // The ledger also knows those that were replaced, for ever.
     let licences = parts.desks.configuration.licences
     report.keys = licences.count

@@ -25,6 +25,9 @@ public struct EngineReport: Sendable {
   /// How long the commit under way has been, elapsed time; nil without one.
   public var commitWaitMicroseconds: Int64?
   public var symbols = 0
+  /// In session without an accepted row for a minute of trading, by reason.
+  public var silentInstruments: [String: Int] = [:]
+  public static let silenceReasons = [SilenceWatch.missing] + RejectionReason.allCases.map(\.rawValue)
   public var keys = 0
   public var keysParked: [KeyParking: Int] = [:]
   public var calendarDaysLeft = 0

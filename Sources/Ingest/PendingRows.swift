@@ -9,6 +9,7 @@ struct PendingRows: Sendable {
   var candles: [Candle] = []
   var revisions: [Revision] = []
   var gaps: [Gap] = []
+  var closedGaps: [Gap] = []
   var audits: [DayAudit] = []
   var events: [FeedEvent] = []
   var rejections: [Rejection] = []
@@ -36,7 +37,8 @@ struct PendingRows: Sendable {
   }
 
   var isEmpty: Bool {
-    candles.isEmpty && revisions.isEmpty && gaps.isEmpty && audits.isEmpty && events.isEmpty
+    candles.isEmpty && revisions.isEmpty && gaps.isEmpty && closedGaps.isEmpty
+      && audits.isEmpty && events.isEmpty
       && rejections.isEmpty && names.isEmpty && overview.isEmpty && dirtyIndexes.isEmpty
       && isEmptyOfFeeds
   }
@@ -68,10 +70,22 @@ struct PendingRows: Sendable {
     return rows
   }
 
+  /// What was opened and closed between two commits was never there.
+  private mutating func take(gaps opened: [Gap], closed: [Gap]) {
+    gaps += opened
+    for gap in closed {
+      if let place = gaps.lastIndex(of: gap) {
+        gaps.remove(at: place)
+      } else {
+        closedGaps.append(gap)
+      }
+    }
+  }
+
   mutating func take(_ output: CandleOutput) {
     candles += output.candles
     revisions += output.revisions
-    gaps += output.gaps
+    take(gaps: output.gaps, closed: output.closedGaps)
     audits += output.audits
     events += output.events
     for index in output.touched { dirty(index) }

@@ -20,6 +20,7 @@ extension Pipeline {
     commit.candles = rows.candles
     commit.revisions = rows.revisions
     commit.gaps = rows.gaps
+    commit.closedGaps = rows.closedGaps
     commit.audits = rows.audits
     commit.rejections = rows.rejections
     commit.events = rows.events

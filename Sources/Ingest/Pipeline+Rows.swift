@@ -38,10 +38,15 @@ extension Pipeline {
     let heartbeat = membership.indexes.first
     for place in sheet.quotes.indices {
       let index = index(of: sheet.quotes[place].quote.symbol, expected: membership, at: place)
-      guard sheet.answer(index) else {
-        reject(sheet.quotes[place].refused(.duplicate, "a second line for the symbol"), &answer)
+      sheet.place(place, at: index)
+    }
+    for place in sheet.quotes.indices {
+      let index = sheet.indexes[place]
+      if let fault = sheet.duplicateFault(place) {
+        reject(sheet.quotes[place].refused(.duplicate, fault), &answer)
         continue
       }
+      _ = sheet.answer(index)
       guard sheet.wasAsked(for: index) else {
         reject(sheet.quotes[place].refused(.unrequested, "the line was not asked for"), &answer)
         continue
@@ -56,21 +61,35 @@ extension Pipeline {
   private mutating func observe(
     _ place: Int, _ index: Int, _ watermark: Timestamp, _ answer: inout Answer
   ) {
+    let isUnlimited = NameMarks.sayUnlimited(rawName(place, answer).bytes)
     let verdict = book.observe(
       sheet.quotes[place].quote, at: index, group: answer.group, watermark: watermark,
-      receivedAt: answer.entry.receivedAt)
+      receivedAt: answer.entry.receivedAt, isUnlimited: isUnlimited)
     switch verdict {
+    case .held(let reason, let detail):
+      pending.dirty(index)
+      silence.refused(index, reason, at: answer.entry.receivedAt)
+      sheet.withdraw(index)
+      reject(sheet.quotes[place].refused(reason, detail), &answer)
     case .rejected(let reason, let detail):
+      silence.refused(index, reason, at: answer.entry.receivedAt)
       sheet.withdraw(index)
       reject(sheet.quotes[place].refused(reason, detail), &answer)
     case .accepted(let stateChanged):
       answer.digest.accepted += 1
+      silence.accepted(index, at: answer.entry.receivedAt)
       counters.snapshots += 1
       let line = UnsafeRawBufferPointer(rebasing: answer.body[sheet.quotes[place].line])
       let isRepetition = lines.holds(line, at: index) ?? isLatest(place, index)
       if !isRepetition { replaceLatest(index, by: place, line: line, &answer) }
       if stateChanged || !isRepetition { pending.dirty(index) }
     }
+  }
+
+  private func rawName(_ place: Int, _ answer: Answer) -> RawName {
+    RawName(
+      bytes: UnsafeRawBufferPointer(rebasing: answer.body[sheet.quotes[place].name]),
+      charset: sheet.quotes[place].charset)
   }
 
   private func isLatest(_ place: Int, _ index: Int) -> Bool {
@@ -86,10 +105,7 @@ extension Pipeline {
     latest[index] = LatestQuote(
       quote: sheet.quotes[place].quote, receivedAt: answer.entry.receivedAt)
     lines.keep(line, at: index)
-    let name = RawName(
-      bytes: UnsafeRawBufferPointer(rebasing: answer.body[sheet.quotes[place].name]),
-      charset: sheet.quotes[place].charset)
-    if names.update(at: index, raw: name) { pending.names[index] = names.name(at: index) }
+    if names.update(at: index, raw: rawName(place, answer)) { pending.names[index] = names.name(at: index) }
   }
 
   /// The exchange adjusts the reference price of a day that trades without a dividend. Who did not
@@ -137,6 +153,7 @@ extension Pipeline {
       if place == 0, answer.group != 0 { continue }
       answer.digest.missing += 1
       counters.missingRows += 1
+      silence.missed(index, at: answer.entry.receivedAt)
       miss(index)
     }
   }

@@ -39,6 +39,8 @@ public struct Pipeline {
   var unknownSymbols: [Symbol] { sheet.unknown }
   var pending = PendingRows()
   var rejectionsSeen = RejectionMemory()
+  /// Instruments without rows that count.
+  var silence = SilenceWatch()
   public private(set) var position: JournalPosition
   /// Receive time of the last entry: the moment its rows count as known from.
   public private(set) var knownAt = Timestamp(microseconds: 0)
@@ -116,6 +118,9 @@ public struct Digest: Sendable, Hashable {
   public var newestAt: Timestamp?
   /// What a desk was told; nil for an answer with quotes.
   var feed: DeskAnswer?
+  /// What came of rows that contradicted each other.
+  public var disputes: [DisputeEvent] = []
+  var silences: [SilenceWatch.Change] = []
 
   init(outcome: SinaOutcome) { self.outcome = outcome }
 }
@@ -136,6 +141,8 @@ public struct PipelineCounters: Sendable, Hashable {
   public var balancedCertificates = 0
   /// The day's end was never seen, so there is nothing to balance against.
   public var unseenCertificates = 0
+  /// Rows that contradicted what was known, by what came of it.
+  public var disputes: [DisputeEvent.Kind: Int] = [:]
 }
 
 struct LatestQuote: Sendable {
@@ -169,7 +176,10 @@ extension Pipeline {
     case .control: readUsage(entry)
     case .timer: break
     }
-    collect()
+    collect(&digest)
+    if entry.kind == .response {
+      digest.silences = silence.changes(at: entry.receivedAt, calendar) { book.symbol(at: $0) }
+    }
     return digest
   }
 
@@ -201,7 +211,7 @@ extension Pipeline {
     return index(of: symbol)
   }
 
-  private mutating func collect() {
+  private mutating func collect(_ digest: inout Digest) {
     guard !book.output.isEmpty else { return }
     let output = book.takeOutput()
     counters.candles += output.candles.count
@@ -210,6 +220,10 @@ extension Pipeline {
     counters.certificates += output.audits.count
     counters.balancedCertificates += output.audits.count { $0.isBalanced }
     counters.unseenCertificates += output.audits.count { $0.exchangeVolume == nil }
+    for case .dispute(let dispute) in output.events {
+      counters.disputes[dispute.kind, default: 0] += 1
+      digest.disputes.append(dispute)
+    }
     for case .dayComplete(let day, _, _) in output.events {
       pending.sessions += sessions(around: day)
       pending.firstDayTold = RepairPlan().firstDay(on: day) { book.calendar.isTradingDay($0) }

@@ -14,6 +14,11 @@ struct ResponseSheet: SinaQuoteVisitor {
   private var asked: [UInt32] = []
   private var answered: [UInt32] = []
   private var number: UInt32 = 0
+  /// By place: the instrument of the row, and whether another row of the answer is about it.
+  private(set) var indexes: [Int] = []
+  private var duplicates: [Int: Duplicate] = [:]
+  /// By instrument: the answer and place of its first row.
+  private var placed: [(number: UInt32, place: Int)] = []
   private var base: Int = 0
 
   mutating func begin(body: UnsafeRawBufferPointer) {
@@ -21,6 +26,8 @@ struct ResponseSheet: SinaQuoteVisitor {
     overview.removeAll(keepingCapacity: true)
     unknown.removeAll(keepingCapacity: true)
     refused.removeAll(keepingCapacity: true)
+    indexes.removeAll(keepingCapacity: true)
+    duplicates.removeAll(keepingCapacity: true)
     base = Int(bitPattern: body.baseAddress)
     number &+= 1
   }
@@ -52,6 +59,36 @@ struct ResponseSheet: SinaQuoteVisitor {
     }
     return newest
   }
+
+  /// Notes whose row stands at `place`; call it for every place in order.
+  mutating func place(_ place: Int, at index: Int) {
+    indexes.append(index)
+    while placed.count <= index { placed.append((0, 0)) }
+    guard placed[index].number == number else {
+      placed[index] = (number, place)
+      return
+    }
+    let first = placed[index].place
+    if quotes[first].quote == quotes[place].quote {
+      duplicates[place] = .same
+    } else {
+      duplicates[first] = .differing
+      duplicates[place] = .differing
+    }
+  }
+
+  /// Why the row does not count beside another one of its symbol; nil if it does. Of two that
+  /// differ nobody can say which is true.
+  func duplicateFault(_ place: Int) -> String? {
+    if duplicates.isEmpty { return nil }
+    return switch duplicates[place] {
+    case nil: nil
+    case .same: "a second line for the symbol"
+    case .differing: "two lines for the symbol that differ, neither is taken"
+    }
+  }
+
+  private enum Duplicate { case same, differing }
 
   private func place(of bytes: UnsafeRawBufferPointer) -> Range<Int> {
     let start = Int(bitPattern: bytes.baseAddress) - base

@@ -7,6 +7,49 @@ public enum FeedEvent: Sendable, Hashable {
   case feedRecovered(source: Source, at: Timestamp)
   /// The certificates of a day were written.
   case dayComplete(day: TradingDay, instruments: Int, residuals: Int)
+  /// Rows of one instrument contradicted each other.
+  case dispute(DisputeEvent)
+}
+
+/// What came of rows of one instrument that contradicted each other (DESIGN, candle rule 2a).
+public struct DisputeEvent: Sendable, Hashable {
+  /// The raw value is the event's name in the change feed.
+  public enum Kind: String, Sendable, CaseIterable {
+    /// A booked row was false, or the exchange took volume back: what it booked was taken out.
+    case corrected = "rows_corrected"
+    /// The readings a correction had replaced came back: it was undone.
+    case undone = "correction_undone"
+    /// Two readings are served in turn: neither is booked until one of them ends.
+    case disputed
+    /// One of them ended.
+    case settled = "dispute_settled"
+    /// Prices outside the legal band were confirmed, so the band is not known for this day.
+    case bandUnknown = "band_unknown"
+
+    /// For the log.
+    public var sentence: String {
+      switch self {
+      case .corrected: "a false row, or volume taken back: what was booked was corrected"
+      case .undone: "the corrected readings came back: the correction was undone"
+      case .disputed: "two contradicting readings are served in turn: neither is booked"
+      case .settled: "one of two contradicting readings ended: the other is booked"
+      case .bandUnknown: "prices outside the legal band were confirmed by trading"
+      }
+    }
+  }
+
+  public var kind: Kind
+  public var symbol: Symbol
+  public var tradingDay: TradingDay
+  /// The stamp of the row that decided it.
+  public var at: Timestamp
+
+  public init(kind: Kind, symbol: Symbol, tradingDay: TradingDay, at: Timestamp) {
+    self.kind = kind
+    self.symbol = symbol
+    self.tradingDay = tradingDay
+    self.at = at
+  }
 }
 
 public struct MinuteComplete: Sendable, Hashable {

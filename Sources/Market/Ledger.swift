@@ -35,6 +35,11 @@ public enum GapCause: Int16, Sendable, CaseIterable {
   case latePrint = 3
   /// The day's end was never seen: how much passed is unknown, the volume stands at zero.
   case unseenClose = 4
+  /// Two contradicting readings were served in turn, and neither was booked.
+  case dispute = 5
+  /// Volume that was taken back, and that no minute still held in memory accounts for: the only
+  /// cause whose volume and turnover may be negative.
+  case correction = 6
 
   public var name: String {
     switch self {
@@ -42,6 +47,8 @@ public enum GapCause: Int16, Sendable, CaseIterable {
     case .lateStart: "late_start"
     case .outage: "outage"
     case .latePrint: "late_print"
+    case .dispute: "dispute"
+    case .correction: "correction"
     }
   }
 }
@@ -64,12 +71,15 @@ public enum RevisionCause: Int16, Sendable, CaseIterable {
   case sourceCorrected = 2
   /// The source's own minute bars of the day, where they add up and ours lacked something.
   case kline = 3
+  /// A row that was booked turned out to be false, or the exchange took volume back.
+  case correction = 4
 
   public var name: String {
     switch self {
     case .latePrint: "late_print"
     case .sourceCorrected: "source_corrected"
     case .kline: "kline"
+    case .correction: "correction"
     }
   }
 }
@@ -169,8 +179,12 @@ public enum RejectionReason: String, Sendable, CaseIterable {
   case implausible
   /// Stamped later than it was received.
   case futureStamp = "future_stamp"
-  /// Behind what was already known: time, volume or turnover went backwards.
+  /// Older than what is known: a node of the source that lags. Routine, and no evidence of anything.
+  case lagging
+  /// Newer than what is known, but with less volume or turnover, a lower high or a higher low.
   case backwardStamp = "backward_stamp"
+  /// A price outside the day's legal band.
+  case outsideBand = "outside_band"
   /// A date on which the exchange does not trade.
   case notATradingDay = "not_a_trading_day"
   /// Asked for, and the source does not know it.

@@ -44,6 +44,24 @@ public struct NameMarks: OptionSet, Sendable, Hashable {
     return marks.union(treatment(rest))
   }
 
+  /// Whether an undecoded name says that no price limit applies: N and C before a Chinese name in
+  /// the first days after a listing, 退 at either end before a delisting.
+  public static func sayUnlimited(_ name: UnsafeRawBufferPointer) -> Bool {
+    guard name.count > 1 else { return false }
+    let isNew = name[0] == UInt8(ascii: "N") || name[0] == UInt8(ascii: "C")
+    if isNew, name[1] >= 0x80 { return true }
+    return isDelisting(name, at: 0) || isDelisting(name, at: name.count - 2)
+      || isDelisting(name, at: name.count - 3)
+  }
+
+  /// 退 in GB18030 or in UTF-8.
+  private static func isDelisting(_ name: UnsafeRawBufferPointer, at place: Int) -> Bool {
+    guard place >= 0 else { return false }
+    if name[place] == 0xCD { return name[place + 1] == 0xCB }
+    return name[place] == 0xE9 && place + 2 < name.count && name[place + 1] == 0x80
+      && name[place + 2] == 0x80
+  }
+
   /// Full-width ASCII to plain, spaces of either width gone.
   private static func folded(_ name: String) -> String {
     var folded = String.UnicodeScalarView()

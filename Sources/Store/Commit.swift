@@ -15,6 +15,8 @@ public struct Commit: Sendable {
   public var candles: [Candle] = []
   public var revisions: [Revision] = []
   public var gaps: [Gap] = []
+  /// Open gaps that stand no more; closed before `gaps` are opened.
+  public var closedGaps: [Gap] = []
   public var audits: [DayAudit] = []
   public var rejections: [Rejection] = []
   public var events: [FeedEvent] = []
@@ -41,7 +43,8 @@ public struct Commit: Sendable {
   public var isEmpty: Bool { quotes.isEmpty && isEmptyButForQuotes }
 
   var isEmptyButForQuotes: Bool {
-    instruments.isEmpty && candles.isEmpty && revisions.isEmpty && gaps.isEmpty && audits.isEmpty
+    instruments.isEmpty && candles.isEmpty && revisions.isEmpty && gaps.isEmpty
+      && closedGaps.isEmpty && audits.isEmpty
       && rejections.isEmpty && events.isEmpty && overview.isEmpty && health.isEmpty
       && bars.isEmpty && factors.isEmpty && keyUsage.isEmpty && lists.isEmpty
       && instrumentMarks.isEmpty && sessions.isEmpty && watermarks.isEmpty

@@ -103,12 +103,12 @@ extension FeedReader {
     name: "read_changed_events",
     sql: """
       select c.seq, e.event, e.source, e.at, e.trading_day, e.expected, e.traded, e.untraded,
-        e.missing, e.instruments, e.residuals
+        e.missing, e.instruments, e.residuals, e.symbol
       from feed_changes c,
         jsonb_array_elements(c.events) with ordinality as item (object, place),
         jsonb_to_record(item.object) as e (event text, source text, at timestamptz,
           trading_day date, expected bigint, traded bigint, untraded bigint, missing bigint,
-          instruments bigint, residuals bigint)
+          instruments bigint, residuals bigint, symbol text)
       where c.seq between $1::bigint and $2::bigint
       order by c.seq, item.place
       """)
@@ -183,6 +183,7 @@ extension PostgresRow {
     let day = try optionalDay()
     var counts: [Int?] = []
     for _ in 0..<6 { counts.append(try optionalInt64().map { Int($0) }) }
+    let symbol = try optionalText().flatMap { Symbol($0) }
     switch (name, source, at, day) {
     case ("minute_complete", _, let at?, let day?):
       return .minuteComplete(
@@ -193,7 +194,11 @@ extension PostgresRow {
     case ("feed_recovered", let source?, let at?, _): return .feedRecovered(source: source, at: at)
     case ("day_complete", _, _, let day?):
       return .dayComplete(day: day, instruments: counts[4] ?? 0, residuals: counts[5] ?? 0)
-    default: return nil
+    default:
+      guard let kind = DisputeEvent.Kind(rawValue: name), let symbol, let at, let day else {
+        return nil
+      }
+      return .dispute(DisputeEvent(kind: kind, symbol: symbol, tradingDay: day, at: at))
     }
   }
 }

@@ -68,6 +68,7 @@ extension Queries {
       join gaps s on s.id = g.id
       where ($1::date is null or g.trading_day = $1::date)
         and ($2::text is null or i.symbol = $2::text)
+        and s.closed_by is distinct from 'superseded'
       order by g.from_at, i.symbol, g.id
       """)
 

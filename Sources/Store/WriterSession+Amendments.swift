@@ -56,7 +56,7 @@ extension WriterSession {
     for audit in commit.audits {
       keys.insert(DayKey(instrument: id(of: audit.symbol), day: audit.tradingDay))
     }
-    for gap in commit.gaps {
+    for gap in commit.gaps + commit.closedGaps {
       keys.insert(DayKey(instrument: id(of: gap.symbol), day: gap.tradingDay))
     }
     let delivered = areMinutesNew ? [] : commit.candles

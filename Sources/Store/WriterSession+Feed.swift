@@ -175,6 +175,11 @@ enum FeedEventText {
       {"event":"day_complete","trading_day":"\(day)","instruments":\(instruments),\
       "residuals":\(residuals)}
       """
+    case .dispute(let dispute):
+      """
+      {"event":"\(dispute.kind.rawValue)","symbol":"\(dispute.symbol)",\
+      "trading_day":"\(dispute.tradingDay)","at":"\(dispute.at)"}
+      """
     }
   }
 }

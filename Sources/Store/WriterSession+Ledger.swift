@@ -4,6 +4,7 @@ import Market
 /// under a few hundred rows beats staging (MEASURED).
 extension WriterSession {
   func writeLedger(_ commit: SortedCommit, _ draft: inout Draft) throws(StoreError) {
+    try supersedeGaps(commit.base, &draft)
     try writeGaps(commit.base, &draft)
     try writeAudits(commit.base, &draft)
     try amendRepairedDays(commit.base, &draft)
@@ -85,12 +86,60 @@ extension WriterSession {
       returning id
       """)
 
+  /// A neighbouring gap took them in, or a correction took back what they held. The values name the
+  /// row: the book knows no numbers.
+  private static let closeSuperseded = Statement(
+    name: "supersede_gaps",
+    sql: """
+      with r as (
+        select *
+        from unnest(
+            $1::int[], $2::date[], $3::timestamptz[], $4::timestamptz[], $5::numeric[],
+            $6::numeric[], $7::smallint[])
+          r (instrument_id, trading_day, from_at, to_at, volume, turnover, cause)
+      ),
+      chosen as (
+        select max(g.id) as id
+        from r
+        join gap g
+          on (g.instrument_id, g.trading_day, g.from_at, g.to_at, g.volume, g.turnover, g.cause)
+          = (r.instrument_id, r.trading_day, r.from_at, r.to_at, r.volume, r.turnover, r.cause)
+        where g.known_to is null
+        group by r.instrument_id, r.trading_day, r.from_at, r.to_at, r.volume, r.turnover, r.cause
+      )
+      update gap g
+      set known_to = greatest($8::timestamptz, g.known_from), closed_by = 'superseded'
+      from chosen c
+      where g.id = c.id
+      returning g.id
+      """)
+
+  func supersedeGaps(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
+    guard let parameters = gapParameters(commit.closedGaps, commit, draft) else { return }
+    for row in try connection.run(Self.closeSuperseded, parameters, context: Context.commit).rows {
+      var row = row
+      draft.closedGaps.append(try row.int64())
+      draft.receipt.closedGaps += 1
+    }
+  }
+
   func writeGaps(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
-    if commit.gaps.isEmpty { return }
-    let rows = commit.gaps.map { (id: id(of: $0.symbol), gap: $0) }
+    guard let parameters = gapParameters(commit.gaps, commit, draft) else { return }
+    for row in try connection.run(Self.addGaps, parameters, context: Context.commit).rows {
+      var row = row
+      draft.gaps.append(try row.int64())
+    }
+    draft.receipt.gaps = draft.gaps.count
+  }
+
+  /// nil where every gap is of a day that was repaired, whose account is the tables'.
+  private func gapParameters(
+    _ gaps: [Gap], _ commit: Commit, _ draft: Draft
+  ) -> WireParameters? {
+    let rows = gaps.map { (id: id(of: $0.symbol), gap: $0) }
       .filter { !draft.repaired.contains(DayKey(instrument: $0.id, day: $0.gap.tradingDay)) }
       .sorted { ($0.id, $0.gap.from, $0.gap.to) < ($1.id, $1.gap.from, $1.gap.to) }
-    if rows.isEmpty { return }
+    if rows.isEmpty { return nil }
     var parameters = WireParameters()
     parameters.add { $0.array(rows, type: .int4) { $0.int32($1.id) } }
     parameters.add { $0.array(rows, type: .date) { $0.date($1.gap.tradingDay) } }
@@ -100,11 +149,7 @@ extension WriterSession {
     parameters.add { $0.array(rows, type: .numeric) { $0.numeric($1.gap.turnover) } }
     parameters.add { $0.array(rows, type: .int2) { $0.int16($1.gap.cause.rawValue) } }
     parameters.add { $0.timestamp(commit.knownAt) }
-    for row in try connection.run(Self.addGaps, parameters, context: Context.commit).rows {
-      var row = row
-      draft.gaps.append(try row.int64())
-    }
-    draft.receipt.gaps = draft.gaps.count
+    return parameters
   }
 
   private static let addRejections = Statement(

@@ -56,6 +56,7 @@ extension WriterSession {
 
   func siftLedger(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
     let day = commit.knownAt.shanghaiDay
+    try siftPart(of: commit, \.closedGaps, &draft, \.sketch, supersedeGaps)
     try siftPart(of: commit, \.gaps, &draft, \.sketch, writeGaps)
     try siftPart(of: commit, \.audits, &draft, \.sketch) { (part, draft) throws(StoreError) in
       try self.writeAudits(part, &draft)

@@ -41,6 +41,9 @@ struct ReplayVerification {
     for row in commit.revisions {
       days[row.candle.tradingDay, default: ReplayedDay()].put(row.candle)
     }
+    for gap in commit.closedGaps {
+      days[gap.tradingDay, default: ReplayedDay()].close(gap)
+    }
     for gap in commit.gaps {
       days[gap.tradingDay, default: ReplayedDay()].gaps[gap, default: 0] += 1
     }
@@ -129,6 +132,11 @@ struct ReplayedDay {
 
   mutating func put(_ candle: Candle) {
     candles[candle.symbol, default: [:]][CandleKey(candle)] = candle
+  }
+
+  mutating func close(_ gap: Gap) {
+    guard let count = gaps[gap] else { return }
+    gaps[gap] = count > 1 ? count - 1 : nil
   }
 
   mutating func put(_ row: Rejection) {

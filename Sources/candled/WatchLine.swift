@@ -113,6 +113,14 @@ struct WatchLine {
             ("residuals", .integer(Int64(residuals))),
           ]
         )
+      case .dispute(let dispute):
+        (
+          dispute.kind.rawValue,
+          [
+            ("symbol", .text("\(dispute.symbol)")), ("trading_day", .day(dispute.tradingDay)),
+            ("at", .moment(dispute.at)),
+          ]
+        )
       }
     return WatchLine(kind: kind, members: [("seq", .integer(seq))] + members)
   }

@@ -78,6 +78,9 @@ struct Tape {
     output.candles += new.candles
     output.revisions += new.revisions
     output.gaps += new.gaps
+    for gap in new.closedGaps {
+      if let place = output.gaps.lastIndex(of: gap) { output.gaps.remove(at: place) }
+    }
     output.audits += new.audits
     output.events += new.events
   }

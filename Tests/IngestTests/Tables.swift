@@ -59,6 +59,9 @@ struct Tables: Sendable, Equatable {
       candles[CandleKey(revision.candle)] = revision.candle
     }
     revisions += commit.revisions
+    for gap in commit.closedGaps {
+      if let place = gaps.lastIndex(of: gap) { gaps.remove(at: place) }
+    }
     gaps += commit.gaps
     for audit in commit.audits {
       audits[AuditKey(symbol: audit.symbol, day: audit.tradingDay)] = audit

@@ -125,6 +125,9 @@ public struct DayRows: Sendable {
       candles[key] = candle
     }
     for revision in commit.revisions { candles[CandleKey(revision.candle)] = revision.candle }
+    for gap in commit.closedGaps {
+      if let place = gaps.lastIndex(of: gap) { gaps.remove(at: place) }
+    }
     gaps += commit.gaps
     for audit in commit.audits { audits[audit.symbol] = audit }
     rejections += commit.rejections

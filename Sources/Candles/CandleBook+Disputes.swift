@@ -1,0 +1,399 @@
+import Market
+
+/// Rows that contradict what is remembered: held, counted, and booked or dropped.
+extension CandleBook {
+  /// The row cannot follow what is known of its day.
+  mutating func hold(
+    _ quote: Quote, at index: Int, watermark: Int, receivedAt: Timestamp, because objection: Objection
+  ) -> Verdict {
+    guard instruments[index].state != nil else { return .accepted(stateChanged: false) }
+    let row = HeldRow(quote: quote, trading: quote.trading, watermark: watermark)
+    var dispute = instruments[index].dispute ?? Dispute(at: receivedAt)
+    if receivedAt > dispute.lastHeldAt.adding(seconds: rules.disputeSecondsMax) {
+      dispute.held = []
+      dispute.against = 0
+      dispute.inFavour = 0
+      dispute.base = nil
+    }
+    dispute.lastHeldAt = receivedAt
+    dispute.former?.returned = []
+    dispute.against += 1
+    let mustGrow = objection.reason == .outsideBand
+    let isFirst = dispute.held.isEmpty
+    add(row, to: &dispute.held, mustGrow: mustGrow)
+    if dispute.held.count == 1, !isFirst, dispute.held[0].answers == 1 {
+      // Another reading than those before: nothing they counted counts for it.
+      (dispute.against, dispute.inFavour) = (1, 0)
+    }
+    if dispute.base == nil { dispute.base = checkpoint(of: index, continuedBy: dispute.held[0]) }
+    instruments[index].dispute = dispute
+    let agreeing = mustGrow ? dispute.rows.count : Dispute.answers(in: dispute.held)
+    if isContested(dispute) {
+      suspend(index, at: quote.at)
+    } else if agreeing >= rules.agreeingAnswersMin {
+      return settle(index, receivedAt: receivedAt, isBandUnknown: mustGrow)
+    }
+    return .held(objection.reason, detail: objection.detail)
+  }
+
+  /// Rows of the chain that contradict the newest one were false themselves.
+  private func add(_ row: HeldRow, to chain: inout [HeldRow], mustGrow: Bool) {
+    if let last = chain.last, last.isServedAgain(by: row.quote) {
+      chain[chain.count - 1].answers += 1
+      return
+    }
+    while let last = chain.last, !last.totals.isContinued(by: row.quote, rules: rules) {
+      chain.removeLast()
+    }
+    // A band is shown wrong by trading beyond it, not by one row that is served again and again.
+    if mustGrow, let last = chain.last, last.quote.volume == row.quote.volume {
+      chain[chain.count - 1] = row
+      return
+    }
+    if chain.count > rules.agreeingAnswersMin { chain.removeFirst() }
+    chain.append(row)
+  }
+
+  private func isContested(_ dispute: Dispute) -> Bool {
+    min(dispute.against, dispute.inFavour) >= rules.agreeingAnswersMin
+  }
+
+  /// The newest state before the standing one that the row continues.
+  private func checkpoint(of index: Int, continuedBy row: HeldRow) -> Checkpoint? {
+    var gaps = GapChanges()
+    for checkpoint in instruments[index].checkpoints.reversed() {
+      var since = checkpoint.gaps
+      since.append(gaps)
+      gaps = since
+      if checkpoint.state.isContinued(by: row.quote, rules: rules) {
+        return Checkpoint(state: checkpoint.state, gaps: gaps)
+      }
+    }
+    return nil
+  }
+
+  /// A row was booked on the standing totals while others contradict them.
+  mutating func favourStanding(_ row: HeldRow, at index: Int, gaps: GapChanges) {
+    guard var dispute = instruments[index].dispute else { return }
+    dispute.base?.gaps.append(gaps)
+    dispute.former?.gaps.append(gaps)
+    if let last = dispute.held.last, row.quote.secondOfDay > last.quote.secondOfDay {
+      dispute.held = [last.asHead]
+      dispute.inFavour += 1
+    }
+    instruments[index].dispute = dispute
+    if isContested(dispute) { suspend(index, at: row.quote.at) }
+  }
+
+  /// Forgets a dispute that nothing keeps alive.
+  mutating func expireDispute(of index: Int, at now: Timestamp) {
+    guard var dispute = instruments[index].dispute,
+      instruments[index].state?.isDisputed != true
+    else { return }
+    if let former = dispute.former,
+      now > former.replacedAt.adding(seconds: rules.undoSecondsMax)
+    {
+      dispute.former = nil
+    }
+    let isOver = now > dispute.lastHeldAt.adding(seconds: rules.disputeSecondsMax)
+    instruments[index].dispute = isOver && dispute.former == nil ? nil : dispute
+  }
+}
+
+// MARK: - The held rows are right
+
+extension CandleBook {
+  /// The held rows outweigh what is remembered.
+  private mutating func settle(
+    _ index: Int, receivedAt: Timestamp, isBandUnknown: Bool
+  ) -> Verdict {
+    guard let dispute = instruments[index].dispute, var standing = instruments[index].state else {
+      return .accepted(stateChanged: false)
+    }
+    let rows = dispute.rows
+    instruments[index].dispute = nil
+    if isBandUnknown {
+      standing.isBandUnknown = true
+      notify(.bandUnknown, standing, at: rows[rows.count - 1])
+    }
+    if standing.isContinued(by: rows[0].quote, rules: rules) {
+      // Nothing booked was wrong: prices beyond the band, or a reference price that was adjusted.
+      return replace(index, by: Checkpoint(state: standing), booking: rows)
+    }
+    notify(.corrected, standing, at: rows[rows.count - 1])
+    let pinned = dispute.base.flatMap {
+      $0.state.isContinued(by: rows[0].quote, rules: rules) ? $0 : nil
+    }
+    guard var base = pinned ?? checkpoint(of: index, continuedBy: rows[0]) else {
+      return takeBack(index, rows)
+    }
+    base.state.isBandUnknown = standing.isBandUnknown
+    let before = (opened: output.gaps.count, closed: output.closedGaps.count)
+    let verdict = replace(index, by: base, booking: rows)
+    var next = Dispute(at: receivedAt)
+    next.former = Former(
+      state: standing,
+      gaps: GapChanges(output, openedAfter: before.opened, closedAfter: before.closed),
+      replacedAt: receivedAt)
+    instruments[index].dispute = next
+    return verdict
+  }
+
+  /// No state still in memory explains the held rows: what is too much leaves the account as a gap
+  /// below zero, for the exchange's own minute bars to place.
+  private mutating func takeBack(_ index: Int, _ rows: [HeldRow]) -> Verdict {
+    guard var state = instruments[index].state else { return .accepted(stateChanged: false) }
+    let first = rows[0]
+    do throws(ExactDecimalError) {
+      try state.recordGap(
+        from: state.moment(min(state.stamp, Int(first.quote.secondOfDay))), to: first.quote.at,
+        delta: InstrumentDay.Delta(
+          volume: try first.quote.volume - state.volume,
+          turnover: try first.quote.turnover - state.turnover),
+        cause: .correction, into: &output)
+    } catch {
+      return .rejected(.implausible, detail: "the day's totals overflow")
+    }
+    state.narrow(to: first.quote, into: &output)
+    state.remember(first.quote, trading: first.trading, watermark: first.watermark)
+    return replace(index, by: Checkpoint(state: state), booking: Array(rows.dropFirst()))
+  }
+
+  /// The readings that a correction had replaced are served again, three times in a row.
+  mutating func noteReturn(
+    _ row: HeldRow, at index: Int, standing: InstrumentDay, receivedAt: Timestamp
+  ) {
+    guard let former = instruments[index].dispute?.former else { return }
+    if former.returned.isEmpty,
+      !former.claims(row.quote, over: standing, rules: rules)
+    {
+      return
+    }
+    let rows = former.returned + [row]
+    instruments[index].dispute?.former?.returned = rows
+    guard rows.count >= rules.agreeingAnswersMin else { return }
+    instruments[index].dispute = nil
+    notify(.undone, former.state, at: row)
+    _ = replace(
+      index, by: Checkpoint(state: former.state, gaps: former.gaps), booking: rows)
+  }
+
+  mutating func notify(_ kind: DisputeEvent.Kind, _ state: InstrumentDay, at row: HeldRow) {
+    output.events.append(
+      .dispute(
+        DisputeEvent(kind: kind, symbol: state.symbol, tradingDay: state.day, at: row.quote.at)))
+  }
+}
+
+// MARK: - Both readings are served
+
+extension CandleBook {
+  /// Neither reading is booked from here on. What was booked since they parted is taken out, as far
+  /// back as memory goes.
+  private mutating func suspend(_ index: Int, at stamp: Timestamp) {
+    guard var dispute = instruments[index].dispute, let standing = instruments[index].state else {
+      return
+    }
+    if let base = dispute.base { _ = replace(index, by: base, booking: [], losesSight: true) }
+    instruments[index].state?.isDisputed = true
+    instruments[index].checkpoints = []
+    dispute.rival = [HeldRow(standing)]
+    dispute.held = dispute.held.last.map { [$0.asHead] } ?? []
+    dispute.base = nil
+    dispute.former = nil
+    instruments[index].dispute = dispute
+    output.touched.append(index)
+    output.events.append(
+      .dispute(
+        DisputeEvent(
+          kind: .disputed, symbol: standing.symbol, tradingDay: standing.day, at: stamp)))
+  }
+
+  /// A row of an instrument whose readings are disputed: three answers of one reading, with none of
+  /// the other in between, end it.
+  mutating func observeDisputed(_ row: HeldRow, at index: Int, receivedAt: Timestamp) -> Verdict {
+    guard var dispute = instruments[index].dispute else { return .accepted(stateChanged: false) }
+    let toRival = dispute.rival.last?.totals.objection(to: row.quote, rules: rules)
+    let toHeld = dispute.held.last?.totals.objection(to: row.quote, rules: rules)
+    let chain: [HeldRow]
+    if toRival == nil, !dispute.rival.isEmpty {
+      add(row, to: &dispute.rival, mustGrow: false)
+      dispute.held = dispute.held.last.map { [$0.asHead] } ?? []
+      chain = dispute.rival
+    } else if toHeld == nil || toRival?.weight != .lagging || toHeld?.weight != .lagging {
+      if toHeld == nil {
+        add(row, to: &dispute.held, mustGrow: false)
+      } else if toHeld?.weight == .lagging {
+        return .rejected(.lagging, detail: toHeld?.detail ?? "")
+      } else {
+        dispute.held = [row]
+      }
+      dispute.rival = dispute.rival.last.map { [$0.asHead] } ?? []
+      chain = dispute.held
+    } else {
+      return .rejected(.lagging, detail: toHeld?.detail ?? "")
+    }
+    dispute.lastHeldAt = receivedAt
+    instruments[index].dispute = dispute
+    guard Dispute.answers(in: chain) >= rules.agreeingAnswersMin else {
+      return .held(.backwardStamp, detail: "two contradicting readings are served in turn")
+    }
+    return endDispute(of: index, with: chain.filter { $0.answers > 0 })
+  }
+
+  private mutating func endDispute(of index: Int, with rows: [HeldRow]) -> Verdict {
+    guard let state = instruments[index].state else { return .accepted(stateChanged: false) }
+    instruments[index].dispute = nil
+    notify(.settled, state, at: rows[rows.count - 1])
+    let verdict =
+      state.isContinued(by: rows[0].quote, rules: rules)
+      ? replace(index, by: Checkpoint(state: state), booking: rows) : takeBack(index, rows)
+    instruments[index].state?.isDisputed = false
+    return verdict
+  }
+}
+
+extension HeldRow {
+  /// Only what the next row is held against: no answer counts for it yet.
+  var asHead: HeldRow {
+    var head = self
+    head.answers = 0
+    return head
+  }
+
+  /// The totals that stand, as a row.
+  fileprivate init(_ state: InstrumentDay) {
+    var quote = Quote(
+      symbol: state.symbol, tradingDay: state.day, secondOfDay: Int32(state.stamp))
+    quote.previousClose = state.previousClose
+    quote.open = state.open
+    quote.high = state.high
+    quote.low = state.low
+    quote.last = state.last
+    quote.volume = state.volume
+    quote.turnover = state.turnover
+    self.init(
+      quote: quote, trading: state.trading, watermark: state.aliveThrough, answers: 0)
+  }
+}
+
+// MARK: - Another past
+
+extension CandleBook {
+  /// Lets the day go on from `base` with these rows, as if what was booked since had never been:
+  /// minutes already handed out become revisions, gaps that stand no more are closed.
+  /// - Parameter losesSight: nothing is known from `base` on.
+  private mutating func replace(
+    _ index: Int, by base: Checkpoint, booking rows: [HeldRow], losesSight: Bool = false
+  ) -> Verdict {
+    guard let old = instruments[index].state else { return .accepted(stateChanged: false) }
+    var new = base.state
+    var made = CandleOutput()
+    do throws(ExactDecimalError) {
+      for row in rows {
+        try new.observe(
+          row.quote, trading: row.trading, watermark: row.watermark, rules: rules, into: &made)
+      }
+    } catch {
+      return .rejected(.implausible, detail: "the day's totals overflow")
+    }
+    let through = old.isClosed ? Session.minutesPerDay - 1 : old.handedOutThrough
+    if losesSight {
+      new.leaveSight(into: &made)
+    } else if new.current.minute <= through + 1 {
+      new.finish(throughMinute: through, into: &made)
+    }
+    if old.isTradable {
+      new.emptyMinutes(from: base, through: through, areUnseen: losesSight, into: &made)
+    }
+    handOut(made, revisingThrough: through)
+    output.closedGaps += base.gaps.opened
+    output.gaps += base.gaps.closed
+    new.isClosed = old.isClosed
+    instruments[index].state = new
+    instruments[index].checkpoints =
+      rows.isEmpty
+      ? [] : [Checkpoint(state: base.state, gaps: GapChanges(made, openedAfter: 0, closedAfter: 0))]
+    output.touched.append(index)
+    if old.isClosed { recertify(index, after: old, because: .correction) }
+    return .accepted(stateChanged: true)
+  }
+
+  private mutating func handOut(_ made: CandleOutput, revisingThrough last: Int) {
+    for candle in made.candles {
+      if candle.minute > last {
+        output.candles.append(candle)
+      } else {
+        output.revisions.append(Revision(candle: candle, cause: .correction))
+      }
+    }
+    output.revisions += made.revisions.map { Revision(candle: $0.candle, cause: .correction) }
+    output.gaps += made.gaps
+    output.closedGaps += made.closedGaps
+  }
+}
+
+extension Candle {
+  fileprivate var minute: Int { Session.minute(of: closedAt.shanghaiSecondOfDay) }
+}
+
+extension Gap {
+  /// The minutes that had no candle because nobody saw them.
+  fileprivate var missingMinutes: Range<Int> {
+    guard cause != .latePrint, cause != .correction else { return 0..<0 }
+    let known = Session.tradingSeconds(before: from.shanghaiSecondOfDay)
+    let first = (known + 59) / 60
+    return first..<max(first, Session.tradingSeconds(before: to.shanghaiSecondOfDay) / 60)
+  }
+}
+
+extension InstrumentDay {
+  /// Minutes that were handed out since `base`, and of which nothing is known now: their volume is
+  /// elsewhere, and a candle once handed out stays, empty.
+  fileprivate mutating func emptyMinutes(
+    from base: Checkpoint, through last: Int, areUnseen: Bool, into output: inout CandleOutput
+  ) {
+    let first = base.state.handedOutThrough + 1
+    guard first <= last else { return }
+    let made = Set(output.candles.map(\.minute))
+    let missed = base.gaps.opened.map(\.missingMinutes)
+    for minute in first...last
+    where !made.contains(minute) && !missed.contains(where: { $0.contains(minute) }) {
+      var empty = FormingCandle(minute: minute, basis: base.state.price)
+      if areUnseen || minute < sightSince { empty.flags = .partial }
+      if minute < sightSince, minutesMissing > 0 {
+        minutesMissing -= 1
+        minutesUntraded += 1
+      }
+      output.candles.append(empty.candle(symbol: symbol, day: day))
+    }
+  }
+}
+
+extension InstrumentDay {
+  func isContinued(by quote: Quote, rules: CandleRules) -> Bool {
+    quote.tradingDay == day && (!isObserved || totals.isContinued(by: quote, rules: rules))
+  }
+
+  /// The day's range is smaller than it was: an extreme beyond it was false.
+  mutating func narrow(to quote: Quote, into output: inout CandleOutput) {
+    current.narrow(to: quote)
+    guard var minute = previous else { return }
+    minute.narrow(to: quote)
+    if minute.isFinal, minute != previous {
+      output.revisions.append(
+        Revision(candle: minute.candle(symbol: symbol, day: day), cause: .correction))
+    }
+    previous = minute
+  }
+}
+
+extension FormingCandle {
+  fileprivate mutating func narrow(to quote: Quote) {
+    guard moved, quote.low.isPositive, quote.low <= quote.high else { return }
+    let range = quote.low...quote.high
+    for price in [\FormingCandle.open, \.high, \.low, \.close] {
+      self[keyPath: price] = min(max(self[keyPath: price], range.lowerBound), range.upperBound)
+    }
+  }
+}

@@ -1,0 +1,150 @@
+import Market
+
+/// Rows of one instrument that contradict what its day has booked, until it is decided who is right
+/// (DESIGN, candle rule 2a). No refusal that rests on memory may last: what is remembered may be a
+/// false row.
+///
+/// Rows are held, not booked. Three answers in a row that agree with each other outweigh the
+/// memory, unless rows that continue the memory come between. Where both readings are served
+/// again and again, neither is booked until one of them ends.
+struct Dispute: Sendable {
+  /// The held rows, each continuing the one before. The first may be a head, of no answers: what
+  /// was held before a row that continued the memory, for the next one to be held against.
+  var held: [HeldRow] = []
+  /// How many answers contradicted the memory since the dispute began, and how many continued it.
+  var against = 0
+  var inFavour = 0
+  /// Receive time of the last row that was held.
+  var lastHeldAt: Timestamp
+  /// The state the first held row continues, where it is not the standing one.
+  var base: Checkpoint?
+  /// While both readings are served in turn: the reading that was booked before.
+  var rival: [HeldRow] = []
+  /// What a correction replaced.
+  var former: Former?
+
+  init(at moment: Timestamp) { lastHeldAt = moment }
+
+  /// The rows to book if they are right.
+  var rows: [HeldRow] { held.filter { $0.answers > 0 } }
+
+  /// Answers that hold the rows of `chain` true.
+  static func answers(in chain: [HeldRow]) -> Int { chain.reduce(0) { $0 + $1.answers } }
+}
+
+/// A row that was not booked yet.
+struct HeldRow: Sendable {
+  /// Without its book of orders, after a restart.
+  var quote: Quote
+  var trading: TradingState
+  /// When it was true, second of the day.
+  var watermark: Int
+  /// How many answers had it.
+  var answers = 1
+
+  var totals: RunningTotals { RunningTotals(quote) }
+
+  func isServedAgain(by other: Quote) -> Bool {
+    quote.secondOfDay == other.secondOfDay && quote.volume == other.volume
+      && quote.turnover == other.turnover && quote.last == other.last
+      && quote.high == other.high && quote.low == other.low
+      && quote.previousClose == other.previousClose
+  }
+}
+
+/// A day as it was before a row was booked, with the gaps that were opened and closed since.
+struct Checkpoint: Sendable {
+  var state: InstrumentDay
+  var gaps = GapChanges()
+}
+
+struct GapChanges: Sendable, Hashable {
+  var opened: [Gap] = []
+  var closed: [Gap] = []
+
+  init() {}
+
+  /// What `output` has beyond these counts.
+  init(_ output: CandleOutput, openedAfter opened: Int, closedAfter closed: Int) {
+    self.opened = Array(output.gaps[opened...])
+    self.closed = Array(output.closedGaps[closed...])
+  }
+
+  var isEmpty: Bool { opened.isEmpty && closed.isEmpty }
+
+  /// Later changes; a gap opened and closed in between leaves nothing.
+  mutating func append(_ later: GapChanges) {
+    opened += later.opened
+    for gap in later.closed {
+      if let place = opened.lastIndex(of: gap) {
+        opened.remove(at: place)
+      } else {
+        closed.append(gap)
+      }
+    }
+  }
+}
+
+/// The readings a correction replaced, for as long as they may come back.
+struct Former: Sendable {
+  var state: InstrumentDay
+  /// Gaps opened and closed since the correction.
+  var gaps = GapChanges()
+  var replacedAt: Timestamp
+  /// Rows that continue it, booked as rows of the new readings meanwhile.
+  var returned: [HeldRow] = []
+
+  /// Whether the row is one of these readings: nearer to them than they are to the others.
+  func claims(_ quote: Quote, over standing: InstrumentDay, rules: CandleRules) -> Bool {
+    guard state.volume > standing.volume, state.totals.isContinued(by: quote, rules: rules),
+      let nearer = try? quote.volume - state.volume,
+      let further = try? state.volume - standing.volume
+    else { return false }
+    return nearer <= further
+  }
+}
+
+/// The legal prices of one instrument and day.
+struct DayBand: Sendable {
+  let day: TradingDay
+  let previousClose: ExactDecimal
+  /// nil where no limit applies.
+  let band: PriceBand?
+
+  /// A band is known by code alone: ST moves as far as any other since 2026-07-06, and before that
+  /// the wider one errs on the safe side.
+  init(_ instrument: Instrument?, _ quote: Quote) {
+    day = quote.tradingDay
+    previousClose = quote.previousClose
+    band = instrument.flatMap {
+      PriceLimit.band(
+        for: $0, previousClose: quote.previousClose, on: quote.tradingDay,
+        specialTreatment: false, tradingDaysSinceListing: nil)
+    }
+  }
+
+  @inline(__always)
+  func isOf(_ quote: Quote) -> Bool {
+    day == quote.tradingDay && previousClose == quote.previousClose
+  }
+
+  /// Quotes and held rows may have no open, high or low yet.
+  @inline(__always)
+  func objection(to quote: Quote) -> Objection? {
+    guard let band else { return nil }
+    if holds(quote.last, band), holds(quote.high, band), holds(quote.low, band),
+      holds(quote.open, band)
+    {
+      return nil
+    }
+    return .contradiction(
+      .outsideBand,
+      "open \(quote.open), high \(quote.high), low \(quote.low), last \(quote.last), expected "
+        + "\(band.lower)…\(band.upper)")
+  }
+
+  @inline(__always)
+  private func holds(_ price: ExactDecimal, _ band: PriceBand) -> Bool {
+    price.isZero || band.contains(price)
+  }
+}

@@ -1,0 +1,68 @@
+import Market
+
+/// Prints that come long after their stamp. A print is never older than the print before it, so all
+/// that it can change is the minute of that one and the flat minutes since: they are revised.
+extension InstrumentDay {
+  /// A print stamped into a minute that is neither the current one nor the one before.
+  /// - Throws: `overflow`, and then nothing has changed.
+  mutating func recordLatePrint(
+    _ move: Move, stampedAt stamp: Int, into output: inout CandleOutput
+  ) throws(ExactDecimalError) {
+    let minute = Session.minute(of: stamp)
+    guard minute >= sightSince else {
+      // Nobody saw that minute: its volume belongs to what passed unseen.
+      return try recordGap(
+        from: moment(min(self.stamp, stamp)), to: moment(stamp),
+        delta: Delta(volume: move.volume, turnover: move.turnover),
+        cause: isClosed ? .latePrint : lastGap?.cause ?? .latePrint, into: &output)
+    }
+    let volumeSum = try minuteVolume + move.volume
+    let turnoverSum = try minuteTurnover + move.turnover
+    let held = lastMoved.flatMap { $0.minute == minute ? $0 : nil }
+    var late = held ?? FormingCandle(minute: minute, basis: price)
+    let wasFlat = !late.moved
+    try late.take(move)
+    late.isFinal = true
+    if wasFlat {
+      minutesTraded += 1
+      if isTradable { minutesUntraded -= 1 }
+    }
+    lastMoved = late
+    minuteVolume = volumeSum
+    minuteTurnover = turnoverSum
+    revise(late, into: &output)
+    flattenMinutes(after: minute, at: move.last, into: &output)
+  }
+
+  /// Minutes without trades stand at the price of the last print before them.
+  private mutating func flattenMinutes(
+    after minute: Int, at price: ExactDecimal, into output: inout CandleOutput
+  ) {
+    for flat in minute + 1..<max(previous?.minute ?? current.minute, minute + 1) {
+      revise(FormingCandle(minute: flat, basis: price), into: &output)
+    }
+    if previous?.moved == false, previous?.isPassedOver == false {
+      previous?.basis = price
+      if let previous, previous.isFinal { revise(previous, into: &output) }
+    }
+    if !current.moved { current.basis = price }
+  }
+
+  private func revise(_ minute: FormingCandle, into output: inout CandleOutput) {
+    output.revisions.append(
+      Revision(candle: minute.candle(symbol: symbol, day: day), cause: .latePrint))
+  }
+
+  /// A print stamped well before a time that counted as proven shows how late its instrument's rows
+  /// come. From then on they prove only what is as old as that, and its minutes wait.
+  mutating func learnLag(of stamp: Int, seenAt watermark: Int, rules: CandleRules) {
+    let printed = Session.tradingSeconds(before: stamp)
+    let late = Session.tradingSeconds(before: watermark) - printed
+    let isLate = late > rules.straddleSecondsMax
+    if lag > 0 {
+      lag = isLate ? late : 0
+    } else if isLate, knownTradingSeconds - printed > rules.straddleSecondsMax {
+      lag = late
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import Market
+
+/// Instruments that are asked for, and answered beside others, without a row that counts. A source
+/// that is silent as a whole is another matter: its answers are missing, not its rows.
+///
+/// For people only: no candle depends on it, and a restart begins anew.
+struct SilenceWatch: Sendable {
+  /// An instrument that fell silent, or is back.
+  struct Change: Sendable, Hashable {
+    var symbol: Symbol
+    /// The last refusal's name, or `missing`; nil for one that is back.
+    var reason: String?
+    /// Receive time of the last row that counted; of the first refusal where none ever did.
+    var since: Timestamp
+  }
+
+  static let missing = "missing"
+  /// Session seconds without a row that counts.
+  static let silentSecondsMin: Int64 = 60
+
+  private struct Entry {
+    var acceptedAt: Timestamp?
+    var refusedAt: Timestamp?
+    var reason = SilenceWatch.missing
+    var isSilent = false
+  }
+
+  private var entries: [Entry] = []
+  private var lookedAt = Timestamp(microseconds: 0)
+
+  mutating func accepted(_ index: Int, at moment: Timestamp) {
+    grow(to: index)
+    entries[index].acceptedAt = moment
+  }
+
+  mutating func refused(_ index: Int, _ reason: RejectionReason, at moment: Timestamp) {
+    note(index, reason.rawValue, moment)
+  }
+
+  /// No row of it came; one that came and was refused is known already.
+  mutating func missed(_ index: Int, at moment: Timestamp) {
+    if index < entries.count, entries[index].refusedAt == moment { return }
+    note(index, Self.missing, moment)
+  }
+
+  private mutating func note(_ index: Int, _ reason: String, _ moment: Timestamp) {
+    grow(to: index)
+    if entries[index].acceptedAt == nil { entries[index].acceptedAt = moment }
+    entries[index].refusedAt = moment
+    entries[index].reason = reason
+  }
+
+  private mutating func grow(to index: Int) {
+    while entries.count <= index { entries.append(Entry()) }
+  }
+
+  /// How many are silent, by reason.
+  var counts: [String: Int] {
+    entries.reduce(into: [:]) { counts, entry in
+      if entry.isSilent { counts[entry.reason, default: 0] += 1 }
+    }
+  }
+
+  /// Looks through all of them, at most once in ten seconds.
+  mutating func changes(
+    at now: Timestamp, _ calendar: TradingCalendar, symbol: (Int) -> Symbol
+  ) -> [Change] {
+    guard now >= lookedAt.adding(seconds: 10) else { return [] }
+    lookedAt = now
+    var changes: [Change] = []
+    for index in entries.indices {
+      let isSilent = isSilent(entries[index], now, calendar)
+      guard isSilent != entries[index].isSilent else { continue }
+      let since = entries[index].acceptedAt ?? now
+      // Out of session nobody is silent, and nobody comes back.
+      if isSilent || calendar.isInSession(now) {
+        entries[index].isSilent = isSilent
+        changes.append(
+          Change(
+            symbol: symbol(index), reason: isSilent ? entries[index].reason : nil, since: since))
+      }
+    }
+    return changes
+  }
+
+  private func isSilent(
+    _ entry: Entry, _ now: Timestamp, _ calendar: TradingCalendar
+  ) -> Bool {
+    guard let acceptedAt = entry.acceptedAt, let refusedAt = entry.refusedAt,
+      refusedAt > acceptedAt || entry.isSilent,
+      calendar.tradingSeconds(from: refusedAt, to: now) < Self.silentSecondsMin
+    else { return false }
+    return calendar.tradingSeconds(from: acceptedAt, to: now) >= Self.silentSecondsMin
+  }
+}
+
+extension SilenceWatch.Change {
+  /// Several of them as one sentence for the log, the first by name.
+  static func text(_ changes: [Self]) -> String {
+    let named = changes.prefix(5).map { change in
+      change.reason.map { "\(change.symbol) (\($0))" } ?? "\(change.symbol)"
+    }
+    let more = changes.count > 5 ? " and \(changes.count - 5) more" : ""
+    return named.joined(separator: ", ") + more
+  }
+}

@@ -1,0 +1,410 @@
+import Candles
+import Market
+import TestSupport
+import Testing
+
+/// Candle rule 2a: no refusal that rests on memory lasts, and no single row is believed against it.
+@Suite struct DisputeTests {
+  /// Two quiet minutes, then a row whose volume and money are three times too large.
+  private func tapeWithFalseRow() throws -> Tape {
+    var tape = Tape()
+    try tape.see("09:30:30", last: "10.00", volume: 1000)
+    try tape.see("09:30:33", last: "10.00", volume: 1100)
+    try tape.see("09:30:36", last: "10.00", volume: 3300)
+    return tape
+  }
+
+  private func kinds(_ tape: Tape) -> [DisputeEvent.Kind] {
+    tape.output.events.compactMap { if case .dispute(let event) = $0 { event.kind } else { nil } }
+  }
+
+  private func minuteRows(_ tape: Tape) -> [Timestamp: Candle] { KeptDay(tape.output).minutes }
+
+  @Test func `three agreeing answers take out what a false row booked`() throws {
+    var tape = try tapeWithFalseRow()
+    try tape.see("09:30:39", last: "10.00", volume: 1200)
+    try tape.see("09:30:42", last: "10.00", volume: 1300)
+    #expect(kinds(tape).isEmpty)
+    try tape.see("09:30:45", last: "10.00", volume: 1400)
+    #expect(kinds(tape) == [.corrected])
+    try tape.see("09:31:00", last: "10.00", volume: 1500)
+    tape.advance(to: "09:31:06")
+    #expect(tape.minute("09:30")?.row == "10.00 10.00 10.00 10.00 1500 15000")
+  }
+
+  @Test func `a minute that was final before the correction is revised with its cause`() throws {
+    var tape = Tape()
+    try tape.see("09:30:54", last: "10.00", volume: 1000)
+    try tape.see("09:30:57", last: "10.00", volume: 9000)
+    try tape.see("09:31:00", last: "10.00", volume: 1100)
+    try tape.see("09:31:03", last: "10.00", volume: 1200)
+    tape.advance(to: "09:31:40")
+    #expect(tape.minute("09:30")?.volume == ExactDecimal(9000))
+    try tape.see("09:31:42", last: "10.00", volume: 1300)
+    #expect(minuteRows(tape)[tape.moment("09:30:00")]?.volume == ExactDecimal(1100))
+    #expect(tape.output.revisions.map(\.cause) == [.correction])
+  }
+
+  @Test func `a row that continues the standing totals clears the count`() throws {
+    var tape = try tapeWithFalseRow()
+    try tape.see("09:30:39", last: "10.00", volume: 1200)
+    try tape.see("09:30:42", last: "10.00", volume: 1300)
+    try tape.see("09:30:45", last: "10.00", volume: 3400)
+    try tape.see("09:30:48", last: "10.00", volume: 1500)
+    try tape.see("09:30:51", last: "10.00", volume: 1600)
+    #expect(kinds(tape).isEmpty)
+    try tape.see("09:30:54", last: "10.00", volume: 1700)
+    #expect(kinds(tape) == [.corrected])
+  }
+
+  @Test func `rows of a lagging node are no evidence`() throws {
+    var tape = Tape()
+    try tape.see("09:30:30", last: "10.00", volume: 1000)
+    try tape.see("09:30:33", last: "10.00", volume: 1100)
+    for _ in 0..<5 {
+      let old = try tape.quote("09:30:30", last: "10.00", volume: 1000)
+      tape.take(old, seenAt: tape.moment("09:30:33"))
+      #expect(reason(tape.verdicts.last) == .lagging)
+    }
+    #expect(kinds(tape).isEmpty)
+  }
+
+  @Test func `a bust that no recent minute holds leaves the account as a gap below zero`() throws {
+    var tape = Tape()
+    var volume: Int64 = 0
+    for second in stride(from: 3, through: 57, by: 3) {
+      volume += 1000
+      try tape.see("09:30:\(second)", last: "10.00", volume: volume)
+    }
+    for (clock, volume) in [("09:31:00", 9100), ("09:31:03", 9200), ("09:31:06", 9300)] {
+      try tape.see(clock, last: "10.00", volume: Int64(volume))
+    }
+    #expect(kinds(tape) == [.corrected])
+    #expect(tape.output.gaps.map(\.cause) == [.correction])
+    #expect(tape.output.gaps.map(\.volume) == [ExactDecimal(-9900)])
+    try tape.see("15:00:03", last: "10.00", volume: 9300, seenAt: "15:01:00")
+    tape.advance(to: "15:36:00")
+    #expect(tape.output.audits.last?.exchangeVolume == ExactDecimal(9300))
+    #expect(tape.output.audits.last?.isBalanced == true)
+  }
+
+  @Test func `volume taken back after the close is in the certificate`() throws {
+    var tape = Tape()
+    try tape.see("14:59:57", last: "10.00", volume: 1000)
+    try tape.see("15:00:00", last: "10.00", volume: 5000)
+    for clock in ["15:00:30", "15:00:33", "15:00:36"] {
+      try tape.see(clock, last: "10.00", volume: 4900)
+    }
+    try tape.see("15:00:36", last: "10.00", volume: 4900, seenAt: "15:01:03")
+    tape.advance(to: "15:36:00")
+    #expect(kinds(tape) == [.corrected])
+    #expect(tape.output.audits.map(\.exchangeVolume) == [ExactDecimal(4900)])
+    #expect(tape.output.audits.allSatisfy { $0.isBalanced })
+  }
+
+  @Test func `of two readings served in turn neither is booked`() throws {
+    var tape = Tape()
+    try tape.see("09:30:30", last: "10.00", volume: 1000)
+    for (round, second) in stride(from: 33, to: 120, by: 6).enumerated() {
+      let clock = "09:3\(second / 60):"
+      try tape.see(
+        "\(clock)\(second % 60)", last: "10.00", volume: Int64(3000 + round * 10))
+      try tape.see(
+        "\(clock)\(second % 60 + 3)", last: "10.00", volume: Int64(1100 + round * 10))
+    }
+    #expect(kinds(tape) == [.disputed])
+    for (clock, volume) in [("09:32:03", 1300), ("09:32:06", 1400), ("09:32:09", 1500)] {
+      try tape.see(clock, last: "10.00", volume: Int64(volume))
+    }
+    #expect(kinds(tape) == [.disputed, .settled])
+    #expect(tape.output.gaps.map(\.cause) == [.dispute])
+    #expect(tape.output.gaps.map(\.volume) == [ExactDecimal(240)])
+    #expect(minuteRows(tape)[tape.moment("09:30:00")]?.volume == ExactDecimal(1000))
+    #expect(minuteRows(tape)[tape.moment("09:30:00")]?.flags == .partial)
+    try expectConserved(tape)
+  }
+
+  @Test func `a day that ends in a dispute has no balanced certificate`() throws {
+    var tape = Tape()
+    try tape.see("14:59:00", last: "10.00", volume: 1000)
+    for second in stride(from: 3, to: 57, by: 6) {
+      try tape.see("14:59:\(second)", last: "10.00", volume: 3000)
+      try tape.see("14:59:\(second + 3)", last: "10.00", volume: 1100)
+    }
+    #expect(kinds(tape) == [.disputed])
+    tape.advance(to: "15:36:00")
+    #expect(tape.output.audits.allSatisfy { !$0.isBalanced })
+  }
+
+  @Test func `readings that a correction replaced come back and undo it`() throws {
+    var tape = Tape()
+    try tape.see("09:30:30", last: "10.00", volume: 1000)
+    try tape.see("09:30:33", last: "10.00", volume: 5000)
+    for (clock, volume) in [("09:30:36", 1100), ("09:30:39", 1200), ("09:30:42", 1300)] {
+      try tape.see(clock, last: "10.00", volume: Int64(volume))
+    }
+    #expect(kinds(tape) == [.corrected])
+    for (clock, volume) in [("09:31:03", 5200), ("09:31:06", 5300), ("09:31:09", 5400)] {
+      try tape.see(clock, last: "10.00", volume: Int64(volume))
+    }
+    #expect(kinds(tape) == [.corrected, .undone])
+    let kept = KeptDay(tape.output)
+    let gaps = try kept.gaps.reduce(ExactDecimal.zero) { try $0 + $1.gap.volume }
+    try tape.see("15:00:03", last: "10.00", volume: 5400, seenAt: "15:01:00")
+    tape.advance(to: "15:36:00")
+    #expect(!gaps.isNegative)
+    #expect(tape.output.audits.last?.isBalanced == true)
+    try expectConserved(tape)
+  }
+
+  @Test func `the first row of a day is held against yesterday's close`() throws {
+    var tape = Tape()
+    try tape.see("14:59:57", last: "10.00", volume: 1000)
+    try tape.see("15:00:03", last: "10.00", volume: 1000, seenAt: "15:35:00")
+    tape.advance(to: "15:36:00")
+    func tomorrow(_ clock: String, _ previousClose: String, _ volume: Int64) throws -> Quote {
+      var quote = try tape.quote(clock, last: "0.00", volume: 0)
+      quote.tradingDay = tape.day.advanced(by: 1)
+      quote.previousClose = try ExactDecimal(previousClose)
+      quote.volume = ExactDecimal(volume)
+      return quote
+    }
+    let other = try tomorrow("09:20:00", "33.00", 0)
+    tape.take(other, seenAt: other.at)
+    #expect(reason(tape.verdicts.last) == .implausible)
+    let own = try tomorrow("09:20:03", "10.00", 0)
+    tape.take(own, seenAt: own.at)
+    #expect(reason(tape.verdicts.last) == nil)
+  }
+
+  @Test func `an adjusted reference price is taken after three answers, without alarm`() throws {
+    var tape = Tape()
+    try tape.see("15:00:03", last: "10.00", volume: 1000, seenAt: "15:35:00")
+    tape.advance(to: "15:36:00")
+    tape.output = CandleOutput()
+    for clock in ["09:15:00", "09:15:03", "09:15:06", "09:15:09"] {
+      var quote = try tape.quote(clock, last: "0.00", volume: 0)
+      quote.tradingDay = tape.day.advanced(by: 1)
+      quote.previousClose = try ExactDecimal("9.50")
+      tape.take(quote, seenAt: quote.at)
+    }
+    #expect(tape.verdicts.suffix(4).map { reason($0) } == [.implausible, .implausible, nil, nil])
+    #expect(kinds(tape).isEmpty)
+  }
+
+  @Test func `a price outside the legal band never becomes a candle`() throws {
+    var tape = Tape()
+    try tape.see("09:30:30", last: "10.00", volume: 1000)
+    let prices: [(String, String, String)] = [
+      ("100.00", "100.00", "10.00"), ("20.00", "20.00", "10.00"), ("10.00", "50.00", "10.00"),
+      ("10.00", "10.00", "2.00"),
+    ]
+    for (place, (last, high, low)) in prices.enumerated() {
+      let volume = 1100 + Int64(place) * 200
+      let quote = try tape.quote(
+        "09:30:\(33 + place * 6)", last: last, volume: volume, high: high, low: low)
+      tape.take(quote, seenAt: quote.at)
+      #expect(reason(tape.verdicts.last) == .outsideBand)
+      try tape.see("09:30:\(36 + place * 6)", last: "10.00", volume: volume + 100)
+      #expect(reason(tape.verdicts.last) == nil)
+    }
+    try tape.see("09:31:00", last: "10.00", volume: 2000)
+    tape.advance(to: "09:31:06")
+    #expect(tape.minute("09:30")?.row == "10.00 10.00 10.00 10.00 2000 20000")
+    #expect(kinds(tape).isEmpty)
+  }
+
+  @Test func `trading beyond the band is taken after three growing answers, with an alarm`() throws
+  {
+    var tape = Tape()
+    for (place, volume) in [1000, 1000, 1000, 1100, 1200, 1300].enumerated() {
+      try tape.see(
+        "09:30:\(30 + place * 3)", last: "13.00", volume: Int64(volume), turnover: Int64(volume) * 13)
+    }
+    #expect(tape.verdicts.map { reason($0) == nil } == [false, false, false, false, true, true])
+    #expect(kinds(tape) == [.bandUnknown])
+    try tape.see("09:31:00", last: "14.00", volume: 1400, turnover: 18_200)
+    tape.advance(to: "09:31:06")
+    #expect(tape.minute("09:30")?.row == "10.00 14.00 10.00 14.00 1400 18200")
+  }
+
+  @Test func `a false high within the band is taken out when the day's high falls again`() throws {
+    var tape = Tape()
+    try tape.see("09:30:30", last: "10.00", volume: 1000)
+    let quote = try tape.quote(
+      "09:30:33", last: "10.00", volume: 1100, high: "10.80", low: "10.00")
+    tape.take(quote, seenAt: quote.at)
+    for (clock, volume) in [("09:30:36", 1200), ("09:30:39", 1300), ("09:30:42", 1400)] {
+      try tape.see(clock, last: "10.00", volume: Int64(volume))
+    }
+    try tape.see("09:31:00", last: "10.00", volume: 1500)
+    tape.advance(to: "09:31:06")
+    #expect(kinds(tape) == [.corrected])
+    #expect(tape.minute("09:30")?.row == "10.00 10.00 10.00 10.00 1500 15000")
+  }
+}
+
+// MARK: - A day with false rows
+
+extension DisputeTests {
+  enum FalseRow: CaseIterable {
+    case volumeTimes3, volumeTimes9, rowTimes10, pricesTimes2, highTimes5, lowBy5, highInBand
+    case otherInstrument
+
+    func made(of quote: Quote) throws -> Quote {
+      var row = quote
+      func times(_ factor: Int64, _ fields: [WritableKeyPath<Quote, ExactDecimal>]) throws {
+        for field in fields {
+          row[keyPath: field] = try row[keyPath: field] * ExactDecimal(factor)
+        }
+      }
+      let prices: [WritableKeyPath<Quote, ExactDecimal>] = [\.open, \.high, \.low, \.last]
+      switch self {
+      case .volumeTimes3: try times(3, [\.volume, \.turnover])
+      case .volumeTimes9: try times(9, [\.volume, \.turnover])
+      case .rowTimes10: try times(10, prices + [\.volume, \.turnover])
+      case .pricesTimes2: try times(2, prices)
+      case .highTimes5: try times(5, [\.high])
+      case .lowBy5: row.low = try row.low.divided(by: ExactDecimal(5), scale: 2)
+      case .highInBand: row.high = try ExactDecimal("10.88")
+      case .otherInstrument:
+        try times(3, prices + [\.previousClose, \.volume])
+        try times(7, [\.turnover])
+      }
+      return row
+    }
+  }
+
+  /// A day as it is polled: every 3 s a row with a stamp of its own.
+  private func rows(
+    _ traded: TradedDay, from first: Int, through last: Int
+  ) -> [Quote] {
+    let seconds = Array(stride(from: first, through: Session.morningClose, by: 3))
+      + Array(stride(from: Session.afternoonOpen + 1, through: last, by: 3))
+    return seconds.map { second in
+      var quote = traded.quote(at: second)
+      quote.secondOfDay = Int32(second)
+      return quote
+    }
+  }
+
+  /// Whether the rows that follow show that the row is false: until they are three, none of them
+  /// may be able to follow it.
+  private func isSeen(_ row: Quote, by next: ArraySlice<Quote>) -> Bool {
+    next.count == 4
+      && next.allSatisfy {
+        $0.volume < row.volume || $0.turnover < row.turnover || $0.high < row.high
+          || $0.low > row.low || $0.previousClose != row.previousClose
+      }
+  }
+
+  private func run(
+    _ rows: [Quote], _ falseRows: [Int: Quote], restarts: Bool, _ random: inout SplitMix
+  ) throws -> Tape {
+    var tape = Tape()
+    for (place, row) in rows.enumerated() {
+      tape.take(falseRows[place] ?? row, seenAt: row.at)
+      if restarts, Int.random(in: 0..<50, using: &random) == 0 {
+        tape.book = try restarted(tape.book)
+      }
+    }
+    tape.advance(to: "15:40:00")
+    return tape
+  }
+
+  @Test(arguments: [UInt64.random(in: 0...UInt64.max)])
+  func `a day with false rows ends as if they had never come`(seed: UInt64) throws {
+    var random = SplitMix(seed: seed)
+    var corrected = 0
+    for _ in 0..<12 {
+      let traded = try TradedDay(Tape(), tradesMax: 3000, random: &random)
+      let rows = rows(
+        traded, from: Session.auctionMatch + Int.random(in: 0..<3, using: &random),
+        through: Session.afternoonClose + 120)
+      var falseRows: [Int: Quote] = [:]
+      for _ in 0..<Int.random(in: 1...20, using: &random) {
+        let place = Int.random(in: 1..<rows.count - 10, using: &random)
+        let kind = FalseRow.allCases.randomElement(using: &random) ?? .volumeTimes3
+        let row = try kind.made(of: rows[place])
+        let isAlone = (place - 6...place + 6).allSatisfy { falseRows[$0] == nil }
+        if isAlone, rows[place].volume.isPositive, isSeen(row, by: rows[place + 1...place + 4]) {
+          falseRows[place] = row
+        }
+      }
+      var honest = rows
+      // What a false row hid was not seen by anybody.
+      for place in falseRows.keys { honest[place] = rows[place - 1] }
+      let clean = try run(honest, [:], restarts: false, &random)
+      let whole = try run(rows, falseRows, restarts: false, &random)
+      let restarted = try run(rows, falseRows, restarts: true, &random)
+      corrected += kinds(whole).count
+      #expect(kinds(clean).isEmpty, "seed \(seed)")
+      let (ours, theirs) = (KeptDay(whole.output), KeptDay(clean.output))
+      #expect(ours.ordered == theirs.ordered, "seed \(seed)")
+      #expect(ours.gaps.map(\.gap) == theirs.gaps.map(\.gap), "seed \(seed)")
+      #expect(ours.audit == theirs.audit && ours.audit?.isBalanced == true, "seed \(seed)")
+      #expect(ours.dayCandle == theirs.dayCandle, "seed \(seed)")
+      #expect(restarted.output.candles == whole.output.candles, "seed \(seed)")
+      #expect(restarted.output.revisions == whole.output.revisions, "seed \(seed)")
+      #expect(restarted.output.events == whole.output.events, "seed \(seed)")
+      try expectConserved(whole)
+    }
+    #expect(corrected > 0, "seed \(seed)")
+  }
+
+  /// Random walks between several readings: whatever is served, the account holds.
+  @Test(arguments: [UInt64.random(in: 0...UInt64.max)])
+  func `whatever readings are served, minutes and gaps add up to the certificate`(
+    seed: UInt64
+  ) throws {
+    var random = SplitMix(seed: seed)
+    for _ in 0..<20 {
+      let traded = try TradedDay(Tape(), tradesMax: 800, random: &random)
+      var tape = Tape()
+      var second = Session.auctionMatch
+      while second < Session.afternoonClose + 120 {
+        second += [3, 3, 3, 3, 6, 33, 120].randomElement(using: &random) ?? 3
+        if second > Session.morningClose, second < Session.afternoonOpen {
+          second = Session.afternoonOpen + 1
+        }
+        var row = traded.quote(at: second)
+        row.secondOfDay = Int32(second)
+        if row.volume.isPositive, Int.random(in: 0..<6, using: &random) == 0 {
+          let kind = FalseRow.allCases.randomElement(using: &random) ?? .volumeTimes3
+          row = try kind.made(of: row)
+        }
+        tape.take(row, seenAt: row.at)
+        if Int.random(in: 0..<60, using: &random) == 0 { tape.book = try restarted(tape.book) }
+      }
+      tape.advance(to: "15:40:00")
+      try expectConserved(tape, "seed \(seed)")
+    }
+  }
+
+  private func restarted(_ book: CandleBook) throws -> CandleBook {
+    var copy = CandleBook()
+    try copy.restore(sharedState: book.sharedState)
+    try copy.restore(instrument: book.symbol(at: 0), state: book.instrumentState(at: 0))
+    return copy
+  }
+
+  /// What a store would hold adds up to what the certificate says, whatever that is.
+  private func expectConserved(_ tape: Tape, _ comment: Comment = "") throws {
+    let kept = KeptDay(tape.output)
+    guard let audit = kept.audit else { return }
+    let minutes = try kept.ordered.reduce(ExactDecimal.zero) { try $0 + $1.volume }
+    let gaps = try kept.gaps.reduce(ExactDecimal.zero) { try $0 + $1.gap.volume }
+    #expect(minutes == audit.minuteVolume, comment)
+    #expect(gaps == audit.gapVolume, comment)
+    #expect(audit.residualVolume ?? .zero == .zero, comment)
+    #expect(kept.ordered.allSatisfy { !$0.volume.isNegative && $0.low <= $0.high }, comment)
+  }
+}
+
+/// Why a row was refused or held; nil for one that was taken.
+func reason(_ verdict: CandleBook.Verdict?) -> RejectionReason? {
+  switch verdict {
+  case .rejected(let reason, _), .held(let reason, _): reason
+  case .accepted, nil: nil
+  }
+}
