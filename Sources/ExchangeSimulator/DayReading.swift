@@ -112,8 +112,9 @@ extension DayReading {
     let minute = Reckoning.minute(ofStamp: Int(now.stamp))
     let rose = now.high > (before?.high ?? 0)
     let fell = (before?.low ?? 0) == 0 || now.low < (before?.low ?? 0)
-    let isAmbiguous =
-      (rose || fell) && minute > 0 && Reckoning.elapsed(at: sight.known) < minute * 60
+    // Only its own stamps say when an instrument's extreme moved.
+    let earlier = Reckoning.elapsed(at: before.map { Int($0.stamp) } ?? Grid.morningOpen)
+    let isAmbiguous = (rose || fell) && minute > 0 && earlier < minute * 60
     minutes.add(
       minute, volume: volume, turnover: turnover, last: Int64(now.last),
       open: minute == 0 ? open : Int64(now.last), high: rose ? Int64(now.high) : nil,

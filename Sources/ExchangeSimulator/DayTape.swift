@@ -3,8 +3,7 @@ import Market
 /// Every state an instrument's line had during the day, in order.
 ///
 /// One array an instrument, 40 bytes a change: some seven million changes of a whole market are
-/// 300 MB. A state is found by the publication it was shown at, because its stamp is the
-/// publication it began with.
+/// 300 MB.
 struct DayTape {
   struct Frame {
     var stamp: Int32
@@ -15,6 +14,8 @@ struct DayTape {
     var turnover: Int64
     /// Whether the line said that trading is suspended, or that there is no such instrument.
     var suspension: Suspension
+    /// The second the line began to look like this.
+    var shownAt: Int32
   }
 
   enum Suspension: UInt8 {
@@ -54,7 +55,7 @@ struct DayTape {
         Frame(
           stamp: state.stamp, last: Int32(state.last), high: Int32(state.high),
           low: Int32(state.low), volume: state.volume, turnover: state.turnover,
-          suspension: DayTape.suspension(state)))
+          suspension: DayTape.suspension(state), shownAt: Int32(market.second)))
       if state.showsAfterHours {
         afterHours[Int(place)].append(
           AfterHoursFrame(
@@ -80,8 +81,8 @@ struct DayTape {
   /// The place of the state shown at `second` in an instrument's frames; -1 if there was none yet.
   static func place(in frames: [Frame], at second: Int32, near start: Int) -> Int {
     var place = min(max(start, -1), frames.count - 1)
-    while place >= 0, frames[place].stamp > second { place -= 1 }
-    while place + 1 < frames.count, frames[place + 1].stamp <= second { place += 1 }
+    while place >= 0, frames[place].shownAt > second { place -= 1 }
+    while place + 1 < frames.count, frames[place + 1].shownAt <= second { place += 1 }
     return place
   }
 }

@@ -1,15 +1,17 @@
-/// The clock of the simulated exchange: moments are seconds since Shanghai midnight, and it
-/// publishes every third of them, aligned to the minute.
+/// The clock of the simulated exchange: moments are seconds since Shanghai midnight. Each
+/// instrument is published every third of them; which third is its own (`Traits.phase`).
 ///
 /// These are the exchange's own hours, written down once more on purpose: a mistake in the ones
 /// the daemon uses must not be repeated by the thing that tests it.
 enum Grid {
   /// Level 1 is published every 3 s (sina.md §1.1, "update period").
-  static let stepSeconds = 3
+  static let periodSeconds = 3
 
   static let dayReset = clock(9, 0)
   static let auctionOpen = clock(9, 15)
   static let auctionMatch = clock(9, 25)
+  /// Rows with the open that those of the auction did not have.
+  static let openShown = clock(9, 25, 3)
   static let morningOpen = clock(9, 30)
   static let morningClose = clock(11, 30)
   /// A last Shenzhen print may be stamped one step after the close of the morning.
@@ -34,5 +36,22 @@ enum Grid {
     hour * 3600 + minute * 60 + second
   }
 
-  static func floored(_ second: Int) -> Int { second - second % stepSeconds }
+  /// The first second later than `second` in which an instrument of this phase is published.
+  static func publication(after second: Int, phase: Int32) -> Int {
+    let past = (second - Int(phase)) % periodSeconds
+    return second + periodSeconds - past
+  }
+
+  /// Whether instruments of this phase are published in `second`.
+  static func isPublication(_ second: Int, phase: Int32) -> Bool {
+    second % periodSeconds == Int(phase)
+  }
+
+  /// The part of an interval that ends at `second` in which continuous trading was open.
+  static func tradingInterval(endingAt second: Int) -> Range<Int> {
+    let isMorning = second < afternoonOpen
+    let open = isMorning ? morningOpen : afternoonOpen
+    let close = isMorning ? morningClose : closingAuction
+    return max(second - periodSeconds, open)..<min(second, close)
+  }
 }

@@ -4,19 +4,19 @@ import Market
 /// state; what traded is told to the ledger of truth.
 
 extension InstrumentState {
-  /// Places in a publication interval.
-  private static let stepMilliseconds = Int64(Grid.stepSeconds) * 1000
-
   /// Some trades within the interval that ends at `second`, then the book they leave behind.
   mutating func trade(_ traits: Traits, _ index: Int32, _ second: Int, _ trades: inout [Trade]) {
     let count = traits.behaviour == .liquid ? 1 + random.below(4) : 1 + random.below(2)
-    let slot = InstrumentState.stepMilliseconds / count
-    let start = Int64(second - Grid.stepSeconds) * 1000
+    let interval = Grid.tradingInterval(endingAt: second)
+    let slot = Int64(interval.count) * 1000 / count
+    let start = Int64(interval.lowerBound) * 1000
     for place in 0..<count {
       let millisecond = start + place * slot + 1 + random.below(slot)
       execute(nextPrice(traits), orderSize(traits), traits, index, millisecond, &trades)
     }
-    stamp = Int32(second)
+    let isNext = Int(stamp) == second - Grid.periodSeconds
+    let keepsStamp = isNext && random.chance(perMille: traits.keptStampsPerMille)
+    if !keepsStamp { stamp = Int32(second) }
     quote(traits)
   }
 
@@ -192,7 +192,7 @@ extension InstrumentState {
   ) {
     let size = traits.orderMinimum * random.around(8)
     let amount = last * size
-    let start = Int64(second - Grid.stepSeconds) * 1000
+    let start = Int64(second - Grid.periodSeconds) * 1000
     afterHoursVolume += size
     afterHoursTurnover += amount
     showsAfterHours = true
@@ -200,7 +200,7 @@ extension InstrumentState {
     trades.append(
       Trade(
         instrument: index,
-        millisecond: Int32(start + 1 + random.below(InstrumentState.stepMilliseconds)),
+        millisecond: Int32(start + 1 + random.below(Int64(Grid.periodSeconds) * 1000)),
         price: last, size: size, amount: amount, isAfterHours: true))
   }
 

@@ -20,6 +20,9 @@ struct InstrumentState: Sendable {
   var book = Book.none
   var isPreviousSession = false
   var showsAfterHours = false
+  /// The line says 0.000 where the open stands: the first of Shanghai's rows after the auction does
+  /// (33 of 34 recorded instrument-days).
+  var hidesOpen = false
   /// The previous close the line shows: yesterday's own before the reset.
   var reference: Int64 = 0
   var open: Int64 = 0

@@ -77,7 +77,7 @@ struct LineSheet: Sendable {
 extension ByteCursor {
   /// Fields 1…29 of a stock, fund or Shenzhen index.
   fileprivate mutating func writeNumbers(_ state: InstrumentState, _ traits: Traits) {
-    writeField(price: state.open)
+    writeField(price: state.hidesOpen ? 0 : state.open)
     writeField(price: state.reference)
     writeField(price: state.last)
     writeField(price: state.high)

@@ -85,6 +85,10 @@ struct Traits: Sendable {
   var tradeChancePerMille: Int64
   /// Mean size of a trade in `orderStep`s beyond the minimum.
   var sizeSteps: Int64
+  /// Published in the seconds that leave this remainder when divided by the period.
+  var phase: Int32 = 0
+  /// Of 1,000 rows with trades right after another, as many have the stamp of that one.
+  var keptStampsPerMille: Int64 = 0
   /// Status 04 from and to these seconds; 0 if never.
   var haltAt: Int32
   var resumeAt: Int32

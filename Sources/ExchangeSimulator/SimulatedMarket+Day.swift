@@ -1,12 +1,12 @@
 import Market
 
-/// The day's plan: what happens at which publication.
+/// The day's plan: what happens in which second.
 ///
 /// Changes of state that are no trades (halts, resumptions) come at half past a minute, so that
 /// which minute they belong to never hangs on an answer that straddled a boundary.
 extension SimulatedMarket {
   mutating func step() {
-    second += Grid.stepSeconds
+    second += 1
     changed.removeAll(keepingCapacity: true)
     trades.removeAll(keepingCapacity: true)
     if second < Grid.morningOpen {
@@ -34,8 +34,11 @@ extension SimulatedMarket {
         return crosses ? min(traits.gapSteps, 20) : nil
       }
       moveIndexStamps(.shanghai)
-    case Grid.auctionMatch:
+    case Grid.auctionMatch..<Grid.auctionMatch + Grid.periodSeconds:
       matchOpening()
+    case Grid.openShown..<Grid.openShown + Grid.periodSeconds:
+      showOpening()
+      moveIndexStamps(.shanghai)
     case (Grid.auctionOpen + 1)..<Grid.auctionMatch:
       runDue { state, traits, _, second, _ in state.collectAuctionOrders(traits, second) }
       moveIndexStamps(.shanghai)
@@ -50,7 +53,7 @@ extension SimulatedMarket {
       moveIndexStamps(.shanghai)
       restamp { $0.behaviour == .haltedAllDay || $0.behaviour == .haltedUnmarked }
       planContinuous()
-    case ...Grid.morningClose:
+    case ..<Grid.morningStragglers:
       runContinuous()
     case Grid.morningStragglers:
       printStragglers()
@@ -70,8 +73,9 @@ extension SimulatedMarket {
     case ...Grid.closingAuction:
       runContinuous()
       if second == Grid.closingAuction { planClosingAuction() }
-    case Grid.shanghaiClose:
-      matchClosing { $0.exchange != .shenzhen }
+    case Grid.shanghaiClose..<Grid.shenzhenClose:
+      let second = second
+      matchClosing { $0.exchange != .shenzhen && Grid.isPublication(second, phase: $0.phase) }
     case Grid.shenzhenClose:
       moveIndexStamps(.shanghai)
       matchClosing { $0.exchange == .shenzhen }
@@ -141,14 +145,22 @@ extension SimulatedMarket {
         continue
       }
       let wait = states[place].random.around(max(steps, 1))
-      due[place] = Int32(start + Int(wait) * Grid.stepSeconds)
+      due[place] = publication(of: place, after: start, waiting: wait)
     }
   }
 
   @inline(__always)
   private mutating func planNext(_ place: Int, slowedDown slowdown: Int64 = 1) {
     let wait = states[place].random.around(traits[place].gapSteps * slowdown)
-    due[place] = Int32(second + Int(wait) * Grid.stepSeconds)
+    due[place] = publication(of: place, after: second, waiting: wait)
+  }
+
+  /// The `periods`th publication of an instrument after `second`.
+  @inline(__always)
+  private func publication(of place: Int, after second: Int, waiting periods: Int64) -> Int32 {
+    Int32(
+      Grid.publication(after: second, phase: traits[place].phase)
+        + (Int(periods) - 1) * Grid.periodSeconds)
   }
 
   /// Moves the stamp and nothing else.
@@ -171,6 +183,7 @@ extension SimulatedMarket {
 
   /// The heartbeat: an index is stamped at every publication while its exchange publishes.
   private mutating func moveIndexStamps(_ exchange: Exchange) {
+    guard Grid.isPublication(second, phase: 0) else { return }
     restamp { $0.isIndex && $0.exchange == exchange }
   }
 }
@@ -254,20 +267,33 @@ extension SimulatedMarket {
   private static let afterHoursSlowdown: Int64 = 40
 
   private mutating func matchOpening() {
-    for place in states.indices {
+    for place in states.indices
+    where Grid.isPublication(second, phase: traits[place].phase) {
       let trait = traits[place]
+      let moment = Grid.auctionMatch * 1000
       if trait.isIndex {
-        states[place].moveIndex(trait, Int32(place), second, second * 1000, &trades)
+        states[place].moveIndex(trait, Int32(place), second, moment, &trades)
       } else if trait.trades && trait.behaviour != .haltedAtOpening
         || trait.behaviour == .untraded
       {
-        states[place].matchAuction(trait, Int32(place), second, second * 1000, &trades)
+        states[place].matchAuction(trait, Int32(place), second, moment, &trades)
+        states[place].hidesOpen = trait.exchange == .shanghai
       } else {
         continue
       }
       changed.append(Int32(place))
     }
     for place in due.indices { due[place] = SimulatedMarket.never }
+  }
+
+  /// A Shanghai line has no open in its first row after the auction, and has it in the next.
+  private mutating func showOpening() {
+    for place in states.indices
+    where states[place].hidesOpen && Grid.isPublication(second, phase: traits[place].phase) {
+      states[place].hidesOpen = false
+      states[place].stamp = Int32(second)
+      changed.append(Int32(place))
+    }
   }
 
   private mutating func planClosingAuction() {
@@ -281,12 +307,13 @@ extension SimulatedMarket {
     }
   }
 
-  /// The closing print: Shanghai and Beijing stamp it 15:00:00, Shenzhen 15:00:03.
+  /// The closing print: Shanghai and Beijing stamp it 15:00:00 to :02, Shenzhen 15:00:03.
   private mutating func matchClosing(_ matching: (Traits) -> Bool) {
     for place in states.indices where matching(traits[place]) {
       let trait = traits[place]
       let moment =
-        second == Grid.shanghaiClose ? second * 1000 : Grid.shanghaiClose * 1000 + 400
+        second < Grid.shenzhenClose
+        ? Grid.shanghaiClose * 1000 : Grid.shanghaiClose * 1000 + 400
       if trait.isIndex {
         states[place].moveIndex(trait, Int32(place), second, moment, &trades)
       } else if states[place].matched > 0 {

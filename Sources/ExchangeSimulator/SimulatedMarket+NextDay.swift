@@ -54,7 +54,7 @@ extension SimulatedMarket {
     self.states = states
     self.listings = listings
     due = Array(repeating: SimulatedMarket.never, count: traits.count)
-    second = Grid.dayReset - Grid.stepSeconds
+    second = Grid.dayReset - 1
     sheet = LineSheet(listings: listings, day: day, previousDay: market.day)
   }
 }

@@ -3,14 +3,23 @@ import Market
 /// One trading day of a whole market, made from a seed.
 ///
 /// A value: stepping it forward is a pure function of (seed, day, instruments, time), a copy is an
-/// older exchange that can be stepped on its own (a CDN node that lags). It publishes on a 3 s
-/// grid: what a line shows at grid time g contains every trade with time ≤ g, and its stamp is the
-/// grid time of the instrument's last change. It must never look at a clock, and never go back.
+/// older exchange that can be stepped on its own (a CDN node that lags). Each instrument is
+/// published every 3 s, in a second of its own among the three: what a line published in second s
+/// shows contains every trade with time ≤ s, and its stamp is that of the instrument's last change.
+/// It must never look at a clock, and never go back.
 ///
 /// Turnover keeps three decimals everywhere. The real Shanghai rounds to whole yuan, which would
 /// make "the sum of the minutes equals the day" true only up to rounding; here it is exactly true.
 public struct SimulatedMarket: Sendable {
   public static let instrumentsDefault = 5400
+
+  /// In which of three seconds an instrument is published.
+  public enum Stamps: Sendable {
+    /// Each share and fund in one of its own, as Shanghai does: a stamp of 09:31:00 is one in three.
+    case own
+    /// All on the minute's grid: then minutes of lines are minutes of trades.
+    case shared
+  }
 
   public let seed: UInt64
   public let day: TradingDay
@@ -39,14 +48,15 @@ public struct SimulatedMarket: Sendable {
   ///   - instruments: how many, indexes and oddities included; fewer than `Roster.specials` leave
   ///     some of the oddities out.
   ///   - previousDay: the trading day whose lines show before 09:00; the weekday before if nil.
+  ///   - stamps: of the shares and funds; indexes keep to the grid.
   public init(
     seed: UInt64, day: TradingDay, instruments: Int = instrumentsDefault,
-    previousDay: TradingDay? = nil
+    previousDay: TradingDay? = nil, stamps: Stamps = .own
   ) {
     self.seed = seed
     self.day = day
     self.previousDay = previousDay ?? SimulatedMarket.weekday(before: day)
-    let roster = Roster(seed: seed, day: day, count: instruments)
+    let roster = Roster(seed: seed, day: day, count: instruments, stamps: stamps)
     listings = roster.listings
     traits = roster.traits
     symbols = roster.listings.map(\.symbol)
@@ -60,7 +70,7 @@ public struct SimulatedMarket: Sendable {
       return state
     }
     due = Array(repeating: SimulatedMarket.never, count: traits.count)
-    second = Grid.dayReset - Grid.stepSeconds
+    second = Grid.dayReset - 1
     sheet = LineSheet(listings: roster.listings, day: day, previousDay: self.previousDay)
   }
 
@@ -70,19 +80,18 @@ public struct SimulatedMarket: Sendable {
     return earlier
   }
 
-  /// The publication the lines show.
+  /// The second the lines show.
   public var now: Timestamp { Timestamp(day: day, secondOfDay: second) }
 
-  /// The last publication at or before `moment`, in seconds since this day's midnight; clamped to
+  /// The second of `moment`, in seconds since this day's midnight; clamped to
   /// the part of the day in which anything changes.
   public func publication(at moment: Timestamp) -> Int {
     let midnight = Timestamp(day: day, secondOfDay: 0)
     let offset = Int(moment.seconds - midnight.seconds)
-    return Grid.floored(min(max(offset, Grid.dayReset - Grid.stepSeconds), Grid.dayEnd))
+    return min(max(offset, Grid.dayReset - 1), Grid.dayEnd)
   }
 
-  /// Lets the day happen up to the last publication at or before `moment`; an earlier moment
-  /// changes nothing. `recorder` sees every step.
+  /// Lets the day happen up to the second of `moment`; an earlier moment changes nothing. `recorder` sees every step.
   public mutating func advance(to moment: Timestamp, recording recorder: DayRecorder? = nil) {
     let target = publication(at: moment)
     while second < target {

@@ -10,8 +10,10 @@ enum Fixture {
   /// A Tuesday after the rules of 2026-07-06.
   static func day() throws -> TradingDay { try #require(TradingDay("2026-07-07")) }
 
-  static func market(_ seed: UInt64 = seed, instruments: Int = 100) throws -> SimulatedMarket {
-    SimulatedMarket(seed: seed, day: try day(), instruments: instruments)
+  static func market(
+    _ seed: UInt64 = seed, instruments: Int = 100, stamps: SimulatedMarket.Stamps = .own
+  ) throws -> SimulatedMarket {
+    SimulatedMarket(seed: seed, day: try day(), instruments: instruments, stamps: stamps)
   }
 
   static func moment(_ hour: Int, _ minute: Int, _ second: Int = 0) throws -> Timestamp {

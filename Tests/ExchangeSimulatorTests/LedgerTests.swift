@@ -6,9 +6,10 @@ import Testing
 @Suite struct LedgerTests {
   /// A day polled at every publication from 09:00 to 15:40, except where `isSilent`.
   private func day(
-    seed: UInt64, instruments: Int = 45, isSilent: (Int) -> Bool = { _ in false }
+    seed: UInt64, instruments: Int = 45, stamps: SimulatedMarket.Stamps = .own,
+    isSilent: (Int) -> Bool = { _ in false }
   ) throws -> (recorder: DayRecorder, market: SimulatedMarket) {
-    var market = try Fixture.market(seed, instruments: instruments)
+    var market = try Fixture.market(seed, instruments: instruments, stamps: stamps)
     let recorder = DayRecorder(market)
     for second in stride(from: 32_400, through: 56_400, by: 3) {
       market.advance(to: Timestamp(day: market.day, secondOfDay: second), recording: recorder)
@@ -29,13 +30,53 @@ import Testing
   }
 
   @Test(arguments: 1...3 as ClosedRange<UInt64>)
-  func `seen at every publication, what is observable is the truth`(_ seed: UInt64) throws {
-    let (recorder, market) = try day(seed: seed)
+  func `seen at every publication of the minute's grid, what is observable is the truth`(
+    _ seed: UInt64
+  ) throws {
+    let (recorder, market) = try day(seed: seed, stamps: .shared)
     let observable = recorder.observableLedger()
     let candles = market.symbols.flatMap { observable.candles(of: $0) }
     #expect(recorder.trueLedger().differences(candles: candles) == [], "seed \(seed)")
     #expect(candles.allSatisfy { !$0.flags.contains(.partial) })
     #expect(market.symbols.allSatisfy { observable.gaps(of: $0).isEmpty })
+  }
+
+  @Test(arguments: 1...3 as ClosedRange<UInt64>)
+  func `stamps off the grid move a few trades to the next minute and none of the day`(
+    _ seed: UInt64
+  ) throws {
+    let (recorder, market) = try day(seed: seed)
+    let (observable, truth) = (recorder.observableLedger(), recorder.trueLedger())
+    var moved: Int64 = 0
+    var total: Int64 = 0
+    for (place, symbol) in market.symbols.enumerated() where !market.traits[place].isIndex {
+      var difference = 0 as Int64
+      for candle in observable.candles(of: symbol) {
+        let minute = try #require(
+          Reckoning.minute(openingAt: candle.openedAt.shanghaiSecondOfDay))
+        let traded = try #require(truth.totals(of: symbol, minute: minute)).volume
+        let apart = try candle.volume - traded
+        difference += apart.units
+        moved += max(apart.units, 0)
+        total += traded.units
+      }
+      #expect(difference == 0, "seed \(seed), \(symbol)")
+    }
+    #expect(moved > 0 && moved * 50 < total, "seed \(seed): \(moved) of \(total)")
+  }
+
+  @Test func `stamps of shares lie in any second and those of indexes on the grid`() throws {
+    var market = try Fixture.market(instruments: 300)
+    market.advance(to: try Fixture.moment(10, 0))
+    var phases: [Int32: Int] = [:]
+    for place in market.symbols.indices where market.states[place].book == .continuous {
+      let stamp = market.states[place].stamp
+      #expect(stamp % 3 == market.traits[place].phase)
+      phases[stamp % 3, default: 0] += 1
+    }
+    #expect((0...2).allSatisfy { phases[$0, default: 0] > 50 })
+    let indexes = market.symbols.indices.filter { market.traits[$0].isIndex }
+    #expect(indexes.allSatisfy { market.states[$0].stamp % 3 == 0 })
   }
 
   @Test(arguments: [(60, 61), (1200, 1260), (5400, 5430)])
@@ -143,7 +184,7 @@ import Testing
   }
 
   @Test func `differences are found and named`() throws {
-    let (recorder, market) = try day(seed: 10, instruments: 40)
+    let (recorder, market) = try day(seed: 10, instruments: 40, stamps: .shared)
     let observable = recorder.observableLedger()
     var candles = market.symbols.flatMap { observable.candles(of: $0) }
     let audits = market.symbols.compactMap { observable.audit(of: $0) }

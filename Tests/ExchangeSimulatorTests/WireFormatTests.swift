@@ -63,15 +63,26 @@ import Testing
   }
 
   @Test func `the opening print makes one price of four`() throws {
-    var market = try market(at: 9, 25)
-    let line = try market.line(try first(market, .liquid, .shanghai))
-    #expect(Set([1, 3, 4, 5].map(line.text)).count == 1)
-    #expect(try line.number(8).isPositive)
-    #expect(line.text(31) == "09:25:00")
+    var market = try market(at: 9, 25, 5)
+    for exchange in [Exchange.shanghai, .shenzhen, .beijing] {
+      let line = try market.line(try first(market, .liquid, exchange))
+      #expect(Set([1, 3, 4, 5].map(line.text)).count == 1)
+      #expect(try line.number(8).isPositive)
+      #expect(("09:25:00"..."09:25:05").contains(line.text(31)))
+    }
+  }
+
+  @Test func `the first row of Shanghai after the auction has no open`() throws {
+    var market = try market(at: 9, 25, 2)
+    let shanghai = try market.line(try first(market, .liquid, .shanghai))
+    #expect(shanghai.text(1) == "0.000" && Set([3, 4, 5].map(shanghai.text)).count == 1)
+    #expect(try shanghai.number(3).isPositive && shanghai.number(8).isPositive)
+    let shenzhen = try market.line(try first(market, .liquid, .shenzhen))
+    #expect(Set([1, 3, 4, 5].map(shenzhen.text)).count == 1)
   }
 
   @Test func `nothing moves between the opening print and half past nine`() throws {
-    var market = try market(at: 9, 25)
+    var market = try market(at: 9, 25, 5)
     let symbols = Fixture.symbols(market) { $0.kind != .index }
     let printed = market.body(for: symbols)
     market.advance(to: try Fixture.moment(9, 29, 57))
