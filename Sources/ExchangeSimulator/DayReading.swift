@@ -82,16 +82,21 @@ struct DayReading {
 
 extension DayReading {
   private func hole(at sight: Sight) -> ObservableLedger.Hole? {
-    let start = Reckoning.elapsed(at: sight.known)
-    let end = Reckoning.elapsed(at: sight.learned)
-    // No minute ended in between if both lie in the same one, its end included.
-    if end - start <= DayReading.straddleSecondsMax || end <= (start / 60 + 1) * 60 { return nil }
+    guard DayReading.isBreak(from: sight.known, to: sight.learned) else { return nil }
     let before = sight.before >= 0 ? frames[sight.before] : nil
     let now = frames[sight.frame]
     return ObservableLedger.Hole(
       from: sight.known, to: sight.learned, volume: now.volume - (before?.volume ?? 0),
       turnover: now.turnover - (before?.turnover ?? 0),
       cause: before == nil ? .lateStart : .outage)
+  }
+
+  /// Whether nobody looked for too long, and a minute ended meanwhile.
+  static func isBreak(from known: Int, to learned: Int) -> Bool {
+    let start = Reckoning.elapsed(at: known)
+    let end = Reckoning.elapsed(at: learned)
+    // No minute ended in between if both lie in the same one, its end included.
+    return end - start > straddleSecondsMax && end > (start / 60 + 1) * 60
   }
 
   private func price(of sight: Sight) -> Int64 {

@@ -11,6 +11,7 @@ public final class DayRecorder {
   private var tape: DayTape
   private var log: ObservationLog
   private var digestState: DayDigest
+  private var falseRows: FalseRowSchedule?
   /// When each answer was asked for, by its sequence.
   private var askedAt: [Int32: Timestamp] = [:]
 
@@ -21,13 +22,15 @@ public final class DayRecorder {
   }
 
   /// Begins before the day does: `market` must not have been advanced into it yet.
-  public init(_ market: SimulatedMarket) {
+  /// - Parameter falseRows: those to mix among the lines; none if nil.
+  public init(_ market: SimulatedMarket, falseRows plan: FalseRowPlan? = nil) {
     precondition(market.second < Grid.dayReset, "a recorder must see the day from its beginning")
     day = market.day
     truth = TrueLedger(market)
     tape = DayTape(market)
     log = ObservationLog(instruments: market.symbols.count)
     digestState = DayDigest(seed: market.seed)
+    falseRows = plan.map { FalseRowSchedule($0, market) }
   }
 
   /// Called by the market after each step.
@@ -47,15 +50,30 @@ extension DayRecorder {
     observed(symbols.compactMap { market.place(of: $0) }, of: market, except: [])
   }
 
+  /// The lines of `symbols` with the false rows that are due among them, noted as seen by a client:
+  /// for use without a server.
+  public func serve(_ symbols: [Symbol], of market: inout SimulatedMarket) -> [UInt8] {
+    var batch = SinaBatch(faults: [], recorder: self)
+    for symbol in symbols { batch.append(symbol, of: &market) }
+    return batch.answer(of: market).body
+  }
+
+  /// The false row that takes the place of an instrument's line now; nil if none does.
+  func falseRow(at place: Int32, of market: SimulatedMarket) -> FalseRowDraft? {
+    falseRows?.next(at: place, of: market, served: lastServedStamp(at: place))
+  }
+
   /// Notes that a client saw every line, in `market.symbols`' order.
   @discardableResult
   public func observedAll(of market: SimulatedMarket) -> Ticket {
     observed(log.everything, of: market, except: [])
   }
 
-  /// Notes the lines at `places`; those in `invalid` were damaged beyond belief, or missing.
-  func observed(_ places: [Int32], of market: SimulatedMarket, except invalid: Set<Int32>) -> Ticket
-  {
+  /// Notes the lines at `places`; those in `invalid` were damaged beyond belief, false or missing.
+  func observed(
+    _ places: [Int32], of market: SimulatedMarket, except invalid: Set<Int32>,
+    falseRows: [FalseRowNote] = []
+  ) -> Ticket {
     var watermark: Int32 = 0
     for place in places {
       let state = market.states[Int(place)]
@@ -65,6 +83,7 @@ extension DayRecorder {
     let sequence = log.note(
       places, asOf: Int32(market.second), watermark: watermark, except: invalid,
       stamps: market.states)
+    log.note(falseRows, in: sequence)
     return Ticket(day: day, sequence: sequence)
   }
 

@@ -18,12 +18,14 @@ struct LineSheet: Sendable {
   private var lengths: [Int32]
 
   init(listings: [Listing], day: TradingDay, previousDay: TradingDay) {
-    prefixes = listings.map { listing in
-      Array("var hq_str_".utf8) + listing.symbol.bytes + Array("=\"".utf8) + listing.name
-    }
+    prefixes = listings.map { LineSheet.prefix($0.symbol.bytes, $0.name) }
     today = Array(day.description.utf8)
     yesterday = Array(previousDay.description.utf8)
     lengths = Array(repeating: 0, count: listings.count)
+  }
+
+  private static func prefix(_ symbol: [UInt8], _ name: [UInt8]) -> [UInt8] {
+    Array("var hq_str_".utf8) + symbol + Array("=\"".utf8) + name
   }
 
   mutating func markChanged(_ place: Int) { lengths[place] = 0 }
@@ -54,23 +56,42 @@ struct LineSheet: Sendable {
     }
   }
 
+  /// Appends a line that is no instrument's own.
+  func append(
+    _ state: InstrumentState, _ traits: Traits, symbol: [UInt8], name: [UInt8],
+    to body: inout [UInt8]
+  ) {
+    var line = [UInt8](repeating: 0, count: LineSheet.lineBytesMax)
+    let prefix = LineSheet.prefix(symbol, name)
+    let length = line.withUnsafeMutableBytes { write(prefix, state, traits, into: $0, at: 0) }
+    body += line.prefix(length)
+  }
+
   private mutating func write(
     _ place: Int, _ state: InstrumentState, _ traits: Traits, at start: Int
   ) {
     let prefix = prefixes[place]
-    let date = state.isPreviousSession ? yesterday : today
-    let length = text.withUnsafeMutableBytes { text in
-      var line = ByteCursor(text, start: start, limit: start + LineSheet.lineBytesMax)
-      line.write(prefix)
-      if traits.isShanghaiIndex {
-        line.writeShanghaiIndex(state)
-      } else {
-        line.writeNumbers(state, traits)
-      }
-      line.writeTail(state, traits, date: date)
-      return line.written
-    }
+    var text = text
+    self.text = []  // or writing would copy it
+    let length = text.withUnsafeMutableBytes { write(prefix, state, traits, into: $0, at: start) }
+    self.text = text
     lengths[place] = Int32(length)
+  }
+
+  private func write(
+    _ prefix: [UInt8], _ state: InstrumentState, _ traits: Traits,
+    into text: UnsafeMutableRawBufferPointer, at start: Int
+  ) -> Int {
+    let date = state.isPreviousSession ? yesterday : today
+    var line = ByteCursor(text, start: start, limit: start + LineSheet.lineBytesMax)
+    line.write(prefix)
+    if traits.isShanghaiIndex {
+      line.writeShanghaiIndex(state)
+    } else {
+      line.writeNumbers(state, traits)
+    }
+    line.writeTail(state, traits, date: date)
+    return line.written
   }
 }
 

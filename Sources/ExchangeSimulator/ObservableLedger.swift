@@ -49,6 +49,10 @@ public struct ObservableLedger: Sendable {
   /// nil for an instrument of which no line of the day was ever seen, or that is not listed.
   let pages: [Page?]
   let places: [Symbol: Int]
+  /// In the order they were served, instrument by instrument.
+  public let falseRows: [FalseRow]
+  /// Instruments with a false row that no rule can find out.
+  public let hidden: Set<Symbol>
 
   init(tape: DayTape, log: ObservationLog) {
     day = tape.day
@@ -60,6 +64,8 @@ public struct ObservableLedger: Sendable {
       let sightings = reader.sightings(of: place, frames: tape.frames[place])
       return DayReading(sightings: sightings, tape: tape, place: place)?.page()
     }
+    falseRows = tape.symbols.indices.flatMap { reader.falseRows(of: $0, on: tape) }
+    hidden = Set(falseRows.lazy.filter(\.fate.isHidden).map(\.symbol))
   }
 }
 

@@ -20,6 +20,8 @@ struct ObservationLog {
   /// Answers in which an instrument's line was missing or damaged.
   private(set) var damaged: [Int32: Set<Int32>] = [:]
   private(set) var withdrawn: Set<Int32> = []
+  /// By instrument, in the order they were served.
+  private(set) var falseRows: [Int32: [FalseRowNote]] = [:]
   private var groups: [[Int32]: Int32] = [:]
   private var sequence: Int32 = 0
 
@@ -43,6 +45,14 @@ struct ObservationLog {
       servedStamps[Int(place)] = max(servedStamps[Int(place)], state.stamp)
     }
     return sequence
+  }
+
+  mutating func note(_ rows: [FalseRowNote], in sequence: Int32) {
+    for row in rows {
+      var row = row
+      row.sequence = sequence
+      falseRows[row.place, default: []].append(row)
+    }
   }
 
   mutating func withdraw(_ sequence: Int32) { withdrawn.insert(sequence) }

@@ -1,3 +1,5 @@
+import Market
+
 /// One instrument as it was seen in one answer.
 struct Sighting {
   /// Place in the instrument's frames.
@@ -21,16 +23,61 @@ struct SightingReader {
 
   mutating func sightings(of place: Int, frames: [DayTape.Frame]) -> [Sighting] {
     let damaged = log.damaged[Int32(place)] ?? []
+    let believed = falseNotes(of: place).filter(\.isPlausible)
     var sightings: [Sighting] = []
     var frame = -1
     for entry in answers(to: log.groupsOf[place]) {
       if !damaged.isEmpty, damaged.contains(entry.sequence) { continue }
       frame = DayTape.place(in: frames, at: entry.asOf, near: frame)
       // A line of the session before shows nothing of today.
-      if frame >= 0 { sightings.append(Sighting(frame: frame, watermark: entry.watermark)) }
+      guard frame >= 0 else { continue }
+      // What was believed is held against no line that may be older.
+      let isOld = believed.contains { note in
+        note.sequence < entry.sequence && !note.isJudged(by: frames[frame])
+      }
+      if !isOld { sightings.append(Sighting(frame: frame, watermark: entry.watermark)) }
     }
     return sightings
   }
+
+  private func falseNotes(of place: Int) -> [FalseRowNote] {
+    log.falseRows[Int32(place)]?.filter { !log.withdrawn.contains($0.sequence) } ?? []
+  }
+
+  /// The false rows of an instrument, and what becomes of each.
+  mutating func falseRows(of place: Int, on tape: DayTape) -> [FalseRow] {
+    falseNotes(of: place).map { note in
+      FalseRow(
+        symbol: tape.symbols[place], kind: note.kind,
+        stamp: Timestamp(day: tape.day, secondOfDay: Int(note.stamp)),
+        servedAt: Timestamp(day: tape.day, secondOfDay: Int(note.second)),
+        fate: fate(of: note, tape))
+    }
+  }
+
+  private mutating func fate(of note: FalseRowNote, _ tape: DayTape) -> FalseRow.Fate {
+    guard note.isPlausible else { return .refused }
+    let frames = tape.frames[Int(note.place)]
+    let damaged = log.damaged[note.place] ?? []
+    var frame = -1
+    var known = Int(note.second)
+    var contradictions = 0
+    for entry in answers(to: log.groupsOf[Int(note.place)])
+    where entry.sequence > note.sequence && !damaged.contains(entry.sequence) {
+      if DayReading.isBreak(from: known, to: Int(entry.watermark)) { return .outage }
+      known = max(known, Int(entry.watermark))
+      frame = DayTape.place(in: frames, at: entry.asOf, near: frame)
+      guard frame >= 0, note.isJudged(by: frames[frame]) else { continue }
+      guard note.isContradicted(by: frames[frame]) else { return .overtaken }
+      contradictions += 1
+      if contradictions == SightingReader.contradictionsNeeded {
+        return .corrected(at: Timestamp(day: tape.day, secondOfDay: Int(entry.asOf)))
+      }
+    }
+    return .undecided
+  }
+
+  private static let contradictionsNeeded = 3
 
   /// The answers to several groups in one order; instruments mostly share their groups.
   private mutating func answers(to groups: [Int32]) -> [ObservationLog.Entry] {

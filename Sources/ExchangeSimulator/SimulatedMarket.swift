@@ -123,6 +123,16 @@ extension SimulatedMarket {
     sheet.append(Int(place), states, traits, to: &body)
   }
 
+  /// Appends a line of the instrument at `place` with the name, traits and numbers of `source`,
+  /// as `state` has them.
+  mutating func appendFalseLine(
+    at place: Int32, source: Int32, _ state: InstrumentState, to body: inout [UInt8]
+  ) {
+    sheet.append(
+      state, traits[Int(source)], symbol: symbols[Int(place)].bytes,
+      name: listings[Int(source)].name, to: &body)
+  }
+
   /// The lines of `symbols`, in that order.
   public mutating func body(for symbols: [Symbol]) -> [UInt8] {
     var body: [UInt8] = []

@@ -9,6 +9,7 @@ struct SinaBatch {
   /// Instruments in the answer with the bytes of the body that end their lines.
   private var rows: [(place: Int32, end: Int)] = []
   private var invalid: Set<Int32> = []
+  private var falseRows: [FalseRowNote] = []
 
   init(faults: [ActiveFault], recorder: DayRecorder?) {
     self.recorder = recorder
@@ -23,7 +24,11 @@ struct SinaBatch {
     }
     let start = body.count
     market.appendLine(at: place, to: &body)
-    if !rowFaults.isEmpty {
+    if let draft = recorder?.falseRow(at: place, of: market) {
+      draft.write(over: &body, from: start, &market)
+      invalid.insert(place)
+      falseRows.append(draft.note)
+    } else if !rowFaults.isEmpty {
       corrupt(symbol, place, from: start, market)
     }
     rows.append((place, body.count))
@@ -65,7 +70,7 @@ struct SinaBatch {
     answer.delivery = delivery
     if case .cut = delivery { return answer }
     answer.ticket = recorder?.observed(
-      rows.map(\.place), of: market, except: invalid)
+      rows.map(\.place), of: market, except: invalid, falseRows: falseRows)
     return answer
   }
 

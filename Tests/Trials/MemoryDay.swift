@@ -22,6 +22,8 @@ public struct MemoryDay {
     /// Seconds of the day during which a node answers that lags by `staleLagSeconds`.
     public var staleSpells: [Range<Int>] = []
     public var staleLagSeconds = 30
+    /// Wrong rows that look right; none if nil.
+    public var falseRows: FalseRowPlan?
 
     public init(seed: UInt64) { self.seed = seed }
   }
@@ -41,7 +43,7 @@ public struct MemoryDay {
     self.plan = plan
     market = SimulatedMarket(seed: plan.seed, day: plan.day, instruments: plan.instruments)
     lagging = market
-    recorder = DayRecorder(market)
+    recorder = DayRecorder(market, falseRows: plan.falseRows)
     now = Timestamp(day: plan.day, secondOfDay: plan.start)
     let schedule = PollSchedule(
       seed: plan.seed, isTradingDay: TradingCalendar.shanghai.isTradingDay)
@@ -91,6 +93,7 @@ public struct MemoryDay {
 
   private mutating func body(for symbols: [Symbol], isStale: Bool) -> [UInt8] {
     guard isStale else {
+      if plan.falseRows != nil { return recorder.serve(symbols, of: &market) }
       recorder.observed(symbols, of: market)
       return market.body(for: symbols)
     }

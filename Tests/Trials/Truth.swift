@@ -5,13 +5,16 @@ import Market
 /// traded.
 public struct TruthTrial: Sendable {
   public var plan: MemoryDay.Plan
-  /// Every publication is seen: then volume and turnover of each minute are the true ones too.
+  /// Every publication is seen.
   public var isUnbroken: Bool
 
   public struct Verdict: Sendable {
     public var candles = 0
     public var gaps = 0
     public var certificates = 0
+    /// Volume that stands in another minute than it traded in, of how much; days seen whole.
+    public var displacement: (moved: Int64, total: Int64) = (0, 0)
+    public var falseRows: [FalseRow] = []
     /// Readable, empty if all is well.
     public var complaints: [String] = []
   }
@@ -21,6 +24,13 @@ public struct TruthTrial: Sendable {
     var plan = MemoryDay.Plan(seed: seed)
     plan.instruments = instruments
     return TruthTrial(plan: plan, isUnbroken: true)
+  }
+
+  /// As quiet, but for false rows on some instruments.
+  public static func deceived(seed: UInt64, instruments: Int) -> TruthTrial {
+    var trial = quiet(seed: seed, instruments: instruments)
+    trial.plan.falseRows = FalseRowPlan(seed: seed)
+    return trial
   }
 
   /// Outages over the open, of 1, 20 and 90 minutes, the last over lunch, one over the close, and a
@@ -54,9 +64,12 @@ public struct TruthTrial: Sendable {
     let audits = Array(day.rows.audits.values)
     var verdict = Verdict(
       candles: candles.count, gaps: day.rows.gaps.count, certificates: audits.count)
-    verdict.complaints = day.recorder.observableLedger().differences(
+    let (ledger, truth) = (day.recorder.observableLedger(), day.recorder.trueLedger())
+    verdict.falseRows = ledger.falseRows
+    verdict.complaints = ledger.differences(
       candles: candles, gaps: day.rows.gaps, audits: audits)
-    if isUnbroken { verdict.complaints += day.recorder.trueLedger().differences(candles: candles) }
+    verdict.complaints += truth.differences(audits: audits)
+    if isUnbroken { verdict.displacement = truth.displacement(candles: candles) }
     verdict.complaints += try day.rows.misstatements()
     if audits.isEmpty { verdict.complaints.append("no certificate was written") }
     return verdict
