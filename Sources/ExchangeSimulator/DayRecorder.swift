@@ -36,6 +36,7 @@ public final class DayRecorder {
   /// Called by the market after each step.
   func stepped(_ market: SimulatedMarket) {
     truth.add(market.trades)
+    truth.takeBack(market.takenBack)
     tape.add(market)
     digestState.add(market)
   }

@@ -78,6 +78,11 @@ struct DayTape {
     }
   }
 
+  /// Whether an instrument's volume ever fell.
+  func hasTakenBack(_ place: Int) -> Bool {
+    zip(frames[place], frames[place].dropFirst()).contains { $1.volume < $0.volume }
+  }
+
   /// The place of the state shown at `second` in an instrument's frames; -1 if there was none yet.
   static func place(in frames: [Frame], at second: Int32, near start: Int) -> Int {
     var place = min(max(start, -1), frames.count - 1)

@@ -55,8 +55,9 @@ extension InstrumentState {
     }
     let stride = max(traits.tick, traits.onTick(reference / 4000))
     var move = (random.below(5) - 2) * stride
-    let strayed = anchor - reference
-    if abs(strayed) > reference / 16, random.chance(perMille: 300) {
+    let center = traits.center > 0 ? traits.center : reference
+    let strayed = anchor - center
+    if abs(strayed) > center / 16, random.chance(perMille: 300) {
       move = strayed > 0 ? -stride : stride
     }
     return traits.clamped(anchor + move)
@@ -102,7 +103,8 @@ extension InstrumentState {
       price = traits.limitDown
       remainder = -traits.orderMinimum * (1000 + random.below(100_000))
     default:
-      let center = bid > 0 ? bid : anchor
+      let first = traits.center > 0 && last == 0 ? traits.center : anchor
+      let center = bid > 0 ? bid : first
       let stride = max(traits.tick, traits.onTick(reference / 1000))
       let jump = traits.behaviour == .newListing && last == 0 ? 20 * stride : stride
       price = traits.clamped(center + traits.onTick(jump) * (random.below(5) - 2))

@@ -152,7 +152,7 @@ extension ObservableLedger {
 
 extension TrueLedger {
   /// Volume and turnover of every minute against what really traded; empty if all are equal. Only
-  /// meaningful for a day of which every publication was seen, with all stamps on the minute's grid.
+  /// meaningful for a day of which every publication was seen, with stamps on the minute's grid.
   public func differences(candles: [Candle]) -> [String] {
     var differences = Differences()
     var left = minutes.map { ($0.volume, $0.turnover) }

@@ -77,6 +77,8 @@ struct Traits: Sendable {
   var orderMinimum: Int64
   var orderStep: Int64
   var previousClose: Int64
+  /// What its prices walk around; 0 for the previous close.
+  var center: Int64 = 0
   /// 0: no limit.
   var limitUp: Int64
   var limitDown: Int64

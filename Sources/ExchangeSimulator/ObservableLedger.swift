@@ -51,7 +51,8 @@ public struct ObservableLedger: Sendable {
   let places: [Symbol: Int]
   /// In the order they were served, instrument by instrument.
   public let falseRows: [FalseRow]
-  /// Instruments with a false row that no rule can find out.
+  /// Instruments whose minutes are not determined: with a false row that no rule can find out, or
+  /// with trades taken back, which no line says the minute of.
   public let hidden: Set<Symbol>
 
   init(tape: DayTape, log: ObservationLog) {
@@ -65,7 +66,8 @@ public struct ObservableLedger: Sendable {
       return DayReading(sightings: sightings, tape: tape, place: place)?.page()
     }
     falseRows = tape.symbols.indices.flatMap { reader.falseRows(of: $0, on: tape) }
-    hidden = Set(falseRows.lazy.filter(\.fate.isHidden).map(\.symbol))
+    let taken = tape.symbols.indices.filter { tape.hasTakenBack($0) }.map { tape.symbols[$0] }
+    hidden = Set(falseRows.lazy.filter(\.fate.isHidden).map(\.symbol)).union(taken)
   }
 }
 

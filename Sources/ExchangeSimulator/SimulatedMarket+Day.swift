@@ -9,6 +9,8 @@ extension SimulatedMarket {
     second += 1
     changed.removeAll(keepingCapacity: true)
     trades.removeAll(keepingCapacity: true)
+    takenBack.removeAll()
+    if !late.isEmpty { exchangeLateStates() }
     if second < Grid.morningOpen {
       stepBeforeOpening()
     } else if second < Grid.afternoonOpen {
@@ -18,6 +20,8 @@ extension SimulatedMarket {
     } else {
       stepAfterClose()
     }
+    if !busts.isEmpty { takeBackTrades() }
+    if !late.isEmpty { publishLate() }
     for place in changed { sheet.markChanged(Int(place)) }
   }
 

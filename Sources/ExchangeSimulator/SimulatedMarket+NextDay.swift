@@ -35,6 +35,8 @@ extension SimulatedMarket {
     lineage.daysBefore += 1
     self.lineage = lineage
     var traits = market.traits
+    var market = market
+    market.exchangeLateStates()
     var states = market.states
     var listings = market.listings
     let daySeed = Randomness.mixed(seed &+ UInt64(bitPattern: Int64(day.daysSince1970)))

@@ -5,8 +5,8 @@ import Market
 /// A value: stepping it forward is a pure function of (seed, day, instruments, time), a copy is an
 /// older exchange that can be stepped on its own (a CDN node that lags). Each instrument is
 /// published every 3 s, in a second of its own among the three: what a line published in second s
-/// shows contains every trade with time ≤ s, and its stamp is that of the instrument's last change.
-/// It must never look at a clock, and never go back.
+/// shows contains every trade up to s, and its stamp is that of the instrument's last change. It
+/// must never look at a clock, and never go back.
 ///
 /// Turnover keeps three decimals everywhere. The real Shanghai rounds to whole yuan, which would
 /// make "the sum of the minutes equals the day" true only up to rounding; here it is exactly true.
@@ -15,7 +15,7 @@ public struct SimulatedMarket: Sendable {
 
   /// In which of three seconds an instrument is published.
   public enum Stamps: Sendable {
-    /// Each share and fund in one of its own, as Shanghai does: a stamp of 09:31:00 is one in three.
+    /// Each share and fund in one of its own, as Shanghai does.
     case own
     /// All on the minute's grid: then minutes of lines are minutes of trades.
     case shared
@@ -26,9 +26,9 @@ public struct SimulatedMarket: Sendable {
   public let previousDay: TradingDay
   /// In the order the roster was made; `Trade.instrument` counts in it. `sh000001` is the first.
   public let symbols: [Symbol]
-  public let listings: [Listing]
+  public internal(set) var listings: [Listing]
 
-  let traits: [Traits]
+  var traits: [Traits]
   let places: [Symbol: Int32]
   let lineage: Lineage
   var states: [InstrumentState]
@@ -38,6 +38,11 @@ public struct SimulatedMarket: Sendable {
   public internal(set) var second: Int
   /// Instruments whose line changed in the last step, ascending within each kind of event.
   public internal(set) var changed: [Int32] = []
+  /// What the exchange took back in the last step.
+  var takenBack: [Bust] = []
+  /// What it will take back, in no order.
+  var busts: [Bust] = []
+  var late: [LatePublisher] = []
   /// What traded in the last step, in the order of time for each instrument.
   public internal(set) var trades: [Trade] = []
   var sheet: LineSheet
@@ -91,7 +96,8 @@ public struct SimulatedMarket: Sendable {
     return min(max(offset, Grid.dayReset - 1), Grid.dayEnd)
   }
 
-  /// Lets the day happen up to the second of `moment`; an earlier moment changes nothing. `recorder` sees every step.
+  /// Lets the day happen up to the second of `moment`; an earlier moment changes nothing.
+  /// `recorder` sees every step.
   public mutating func advance(to moment: Timestamp, recording recorder: DayRecorder? = nil) {
     let target = publication(at: moment)
     while second < target {

@@ -50,6 +50,8 @@ public struct TrueLedger: Sendable {
   /// Instrument-major: 240 for each.
   private(set) var minutes: [Minute]
   private(set) var afterHours: [Minute]
+  /// Of the day and of no minute, by instrument.
+  private var takenBack: [Int32: (volume: Int64, turnover: Int64)] = [:]
 
   /// Of a day in which nothing has happened yet.
   init(_ market: SimulatedMarket) {
@@ -59,6 +61,13 @@ public struct TrueLedger: Sendable {
     references = market.traits.map(\.previousClose)
     minutes = Array(repeating: Minute(), count: symbols.count * TrueLedger.minutesPerDay)
     afterHours = Array(repeating: Minute(), count: symbols.count)
+  }
+
+  mutating func takeBack(_ busts: [Bust]) {
+    for bust in busts {
+      takenBack[bust.place, default: (0, 0)].volume += bust.volume
+      takenBack[bust.place, default: (0, 0)].turnover += bust.turnover
+    }
   }
 
   mutating func add(_ trades: [Trade]) {
@@ -101,11 +110,13 @@ extension TrueLedger {
     return (ExactDecimal(found.volume), ExactDecimal(units: found.turnover, scale: 3))
   }
 
-  /// What the whole day traded, without the session after the close.
+  /// What the whole day traded, without the session after the close, and without what the exchange
+  /// took back.
   public func totals(of symbol: Symbol) -> (volume: ExactDecimal, turnover: ExactDecimal)? {
     guard let place = symbols.firstIndex(of: symbol) else { return nil }
-    var volume: Int64 = 0
-    var turnover: Int64 = 0
+    let taken = takenBack[Int32(place)] ?? (0, 0)
+    var volume = -taken.volume
+    var turnover = -taken.turnover
     for minute in 0..<TrueLedger.minutesPerDay {
       volume += minutes[place * TrueLedger.minutesPerDay + minute].volume
       turnover += minutes[place * TrueLedger.minutesPerDay + minute].turnover

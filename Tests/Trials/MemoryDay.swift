@@ -22,15 +22,21 @@ public struct MemoryDay {
     /// Seconds of the day during which a node answers that lags by `staleLagSeconds`.
     public var staleSpells: [Range<Int>] = []
     public var staleLagSeconds = 30
+    /// How far behind the nodes are that answer in turn.
+    public var nodeLagsSeconds = [0]
     /// Wrong rows that look right; none if nil.
     public var falseRows: FalseRowPlan?
+    /// What single instruments do, before the day begins.
+    public var prepare: @Sendable (inout SimulatedMarket) -> Void = { _ in }
 
     public init(seed: UInt64) { self.seed = seed }
   }
 
   let plan: Plan
   private var market: SimulatedMarket
-  private var lagging: SimulatedMarket
+  /// The same day as seen from nodes that lag, by how much.
+  private var nodes: [Int: SimulatedMarket] = [:]
+  private var answers = 0
   public let recorder: DayRecorder
   private var poller: Poller
   public private(set) var pipeline = Pipeline()
@@ -41,8 +47,10 @@ public struct MemoryDay {
 
   public init(_ plan: Plan) {
     self.plan = plan
-    market = SimulatedMarket(seed: plan.seed, day: plan.day, instruments: plan.instruments)
-    lagging = market
+    var market = SimulatedMarket(seed: plan.seed, day: plan.day, instruments: plan.instruments)
+    plan.prepare(&market)
+    self.market = market
+    for lag in plan.nodeLagsSeconds + [plan.staleLagSeconds] where lag > 0 { nodes[lag] = market }
     recorder = DayRecorder(market, falseRows: plan.falseRows)
     now = Timestamp(day: plan.day, secondOfDay: plan.start)
     let schedule = PollSchedule(
@@ -85,21 +93,25 @@ public struct MemoryDay {
     if plan.outages.contains(where: { $0.contains(second) }) {
       return poller.received(.answered(request.id, .transient, retryAfterSeconds: nil), at: now)
     }
-    let body = body(
-      for: request.symbols, isStale: plan.staleSpells.contains { $0.contains(second) })
+    let isStale = plan.staleSpells.contains { $0.contains(second) }
+    let lag =
+      isStale ? plan.staleLagSeconds : plan.nodeLagsSeconds[answers % plan.nodeLagsSeconds.count]
+    answers += 1
+    let body = body(for: request.symbols, behindBy: lag)
     process(.quotes(request, at: now, body: body))
     return poller.received(.answered(request.id, .ok, retryAfterSeconds: nil), at: now)
   }
 
-  private mutating func body(for symbols: [Symbol], isStale: Bool) -> [UInt8] {
-    guard isStale else {
+  private mutating func body(for symbols: [Symbol], behindBy lag: Int) -> [UInt8] {
+    guard var node = nodes.removeValue(forKey: lag) else {
       if plan.falseRows != nil { return recorder.serve(symbols, of: &market) }
       recorder.observed(symbols, of: market)
       return market.body(for: symbols)
     }
-    lagging.advance(to: now.adding(seconds: -Int64(plan.staleLagSeconds)))
-    recorder.observed(symbols, of: lagging)
-    return lagging.body(for: symbols)
+    defer { nodes[lag] = node }
+    node.advance(to: now.adding(seconds: -Int64(lag)))
+    recorder.observed(symbols, of: node)
+    return node.body(for: symbols)
   }
 
   private mutating func process(_ entry: JournalEntry) {
@@ -114,6 +126,8 @@ public struct DayRows: Sendable {
   public private(set) var gaps: [Gap] = []
   public private(set) var audits: [Symbol: DayAudit] = [:]
   public private(set) var rejections: [Rejection] = []
+  public private(set) var revisions: [Revision] = []
+  public private(set) var events: [(at: Timestamp, event: FeedEvent)] = []
 
   public struct CandleKey: Hashable, Sendable {
     public var symbol: Symbol
@@ -134,6 +148,8 @@ public struct DayRows: Sendable {
     gaps += commit.gaps
     for audit in commit.audits { audits[audit.symbol] = audit }
     rejections += commit.rejections
+    revisions += commit.revisions
+    events += commit.events.map { (commit.knownAt, $0) }
   }
 }
 
