@@ -27,10 +27,10 @@ begin
     return;
   end if;
   execute 'select max(version) from candled.schema_version' into found;
-  if found > 2 then
+  if found > 3 then
     raise exception using
       errcode = 'object_not_in_prerequisite_state',
-      message = format('the database has schema version %s, newer than 2', found);
+      message = format('the database has schema version %s, newer than 3', found);
   end if;
 end
 $version$;
@@ -3869,11 +3869,11 @@ end
 $publication$;
 
 delete from schema_version
-where version < 2;
+where version < 3;
 
 insert into schema_version (version, objects, text_digest)
 values (
-  2,
+  3,
   array(select schema_objects()),
   nullif(current_setting('candled.schema_digest', true), ''))
 on conflict (version) do update

@@ -24,6 +24,7 @@ extension CandleBook {
     if dispute.held.count == 1, !isFirst, dispute.held[0].answers == 1 {
       // Another reading than those before: nothing they counted counts for it.
       (dispute.against, dispute.inFavour) = (1, 0)
+      dispute.base = nil
     }
     if dispute.base == nil { dispute.base = checkpoint(of: index, continuedBy: dispute.held[0]) }
     instruments[index].dispute = dispute
@@ -56,6 +57,14 @@ extension CandleBook {
 
   private func isContested(_ dispute: Dispute) -> Bool {
     min(dispute.against, dispute.inFavour) >= rules.agreeingAnswersMin
+  }
+
+  /// The newest state that the row continues: of the last ones, or of when the dispute began.
+  private func base(of dispute: Dispute, at index: Int, for row: HeldRow) -> Checkpoint? {
+    if let newest = checkpoint(of: index, continuedBy: row) { return newest }
+    return dispute.base.flatMap {
+      $0.state.isContinued(by: row.quote, rules: rules) ? $0 : nil
+    }
   }
 
   /// The newest state before the standing one that the row continues.
@@ -121,10 +130,7 @@ extension CandleBook {
       return replace(index, by: Checkpoint(state: standing), booking: rows)
     }
     notify(.corrected, standing, at: rows[rows.count - 1])
-    let pinned = dispute.base.flatMap {
-      $0.state.isContinued(by: rows[0].quote, rules: rules) ? $0 : nil
-    }
-    guard var base = pinned ?? checkpoint(of: index, continuedBy: rows[0]) else {
+    guard var base = base(of: dispute, at: index, for: rows[0]) else {
       return takeBack(index, rows)
     }
     base.state.isBandUnknown = standing.isBandUnknown
@@ -194,7 +200,9 @@ extension CandleBook {
     guard var dispute = instruments[index].dispute, let standing = instruments[index].state else {
       return
     }
-    if let base = dispute.base { _ = replace(index, by: base, booking: [], losesSight: true) }
+    if let row = dispute.held.last, let base = base(of: dispute, at: index, for: row) {
+      _ = replace(index, by: base, booking: [], losesSight: true)
+    }
     instruments[index].state?.isDisputed = true
     instruments[index].checkpoints = []
     dispute.rival = [HeldRow(standing)]

@@ -4,7 +4,7 @@ import Market
 /// The schema as this binary carries it, and how to compare a database with it.
 public enum Schema {
   /// The number schema.sql writes into `schema_version`.
-  public static let version = 2
+  public static let version = 3
 
   /// schema.sql, whole.
   public static let text = String(decoding: PackageResources.schema_sql, as: UTF8.self)

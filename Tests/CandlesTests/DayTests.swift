@@ -149,6 +149,44 @@ import Testing
     #expect(audit.residualVolume == .zero)
   }
 
+  /// The tape of `volume that passed unseen…` up to 09:51:00, as version 1 stored it.
+  private static let versionOne: (shared: [UInt8], state: [UInt8]) = (
+    [
+      1, 128, 204, 170, 130, 240, 249, 170, 6, 1, 192, 194, 2, 40, 1, 128, 230, 153, 132, 231,
+      249, 170, 6, 2, 0, 128, 164, 156, 153, 240, 249, 170, 6,
+    ],
+    [
+      1, 0, 1, 1, 192, 194, 2, 136, 170, 4, 1, 136, 170, 4, 0, 132, 82, 0, 168, 180, 6, 2, 208,
+      15, 2, 180, 16, 2, 208, 15, 2, 160, 16, 2, 188, 15, 0, 0, 0, 0, 0, 244, 3, 0, 136, 39, 0,
+      144, 78, 0, 160, 141, 6, 0, 2, 0, 38, 0, 40, 4, 1, 0, 2, 180, 16, 2, 180, 16, 2, 180, 16,
+      2, 160, 16, 2, 160, 16, 0, 172, 2, 0, 184, 23, 0,
+    ]
+  )
+
+  @Test func `state that version 1 stored goes on as if it were this one's`() throws {
+    func rest(_ tape: inout Tape) throws {
+      try tape.see("09:51:20", last: "10.30", volume: 5300, high: "10.50", low: "10.00")
+      try tape.see("15:00:03", last: "10.30", volume: 5400, high: "10.50", low: "10.00")
+      tape.take(try tape.quote("15:00:03", last: "10.30", volume: 5400), seenAt: tape.moment("15:35:00"))
+      tape.advance(to: "15:36:00")
+    }
+    var fresh = Tape()
+    try fresh.see("09:30:30", last: "10.00", volume: 100)
+    try fresh.see("09:50:10", last: "10.50", volume: 5100)
+    try fresh.see("09:50:22", last: "10.40", volume: 5150)
+    try fresh.see("09:51:00", last: "10.40", volume: 5250)
+    fresh.output = CandleOutput()
+    var restored = fresh
+    restored.book = CandleBook()
+    try restored.book.restore(sharedState: Self.versionOne.shared)
+    try restored.book.restore(instrument: restored.symbol, state: Self.versionOne.state)
+    try rest(&fresh)
+    try rest(&restored)
+    #expect(!fresh.output.candles.isEmpty && restored.output.candles == fresh.output.candles)
+    #expect(restored.output.audits == fresh.output.audits)
+    #expect(restored.output.audits.last?.isBalanced == true)
+  }
+
   @Test func `more minutes than a day has are refused in stored state`() throws {
     var tape = Tape()
     try tape.see("09:20:00", last: "0.00", volume: 0)

@@ -55,6 +55,12 @@ import Testing
       .feedRecovered(source: .sina, at: StoreSamples.start.adding(seconds: 1)),
       .dayComplete(day: StoreSamples.day, instruments: 2, residuals: 0),
     ]
+    commit.events += DisputeEvent.Kind.allCases.map { kind in
+      .dispute(
+        DisputeEvent(
+          kind: kind, symbol: StoreSamples.symbol(1), tradingDay: StoreSamples.day,
+          at: StoreSamples.start))
+    }
     _ = try await writer.commit(commit)
     let client = try await CandledClient.connect(database.url)
     var items = client.follow(after: 1).makeAsyncIterator()
