@@ -9,7 +9,7 @@ extension CandleBook {
     guard instruments[index].state != nil else { return .accepted(stateChanged: false) }
     let row = HeldRow(quote: quote, trading: quote.trading, watermark: watermark)
     var dispute = instruments[index].dispute ?? Dispute(at: receivedAt)
-    if receivedAt > dispute.lastHeldAt.adding(seconds: rules.disputeSecondsMax) {
+    if isStale(dispute, at: receivedAt) {
       dispute.held = []
       dispute.against = 0
       dispute.inFavour = 0
@@ -94,6 +94,12 @@ extension CandleBook {
     if isContested(dispute) { suspend(index, at: row.quote.at) }
   }
 
+  /// Nobody is asked over lunch, and what was held before it counts after it.
+  private func isStale(_ dispute: Dispute, at now: Timestamp) -> Bool {
+    let lunch = dispute.lastHeldAt.lunchSeconds(until: now)
+    return now > dispute.lastHeldAt.adding(seconds: rules.disputeSecondsMax + lunch)
+  }
+
   /// Forgets a dispute that nothing keeps alive.
   mutating func expireDispute(of index: Int, at now: Timestamp) {
     guard var dispute = instruments[index].dispute,
@@ -104,7 +110,7 @@ extension CandleBook {
     {
       dispute.former = nil
     }
-    let isOver = now > dispute.lastHeldAt.adding(seconds: rules.disputeSecondsMax)
+    let isOver = isStale(dispute, at: now)
     instruments[index].dispute = isOver && dispute.former == nil ? nil : dispute
   }
 }
@@ -314,6 +320,8 @@ extension CandleBook {
     if old.isTradable {
       new.emptyMinutes(from: base, through: through, areUnseen: losesSight, into: &made)
     }
+    if losesSight { new.skip(to: through + 1) }
+    base.state.restate(unless: old, into: &output)
     handOut(made, revisingThrough: through)
     output.closedGaps += base.gaps.opened
     output.gaps += base.gaps.closed
@@ -341,6 +349,15 @@ extension CandleBook {
   }
 }
 
+extension Timestamp {
+  /// How much of the time until a later moment of the day is the lunch break.
+  fileprivate func lunchSeconds(until later: Timestamp) -> Int64 {
+    guard later.shanghaiDay == shanghaiDay else { return 0 }
+    let from = max(shanghaiSecondOfDay, Session.morningClose)
+    return Int64(max(min(later.shanghaiSecondOfDay, Session.afternoonOpen) - from, 0))
+  }
+}
+
 extension Candle {
   fileprivate var minute: Int { Session.minute(of: closedAt.shanghaiSecondOfDay) }
 }
@@ -350,12 +367,43 @@ extension Gap {
   fileprivate var missingMinutes: Range<Int> {
     guard cause != .latePrint, cause != .correction else { return 0..<0 }
     let known = Session.tradingSeconds(before: from.shanghaiSecondOfDay)
-    let first = (known + 59) / 60
+    // An auction's print makes a candle of a minute of which nothing else was seen.
+    let mayHoldAuction = known % (60 * Session.minutesPerHalf) == 0
+    let first = mayHoldAuction ? known / 60 + 1 : (known + 59) / 60
     return first..<max(first, Session.tradingSeconds(before: to.shanghaiSecondOfDay) / 60)
   }
 }
 
 extension InstrumentDay {
+  /// Minutes that were final here and may have been revised since.
+  fileprivate func restate(unless later: InstrumentDay, into output: inout CandleOutput) {
+    if let previous, previous.isFinal, !previous.isPassedOver {
+      restate(previous, into: &output)
+    }
+    guard lastMoved != later.lastMoved else { return }
+    if let lastMoved { restate(lastMoved, into: &output) }
+    let first = lastMoved.map { $0.minute + 1 } ?? Session.minute(of: stamp)
+    let end = previous?.minute ?? current.minute
+    for minute in max(first, sightSince)..<max(first, sightSince, end) {
+      restate(FormingCandle(minute: minute, basis: price), into: &output)
+    }
+  }
+
+  private func restate(_ minute: FormingCandle, into output: inout CandleOutput) {
+    output.revisions.append(
+      Revision(candle: minute.candle(symbol: symbol, day: day), cause: .correction))
+  }
+
+  /// Minutes before were handed out already: what turns out to belong to them is a gap.
+  fileprivate mutating func skip(to minute: Int) {
+    guard current.minute < minute else { return }
+    minutesMissing += minute - current.minute
+    current = FormingCandle(minute: minute, basis: price)
+    previous = nil
+    lastMoved = nil
+    sightSince = minute
+  }
+
   /// Minutes that were handed out since `base`, and of which nothing is known now: their volume is
   /// elsewhere, and a candle once handed out stays, empty.
   fileprivate mutating func emptyMinutes(

@@ -14,7 +14,8 @@ extension InstrumentDay {
       return try recordGap(
         from: moment(min(self.stamp, stamp)), to: moment(stamp),
         delta: Delta(volume: move.volume, turnover: move.turnover),
-        cause: isClosed ? .latePrint : lastGap?.cause ?? .latePrint, into: &output)
+        cause: isDisputed ? .dispute : isClosed ? .latePrint : lastGap?.cause ?? .latePrint,
+        into: &output)
     }
     let volumeSum = try minuteVolume + move.volume
     let turnoverSum = try minuteTurnover + move.turnover

@@ -158,14 +158,15 @@ extension InstrumentDay {
   /// Minutes between are missing; the one sight returns in starts at the price found.
   private mutating func resume(at watermark: Int, price: ExactDecimal) {
     let seen = Session.tradingSeconds(before: watermark)
-    let resumed = seen / 60
+    // Minutes that were emptied in a dispute are not begun again.
+    let resumed = max(seen / 60, current.minute)
     minutesMissing += resumed - current.minute
     sightSince = resumed
     lag = 0
     lastMoved = nil
     previous = nil
     current =
-      seen % 60 > 0
+      seen % 60 > 0 || resumed > seen / 60
       ? .resumed(minute: resumed, at: price) : FormingCandle(minute: resumed, basis: price)
   }
 

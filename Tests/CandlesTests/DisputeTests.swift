@@ -312,7 +312,7 @@ extension DisputeTests {
     return tape
   }
 
-  @Test(arguments: [UInt64.random(in: 0...UInt64.max)])
+  @Test(arguments: [3_740_792_211_689_908_093, 791_844_538_595_168_646, UInt64.random(in: 0...UInt64.max)])
   func `a day with false rows ends as if they had never come`(seed: UInt64) throws {
     var random = SplitMix(seed: seed)
     var corrected = 0
@@ -340,7 +340,9 @@ extension DisputeTests {
       corrected += kinds(whole).count
       #expect(kinds(clean).isEmpty, "seed \(seed)")
       let (ours, theirs) = (KeptDay(whole.output), KeptDay(clean.output))
-      #expect(ours.ordered == theirs.ordered, "seed \(seed)")
+      #expect(
+        differences(ours, theirs) == [],
+        "seed \(seed), false rows \(falseRows.sorted { $0.key < $1.key }.map(\.value.at))")
       #expect(ours.gaps.map(\.gap) == theirs.gaps.map(\.gap), "seed \(seed)")
       #expect(ours.audit == theirs.audit && ours.audit?.isBalanced == true, "seed \(seed)")
       #expect(ours.dayCandle == theirs.dayCandle, "seed \(seed)")
@@ -352,8 +354,20 @@ extension DisputeTests {
     #expect(corrected > 0, "seed \(seed)")
   }
 
+  private func differences(_ ours: KeptDay, _ theirs: KeptDay) -> [String] {
+    Set(ours.minutes.keys).union(theirs.minutes.keys).sorted().compactMap { openedAt in
+      let (own, other) = (ours.minutes[openedAt], theirs.minutes[openedAt])
+      // Held rows may prove a minute that was given up while they were held.
+      var proven = other
+      if own?.flags.contains(.partial) == false { proven?.flags.remove(.partial) }
+      if own == other || own == proven { return nil }
+      let rows = [own, other].map { $0.map { "\($0.row) \($0.flags.rawValue)" } ?? "none" }
+      return "\(openedAt): \(rows[0]), expected \(rows[1])"
+    }
+  }
+
   /// Random walks between several readings: whatever is served, the account holds.
-  @Test(arguments: [UInt64.random(in: 0...UInt64.max)])
+  @Test(arguments: [13_473_372_076_330_190_553, UInt64.random(in: 0...UInt64.max)])
   func `whatever readings are served, minutes and gaps add up to the certificate`(
     seed: UInt64
   ) throws {

@@ -123,7 +123,7 @@ import Testing
   }
 
   @Test func `a stamp that goes backwards is refused`() {
-    expect(damaged { line, _ in line.fields[31] = "09:00:03" }, refuses: .backwardStamp)
+    expect(damaged { line, _ in line.fields[31] = "09:00:03" }, refuses: .lagging)
   }
 
   @Test func `a symbol the source does not know is told once`() {
