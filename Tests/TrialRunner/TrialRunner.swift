@@ -46,6 +46,9 @@ struct Truth: ParsableCommand {
     for seed in from...through {
       let trials: [(String, TruthTrial)] = [
         ("whole", .quiet(seed: seed, instruments: instruments)),
+        ("false rows", .deceived(seed: seed, instruments: instruments)),
+        ("lagging nodes", .alternating(seed: seed, instruments: brokenInstruments)),
+        ("odd", .odd(seed: seed, instruments: brokenInstruments)),
         ("outages", .broken(seed: seed, instruments: brokenInstruments)),
         ("late", .late(seed: seed, instruments: brokenInstruments)),
       ]
@@ -56,7 +59,7 @@ struct Truth: ParsableCommand {
         TrialRunner.say(
           "seed \(seed) \(name): \(verdict.candles) candles, \(verdict.gaps) gaps, "
             + "\(verdict.certificates) certificates, \(verdict.complaints.count) differences, "
-            + "\(seconds) s")
+            + "\(seconds) s" + verdict.remarks)
         complaints += verdict.complaints.map { "seed \(seed) \(name): \($0)" }
       }
     }

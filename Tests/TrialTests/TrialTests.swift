@@ -21,6 +21,17 @@ extension EveryTrial {
       #expect(verdict.kills == kills)
     }
 
+    @Test(arguments: TruthTrial.Hardship.allCases)
+    func `a hard day has the minutes of the ledger and the true totals`(
+      _ hardship: TruthTrial.Hardship
+    ) throws {
+      let seed = UInt64.random(in: 1...1000)
+      let verdict = try TruthTrial.short(hardship, seed: seed).run()
+      #expect(verdict.complaints.isEmpty, "seed \(seed)")
+      #expect(verdict.displacement.moved > 0, "seed \(seed)")
+      #expect(hardship != .falseRows || verdict.corrections > 50, "seed \(seed)")
+    }
+
     @Test func `cut followers end with the table and see every final candle once`() async throws {
       let trial = FanoutTrial(
         binary: binary, cuts: 3, instruments: 20, seed: .random(in: 1...1000), stop: stop)
