@@ -17,6 +17,8 @@ struct FalseRowSchedule {
 
   /// Three answers decide; the next false row waits for one more.
   private static let answersBetween = 4
+  /// Nor before this long: false rows that come again and again are two readings served in turn.
+  private static let secondsBetween: Int32 = 180
   /// Not in the second the market opens: who has no totals yet has none to multiply.
   private static let firstTradingSecond: Int64 = 20
   private static let last = Grid.shenzhenClose + 60
@@ -54,7 +56,8 @@ struct FalseRowSchedule {
     let state = market.states[Int(place)]
     if let note = victim.note {
       if state.stamp > note.stamp { victim.answersJudged += 1 }
-      if victim.answersJudged < FalseRowSchedule.answersBetween { return nil }
+      let isTooSoon = Int32(market.second) - note.second < FalseRowSchedule.secondsBetween
+      if isTooSoon || victim.answersJudged < FalseRowSchedule.answersBetween { return nil }
     }
     guard let moment = victim.moments.last, market.second >= moment,
       market.second <= FalseRowSchedule.last, state.stamp > served,
