@@ -53,7 +53,8 @@ public struct CandleOutput: Sendable {
   public init() {}
 
   public var isEmpty: Bool {
-    candles.isEmpty && revisions.isEmpty && gaps.isEmpty && closedGaps.isEmpty && audits.isEmpty && events.isEmpty
+    candles.isEmpty && revisions.isEmpty && gaps.isEmpty && closedGaps.isEmpty && audits.isEmpty
+      && events.isEmpty
       && touched.isEmpty
   }
 }

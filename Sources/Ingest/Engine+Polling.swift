@@ -125,9 +125,8 @@ extension Engine {
     }
     let silent = digest.silences.filter { $0.reason != nil }
     if !silent.isEmpty {
-      log.warning(
-        "no row accepted for \(SilenceWatch.silentSecondsMin) s of trading: \(SilenceWatch.Change.text(silent))"
-      )
+      let symbols = SilenceWatch.Change.text(silent)
+      log.warning("no row accepted for \(SilenceWatch.silentSecondsMin) s of trading: \(symbols)")
     }
     let back = digest.silences.filter { $0.reason == nil }
     if !back.isEmpty { log.notice("rows accepted again: \(SilenceWatch.Change.text(back))") }

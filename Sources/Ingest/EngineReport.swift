@@ -27,7 +27,8 @@ public struct EngineReport: Sendable {
   public var symbols = 0
   /// In session without an accepted row for a minute of trading, by reason.
   public var silentInstruments: [String: Int] = [:]
-  public static let silenceReasons = [SilenceWatch.missing] + RejectionReason.allCases.map(\.rawValue)
+  public static let silenceReasons =
+    [SilenceWatch.missing] + RejectionReason.allCases.map(\.rawValue)
   public var keys = 0
   public var keysParked: [KeyParking: Int] = [:]
   public var calendarDaysLeft = 0

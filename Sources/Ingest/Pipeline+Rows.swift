@@ -105,7 +105,9 @@ extension Pipeline {
     latest[index] = LatestQuote(
       quote: sheet.quotes[place].quote, receivedAt: answer.entry.receivedAt)
     lines.keep(line, at: index)
-    if names.update(at: index, raw: rawName(place, answer)) { pending.names[index] = names.name(at: index) }
+    if names.update(at: index, raw: rawName(place, answer)) {
+      pending.names[index] = names.name(at: index)
+    }
   }
 
   /// The exchange adjusts the reference price of a day that trades without a dividend. Who did not

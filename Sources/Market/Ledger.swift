@@ -179,7 +179,7 @@ public enum RejectionReason: String, Sendable, CaseIterable {
   case implausible
   /// Stamped later than it was received.
   case futureStamp = "future_stamp"
-  /// Older than what is known: a node of the source that lags. Routine, and no evidence of anything.
+  /// Older than what is known: a node of the source that lags. Routine, no evidence of anything.
   case lagging
   /// Newer than what is known, but with less volume or turnover, a lower high or a higher low.
   case backwardStamp = "backward_stamp"

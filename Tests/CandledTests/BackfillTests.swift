@@ -84,7 +84,7 @@ private struct Past {
           "--set", "clock.start=\(today)T18:00:00+08:00",
         ])
     #expect(run.status == 0, "\(run.errors)")
-    #expect(run.errors.contains("sina 1d, \(from) to \(today): 1 instruments"))
+    #expect(run.errors.contains("sina 1d, \(from) to \(today): 1 instrument,"))
     #expect(try past.count("from candle where timeframe = 240") > 0, "\(run.errors)")
     #expect(try past.count("from candle where trading_day > '\(today)'") == 0)
     #expect(

@@ -167,7 +167,8 @@ import Testing
     func rest(_ tape: inout Tape) throws {
       try tape.see("09:51:20", last: "10.30", volume: 5300, high: "10.50", low: "10.00")
       try tape.see("15:00:03", last: "10.30", volume: 5400, high: "10.50", low: "10.00")
-      tape.take(try tape.quote("15:00:03", last: "10.30", volume: 5400), seenAt: tape.moment("15:35:00"))
+      tape.take(
+        try tape.quote("15:00:03", last: "10.30", volume: 5400), seenAt: tape.moment("15:35:00"))
       tape.advance(to: "15:36:00")
     }
     var fresh = Tape()

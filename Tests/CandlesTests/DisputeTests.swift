@@ -219,7 +219,8 @@ import Testing
     var tape = Tape()
     for (place, volume) in [1000, 1000, 1000, 1100, 1200, 1300].enumerated() {
       try tape.see(
-        "09:30:\(30 + place * 3)", last: "13.00", volume: Int64(volume), turnover: Int64(volume) * 13)
+        "09:30:\(30 + place * 3)", last: "13.00", volume: Int64(volume),
+        turnover: Int64(volume) * 13)
     }
     #expect(tape.verdicts.map { reason($0) == nil } == [false, false, false, false, true, true])
     #expect(kinds(tape) == [.bandUnknown])
@@ -279,7 +280,8 @@ extension DisputeTests {
   private func rows(
     _ traded: TradedDay, from first: Int, through last: Int
   ) -> [Quote] {
-    let seconds = Array(stride(from: first, through: Session.morningClose, by: 3))
+    let seconds =
+      Array(stride(from: first, through: Session.morningClose, by: 3))
       + Array(stride(from: Session.afternoonOpen + 1, through: last, by: 3))
     return seconds.map { second in
       var quote = traded.quote(at: second)
@@ -312,7 +314,9 @@ extension DisputeTests {
     return tape
   }
 
-  @Test(arguments: [3_740_792_211_689_908_093, 791_844_538_595_168_646, UInt64.random(in: 0...UInt64.max)])
+  @Test(arguments: [
+    3_740_792_211_689_908_093, 791_844_538_595_168_646, UInt64.random(in: 0...UInt64.max),
+  ])
   func `a day with false rows ends as if they had never come`(seed: UInt64) throws {
     var random = SplitMix(seed: seed)
     var corrected = 0

@@ -37,16 +37,19 @@ import Testing
     let final = tape.output.candles.filter { $0.openedAt >= settledAt }
     #expect(!final.isEmpty)
     #expect(
-      tape.output.revisions.allSatisfy { $0.candle.openedAt < settledAt || !$0.candle.volume.isZero })
+      tape.output.revisions.allSatisfy {
+        $0.candle.openedAt < settledAt || !$0.candle.volume.isZero
+      })
     #expect(final.filter { $0.flags.contains(.noTrade) }.count < final.count / 4)
   }
 
   @Test func `a late print flattens the minutes after it at its own price`() throws {
     var tape = Tape()
     try tape.see("09:30:57", last: "10.00", volume: 100)
-    for clock in ["09:31:10", "09:31:25", "09:31:40", "09:31:55", "09:32:10", "09:32:25",
-      "09:32:40", "09:32:55", "09:33:08"]
-    {
+    for clock in [
+      "09:31:10", "09:31:25", "09:31:40", "09:31:55", "09:32:10", "09:32:25",
+      "09:32:40", "09:32:55", "09:33:08",
+    ] {
       try tape.see("09:30:57", last: "10.00", volume: 100, seenAt: clock)
     }
     try tape.see("09:30:59", last: "10.20", volume: 300, seenAt: "09:33:12")

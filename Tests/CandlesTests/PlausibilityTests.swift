@@ -63,9 +63,10 @@ import Testing
     traded.previousClose = try ExactDecimal("9.40")
     tape.take(traded, seenAt: traded.at)
     // Held until three answers agreed.
-    #expect(tape.verdicts.map { reason($0) == nil } == [
-      true, false, false, false, true, true, true, true,
-    ])
+    #expect(
+      tape.verdicts.map { reason($0) == nil } == [
+        true, false, false, false, true, true, true, true,
+      ])
   }
 
   @Test func `a weekend is no trading day`() throws {

@@ -157,12 +157,19 @@ extension DayRows {
   /// Where a certificate does not balance, or says other than the rows it certifies. Readable,
   /// empty if all is well.
   public func misstatements() throws(ExactDecimalError) -> [String] {
+    // A late publisher's first row of the morning is yesterday's, whose day is another account.
+    func isCertified(_ symbol: Symbol, _ day: TradingDay) -> Bool {
+      audits[symbol]?.tradingDay == day
+    }
     var minutes: [Symbol: ExactDecimal] = [:]
-    for candle in candles.values where candle.timeframe == .minute1 {
+    for candle in candles.values
+    where candle.timeframe == .minute1 && isCertified(candle.symbol, candle.tradingDay) {
       minutes[candle.symbol] = try (minutes[candle.symbol] ?? .zero) + candle.volume
     }
     var unseen: [Symbol: ExactDecimal] = [:]
-    for gap in gaps { unseen[gap.symbol] = try (unseen[gap.symbol] ?? .zero) + gap.volume }
+    for gap in gaps where isCertified(gap.symbol, gap.tradingDay) {
+      unseen[gap.symbol] = try (unseen[gap.symbol] ?? .zero) + gap.volume
+    }
     return audits.values.flatMap { audit in
       let isBacked =
         audit.minuteVolume == minutes[audit.symbol] ?? .zero

@@ -1,0 +1,163 @@
+import Market
+
+/// Another past of an instrument's day, once it is decided which rows were true.
+extension CandleBook {
+  /// Lets the day go on from `base` with these rows, as if what was booked since had never been:
+  /// minutes already handed out become revisions, gaps that stand no more are closed.
+  /// - Parameter losesSight: nothing is known from `base` on.
+  mutating func replace(
+    _ index: Int, by base: Checkpoint, booking rows: [HeldRow], losesSight: Bool = false
+  ) -> Verdict {
+    guard let old = instruments[index].state else { return .accepted(stateChanged: false) }
+    var new = base.state
+    var made = CandleOutput()
+    do throws(ExactDecimalError) {
+      for row in rows {
+        try new.observe(
+          row.quote, trading: row.trading, watermark: row.watermark, rules: rules, into: &made)
+      }
+    } catch {
+      return .rejected(.implausible, detail: "the day's totals overflow")
+    }
+    let through = old.isClosed ? Session.minutesPerDay - 1 : old.handedOutThrough
+    if losesSight {
+      new.leaveSight(into: &made)
+    } else if new.current.minute <= through + 1 {
+      new.finish(throughMinute: through, into: &made)
+    }
+    if old.isTradable {
+      new.emptyMinutes(from: base, through: through, areUnseen: losesSight, into: &made)
+    }
+    if losesSight { new.skip(to: through + 1) }
+    base.state.restate(unless: old, into: &output)
+    handOut(made, revisingThrough: through)
+    output.closedGaps += base.gaps.opened
+    output.gaps += base.gaps.closed
+    new.isClosed = old.isClosed
+    instruments[index].state = new
+    instruments[index].checkpoints =
+      rows.isEmpty
+      ? [] : [Checkpoint(state: base.state, gaps: GapChanges(made, openedAfter: 0, closedAfter: 0))]
+    output.touched.append(index)
+    if old.isClosed { recertify(index, after: old, because: .correction) }
+    return .accepted(stateChanged: true)
+  }
+
+  private mutating func handOut(_ made: CandleOutput, revisingThrough last: Int) {
+    for candle in made.candles {
+      if candle.minute > last {
+        output.candles.append(candle)
+      } else {
+        output.revisions.append(Revision(candle: candle, cause: .correction))
+      }
+    }
+    output.revisions += made.revisions.map { Revision(candle: $0.candle, cause: .correction) }
+    output.gaps += made.gaps
+    output.closedGaps += made.closedGaps
+  }
+}
+
+extension Timestamp {
+  /// How much of the time until a later moment of the day is the lunch break.
+  fileprivate func lunchSeconds(until later: Timestamp) -> Int64 {
+    guard later.shanghaiDay == shanghaiDay else { return 0 }
+    let from = max(shanghaiSecondOfDay, Session.morningClose)
+    return Int64(max(min(later.shanghaiSecondOfDay, Session.afternoonOpen) - from, 0))
+  }
+}
+
+extension Candle {
+  fileprivate var minute: Int { Session.minute(of: closedAt.shanghaiSecondOfDay) }
+}
+
+extension Gap {
+  /// The minutes that had no candle because nobody saw them.
+  fileprivate var missingMinutes: Range<Int> {
+    guard cause != .latePrint, cause != .correction else { return 0..<0 }
+    let known = Session.tradingSeconds(before: from.shanghaiSecondOfDay)
+    // An auction's print makes a candle of a minute of which nothing else was seen.
+    let mayHoldAuction = known % (60 * Session.minutesPerHalf) == 0
+    let first = mayHoldAuction ? known / 60 + 1 : (known + 59) / 60
+    return first..<max(first, Session.tradingSeconds(before: to.shanghaiSecondOfDay) / 60)
+  }
+}
+
+extension InstrumentDay {
+  /// Minutes that were final here and may have been revised since.
+  fileprivate func restate(unless later: InstrumentDay, into output: inout CandleOutput) {
+    if let previous, previous.isFinal, !previous.isPassedOver {
+      restate(previous, into: &output)
+    }
+    guard lastMoved != later.lastMoved else { return }
+    if let lastMoved { restate(lastMoved, into: &output) }
+    let first = lastMoved.map { $0.minute + 1 } ?? Session.minute(of: stamp)
+    let end = previous?.minute ?? current.minute
+    for minute in max(first, sightSince)..<max(first, sightSince, end) {
+      restate(FormingCandle(minute: minute, basis: price), into: &output)
+    }
+  }
+
+  private func restate(_ minute: FormingCandle, into output: inout CandleOutput) {
+    output.revisions.append(
+      Revision(candle: minute.candle(symbol: symbol, day: day), cause: .correction))
+  }
+
+  /// Minutes before were handed out already: what turns out to belong to them is a gap.
+  fileprivate mutating func skip(to minute: Int) {
+    guard current.minute < minute else { return }
+    minutesMissing += minute - current.minute
+    current = FormingCandle(minute: minute, basis: price)
+    previous = nil
+    lastMoved = nil
+    sightSince = minute
+  }
+
+  /// Minutes that were handed out since `base`, and of which nothing is known now: their volume is
+  /// elsewhere, and a candle once handed out stays, empty.
+  fileprivate mutating func emptyMinutes(
+    from base: Checkpoint, through last: Int, areUnseen: Bool, into output: inout CandleOutput
+  ) {
+    let first = base.state.handedOutThrough + 1
+    guard first <= last else { return }
+    let made = Set(output.candles.map(\.minute))
+    let missed = base.gaps.opened.map(\.missingMinutes)
+    for minute in first...last
+    where !made.contains(minute) && !missed.contains(where: { $0.contains(minute) }) {
+      var empty = FormingCandle(minute: minute, basis: base.state.price)
+      if areUnseen || minute < sightSince { empty.flags = .partial }
+      if minute < sightSince, minutesMissing > 0 {
+        minutesMissing -= 1
+        minutesUntraded += 1
+      }
+      output.candles.append(empty.candle(symbol: symbol, day: day))
+    }
+  }
+}
+
+extension InstrumentDay {
+  func isContinued(by quote: Quote, rules: CandleRules) -> Bool {
+    quote.tradingDay == day && (!isObserved || totals.isContinued(by: quote, rules: rules))
+  }
+
+  /// The day's range is smaller than it was: an extreme beyond it was false.
+  mutating func narrow(to quote: Quote, into output: inout CandleOutput) {
+    current.narrow(to: quote)
+    guard var minute = previous else { return }
+    minute.narrow(to: quote)
+    if minute.isFinal, minute != previous {
+      output.revisions.append(
+        Revision(candle: minute.candle(symbol: symbol, day: day), cause: .correction))
+    }
+    previous = minute
+  }
+}
+
+extension FormingCandle {
+  fileprivate mutating func narrow(to quote: Quote) {
+    guard moved, quote.low.isPositive, quote.low <= quote.high else { return }
+    let range = quote.low...quote.high
+    for price in [\FormingCandle.open, \.high, \.low, \.close] {
+      self[keyPath: price] = min(max(self[keyPath: price], range.lowerBound), range.upperBound)
+    }
+  }
+}
