@@ -3590,6 +3590,10 @@ returns setof text
 language sql
 stable
 set search_path = candled, pg_temp
+-- Constants of a body print in the session's zone and style.
+set timezone = 'UTC'
+set datestyle = 'ISO'
+set intervalstyle = 'postgres'
 as $function$
   with relation as (
     select

@@ -291,3 +291,12 @@ extension HeldRow {
       quote: quote, trading: state.trading, watermark: state.aliveThrough, answers: 0)
   }
 }
+
+extension Timestamp {
+  /// How much of the time until a later moment of the day is the lunch break.
+  fileprivate func lunchSeconds(until later: Timestamp) -> Int64 {
+    guard later.shanghaiDay == shanghaiDay else { return 0 }
+    let from = max(shanghaiSecondOfDay, Session.morningClose)
+    return Int64(max(min(later.shanghaiSecondOfDay, Session.afternoonOpen) - from, 0))
+  }
+}

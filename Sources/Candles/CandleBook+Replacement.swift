@@ -57,15 +57,6 @@ extension CandleBook {
   }
 }
 
-extension Timestamp {
-  /// How much of the time until a later moment of the day is the lunch break.
-  fileprivate func lunchSeconds(until later: Timestamp) -> Int64 {
-    guard later.shanghaiDay == shanghaiDay else { return 0 }
-    let from = max(shanghaiSecondOfDay, Session.morningClose)
-    return Int64(max(min(later.shanghaiSecondOfDay, Session.afternoonOpen) - from, 0))
-  }
-}
-
 extension Candle {
   fileprivate var minute: Int { Session.minute(of: closedAt.shanghaiSecondOfDay) }
 }

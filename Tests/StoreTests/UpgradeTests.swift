@@ -44,6 +44,16 @@ import Testing
         """, url: url) == [["sh600519", "100", "7"]])
   }
 
+  @Test func `applied again in another time zone it is the same schema`() throws {
+    let database = try StoreDatabase()
+    for zone in ["America/New_York", "Asia/Shanghai"] {
+      let name = try database.value("select current_database()")
+      try database.execute("alter database \"\(name ?? "")\" set timezone to '\(zone)'")
+      try Schema.apply(url: database.url)
+      #expect(try Schema.check(url: database.url) == [], "\(zone)")
+    }
+  }
+
   @Test func `a database in which nothing was taken back is upgraded`() throws {
     let database = try StoreDatabase()
     try database.execute(
