@@ -72,7 +72,9 @@ extension CandleBook {
       instruments[index].dispute = try reader.dispute(of: state)
     }
     try reader.end()
-    if instruments[index].isInStep, let watermark = watermarks[instruments[index].group] {
+    if instruments[index].isInStep, !state.isDisputed,
+      let watermark = watermarks[instruments[index].group]
+    {
       let day = watermark.shanghaiDay
       if day == state.day {
         state.prove(through: watermark.shanghaiSecondOfDay)

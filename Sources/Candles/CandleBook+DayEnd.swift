@@ -9,7 +9,7 @@ extension CandleBook {
     abandonDays(before: day)
     for index in instruments.indices {
       guard let state = instruments[index].state, state.day == day, !state.isClosed,
-        state.isSettled(rules)
+        state.isSettled(rules), !isDoubted(index)
       else { continue }
       close(index)
       output.touched.append(index)
@@ -35,9 +35,16 @@ extension CandleBook {
 
   /// An instrument first seen again after the day's end is closed on sight.
   mutating func closeIfOver(_ index: Int, _ now: Timestamp) -> Bool {
-    guard instruments[index].state?.isOver(at: now, rules) == true else { return false }
+    guard instruments[index].state?.isOver(at: now, rules) == true, !isDoubted(index) else {
+      return false
+    }
     close(index)
     return true
+  }
+
+  /// Rows are held that contradict what the day has booked: nobody can certify it yet.
+  private func isDoubted(_ index: Int) -> Bool {
+    instruments[index].dispute?.rows.isEmpty == false
   }
 
   private mutating func close(_ index: Int) {
@@ -75,7 +82,7 @@ extension CandleBook {
   /// A day whose end nobody saw: no certificate can be given, and that is what is written.
   mutating func abandon(_ index: Int) {
     guard var state = instruments[index].state else { return }
-    if state.isSettled(rules) { return close(index) }
+    if state.isSettled(rules), !isDoubted(index) { return close(index) }
     state.leaveSight(into: &output)
     state.minutesMissing += Session.minutesPerDay - state.current.minute
     output.gaps.append(
@@ -119,7 +126,7 @@ extension InstrumentDay {
   /// Proven beyond the closing print.
   @inline(__always)
   func isSettled(_ rules: CandleRules) -> Bool {
-    knownThrough >= Session.afternoonClose + rules.closingPrintSecondsMax
+    !isDisputed && knownThrough >= Session.afternoonClose + rules.closingPrintSecondsMax
   }
 
   /// Settled, and its certificate is due and not written.
@@ -149,7 +156,8 @@ extension InstrumentDay {
   }
 
   func audit(isEndKnown: Bool) -> DayAudit {
-    DayAudit(
+    let isEndKnown = isEndKnown && !isDisputed
+    return DayAudit(
       symbol: symbol, tradingDay: day, exchangeVolume: isEndKnown ? volume : nil,
       exchangeTurnover: isEndKnown ? turnover : nil, minuteVolume: minuteVolume,
       minuteTurnover: minuteTurnover, gapVolume: gapVolume, gapTurnover: gapTurnover,

@@ -19,6 +19,7 @@ extension CandleBook {
     dispute.lastHeldAt = receivedAt
     dispute.former?.returned = []
     dispute.against += 1
+    dispute.inFavourRun = 0
     let mustGrow = objection.reason == .outsideBand
     let isFirst = dispute.held.isEmpty
     add(row, to: &dispute.held, mustGrow: mustGrow)
@@ -29,10 +30,13 @@ extension CandleBook {
     }
     if dispute.base == nil { dispute.base = checkpoint(of: index, continuedBy: dispute.held[0]) }
     instruments[index].dispute = dispute
-    let agreeing = mustGrow ? dispute.rows.count : Dispute.answers(in: dispute.held)
+    let answers = Dispute.answers(in: dispute.held)
+    // A band is shown wrong by trading beyond it, or by a minute of answers that say nothing else.
+    let agreeing = mustGrow ? max(dispute.rows.count, answers / 7) : answers
     if isContested(dispute) {
       suspend(index, at: quote.at)
     } else if agreeing >= rules.agreeingAnswersMin {
+      defer { _ = closeIfOver(index, receivedAt) }
       return settle(index, receivedAt: receivedAt, isBandUnknown: mustGrow)
     }
     return .held(objection.reason, detail: objection.detail)
@@ -47,9 +51,9 @@ extension CandleBook {
     while let last = chain.last, !last.totals.isContinued(by: row.quote, rules: rules) {
       chain.removeLast()
     }
-    // A band is shown wrong by trading beyond it, not by one row that is served again and again.
     if mustGrow, let last = chain.last, last.quote.volume == row.quote.volume {
       chain[chain.count - 1] = row
+      chain[chain.count - 1].answers = last.answers + 1
       return
     }
     if chain.count > rules.agreeingAnswersMin { chain.removeFirst() }
@@ -87,9 +91,12 @@ extension CandleBook {
     guard var dispute = instruments[index].dispute else { return }
     dispute.base?.gaps.append(gaps)
     dispute.former?.gaps.append(gaps)
-    if let last = dispute.held.last, row.quote.secondOfDay > last.quote.secondOfDay {
+    if let last = dispute.held.last, row.quote.secondOfDay >= last.quote.secondOfDay {
       dispute.held = [last.asHead]
       dispute.inFavour += 1
+      dispute.inFavourRun += 1
+      // Rows against it, each alone, are no reading that is served as well.
+      if dispute.inFavourRun >= rules.agreeingAnswersMin { dispute.against = 0 }
     }
     instruments[index].dispute = dispute
     if isContested(dispute) { suspend(index, at: row.quote.at) }
@@ -140,6 +147,12 @@ extension CandleBook {
     guard var base = base(of: dispute, at: index, for: rows[0]) else {
       return takeBack(index, rows)
     }
+    let confirmed =
+      Session.tradingSeconds(before: standing.aliveThrough)
+      - Session.tradingSeconds(before: base.state.aliveThrough)
+    // What stood so long was no false row: the exchange took volume back.
+    if confirmed > Int(rules.disputeSecondsMax) { return takeBack(index, rows) }
+    base.state.prove(through: min(standing.aliveThrough, rows[0].watermark))
     base.state.isBandUnknown = standing.isBandUnknown
     let before = (opened: output.gaps.count, closed: output.closedGaps.count)
     let verdict = replace(index, by: base, booking: rows)
@@ -147,7 +160,7 @@ extension CandleBook {
     next.former = Former(
       state: standing,
       gaps: GapChanges(output, openedAfter: before.opened, closedAfter: before.closed),
-      replacedAt: receivedAt)
+      replacedAt: receivedAt, volumeThen: rows[rows.count - 1].quote.volume)
     instruments[index].dispute = next
     return verdict
   }
@@ -186,9 +199,10 @@ extension CandleBook {
     instruments[index].dispute?.former?.returned = rows
     guard rows.count >= rules.agreeingAnswersMin else { return }
     instruments[index].dispute = nil
-    notify(.undone, former.state, at: row)
-    _ = replace(
-      index, by: Checkpoint(state: former.state, gaps: former.gaps), booking: rows)
+    var base = Checkpoint(state: former.state, gaps: former.gaps)
+    base.state.prove(through: min(standing.aliveThrough, rows[0].watermark))
+    notify(.undone, base.state, at: row)
+    _ = replace(index, by: base, booking: rows)
   }
 
   mutating func notify(_ kind: DisputeEvent.Kind, _ state: InstrumentDay, at row: HeldRow) {
@@ -207,10 +221,13 @@ extension CandleBook {
     guard var dispute = instruments[index].dispute, let standing = instruments[index].state else {
       return
     }
-    if let row = dispute.held.last, let base = base(of: dispute, at: index, for: row) {
+    if let row = dispute.held.last, var base = base(of: dispute, at: index, for: row) {
+      base.state.isDisputed = true
       _ = replace(index, by: base, booking: [], losesSight: true)
+    } else {
+      instruments[index].state?.isDisputed = true
+      if standing.isClosed { recertify(index, after: standing, because: .correction) }
     }
-    instruments[index].state?.isDisputed = true
     instruments[index].checkpoints = []
     dispute.rival = [HeldRow(standing)]
     dispute.held = dispute.held.last.map { [$0.asHead] } ?? []
@@ -253,6 +270,7 @@ extension CandleBook {
     guard Dispute.answers(in: chain) >= rules.agreeingAnswersMin else {
       return .held(.backwardStamp, detail: "two contradicting readings are served in turn")
     }
+    defer { _ = closeIfOver(index, receivedAt) }
     return endDispute(of: index, with: chain.filter { $0.answers > 0 })
   }
 
@@ -264,6 +282,9 @@ extension CandleBook {
       state.isContinued(by: rows[0].quote, rules: rules)
       ? replace(index, by: Checkpoint(state: state), booking: rows) : takeBack(index, rows)
     instruments[index].state?.isDisputed = false
+    for place in instruments[index].checkpoints.indices {
+      instruments[index].checkpoints[place].state.isDisputed = false
+    }
     return verdict
   }
 }

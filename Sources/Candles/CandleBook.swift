@@ -143,7 +143,7 @@ extension CandleBook {
     let objection =
       isDisputed
       ? nil
-      : instruments[index].state?.objection(to: quote, rules: rules)
+      : instruments[index].state?.objection(to: quote, seenAt: second, rules: rules)
         ?? bandObjection(to: quote, at: index, isUnlimited: isUnlimited)
     if let objection {
       if objection.weight == .lagging {
@@ -161,7 +161,13 @@ extension CandleBook {
     }
     if instruments[index].state?.isUnchanged(by: quote, until: second, rules: rules) == true {
       instruments[index].state?.prove(through: second)
-      return .accepted(stateChanged: closeIfOver(index, receivedAt) || joined)
+      let isCounted = instruments[index].dispute != nil
+      if isCounted {
+        expireDispute(of: index, at: receivedAt)
+        let row = HeldRow(quote: quote, trading: trading, watermark: second)
+        favourStanding(row, at: index, gaps: GapChanges())
+      }
+      return .accepted(stateChanged: closeIfOver(index, receivedAt) || joined || isCounted)
     }
     return book(quote, trading, at: index, watermark: second, receivedAt: receivedAt)
   }

@@ -28,6 +28,8 @@ public struct CandleRules: Sendable {
   /// Answers that lie further apart are no consecutive ones: the longest cadence of the day's polls
   /// is 60 s, and one may be lost.
   public var disputeSecondsMax: Int64 = 130
+  /// A standing row that no answer has had for so long is no newer one than those they have.
+  public var forsakenSecondsMin = 60
   /// How long after a correction the replaced readings may come back and undo it.
   public var undoSecondsMax: Int64 = 60
   /// When the exchange has said its last of a day; certificates are written then. The fixed-price

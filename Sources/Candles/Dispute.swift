@@ -14,6 +14,8 @@ struct Dispute: Sendable {
   /// How many answers contradicted the memory since the dispute began, and how many continued it.
   var against = 0
   var inFavour = 0
+  /// How many continued it since the last one that did not.
+  var inFavourRun = 0
   /// Receive time of the last row that was held.
   var lastHeldAt: Timestamp
   /// The state the first held row continues, where it is not the standing one.
@@ -91,16 +93,20 @@ struct Former: Sendable {
   /// Gaps opened and closed since the correction.
   var gaps = GapChanges()
   var replacedAt: Timestamp
+  /// The day's volume when it was replaced.
+  var volumeThen: ExactDecimal
   /// Rows that continue it, booked as rows of the new readings meanwhile.
   var returned: [HeldRow] = []
 
-  /// Whether the row is one of these readings: nearer to them than they are to the others.
+  /// Whether the row is one of these readings: nearer to them than they are to the others, which
+  /// have not come near them by growing.
   func claims(_ quote: Quote, over standing: InstrumentDay, rules: CandleRules) -> Bool {
     guard state.volume > standing.volume, state.totals.isContinued(by: quote, rules: rules),
       let nearer = try? quote.volume - state.volume,
-      let further = try? state.volume - standing.volume
+      let further = try? state.volume - standing.volume,
+      let grown = try? standing.volume - volumeThen
     else { return false }
-    return nearer <= further
+    return nearer <= further && grown < further
   }
 }
 
@@ -131,7 +137,8 @@ struct DayBand: Sendable {
   /// Quotes and held rows may have no open, high or low yet.
   @inline(__always)
   func objection(to quote: Quote) -> Objection? {
-    guard let band else { return nil }
+    // Before the first trade prices are indicative.
+    guard let band, quote.volume.isPositive else { return nil }
     if holds(quote.last, band), holds(quote.high, band), holds(quote.low, band),
       holds(quote.open, band)
     {

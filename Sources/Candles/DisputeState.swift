@@ -54,6 +54,7 @@ extension Dispute {
   func write(against day: InstrumentDay, to writer: inout StateWriter) {
     writer.put(Int64(against))
     writer.put(Int64(inFavour))
+    writer.put(Int64(inFavourRun))
     writer.put(lastHeldAt.microseconds)
     for rows in [held, rival] { Self.write(rows, to: &writer) }
     writer.put(base != nil)
@@ -62,6 +63,7 @@ extension Dispute {
     guard let former else { return }
     Checkpoint(state: former.state, gaps: former.gaps).write(against: day, to: &writer)
     writer.put(former.replacedAt.microseconds)
+    writer.put(former.volumeThen)
     Self.write(former.returned, to: &writer)
   }
 
@@ -131,9 +133,11 @@ extension StateReader {
     guard try flag("has_dispute") else { return nil }
     let against = try integer("dispute.against", 0...Int(Int32.max))
     let inFavour = try integer("dispute.in_favour", 0...Int(Int32.max))
+    let inFavourRun = try integer("dispute.in_favour_run", 0...Int(Int32.max))
     var dispute = Dispute(at: try moment("dispute.last_held_at"))
     dispute.against = against
     dispute.inFavour = inFavour
+    dispute.inFavourRun = inFavourRun
     dispute.held = try heldRows(of: state, "dispute.held")
     dispute.rival = try heldRows(of: state, "dispute.rival")
     if try flag("has_base") { dispute.base = try checkpoint(before: state, "dispute.base") }
@@ -141,6 +145,7 @@ extension StateReader {
     let former = try checkpoint(before: state, "dispute.former")
     dispute.former = Former(
       state: former.state, gaps: former.gaps, replacedAt: try moment("dispute.replaced_at"),
+      volumeThen: try decimal("dispute.volume_then"),
       returned: try heldRows(of: state, "dispute.returned"))
     return dispute
   }

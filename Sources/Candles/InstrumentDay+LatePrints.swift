@@ -26,7 +26,7 @@ extension InstrumentDay {
     late.isFinal = true
     if wasFlat {
       minutesTraded += 1
-      if isTradable { minutesUntraded -= 1 }
+      if isTradable, minutesUntraded > 0 { minutesUntraded -= 1 }
     }
     lastMoved = late
     minuteVolume = volumeSum
@@ -39,6 +39,10 @@ extension InstrumentDay {
   private mutating func flattenMinutes(
     after minute: Int, at price: ExactDecimal, into output: inout CandleOutput
   ) {
+    guard isTradable else {
+      if !current.moved { current.basis = price }
+      return
+    }
     for flat in minute + 1..<max(previous?.minute ?? current.minute, minute + 1) {
       revise(FormingCandle(minute: flat, basis: price), into: &output)
     }

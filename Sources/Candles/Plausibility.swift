@@ -36,17 +36,29 @@ extension InstrumentDay {
   /// What speaks against the row after what is known of its day; nil if nothing does. The day's
   /// first row is held against yesterday's close.
   @inline(__always)
-  func objection(to quote: Quote, rules: CandleRules) -> Objection? {
+  func objection(to quote: Quote, seenAt watermark: Int, rules: CandleRules) -> Objection? {
     if quote.tradingDay < day {
       return .lagging("date \(quote.tradingDay), expected \(day) or later")
     }
     if quote.tradingDay > day { return nil }
-    if isObserved { return totals.objection(to: quote, rules: rules) }
+    if isObserved {
+      guard var objection = totals.objection(to: quote, rules: rules) else { return nil }
+      if isForsaken(by: watermark, rules) { objection.weight = .contradiction }
+      return objection
+    }
     if priorClose.isPositive, quote.previousClose.isPositive, quote.previousClose != priorClose {
       return .contradiction(
         .implausible, "previous close \(quote.previousClose), yesterday's close is \(priorClose)")
     }
     return nil
+  }
+
+  /// Answers have come for long, and none had what stands here: its stamp may be the false one.
+  private func isForsaken(by watermark: Int, _ rules: CandleRules) -> Bool {
+    let traded =
+      Session.tradingSeconds(before: watermark) - Session.tradingSeconds(before: aliveThrough)
+    let sinceClose = watermark - max(aliveThrough, Session.afternoonClose)
+    return max(traded, sinceClose) > rules.forsakenSecondsMin
   }
 
   @inline(__always)

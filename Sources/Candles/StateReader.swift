@@ -156,7 +156,11 @@ struct StateReader {
       state.previous = try formingCandle("previous", beside: state)
     }
     state.aliveThrough = state.knownThrough
-    if version > 1 { try rest(of: &state) }
+    if version > 1 {
+      try rest(of: &state)
+    } else {
+      state.sightSince = state.current.minute
+    }
     return state
   }
 

@@ -50,16 +50,23 @@ public struct NameMarks: OptionSet, Sendable, Hashable {
     guard name.count > 1 else { return false }
     let isNew = name[0] == UInt8(ascii: "N") || name[0] == UInt8(ascii: "C")
     if isNew, name[1] >= 0x80 { return true }
-    return isDelisting(name, at: 0) || isDelisting(name, at: name.count - 2)
-      || isDelisting(name, at: name.count - 3)
+    return spells([0xCD, 0xCB], name, at: 0) || spells([0xCD, 0xCB], name, at: name.count - 2)
+      || spells([0xE9, 0x80, 0x80], name, at: 0)
+      || spells([0xE9, 0x80, 0x80], name, at: name.count - 3)
   }
 
-  /// 退 in GB18030 or in UTF-8.
-  private static func isDelisting(_ name: UnsafeRawBufferPointer, at place: Int) -> Bool {
-    guard place >= 0 else { return false }
-    if name[place] == 0xCD { return name[place + 1] == 0xCB }
-    return name[place] == 0xE9 && place + 2 < name.count && name[place + 1] == 0x80
-      && name[place + 2] == 0x80
+  /// 退 is CD CB in GB18030 and E9 80 80 in UTF-8.
+  private static func spells(
+    _ mark: InlineArray<2, UInt8>, _ name: UnsafeRawBufferPointer, at place: Int
+  ) -> Bool {
+    place >= 0 && place + 2 <= name.count && name[place] == mark[0] && name[place + 1] == mark[1]
+  }
+
+  private static func spells(
+    _ mark: InlineArray<3, UInt8>, _ name: UnsafeRawBufferPointer, at place: Int
+  ) -> Bool {
+    place >= 0 && place + 3 <= name.count && name[place] == mark[0] && name[place + 1] == mark[1]
+      && name[place + 2] == mark[2]
   }
 
   /// Full-width ASCII to plain, spaces of either width gone.

@@ -23,7 +23,8 @@ public struct PollWindow: Sendable, Hashable {
   }
 
   /// The exchanges publish every 3 s while they trade; the edges are for the reset before the
-  /// auction and for the stamps that move on after each close (sina.md §1.5).
+  /// auction and for the stamps that move on after each close (sina.md §1.5); the last go on beyond
+  /// the certificates, for a day whose last rows contradict each other.
   public static func aShare(every cadenceSeconds: Int = 3) -> [PollWindow] {
     [
       PollWindow(from: Session.dayReset, to: Session.auctionOpen - 30, every: 60),
@@ -32,7 +33,7 @@ public struct PollWindow: Sendable, Hashable {
       PollWindow(
         from: Session.afternoonOpen - 60, to: Session.afternoonClose + 90, every: cadenceSeconds),
       PollWindow(
-        from: Session.afternoonClose + 90, to: Session.afterHoursClose + 360,
+        from: Session.afternoonClose + 90, to: Session.afterHoursClose + 600,
         every: max(30, cadenceSeconds)),
     ]
   }

@@ -6,7 +6,7 @@ import Testing
 /// Candle rule 2a: no refusal that rests on memory lasts, and no single row is believed against it.
 @Suite struct DisputeTests {
   /// Two quiet minutes, then a row whose volume and money are three times too large.
-  private func tapeWithFalseRow() throws -> Tape {
+  func tapeWithFalseRow() throws -> Tape {
     var tape = Tape()
     try tape.see("09:30:30", last: "10.00", volume: 1000)
     try tape.see("09:30:33", last: "10.00", volume: 1100)
@@ -18,7 +18,7 @@ import Testing
     tape.output.events.compactMap { if case .dispute(let event) = $0 { event.kind } else { nil } }
   }
 
-  private func minuteRows(_ tape: Tape) -> [Timestamp: Candle] { KeptDay(tape.output).minutes }
+  func minuteRows(_ tape: Tape) -> [Timestamp: Candle] { KeptDay(tape.output).minutes }
 
   @Test func `three agreeing answers take out what a false row booked`() throws {
     var tape = try tapeWithFalseRow()
@@ -242,6 +242,123 @@ import Testing
     tape.advance(to: "09:31:06")
     #expect(kinds(tape) == [.corrected])
     #expect(tape.minute("09:30")?.row == "10.00 10.00 10.00 10.00 1500 15000")
+  }
+}
+
+// MARK: - What must not be taken for a false row, and what must
+
+extension DisputeTests {
+  @Test func `after the close a node that is behind corrects nothing`() throws {
+    var tape = Tape()
+    try tape.see("14:59:57", last: "10.00", volume: 1000)
+    try tape.see("15:00:00", last: "10.00", volume: 5000)
+    try tape.see("15:00:00", last: "10.00", volume: 5200, seenAt: "15:00:03")
+    for second in stride(from: 6, to: 30, by: 6) {
+      let old = try tape.quote("15:00:00", last: "10.00", volume: 5000)
+      tape.take(old, seenAt: tape.moment("15:00:\(second)"))
+      let new = try tape.quote("15:00:00", last: "10.00", volume: 5200)
+      tape.take(new, seenAt: tape.moment("15:00:\(second + 3)"))
+    }
+    #expect(!kinds(tape).contains(.corrected))
+  }
+
+  @Test func `a false row before the day's end is not certified`() throws {
+    var tape = Tape()
+    try tape.see("15:00:03", last: "10.00", volume: 1000, seenAt: "15:30:00")
+    try tape.see("15:34:30", last: "10.00", volume: 3000)
+    for clock in ["15:35:00", "15:35:30"] { try tape.see(clock, last: "10.00", volume: 1000) }
+    tape.advance(to: "15:36:00")
+    #expect(tape.output.audits.isEmpty)
+    try tape.see("15:36:30", last: "10.00", volume: 1000)
+    #expect(tape.output.audits.map(\.exchangeVolume) == [ExactDecimal(1000)])
+    #expect(tape.output.audits.allSatisfy { $0.isBalanced })
+  }
+
+  @Test func `a false row with the standing stamp of a halted instrument does not last`() throws {
+    var tape = Tape()
+    try tape.see("10:00:00", last: "10.00", volume: 1000)
+    let halted = try tape.quote("10:00:00", last: "10.00", volume: 1000)
+    tape.take(halted, seenAt: tape.moment("10:00:03"))
+    let wrong = try tape.quote("10:00:00", last: "10.00", volume: 3000)
+    tape.take(wrong, seenAt: tape.moment("10:00:06"))
+    for second in stride(from: 9, to: 90, by: 3) {
+      tape.take(halted, seenAt: tape.moment("10:0\(second / 60):\(second % 60)"))
+    }
+    #expect(kinds(tape) == [.corrected])
+    try tape.see("15:00:03", last: "10.00", volume: 1000, seenAt: "15:01:30")
+    tape.advance(to: "15:36:00")
+    try expectConserved(tape)
+    #expect(tape.output.audits.last?.exchangeVolume == ExactDecimal(1000))
+  }
+
+  @Test func `honest volume that overtakes the false total undoes nothing`() throws {
+    var tape = try tapeWithFalseRow()
+    var volume: Int64 = 1200
+    for second in stride(from: 39, to: 84, by: 3) {
+      let clock = "09:3\(second / 60):\(second % 60)"
+      try tape.see(clock, last: "10.00", volume: volume)
+      volume += 400
+    }
+    #expect(volume > 3300)
+    #expect(kinds(tape) == [.corrected])
+    #expect(tape.output.gaps.isEmpty)
+  }
+
+  @Test func `volume taken back long after it traded leaves the quiet minutes alone`() throws {
+    var tape = Tape()
+    try tape.see("09:59:57", last: "10.00", volume: 1000)
+    tape.output = CandleOutput()
+    try tape.see("10:00:00", last: "10.00", volume: 1500)
+    for second in stride(from: 3, to: 1200, by: 3) {
+      let clock = "10:\(second / 60):\(second % 60)"
+      try tape.see(clock, last: "10.00", volume: 1500)
+    }
+    for clock in ["10:20:00", "10:20:03", "10:20:06"] {
+      try tape.see(clock, last: "10.00", volume: 1400)
+    }
+    #expect(tape.output.gaps.map(\.cause) == [.correction])
+    #expect(tape.output.gaps.map(\.volume) == [ExactDecimal(-100)])
+    #expect(minuteRows(tape)[tape.moment("09:59:00")]?.volume == ExactDecimal(500))
+    let quiet = minuteRows(tape).values.filter { $0.openedAt > tape.moment("09:59:00") }
+    #expect(quiet.count > 15 && quiet.allSatisfy { $0.flags == .noTrade })
+  }
+
+  @Test func `single rows that lag in volume do not suspend an honest instrument`() throws {
+    var tape = Tape()
+    var volume: Int64 = 9000
+    for second in stride(from: 0, to: 600, by: 3) {
+      volume += 10
+      let isFalse = second % 99 == 30
+      let clock = "10:\(second / 60):\(second % 60)"
+      try tape.see(clock, last: "10.00", volume: isFalse ? volume / 3 : volume)
+    }
+    #expect(kinds(tape).isEmpty)
+  }
+
+  @Test func `a row beyond the band that stands still is taken after a minute of answers`() throws {
+    var tape = Tape()
+    for second in stride(from: 0, to: 90, by: 3) {
+      try tape.see(
+        "09:3\(second / 60):\(second % 60)", last: "13.00", volume: 1000, turnover: 13_000)
+    }
+    #expect(kinds(tape) == [.bandUnknown])
+    #expect(reason(tape.verdicts.last) == nil)
+  }
+
+  @Test func `late first prints of a halted instrument leave a state that can be read`() throws {
+    var tape = Tape()
+    var halted = try tape.quote("09:30:30", last: "0.00", volume: 0)
+    halted.status = .haltedOneHour
+    (halted.bid, halted.ask) = (.zero, .zero)
+    for second in stride(from: 0, to: 2400, by: 12) {
+      let at = Timestamp(day: tape.day, secondOfDay: Session.morningOpen + second)
+      tape.take(halted, seenAt: at)
+    }
+    try tape.see("10:00:10", last: "10.00", volume: 100, seenAt: "10:10:00")
+    try tape.see("10:01:10", last: "10.00", volume: 200, seenAt: "10:10:03")
+    try tape.see("10:02:10", last: "10.00", volume: 300, seenAt: "10:10:06")
+    _ = try restarted(tape.book)
+    #expect(tape.output.gaps.isEmpty)
   }
 }
 
