@@ -22,7 +22,7 @@ import Testing
     expected += stride(from: 32_400, to: 33_270, by: 60).map(second)
     expected += stride(from: 33_270, to: 41_460, by: 3).map(second)
     expected += stride(from: 46_740, to: 54_090, by: 3).map(second)
-    expected += stride(from: 54_090, to: 56_160, by: 30).map(second)
+    expected += stride(from: 54_090, to: 56_400, by: 30).map(second)
     #expect(grids == expected)
   }
 
