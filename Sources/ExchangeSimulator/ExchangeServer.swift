@@ -45,18 +45,19 @@ public final class ExchangeServer: Sendable {
   ///   - from: the day of `history` that is lived through first, those before it being past; its
   ///     first day if nil.
   ///   - recordsEveryDay: note what was served on each day; read it with `withRecorder(of:)`.
+  ///   - falseRows: those to mix among the quotes of the days that are recorded; none if nil.
   ///   - port: 0 for any free one.
   /// - Throws: `cannotListen`, `cannotServe`.
   public convenience init(
     history: SimulatedHistory, from day: TradingDay? = nil, clock: MarketClock = .request,
     faults: FaultPlan = FaultPlan(), recordsEveryDay: Bool = false,
-    mairui: MairuiOptions = MairuiOptions(), alpaca: AlpacaOptions = AlpacaOptions(),
-    port: UInt16 = 0
+    falseRows: FalseRowPlan? = nil, mairui: MairuiOptions = MairuiOptions(),
+    alpaca: AlpacaOptions = AlpacaOptions(), port: UInt16 = 0
   ) throws(SimulatorError) {
     var history = history
     let market = history.market(on: day ?? history.days[0])
-    let recorders = DayRecorders(
-      recordsEveryDay ? DayRecorder(market) : nil, recordsEveryDay: recordsEveryDay)
+    let recorders = DayRecorders(nil, recordsEveryDay: recordsEveryDay, falseRows: falseRows)
+    recorders.begin(market)
     try self.init(
       SimulatedExchange(
         MarketTimeline(history, beginning: market), clock: clock, faults: faults,

@@ -60,7 +60,7 @@ struct FalseRowSchedule {
       if isTooSoon || victim.answersJudged < FalseRowSchedule.answersBetween { return nil }
     }
     guard let moment = victim.moments.last, market.second >= moment,
-      market.second <= FalseRowSchedule.last, state.stamp > served,
+      market.second <= FalseRowSchedule.last, !state.isPreviousSession, state.stamp > served,
       Int(state.stamp) >= Grid.auctionOpen,
       var draft = draft(at: place, of: market, served, &victim.random)
     else { return nil }

@@ -86,15 +86,20 @@ struct MarketTimeline: Sendable {
 final class DayRecorders {
   private(set) var byDay: [TradingDay: DayRecorder]
   private let recordsEveryDay: Bool
+  /// What later days mix among their lines.
+  private let falseRows: FalseRowPlan?
 
-  init(_ first: DayRecorder?, recordsEveryDay: Bool) {
+  init(_ first: DayRecorder?, recordsEveryDay: Bool, falseRows: FalseRowPlan? = nil) {
     byDay = first.map { [$0.day: $0] } ?? [:]
     self.recordsEveryDay = recordsEveryDay
+    self.falseRows = falseRows
   }
 
   /// A day is about to begin.
   func begin(_ market: SimulatedMarket) {
-    if recordsEveryDay, byDay[market.day] == nil { byDay[market.day] = DayRecorder(market) }
+    if recordsEveryDay, byDay[market.day] == nil {
+      byDay[market.day] = DayRecorder(market, falseRows: falseRows)
+    }
   }
 
   /// nil if nobody records that day.

@@ -137,19 +137,22 @@ struct Month: ParsableCommand {
 
   @Option var days = 22
   @Option var instruments = 30
+  @Option(help: "Of 1,000 instruments so many have false rows on a day.")
+  var deceivedPerMille: Int64 = 50
   @OptionGroup var options: DaemonOptions
 
   func run() throws {
     let start = Date()
-    let verdict = try MonthTrial(
-      binary: options.binary, days: days, instruments: instruments, seed: options.seed
-    ).run()
+    var trial = MonthTrial(
+      binary: options.binary, days: days, instruments: instruments, seed: options.seed)
+    trial.deceivedPerMille = deceivedPerMille
+    let verdict = try trial.run()
     TrialRunner.say(
       "\(days) days, \(instruments) instruments: \(verdict.candles) candles, "
         + "\(verdict.revised) revised, \(verdict.filled) filled in; \(verdict.gaps) gaps: "
         + "\(verdict.closed) closed, \(verdict.permanent) permanent, \(verdict.waiting) waiting; "
         + "\(verdict.certificates) certificates, \(verdict.totalsFromBars) from bars; "
-        + "\(verdict.proven) instrument days equal to the truth, "
+        + "\(verdict.proven) instrument days equal to the truth; \(verdict.remarks), "
         + "\(Int(Date().timeIntervalSince(start))) s")
     try TrialRunner.conclude("month, seed \(options.seed)", verdict.complaints)
   }

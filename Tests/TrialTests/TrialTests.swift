@@ -47,11 +47,13 @@ extension EveryTrial {
     }
 
     @Test func `days with outages end with nothing missing that could be had`() throws {
-      let trial = MonthTrial(
+      var trial = MonthTrial(
         binary: binary, days: 3, instruments: 12, seed: .random(in: 1...1000))
+      trial.deceivedPerMille = 500
       let verdict = try trial.run()
       #expect(verdict.complaints.isEmpty, "seed \(trial.seed)")
       #expect(verdict.closed > 0 && verdict.totalsFromBars > 0)
+      #expect(verdict.corrections > 0, "seed \(trial.seed)")
     }
 
     @Test func `a backfill that is killed and resumed leaves every bar once`() async throws {

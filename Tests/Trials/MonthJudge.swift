@@ -5,14 +5,17 @@ import Market
 struct MonthJudge {
   private let plan: MonthPlan
   private let stored: StoredMonth
+  /// Without those that a correction took back.
   private let holes: [StoredMonth.Hole]
   private let certificates: [StoredMonth.Certificate]
   /// Days of which the source has no bars: nothing traded, or nobody could.
-  private var idle: Set<IdleDay> = []
+  private var idle: Set<InstrumentDay> = []
+  /// Days with a false row that no rule can find out.
+  private var deceived: Set<InstrumentDay> = []
   private var figures = MonthTrial.Verdict()
   private var complaints: [String] = []
 
-  private struct IdleDay: Hashable {
+  private struct InstrumentDay: Hashable {
     var symbol: Symbol
     var day: TradingDay
   }
@@ -20,7 +23,9 @@ struct MonthJudge {
   init(plan: MonthPlan, stored: StoredMonth) throws {
     self.plan = plan
     self.stored = stored
-    holes = try stored.holes()
+    let all = try stored.holes()
+    holes = all.filter { $0.closedBy != "superseded" }
+    figures.superseded = all.count - holes.count
     certificates = try stored.certificates()
   }
 
@@ -35,9 +40,11 @@ struct MonthJudge {
     figures.revised += replaced.count
     if let seen { compare(candles, replaced, with: seen) }
     if let seen, plan.isSeen(day) { compareHoles(on: day, with: seen) }
+    if let seen { try compareCorrections(on: day, with: seen.falseRows) }
     for symbol in plan.symbols where truth.totals(of: symbol)?.volume.isZero == true {
-      idle.insert(IdleDay(symbol: symbol, day: day))
+      idle.insert(InstrumentDay(symbol: symbol, day: day))
     }
+    for symbol in seen?.hidden ?? [] { deceived.insert(InstrumentDay(symbol: symbol, day: day)) }
     prove(day, candles, truth)
     certify(day, truth)
   }
@@ -51,6 +58,7 @@ struct MonthJudge {
     for expected in seen.symbols.flatMap(seen.candles(of:)) {
       let key = StoredMonth.Key(symbol: expected.symbol, openedAt: expected.openedAt)
       written.insert(key)
+      if seen.hidden.contains(key.symbol) { continue }
       let name = "\(expected.symbol) \(expected.openedAt)"
       guard let now = candles[key] else {
         complaints.append("\(name): a final candle is lost")
@@ -61,7 +69,8 @@ struct MonthJudge {
         complaints.append("\(name): \(before) was written first, not \(expected)")
       }
     }
-    for key in replaced.keys where !written.contains(key) {
+    for key in replaced.keys
+    where !written.contains(key) && !seen.hidden.contains(key.symbol) {
       complaints.append("\(key.symbol) \(key.openedAt): revised, but never written")
     }
     figures.filled += candles.keys.count { !written.contains($0) }
@@ -69,8 +78,10 @@ struct MonthJudge {
 
   /// A hole is never deleted: all that the answers left open must be there, closed or not.
   private mutating func compareHoles(on day: TradingDay, with seen: ObservableLedger) {
-    var expected = Set(seen.symbols.flatMap(seen.gaps(of:)))
-    for hole in holes where hole.gap.tradingDay == day {
+    let known = seen.symbols.filter { !seen.hidden.contains($0) }
+    var expected = Set(known.flatMap(seen.gaps(of:)))
+    for hole in holes
+    where hole.gap.tradingDay == day && !seen.hidden.contains(hole.gap.symbol) {
       if expected.remove(hole.gap) == nil { complaints.append("not expected: \(hole.gap)") }
     }
     for gap in expected { complaints.append("not in the ledger: \(gap)") }
@@ -87,8 +98,23 @@ struct MonthJudge {
         && certificate.repairedAt.map { !plan.isSpoilt(certificate.symbol, at: $0) } ?? false
     }
     figures.proven += repaired.count
-    complaints += truth.repairDifferences(
-      candles: Array(candles.values), of: Set(repaired.map(\.symbol)))
+    let symbols = Set(repaired.map(\.symbol))
+    complaints += truth.repairDifferences(candles: Array(candles.values), of: symbols)
+    for hidden in deceived where hidden.day == day {
+      figures.deceived += 1
+      if symbols.contains(hidden.symbol) {
+        figures.undeceived += 1
+      } else if canBeUndeceived(hidden) {
+        complaints.append("\(hidden.symbol) \(day): a false row stayed")
+      }
+    }
+  }
+
+  /// Without the exchange's totals of a day nothing says whether a false row or the bars are right.
+  private func canBeUndeceived(_ hidden: InstrumentDay) -> Bool {
+    plan.isCloseSeen(hidden.day)
+      && plan.isRepairable(
+        hidden.symbol, hidden.day, knownFrom: Timestamp(day: hidden.day, secondOfDay: 0))
   }
 
   private mutating func certify(_ day: TradingDay, _ truth: TrueLedger) {
@@ -109,11 +135,64 @@ struct MonthJudge {
   }
 }
 
+// MARK: - False rows
+
+extension MonthJudge {
+  /// A minute is handed out this long after its end at the latest, while rows come in.
+  private static let handOutSecondsMax: Int64 = 60
+
+  /// Each false row that was booked is an event in time and, where its minute was final by then, a
+  /// revision; nothing else is.
+  private mutating func compareCorrections(
+    on day: TradingDay, with falseRows: [FalseRow]
+  ) throws {
+    let events = try stored.disputes(on: day)
+    let corrections = events.count { _, event in
+      if case .dispute(let dispute) = event { dispute.kind == .corrected } else { false }
+    }
+    var judge = CorrectionJudge(falseRows)
+    judge.judge(events, counted: corrections)
+    complaints += judge.complaints
+    let corrected = try stored.corrected(on: day)
+    let struck = Set(falseRows.map(\.symbol))
+    complaints += corrected.filter { !struck.contains($0.symbol) }.map {
+      "\($0.symbol) \($0.openedAt): corrected without a false row"
+    }
+    for row in falseRows where !judge.others.contains(row.symbol) {
+      guard case .corrected(let due) = row.fate, let openedAt = row.stamp.minuteOpening,
+        openedAt.adding(seconds: 60 + Self.handOutSecondsMax) < due,
+        !corrected.contains(StoredMonth.Key(symbol: row.symbol, openedAt: openedAt))
+      else { continue }
+      complaints.append("no minute was revised for \(row)")
+    }
+    figures.falseRows += falseRows
+    figures.corrections += corrections
+    figures.corrected += corrected.count
+  }
+}
+
+extension Timestamp {
+  /// When the minute opened that trades of this second belong to; nil outside the session's inner
+  /// minutes.
+  fileprivate var minuteOpening: Timestamp? {
+    let second = shanghaiSecondOfDay
+    guard Session.morningOpen < second, second < Session.afternoonClose,
+      !(Session.morningClose...Session.afternoonOpen).contains(second)
+    else { return nil }
+    return Timestamp(
+      day: shanghaiDay, secondOfDay: Session.opening(ofMinute: Session.minute(of: second)))
+  }
+}
+
 // MARK: - The month as a whole
 
 extension MonthJudge {
-  mutating func verdict() throws -> MonthTrial.Verdict {
+  /// - Parameter warnings: how many corrections the log told.
+  mutating func verdict(warnings: Int) throws -> MonthTrial.Verdict {
     for hole in holes { judge(hole) }
+    if warnings != figures.corrections {
+      complaints.append("\(figures.corrections) corrections, \(warnings) warnings")
+    }
     let (uncounted, kept) = try stored.revisions()
     if uncounted > 0 {
       complaints.append("\(uncounted) candles were changed without a record")
@@ -129,12 +208,11 @@ extension MonthJudge {
 
   private mutating func judge(_ hole: StoredMonth.Hole) {
     let gap = hole.gap
+    let day = InstrumentDay(symbol: gap.symbol, day: gap.tradingDay)
     // That nothing traded is only proven by the exchange's own end of the day.
-    let isIdle =
-      gap.cause == .unseenClose
-      && idle.contains(IdleDay(symbol: gap.symbol, day: gap.tradingDay))
+    let isIdle = gap.cause == .unseenClose && idle.contains(day)
     let isRepairable =
-      !isIdle
+      !isIdle && (!deceived.contains(day) || plan.isCloseSeen(gap.tradingDay))
       && plan.isRepairable(gap.symbol, gap.tradingDay, knownFrom: hole.knownFrom)
     if let closedBy = hole.closedBy {
       figures.closed += 1

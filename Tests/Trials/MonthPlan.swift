@@ -181,6 +181,12 @@ extension MonthPlan {
     }
   }
 
+  /// Whether the exchange's own totals of that day were seen.
+  func isCloseSeen(_ day: TradingDay) -> Bool {
+    guard let place = days.firstIndex(of: day) else { return true }
+    return isSeen(day) && troubles[place] != .unseenClose
+  }
+
   /// Whether the source still tells of that day's minutes at the month's end.
   func isReached(_ day: TradingDay) -> Bool {
     days.count - (days.firstIndex(of: day) ?? -1) <= MonthPlan.reach

@@ -11,6 +11,8 @@ public struct MonthTrial {
   public var days: Int
   public var instruments: Int
   public var seed: UInt64
+  /// Of 1,000 instruments so many have false rows on a day.
+  public var deceivedPerMille: Int64 = 50
 
   /// Four polls a minute would leave gaps between two publications; five do not.
   private static let cadenceSeconds = 12
@@ -37,6 +39,16 @@ public struct MonthTrial {
     public var totalsFromBars = 0
     /// Days of an instrument that were held against the truth, minute by minute.
     public var proven = 0
+    public var falseRows: [FalseRow] = []
+    /// Events, and minutes they revised.
+    public var corrections = 0
+    public var corrected = 0
+    /// Gaps that a correction took back.
+    public var superseded = 0
+    /// Days of an instrument with false rows that nobody can know, and those of them that were held
+    /// against the truth all the same.
+    public var deceived = 0
+    public var undeceived = 0
     public var complaints: [String] = []
   }
 
@@ -51,9 +63,13 @@ public struct MonthTrial {
       seed: seed, instruments: instruments, through: MonthTrial.lastDay, days: days + 1)
     let plan = MonthPlan(
       days: Array(history.days.dropFirst()), symbols: history.symbols, seed: seed)
+    var falseRows = FalseRowPlan(seed: seed)
+    falseRows.instrumentsPerMille = deceivedPerMille
     let exchange = try ExchangeServer(
-      history: history, from: plan.days[0], faults: plan.faults, recordsEveryDay: true)
+      history: history, from: plan.days[0], faults: plan.faults, recordsEveryDay: true,
+      falseRows: falseRows)
     defer { exchange.stop() }
+    var warnings = 0
     for (start, stop) in plan.shifts where start < stop {
       let daemon = try DaemonProcess(
         binary: binary, folder: folder,
@@ -62,12 +78,33 @@ public struct MonthTrial {
         cadenceSeconds: MonthTrial.cadenceSeconds, repairsPerNight: 6_000)
       try daemon.start()
       try daemon.finish(secondsMax: 1_800)
+      warnings = try daemon.warnings(of: .corrected)
     }
     var judge = try MonthJudge(plan: plan, stored: StoredMonth(url: url))
     for day in history.days {
       let seen = exchange.withRecorder(of: day) { $0.observableLedger() }
       try judge.compare(day, seen: seen, truth: history.trueLedger(on: day))
     }
-    return try judge.verdict()
+    return try judge.verdict(warnings: warnings)
+  }
+}
+
+extension MonthTrial.Verdict {
+  /// What false rows did and what became of it, for people to see.
+  public var remarks: String {
+    let fates = falseRows.map(\.fate)
+    return "\(falseRows.count) false rows: \(fates.count { $0 == .refused }) never booked, "
+      + "\(fates.count { !$0.isHidden && $0 != .refused }) to correct, "
+      + "\(fates.count { $0.isHidden }) not to be known, on \(deceived) instrument days, of which "
+      + "\(undeceived) are proven; \(corrections) corrections, \(corrected) minutes revised, "
+      + "\(superseded) gaps taken back"
+  }
+}
+
+extension DaemonProcess {
+  /// How often its log, of all its runs, tells a dispute of that kind.
+  fileprivate func warnings(of kind: DisputeEvent.Kind) throws -> Int {
+    let text = try String(contentsOfFile: log, encoding: .utf8)
+    return text.split(separator: "\n").count { $0.contains(kind.sentence) }
   }
 }

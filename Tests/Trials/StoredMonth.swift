@@ -141,6 +141,45 @@ struct StoredMonth {
     }
   }
 
+  /// What was told of contradicting rows on a day, and when.
+  func disputes(on day: TradingDay) throws -> [(at: Timestamp, event: FeedEvent)] {
+    let kinds = DisputeEvent.Kind.allCases.map(\.rawValue).joined(separator: ",")
+    return try SQLProbe.run(
+      """
+      select floor(extract(epoch from c.known_at))::bigint, e ->> 'event', e ->> 'symbol',
+        extract(epoch from (e ->> 'at')::timestamptz)::bigint
+      from candled.change c, jsonb_array_elements(c.events) e
+      where e ->> 'event' = any ('{\(kinds)}')
+        and e ->> 'trading_day' = '\(day)'
+      order by c.seq
+      """, url: url
+    ).map { row in
+      var fields = StoredFields(row)
+      let at = try fields.moment()
+      guard let kind = DisputeEvent.Kind(rawValue: try fields.text()) else {
+        throw StoredFields.Malformed(row: row)
+      }
+      let event = DisputeEvent(
+        kind: kind, symbol: try fields.symbol(), tradingDay: day, at: try fields.moment())
+      return (at, .dispute(event))
+    }
+  }
+
+  /// The minutes of a day that were revised because rows were false.
+  func corrected(on day: TradingDay) throws -> Set<Key> {
+    let rows = try SQLProbe.run(
+      """
+      select i.symbol, extract(epoch from r.opened_at)::bigint
+      from candled.candle_revision r join candled.instrument i on i.id = r.instrument_id
+      where r.timeframe = 1 and r.trading_day = '\(day)' and r.cause = 4
+      """, url: url)
+    return Set(
+      try rows.map { row in
+        var fields = StoredFields(row)
+        return Key(symbol: try fields.symbol(), openedAt: try fields.moment())
+      })
+  }
+
   /// Candles whose counter does not tell how many earlier values are kept, and all that are kept.
   func revisions() throws -> (uncounted: Int, kept: Int) {
     let row = try SQLProbe.run(
