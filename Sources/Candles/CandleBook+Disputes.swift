@@ -44,7 +44,8 @@ extension CandleBook {
 
   /// Rows of the chain that contradict the newest one were false themselves.
   private func add(_ row: HeldRow, to chain: inout [HeldRow], mustGrow: Bool) {
-    if let last = chain.last, last.isServedAgain(by: row.quote) {
+    // Otherwise each answer is a row of its own: it says that the feed was alive then.
+    if mustGrow, let last = chain.last, last.isServedAgain(by: row.quote) {
       chain[chain.count - 1].answers += 1
       return
     }

@@ -100,4 +100,16 @@ import Testing
       expectHealed(day, tape, "seed \(seed)")
     }
   }
+
+  /// Polled every 12 s: the same row, served three times, was looked at three times.
+  @Test func `answers that repeat a held row prove that the feed was alive`() throws {
+    var tape = Tape()
+    try tape.see("09:30:12", last: "10.00", volume: 1000)
+    try tape.see("09:30:24", last: "10.00", volume: 9000)
+    for seen in ["09:30:36", "09:30:48", "09:31:00", "09:31:12"] {
+      try tape.see("09:30:30", last: "10.00", volume: 1100, seenAt: seen)
+    }
+    #expect(kinds(tape) == [.corrected])
+    #expect(tape.output.gaps.isEmpty)
+  }
 }
