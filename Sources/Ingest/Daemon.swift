@@ -71,7 +71,9 @@ public struct Daemon: Sendable {
     try await keeper.start()
     let watch = Task { await keeper.keepRunning() }
     do {
-      try Schema.applyIfDifferent(url: settings.embeddedServer.ownerConnectionString) {
+      try Schema.applyIfDifferent(
+        url: settings.embeddedServer.ownerConnectionString, endingReaders: true
+      ) {
         log.warning("the schema is not applied yet, \($0)")
       }
       let unsaved = try await serve(onReady)

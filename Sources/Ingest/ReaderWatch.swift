@@ -2,12 +2,14 @@ import Market
 import Store
 
 /// Which readers' sessions of the private cluster are ended so that the daemon's are served: the
-/// youngest while connections run out, and those whose client has not taken its answer for long.
-/// `statement_timeout` does not reach these: a session that is sending a row looks at no timer.
+/// youngest while connections run out, those whose client has not taken its answer for long, and
+/// those that write. `statement_timeout` does not reach the former: a session that is sending a row
+/// looks at no timer. No right keeps a reader from the latter: `grant` of what everybody may call.
 package struct ReaderWatch {
   package enum Reason: Sendable, Equatable {
     case connectionsRanOut(free: Int)
     case clientDoesNotRead(seconds: Int64)
+    case changesData
   }
 
   package struct Ending: Sendable, Equatable {
@@ -27,7 +29,19 @@ package struct ReaderWatch {
     var beganAt: Timestamp?
   }
 
+  private struct Session: Hashable {
+    var process: Int32
+    var connectedAt: Timestamp
+
+    init(_ reader: SessionCensus.Reader) {
+      process = reader.process
+      connectedAt = reader.connectedAt
+    }
+  }
+
   private var writingSince: [Statement: Timestamp] = [:]
+  /// Those whose transaction had a number at the last look.
+  private var changing: Set<Session> = []
 
   package init() {}
 
@@ -38,10 +52,16 @@ package struct ReaderWatch {
       let statement = Statement(process: reader.process, beganAt: reader.statementAt)
       since[statement] = writingSince[statement] ?? now
     }
-    var endings = writing.compactMap { reader -> Ending? in
+    let changedBefore = changing
+    changing = Set(census.readers.filter(\.hasTransactionID).map(Session.init))
+    let changesStill = changing.intersection(changedBefore)
+    var endings = census.readers.compactMap { reader -> Ending? in
+      if changesStill.contains(Session(reader)) {
+        return Ending(reader: reader, reason: .changesData)
+      }
       let statement = Statement(process: reader.process, beganAt: reader.statementAt)
       let seconds = now.microseconds(since: writingSince[statement] ?? now) / 1_000_000
-      guard seconds >= Self.writingSecondsMax else { return nil }
+      guard reader.isWriting, seconds >= Self.writingSecondsMax else { return nil }
       return Ending(reader: reader, reason: .clientDoesNotRead(seconds: seconds))
     }
     let wanted = Self.connectionsFreeMin - census.free - endings.count
@@ -58,9 +78,11 @@ extension ReaderWatch.Reason: CustomStringConvertible {
   package var description: String {
     switch self {
     case .connectionsRanOut(let free):
-      "ended the youngest session of a reader: only \(max(free, 0)) connections were free"
+      "ended the youngest session of a reader: only \(counted(max(free, 0), "connection")) free"
     case .clientDoesNotRead(let seconds):
       "ended the session of a reader: its client has not read for \(seconds) s"
+    case .changesData:
+      "ended the session of a reader: it was writing"
     }
   }
 }

@@ -5,6 +5,9 @@ final class Blockers {
   private let url: String
   private var connection: PostgresConnection?
   private var found: [[String?]] = []
+  private var endedProcesses: Set<String> = []
+  /// For people: readers whose session was ended.
+  private(set) var ended: [String] = []
 
   /// PostgreSQL's errcodes table.
   static let lockNotAvailable = "55P03"
@@ -16,7 +19,8 @@ final class Blockers {
   }
 
   /// Remembers those in the way now; that they cannot be asked for is no fault.
-  func look() {
+  /// - Parameter endingReaders: ends the sessions of readers, which takes a superuser.
+  func look(endingReaders: Bool) {
     do throws(StoreError) {
       let asking: PostgresConnection
       if let connection {
@@ -25,8 +29,14 @@ final class Blockers {
         asking = try PostgresConnection(url: url, application: "candled schema")
       }
       connection = asking
-      let rows = try asking.execute(question, context: "schema apply").textRows
+      let rows = try asking.execute(
+        question(endingReaders: endingReaders), context: "schema apply"
+      ).textRows
       if !rows.isEmpty { found = rows }
+      for row in rows where row[2] == "t" {
+        guard let process = row[0], let sentence = row[1] else { continue }
+        if endedProcesses.insert(process).inserted { ended.append(sentence) }
+      }
     } catch {
       connection = nil
     }
@@ -38,12 +48,12 @@ final class Blockers {
   /// For people: who it was, and what to do.
   var sentence: String {
     guard !found.isEmpty else { return "another session holds a lock on the schema" }
-    return found.compactMap(\.last).compactMap(\.self).joined(separator: "; ")
+    return found.compactMap { $0[1] }.joined(separator: "; ")
       + ": let it end its transaction, or run select pg_terminate_backend(PID)"
   }
 
   /// What another role is doing is hidden from who is no superuser; its number and name are not.
-  private var question: String {
+  private func question(endingReaders: Bool) -> String {
     """
     select a.pid, format(
       'session %s (%s%s%s) is in the way',
@@ -57,8 +67,12 @@ final class Blockers {
             a.state,
             extract(epoch from clock_timestamp() - a.xact_start)::bigint)
         else ''
-      end)
+      end),
+      case
+        when \(endingReaders ? EmbeddedServer.isReader : "false") then pg_terminate_backend(a.pid)
+      end
     from pg_stat_activity a
+    left join pg_roles r on r.oid = a.usesysid
     where a.pid = any (pg_blocking_pids(\(process)))
     order by a.pid
     """

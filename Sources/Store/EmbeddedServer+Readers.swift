@@ -11,8 +11,12 @@ extension EmbeddedServer {
   /// Who may go on doing what readers may not.
   private static let trusted = "\(userName), \(ownerName)"
 
+  /// Of a row `r` of pg_roles, for SQL: neither the superuser nor the daemon.
+  static let isReader = "not r.rolsuper and not pg_has_role(r.oid, '\(userName)', 'member')"
+
   /// Before the schema names them: what is granted below is granted to them. The folder is the door
-  /// of this cluster, so its reader may log in by that name.
+  /// of this cluster, so its reader may log in by that name. A role may alter its own settings, so
+  /// the time-outs are set again at every start.
   static let makeRoles = """
     do $$
     declare
@@ -26,6 +30,8 @@ extension EmbeddedServer {
       if exists (select from pg_roles where rolname = '\(readerName)' and rolconnlimit = -1) then
         alter role \(readerName) connection limit \(readerConnectionsMax);
       end if;
+      alter role \(readerName) set idle_in_transaction_session_timeout = '60s';
+      alter role \(readerName) set statement_timeout = '5min';
     end
     $$
     """

@@ -21,6 +21,8 @@ extension EmbeddedServer {
     "log_timezone": "Asia/Shanghai",
     "logging_collector": "off",
     "max_connections": "100",
+    // Shared by all sessions: `ReaderWatch` ends a reader that fills it before it is full.
+    "max_locks_per_transaction": "1024",
     "max_wal_size": "4GB",
     "shared_buffers": "128MB",
     "synchronous_commit": "on",

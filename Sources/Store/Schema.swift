@@ -14,8 +14,12 @@ public enum Schema {
   struct Patience: Sendable {
     var lockMilliseconds: Int32 = 1_000
     var pauseMilliseconds: UInt32 = 2_000
-    /// With the pauses a minute: a reader's idle transaction is ended by then.
+    /// With the pauses a minute: by then the server has ended a reader's idle transaction, unless
+    /// the reader has set that time-out off.
     var triesMax = 20
+    /// On the last try the sessions of readers that are in the way are ended: an upgraded daemon
+    /// must not stay out for as long as one of them likes. Takes a superuser.
+    var endsReaders = false
   }
 
   /// Applies schema.sql in one transaction: an older version is upgraded in place, doing it again
@@ -58,10 +62,14 @@ public enum Schema {
     var reported: [String?]?
     for attempt in 1... {
       let blockers = Blockers(of: connection.backendProcess, url: url)
+      let endsReaders = patience.endsReaders && attempt == patience.triesMax
+      defer {
+        for sentence in blockers.ended { waiting("ended the session of a reader: \(sentence)") }
+      }
       do throws(StoreError) {
         try connection.execute(
           text, context: context, lookingEvery: patience.lockMilliseconds / 4
-        ) { () throws(StoreError) in blockers.look() }
+        ) { () throws(StoreError) in blockers.look(endingReaders: endsReaders) }
         return
       } catch {
         guard error.sqlState == Blockers.lockNotAvailable else { throw error }
@@ -92,11 +100,14 @@ public enum Schema {
 
   /// Applies schema.sql unless the database holds what this very text made: applying replaces
   /// views, which waits for everybody who reads one, and makes all others wait.
+  /// - Parameter endingReaders: at last ends the sessions of readers that are in the way, and tells
+  ///   `waiting` of each; for the private cluster, as its superuser.
   /// - Throws: as `apply`.
   public static func applyIfDifferent(
-    url: String, waiting: (String) -> Void = { _ in }
+    url: String, endingReaders: Bool = false, waiting: (String) -> Void = { _ in }
   ) throws(StoreError) {
-    if try !holdsText(url: url) { try apply(url: url, waiting: waiting) }
+    if try holdsText(url: url) { return }
+    try apply(url: url, Patience(endsReaders: endingReaders), waiting)
   }
 
   private static func holdsText(url: String) throws(StoreError) -> Bool {

@@ -13,10 +13,13 @@ package struct SessionCensus: Sendable, Hashable {
     package var statementAt: Timestamp?
     /// It waits for its client to take what it sends.
     package var isWriting: Bool
+    /// Its transaction has a number: it changes something. Each savepoint in which it does so has a
+    /// number too, and with it an entry of the lock table of all.
+    package var hasTransactionID: Bool
 
     package init(
       process: Int32, role: String, application: String, connectedAt: Timestamp,
-      statementAt: Timestamp?, isWriting: Bool
+      statementAt: Timestamp?, isWriting: Bool, hasTransactionID: Bool
     ) {
       self.process = process
       self.role = role
@@ -24,6 +27,7 @@ package struct SessionCensus: Sendable, Hashable {
       self.connectedAt = connectedAt
       self.statementAt = statementAt
       self.isWriting = isWriting
+      self.hasTransactionID = hasTransactionID
     }
   }
 
@@ -61,7 +65,8 @@ package final class SessionOverseer {
         SessionCensus.Reader(
           process: process, role: fields[2] ?? "", application: fields[3] ?? "",
           connectedAt: Self.moment(fields[4]) ?? Timestamp(seconds: 0),
-          statementAt: Self.moment(fields[5]), isWriting: fields[6] == "t"))
+          statementAt: Self.moment(fields[5]), isWriting: fields[6] == "t",
+          hasTransactionID: fields[7] == "t"))
     }
     return census
   }
@@ -112,7 +117,7 @@ package final class SessionOverseer {
     select s.free, a.pid, a.usename, a.application_name,
       (extract(epoch from a.backend_start) * 1000000)::bigint,
       (extract(epoch from a.query_start) * 1000000)::bigint,
-      a.is_writing
+      a.is_writing, a.has_transaction_id
     from (
       select current_setting('max_connections')::integer
         - current_setting('superuser_reserved_connections')::integer
@@ -123,12 +128,12 @@ package final class SessionOverseer {
     ) s
     left join (
       select a.pid, a.usename, a.application_name, a.backend_start, a.query_start,
-        a.state = 'active' and coalesce(a.wait_event = 'ClientWrite', false) as is_writing
+        a.state = 'active' and coalesce(a.wait_event = 'ClientWrite', false) as is_writing,
+        a.backend_xid is not null as has_transaction_id
       from pg_stat_activity a
       join pg_roles r on r.oid = a.usesysid
       where a.backend_type = 'client backend'
-        and not r.rolsuper
-        and not pg_has_role(r.oid, '\(EmbeddedServer.userName)', 'member')
+        and \(EmbeddedServer.isReader)
     ) a on true
     order by a.backend_start desc
     """

@@ -1,23 +1,23 @@
 import Logging
 import Market
 import Operations
-import Store
 import TestSupport
 import TestTraits
 import Testing
 
 @testable import Ingest
+@testable import Store
 
 @Suite struct ReaderWatchTests {
   private let start = Timestamp(seconds: 1_000)
 
   private func reader(
-    _ process: Int32, statementAt: Int64 = 500, isWriting: Bool = false
+    _ process: Int32, statementAt: Int64 = 500, isWriting: Bool = false, changes: Bool = false
   ) -> SessionCensus.Reader {
     SessionCensus.Reader(
       process: process, role: "alice", application: "psql",
       connectedAt: Timestamp(seconds: Int64(process)), statementAt: Timestamp(seconds: statementAt),
-      isWriting: isWriting)
+      isWriting: isWriting, hasTransactionID: changes)
   }
 
   @Test func `while connections are free nobody's session is ended`() {
@@ -58,6 +58,19 @@ import Testing
       }
     }
     #expect(ended == [300: [1]])
+  }
+
+  @Test func `a reader that writes at two looks in a row is ended`() {
+    var watch = ReaderWatch()
+    var ended: [[ReaderWatch.Ending]] = []
+    for look in [[true, true], [true, false], [false, true], [false, true]] {
+      let readers = [reader(2, changes: look[0]), reader(1, changes: look[1])]
+      let census = SessionCensus(free: 50, readers: readers)
+      ended.append(watch.found(census, at: start.adding(seconds: Int64(ended.count) * 2)))
+    }
+    let first = ReaderWatch.Ending(reader: reader(2, changes: true), reason: .changesData)
+    let last = ReaderWatch.Ending(reader: reader(1, changes: true), reason: .changesData)
+    #expect(ended == [[], [first], [], [last]])
   }
 
   @Test func `those that are ended anyway count as room`() {
@@ -102,7 +115,7 @@ import Testing
     }
     #expect(
       ended.allSatisfy {
-        $0.contains("ended the youngest session of a reader: only 0 connections were free")
+        $0.contains("ended the youngest session of a reader: only 0 connections free")
           && $0.contains("role=alice")
       }, "\(ended)")
     while true {
@@ -112,6 +125,32 @@ import Testing
     watch.cancel()
     await watch.value
     withExtendedLifetime(sessions) {}
+  }
+
+  @Test func `a reader whose transaction changes something is ended`() async throws {
+    let (cluster, keeper, lines) = try crowded()
+    let alice = try PostgresConnection(
+      url: cluster.server.url(database: EmbeddedServer.databaseName, role: "alice"),
+      application: "notebook")
+    // Anybody may grant what anybody may do; it changes nothing and takes a number all the same.
+    try alice.execute(
+      """
+      begin;
+      savepoint s;
+      grant execute on function pg_catalog.lower(text) to candled_reader
+      """, context: "test")
+    let watch = Task { await keeper.keepRunning() }
+    var told: String?
+    for await line in lines {
+      told = line
+      break
+    }
+    #expect(
+      told?.contains("ended the session of a reader: it was writing") == true
+        && told?.contains("pid=\(alice.backendProcess)") == true, "\(told ?? "")")
+    #expect(throws: StoreError.self) { try alice.execute("select 1", context: "test") }
+    watch.cancel()
+    await watch.value
   }
 
   @Test func `a client that stops reading is seen by the census and can be ended`() async throws {

@@ -178,6 +178,16 @@ import Testing
       settings == [["idle_in_transaction_session_timeout=60s"], ["statement_timeout=5min"]])
   }
 
+  @Test func `a start sets the time-outs again that readers have set off`() throws {
+    let own = try PrivateCluster.own()
+    let reader = "\(own.server.adminConnectionString()) user=\(Self.reader)"
+    try SQLProbe.run("alter role candled_reader set statement_timeout = 0", url: reader)
+    #expect(try SQLProbe.run("show statement_timeout", url: reader) == [["0"]])
+    try own.server.stop()
+    try own.server.start()
+    #expect(try SQLProbe.run("show statement_timeout", url: reader) == [["5min"]])
+  }
+
   @Test func `no reader may take an advisory lock, in any of its forms`() throws {
     let forms = try names(
       """

@@ -50,6 +50,24 @@ import Testing
     #expect(try Schema.check(url: database.url) == [])
   }
 
+  @Test func `in the private cluster a reader that stays in the way is ended at last`() throws {
+    let database = try StoreDatabase()
+    let reader = try PostgresConnection(
+      url: "\(database.url) user=candled_reader", application: "notebook")
+    try reader.execute("begin; select 1 from candled.latest", context: "test")
+    var patience = Self.impatient
+    patience.endsReaders = true
+    var said: [String] = []
+    try Schema.apply(url: database.url, patience) { said.append($0) }
+    let sentence = "session \(reader.backendProcess) (candled_reader, notebook, idle in transaction"
+    #expect(said.count == 2 && said[0].hasPrefix("waiting: \(sentence)"), "\(said)")
+    #expect(said.last?.hasPrefix("ended the session of a reader: \(sentence)") == true, "\(said)")
+    #expect(throws: StoreError.self) { try reader.execute("commit", context: "test") }
+    let superuser = try self.reader(database, "select 1 from candled.latest")
+    #expect(throws: StoreError.self) { try Schema.apply(url: database.url, patience) }
+    try superuser.execute("commit", context: "test")
+  }
+
   @Test func `applying goes on once the reader in the way has ended its transaction`() throws {
     let database = try StoreDatabase()
     try database.execute("update candled.schema_version set text_digest = 'another'")

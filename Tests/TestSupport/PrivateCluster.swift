@@ -16,7 +16,7 @@ public final class PrivateCluster: Sendable {
   private static let prefix = "candled-cluster-"
   private static let settings = [
     "fsync": "off", "full_page_writes": "off", "shared_buffers": "32MB",
-    "max_connections": "400",
+    "max_connections": "400", "max_locks_per_transaction": "64",
   ]
   private static let first = Result { try PrivateCluster() }
   private static let databases = Atomic<Int>(0)
