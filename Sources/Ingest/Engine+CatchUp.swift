@@ -23,7 +23,7 @@ extension Engine {
       }
       let digest = pipeline.process(entry, at: position)
       status.note(digest)
-      report(digest)
+      report(digest, isReplayed: true)
     }
   }
 

@@ -116,20 +116,21 @@ extension Engine {
   }
 
   /// What a person has to know of an answer beside its outcome.
-  func report(_ digest: Digest) {
+  /// - Parameter isReplayed: it came earlier, so that its silences are over or are found again.
+  func report(_ digest: Digest, isReplayed: Bool = false) {
     let log = parts.log
     for dispute in digest.disputes {
-      log.warning(
-        "\(dispute.kind.sentence)",
-        metadata: ["symbol": "\(dispute.symbol)", "at": "\(dispute.at)"])
+      var metadata: Logger.Metadata = ["symbol": "\(dispute.symbol)", "at": "\(dispute.at)"]
+      if isReplayed { metadata["replayed"] = "true" }
+      log.warning("\(dispute.kind.sentence)", metadata: metadata)
     }
+    if isReplayed { return }
     let silent = digest.silences.filter { $0.reason != nil }
     if !silent.isEmpty {
-      let symbols = SilenceWatch.Change.text(silent)
-      log.warning("no row accepted for \(SilenceWatch.silentSecondsMin) s of trading: \(symbols)")
+      log.warning("no row accepted \(SilenceWatch.Change.silent(silent, at: now))")
     }
     let back = digest.silences.filter { $0.reason == nil }
-    if !back.isEmpty { log.notice("rows accepted again: \(SilenceWatch.Change.text(back))") }
+    if !back.isEmpty { log.notice("rows accepted again: \(SilenceWatch.Change.back(back))") }
   }
 
   /// How long what it told takes to be rows is measured from here.

@@ -26,7 +26,8 @@ extension Engine {
         since: saving.startedAt)
     }
     report.symbols = poller.symbols.count
-    report.silentInstruments = pipeline.silence.counts
+    // Between sessions no answer may come that would clear them.
+    if pipeline.calendar.isInSession(now) { report.silentInstruments = pipeline.silence.counts }
     // The ledger also knows those that were replaced, for ever.
     let licences = parts.desks.configuration.licences
     report.keys = licences.count

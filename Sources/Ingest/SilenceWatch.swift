@@ -23,6 +23,12 @@ struct SilenceWatch: Sendable {
     var refusedAt: Timestamp?
     var reason = SilenceWatch.missing
     var isSilent = false
+
+    /// A row was accepted since the last refusal.
+    var isBack: Bool {
+      guard let acceptedAt, let refusedAt else { return false }
+      return acceptedAt > refusedAt
+    }
   }
 
   private var entries: [Entry] = []
@@ -61,24 +67,27 @@ struct SilenceWatch: Sendable {
     }
   }
 
-  /// Looks through all of them, at most once in ten seconds.
+  /// Looks through all of them, at most once in ten seconds. Out of session nobody is silent, and
+  /// nobody comes back.
   mutating func changes(
     at now: Timestamp, _ calendar: TradingCalendar, symbol: (Int) -> Symbol
   ) -> [Change] {
+    guard calendar.isInSession(now) else {
+      for index in entries.indices where entries[index].isSilent { entries[index].isSilent = false }
+      return []
+    }
     guard now >= lookedAt.adding(seconds: 10) else { return [] }
     lookedAt = now
     var changes: [Change] = []
     for index in entries.indices {
       let isSilent = isSilent(entries[index], now, calendar)
       guard isSilent != entries[index].isSilent else { continue }
+      entries[index].isSilent = isSilent
+      // One that nobody asks for any more is not silent, and not back either.
+      guard isSilent || entries[index].isBack else { continue }
       let since = entries[index].acceptedAt ?? now
-      // Out of session nobody is silent, and nobody comes back.
-      if isSilent || calendar.isInSession(now) {
-        entries[index].isSilent = isSilent
-        changes.append(
-          Change(
-            symbol: symbol(index), reason: isSilent ? entries[index].reason : nil, since: since))
-      }
+      changes.append(
+        Change(symbol: symbol(index), reason: isSilent ? entries[index].reason : nil, since: since))
     }
     return changes
   }
@@ -95,12 +104,29 @@ struct SilenceWatch: Sendable {
 }
 
 extension SilenceWatch.Change {
-  /// Several of them as one sentence for the log, the first by name.
-  static func text(_ changes: [Self]) -> String {
-    let named = changes.prefix(5).map { change in
-      change.reason.map { "\(change.symbol) (\($0))" } ?? "\(change.symbol)"
+  private static let namedMax = 5
+
+  /// Those that fell silent as one phrase for the log, the first of them by name:
+  /// `since 10:02: sh600000 (lagging), sz000001 (missing)`, times in Shanghai.
+  static func silent(_ changes: [Self], at now: Timestamp) -> String {
+    let sorted = changes.sorted { ($0.since, $0.symbol) < ($1.since, $1.symbol) }
+    var text = ""
+    var minute = ""
+    for change in sorted.prefix(namedMax) {
+      let since = change.since.clock(on: now)
+      text += text.isEmpty ? "" : since == minute ? ", " : "; "
+      if since != minute { text += "since \(since): " }
+      text += "\(change.symbol) (\(change.reason ?? SilenceWatch.missing))"
+      minute = since
     }
-    let more = changes.count > 5 ? " and \(changes.count - 5) more" : ""
-    return named.joined(separator: ", ") + more
+    return text + more(changes)
+  }
+
+  static func back(_ changes: [Self]) -> String {
+    changes.prefix(namedMax).map { "\($0.symbol)" }.joined(separator: ", ") + more(changes)
+  }
+
+  private static func more(_ changes: [Self]) -> String {
+    changes.count > namedMax ? " and \(changes.count - namedMax) more" : ""
   }
 }

@@ -41,9 +41,7 @@ public struct SourceFault: Sendable, Hashable {
 
   /// `cannot resolve hq.sinajs.cn (16 attempts since 10:00)`, times in Shanghai.
   public func sentence(at now: Timestamp) -> String {
-    let isToday = since.shanghaiDay == now.shanghaiDay
-    let start = isToday ? since.clockMinute : "\(since.shanghaiDay) \(since.clockMinute)"
-    return "\(problem) (\(counted(attempts, "attempt")) since \(start))"
+    "\(problem) (\(counted(attempts, "attempt")) since \(since.clock(on: now)))"
   }
 
   /// The sentence with what to do about it, where there is something.
@@ -71,6 +69,13 @@ public struct SourceFault: Sendable, Hashable {
     case .transport(.tls): "check this machine's clock and its CA certificates"
     case .transport, .response: nil
     }
+  }
+}
+
+extension Timestamp {
+  /// The minute in Shanghai, with the day unless `now` is of the same.
+  func clock(on now: Timestamp) -> String {
+    shanghaiDay == now.shanghaiDay ? clockMinute : "\(shanghaiDay) \(clockMinute)"
   }
 }
 
