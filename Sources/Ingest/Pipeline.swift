@@ -215,7 +215,8 @@ extension Pipeline {
     guard !book.output.isEmpty else { return }
     let output = book.takeOutput()
     counters.candles += output.candles.count
-    counters.gaps += output.gaps.count
+    // One that grows is closed, and opened again as the larger one.
+    counters.gaps += output.gaps.count - output.closedGaps.count
     counters.revisions += output.revisions.count
     counters.certificates += output.audits.count
     counters.balancedCertificates += output.audits.count { $0.isBalanced }

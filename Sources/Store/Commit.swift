@@ -165,7 +165,10 @@ public struct CommitReceipt: Sendable, Hashable {
   public var revisions = 0
   /// Opened.
   public var gaps = 0
+  /// Their minutes were found.
   public var closedGaps = 0
+  /// Another row took their place.
+  public var supersededGaps = 0
   /// Gaps that were looked for once more.
   public var sightings = 0
   public var audits = 0
@@ -198,7 +201,7 @@ public struct CommitReceipt: Sendable, Hashable {
 
   var rows: Int {
     let account = instruments + quotes + candles + revisions + gaps + audits + rejections
-    let repairs = closedGaps + sightings + disagreements
+    let repairs = closedGaps + supersededGaps + sightings + disagreements
     let reference = factors + keyUsage + lists + instrumentMarks + sessions + watermarks
     return account + repairs + reference + events + overview + health
   }

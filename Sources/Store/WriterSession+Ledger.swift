@@ -119,7 +119,7 @@ extension WriterSession {
     for row in try connection.run(Self.closeSuperseded, parameters, context: Context.commit).rows {
       var row = row
       draft.closedGaps.append(try row.int64())
-      draft.receipt.closedGaps += 1
+      draft.receipt.supersededGaps += 1
     }
   }
 
