@@ -559,7 +559,8 @@ comment on column quote.candle_flags is 'As candle.flags, for the forming minute
 comment on column quote.candle_source is 'As candle.source, for the forming minute.';
 comment on column quote.open is 'Day open; 0 before the first trade.';
 comment on column quote.previous_close is 'Last trading day''s close.';
-comment on column quote.last is 'Last price; 0 before the first trade.';
+comment on column quote.last is
+  'Last price; before the first trade 0, of ETFs and indexes the previous close.';
 comment on column quote.high is 'Day high so far.';
 comment on column quote.low is 'Day low so far.';
 comment on column quote.bid is 'Best bid.';
@@ -1036,7 +1037,10 @@ comment on column change.closed_gap_ids is 'gap.id of the gaps it closed.';
 comment on column change.audit_instrument_ids is
   'Certificates it wrote, as parallel arrays of keys.';
 comment on column change.audit_days is 'Certificates it wrote, as parallel arrays of keys.';
-comment on column change.events is 'Control events, in order: [{"event": "minute_complete", …}].';
+comment on column change.events is
+  'Control events, in order: [{"event": "minute_complete", …}]. minute_complete, feed_stalled, '
+  'feed_recovered, day_complete; per symbol rows_corrected, correction_undone, disputed, '
+  'dispute_settled, band_unknown.';
 
 comment on column change.term is
   'lease.term it was written under, which tells whose position is meant; null for history, which '
@@ -1226,6 +1230,7 @@ begin
     where symbol_error.source is null
       or instrument_id(i.symbol, symbol_error.source) is not null
     group by i.symbol
+    having max(w.alike) >= greatest(length(i.symbol), length(symbol_error.symbol)) - 3
     order by place
     limit 3
   ) n;
@@ -1235,7 +1240,7 @@ begin
     case
       when symbol_error.source is null then 'a known instrument'
       else format('an instrument of %s', symbol_error.source)
-    end || coalesce(' (the nearest: ' || nearest || ')', ' (none is known yet)'));
+    end || coalesce(' (the nearest: ' || nearest || ')', ''));
 end
 $function$;
 comment on function symbol_error is
@@ -2848,10 +2853,10 @@ select
   i.name,
   trading_name(q.trading) as trading,
   q.quoted_at,
-  nullif(q.last, 0) as last,
-  nullif(q.last, 0) - q.previous_close as change,
+  case when q.high > 0 then q.last end as last,
+  case when q.high > 0 then q.last - q.previous_close end as change,
   round(
-    100 * (nullif(q.last, 0) - q.previous_close) / nullif(q.previous_close, 0),
+    case when q.high > 0 then 100 * (q.last - q.previous_close) / nullif(q.previous_close, 0) end,
     2) as percent_change,
   nullif(q.open, 0) as open,
   nullif(q.high, 0) as high,
@@ -2876,7 +2881,8 @@ from quote q
 join instrument i on i.id = q.instrument_id;
 comment on view latest is
   'The latest quote of each instrument, its five-level book as arrays, best first. Before the '
-  'first trade of the day its prices and change are null; trading says if it is halted.';
+  'first trade of the day its prices and change are null, also where the source sends the previous '
+  'close as the last price (ETFs, indexes); trading says if it is halted.';
 
 create or replace view coverage as
 select
@@ -2951,8 +2957,8 @@ select
 from gap g
 join instrument i on i.id = g.instrument_id;
 comment on view gaps is
-  'What passed unseen, why, and what became of it: open, closed (its minutes were found) or '
-  'permanent (nobody has them).';
+  'What passed unseen, why, and what became of it: open, closed (its minutes were found, or '
+  'closed_by is superseded: another row took its place) or permanent (nobody has them).';
 
 create or replace view revisions as
 select
@@ -3050,7 +3056,10 @@ select
   r.detail,
   r.payload
 from rejected r;
-comment on view rejections is 'Rows that were refused, with the reason.';
+comment on view rejections is
+  'Rows that were refused or held, with the reason. lagging: older than what is known, routine; '
+  'backward_stamp: newer, with less volume or turnover, a lower high or a higher low; '
+  'outside_band: a price beyond the legal band.';
 
 create or replace view health as
 select

@@ -11,8 +11,8 @@ struct QueryLatest: ParsableCommand {
     abstract: "Print the latest quotes.",
     discussion: Help.discussion(
       """
-      One row an instrument, all of them where none is named. Without a trade today last and \
-      change are empty, and `trading` says why.
+      One row an instrument, all of them where none is named. Before the day's first trade \
+      last, change and prices are empty; `trading` says if it is halted.
       """,
       examples: [
         "candled query latest sh600519": "one instrument",
@@ -55,9 +55,10 @@ struct QueryLatest: ParsableCommand {
   }
 }
 
-/// As the view `latest` has them: nothing where nothing traded.
+/// As the view `latest` has them: nothing where nothing traded. Rows of ETFs and indexes name the
+/// previous close as the last price until then; the day's high is 0 in all of them.
 extension Quote {
-  var lastTraded: ExactDecimal? { last.isZero ? nil : last }
+  var lastTraded: ExactDecimal? { high.isZero ? nil : last }
 
   var change: ExactDecimal? { lastTraded.flatMap { try? $0 - previousClose } }
 

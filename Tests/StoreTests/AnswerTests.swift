@@ -47,13 +47,13 @@ import Testing
   }
 
   @Test(arguments: [
-    ("candles('sh60051')", "sh600518, sh600519, sh000001"),
+    ("candles('sh60051')", "sh600518, sh600519)"),
     ("candles('sh600591')", "sh600518, sh600519"),
     ("candles('600519')", "sh600519"),
     ("candles(array['sh600519', 'SZ00001'])", "sz000001"),
     ("why('sh6005199', now())", "sh600519"),
     ("candles('appl')", "AAPL"),
-    ("candles('sh600519', source => 'alpaca_iex')", "AAPL"),
+    ("candles('appl', source => 'alpaca_iex')", "AAPL)"),
   ])
   func `an unknown symbol is refused with the nearest ones`(_ call: String, _ nearest: String) {
     let refusal = refusal("select * from candled.\(call)")
@@ -61,11 +61,17 @@ import Testing
     #expect(refusal?.message.contains("(the nearest: \(nearest)") == true, "\(refusal as Any)")
   }
 
-  @Test func `a database without instruments says so`() throws {
+  @Test func `an unknown symbol that is like no other is refused without any`() throws {
+    #expect(
+      refusal("select * from candled.candles('sh777345')")?.message
+        == "symbol: expected a known instrument, found 'sh777345'")
+    #expect(
+      refusal("select * from candled.candles('sh600519', source => 'alpaca_iex')")?.message
+        == "symbol: expected an instrument of alpaca_iex, found 'sh600519'")
     try database.execute("delete from candled.candle; delete from candled.instrument")
     #expect(
       refusal("select * from candled.candles('sh600519')")?.message
-        == "symbol: expected a known instrument (none is known yet), found 'sh600519'")
+        == "symbol: expected a known instrument, found 'sh600519'")
   }
 
   @Test(arguments: [
@@ -136,6 +142,18 @@ import Testing
         0, 0, 0, 0, '', '', ''
       from (values (1, 0, 10), (2, 0, 0), (3, 1, 0)) v (id, trading, last)
       """)
+  }
+
+  @Test func `a last price without a day's high is the previous close, and shown as none`() throws {
+    try insertQuotes()
+    try database.execute("update candled.quote set last = 8 where instrument_id <> 1")
+    #expect(
+      try database.execute(
+        """
+        select last, change, percent_change, previous_close
+        from candled.latest
+        where symbol <> 'sh600519'
+        """) == [[nil, nil, nil, "8"], [nil, nil, nil, "8"]])
   }
 
   @Test func `what has not traded today has no price and no change`() throws {
