@@ -201,10 +201,16 @@ struct DemoFolder {
     for slash in path.indices.dropFirst() where path[slash] == "/" {
       mkdir(String(path[..<slash]), 0o755)
     }
-    let isMade = mkdir(path, 0o755) == 0
+    if mkdir(path, 0o755) != 0 { try DemoFolder.check(path, otherwise: .cannotCreate) }
+  }
+
+  /// That it is a folder of ours, which nobody else changes.
+  static func check(_ path: String, otherwise exit: Operations.ExitCode) throws(CommandFailure) {
+    func unusable(_ what: String) -> CommandFailure {
+      CommandFailure(status: exit, sentence: path + what)
+    }
     var status = stat()
     guard lstat(path, &status) == 0 else { throw unusable(": \(reason(errno))") }
-    if isMade { return }
     switch status.st_mode & S_IFMT {
     case S_IFDIR: break
     case S_IFLNK: throw unusable(" is no folder of its own: a link")
@@ -216,12 +222,8 @@ struct DemoFolder {
     }
   }
 
-  private func unusable(_ what: String) -> CommandFailure {
-    CommandFailure(status: .cannotCreate, sentence: path + what)
-  }
-
   /// A link with a slash behind it is followed.
-  private static func withoutEndingSlashes(_ path: String) -> String {
+  static func withoutEndingSlashes(_ path: String) -> String {
     var trimmed = path
     while trimmed.utf8.count > 1, trimmed.hasSuffix("/") { trimmed.removeLast() }
     return trimmed

@@ -11,7 +11,7 @@ struct KeptDemo {
   static let summaryName = "demo.txt"
   private static let summaryBytesMax = 4_096
 
-  init(_ path: String) { self.path = path }
+  init(_ path: String) { self.path = DemoFolder.withoutEndingSlashes(path) }
 
   var isThere: Bool { access(summaryPath, F_OK) == 0 }
 
@@ -25,11 +25,15 @@ struct KeptDemo {
     guard isThere else {
       throw CommandFailure(status: .noInput, sentence: "\(path) holds no kept demo")
     }
+    try DemoFolder.check(path, otherwise: .noInput)
+    let summary = try summary()
     let server = EmbeddedServer(directory: path + "/postgres")
     let isOpen = server.isRunning
     try await CommandFailure.translating {
       try server.start()
-      try Schema.applyIfDifferent(url: server.ownerConnectionString)
+      try Schema.applyIfDifferent(url: server.ownerConnectionString, endingReaders: true) {
+        StandardError.say("the schema is not applied yet, \($0)")
+      }
     }
     let (signals, inbox) = AsyncStream.makeStream(of: Void.self)
     try ServiceSignals.watch { inbox.yield() }
@@ -48,12 +52,27 @@ struct KeptDemo {
 
   private var summaryPath: String { path + "/" + Self.summaryName }
 
-  private var summary: String {
-    let file = Glibc.open(summaryPath, O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else { return "" }
+  /// Without control characters: it goes to a terminal.
+  private func summary() throws(CommandFailure) -> String {
+    let file = Glibc.open(summaryPath, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    guard file >= 0 else { throw unreadable(": \(reason(errno))") }
     defer { close(file) }
+    var status = stat()
+    guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      throw unreadable(" is no file")
+    }
     var bytes = [UInt8](repeating: 0, count: Self.summaryBytesMax)
     let count = read(file, &bytes, bytes.count)
-    return String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
+    let text = String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
+    var shown = String.UnicodeScalarView()
+    shown.append(
+      contentsOf: text.unicodeScalars.filter {
+        $0 == "\n" || $0.properties.generalCategory != .control
+      })
+    return String(shown)
+  }
+
+  private func unreadable(_ what: String) -> CommandFailure {
+    CommandFailure(status: .noInput, sentence: summaryPath + what)
   }
 }

@@ -50,6 +50,25 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: target) == [])
   }
 
+  @Test func `that is not ours alone is opened as no demo`() throws {
+    let kept = folder + "/kept"
+    #expect(mkdir(kept, 0o700) == 0)
+    #expect(mkfifo(kept + "/demo.txt", 0o600) == 0)
+    let pipe = try BuiltBinary.run(["demo", "--open", kept])
+    #expect(pipe.status == 66 && pipe.errors == "candled: \(kept)/demo.txt is no file\n")
+    #expect(unlink(kept + "/demo.txt") == 0 && symlink("/etc/hostname", kept + "/demo.txt") == 0)
+    let link = try BuiltBinary.run(["demo", "--open", kept])
+    #expect(link.status == 66 && link.errors.hasPrefix("candled: \(kept)/demo.txt: "))
+    #expect(chmod(kept, 0o777) == 0)
+    let open = try BuiltBinary.run(["demo", "--open", kept])
+    #expect(
+      open.status == 66
+        && open.errors
+          == "candled: \(kept) can be written by others: chmod go-w, or name another\n"
+    )
+    #expect(try FileManager.default.contentsOfDirectory(atPath: kept) == ["demo.txt"])
+  }
+
   @Test func `of a folder that others may change keeps no demo`() throws {
     let open = folder + "/open"
     #expect(mkdir(open, 0o700) == 0 && chmod(open, 0o777) == 0)
