@@ -48,6 +48,7 @@ import Testing
   @Test(arguments: [
     "candled_journal_segments_sacrificed_total", "candled_notify_failures_total",
     "candled_answers_out_of_time_total", "candled_symbols_quarantined",
+    "candled_disputes_total", "candled_instruments_silent", "candled_prune_failures_total",
   ])
   func `a fault that only a number tells has an alert and a panel`(metric: String) throws {
     let alerts = try AlertRule.all(in: try Self.text("alerts.yml")).map { $0.fields["expr"] ?? "" }
