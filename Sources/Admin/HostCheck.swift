@@ -8,7 +8,8 @@ import Operations
 /// loopback only loopback's names count. No page reaches a socket in the file system. An address of
 /// the network has whatever name its scrapers know it by, and answers everybody anyway.
 extension ListenAddress {
-  static let hostRefusal = AdminResponse.text(421, "ask by a loopback address or localhost")
+  static let hostRefusal = AdminResponse.text(
+    421, "the Host header must be localhost or a loopback address such as 127.0.0.1")
 
   func isMeant(by request: AdminRequest) -> Bool {
     if case .unix = self { return true }

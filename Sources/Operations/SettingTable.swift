@@ -48,7 +48,8 @@ public struct SettingTable: Sendable {
   ).live
   public let sinaPhase = Setting.duration(
     "sina.phase", .milliseconds(400), in: .zero ... .seconds(60),
-    "Least time from a grid moment to its sweep. Up to 0.3 s drawn and 1 s learnt are added."
+    "Least time from a grid moment to its sweep. Up to 0.3 s by chance, and up to 1 s "
+      + "learnt from late rows, are added."
   ).live
   public let sinaDeadline = Setting.duration(
     "sina.deadline", .milliseconds(2500), in: .milliseconds(100) ... .seconds(60),

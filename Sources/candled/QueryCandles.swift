@@ -12,7 +12,7 @@ struct QueryCandles: ParsableCommand {
     discussion: Help.discussion(
       """
       A candle still forming is none of them: `candled query latest` shows where an instrument \
-      stands. 1m, after_hours and 1d are as stored; 5m to 60m are reckoned from minutes, 1w and \
+      stands. 1m, after_hours and 1d are as stored; 5m to 60m are calculated from minutes, 1w and \
       1mo from days. The flags: no_trade, partial (see `candled query gaps`), extreme_ambiguous, \
       outside_range, filled. Adjusted prices are rounded to 4 places, half away from zero.
       """,
