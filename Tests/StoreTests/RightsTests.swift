@@ -180,7 +180,7 @@ import Testing
 
   @Test func `a start sets the time-outs again that readers have set off`() throws {
     let own = try PrivateCluster.own()
-    let reader = "\(own.server.adminConnectionString()) user=\(Self.reader)"
+    let reader = "\(own.server.adminConnectionString()) user=candled_reader"
     try SQLProbe.run("alter role candled_reader set statement_timeout = 0", url: reader)
     #expect(try SQLProbe.run("show statement_timeout", url: reader) == [["0"]])
     try own.server.stop()
