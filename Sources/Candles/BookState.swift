@@ -124,7 +124,13 @@ struct StateWriter {
 
   mutating func put(_ bytes: [UInt8]) {
     put(Int64(bytes.count))
-    for byte in bytes { append(byte) }
+    append(bytes[...])
+  }
+
+  mutating func append(_ bytes: ArraySlice<UInt8>) {
+    precondition(count + bytes.count <= buffer.count, "a state is larger than its bound")
+    _ = buffer[count...].initialize(fromContentsOf: bytes)
+    count += bytes.count
   }
 
   mutating func put(_ value: Int64) {
@@ -156,12 +162,12 @@ extension CandleBook.Entry {
       writer.put(Int64(group))
       writer.put(isInStep)
       writer.put(state != nil)
-      guard let state else { return }
-      state.write(to: &writer)
+      guard let day = state?.bytes else { return }
+      writer.append(day.dropFirst())
       writer.put(Int64(checkpoints.count))
-      for checkpoint in checkpoints { checkpoint.write(against: state, to: &writer) }
-      writer.put(dispute != nil)
-      dispute?.write(against: state, to: &writer)
+      for checkpoint in checkpoints { checkpoint.write(against: day, to: &writer) }
+      writer.put(hasDispute)
+      if hasDispute { dispute?.write(against: day, to: &writer) }
     }
   }
 
@@ -169,7 +175,7 @@ extension CandleBook.Entry {
     var gaps = checkpoints.reduce(0) { $0 + $1.gaps.count }
     var bytes = 4 * StateWriter.integerBytesMax + StateWriter.dayBytesMax
     bytes += checkpoints.count * StateWriter.differenceBytesMax
-    if let dispute {
+    if hasDispute, let dispute {
       let rows = dispute.held.count + dispute.rival.count + (dispute.former?.returned.count ?? 0)
       gaps += (dispute.base?.gaps.count ?? 0) + (dispute.former?.gaps.count ?? 0)
       bytes += 2 * StateWriter.differenceBytesMax + rows * StateWriter.rowBytesMax

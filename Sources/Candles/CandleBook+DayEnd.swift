@@ -44,7 +44,7 @@ extension CandleBook {
 
   /// Rows are held that contradict what the day has booked: nobody can certify it yet.
   private func isDoubted(_ index: Int) -> Bool {
-    instruments[index].dispute?.rows.isEmpty == false
+    instruments[index].hasDispute && instruments[index].dispute?.rows.isEmpty == false
   }
 
   private mutating func close(_ index: Int) {

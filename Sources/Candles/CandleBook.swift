@@ -29,7 +29,8 @@ public struct CandleBook: Sendable {
     var state: InstrumentDay?
     /// The day before each of the last rows that were booked, the newest last.
     var checkpoints: [Checkpoint] = []
-    var dispute: Dispute?
+    /// None or one, apart: a dispute is rare, and several days large.
+    private var disputes: [Dispute] = []
     var band: DayBand?
     var group: UInt16 = 0
     /// Seen with the group's last answer, so that the group's watermark is its own.
@@ -41,6 +42,14 @@ public struct CandleBook: Sendable {
     init(symbol: Symbol) {
       self.symbol = symbol
       instrument = Instrument.classify(symbol)
+    }
+
+    @inline(__always)
+    var hasDispute: Bool { !disputes.isEmpty }
+
+    var dispute: Dispute? {
+      get { disputes.first }
+      set { disputes = newValue.map { [$0] } ?? [] }
     }
 
     mutating func remember(_ checkpoint: Checkpoint) {
@@ -161,7 +170,7 @@ extension CandleBook {
     }
     if instruments[index].state?.isUnchanged(by: quote, until: second, rules: rules) == true {
       instruments[index].state?.prove(through: second)
-      let isCounted = instruments[index].dispute != nil
+      let isCounted = instruments[index].hasDispute
       if isCounted {
         expireDispute(of: index, at: receivedAt)
         let row = HeldRow(quote: quote, trading: trading, watermark: second)
@@ -190,7 +199,7 @@ extension CandleBook {
     if before.isMoved(by: quote) || !gaps.isEmpty {
       instruments[index].remember(Checkpoint(state: before, gaps: gaps))
     }
-    if instruments[index].dispute != nil {
+    if instruments[index].hasDispute {
       let row = HeldRow(quote: quote, trading: trading, watermark: watermark)
       expireDispute(of: index, at: receivedAt)
       favourStanding(row, at: index, gaps: gaps)
@@ -251,7 +260,7 @@ extension CandleBook {
     }
     instruments[index].state = state
     instruments[index].checkpoints = []
-    instruments[index].dispute = nil
+    if instruments[index].hasDispute { instruments[index].dispute = nil }
     startDay(quote.tradingDay, at: receivedAt)
   }
 }

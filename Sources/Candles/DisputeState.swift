@@ -25,8 +25,9 @@ extension GapChanges {
 }
 
 extension Checkpoint {
-  func write(against day: InstrumentDay, to writer: inout StateWriter) {
-    writer.put(NumberDifference.encode(state.bytes, against: day.bytes))
+  /// - Parameter day: the bytes of the day as it stands.
+  func write(against day: [UInt8], to writer: inout StateWriter) {
+    writer.put(NumberDifference.encode(bytes, against: day))
     gaps.write(to: &writer)
   }
 }
@@ -51,7 +52,7 @@ extension HeldRow {
 }
 
 extension Dispute {
-  func write(against day: InstrumentDay, to writer: inout StateWriter) {
+  func write(against day: [UInt8], to writer: inout StateWriter) {
     writer.put(Int64(against))
     writer.put(Int64(inFavour))
     writer.put(Int64(inFavourRun))

@@ -9,27 +9,41 @@ enum NumberDifference {
 
   static func encode(_ bytes: [UInt8], against base: [UInt8]) -> [UInt8] {
     var difference = [isDifference]
-    var (own, other) = (Numbers(bytes), Numbers(base))
-    var equal: UInt64 = 0
-    while let number = own.next() {
-      guard let known = other.next() else { return [isWhole] + bytes }
-      if number == known {
-        equal += 1
-        continue
+    difference.reserveCapacity(64)
+    let isComparable = bytes.withUnsafeBufferPointer { bytes in
+      base.withUnsafeBufferPointer { base in
+        var (own, other) = (Numbers(bytes), Numbers(base))
+        var equal: UInt64 = 0
+        while let number = own.next() {
+          guard let known = other.next() else { return false }
+          if number == known {
+            equal += 1
+            continue
+          }
+          append(equal, to: &difference)
+          append(fold(Int64(bitPattern: number &- known)), to: &difference)
+          equal = 0
+        }
+        return other.isAtEnd
       }
-      append(equal, to: &difference)
-      append(fold(Int64(bitPattern: number &- known)), to: &difference)
-      equal = 0
     }
-    return other.isAtEnd ? difference : [isWhole] + bytes
+    return isComparable ? difference : [isWhole] + bytes
   }
 
   /// nil for bytes that `encode` never wrote.
   static func decode(_ difference: [UInt8], against base: [UInt8]) -> [UInt8]? {
     guard let kind = difference.first, kind <= isDifference else { return nil }
     if kind == isWhole { return Array(difference.dropFirst()) }
+    return difference.dropFirst().withUnsafeBufferPointer { changes in
+      base.withUnsafeBufferPointer { base in
+        apply(Numbers(changes), to: Numbers(base))
+      }
+    }
+  }
+
+  private static func apply(_ changes: Numbers, to known: Numbers) -> [UInt8]? {
+    var (changes, known) = (changes, known)
     var bytes: [UInt8] = []
-    var (changes, known) = (Numbers(Array(difference.dropFirst())), Numbers(base))
     while let equal = changes.next() {
       for _ in 0..<equal {
         guard let number = known.next() else { return nil }
@@ -61,10 +75,10 @@ enum NumberDifference {
 
   /// The numbers of a byte string, low seven bits first.
   private struct Numbers {
-    private let bytes: [UInt8]
+    private let bytes: UnsafeBufferPointer<UInt8>
     private var index = 0
 
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
+    init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
 
     var isAtEnd: Bool { index == bytes.count }
 
