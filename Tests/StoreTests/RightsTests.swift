@@ -180,12 +180,17 @@ import Testing
 
   @Test func `a start sets the time-outs again that readers have set off`() throws {
     let own = try PrivateCluster.own()
-    let reader = "\(own.server.adminConnectionString()) user=candled_reader"
-    try SQLProbe.run("alter role candled_reader set statement_timeout = 0", url: reader)
-    #expect(try SQLProbe.run("show statement_timeout", url: reader) == [["0"]])
+    let url = own.server.adminConnectionString()
+    let settings =
+      "select unnest(rolconfig) from pg_roles where rolname = 'candled_reader' order by 1"
+    let given = try SQLProbe.run(settings, url: url)
+    #expect(given == [["idle_in_transaction_session_timeout=60s"], ["statement_timeout=5min"]])
+    try SQLProbe.run(
+      "alter role candled_reader set statement_timeout = 0", url: "\(url) user=candled_reader")
+    #expect(try SQLProbe.run(settings, url: url) != given)
     try own.server.stop()
     try own.server.start()
-    #expect(try SQLProbe.run("show statement_timeout", url: reader) == [["5min"]])
+    #expect(try SQLProbe.run(settings, url: url) == given)
   }
 
   @Test func `no reader may take an advisory lock, in any of its forms`() throws {
