@@ -10,20 +10,30 @@ public enum BookStateError: Error, Equatable, Sendable {
 }
 
 /// 2 since disputes are remembered. The shared state is as it was.
-private let layoutVersion: UInt8 = 2
+let layoutVersion: UInt8 = 2
 private let layoutVersions: ClosedRange<UInt8> = 1...2
 
 extension CandleBook {
-  /// What a restart needs of one instrument, about 150 bytes.
-  public func instrumentState(at index: Int) -> [UInt8] {
-    instruments[index].bytes
+  /// What a restart needs of one instrument, about 250 bytes.
+  ///
+  /// Mutating, so that days are written from where they stand: what only reads one gets a copy.
+  public mutating func instrumentState(at index: Int) -> [UInt8] {
+    StateWriter.bytes(version: layoutVersion) { writer in
+      writer.put(Int64(instruments[index].group))
+      writer.put(instruments[index].isInStep)
+      writer.put(instruments[index].state != nil)
+      guard instruments[index].state?.write(to: &writer) != nil else { return }
+      memories[index].write(to: &writer)
+      writer.put(memories[index].hasDispute)
+      guard memories[index].hasDispute, let day = instruments[index].state else { return }
+      memories[index].dispute?.write(before: day, to: &writer)
+    }
   }
 
   /// What a restart needs of the book as a whole.
   public var sharedState: [UInt8] {
     let watermarks = watermarks.all
-    let bytesMax = StateWriter.integerBytesMax * (8 + 2 * watermarks.count)
-    return StateWriter.bytes(version: layoutVersion, max: bytesMax) { writer in
+    return StateWriter.bytes(version: layoutVersion) { writer in
       writer.put(timersDoneThrough.microseconds)
       writer.put(progress.day != nil)
       writer.put(Int64(progress.day?.daysSince1970 ?? 0))
@@ -67,10 +77,7 @@ extension CandleBook {
     instruments[index].isInStep = try reader.flag("is_in_step")
     guard try reader.flag("has_day") else { return try reader.end() }
     var state = try reader.instrumentDay(symbol: symbol)
-    if reader.version > 1 {
-      instruments[index].checkpoints = try reader.checkpoints(before: state)
-      instruments[index].dispute = try reader.dispute(of: state)
-    }
+    if reader.version > 1 { memories[index] = try reader.memory(before: state) }
     try reader.end()
     if instruments[index].isInStep, !state.isDisputed,
       let watermark = watermarks[instruments[index].group]
@@ -86,116 +93,118 @@ extension CandleBook {
   }
 }
 
-/// Variable-length integers, low seven bits first; signs folded into the lowest bit. Written on the
-/// stack first: a sweep writes thousands of states, and their arrays should hold no spare room.
-struct StateWriter {
-  private let buffer: UnsafeMutableBufferPointer<UInt8>
+extension Int64 {
+  /// The sign in the lowest bit.
+  @inline(__always)
+  var folded: UInt64 { UInt64(bitPattern: (self << 1) ^ (self >> 63)) }
+
+  @inline(__always)
+  init(folded: UInt64) { self = Int64(bitPattern: folded >> 1) ^ -Int64(bitPattern: folded & 1) }
+}
+
+/// Takes a state number by number.
+protocol StateSink {
+  mutating func put(number: UInt64)
+}
+
+extension StateSink {
+  @inline(__always)
+  mutating func put(_ value: Int64) { put(number: value.folded) }
+
+  @inline(__always)
+  mutating func put(_ value: Bool) { put(number: value ? 1 : 0) }
+
+  @inline(__always)
+  mutating func put(_ value: ExactDecimal) {
+    put(number: UInt64(value.scale))
+    put(value.units)
+  }
+
+  /// The units less those of `other`, whatever its scale; `decimal(_:plus:)` reads it.
+  @inline(__always)
+  mutating func put(_ value: ExactDecimal, less other: ExactDecimal) {
+    put(number: UInt64(value.scale))
+    put(value.units &- other.units)
+  }
+}
+
+/// Variable-length integers, low seven bits first. Written on the stack first: a sweep writes
+/// thousands of states, and their arrays should hold no spare room. A state with many gaps or held
+/// rows, which is rare, goes on in the heap.
+struct StateWriter: StateSink {
+  private var buffer: UnsafeMutableBufferPointer<UInt8>
   private var count = 0
+  private var isOnHeap = false
 
-  static let integerBytesMax = 10
-  /// 40 integers and flags, and at most 18 decimals of the day and 21 of its three minutes.
-  static let dayBytesMax = 40 * integerBytesMax + 39 * (integerBytesMax + 1)
-  /// A difference names each number that differs by its place.
-  static let differenceBytesMax = 2 * dayBytesMax
-  /// Day, moments, two decimals and the cause.
-  static let gapBytesMax = 5 * integerBytesMax + 2 * (integerBytesMax + 1)
-  /// Two integers and flags, and nine decimals.
-  static let rowBytesMax = 5 * integerBytesMax + 9 * (integerBytesMax + 1)
+  private static let bytesOnStack = 1_024
 
-  /// What `body` writes, at most `max` bytes after the version.
-  static func bytes(
-    version: UInt8, max: Int, _ body: (inout StateWriter) -> Void
-  ) -> [UInt8] {
-    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: max + 1) { buffer in
+  /// What `body` writes after the version.
+  static func bytes(version: UInt8, _ body: (inout StateWriter) -> Void) -> [UInt8] {
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: bytesOnStack) { buffer in
       var writer = StateWriter(buffer: buffer)
+      defer { if writer.isOnHeap { writer.buffer.deallocate() } }
       writer.append(version)
       body(&writer)
-      return Array(buffer[..<writer.count])
+      return Array(writer.buffer[..<writer.count])
     }
   }
 
   private init(buffer: UnsafeMutableBufferPointer<UInt8>) { self.buffer = buffer }
 
-  private mutating func append(_ byte: UInt8) {
-    precondition(count < buffer.count, "a state is larger than its bound")
+  @inline(__always)
+  mutating func append(_ byte: UInt8) {
+    if count == buffer.count { grow() }
     buffer.initializeElement(at: count, to: byte)
     count += 1
   }
 
-  mutating func put(_ bytes: [UInt8]) {
-    put(Int64(bytes.count))
-    append(bytes[...])
-  }
-
-  mutating func append(_ bytes: ArraySlice<UInt8>) {
-    precondition(count + bytes.count <= buffer.count, "a state is larger than its bound")
-    _ = buffer[count...].initialize(fromContentsOf: bytes)
+  @inline(__always)
+  mutating func append(_ bytes: Slice<UnsafeRawBufferPointer>) {
+    while buffer.count - count < bytes.count { grow() }
+    _ = buffer[count...].update(fromContentsOf: bytes)
     count += bytes.count
   }
 
-  mutating func put(_ value: Int64) {
-    var rest = UInt64(bitPattern: (value << 1) ^ (value >> 63))
+  @inline(never)
+  private mutating func grow() {
+    let larger = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 2 * buffer.count)
+    _ = larger.moveInitialize(fromContentsOf: buffer)
+    if isOnHeap { buffer.deallocate() }
+    (buffer, isOnHeap) = (larger, true)
+  }
+
+  mutating func put(number: UInt64) {
+    var rest = number
     while rest >= 0x80 {
       append(UInt8(truncatingIfNeeded: rest) | 0x80)
       rest >>= 7
     }
     append(UInt8(rest))
   }
-
-  mutating func put(_ value: Bool) { append(value ? 1 : 0) }
-
-  mutating func put(_ value: ExactDecimal) {
-    append(value.scale)
-    put(value.units)
-  }
-
-  /// The units less those of `other`, whatever its scale; `decimal(_:plus:)` reads it.
-  mutating func put(_ value: ExactDecimal, less other: ExactDecimal) {
-    append(value.scale)
-    put(value.units &- other.units)
-  }
 }
 
-extension CandleBook.Entry {
-  fileprivate var bytes: [UInt8] {
-    StateWriter.bytes(version: layoutVersion, max: bytesMax) { writer in
-      writer.put(Int64(group))
-      writer.put(isInStep)
-      writer.put(state != nil)
-      guard let day = state?.bytes else { return }
-      writer.append(day.dropFirst())
-      writer.put(Int64(checkpoints.count))
-      for checkpoint in checkpoints { checkpoint.write(against: day, to: &writer) }
-      writer.put(hasDispute)
-      if hasDispute { dispute?.write(against: day, to: &writer) }
-    }
-  }
-
-  private var bytesMax: Int {
-    var gaps = checkpoints.reduce(0) { $0 + $1.gaps.count }
-    var bytes = 4 * StateWriter.integerBytesMax + StateWriter.dayBytesMax
-    bytes += checkpoints.count * StateWriter.differenceBytesMax
-    if hasDispute, let dispute {
-      let rows = dispute.held.count + dispute.rival.count + (dispute.former?.returned.count ?? 0)
-      gaps += (dispute.base?.gaps.count ?? 0) + (dispute.former?.gaps.count ?? 0)
-      bytes += 2 * StateWriter.differenceBytesMax + rows * StateWriter.rowBytesMax
-      bytes += 16 * StateWriter.integerBytesMax
-    }
-    return bytes + gaps * StateWriter.gapBytesMax
-      + 4 * (checkpoints.count + 2) * StateWriter.integerBytesMax
-  }
+/// What a day is written for.
+enum DayForm {
+  case whole
+  /// To be compared number by number: every day has as many. How far it is proven is left out.
+  case difference
 }
 
 extension FormingCandle {
+  /// As many as `write` puts of one that moved.
+  static let numbers = 18
+
   /// Numbers that follow from the day's are written as the difference, which is mostly zero.
   @inline(__always)
-  fileprivate func write(beside day: InstrumentDay, to writer: inout StateWriter) {
+  fileprivate func write(
+    beside day: InstrumentDay, to writer: inout some StateSink, as form: DayForm
+  ) {
     writer.put(Int64(minute))
     writer.put(Int64(flags.rawValue))
     writer.put(moved)
     writer.put(isFinal)
     writer.put(basis)
-    guard moved else { return }
+    guard moved || form == .difference else { return }
     writer.put(open)
     writer.put(high)
     writer.put(low)
@@ -206,10 +215,11 @@ extension FormingCandle {
 }
 
 extension InstrumentDay {
-  @inline(__always)
-  fileprivate func write(to writer: inout StateWriter) {
+  /// Mutating for `CandleBook.instrumentState`; nothing is changed.
+  mutating func write(to writer: inout some StateSink, as form: DayForm = .whole) {
+    let isWhole = form == .whole
     writer.put(Int64(day.daysSince1970))
-    writer.put(Int64(knownThrough))
+    writer.put(isWhole ? Int64(knownThrough) : 0)
     writer.put(isObserved)
     writer.put(Int64(stamp))
     writeTotals(to: &writer)
@@ -218,23 +228,38 @@ extension InstrumentDay {
     writer.put(Int64(minutesUntraded))
     writer.put(Int64(minutesMissing))
     writer.put(isClosed)
-    current.write(beside: self, to: &writer)
-    writer.put(previous != nil)
-    previous?.write(beside: self, to: &writer)
-    writer.put(lastMoved != nil)
-    lastMoved?.write(beside: self, to: &writer)
-    writer.put(Int64(aliveThrough - knownThrough))
+    current.write(beside: self, to: &writer, as: form)
+    write(previous, to: &writer, as: form)
+    write(lastMoved, to: &writer, as: form)
+    writer.put(isWhole ? Int64(aliveThrough - knownThrough) : 0)
     writer.put(Int64(lag))
     writer.put(Int64(sightSince))
     writer.put(priorClose)
     writer.put(isBandUnknown)
     writer.put(isDisputed)
     writer.put(lastGap != nil)
-    lastGap?.write(to: &writer)
+    if let lastGap { lastGap.write(to: &writer) } else { skip(Gap.numbers, of: &writer, form) }
   }
 
   @inline(__always)
-  private func writeTotals(to writer: inout StateWriter) {
+  private func write(
+    _ minute: FormingCandle?, to writer: inout some StateSink, as form: DayForm
+  ) {
+    writer.put(minute != nil)
+    if let minute {
+      minute.write(beside: self, to: &writer, as: form)
+    } else {
+      skip(FormingCandle.numbers, of: &writer, form)
+    }
+  }
+
+  @inline(__always)
+  private func skip(_ numbers: Int, of writer: inout some StateSink, _ form: DayForm) {
+    if form == .difference { for _ in 0..<numbers { writer.put(number: 0) } }
+  }
+
+  @inline(__always)
+  private func writeTotals(to writer: inout some StateSink) {
     writer.put(volume)
     writer.put(turnover)
     writer.put(open)
@@ -249,10 +274,5 @@ extension InstrumentDay {
     // Conservation: what is in no gap is in a minute.
     writer.put(minuteVolume, less: volume)
     writer.put(minuteTurnover, less: turnover)
-  }
-
-  /// The day alone, for a difference.
-  var bytes: [UInt8] {
-    StateWriter.bytes(version: layoutVersion, max: StateWriter.dayBytesMax) { write(to: &$0) }
   }
 }

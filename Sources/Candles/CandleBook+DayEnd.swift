@@ -44,14 +44,14 @@ extension CandleBook {
 
   /// Rows are held that contradict what the day has booked: nobody can certify it yet.
   private func isDoubted(_ index: Int) -> Bool {
-    instruments[index].hasDispute && instruments[index].dispute?.rows.isEmpty == false
+    memories[index].hasDispute && memories[index].dispute?.rows.isEmpty == false
   }
 
   private mutating func close(_ index: Int) {
     guard var state = instruments[index].state else { return }
     state.finish(throughMinute: Session.minutesPerDay - 1, into: &output)
     state.isClosed = true
-    instruments[index].state = state
+    set(state, at: index)
     if let candle = state.dayCandle { output.candles.append(candle) }
     if let candle = state.afterHoursCandle { output.candles.append(candle) }
     output.audits.append(state.audit(isEndKnown: true))
@@ -98,7 +98,7 @@ extension CandleBook {
     state.lastMoved = nil
     state.sightSince = Session.minutesPerDay
     state.isClosed = true
-    instruments[index].state = state
+    set(state, at: index)
   }
 
   /// Further back than this no source tells of minutes; a month is an absence, not an outage.

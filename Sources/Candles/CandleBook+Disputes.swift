@@ -9,7 +9,7 @@ extension CandleBook {
   ) -> Verdict {
     guard instruments[index].state != nil else { return .accepted(stateChanged: false) }
     let row = HeldRow(quote: quote, trading: quote.trading, watermark: watermark)
-    var dispute = instruments[index].dispute ?? Dispute(at: receivedAt)
+    var dispute = memories[index].dispute ?? Dispute(at: receivedAt)
     if isStale(dispute, at: receivedAt) {
       dispute.held = []
       dispute.against = 0
@@ -29,7 +29,7 @@ extension CandleBook {
       dispute.base = nil
     }
     if dispute.base == nil { dispute.base = checkpoint(of: index, continuedBy: dispute.held[0]) }
-    instruments[index].dispute = dispute
+    memories[index].dispute = dispute
     let answers = Dispute.answers(in: dispute.held)
     // A band is shown wrong by trading beyond it, or by a minute of answers that say nothing else.
     let agreeing = mustGrow ? max(dispute.rows.count, answers / 7) : answers
@@ -75,8 +75,11 @@ extension CandleBook {
 
   /// The newest state before the standing one that the row continues.
   private func checkpoint(of index: Int, continuedBy row: HeldRow) -> Checkpoint? {
+    guard let state = instruments[index].state,
+      let checkpoints = memories[index].checkpoints(before: state)
+    else { return nil }
     var gaps = GapChanges()
-    for checkpoint in instruments[index].checkpoints.reversed() {
+    for checkpoint in checkpoints {
       var since = checkpoint.gaps
       since.append(gaps)
       gaps = since
@@ -88,8 +91,8 @@ extension CandleBook {
   }
 
   /// A row was booked on the standing totals while others contradict them.
-  mutating func favourStanding(_ row: HeldRow, at index: Int, gaps: GapChanges) {
-    guard var dispute = instruments[index].dispute else { return }
+  private mutating func favourStanding(_ row: HeldRow, at index: Int, gaps: GapChanges) {
+    guard var dispute = memories[index].dispute else { return }
     dispute.base?.gaps.append(gaps)
     dispute.former?.gaps.append(gaps)
     if let last = dispute.held.last, row.quote.secondOfDay >= last.quote.secondOfDay {
@@ -99,8 +102,31 @@ extension CandleBook {
       // Rows against it, each alone, are no reading that is served as well.
       if dispute.inFavourRun >= rules.agreeingAnswersMin { dispute.against = 0 }
     }
-    instruments[index].dispute = dispute
+    memories[index].dispute = dispute
     if isContested(dispute) { suspend(index, at: row.quote.at) }
+  }
+
+  /// A row was booked while others contradict what stands. Here, and called with the bare quote, so
+  /// that rows nothing contradicts are not copied.
+  @inline(never)
+  mutating func noteBooked(
+    _ quote: Quote, at index: Int, watermark: Int, after standing: InstrumentDay,
+    gaps: GapChanges?, receivedAt: Timestamp
+  ) {
+    let row = HeldRow(quote: quote, trading: quote.trading, watermark: watermark)
+    expireDispute(of: index, at: receivedAt)
+    favourStanding(row, at: index, gaps: gaps ?? GapChanges())
+    noteReturn(row, at: index, standing: standing, receivedAt: receivedAt)
+  }
+
+  /// A row that changes nothing came while others contradict what stands.
+  @inline(never)
+  mutating func noteRepeated(
+    _ quote: Quote, at index: Int, watermark: Int, receivedAt: Timestamp
+  ) {
+    let row = HeldRow(quote: quote, trading: quote.trading, watermark: watermark)
+    expireDispute(of: index, at: receivedAt)
+    favourStanding(row, at: index, gaps: GapChanges())
   }
 
   /// Nobody is asked over lunch, and what was held before it counts after it.
@@ -110,8 +136,8 @@ extension CandleBook {
   }
 
   /// Forgets a dispute that nothing keeps alive.
-  mutating func expireDispute(of index: Int, at now: Timestamp) {
-    guard var dispute = instruments[index].dispute,
+  private mutating func expireDispute(of index: Int, at now: Timestamp) {
+    guard var dispute = memories[index].dispute,
       instruments[index].state?.isDisputed != true
     else { return }
     if let former = dispute.former,
@@ -120,7 +146,7 @@ extension CandleBook {
       dispute.former = nil
     }
     let isOver = isStale(dispute, at: now)
-    instruments[index].dispute = isOver && dispute.former == nil ? nil : dispute
+    memories[index].dispute = isOver && dispute.former == nil ? nil : dispute
   }
 }
 
@@ -131,11 +157,11 @@ extension CandleBook {
   private mutating func settle(
     _ index: Int, receivedAt: Timestamp, isBandUnknown: Bool
   ) -> Verdict {
-    guard let dispute = instruments[index].dispute, var standing = instruments[index].state else {
+    guard let dispute = memories[index].dispute, var standing = instruments[index].state else {
       return .accepted(stateChanged: false)
     }
     let rows = dispute.rows
-    instruments[index].dispute = nil
+    memories[index].dispute = nil
     if isBandUnknown {
       standing.isBandUnknown = true
       notify(.bandUnknown, standing, at: rows[rows.count - 1])
@@ -162,7 +188,7 @@ extension CandleBook {
       state: standing,
       gaps: GapChanges(output, openedAfter: before.opened, closedAfter: before.closed),
       replacedAt: receivedAt, volumeThen: rows[rows.count - 1].quote.volume)
-    instruments[index].dispute = next
+    memories[index].dispute = next
     return verdict
   }
 
@@ -187,19 +213,19 @@ extension CandleBook {
   }
 
   /// The readings that a correction had replaced are served again, three times in a row.
-  mutating func noteReturn(
+  private mutating func noteReturn(
     _ row: HeldRow, at index: Int, standing: InstrumentDay, receivedAt: Timestamp
   ) {
-    guard let former = instruments[index].dispute?.former else { return }
+    guard let former = memories[index].dispute?.former else { return }
     if former.returned.isEmpty,
       !former.claims(row.quote, over: standing, rules: rules)
     {
       return
     }
     let rows = former.returned + [row]
-    instruments[index].dispute?.former?.returned = rows
+    memories[index].dispute?.former?.returned = rows
     guard rows.count >= rules.agreeingAnswersMin else { return }
-    instruments[index].dispute = nil
+    memories[index].dispute = nil
     var base = Checkpoint(state: former.state, gaps: former.gaps)
     base.state.prove(through: min(standing.aliveThrough, rows[0].watermark))
     notify(.undone, base.state, at: row)
@@ -219,7 +245,7 @@ extension CandleBook {
   /// Neither reading is booked from here on. What was booked since they parted is taken out, as far
   /// back as memory goes.
   private mutating func suspend(_ index: Int, at stamp: Timestamp) {
-    guard var dispute = instruments[index].dispute, let standing = instruments[index].state else {
+    guard var dispute = memories[index].dispute, let standing = instruments[index].state else {
       return
     }
     if let row = dispute.held.last, var base = base(of: dispute, at: index, for: row) {
@@ -229,12 +255,12 @@ extension CandleBook {
       instruments[index].state?.isDisputed = true
       if standing.isClosed { recertify(index, after: standing, because: .correction) }
     }
-    instruments[index].checkpoints = []
+    memories[index].steps = []
     dispute.rival = [HeldRow(standing)]
     dispute.held = dispute.held.last.map { [$0.asHead] } ?? []
     dispute.base = nil
     dispute.former = nil
-    instruments[index].dispute = dispute
+    memories[index].dispute = dispute
     output.touched.append(index)
     output.events.append(
       .dispute(
@@ -244,8 +270,12 @@ extension CandleBook {
 
   /// A row of an instrument whose readings are disputed: three answers of one reading, with none of
   /// the other in between, end it.
-  mutating func observeDisputed(_ row: HeldRow, at index: Int, receivedAt: Timestamp) -> Verdict {
-    guard var dispute = instruments[index].dispute else { return .accepted(stateChanged: false) }
+  @inline(never)
+  mutating func observeDisputed(
+    _ quote: Quote, at index: Int, watermark: Int, receivedAt: Timestamp
+  ) -> Verdict {
+    let row = HeldRow(quote: quote, trading: quote.trading, watermark: watermark)
+    guard var dispute = memories[index].dispute else { return .accepted(stateChanged: false) }
     let toRival = dispute.rival.last?.totals.objection(to: row.quote, rules: rules)
     let toHeld = dispute.held.last?.totals.objection(to: row.quote, rules: rules)
     let chain: [HeldRow]
@@ -267,7 +297,7 @@ extension CandleBook {
       return .rejected(.lagging, detail: toHeld?.detail ?? "")
     }
     dispute.lastHeldAt = receivedAt
-    instruments[index].dispute = dispute
+    memories[index].dispute = dispute
     guard Dispute.answers(in: chain) >= rules.agreeingAnswersMin else {
       return .held(.backwardStamp, detail: "two contradicting readings are served in turn")
     }
@@ -277,16 +307,25 @@ extension CandleBook {
 
   private mutating func endDispute(of index: Int, with rows: [HeldRow]) -> Verdict {
     guard let state = instruments[index].state else { return .accepted(stateChanged: false) }
-    instruments[index].dispute = nil
+    memories[index].dispute = nil
     notify(.settled, state, at: rows[rows.count - 1])
     let verdict =
       state.isContinued(by: rows[0].quote, rules: rules)
       ? replace(index, by: Checkpoint(state: state), booking: rows) : takeBack(index, rows)
-    instruments[index].state?.isDisputed = false
-    for place in instruments[index].checkpoints.indices {
-      instruments[index].checkpoints[place].state.isDisputed = false
-    }
+    resolve(index)
     return verdict
+  }
+}
+
+extension CandleBook {
+  /// Neither the day nor what it may go back to is disputed any more.
+  private mutating func resolve(_ index: Int) {
+    guard var state = instruments[index].state else { return }
+    var checkpoints = memories[index].checkpoints(before: state) ?? []
+    for place in checkpoints.indices { checkpoints[place].state.isDisputed = false }
+    state.isDisputed = false
+    instruments[index].state = state
+    memories[index].remember(checkpoints, before: state)
   }
 }
 

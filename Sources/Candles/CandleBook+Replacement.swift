@@ -35,9 +35,9 @@ extension CandleBook {
     output.gaps += base.gaps.closed
     new.isClosed = old.isClosed
     instruments[index].state = new
-    instruments[index].checkpoints =
-      rows.isEmpty
-      ? [] : [Checkpoint(state: base.state, gaps: GapChanges(made, openedAfter: 0, closedAfter: 0))]
+    let gaps = GapChanges(made, openedAfter: 0, closedAfter: 0)
+    memories[index].remember(
+      rows.isEmpty ? [] : [Checkpoint(state: base.state, gaps: gaps)], before: new)
     output.touched.append(index)
     if old.isClosed { recertify(index, after: old, because: .correction) }
     return .accepted(stateChanged: true)

@@ -114,16 +114,16 @@ extension CandleBook {
     of day: TradingDay, _ decide: (inout InstrumentDay, inout CandleOutput) -> Void
   ) {
     for index in instruments.indices {
-      guard var state = instruments[index].state, state.day == day, !state.isClosed else {
-        continue
-      }
+      guard instruments[index].state?.day == day, instruments[index].state?.isClosed == false,
+        var state = instruments[index].state
+      else { continue }
       let minuteBefore = state.current.minute
       let wasFinal = state.previous?.isFinal
       decide(&state, &output)
       guard state.current.minute != minuteBefore || state.previous?.isFinal != wasFinal else {
         continue
       }
-      instruments[index].state = state
+      set(state, at: index)
       output.touched.append(index)
     }
   }

@@ -15,6 +15,8 @@ public struct CandleBook: Sendable {
   private var plausibility: Plausibility
   let timers: [Timer]
   var instruments: [Entry] = []
+  /// By the same indexes. Apart, for a read of an entry that held references would copy all of it.
+  var memories: [DayMemory] = []
   private var indexes: [Symbol: Int] = [:]
   var watermarks = GroupWatermarks()
   /// Timers up to and including this moment have been carried out.
@@ -27,38 +29,26 @@ public struct CandleBook: Sendable {
     var symbol: Symbol
     let instrument: Instrument?
     var state: InstrumentDay?
-    /// The day before each of the last rows that were booked, the newest last.
-    var checkpoints: [Checkpoint] = []
-    /// None or one, apart: a dispute is rare, and several days large.
-    private var disputes: [Dispute] = []
     var band: DayBand?
     var group: UInt16 = 0
     /// Seen with the group's last answer, so that the group's watermark is its own.
     var isInStep = false
-
-    /// Two false rows may come in a row before an honest one shows it.
-    static let checkpointsMax = 2
 
     init(symbol: Symbol) {
       self.symbol = symbol
       instrument = Instrument.classify(symbol)
     }
 
+    /// Lets `memory` know where the day came from.
+    /// - Parameter isRow: by a booked row, which opened and closed `gaps`.
     @inline(__always)
-    var hasDispute: Bool { !disputes.isEmpty }
-
-    var dispute: Dispute? {
-      get { disputes.first }
-      set { disputes = newValue.map { [$0] } ?? [] }
-    }
-
-    mutating func remember(_ checkpoint: Checkpoint) {
-      if checkpoints.count == Entry.checkpointsMax {
-        checkpoints[0] = checkpoints[1]
-        checkpoints[1] = checkpoint
-      } else {
-        checkpoints.append(checkpoint)
-      }
+    mutating func remember(
+      _ before: inout InstrumentDay, isRow: Bool, gaps: GapChanges? = nil,
+      in memory: inout DayMemory
+    ) {
+      guard state != nil else { return }
+      // Safe: `state!` was looked at; in place, for a name of its own would be a copy.
+      if isRow { memory.remember(&before, &state!, gaps) } else { memory.carry(&before, &state!) }
     }
 
     /// Lets the group's watermark speak for the instrument; true if it did not before.
@@ -91,6 +81,7 @@ public struct CandleBook: Sendable {
     if let known = indexes[symbol] { return known }
     indexes[symbol] = instruments.count
     instruments.append(Entry(symbol: symbol))
+    memories.append(DayMemory())
     return instruments.count - 1
   }
 
@@ -100,6 +91,14 @@ public struct CandleBook: Sendable {
   public var count: Int { instruments.count }
 
   public func symbol(at index: Int) -> Symbol { instruments[index].symbol }
+
+  /// Lets the day go on from another state, for any other reason than a row.
+  mutating func set(_ state: InstrumentDay, at index: Int) {
+    let before = instruments[index].state
+    instruments[index].state = state
+    guard var before else { return }
+    instruments[index].remember(&before, isRow: false, in: &memories[index])
+  }
 
   /// Hands over what was decided since the last time.
   public mutating func takeOutput() -> CandleOutput {
@@ -129,12 +128,12 @@ extension InstrumentDay {
 extension CandleBook {
   /// Takes in one row of an answer whose newest valid stamp is `watermark`.
   ///
-  /// A state is most of a kilobyte and this runs for every row of every sweep, so the states are
+  /// A state is half a kilobyte and this runs for every row of every sweep, so the states are
   /// read and changed where they stand: a `let` of one would copy it.
   /// - Parameter isUnlimited: whether the instrument's name says that no price limit applies today.
   public mutating func observe(
     _ quote: Quote, at index: Int, group: UInt16, watermark: Timestamp,
-    receivedAt: Timestamp, isUnlimited: Bool = false
+    receivedAt: Timestamp, isUnlimited: @autoclosure () -> Bool = false
   ) -> Verdict {
     let day = quote.tradingDay
     let known = instruments[index].state?.day
@@ -149,12 +148,7 @@ extension CandleBook {
     let second =
       watermark.shanghaiDay == day ? watermark.shanghaiSecondOfDay : InstrumentDay.lastSecond
     let isDisputed = instruments[index].state?.isDisputed == true && known == day
-    let objection =
-      isDisputed
-      ? nil
-      : instruments[index].state?.objection(to: quote, seenAt: second, rules: rules)
-        ?? bandObjection(to: quote, at: index, isUnlimited: isUnlimited)
-    if let objection {
+    if !isDisputed, let objection = objection(to: quote, at: index, seenAt: second, isUnlimited) {
       if objection.weight == .lagging {
         return .rejected(objection.reason, detail: objection.detail)
       }
@@ -165,16 +159,13 @@ extension CandleBook {
     let joined = instruments[index].join(group)
     if !isListed { return .accepted(stateChanged: joined) }
     if isDisputed {
-      let row = HeldRow(quote: quote, trading: trading, watermark: second)
-      return observeDisputed(row, at: index, receivedAt: receivedAt)
+      return observeDisputed(quote, at: index, watermark: second, receivedAt: receivedAt)
     }
     if instruments[index].state?.isUnchanged(by: quote, until: second, rules: rules) == true {
       instruments[index].state?.prove(through: second)
-      let isCounted = instruments[index].hasDispute
+      let isCounted = memories[index].hasDispute
       if isCounted {
-        expireDispute(of: index, at: receivedAt)
-        let row = HeldRow(quote: quote, trading: trading, watermark: second)
-        favourStanding(row, at: index, gaps: GapChanges())
+        noteRepeated(quote, at: index, watermark: second, receivedAt: receivedAt)
       }
       return .accepted(stateChanged: closeIfOver(index, receivedAt) || joined || isCounted)
     }
@@ -186,7 +177,7 @@ extension CandleBook {
     _ quote: Quote, _ trading: TradingState, at index: Int, watermark: Int,
     receivedAt: Timestamp
   ) -> Verdict {
-    guard let before = instruments[index].state else { return .accepted(stateChanged: false) }
+    guard var before = instruments[index].state else { return .accepted(stateChanged: false) }
     let gapsBefore = (opened: output.gaps.count, closed: output.closedGaps.count)
     do throws(ExactDecimalError) {
       try instruments[index].state?.observe(
@@ -194,16 +185,18 @@ extension CandleBook {
     } catch {
       return .rejected(.implausible, detail: "the day's totals overflow")
     }
-    let gaps = GapChanges(
-      output, openedAfter: gapsBefore.opened, closedAfter: gapsBefore.closed)
-    if before.isMoved(by: quote) || !gaps.isEmpty {
-      instruments[index].remember(Checkpoint(state: before, gaps: gaps))
+    var gaps: GapChanges?
+    if output.gaps.count > gapsBefore.opened || output.closedGaps.count > gapsBefore.closed {
+      gaps = GapChanges(
+        output, openedAfter: gapsBefore.opened, closedAfter: gapsBefore.closed)
     }
-    if instruments[index].hasDispute {
-      let row = HeldRow(quote: quote, trading: trading, watermark: watermark)
-      expireDispute(of: index, at: receivedAt)
-      favourStanding(row, at: index, gaps: gaps)
-      noteReturn(row, at: index, standing: before, receivedAt: receivedAt)
+    instruments[index].remember(
+      &before, isRow: before.isMoved(by: quote) || gaps != nil, gaps: gaps,
+      in: &memories[index])
+    if memories[index].hasDispute {
+      noteBooked(
+        quote, at: index, watermark: watermark, after: before, gaps: gaps,
+        receivedAt: receivedAt)
     }
     if before.isClosed {
       recertify(index, after: before, because: .latePrint)
@@ -213,17 +206,23 @@ extension CandleBook {
     return .accepted(stateChanged: true)
   }
 
-  /// No price of a day lies beyond its legal band, unless no limit applies or trading showed that
-  /// this one's band is another.
+  /// What speaks against the row after what is known of its day, and by the day's legal band: no
+  /// price lies beyond it, unless no limit applies or trading showed that the band is another.
   @inline(__always)
-  private mutating func bandObjection(
-    to quote: Quote, at index: Int, isUnlimited: Bool
+  private mutating func objection(
+    to quote: Quote, at index: Int, seenAt second: Int, _ isUnlimited: () -> Bool
   ) -> Objection? {
+    if instruments[index].state?.isRepeated(by: quote) == true { return nil }
+    if let objection = instruments[index].state?.objection(
+      to: quote, seenAt: second, rules: rules)
+    {
+      return objection
+    }
     if instruments[index].band?.isOf(quote) != true {
       instruments[index].band = DayBand(instruments[index].instrument, quote)
     }
     guard let objection = instruments[index].band?.objection(to: quote),
-      instruments[index].state?.isBandUnknown != true, !isUnlimited
+      instruments[index].state?.isBandUnknown != true, !isUnlimited()
     else { return nil }
     return objection
   }
@@ -259,8 +258,7 @@ extension CandleBook {
       }
     }
     instruments[index].state = state
-    instruments[index].checkpoints = []
-    if instruments[index].hasDispute { instruments[index].dispute = nil }
+    memories[index].forget()
     startDay(quote.tradingDay, at: receivedAt)
   }
 }

@@ -56,16 +56,8 @@ struct HeldRow: Sendable {
 
 /// A day as it was before a row was booked, with the gaps that were opened and closed since.
 struct Checkpoint: Sendable {
-  var state: InstrumentDay { didSet { bytes = state.bytes } }
-  var gaps: GapChanges
-  /// Of the state, which is stored with every sweep while it is kept.
-  private(set) var bytes: [UInt8]
-
-  init(state: InstrumentDay, gaps: GapChanges = GapChanges()) {
-    self.state = state
-    self.gaps = gaps
-    bytes = state.bytes
-  }
+  var state: InstrumentDay
+  var gaps = GapChanges()
 }
 
 struct GapChanges: Sendable, Hashable {

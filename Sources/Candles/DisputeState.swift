@@ -4,7 +4,10 @@ import Market
 /// numbers, so only these are written.
 
 extension Gap {
-  func write(to writer: inout StateWriter) {
+  /// As many as `write` puts.
+  static let numbers = 7
+
+  func write(to writer: inout some StateSink) {
     writer.put(Int64(from.shanghaiSecondOfDay))
     writer.put(Int64(to.shanghaiSecondOfDay))
     writer.put(volume)
@@ -14,20 +17,22 @@ extension Gap {
 }
 
 extension GapChanges {
-  var count: Int { opened.count + closed.count }
-
   func write(to writer: inout StateWriter) {
-    for gaps in [opened, closed] {
-      writer.put(Int64(gaps.count))
-      for gap in gaps { gap.write(to: &writer) }
-    }
+    Self.write(opened, to: &writer)
+    Self.write(closed, to: &writer)
+  }
+
+  @inline(__always)
+  private static func write(_ gaps: [Gap], to writer: inout StateWriter) {
+    writer.put(Int64(gaps.count))
+    for gap in gaps { gap.write(to: &writer) }
   }
 }
 
 extension Checkpoint {
-  /// - Parameter day: the bytes of the day as it stands.
-  func write(against day: [UInt8], to writer: inout StateWriter) {
-    writer.put(NumberDifference.encode(bytes, against: day))
+  fileprivate func write(before day: InstrumentDay, to writer: inout StateWriter) {
+    var step = DayStep(back: state, from: day)
+    step.write(to: &writer)
     gaps.write(to: &writer)
   }
 }
@@ -52,17 +57,17 @@ extension HeldRow {
 }
 
 extension Dispute {
-  func write(against day: [UInt8], to writer: inout StateWriter) {
+  func write(before day: InstrumentDay, to writer: inout StateWriter) {
     writer.put(Int64(against))
     writer.put(Int64(inFavour))
     writer.put(Int64(inFavourRun))
     writer.put(lastHeldAt.microseconds)
     for rows in [held, rival] { Self.write(rows, to: &writer) }
     writer.put(base != nil)
-    base?.write(against: day, to: &writer)
+    base?.write(before: day, to: &writer)
     writer.put(former != nil)
     guard let former else { return }
-    Checkpoint(state: former.state, gaps: former.gaps).write(against: day, to: &writer)
+    Checkpoint(state: former.state, gaps: former.gaps).write(before: day, to: &writer)
     writer.put(former.replacedAt.microseconds)
     writer.put(former.volumeThen)
     Self.write(former.returned, to: &writer)
@@ -107,30 +112,47 @@ extension StateReader {
     return changes
   }
 
+  /// What a day's numbers say, as `InstrumentDay` writes them.
+  static func day(
+    of symbol: Symbol, in numbers: [UInt64]
+  ) throws(BookStateError) -> InstrumentDay {
+    let bytes = StateWriter.bytes(version: layoutVersion) { writer in
+      for number in numbers { writer.put(number: number) }
+    }
+    var reader = try StateReader(bytes, versions: layoutVersion...layoutVersion)
+    let day = try reader.instrumentDay(symbol: symbol, as: .difference)
+    try reader.end()
+    return day
+  }
+
   private mutating func checkpoint(
     before state: InstrumentDay, _ field: String
   ) throws(BookStateError) -> Checkpoint {
     let start = position
-    guard let bytes = NumberDifference.decode(try bytes(field), against: state.bytes) else {
+    guard let day = try DayStep(reading: &self).taken(from: state) else {
       throw .corrupt(field: field, expected: "a difference to the day", at: start)
     }
-    var reader = try StateReader(bytes, versions: version...version)
-    let day = try reader.instrumentDay(symbol: state.symbol)
-    try reader.end()
     return Checkpoint(state: day, gaps: try gapChanges(of: day))
   }
 
-  mutating func checkpoints(
-    before state: InstrumentDay
-  ) throws(BookStateError) -> [Checkpoint] {
-    var checkpoints: [Checkpoint] = []
-    for _ in 0..<(try integer("checkpoints", 0...CandleBook.Entry.checkpointsMax)) {
-      checkpoints.append(try checkpoint(before: state, "checkpoint"))
+  mutating func memory(before state: InstrumentDay) throws(BookStateError) -> DayMemory {
+    var steps: [DayMemory.Step] = []
+    for _ in 0..<(try integer("steps", 0...Int(DayMemory.stepsMax))) {
+      steps.append((try DayStep(reading: &self), GapChanges()))
     }
-    return checkpoints
+    if try flag("have_gaps") {
+      for place in steps.indices { steps[place].gaps = try gapChanges(of: state) }
+    }
+    var memory = DayMemory()
+    memory.steps = steps
+    guard memory.checkpoints(before: state) != nil else {
+      throw .corrupt(field: "steps", expected: "differences to the day", at: position)
+    }
+    memory.dispute = try dispute(of: state)
+    return memory
   }
 
-  mutating func dispute(of state: InstrumentDay) throws(BookStateError) -> Dispute? {
+  private mutating func dispute(of state: InstrumentDay) throws(BookStateError) -> Dispute? {
     guard try flag("has_dispute") else { return nil }
     let against = try integer("dispute.against", 0...Int(Int32.max))
     let inFavour = try integer("dispute.in_favour", 0...Int(Int32.max))

@@ -33,7 +33,14 @@ extension InstrumentDay {
       && !isBreak(until: second, rules: rules)
   }
 
+  /// Every number that a row is held against is the standing one's.
+  @inline(__always)
+  func isRepeated(by quote: Quote) -> Bool {
+    isObserved && quote.tradingDay == day && Int(quote.secondOfDay) == stamp && !isMoved(by: quote)
+  }
+
   /// Whether booking the row changes more than its stamp.
+  @inline(__always)
   func isMoved(by quote: Quote) -> Bool {
     quote.volume != volume || quote.turnover != turnover || quote.last != last
       || quote.high != high || quote.low != low || quote.open != open

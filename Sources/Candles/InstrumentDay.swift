@@ -21,6 +21,12 @@ struct InstrumentDay: Sendable, Hashable {
   var lag = 0
   /// A snapshot of this day was accepted.
   var isObserved = false
+  /// The certificate has been written.
+  var isClosed = false
+  /// Prices beyond the legal band were confirmed: it does not hold today.
+  var isBandUnknown = false
+  /// Two readings are served in turn: nothing is booked.
+  var isDisputed = false
   var stamp = 0
   var volume = ExactDecimal.zero
   var turnover = ExactDecimal.zero
@@ -50,14 +56,8 @@ struct InstrumentDay: Sendable, Hashable {
   var minutesTraded = 0
   var minutesUntraded = 0
   var minutesMissing = 0
-  /// The certificate has been written.
-  var isClosed = false
   /// Yesterday's close, where it was seen.
   var priorClose = ExactDecimal.zero
-  /// Prices beyond the legal band were confirmed: it does not hold today.
-  var isBandUnknown = false
-  /// Two readings are served in turn: nothing is booked.
-  var isDisputed = false
 
   init(symbol: Symbol, day: TradingDay, basis: ExactDecimal = .zero) {
     self.symbol = symbol

@@ -39,17 +39,17 @@ struct StateReader {
     return bytes[index]
   }
 
-  private mutating func integer() -> Int64? {
-    var folded: UInt64 = 0
-    for shift in stride(from: 0, to: 70, by: 7) {
+  private mutating func number() -> UInt64? {
+    var number: UInt64 = 0
+    for shift in stride(from: UInt64(0), to: 70, by: 7) {
       guard let next = byte() else { return nil }
-      folded |= UInt64(next & 0x7F) << UInt64(shift)
-      if next < 0x80 {
-        return Int64(bitPattern: folded >> 1) ^ -Int64(bitPattern: folded & 1)
-      }
+      number |= UInt64(next & 0x7F) << shift
+      if next < 0x80 { return number }
     }
     return nil
   }
+
+  private mutating func integer() -> Int64? { number().map { Int64(folded: $0) } }
 
   /// A whole number of `range`.
   mutating func integer(
@@ -90,14 +90,16 @@ struct StateReader {
   }
 
   /// Some bytes with their count before them.
-  mutating func bytes(_ field: String) throws(BookStateError) -> [UInt8] {
-    let count = try integer("\(field).bytes", 0...StateWriter.differenceBytesMax)
+  mutating func bytes(_ field: String, countMax: Int) throws(BookStateError) -> ArraySlice<UInt8> {
+    let count = try integer("\(field).bytes", 0...countMax)
     guard index + count <= bytes.count else {
       throw .corrupt(field: field, expected: "\(count) bytes", at: index)
     }
     defer { index += count }
-    return Array(bytes[index..<index + count])
+    return bytes[index..<index + count]
   }
+
+  private mutating func skip(_ numbers: Int) { for _ in 0..<numbers { _ = number() } }
 
   /// Written as a difference since version 2.
   private mutating func decimal(
@@ -120,7 +122,7 @@ struct StateReader {
   }
 
   private mutating func formingCandle(
-    _ name: String, beside day: InstrumentDay
+    _ name: String, beside day: InstrumentDay, as form: DayForm
   ) throws(BookStateError) -> FormingCandle {
     let minute = try integer("\(name).minute", 0...Session.minutesPerDay)
     let flags = CandleFlags(rawValue: Int16(try integer("\(name).flags", 0...Int(Int16.max))))
@@ -130,7 +132,7 @@ struct StateReader {
     candle.flags = flags
     candle.moved = moved
     candle.isFinal = isFinal
-    guard moved else { return candle }
+    guard moved || form == .difference else { return candle }
     candle.open = try decimal("\(name).open")
     candle.high = try decimal("\(name).high")
     candle.low = try decimal("\(name).low")
@@ -140,7 +142,17 @@ struct StateReader {
     return candle
   }
 
-  mutating func instrumentDay(symbol: Symbol) throws(BookStateError) -> InstrumentDay {
+  private mutating func formingCandleIfAny(
+    _ name: String, beside day: InstrumentDay, as form: DayForm
+  ) throws(BookStateError) -> FormingCandle? {
+    if try flag("has_\(name)") { return try formingCandle(name, beside: day, as: form) }
+    if form == .difference { skip(FormingCandle.numbers) }
+    return nil
+  }
+
+  mutating func instrumentDay(
+    symbol: Symbol, as form: DayForm = .whole
+  ) throws(BookStateError) -> InstrumentDay {
     var state = InstrumentDay(symbol: symbol, day: try day("day"))
     state.knownThrough = try integer("known_through", Self.secondsOfDay)
     state.isObserved = try flag("is_observed")
@@ -151,13 +163,11 @@ struct StateReader {
     state.minutesUntraded = try integer("minutes_untraded", Self.minuteCounts)
     state.minutesMissing = try integer("minutes_missing", Self.minuteCounts)
     state.isClosed = try flag("is_closed")
-    state.current = try formingCandle("current", beside: state)
-    if try flag("has_previous") {
-      state.previous = try formingCandle("previous", beside: state)
-    }
+    state.current = try formingCandle("current", beside: state, as: form)
+    state.previous = try formingCandleIfAny("previous", beside: state, as: form)
     state.aliveThrough = state.knownThrough
     if version > 1 {
-      try rest(of: &state)
+      try rest(of: &state, as: form)
     } else {
       state.sightSince = state.current.minute
     }
@@ -165,10 +175,10 @@ struct StateReader {
   }
 
   /// What version 1 did not have.
-  private mutating func rest(of state: inout InstrumentDay) throws(BookStateError) {
-    if try flag("has_last_moved") {
-      state.lastMoved = try formingCandle("last_moved", beside: state)
-    }
+  private mutating func rest(
+    of state: inout InstrumentDay, as form: DayForm
+  ) throws(BookStateError) {
+    state.lastMoved = try formingCandleIfAny("last_moved", beside: state, as: form)
     let lead = try integer("alive_through", Self.secondsOfDay)
     state.aliveThrough += lead
     state.lag = try integer("lag", Self.secondsOfDay)
@@ -178,6 +188,8 @@ struct StateReader {
     state.isDisputed = try flag("is_disputed")
     if try flag("has_last_gap") {
       state.lastGap = try gap(of: state.symbol, on: state.day)
+    } else if form == .difference {
+      skip(Gap.numbers)
     }
   }
 

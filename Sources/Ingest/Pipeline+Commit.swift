@@ -55,7 +55,7 @@ extension Pipeline {
   }
 
   @inline(__always)  // A row is nearly a kilobyte: made where it goes.
-  private func quoteRow(_ index: Int) -> QuoteRow? {
+  private mutating func quoteRow(_ index: Int) -> QuoteRow? {
     guard let latest = latest[index] else { return nil }
     return QuoteRow(
       quote: latest.quote, forming: book.formingCandle(at: index),

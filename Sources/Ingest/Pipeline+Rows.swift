@@ -61,10 +61,10 @@ extension Pipeline {
   private mutating func observe(
     _ place: Int, _ index: Int, _ watermark: Timestamp, _ answer: inout Answer
   ) {
-    let isUnlimited = NameMarks.sayUnlimited(rawName(place, answer).bytes)
+    let name = UnsafeRawBufferPointer(rebasing: answer.body[sheet.quotes[place].name])
     let verdict = book.observe(
       sheet.quotes[place].quote, at: index, group: answer.group, watermark: watermark,
-      receivedAt: answer.entry.receivedAt, isUnlimited: isUnlimited)
+      receivedAt: answer.entry.receivedAt, isUnlimited: NameMarks.sayUnlimited(name))
     switch verdict {
     case .held(let reason, let detail):
       pending.dirty(index)
@@ -86,13 +86,16 @@ extension Pipeline {
     }
   }
 
-  private func rawName(_ place: Int, _ answer: Answer) -> RawName {
+  @inline(__always)  // Called, it would get a copy of the pipeline and the answer.
+  private func rawName(_ place: Int, _ answer: borrowing Answer) -> RawName {
     RawName(
       bytes: UnsafeRawBufferPointer(rebasing: answer.body[sheet.quotes[place].name]),
       charset: sheet.quotes[place].charset)
   }
 
-  private func isLatest(_ place: Int, _ index: Int) -> Bool {
+  /// Seldom asked. Mutating, so that it gets no copy of the pipeline.
+  @inline(never)
+  private mutating func isLatest(_ place: Int, _ index: Int) -> Bool {
     latest[index]?.quote == sheet.quotes[place].quote
   }
 

@@ -228,7 +228,7 @@ import Testing
   }
 
   private func restart(_ book: CandleBook) throws -> CandleBook {
-    var fresh = CandleBook()
+    var (book, fresh) = (book, CandleBook())
     try fresh.restore(sharedState: book.sharedState)
     for index in 0..<book.count {
       try fresh.restore(instrument: book.symbol(at: index), state: book.instrumentState(at: index))

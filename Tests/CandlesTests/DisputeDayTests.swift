@@ -156,7 +156,7 @@ extension DisputeTests {
   }
 
   func restarted(_ book: CandleBook) throws -> CandleBook {
-    var copy = CandleBook()
+    var (book, copy) = (book, CandleBook())
     try copy.restore(sharedState: book.sharedState)
     try copy.restore(instrument: book.symbol(at: 0), state: book.instrumentState(at: 0))
     return copy
