@@ -179,7 +179,6 @@ extension CandleBook {
       - Session.tradingSeconds(before: base.state.aliveThrough)
     // What stood so long was no false row: the exchange took volume back.
     if confirmed > Int(rules.disputeSecondsMax) { return takeBack(index, rows) }
-    base.state.prove(through: min(standing.aliveThrough, rows[0].watermark))
     base.state.isBandUnknown = standing.isBandUnknown
     let before = (opened: output.gaps.count, closed: output.closedGaps.count)
     let verdict = replace(index, by: base, booking: rows)
@@ -226,8 +225,7 @@ extension CandleBook {
     memories[index].dispute?.former?.returned = rows
     guard rows.count >= rules.agreeingAnswersMin else { return }
     memories[index].dispute = nil
-    var base = Checkpoint(state: former.state, gaps: former.gaps)
-    base.state.prove(through: min(standing.aliveThrough, rows[0].watermark))
+    let base = Checkpoint(state: former.state, gaps: former.gaps)
     notify(.undone, base.state, at: row)
     _ = replace(index, by: base, booking: rows)
   }

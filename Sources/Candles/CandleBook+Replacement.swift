@@ -20,15 +20,18 @@ extension CandleBook {
       return .rejected(.implausible, detail: "the day's totals overflow")
     }
     let through = old.isClosed ? Session.minutesPerDay - 1 : old.handedOutThrough
-    if losesSight {
+    // A minute that was given up is not proven by rows that end before it does.
+    let isGivenUp =
+      losesSight || new.current.minute <= through && !new.isAlive(throughMinute: through)
+    if isGivenUp {
       new.leaveSight(into: &made)
     } else if new.current.minute <= through + 1 {
       new.finish(throughMinute: through, into: &made)
     }
     if old.isTradable {
-      new.emptyMinutes(from: base, through: through, areUnseen: losesSight, into: &made)
+      new.emptyMinutes(from: base, through: through, areUnseen: isGivenUp, into: &made)
     }
-    if losesSight { new.skip(to: through + 1) }
+    if isGivenUp { new.skip(to: through + 1) }
     base.state.restate(unless: old, into: &output)
     handOut(made, revisingThrough: through)
     output.closedGaps += base.gaps.opened
@@ -62,9 +65,12 @@ extension Candle {
 }
 
 extension Gap {
+  /// Nobody looked, or nothing that was seen could be believed.
+  var isUnseen: Bool { cause != .latePrint && cause != .correction }
+
   /// The minutes that had no candle because nobody saw them.
   fileprivate var missingMinutes: Range<Int> {
-    guard cause != .latePrint, cause != .correction else { return 0..<0 }
+    guard isUnseen else { return 0..<0 }
     let known = Session.tradingSeconds(before: from.shanghaiSecondOfDay)
     // An auction's print makes a candle of a minute of which nothing else was seen.
     let mayHoldAuction = known % (60 * Session.minutesPerHalf) == 0
