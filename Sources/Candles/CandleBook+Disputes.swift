@@ -174,11 +174,10 @@ extension CandleBook {
     guard var base = base(of: dispute, at: index, for: rows[0]) else {
       return takeBack(index, rows)
     }
-    let confirmed =
-      Session.tradingSeconds(before: standing.aliveThrough)
-      - Session.tradingSeconds(before: base.state.aliveThrough)
     // What stood so long was no false row: the exchange took volume back.
-    if confirmed > Int(rules.disputeSecondsMax) { return takeBack(index, rows) }
+    if base.secondsSeen(through: standing.aliveThrough) > Int(rules.disputeSecondsMax) {
+      return takeBack(index, rows)
+    }
     base.state.isBandUnknown = standing.isBandUnknown
     let before = (opened: output.gaps.count, closed: output.closedGaps.count)
     let verdict = replace(index, by: base, booking: rows)
@@ -324,6 +323,18 @@ extension CandleBook {
     state.isDisputed = false
     instruments[index].state = state
     memories[index].remember(checkpoints, before: state)
+  }
+}
+
+extension Checkpoint {
+  /// For how much trading time since then somebody looked.
+  fileprivate func secondsSeen(through last: Int) -> Int {
+    let first = Session.tradingSeconds(before: state.aliveThrough)
+    let unseen = gaps.opened.lazy.filter(\.isUnseen).map { gap in
+      let from = Session.tradingSeconds(before: gap.from.shanghaiSecondOfDay)
+      return max(Session.tradingSeconds(before: gap.to.shanghaiSecondOfDay) - max(from, first), 0)
+    }
+    return Session.tradingSeconds(before: last) - first - unseen.reduce(0, +)
   }
 }
 

@@ -47,6 +47,29 @@ extension DisputeTests {
         == ["1100 \(CandleFlags.partial.rawValue)", "400 \(CandleFlags.partial.rawValue)"])
   }
 
+  @Test func `a false row right after a long outage is no volume taken back`() throws {
+    var tape = Tape()
+    try tape.see("10:20:03", last: "10.00", volume: 900)
+    try tape.see("10:20:12", last: "10.00", volume: 1000)
+    try tape.see("10:40:00", last: "10.00", volume: 9000)
+    try expectAccounted(tape, 9000)
+    try tape.see("10:40:12", last: "10.00", volume: 3000)
+    try tape.see("10:40:24", last: "10.00", volume: 3100)
+    try expectAccounted(tape, 9000)
+    try tape.see("10:40:36", last: "10.00", volume: 3200)
+    #expect(kinds(tape) == [.corrected])
+    try expectAccounted(tape, 3200)
+    #expect(tape.output.gaps.map(\.cause) == [.lateStart, .outage])
+    #expect(tape.output.gaps.last?.from == tape.moment("10:20:12"))
+    #expect(tape.output.gaps.last?.to == tape.moment("10:40:12"))
+    #expect(tape.output.gaps.last?.volume == ExactDecimal(2000))
+    try tape.see("10:41:00", last: "10.00", volume: 3300)
+    tape.advance(to: "10:41:06")
+    #expect(
+      rows(tape, from: "10:20:00")
+        == ["100 \(CandleFlags.partial.rawValue)", "300 \(CandleFlags.partial.rawValue)"])
+  }
+
   @Test func `readings that come back do not put unseen volume into a minute`() throws {
     var tape = Tape()
     for (clock, volume) in [
