@@ -20,15 +20,18 @@ extension CandleBook {
       return .rejected(.implausible, detail: "the day's totals overflow")
     }
     let through = old.isClosed ? Session.minutesPerDay - 1 : old.handedOutThrough
-    if losesSight {
+    // A minute that was given up is not proven by rows that end before it does.
+    let isGivenUp =
+      losesSight || new.current.minute <= through && !new.isAlive(throughMinute: through)
+    if isGivenUp {
       new.leaveSight(into: &made)
     } else if new.current.minute <= through + 1 {
       new.finish(throughMinute: through, into: &made)
     }
     if old.isTradable {
-      new.emptyMinutes(from: base, through: through, areUnseen: losesSight, into: &made)
+      new.emptyMinutes(from: base, through: through, areUnseen: isGivenUp, into: &made)
     }
-    if losesSight { new.skip(to: through + 1) }
+    if isGivenUp { new.skip(to: through + 1) }
     base.state.restate(unless: old, into: &output)
     handOut(made, revisingThrough: through)
     output.closedGaps += base.gaps.opened

@@ -70,6 +70,22 @@ extension DisputeTests {
         == ["100 \(CandleFlags.partial.rawValue)", "300 \(CandleFlags.partial.rawValue)"])
   }
 
+  /// The last answer was under way while the minute was given up.
+  @Test func `a minute that was given up stays partial when a false row is taken out`() throws {
+    var tape = try tapeWithFalseRow()
+    try tape.see("09:30:39", last: "10.00", volume: 1200)
+    try tape.see("09:30:42", last: "10.00", volume: 1300)
+    tape.advance(to: "09:31:36")
+    #expect(minuteRows(tape)[tape.moment("09:30:00")]?.flags == .partial)
+    try tape.see("09:30:45", last: "10.00", volume: 1400)
+    #expect(kinds(tape) == [.corrected])
+    #expect(minuteRows(tape)[tape.moment("09:30:00")]?.flags == .partial)
+    try expectAccounted(tape, 1400)
+    try tape.see("09:31:42", last: "10.00", volume: 1500)
+    try expectAccounted(tape, 1500)
+    #expect(tape.output.gaps.map(\.from) == [tape.moment("09:30:45")])
+  }
+
   @Test func `readings that come back do not put unseen volume into a minute`() throws {
     var tape = Tape()
     for (clock, volume) in [
