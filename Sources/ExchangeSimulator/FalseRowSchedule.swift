@@ -126,7 +126,8 @@ struct FalseRowDraft {
     case .lowFifth: state.low = max(traits.onTick(state.low / 5), traits.tick)
     case .highWithinLimits:
       state.high += max(traits.onTick((traits.limitUp - state.high) / 2), traits.tick)
-      isPlausible = true
+      // Before a line has the open, its day has one price.
+      isPlausible = !state.hidesOpen
     case .otherInstrument: preconditionFailure("a line of another instrument has its own making")
     }
     self.init(kind, place, state, source: place, isPlausible: isPlausible)

@@ -119,6 +119,23 @@ import Testing
     #expect(limited.count > 50 && limited.allSatisfy { $0.fate == .refused })
   }
 
+  /// Before the open is told, the day has one price.
+  @Test func `a false range in Shanghai's first row after the auction is never booked`() throws {
+    let day = try Day(seed: 8, rows: plan(8, [.highWithinLimits]))
+    let rows = day.recorder.observableLedger().falseRows
+    var openless = 0
+    for (symbol, second, line, _) in day.strange {
+      let (open, high, low) = (try line.number(1), try line.number(4), try line.number(5))
+      guard open.isZero, low < high else { continue }
+      openless += 1
+      let row = rows.first {
+        "\($0.symbol)" == symbol && $0.servedAt.shanghaiSecondOfDay == second
+      }
+      #expect(row?.fate == .refused)
+    }
+    #expect(openless > 0)
+  }
+
   @Test func `an outage hides a false row that came before it`() throws {
     let day = try Day(seed: 6, rows: plan(6, [.totalsNinefold])) { second in
       (36_000..<53_000).contains(second) && second % 300 > 9
