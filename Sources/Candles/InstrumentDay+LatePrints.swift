@@ -10,9 +10,11 @@ extension InstrumentDay {
   ) throws(ExactDecimalError) {
     let minute = Session.minute(of: stamp)
     guard minute >= sightSince else {
-      // Nobody saw that minute: its volume belongs to what passed unseen.
+      // Nobody saw that minute: its volume belongs to what passed unseen. The row before may be
+      // older than that.
+      let known = max(self.stamp, lastGap?.from.shanghaiSecondOfDay ?? 0)
       return try recordGap(
-        from: moment(min(self.stamp, stamp)), to: moment(stamp),
+        from: moment(min(known, stamp)), to: moment(stamp),
         delta: Delta(volume: move.volume, turnover: move.turnover),
         cause: isDisputed ? .dispute : isClosed ? .latePrint : lastGap?.cause ?? .latePrint,
         into: &output)

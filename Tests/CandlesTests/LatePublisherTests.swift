@@ -69,4 +69,17 @@ import Testing
     #expect(tape.output.gaps.map(\.volume) == [ExactDecimal(500)])
     #expect(tape.output.gaps.map(\.to) == [tape.moment("09:33:00")])
   }
+
+  @Test func `a print behind an outage adds no minute from before it to the gap`() throws {
+    var tape = Tape()
+    try tape.see("09:30:30", last: "10.00", volume: 100)
+    for clock in ["09:30:44", "09:30:58", "09:31:12", "09:31:26", "09:31:40", "09:31:54"] {
+      try tape.see("09:30:30", last: "10.00", volume: 100, seenAt: clock)
+    }
+    try tape.see("09:30:30", last: "10.00", volume: 100, seenAt: "09:34:00")
+    try tape.see("09:34:00", last: "10.00", volume: 600, seenAt: "09:34:03")
+    #expect(tape.output.gaps.map(\.from) == [tape.moment("09:31:54")])
+    #expect(tape.output.gaps.map(\.to) == [tape.moment("09:34:00")])
+    #expect(tape.output.gaps.map(\.volume) == [ExactDecimal(500)])
+  }
 }
