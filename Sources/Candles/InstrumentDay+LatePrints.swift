@@ -13,11 +13,12 @@ extension InstrumentDay {
       // Nobody saw that minute: its volume belongs to what passed unseen. The row before may be
       // older than that.
       let known = max(self.stamp, lastGap?.from.shanghaiSecondOfDay ?? 0)
-      return try recordGap(
+      try recordGap(
         from: moment(min(known, stamp)), to: moment(stamp),
         delta: Delta(volume: move.volume, turnover: move.turnover),
         cause: isDisputed ? .dispute : isClosed ? .latePrint : lastGap?.cause ?? .latePrint,
         into: &output)
+      return flattenMinutes(after: sightSince - 1, at: move.last, into: &output)
     }
     let volumeSum = try minuteVolume + move.volume
     let turnoverSum = try minuteTurnover + move.turnover
@@ -45,8 +46,14 @@ extension InstrumentDay {
       if !current.moved { current.basis = price }
       return
     }
-    for flat in minute + 1..<max(previous?.minute ?? current.minute, minute + 1) {
-      revise(FormingCandle(minute: flat, basis: price), into: &output)
+    for place in minute + 1..<max(previous?.minute ?? current.minute, minute + 1) {
+      var flat = FormingCandle(minute: place, basis: price)
+      // One whose beginning was not seen stays so.
+      if let held = lastMoved, held.minute == place {
+        flat.flags = held.flags
+        lastMoved = flat
+      }
+      revise(flat, into: &output)
     }
     if previous?.moved == false, previous?.isPassedOver == false {
       previous?.basis = price

@@ -70,6 +70,26 @@ import Testing
     #expect(tape.output.gaps.map(\.to) == [tape.moment("09:33:00")])
   }
 
+  @Test func `a print that an outage hid moves the flat minutes since the outage`() throws {
+    var tape = Tape()
+    try tape.see("09:31:00", last: "10.00", volume: 100)
+    try tape.see("09:32:50", last: "10.00", volume: 500, seenAt: "09:33:10")
+    for clock in ["09:33:24", "09:33:38", "09:33:52", "09:34:06", "09:34:20", "09:34:34"] {
+      try tape.see("09:32:50", last: "10.00", volume: 500, seenAt: clock)
+    }
+    for clock in ["09:34:48", "09:35:02", "09:35:16"] {
+      try tape.see("09:32:50", last: "10.00", volume: 500, seenAt: clock)
+    }
+    try tape.see("09:32:55", last: "10.20", volume: 600, seenAt: "09:35:20")
+    let kept = KeptDay(tape.output)
+    #expect(tape.output.gaps.map(\.volume) == [ExactDecimal(500)])
+    for (clock, flags) in [("09:33:00", .partial), ("09:34:00", .noTrade)] as [(_, CandleFlags)] {
+      #expect(kept.minutes[tape.moment(clock)]?.row == "10.20 10.20 10.20 10.20 0 0", "\(clock)")
+      #expect(kept.minutes[tape.moment(clock)]?.flags == flags)
+    }
+    #expect(tape.book.formingCandle(at: 0)?.close == (try ExactDecimal("10.20")))
+  }
+
   @Test func `a print behind an outage adds no minute from before it to the gap`() throws {
     var tape = Tape()
     try tape.see("09:30:30", last: "10.00", volume: 100)
