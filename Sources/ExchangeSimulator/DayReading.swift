@@ -56,7 +56,7 @@ struct DayReading {
     var holes: [ObservableLedger.Hole] = []
     for sight in sights {
       if let hole = hole(at: sight) {
-        holes.append(hole)
+        DayReading.add(hole, to: &holes)
         minutes.tear(
           from: Reckoning.elapsed(at: hole.from), to: Reckoning.elapsed(at: hole.to),
           price: price(of: sight))
@@ -89,6 +89,18 @@ extension DayReading {
       from: sight.known, to: sight.learned, volume: now.volume - (before?.volume ?? 0),
       turnover: now.turnover - (before?.turnover ?? 0),
       cause: before == nil ? .lateStart : .outage)
+  }
+
+  /// Holes of one cause that adjoin are one.
+  private static func add(
+    _ hole: ObservableLedger.Hole, to holes: inout [ObservableLedger.Hole]
+  ) {
+    guard let last = holes.last, last.cause == hole.cause, last.to == hole.from else {
+      return holes.append(hole)
+    }
+    holes[holes.count - 1].to = hole.to
+    holes[holes.count - 1].volume += hole.volume
+    holes[holes.count - 1].turnover += hole.turnover
   }
 
   /// Whether nobody looked for too long, and a minute ended meanwhile.

@@ -112,6 +112,25 @@ import Testing
     #expect(observable.audit(of: symbol)?.minutesMissing == 2)
   }
 
+  @Test func `two outages with one answer between them are one gap`() throws {
+    let silence = 36_031..<36_195
+    let whole = try day(seed: 4) { silence.contains($0) }.recorder.observableLedger()
+    let halved = try day(seed: 4) { silence.contains($0) && $0 != 36_120 }
+      .recorder.observableLedger()
+    for symbol in halved.symbols {
+      #expect(halved.gaps(of: symbol) == whole.gaps(of: symbol))
+      #expect(halved.gaps(of: symbol).count <= 1)
+    }
+    #expect(halved.gaps(of: try Fixture.symbol("sh000001")).count == 1)
+  }
+
+  @Test func `an outage behind a late start is a gap of its own`() throws {
+    let (recorder, _) = try day(seed: 4) { $0 < 36_195 && $0 != 36_120 }
+    let gaps = recorder.observableLedger().gaps(of: try Fixture.symbol("sh000001"))
+    #expect(gaps.map(\.cause) == [.lateStart, .outage])
+    #expect(gaps.first?.to == gaps.last?.from)
+  }
+
   @Test func `a straddle of fifteen seconds is no gap`() throws {
     let (recorder, _) = try day(seed: 4) { (36_046..<36_060).contains($0) }
     let observable = recorder.observableLedger()

@@ -25,6 +25,12 @@ extension EveryTrial {
       #expect(verdict.complaints.isEmpty, "seed \(seed)")
     }
 
+    @Test func `two outages with one answer between them are one gap in the table`() throws {
+      let seed = UInt64.random(in: 1...10_000)
+      let verdict = try AdjoiningOutages(binary: binary, instruments: 12, seed: seed).run()
+      #expect(verdict.complaints.isEmpty, "seed \(seed)")
+    }
+
     @Test(.enabled(if: DiskTrial.isPossible, "no file system of our own may be mounted here"))
     func `a disk that is full for a while costs a gap and no restart`() throws {
       let seed = UInt64.random(in: 1...10_000)

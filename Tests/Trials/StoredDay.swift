@@ -31,13 +31,14 @@ struct StoredDay {
     }
   }
 
+  /// Without those whose place another one took.
   func gaps() throws -> [Gap] {
     try SQLProbe.run(
       """
       select i.symbol, extract(epoch from g.from_at)::bigint,
         extract(epoch from g.to_at)::bigint, g.volume, g.turnover, g.cause
       from candled.gap g join candled.instrument i on i.id = g.instrument_id
-      where g.trading_day = '\(day)'
+      where g.trading_day = '\(day)' and g.closed_by is distinct from 'superseded'
       """, url: url
     ).map { row in
       var fields = StoredFields(row)
