@@ -61,7 +61,7 @@ struct DayReading {
           from: Reckoning.elapsed(at: hole.from), to: Reckoning.elapsed(at: hole.to),
           price: price(of: sight))
       } else {
-        enter(sight, into: &minutes)
+        enter(sight, into: &minutes, &holes)
       }
     }
     let known = sights[sights.count - 1].learned
@@ -116,8 +116,11 @@ extension DayReading {
     return last > 0 ? last : reference
   }
 
-  /// Lays what a line added into the minute of its stamp.
-  private func enter(_ sight: Sight, into minutes: inout MinuteSheet) {
+  /// Lays what a line added into the minute of its stamp, or into the last hole if it hid that
+  /// minute.
+  private func enter(
+    _ sight: Sight, into minutes: inout MinuteSheet, _ holes: inout [ObservableLedger.Hole]
+  ) {
     if sight.frame == sight.before { return }
     let now = frames[sight.frame]
     let before = sight.before >= 0 ? frames[sight.before] : nil
@@ -127,6 +130,12 @@ extension DayReading {
     let turnover = now.turnover - (before?.turnover ?? 0)
     if volume == 0 && turnover == 0 && now.last == before?.last { return }
     let minute = Reckoning.minute(ofStamp: Int(now.stamp))
+    if let hole = holes.last, minute < Reckoning.elapsed(at: hole.to) / 60 {
+      holes[holes.count - 1].volume += volume
+      holes[holes.count - 1].turnover += turnover
+      minutes.find(Int64(now.last), at: Reckoning.elapsed(at: hole.to) / 60)
+      return
+    }
     let rose = now.high > (before?.high ?? 0)
     let fell = (before?.low ?? 0) == 0 || now.low < (before?.low ?? 0)
     // Only its own stamps say when an instrument's extreme moved.
@@ -250,8 +259,13 @@ struct MinuteSheet {
     let minute = end / 60
     if minute == Reckoning.minutes { return }
     cells[minute] = Cell()
-    cells[minute].found = price
     if end % 60 > 0 { cells[minute].coverage = .partial }
+    find(price, at: minute)
+  }
+
+  /// The price at which a minute begins that came after a time nobody saw.
+  mutating func find(_ price: Int64, at minute: Int) {
+    if minute < cells.count { cells[minute].found = price }
   }
 
   /// Nothing is known after `known`, in trading seconds.

@@ -46,6 +46,21 @@ import Trials
     #expect(!day.rows.audits.isEmpty && !day.rows.gaps.isEmpty)
   }
 
+  @Test func `prints on the edges of outages are where the ledger has them`() throws {
+    var plan = MemoryDay.Plan(seed: 5)
+    plan.instruments = 60
+    // A node that is far behind teaches nothing; those that are not answer as every second minute
+    // begins, and rows stamped before that still come.
+    plan.staleLagSeconds = 600
+    plan.staleSpells = stride(from: 34_920, to: 41_040, by: 120).map { $0 + 12..<$0 + 120 }
+    var day = MemoryDay(plan)
+    day.run()
+    #expect(differences(day) == [])
+    #expect(try day.rows.misstatements() == [])
+    let counts = Dictionary(grouping: day.rows.gaps, by: \.symbol).mapValues(\.count)
+    #expect(counts.values.max() == plan.staleSpells.count)
+  }
+
   @Test func `a late start with stale nodes behind it equals the ledger`() throws {
     var plan = MemoryDay.Plan(seed: 4)
     plan.instruments = 16
