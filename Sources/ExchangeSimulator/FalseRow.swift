@@ -43,7 +43,8 @@ public struct FalseRow: Sendable {
 
   /// What the rules make of it.
   public enum Fate: Sendable, Hashable {
-    /// It contradicts the day's limits, the previous close or its neighbour: it is never booked.
+    /// It contradicts itself, the day's limits, the previous close or its neighbour: it is never
+    /// booked.
     case refused
     /// It is booked, until the third honest answer that contradicts it, at this moment.
     case corrected(at: Timestamp)

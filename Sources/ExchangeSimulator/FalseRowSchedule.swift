@@ -126,7 +126,7 @@ struct FalseRowDraft {
     case .lowFifth: state.low = max(traits.onTick(state.low / 5), traits.tick)
     case .highWithinLimits:
       state.high += max(traits.onTick((traits.limitUp - state.high) / 2), traits.tick)
-      // Before a line has the open, its day has one price.
+      // A line without an open has one price, or it is refused whatever is remembered.
       isPlausible = !state.hidesOpen
     case .otherInstrument: preconditionFailure("a line of another instrument has its own making")
     }

@@ -72,4 +72,15 @@ import Trials
     #expect(try day.rows.misstatements() == [])
     #expect(day.rows.gaps.contains { $0.cause == .lateStart })
   }
+
+  @Test func `a false row of the auction that the decoder refuses asks for no correction`() throws {
+    var trial = TruthTrial.deceived(seed: 1, instruments: 60)
+    trial.plan.falseRows?.instrumentsPerMille = 1000
+    trial.plan.falseRows?.kinds = [.highWithinLimits]
+    let verdict = try trial.run()
+    #expect(verdict.complaints == [])
+    let auction = verdict.falseRows.filter { $0.stamp.shanghaiSecondOfDay < 34_200 }
+    #expect(auction.contains { $0.fate == .refused })
+    #expect(auction.contains { $0.fate != .refused })
+  }
 }
