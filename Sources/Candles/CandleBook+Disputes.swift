@@ -30,12 +30,9 @@ extension CandleBook {
     }
     if dispute.base == nil { dispute.base = checkpoint(of: index, continuedBy: dispute.held[0]) }
     memories[index].dispute = dispute
-    let answers = Dispute.answers(in: dispute.held)
-    // A band is shown wrong by trading beyond it, or by a minute of answers that say nothing else.
-    let agreeing = mustGrow ? max(dispute.rows.count, answers / 7) : answers
     if isContested(dispute) {
       suspend(index, at: quote.at)
-    } else if agreeing >= rules.agreeingAnswersMin {
+    } else if isDecided(dispute, mustGrow: mustGrow) {
       defer { _ = closeIfOver(index, receivedAt) }
       return settle(index, receivedAt: receivedAt, isBandUnknown: mustGrow)
     }
@@ -47,18 +44,32 @@ extension CandleBook {
     // Otherwise each answer is a row of its own: it says that the feed was alive then.
     if mustGrow, let last = chain.last, last.isServedAgain(by: row.quote) {
       chain[chain.count - 1].answers += 1
+      chain[chain.count - 1].provenThrough = row.watermark
       return
     }
     while let last = chain.last, !last.totals.isContinued(by: row.quote, rules: rules) {
       chain.removeLast()
     }
-    if mustGrow, let last = chain.last, last.quote.volume == row.quote.volume {
+    // Of rows that do not grow the first and the newest are kept.
+    if mustGrow, let last = chain.last, let first = chain.dropLast().last,
+      first.quote.volume == row.quote.volume
+    {
+      chain[chain.count - 2].provenThrough = last.provenThrough
       chain[chain.count - 1] = row
       chain[chain.count - 1].answers = last.answers + 1
       return
     }
     if chain.count > rules.agreeingAnswersMin { chain.removeFirst() }
     chain.append(row)
+  }
+
+  /// Three answers outweigh what is remembered. A band is shown wrong by trading beyond it, or by a
+  /// minute of answers that say nothing else.
+  private func isDecided(_ dispute: Dispute, mustGrow: Bool) -> Bool {
+    let answers = Dispute.answers(in: dispute.held)
+    guard mustGrow else { return answers >= rules.agreeingAnswersMin }
+    return answers >= rules.standingAnswersMin
+      || Set(dispute.rows.map(\.quote.volume)).count >= rules.agreeingAnswersMin
   }
 
   private func isContested(_ dispute: Dispute) -> Bool {

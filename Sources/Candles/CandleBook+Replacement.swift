@@ -15,6 +15,7 @@ extension CandleBook {
       for row in rows {
         try new.observe(
           row.quote, trading: row.trading, watermark: row.watermark, rules: rules, into: &made)
+        new.prove(through: row.provenThrough)
       }
     } catch {
       return .rejected(.implausible, detail: "the day's totals overflow")

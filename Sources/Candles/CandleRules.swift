@@ -25,6 +25,9 @@ public struct CandleRules: Sendable {
   public var averageRatioMax: Int64 = 10
   /// So many answers that agree with each other outweigh what is remembered.
   public var agreeingAnswersMin = 3
+  /// So many answers without trading show that prices beyond the band are the day's: a minute of
+  /// them at the exchange's 3 s.
+  public var standingAnswersMin = 21
   /// Answers that lie further apart are no consecutive ones: the longest cadence of the day's polls
   /// is 60 s, and one may be lost.
   public var disputeSecondsMax: Int64 = 130

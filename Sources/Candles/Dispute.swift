@@ -41,8 +41,18 @@ struct HeldRow: Sendable {
   var trading: TradingState
   /// When it was true, second of the day.
   var watermark: Int
+  /// When it was still true, by later answers that had it.
+  var provenThrough: Int
   /// How many answers had it.
-  var answers = 1
+  var answers: Int
+
+  init(quote: Quote, trading: TradingState, watermark: Int, answers: Int = 1) {
+    self.quote = quote
+    self.trading = trading
+    self.watermark = watermark
+    self.answers = answers
+    provenThrough = watermark
+  }
 
   var totals: RunningTotals { RunningTotals(quote) }
 

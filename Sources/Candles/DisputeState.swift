@@ -41,6 +41,7 @@ extension HeldRow {
   func write(to writer: inout StateWriter) {
     writer.put(Int64(quote.secondOfDay))
     writer.put(Int64(watermark))
+    writer.put(Int64(provenThrough))
     writer.put(Int64(answers))
     writer.put(Int64(trading.rawValue))
     for field in Self.fields { writer.put(quote[keyPath: field]) }
@@ -180,6 +181,7 @@ extension StateReader {
     for _ in 0..<(try integer(field, 0...Self.rowsMax)) {
       let second = try integer("\(field).second", Self.secondsOfDay)
       let watermark = try integer("\(field).watermark", Self.secondsOfDay)
+      let provenThrough = try integer("\(field).proven_through", Self.secondsOfDay)
       let answers = try integer("\(field).answers", 0...Int(Int32.max))
       let trading = try trading()
       var quote = Quote(
@@ -190,8 +192,9 @@ extension StateReader {
           volume: try decimal("\(field).after_hours.volume"),
           turnover: try decimal("\(field).after_hours.turnover"))
       }
-      rows.append(
-        HeldRow(quote: quote, trading: trading, watermark: watermark, answers: answers))
+      var row = HeldRow(quote: quote, trading: trading, watermark: watermark, answers: answers)
+      row.provenThrough = provenThrough
+      rows.append(row)
     }
     return rows
   }

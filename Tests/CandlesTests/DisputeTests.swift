@@ -345,6 +345,24 @@ extension DisputeTests {
     #expect(reason(tape.verdicts.last) == nil)
   }
 
+  @Test func `answers that show a band wrong prove the time they took`() throws {
+    for isStampMoving in [false, true] {
+      var tape = Tape()
+      try tape.see("09:30:30", last: "10.00", volume: 1000)
+      for second in stride(from: 33, to: 105, by: 3) {
+        let clock = "09:3\(second / 60):\(second % 60)"
+        try tape.see(
+          isStampMoving ? clock : "09:30:33", last: "13.00", volume: 1100, seenAt: clock)
+      }
+      try tape.see("09:31:45", last: "13.00", volume: 1200)
+      try tape.see("09:32:00", last: "13.00", volume: 1300)
+      tape.advance(to: "09:32:07")
+      #expect(kinds(tape) == [.bandUnknown])
+      #expect(tape.output.gaps.isEmpty, "moving stamps: \(isStampMoving)")
+      #expect(minuteRows(tape)[tape.moment("09:31:00")]?.flags == [])
+    }
+  }
+
   @Test func `late first prints of a halted instrument leave a state that can be read`() throws {
     var tape = Tape()
     var halted = try tape.quote("09:30:30", last: "0.00", volume: 0)
