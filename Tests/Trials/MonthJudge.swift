@@ -76,7 +76,9 @@ struct MonthJudge {
     figures.filled += candles.keys.count { !written.contains($0) }
   }
 
-  /// A hole is never deleted: all that the answers left open must be there, closed or not.
+  /// A hole is never deleted: all that the answers left open must be there, closed or not. That a
+  /// close was not seen is known the next morning; where the bars of an order for another day had
+  /// told of the whole day by then, there is no hole to write down.
   private mutating func compareHoles(on day: TradingDay, with seen: ObservableLedger) {
     let known = seen.symbols.filter { !seen.hidden.contains($0) }
     var expected = Set(known.flatMap(seen.gaps(of:)))
@@ -84,7 +86,13 @@ struct MonthJudge {
     where hole.gap.tradingDay == day && !seen.hidden.contains(hole.gap.symbol) {
       if expected.remove(hole.gap) == nil { complaints.append("not expected: \(hole.gap)") }
     }
-    for gap in expected { complaints.append("not in the ledger: \(gap)") }
+    let morning = Timestamp(day: day.advanced(by: 1), secondOfDay: MonthPlan.morning)
+    let told = Set(
+      certificates.lazy.filter { $0.day == day && $0.repairedAt.map { $0 < morning } ?? false }
+        .map(\.symbol))
+    for gap in expected where gap.cause != .unseenClose || !told.contains(gap.symbol) {
+      complaints.append("not in the ledger: \(gap)")
+    }
   }
 
   /// Days that were repaired from true K-lines and have no hole left are the truth.
