@@ -15,8 +15,10 @@ struct ObservationLog {
   let everything: [Int32]
   private(set) var servedStamps: [Int32]
   private(set) var entries: [[Entry]] = []
+  /// The instruments of each group, as they were asked for.
+  private var members: [[Int32]] = []
   /// Which groups an instrument was in.
-  private(set) var groupsOf: [[Int32]]
+  private var groupsOf: [[Int32]]
   /// Answers in which an instrument's line was missing or damaged.
   private(set) var damaged: [Int32: Set<Int32>] = [:]
   private(set) var withdrawn: Set<Int32> = []
@@ -62,7 +64,27 @@ struct ObservationLog {
     let group = Int32(entries.count)
     groups[places] = group
     entries.append([])
+    members.append(places)
     for place in Set(places) { groupsOf[Int(place)].append(group) }
     return group
+  }
+}
+
+extension ObservationLog {
+  /// The groups whose answers show an instrument: those it was asked for in.
+  ///
+  /// Only the reference symbol stands first in every group, so that each answer has a stamp that
+  /// moves. It is shown by the group that comes first in the market's order and by parts of it, as
+  /// every other instrument is by its one group; in the answers to the others it is a date.
+  func groups(showing place: Int32) -> [Int32] {
+    let begun = groupsOf[Int(place)].filter { group in
+      members[Int(group)].first == place && members[Int(group)].count > 1
+    }
+    guard let own = begun.min(by: { members[Int($0)][1] < members[Int($1)][1] })
+    else { return groupsOf[Int(place)] }
+    let companions = Set(members[Int(own)].dropFirst())
+    return groupsOf[Int(place)].filter { group in
+      !begun.contains(group) || !companions.isDisjoint(with: members[Int(group)])
+    }
   }
 }

@@ -26,7 +26,7 @@ struct SightingReader {
     let believed = falseNotes(of: place).filter(\.isPlausible)
     var sightings: [Sighting] = []
     var frame = -1
-    for entry in answers(to: log.groupsOf[place]) {
+    for entry in answers(to: log.groups(showing: Int32(place))) {
       if !damaged.isEmpty, damaged.contains(entry.sequence) { continue }
       frame = DayTape.place(in: frames, at: entry.asOf, near: frame)
       // A line of the session before shows nothing of today.
@@ -62,7 +62,7 @@ struct SightingReader {
     var frame = -1
     var known = Int(note.second)
     var contradictions = 0
-    for entry in answers(to: log.groupsOf[Int(note.place)])
+    for entry in answers(to: log.groups(showing: note.place))
     where entry.sequence > note.sequence && !damaged.contains(entry.sequence) {
       if DayReading.isBreak(from: known, to: Int(entry.watermark)) { return .outage }
       known = max(known, Int(entry.watermark))

@@ -124,6 +124,35 @@ import Testing
     #expect(halved.gaps(of: try Fixture.symbol("sh000001")).count == 1)
   }
 
+  @Test(arguments: [false, true])
+  func `a symbol that begins every batch counts in the first one only`(
+    _ isReversed: Bool
+  ) throws {
+    var market = try Fixture.market(4, instruments: 45)
+    let recorder = DayRecorder(market)
+    let silence = 36_031..<36_195
+    // Reversed, the first batch is answered after the second.
+    let batches = isReversed ? [23..<45, 1..<23] : [1..<23, 23..<45]
+    for second in stride(from: 32_400, through: 56_400, by: 3) {
+      market.advance(to: Timestamp(day: market.day, secondOfDay: second), recording: recorder)
+      for places in batches where !(places.contains(1) && silence.contains(second)) {
+        recorder.observed([market.symbols[0]] + market.symbols[places], of: market)
+      }
+      // A part of the first batch.
+      if second == 36_090 { recorder.observed(Array(market.symbols[0...3]), of: market) }
+    }
+    let observable = recorder.observableLedger()
+    func hole(_ place: Int) -> [String] {
+      let symbol = market.symbols[place]
+      return observable.gaps(of: symbol).map { "\($0.from) to \($0.to), \($0.cause)" }
+        + ["\(observable.audit(of: symbol)?.minutesMissing ?? -1) minutes missing"]
+    }
+    // Place 1 was in the part as well, 4 only in the whole, 44 in the second batch.
+    #expect(hole(0) == hole(1) && hole(0).count == 2)
+    #expect(hole(0).last == "1 minutes missing" && hole(4).last == "2 minutes missing")
+    #expect(hole(44) == ["0 minutes missing"])
+  }
+
   @Test func `an outage behind a late start is a gap of its own`() throws {
     let (recorder, _) = try day(seed: 4) { $0 < 36_195 && $0 != 36_120 }
     let gaps = recorder.observableLedger().gaps(of: try Fixture.symbol("sh000001"))

@@ -46,6 +46,16 @@ import Trials
     #expect(!day.rows.audits.isEmpty && !day.rows.gaps.isEmpty)
   }
 
+  @Test func `a market asked for in several batches equals the ledger`() throws {
+    for var trial in [
+      TruthTrial.broken(seed: 1, instruments: 30), .alternating(seed: 1, instruments: 30),
+    ] {
+      trial.plan.batchSymbolsMax = 11
+      let complaints = try trial.run().complaints
+      #expect(complaints == [])
+    }
+  }
+
   @Test func `prints on the edges of outages are where the ledger has them`() throws {
     var plan = MemoryDay.Plan(seed: 5)
     plan.instruments = 60

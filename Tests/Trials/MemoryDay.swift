@@ -13,6 +13,8 @@ public struct MemoryDay {
   public struct Plan: Sendable {
     public var seed: UInt64
     public var instruments = SimulatedMarket.instrumentsDefault
+    /// Symbols of one request, the reference symbol included.
+    public var batchSymbolsMax = BatchPlan.symbolsMaxDefault
     public var day = TradingDay(daysSince1970: 20_640)  // 2026-07-06
     /// Seconds of the day: when the daemon starts, and when the run ends.
     public var start = 9 * 3600
@@ -55,9 +57,9 @@ public struct MemoryDay {
     now = Timestamp(day: plan.day, secondOfDay: plan.start)
     let schedule = PollSchedule(
       seed: plan.seed, isTradingDay: TradingCalendar.shanghai.isTradingDay)
-    poller = Poller(
-      PollerConfiguration(heartbeat: market.symbols[0], seed: plan.seed), schedule: schedule,
-      symbols: market.symbols)
+    var configuration = PollerConfiguration(heartbeat: market.symbols[0], seed: plan.seed)
+    configuration.batchSymbolsMax = plan.batchSymbolsMax
+    poller = Poller(configuration, schedule: schedule, symbols: market.symbols)
   }
 
   /// Runs the day to its end.
