@@ -186,7 +186,8 @@ struct StateWriter: StateSink {
 /// What a day is written for.
 enum DayForm {
   case whole
-  /// To be compared number by number: every day has as many. How far it is proven is left out.
+  /// To be compared number by number: every day has as many. What grows without a booking is left
+  /// out: how far it is proven, and its last stamp.
   case difference
 }
 
@@ -221,7 +222,7 @@ extension InstrumentDay {
     writer.put(Int64(day.daysSince1970))
     writer.put(isWhole ? Int64(knownThrough) : 0)
     writer.put(isObserved)
-    writer.put(Int64(stamp))
+    writer.put(isWhole ? Int64(stamp) : 0)
     writeTotals(to: &writer)
     writer.put(Int64(trading.rawValue))
     writer.put(Int64(minutesTraded))

@@ -190,9 +190,10 @@ extension CandleBook {
       gaps = GapChanges(
         output, openedAfter: gapsBefore.opened, closedAfter: gapsBefore.closed)
     }
-    instruments[index].remember(
-      &before, isRow: before.isMoved(by: quote) || gaps != nil, gaps: gaps,
-      in: &memories[index])
+    let isRow = before.isMoved(by: quote) || gaps != nil
+    if isRow || instruments[index].state?.differsOnlyInStamp(from: before) != true {
+      instruments[index].remember(&before, isRow: isRow, gaps: gaps, in: &memories[index])
+    }
     if memories[index].hasDispute {
       noteBooked(
         quote, at: index, watermark: watermark, after: before, gaps: gaps,

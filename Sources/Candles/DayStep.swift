@@ -3,16 +3,18 @@ import Market
 /// The way back from a day to what it was before one booked row: the numbers that differ, each as
 /// how many equal ones come before it and how far it moved.
 ///
-/// How far the day is proven is none of the difference: that grows without anything being booked.
+/// How far the day is proven and its last stamp are none of the difference: they grow without
+/// anything being booked.
 struct DayStep: Sendable {
   private var knownThrough: Int32 = 0
   private var aliveThrough: Int32 = 0
+  private var stamp: Int32 = 0
   /// Variable-length integers, low seven bits first.
   private var count: UInt16 = 0
-  private var bytes = InlineArray<502, UInt8>(repeating: 0)
+  private var bytes = InlineArray<498, UInt8>(repeating: 0)
 
   /// Room for two numbers more, whatever they are.
-  private static let countMax = 502 - 20
+  private static let countMax = 498 - 20
 
   init() {}
 
@@ -27,6 +29,7 @@ struct DayStep: Sendable {
   mutating func set(from before: inout InstrumentDay, to after: inout InstrumentDay) -> Bool {
     knownThrough = Int32(before.knownThrough)
     aliveThrough = Int32(before.aliveThrough)
+    stamp = Int32(before.stamp)
     return DayNumbers.with { base in
       after.write(to: &base, as: .difference)
       return DayNumbers.with { own in
@@ -57,6 +60,7 @@ struct DayStep: Sendable {
       else { return nil }
       before.knownThrough = Int(knownThrough)
       before.aliveThrough = Int(aliveThrough)
+      before.stamp = Int(stamp)
       return before
     }
   }
@@ -132,6 +136,7 @@ extension DayStep {
   mutating func write(to writer: inout StateWriter) {
     writer.put(Int64(knownThrough))
     writer.put(Int64(aliveThrough))
+    writer.put(Int64(stamp))
     writer.put(Int64(count))
     withUnsafeBytes(of: &bytes) { writer.append($0.prefix(Int(count))) }
   }
@@ -139,6 +144,7 @@ extension DayStep {
   init(reading reader: inout StateReader) throws(BookStateError) {
     knownThrough = Int32(try reader.integer("step.known_through", StateReader.secondsOfDay))
     aliveThrough = Int32(try reader.integer("step.alive_through", StateReader.secondsOfDay))
+    stamp = Int32(try reader.integer("step.stamp", StateReader.secondsOfDay))
     for byte in try reader.bytes("step", countMax: Self.countMax) {
       bytes[Int(count)] = byte
       count += 1
