@@ -85,11 +85,13 @@ extension DayMemory {
   /// Forgets the steps that led to the day, and takes those that lead to `day` from `checkpoints`,
   /// the newest first.
   mutating func remember(_ checkpoints: [Checkpoint], before day: InstrumentDay) {
-    var after = day
-    steps = checkpoints.map { checkpoint in
-      defer { after = checkpoint.state }
-      return (DayStep(back: checkpoint.state, from: after), checkpoint.gaps)
+    var (after, led): (InstrumentDay, [Step]) = (day, [])
+    for checkpoint in checkpoints {
+      guard let step = DayStep(back: checkpoint.state, from: after) else { break }
+      led.append((step, checkpoint.gaps))
+      after = checkpoint.state
     }
+    steps = led
   }
 
   typealias Step = (step: DayStep, gaps: GapChanges)

@@ -18,13 +18,14 @@ struct DayStep: Sendable {
 
   init() {}
 
-  init(back before: InstrumentDay, from after: InstrumentDay) {
+  /// nil where the difference has no room.
+  init?(back before: InstrumentDay, from after: InstrumentDay) {
     var (before, after) = (before, after)
-    let isSet = set(from: &before, to: &after)
-    precondition(isSet, "a day that is not a market's")
+    guard set(from: &before, to: &after) else { return nil }
   }
 
-  /// False where the difference has no room; that takes sixty numbers of eight bytes.
+  /// False where the difference has no room. That takes sixty numbers of eight bytes, which no
+  /// market has: nothing is remembered then.
   @inline(__always)
   mutating func set(from before: inout InstrumentDay, to after: inout InstrumentDay) -> Bool {
     knownThrough = Int32(before.knownThrough)

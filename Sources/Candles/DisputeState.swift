@@ -29,14 +29,6 @@ extension GapChanges {
   }
 }
 
-extension Checkpoint {
-  fileprivate func write(before day: InstrumentDay, to writer: inout StateWriter) {
-    var step = DayStep(back: state, from: day)
-    step.write(to: &writer)
-    gaps.write(to: &writer)
-  }
-}
-
 extension HeldRow {
   func write(to writer: inout StateWriter) {
     writer.put(Int64(quote.secondOfDay))
@@ -64,14 +56,22 @@ extension Dispute {
     writer.put(Int64(inFavourRun))
     writer.put(lastHeldAt.microseconds)
     for rows in [held, rival] { Self.write(rows, to: &writer) }
-    writer.put(base != nil)
-    base?.write(before: day, to: &writer)
-    writer.put(former != nil)
-    guard let former else { return }
-    Checkpoint(state: former.state, gaps: former.gaps).write(before: day, to: &writer)
+    Self.write(base.flatMap { DayStep(back: $0.state, from: day) }, base?.gaps, to: &writer)
+    let step = former.flatMap { DayStep(back: $0.state, from: day) }
+    Self.write(step, former?.gaps, to: &writer)
+    guard let former, step != nil else { return }
     writer.put(former.replacedAt.microseconds)
     writer.put(former.volumeThen)
     Self.write(former.returned, to: &writer)
+  }
+
+  private static func write(
+    _ step: DayStep?, _ gaps: GapChanges?, to writer: inout StateWriter
+  ) {
+    writer.put(step != nil)
+    guard var step else { return }
+    step.write(to: &writer)
+    (gaps ?? GapChanges()).write(to: &writer)
   }
 
   private static func write(_ rows: [HeldRow], to writer: inout StateWriter) {

@@ -102,4 +102,29 @@ extension DisputeTests {
     #expect(minuteRows(tape)[tape.moment("09:30:00")]?.volume == ExactDecimal(5000))
     #expect(minuteRows(tape)[tape.moment("09:30:00")]?.flags == .partial)
   }
+
+  @Test func `numbers that no market has are remembered or forgotten, and stored`() throws {
+    var tape = Tape()
+    let huge = Int64.max / 100
+    func row(_ clock: String, _ part: Int64) throws -> Quote {
+      var quote = try tape.quote(clock, last: "10.00", volume: huge - part, turnover: huge - part)
+      for price in [\Quote.open, \.high, \.low, \.last, \.previousClose] {
+        quote[keyPath: price] = ExactDecimal(units: huge - part % 2, scale: 6)
+      }
+      quote.afterHours = AfterHours(volume: ExactDecimal(part), turnover: ExactDecimal(part))
+      return quote
+    }
+    for (place, clock) in ["09:30:30", "09:31:03", "09:32:06", "09:32:09"].enumerated() {
+      let quote = try row(clock, Int64(10_000_000 - place * 1_000_000))
+      tape.take(quote, seenAt: quote.at)
+      tape.book = try restarted(tape.book)
+    }
+    for clock in ["09:32:12", "09:32:15", "09:32:18"] {
+      let quote = try row(clock, 8_500_000)
+      tape.take(quote, seenAt: quote.at)
+      tape.book = try restarted(tape.book)
+    }
+    #expect(tape.verdicts.count == 7)
+    try expectConserved(tape)
+  }
 }
