@@ -214,7 +214,8 @@ extension Roster {
     let yuan = isFund ? 500 + random.below(5000) : drawPrice()
     let spread = isFund ? 0 : random.below(yuan)
     traits.previousClose = traits.onTick(yuan + spread)
-    if traits.behaviour == .newListing { return }
+    // A fund has its limits from the first day on.
+    if traits.behaviour == .newListing, !isFund { return }
     Roster.setLimits(&traits, isSpecialTreatment: isSpecialTreatment, on: day)
   }
 

@@ -85,4 +85,11 @@ import Testing
     let bound = try listing.previousClose * ExactDecimal("1.2")
     #expect(candles.count == 240 && candles.allSatisfy { $0.low > bound })
   }
+
+  @Test func `a fund has its limits from the first day on`() throws {
+    let market = try Fixture.market(5, instruments: 5_400)
+    let funds = market.symbols.compactMap(market.listing(of:)).filter { $0.kind == .fund }
+    #expect(funds.count > 100)
+    #expect(funds.allSatisfy { $0.limitUp != nil })
+  }
 }
