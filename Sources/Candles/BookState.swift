@@ -102,6 +102,31 @@ extension Int64 {
   init(folded: UInt64) { self = Int64(bitPattern: folded >> 1) ^ -Int64(bitPattern: folded & 1) }
 }
 
+/// As bytes: low seven bits first, and the highest bit says that more follow.
+extension UInt64 {
+  @inline(__always)
+  func encode(_ put: (UInt8) -> Void) {
+    var rest = self
+    while rest >= 0x80 {
+      put(UInt8(truncatingIfNeeded: rest) | 0x80)
+      rest >>= 7
+    }
+    put(UInt8(rest))
+  }
+
+  /// nil where the bytes end too early, or do not end.
+  @inline(__always)
+  init?(decoding next: () -> UInt8?) {
+    self = 0
+    for shift in stride(from: UInt64(0), to: 70, by: 7) {
+      guard let byte = next() else { return nil }
+      self |= UInt64(byte & 0x7F) << shift
+      if byte < 0x80 { return }
+    }
+    return nil
+  }
+}
+
 /// Takes a state number by number.
 protocol StateSink {
   mutating func put(number: UInt64)
@@ -128,7 +153,7 @@ extension StateSink {
   }
 }
 
-/// Variable-length integers, low seven bits first. Written on the stack first: a sweep writes
+/// Variable-length integers. Written on the stack first: a sweep writes
 /// thousands of states, and their arrays should hold no spare room. A state with many gaps or held
 /// rows, which is rare, goes on in the heap.
 struct StateWriter: StateSink {
@@ -173,14 +198,7 @@ struct StateWriter: StateSink {
     (buffer, isOnHeap) = (larger, true)
   }
 
-  mutating func put(number: UInt64) {
-    var rest = number
-    while rest >= 0x80 {
-      append(UInt8(truncatingIfNeeded: rest) | 0x80)
-      rest >>= 7
-    }
-    append(UInt8(rest))
-  }
+  mutating func put(number: UInt64) { number.encode { append($0) } }
 }
 
 /// What a day is written for.

@@ -4,7 +4,7 @@ import Market
 ///
 /// A day is half a kilobyte and changes with every row that moves. So the days before the last rows
 /// are kept as what each row changed: of two days that stand in the processor's cache that is
-/// quickly known, it is a tenth as large, and it is stored as it is.
+/// quickly known, and it is stored as it is, a tenth as long as a day.
 struct DayMemory: Sendable {
   /// None or one, apart: what few instruments have, and what is large.
   private var extras: [Extra] = []

@@ -9,7 +9,7 @@ struct DayStep: Sendable {
   private var knownThrough: Int32 = 0
   private var aliveThrough: Int32 = 0
   private var stamp: Int32 = 0
-  /// Variable-length integers, low seven bits first.
+  /// Variable-length integers.
   private var count: UInt16 = 0
   private var bytes = InlineArray<498, UInt8>(repeating: 0)
 
@@ -82,25 +82,13 @@ extension DayStep {
         equal += 1
         continue
       }
-      put(equal, at: &end)
-      put(Int64(bitPattern: number &- known).folded, at: &end)
+      equal.encode { (bytes[end], end) = ($0, end + 1) }
+      Int64(bitPattern: number &- known).folded.encode { (bytes[end], end) = ($0, end + 1) }
       equal = 0
       if end > Self.countMax { return false }
     }
     count = UInt16(end)
     return true
-  }
-
-  @inline(__always)
-  private mutating func put(_ number: UInt64, at end: inout Int) {
-    var rest = number
-    while rest >= 0x80 {
-      bytes[end] = UInt8(truncatingIfNeeded: rest) | 0x80
-      end += 1
-      rest >>= 7
-    }
-    bytes[end] = UInt8(rest)
-    end += 1
   }
 
   /// False for a difference to other numbers.
@@ -118,15 +106,11 @@ extension DayStep {
   }
 
   private func number(at index: inout Int) -> UInt64? {
-    var number: UInt64 = 0
-    for shift in stride(from: UInt64(0), to: 70, by: 7) {
+    UInt64(decoding: {
       guard index < Int(count) else { return nil }
-      let byte = bytes[index]
-      index += 1
-      number |= UInt64(byte & 0x7F) << shift
-      if byte < 0x80 { return number }
-    }
-    return nil
+      defer { index += 1 }
+      return bytes[index]
+    })
   }
 }
 

@@ -39,15 +39,7 @@ struct StateReader {
     return bytes[index]
   }
 
-  private mutating func number() -> UInt64? {
-    var number: UInt64 = 0
-    for shift in stride(from: UInt64(0), to: 70, by: 7) {
-      guard let next = byte() else { return nil }
-      number |= UInt64(next & 0x7F) << shift
-      if next < 0x80 { return number }
-    }
-    return nil
-  }
+  private mutating func number() -> UInt64? { UInt64(decoding: { byte() }) }
 
   private mutating func integer() -> Int64? { number().map { Int64(folded: $0) } }
 

@@ -77,8 +77,8 @@ struct MonthJudge {
   }
 
   /// A hole is never deleted: all that the answers left open must be there, closed or not. That a
-  /// close was not seen is known the next morning; where the bars of an order for another day had
-  /// told of the whole day by then, there is no hole to write down.
+  /// close was not seen is known the next morning; where the bars asked for another day had
+  /// certified this one by then, there is no hole to write down.
   private mutating func compareHoles(on day: TradingDay, with seen: ObservableLedger) {
     let known = seen.symbols.filter { !seen.hidden.contains($0) }
     var expected = Set(known.flatMap(seen.gaps(of:)))
@@ -87,10 +87,10 @@ struct MonthJudge {
       if expected.remove(hole.gap) == nil { complaints.append("not expected: \(hole.gap)") }
     }
     let morning = Timestamp(day: day.advanced(by: 1), secondOfDay: MonthPlan.morning)
-    let told = Set(
+    let certified = Set(
       certificates.lazy.filter { $0.day == day && $0.repairedAt.map { $0 < morning } ?? false }
         .map(\.symbol))
-    for gap in expected where gap.cause != .unseenClose || !told.contains(gap.symbol) {
+    for gap in expected where gap.cause != .unseenClose || !certified.contains(gap.symbol) {
       complaints.append("not in the ledger: \(gap)")
     }
   }
