@@ -9,9 +9,10 @@ public enum BookStateError: Error, Equatable, Sendable {
   case corrupt(field: String, expected: String, at: Int)
 }
 
-/// 2 since disputes are remembered. The shared state is as it was.
-let layoutVersion: UInt8 = 2
-private let layoutVersions: ClosedRange<UInt8> = 1...2
+/// 2 since disputes are remembered, 3 since the days before the last rows are written as today. The
+/// shared state is as it was.
+let layoutVersion: UInt8 = 3
+private let layoutVersions: ClosedRange<UInt8> = 1...3
 
 extension CandleBook {
   /// What a restart needs of one instrument, about 250 bytes.
@@ -23,10 +24,10 @@ extension CandleBook {
       writer.put(instruments[index].isInStep)
       writer.put(instruments[index].state != nil)
       guard instruments[index].state?.write(to: &writer) != nil else { return }
-      memories[index].write(to: &writer)
-      writer.put(memories[index].hasDispute)
-      guard memories[index].hasDispute, let day = instruments[index].state else { return }
-      memories[index].dispute?.write(before: day, to: &writer)
+      // Safe: `state!` was just written; in place, for a name of its own would be a copy.
+      memories[index].write(before: &instruments[index].state!, to: &writer)
+      writer.put(hasDispute(index))
+      if let day = instruments[index].state { disputes[index]?.write(before: day, to: &writer) }
     }
   }
 
@@ -77,8 +78,14 @@ extension CandleBook {
     instruments[index].isInStep = try reader.flag("is_in_step")
     guard try reader.flag("has_day") else { return try reader.end() }
     var state = try reader.instrumentDay(symbol: symbol)
-    if reader.version > 1 { memories[index] = try reader.memory(before: state) }
-    try reader.end()
+    switch reader.version {
+    case layoutVersion:
+      memories[index].checkpoints = try reader.checkpoints(before: state)
+      disputes[index] = try reader.dispute(of: state)
+      try reader.end()
+    case 2: state.isDisputed = false  // What it may go back to was written in another way.
+    default: try reader.end()
+    }
     if instruments[index].isInStep, !state.isDisputed,
       let watermark = watermarks[instruments[index].group]
     {
@@ -209,14 +216,19 @@ enum DayForm {
   case difference
 }
 
+/// A day is written part by part, in this order.
+enum DayPart: CaseIterable {
+  case totals, current, previous, lastMoved, rest, lastGap
+}
+
 extension FormingCandle {
   /// As many as `write` puts of one that moved.
-  static let numbers = 18
+  static let numbers: UInt64 = 18
 
   /// Numbers that follow from the day's are written as the difference, which is mostly zero.
   @inline(__always)
   fileprivate func write(
-    beside day: InstrumentDay, to writer: inout some StateSink, as form: DayForm
+    less day: MinuteTotals, to writer: inout some StateSink, as form: DayForm
   ) {
     writer.put(Int64(minute))
     writer.put(Int64(flags.rawValue))
@@ -228,36 +240,29 @@ extension FormingCandle {
     writer.put(high)
     writer.put(low)
     writer.put(close, less: day.last)
-    writer.put(volume, less: day.minuteVolume)
-    writer.put(turnover, less: day.minuteTurnover)
+    writer.put(volume, less: day.volume)
+    writer.put(turnover, less: day.turnover)
   }
 }
 
 extension InstrumentDay {
   /// Mutating for `CandleBook.instrumentState`; nothing is changed.
   mutating func write(to writer: inout some StateSink, as form: DayForm = .whole) {
-    let isWhole = form == .whole
-    writer.put(Int64(day.daysSince1970))
-    writer.put(isWhole ? Int64(knownThrough) : 0)
-    writer.put(isObserved)
-    writer.put(isWhole ? Int64(stamp) : 0)
-    writeTotals(to: &writer)
-    writer.put(Int64(trading.rawValue))
-    writer.put(Int64(minutesTraded))
-    writer.put(Int64(minutesUntraded))
-    writer.put(Int64(minutesMissing))
-    writer.put(isClosed)
-    current.write(beside: self, to: &writer, as: form)
-    write(previous, to: &writer, as: form)
-    write(lastMoved, to: &writer, as: form)
-    writer.put(isWhole ? Int64(aliveThrough - knownThrough) : 0)
-    writer.put(Int64(lag))
-    writer.put(Int64(sightSince))
-    writer.put(priorClose)
-    writer.put(isBandUnknown)
-    writer.put(isDisputed)
-    writer.put(lastGap != nil)
-    if let lastGap { lastGap.write(to: &writer) } else { skip(Gap.numbers, of: &writer, form) }
+    for part in DayPart.allCases { write(part, to: &writer, as: form) }
+  }
+
+  @inline(__always)
+  mutating func write(_ part: DayPart, to writer: inout some StateSink, as form: DayForm) {
+    switch part {
+    case .totals: writeTotals(to: &writer, as: form)
+    case .current: current.write(less: minuteTotals, to: &writer, as: form)
+    case .previous: write(previous, to: &writer, as: form)
+    case .lastMoved: write(lastMoved, to: &writer, as: form)
+    case .rest: writeRest(to: &writer, as: form)
+    case .lastGap:
+      writer.put(lastGap != nil)
+      if let lastGap { lastGap.write(to: &writer) } else { skip(Gap.numbers, of: &writer, form) }
+    }
   }
 
   @inline(__always)
@@ -266,19 +271,33 @@ extension InstrumentDay {
   ) {
     writer.put(minute != nil)
     if let minute {
-      minute.write(beside: self, to: &writer, as: form)
+      minute.write(less: pastTotals(as: form), to: &writer, as: form)
     } else {
       skip(FormingCandle.numbers, of: &writer, form)
     }
   }
 
   @inline(__always)
-  private func skip(_ numbers: Int, of writer: inout some StateSink, _ form: DayForm) {
+  private func skip(_ numbers: UInt64, of writer: inout some StateSink, _ form: DayForm) {
     if form == .difference { for _ in 0..<numbers { writer.put(number: 0) } }
   }
 
   @inline(__always)
-  private func writeTotals(to writer: inout some StateSink) {
+  private func writeRest(to writer: inout some StateSink, as form: DayForm) {
+    writer.put(form == .whole ? Int64(aliveThrough - knownThrough) : 0)
+    writer.put(Int64(lag))
+    writer.put(Int64(sightSince))
+    writer.put(priorClose)
+    writer.put(isBandUnknown)
+    writer.put(isDisputed)
+  }
+
+  @inline(__always)
+  private func writeTotals(to writer: inout some StateSink, as form: DayForm) {
+    writer.put(Int64(day.daysSince1970))
+    writer.put(form == .whole ? Int64(knownThrough) : 0)
+    writer.put(isObserved)
+    writer.put(form == .whole ? Int64(stamp) : 0)
     writer.put(volume)
     writer.put(turnover)
     writer.put(open)
@@ -293,5 +312,30 @@ extension InstrumentDay {
     // Conservation: what is in no gap is in a minute.
     writer.put(minuteVolume, less: volume)
     writer.put(minuteTurnover, less: turnover)
+    writer.put(Int64(trading.rawValue))
+    writer.put(Int64(minutesTraded))
+    writer.put(Int64(minutesUntraded))
+    writer.put(Int64(minutesMissing))
+    writer.put(isClosed)
+  }
+}
+
+/// What a minute's close, volume and turnover are written less of.
+struct MinuteTotals {
+  var last = ExactDecimal.zero
+  var volume = ExactDecimal.zero
+  var turnover = ExactDecimal.zero
+}
+
+extension InstrumentDay {
+  @inline(__always)
+  var minuteTotals: MinuteTotals {
+    MinuteTotals(last: last, volume: minuteVolume, turnover: minuteTurnover)
+  }
+
+  /// Of a minute before the current one, which in a difference moves with none of them.
+  @inline(__always)
+  func pastTotals(as form: DayForm) -> MinuteTotals {
+    form == .whole ? minuteTotals : MinuteTotals()
   }
 }

@@ -35,7 +35,7 @@ extension CandleBook {
 
   /// An instrument first seen again after the day's end is closed on sight.
   mutating func closeIfOver(_ index: Int, _ now: Timestamp) -> Bool {
-    guard instruments[index].state?.isOver(at: now, rules) == true, !isDoubted(index) else {
+    guard instruments[index].isOver(at: now, rules), !isDoubted(index) else {
       return false
     }
     close(index)
@@ -44,14 +44,14 @@ extension CandleBook {
 
   /// Rows are held that contradict what the day has booked: nobody can certify it yet.
   private func isDoubted(_ index: Int) -> Bool {
-    memories[index].hasDispute && memories[index].dispute?.rows.isEmpty == false
+    disputes[index]?.rows.isEmpty == false
   }
 
   private mutating func close(_ index: Int) {
     guard var state = instruments[index].state else { return }
     state.finish(throughMinute: Session.minutesPerDay - 1, into: &output)
     state.isClosed = true
-    set(state, at: index)
+    instruments[index].state = state
     if let candle = state.dayCandle { output.candles.append(candle) }
     if let candle = state.afterHoursCandle { output.candles.append(candle) }
     output.audits.append(state.audit(isEndKnown: true))
@@ -98,7 +98,7 @@ extension CandleBook {
     state.lastMoved = nil
     state.sightSince = Session.minutesPerDay
     state.isClosed = true
-    set(state, at: index)
+    instruments[index].state = state
   }
 
   /// Further back than this no source tells of minutes; a month is an absence, not an outage.

@@ -9,7 +9,7 @@ extension CandleBook {
   ) -> Verdict {
     guard instruments[index].state != nil else { return .accepted(stateChanged: false) }
     let row = HeldRow(quote: quote, trading: quote.trading, watermark: watermark)
-    var dispute = memories[index].dispute ?? Dispute(at: receivedAt)
+    var dispute = disputes[index] ?? Dispute(at: receivedAt)
     if isStale(dispute, at: receivedAt) {
       dispute.held = []
       dispute.against = 0
@@ -29,7 +29,7 @@ extension CandleBook {
       dispute.base = nil
     }
     if dispute.base == nil { dispute.base = checkpoint(of: index, continuedBy: dispute.held[0]) }
-    memories[index].dispute = dispute
+    disputes[index] = dispute
     if isContested(dispute) {
       suspend(index, at: quote.at)
     } else if isDecided(dispute, mustGrow: mustGrow) {
@@ -86,11 +86,8 @@ extension CandleBook {
 
   /// The newest state before the standing one that the row continues.
   private func checkpoint(of index: Int, continuedBy row: HeldRow) -> Checkpoint? {
-    guard let state = instruments[index].state,
-      let checkpoints = memories[index].checkpoints(before: state)
-    else { return nil }
     var gaps = GapChanges()
-    for checkpoint in checkpoints {
+    for checkpoint in memories[index].checkpoints {
       var since = checkpoint.gaps
       since.append(gaps)
       gaps = since
@@ -103,7 +100,7 @@ extension CandleBook {
 
   /// A row was booked on the standing totals while others contradict them.
   private mutating func favourStanding(_ row: HeldRow, at index: Int, gaps: GapChanges) {
-    guard var dispute = memories[index].dispute else { return }
+    guard var dispute = disputes[index] else { return }
     dispute.base?.gaps.append(gaps)
     dispute.former?.gaps.append(gaps)
     if let last = dispute.held.last, row.quote.secondOfDay >= last.quote.secondOfDay {
@@ -113,7 +110,7 @@ extension CandleBook {
       // Rows against it, each alone, are no reading that is served as well.
       if dispute.inFavourRun >= rules.agreeingAnswersMin { dispute.against = 0 }
     }
-    memories[index].dispute = dispute
+    disputes[index] = dispute
     if isContested(dispute) { suspend(index, at: row.quote.at) }
   }
 
@@ -148,7 +145,7 @@ extension CandleBook {
 
   /// Forgets a dispute that nothing keeps alive.
   private mutating func expireDispute(of index: Int, at now: Timestamp) {
-    guard var dispute = memories[index].dispute,
+    guard var dispute = disputes[index],
       instruments[index].state?.isDisputed != true
     else { return }
     if let former = dispute.former,
@@ -157,7 +154,7 @@ extension CandleBook {
       dispute.former = nil
     }
     let isOver = isStale(dispute, at: now)
-    memories[index].dispute = isOver && dispute.former == nil ? nil : dispute
+    disputes[index] = isOver && dispute.former == nil ? nil : dispute
   }
 }
 
@@ -168,11 +165,11 @@ extension CandleBook {
   private mutating func settle(
     _ index: Int, receivedAt: Timestamp, isBandUnknown: Bool
   ) -> Verdict {
-    guard let dispute = memories[index].dispute, var standing = instruments[index].state else {
+    guard let dispute = disputes[index], var standing = instruments[index].state else {
       return .accepted(stateChanged: false)
     }
     let rows = dispute.rows
-    memories[index].dispute = nil
+    disputes[index] = nil
     if isBandUnknown {
       standing.isBandUnknown = true
       notify(.bandUnknown, standing, at: rows[rows.count - 1])
@@ -197,7 +194,7 @@ extension CandleBook {
       state: standing,
       gaps: GapChanges(output, openedAfter: before.opened, closedAfter: before.closed),
       replacedAt: receivedAt, volumeThen: rows[rows.count - 1].quote.volume)
-    memories[index].dispute = next
+    disputes[index] = next
     return verdict
   }
 
@@ -225,16 +222,16 @@ extension CandleBook {
   private mutating func noteReturn(
     _ row: HeldRow, at index: Int, standing: InstrumentDay, receivedAt: Timestamp
   ) {
-    guard let former = memories[index].dispute?.former else { return }
+    guard let former = disputes[index]?.former else { return }
     if former.returned.isEmpty,
       !former.claims(row.quote, over: standing, rules: rules)
     {
       return
     }
     let rows = former.returned + [row]
-    memories[index].dispute?.former?.returned = rows
+    disputes[index]?.former?.returned = rows
     guard rows.count >= rules.agreeingAnswersMin else { return }
-    memories[index].dispute = nil
+    disputes[index] = nil
     let base = Checkpoint(state: former.state, gaps: former.gaps)
     notify(.undone, base.state, at: row)
     _ = replace(index, by: base, booking: rows)
@@ -253,7 +250,7 @@ extension CandleBook {
   /// Neither reading is booked from here on. What was booked since they parted is taken out, as far
   /// back as memory goes.
   private mutating func suspend(_ index: Int, at stamp: Timestamp) {
-    guard var dispute = memories[index].dispute, let standing = instruments[index].state else {
+    guard var dispute = disputes[index], let standing = instruments[index].state else {
       return
     }
     if let row = dispute.held.last, var base = base(of: dispute, at: index, for: row) {
@@ -263,12 +260,12 @@ extension CandleBook {
       instruments[index].state?.isDisputed = true
       if standing.isClosed { recertify(index, after: standing, because: .correction) }
     }
-    memories[index].steps = []
+    memories[index].forget()
     dispute.rival = [HeldRow(standing)]
     dispute.held = dispute.held.last.map { [$0.asHead] } ?? []
     dispute.base = nil
     dispute.former = nil
-    memories[index].dispute = dispute
+    disputes[index] = dispute
     output.touched.append(index)
     output.events.append(
       .dispute(
@@ -283,7 +280,7 @@ extension CandleBook {
     _ quote: Quote, at index: Int, watermark: Int, receivedAt: Timestamp
   ) -> Verdict {
     let row = HeldRow(quote: quote, trading: quote.trading, watermark: watermark)
-    guard var dispute = memories[index].dispute else { return .accepted(stateChanged: false) }
+    guard var dispute = disputes[index] else { return .accepted(stateChanged: false) }
     let toRival = dispute.rival.last?.totals.objection(to: row.quote, rules: rules)
     let toHeld = dispute.held.last?.totals.objection(to: row.quote, rules: rules)
     let chain: [HeldRow]
@@ -305,7 +302,7 @@ extension CandleBook {
       return .rejected(.lagging, detail: toHeld?.detail ?? "")
     }
     dispute.lastHeldAt = receivedAt
-    memories[index].dispute = dispute
+    disputes[index] = dispute
     guard Dispute.answers(in: chain) >= rules.agreeingAnswersMin else {
       return .held(.backwardStamp, detail: "two contradicting readings are served in turn")
     }
@@ -315,7 +312,7 @@ extension CandleBook {
 
   private mutating func endDispute(of index: Int, with rows: [HeldRow]) -> Verdict {
     guard let state = instruments[index].state else { return .accepted(stateChanged: false) }
-    memories[index].dispute = nil
+    disputes[index] = nil
     notify(.settled, state, at: rows[rows.count - 1])
     let verdict =
       state.isContinued(by: rows[0].quote, rules: rules)
@@ -329,11 +326,11 @@ extension CandleBook {
   /// Neither the day nor what it may go back to is disputed any more.
   private mutating func resolve(_ index: Int) {
     guard var state = instruments[index].state else { return }
-    var checkpoints = memories[index].checkpoints(before: state) ?? []
+    var checkpoints = memories[index].checkpoints
     for place in checkpoints.indices { checkpoints[place].state.isDisputed = false }
     state.isDisputed = false
     instruments[index].state = state
-    memories[index].remember(checkpoints, before: state)
+    memories[index].checkpoints = checkpoints
   }
 }
 

@@ -40,8 +40,8 @@ extension CandleBook {
     new.isClosed = old.isClosed
     instruments[index].state = new
     let gaps = GapChanges(made, openedAfter: 0, closedAfter: 0)
-    memories[index].remember(
-      rows.isEmpty ? [] : [Checkpoint(state: base.state, gaps: gaps)], before: new)
+    memories[index].checkpoints =
+      rows.isEmpty ? [] : [Checkpoint(state: base.state, gaps: gaps)]
     output.touched.append(index)
     if old.isClosed { recertify(index, after: old, because: .correction) }
     return .accepted(stateChanged: true)

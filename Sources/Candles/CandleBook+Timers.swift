@@ -123,7 +123,7 @@ extension CandleBook {
       guard state.current.minute != minuteBefore || state.previous?.isFinal != wasFinal else {
         continue
       }
-      set(state, at: index)
+      instruments[index].state = state
       output.touched.append(index)
     }
   }

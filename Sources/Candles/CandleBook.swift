@@ -15,8 +15,10 @@ public struct CandleBook: Sendable {
   private var plausibility: Plausibility
   let timers: [Timer]
   var instruments: [Entry] = []
-  /// By the same indexes. Apart, for a read of an entry that held references would copy all of it.
+  /// By the same indexes. Apart, for most rows need no more than their entry.
   var memories: [DayMemory] = []
+  /// By the same indexes, of the few that have one.
+  var disputes: [Int: Dispute] = [:]
   private var indexes: [Symbol: Int] = [:]
   var watermarks = GroupWatermarks()
   /// Timers up to and including this moment have been carried out.
@@ -25,6 +27,9 @@ public struct CandleBook: Sendable {
   public internal(set) var output = CandleOutput()
 
   /// One instrument: its day, and how its proof of life is kept.
+  ///
+  /// What every row of a sweep asks is mutating, even if it changes nothing: of what only reads an
+  /// entry the compiler makes a copy, a kilobyte.
   struct Entry: Sendable {
     var symbol: Symbol
     let instrument: Instrument?
@@ -39,16 +44,39 @@ public struct CandleBook: Sendable {
       instrument = Instrument.classify(symbol)
     }
 
-    /// Lets `memory` know where the day came from.
-    /// - Parameter isRow: by a booked row, which opened and closed `gaps`.
+    var day: TradingDay? { mutating get { state?.day } }
+
+    var isDisputed: Bool { mutating get { state?.isDisputed == true } }
+
+    mutating func isOver(at now: Timestamp, _ rules: CandleRules) -> Bool {
+      state?.isOver(at: now, rules) == true
+    }
+
+    /// What speaks against the row after what is known of its day, and by the day's legal band: no
+    /// price lies beyond it, unless no limit applies or trading showed that the band is another.
     @inline(__always)
-    mutating func remember(
-      _ before: inout InstrumentDay, isRow: Bool, gaps: GapChanges? = nil,
-      in memory: inout DayMemory
-    ) {
-      guard state != nil else { return }
-      // Safe: `state!` was looked at; in place, for a name of its own would be a copy.
-      if isRow { memory.remember(&before, &state!, gaps) } else { memory.carry(&before, &state!) }
+    mutating func objection(
+      to quote: Quote, seenAt second: Int, rules: CandleRules, _ isUnlimited: () -> Bool
+    ) -> Objection? {
+      if state?.isRepeated(by: quote) == true { return nil }
+      if let objection = state?.objection(to: quote, seenAt: second, rules: rules) {
+        return objection
+      }
+      if band?.isOf(quote) != true { band = DayBand(instrument, quote) }
+      guard let objection = band?.objection(to: quote), state?.isBandUnknown != true,
+        !isUnlimited()
+      else { return nil }
+      return objection
+    }
+
+    /// Whether nothing has moved until `second`, which is noted then.
+    @inline(__always)
+    mutating func proveUnchanged(by quote: Quote, until second: Int, rules: CandleRules) -> Bool {
+      guard state?.isUnchanged(by: quote, until: second, rules: rules) == true else {
+        return false
+      }
+      state?.prove(through: second)
+      return true
     }
 
     /// Lets the group's watermark speak for the instrument; true if it did not before.
@@ -81,7 +109,7 @@ public struct CandleBook: Sendable {
     if let known = indexes[symbol] { return known }
     indexes[symbol] = instruments.count
     instruments.append(Entry(symbol: symbol))
-    memories.append(DayMemory())
+    memories.append(DayMemory(of: symbol))
     return instruments.count - 1
   }
 
@@ -92,12 +120,9 @@ public struct CandleBook: Sendable {
 
   public func symbol(at index: Int) -> Symbol { instruments[index].symbol }
 
-  /// Lets the day go on from another state, for any other reason than a row.
-  mutating func set(_ state: InstrumentDay, at index: Int) {
-    let before = instruments[index].state
-    instruments[index].state = state
-    guard var before else { return }
-    instruments[index].remember(&before, isRow: false, in: &memories[index])
+  @inline(__always)
+  func hasDispute(_ index: Int) -> Bool {
+    !disputes.isEmpty && disputes.index(forKey: index) != nil
   }
 
   /// Hands over what was decided since the last time.
@@ -128,15 +153,15 @@ extension InstrumentDay {
 extension CandleBook {
   /// Takes in one row of an answer whose newest valid stamp is `watermark`.
   ///
-  /// A state is half a kilobyte and this runs for every row of every sweep, so the states are
-  /// read and changed where they stand: a `let` of one would copy it.
+  /// A state is three quarters of a kilobyte and this runs for every row of every sweep, so the
+  /// states are read and changed where they stand: a `let` of one would copy it.
   /// - Parameter isUnlimited: whether the instrument's name says that no price limit applies today.
   public mutating func observe(
     _ quote: Quote, at index: Int, group: UInt16, watermark: Timestamp,
     receivedAt: Timestamp, isUnlimited: @autoclosure () -> Bool = false
   ) -> Verdict {
     let day = quote.tradingDay
-    let known = instruments[index].state?.day
+    let known = instruments[index].day
     if let objection = plausibility.objection(to: quote, on: known, receivedAt: receivedAt) {
       return .rejected(objection.reason, detail: objection.detail)
     }
@@ -147,8 +172,11 @@ extension CandleBook {
     }
     let second =
       watermark.shanghaiDay == day ? watermark.shanghaiSecondOfDay : InstrumentDay.lastSecond
-    let isDisputed = instruments[index].state?.isDisputed == true && known == day
-    if !isDisputed, let objection = objection(to: quote, at: index, seenAt: second, isUnlimited) {
+    let isDisputed = instruments[index].isDisputed && known == day
+    if !isDisputed,
+      let objection = instruments[index].objection(
+        to: quote, seenAt: second, rules: rules, isUnlimited)
+    {
       if objection.weight == .lagging {
         return .rejected(objection.reason, detail: objection.detail)
       }
@@ -161,9 +189,8 @@ extension CandleBook {
     if isDisputed {
       return observeDisputed(quote, at: index, watermark: second, receivedAt: receivedAt)
     }
-    if instruments[index].state?.isUnchanged(by: quote, until: second, rules: rules) == true {
-      instruments[index].state?.prove(through: second)
-      let isCounted = memories[index].hasDispute
+    if instruments[index].proveUnchanged(by: quote, until: second, rules: rules) {
+      let isCounted = hasDispute(index)
       if isCounted {
         noteRepeated(quote, at: index, watermark: second, receivedAt: receivedAt)
       }
@@ -177,7 +204,7 @@ extension CandleBook {
     _ quote: Quote, _ trading: TradingState, at index: Int, watermark: Int,
     receivedAt: Timestamp
   ) -> Verdict {
-    guard var before = instruments[index].state else { return .accepted(stateChanged: false) }
+    guard let before = instruments[index].state else { return .accepted(stateChanged: false) }
     let gapsBefore = (opened: output.gaps.count, closed: output.closedGaps.count)
     do throws(ExactDecimalError) {
       try instruments[index].state?.observe(
@@ -190,11 +217,8 @@ extension CandleBook {
       gaps = GapChanges(
         output, openedAfter: gapsBefore.opened, closedAfter: gapsBefore.closed)
     }
-    let isRow = before.isMoved(by: quote) || gaps != nil
-    if isRow || instruments[index].state?.differsOnlyInStamp(from: before) != true {
-      instruments[index].remember(&before, isRow: isRow, gaps: gaps, in: &memories[index])
-    }
-    if memories[index].hasDispute {
+    if gaps != nil || before.isMoved(by: quote) { memories[index].remember(before, gaps) }
+    if hasDispute(index) {
       noteBooked(
         quote, at: index, watermark: watermark, after: before, gaps: gaps,
         receivedAt: receivedAt)
@@ -205,27 +229,6 @@ extension CandleBook {
       _ = closeIfOver(index, receivedAt)
     }
     return .accepted(stateChanged: true)
-  }
-
-  /// What speaks against the row after what is known of its day, and by the day's legal band: no
-  /// price lies beyond it, unless no limit applies or trading showed that the band is another.
-  @inline(__always)
-  private mutating func objection(
-    to quote: Quote, at index: Int, seenAt second: Int, _ isUnlimited: () -> Bool
-  ) -> Objection? {
-    if instruments[index].state?.isRepeated(by: quote) == true { return nil }
-    if let objection = instruments[index].state?.objection(
-      to: quote, seenAt: second, rules: rules)
-    {
-      return objection
-    }
-    if instruments[index].band?.isOf(quote) != true {
-      instruments[index].band = DayBand(instruments[index].instrument, quote)
-    }
-    guard let objection = instruments[index].band?.objection(to: quote),
-      instruments[index].state?.isBandUnknown != true, !isUnlimited()
-    else { return nil }
-    return objection
   }
 
   /// The instrument was asked for and its row was absent or refused: the group's watermark no
@@ -260,6 +263,7 @@ extension CandleBook {
     }
     instruments[index].state = state
     memories[index].forget()
+    disputes[index] = nil
     startDay(quote.tradingDay, at: receivedAt)
   }
 }

@@ -1,11 +1,10 @@
 import Market
 
-/// Checkpoints and disputes as bytes. A checkpoint differs from the day that follows it in few
-/// numbers, so only these are written.
+/// Disputes as bytes.
 
 extension Gap {
   /// As many as `write` puts.
-  static let numbers = 7
+  static let numbers: UInt64 = 7
 
   func write(to writer: inout some StateSink) {
     writer.put(Int64(from.shanghaiSecondOfDay))
@@ -51,27 +50,27 @@ extension HeldRow {
 
 extension Dispute {
   func write(before day: InstrumentDay, to writer: inout StateWriter) {
+    var day = day
     writer.put(Int64(against))
     writer.put(Int64(inFavour))
     writer.put(Int64(inFavourRun))
     writer.put(lastHeldAt.microseconds)
     for rows in [held, rival] { Self.write(rows, to: &writer) }
-    Self.write(base.flatMap { DayStep(back: $0.state, from: day) }, base?.gaps, to: &writer)
-    let step = former.flatMap { DayStep(back: $0.state, from: day) }
-    Self.write(step, former?.gaps, to: &writer)
-    guard let former, step != nil else { return }
+    writer.put(base != nil)
+    if var base { Self.write(&base, before: &day, to: &writer) }
+    writer.put(former != nil)
+    guard let former else { return }
+    var checkpoint = Checkpoint(state: former.state, gaps: former.gaps)
+    Self.write(&checkpoint, before: &day, to: &writer)
     writer.put(former.replacedAt.microseconds)
     writer.put(former.volumeThen)
     Self.write(former.returned, to: &writer)
   }
 
   private static func write(
-    _ step: DayStep?, _ gaps: GapChanges?, to writer: inout StateWriter
+    _ checkpoint: inout Checkpoint, before day: inout InstrumentDay, to writer: inout StateWriter
   ) {
-    writer.put(step != nil)
-    guard var step else { return }
-    step.write(to: &writer)
-    (gaps ?? GapChanges()).write(to: &writer)
+    DifferenceWriter.write(before: &day, to: &writer) { $0.write(&checkpoint, before: &$1) }
   }
 
   private static func write(_ rows: [HeldRow], to writer: inout StateWriter) {
@@ -101,7 +100,7 @@ extension StateReader {
       to: Timestamp(day: day, secondOfDay: to), volume: volume, turnover: turnover, cause: cause)
   }
 
-  private mutating func gapChanges(
+  mutating func gapChanges(
     of state: InstrumentDay
   ) throws(BookStateError) -> GapChanges {
     var changes = GapChanges()
@@ -113,47 +112,16 @@ extension StateReader {
     return changes
   }
 
-  /// What a day's numbers say, as `InstrumentDay` writes them.
-  static func day(
-    of symbol: Symbol, in numbers: [UInt64]
-  ) throws(BookStateError) -> InstrumentDay {
-    let bytes = StateWriter.bytes(version: layoutVersion) { writer in
-      for number in numbers { writer.put(number: number) }
+  /// The days before the last booked rows, the newest first.
+  mutating func checkpoints(before day: InstrumentDay) throws(BookStateError) -> [Checkpoint] {
+    var checkpoints: [Checkpoint] = []
+    for _ in 0..<(try integer("checkpoints", 0...DayMemory.countMax)) {
+      checkpoints.append(try checkpoint(before: checkpoints.last?.state ?? day))
     }
-    var reader = try StateReader(bytes, versions: layoutVersion...layoutVersion)
-    let day = try reader.instrumentDay(symbol: symbol, as: .difference)
-    try reader.end()
-    return day
+    return checkpoints
   }
 
-  private mutating func checkpoint(
-    before state: InstrumentDay, _ field: String
-  ) throws(BookStateError) -> Checkpoint {
-    let start = position
-    guard let day = try DayStep(reading: &self).taken(from: state) else {
-      throw .corrupt(field: field, expected: "a difference to the day", at: start)
-    }
-    return Checkpoint(state: day, gaps: try gapChanges(of: day))
-  }
-
-  mutating func memory(before state: InstrumentDay) throws(BookStateError) -> DayMemory {
-    var steps: [DayMemory.Step] = []
-    for _ in 0..<(try integer("steps", 0...Int(DayMemory.stepsMax))) {
-      steps.append((try DayStep(reading: &self), GapChanges()))
-    }
-    if try flag("have_gaps") {
-      for place in steps.indices { steps[place].gaps = try gapChanges(of: state) }
-    }
-    var memory = DayMemory()
-    memory.steps = steps
-    guard memory.checkpoints(before: state) != nil else {
-      throw .corrupt(field: "steps", expected: "differences to the day", at: position)
-    }
-    memory.dispute = try dispute(of: state)
-    return memory
-  }
-
-  private mutating func dispute(of state: InstrumentDay) throws(BookStateError) -> Dispute? {
+  mutating func dispute(of state: InstrumentDay) throws(BookStateError) -> Dispute? {
     guard try flag("has_dispute") else { return nil }
     let against = try integer("dispute.against", 0...Int(Int32.max))
     let inFavour = try integer("dispute.in_favour", 0...Int(Int32.max))
@@ -164,9 +132,9 @@ extension StateReader {
     dispute.inFavourRun = inFavourRun
     dispute.held = try heldRows(of: state, "dispute.held")
     dispute.rival = try heldRows(of: state, "dispute.rival")
-    if try flag("has_base") { dispute.base = try checkpoint(before: state, "dispute.base") }
+    if try flag("has_base") { dispute.base = try checkpoint(before: state) }
     guard try flag("has_former") else { return dispute }
-    let former = try checkpoint(before: state, "dispute.former")
+    let former = try checkpoint(before: state)
     dispute.former = Former(
       state: former.state, gaps: former.gaps, replacedAt: try moment("dispute.replaced_at"),
       volumeThen: try decimal("dispute.volume_then"),

@@ -47,13 +47,6 @@ extension InstrumentDay {
       || quote.previousClose != previousClose || quote.afterHours ?? afterHours != afterHours
   }
 
-  /// Whether a row that moved nothing changed its stamp alone, and how far the day is proven.
-  @inline(__always)
-  func differsOnlyInStamp(from other: InstrumentDay) -> Bool {
-    isObserved == other.isObserved && trading == other.trading
-      && (lastMoved == nil) == (other.lastMoved == nil) && current.basis == other.current.basis
-  }
-
   @inline(__always)
   mutating func prove(through second: Int) {
     aliveThrough = max(aliveThrough, second)

@@ -39,9 +39,17 @@ struct StateReader {
     return bytes[index]
   }
 
-  private mutating func number() -> UInt64? { UInt64(decoding: { byte() }) }
+  mutating func number() -> UInt64? { UInt64(decoding: { byte() }) }
 
   private mutating func integer() -> Int64? { number().map { Int64(folded: $0) } }
+
+  mutating func integer(_ field: String) throws(BookStateError) -> Int64 {
+    let start = index
+    guard let value = integer() else {
+      throw .corrupt(field: field, expected: "a whole number", at: start)
+    }
+    return value
+  }
 
   /// A whole number of `range`.
   mutating func integer(
@@ -81,17 +89,7 @@ struct StateReader {
     return Timestamp(microseconds: value)
   }
 
-  /// Some bytes with their count before them.
-  mutating func bytes(_ field: String, countMax: Int) throws(BookStateError) -> ArraySlice<UInt8> {
-    let count = try integer("\(field).bytes", 0...countMax)
-    guard index + count <= bytes.count else {
-      throw .corrupt(field: field, expected: "\(count) bytes", at: index)
-    }
-    defer { index += count }
-    return bytes[index..<index + count]
-  }
-
-  private mutating func skip(_ numbers: Int) { for _ in 0..<numbers { _ = number() } }
+  private mutating func skip(_ numbers: UInt64) { for _ in 0..<numbers { _ = number() } }
 
   /// Written as a difference since version 2.
   private mutating func decimal(
@@ -114,7 +112,7 @@ struct StateReader {
   }
 
   private mutating func formingCandle(
-    _ name: String, beside day: InstrumentDay, as form: DayForm
+    _ name: String, plus day: MinuteTotals, as form: DayForm
   ) throws(BookStateError) -> FormingCandle {
     let minute = try integer("\(name).minute", 0...Session.minutesPerDay)
     let flags = CandleFlags(rawValue: Int16(try integer("\(name).flags", 0...Int(Int16.max))))
@@ -129,15 +127,17 @@ struct StateReader {
     candle.high = try decimal("\(name).high")
     candle.low = try decimal("\(name).low")
     candle.close = try decimal("\(name).close", plus: day.last)
-    candle.volume = try decimal("\(name).volume", plus: day.minuteVolume)
-    candle.turnover = try decimal("\(name).turnover", plus: day.minuteTurnover)
+    candle.volume = try decimal("\(name).volume", plus: day.volume)
+    candle.turnover = try decimal("\(name).turnover", plus: day.turnover)
     return candle
   }
 
   private mutating func formingCandleIfAny(
-    _ name: String, beside day: InstrumentDay, as form: DayForm
+    _ name: String, of day: InstrumentDay, as form: DayForm
   ) throws(BookStateError) -> FormingCandle? {
-    if try flag("has_\(name)") { return try formingCandle(name, beside: day, as: form) }
+    if try flag("has_\(name)") {
+      return try formingCandle(name, plus: day.pastTotals(as: form), as: form)
+    }
     if form == .difference { skip(FormingCandle.numbers) }
     return nil
   }
@@ -155,8 +155,8 @@ struct StateReader {
     state.minutesUntraded = try integer("minutes_untraded", Self.minuteCounts)
     state.minutesMissing = try integer("minutes_missing", Self.minuteCounts)
     state.isClosed = try flag("is_closed")
-    state.current = try formingCandle("current", beside: state, as: form)
-    state.previous = try formingCandleIfAny("previous", beside: state, as: form)
+    state.current = try formingCandle("current", plus: state.minuteTotals, as: form)
+    state.previous = try formingCandleIfAny("previous", of: state, as: form)
     state.aliveThrough = state.knownThrough
     if version > 1 {
       try rest(of: &state, as: form)
@@ -170,7 +170,7 @@ struct StateReader {
   private mutating func rest(
     of state: inout InstrumentDay, as form: DayForm
   ) throws(BookStateError) {
-    state.lastMoved = try formingCandleIfAny("last_moved", beside: state, as: form)
+    state.lastMoved = try formingCandleIfAny("last_moved", of: state, as: form)
     let lead = try integer("alive_through", Self.secondsOfDay)
     state.aliveThrough += lead
     state.lag = try integer("lag", Self.secondsOfDay)

@@ -188,6 +188,24 @@ import Testing
     #expect(restored.output.audits.last?.isBalanced == true)
   }
 
+  @Test func `state that version 2 stored goes on without the rows it may go back to`() throws {
+    var fresh = Tape()
+    try fresh.see("09:30:30", last: "10.00", volume: 100)
+    try fresh.see("09:30:33", last: "10.10", volume: 200)
+    fresh.output = CandleOutput()
+    var restored = fresh
+    restored.book = CandleBook()
+    try restored.book.restore(sharedState: fresh.book.sharedState)
+    // The day itself is written as today.
+    try restored.book.restore(
+      instrument: restored.symbol, state: [2] + fresh.book.instrumentState(at: 0).dropFirst())
+    try fresh.see("09:31:20", last: "10.30", volume: 5300)
+    try restored.see("09:31:20", last: "10.30", volume: 5300)
+    fresh.advance(to: "09:32:30")
+    restored.advance(to: "09:32:30")
+    #expect(!fresh.output.candles.isEmpty && restored.output.candles == fresh.output.candles)
+  }
+
   @Test func `more minutes than a day has are refused in stored state`() throws {
     var tape = Tape()
     try tape.see("09:20:00", last: "0.00", volume: 0)
