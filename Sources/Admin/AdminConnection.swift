@@ -48,13 +48,13 @@ struct AdminConnection {
 
   var isWaiting: Bool { if case .waiting = phase { true } else { false } }
 
-  mutating func answer(with response: AdminResponse, at now: Int64) {
+  mutating func respond(with response: AdminResponse, at now: Int64) {
     phase = .writing(response.bytes(withBody: wantsBody), from: 0)
     deadline = now + AdminConnection.secondsMax * 1_000_000_000
   }
 
   /// Does what can be done without waiting.
-  mutating func turn() -> Step {
+  mutating func advance() -> Step {
     switch phase {
     case .reading(let head): read(head)
     case .waiting: .ended
@@ -85,7 +85,7 @@ struct AdminConnection {
 
   private mutating func refuse(_ response: AdminResponse) -> Step {
     phase = .writing(response.bytes(withBody: wantsBody), from: 0)
-    return turn()
+    return advance()
   }
 
   private mutating func write(_ bytes: [UInt8], from start: Int) -> Step {

@@ -17,7 +17,7 @@ public struct AdminEndpoint: Sendable {
   }
 
   /// What needs nobody's help: whether the daemon's own loops turn, and what is asked wrongly.
-  func answerAtOnce(_ request: AdminRequest) -> AdminResponse? {
+  func immediateResponse(_ request: AdminRequest) -> AdminResponse? {
     if request.method != "GET", request.method != "HEAD" {
       return .text(405, "GET and HEAD only")
     }
@@ -27,8 +27,8 @@ public struct AdminEndpoint: Sendable {
     return request.path == "/livez" ? livez : nil
   }
 
-  public func answer(_ request: AdminRequest) async -> AdminResponse {
-    if let response = answerAtOnce(request) { return response }
+  public func response(to request: AdminRequest) async -> AdminResponse {
+    if let response = immediateResponse(request) { return response }
     let report = await state.report()
     var response =
       switch request.path {

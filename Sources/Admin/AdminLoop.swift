@@ -22,7 +22,7 @@ struct AdminLoop {
   static let connectionsMax = 64
   /// A report takes a millisecond; so many wait only if the engine hangs.
   static let reportsMax = 16
-  static let answerSecondsMax: Int64 = 3
+  static let responseSecondsMax: Int64 = 3
   static let pauseSeconds: Int64 = 2
   private static let second: Int64 = 1_000_000_000
 
@@ -40,9 +40,9 @@ struct AdminLoop {
       let ready = wait(from: now)
       let mail = mailbox.take()
       if mail.isStopping { break }
-      for answer in mail.answers { deliver(answer.response, to: answer.place, answer.visit) }
-      reportsUnderWay -= mail.answers.count
-      for place in ready { turn(place) }
+      for reply in mail.replies { deliver(reply.response, to: reply.place, reply.visit) }
+      reportsUnderWay -= mail.replies.count
+      for place in ready { serve(place) }
       if listener != nil, MonotonicClock.nanoseconds() >= pausedUntil { accept() }
       endLate(MonotonicClock.nanoseconds())
     }
@@ -112,22 +112,22 @@ struct AdminLoop {
 
   // MARK: Connections
 
-  private mutating func turn(_ place: Int32) {
+  private mutating func serve(_ place: Int32) {
     guard var connection = connections[place] else { return }
-    switch connection.turn() {
+    switch connection.advance() {
     case .goesOn: connections[place] = connection
     case .ended: end(place)
     case .asks(let request):
       connections[place] = connection
-      answer(request, at: place, visit: connection.visit)
+      respond(request, at: place, visit: connection.visit)
     }
   }
 
-  private mutating func answer(_ request: AdminRequest, at place: Int32, visit: UInt64) {
+  private mutating func respond(_ request: AdminRequest, at place: Int32, visit: UInt64) {
     guard address.isMeant(by: request) else {
       return deliver(ListenAddress.hostRefusal, to: place, visit)
     }
-    if let response = endpoint.answerAtOnce(request) {
+    if let response = endpoint.immediateResponse(request) {
       return deliver(response, to: place, visit)
     }
     guard reportsUnderWay < AdminLoop.reportsMax else {
@@ -135,17 +135,17 @@ struct AdminLoop {
     }
     reportsUnderWay += 1
     connections[place]?.deadline =
-      MonotonicClock.nanoseconds() + AdminLoop.answerSecondsMax * AdminLoop.second
+      MonotonicClock.nanoseconds() + AdminLoop.responseSecondsMax * AdminLoop.second
     let endpoint = endpoint
     let mailbox = mailbox
-    Task { mailbox.post(await endpoint.answer(request), to: place, visit: visit) }
+    Task { mailbox.post(await endpoint.response(to: request), to: place, visit: visit) }
   }
 
   private mutating func deliver(_ response: AdminResponse, to place: Int32, _ visit: UInt64) {
     guard var connection = connections[place], connection.visit == visit else { return }
-    connection.answer(with: response, at: MonotonicClock.nanoseconds())
+    connection.respond(with: response, at: MonotonicClock.nanoseconds())
     connections[place] = connection
-    turn(place)
+    serve(place)
   }
 
   /// Whoever waits for an answer is told that none comes; the others are only cut off.

@@ -50,10 +50,10 @@ public final class AdminServer: Sendable {
 final class AdminMailbox: Sendable {
   /// Readable when there is mail.
   let wake: Int32
-  private let mail = Guarded(Mail())
+  private let mail = Locked(Mail())
 
   struct Mail: Sendable {
-    var answers: [(place: Int32, visit: UInt64, response: AdminResponse)] = []
+    var replies: [(place: Int32, visit: UInt64, response: AdminResponse)] = []
     var isStopping = false
   }
 
@@ -65,7 +65,7 @@ final class AdminMailbox: Sendable {
   deinit { close(wake) }
 
   func post(_ response: AdminResponse, to place: Int32, visit: UInt64) {
-    mail.withLock { $0.answers.append((place, visit, response)) }
+    mail.withLock { $0.replies.append((place, visit, response)) }
     eventfd_write(wake, 1)
   }
 
@@ -78,7 +78,7 @@ final class AdminMailbox: Sendable {
     var count: eventfd_t = 0
     eventfd_read(wake, &count)
     return mail.withLock { mail in
-      defer { mail.answers = [] }
+      defer { mail.replies = [] }
       return mail
     }
   }

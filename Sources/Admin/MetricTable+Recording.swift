@@ -45,7 +45,7 @@ extension MetricTable {
     counter(
       "candled_answers_out_of_time_total", "Answers not taken: their date contradicts our clock."
     ) {
-      $0.status.answersOutOfTime
+      $0.status.responsesOutOfTime
     },
     counter("candled_bars_total", "Candles a source delivered ready-made.") { $0.counters.bars },
     counter("candled_candles_total", "Final candles stored.") { $0.status.candlesSaved },

@@ -76,7 +76,7 @@ extension MetricTable {
         uniqueKeysWithValues: engine.status.journalFaults.map { ($0.key.rawValue, $0.value) })
     },
     counter("candled_answers_dropped_total", "Answers the journal could not take.") {
-      $0.status.answersDropped
+      $0.status.responsesDropped
     },
     counter("candled_journal_healings_total", "Failed syncs that were healed.") {
       $0.status.journalHealings
@@ -92,16 +92,16 @@ extension MetricTable {
     gauge("candled_journal_over_limit_bytes", "Kept beyond its limit, for the store.") {
       .integer($0.status.journalBytesOver)
     },
-    footprint("candled_journal_segments", "Its files.") { Int64($0.segments) },
-    footprint("candled_journal_bytes", "What they take.") { $0.bytes },
-    footprint("candled_journal_disk_bytes", "The size of the disk they lie on.") { $0.diskBytes },
-    footprint("candled_journal_disk_free_bytes", "What may still be filled of it.") {
+    diskUsage("candled_journal_segments", "Its files.") { Int64($0.segments) },
+    diskUsage("candled_journal_bytes", "What they take.") { $0.bytes },
+    diskUsage("candled_journal_disk_bytes", "The size of the disk they lie on.") { $0.diskBytes },
+    diskUsage("candled_journal_disk_free_bytes", "What may still be filled of it.") {
       $0.freeBytes
     },
   ]
 
-  private static func footprint(
-    _ name: String, _ help: String, _ read: @escaping @Sendable (JournalFootprint) -> Int64
+  private static func diskUsage(
+    _ name: String, _ help: String, _ read: @escaping @Sendable (DiskUsage) -> Int64
   ) -> Family {
     Family(.gauge, name, help) { source in
       source.report.journal.map { .integer(read($0)) }

@@ -15,7 +15,7 @@ public struct Readiness: Sendable, Hashable {
   public private(set) var lines: [String] = []
 
   public init(_ report: DaemonReport) {
-    judgeRole(report.role)
+    evaluateRole(report.role)
     let stale = report.loops.filter(\.isStale).map(\.name)
     if !stale.isEmpty { fail("does not turn: \(stale.joined(separator: ", "))") }
     guard let engine = report.engine else {
@@ -23,14 +23,14 @@ public struct Readiness: Sendable, Hashable {
       if report.role.isLeading { fail("the engine does not answer") }
       return
     }
-    judgeStore(report, engine)
-    judge("journal", engine.status.journalFault.map { "refuses entries: \($0.rawValue)" })
+    evaluateStore(report, engine)
+    evaluate("journal", engine.status.journalFault.map { "refuses entries: \($0.rawValue)" })
     if engine.isTodayUnknown { fail("the trading calendar does not know today, nothing is polled") }
     if engine.symbols > 0 { lines.append(engine.sessionText) }
-    for source in engine.sources { judge(source, at: engine.now) }
+    for source in engine.sources { evaluate(source, at: engine.now) }
   }
 
-  private mutating func judgeRole(_ role: DaemonRole) {
+  private mutating func evaluateRole(_ role: DaemonRole) {
     switch role {
     case .leading(let term): lines.append("role leading, term \(term)")
     case .standby(let leader): fail("standby behind \(leader)")
@@ -38,22 +38,23 @@ public struct Readiness: Sendable, Hashable {
     }
   }
 
-  private mutating func judgeStore(_ report: DaemonReport, _ engine: EngineReport) {
+  private mutating func evaluateStore(_ report: DaemonReport, _ engine: EngineReport) {
     if let trouble = report.storeTrouble {
-      judge("store", trouble)
+      evaluate("store", trouble)
     } else if engine.isCatchingUp {
-      judge("store", "behind the journal by \(counted(engine.backlogEntries, "entry", "entries"))")
+      evaluate(
+        "store", "behind the journal by \(counted(engine.backlogEntries, "entry", "entries"))")
     } else {
-      judge("store", nil)
+      evaluate("store", nil)
     }
   }
 
-  private mutating func judge(_ part: String, _ trouble: String?) {
+  private mutating func evaluate(_ part: String, _ trouble: String?) {
     if let trouble { return fail("\(part) \(trouble)") }
     lines.append("\(part) ok")
   }
 
-  private mutating func judge(_ source: SourceReport, at now: Timestamp) {
+  private mutating func evaluate(_ source: SourceReport, at now: Timestamp) {
     let state = source.state.map { "\($0.condition)" } ?? "waiting"
     let fault = source.fault.map { ": " + $0.advice(at: now) } ?? ""
     guard let freshness = source.freshness else {

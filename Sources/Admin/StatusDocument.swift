@@ -124,12 +124,12 @@ extension StatusDocument {
     sources = (report.engine?.sources ?? []).map {
       Source($0, at: report.engine?.now ?? report.at)
     }
-    journal = report.journal.map { footprint in
+    journal = report.journal.map { diskUsage in
       Journal(
         position: report.engine?.lastPosition.sequence,
         syncedPosition: report.engine?.syncedPosition.sequence,
         committedPosition: report.engine?.status.committed.sequence,
-        segments: footprint.segments, bytes: footprint.bytes, diskFreeBytes: footprint.freeBytes)
+        segments: diskUsage.segments, bytes: diskUsage.bytes, diskFreeBytes: diskUsage.freeBytes)
     }
     reload = report.reload.map { reload in
       Reload(

@@ -286,7 +286,7 @@ extension InstrumentDay {
   private func writeRest(to writer: inout some StateSink, as form: DayForm) {
     writer.put(form == .whole ? Int64(aliveThrough - knownThrough) : 0)
     writer.put(Int64(lag))
-    writer.put(Int64(sightSince))
+    writer.put(Int64(observedSince))
     writer.put(priorClose)
     writer.put(isBandUnknown)
     writer.put(isDisputed)

@@ -14,7 +14,7 @@ extension CandleBook {
       close(index)
       output.touched.append(index)
       closed += 1
-      if let audit = output.audits.last, !audit.isBalanced { residuals += 1 }
+      if let certificate = output.certificates.last, !certificate.isBalanced { residuals += 1 }
     }
     if closed > 0 {
       output.events.append(.dayComplete(day: day, instruments: closed, residuals: residuals))
@@ -54,7 +54,7 @@ extension CandleBook {
     instruments[index].state = state
     if let candle = state.dayCandle { output.candles.append(candle) }
     if let candle = state.afterHoursCandle { output.candles.append(candle) }
-    output.audits.append(state.audit(isEndKnown: true))
+    output.certificates.append(state.certificate(isEndKnown: true))
   }
 
   /// The exchange corrected a day that was already certified: the certificate is written anew and
@@ -63,8 +63,8 @@ extension CandleBook {
     guard let state = instruments[index].state else { return }
     amend(from: old.dayCandle, to: state.dayCandle, because: cause)
     amend(from: old.afterHoursCandle, to: state.afterHoursCandle, because: cause)
-    if state.audit(isEndKnown: true) != old.audit(isEndKnown: true) {
-      output.audits.append(state.audit(isEndKnown: true))
+    if state.certificate(isEndKnown: true) != old.certificate(isEndKnown: true) {
+      output.certificates.append(state.certificate(isEndKnown: true))
     }
   }
 
@@ -83,7 +83,7 @@ extension CandleBook {
   mutating func abandon(_ index: Int) {
     guard var state = instruments[index].state else { return }
     if state.isSettled(rules), !isDoubted(index) { return close(index) }
-    state.leaveSight(into: &output)
+    state.endObservation(into: &output)
     state.minutesMissing += Session.minutesPerDay - state.current.minute
     output.gaps.append(
       Gap(
@@ -91,12 +91,12 @@ extension CandleBook {
         to: state.moment(max(Session.afternoonClose, state.knownThrough)), volume: .zero,
         turnover: .zero,
         cause: .unseenClose))
-    output.audits.append(state.audit(isEndKnown: false))
+    output.certificates.append(state.certificate(isEndKnown: false))
     // Told once: a row of that day that comes all the same finds nothing left to hand out.
     state.current = FormingCandle(minute: Session.minutesPerDay, basis: state.price)
     state.previous = nil
     state.lastMoved = nil
-    state.sightSince = Session.minutesPerDay
+    state.observedSince = Session.minutesPerDay
     state.isClosed = true
     instruments[index].state = state
   }
@@ -117,7 +117,7 @@ extension CandleBook {
           symbol: state.symbol, tradingDay: missed, from: state.moment(Session.morningOpen),
           to: state.moment(Session.afternoonClose), volume: .zero, turnover: .zero,
           cause: .unseenClose))
-      output.audits.append(state.audit(isEndKnown: false))
+      output.certificates.append(state.certificate(isEndKnown: false))
     }
   }
 }
@@ -155,9 +155,9 @@ extension InstrumentDay {
       turnover: afterHours.turnover, flags: [], source: .sina)
   }
 
-  func audit(isEndKnown: Bool) -> DayAudit {
+  func certificate(isEndKnown: Bool) -> DayCertificate {
     let isEndKnown = isEndKnown && !isDisputed
-    return DayAudit(
+    return DayCertificate(
       symbol: symbol, tradingDay: day, exchangeVolume: isEndKnown ? volume : nil,
       exchangeTurnover: isEndKnown ? turnover : nil, minuteVolume: minuteVolume,
       minuteTurnover: minuteTurnover, gapVolume: gapVolume, gapTurnover: gapTurnover,

@@ -23,7 +23,7 @@ extension CandleBook {
     let mustGrow = objection.reason == .outsideBand
     let isFirst = dispute.held.isEmpty
     add(row, to: &dispute.held, mustGrow: mustGrow)
-    if dispute.held.count == 1, !isFirst, dispute.held[0].answers == 1 {
+    if dispute.held.count == 1, !isFirst, dispute.held[0].responses == 1 {
       // Another reading than those before: nothing they counted counts for it.
       (dispute.against, dispute.inFavour) = (1, 0)
       dispute.base = nil
@@ -43,7 +43,7 @@ extension CandleBook {
   private func add(_ row: HeldRow, to chain: inout [HeldRow], mustGrow: Bool) {
     // Otherwise each answer is a row of its own: it says that the feed was alive then.
     if mustGrow, let last = chain.last, last.isServedAgain(by: row.quote) {
-      chain[chain.count - 1].answers += 1
+      chain[chain.count - 1].responses += 1
       chain[chain.count - 1].provenThrough = row.watermark
       return
     }
@@ -56,24 +56,24 @@ extension CandleBook {
     {
       chain[chain.count - 2].provenThrough = last.provenThrough
       chain[chain.count - 1] = row
-      chain[chain.count - 1].answers = last.answers + 1
+      chain[chain.count - 1].responses = last.responses + 1
       return
     }
-    if chain.count > rules.agreeingAnswersMin { chain.removeFirst() }
+    if chain.count > rules.agreeingResponsesMin { chain.removeFirst() }
     chain.append(row)
   }
 
   /// Three answers outweigh what is remembered. A band is shown wrong by trading beyond it, or by a
   /// minute of answers that say nothing else.
   private func isDecided(_ dispute: Dispute, mustGrow: Bool) -> Bool {
-    let answers = Dispute.answers(in: dispute.held)
-    guard mustGrow else { return answers >= rules.agreeingAnswersMin }
-    return answers >= rules.standingAnswersMin
-      || Set(dispute.rows.map(\.quote.volume)).count >= rules.agreeingAnswersMin
+    let responses = Dispute.responses(in: dispute.held)
+    guard mustGrow else { return responses >= rules.agreeingResponsesMin }
+    return responses >= rules.standingAnswersMin
+      || Set(dispute.rows.map(\.quote.volume)).count >= rules.agreeingResponsesMin
   }
 
   private func isContested(_ dispute: Dispute) -> Bool {
-    min(dispute.against, dispute.inFavour) >= rules.agreeingAnswersMin
+    min(dispute.against, dispute.inFavour) >= rules.agreeingResponsesMin
   }
 
   /// The newest state that the row continues: of the last ones, or of when the dispute began.
@@ -108,7 +108,7 @@ extension CandleBook {
       dispute.inFavour += 1
       dispute.inFavourRun += 1
       // Rows against it, each alone, are no reading that is served as well.
-      if dispute.inFavourRun >= rules.agreeingAnswersMin { dispute.against = 0 }
+      if dispute.inFavourRun >= rules.agreeingResponsesMin { dispute.against = 0 }
     }
     disputes[index] = dispute
     if isContested(dispute) { suspend(index, at: row.quote.at) }
@@ -124,7 +124,7 @@ extension CandleBook {
     let row = HeldRow(quote: quote, trading: quote.trading, watermark: watermark)
     expireDispute(of: index, at: receivedAt)
     favourStanding(row, at: index, gaps: gaps ?? GapChanges())
-    noteReturn(row, at: index, standing: standing, receivedAt: receivedAt)
+    recordReturn(row, at: index, standing: standing, receivedAt: receivedAt)
   }
 
   /// A row that changes nothing came while others contradict what stands.
@@ -219,7 +219,7 @@ extension CandleBook {
   }
 
   /// The readings that a correction had replaced are served again, three times in a row.
-  private mutating func noteReturn(
+  private mutating func recordReturn(
     _ row: HeldRow, at index: Int, standing: InstrumentDay, receivedAt: Timestamp
   ) {
     guard let former = disputes[index]?.former else { return }
@@ -230,7 +230,7 @@ extension CandleBook {
     }
     let rows = former.returned + [row]
     disputes[index]?.former?.returned = rows
-    guard rows.count >= rules.agreeingAnswersMin else { return }
+    guard rows.count >= rules.agreeingResponsesMin else { return }
     disputes[index] = nil
     let base = Checkpoint(state: former.state, gaps: former.gaps)
     notify(.undone, base.state, at: row)
@@ -255,7 +255,7 @@ extension CandleBook {
     }
     if let row = dispute.held.last, var base = base(of: dispute, at: index, for: row) {
       base.state.isDisputed = true
-      _ = replace(index, by: base, booking: [], losesSight: true)
+      _ = replace(index, by: base, booking: [], endsObservation: true)
     } else {
       instruments[index].state?.isDisputed = true
       if standing.isClosed { recertify(index, after: standing, because: .correction) }
@@ -303,11 +303,11 @@ extension CandleBook {
     }
     dispute.lastHeldAt = receivedAt
     disputes[index] = dispute
-    guard Dispute.answers(in: chain) >= rules.agreeingAnswersMin else {
+    guard Dispute.responses(in: chain) >= rules.agreeingResponsesMin else {
       return .held(.backwardStamp, detail: "two contradicting readings are served in turn")
     }
     defer { _ = closeIfOver(index, receivedAt) }
-    return endDispute(of: index, with: chain.filter { $0.answers > 0 })
+    return endDispute(of: index, with: chain.filter { $0.responses > 0 })
   }
 
   private mutating func endDispute(of index: Int, with rows: [HeldRow]) -> Verdict {
@@ -350,7 +350,7 @@ extension HeldRow {
   /// Only what the next row is held against: no answer counts for it yet.
   var asHead: HeldRow {
     var head = self
-    head.answers = 0
+    head.responses = 0
     return head
   }
 
@@ -366,7 +366,7 @@ extension HeldRow {
     quote.volume = state.volume
     quote.turnover = state.turnover
     self.init(
-      quote: quote, trading: state.trading, watermark: state.aliveThrough, answers: 0)
+      quote: quote, trading: state.trading, watermark: state.aliveThrough, responses: 0)
   }
 }
 

@@ -4,9 +4,9 @@ import Market
 extension CandleBook {
   /// Lets the day go on from `base` with these rows, as if what was booked since had never been:
   /// minutes already handed out become revisions, gaps that stand no more are closed.
-  /// - Parameter losesSight: nothing is known from `base` on.
+  /// - Parameter endsObservation: nothing is known from `base` on.
   mutating func replace(
-    _ index: Int, by base: Checkpoint, booking rows: [HeldRow], losesSight: Bool = false
+    _ index: Int, by base: Checkpoint, booking rows: [HeldRow], endsObservation: Bool = false
   ) -> Verdict {
     guard let old = instruments[index].state else { return .accepted(stateChanged: false) }
     var new = base.state
@@ -23,9 +23,9 @@ extension CandleBook {
     let through = old.isClosed ? Session.minutesPerDay - 1 : old.handedOutThrough
     // A minute that was given up is not proven by rows that end before it does.
     let isGivenUp =
-      losesSight || new.current.minute <= through && !new.isAlive(throughMinute: through)
+      endsObservation || new.current.minute <= through && !new.isAlive(throughMinute: through)
     if isGivenUp {
-      new.leaveSight(into: &made)
+      new.endObservation(into: &made)
     } else if new.current.minute <= through + 1 {
       new.finish(throughMinute: through, into: &made)
     }
@@ -90,7 +90,7 @@ extension InstrumentDay {
     if let lastMoved { restate(lastMoved, into: &output) }
     let first = lastMoved.map { $0.minute + 1 } ?? Session.minute(of: stamp)
     let end = previous?.minute ?? current.minute
-    for minute in max(first, sightSince)..<max(first, sightSince, end) {
+    for minute in max(first, observedSince)..<max(first, observedSince, end) {
       restate(FormingCandle(minute: minute, basis: price), into: &output)
     }
   }
@@ -107,7 +107,7 @@ extension InstrumentDay {
     current = FormingCandle(minute: minute, basis: price)
     previous = nil
     lastMoved = nil
-    sightSince = minute
+    observedSince = minute
   }
 
   /// Minutes that were handed out since `base`, and of which nothing is known now: their volume is
@@ -122,8 +122,8 @@ extension InstrumentDay {
     for minute in first...last
     where !made.contains(minute) && !missed.contains(where: { $0.contains(minute) }) {
       var empty = FormingCandle(minute: minute, basis: base.state.price)
-      if areUnseen || minute < sightSince { empty.flags = .partial }
-      if minute < sightSince, minutesMissing > 0 {
+      if areUnseen || minute < observedSince { empty.flags = .partial }
+      if minute < observedSince, minutesMissing > 0 {
         minutesMissing -= 1
         minutesUntraded += 1
       }

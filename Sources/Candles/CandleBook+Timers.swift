@@ -17,7 +17,7 @@ enum TimerKind: Sendable, Hashable {
   case grace(minute: Int)
   /// Silence has lasted too long: what was seen is all there will be. Minutes proven meanwhile are
   /// final.
-  case giveUp(minute: Int)
+  case sourceTimeout(minute: Int)
   case dayEnd
 }
 
@@ -36,7 +36,7 @@ extension CandleRules {
         Session.closing(ofMinute: minute) + (endsHalf ? sessionGraceSeconds : graceSeconds)
       timers.append(Timer(secondOfDay: grace, kind: .grace(minute: minute)))
       timers.append(
-        Timer(secondOfDay: grace + giveUpSeconds, kind: .giveUp(minute: minute)))
+        Timer(secondOfDay: grace + sourceTimeoutSeconds, kind: .sourceTimeout(minute: minute)))
     }
     return timers.sorted { $0.secondOfDay < $1.secondOfDay }
   }
@@ -55,7 +55,7 @@ extension CandleBook {
     while let day = progress.day, let timer = nextTimer(on: day) {
       let due = Timestamp(day: day, secondOfDay: timer.secondOfDay)
       if due > now { return }
-      carryOut(timer.kind, on: day)
+      run(timer.kind, on: day)
       timersDoneThrough = due
     }
   }
@@ -80,7 +80,7 @@ extension CandleBook {
     timersDoneThrough = max(timersDoneThrough, now)
   }
 
-  private mutating func carryOut(_ kind: TimerKind, on day: TradingDay) {
+  private mutating func run(_ kind: TimerKind, on day: TradingDay) {
     let rules = rules
     switch kind {
     case .grace(let minute):
@@ -93,10 +93,10 @@ extension CandleBook {
       }
       let tally = tally(ofMinute: minute, on: day)
       if tally.missing == 0 { complete(minute, tally, on: day) }
-    case .giveUp(let minute):
+    case .sourceTimeout(let minute):
       forEachOpenState(of: day) { state, output in
         if !state.isKnown(throughMinute: minute) {
-          if !state.isAlive(throughMinute: minute) { state.leaveSight(into: &output) }
+          if !state.isAlive(throughMinute: minute) { state.endObservation(into: &output) }
         } else if state.current.minute <= minute + 1 {
           // Proven after its grace: by an answer that was late, or a clock that runs fast.
           state.finish(throughMinute: minute, into: &output)
@@ -161,11 +161,11 @@ extension CandleBook {
         MinuteComplete(
           tradingDay: day, openedAt: openedAt, expected: tally.expected, traded: tally.traded,
           untraded: tally.untraded, missing: tally.missing)))
-    noteSilence(tally, closedAt: openedAt.adding(seconds: 60))
+    recordSilence(tally, closedAt: openedAt.adding(seconds: 60))
   }
 
   /// A feed is stalled when more than half of the market is missing from a minute.
-  private mutating func noteSilence(_ tally: Tally, closedAt: Timestamp) {
+  private mutating func recordSilence(_ tally: Tally, closedAt: Timestamp) {
     let isStalled = tally.missing * 2 > tally.expected
     if isStalled, progress.stalledSince == nil {
       let since = watermarks.newest ?? closedAt

@@ -4,7 +4,7 @@ import Market
 public struct CandleRules: Sendable {
   /// How much trading time two sightings may lie apart and still count as watching without a
   /// break, when a minute boundary lies between them: four lost polls at the exchange's 3 s.
-  public var straddleSecondsMax = 15
+  public var silenceSecondsMax = 15
   /// How long after its close a minute waits for prints that are stamped into it.
   public var graceSeconds = 6
   /// The same for the last minute before lunch and before the close, whose prints straggle
@@ -12,7 +12,7 @@ public struct CandleRules: Sendable {
   public var sessionGraceSeconds = 60
   /// How long after its grace a minute waits for a feed that is silent; more than the straddle, so
   /// that what is given up here is a gap for certain.
-  public var giveUpSeconds = 30
+  public var sourceTimeoutSeconds = 30
   /// How long after the close a row's own closing print may be seen. What proves the row is the
   /// newest stamp of its answer, and an index is stamped 15:00:03 while prints are still to come.
   public var closingPrintSecondsMax = 60
@@ -24,7 +24,7 @@ public struct CandleRules: Sendable {
   /// How far money per share may move between two sightings of one day.
   public var averageRatioMax: Int64 = 10
   /// So many answers that agree with each other outweigh what is remembered.
-  public var agreeingAnswersMin = 3
+  public var agreeingResponsesMin = 3
   /// So many answers without trading show that prices beyond the band are the day's: a minute of
   /// them at the exchange's 3 s.
   public var standingAnswersMin = 21
@@ -32,7 +32,7 @@ public struct CandleRules: Sendable {
   /// is 60 s, and one may be lost.
   public var disputeSecondsMax: Int64 = 130
   /// A standing row that no answer has had for so long is no newer one than those they have.
-  public var forsakenSecondsMin = 60
+  public var unobservedSecondsMin = 60
   /// How long after a correction the replaced readings may come back and undo it.
   public var undoSecondsMax: Int64 = 60
   /// When the exchange has said its last of a day; certificates are written then. The fixed-price
@@ -50,7 +50,7 @@ public struct CandleOutput: Sendable {
   /// Gaps handed out before that stand no more: one that adjoins took their place, or what they
   /// held was taken back.
   public var closedGaps: [Gap] = []
-  public var audits: [DayAudit] = []
+  public var certificates: [DayCertificate] = []
   public var events: [FeedEvent] = []
   /// Indexes of instruments whose stored state a timer changed.
   public var touched: [Int] = []
@@ -58,7 +58,8 @@ public struct CandleOutput: Sendable {
   public init() {}
 
   public var isEmpty: Bool {
-    candles.isEmpty && revisions.isEmpty && gaps.isEmpty && closedGaps.isEmpty && audits.isEmpty
+    candles.isEmpty && revisions.isEmpty && gaps.isEmpty && closedGaps.isEmpty
+      && certificates.isEmpty
       && events.isEmpty
       && touched.isEmpty
   }

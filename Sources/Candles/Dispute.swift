@@ -28,10 +28,10 @@ struct Dispute: Sendable {
   init(at moment: Timestamp) { lastHeldAt = moment }
 
   /// The rows to book if they are right.
-  var rows: [HeldRow] { held.filter { $0.answers > 0 } }
+  var rows: [HeldRow] { held.filter { $0.responses > 0 } }
 
   /// Answers that hold the rows of `chain` true.
-  static func answers(in chain: [HeldRow]) -> Int { chain.reduce(0) { $0 + $1.answers } }
+  static func responses(in chain: [HeldRow]) -> Int { chain.reduce(0) { $0 + $1.responses } }
 }
 
 /// A row that was not booked yet.
@@ -44,13 +44,13 @@ struct HeldRow: Sendable {
   /// When it was still true, by later answers that had it.
   var provenThrough: Int
   /// How many answers had it.
-  var answers: Int
+  var responses: Int
 
-  init(quote: Quote, trading: TradingState, watermark: Int, answers: Int = 1) {
+  init(quote: Quote, trading: TradingState, watermark: Int, responses: Int = 1) {
     self.quote = quote
     self.trading = trading
     self.watermark = watermark
-    self.answers = answers
+    self.responses = responses
     provenThrough = watermark
   }
 

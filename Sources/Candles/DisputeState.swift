@@ -33,7 +33,7 @@ extension HeldRow {
     writer.put(Int64(quote.secondOfDay))
     writer.put(Int64(watermark))
     writer.put(Int64(provenThrough))
-    writer.put(Int64(answers))
+    writer.put(Int64(responses))
     writer.put(Int64(trading.rawValue))
     for field in Self.fields { writer.put(quote[keyPath: field]) }
     writer.put(quote.afterHours != nil)
@@ -150,7 +150,7 @@ extension StateReader {
       let second = try integer("\(field).second", Self.secondsOfDay)
       let watermark = try integer("\(field).watermark", Self.secondsOfDay)
       let provenThrough = try integer("\(field).proven_through", Self.secondsOfDay)
-      let answers = try integer("\(field).answers", 0...Int(Int32.max))
+      let responses = try integer("\(field).answers", 0...Int(Int32.max))
       let trading = try trading()
       var quote = Quote(
         symbol: state.symbol, tradingDay: state.day, secondOfDay: Int32(second))
@@ -160,7 +160,7 @@ extension StateReader {
           volume: try decimal("\(field).after_hours.volume"),
           turnover: try decimal("\(field).after_hours.turnover"))
       }
-      var row = HeldRow(quote: quote, trading: trading, watermark: watermark, answers: answers)
+      var row = HeldRow(quote: quote, trading: trading, watermark: watermark, responses: responses)
       row.provenThrough = provenThrough
       rows.append(row)
     }

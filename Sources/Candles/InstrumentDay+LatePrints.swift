@@ -9,7 +9,7 @@ extension InstrumentDay {
     _ move: Move, stampedAt stamp: Int, into output: inout CandleOutput
   ) throws(ExactDecimalError) {
     let minute = Session.minute(of: stamp)
-    guard minute >= sightSince else {
+    guard minute >= observedSince else {
       // Nobody saw that minute: its volume belongs to what passed unseen. The row before may be
       // older than that.
       let known = max(self.stamp, lastGap?.from.shanghaiSecondOfDay ?? 0)
@@ -18,7 +18,7 @@ extension InstrumentDay {
         delta: Delta(volume: move.volume, turnover: move.turnover),
         cause: isDisputed ? .dispute : isClosed ? .latePrint : lastGap?.cause ?? .latePrint,
         into: &output)
-      return flattenMinutes(after: sightSince - 1, at: move.last, into: &output)
+      return flattenMinutes(after: observedSince - 1, at: move.last, into: &output)
     }
     let volumeSum = try minuteVolume + move.volume
     let turnoverSum = try minuteTurnover + move.turnover
@@ -72,10 +72,10 @@ extension InstrumentDay {
   mutating func learnLag(of stamp: Int, seenAt watermark: Int, rules: CandleRules) {
     let printed = Session.tradingSeconds(before: stamp)
     let late = Session.tradingSeconds(before: watermark) - printed
-    let isLate = late > rules.straddleSecondsMax
+    let isLate = late > rules.silenceSecondsMax
     if lag > 0 {
       lag = isLate ? late : 0
-    } else if isLate, knownTradingSeconds - printed > rules.straddleSecondsMax {
+    } else if isLate, knownTradingSeconds - printed > rules.silenceSecondsMax {
       lag = late
     }
   }

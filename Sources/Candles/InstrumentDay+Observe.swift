@@ -64,7 +64,7 @@ extension InstrumentDay {
     let known = Session.tradingSeconds(before: aliveThrough)
     let seen = Session.tradingSeconds(before: watermark)
     let minuteSeen = (seen + 59) / 60 - 1
-    return seen - known > rules.straddleSecondsMax && minuteSeen > known / 60
+    return seen - known > rules.silenceSecondsMax && minuteSeen > known / 60
   }
 
   /// Before the first trade prices are indicative and make no candle.
@@ -149,17 +149,17 @@ extension InstrumentDay {
       isWholeDay ? max(Int(quote.secondOfDay), Session.afternoonClose) : watermark
     try recordGap(
       from: moment(knownThrough), to: moment(end), delta: delta, cause: cause, into: &output)
-    leaveSight(into: &output)
+    endObservation(into: &output)
     resume(at: watermark, price: quote.last.isZero ? quote.previousClose : quote.last)
   }
 
   /// Hands out what was seen before sight was lost. The opening auction trades before the first
   /// minute has a second: where nothing else of that minute was seen, it is the auction alone.
-  mutating func leaveSight(into output: inout CandleOutput) {
+  mutating func endObservation(into output: inout CandleOutput) {
     let known = knownTradingSeconds
     if known / 60 > 0 { finish(throughMinute: known / 60 - 1, into: &output) }
     guard current.minute == known / 60 else { return }
-    if known % 60 > 0 || current.moved { giveUpCurrent(into: &output) }
+    if known % 60 > 0 || current.moved { discardCurrent(into: &output) }
   }
 
   /// Minutes between are missing; the one sight returns in starts at the price found.
@@ -168,7 +168,7 @@ extension InstrumentDay {
     // Minutes that were emptied in a dispute are not begun again.
     let resumed = max(seen / 60, current.minute)
     minutesMissing += resumed - current.minute
-    sightSince = resumed
+    observedSince = resumed
     lag = 0
     lastMoved = nil
     previous = nil

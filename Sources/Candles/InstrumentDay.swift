@@ -45,7 +45,7 @@ struct InstrumentDay: Sendable, Hashable {
   /// All minutes between it and them are flat.
   var lastMoved: FormingCandle?
   /// The first minute since which nothing passed unseen.
-  var sightSince = 0
+  var observedSince = 0
   /// The gap opened last: one that adjoins it makes one row with it.
   var lastGap: Gap?
 
@@ -144,7 +144,7 @@ extension InstrumentDay {
   }
 
   /// The feed is silent: what was seen of the current minute is all there will be.
-  mutating func giveUpCurrent(into output: inout CandleOutput) {
+  mutating func discardCurrent(into output: inout CandleOutput) {
     current.flags.insert(.partial)
     finish(throughMinute: current.minute, into: &output)
   }

@@ -43,7 +43,7 @@ extension InstrumentDay {
     if quote.tradingDay > day { return nil }
     if isObserved {
       guard var objection = totals.objection(to: quote, rules: rules) else { return nil }
-      if isForsaken(by: watermark, rules) { objection.weight = .contradiction }
+      if isUnobserved(by: watermark, rules) { objection.weight = .contradiction }
       return objection
     }
     if priorClose.isPositive, quote.previousClose.isPositive, quote.previousClose != priorClose {
@@ -54,11 +54,11 @@ extension InstrumentDay {
   }
 
   /// Answers have come for long, and none had what stands here: its stamp may be the false one.
-  private func isForsaken(by watermark: Int, _ rules: CandleRules) -> Bool {
+  private func isUnobserved(by watermark: Int, _ rules: CandleRules) -> Bool {
     let traded =
       Session.tradingSeconds(before: watermark) - Session.tradingSeconds(before: aliveThrough)
     let sinceClose = watermark - max(aliveThrough, Session.afternoonClose)
-    return max(traded, sinceClose) > rules.forsakenSecondsMin
+    return max(traded, sinceClose) > rules.unobservedSecondsMin
   }
 
   @inline(__always)

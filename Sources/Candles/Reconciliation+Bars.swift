@@ -58,7 +58,7 @@ struct BarDay: Sendable {
   }
 
   /// No money for shares that changed hands is none told.
-  func tellMoney(in span: ClosedRange<Int>) -> Bool {
+  func hasTurnover(in span: ClosedRange<Int>) -> Bool {
     minutes[span].allSatisfy { bar in
       guard let bar, bar.volume.isPositive else { return true }
       return bar.turnover?.isPositive == true
@@ -87,7 +87,7 @@ extension Reconciliation {
     }
     let sum = try Totals.of(filling.candles.lazy.map { Optional($0.candle) })
     if sum.volume != target.volume { return nil }
-    if !bars.tellMoney(in: span) { return try untold(filling, target.turnover) }
+    if !bars.hasTurnover(in: span) { return try withoutTurnover(filling, target.turnover) }
     if sum.turnover == target.turnover { return filling }
     return try levelled(filling, target.turnover)
   }
@@ -95,12 +95,12 @@ extension Reconciliation {
   /// One minute as the bars tell it, in our digits where they are the finer ones; nil where neither
   /// side knows anything.
   private func candidate(_ minute: Int, price: ExactDecimal?) -> Candle? {
-    guard var candle = told(minute, price: price) else { return nil }
+    guard var candle = barCandle(minute, price: price) else { return nil }
     if let old = stored[minute], old.isFiner(than: candle) { candle.takePrices(of: old) }
     return candle
   }
 
-  private func told(_ minute: Int, price: ExactDecimal?) -> Candle? {
+  private func barCandle(_ minute: Int, price: ExactDecimal?) -> Candle? {
     let old = stored[minute]
     if let bar = bars.minutes[minute], bar.volume.isPositive {
       var candle = bar
@@ -110,9 +110,9 @@ extension Reconciliation {
       if bar.turnover?.isPositive != true { candle.turnover = nil }
       return candle
     }
-    let told = bars.minutes[minute].map(\.close).flatMap { $0.isPositive ? $0 : nil }
+    let barClose = bars.minutes[minute].map(\.close).flatMap { $0.isPositive ? $0 : nil }
     let untraded = old.flatMap { $0.volume.isZero ? $0.close : nil }
-    guard let flat = told ?? price ?? untraded ?? old?.open else { return nil }
+    guard let flat = barClose ?? price ?? untraded ?? old?.open else { return nil }
     return self.flat(minute, at: flat)
   }
 
@@ -162,10 +162,10 @@ extension Candle {
 
 extension Reconciliation {
   /// Two fen for 238 roundings to four places, beside the millionth.
-  private static let moneyNoise = ExactDecimal(units: 2, scale: 2)
+  private static let turnoverNoise = ExactDecimal(units: 2, scale: 2)
 
   /// Our money where we saw the same volume.
-  private func withOurMoney(_ filling: Filling) -> (filling: Filling, taken: [Int]) {
+  private func keepingOurTurnover(_ filling: Filling) -> (filling: Filling, taken: [Int]) {
     var filling = filling
     var taken: [Int] = []
     for place in filling.candles.indices {
@@ -184,15 +184,15 @@ extension Reconciliation {
   ) throws(ExactDecimalError) -> Bool {
     let size = difference.isNegative ? try ExactDecimal.zero - difference : difference
     let millionth = try money.divided(by: ExactDecimal(1_000_000), scale: 3)
-    return size <= (try millionth + Self.moneyNoise)
+    return size <= (try millionth + Self.turnoverNoise)
   }
 
   private func levelled(
     _ filling: Filling, _ target: ExactDecimal
   ) throws(ExactDecimalError) -> Filling? {
-    let told = try Totals.of(filling.candles.lazy.map { Optional($0.candle) }).turnover
-    guard try isNoise(try target - told, in: target) else { return nil }
-    var (filling, taken) = withOurMoney(filling)
+    let barTurnover = try Totals.of(filling.candles.lazy.map { Optional($0.candle) }).turnover
+    guard try isNoise(try target - barTurnover, in: target) else { return nil }
+    var (filling, taken) = keepingOurTurnover(filling)
     let sum = try Totals.of(filling.candles.lazy.map { Optional($0.candle) }).turnover
     let missing = try target - sum
     if missing.isZero { return filling }
@@ -205,10 +205,10 @@ extension Reconciliation {
     return filling
   }
 
-  private func untold(
+  private func withoutTurnover(
     _ filling: Filling, _ target: ExactDecimal
   ) throws(ExactDecimalError) -> Filling? {
-    var (filling, taken) = withOurMoney(filling)
+    var (filling, taken) = keepingOurTurnover(filling)
     for place in taken { filling.candles[place].candle.turnover = nil }
     let sum = try Totals.of(filling.candles.lazy.map { Optional($0.candle) }).turnover
     filling.turnoverLeft = try target - sum

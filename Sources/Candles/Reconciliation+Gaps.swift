@@ -24,18 +24,18 @@ extension Reconciliation {
       } else {
         open += gap
         let isReached = bars.reach(cluster.span)
-        outcome.sightings += cluster.gaps.map {
-          Sighting(gap: $0.id, reason: isReached ? .barsDiffer : .notInBars)
+        outcome.gapChecks += cluster.gaps.map {
+          GapCheck(gap: $0.id, reason: isReached ? .barsDiffer : .notInBars)
         }
         if isReached { outcome.disagreements += try disagreements(about: cluster) }
       }
     }
     if !outcome.closedGaps.isEmpty {
-      outcome.audit = try certificate(
+      outcome.certificate = try makeCertificate(
         minutes, openGaps: open + outcome.remainders, totals: known)
     }
     outcome.disagreements += try dayDisagreements(known)
-    outcome.isDayJudged = bars.isComplete
+    outcome.isDayVerified = bars.isComplete
     return outcome
   }
 
@@ -100,7 +100,7 @@ extension Reconciliation {
     let theirs = try Totals.of(bars.minutes[cluster.span])
     let openedAt = opening(of: cluster.span.lowerBound)
     return differences(
-      .minute1, openedAt, ours, theirs, tellsMoney: bars.tellMoney(in: cluster.span))
+      .minute1, openedAt, ours, theirs, hasTurnover: bars.hasTurnover(in: cluster.span))
   }
 
   private func dayDisagreements(_ known: Totals?) throws(ExactDecimalError) -> [Disagreement] {
@@ -110,7 +110,7 @@ extension Reconciliation {
       return try unprovenTotals(theirs)
     }
     return differences(
-      .day1, opening(of: 0), known, theirs, tellsMoney: bars.tellMoney(in: BarDay.wholeDay))
+      .day1, opening(of: 0), known, theirs, hasTurnover: bars.hasTurnover(in: BarDay.wholeDay))
   }
 
   /// Bars that may not stand for the exchange's totals: which of their neighbours they contradict.
@@ -119,24 +119,24 @@ extension Reconciliation {
     if !besideDayBar.isEmpty { return besideDayBar }
     return differences(
       .day1, opening(of: 0), try seenTotals(), theirs,
-      tellsMoney: bars.tellMoney(in: BarDay.wholeDay))
+      hasTurnover: bars.hasTurnover(in: BarDay.wholeDay))
   }
 
   /// The day bar beside totals that stand.
   func dayBarDisagreements(_ totals: Totals) throws(ExactDecimalError) -> [Disagreement] {
     guard let bar = bars.dayBar, try !agrees(bar, with: totals.volume) else { return [] }
     return differences(
-      .day1, opening(of: 0), totals, Totals(volume: bar.volume), tellsMoney: false)
+      .day1, opening(of: 0), totals, Totals(volume: bar.volume), hasTurnover: false)
   }
 
   private func differences(
     _ timeframe: Timeframe, _ openedAt: Timestamp, _ ours: Totals, _ theirs: Totals,
-    tellsMoney: Bool
+    hasTurnover: Bool
   ) -> [Disagreement] {
     let pairs: [(Disagreement.Field, ExactDecimal, ExactDecimal)] = [
       (.volume, ours.volume, theirs.volume), (.turnover, ours.turnover, theirs.turnover),
     ]
-    return pairs.filter { $0.1 != $0.2 && ($0.0 == .volume || tellsMoney) }.map { pair in
+    return pairs.filter { $0.1 != $0.2 && ($0.0 == .volume || hasTurnover) }.map { pair in
       Disagreement(
         symbol: symbol, timeframe: timeframe, openedAt: openedAt, tradingDay: day, field: pair.0,
         ours: pair.1, theirs: pair.2, ourSource: .sina, theirSource: .sina)
@@ -153,7 +153,7 @@ extension Reconciliation {
   /// The exchange's totals as the bars give them, where nobody saw the exchange's own: the bars
   /// are whole, the day bar does not contradict, and they pass through what we did see.
   func totalsOfBars() throws(ExactDecimalError) -> Totals? {
-    guard bars.isComplete, bars.tellMoney(in: BarDay.wholeDay), arePriced else { return nil }
+    guard bars.isComplete, bars.hasTurnover(in: BarDay.wholeDay), arePriced else { return nil }
     let totals = try Totals.of(bars.minutes)
     if let bar = bars.dayBar, try !agrees(bar, with: totals.volume) { return nil }
     guard let second = seenThroughSecond else { return totals }
@@ -189,7 +189,7 @@ extension Reconciliation {
   /// A day bar may count the fixed-price session in.
   private func agrees(_ bar: Candle, with volume: ExactDecimal) throws(ExactDecimalError) -> Bool {
     if bar.volume == volume { return true }
-    return try bar.volume == volume + (audit?.afterHoursVolume ?? .zero)
+    return try bar.volume == volume + (certificate?.afterHoursVolume ?? .zero)
   }
 
   /// Up to when our own account reaches; nil if we have none.

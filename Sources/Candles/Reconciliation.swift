@@ -23,7 +23,7 @@ public struct Reconciliation: Sendable {
   /// By minute 0…239.
   let stored: [Candle?]
   let gaps: [OpenGap]
-  let audit: DayAudit?
+  let certificate: DayCertificate?
   let dayCandle: Candle?
   let bars: BarDay
 
@@ -39,7 +39,7 @@ public struct Reconciliation: Sendable {
   }
 
   /// A gap that stays, once more looked for.
-  public struct Sighting: Sendable, Hashable {
+  public struct GapCheck: Sendable, Hashable {
     public enum Reason: String, Sendable, CaseIterable {
       case notInBars = "the bars do not reach it"
       case barsDiffer = "the bars do not add up to it"
@@ -56,13 +56,13 @@ public struct Reconciliation: Sendable {
     public var closedGaps: [Int64] = []
     /// Gaps of money whose volume was found; nothing will ever tell it.
     public var remainders: [Gap] = []
-    public var sightings: [Sighting] = []
+    public var gapChecks: [GapCheck] = []
     /// The certificate as it is now; nil where the bars settled nothing.
-    public var audit: DayAudit?
+    public var certificate: DayCertificate?
     public var disagreements: [Disagreement] = []
     /// The bars told the whole day, so these are all there are: an earlier one of this day that is
     /// not among them is resolved.
-    public var isDayJudged = false
+    public var isDayVerified = false
 
     public init() {}
   }
@@ -72,7 +72,8 @@ public struct Reconciliation: Sendable {
   ///   - bars: delivered minute bars; those of other days and after the close are left out.
   ///   - dayBar: the delivered day bar, where there is one.
   public init(
-    symbol: Symbol, day: TradingDay, minutes: [Candle], gaps: [OpenGap], audit: DayAudit?,
+    symbol: Symbol, day: TradingDay, minutes: [Candle], gaps: [OpenGap],
+    certificate: DayCertificate?,
     dayCandle: Candle?, bars: [Candle], dayBar: Candle? = nil
   ) {
     self.symbol = symbol
@@ -83,7 +84,7 @@ public struct Reconciliation: Sendable {
     }
     self.stored = stored
     self.gaps = gaps
-    self.audit = audit
+    self.certificate = certificate
     self.dayCandle = dayCandle
     self.bars = BarDay(bars.filter { $0.tradingDay == day }, dayBar: dayBar)
   }
@@ -104,23 +105,24 @@ public struct Reconciliation: Sendable {
         ? try settled(by: Filling(), totals: Totals()) : left(gaps, because: .notInBars)
     }
     let totals = known == nil ? try totalsOfBars() : known
-    if let totals, bars.tellMoney(in: BarDay.wholeDay),
+    if let totals, bars.hasTurnover(in: BarDay.wholeDay),
       let filling = try filling(of: BarDay.wholeDay, target: totals)
     {
       return try settled(by: filling, totals: totals)
     }
-    guard audit != nil else { return left(gaps, because: .notInBars) }
+    guard certificate != nil else { return left(gaps, because: .notInBars) }
     return try mended(known)
   }
 
-  func left(_ gaps: [OpenGap], because reason: Sighting.Reason) -> Outcome {
+  func left(_ gaps: [OpenGap], because reason: GapCheck.Reason) -> Outcome {
     var outcome = Outcome()
-    outcome.sightings = gaps.map { Sighting(gap: $0.id, reason: reason) }
+    outcome.gapChecks = gaps.map { GapCheck(gap: $0.id, reason: reason) }
     return outcome
   }
 
   private var exchangeTotals: Totals? {
-    guard let volume = audit?.exchangeVolume, let turnover = audit?.exchangeTurnover else {
+    guard let volume = certificate?.exchangeVolume, let turnover = certificate?.exchangeTurnover
+    else {
       return nil
     }
     return Totals(volume: volume, turnover: turnover)
@@ -169,9 +171,9 @@ extension Reconciliation {
     if dayCandle == nil, let candle = try wholeDayCandle(of: minutes) {
       outcome.candles.append(candle)
     }
-    outcome.audit = try certificate(minutes, openGaps: [], totals: totals)
+    outcome.certificate = try makeCertificate(minutes, openGaps: [], totals: totals)
     outcome.disagreements = try dayBarDisagreements(totals)
-    outcome.isDayJudged = true
+    outcome.isDayVerified = true
     return outcome
   }
 
@@ -189,23 +191,23 @@ extension Reconciliation {
     }
   }
 
-  func certificate(
+  func makeCertificate(
     _ minutes: [Candle?], openGaps: [Gap], totals: Totals?
-  ) throws(ExactDecimalError) -> DayAudit {
+  ) throws(ExactDecimalError) -> DayCertificate {
     let sum = try Totals.of(minutes)
     let unseen = try Totals.of(openGaps)
     let traded = minutes.count { $0?.volume.isPositive == true }
     let count = minutes.count { $0 != nil }
     let missing = Session.minutesPerDay - count
-    return DayAudit(
+    return DayCertificate(
       symbol: symbol, tradingDay: day, exchangeVolume: totals?.volume,
       exchangeTurnover: totals?.turnover, minuteVolume: sum.volume, minuteTurnover: sum.turnover,
       gapVolume: unseen.volume, gapTurnover: unseen.turnover,
-      afterHoursVolume: audit?.afterHoursVolume ?? .zero,
-      afterHoursTurnover: audit?.afterHoursTurnover ?? .zero, minutesTraded: Int16(traded),
+      afterHoursVolume: certificate?.afterHoursVolume ?? .zero,
+      afterHoursTurnover: certificate?.afterHoursTurnover ?? .zero, minutesTraded: Int16(traded),
       minutesUntraded: Int16(count - traded),
       // What was never tradable was never missing.
-      minutesMissing: min(audit?.minutesMissing ?? Int16(missing), Int16(missing)))
+      minutesMissing: min(certificate?.minutesMissing ?? Int16(missing), Int16(missing)))
   }
 
   /// The exchange's day as its minutes tell it.

@@ -31,42 +31,42 @@ public struct AlpacaRequests: Sendable {
 }
 
 /// The ways Alpaca says no (alpaca.md §B.6).
-extension CannedAnswer {
+extension CannedResponse {
   public static let alpacaUnauthorized = nginx(401, "Authorization Required")
   public static let alpacaGatewayTimeout = nginx(504, "Gateway Time-out")
   public static let alpacaForbidden = message(403, "forbidden.")
   public static let alpacaRecentSIP = message(
     403, "subscription does not permit querying recent SIP data")
   /// As it was recorded: no header tells how long to wait.
-  public static let alpacaThrottled = CannedAnswer(
+  public static let alpacaThrottled = CannedResponse(
     status: 429, body: #"{"message": "too many requests."}"#)
-  public static let alpacaInternal = CannedAnswer(
+  public static let alpacaInternal = CannedResponse(
     status: 500, body: #"{"code":50010000,"message":"internal server error occurred"}"#)
 
-  public static func alpacaThrottled(retryAfterSeconds: Int) -> CannedAnswer {
-    var answer = alpacaThrottled
-    answer.retryAfterSeconds = retryAfterSeconds
-    return answer
+  public static func alpacaThrottled(retryAfterSeconds: Int) -> CannedResponse {
+    var response = alpacaThrottled
+    response.retryAfterSeconds = retryAfterSeconds
+    return response
   }
 
-  static func message(_ status: Int, _ sentence: String) -> CannedAnswer {
+  static func message(_ status: Int, _ sentence: String) -> CannedResponse {
     let escaped = sentence.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
-    return CannedAnswer(status: status, body: "{\"message\":\"\(escaped)\"}")
+    return CannedResponse(status: status, body: "{\"message\":\"\(escaped)\"}")
   }
 }
 
 /// What the protocol keeps between requests.
-struct AlpacaDesk {
+struct AlpacaState {
   let options: AlpacaOptions
   var requests = AlpacaRequests()
   /// Made when first asked for: most servers never are.
-  private(set) lazy var ledger = AmericanLedger(seed: options.seed)
+  private(set) lazy var ledger = USLedger(seed: options.seed)
 
   init(_ options: AlpacaOptions) { self.options = options }
 }
 
 /// What Mairui's protocol keeps between requests.
-struct MairuiDesk {
+struct MairuiState {
   let options: MairuiOptions
   var ledger = MairuiLedger()
 

@@ -2,45 +2,45 @@ import Market
 
 /// One page of bars: by symbol, then by time, filled up across symbols.
 struct AlpacaPage {
-  var rows: [(symbol: Symbol, bar: AmericanMarket.Bar)] = []
+  var rows: [(symbol: Symbol, bar: USMarket.Bar)] = []
   var next: AlpacaPageToken?
 }
 
-extension AmericanLedger {
+extension USLedger {
   /// The page of a question, as `now` knows the bars. The token only says where to begin: asked
   /// with other parameters it gives other data, as the real one does.
-  func page(_ question: AlpacaQuestion, at now: Timestamp) -> AlpacaPage {
+  func page(_ query: AlpacaQuery, at now: Timestamp) -> AlpacaPage {
     var page = AlpacaPage()
-    for symbol in question.symbols {
+    for symbol in query.symbols {
       guard let share = market.place(of: symbol) else { continue }
-      var (start, end) = (question.start, question.end)
+      var (start, end) = (query.start, query.end)
       // Days are days of New York, whatever hour was asked for.
-      if !question.timeframe.isInsideDay {
+      if !query.timeframe.isInsideDay {
         start = Timestamp(day: start.newYorkDay, newYorkSecondOfDay: 0)
       }
-      if let token = question.page {
+      if let token = query.page {
         if symbol < token.symbol { continue }
-        if symbol == token.symbol, question.isDescending { end = min(end, token.start) }
-        if symbol == token.symbol, !question.isDescending { start = max(start, token.start) }
+        if symbol == token.symbol, query.isDescending { end = min(end, token.start) }
+        if symbol == token.symbol, !query.isDescending { start = max(start, token.start) }
       }
-      if fill(&page, symbol, share, question, start, end, now) { return page }
+      if fill(&page, symbol, share, query, start, end, now) { return page }
     }
     return page
   }
 
   /// True if the page is full and something is left.
   private func fill(
-    _ page: inout AlpacaPage, _ symbol: Symbol, _ share: Int, _ question: AlpacaQuestion,
+    _ page: inout AlpacaPage, _ symbol: Symbol, _ share: Int, _ query: AlpacaQuery,
     _ start: Timestamp, _ end: Timestamp, _ now: Timestamp
   ) -> Bool {
-    let kind: Character = question.timeframe.isInsideDay ? "M" : "D"
-    for part in parts(question, start, end) {
-      var bars = bars(share, part, question, at: now).filter {
+    let kind: Character = query.timeframe.isInsideDay ? "M" : "D"
+    for part in parts(query, start, end) {
+      var bars = bars(share, part, query, at: now).filter {
         start <= $0.start && $0.start <= end
       }
-      if question.isDescending { bars.reverse() }
+      if query.isDescending { bars.reverse() }
       for bar in bars {
-        if page.rows.count == question.limit {
+        if page.rows.count == query.limit {
           page.next = AlpacaPageToken(symbol: symbol, start: bar.start, kind: kind)
           return true
         }
@@ -51,7 +51,7 @@ extension AmericanLedger {
   }
 
   /// Sessions between two moments, put together as far as one bar may span them.
-  private func parts(_ question: AlpacaQuestion, _ start: Timestamp, _ end: Timestamp)
+  private func parts(_ query: AlpacaQuery, _ start: Timestamp, _ end: Timestamp)
     -> [Range<Int>]
   {
     let sessions = market.calendar.sessions
@@ -61,8 +61,8 @@ extension AmericanLedger {
     for place in first..<sessions.count where sessions[place].day <= end.newYorkDay.advanced(by: 31)
     {
       if let last = parts.last,
-        question.timeframe.span(sessions[last.lowerBound].day)
-          == question.timeframe.span(sessions[place].day)
+        query.timeframe.span(sessions[last.lowerBound].day)
+          == query.timeframe.span(sessions[place].day)
       {
         parts[parts.count - 1] = last.lowerBound..<place + 1
       } else {
@@ -70,24 +70,24 @@ extension AmericanLedger {
       }
     }
     let wanted = parts.filter { part in
-      let begin = question.timeframe.span(sessions[part.lowerBound].day)
+      let begin = query.timeframe.span(sessions[part.lowerBound].day)
       return start.newYorkDay <= sessions[part.upperBound - 1].day && begin <= end.newYorkDay
     }
-    return question.isDescending ? wanted.reversed() : wanted
+    return query.isDescending ? wanted.reversed() : wanted
   }
 
   private func bars(
-    _ share: Int, _ part: Range<Int>, _ question: AlpacaQuestion, at now: Timestamp
-  ) -> [AmericanMarket.Bar] {
-    if case .minutes(let length) = question.timeframe {
-      return bars(share, part.lowerBound, question.feed, minutes: length, at: now)
+    _ share: Int, _ part: Range<Int>, _ query: AlpacaQuery, at now: Timestamp
+  ) -> [USMarket.Bar] {
+    if case .minutes(let length) = query.timeframe {
+      return bars(share, part.lowerBound, query.feed, minutes: length, at: now)
     }
-    var sum: AmericanMarket.Bar?
+    var sum: USMarket.Bar?
     for session in part {
-      guard let day = day(share, session, question.feed, at: now) else { continue }
+      guard let day = day(share, session, query.feed, at: now) else { continue }
       if sum == nil { sum = day } else { sum?.append(day) }
     }
-    let begin = question.timeframe.span(market.calendar.sessions[part.lowerBound].day)
+    let begin = query.timeframe.span(market.calendar.sessions[part.lowerBound].day)
     sum?.start = Timestamp(day: begin, newYorkSecondOfDay: 0)
     return [sum].compactMap { $0 }
   }
@@ -110,7 +110,7 @@ struct AlpacaPageText {
 
   /// - Parameter number: of the request; what makes an endless chain of tokens differ.
   init(
-    _ page: AlpacaPage, _ question: AlpacaQuestion, _ faults: [ActiveFault], number: Int
+    _ page: AlpacaPage, _ query: AlpacaQuery, _ faults: [ActiveFault], number: Int
   ) {
     let kinds = Set(faults.map(\.kind))
     body += "{\"bars\":".utf8
@@ -120,8 +120,8 @@ struct AlpacaPageText {
     if kinds.contains(.repeatedToken), let first = page.rows.first {
       next = AlpacaPageToken(symbol: first.symbol, start: first.bar.start, kind: "M").text
     }
-    if kinds.contains(.endlessPages), next == nil, let last = question.symbols.last {
-      let beyond = min(question.end, AlpacaPageToken.latest).adding(milliseconds: Int64(number))
+    if kinds.contains(.endlessPages), next == nil, let last = query.symbols.last {
+      let beyond = min(query.end, AlpacaPageToken.latest).adding(milliseconds: Int64(number))
       next = AlpacaPageToken(symbol: last, start: beyond, kind: "M").text
     }
     body += (next.map { "\"\($0)\"}" } ?? "null}").utf8
@@ -150,7 +150,7 @@ struct AlpacaPageText {
   }
 }
 
-extension AmericanMarket.Bar {
+extension USMarket.Bar {
   /// The bar as a fault leaves it: none, one or two objects.
   fileprivate func texts(struckBy fault: Fault.Kind?) -> [String] {
     var bar = self

@@ -6,7 +6,9 @@ import Market
 /// Order of refusals: key, rate, faults on order, question. The question is refused as a whole:
 /// one symbol that is none, or SIP bars too fresh for the plan, and nobody gets anything.
 struct AlpacaProtocol: UpstreamProtocol {
-  func answer(_ request: HTTPRequest, from exchange: inout SimulatedExchange) -> HTTPAnswer? {
+  func response(_ request: HTTPRequest, from exchange: inout SimulatedExchange)
+    -> SimulatedResponse?
+  {
     let target = RequestTarget(request.target)
     let isTrading = target.path != "/v2/stocks/bars"
     guard !isTrading || target.path == "/v2/calendar" || target.path == "/v2/assets" else {
@@ -16,35 +18,38 @@ struct AlpacaProtocol: UpstreamProtocol {
     let key = request.headers["apca-api-key-id"] ?? ""
     guard let secret = exchange.alpaca.options.keys[key],
       secret == request.headers["apca-api-secret-key"]
-    else { return HTTPAnswer(isTrading ? .alpacaForbidden : .alpacaUnauthorized) }
+    else { return SimulatedResponse(isTrading ? .alpacaForbidden : .alpacaUnauthorized) }
     let uses = exchange.alpaca.requests.count(key, at: moment)
-    if uses > exchange.alpaca.options.requestsPerMinuteMax { return HTTPAnswer(.alpacaThrottled) }
+    if uses > exchange.alpaca.options.requestsPerMinuteMax {
+      return SimulatedResponse(.alpacaThrottled)
+    }
     let symbols = (target["symbols"] ?? "").split(separator: ",").compactMap { Symbol($0) }
     let faults = exchange.faults.active(on: .alpaca, at: moment, symbols: symbols)
-    if let refused = HTTPAnswer.refusal(faults) { return refused }
-    let answer: HTTPAnswer
+    if let refused = SimulatedResponse.refusal(faults) { return refused }
+    let response: SimulatedResponse
     switch target.path {
-    case "/v2/calendar": answer = AlpacaProtocol.calendar(target, exchange.alpaca.ledger.market)
-    case "/v2/assets": answer = AlpacaProtocol.assets(target, exchange.alpaca.ledger.market, faults)
-    default: answer = AlpacaProtocol.bars(target, &exchange, moment, faults)
+    case "/v2/calendar": response = AlpacaProtocol.calendar(target, exchange.alpaca.ledger.market)
+    case "/v2/assets":
+      response = AlpacaProtocol.assets(target, exchange.alpaca.ledger.market, faults)
+    default: response = AlpacaProtocol.bars(target, &exchange, moment, faults)
     }
-    return answer.suffering(faults)
+    return response.suffering(faults)
   }
 
   private static func bars(
     _ target: RequestTarget, _ exchange: inout SimulatedExchange, _ moment: Timestamp,
     _ faults: [ActiveFault]
-  ) -> HTTPAnswer {
+  ) -> SimulatedResponse {
     do throws(AlpacaRefusal) {
-      let question = try AlpacaQuestion(target, exchange.alpaca.options, at: moment)
-      let page = exchange.alpaca.ledger.page(question, at: moment)
-      return .json(AlpacaPageText(page, question, faults, number: exchange.requestsAnswered).body)
+      let query = try AlpacaQuery(target, exchange.alpaca.options, at: moment)
+      let page = exchange.alpaca.ledger.page(query, at: moment)
+      return .json(AlpacaPageText(page, query, faults, number: exchange.requestsAnswered).body)
     } catch {
-      return HTTPAnswer(error.answer)
+      return SimulatedResponse(error.response)
     }
   }
 
-  private static func calendar(_ target: RequestTarget, _ market: AmericanMarket) -> HTTPAnswer {
+  private static func calendar(_ target: RequestTarget, _ market: USMarket) -> SimulatedResponse {
     let start = target["start"].flatMap { TradingDay($0) }
     let end = target["end"].flatMap { TradingDay($0) }
     let sessions = market.calendar.sessions
@@ -70,8 +75,8 @@ struct AlpacaProtocol: UpstreamProtocol {
   ]
 
   private static func assets(
-    _ target: RequestTarget, _ market: AmericanMarket, _ faults: [ActiveFault]
-  ) -> HTTPAnswer {
+    _ target: RequestTarget, _ market: USMarket, _ faults: [ActiveFault]
+  ) -> SimulatedResponse {
     var all = market.shares.map { ("\($0.symbol)", $0.name, $0.exchange, "active", "us_equity") }
     all += oddities
     all = all.filter { asset in

@@ -1,18 +1,18 @@
 /// One client's connection: requests in, answers out, as long as both keep it alive.
 struct Connection {
   private let socket: Int32
-  private let answer: (HTTPRequest) -> HTTPAnswer
+  private let response: (HTTPRequest) -> SimulatedResponse
   private let undelivered: (DayRecorder.Ticket) -> Void
 
   private static let end = Array("\r\n\r\n".utf8)
   private static let readBytes = 65_536
 
   init(
-    socket: Int32, answer: @escaping (HTTPRequest) -> HTTPAnswer,
+    socket: Int32, response: @escaping (HTTPRequest) -> SimulatedResponse,
     undelivered: @escaping (DayRecorder.Ticket) -> Void
   ) {
     self.socket = socket
-    self.answer = answer
+    self.response = response
     self.undelivered = undelivered
   }
 
@@ -24,7 +24,7 @@ struct Connection {
         _ = deliver(.text(400, "Bad Request"), keepsAlive: false)
         return
       }
-      if !deliver(answer(request), keepsAlive: request.keepsAlive) || !request.keepsAlive {
+      if !deliver(response(request), keepsAlive: request.keepsAlive) || !request.keepsAlive {
         return
       }
     }
@@ -59,16 +59,16 @@ struct Connection {
   }
 
   /// False if the connection is over.
-  private func deliver(_ answer: HTTPAnswer, keepsAlive: Bool) -> Bool {
-    let head = answer.head(keepsAlive: keepsAlive)
+  private func deliver(_ response: SimulatedResponse, keepsAlive: Bool) -> Bool {
+    let head = response.head(keepsAlive: keepsAlive)
     let isDelivered: Bool
-    switch answer.delivery {
+    switch response.delivery {
     case .whole:
-      isDelivered = Socket.send(socket, head + answer.body)
+      isDelivered = Socket.send(socket, head + response.body)
     case .slow(let bytesPerSecond):
-      isDelivered = Socket.send(socket, head) && trickle(answer.body, bytesPerSecond)
+      isDelivered = Socket.send(socket, head) && trickle(response.body, bytesPerSecond)
     case .cut(let bytes):
-      _ = Socket.send(socket, head + answer.body.prefix(bytes))
+      _ = Socket.send(socket, head + response.body.prefix(bytes))
       return false
     case .reset:
       Socket.resetOnClose(socket)
@@ -77,11 +77,11 @@ struct Connection {
       Socket.waitForHangUp(socket)
       return false
     case .wire(let script):
-      let isDelivered = perform(script, body: answer.body) && script.deliversBody
-      if !isDelivered, let ticket = answer.ticket { undelivered(ticket) }
+      let isDelivered = perform(script, body: response.body) && script.deliversBody
+      if !isDelivered, let ticket = response.ticket { undelivered(ticket) }
       return false
     }
-    if !isDelivered, let ticket = answer.ticket { undelivered(ticket) }
+    if !isDelivered, let ticket = response.ticket { undelivered(ticket) }
     return isDelivered
   }
 

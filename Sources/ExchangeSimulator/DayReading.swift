@@ -7,7 +7,7 @@ import Market
 /// day is known, so only the known-through times of them matter.
 struct DayReading {
   /// A line that was believed: which state it showed, after which, and between what it was learned.
-  struct Sight {
+  struct FrameReading {
     var frame: Int
     /// −1: nothing of today had been seen.
     var before: Int
@@ -17,8 +17,8 @@ struct DayReading {
   }
 
   /// A snapshot that comes this many trading seconds late may still be put into one minute
-  /// (BRIEF: `straddleSecondsMax`).
-  static let straddleSecondsMax = 15
+  /// (BRIEF: `silenceSecondsMax`).
+  static let silenceSecondsMax = 15
 
   /// The end of a day was seen by who still looked this long after it: a closing print may be late.
   static let closeWatchedSeconds = 60
@@ -27,45 +27,47 @@ struct DayReading {
   private let reference: Int64
   private let open: Int64
   private let afterHours: [DayTape.AfterHoursFrame]
-  private var sights: [Sight] = []
+  private var frameReadings: [FrameReading] = []
 
   /// nil if no line of today was seen, or there is no such instrument.
-  init?(sightings: [Sighting], tape: DayTape, place: Int) {
+  init?(observations: [Observation], tape: DayTape, place: Int) {
     frames = tape.frames[place]
     reference = tape.references[place]
     open = tape.opens[place]
     afterHours = tape.afterHours[place]
-    sights.reserveCapacity(sightings.count)
+    frameReadings.reserveCapacity(observations.count)
     var known = Grid.morningOpen
     var shown = -1
-    for sighting in sightings {
+    for observation in observations {
       // Stamps, volumes and turnovers only grow from one state to the next: an earlier state is a
       // line that went backwards, and is not believed.
-      if sighting.frame < shown { continue }
-      let learned = max(known, Int(sighting.watermark))
-      sights.append(
-        Sight(frame: sighting.frame, before: shown, known: known, learned: learned))
+      if observation.frame < shown { continue }
+      let learned = max(known, Int(observation.watermark))
+      frameReadings.append(
+        FrameReading(frame: observation.frame, before: shown, known: known, learned: learned))
       known = learned
-      shown = sighting.frame
+      shown = observation.frame
     }
-    guard let last = sights.last, frames[last.frame].suspension != .unlisted else { return nil }
+    guard let last = frameReadings.last, frames[last.frame].suspension != .unlisted else {
+      return nil
+    }
   }
 
   func page() -> ObservableLedger.Page {
-    var minutes = MinuteSheet()
+    var minutes = MinuteTable()
     var holes: [ObservableLedger.Hole] = []
-    for sight in sights {
-      if let hole = hole(at: sight) {
+    for frameReading in frameReadings {
+      if let hole = hole(at: frameReading) {
         DayReading.add(hole, to: &holes)
         minutes.tear(
-          from: Reckoning.elapsed(at: hole.from), to: Reckoning.elapsed(at: hole.to),
-          price: price(of: sight))
+          from: Calculation.elapsed(at: hole.from), to: Calculation.elapsed(at: hole.to),
+          price: price(of: frameReading))
       } else {
-        enter(sight, into: &minutes, &holes)
+        enter(frameReading, into: &minutes, &holes)
       }
     }
-    let known = sights[sights.count - 1].learned
-    minutes.end(known: Reckoning.elapsed(at: known))
+    let known = frameReadings[frameReadings.count - 1].learned
+    minutes.end(known: Calculation.elapsed(at: known))
     var page = ObservableLedger.Page()
     page.isComplete = known >= Grid.shanghaiClose + DayReading.closeWatchedSeconds
     if !page.isComplete {
@@ -81,12 +83,13 @@ struct DayReading {
 }
 
 extension DayReading {
-  private func hole(at sight: Sight) -> ObservableLedger.Hole? {
-    guard DayReading.isBreak(from: sight.known, to: sight.learned) else { return nil }
-    let before = sight.before >= 0 ? frames[sight.before] : nil
-    let now = frames[sight.frame]
+  private func hole(at frameReading: FrameReading) -> ObservableLedger.Hole? {
+    guard DayReading.isBreak(from: frameReading.known, to: frameReading.learned) else { return nil }
+    let before = frameReading.before >= 0 ? frames[frameReading.before] : nil
+    let now = frames[frameReading.frame]
     return ObservableLedger.Hole(
-      from: sight.known, to: sight.learned, volume: now.volume - (before?.volume ?? 0),
+      from: frameReading.known, to: frameReading.learned,
+      volume: now.volume - (before?.volume ?? 0),
       turnover: now.turnover - (before?.turnover ?? 0),
       cause: before == nil ? .lateStart : .outage)
   }
@@ -105,41 +108,42 @@ extension DayReading {
 
   /// Whether nobody looked for too long, and a minute ended meanwhile.
   static func isBreak(from known: Int, to learned: Int) -> Bool {
-    let start = Reckoning.elapsed(at: known)
-    let end = Reckoning.elapsed(at: learned)
+    let start = Calculation.elapsed(at: known)
+    let end = Calculation.elapsed(at: learned)
     // No minute ended in between if both lie in the same one, its end included.
-    return end - start > straddleSecondsMax && end > (start / 60 + 1) * 60
+    return end - start > silenceSecondsMax && end > (start / 60 + 1) * 60
   }
 
-  private func price(of sight: Sight) -> Int64 {
-    let last = Int64(frames[sight.frame].last)
+  private func price(of frameReading: FrameReading) -> Int64 {
+    let last = Int64(frames[frameReading.frame].last)
     return last > 0 ? last : reference
   }
 
   /// Lays what a line added into the minute of its stamp, or into the last hole if it hid that
   /// minute.
   private func enter(
-    _ sight: Sight, into minutes: inout MinuteSheet, _ holes: inout [ObservableLedger.Hole]
+    _ frameReading: FrameReading, into minutes: inout MinuteTable,
+    _ holes: inout [ObservableLedger.Hole]
   ) {
-    if sight.frame == sight.before { return }
-    let now = frames[sight.frame]
-    let before = sight.before >= 0 ? frames[sight.before] : nil
+    if frameReading.frame == frameReading.before { return }
+    let now = frames[frameReading.frame]
+    let before = frameReading.before >= 0 ? frames[frameReading.before] : nil
     // Before the day's first trade a last price is indicative at most.
     if now.volume == 0 { return }
     let volume = now.volume - (before?.volume ?? 0)
     let turnover = now.turnover - (before?.turnover ?? 0)
     if volume == 0 && turnover == 0 && now.last == before?.last { return }
-    let minute = Reckoning.minute(ofStamp: Int(now.stamp))
-    if let hole = holes.last, minute < Reckoning.elapsed(at: hole.to) / 60 {
+    let minute = Calculation.minute(ofStamp: Int(now.stamp))
+    if let hole = holes.last, minute < Calculation.elapsed(at: hole.to) / 60 {
       holes[holes.count - 1].volume += volume
       holes[holes.count - 1].turnover += turnover
-      minutes.find(Int64(now.last), at: Reckoning.elapsed(at: hole.to) / 60)
+      minutes.find(Int64(now.last), at: Calculation.elapsed(at: hole.to) / 60)
       return
     }
     let rose = now.high > (before?.high ?? 0)
     let fell = (before?.low ?? 0) == 0 || now.low < (before?.low ?? 0)
     // Only its own stamps say when an instrument's extreme moved.
-    let earlier = Reckoning.elapsed(at: before.map { Int($0.stamp) } ?? Grid.morningOpen)
+    let earlier = Calculation.elapsed(at: before.map { Int($0.stamp) } ?? Grid.morningOpen)
     let isAmbiguous = (rose || fell) && minute > 0 && earlier < minute * 60
     minutes.add(
       minute, volume: volume, turnover: turnover, last: Int64(now.last),
@@ -152,10 +156,12 @@ extension DayReading {
     var shown: [Int] = []
     var place = 0
     var frame = -1
-    for minute in 0..<Reckoning.minutes {
+    for minute in 0..<Calculation.minutes {
       let end = (minute + 1) * 60
-      while place < sights.count, Reckoning.elapsed(at: sights[place].learned) <= end {
-        frame = sights[place].frame
+      while place < frameReadings.count,
+        Calculation.elapsed(at: frameReadings[place].learned) <= end
+      {
+        frame = frameReadings[place].frame
         place += 1
       }
       shown.append(frame)
@@ -172,10 +178,10 @@ extension DayReading {
     }
   }
 
-  private func fill(_ page: inout ObservableLedger.Page, from minutes: MinuteSheet) {
+  private func fill(_ page: inout ObservableLedger.Page, from minutes: MinuteTable) {
     let atClose = framesAtClose()
     var carried = reference
-    for minute in 0..<Reckoning.minutes {
+    for minute in 0..<Calculation.minutes {
       let cell = minutes.cells[minute]
       if let price = cell.found { carried = price }
       if cell.coverage == .missing {
@@ -188,7 +194,7 @@ extension DayReading {
       }
       if let price = cell.close { carried = price }
     }
-    let last = frames[sights[sights.count - 1].frame]
+    let last = frames[frameReadings[frameReadings.count - 1].frame]
     page.day = ObservableLedger.Row(
       open: last.volume > 0 ? open : 0, high: Int64(last.high), low: Int64(last.low),
       close: Int64(last.last), volume: last.volume, turnover: last.turnover, flags: [],
@@ -201,7 +207,7 @@ extension DayReading {
 }
 
 /// The 240 minutes while lines are being laid out on them.
-struct MinuteSheet {
+struct MinuteTable {
   enum Coverage { case whole, partial, missing }
 
   struct Cell {
@@ -231,7 +237,7 @@ struct MinuteSheet {
     }
   }
 
-  private(set) var cells = Array(repeating: Cell(), count: Reckoning.minutes)
+  private(set) var cells = Array(repeating: Cell(), count: Calculation.minutes)
 
   mutating func add(
     _ minute: Int, volume: Int64, turnover: Int64, last: Int64, open: Int64, high: Int64?,
@@ -257,7 +263,7 @@ struct MinuteSheet {
   mutating func tear(from start: Int, to end: Int, price: Int64) {
     leave(at: start, until: end)
     let minute = end / 60
-    if minute == Reckoning.minutes { return }
+    if minute == Calculation.minutes { return }
     cells[minute] = Cell()
     if end % 60 > 0 { cells[minute].coverage = .partial }
     find(price, at: minute)
@@ -269,7 +275,7 @@ struct MinuteSheet {
   }
 
   /// Nothing is known after `known`, in trading seconds.
-  mutating func end(known: Int) { leave(at: known, until: Reckoning.secondsPerDay) }
+  mutating func end(known: Int) { leave(at: known, until: Calculation.secondsPerDay) }
 
   private mutating func leave(at start: Int, until end: Int) {
     var minute = start / 60

@@ -56,7 +56,7 @@ extension DayRecorder {
   public func serve(_ symbols: [Symbol], of market: inout SimulatedMarket) -> [UInt8] {
     var batch = SinaBatch(faults: [], recorder: self)
     for symbol in symbols { batch.append(symbol, of: &market) }
-    return batch.answer(of: market).body
+    return batch.response(of: market).body
   }
 
   /// The false row that takes the place of an instrument's line now; nil if none does.
@@ -81,10 +81,10 @@ extension DayRecorder {
       if state.isPreviousSession || (!invalid.isEmpty && invalid.contains(place)) { continue }
       watermark = max(watermark, state.stamp)
     }
-    let sequence = log.note(
+    let sequence = log.record(
       places, asOf: Int32(market.second), watermark: watermark, except: invalid,
       stamps: market.states)
-    log.note(falseRows, in: sequence)
+    log.record(falseRows, in: sequence)
     return Ticket(day: day, sequence: sequence)
   }
 
@@ -97,7 +97,7 @@ extension DayRecorder {
   /// Withdraws the answers to questions of other moments than these: a client that was killed has
   /// them no more, and will not ask for those moments again.
   /// - Returns: how many they were.
-  public func withdrawAnswers(exceptAskedAt moments: Set<Timestamp>) -> Int {
+  public func withdrawResponses(exceptAskedAt moments: Set<Timestamp>) -> Int {
     let lost = askedAt.filter { !moments.contains($0.value) }.keys
     for sequence in lost { log.withdraw(sequence) }
     return lost.count

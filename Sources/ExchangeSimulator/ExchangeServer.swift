@@ -9,7 +9,7 @@ import Platform
 /// this shell only moves bytes, and must never invent any.
 public final class ExchangeServer: Sendable {
   public let port: UInt16
-  private let shared: Guarded<Shared>
+  private let shared: Locked<Shared>
   private let listener: Int32
 
   // `@unchecked Sendable`: the recorders are the only objects in it, and they are touched under the
@@ -66,7 +66,7 @@ public final class ExchangeServer: Sendable {
   }
 
   private init(_ exchange: SimulatedExchange, port: UInt16) throws(SimulatorError) {
-    shared = Guarded(Shared(exchange: exchange))
+    shared = Locked(Shared(exchange: exchange))
     (listener, self.port) = try Socket.listen(port: port)
     let (listener, shared) = (listener, shared)
     do throws(ThreadError) {
@@ -132,7 +132,7 @@ public final class ExchangeServer: Sendable {
 }
 
 extension ExchangeServer {
-  private static func acceptConnections(_ listener: Int32, _ shared: Guarded<Shared>) {
+  private static func acceptConnections(_ listener: Int32, _ shared: Locked<Shared>) {
     while let socket = Socket.accept(listener) {
       let isWanted = shared.withLock { shared in
         if !shared.isStopped { shared.connections.insert(socket) }
@@ -140,7 +140,7 @@ extension ExchangeServer {
       }
       let serve: @Sendable () -> Void = {
         Connection(socket: socket) { request in
-          shared.withLock { $0.exchange.answer(request) }
+          shared.withLock { $0.exchange.response(request) }
         } undelivered: { ticket in
           shared.withLock { $0.exchange.recorders.withdraw(ticket) }
         }.serve()

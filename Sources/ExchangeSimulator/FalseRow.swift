@@ -89,7 +89,7 @@ struct FalseRowNote {
 
   /// Whether an honest state can speak for or against it: a row of the same second may come from a
   /// node that lags, but not after the close, when stamps rest.
-  func isJudged(by frame: DayTape.Frame) -> Bool {
+  func isDecided(by frame: DayTape.Frame) -> Bool {
     frame.stamp > stamp || frame.stamp == stamp && Int(stamp) >= Grid.shanghaiClose
   }
 }

@@ -9,14 +9,14 @@ struct FalseRowSchedule {
     var random: Randomness
     /// The last false row, and how many answers since then told of a later second.
     var note: FalseRowNote?
-    var answersJudged = 0
+    var responsesDecided = 0
   }
 
   private let plan: FalseRowPlan
   private var victims: [Int32: Victim] = [:]
 
   /// Three answers decide; the next false row waits for one more.
-  private static let answersBetween = 4
+  private static let responsesBetween = 4
   /// Nor before this long: false rows that come again and again are two readings served in turn.
   private static let secondsBetween: Int32 = 180
   /// Not in the second the market opens: who has no totals yet has none to multiply.
@@ -39,10 +39,10 @@ struct FalseRowSchedule {
 
   private static func moment(_ random: inout Randomness) -> Int {
     let elapsed =
-      firstTradingSecond + random.below(Int64(Reckoning.secondsPerDay) - firstTradingSecond)
+      firstTradingSecond + random.below(Int64(Calculation.secondsPerDay) - firstTradingSecond)
     // One in eight comes before the open, when nothing has traded yet.
     if random.chance(perMille: 125) { return Grid.auctionOpen + Int(elapsed % 600) }
-    let half = Reckoning.secondsPerDay / 2
+    let half = Calculation.secondsPerDay / 2
     return elapsed < half
       ? Grid.morningOpen + Int(elapsed) : Grid.afternoonOpen + Int(elapsed) - half
   }
@@ -55,9 +55,9 @@ struct FalseRowSchedule {
     defer { victims[place] = victim }
     let state = market.states[Int(place)]
     if let note = victim.note {
-      if state.stamp > note.stamp { victim.answersJudged += 1 }
+      if state.stamp > note.stamp { victim.responsesDecided += 1 }
       let isTooSoon = Int32(market.second) - note.second < FalseRowSchedule.secondsBetween
-      if isTooSoon || victim.answersJudged < FalseRowSchedule.answersBetween { return nil }
+      if isTooSoon || victim.responsesDecided < FalseRowSchedule.responsesBetween { return nil }
     }
     guard let moment = victim.moments.last, market.second >= moment,
       market.second <= FalseRowSchedule.last, !state.isPreviousSession, state.stamp > served,
@@ -67,7 +67,7 @@ struct FalseRowSchedule {
     draft.note.second = Int32(market.second)
     victim.moments.removeLast()
     victim.note = draft.note
-    victim.answersJudged = 0
+    victim.responsesDecided = 0
     return draft
   }
 

@@ -29,9 +29,9 @@ public struct Fault: Sendable {
     /// A TCP reset instead of an answer. Over a span of time this is an outage.
     case reset
     /// Nothing, until the client gives up.
-    case neverAnswers
+    case neverResponds
     /// This very answer.
-    case answer(CannedAnswer)
+    case response(CannedResponse)
     /// These very bytes.
     case wire(WireScript)
 
@@ -96,7 +96,7 @@ public struct Fault: Sendable {
   public var to: Timestamp?
   /// Strikes only the next so many answers it would strike; nil without end. Such a fault is not a
   /// function of time: a client that asks again is answered differently.
-  public var answersMax: Int?
+  public var responsesMax: Int?
   /// An answer is struck if it holds one of these, a row if it is one of these; nil strikes all.
   public var symbols: Set<Symbol>?
   /// Of 1,000 answers, or rows for faults about rows, so many are struck. Drawn from the plan's
@@ -105,14 +105,14 @@ public struct Fault: Sendable {
 
   public init(
     _ kind: Kind, on upstream: Upstream = .sinaQuotes, from: Timestamp? = nil,
-    to: Timestamp? = nil, answersMax: Int? = nil, symbols: Set<Symbol>? = nil,
+    to: Timestamp? = nil, responsesMax: Int? = nil, symbols: Set<Symbol>? = nil,
     chancePerMille: Int = 1000
   ) {
     self.kind = kind
     self.upstream = upstream
     self.from = from
     self.to = to
-    self.answersMax = answersMax
+    self.responsesMax = responsesMax
     self.symbols = symbols
     self.chancePerMille = chancePerMille
   }
@@ -151,12 +151,12 @@ public struct FaultPlan: Sendable {
       if fault.upstream != upstream { continue }
       if let from = fault.from, moment < from { continue }
       if let to = fault.to, moment >= to { continue }
-      if fault.answersMax == 0 { continue }
+      if fault.responsesMax == 0 { continue }
       if let wanted = fault.symbols, !(symbols ?? []).contains(where: wanted.contains) { continue }
       let strike = ActiveFault(
         fault, seed: seed &+ UInt64(place) &* 0x9E37_79B9, at: moment, first: symbols?.first)
-      if !fault.kind.isAboutRows, !strike.strikesAnswer { continue }
-      if let left = fault.answersMax { faults[place].answersMax = left - 1 }
+      if !fault.kind.isAboutRows, !strike.affectsResponse { continue }
+      if let left = fault.responsesMax { faults[place].responsesMax = left - 1 }
       active.append(strike)
     }
     return active
@@ -168,17 +168,17 @@ struct ActiveFault {
   let kind: Fault.Kind
   private let fault: Fault
   private let seed: UInt64
-  private let answerSeed: UInt64
+  private let responseSeed: UInt64
 
   init(_ fault: Fault, seed: UInt64, at moment: Timestamp, first: Symbol?) {
     kind = fault.kind
     self.fault = fault
     self.seed = Randomness.mixed(seed ^ Randomness.mixed(UInt64(bitPattern: moment.microseconds)))
-    answerSeed = Randomness.mixed(self.seed &+ (first?.low ?? 0))
+    responseSeed = Randomness.mixed(self.seed &+ (first?.low ?? 0))
   }
 
-  var strikesAnswer: Bool {
-    var random = Randomness(seed: answerSeed)
+  var affectsResponse: Bool {
+    var random = Randomness(seed: responseSeed)
     return random.chance(perMille: Int64(fault.chancePerMille))
   }
 
@@ -193,17 +193,17 @@ struct ActiveFault {
   /// Whether it strikes a row of a list or a series, told apart by any number of its own.
   func strikes(row: Int64) -> Bool {
     if fault.chancePerMille >= 1000 { return true }
-    var random = Randomness(seed: answerSeed, stream: UInt64(bitPattern: row) &+ 3)
+    var random = Randomness(seed: responseSeed, stream: UInt64(bitPattern: row) &+ 3)
     return random.chance(perMille: Int64(fault.chancePerMille))
   }
 
   func number(below bound: Int) -> Int {
-    var random = Randomness(seed: answerSeed, stream: 1)
+    var random = Randomness(seed: responseSeed, stream: 1)
     return Int(random.below(Int64(max(bound, 1))))
   }
 
   func noise(bytes count: Int) -> [UInt8] {
-    var random = Randomness(seed: answerSeed, stream: 2)
+    var random = Randomness(seed: responseSeed, stream: 2)
     return (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next() >> 13) }
   }
 }

@@ -40,7 +40,7 @@ struct HTTPRequest: Sendable {
 }
 
 /// An answer and how it is to be delivered.
-struct HTTPAnswer: Sendable {
+struct SimulatedResponse: Sendable {
   /// The ways a connection can treat an answer.
   enum Delivery: Sendable, Equatable {
     case whole
@@ -69,23 +69,24 @@ struct HTTPAnswer: Sendable {
     self.ticket = ticket
   }
 
-  static func text(_ status: Int, _ text: String) -> HTTPAnswer {
-    var answer = HTTPAnswer(status: status, body: Array(text.utf8))
-    answer.contentType = "text/plain"
-    return answer
+  static func text(_ status: Int, _ text: String) -> SimulatedResponse {
+    var response = SimulatedResponse(status: status, body: Array(text.utf8))
+    response.contentType = "text/plain"
+    return response
   }
 
-  static func page(_ status: Int, _ sentence: String) -> HTTPAnswer {
+  static func page(_ status: Int, _ sentence: String) -> SimulatedResponse {
     let html = "<html><head><title>\(sentence)</title></head><body>\(sentence)</body></html>\n"
-    var answer = HTTPAnswer(status: status, body: (try? GB18030.encoded(html)) ?? Array(html.utf8))
-    answer.contentType = "text/html; charset=GBK"
-    return answer
+    var response = SimulatedResponse(
+      status: status, body: (try? GB18030.encoded(html)) ?? Array(html.utf8))
+    response.contentType = "text/html; charset=GBK"
+    return response
   }
 
   /// Status line and headers.
   func head(keepsAlive: Bool) -> [UInt8] {
     var lines = [
-      "HTTP/1.1 \(status) \(HTTPAnswer.reason(status))",
+      "HTTP/1.1 \(status) \(SimulatedResponse.reason(status))",
       "Content-Type: \(contentType)",
       "Content-Length: \(body.count)",
       "Cache-Control: no-cache",

@@ -23,7 +23,9 @@ extension ObservableLedger {
   /// gaps, certificates, and day candles and after-hours candles if there are any. Rows of other
   /// trading days are none of this ledger's business and passed over, and of an instrument with a
   /// false row that cannot be known for one only the exchange's totals are compared.
-  public func differences(candles: [Candle], gaps: [Gap], audits: [DayAudit]) -> [String] {
+  public func differences(candles: [Candle], gaps: [Gap], certificates: [DayCertificate])
+    -> [String]
+  {
     var differences = Differences()
     let today = candles.filter { $0.tradingDay == day && !hidden.contains($0.symbol) }
     compareMinutes(today.filter { $0.timeframe == .minute1 }, &differences)
@@ -31,23 +33,23 @@ extension ObservableLedger {
     compareAfterHours(today.filter { $0.timeframe == .afterHours }, &differences)
     compareGaps(
       gaps.filter { $0.tradingDay == day && !hidden.contains($0.symbol) }, &differences)
-    compareAudits(audits.filter { $0.tradingDay == day }, &differences)
+    compareCertificates(certificates.filter { $0.tradingDay == day }, &differences)
     return differences.report
   }
 
   private func compareMinutes(_ candles: [Candle], _ differences: inout Differences) {
-    var given = Array(repeating: false, count: symbols.count * Reckoning.minutes)
+    var given = Array(repeating: false, count: symbols.count * Calculation.minutes)
     for candle in candles {
       guard let place = places[candle.symbol] else {
         differences.add("\(candle.symbol) \(candle.openedAt): nobody asked for this candle")
         continue
       }
       let second = candle.openedAt.shanghaiSecondOfDay
-      guard let minute = Reckoning.minute(openingAt: second) else {
+      guard let minute = Calculation.minute(openingAt: second) else {
         differences.add("\(candle.symbol) \(candle.openedAt): opens at no minute of the day")
         continue
       }
-      let cell = place * Reckoning.minutes + minute
+      let cell = place * Calculation.minutes + minute
       if given[cell] { differences.add("\(candle.symbol) \(candle.openedAt): given twice") }
       given[cell] = true
       guard let row = pages[place]?.rows[minute] else {
@@ -59,7 +61,7 @@ extension ObservableLedger {
     }
     for place in symbols.indices where !hidden.contains(symbols[place]) {
       guard let page = pages[place] else { continue }
-      for minute in 0..<Reckoning.minutes where !given[place * Reckoning.minutes + minute] {
+      for minute in 0..<Calculation.minutes where !given[place * Calculation.minutes + minute] {
         guard let row = page.rows[minute] else { continue }
         let expected = candle(row, place: place, minute: minute)
         differences.add("\(expected.symbol) \(expected.openedAt): candle missing")
@@ -130,19 +132,23 @@ extension ObservableLedger {
       + gap.cause.name
   }
 
-  private func compareAudits(_ audits: [DayAudit], _ differences: inout Differences) {
+  private func compareCertificates(
+    _ certificates: [DayCertificate], _ differences: inout Differences
+  ) {
     var given: Set<Symbol> = []
-    for audit in audits {
-      if !given.insert(audit.symbol).inserted { differences.add("\(audit.symbol): two audits") }
-      guard let expected = self.audit(of: audit.symbol) else {
-        differences.add("\(audit.symbol): audit of an instrument never seen")
+    for certificate in certificates {
+      if !given.insert(certificate.symbol).inserted {
+        differences.add("\(certificate.symbol): two audits")
+      }
+      guard let expected = self.certificate(of: certificate.symbol) else {
+        differences.add("\(certificate.symbol): audit of an instrument never seen")
         continue
       }
       let isEqual =
-        hidden.contains(audit.symbol)
+        hidden.contains(certificate.symbol)
         ? (expected.exchangeVolume, expected.exchangeTurnover)
-          == (audit.exchangeVolume, audit.exchangeTurnover) : expected == audit
-      if !isEqual { differences.add("audit \(audit), expected \(expected)") }
+          == (certificate.exchangeVolume, certificate.exchangeTurnover) : expected == certificate
+      if !isEqual { differences.add("audit \(certificate), expected \(expected)") }
     }
     for place in symbols.indices where pages[place] != nil && !given.contains(symbols[place]) {
       differences.add("\(symbols[place]): audit missing")
@@ -159,7 +165,7 @@ extension TrueLedger {
     let places = Dictionary(uniqueKeysWithValues: symbols.enumerated().map { ($1, $0) })
     for candle in candles where candle.timeframe == .minute1 && candle.tradingDay == day {
       guard let place = places[candle.symbol],
-        let minute = Reckoning.minute(openingAt: candle.openedAt.shanghaiSecondOfDay)
+        let minute = Calculation.minute(openingAt: candle.openedAt.shanghaiSecondOfDay)
       else {
         differences.add("\(candle.symbol) \(candle.openedAt): no minute of this market")
         continue
@@ -179,7 +185,7 @@ extension TrueLedger {
     }
     for cell in left.indices where left[cell].0 != 0 {
       let minute = cell % TrueLedger.minutesPerDay
-      let opening = Timestamp(day: day, secondOfDay: Reckoning.opening(ofMinute: minute))
+      let opening = Timestamp(day: day, secondOfDay: Calculation.opening(ofMinute: minute))
       differences.add(
         "\(symbols[cell / TrueLedger.minutesPerDay]) \(opening): \(left[cell].0) traded, no candle")
     }
@@ -187,14 +193,14 @@ extension TrueLedger {
   }
   /// The certificates that say other totals than what really traded; one of a day whose end was
   /// not seen says none.
-  public func differences(audits: [DayAudit]) -> [String] {
+  public func differences(certificates: [DayCertificate]) -> [String] {
     var differences = Differences()
-    for audit in audits where audit.tradingDay == day {
-      guard let volume = audit.exchangeVolume, let turnover = audit.exchangeTurnover,
-        let traded = totals(of: audit.symbol), (volume, turnover) != traded
+    for certificate in certificates where certificate.tradingDay == day {
+      guard let volume = certificate.exchangeVolume, let turnover = certificate.exchangeTurnover,
+        let traded = totals(of: certificate.symbol), (volume, turnover) != traded
       else { continue }
       differences.add(
-        "\(audit.symbol): certified \(volume) and \(turnover), traded \(traded.volume) and "
+        "\(certificate.symbol): certified \(volume) and \(turnover), traded \(traded.volume) and "
           + "\(traded.turnover)")
     }
     return differences.report
@@ -207,7 +213,7 @@ extension TrueLedger {
     var (moved, total): (Int64, Int64) = (0, 0)
     for candle in candles where candle.timeframe == .minute1 && candle.tradingDay == day {
       guard let place = places[candle.symbol], Instrument.classify(candle.symbol)?.kind != .index,
-        let minute = Reckoning.minute(openingAt: candle.openedAt.shanghaiSecondOfDay),
+        let minute = Calculation.minute(openingAt: candle.openedAt.shanghaiSecondOfDay),
         let volume = try? candle.volume.rescaled(places: 0).units
       else { continue }
       moved += max(volume - minutes[place * TrueLedger.minutesPerDay + minute].volume, 0)

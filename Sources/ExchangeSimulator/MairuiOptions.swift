@@ -26,7 +26,7 @@ public struct MairuiOptions: Sendable {
   public var rowsMin = 4_800
   public var beijingRowsMin = 270
   /// What a licence hears that has used up its day.
-  public var exhausted = CannedAnswer.mairuiQuotaText
+  public var exhausted = CannedResponse.mairuiQuotaText
 
   public init(licences: [String: Licence] = [:]) { self.licences = licences }
 }
@@ -55,23 +55,23 @@ public struct MairuiLedger: Sendable {
 }
 
 /// The ways Mairui says no (mairui.md §A.6).
-extension CannedAnswer {
+extension CannedResponse {
   /// 200 `101`
-  public static let mairuiQuotaBare = CannedAnswer(status: 200, body: "101")
+  public static let mairuiQuotaBare = CannedResponse(status: 200, body: "101")
   /// 200 `9`
-  public static let mairuiQuotaNine = CannedAnswer(status: 200, body: "9")
-  public static let mairuiQuotaText = CannedAnswer(
+  public static let mairuiQuotaNine = CannedResponse(status: 200, body: "9")
+  public static let mairuiQuotaText = CannedResponse(
     status: 200, body: "101:Licence证书当日次数已超出", contentType: "text/plain; charset=utf-8")
-  public static let mairuiQuotaJSON = CannedAnswer(
+  public static let mairuiQuotaJSON = CannedResponse(
     status: 200, body: #"{"code":101,"msg":"Licence证书当日次数已超出"}"#)
-  public static let mairuiExpired = CannedAnswer(
+  public static let mairuiExpired = CannedResponse(
     status: 200, body: #"{"code":102,"msg":"Licence证书已过期"}"#)
-  public static let mairuiInvalid = CannedAnswer(
+  public static let mairuiInvalid = CannedResponse(
     status: 200, body: #"{"detail":"Licence证书无效"}"#)
   /// 429: the licence was seen from more than two addresses within a minute.
-  public static let mairuiAddresses = CannedAnswer(status: 429, body: #"{"code":103}"#)
-  public static let mairuiNotFound = CannedAnswer(
+  public static let mairuiAddresses = CannedResponse(status: 429, body: #"{"code":103}"#)
+  public static let mairuiNotFound = CannedResponse(
     status: 404, body: "404:资源不存在，请检查参数是否正确！", contentType: "text/plain; charset=utf-8")
-  public static let mairuiOverloaded = CannedAnswer(status: 503, body: #"{"code":503}"#)
-  public static let emptyList = CannedAnswer(status: 200, body: "[]")
+  public static let mairuiOverloaded = CannedResponse(status: 503, body: #"{"code":503}"#)
+  public static let emptyList = CannedResponse(status: 200, body: "[]")
 }

@@ -5,20 +5,22 @@ import Market
 /// Every request counts against its licence before anything else happens to it. The rows come in no
 /// order, and their names are those of the day.
 struct MairuiProtocol: UpstreamProtocol {
-  func answer(_ request: HTTPRequest, from exchange: inout SimulatedExchange) -> HTTPAnswer? {
+  func response(_ request: HTTPRequest, from exchange: inout SimulatedExchange)
+    -> SimulatedResponse?
+  {
     let target = RequestTarget(request.target)
-    guard let (list, licence) = MairuiProtocol.question(target.path) else { return nil }
+    guard let (list, licence) = MairuiProtocol.listRequest(target.path) else { return nil }
     let moment = exchange.moment(requested: target.milliseconds)
     let uses = exchange.mairui.ledger.count(licence, on: moment.shanghaiDay)
     let faults = exchange.faults.active(on: .mairui, at: moment, symbols: [])
-    if let refused = HTTPAnswer.refusal(faults) { return refused }
+    if let refused = SimulatedResponse.refusal(faults) { return refused }
     let options = exchange.mairui.options
     switch options.licences[licence] {
-    case nil: return HTTPAnswer(.mairuiInvalid)
-    case .expired: return HTTPAnswer(.mairuiExpired)
+    case nil: return SimulatedResponse(.mairuiInvalid)
+    case .expired: return SimulatedResponse(.mairuiExpired)
     case .valid(let limit) where uses > limit:
       exchange.mairui.ledger.refused()
-      return HTTPAnswer(options.exhausted)
+      return SimulatedResponse(options.exhausted)
     case .valid, .demonstration: break
     }
     let isDemonstration = options.licences[licence] == .demonstration
@@ -26,12 +28,13 @@ struct MairuiProtocol: UpstreamProtocol {
     let rows = exchange.timeline.show(at: moment, recording: recorders) { market in
       MairuiRow.rows(of: market, list, options, isDemonstration: isDemonstration)
     }
-    return HTTPAnswer.json(MairuiProtocol.body(rows, options.shape, faults)).suffering(faults)
+    return SimulatedResponse.json(MairuiProtocol.body(rows, options.shape, faults)).suffering(
+      faults)
   }
 
   enum List { case mainland, beijing }
 
-  private static func question(_ path: Substring) -> (List, licence: String)? {
+  private static func listRequest(_ path: Substring) -> (List, licence: String)? {
     let lists: [(String, List)] = [("/hslt/list/", .mainland), ("/bj/list/all/", .beijing)]
     for (prefix, list) in lists where path.hasPrefix(prefix) {
       return (list, RequestTarget.unescaped(path.dropFirst(prefix.count)))

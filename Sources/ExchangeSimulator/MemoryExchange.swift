@@ -8,7 +8,7 @@ public struct MemoryExchange {
   private var exchange: SimulatedExchange
 
   /// An answer; a connection that breaks or stays silent gives none.
-  public struct Answer: Sendable {
+  public struct Response: Sendable {
     public var status: Int
     public var body: [UInt8]
     public var retryAfterSeconds: Int?
@@ -33,18 +33,18 @@ public struct MemoryExchange {
 
   /// Answers `GET target` at `moment`, whatever time the target names. Header names are in lower
   /// case. nil where the client would hear nothing: a reset, a silence, a body that is cut short.
-  public mutating func answer(
+  public mutating func response(
     _ target: String, headers: [String: String] = [:], at moment: Timestamp
-  ) -> Answer? {
+  ) -> Response? {
     exchange.clock = .function { moment }
-    let answer = exchange.answer(HTTPRequest(target: target, headers: headers))
-    let whole = Answer(
-      status: answer.status, body: answer.body, retryAfterSeconds: answer.retryAfterSeconds)
-    switch answer.delivery {
+    let response = exchange.response(HTTPRequest(target: target, headers: headers))
+    let whole = Response(
+      status: response.status, body: response.body, retryAfterSeconds: response.retryAfterSeconds)
+    switch response.delivery {
     case .whole, .slow: return whole
     case .wire(let script) where script.deliversBody: return whole
     case .cut, .reset, .never, .wire:
-      if let ticket = answer.ticket { exchange.recorders.withdraw(ticket) }
+      if let ticket = response.ticket { exchange.recorders.withdraw(ticket) }
       return nil
     }
   }

@@ -60,10 +60,10 @@ public struct ObservableLedger: Sendable {
     symbols = tape.symbols
     scales = tape.scales
     places = Dictionary(uniqueKeysWithValues: tape.symbols.enumerated().map { ($1, $0) })
-    var reader = SightingReader(log)
+    var reader = ObservationReader(log)
     pages = tape.symbols.indices.map { place in
-      let sightings = reader.sightings(of: place, frames: tape.frames[place])
-      return DayReading(sightings: sightings, tape: tape, place: place)?.page()
+      let observations = reader.observations(of: place, frames: tape.frames[place])
+      return DayReading(observations: observations, tape: tape, place: place)?.page()
     }
     falseRows = tape.symbols.indices.flatMap { reader.falseRows(of: $0, on: tape) }
     let taken = tape.symbols.indices.filter { tape.hasTakenBack($0) }.map { tape.symbols[$0] }
@@ -87,12 +87,12 @@ extension ObservableLedger {
   }
 
   /// nil if no line of the day was ever seen.
-  public func audit(of symbol: Symbol) -> DayAudit? {
-    places[symbol].flatMap { audit(place: $0) }
+  public func certificate(of symbol: Symbol) -> DayCertificate? {
+    places[symbol].flatMap { certificate(place: $0) }
   }
 
   func candle(_ row: Row, place: Int, minute: Int) -> Candle {
-    let opening = Reckoning.opening(ofMinute: minute)
+    let opening = Calculation.opening(ofMinute: minute)
     let scale = scales[place]
     return Candle(
       symbol: symbols[place], timeframe: .minute1, tradingDay: day,
@@ -113,11 +113,11 @@ extension ObservableLedger {
       turnover: money(hole.turnover), cause: hole.cause)
   }
 
-  func audit(place: Int) -> DayAudit? {
+  func certificate(place: Int) -> DayCertificate? {
     guard let page = pages[place], let totals = page.day else { return nil }
     let rows = page.rows.compactMap { $0 }
     let untraded = rows.filter { !$0.hasMoved }.count
-    return DayAudit(
+    return DayCertificate(
       symbol: symbols[place], tradingDay: day,
       exchangeVolume: page.isComplete ? ExactDecimal(totals.volume) : nil,
       exchangeTurnover: page.isComplete ? money(totals.turnover) : nil,

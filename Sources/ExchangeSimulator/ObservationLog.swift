@@ -33,7 +33,7 @@ struct ObservationLog {
     groupsOf = Array(repeating: [], count: instruments)
   }
 
-  mutating func note(
+  mutating func record(
     _ places: [Int32], asOf: Int32, watermark: Int32, except invalid: Set<Int32>,
     stamps states: [InstrumentState]
   ) -> Int32 {
@@ -49,7 +49,7 @@ struct ObservationLog {
     return sequence
   }
 
-  mutating func note(_ rows: [FalseRowNote], in sequence: Int32) {
+  mutating func record(_ rows: [FalseRowNote], in sequence: Int32) {
     for row in rows {
       var row = row
       row.sequence = sequence

@@ -86,8 +86,8 @@ extension TrueLedger {
     var last = references[place]
     var bars: [HistoryBar] = []
     for range in TrueLedger.ranges(scale) {
-      let begin = Reckoning.opening(ofMinute: range.lowerBound)
-      let end = Reckoning.opening(ofMinute: range.upperBound - 1) + 60
+      let begin = Calculation.opening(ofMinute: range.lowerBound)
+      let end = Calculation.opening(ofMinute: range.upperBound - 1) + 60
       // The closing auction has no bar before it has matched.
       let shown = scale == 1 && range.count > 1 ? end - 1 : begin
       guard second > shown else { break }

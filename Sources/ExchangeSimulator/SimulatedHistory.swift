@@ -163,7 +163,8 @@ extension SimulatedHistory {
     if mornings.count == place + 1, place + 1 < days.count {
       let next = SimulatedMarket(following: market, on: days[place + 1])
       for instrument in next.traits.indices {
-        note(next.dividend(at: instrument, close: market.states[instrument].anchor), instrument)
+        recordDividend(
+          next.dividend(at: instrument, close: market.states[instrument].anchor), instrument)
       }
       mornings.append(next)
     }
@@ -175,7 +176,7 @@ extension SimulatedHistory {
     }
   }
 
-  private mutating func note(_ dividend: Dividend?, _ instrument: Int) {
+  private mutating func recordDividend(_ dividend: Dividend?, _ instrument: Int) {
     if let dividend { dividends[instrument, default: []].append(dividend) }
   }
 }

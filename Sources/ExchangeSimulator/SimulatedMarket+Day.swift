@@ -22,7 +22,7 @@ extension SimulatedMarket {
     }
     if !busts.isEmpty { takeBackTrades() }
     if !late.isEmpty { publishLate() }
-    for place in changed { sheet.markChanged(Int(place)) }
+    for place in changed { lineTable.markChanged(Int(place)) }
   }
 
   private mutating func stepBeforeOpening() {

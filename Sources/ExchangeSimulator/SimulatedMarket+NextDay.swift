@@ -57,7 +57,7 @@ extension SimulatedMarket {
     self.listings = listings
     due = Array(repeating: SimulatedMarket.never, count: traits.count)
     second = Grid.dayReset - 1
-    sheet = LineSheet(listings: listings, day: day, previousDay: market.day)
+    lineTable = LineTable(listings: listings, day: day, previousDay: market.day)
   }
 }
 
@@ -71,13 +71,13 @@ extension Traits {
     // One that is not listed shows no price, and keeps the one it would have.
     if reference > 0 { previousClose = reference }
     sizeSteps = 1
-    Roster.setPace(&self, &random)
+    InstrumentTable.setPace(&self, &random)
     (haltAt, resumeAt) = (0, 0)
-    Roster.setHalts(&self, &random)
+    InstrumentTable.setHalts(&self, &random)
     (limitUp, limitDown) = (0, 0)
     if isIndex || lineage.isWithoutLimit(place, self) { return }
-    Roster.setLimits(
-      &self, isSpecialTreatment: Roster.isSpecialTreatment(lineage.names[place]), on: day)
+    InstrumentTable.setLimits(
+      &self, isSpecialTreatment: InstrumentTable.isSpecialTreatment(lineage.names[place]), on: day)
   }
 
   private static func behaviour(

@@ -45,13 +45,13 @@ public struct SimulatedMarket: Sendable {
   var late: [LatePublisher] = []
   /// What traded in the last step, in the order of time for each instrument.
   public internal(set) var trades: [Trade] = []
-  var sheet: LineSheet
+  var lineTable: LineTable
 
   static let never = Int32.max
 
   /// - Parameters:
-  ///   - instruments: how many, indexes and oddities included; fewer than `Roster.specials` leave
-  ///     some of the oddities out.
+  ///   - instruments: how many, indexes and oddities included; fewer than
+  ///     `InstrumentTable.specials` leave some of the oddities out.
   ///   - previousDay: the trading day whose lines show before 09:00; the weekday before if nil.
   ///   - stamps: of the shares and funds; indexes keep to the grid.
   public init(
@@ -61,22 +61,23 @@ public struct SimulatedMarket: Sendable {
     self.seed = seed
     self.day = day
     self.previousDay = previousDay ?? SimulatedMarket.weekday(before: day)
-    let roster = Roster(seed: seed, day: day, count: instruments, stamps: stamps)
-    listings = roster.listings
-    traits = roster.traits
-    symbols = roster.listings.map(\.symbol)
+    let instrumentTable = InstrumentTable(seed: seed, day: day, count: instruments, stamps: stamps)
+    listings = instrumentTable.listings
+    traits = instrumentTable.traits
+    symbols = instrumentTable.listings.map(\.symbol)
     lineage = Lineage(
-      behaviours: traits.map(\.behaviour), names: roster.listings.map(\.name))
+      behaviours: traits.map(\.behaviour), names: instrumentTable.listings.map(\.name))
     places = Dictionary(
       uniqueKeysWithValues: symbols.enumerated().map { ($1, Int32($0)) })
     states = traits.indices.map { place in
       var state = InstrumentState(random: Randomness(seed: seed, stream: UInt64(place)))
-      state.showPreviousSession(roster.traits[place])
+      state.showPreviousSession(instrumentTable.traits[place])
       return state
     }
     due = Array(repeating: SimulatedMarket.never, count: traits.count)
     second = Grid.dayReset - 1
-    sheet = LineSheet(listings: roster.listings, day: day, previousDay: self.previousDay)
+    lineTable = LineTable(
+      listings: instrumentTable.listings, day: day, previousDay: self.previousDay)
   }
 
   private static func weekday(before day: TradingDay) -> TradingDay {
@@ -121,12 +122,12 @@ extension SimulatedMarket {
     if let place = places[symbol] {
       appendLine(at: place, to: &body)
     } else {
-      LineSheet.appendEmptyLine(symbol.bytes, to: &body)
+      LineTable.appendEmptyLine(symbol.bytes, to: &body)
     }
   }
 
   mutating func appendLine(at place: Int32, to body: inout [UInt8]) {
-    sheet.append(Int(place), states, traits, to: &body)
+    lineTable.append(Int(place), states, traits, to: &body)
   }
 
   /// Appends a line of the instrument at `place` with the name, traits and numbers of `source`,
@@ -134,7 +135,7 @@ extension SimulatedMarket {
   mutating func appendFalseLine(
     at place: Int32, source: Int32, _ state: InstrumentState, to body: inout [UInt8]
   ) {
-    sheet.append(
+    lineTable.append(
       state, traits[Int(source)], symbol: symbols[Int(place)].bytes,
       name: listings[Int(source)].name, to: &body)
   }
@@ -142,7 +143,7 @@ extension SimulatedMarket {
   /// The lines of `symbols`, in that order.
   public mutating func body(for symbols: [Symbol]) -> [UInt8] {
     var body: [UInt8] = []
-    body.reserveCapacity(symbols.count * LineSheet.lineBytesTypical)
+    body.reserveCapacity(symbols.count * LineTable.lineBytesTypical)
     for symbol in symbols { appendLine(symbol, to: &body) }
     return body
   }
@@ -150,7 +151,7 @@ extension SimulatedMarket {
   /// The lines of all `symbols`, in their order: as `body(for: market.symbols)`, without a look-up.
   public mutating func bodyOfAll() -> [UInt8] {
     var body: [UInt8] = []
-    body.reserveCapacity(symbols.count * LineSheet.lineBytesTypical)
+    body.reserveCapacity(symbols.count * LineTable.lineBytesTypical)
     for place in symbols.indices { appendLine(at: Int32(place), to: &body) }
     return body
   }
@@ -158,7 +159,7 @@ extension SimulatedMarket {
   /// The same market without its written lines, for keeping many.
   func withoutLines() -> SimulatedMarket {
     var copy = self
-    copy.sheet.forget()
+    copy.lineTable.forget()
     return copy
   }
 }

@@ -53,8 +53,8 @@ struct SinaBatch {
   }
 
   /// The finished answer, noted by the recorder.
-  mutating func answer(of market: SimulatedMarket) -> HTTPAnswer {
-    var delivery = HTTPAnswer.Delivery.whole
+  mutating func response(of market: SimulatedMarket) -> SimulatedResponse {
+    var delivery = SimulatedResponse.Delivery.whole
     for fault in bodyFaults {
       switch fault.kind {
       case .truncated(let byte): truncate(at: byte ?? fault.number(below: body.count))
@@ -66,12 +66,12 @@ struct SinaBatch {
       default: continue
       }
     }
-    var answer = HTTPAnswer(body: body)
-    answer.delivery = delivery
-    if case .cut = delivery { return answer }
-    answer.ticket = recorder?.observed(
+    var response = SimulatedResponse(body: body)
+    response.delivery = delivery
+    if case .cut = delivery { return response }
+    response.ticket = recorder?.observed(
       rows.map(\.place), of: market, except: invalid, falseRows: falseRows)
-    return answer
+    return response
   }
 
   /// Cuts the body so that the line it hits is plainly unfinished: a cut between the closing quote

@@ -8,7 +8,9 @@ struct SinaFileProtocol: UpstreamProtocol {
   private static let folder = "/realstock/company/"
   private static let dayMissing = TradingDay(year: 1992, month: 5, day: 4)
 
-  func answer(_ request: HTTPRequest, from exchange: inout SimulatedExchange) -> HTTPAnswer? {
+  func response(_ request: HTTPRequest, from exchange: inout SimulatedExchange)
+    -> SimulatedResponse?
+  {
     let target = RequestTarget(request.target)
     guard target.path.hasPrefix(SinaFileProtocol.folder) else { return nil }
     let parts = target.path.dropFirst(SinaFileProtocol.folder.count).split(separator: "/")
@@ -16,15 +18,16 @@ struct SinaFileProtocol: UpstreamProtocol {
     let symbol = parts.count == 2 ? Symbol(parts[0]) : nil
     let faults = exchange.faults.active(
       on: .sinaHistory, at: moment, symbols: symbol.map { [$0] })
-    if let refused = HTTPAnswer.refusal(faults) { return refused }
+    if let refused = SimulatedResponse.refusal(faults) { return refused }
     if parts == ["klc_td_sh.txt"] {
-      return HTTPAnswer(script: SinaFileProtocol.calendar).suffering(faults)
+      return SimulatedResponse(script: SinaFileProtocol.calendar).suffering(faults)
     }
     let kind = AdjustmentFactor.Kind.allCases.first { parts.last == "\($0.name).js" }
     guard let symbol, let kind,
       let factors = exchange.timeline.history.factors(of: symbol, kind, at: moment)
     else { return .text(404, "Not Found") }
-    return HTTPAnswer(script: SinaFileProtocol.script(symbol, kind, factors)).suffering(faults)
+    return SimulatedResponse(script: SinaFileProtocol.script(symbol, kind, factors)).suffering(
+      faults)
   }
 
   private static let calendar: String = {

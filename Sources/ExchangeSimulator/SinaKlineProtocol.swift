@@ -11,22 +11,24 @@ struct SinaKlineProtocol: UpstreamProtocol {
   static let barsMax = 1970
   static let barsDefault = 1023
 
-  func answer(_ request: HTTPRequest, from exchange: inout SimulatedExchange) -> HTTPAnswer? {
+  func response(_ request: HTTPRequest, from exchange: inout SimulatedExchange)
+    -> SimulatedResponse?
+  {
     let target = RequestTarget(request.target)
     guard target.path.hasSuffix(".getKLineData"), let form = Form(target.path) else { return nil }
     let moment = exchange.moment(requested: target.milliseconds)
     let symbol = target["symbol"].flatMap { Symbol($0) }
     let faults = exchange.faults.active(
       on: .sinaHistory, at: moment, symbols: symbol.map { [$0] })
-    if let refused = HTTPAnswer.refusal(faults) { return refused }
-    let question = symbol.flatMap { KlineQuestion($0, target, form) }
-    let rows = question.flatMap { question in
-      exchange.timeline.history.klineRows(question, at: moment)
+    if let refused = SimulatedResponse.refusal(faults) { return refused }
+    let query = symbol.flatMap { KlineQuery($0, target, form) }
+    let rows = query.flatMap { query in
+      exchange.timeline.history.klineRows(query, at: moment)
     }
     let text = rows.map { rows in
       "[" + SinaKlineProtocol.struck(rows, by: faults).joined(separator: ",") + "]"
     }
-    return HTTPAnswer(script: form.wrapped(text ?? "null")).suffering(faults)
+    return SimulatedResponse(script: form.wrapped(text ?? "null")).suffering(faults)
   }
 
   enum Form {
@@ -67,7 +69,7 @@ struct SinaKlineProtocol: UpstreamProtocol {
 }
 
 /// What a K-line question asks for; nil if it is one that is answered `null`.
-struct KlineQuestion {
+struct KlineQuery {
   let symbol: Symbol
   let timeframe: Timeframe
   let count: Int
@@ -93,7 +95,7 @@ struct KlineQuestion {
         $0.split(separator: ",").compactMap { Int($0) }
           .filter((1...SinaKlineProtocol.barsMax).contains)
       }
-      ?? KlineQuestion.averagesDefault
+      ?? KlineQuery.averagesDefault
   }
 }
 
@@ -138,15 +140,15 @@ struct KlineRow {
 
 extension SimulatedHistory {
   /// nil for a symbol nobody knows.
-  mutating func klineRows(_ question: KlineQuestion, at moment: Timestamp) -> [KlineRow]? {
-    guard let place = morning(0).place(of: question.symbol).map(Int.init) else { return nil }
-    let lead = question.averages.max() ?? 0
-    let bars = bars(of: place, question.timeframe, at: moment, count: question.count + lead)
+  mutating func klineRows(_ query: KlineQuery, at moment: Timestamp) -> [KlineRow]? {
+    guard let place = morning(0).place(of: query.symbol).map(Int.init) else { return nil }
+    let lead = query.averages.max() ?? 0
+    let bars = bars(of: place, query.timeframe, at: moment, count: query.count + lead)
     let scale = morning(0).traits[place].scale
-    return bars.indices.suffix(question.count).map { index in
+    return bars.indices.suffix(query.count).map { index in
       KlineRow(
-        bars[index], scale: scale, hasAmount: question.hasAmounts,
-        averages: KlineRow.averages(question.averages, bars[...index], scale))
+        bars[index], scale: scale, hasAmount: query.hasAmounts,
+        averages: KlineRow.averages(query.averages, bars[...index], scale))
     }
   }
 }
@@ -190,7 +192,7 @@ func clockText(_ second: Int) -> String {
     .map { $0 < 10 ? "0\($0)" : String($0) }.joined(separator: ":")
 }
 
-extension HTTPAnswer {
+extension SimulatedResponse {
   init(script: String) {
     self.init(body: Array(script.utf8))
     contentType = "text/javascript; charset=gbk"

@@ -10,13 +10,15 @@ struct SinaNodeProtocol: UpstreamProtocol {
   /// More than 100 a page were not seen to work.
   private static let rowsMax = 100
 
-  func answer(_ request: HTTPRequest, from exchange: inout SimulatedExchange) -> HTTPAnswer? {
+  func response(_ request: HTTPRequest, from exchange: inout SimulatedExchange)
+    -> SimulatedResponse?
+  {
     let target = RequestTarget(request.target)
     guard target.path.hasPrefix(SinaNodeProtocol.service) else { return nil }
     let method = target.path.dropFirst(SinaNodeProtocol.service.count)
     let moment = exchange.moment(requested: target.milliseconds)
     let faults = exchange.faults.active(on: .sinaHistory, at: moment, symbols: [])
-    if let refused = HTTPAnswer.refusal(faults) { return refused }
+    if let refused = SimulatedResponse.refusal(faults) { return refused }
     let node = target["node"] ?? ""
     let recorders = exchange.recorders
     let text = exchange.timeline.show(at: moment, recording: recorders) { market -> String? in
@@ -29,7 +31,7 @@ struct SinaNodeProtocol: UpstreamProtocol {
       default: return nil
       }
     }
-    return HTTPAnswer(text.map { CannedAnswer(status: 200, body: $0) } ?? .inputError)
+    return SimulatedResponse(text.map { CannedResponse(status: 200, body: $0) } ?? .inputError)
       .suffering(faults)
   }
 

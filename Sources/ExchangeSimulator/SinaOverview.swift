@@ -8,7 +8,7 @@ enum SinaOverview {
   static func appendLine(_ symbol: Symbol, of market: SimulatedMarket, to body: inout [UInt8]) {
     let text = symbol.description
     guard let fields = fields(text, of: market) else {
-      LineSheet.appendEmptyLine(symbol.bytes, to: &body)
+      LineTable.appendEmptyLine(symbol.bytes, to: &body)
       return
     }
     body.append(contentsOf: "var hq_str_\(text)=\"".utf8)

@@ -7,16 +7,18 @@ import Market
 struct SinaQuoteProtocol: UpstreamProtocol {
   private static let referers = ["finance.sina.com.cn"]
 
-  func answer(_ request: HTTPRequest, from exchange: inout SimulatedExchange) -> HTTPAnswer? {
-    guard let question = SinaQuestion(target: request.target) else { return nil }
-    let moment = exchange.moment(requested: question.milliseconds)
+  func response(_ request: HTTPRequest, from exchange: inout SimulatedExchange)
+    -> SimulatedResponse?
+  {
+    guard let query = SinaQuoteQuery(target: request.target) else { return nil }
+    let moment = exchange.moment(requested: query.milliseconds)
     let referer = request.headers["referer"] ?? ""
     guard SinaQuoteProtocol.referers.contains(where: referer.contains) else {
       return .text(403, "Kinsoku jikou desu!")
     }
-    let faults = exchange.faults.active(at: moment, symbols: question.symbols)
-    if let refused = HTTPAnswer.refusal(faults) { return refused }
-    guard let symbols = question.symbols, !symbols.isEmpty else { return .batchFailed }
+    let faults = exchange.faults.active(at: moment, symbols: query.symbols)
+    if let refused = SimulatedResponse.refusal(faults) { return refused }
+    guard let symbols = query.symbols, !symbols.isEmpty else { return .batchFailed }
     let shown = faults.reduce(moment) { moment, fault in
       if case .staleNode(let lag) = fault.kind {
         moment.adding(seconds: -Int64(lag))
@@ -29,15 +31,15 @@ struct SinaQuoteProtocol: UpstreamProtocol {
       let recorder = recorders.recorder(of: market)
       var batch = SinaBatch(faults: faults, recorder: recorder)
       for symbol in symbols { batch.append(symbol, of: &market) }
-      let answer = batch.answer(of: market)
-      if let ticket = answer.ticket { recorder?.asked(ticket, at: moment) }
-      return answer
+      let response = batch.response(of: market)
+      if let ticket = response.ticket { recorder?.asked(ticket, at: moment) }
+      return response
     }
   }
 }
 
 /// What a Sina path asks for.
-struct SinaQuestion {
+struct SinaQuoteQuery {
   var milliseconds: Int64?
   /// nil if a token is malformed.
   var symbols: [Symbol]?
@@ -55,7 +57,7 @@ struct SinaQuestion {
       if pair.starts(with: "_=".utf8) { milliseconds = Int64(Substring(pair.dropFirst(2))) }
     }
     guard let list else { return nil }
-    symbols = SinaQuestion.symbols(in: list)
+    symbols = SinaQuoteQuery.symbols(in: list)
   }
 
   /// A trailing comma is tolerated; anything that is no symbol of a known family is not.

@@ -22,7 +22,7 @@ extension TrueLedger {
       && wanted?.contains(candle.symbol) ?? true
     {
       guard let place = places[candle.symbol],
-        let minute = Reckoning.minute(openingAt: candle.openedAt.shanghaiSecondOfDay)
+        let minute = Calculation.minute(openingAt: candle.openedAt.shanghaiSecondOfDay)
       else {
         differences.add("\(candle.symbol) \(candle.openedAt): no minute of this market")
         continue
@@ -36,7 +36,7 @@ extension TrueLedger {
     }
     for cell in missing.sorted() {
       let (place, minute) = cell.quotientAndRemainder(dividingBy: TrueLedger.minutesPerDay)
-      let opening = Timestamp(day: day, secondOfDay: Reckoning.opening(ofMinute: minute))
+      let opening = Timestamp(day: day, secondOfDay: Calculation.opening(ofMinute: minute))
       differences.add("\(symbols[place]) \(opening): \(minutes[cell].volume) traded, no candle")
     }
     return differences.report

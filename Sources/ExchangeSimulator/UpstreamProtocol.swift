@@ -6,7 +6,8 @@ import Market
 /// Everything it may use or change is in the `SimulatedExchange` handed to it; it never does I/O.
 protocol UpstreamProtocol: Sendable {
   /// nil if this request belongs to another protocol.
-  func answer(_ request: HTTPRequest, from exchange: inout SimulatedExchange) -> HTTPAnswer?
+  func response(_ request: HTTPRequest, from exchange: inout SimulatedExchange)
+    -> SimulatedResponse?
 }
 
 /// Everything behind the protocols: the markets, the faults on order and the record of what was
@@ -15,8 +16,8 @@ struct SimulatedExchange {
   var timeline: MarketTimeline
   var faults: FaultPlan
   let recorders: DayRecorders
-  var mairui: MairuiDesk
-  var alpaca: AlpacaDesk
+  var mairui: MairuiState
+  var alpaca: AlpacaState
   var clock: MarketClock
   let protocols: [any UpstreamProtocol]
   /// Latest moment asked for; the answer to a request that names none.
@@ -28,8 +29,8 @@ struct SimulatedExchange {
     mairui: MairuiOptions = MairuiOptions(), alpaca: AlpacaOptions = AlpacaOptions()
   ) {
     self.timeline = timeline
-    self.mairui = MairuiDesk(mairui)
-    self.alpaca = AlpacaDesk(alpaca)
+    self.mairui = MairuiState(mairui)
+    self.alpaca = AlpacaState(alpaca)
     self.clock = clock
     self.faults = faults
     self.recorders = recorders
@@ -41,10 +42,10 @@ struct SimulatedExchange {
     latest = timeline.front.now
   }
 
-  mutating func answer(_ request: HTTPRequest) -> HTTPAnswer {
+  mutating func response(_ request: HTTPRequest) -> SimulatedResponse {
     requestsAnswered += 1
     for candidate in protocols {
-      if let answer = candidate.answer(request, from: &self) { return answer }
+      if let response = candidate.response(request, from: &self) { return response }
     }
     return .text(404, "Not Found")
   }

@@ -11,14 +11,14 @@ import Store
 public struct BackfillTask: Sendable {
   /// What it is remembered by; nil for one that is not.
   public var chunk: HistoryCommit.Chunk?
-  public var questions: [FeedRequest]
+  public var feedRequests: [FeedRequest]
   public var days: ClosedRange<TradingDay>
 
   public init(
-    chunk: HistoryCommit.Chunk? = nil, questions: [FeedRequest], days: ClosedRange<TradingDay>
+    chunk: HistoryCommit.Chunk? = nil, feedRequests: [FeedRequest], days: ClosedRange<TradingDay>
   ) {
     self.chunk = chunk
-    self.questions = questions
+    self.feedRequests = feedRequests
     self.days = days
   }
 }
@@ -65,7 +65,7 @@ public actor Backfill {
   let inbox: AsyncStream<Event>.Continuation
 
   enum Event: Sendable {
-    case answered(PollRequestID, UpstreamAnswer, requestedAt: Timestamp)
+    case answered(PollRequestID, UpstreamResponse, requestedAt: Timestamp)
     case woke(for: Timestamp)
     case stop
   }
@@ -101,7 +101,7 @@ public actor Backfill {
     report: @Sendable (BackfillProgress) -> Void
   ) async throws -> BackfillProgress {
     // No answer would ever end one without questions.
-    let rounds = [tasks, later].map { $0.filter { !$0.questions.isEmpty } }
+    let rounds = [tasks, later].map { $0.filter { !$0.feedRequests.isEmpty } }
     progress.tasks = rounds.reduce(0) { $0 + $1.count }
     var iterator = events.makeAsyncIterator()
     for round in rounds where progress.tasksFailed == 0 && !isStopping {
@@ -121,12 +121,12 @@ public actor Backfill {
   }
 
   private func enqueue(_ task: BackfillTask, _ place: Int) {
-    tasks[place] = Open(task: task, left: task.questions.count)
-    for question in task.questions { owners[question] = place }
+    tasks[place] = Open(task: task, left: task.feedRequests.count)
+    for feedRequest in task.feedRequests { owners[feedRequest] = place }
     // Earlier tasks first, so that few are under way at once.
     perform(
       queue.received(
-        .enqueued(task.questions.map { PacedJob($0, priority: -place) }),
+        .enqueued(task.feedRequests.map { PacedJob($0, priority: -place) }),
         at: clock.now))
   }
 
@@ -139,42 +139,44 @@ public actor Backfill {
     case .stop:
       isStopping = true
       perform(queue.received(.stopping, at: now))
-    case .answered(let id, let answer, let requestedAt):
-      guard let question = asked.removeValue(forKey: id) else { return }
-      let told = try take(answer, to: question, requestedAt: requestedAt, now)
-      if let refusal = told.refusal {
+    case .answered(let id, let response, let requestedAt):
+      guard let feedRequest = asked.removeValue(forKey: id) else { return }
+      let workerResponse = try handle(response, to: feedRequest, requestedAt: requestedAt, now)
+      if let refusal = workerResponse.refusal {
         parts.log.warning(
           "refused",
-          metadata: ["question": "\(question.journalKey)", "why": "\(refusal.sentence)"])
+          metadata: ["question": "\(feedRequest.journalKey)", "why": "\(refusal.sentence)"])
       }
-      if told.refusal?.kind == .unauthorised {
+      if workerResponse.refusal?.kind == .unauthorised {
         throw BackfillError(description: "the source does not accept the key")
       }
-      try await advance(question, told, now)
+      try await advance(feedRequest, workerResponse, now)
       perform(
-        queue.received(.answered(id, told.outcome, retryAfterSeconds: told.waitSeconds), at: now))
+        queue.received(
+          .answered(id, workerResponse.outcome, retryAfterSeconds: workerResponse.waitSeconds),
+          at: now))
     }
   }
 
   func perform(_ actions: [PacedQueue<FeedRequest>.Action]) {
     for action in actions {
       switch action {
-      case .request(let id, let question, _): ask(question, id)
+      case .request(let id, let feedRequest, _): ask(feedRequest, id)
       case .wake(let moment): wake(at: moment)
-      case .gaveUp(let question, let end): giveUp(question, end)
+      case .abandoned(let feedRequest, let end): abandon(feedRequest, end)
       case .finished, .health: break
       }
     }
   }
 
-  private func ask(_ question: FeedRequest, _ id: PollRequestID) {
-    asked[id] = question
+  private func ask(_ feedRequest: FeedRequest, _ id: PollRequestID) {
+    asked[id] = feedRequest
     progress.requests += 1
     let (upstream, key, inbox) = (parts.upstream, parts.key, inbox)
     let requestedAt = clock.now
     Task {
-      let answer = await upstream.answer(to: question, key: key, host: 0)
-      inbox.yield(.answered(id, answer, requestedAt: requestedAt))
+      let response = await upstream.response(to: feedRequest, key: key, host: 0)
+      inbox.yield(.answered(id, response, requestedAt: requestedAt))
     }
   }
 

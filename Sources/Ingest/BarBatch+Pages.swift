@@ -12,13 +12,13 @@ extension BarBatch {
 
   /// The finished bars of a page, one batch a series, or a day of minutes.
   static func batches(
-    of page: CandlePage, _ question: FeedRequest, days: ClosedRange<TradingDay>? = nil,
+    of page: CandlePage, _ feedRequest: FeedRequest, days: ClosedRange<TradingDay>? = nil,
     rules: CandleRules, calendar: TradingCalendar, receivedAt: Timestamp
   ) -> [BarBatch] {
     let known = receivedAt.adding(seconds: -unfinishedSeconds)
     let bars = page.candles.filter { $0.isOver(at: known) }
     let isWanted = { (day: TradingDay) in days?.contains(day) ?? true }
-    if case .sinaKline(let symbol, .minute1, let asked) = question {
+    if case .sinaKline(let symbol, .minute1, let asked) = feedRequest {
       let isAll = page.candles.count + page.refused.count < asked
       return repairs(of: symbol, bars, isAll: isAll, rules, calendar, receivedAt).filter { batch in
         if case .repair(let day) = batch.role { isWanted(day) } else { false }

@@ -11,17 +11,18 @@ extension Daemon {
 
   var pollerConfiguration: PollerConfiguration {
     let settings = settings
-    var configuration = PollerConfiguration(heartbeat: Daemon.heartbeat, seed: seed)
+    var configuration = PollerConfiguration(referenceSymbol: Daemon.referenceSymbol, seed: seed)
     configuration.batchSymbolsMax = settings.sinaBatchSymbols
-    configuration.deadlineMilliseconds = Int(settings.sinaDeadline.wholeMilliseconds) * clock.speed
+    configuration.deadlineMilliseconds =
+      Int(settings.quotesDeadline.wholeMilliseconds) * clock.speed
     configuration.requestsPerMinute = settings.sinaRequestsPerMinute
     return configuration
   }
 
   var schedule: PollSchedule {
     let settings = settings
-    let cadence = Int(settings.sinaCadence.wholeMilliseconds)
-    let phase = Int(settings.sinaPhase.wholeMilliseconds)
+    let cadence = Int(settings.quotesCadence.wholeMilliseconds)
+    let phase = Int(settings.quotesPhase.wholeMilliseconds)
     return PollSchedule(
       windows: PollWindow.aShare(every: cadence / 1000), phaseMilliseconds: phase,
       spreadMilliseconds: min(Self.phaseSpreadMilliseconds, cadence - phase - 1), seed: seed,
@@ -37,12 +38,12 @@ extension Daemon {
     limits.followsUniverse = settings.universeFollow
     limits.quotesStaleSecondsMax = max(
       limits.quotesStaleSecondsMax,
-      Self.slotsStaleMax * settings.sinaCadence.wholeMilliseconds / 1000)
+      Self.slotsStaleMax * settings.quotesCadence.wholeMilliseconds / 1000)
     return limits
   }
 
-  var deskConfiguration: DeskConfiguration {
-    DeskConfiguration(
+  var workerConfiguration: WorkerConfiguration {
+    WorkerConfiguration(
       settings, credentials: credentials, calendar: calendar, speed: clock.speed, seed: seed)
   }
 
@@ -61,6 +62,6 @@ extension Daemon {
   var engineUpdate: EngineUpdate {
     EngineUpdate(
       poller: pollerConfiguration, schedule: schedule, symbols: configuration.polled,
-      limits: engineLimits, desks: deskConfiguration, credentials: credentials)
+      limits: engineLimits, workers: workerConfiguration, credentials: credentials)
   }
 }

@@ -12,7 +12,7 @@ import Transport
 ///
 /// A standby asks no upstream: two daemons are one client to them. So what passes between the last
 /// answer of one leader and the first of the next is what passes unseen in any outage: up to
-/// `candles.straddle` it goes to the minute, beyond that to a gap row.
+/// `candles.max_silence` it goes to the minute, beyond that to a gap row.
 extension Daemon {
   /// Everything between an open database and a drained engine.
   func serve(_ onReady: @escaping @Sendable (DaemonHandle) async -> Void) async throws -> Unsaved {
@@ -24,10 +24,10 @@ extension Daemon {
     state.journalDirectory = settings.journalPath
     // What comes to an end leads no more.
     defer { state.role = .draining }
-    var tell = onReady
+    var notifyReady = onReady
     while let lease = try await standBy(leadership) {
-      let term = Term(lease: lease, identity: identity, client: client, onReady: tell)
-      tell = { @Sendable _ in }
+      let term = Term(lease: lease, identity: identity, client: client, onReady: notifyReady)
+      notifyReady = { @Sendable _ in }
       if let unsaved = try await lead(term, leadership) { return unsaved }
     }
     return Unsaved()
@@ -49,7 +49,7 @@ extension Daemon {
   private func standBy(_ leadership: Leadership) async throws(StoreError) -> Lease? {
     let (outcomes, inbox) = AsyncStream.makeStream(of: Waiting.self)
     stop.onStop { inbox.yield(.stopped) }
-    let loop = state.heartbeats.begin("lease", ageSecondsMax: Self.turnSecondsMax)
+    let loop = state.heartbeats.begin("lease", ageSecondsMax: Self.loopSecondsMax)
     defer { state.heartbeats.end(loop) }
     let asking = Task { [log, state] in
       do throws(StoreError) {
@@ -80,19 +80,19 @@ extension Daemon {
   /// Leads for a term.
   /// - Returns: what could not be saved; nil if the lease was lost and it may stand by.
   private func lead(_ term: Term, _ leadership: Leadership) async throws -> Unsaved? {
-    let loss = LeadLoss()
+    let loss = LeadershipLoss()
     let renewal = Task { [state] in
       let error = await leadership.keep(term.lease, away: { state.isStoreAway = $0 })
       if let error { loss.happened(error) }
     }
-    let loop = state.heartbeats.begin("engine", ageSecondsMax: Self.turnSecondsMax)
+    let loop = state.heartbeats.begin("engine", ageSecondsMax: Self.loopSecondsMax)
     defer {
       renewal.cancel()
       state.engine = nil
       state.heartbeats.end(loop)
     }
     let writer = StoreWriter(
-      url: storeURL, lease: term.lease, gate: gate, sightingSeconds: settings.sightingSeconds)
+      url: storeURL, lease: term.lease, gate: gate, confirmSeconds: settings.confirmSeconds)
     do {
       let engine = try await makeEngine(term, writer, loop)
       state.engine = engine
@@ -100,16 +100,16 @@ extension Daemon {
       await engine.update(engineUpdate)
       state.role = .leading(term: term.lease.term)
       stop.onStop { engine.stop() }
-      loss.watch { engine.loseLead($0) }
+      loss.watch { engine.loseLeadership($0) }
       await term.onReady(
         DaemonHandle(engine: engine, storeURL: storeURL, psqlLine: psqlLine))
-      let watch = Task { await QueueWatch(writer: writer, engine: engine).run() }
+      let watch = Task { await NotificationQueueMonitor(writer: writer, engine: engine).run() }
       defer { watch.cancel() }
       let unsaved = try await engine.run()
       renewal.cancel()
       await writer.disconnect()
       // What is unsaved is in this journal alone: who restarts it soon saves it.
-      if unsaved.isNone { await giveUp(term.lease, leadership) }
+      if unsaved.isNone { await releaseLease(term.lease, leadership) }
       return unsaved
     } catch let error as EngineError where error.code == .leaseLost {
       log.error("the lead is lost", metadata: ["error": "\(error)"])
@@ -121,7 +121,7 @@ extension Daemon {
       // Whatever it fails of, it may fail of again as soon as it is restarted: a standby that can
       // lead must not wait for it.
       renewal.cancel()
-      await giveUp(term.lease, leadership)
+      await releaseLease(term.lease, leadership)
       throw error
     }
     await writer.disconnect()
@@ -130,20 +130,20 @@ extension Daemon {
   }
 
   /// Waits for it only so long: a database that hangs is no reason to stay.
-  private func giveUp(_ lease: Lease, _ leadership: Leadership) async {
+  private func releaseLease(_ lease: Lease, _ leadership: Leadership) async {
     let (ends, inbox) = AsyncStream.makeStream(of: Void.self)
     Task {
-      await leadership.giveUp(lease)
+      await leadership.release(lease)
       inbox.yield()
     }
     Task {
-      try? await Task.sleep(nanoseconds: Self.giveUpNanosecondsMax)
+      try? await Task.sleep(nanoseconds: Self.releaseNanosecondsMax)
       inbox.yield()
     }
     for await _ in ends { return }
   }
 
-  private static let giveUpNanosecondsMax: UInt64 = 1_000_000_000
+  private static let releaseNanosecondsMax: UInt64 = 1_000_000_000
 
   /// Goes on from what is stored: in its own journal, or, if another daemon's entries were
   /// committed last, behind both that position and everything in its own journal. What that holds
@@ -203,11 +203,11 @@ extension Daemon {
 
   /// The database may go away while a term begins: it is tried again for as long as the lease is
   /// not another's.
-  private func patiently<Answer: Sendable>(
+  private func patiently<Response: Sendable>(
     _ writer: StoreWriter, _ loop: Heartbeat, isConnected: Bool = true,
-    _ work: () async throws(StoreError) -> Answer
-  ) async throws(StoreError) -> Answer {
-    var told = FaultsTold()
+    _ work: () async throws(StoreError) -> Response
+  ) async throws(StoreError) -> Response {
+    var logThrottle = LogThrottle()
     var isConnected = isConnected
     while true {
       do throws(StoreError) {
@@ -221,7 +221,7 @@ extension Daemon {
         return try await work()
       } catch {
         guard error.isTransient, !stop.isWanted else { throw error }
-        if told.isNews(error.description) {
+        if logThrottle.isNew(error.description) {
           log.error("the term cannot begin yet, will retry", metadata: ["error": "\(error)"])
         }
         isConnected = false
@@ -234,13 +234,13 @@ extension Daemon {
 }
 
 /// Tells an engine that its lead is lost, also if that happens before there is one.
-private final class LeadLoss: Sendable {
+private final class LeadershipLoss: Sendable {
   private struct State: Sendable {
     var error: StoreError?
     var react: (@Sendable (StoreError) -> Void)?
   }
 
-  private let state = Guarded(State())
+  private let state = Locked(State())
 
   func happened(_ error: StoreError) {
     let react = state.withLock { state in

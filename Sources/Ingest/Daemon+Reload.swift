@@ -11,9 +11,9 @@ extension Daemon {
   /// - Parameter read: reads and judges, as `check` does. Called here, never on the engine's loop.
   @discardableResult
   public func reload(
-    reading read: () throws(ConfigurationError) -> JudgedConfiguration
+    reading read: () throws(ConfigurationError) -> ValidatedConfiguration
   ) async -> ReloadVerdict {
-    let new: JudgedConfiguration
+    let new: ValidatedConfiguration
     do throws(ConfigurationError) {
       new = try read()
     } catch {
@@ -78,13 +78,13 @@ public struct ReloadVerdict: Sendable, Hashable {
   var changedText: String { changed.joined(separator: ", ") }
 }
 
-extension JudgedConfiguration {
+extension ValidatedConfiguration {
   /// Settings that name the same file, which says something else now.
-  fileprivate func filesChanged(to other: JudgedConfiguration) -> [String] {
+  fileprivate func filesChanged(to other: ValidatedConfiguration) -> [String] {
     let isSame = { (key: String) in !settings.changes(to: other.settings).contains(key) }
     var keys: [String] = []
-    if isSame("sina.symbols_file"), isSame("sina.symbols"), symbols != other.symbols {
-      keys.append("sina.symbols_file")
+    if isSame("quotes.symbols_file"), isSame("quotes.symbols"), symbols != other.symbols {
+      keys.append("quotes.symbols_file")
     }
     let sources = credentials.sourcesChanged(to: other.credentials)
     if sources.contains(.mairui), isSame("mairui.licence_file") {

@@ -13,11 +13,11 @@ import Transport
 /// does; they differ in settings alone.
 public struct Daemon: Sendable {
   /// What holds now: a reload replaces it.
-  let inForce: Guarded<JudgedConfiguration>
+  let inForce: Locked<ValidatedConfiguration>
   let log: Logger
   /// Given for a simulation that shares its clock with an exchange in the same process.
   let clock: EngineClock
-  let calendar = CalendarBox()
+  let calendar = CalendarStore()
   /// A stepped run is repeatable in everything, the phase of its polls included.
   let seed: UInt64
   /// Call it to let `run` drain and return, at any time.
@@ -30,23 +30,23 @@ public struct Daemon: Sendable {
   let gate = ConnectGate()
 
   /// An index that moves all day: first in every request, it dates the answers.
-  public static let heartbeat = Symbol(low: 0x3130_3030_3030_6873, high: 0)  // sh000001
+  public static let referenceSymbol = Symbol(low: 0x3130_3030_3030_6873, high: 0)  // sh000001
 
   /// - Throws: `ConfigurationError` if the file with symbols or one with keys cannot be read.
   public init(
     settings: Settings, clock: EngineClock? = nil, state: DaemonState = DaemonState(), log: Logger
   ) throws {
-    let configuration = JudgedConfiguration(settings)
+    let configuration = ValidatedConfiguration(settings)
     if let fault = configuration.fault { throw fault }
     self.init(configuration: configuration, clock: clock, state: state, log: log)
   }
 
   /// Of a configuration that nothing is to be said against.
   public init(
-    configuration: JudgedConfiguration, clock: EngineClock? = nil,
+    configuration: ValidatedConfiguration, clock: EngineClock? = nil,
     state: DaemonState = DaemonState(), log: Logger
   ) {
-    inForce = Guarded(configuration)
+    inForce = Locked(configuration)
     self.state = state
     self.log = log
     let clock = clock ?? EngineClock(configuration.settings)
@@ -54,7 +54,7 @@ public struct Daemon: Sendable {
     seed = clock.isStepped ? 1 : UInt64.random(in: .min ... .max)
   }
 
-  var configuration: JudgedConfiguration { inForce.withLock { $0 } }
+  var configuration: ValidatedConfiguration { inForce.withLock { $0 } }
   var settings: Settings { configuration.settings }
   public var credentials: SourceCredentials { configuration.credentials }
 
@@ -67,7 +67,7 @@ public struct Daemon: Sendable {
     onReady: @escaping @Sendable (DaemonHandle) async -> Void = { _ in }
   ) async throws -> Unsaved {
     guard settings.storeURL == nil else { return try await serve(onReady) }
-    let keeper = ServerKeeper(settings.embeddedServer, log: log)
+    let keeper = PostgresSupervisor(settings.embeddedServer, log: log)
     try await keeper.start()
     let watch = Task { await keeper.keepRunning() }
     do {
@@ -90,7 +90,7 @@ public struct Daemon: Sendable {
   }
 
   /// The engine turns every 5 s; one that has not for so long hangs.
-  static let turnSecondsMax: Int64 = 30
+  static let loopSecondsMax: Int64 = 30
 
   /// Before the server is stopped: the keeper would start it again.
   private func end(_ watch: Task<Void, Never>) async {
@@ -118,7 +118,7 @@ public struct Daemon: Sendable {
       clock: clock,
       upstream: SinaUpstream(
         client: client, base: try BaseAddress(parsing: settings.sinaBase), speed: clock.speed),
-      desks: try makeDesks(client: client),
+      workers: try makeWorkers(client: client),
       store: PersistentStore(writer: writer, state: state), journal: journal,
       journalDirectory: settings.journalPath, log: log, heartbeat: heartbeat)
     return Engine(
@@ -126,9 +126,9 @@ public struct Daemon: Sendable {
       limits: engineLimits)
   }
 
-  private func makeDesks(client: HTTPClient) throws -> DeskSet {
-    DeskSet(
-      deskConfiguration,
+  private func makeWorkers(client: HTTPClient) throws -> SourceRegistry {
+    SourceRegistry(
+      workerConfiguration,
       upstream: HTTPFeedUpstream(
         client: client, hosts: try HTTPFeedUpstream.Hosts(settings), credentials: credentials))
   }
@@ -184,12 +184,12 @@ extension CandleRules {
   /// The rules as configured: a replay must use those of the run.
   public init(_ settings: Settings) {
     self.init()
-    straddleSecondsMax = Int(settings.candlesStraddle.wholeMilliseconds) / 1000
+    silenceSecondsMax = Int(settings.candlesMaxSilence.wholeMilliseconds) / 1000
     graceSeconds = Int(settings.candlesGrace.wholeMilliseconds) / 1000
-    giveUpSeconds = max(
-      Int(settings.candlesGiveUp.wholeMilliseconds - settings.candlesGrace.wholeMilliseconds)
+    sourceTimeoutSeconds = max(
+      Int(settings.candlesSourceTimeout.wholeMilliseconds - settings.candlesGrace.wholeMilliseconds)
         / 1000,
-      straddleSecondsMax)
+      silenceSecondsMax)
   }
 }
 

@@ -16,7 +16,7 @@ public struct DaemonReport: Sendable {
   /// nil before the first.
   public var reload: ReloadOutcome?
   /// nil until the journal is open.
-  public var journal: JournalFootprint?
+  public var journal: DiskUsage?
   public var process = ProcessReport.none
   public var storeConnects = 0
   public var takeovers = 0

@@ -61,7 +61,7 @@ public final class DaemonState: Sendable {
   /// Loops that must turn; the watchdog and `/livez` are exactly `heartbeats.stale().isEmpty`.
   public let heartbeats: Heartbeats
   public let startedAt: Timestamp
-  private let parts = Guarded(Parts())
+  private let parts = Locked(Parts())
   private let patienceNanoseconds: UInt64
 
   private struct Parts: Sendable {
@@ -73,13 +73,13 @@ public final class DaemonState: Sendable {
     var takeovers = 0
     var storeAwaySince: Timestamp?
     /// Questions to an engine that has not answered yet.
-    var questions = 0
+    var pendingReports = 0
   }
 
   /// How long a report waits for the engine's turn to end; less than whoever asks waits for us.
   public static let patienceNanosecondsDefault: UInt64 = 2_000_000_000
   /// An engine that hangs is not asked over and over.
-  private static let questionsMax = 16
+  private static let pendingReportsMax = 16
 
   public init(
     heartbeats: Heartbeats = Heartbeats(), startedAt: Timestamp = EngineClock.realNow(),
@@ -148,22 +148,22 @@ public final class DaemonState: Sendable {
   /// nil if its turn does not end in time: what hangs must not silence those who tell of it.
   private func ask(_ engine: Engine) async -> EngineReport? {
     let isAsked = parts.withLock { parts in
-      guard parts.questions < Self.questionsMax else { return false }
-      parts.questions += 1
+      guard parts.pendingReports < Self.pendingReportsMax else { return false }
+      parts.pendingReports += 1
       return true
     }
     guard isAsked else { return nil }
-    let (answers, inbox) = AsyncStream.makeStream(of: EngineReport?.self)
+    let (responses, inbox) = AsyncStream.makeStream(of: EngineReport?.self)
     Task {
       inbox.yield(await engine.report(on: []))
-      parts.withLock { $0.questions -= 1 }
+      parts.withLock { $0.pendingReports -= 1 }
     }
     let patience = Task { [patienceNanoseconds] in
       try? await Task.sleep(nanoseconds: patienceNanoseconds)
       inbox.yield(nil)
     }
     defer { patience.cancel() }
-    for await answer in answers { return answer }
+    for await response in responses { return response }
     return nil
   }
 
@@ -184,7 +184,7 @@ public final class DaemonState: Sendable {
     report.takeovers = parts.takeovers
     report.storeAwaySince = parts.storeAwaySince
     report.process = ProcessReport()
-    report.journal = parts.journalDirectory.flatMap { try? JournalFootprint(directory: $0) }
+    report.journal = parts.journalDirectory.flatMap { try? DiskUsage(directory: $0) }
     return report
   }
 }

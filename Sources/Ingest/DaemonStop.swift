@@ -9,7 +9,7 @@ public final class DaemonStop: Sendable {
     var react: (@Sendable () -> Void)?
   }
 
-  private let state = Guarded(State())
+  private let state = Locked(State())
 
   public init() {}
 

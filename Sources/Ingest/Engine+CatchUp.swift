@@ -13,16 +13,16 @@ struct CatchUp {
 
 extension Engine {
   /// Reads on a little; polling goes on between two calls.
-  func interpretSome() throws {
+  func interpretBacklog() throws {
     guard let catchUp, !isBehindStore else { return }
     for _ in 0..<limits.catchUpEntriesMax {
       guard let (position, entry) = try nextEntry(catchUp.reader) else {
         self.catchUp = nil
-        if areDesksOpen { followTail() }
+        if areWorkersOpen { followTail() }
         return
       }
       let digest = pipeline.process(entry, at: position)
-      status.note(digest)
+      status.record(digest)
       report(digest, isReplayed: true)
     }
   }
@@ -61,11 +61,11 @@ extension Engine {
   /// Memory is full and the store is away: drop what the journal can tell again.
   func forgetInterpretation() {
     parts.log.error("store away too long, only the journal remembers from here")
-    isDeaf = true
+    isJournalOnly = true
     catchUp = nil
-    saving.commit = nil
-    if let state = status.source { saving.health[.sina] = state }
-    saving.staleHealth.formUnion(seats.indices)
+    commitState.commit = nil
+    if let state = status.source { commitState.health[.sina] = state }
+    commitState.staleHealth.formUnion(workerSlots.indices)
     var empty = Pipeline(rules: pipeline.rules, limits: pipeline.universe.limits)
     empty.counters = pipeline.counters
     // Polling goes by these, and a reload may ask for them before the store is back.
@@ -77,14 +77,14 @@ extension Engine {
   /// The store's state has come: either it tells that a commit whose answer was lost was carried
   /// out, or it is what a deaf engine starts over from.
   func finishLoading(_ result: Result<StoredState, StoreError>) throws {
-    saving.isBusy = false
+    commitState.isBusy = false
     switch result {
     case .failure(let error) where error.code == .leaseLost:
       throw EngineError(error)
     case .failure(let error):
       postpone(error)
-    case .success(let stored) where isDeaf:
-      isDeaf = false
+    case .success(let stored) where isJournalOnly:
+      isJournalOnly = false
       status.committed = max(status.committed, stored.position)
       let counters = pipeline.counters
       pipeline = try Pipeline(
@@ -93,7 +93,7 @@ extension Engine {
       try beginCatchUp()
       saved()
     case .success(let stored):
-      guard let commit = saving.commit, stored.position == commit.position else {
+      guard let commit = commitState.commit, stored.position == commit.position else {
         let reason =
           stored.position < status.committed
           ? "and stood at \(status.committed.sequence) before: it was put back, from a backup or "
@@ -112,13 +112,13 @@ extension Pipeline {
   /// The class of an answer and its newest stamp, without taking anything from it.
   static func classify(_ entry: JournalEntry, rules: CandleRules) -> Digest {
     var decoder = SinaQuoteDecoder()
-    var sheet = ResponseSheet()
+    var quoteBatch = QuoteBatch()
     return entry.body.withUnsafeBytes { body in
-      sheet.begin(body: body)
+      quoteBatch.begin(body: body)
       var digest = Digest(
-        outcome: decoder.decode(body, status: Int(entry.status), into: &sheet))
+        outcome: decoder.decode(body, status: Int(entry.status), into: &quoteBatch))
       if case .ok = digest.outcome {
-        digest.newestAt = sheet.newestStamp(receivedAt: entry.receivedAt, rules)
+        digest.newestAt = quoteBatch.newestStamp(receivedAt: entry.receivedAt, rules)
       }
       return digest
     }

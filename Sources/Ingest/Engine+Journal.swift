@@ -14,23 +14,23 @@ import Market
 private let tidySecondsMax: Int64 = 60
 
 /// Between two lines about a journal that was healed and lost nothing, elapsed seconds.
-private let healingToldSecondsMin: Int64 = 60
+private let healingLogSecondsMin: Int64 = 60
 
 /// A small entry may find room where others do not: that a journal takes entries again is said once
 /// it has refused none for so long, elapsed ms of the simulation where there is one.
 private let mendedMillisecondsMin: Int64 = 60_000
 
 /// What the engine remembers of its journal.
-struct JournalCare {
+struct JournalMaintenance {
   var tidiedAt: Timestamp?
   var segmentsBegun = 0
   var healedTimes = 0
-  var healingToldAt: Timestamp?
+  var healingLoggedAt: Timestamp?
   /// Since it last took all entries: the last refusal, and what was said of them.
   var refusedAt: Timestamp?
-  var faultsTold: Set<JournalError.Code> = []
+  var loggedFaults: Set<JournalError.Code> = []
   /// That room is made is said once a day.
-  var roomToldOn: TradingDay?
+  var deletionLoggedOn: TradingDay?
 }
 
 extension Engine {
@@ -38,66 +38,67 @@ extension Engine {
   func append(_ entry: JournalEntry) -> JournalPosition? {
     do throws(JournalError) {
       let position = try parts.journal.append(
-        entry, makingRoomUpTo: status.committed, sacrificed: noteSacrifice)
+        entry, makingRoomUpTo: status.committed, sacrificed: reportDeletion)
       status.journalFault = nil
-      noteCalm()
-      noteHealing()
+      reportRecovery()
+      reportHealing()
       return position
     } catch {
-      if care.faultsTold.insert(error.code).inserted {
+      if maintenance.loggedFaults.insert(error.code).inserted {
         parts.log.critical("journal refuses entries", metadata: ["error": "\(error)"])
       }
-      care.refusedAt = time.steady
+      maintenance.refusedAt = time.steady
       status.journalFault = error.code
       status.journalFaults[error.code, default: 0] += 1
-      if entry.kind == .response { status.answersDropped += 1 }
+      if entry.kind == .response { status.responsesDropped += 1 }
       return nil
     }
   }
 
-  private func noteCalm() {
-    guard let refusedAt = care.refusedAt,
+  private func reportRecovery() {
+    guard let refusedAt = maintenance.refusedAt,
       time.steady
         >= refusedAt.adding(milliseconds: mendedMillisecondsMin / Int64(parts.clock.speed))
     else { return }
     parts.log.notice("journal takes entries again")
-    (care.refusedAt, care.faultsTold) = (nil, [])
+    (maintenance.refusedAt, maintenance.loggedFaults) = (nil, [])
   }
 
-  private func noteSacrifice(of segment: JournalSegment) {
+  private func reportDeletion(of segment: JournalSegment) {
     status.journalSegmentsSacrificed += 1
     let today = now.shanghaiDay
-    if care.roomToldOn != today {
+    if maintenance.deletionLoggedOn != today {
       parts.log.error(
         "the disk is full, old segments of the journal go", metadata: ["first": "\(segment.name)"])
     }
-    care.roomToldOn = today
+    maintenance.deletionLoggedOn = today
   }
 
-  private func noteHealing() {
+  private func reportHealing() {
     let healing = parts.journal.healing
-    guard healing.times != care.healedTimes else { return }
-    care.healedTimes = healing.times
+    guard healing.times != maintenance.healedTimes else { return }
+    maintenance.healedTimes = healing.times
     status.journalHealings = healing.times
     let hasLost = status.journalEntriesLost != Int(healing.lost)
     status.journalEntriesLost = Int(healing.lost)
     // A disk that fails each sync is healed each time; losses are told at once.
     let isDue =
-      care.healingToldAt.map { time.steady >= $0.adding(seconds: healingToldSecondsMin) } ?? true
+      maintenance.healingLoggedAt.map { time.steady >= $0.adding(seconds: healingLogSecondsMin) }
+      ?? true
     guard isDue || hasLost else { return }
-    care.healingToldAt = time.steady
+    maintenance.healingLoggedAt = time.steady
     parts.log.error(
       "the journal is healed",
       metadata: ["rewritten": "\(healing.rewritten)", "lost": "\(healing.lost)"])
   }
 
   /// With every turn of the loop: limits hold within a segment, whatever the day brings.
-  func tendJournal() {
+  func maintainJournal() {
     let steady = time.steady
-    let isDue = care.tidiedAt.map { steady >= $0.adding(seconds: tidySecondsMax) } ?? true
-    guard isDue || care.segmentsBegun != parts.journal.segmentsBegun else { return }
-    care.tidiedAt = steady
-    care.segmentsBegun = parts.journal.segmentsBegun
+    let isDue = maintenance.tidiedAt.map { steady >= $0.adding(seconds: tidySecondsMax) } ?? true
+    guard isDue || maintenance.segmentsBegun != parts.journal.segmentsBegun else { return }
+    maintenance.tidiedAt = steady
+    maintenance.segmentsBegun = parts.journal.segmentsBegun
     tidyJournal()
   }
 
@@ -106,7 +107,7 @@ extension Engine {
       let retention = try parts.journal.retain(
         committed: status.committed, bytesMax: limits.journalBytesMax,
         daysMax: limits.journalDaysMax, today: pipeline.knownAt.shanghaiDay)
-      note(retention)
+      record(retention)
       status.isJournalUntidy = false
     } catch {
       if !status.isJournalUntidy {
@@ -116,7 +117,7 @@ extension Engine {
     }
   }
 
-  private func note(_ retention: JournalRetention) {
+  private func record(_ retention: JournalRetention) {
     if !retention.deleted.isEmpty {
       parts.log.info("journal tidied", metadata: ["segments": "\(retention.deleted.count)"])
     }

@@ -20,7 +20,7 @@ extension Engine {
       case .sweepCompleted(_, _, let failed): status.sweepCompleted(at: now, failed: failed)
       case .quarantined(let symbol):
         parts.log.error("symbol quarantined", metadata: ["symbol": "\(symbol)"])
-      case .health(let state): noteHealth(state)
+      case .health(let state): recordHealth(state)
       case .calendarUnknown(let day):
         parts.log.critical("the trading calendar ends", metadata: ["day": "\(day)"])
       }
@@ -35,18 +35,18 @@ extension Engine {
     let upstream = parts.upstream
     let inbox = inbox
     inFlight[request.id] = Task {
-      let answer = await upstream.answer(to: request, at: requestedAt)
-      inbox.yield(.answered(request, answer, asked: asked))
+      let response = await upstream.response(to: request, at: requestedAt)
+      inbox.yield(.answered(request, response, asked: asked))
     }
   }
 
   /// Journal first; only then is anything made of an answer.
   /// - Parameter asked: on the steady clock, so that it is told in the time believed now.
-  func take(_ answer: UpstreamAnswer, to request: PollRequest, asked: Timestamp) {
+  func handle(_ response: UpstreamResponse, to request: PollRequest, asked: Timestamp) {
     guard inFlight.removeValue(forKey: request.id) != nil else { return }
-    let isTakeable = hear(answer.date(at: now), askedSteady: asked)
+    let isTakeable = checkDate(response.date(at: now), askedSteady: asked)
     let (requestedAt, receivedAt) = (time.moment(at: asked), now)
-    switch answer {
+    switch response {
     case .failure(let error):
       status.failed(error.code)
       status.fault.record(.transport(error.code), host: parts.upstream.host, at: receivedAt)
@@ -59,13 +59,13 @@ extension Engine {
           .answered(request.id, .unchanged, retryAfterSeconds: nil), at: receivedAt))
       // Two that agree correct us; by a wrong clock the next slot may be far.
       perform(
-        poller.received(.answerWanted(withinSeconds: ClockJudge.doubtSeconds), at: receivedAt))
+        poller.received(.responseWanted(withinSeconds: ClockVerifier.doubtSeconds), at: receivedAt))
     case .response(let httpStatus, let body, _, _):
       let entry = JournalEntry.quotes(
         group: request.group, symbols: request.symbolList, requestedAt: requestedAt,
         receivedAt: receivedAt, status: httpStatus, body: body)
       let outcome = accept(entry, of: request)
-      let delay = answer.retryAfterSeconds(at: receivedAt)
+      let delay = response.retryAfterSeconds(at: receivedAt)
       perform(
         poller.received(
           .answered(request.id, outcome, retryAfterSeconds: delay), at: receivedAt))
@@ -73,8 +73,8 @@ extension Engine {
   }
 
   private func accept(_ entry: JournalEntry, of request: PollRequest) -> PollOutcome {
-    status.lastAnswerAt = EngineClock.realNow()
-    let heardSteady = EngineClock.steadyNow()
+    status.lastResponseAt = EngineClock.realNow()
+    let receivedSteady = EngineClock.steadyNow()
     // The source did its part: asking it again at once would not make room here.
     guard let position = append(entry) else { return .unchanged }
     guard isInterpreting else {
@@ -83,18 +83,18 @@ extension Engine {
       return record(digest, of: entry)
     }
     let digest = pipeline.process(entry, at: position)
-    noteAnswer(heardSteady)
+    recordResponse(receivedSteady)
     let outcome = record(digest, of: entry)
     if case .ok = digest.outcome { learnPhase(from: request, askedAt: entry.requestedAt) }
     report(digest)
-    tellExRights()
-    tellUnknown()
+    notifyExRights()
+    requestListOfUnknown()
     return outcome
   }
 
   private func record(_ digest: Digest, of entry: JournalEntry) -> PollOutcome {
     status.answered(digest.outcome)
-    status.note(digest)
+    status.record(digest)
     let outcome = PollOutcome(digest.outcome)
     if outcome == .ok {
       status.lastSuccessAt = entry.receivedAt
@@ -127,33 +127,35 @@ extension Engine {
     if isReplayed { return }
     let silent = digest.silences.filter { $0.reason != nil }
     if !silent.isEmpty {
-      log.warning("no row accepted \(SilenceWatch.Change.silent(silent, at: now))")
+      log.warning("no row accepted \(SilenceMonitor.Change.silent(silent, at: now))")
     }
     let back = digest.silences.filter { $0.reason == nil }
-    if !back.isEmpty { log.notice("rows accepted again: \(SilenceWatch.Change.back(back))") }
+    if !back.isEmpty { log.notice("rows accepted again: \(SilenceMonitor.Change.back(back))") }
   }
 
   /// How long what it told takes to be rows is measured from here.
-  func noteAnswer(_ heardSteady: Timestamp) {
-    if pipeline.hasPendingRows { answeredSteady = heardSteady }
+  func recordResponse(_ receivedSteady: Timestamp) {
+    if pipeline.hasPendingRows { answeredSteady = receivedSteady }
   }
 
   /// What has come due: timer decisions, which are journal entries too, and the poller's wish.
-  func carryOutDue() {
+  func runDue() {
     let now = now
-    if let stopAt = limits.stopAt, time.isPast(stopAt) { return end(at: time.shows(end: stopAt)) }
+    if let stopAt = limits.stopAt, time.isPast(stopAt) {
+      return endSimulation(at: time.shows(end: stopAt))
+    }
     if let deadline = timerDue, deadline <= now { decide(at: now) }
     if let wake = pollerWake, wake <= now {
       pollerWake = nil
       perform(poller.received(.woke, at: now))
     }
-    wakeDesks(at: now)
-    tellSettled(at: now)
+    wakeWorkers(at: now)
+    logSettled(at: now)
   }
 
   /// A simulation ends when all that fell due before its end is decided, however late that is
   /// because interpretation lagged behind the journal.
-  private func end(at end: Timestamp) {
+  private func endSimulation(at end: Timestamp) {
     guard isInterpreting else { return }
     if let deadline = timerDue, deadline < end { decide(at: now) }
     beginStopping()
@@ -170,11 +172,11 @@ extension Engine {
     }
   }
 
-  private func noteHealth(_ state: SourceState) {
+  private func recordHealth(_ state: SourceState) {
     status.source = state
     if state.condition == .ok { status.fault = nil }
-    tell(state, of: .sina)
-    saving.health[.sina] = state
+    logChange(state, of: .sina)
+    commitState.health[.sina] = state
   }
 }
 

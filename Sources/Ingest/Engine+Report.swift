@@ -10,26 +10,26 @@ extension Engine {
   public func report(on symbols: [Symbol]) -> EngineReport {
     let now = now
     var report = EngineReport(now: now, status: status, counters: pipeline.counters)
-    report.sights = symbols.compactMap { pipeline.sight(of: $0) }
-    report.americans = pipeline.americanBars.values.sorted { $0.symbol < $1.symbol }
+    report.snapshots = symbols.compactMap { pipeline.snapshot(of: $0) }
+    report.usEquities = pipeline.usBars.values.sorted { $0.symbol < $1.symbol }
     report.sources = [quotesReport(now)]
-    report.sources += seats.filter { !$0.isClosed }.map { deskReport($0, now) }
+    report.sources += workerSlots.filter { !$0.isClosed }.map { workerReport($0, now) }
     report.isStopping = isStopping
     report.isCatchingUp = !isInterpreting
     report.lastPosition = parts.journal.lastPosition
     report.syncedPosition = parts.journal.syncedPosition
-    let read = isDeaf ? status.committed : pipeline.position
+    let read = isJournalOnly ? status.committed : pipeline.position
     report.backlogEntries = max(report.lastPosition.sequence - read.sequence, 0)
-    report.pendingCandles = pipeline.pendingCandles + saving.unsavedCandles
-    if saving.isBusy {
+    report.pendingCandles = pipeline.pendingCandles + commitState.unsavedCandles
+    if commitState.isBusy {
       report.commitWaitMicroseconds = EngineClock.steadyNow().microseconds(
-        since: saving.startedAt)
+        since: commitState.startedAt)
     }
     report.symbols = poller.symbols.count
     // Between sessions no answer may come that would clear them.
     if pipeline.calendar.isInSession(now) { report.silentInstruments = pipeline.silence.counts }
     // The ledger also knows those that were replaced, for ever.
-    let licences = parts.desks.configuration.licences
+    let licences = parts.workers.configuration.licences
     report.keys = licences.count
     for usage in licences.compactMap({ pipeline.keyUsage[$0] }) {
       guard let until = usage.parkedUntil, let reason = usage.parkedReason else { continue }
@@ -58,25 +58,25 @@ extension Engine {
     return report
   }
 
-  private func deskReport(_ seat: DeskSeat, _ now: Timestamp) -> SourceReport {
-    var report = SourceReport(source: seat.desk.source, endpoint: seat.desk.name)
-    report.state = seat.health
-    report.requests = seat.requests
-    report.failures = seat.failures
-    report.lastSuccessAt = seat.lastSuccessAt
-    report.fault = seat.health?.condition == .ok ? nil : seat.fault
-    report.outcomes = seat.outcomes
-    // The desk knows what it still asks for; watermarks of other symbols stay as they were.
-    guard let bars = seat.desk as? AlpacaDesk else { return report }
+  private func workerReport(_ workerSlot: WorkerSlot, _ now: Timestamp) -> SourceReport {
+    var report = SourceReport(source: workerSlot.worker.source, endpoint: workerSlot.worker.name)
+    report.state = workerSlot.health
+    report.requests = workerSlot.requests
+    report.failures = workerSlot.failures
+    report.lastSuccessAt = workerSlot.lastSuccessAt
+    report.fault = workerSlot.health?.condition == .ok ? nil : workerSlot.fault
+    report.outcomes = workerSlot.outcomes
+    // The worker knows what it still asks for; watermarks of other symbols stay as they were.
+    guard let bars = workerSlot.worker as? AlpacaWorker else { return report }
     let today = now.newYorkDay
     let known = bars.barsThrough?.newYorkDay ?? today
     // Where the calendar is refused, bars that stand still must not pass for a market at rest.
-    let sessions = pipeline.americanSessions.supposingWeekdays(
+    let sessions = pipeline.usSessions.supposingWeekdays(
       of: min(max(known, today.advanced(by: -supposedDaysMax)), today)...today)
     report.freshness = SourceReport.Freshness(
       isInSession: sessions.contains { $0.opens <= now && now < $0.closes },
       stalenessSeconds: bars.barsThrough.map { sessions.tradingSeconds(from: $0, to: now) },
-      limitSeconds: parts.desks.configuration.alpacaDelaySeconds + barsStaleSecondsMax)
+      limitSeconds: parts.workers.configuration.alpacaDelaySeconds + barsStaleSecondsMax)
     return report
   }
 }

@@ -9,13 +9,13 @@ public struct EngineUpdate: Sendable {
   /// Without those of the universe.
   var symbols: [Symbol]
   var limits: EngineLimits
-  var desks: DeskConfiguration
+  var workers: WorkerConfiguration
   var credentials: SourceCredentials
 }
 
 extension Engine {
   /// Takes up a new configuration between two turns: slots go on, what is in flight is answered.
-  /// Desks whose keys or instruments changed begin anew, as after a restart.
+  /// Workers whose keys or instruments changed begin anew, as after a restart.
   public func update(_ update: EngineUpdate) {
     guard !isStopping else { return }
     limits.journalBytesMax = update.limits.journalBytesMax
@@ -24,11 +24,11 @@ extension Engine {
     perform(
       poller.reconfigured(
         update.poller, schedule: update.schedule, symbols: polled(update.symbols), at: now))
-    let desks = parts.desks.renewed(update.desks, credentials: update.credentials)
-    desksToReopen.formUnion(desks.namesChanged(from: parts.desks))
-    parts.desks = desks
+    let workers = parts.workers.renewed(update.workers, credentials: update.credentials)
+    workersToReopen.formUnion(workers.namesChanged(from: parts.workers))
+    parts.workers = workers
     // Not at the next turn: answers that wait for it would be asked on with the old keys.
-    reopenDesks()
+    reopenWorkers()
     inbox.yield(.woke(for: nil))
   }
 
@@ -39,40 +39,40 @@ extension Engine {
       + pipeline.universe.listedSymbols(beside: symbols)
   }
 
-  /// Not before the tail is interpreted: a desk is made from what the pipeline knows of its keys.
+  /// Not before the tail is interpreted: a worker is made from what the pipeline knows of its keys.
   /// Until then the one there is goes on, with the keys it was made with.
-  func reopenDesks() {
-    guard !desksToReopen.isEmpty, areDesksOpen, isInterpreting, !isStopping else { return }
-    let made = parts.desks.make(for: pipeline)
-    for name in desksToReopen.sorted() {
-      let place = seats.firstIndex { $0.desk.name == name }
-      let desk = made.first { $0.name == name }
+  func reopenWorkers() {
+    guard !workersToReopen.isEmpty, areWorkersOpen, isInterpreting, !isStopping else { return }
+    let made = parts.workers.make(for: pipeline)
+    for name in workersToReopen.sorted() {
+      let place = workerSlots.firstIndex { $0.worker.name == name }
+      let worker = made.first { $0.name == name }
       if let place { close(place) }
-      if let desk { open(desk, at: place) }
+      if let worker { open(worker, at: place) }
     }
-    desksToReopen = []
-    parts.desks.forgetEarlierKeys()
+    workersToReopen = []
+    parts.workers.forgetEarlierKeys()
   }
 
   /// Answers that are under way belong to nobody any more, and nothing is wrong with who is not
   /// asked.
   private func close(_ place: Int) {
-    for request in seats[place].inFlight.values { request.cancel() }
-    seats[place].inFlight = [:]
-    seats[place].wake = nil
-    seats[place].round += 1
-    seats[place].isClosed = true
-    if seats[place].health == nil { return }
-    seats[place].health = SourceState(.ok, since: now)
-    saving.staleHealth.insert(place)
+    for request in workerSlots[place].inFlight.values { request.cancel() }
+    workerSlots[place].inFlight = [:]
+    workerSlots[place].wake = nil
+    workerSlots[place].round += 1
+    workerSlots[place].isClosed = true
+    if workerSlots[place].health == nil { return }
+    workerSlots[place].health = SourceState(.ok, since: now)
+    commitState.staleHealth.insert(place)
   }
 
-  private func open(_ desk: any Desk, at place: Int?) {
-    let place = place ?? seats.count
-    if place == seats.count { seats.append(DeskSeat(desk: desk)) }
-    seats[place].desk = desk
-    seats[place].isClosed = false
-    seats[place].health = nil
-    tell(place, .started)
+  private func open(_ worker: any SourceWorker, at place: Int?) {
+    let place = place ?? workerSlots.count
+    if place == workerSlots.count { workerSlots.append(WorkerSlot(worker: worker)) }
+    workerSlots[place].worker = worker
+    workerSlots[place].isClosed = false
+    workerSlots[place].health = nil
+    notify(place, .started)
   }
 }

@@ -7,16 +7,16 @@ import Store
 extension Engine {
   /// Nothing is under way; a stepped clock may move.
   var isIdle: Bool {
-    inFlight.isEmpty && deskRequestsInFlight == 0 && lookups == 0 && !saving.isBusy
-      && !saving.hasUnsaved && isInterpreting && !isStopping
+    inFlight.isEmpty && workerRequestsInFlight == 0 && lookups == 0 && !commitState.isBusy
+      && !commitState.hasUnsaved && isInterpreting && !isStopping
   }
 
   /// Everything in the journal is interpreted.
-  var isInterpreting: Bool { catchUp == nil && !isDeaf }
+  var isInterpreting: Bool { catchUp == nil && !isJournalOnly }
 
   /// All that the journal tells is in the store.
   var isSaved: Bool {
-    isInterpreting && !saving.isBusy && !saving.hasUnsaved && !pipeline.hasPendingRows
+    isInterpreting && !commitState.isBusy && !commitState.hasUnsaved && !pipeline.hasPendingRows
   }
 
   var isDrained: Bool {
@@ -30,7 +30,7 @@ extension Engine {
     guard !isStopping else { return nil }
     // While the journal is ahead of what is made of it, its end is waited for first.
     let end = isInterpreting ? limits.stopAt.map(time.shows(end:)) : nil
-    return [pollerWake, deskWake, timerDue, end, time.due].compactMap { $0 }.min()
+    return [pollerWake, workerWake, timerDue, end, time.due].compactMap { $0 }.min()
   }
 
   /// When the pipeline must be told the time.
@@ -43,7 +43,7 @@ extension Engine {
   func step() {
     guard let due = nextDue else { return beginStopping() }
     time.step(to: due)
-    carryOutDue()
+    runDue()
   }
 
   /// Sees to it that the loop turns again in time. An earlier wake that is already on its way is
@@ -52,11 +52,11 @@ extension Engine {
     let steady = EngineClock.steadyNow()
     var wait: UInt64?
     func consider(_ nanoseconds: UInt64) { wait = min(wait ?? .max, nanoseconds) }
-    if !parts.clock.isStepped { consider(UInt64(limits.turnMillisecondsMax) * 1_000_000) }
+    if !parts.clock.isStepped { consider(UInt64(limits.loopMillisecondsMax) * 1_000_000) }
     if !parts.clock.isStepped, let due = nextDue {
       consider(parts.clock.nanoseconds(until: due, from: now))
     }
-    for moment in [saving.retryAt, stopDeadline, saving.commitDue] {
+    for moment in [commitState.retryAt, stopDeadline, commitState.commitDue] {
       if let moment { consider(UInt64(max(moment.microseconds(since: steady), 0)) * 1000) }
     }
     if catchUp != nil, !isBehindStore { consider(0) }
@@ -75,8 +75,8 @@ extension Engine {
     isStopping = true
     stopDeadline = EngineClock.steadyNow().adding(milliseconds: limits.drainMilliseconds)
     perform(poller.received(.stopping, at: now))
-    tellDesks(.stopping)
+    notifyWorkers(.stopping)
     for request in inFlight.values { request.cancel() }
-    for request in seats.flatMap(\.inFlight.values) { request.cancel() }
+    for request in workerSlots.flatMap(\.inFlight.values) { request.cancel() }
   }
 }

@@ -30,37 +30,37 @@ public actor Engine {
   var time: EngineTime
   /// Of the last answer, on the steady clock.
   var answeredSteady: Timestamp?
-  var care = JournalCare()
-  var talk = SourceTalk()
-  var saving = Saving()
+  var maintenance = JournalMaintenance()
+  var logThrottle = SourceLogThrottle()
+  var commitState = CommitState()
   /// What is asked beside live quotes; opened once the journal's tail is interpreted.
-  var seats: [DeskSeat] = []
-  var areDesksOpen = false
+  var workerSlots: [WorkerSlot] = []
+  var areWorkersOpen = false
   /// By name: their configuration changed.
-  var desksToReopen: Set<String> = []
+  var workersToReopen: Set<String> = []
   /// Symbols unknown to the source that a list was wanted for.
-  var strangersTold: Set<Symbol> = []
-  /// Questions of desks to the store that are under way.
+  var reportedUnknownSymbols: Set<Symbol> = []
+  /// Questions of workers to the store that are under way.
   var lookups = 0
   /// Set while interpretation lags behind the journal.
   var catchUp: CatchUp?
   /// The store was away for longer than memory holds: the journal alone goes on.
-  var isDeaf = false
+  var isJournalOnly = false
   var isPolling = false
   var isStopping = false
   var stopDeadline: Timestamp?
   public internal(set) var status = EngineStatus()
 
   enum Event: Sendable {
-    case answered(PollRequest, UpstreamAnswer, asked: Timestamp)
+    case answered(PollRequest, UpstreamResponse, asked: Timestamp)
     /// nil for a look round that nobody slept for.
     case woke(for: Timestamp?)
     case saved(Result<CommitReceipt, StoreError>)
     case loaded(Result<StoredState, StoreError>)
     case pruned(StoreError?)
-    case deskAnswered(Int, round: Int, DeskRequest, UpstreamAnswer, asked: Timestamp)
+    case workerAnswered(Int, round: Int, WorkerRequest, UpstreamResponse, asked: Timestamp)
     case repairsFound(Int, Result<[RepairCandidate], StoreError>)
-    case leadLost(StoreError)
+    case leadershipLost(StoreError)
     case stop
   }
 
@@ -83,7 +83,7 @@ public actor Engine {
   /// - Throws: `EngineError` where going on would store something wrong.
   public func run() async throws -> Unsaved {
     do {
-      try await turn()
+      try await runLoop()
     } catch {
       abandon()
       throw error
@@ -92,18 +92,18 @@ public actor Engine {
     return unsaved
   }
 
-  private func turn() async throws {
+  private func runLoop() async throws {
     try beginCatchUp()
     var iterator = events.makeAsyncIterator()
     while !isDrained {
       parts.heartbeat?.beat()
-      lookAtClock()
-      tendJournal()
-      try interpretSome()
+      checkClock()
+      maintainJournal()
+      try interpretBacklog()
       beginPolling()
-      openDesks()
-      reopenDesks()
-      startSaving()
+      openWorkers()
+      reopenWorkers()
+      startCommit()
       if isIdle, parts.clock.isStepped {
         step()
       } else {
@@ -117,7 +117,7 @@ public actor Engine {
   /// Nobody is asked any more. What was journaled stays there; nothing of it is saved by this one.
   private func abandon() {
     for request in inFlight.values { request.cancel() }
-    for request in seats.flatMap(\.inFlight.values) { request.cancel() }
+    for request in workerSlots.flatMap(\.inFlight.values) { request.cancel() }
     try? parts.journal.sync()
   }
 
@@ -125,7 +125,9 @@ public actor Engine {
   public nonisolated func stop() { inbox.yield(.stop) }
 
   /// Lets `run()` throw `leaseLost` instead of finding out at its next commit.
-  public nonisolated func loseLead(_ error: StoreError) { inbox.yield(.leadLost(error)) }
+  public nonisolated func loseLeadership(_ error: StoreError) {
+    inbox.yield(.leadershipLost(error))
+  }
 
   /// Elapsed time as the engine counts it. Without a clock this is the simulation's own time,
   /// whatever its wall clock was put through.
@@ -145,22 +147,22 @@ public actor Engine {
 
   private func handle(_ event: Event) throws {
     switch event {
-    case .answered(let request, let answer, let asked):
-      take(answer, to: request, asked: asked)
+    case .answered(let request, let response, let asked):
+      handle(response, to: request, asked: asked)
     case .woke(let moment):
       if let moment { wakes.woke(for: moment) }
-      carryOutDue()
+      runDue()
     case .saved(let result):
-      try finishSaving(result)
+      try finishCommit(result)
     case .loaded(let result):
       try finishLoading(result)
     case .pruned(let error): finishPruning(error)
-    case .deskAnswered(let place, let round, let request, let answer, let asked):
-      guard seats[place].round == round else { return }
-      take(answer, to: request, of: place, asked: asked)
+    case .workerAnswered(let place, let round, let request, let response, let asked):
+      guard workerSlots[place].round == round else { return }
+      handle(response, to: request, of: place, asked: asked)
     case .repairsFound(let place, let result):
-      found(result, for: place)
-    case .leadLost(let error): throw EngineError(error)
+      repairsFound(result, for: place)
+    case .leadershipLost(let error): throw EngineError(error)
     case .stop:
       beginStopping()
     }
@@ -172,7 +174,7 @@ public struct EngineParts {
   public var clock: EngineClock
   public var upstream: any Upstream
   /// What is asked beside live quotes, and who answers it.
-  public var desks: DeskSet
+  public var workers: SourceRegistry
   public var store: any CommitSink
   public var journal: JournalWriter
   public var journalDirectory: String
@@ -181,13 +183,13 @@ public struct EngineParts {
   public var heartbeat: Heartbeat?
 
   public init(
-    clock: EngineClock, upstream: any Upstream, desks: DeskSet = DeskSet(),
+    clock: EngineClock, upstream: any Upstream, workers: SourceRegistry = SourceRegistry(),
     store: any CommitSink, journal: JournalWriter, journalDirectory: String, log: Logger,
     heartbeat: Heartbeat? = nil
   ) {
     self.clock = clock
     self.upstream = upstream
-    self.desks = desks
+    self.workers = workers
     self.store = store
     self.journal = journal
     self.journalDirectory = journalDirectory
@@ -206,7 +208,7 @@ public struct EngineLimits: Sendable {
   public var drainMilliseconds: Int64 = 8_000
   /// The loop turns at least so often, ms of real time, to show that it does; a stepped clock has
   /// none to wait by.
-  public var turnMillisecondsMax: Int64 = 5_000
+  public var loopMillisecondsMax: Int64 = 5_000
   /// Candles held for a store that is away; beyond it the journal alone remembers. An hour of the
   /// whole market, about 60 MB.
   public var pendingCandlesMax = 324_000

@@ -7,8 +7,8 @@ import Platform
 /// clock, so a day can run at 60× or jump from one due moment to the next.
 ///
 /// Elapsed time comes from the steady clock alone, which nobody sets: it counts while the machine
-/// sleeps and while the process is stopped. What the wall clock says is a claim that `ClockJudge`
-/// believes or not.
+/// sleeps and while the process is stopped. What the wall clock says is a claim that
+/// `ClockVerifier` believes or not.
 public enum EngineClock: Sendable, Hashable {
   /// The time of day.
   case real
@@ -19,7 +19,7 @@ public enum EngineClock: Sendable, Hashable {
   /// it is put through.
   case stepped(start: Timestamp, jumps: [WallClockJump] = [])
 
-  /// The wall clock. For display, and for `ClockJudge`.
+  /// The wall clock. For display, and for `ClockVerifier`.
   public static func realNow() -> Timestamp {
     Timestamp(microseconds: SystemClock.realMicroseconds())
   }

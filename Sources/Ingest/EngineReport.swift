@@ -9,9 +9,9 @@ public struct EngineReport: Sendable {
   public var now: Timestamp
   public var status: EngineStatus
   public var counters: PipelineCounters
-  public var sights: [Sight]
+  public var snapshots: [Snapshot]
   /// The last minute of each American series, by symbol.
-  public var americans: [Candle]
+  public var usEquities: [Candle]
   public var sources: [SourceReport] = []
   public var isStopping = false
   /// Interpretation lags behind the journal: after a restart, or the store was away for long.
@@ -28,7 +28,7 @@ public struct EngineReport: Sendable {
   /// In session without an accepted row for a minute of trading, by reason.
   public var silentInstruments: [String: Int] = [:]
   public static let silenceReasons =
-    [SilenceWatch.missing] + RejectionReason.allCases.map(\.rawValue)
+    [SilenceMonitor.missing] + RejectionReason.allCases.map(\.rawValue)
   public var keys = 0
   public var keysParked: [KeyParking: Int] = [:]
   public var calendarDaysLeft = 0
@@ -42,7 +42,7 @@ public struct EngineReport: Sendable {
     calendarDaysLeft < 0 && symbols > 0 && !now.shanghaiDay.isWeekend
   }
 
-  public struct Sight: Sendable {
+  public struct Snapshot: Sendable {
     public var name: String
     public var quote: Quote
     public var forming: Candle?
@@ -52,8 +52,8 @@ public struct EngineReport: Sendable {
     self.now = now
     self.status = status
     self.counters = counters
-    sights = []
-    americans = []
+    snapshots = []
+    usEquities = []
   }
 }
 

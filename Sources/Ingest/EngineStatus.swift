@@ -19,7 +19,7 @@ public struct EngineStatus: Sendable {
   /// Simulated seconds of the last sweeps, newest last.
   private var sweepMoments: [Timestamp] = []
   /// Real time of the last answer and of the last commit.
-  public var lastAnswerAt: Timestamp?
+  public var lastResponseAt: Timestamp?
   public var lastCommitAt: Timestamp?
   public var commits = 0
   /// Real time of the last answer in the last commit.
@@ -50,9 +50,9 @@ public struct EngineStatus: Sendable {
   public var committed = JournalPosition.start
   public var journalFault: JournalError.Code?
   /// Answers the journal could not take: what they told is a gap.
-  public var answersDropped = 0
+  public var responsesDropped = 0
   /// Answers not taken because their date contradicts our clock.
-  public var answersOutOfTime = 0
+  public var responsesOutOfTime = 0
   /// How much of the journal is over its limit because the store has not taken it.
   public var journalBytesOver: Int64 = 0
   public var isJournalUntidy = false
@@ -107,7 +107,7 @@ public struct EngineStatus: Sendable {
     outcomes[outcome.name, default: 0] += 1
   }
 
-  mutating func note(_ digest: Digest) {
+  mutating func record(_ digest: Digest) {
     if let newest = digest.newestAt { quotedThrough = max(quotedThrough ?? newest, newest) }
   }
 

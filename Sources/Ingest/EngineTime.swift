@@ -8,14 +8,14 @@ struct EngineTime {
   let clock: EngineClock
   /// Where a stepped clock stands.
   var stepped: Timestamp
-  var judge: ClockJudge
+  var verifier: ClockVerifier
 
   init(_ clock: EngineClock) {
     self.clock = clock
     stepped = clock.startingPoint
     let steady = clock.isStepped ? stepped : EngineClock.steadyNow()
     let wall = clock.wall(atSteady: steady)
-    judge = ClockJudge(offset: wall?.microseconds(since: steady) ?? 0, beganAt: steady)
+    verifier = ClockVerifier(offset: wall?.microseconds(since: steady) ?? 0, beganAt: steady)
   }
 
   /// Of the engine's axis of elapsed time: with a stepped clock that is the simulation's.
@@ -27,23 +27,23 @@ struct EngineTime {
   var mayBeWrong: Bool { clock.wall(atSteady: steady) != nil }
 
   /// Whether something may be decided by `now` alone.
-  var isTrusted: Bool { !mayBeWrong || judge.isTrusted(at: steady) }
+  var isTrusted: Bool { !mayBeWrong || verifier.isTrusted(at: steady) }
 
   func moment(at steady: Timestamp) -> Timestamp {
-    clock.moment(atSteady: steady, offset: judge.offset)
+    clock.moment(atSteady: steady, offset: verifier.offset)
   }
 
   /// Moves a stepped clock forward to where it shows `moment`.
   mutating func step(to moment: Timestamp) {
-    stepped = max(stepped, Timestamp(microseconds: moment.microseconds - judge.offset))
+    stepped = max(stepped, Timestamp(microseconds: moment.microseconds - verifier.offset))
   }
 
   /// When the engine must look at the clock again, in its own time. A running one is looked at
   /// with every turn of the loop.
   var due: Timestamp? {
     guard clock.isStepped, mayBeWrong else { return nil }
-    let trusted = judge.trustedFrom > stepped ? judge.trustedFrom : nil
-    return [judge.doubtEndsAt, clock.nextJump(after: stepped), trusted].compactMap { $0 }.min()
+    let trusted = verifier.trustedFrom > stepped ? verifier.trustedFrom : nil
+    return [verifier.doubtEndsAt, clock.nextJump(after: stepped), trusted].compactMap { $0 }.min()
       .map(moment(at:))
   }
 
@@ -55,33 +55,33 @@ struct EngineTime {
 
 extension Engine {
   /// With every turn of the loop.
-  func lookAtClock() {
+  func checkClock() {
     let steady = time.steady
     guard let wall = parts.clock.wall(atSteady: steady) else { return }
-    follow(time.judge.looked(wall: wall, steady: steady))
+    follow(time.verifier.looked(wall: wall, steady: steady))
   }
 
   /// What an answer's date says of our clock.
   /// - Returns: whether the answer may be taken.
-  func hear(_ date: Timestamp?, askedSteady: Timestamp) -> Bool {
+  func checkDate(_ date: Timestamp?, askedSteady: Timestamp) -> Bool {
     let steady = time.steady
     guard parts.clock.wall(atSteady: steady) != nil else { return true }
-    let (ruling, isTakeable) = time.judge.answered(
+    let (decision, isTakeable) = time.verifier.answered(
       date: date, askedSteady: askedSteady, steady: steady)
-    follow(ruling)
-    if !isTakeable { status.answersOutOfTime += 1 }
+    follow(decision)
+    if !isTakeable { status.responsesOutOfTime += 1 }
     return isTakeable
   }
 
-  private func follow(_ ruling: ClockJudge.Ruling) {
-    status.isWallClockRefused = time.judge.isWallRefused
-    switch ruling {
+  private func follow(_ decision: ClockVerifier.Decision) {
+    status.isWallClockRefused = time.verifier.isWallRefused
+    switch decision {
     case .unchanged: break
     case .doubted(let microseconds):
       status.wallClockJumps += 1
       log("the wall clock jumped, the steady clock goes on for now", .warning, microseconds)
       perform(
-        poller.received(.answerWanted(withinSeconds: ClockJudge.doubtSeconds), at: now))
+        poller.received(.responseWanted(withinSeconds: ClockVerifier.doubtSeconds), at: now))
     case .agreed: parts.log.notice("the wall clock agrees again")
     case .refused(let microseconds):
       log(
@@ -105,6 +105,6 @@ extension Engine {
     status.clockCorrections += 1
     timerHeldUntil = nil
     perform(poller.received(.clockJumped(microseconds: microseconds), at: now))
-    tellDesks(.clockJumped(microseconds: microseconds))
+    notifyWorkers(.clockJumped(microseconds: microseconds))
   }
 }

@@ -1,4 +1,4 @@
-/// What a repair asks for, in a desk and in a command alike.
+/// What a repair asks for, in a worker and in a command alike.
 
 import Feeds
 import Market

@@ -3,19 +3,19 @@ import Market
 import Operations
 import Transport
 
-/// Who answers a desk's question. The daemon asks over HTTP; a test may answer from memory.
+/// Who answers a worker's question. The daemon asks over HTTP; a test may answer from memory.
 public protocol FeedUpstream: Sendable {
   /// - Parameters:
   ///   - key: the label of the key to ask with; nil where none is needed.
   ///   - host: which of a source's hosts, counted on round and round.
-  func answer(to question: FeedRequest, key: String?, host: Int) async -> UpstreamAnswer
+  func response(to feedRequest: FeedRequest, key: String?, host: Int) async -> UpstreamResponse
 
   /// The name of that host; nil where there is no network between.
-  func hostName(of question: FeedRequest, host: Int) -> String?
+  func hostName(of feedRequest: FeedRequest, host: Int) -> String?
 }
 
 extension FeedUpstream {
-  public func hostName(of question: FeedRequest, host: Int) -> String? { nil }
+  public func hostName(of feedRequest: FeedRequest, host: Int) -> String? { nil }
 }
 
 /// The hosts and keys of every source beside live quotes. Secrets go from here into a request and
@@ -51,7 +51,7 @@ public struct HTTPFeedUpstream: FeedUpstream {
     credentials.register(in: mask)
   }
 
-  /// The same with other keys beside its own, which desks go on with until they are made anew;
+  /// The same with other keys beside its own, which workers go on with until they are made anew;
   /// answers that echo an earlier one are blanked as before.
   func with(_ credentials: SourceCredentials) -> HTTPFeedUpstream {
     var upstream = self
@@ -60,7 +60,7 @@ public struct HTTPFeedUpstream: FeedUpstream {
     return upstream
   }
 
-  /// The same with these keys alone, once every desk is made anew. What is under way goes on with
+  /// The same with these keys alone, once every worker is made anew. What is under way goes on with
   /// the keys and the mask it began with.
   func only(_ credentials: SourceCredentials) -> HTTPFeedUpstream {
     var upstream = self
@@ -73,30 +73,33 @@ public struct HTTPFeedUpstream: FeedUpstream {
   /// How many keys it would ask with.
   var keyCount: Int { keys.count }
 
-  public func answer(to question: FeedRequest, key: String?, host: Int) async -> UpstreamAnswer {
-    let endpoint = question.endpoint(credentials: key.flatMap { keys[$0] })
+  public func response(to feedRequest: FeedRequest, key: String?, host: Int) async
+    -> UpstreamResponse
+  {
+    let endpoint = feedRequest.endpoint(credentials: key.flatMap { keys[$0] })
     let call = HTTPRequest(
-      base: base(of: question, host), path: endpoint.path,
+      base: base(of: feedRequest, host), path: endpoint.path,
       headers: endpoint.headers.map { ($0.name, $0.value) },
       deadlineMilliseconds: Self.deadlineMilliseconds,
       connectMilliseconds: Self.connectMilliseconds,
-      bodyBytesMax: question == .alpacaAssets ? Self.assetsBytesMax : Self.bodyBytesMax,
+      bodyBytesMax: feedRequest == .alpacaAssets ? Self.assetsBytesMax : Self.bodyBytesMax,
       route: endpoint.route)
-    let answer = await client.answer(to: call)
-    guard key != nil, case .response(let status, var body, let retryAfter, let date) = answer else {
-      return answer
+    let response = await client.response(to: call)
+    guard key != nil, case .response(let status, var body, let retryAfter, let date) = response
+    else {
+      return response
     }
     // Some servers repeat the path they did not find, licence and all; the journal keeps bodies.
     mask.blank(&body)
     return .response(status: status, body: body, retryAfter: retryAfter, date: date)
   }
 
-  public func hostName(of question: FeedRequest, host: Int) -> String? {
-    base(of: question, host).host
+  public func hostName(of feedRequest: FeedRequest, host: Int) -> String? {
+    base(of: feedRequest, host).host
   }
 
-  private func base(of question: FeedRequest, _ host: Int) -> BaseAddress {
-    let candidates = hosts[question]
+  private func base(of feedRequest: FeedRequest, _ host: Int) -> BaseAddress {
+    let candidates = hosts[feedRequest]
     return candidates[host % candidates.count]
   }
 }
@@ -117,8 +120,8 @@ extension HTTPFeedUpstream.Hosts {
     alpacaTrading = try hosts([settings.alpacaTradingBase])
   }
 
-  fileprivate subscript(_ question: FeedRequest) -> [BaseAddress] {
-    switch question {
+  fileprivate subscript(_ feedRequest: FeedRequest) -> [BaseAddress] {
+    switch feedRequest {
     case .mairuiList: mairui
     case .sinaKline: klines
     case .sinaNodeCount, .sinaNodePage: nodes

@@ -43,17 +43,17 @@ extension JournalEntry {
   }
 }
 
-/// What desks ask.
+/// What workers ask.
 extension JournalEntry {
-  /// An answer to a desk's question.
-  public static func answer(
-    to question: FeedRequest, requestedAt: Timestamp, receivedAt: Timestamp, status: Int32,
+  /// An answer to a worker's question.
+  public static func response(
+    to feedRequest: FeedRequest, requestedAt: Timestamp, receivedAt: Timestamp, status: Int32,
     body: [UInt8]
   ) -> JournalEntry {
     JournalEntry(
-      kind: .response, source: question.source, key: question.journalKey,
+      kind: .response, source: feedRequest.source, key: feedRequest.journalKey,
       requestedAt: requestedAt, receivedAt: receivedAt, status: status,
-      request: Array(question.text.utf8), body: body)
+      request: Array(feedRequest.text.utf8), body: body)
   }
 
   /// A key is about to be used, or was parked.
@@ -63,8 +63,8 @@ extension JournalEntry {
       receivedAt: moment, status: 0, request: Array(usage.text.utf8), body: [])
   }
 
-  /// What a desk asked; nil for an entry of another kind.
-  var question: FeedRequest? {
+  /// What a worker asked; nil for an entry of another kind.
+  var feedRequest: FeedRequest? {
     guard kind == .response, quotesGroup == nil else { return nil }
     return FeedRequest(text: String(decoding: request, as: UTF8.self))
   }

@@ -17,9 +17,9 @@ actor Leadership {
   private let milliseconds: Int64
   private let log: Logger
   /// The term of the leader that was told of last.
-  private var leaderTold: Int64?
+  private var loggedLeader: Int64?
   /// Kinds of faults told of since the database last answered: each once, however they alternate.
-  private var faultsTold: Set<StoreError.Code> = []
+  private var loggedFaults: Set<StoreError.Code> = []
 
   /// Between two attempts; the gate makes it a second where they connect.
   private static let retryMilliseconds: Int64 = 700
@@ -50,22 +50,22 @@ actor Leadership {
     while !Task.isCancelled {
       var wait = Self.retryMilliseconds
       do throws(StoreError) {
-        let answer = try take(loop)
+        let response = try take(loop)
         away(false)
-        if !hasAsked, !faultsTold.isEmpty { log.notice("the database is there") }
+        if !hasAsked, !loggedFaults.isEmpty { log.notice("the database is there") }
         hasAsked = true
-        switch answer {
+        switch response {
         case .taken(let lease, let before):
           guard !Task.isCancelled else {
-            try? connection.giveUp(lease)
+            try? connection.release(lease)
             return nil
           }
-          (leaderTold, faultsTold) = (nil, [])
+          (loggedLeader, loggedFaults) = (nil, [])
           return (lease, before)
         case .held(let row):
-          let isNews = leaderTold != row.term || !faultsTold.isEmpty
-          (leaderTold, faultsTold) = (row.term, [])
-          if isNews {
+          let isNew = loggedLeader != row.term || !loggedFaults.isEmpty
+          (loggedLeader, loggedFaults) = (row.term, [])
+          if isNew {
             waiting(row)
             log.notice(
               "standing by", metadata: ["leader": "\(row.host)", "term": "\(row.term)"])
@@ -77,14 +77,14 @@ actor Leadership {
       } catch {
         guard hasAsked || error.code == .connectionLost else { throw error }
         away(true)
-        note(error, hasAsked ? Self.cannotAsk : "the database is not there, waiting for it")
+        record(error, hasAsked ? Self.cannotAsk : "the database is not there, waiting for it")
       }
       await pause(wait)
     }
     return nil
   }
 
-  private func take(_ loop: Heartbeat) throws(StoreError) -> LeaseAnswer {
+  private func take(_ loop: Heartbeat) throws(StoreError) -> LeaseAttempt {
     loop.rest()
     defer { loop.beat() }
     return try connection.take()
@@ -100,12 +100,12 @@ actor Leadership {
       do throws(StoreError) {
         try connection.renew(lease)
         away(false)
-        if !faultsTold.isEmpty { log.notice("the lease is renewed again") }
-        faultsTold = []
+        if !loggedFaults.isEmpty { log.notice("the lease is renewed again") }
+        loggedFaults = []
       } catch {
         away(error.code != .leaseLost)
         if error.code == .leaseLost { return error }
-        note(error, Self.cannotAsk)
+        record(error, Self.cannotAsk)
         wait = min(wait, Self.retryMilliseconds)
       }
       await pause(wait)
@@ -114,12 +114,12 @@ actor Leadership {
   }
 
   /// Lets a standby begin at once. Failing matters little: then it waits for the lease to run out.
-  func giveUp(_ lease: Lease) { try? connection.giveUp(lease) }
+  func release(_ lease: Lease) { try? connection.release(lease) }
 
   private static let cannotAsk = "the lease cannot be asked for, will retry"
 
-  private func note(_ error: StoreError, _ sentence: String) {
-    guard faultsTold.insert(error.code).inserted else { return }
+  private func record(_ error: StoreError, _ sentence: String) {
+    guard loggedFaults.insert(error.code).inserted else { return }
     log.error("\(sentence)", metadata: ["error": "\(error)"])
   }
 

@@ -3,7 +3,7 @@ import Market
 import Polling
 
 /// The plans of all lists that make up the universe: which list is due, and what became of it. Both
-/// desks that may ask for lists keep one; what a list is asked with is theirs.
+/// workers that may ask for lists keep one; what a list is asked with is theirs.
 struct ListPlans: Sendable {
   private var plans: [ListPart: ListPlan] = [:]
   private var wakes: [ListPart: Timestamp] = [:]
@@ -18,7 +18,7 @@ struct ListPlans: Sendable {
   ///   restart: with a key it is, for its quota's sake.
   init(
     _ parts: [ListPart], _ configuration: ListPlanConfiguration, universe: Universe,
-    askedAt: Timestamp? = nil, calendar: CalendarBox
+    askedAt: Timestamp? = nil, calendar: CalendarStore
   ) {
     self.parts = parts
     for part in parts {
@@ -33,30 +33,30 @@ struct ListPlans: Sendable {
   var wake: Timestamp? { wakes.values.min() }
 
   mutating func started(at now: Timestamp) -> [Action] {
-    parts.flatMap { tell($0, .woke, now) }
+    parts.flatMap { send($0, .woke, now) }
   }
 
   mutating func woke(at now: Timestamp) -> [Action] {
     parts.flatMap { part in
-      wakes[part].map { $0 <= now } == true ? tell(part, .woke, now) : []
+      wakes[part].map { $0 <= now } == true ? send(part, .woke, now) : []
     }
   }
 
   /// The next list is due at the next 16:30.
   mutating func wanted(at now: Timestamp) -> [Action] {
-    parts.flatMap { tell($0, .wanted, now) }
+    parts.flatMap { send($0, .wanted, now) }
   }
 
-  mutating func judged(
+  mutating func decided(
     _ part: ListPart, _ verdict: UniverseVerdict, at now: Timestamp
   ) -> [Action] {
     switch verdict {
-    case .accepted: tell(part, .accepted, now)
+    case .accepted: send(part, .accepted, now)
     case .quarantined(let sentence): [.alarm("a list of instruments is not believed: \(sentence)")]
     }
   }
 
-  private mutating func tell(
+  private mutating func send(
     _ part: ListPart, _ event: ListPlan.Event, _ now: Timestamp
   ) -> [Action] {
     wakes[part] = nil

@@ -10,7 +10,7 @@ struct PendingRows: Sendable {
   var revisions: [Revision] = []
   var gaps: [Gap] = []
   var closedGaps: [Gap] = []
-  var audits: [DayAudit] = []
+  var certificates: [DayCertificate] = []
   var events: [FeedEvent] = []
   var rejections: [Rejection] = []
   /// By the book's index.
@@ -27,7 +27,7 @@ struct PendingRows: Sendable {
   var sessions: [MarketSession] = []
   var watermarks: [String: BarWatermark] = [:]
   /// Comes with the certificates of a day.
-  var firstDayTold: TradingDay?
+  var firstDayAvailable: TradingDay?
   private(set) var dirtyIndexes: [Int] = []
   private var isDirty: [Bool] = []
 
@@ -38,7 +38,7 @@ struct PendingRows: Sendable {
 
   var isEmpty: Bool {
     candles.isEmpty && revisions.isEmpty && gaps.isEmpty && closedGaps.isEmpty
-      && audits.isEmpty && events.isEmpty
+      && certificates.isEmpty && events.isEmpty
       && rejections.isEmpty && names.isEmpty && overview.isEmpty && dirtyIndexes.isEmpty
       && isEmptyOfFeeds
   }
@@ -48,7 +48,7 @@ struct PendingRows: Sendable {
       && marks.isEmpty && sessions.isEmpty && watermarks.isEmpty
   }
 
-  mutating func take(_ batch: BarBatch) {
+  mutating func add(_ batch: BarBatch) {
     bars.append(batch)
     barCount += batch.candles.count
   }
@@ -71,7 +71,7 @@ struct PendingRows: Sendable {
   }
 
   /// What was opened and closed between two commits was never there.
-  private mutating func take(gaps opened: [Gap], closed: [Gap]) {
+  private mutating func add(gaps opened: [Gap], closed: [Gap]) {
     gaps += opened
     for gap in closed {
       if let place = gaps.lastIndex(of: gap) {
@@ -82,11 +82,11 @@ struct PendingRows: Sendable {
     }
   }
 
-  mutating func take(_ output: CandleOutput) {
+  mutating func add(_ output: CandleOutput) {
     candles += output.candles
     revisions += output.revisions
-    take(gaps: output.gaps, closed: output.closedGaps)
-    audits += output.audits
+    add(gaps: output.gaps, closed: output.closedGaps)
+    certificates += output.certificates
     events += output.events
     for index in output.touched { dirty(index) }
   }

@@ -21,7 +21,7 @@ extension Pipeline {
     commit.revisions = rows.revisions
     commit.gaps = rows.gaps
     commit.closedGaps = rows.closedGaps
-    commit.audits = rows.audits
+    commit.certificates = rows.certificates
     commit.rejections = rows.rejections
     commit.events = rows.events
     commit.instruments += rows.listed
@@ -31,7 +31,7 @@ extension Pipeline {
     commit.lists = rows.lists
     commit.instrumentMarks = rows.marks
     commit.sessions = rows.sessions
-    commit.firstDayTold = rows.firstDayTold
+    commit.firstDayAvailable = rows.firstDayAvailable
     commit.watermarks = rows.watermarks.values.sorted { $0.chunk < $1.chunk }
     commit.overview = rows.overview.values.sorted { $0.symbol < $1.symbol }.map { row in
       OverviewRow(
@@ -63,9 +63,9 @@ extension Pipeline {
   }
 
   /// The latest snapshot and the forming candle of an instrument, for a view.
-  func sight(of symbol: Symbol) -> EngineReport.Sight? {
+  func snapshot(of symbol: Symbol) -> EngineReport.Snapshot? {
     guard let index = book.knownIndex(of: symbol), let latest = latest[index] else { return nil }
-    return EngineReport.Sight(
+    return EngineReport.Snapshot(
       name: names.name(at: index), quote: latest.quote,
       forming: book.formingCandle(at: index))
   }

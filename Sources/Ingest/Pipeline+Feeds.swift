@@ -5,46 +5,48 @@ import Market
 import Polling
 import Store
 
-/// What desks brought in: bars, lists, factors, sessions and the spending of keys. As with quotes,
-/// rows are a function of the entry and of what came before it.
+/// What workers brought in: bars, lists, factors, sessions and the spending of keys. As with
+/// quotes, rows are a function of the entry and of what came before it.
 extension Pipeline {
-  /// The answer in an entry, without taking anything from it; nil if it is none of a desk's.
-  static func feedAnswer(_ entry: JournalEntry, calendar: TradingCalendar) -> FeedAnswer? {
-    guard let question = entry.question else { return nil }
+  /// The answer in an entry, without taking anything from it; nil if it is none of a worker's.
+  static func feedResponse(_ entry: JournalEntry, calendar: TradingCalendar) -> FeedResponse? {
+    guard let feedRequest = entry.feedRequest else { return nil }
     return entry.body.withUnsafeBytes { body in
-      FeedAnswer.decode(question, status: Int(entry.status), body: body, calendar: calendar)
+      FeedResponse.decode(feedRequest, status: Int(entry.status), body: body, calendar: calendar)
     }
   }
 
-  mutating func readFeed(_ entry: JournalEntry) -> DeskAnswer? {
-    guard let question = entry.question,
-      let answer = Pipeline.feedAnswer(entry, calendar: book.calendar)
+  mutating func readFeed(_ entry: JournalEntry) -> WorkerResponse? {
+    guard let feedRequest = entry.feedRequest,
+      let response = Pipeline.feedResponse(entry, calendar: book.calendar)
     else {
       return nil
     }
-    var told = DeskAnswer(answer: answer)
-    switch answer {
-    case .candles(let page): take(page, of: question, entry)
+    var workerResponse = WorkerResponse(response: response)
+    switch response {
+    case .candles(let page): apply(page, of: feedRequest, entry)
     case .list(let list):
       for row in list.refused { reject(row, entry) }
-      told.listVerdict = take(list, of: question, entry)
+      workerResponse.listVerdict = apply(list, of: feedRequest, entry)
     case .nodeCount(let count):
-      if case .sinaNodeCount(let node) = question { nodes[node] = NodeCollection(expected: count) }
+      if case .sinaNodeCount(let node) = feedRequest {
+        nodes[node] = NodeCollection(expected: count)
+      }
     case .factors(let factors):
       pending.factors.append(FactorBatch(source: entry.source, factors: factors))
-    case .calendar(let days): take(days)
+    case .calendar(let days): apply(days)
     case .sessions(let sessions):
-      americanSessions = sessions
+      usSessions = sessions
       pending.sessions += sessions
     case .refused: break
     }
-    return told
+    return workerResponse
   }
 
   /// The ledger of keys: the latest row of each counts.
   mutating func readUsage(_ entry: JournalEntry) {
     guard var usage = KeyUsage(text: String(decoding: entry.request, as: UTF8.self)) else { return }
-    usage.notedAt = entry.receivedAt
+    usage.recordedAt = entry.receivedAt
     keyUsage[usage.label] = usage
     pending.keyUsage[PendingRows.KeyDay(label: usage.label, day: usage.day)] = usage
   }
@@ -53,30 +55,30 @@ extension Pipeline {
 // MARK: - Bars
 
 extension Pipeline {
-  private mutating func take(
-    _ page: CandlePage, of question: FeedRequest, _ entry: JournalEntry
+  private mutating func apply(
+    _ page: CandlePage, of feedRequest: FeedRequest, _ entry: JournalEntry
   ) {
     let batches = BarBatch.batches(
-      of: page, question, rules: book.rules, calendar: book.calendar,
+      of: page, feedRequest, rules: book.rules, calendar: book.calendar,
       receivedAt: entry.receivedAt)
     for batch in batches {
       counters.bars += batch.candles.count
       if batch.source != .sina, batch.timeframe == .minute1, let last = batch.candles.last {
-        americanBars[batch.symbol] = last
+        usBars[batch.symbol] = last
       }
-      pending.take(batch)
+      pending.add(batch)
     }
-    if case .alpacaBars(let query) = question { note(query, entry, page) }
+    if case .alpacaBars(let query) = feedRequest { recordBars(query, entry, page) }
     for row in page.refused { reject(row, entry) }
   }
 
-  private mutating func note(
+  private mutating func recordBars(
     _ query: AlpacaBarsQuery, _ entry: JournalEntry, _ page: CandlePage
   ) {
     let source = query.feed.source
     for symbol in query.symbols {
-      let row = InstrumentRow(american: symbol, source)
-      if americans.insert(row).inserted { pending.listed.append(row) }
+      let row = InstrumentRow(usEquity: symbol, source)
+      if usEquities.insert(row).inserted { pending.listed.append(row) }
     }
     guard page.nextPageToken == nil, query.timeframe == .minute1 else { return }
     // Asked by a clock that was ahead: nobody has read what is yet to come.
@@ -94,7 +96,7 @@ extension Pipeline {
 // MARK: - Days
 
 extension Pipeline {
-  private mutating func take(_ days: [TradingDay]) {
+  private mutating func apply(_ days: [TradingDay]) {
     if let longer = book.calendar.extended(by: days) { know(longer) }
   }
 

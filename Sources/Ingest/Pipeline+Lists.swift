@@ -30,10 +30,10 @@ struct NodeCollection: Sendable {
 }
 
 extension Pipeline {
-  mutating func take(
-    _ list: InstrumentList, of question: FeedRequest, _ entry: JournalEntry
+  mutating func apply(
+    _ list: InstrumentList, of feedRequest: FeedRequest, _ entry: JournalEntry
   ) -> UniverseVerdict? {
-    switch question {
+    switch feedRequest {
     case .mairuiList(let board): return offer(list, part: board.part, entry)
     case .sinaNodePage(let node, let page):
       nodes[node]?.pages[page] = list
@@ -41,7 +41,7 @@ extension Pipeline {
       nodes[node] = nil
       return offer(whole, part: node.part, missing: collection.missing(from: whole), entry)
     case .alpacaAssets:
-      nameAmericans(list)
+      nameUSEquities(list)
       return nil
     default: return nil
     }
@@ -53,12 +53,12 @@ extension Pipeline {
     let verdict = universe.offer(
       list.rows, rejectedRows: list.refused.count + missing, part: part, at: entry.receivedAt)
     var row = ListVerdict(
-      source: entry.source, part: part.name, judgedAt: entry.receivedAt, rows: list.rows.count,
+      source: entry.source, part: part.name, decidedAt: entry.receivedAt, rows: list.rows.count,
       contentHash: list.contentHash, verdict: .accepted, detail: "")
     switch verdict {
     case .accepted(let change):
       row.detail = change.sentence
-      take(change, of: list, part, on: entry.receivedAt.shanghaiDay)
+      apply(change, of: list, part, on: entry.receivedAt.shanghaiDay)
     case .quarantined(let sentence):
       row.verdict = .quarantined
       row.detail = sentence
@@ -67,7 +67,7 @@ extension Pipeline {
     return verdict
   }
 
-  private mutating func take(
+  private mutating func apply(
     _ change: UniverseChange, of list: InstrumentList, _ part: ListPart, on day: TradingDay
   ) {
     for instrument in change.added { pending.listed.append(row(of: instrument)) }
@@ -93,10 +93,10 @@ extension Pipeline {
   }
 
   /// America lists ten thousand: only what is recorded gets its name.
-  private mutating func nameAmericans(_ list: InstrumentList) {
+  private mutating func nameUSEquities(_ list: InstrumentList) {
     let names = Dictionary(
       list.rows.map { ($0.symbol, $0.name) }, uniquingKeysWith: { first, _ in first })
-    for known in americans.sorted(by: { $0.symbol < $1.symbol }) {
+    for known in usEquities.sorted(by: { $0.symbol < $1.symbol }) {
       guard let name = names[known.symbol] else { continue }
       var row = known
       row.name = name
@@ -106,7 +106,7 @@ extension Pipeline {
 }
 
 extension InstrumentRow {
-  init(american symbol: Symbol, _ source: Source) {
+  init(usEquity symbol: Symbol, _ source: Source) {
     self.init(symbol: symbol, source: source, exchange: .unitedStates, kind: .stock)
   }
 }
@@ -122,8 +122,8 @@ extension UniverseChange {
       (added.count, "added"), (renamed.count, "renamed"), (vanished.count, "vanished"),
       (delisted.count, "delisted"), (relisted.count, "relisted"),
     ]
-    let told = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
-    return told.isEmpty ? "nothing changed" : told.joined(separator: ", ")
+    let parts = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+    return parts.isEmpty ? "nothing changed" : parts.joined(separator: ", ")
   }
 }
 
@@ -139,9 +139,9 @@ extension Pipeline {
       barsThrough[mark.source, default: [:]][mark.chunk] = mark.through
     }
     for known in stored.instruments.map(\.row) where AlpacaFeed.sources.contains(known.source) {
-      americans.insert(InstrumentRow(american: known.symbol, known.source))
+      usEquities.insert(InstrumentRow(usEquity: known.symbol, known.source))
     }
-    americanSessions = stored.sessions.filter { $0.exchange == .unitedStates }
+    usSessions = stored.sessions.filter { $0.exchange == .unitedStates }
     book.calendar = book.calendar.extended(byStored: stored.sessions)
   }
 }
@@ -162,7 +162,7 @@ extension UniverseMember {
 extension AcceptedList {
   fileprivate init?(_ stored: ListVerdict) {
     guard let part = ListPart(name: stored.part) else { return nil }
-    self.init(part: part, rows: stored.rows, at: stored.judgedAt)
+    self.init(part: part, rows: stored.rows, at: stored.decidedAt)
   }
 }
 

@@ -8,115 +8,116 @@ import Store
 extension Pipeline {
   mutating func read(_ entry: JournalEntry, group: UInt16) -> Digest {
     entry.body.withUnsafeBytes { body in
-      sheet.begin(body: body)
-      let outcome = decoder.decode(body, status: Int(entry.status), into: &sheet)
-      var answer = Answer(
+      quoteBatch.begin(body: body)
+      let outcome = decoder.decode(body, status: Int(entry.status), into: &quoteBatch)
+      var response = Response(
         entry: entry, body: body, group: group, digest: Digest(outcome: outcome))
-      guard case .ok = outcome else { return answer.digest }
-      let membership = membership(of: answer.group, request: entry.request)
-      sheet.ask(for: membership.indexes, of: latest.count)
-      takeQuotes(membership, &answer)
-      for row in sheet.refused { reject(row, &answer) }
-      for symbol in sheet.unknown { rejectUnknown(symbol, &answer) }
+      guard case .ok = outcome else { return response.digest }
+      let membership = membership(of: response.group, request: entry.request)
+      quoteBatch.expect(membership.indexes, of: latest.count)
+      takeQuotes(membership, &response)
+      for row in quoteBatch.refused { reject(row, &response) }
+      for symbol in quoteBatch.unknown { rejectUnknown(symbol, &response) }
       takeOverview()
-      countMissing(membership, &answer)
-      return answer.digest
+      countMissing(membership, &response)
+      return response.digest
     }
   }
 
   /// One answer while it is being read.
-  struct Answer {
+  struct Response {
     let entry: JournalEntry
     let body: UnsafeRawBufferPointer
     let group: UInt16
     var digest: Digest
   }
 
-  private mutating func takeQuotes(_ membership: Membership, _ answer: inout Answer) {
-    let watermark = sheet.newestStamp(receivedAt: answer.entry.receivedAt, book.rules)
-    answer.digest.newestAt = watermark
-    let heartbeat = membership.indexes.first
-    for place in sheet.quotes.indices {
-      let index = index(of: sheet.quotes[place].quote.symbol, expected: membership, at: place)
-      sheet.place(place, at: index)
+  private mutating func takeQuotes(_ membership: Membership, _ response: inout Response) {
+    let watermark = quoteBatch.newestStamp(receivedAt: response.entry.receivedAt, book.rules)
+    response.digest.newestAt = watermark
+    let referenceIndex = membership.indexes.first
+    for place in quoteBatch.quotes.indices {
+      let index = index(of: quoteBatch.quotes[place].quote.symbol, expected: membership, at: place)
+      quoteBatch.place(place, at: index)
     }
-    for place in sheet.quotes.indices {
-      let index = sheet.indexes[place]
-      if let fault = sheet.duplicateFault(place) {
-        reject(sheet.quotes[place].refused(.duplicate, fault), &answer)
+    for place in quoteBatch.quotes.indices {
+      let index = quoteBatch.indexes[place]
+      if let fault = quoteBatch.duplicateFault(place) {
+        reject(quoteBatch.quotes[place].refused(.duplicate, fault), &response)
         continue
       }
-      _ = sheet.answer(index)
-      guard sheet.wasAsked(for: index) else {
-        reject(sheet.quotes[place].refused(.unrequested, "the line was not asked for"), &answer)
+      _ = quoteBatch.markAnswered(index)
+      guard quoteBatch.wasAsked(for: index) else {
+        reject(
+          quoteBatch.quotes[place].refused(.unrequested, "the line was not asked for"), &response)
         continue
       }
       // The heartbeat rides in every group to date it; only group 0 speaks for the instrument.
-      if answer.group != 0, index == heartbeat { continue }
-      observe(place, index, watermark ?? sheet.quotes[place].quote.at, &answer)
+      if response.group != 0, index == referenceIndex { continue }
+      observe(place, index, watermark ?? quoteBatch.quotes[place].quote.at, &response)
     }
   }
 
   /// Rows are named by their place in the sheet: one is half a kilobyte, and a `let` would copy it.
   private mutating func observe(
-    _ place: Int, _ index: Int, _ watermark: Timestamp, _ answer: inout Answer
+    _ place: Int, _ index: Int, _ watermark: Timestamp, _ response: inout Response
   ) {
-    let name = UnsafeRawBufferPointer(rebasing: answer.body[sheet.quotes[place].name])
+    let name = UnsafeRawBufferPointer(rebasing: response.body[quoteBatch.quotes[place].name])
     let verdict = book.observe(
-      sheet.quotes[place].quote, at: index, group: answer.group, watermark: watermark,
-      receivedAt: answer.entry.receivedAt, isUnlimited: NameMarks.sayUnlimited(name))
+      quoteBatch.quotes[place].quote, at: index, group: response.group, watermark: watermark,
+      receivedAt: response.entry.receivedAt, isUnlimited: NameMarks.sayUnlimited(name))
     switch verdict {
     case .held(let reason, let detail):
       pending.dirty(index)
-      silence.refused(index, reason, at: answer.entry.receivedAt)
-      sheet.withdraw(index)
-      reject(sheet.quotes[place].refused(reason, detail), &answer)
+      silence.refused(index, reason, at: response.entry.receivedAt)
+      quoteBatch.withdraw(index)
+      reject(quoteBatch.quotes[place].refused(reason, detail), &response)
     case .rejected(let reason, let detail):
-      silence.refused(index, reason, at: answer.entry.receivedAt)
-      sheet.withdraw(index)
-      reject(sheet.quotes[place].refused(reason, detail), &answer)
+      silence.refused(index, reason, at: response.entry.receivedAt)
+      quoteBatch.withdraw(index)
+      reject(quoteBatch.quotes[place].refused(reason, detail), &response)
     case .accepted(let stateChanged):
-      answer.digest.accepted += 1
-      silence.accepted(index, at: answer.entry.receivedAt)
+      response.digest.accepted += 1
+      silence.accepted(index, at: response.entry.receivedAt)
       counters.snapshots += 1
-      let line = UnsafeRawBufferPointer(rebasing: answer.body[sheet.quotes[place].line])
+      let line = UnsafeRawBufferPointer(rebasing: response.body[quoteBatch.quotes[place].line])
       let isRepetition = lines.holds(line, at: index) ?? isLatest(place, index)
-      if !isRepetition { replaceLatest(index, by: place, line: line, &answer) }
+      if !isRepetition { replaceLatest(index, by: place, line: line, &response) }
       if stateChanged || !isRepetition { pending.dirty(index) }
     }
   }
 
   @inline(__always)  // Called, it would get a copy of the pipeline and the answer.
-  private func rawName(_ place: Int, _ answer: borrowing Answer) -> RawName {
+  private func rawName(_ place: Int, _ response: borrowing Response) -> RawName {
     RawName(
-      bytes: UnsafeRawBufferPointer(rebasing: answer.body[sheet.quotes[place].name]),
-      charset: sheet.quotes[place].charset)
+      bytes: UnsafeRawBufferPointer(rebasing: response.body[quoteBatch.quotes[place].name]),
+      charset: quoteBatch.quotes[place].charset)
   }
 
   /// Seldom asked. Mutating, so that it gets no copy of the pipeline.
   @inline(never)
   private mutating func isLatest(_ place: Int, _ index: Int) -> Bool {
-    latest[index]?.quote == sheet.quotes[place].quote
+    latest[index]?.quote == quoteBatch.quotes[place].quote
   }
 
   private mutating func replaceLatest(
-    _ index: Int, by place: Int, line: UnsafeRawBufferPointer, _ answer: inout Answer
+    _ index: Int, by place: Int, line: UnsafeRawBufferPointer, _ response: inout Response
   ) {
-    answer.digest.changed += 1
+    response.digest.changed += 1
     counters.changedSnapshots += 1
-    noteExRights(index, place)
+    recordExRights(index, place)
     latest[index] = LatestQuote(
-      quote: sheet.quotes[place].quote, receivedAt: answer.entry.receivedAt)
+      quote: quoteBatch.quotes[place].quote, receivedAt: response.entry.receivedAt)
     lines.keep(line, at: index)
-    if names.update(at: index, raw: rawName(place, answer)) {
+    if names.update(at: index, raw: rawName(place, response)) {
       pending.names[index] = names.name(at: index)
     }
   }
 
   /// The exchange adjusts the reference price of a day that trades without a dividend. Who did not
   /// see the close before can only suppose so. What was suspended closed where it stood.
-  private mutating func noteExRights(_ index: Int, _ place: Int) {
-    let today = sheet.quotes[place].quote
+  private mutating func recordExRights(_ index: Int, _ place: Int) {
+    let today = quoteBatch.quotes[place].quote
     guard let known = latest[index]?.quote, known.tradingDay < today.tradingDay else { return }
     let close = known.last.isPositive ? known.last : known.previousClose
     guard close.isPositive, close != today.previousClose else { return }
@@ -134,18 +135,18 @@ extension Pipeline {
   func stamps(of symbols: [Symbol]) -> [Timestamp?] {
     var stamps = [Timestamp?](repeating: nil, count: symbols.count)
     var next = 0
-    for row in sheet.quotes.indices {
-      let symbol = sheet.quotes[row].quote.symbol
+    for row in quoteBatch.quotes.indices {
+      let symbol = quoteBatch.quotes[row].quote.symbol
       guard let place = symbols[next...].firstIndex(of: symbol) else { continue }
-      stamps[place] = sheet.quotes[row].quote.at
+      stamps[place] = quoteBatch.quotes[row].quote.at
       next = place + 1
     }
     return stamps
   }
 
   private mutating func takeOverview() {
-    for row in sheet.overview {
-      _ = sheet.answer(index(of: row.symbol))
+    for row in quoteBatch.overview {
+      _ = quoteBatch.markAnswered(index(of: row.symbol))
       guard overview[row.symbol] != row else { continue }
       overview[row.symbol] = row
       pending.overview[row.symbol] = row
@@ -153,12 +154,12 @@ extension Pipeline {
   }
 
   /// Rows asked for that were absent or refused: silence of one instrument amid a living feed.
-  private mutating func countMissing(_ membership: Membership, _ answer: inout Answer) {
-    for (place, index) in membership.indexes.enumerated() where !sheet.isAnswered(index) {
-      if place == 0, answer.group != 0 { continue }
-      answer.digest.missing += 1
+  private mutating func countMissing(_ membership: Membership, _ response: inout Response) {
+    for (place, index) in membership.indexes.enumerated() where !quoteBatch.isAnswered(index) {
+      if place == 0, response.group != 0 { continue }
+      response.digest.missing += 1
       counters.missingRows += 1
-      silence.missed(index, at: answer.entry.receivedAt)
+      silence.missed(index, at: response.entry.receivedAt)
       miss(index)
     }
   }
@@ -171,17 +172,17 @@ extension Pipeline {
 // MARK: - Refusals
 
 /// A flood of bad rows in one answer is told by its first rows and the counters.
-private let rejectionsPerAnswerMax = 100
+private let rejectionsPerResponseMax = 100
 
 extension Pipeline {
-  private mutating func reject(_ row: SheetRefusal, _ answer: inout Answer) {
+  private mutating func reject(_ row: BatchRefusal, _ response: inout Response) {
     counters.rejectedRows[row.reason, default: 0] += 1
-    answer.digest.rejected += 1
-    guard answer.digest.rejected <= rejectionsPerAnswerMax else { return }
+    response.digest.rejected += 1
+    guard response.digest.rejected <= rejectionsPerResponseMax else { return }
     keep(
       Rejection(
-        source: answer.entry.source, receivedAt: answer.entry.receivedAt, symbol: row.symbol,
-        reason: row.reason, detail: row.detail, payload: Array(answer.body[row.line])))
+        source: response.entry.source, receivedAt: response.entry.receivedAt, symbol: row.symbol,
+        reason: row.reason, detail: row.detail, payload: Array(response.body[row.line])))
   }
 
   /// A row of a page of bars or of a list.
@@ -197,11 +198,11 @@ extension Pipeline {
     if rejectionsSeen.isNew(rejection) { pending.rejections.append(rejection) }
   }
 
-  private mutating func rejectUnknown(_ symbol: Symbol, _ answer: inout Answer) {
-    let row = SheetRefusal(
+  private mutating func rejectUnknown(_ symbol: Symbol, _ response: inout Response) {
+    let row = BatchRefusal(
       symbol: symbol, reason: .unknownSymbol, detail: "the source does not know the symbol",
       line: 0..<0)
-    reject(row, &answer)
+    reject(row, &response)
   }
 }
 

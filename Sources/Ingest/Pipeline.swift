@@ -14,7 +14,7 @@ public struct Pipeline {
   var book: CandleBook
   var decoder = SinaQuoteDecoder()
   var names = NameCache()
-  var sheet = ResponseSheet()
+  var quoteBatch = QuoteBatch()
   /// By the book's index: the last snapshot taken, and its line.
   var latest: [LatestQuote?] = []
   var lines = LineMemory()
@@ -28,19 +28,19 @@ public struct Pipeline {
   var keyUsage: [String: KeyUsage] = [:]
   /// Up to when the bars of each chunk were read, and the American sessions known.
   var barsThrough: [Source: [String: Timestamp]] = [:]
-  var americanSessions: [MarketSession] = []
+  var usSessions: [MarketSession] = []
   /// The last minute of each American series, for a view.
-  var americanBars: [Symbol: Candle] = [:]
+  var usBars: [Symbol: Candle] = [:]
   /// American series that were asked for.
-  var americans: Set<InstrumentRow> = []
+  var usEquities: Set<InstrumentRow> = []
   /// Whose previous close is not the last price known, since somebody asked.
   var exRights = ExRights()
   /// What the last answer with quotes did not know.
-  var unknownSymbols: [Symbol] { sheet.unknown }
+  var unknownSymbols: [Symbol] { quoteBatch.unknown }
   var pending = PendingRows()
   var rejectionsSeen = RejectionMemory()
   /// Instruments without rows that count.
-  var silence = SilenceWatch()
+  var silence = SilenceMonitor()
   public private(set) var position: JournalPosition
   /// Receive time of the last entry: the moment its rows count as known from.
   public private(set) var knownAt = Timestamp(microseconds: 0)
@@ -116,11 +116,11 @@ public struct Digest: Sendable, Hashable {
   public var missing = 0
   /// The newest credible stamp in the answer.
   public var newestAt: Timestamp?
-  /// What a desk was told; nil for an answer with quotes.
-  var feed: DeskAnswer?
+  /// What a worker was told; nil for an answer with quotes.
+  var feed: WorkerResponse?
   /// What came of rows that contradicted each other.
   public var disputes: [DisputeEvent] = []
-  var silences: [SilenceWatch.Change] = []
+  var silences: [SilenceMonitor.Change] = []
 
   init(outcome: SinaOutcome) { self.outcome = outcome }
 }
@@ -218,17 +218,17 @@ extension Pipeline {
     // One that grows is closed, and opened again as the larger one.
     counters.gaps += output.gaps.count - output.closedGaps.count
     counters.revisions += output.revisions.count
-    counters.certificates += output.audits.count
-    counters.balancedCertificates += output.audits.count { $0.isBalanced }
-    counters.unseenCertificates += output.audits.count { $0.exchangeVolume == nil }
+    counters.certificates += output.certificates.count
+    counters.balancedCertificates += output.certificates.count { $0.isBalanced }
+    counters.unseenCertificates += output.certificates.count { $0.exchangeVolume == nil }
     for case .dispute(let dispute) in output.events {
       counters.disputes[dispute.kind, default: 0] += 1
       digest.disputes.append(dispute)
     }
     for case .dayComplete(let day, _, _) in output.events {
       pending.sessions += sessions(around: day)
-      pending.firstDayTold = RepairPlan().firstDay(on: day) { book.calendar.isTradingDay($0) }
+      pending.firstDayAvailable = RepairPlan().firstDay(on: day) { book.calendar.isTradingDay($0) }
     }
-    pending.take(output)
+    pending.add(output)
   }
 }

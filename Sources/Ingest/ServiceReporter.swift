@@ -37,7 +37,7 @@ public struct ServiceReporter: Sendable {
   /// Until cancelled.
   public func run() async {
     await withTaskGroup(of: Void.self) { group in
-      group.addTask { await tellStatus() }
+      group.addTask { await reportStatus() }
       group.addTask { await giveSigns() }
     }
   }
@@ -55,17 +55,17 @@ public struct ServiceReporter: Sendable {
     notifier.extendTimeout(seconds: Self.stopSeconds)
   }
 
-  func tellStatus() async {
+  func reportStatus() async {
     var isReady = false
-    var told: (role: DaemonRole, at: Int64)?
+    var lastReported: (role: DaemonRole, at: Int64)?
     while !Task.isCancelled {
       let (role, now) = (state.role, nanoseconds())
-      let age = told.map { (now - $0.at) / 1_000_000_000 } ?? .max
-      if role == .draining, told?.role == .draining, age >= Self.extendSeconds {
+      let age = lastReported.map { (now - $0.at) / 1_000_000_000 } ?? .max
+      if role == .draining, lastReported?.role == .draining, age >= Self.extendSeconds {
         notifier.extendTimeout(seconds: Self.stopSeconds)
       }
       let interval = role == .draining ? Self.extendSeconds : Self.statusSeconds
-      if told?.role != role || age >= interval {
+      if lastReported?.role != role || age >= interval {
         let line = await state.report().statusLine
         if isReady || role == .starting || role == .draining {
           notifier.status(line)
@@ -74,7 +74,7 @@ public struct ServiceReporter: Sendable {
           isReady = true
           notifier.ready(status: line)
         }
-        told = (role, now)
+        lastReported = (role, now)
       }
       await pause(Self.lookNanoseconds)
     }

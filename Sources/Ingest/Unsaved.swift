@@ -26,7 +26,7 @@ extension Engine {
   var unsaved: Unsaved {
     var unsaved = Unsaved()
     guard !isSaved else { return unsaved }
-    unsaved.candles = saving.unsavedCandles + pipeline.pendingCandles
+    unsaved.candles = commitState.unsavedCandles + pipeline.pendingCandles
     let behind = parts.journal.lastPosition.sequence - status.committed.sequence
     unsaved.entries = Int(max(behind, 0))
     return unsaved

@@ -7,7 +7,7 @@ import Transport
 public protocol Upstream: Sendable {
   /// Whom it asks; nil where there is no network between.
   var host: String? { get }
-  func answer(to request: PollRequest, at now: Timestamp) async -> UpstreamAnswer
+  func response(to request: PollRequest, at now: Timestamp) async -> UpstreamResponse
 }
 
 extension Upstream {
@@ -15,7 +15,7 @@ extension Upstream {
 }
 
 /// What came back, or why nothing did.
-public enum UpstreamAnswer: Sendable {
+public enum UpstreamResponse: Sendable {
   /// `date` is its server's, as the header gives it.
   case response(status: Int32, body: [UInt8], retryAfter: String?, date: String? = nil)
   case failure(TransportError)
@@ -52,19 +52,19 @@ public struct SinaUpstream: Upstream {
     self.speed = speed
   }
 
-  public func answer(to request: PollRequest, at now: Timestamp) async -> UpstreamAnswer {
+  public func response(to request: PollRequest, at now: Timestamp) async -> UpstreamResponse {
     let endpoint = SinaQuotes.endpoint(symbols: request.symbols, at: now)
     let call = HTTPRequest(
       base: base, path: endpoint.path, headers: endpoint.headers.map { ($0.name, $0.value) },
       deadlineMilliseconds: request.deadlineMilliseconds / speed,
       connectMilliseconds: SinaUpstream.connectMilliseconds,
       bodyBytesMax: SinaUpstream.bodyBytesMax, route: endpoint.route)
-    return await client.answer(to: call)
+    return await client.response(to: call)
   }
 }
 
 extension HTTPClient {
-  func answer(to call: HTTPRequest) async -> UpstreamAnswer {
+  func response(to call: HTTPRequest) async -> UpstreamResponse {
     do throws(TransportError) {
       let response = try await send(call)
       return .response(

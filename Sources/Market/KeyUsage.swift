@@ -37,7 +37,7 @@ public struct KeyUsage: Sendable, Hashable {
   public var parkedUntil: Timestamp?
   public var parkedReason: KeyParking?
   /// When that was written down; nil before it is.
-  public var notedAt: Timestamp?
+  public var recordedAt: Timestamp?
 
   public init(
     source: Source, label: String, day: TradingDay, requests: Int, parkedUntil: Timestamp? = nil,

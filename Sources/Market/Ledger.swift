@@ -86,7 +86,7 @@ public enum RevisionCause: Int16, Sendable, CaseIterable {
 
 /// The conservation certificate of one instrument and day:
 /// Σ minute volume + Σ gap volume = the exchange's day volume, and the same for turnover.
-public struct DayAudit: Sendable, Hashable {
+public struct DayCertificate: Sendable, Hashable {
   public var symbol: Symbol
   public var tradingDay: TradingDay
   /// The exchange's own day totals; nil when the end of the day was never seen.

@@ -16,14 +16,14 @@ public struct RepairCandidate: Sendable, Hashable {
   public var day: TradingDay
   public var want: Want
   /// When its minutes were last looked for in vain.
-  public var lastSightingAt: Timestamp?
+  public var lastCheckedAt: Timestamp?
 
   public init(
-    symbol: Symbol, day: TradingDay, want: Want, lastSightingAt: Timestamp? = nil
+    symbol: Symbol, day: TradingDay, want: Want, lastCheckedAt: Timestamp? = nil
   ) {
     self.symbol = symbol
     self.day = day
     self.want = want
-    self.lastSightingAt = lastSightingAt
+    self.lastCheckedAt = lastCheckedAt
   }
 }

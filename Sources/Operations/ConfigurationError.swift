@@ -25,7 +25,7 @@ public struct ConfigurationProblem: Sendable, Hashable {
 }
 
 extension ConfigurationProblem: CustomStringConvertible {
-  /// `config/candled.toml:12: sina.cadense: unknown setting; did you mean sina.cadence?`
+  /// `config/candled.toml:12: quotes.cadense: unknown setting; did you mean quotes.cadence?`
   public var description: String {
     let place = line.map { "\(origin):\($0)" } ?? origin
     let hint = nearest.map { "; did you mean \($0)?" } ?? ""

@@ -39,7 +39,7 @@ public final class Heartbeat: Sendable {
 
 /// The loops that must turn just now. Those that need not (an engine in standby) are not in it.
 public final class Heartbeats: Sendable {
-  private let loops = Guarded<[Heartbeat]>([])
+  private let loops = Locked<[Heartbeat]>([])
   private let nanoseconds: @Sendable () -> Int64
 
   public init(nanoseconds: @escaping @Sendable () -> Int64 = MonotonicClock.nanoseconds) {

@@ -19,7 +19,7 @@ public final class SecretMask: Sendable {
     mutating func rebuild() { patterns = SecretPatterns(forms.union(formsBefore)) }
   }
 
-  private let known = Guarded(Known())
+  private let known = Locked(Known())
 
   public init() {}
 

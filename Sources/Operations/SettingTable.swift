@@ -1,6 +1,6 @@
 /// Every setting of candled, each declared once, here. The order is that of the sample and of the
 /// reference. To add one, add a line: validation, sample, reference, `--set` and typed access
-/// (`settings.sinaCadence`) follow from it. `.live` says that a reload changes it; then somebody
+/// (`settings.quotesCadence`) follow from it. `.live` says that a reload changes it; then somebody
 /// must take it up (`Daemon.update`). Settings that a rule joins are all live or none.
 
 public import Logging
@@ -30,31 +30,32 @@ public struct SettingTable: Sendable {
     "store.lease", .seconds(10), in: .seconds(3) ... .seconds(60),
     "Silence of the leading daemon after which another on the same database takes over.")
 
-  public let sinaBase = Setting.origin(
-    "sina.base", "https://hq.sinajs.cn", "Where quotes are asked for.")
-  public let sinaSymbols = Setting.symbols(
-    "sina.symbols", example: ExampleSymbols.market, "Instruments candles are built for."
+  public let quotesSymbols = Setting.symbols(
+    "quotes.symbols", example: ExampleSymbols.market, "Instruments candles are built for."
   ).live
-  public let sinaSymbolsFile = Setting.optionalString(
-    "sina.symbols_file", unset: "none", "File with more symbols, one a line, # for comments."
+  public let quotesSymbolsFile = Setting.optionalString(
+    "quotes.symbols_file", unset: "none", "File with more symbols, one a line, # for comments."
   ).live
-  public let sinaOverview = Setting.symbols(
-    "sina.overview", example: ExampleSymbols.overview,
+  public let quotesOverview = Setting.symbols(
+    "quotes.overview", example: ExampleSymbols.overview,
     "Foreign indexes shown beside the market; no candles."
   ).live
-  public let sinaCadence = Setting.duration(
-    "sina.cadence", .seconds(3), in: .seconds(1) ... .seconds(60),
+  public let quotesCadence = Setting.duration(
+    "quotes.cadence", .seconds(3), in: .seconds(1) ... .seconds(60),
     "Time between sweeps. The exchanges publish every 3 s."
   ).live
-  public let sinaPhase = Setting.duration(
-    "sina.phase", .milliseconds(400), in: .zero ... .seconds(60),
+  public let quotesPhase = Setting.duration(
+    "quotes.phase", .milliseconds(400), in: .zero ... .seconds(60),
     "Least time from a grid moment to its sweep. Up to 0.3 s by chance, and up to 1 s "
       + "learnt from late rows, are added."
   ).live
-  public let sinaDeadline = Setting.duration(
-    "sina.deadline", .milliseconds(2500), in: .milliseconds(100) ... .seconds(60),
+  public let quotesDeadline = Setting.duration(
+    "quotes.deadline", .milliseconds(2500), in: .milliseconds(100) ... .seconds(60),
     "An answer later than this is given up."
   ).live
+
+  public let sinaBase = Setting.origin(
+    "sina.base", "https://hq.sinajs.cn", "Where quotes are asked for.")
   public let sinaBatchSymbols = Setting.integer(
     "sina.batch_symbols", 800, in: 2...800, "Symbols in one request, sh000001 included."
   ).live
@@ -74,7 +75,7 @@ public struct SettingTable: Sendable {
     "The daemon's for K-lines, lists, factors. Over 30 an address gets banned.")
 
   public let universeFollow = Setting.boolean(
-    "universe.follow", false, "Build candles for every listed A share, beside sina.symbols.")
+    "universe.follow", false, "Build candles for every listed A share, beside quotes.symbols.")
   public let universeRefreshDays = Setting.integer(
     "universe.refresh_days", 10, in: 1...90, "Days from one list of the instruments to the next.")
   public let universeRowsMin = Setting.integer(
@@ -95,8 +96,8 @@ public struct SettingTable: Sendable {
   public let repairRequestsPerNight = Setting.integer(
     "repair.requests_per_night", 6_000, in: 0...20_000,
     "K-lines that may be asked after a close to confirm or revise the day. 0: none.")
-  public let repairSighting = Setting.duration(
-    "repair.sighting", .seconds(43_200), in: .seconds(43_200) ... .seconds(604_800),
+  public let repairConfirmAfter = Setting.duration(
+    "repair.confirm_after", .seconds(43_200), in: .seconds(43_200) ... .seconds(604_800),
     "Time between the two sightings after which a hole is permanent.")
 
   public let alpacaBase = Setting.origin(
@@ -133,14 +134,14 @@ public struct SettingTable: Sendable {
     "Size the journal may reach. What the store has not committed is kept beyond it."
   ).live
 
-  public let candlesStraddle = Setting.duration(
-    "candles.straddle", .seconds(15), in: .seconds(3) ... .seconds(60),
+  public let candlesMaxSilence = Setting.duration(
+    "candles.max_silence", .seconds(15), in: .seconds(3) ... .seconds(60),
     "Longest silence whose volume may still go to a minute; a longer one is a gap.")
   public let candlesGrace = Setting.duration(
     "candles.grace", .seconds(6), in: .zero ... .seconds(60),
     "How long after its end a minute waits for late prints before it is final.")
-  public let candlesGiveUp = Setting.duration(
-    "candles.give_up", .seconds(30), in: .seconds(5) ... .seconds(600),
+  public let candlesSourceTimeout = Setting.duration(
+    "candles.source_timeout", .seconds(30), in: .seconds(5) ... .seconds(600),
     "How long after its end a minute waits for a source that is silent.")
 
   public let adminListen = Setting.listenAddress(
@@ -167,18 +168,29 @@ public struct SettingTable: Sendable {
 
   static let shared = SettingTable()
 
+  /// Names of before 0.1.0, which are refused, and what each is now.
+  static let renamed = [
+    "sina.symbols": "quotes.symbols", "sina.symbols_file": "quotes.symbols_file",
+    "sina.overview": "quotes.overview", "sina.cadence": "quotes.cadence",
+    "sina.phase": "quotes.phase", "sina.deadline": "quotes.deadline",
+    "repair.sighting": "repair.confirm_after", "candles.straddle": "candles.max_silence",
+    "candles.give_up": "candles.source_timeout",
+  ]
+
   /// What holds between settings, with the setting to blame.
   static let rules: [Rule] = [
-    Rule("candles.straddle", "must be shorter than candles.give_up") {
-      $0.candlesStraddle < $0.candlesGiveUp
+    Rule("candles.max_silence", "must be shorter than candles.source_timeout") {
+      $0.candlesMaxSilence < $0.candlesSourceTimeout
     },
-    Rule("candles.grace", "must be shorter than candles.give_up") {
-      $0.candlesGrace < $0.candlesGiveUp
+    Rule("candles.grace", "must be shorter than candles.source_timeout") {
+      $0.candlesGrace < $0.candlesSourceTimeout
     },
-    Rule("sina.cadence", "must be a whole number of seconds") {
-      $0.sinaCadence.wholeMilliseconds % 1_000 == 0
+    Rule("quotes.cadence", "must be a whole number of seconds") {
+      $0.quotesCadence.wholeMilliseconds % 1_000 == 0
     },
-    Rule("sina.phase", "must be shorter than sina.cadence") { $0.sinaPhase < $0.sinaCadence },
+    Rule("quotes.phase", "must be shorter than quotes.cadence") {
+      $0.quotesPhase < $0.quotesCadence
+    },
     Rule("store.password_file", "needs store.url") {
       $0.storePasswordFile == nil || $0.storeURL != nil
     },

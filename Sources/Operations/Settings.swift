@@ -17,7 +17,7 @@ public struct Settings: Sendable {
   /// All at their defaults.
   public init() {}
 
-  /// `settings.sinaCadence`: the value of a setting of `SettingTable`.
+  /// `settings.quotesCadence`: the value of a setting of `SettingTable`.
   public subscript<Value: Sendable & Equatable>(
     dynamicMember member: KeyPath<SettingTable, Setting<Value>>
   ) -> Value {
@@ -105,7 +105,11 @@ extension SettingInput {
 
 extension ConfigurationProblem {
   static func unknown(_ key: String, origin: String, line: Int?) -> ConfigurationProblem {
-    ConfigurationProblem(
+    if let name = SettingTable.renamed[key] {
+      return ConfigurationProblem(
+        origin: origin, line: line, key: key, sentence: "renamed; write \(name)")
+    }
+    return ConfigurationProblem(
       origin: origin, line: line, key: key, sentence: "unknown setting",
       nearest: nearestName(to: key, among: SettingTable.all.map(\.key)))
   }

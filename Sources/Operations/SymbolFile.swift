@@ -1,4 +1,4 @@
-/// A file of symbols, one a line, for lists too long for the configuration (`sina.symbols_file`).
+/// A file of symbols, one a line, for lists too long for the configuration (`quotes.symbols_file`).
 
 public import Market
 

@@ -31,7 +31,7 @@ struct TOMLGuard {
       return "a control character"
     }
     while let scalar = current {
-      if let fault = judge(scalar) { return fault }
+      if let fault = check(scalar) { return fault }
     }
     return nil
   }
@@ -42,7 +42,7 @@ struct TOMLGuard {
   }
 
   /// Reads what `scalar` begins.
-  private mutating func judge(_ scalar: Unicode.Scalar) -> String? {
+  private mutating func check(_ scalar: Unicode.Scalar) -> String? {
     let wasLineStart = isLineStart
     isLineStart = TOMLGuard.isLineBreak(scalar) || wasLineStart && TOMLGuard.isBlank(scalar)
     switch scalar {

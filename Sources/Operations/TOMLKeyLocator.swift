@@ -36,7 +36,7 @@ struct TOMLKeyLocator {
         section = sectionHeader()
       default:
         let start = line
-        note(section + keyPath(until: UInt8(ascii: "=")), at: start)
+        record(section + keyPath(until: UInt8(ascii: "=")), at: start)
         skipValue()
       }
     }
@@ -46,13 +46,13 @@ struct TOMLKeyLocator {
     let start = line
     while current == UInt8(ascii: "[") { advance() }
     let path = keyPath(until: UInt8(ascii: "]"))
-    note(path, at: start)
+    record(path, at: start)
     while let byte = current, byte != UInt8(ascii: "\n"), byte != UInt8(ascii: "#") { advance() }
     return path
   }
 
   /// Each prefix of the path is noted too: `a.b = 1` is where `a` begins.
-  private mutating func note(_ path: [String], at line: Int) {
+  private mutating func record(_ path: [String], at line: Int) {
     for count in 1...max(1, path.count) {
       let key = path.prefix(count).joined(separator: ".")
       if lines[key] == nil { lines[key] = line }

@@ -25,7 +25,7 @@ package enum DetachedThread {
 /// (libcurl leaves that to its caller once CURLOPT_NOSIGNAL is set).
 package final class JoinableThread: Sendable {
   private let thread: pthread_t
-  private let isJoined = Guarded(false)
+  private let isJoined = Locked(false)
 
   /// - Parameter name: shown by `top -H`; 15 bytes count.
   package init(

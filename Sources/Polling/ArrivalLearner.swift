@@ -35,7 +35,7 @@ struct ArrivalLearner: Sendable {
 
     var isRegular: Bool { regularity >= ArrivalLearner.regularityMin }
 
-    mutating func noteNew(_ isNew: Bool) {
+    mutating func recordNew(_ isNew: Bool) {
       regularity += ((isNew ? ArrivalLearner.regularityMax : 0) - regularity) / 16
     }
   }
@@ -92,10 +92,10 @@ struct ArrivalLearner: Sendable {
 
 extension ArrivalLearner.Group {
   /// The heartbeat at place 0 rides in every group: it is not counted.
-  fileprivate mutating func take(_ answer: ArrivedRows) -> (timely: Int, late: Int) {
+  fileprivate mutating func take(_ response: ArrivedRows) -> (timely: Int, late: Int) {
     var (timely, late) = (0, 0)
     for place in rows.indices.dropFirst() {
-      guard let stamp = answer.stamps[place] else { continue }
+      guard let stamp = response.stamps[place] else { continue }
       guard let before = rows[place].stamp else {
         rows[place].stamp = stamp
         continue
@@ -108,7 +108,7 @@ extension ArrivalLearner.Group {
       } else if rows[place].isRegular {
         late += 1
       }
-      rows[place].noteNew(stamp > before)
+      rows[place].recordNew(stamp > before)
     }
     return (timely, late)
   }

@@ -60,7 +60,7 @@ public struct BackfillPlan: Sendable {
   /// The last day whose bars are all told, and the last trading day of which some are: of what lies
   /// behind it nothing is.
   private let lastWhole: TradingDay
-  private let lastTold: TradingDay
+  private let lastAvailable: TradingDay
 
   public var requests: Int { chunks.reduce(0) { $0 + $1.requests } }
 
@@ -83,11 +83,11 @@ public struct BackfillPlan: Sendable {
     self.order = order
     let lastWhole = order.timeframe.lastWhole(lastOver, today: today)
     // Sina tells a whole market by one request each: a day that goes on is not worth so many.
-    let tellsToday = order.source != .sina && order.timeframe.rawValue < Timeframe.day1.rawValue
-    var lastTold = tellsToday ? today : lastWhole
+    let includesToday = order.source != .sina && order.timeframe.rawValue < Timeframe.day1.rawValue
+    var lastAvailable = includesToday ? today : lastWhole
     func trades(_ day: TradingDay) -> Bool { isTradingDay(day) ?? !day.isWeekend }
-    while !trades(lastTold) { lastTold = lastTold.advanced(by: -1) }
-    (self.lastWhole, self.lastTold) = (lastWhole, lastTold)
+    while !trades(lastAvailable) { lastAvailable = lastAvailable.advanced(by: -1) }
+    (self.lastWhole, self.lastAvailable) = (lastWhole, lastAvailable)
     if order.source == .sina {
       let reach = NewestBars(order, today: today, trades: trades)
       reachesOnlyTo = reach.firstDay > order.from ? reach.firstDay : nil
@@ -192,11 +192,11 @@ extension BackfillPlan {
 
   /// - Parameter done: how far chunks are stored, by name.
   public func rounds(leavingOut done: [String: TradingDay]) -> Rounds {
-    let told = chunks.filter { $0.from <= lastTold }
+    let available = chunks.filter { $0.from <= lastAvailable }
     return Rounds(
-      first: told.filter { done[$0.name] == nil },
-      second: told.filter { chunk in
-        done[chunk.name].map { $0 < min(chunk.to, lastTold) } ?? false
+      first: available.filter { done[$0.name] == nil },
+      second: available.filter { chunk in
+        done[chunk.name].map { $0 < min(chunk.to, lastAvailable) } ?? false
       })
   }
 

@@ -140,7 +140,7 @@ extension BarsPlan {
   public mutating func due(at now: Timestamp) -> [BarsWindow] {
     var windows: [BarsWindow] = []
     for chunk in chunks.indices where !chunks[chunk].symbols.isEmpty {
-      disbelieve(chunk, now)
+      discardFuture(chunk, now)
       let wanted = [live(chunk, now)].compactMap { $0 } + rereads(chunk, now)
       for window in wanted where chunks[chunk].open.insert(window).inserted {
         windows.append(window)
@@ -170,7 +170,7 @@ extension BarsPlan {
 
   /// After a clock that was ahead. It also had days read again that were not over: that counts for
   /// nothing.
-  private mutating func disbelieve(_ chunk: Int, _ now: Timestamp) {
+  private mutating func discardFuture(_ chunk: Int, _ now: Timestamp) {
     guard let known = chunks[chunk].through, known > now else { return }
     chunks[chunk].through = Self.believed(known, at: now)
     chunks[chunk].reread = []

@@ -7,7 +7,7 @@ import Market
 
 /// Symbols in numbered groups.
 public struct BatchPlan: Sendable {
-  public let heartbeat: Symbol
+  public let referenceSymbol: Symbol
   /// The heartbeat included.
   public let symbolsMax: Int
   /// The symbols of each group, without the heartbeat.
@@ -17,9 +17,9 @@ public struct BatchPlan: Sendable {
   public static let symbolsMaxDefault = 800
 
   /// - Precondition: `symbolsMax` is at least 2.
-  public init(_ symbols: [Symbol], heartbeat: Symbol, symbolsMax: Int = symbolsMaxDefault) {
+  public init(_ symbols: [Symbol], referenceSymbol: Symbol, symbolsMax: Int = symbolsMaxDefault) {
     precondition(symbolsMax >= 2, "a batch is the heartbeat and at least one more")
-    self.heartbeat = heartbeat
+    self.referenceSymbol = referenceSymbol
     self.symbolsMax = symbolsMax
     replace(with: symbols)
   }
@@ -29,7 +29,7 @@ public struct BatchPlan: Sendable {
   public mutating func replace(with symbols: [Symbol]) {
     var added: [Symbol] = []
     var wanted = Set<Symbol>()
-    for symbol in symbols where symbol != heartbeat && wanted.insert(symbol).inserted {
+    for symbol in symbols where symbol != referenceSymbol && wanted.insert(symbol).inserted {
       added.append(symbol)
     }
     let known = Set(groups.joined())
@@ -38,7 +38,7 @@ public struct BatchPlan: Sendable {
     fill(with: added)
     while groups.last?.isEmpty == true { groups.removeLast() }
     // The heartbeat alone is a batch too, if it was asked for.
-    if groups.isEmpty, symbols.contains(heartbeat) { groups = [[]] }
+    if groups.isEmpty, symbols.contains(referenceSymbol) { groups = [[]] }
     precondition(groups.count <= Int(UInt16.max) + 1)
   }
 
@@ -58,6 +58,7 @@ public struct BatchPlan: Sendable {
   /// The batch of a group as it is sent, without what is left out: the heartbeat first.
   public func batch(_ group: UInt16, without excluded: Set<Symbol> = []) -> [Symbol] {
     let symbols = groups[Int(group)]
-    return [heartbeat] + (excluded.isEmpty ? symbols : symbols.filter { !excluded.contains($0) })
+    return [referenceSymbol]
+      + (excluded.isEmpty ? symbols : symbols.filter { !excluded.contains($0) })
   }
 }

@@ -111,7 +111,7 @@ public struct KeyRing: Sendable {
   public mutating func take(at now: Timestamp) -> Grant? {
     guard let index = choice(at: now) else { return nil }
     var key = keys[index]
-    key.turn(to: now.shanghaiDay)
+    key.advance(to: now.shanghaiDay)
     key.requests += 1
     key.lastUsed = now
     key.isProbing = key.parking?.reason.isRefusal ?? false
@@ -165,7 +165,7 @@ public struct KeyRing: Sendable {
 extension KeyRing.Key {
   fileprivate func requests(on today: TradingDay) -> Int { day < today ? 0 : requests }
 
-  mutating func turn(to today: TradingDay) {
+  mutating func advance(to today: TradingDay) {
     guard day < today else { return }
     day = today
     requests = 0

@@ -17,24 +17,25 @@ extension PacedQueue {
 
   mutating func sendReady(_ now: Timestamp) {
     while inFlight.count < inFlightLimit, heldUntil.map({ $0 <= steady }) ?? true,
-      let errand = firstReady(now), budget.availableAt(steady) <= steady
+      let pendingRequest = firstReady(now), budget.availableAt(steady) <= steady
     {
       let admission = breaker.admit(at: steady)
       guard admission != .refused, budget.take(at: steady) else { return }
-      send(errand, isProbe: admission == .probe)
+      send(pendingRequest, isProbe: admission == .probe)
     }
   }
 
-  private mutating func send(_ errand: Errand, isProbe: Bool) {
+  private mutating func send(_ pendingRequest: PendingRequest, isProbe: Bool) {
     requestLast += 1
     let id = PollRequestID(requestLast)
     let lifetime = configuration.deadlineMilliseconds + Self.lostMilliseconds
-    leaveLine(errand.job)
-    flights[errand.job] = id
-    inFlight[id] = Flight(
-      errand: errand, isProbe: isProbe, expiresAt: steady.adding(milliseconds: Int64(lifetime)))
+    leaveLine(pendingRequest.job)
+    inFlightIDs[pendingRequest.job] = id
+    inFlight[id] = InFlightRequest(
+      pendingRequest: pendingRequest, isProbe: isProbe,
+      expiresAt: steady.adding(milliseconds: Int64(lifetime)))
     actions.append(
-      .request(id, errand.job, deadlineMilliseconds: configuration.deadlineMilliseconds))
+      .request(id, pendingRequest.job, deadlineMilliseconds: configuration.deadlineMilliseconds))
   }
 
   /// A request whose answer the shell lost must not keep its job for ever.
@@ -66,8 +67,8 @@ extension PacedQueue {
     return max(ready, clock.wall(at: allowed))
   }
 
-  private func readyAt(_ errand: Errand, _ clock: SteadyClock) -> Timestamp {
-    let rested = clock.wall(at: errand.restsUntil)
-    return max(rested, errand.notBefore ?? rested)
+  private func readyAt(_ pendingRequest: PendingRequest, _ clock: SteadyClock) -> Timestamp {
+    let rested = clock.wall(at: pendingRequest.restsUntil)
+    return max(rested, pendingRequest.notBefore ?? rested)
   }
 }

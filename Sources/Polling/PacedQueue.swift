@@ -8,7 +8,7 @@
 //   silent    → after five fruitless answers in a row one at a time, with growing pauses
 //
 // Sans-IO, like the poller. What it must never do: exceed the budget, ask while banned, have one
-// job in flight twice, or lose one: each ends exactly once, as `finished` or `gaveUp`.
+// job in flight twice, or lose one: each ends exactly once, as `finished` or `abandoned`.
 import Market
 
 /// The line of jobs of one host.
@@ -34,12 +34,12 @@ public struct PacedQueue<Job: Hashable & Sendable>: Sendable {
     /// Replaces every earlier wake.
     case wake(at: Timestamp)
     case finished(Job)
-    case gaveUp(Job, PacedEnd)
+    case abandoned(Job, PacedEnd)
     /// On change only.
     case health(SourceState)
   }
 
-  struct Errand: Sendable {
+  struct PendingRequest: Sendable {
     let job: Job
     var priority: Int
     /// Its place in the line.
@@ -52,8 +52,8 @@ public struct PacedQueue<Job: Hashable & Sendable>: Sendable {
     var refusals = 0
   }
 
-  struct Flight: Sendable {
-    var errand: Errand
+  struct InFlightRequest: Sendable {
+    var pendingRequest: PendingRequest
     let isProbe: Bool
     /// On the steady axis.
     let expiresAt: Timestamp
@@ -68,12 +68,12 @@ public struct PacedQueue<Job: Hashable & Sendable>: Sendable {
   var retryBackoff: Backoff
   var throttleBackoff: Backoff
 
-  private(set) var waiting: [Job: Errand] = [:]
+  private(set) var waiting: [Job: PendingRequest] = [:]
   /// Those of them that may be sent, and those whose moment has not come.
   private var ready = ReadyHeap<Job>()
   private(set) var resting: Set<Job> = []
-  var inFlight: [PollRequestID: Flight] = [:]
-  var flights: [Job: PollRequestID] = [:]
+  var inFlight: [PollRequestID: InFlightRequest] = [:]
+  var inFlightIDs: [Job: PollRequestID] = [:]
   var requestLast: UInt64 = 0
   var placeLast: UInt64 = 0
 
@@ -104,7 +104,7 @@ public struct PacedQueue<Job: Hashable & Sendable>: Sendable {
   public mutating func received(_ event: Event, at now: Timestamp) -> [Action] {
     actions = []
     if case .clockJumped(let microseconds) = event { clock?.set(by: microseconds) }
-    noteTime(now)
+    advanceClock(now)
     switch event {
     case .enqueued(let jobs): for job in jobs { enqueue(job) }
     case .withdrawn(let jobs): for job in jobs { withdraw(job) }
@@ -122,43 +122,43 @@ public struct PacedQueue<Job: Hashable & Sendable>: Sendable {
   /// The current moment on the steady axis.
   var steady: Timestamp { clock?.now ?? Timestamp(microseconds: 0) }
 
-  private mutating func noteTime(_ now: Timestamp) {
+  private mutating func advanceClock(_ now: Timestamp) {
     var clock = clock ?? SteadyClock(at: now)
     _ = clock.advance(to: now)
     self.clock = clock
   }
 
   private mutating func enqueue(_ wanted: PacedJob<Job>) {
-    if let id = flights[wanted.job] {
+    if let id = inFlightIDs[wanted.job] {
       inFlight[id]?.isWithdrawn = false
-    } else if let errand = waiting[wanted.job] {
-      stand(errand.joined(by: wanted))
+    } else if let pendingRequest = waiting[wanted.job] {
+      insert(pendingRequest.joined(by: wanted))
     } else if isStopping {
-      actions.append(.gaveUp(wanted.job, .stopped))
+      actions.append(.abandoned(wanted.job, .stopped))
     } else if waiting.count >= configuration.waitingMax {
-      actions.append(.gaveUp(wanted.job, .overflow))
+      actions.append(.abandoned(wanted.job, .overflow))
     } else {
       placeLast += 1
-      stand(
-        Errand(
+      insert(
+        PendingRequest(
           job: wanted.job, priority: wanted.priority, place: placeLast,
           notBefore: wanted.notBefore, restsUntil: steady))
     }
   }
 
   private mutating func withdraw(_ job: Job) {
-    if let id = flights[job] {
+    if let id = inFlightIDs[job] {
       inFlight[id]?.isWithdrawn = true
     } else if waiting[job] != nil {
       leaveLine(job)
-      actions.append(.gaveUp(job, .withdrawn))
+      actions.append(.abandoned(job, .withdrawn))
     }
   }
 
   private mutating func stop() {
     isStopping = true
-    for errand in waiting.values.sorted(by: { $0.place < $1.place }) {
-      actions.append(.gaveUp(errand.job, .stopped))
+    for pendingRequest in waiting.values.sorted(by: { $0.place < $1.place }) {
+      actions.append(.abandoned(pendingRequest.job, .stopped))
     }
     waiting = [:]
     resting = []
@@ -170,9 +170,9 @@ public struct PacedQueue<Job: Hashable & Sendable>: Sendable {
 
 extension PacedQueue {
   /// Puts a job into the line. Whether its moment has come shows when one is to be sent.
-  mutating func stand(_ errand: Errand) {
-    waiting[errand.job] = errand
-    resting.insert(errand.job)
+  mutating func insert(_ pendingRequest: PendingRequest) {
+    waiting[pendingRequest.job] = pendingRequest
+    resting.insert(pendingRequest.job)
   }
 
   mutating func leaveLine(_ job: Job) {
@@ -181,18 +181,19 @@ extension PacedQueue {
   }
 
   /// The first of those whose moment has come.
-  mutating func firstReady(_ now: Timestamp) -> Errand? {
+  mutating func firstReady(_ now: Timestamp) -> PendingRequest? {
     for job in resting {
-      guard let errand = waiting[job], isReady(errand, now) else { continue }
+      guard let pendingRequest = waiting[job], isReady(pendingRequest, now) else { continue }
       resting.remove(job)
-      ready.insert(ReadyHeap.Entry(job: job, priority: errand.priority, place: errand.place))
+      ready.insert(
+        ReadyHeap.Entry(job: job, priority: pendingRequest.priority, place: pendingRequest.place))
     }
     if ready.count > 2 * waiting.count + Self.entriesSpare { rebuildReady() }
     while let entry = ready.first {
-      if let errand = waiting[entry.job], errand.place == entry.place,
-        errand.priority == entry.priority, !resting.contains(entry.job)
+      if let pendingRequest = waiting[entry.job], pendingRequest.place == entry.place,
+        pendingRequest.priority == entry.priority, !resting.contains(entry.job)
       {
-        if isReady(errand, now) { return errand }
+        if isReady(pendingRequest, now) { return pendingRequest }
         // The clock was set back.
         resting.insert(entry.job)
       }
@@ -205,17 +206,18 @@ extension PacedQueue {
 
   private mutating func rebuildReady() {
     ready = ReadyHeap(
-      waiting.values.filter { !resting.contains($0.job) }.map { errand in
-        ReadyHeap.Entry(job: errand.job, priority: errand.priority, place: errand.place)
+      waiting.values.filter { !resting.contains($0.job) }.map { pendingRequest in
+        ReadyHeap.Entry(
+          job: pendingRequest.job, priority: pendingRequest.priority, place: pendingRequest.place)
       })
   }
 
-  private func isReady(_ errand: Errand, _ now: Timestamp) -> Bool {
-    errand.restsUntil <= steady && errand.notBefore.map { $0 <= now } ?? true
+  private func isReady(_ pendingRequest: PendingRequest, _ now: Timestamp) -> Bool {
+    pendingRequest.restsUntil <= steady && pendingRequest.notBefore.map { $0 <= now } ?? true
   }
 }
 
-extension PacedQueue.Errand {
+extension PacedQueue.PendingRequest {
   fileprivate func joined(by wanted: PacedJob<Job>) -> Self {
     var joined = self
     joined.priority = max(priority, wanted.priority)

@@ -88,7 +88,7 @@ public struct SourceState: Sendable, Hashable {
 /// What is fixed for the life of a poller.
 public struct PollerConfiguration: Sendable {
   /// An index that moves all day, first in every batch.
-  public var heartbeat: Symbol
+  public var referenceSymbol: Symbol
   public var batchSymbolsMax = BatchPlan.symbolsMaxDefault
   /// Longer than a slot: a slow answer is worth more than a timeout, and its group sits out the
   /// slots it overlaps.
@@ -104,8 +104,8 @@ public struct PollerConfiguration: Sendable {
   public var requestsBurst = 16
   public var seed: UInt64
 
-  public init(heartbeat: Symbol, seed: UInt64) {
-    self.heartbeat = heartbeat
+  public init(referenceSymbol: Symbol, seed: UInt64) {
+    self.referenceSymbol = referenceSymbol
     self.seed = seed
   }
 }

@@ -9,21 +9,21 @@ extension Poller {
   mutating func countMissed(_ now: Timestamp) {
     missedSlots = wasAnswered ? 0 : missedSlots + 1
     wasAnswered = false
-    if isSilent, breaker.isClosed { note(.stalled, since: answeredAt ?? now) }
+    if isSilent, breaker.isClosed { recordHealth(.stalled, since: answeredAt ?? now) }
   }
 
   /// At the end of a sweep.
-  mutating func judge(_ sweep: Sweep, _ now: Timestamp) {
+  mutating func evaluate(_ sweep: Sweep, _ now: Timestamp) {
     if sweep.failed == 0 { throttles = 0 }
     guard breaker.isClosed else { return }
     if sweep.failed == 0 {
-      note(.ok, since: now)
+      recordHealth(.ok, since: now)
     } else if !isSilent {
-      note(.degraded, since: now)
+      recordHealth(.degraded, since: now)
     }
   }
 
-  mutating func note(_ condition: SourceState.Condition, since: Timestamp) {
+  mutating func recordHealth(_ condition: SourceState.Condition, since: Timestamp) {
     guard health?.condition != condition else { return }
     let state = SourceState(condition, since: since)
     health = state

@@ -12,18 +12,18 @@ extension Poller {
     at now: Timestamp
   ) -> [Action] {
     actions = []
-    noteTime(now)
+    advanceClock(now)
     var configuration = configuration
-    configuration.heartbeat = self.configuration.heartbeat
+    configuration.referenceSymbol = self.configuration.referenceSymbol
     configuration.seed = self.configuration.seed
     self.configuration = configuration
     self.schedule = schedule.movedAs(self.schedule)
     budget.change(requestsPerMinute: configuration.requestsPerMinute, at: steady)
     if symbols != self.symbols || plan.symbolsMax != configuration.batchSymbolsMax {
-      take(symbols, now)
+      replaceSymbols(symbols, now)
     }
     if phase == .running {
-      turn(now)
+      advanceSlots(now)
       sendPending(now)
       armWake()
     }
@@ -31,7 +31,7 @@ extension Poller {
   }
 
   /// Other symbols: at once between two slots, else with the next.
-  mutating func take(_ symbols: [Symbol], _ now: Timestamp) {
+  mutating func replaceSymbols(_ symbols: [Symbol], _ now: Timestamp) {
     self.symbols = symbols
     isPlanOld = true
     let isSlotUnderWay = pending.contains { $0.isBatch || $0.isPart }
@@ -53,7 +53,7 @@ extension Poller {
       plan.replace(with: symbols)
     } else {
       plan = BatchPlan(
-        symbols, heartbeat: plan.heartbeat, symbolsMax: configuration.batchSymbolsMax)
+        symbols, referenceSymbol: plan.referenceSymbol, symbolsMax: configuration.batchSymbolsMax)
       failures = [:]
       lastSent = [:]
     }

@@ -8,46 +8,51 @@ extension Poller {
     // Ordinary batches first: a search for one bad token must not cost the market a slot.
     let waiting = pending.filter { !$0.isPart } + pending.filter(\.isPart)
     pending = []
-    for errand in waiting {
+    for pendingRequest in waiting {
       let mayGo =
-        readyAt(errand).map { $0 <= steady } ?? false && inFlight.count < configuration.inFlightMax
-      if mayGo, budget.take(at: steady) { send(errand) } else { pending.append(errand) }
+        readyAt(pendingRequest).map { $0 <= steady } ?? false
+        && inFlight.count < configuration.inFlightMax
+      if mayGo, budget.take(at: steady) {
+        send(pendingRequest)
+      } else {
+        pending.append(pendingRequest)
+      }
     }
   }
 
   /// When breaker, hold and its own delay let it go, on the steady axis; nil while banned.
-  private func readyAt(_ errand: Errand) -> Timestamp? {
-    let allowed = max(errand.notBefore, heldUntil ?? errand.notBefore)
-    if case .probe = errand.kind { return allowed }
+  private func readyAt(_ pendingRequest: PendingRequest) -> Timestamp? {
+    let allowed = max(pendingRequest.notBefore, heldUntil ?? pendingRequest.notBefore)
+    if case .probe = pendingRequest.kind { return allowed }
     return breaker.isClosed ? allowed : nil
   }
 
-  private mutating func send(_ errand: Errand) {
+  private mutating func send(_ pendingRequest: PendingRequest) {
     requestLast += 1
     let id = PollRequestID(requestLast)
-    let symbols = symbols(of: errand)
+    let symbols = symbols(of: pendingRequest)
     let deadline = configuration.deadlineMilliseconds
-    inFlight[id] = Flight(
-      errand: errand, symbols: symbols.dropFirst(),
+    inFlight[id] = InFlightRequest(
+      pendingRequest: pendingRequest, symbols: symbols.dropFirst(),
       expiresAt: steady.adding(milliseconds: Int64(deadline + Poller.lostMilliseconds)),
       sentInSlot: slotLast)
-    if errand.isBatch { lastSent[errand.group] = requestLast }
+    if pendingRequest.isBatch { lastSent[pendingRequest.group] = requestLast }
     actions.append(
       .request(
         PollRequest(
-          id: id, purpose: errand.purpose, group: errand.group, symbols: symbols,
+          id: id, purpose: pendingRequest.purpose, group: pendingRequest.group, symbols: symbols,
           slot: slotGrid ?? steady,
           deadlineMilliseconds: deadline)))
   }
 
-  private func symbols(of errand: Errand) -> [Symbol] {
-    switch errand.kind {
-    case .probe: return [plan.heartbeat]
-    case .part(let part): return [plan.heartbeat] + part.symbols
+  private func symbols(of pendingRequest: PendingRequest) -> [Symbol] {
+    switch pendingRequest.kind {
+    case .probe: return [plan.referenceSymbol]
+    case .part(let part): return [plan.referenceSymbol] + part.symbols
     case .batch:
-      let suspects = bisections[errand.group]?.suspects ?? []
+      let suspects = bisections[pendingRequest.group]?.suspects ?? []
       let excluded = suspects.isEmpty ? quarantined : quarantined.union(suspects)
-      return plan.batch(errand.group, without: excluded)
+      return plan.batch(pendingRequest.group, without: excluded)
     }
   }
 
@@ -68,7 +73,7 @@ extension Poller {
   }
 }
 
-extension Poller.Errand {
+extension Poller.PendingRequest {
   var purpose: PollRequest.Purpose {
     switch kind {
     case .batch: .sweep

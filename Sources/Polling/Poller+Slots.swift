@@ -3,7 +3,7 @@ import Market
 
 extension Poller {
   /// Serves the slot in force, or the sweep owed since the start, and finds the next.
-  mutating func turn(_ now: Timestamp) {
+  mutating func advanceSlots(_ now: Timestamp) {
     findNext(now)
     let inForce = schedule.slot(at: now)
     if owesSweep, !plan.groups.isEmpty, schedule.isTradingDay(now.shanghaiDay) != nil {
@@ -42,7 +42,7 @@ extension Poller {
     if let heldUntil, steady < heldUntil { return }
     switch breaker.admit(at: steady) {
     case .open: beginSweep(grid, now)
-    case .probe: pending.append(errand(.probe, group: 0))
+    case .probe: pending.append(pendingRequest(.probe, group: 0))
     case .refused: break
     }
   }
@@ -53,15 +53,15 @@ extension Poller {
     return Timestamp(microseconds: steady.microseconds + min(left, longest))
   }
 
-  func errand(_ kind: Kind, group: UInt16) -> Errand {
-    Errand(kind: kind, group: group, sweep: sweepLast, plan: planNumber, notBefore: steady)
+  func pendingRequest(_ kind: Kind, group: UInt16) -> PendingRequest {
+    PendingRequest(kind: kind, group: group, sweep: sweepLast, plan: planNumber, notBefore: steady)
   }
 
   /// Every group that is not still in flight; while the source is silent, one alone, in turn.
   private mutating func beginSweep(_ grid: Timestamp, _ now: Timestamp) {
     sweepLast += 1
     sweeps[sweepLast] = Sweep(slot: grid, outstanding: plan.groups.count)
-    let busy = Set(inFlight.values.map(\.errand).filter(\.isBatch).map(\.group))
+    let busy = Set(inFlight.values.map(\.pendingRequest).filter(\.isBatch).map(\.group))
     let groups = plan.groups.indices.map { UInt16($0) }
     // Those that waited longest go first, should the budget not reach for all.
     let waited = groups.sorted { left, right in
@@ -75,27 +75,28 @@ extension Poller {
         continue
       }
       requests += 1
-      pending.append(errand(.batch, group: group))
+      pending.append(pendingRequest(.batch, group: group))
     }
   }
 
   /// A request whose answer the shell lost must not block its group for ever.
   private mutating func expireLost(_ now: Timestamp) {
-    let lost = inFlight.filter { _, flight in
-      flight.expiresAt <= steady && slotLast - flight.sentInSlot >= Poller.lostSlots
+    let lost = inFlight.filter { _, inFlightRequest in
+      inFlightRequest.expiresAt <= steady
+        && slotLast - inFlightRequest.sentInSlot >= Poller.lostSlots
     }
-    for (id, flight) in lost.sorted(by: { $0.key.number < $1.key.number }) {
+    for (id, inFlightRequest) in lost.sorted(by: { $0.key.number < $1.key.number }) {
       inFlight[id] = nil
-      fail(flight, .transient, nil, now)
+      fail(inFlightRequest, .transient, nil, now)
     }
   }
 
   /// Gives up what waits and matches; its groups count as failed.
-  mutating func dropPending(_ now: Timestamp, where matches: (Errand) -> Bool) {
+  mutating func dropPending(_ now: Timestamp, where matches: (PendingRequest) -> Bool) {
     let dropped = pending.filter(matches)
     pending.removeAll(where: matches)
-    for errand in dropped {
-      if errand.isBatch { resolve(errand.sweep, isAnswered: false, now) }
+    for pendingRequest in dropped {
+      if pendingRequest.isBatch { resolve(pendingRequest.sweep, isAnswered: false, now) }
     }
   }
 
@@ -108,6 +109,6 @@ extension Poller {
     sweeps[number] = nil
     actions.append(
       .sweepCompleted(slot: sweep.slot, answered: sweep.answered, failed: sweep.failed))
-    judge(sweep, now)
+    evaluate(sweep, now)
   }
 }

@@ -23,7 +23,7 @@ public struct Poller: Sendable {
     /// the next slot; no time has passed for budget, cool-downs and retries.
     case clockJumped(microseconds: Int64)
     /// An answer is wanted for its own sake: if no slot is due so soon, one sweep goes out now.
-    case answerWanted(withinSeconds: Int64)
+    case responseWanted(withinSeconds: Int64)
     /// No more requests; those in flight may still be answered.
     case stopping
   }
@@ -50,7 +50,7 @@ public struct Poller: Sendable {
   }
 
   /// Something to ask for, waiting or in flight.
-  struct Errand: Sendable {
+  struct PendingRequest: Sendable {
     let kind: Kind
     let group: UInt16
     let sweep: Int
@@ -62,8 +62,8 @@ public struct Poller: Sendable {
     var notBefore: Timestamp
   }
 
-  struct Flight: Sendable {
-    let errand: Errand
+  struct InFlightRequest: Sendable {
+    let pendingRequest: PendingRequest
     /// Without the heartbeat.
     let symbols: ArraySlice<Symbol>
     /// On the steady axis.
@@ -98,8 +98,8 @@ public struct Poller: Sendable {
   var retryBackoff: Backoff
   var throttleBackoff: Backoff
 
-  var pending: [Errand] = []
-  var inFlight: [PollRequestID: Flight] = [:]
+  var pending: [PendingRequest] = []
+  var inFlight: [PollRequestID: InFlightRequest] = [:]
   var requestLast: UInt64 = 0
   var sweeps: [Int: Sweep] = [:]
   var sweepLast = 0
@@ -152,7 +152,8 @@ public struct Poller: Sendable {
     self.schedule = schedule
     self.symbols = symbols
     plan = BatchPlan(
-      symbols, heartbeat: configuration.heartbeat, symbolsMax: configuration.batchSymbolsMax)
+      symbols, referenceSymbol: configuration.referenceSymbol,
+      symbolsMax: configuration.batchSymbolsMax)
     breaker = Breaker(coolDownSeconds: configuration.coolDownSeconds)
     budget = RateBudget(
       requestsPerMinute: configuration.requestsPerMinute, burst: configuration.requestsBurst)
@@ -166,30 +167,30 @@ public struct Poller: Sendable {
   public mutating func received(_ event: Event, at now: Timestamp) -> [Action] {
     actions = []
     if case .clockJumped(let microseconds) = event { clock?.set(by: microseconds) }
-    noteTime(now)
+    advanceClock(now)
     switch event {
     case .started where phase == .idle:
       phase = .running
-      turn(now)
+      advanceSlots(now)
     case .started: break
     case .woke where phase == .running:
       wakeAt = nil
-      turn(now)
+      advanceSlots(now)
     case .woke: break
     case .answered(let id, let outcome, let retryAfterSeconds):
       answered(id, outcome, retryAfterSeconds, now)
     case .symbolsChanged(let symbols):
       isQuarantineOver = true
-      take(symbols, now)
-      if phase == .running { turn(now) }
+      replaceSymbols(symbols, now)
+      if phase == .running { advanceSlots(now) }
     case .clockJumped:
       wakeAt = nil
       if phase == .running { skipSlot(now) }
-    case .answerWanted(let seconds):
+    case .responseWanted(let seconds):
       let isSoon = next.map { $0.due <= now.adding(seconds: seconds) } ?? false
       if phase == .running, !isSoon, inFlight.isEmpty {
         owesSweep = true
-        turn(now)
+        advanceSlots(now)
       }
     case .stopping:
       phase = .stopping
@@ -205,7 +206,7 @@ public struct Poller: Sendable {
   /// The current moment on the steady axis.
   var steady: Timestamp { clock?.now ?? Timestamp(microseconds: 0) }
 
-  mutating func noteTime(_ now: Timestamp) {
+  mutating func advanceClock(_ now: Timestamp) {
     guard var clock else {
       clock = SteadyClock(at: now)
       return

@@ -11,7 +11,7 @@ import Market
 public struct RepairPlanConfiguration: Sendable {
   /// 0 asks for nothing.
   public var requestsPerNight = 6_000
-  public var sightingSeconds: Int64 = 12 * 3_600
+  public var confirmSeconds: Int64 = 12 * 3_600
   /// 1,970 minute bars are eight days and a little (sina.md §2).
   public var daysBack = 8
 
@@ -62,13 +62,13 @@ public struct RepairPlan: Sendable {
   }
 
   /// When the days that rest have rested enough; nil if none does.
-  public func nextSighting(_ candidates: [RepairCandidate], at now: Timestamp) -> Timestamp? {
+  public func nextCheck(_ candidates: [RepairCandidate], at now: Timestamp) -> Timestamp? {
     candidates.filter { isResting($0, now) }
-      .compactMap { $0.lastSightingAt?.adding(seconds: configuration.sightingSeconds) }.min()
+      .compactMap { $0.lastCheckedAt?.adding(seconds: configuration.confirmSeconds) }.min()
   }
 
   private func isResting(_ candidate: RepairCandidate, _ now: Timestamp) -> Bool {
-    guard let last = candidate.lastSightingAt else { return false }
-    return now < last.adding(seconds: configuration.sightingSeconds)
+    guard let last = candidate.lastCheckedAt else { return false }
+    return now < last.adding(seconds: configuration.confirmSeconds)
   }
 }

@@ -30,7 +30,7 @@ final class Blockers {
       }
       connection = asking
       let rows = try asking.execute(
-        question(endingReaders: endingReaders), context: "schema apply"
+        blockersQuery(endingReaders: endingReaders), context: "schema apply"
       ).textRows
       if !rows.isEmpty { found = rows }
       for row in rows where row[2] == "t" {
@@ -53,7 +53,7 @@ final class Blockers {
   }
 
   /// What another role is doing is hidden from who is no superuser; its number and name are not.
-  private func question(endingReaders: Bool) -> String {
+  private func blockersQuery(endingReaders: Bool) -> String {
     """
     select a.pid, format(
       'session %s (%s%s%s) is in the way',

@@ -61,7 +61,7 @@ public struct ListVerdict: Sendable, Hashable {
   public var source: Source
   /// Of the universe: `hslt`, `bj`, a node.
   public var part: String
-  public var judgedAt: Timestamp
+  public var decidedAt: Timestamp
   public var rows: Int
   public var contentHash: UInt64
   public var verdict: Verdict
@@ -69,12 +69,12 @@ public struct ListVerdict: Sendable, Hashable {
   public var detail: String
 
   public init(
-    source: Source, part: String, judgedAt: Timestamp, rows: Int, contentHash: UInt64,
+    source: Source, part: String, decidedAt: Timestamp, rows: Int, contentHash: UInt64,
     verdict: Verdict, detail: String
   ) {
     self.source = source
     self.part = part
-    self.judgedAt = judgedAt
+    self.decidedAt = decidedAt
     self.rows = rows
     self.contentHash = contentHash
     self.verdict = verdict

@@ -17,7 +17,7 @@ public struct Commit: Sendable {
   public var gaps: [Gap] = []
   /// Open gaps that stand no more; closed before `gaps` are opened.
   public var closedGaps: [Gap] = []
-  public var audits: [DayAudit] = []
+  public var certificates: [DayCertificate] = []
   public var rejections: [Rejection] = []
   public var events: [FeedEvent] = []
   public var overview: [OverviewRow] = []
@@ -30,7 +30,7 @@ public struct Commit: Sendable {
   public var sessions: [MarketSession] = []
   public var watermarks: [BarWatermark] = []
   /// The first day whose minutes their source still tells: what is open of earlier ones stays so.
-  public var firstDayTold: TradingDay?
+  public var firstDayAvailable: TradingDay?
 
   public init(position: JournalPosition, knownAt: Timestamp, bookState: [UInt8] = []) {
     self.position = position
@@ -44,7 +44,7 @@ public struct Commit: Sendable {
 
   var isEmptyButForQuotes: Bool {
     instruments.isEmpty && candles.isEmpty && revisions.isEmpty && gaps.isEmpty
-      && closedGaps.isEmpty && audits.isEmpty
+      && closedGaps.isEmpty && certificates.isEmpty
       && rejections.isEmpty && events.isEmpty && overview.isEmpty && health.isEmpty
       && bars.isEmpty && factors.isEmpty && keyUsage.isEmpty && lists.isEmpty
       && instrumentMarks.isEmpty && sessions.isEmpty && watermarks.isEmpty
@@ -170,8 +170,8 @@ public struct CommitReceipt: Sendable, Hashable {
   /// Another row took their place.
   public var supersededGaps = 0
   /// Gaps that were looked for once more.
-  public var sightings = 0
-  public var audits = 0
+  public var gapChecks = 0
+  public var certificates = 0
   /// New, changed or resolved.
   public var disagreements = 0
   public var rejections = 0
@@ -190,7 +190,7 @@ public struct CommitReceipt: Sendable, Hashable {
   /// Why, of the first of them.
   public var firstRefusal: String?
   /// Groups of rows that were tried and taken back to find them.
-  package var siftedGroups = 0
+  package var rejectedGroups = 0
   /// Why this commit was not notified; followers find it by their timers.
   public var notifyFault: StoreError?
   /// The commit had been made before the connection was lost; this call only learnt of it, and
@@ -200,8 +200,8 @@ public struct CommitReceipt: Sendable, Hashable {
   public init(seq: Int64? = nil) { self.seq = seq }
 
   var rows: Int {
-    let account = instruments + quotes + candles + revisions + gaps + audits + rejections
-    let repairs = closedGaps + supersededGaps + sightings + disagreements
+    let account = instruments + quotes + candles + revisions + gaps + certificates + rejections
+    let repairs = closedGaps + supersededGaps + gapChecks + disagreements
     let reference = factors + keyUsage + lists + instrumentMarks + sessions + watermarks
     return account + repairs + reference + events + overview + health
   }

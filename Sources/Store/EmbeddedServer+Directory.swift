@@ -38,10 +38,10 @@ extension EmbeddedServer {
   func prepareDirectory(for user: ServerUser) throws(EmbeddedServerError) {
     try makeParents()
     if mkdir(directory, 0o700) != 0, errno != EEXIST { throw unusable("make", errno) }
-    if !isInitialized, let stranger = try firstStranger() {
+    if !isInitialized, let unknownFile = try firstUnknownFile() {
       throw EmbeddedServerError(
         .directoryUnusable,
-        "\(directory) is not empty (\(stranger)): give the embedded server a folder of its own.",
+        "\(directory) is not empty (\(unknownFile)): give the embedded server a folder of its own.",
         directory: directory)
     }
     try own(directory, for: user)
@@ -96,7 +96,7 @@ extension EmbeddedServer {
     return names.indices.map { "/" + names[...$0].joined(separator: "/") }
   }
 
-  private func firstStranger() throws(EmbeddedServerError) -> String? {
+  private func firstUnknownFile() throws(EmbeddedServerError) -> String? {
     guard let stream = opendir(directory) else { throw unusable("read", errno) }
     defer { closedir(stream) }
     while let item = readdir(stream) {

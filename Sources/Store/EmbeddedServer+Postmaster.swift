@@ -31,8 +31,8 @@ extension EmbeddedServer {
     /// a new server from starting.
     var hasEnded: Bool {
       var status: Int32 = 0
-      let answer = waitpid(identifier, &status, WNOHANG)
-      if answer >= 0 { return answer == identifier }
+      let result = waitpid(identifier, &status, WNOHANG)
+      if result >= 0 { return result == identifier }
       return kill(identifier, 0) != 0 || Self.isZombie(identifier)
     }
 

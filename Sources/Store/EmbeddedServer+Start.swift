@@ -5,7 +5,7 @@ import Glibc
 
 extension EmbeddedServer {
   /// A server with nothing to recover answers within a second; this is a machine in distress.
-  static let answerSecondsMax = 30
+  static let responseSecondsMax = 30
   /// Replaying `max_wal_size` after a crash, on a slow disk. It answers meanwhile: "starting up".
   static let recoverySecondsMax = 600
 
@@ -21,7 +21,7 @@ extension EmbeddedServer {
     "log_timezone": "Asia/Shanghai",
     "logging_collector": "off",
     "max_connections": "100",
-    // Shared by all sessions: `ReaderWatch` ends a reader that fills it before it is full.
+    // Shared by all sessions: `ReaderMonitor` ends a reader that fills it before it is full.
     "max_locks_per_transaction": "1024",
     "max_wal_size": "4GB",
     "shared_buffers": "128MB",
@@ -83,11 +83,11 @@ extension EmbeddedServer {
       let running = postmaster
       let server: Postmaster
       if let running { server = running } else { server = try launch(with: binaries, as: user) }
-      if try awaitAnswer(of: server, logStart: logStart) { return }
+      if try awaitResponse(of: server, logStart: logStart) { return }
       let log = logTail(from: logStart)
       // The sessions of a killed postmaster hold its memory until they notice.
       let isWorthRetrying = running != nil || log.contains { $0.contains("is still in use") }
-      guard isWorthRetrying, ContinuousClock.now - start < .seconds(Self.answerSecondsMax) else {
+      guard isWorthRetrying, ContinuousClock.now - start < .seconds(Self.responseSecondsMax) else {
         throw EmbeddedServerError(
           .startFailed, "The server of \(directory) ended while starting.", directory: directory,
           log: log)
@@ -155,16 +155,16 @@ extension EmbeddedServer {
   }
 
   /// False when the process ended instead.
-  private func awaitAnswer(
+  private func awaitResponse(
     of server: Postmaster, logStart: Int64
   ) throws(EmbeddedServerError) -> Bool {
     let start = ContinuousClock.now
     while true {
-      let answer = PQping(adminConnectionString())
-      if answer == PQPING_OK { return true }
+      let response = PQping(adminConnectionString())
+      if response == PQPING_OK { return true }
       if server.hasEnded { return false }
-      let isRecovering = answer == PQPING_REJECT
-      let secondsMax = isRecovering ? Self.recoverySecondsMax : Self.answerSecondsMax
+      let isRecovering = response == PQPING_REJECT
+      let secondsMax = isRecovering ? Self.recoverySecondsMax : Self.responseSecondsMax
       if ContinuousClock.now - start > .seconds(secondsMax) {
         // One in recovery goes on, and a later start adopts it; a mute one is of no use.
         if !isRecovering { try? stopImmediately() }

@@ -63,7 +63,7 @@ extension FeedReader {
           seq: through, committedAt: committedAt, knownAt: knownAt,
           rejections: Int(try row.int32())))
       contents.gaps += Int(try row.int32())
-      contents.audits += Int(try row.int32())
+      contents.certificates += Int(try row.int32())
       contents.events += Int(try row.int32())
       contents.widen(try row.optionalTimestamp(), try row.optionalTimestamp())
     }
@@ -80,7 +80,7 @@ extension FeedReader {
     var candles = 0
     var quotes = 0
     var gaps = 0
-    var audits = 0
+    var certificates = 0
     var events = 0
     /// When its candles opened: tells the planner the partitions.
     var opened: ClosedRange<Timestamp>?
@@ -119,8 +119,10 @@ extension FeedReader {
         }
       }
     }
-    if contents.audits > 0 {
-      for (seq, audit) in try audits(range) { changes[place(seq)].audits.append(audit) }
+    if contents.certificates > 0 {
+      for (seq, certificate) in try certificates(range) {
+        changes[place(seq)].certificates.append(certificate)
+      }
     }
     if contents.events > 0 {
       for (seq, event) in try events(range) { changes[place(seq)].events.append(event) }

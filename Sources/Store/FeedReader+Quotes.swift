@@ -23,10 +23,10 @@ extension FeedReader {
     var parameters = WireParameters()
     parameters.add { $0.int64(after) }
     parameters.add { $0.int64(through) }
-    let answer = try connection.run(Self.readQuotes, parameters, context: "follow")
+    let response = try connection.run(Self.readQuotes, parameters, context: "follow")
     var quotes: [LatestQuote] = []
-    quotes.reserveCapacity(answer.rowCount)
-    for row in answer.rows {
+    quotes.reserveCapacity(response.rowCount)
+    for row in response.rows {
       var row = row
       quotes.append(try row.latestQuote())
     }

@@ -74,7 +74,7 @@ extension FeedReader {
     return found
   }
 
-  private static let readAudits = Statement(
+  private static let readCertificates = Statement(
     name: "read_changed_audits",
     sql: """
       select c.seq, i.symbol, a.trading_day, a.exchange_volume, a.exchange_turnover,
@@ -88,12 +88,13 @@ extension FeedReader {
       order by c.seq, a.trading_day, a.instrument_id
       """)
 
-  func audits(_ range: ClosedRange<Int64>) throws(StoreError) -> [(Int64, DayAudit)] {
-    var found: [(Int64, DayAudit)] = []
-    for row in try connection.run(Self.readAudits, parameters(range), context: "follow").rows {
+  func certificates(_ range: ClosedRange<Int64>) throws(StoreError) -> [(Int64, DayCertificate)] {
+    var found: [(Int64, DayCertificate)] = []
+    for row in try connection.run(Self.readCertificates, parameters(range), context: "follow").rows
+    {
       var row = row
       let seq = try row.int64()
-      found.append((seq, try row.audit()))
+      found.append((seq, try row.certificate()))
     }
     return found
   }
@@ -166,8 +167,8 @@ extension PostgresRow {
       turnover: turnover, cause: cause)
   }
 
-  mutating func audit() throws(StoreError) -> DayAudit {
-    DayAudit(
+  mutating func certificate() throws(StoreError) -> DayCertificate {
+    DayCertificate(
       symbol: try symbol(), tradingDay: try day(), exchangeVolume: try optionalNumeric(),
       exchangeTurnover: try optionalNumeric(), minuteVolume: try numeric(),
       minuteTurnover: try numeric(), gapVolume: try numeric(), gapTurnover: try numeric(),

@@ -25,14 +25,14 @@ package final class FeedReader {
     try connection.execute("listen candled", context: "listen")
   }
 
-  func inOneMoment<Answer>(
-    _ context: String, _ body: () throws(StoreError) -> Answer
-  ) throws(StoreError) -> Answer {
+  func inOneMoment<Response>(
+    _ context: String, _ body: () throws(StoreError) -> Response
+  ) throws(StoreError) -> Response {
     try connection.execute("begin isolation level repeatable read read only", context: context)
     do throws(StoreError) {
-      let answer = try body()
+      let response = try body()
       try connection.execute("commit", context: context)
-      return answer
+      return response
     } catch {
       _ = try? connection.execute("rollback", context: context)
       throw error
@@ -72,13 +72,13 @@ package final class FeedReader {
     }
   }
 
-  package enum Wakening: Sendable {
+  package enum WakeReason: Sendable {
     case hint, timeout, interrupted
   }
 
   /// Blocks until the server hints at a commit, `interrupt` becomes readable, or time is up.
   /// - Throws: `connectionLost`.
-  package func wait(milliseconds: Int32, interrupt: Int32) throws(StoreError) -> Wakening {
+  package func wait(milliseconds: Int32, interrupt: Int32) throws(StoreError) -> WakeReason {
     // A hint may have come in with the answer of the last query.
     if try connection.consumeNotifications() { return .hint }
     var descriptors = [

@@ -19,7 +19,7 @@ public struct FeedChange: Sendable {
   /// Opened, and closed because their minutes were found.
   public var gaps: [Gap] = []
   public var closedGaps: [Gap] = []
-  public var audits: [DayAudit] = []
+  public var certificates: [DayCertificate] = []
   public var events: [FeedEvent] = []
   /// How many rows of a source were refused.
   public var rejections: Int

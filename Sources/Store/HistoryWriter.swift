@@ -13,14 +13,14 @@ public actor HistoryWriter {
   }
 
   private let url: String
-  private let sightingSeconds: Int64
+  private let confirmSeconds: Int64
   private var session: WriterSession?
 
   /// Nothing is opened yet.
-  /// - Parameter sightingSeconds: as a `StoreWriter`'s.
-  public init(url: String, sightingSeconds: Int64 = StoreWriter.sightingSecondsDefault) {
+  /// - Parameter confirmSeconds: as a `StoreWriter`'s.
+  public init(url: String, confirmSeconds: Int64 = StoreWriter.confirmSecondsDefault) {
     self.url = url
-    self.sightingSeconds = sightingSeconds
+    self.confirmSeconds = confirmSeconds
   }
 
   /// Connects, again if need be, and checks the schema's version.
@@ -28,7 +28,7 @@ public actor HistoryWriter {
   public func connect() throws(StoreError) {
     session = nil
     session = try WriterSession(
-      url: url, application: "candled history", sightingSeconds: sightingSeconds)
+      url: url, application: "candled history", confirmSeconds: confirmSeconds)
   }
 
   public func disconnect() { session = nil }

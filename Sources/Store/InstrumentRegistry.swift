@@ -64,7 +64,7 @@ struct InstrumentRegistry {
     for candle in commit.candles { touch(candle.symbol, candle.source) }
     for revision in commit.revisions { touch(revision.candle.symbol, revision.candle.source) }
     for gap in commit.gaps + commit.closedGaps { touch(gap.symbol) }
-    for audit in commit.audits { touch(audit.symbol) }
+    for certificate in commit.certificates { touch(certificate.symbol) }
     for batch in commit.bars { touch(batch.symbol, batch.source) }
     for batch in commit.factors {
       for factor in batch.factors { touch(factor.symbol, batch.source) }

@@ -32,7 +32,7 @@ public struct LeaseRow: Sendable, Hashable {
 }
 
 /// What came of asking for the lease.
-public enum LeaseAnswer: Sendable, Hashable {
+public enum LeaseAttempt: Sendable, Hashable {
   /// - Parameter before: the row that was found: whose term ended, and whether it had run out.
   case taken(Lease, before: LeaseRow)
   case held(LeaseRow)

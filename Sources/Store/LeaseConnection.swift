@@ -38,7 +38,7 @@ public final class LeaseConnection {
 
   /// Asks for the lease.
   /// - Throws: `connectionLost`, `transient`, `schemaMismatch`, `badAddress`, `refused`.
-  public func take() throws(StoreError) -> LeaseAnswer {
+  public func take() throws(StoreError) -> LeaseAttempt {
     try asking { (connection) throws(StoreError) in
       var row = try connection.run(Self.read, context: Self.context).row(0)
       let found = try row.lease()
@@ -70,7 +70,7 @@ public final class LeaseConnection {
   }
 
   /// Lets the others take it at once. Does nothing if it is another's already.
-  public func giveUp(_ lease: Lease) throws(StoreError) {
+  public func release(_ lease: Lease) throws(StoreError) {
     try asking { (connection) throws(StoreError) in
       var parameters = WireParameters()
       parameters.add { $0.int64(lease.term) }
@@ -83,9 +83,9 @@ public final class LeaseConnection {
   /// The next call connects again.
   public func disconnect() { connection = nil }
 
-  private func asking<Answer>(
-    _ body: (PostgresConnection) throws(StoreError) -> Answer
-  ) throws(StoreError) -> Answer {
+  private func asking<Response>(
+    _ body: (PostgresConnection) throws(StoreError) -> Response
+  ) throws(StoreError) -> Response {
     let connection: PostgresConnection
     if let open = self.connection { connection = open } else { connection = try connect() }
     self.connection = connection
@@ -186,9 +186,9 @@ extension LeaseConnection {
     parameters.add { $0.text(holder) }
     parameters.add { $0.text(host) }
     parameters.add { $0.int64(milliseconds * 1_000) }
-    let answer = try connection.run(Self.takeOver, parameters, context: Self.context)
-    guard answer.rowCount == 1 else { return nil }
-    var row = answer.row(0)
+    let response = try connection.run(Self.takeOver, parameters, context: Self.context)
+    guard response.rowCount == 1 else { return nil }
+    var row = response.row(0)
     return try row.int64()
   }
 

@@ -13,15 +13,17 @@ struct Notices {
   var isMuted: Bool { MonotonicClock.seconds() < mutedUntil }
 
   /// What a commit found out, and, in its receipt, why it went without a hint.
-  mutating func noted(in receipt: CommitReceipt, _ way: WriterSession.Way) -> CommitReceipt {
-    if let found = way.notifyFault {
+  mutating func recorded(in receipt: CommitReceipt, _ strategy: WriterSession.CommitStrategy)
+    -> CommitReceipt
+  {
+    if let found = strategy.notifyFault {
       fault = found
       mutedUntil = MonotonicClock.seconds() + Self.pauseSeconds
-    } else if way.notifies, receipt.seq != nil {
+    } else if strategy.notifies, receipt.seq != nil {
       fault = nil
     }
     var receipt = receipt
-    if !way.notifies, receipt.seq != nil { receipt.notifyFault = fault }
+    if !strategy.notifies, receipt.seq != nil { receipt.notifyFault = fault }
     return receipt
   }
 }

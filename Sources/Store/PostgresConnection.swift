@@ -61,8 +61,8 @@ extension PostgresConnection {
         if poll(&descriptor, 1, milliseconds) == 0 { try look() }
         if PQconsumeInput(handle) != 1 { throw lost(context: context) }
       }
-      guard let answer = PQgetResult(handle) else { break }
-      last = PostgresResult(answer)
+      guard let response = PQgetResult(handle) else { break }
+      last = PostgresResult(response)
     }
     guard let last else { throw lost(context: context) }
     return try check(last, context: context)
@@ -77,10 +77,10 @@ extension PostgresConnection {
       try check(PQprepare(handle, statement.name, statement.sql, 0, nil), context: context)
       prepared.insert(statement.name)
     }
-    let answer = parameters.withArguments { count, values, lengths, formats in
+    let response = parameters.withArguments { count, values, lengths, formats in
       PQexecPrepared(handle, statement.name, count, values, lengths, formats, 1)
     }
-    return try check(answer, context: context)
+    return try check(response, context: context)
   }
 
   @discardableResult
@@ -111,9 +111,9 @@ extension PostgresConnection {
   func endCopy(_ body: inout WireBuffer, context: String) throws(StoreError) -> Int {
     try send(&body, context: context)
     if PQputCopyEnd(handle, nil) != 1 { throw lost(context: context) }
-    let answer = PQgetResult(handle)
+    let response = PQgetResult(handle)
     while let rest = PQgetResult(handle) { PQclear(rest) }
-    return try check(answer, context: context).affectedRows
+    return try check(response, context: context).affectedRows
   }
 
   private func send(_ body: inout WireBuffer, context: String) throws(StoreError) {
@@ -142,10 +142,11 @@ extension PostgresConnection {
   }
 
   @discardableResult
-  private func check(_ answer: OpaquePointer?, context: String) throws(StoreError) -> PostgresResult
+  private func check(_ response: OpaquePointer?, context: String) throws(StoreError)
+    -> PostgresResult
   {
-    guard let answer else { throw lost(context: context) }
-    return try check(PostgresResult(answer), context: context)
+    guard let response else { throw lost(context: context) }
+    return try check(PostgresResult(response), context: context)
   }
 
   private func check(
@@ -174,9 +175,9 @@ struct Statement: Sendable {
 }
 
 /// Calls `body` with a null-terminated array of C strings.
-func withCStrings<Answer>(
-  _ strings: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>?) -> Answer
-) -> Answer {
+func withCStrings<Response>(
+  _ strings: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>?) -> Response
+) -> Response {
   var bytes: [CChar] = []
   var offsets: [Int] = []
   for string in strings {

@@ -17,17 +17,17 @@ extension Queries {
   /// Final candles, oldest first.
   /// - Throws: `refused` (SQLSTATE 22023) where the question makes no sense: filled days, or
   ///   adjusted prices without a known factor.
-  public func candles(_ question: CandleQuestion) throws(StoreError) -> [CandleRecord] {
+  public func candles(_ query: CandleQuery) throws(StoreError) -> [CandleRecord] {
     var parameters = WireParameters()
-    parameters.add { $0.text(question.symbol.description) }
-    parameters.add { $0.text(question.timeframe.name) }
-    parameters.add { $0.optional(question.from) { $0.timestamp($1) } }
-    parameters.add { $0.optional(question.to) { $0.timestamp($1) } }
-    parameters.add { $0.text(question.fill.rawValue) }
-    parameters.add { $0.text(question.adjust.text) }
-    parameters.add { $0.optional(question.asOf) { $0.timestamp($1) } }
-    parameters.add { $0.optional(question.source?.name) { $0.text($1) } }
-    parameters.add { $0.optional(question.newest) { $0.int32($1) } }
+    parameters.add { $0.text(query.symbol.description) }
+    parameters.add { $0.text(query.timeframe.name) }
+    parameters.add { $0.optional(query.from) { $0.timestamp($1) } }
+    parameters.add { $0.optional(query.to) { $0.timestamp($1) } }
+    parameters.add { $0.text(query.fill.rawValue) }
+    parameters.add { $0.text(query.adjust.text) }
+    parameters.add { $0.optional(query.asOf) { $0.timestamp($1) } }
+    parameters.add { $0.optional(query.source?.name) { $0.text($1) } }
+    parameters.add { $0.optional(query.newest) { $0.int32($1) } }
     return try read(Self.readCandles, parameters) { (row) throws(StoreError) in
       CandleRecord(
         openedAt: try row.timestamp(), closedAt: try row.timestamp(), tradingDay: try row.day(),

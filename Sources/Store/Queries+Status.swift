@@ -59,7 +59,7 @@ extension Queries {
       epoch: try row.int64(), lastSeq: try row.int64(), lastCommitAt: try row.optionalTimestamp(),
       lastCommitAge: try row.optionalNumeric(), instruments: try row.int64(),
       tradingDay: try row.optionalDay(), quotes: try row.int64(), candles: try row.int64(),
-      gaps: try row.int64(), rejections: try row.int64(), auditedDay: try row.optionalDay(),
+      gaps: try row.int64(), rejections: try row.int64(), certifiedDay: try row.optionalDay(),
       certificates: try row.int64(), residuals: try row.int64(),
       databaseBytes: try row.int64(), notificationQueue: try row.numeric(), health: health,
       leader: leader)

@@ -24,10 +24,10 @@ public final class Queries {
     _ statement: Statement, _ parameters: borrowing WireParameters,
     _ decode: (inout PostgresRow) throws(StoreError) -> Value
   ) throws(StoreError) -> [Value] {
-    let answer = try connection.run(statement, parameters, context: "query")
+    let response = try connection.run(statement, parameters, context: "query")
     var values: [Value] = []
-    values.reserveCapacity(answer.rowCount)
-    for row in answer.rows {
+    values.reserveCapacity(response.rowCount)
+    for row in response.rows {
       var row = row
       values.append(try decode(&row))
     }
@@ -83,7 +83,7 @@ extension Queries {
     }
   }
 
-  private static let readAudits = Statement(
+  private static let readCertificates = Statement(
     name: "query_audits",
     sql: """
       select i.symbol, a.trading_day, a.exchange_volume, a.exchange_turnover, a.minute_volume,
@@ -99,12 +99,12 @@ extension Queries {
 
   /// The certificates of a day, by symbol.
   /// - Parameter day: nil for the newest day that has some.
-  public func audits(
+  public func certificates(
     day: TradingDay? = nil, symbol: Symbol? = nil
-  ) throws(StoreError) -> [AuditRecord] {
-    try read(Self.readAudits, parameters(day, symbol)) { (row) throws(StoreError) in
-      AuditRecord(
-        audit: try row.audit(), residualVolume: try row.optionalNumeric(),
+  ) throws(StoreError) -> [CertificateRecord] {
+    try read(Self.readCertificates, parameters(day, symbol)) { (row) throws(StoreError) in
+      CertificateRecord(
+        certificate: try row.certificate(), residualVolume: try row.optionalNumeric(),
         residualTurnover: try row.optionalNumeric(), isBalanced: try row.optionalBool(),
         repairedAt: try row.optionalTimestamp())
     }

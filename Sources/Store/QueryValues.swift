@@ -22,7 +22,7 @@ public struct StoreStatus: Sendable {
   public var gaps: Int64
   public var rejections: Int64
   /// The newest day with certificates, how many it has, and how many of them do not balance.
-  public var auditedDay: TradingDay?
+  public var certifiedDay: TradingDay?
   public var certificates: Int64
   public var residuals: Int64
   public var databaseBytes: Int64
@@ -46,7 +46,7 @@ public struct StoredLeader: Sendable, Hashable {
 }
 
 /// Which candles are wanted, as the parameters of the function `candles`.
-public struct CandleQuestion: Sendable {
+public struct CandleQuery: Sendable {
   public var symbol: Symbol
   public var timeframe: Timeframe
   /// Opened then or later.
@@ -165,8 +165,8 @@ public struct GapRecord: Sendable, Hashable {
 }
 
 /// A certificate, with the residuals as the database reckons them.
-public struct AuditRecord: Sendable, Hashable {
-  public var audit: DayAudit
+public struct CertificateRecord: Sendable, Hashable {
+  public var certificate: DayCertificate
   public var residualVolume: ExactDecimal?
   public var residualTurnover: ExactDecimal?
   /// nil if the day's end was not seen.

@@ -43,14 +43,14 @@ package struct SessionCensus: Sendable, Hashable {
 }
 
 /// Takes the census, and ends sessions, over one connection that is made again when it is lost.
-/// Blocking, but for no longer than `answerSecondsMax`; it belongs to one thread.
-package final class SessionOverseer {
+/// Blocking, but for no longer than `responseSecondsMax`; it belongs to one thread.
+package final class ReaderSessions {
   private let url: String
   private var connection: PostgresConnection?
 
   private static let context = "sessions"
   /// A server that is stopped, or has no memory left, must not hold up who looks after it.
-  private static let answerSecondsMax = 5
+  private static let responseSecondsMax = 5
 
   /// Nothing is opened yet.
   package init(_ server: EmbeddedServer) { url = server.adminConnectionString() }
@@ -99,9 +99,9 @@ package final class SessionOverseer {
     let rows = try open.execute(sql, context: Self.context, lookingEvery: 1_000) {
       () throws(StoreError) in
       looks += 1
-      guard looks >= Self.answerSecondsMax else { return }
+      guard looks >= Self.responseSecondsMax else { return }
       throw StoreError(
-        .connectionLost, "PostgreSQL does not answer within \(Self.answerSecondsMax) s",
+        .connectionLost, "PostgreSQL does not answer within \(Self.responseSecondsMax) s",
         context: Self.context)
     }.textRows
     connection = open

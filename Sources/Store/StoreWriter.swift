@@ -15,7 +15,7 @@ public actor StoreWriter {
   private let url: String
   private let lease: Lease?
   private let gate: ConnectGate?
-  private let sightingSeconds: Int64
+  private let confirmSeconds: Int64
   private var session: WriterSession?
   /// Kept over reconnections: the position this writer left behind, and the commit in doubt.
   private var position: JournalPosition?
@@ -27,18 +27,18 @@ public actor StoreWriter {
   /// - Parameters:
   ///   - lease: what a daemon writes under; without one a writer serves until a term begins.
   ///   - gate: what a daemon's connections pass.
-  ///   - sightingSeconds: a hole that bars do not fill twice, so far apart, is permanent.
+  ///   - confirmSeconds: a hole that bars do not fill twice, so far apart, is permanent.
   public init(
     url: String, lease: Lease? = nil, gate: ConnectGate? = nil,
-    sightingSeconds: Int64 = sightingSecondsDefault
+    confirmSeconds: Int64 = confirmSecondsDefault
   ) {
     self.url = url
     self.lease = lease
     self.gate = gate
-    self.sightingSeconds = sightingSeconds
+    self.confirmSeconds = confirmSeconds
   }
 
-  public static let sightingSecondsDefault = WriterSession.sightingSecondsDefault
+  public static let confirmSecondsDefault = WriterSession.confirmSecondsDefault
 
   /// Connects and checks the schema's version.
   /// - Throws: `connectionLost`, `transient`, `schemaMismatch`, `badAddress`, `leaseLost`.
@@ -46,7 +46,7 @@ public actor StoreWriter {
     if let session { inDoubt = session.pending ?? inDoubt }
     session = nil
     let fresh = try WriterSession(
-      url: url, lease: lease, gate: gate, sightingSeconds: sightingSeconds)
+      url: url, lease: lease, gate: gate, confirmSeconds: confirmSeconds)
     if let doubted = inDoubt {
       if try fresh.tookEffect(doubted) {
         foundStored = doubted

@@ -10,11 +10,11 @@ struct WireParameters: ~Copyable {
   }
 
   /// The parameters in the form libpq takes them; valid inside `body` only.
-  func withArguments<Answer>(
+  func withArguments<Response>(
     _ body: (
       Int32, UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?, UnsafePointer<Int32>?
-    ) -> Answer
-  ) -> Answer {
+    ) -> Response
+  ) -> Response {
     let contents = buffer.contents
     var values: [UnsafePointer<CChar>?] = []
     var lengths: [Int32] = []

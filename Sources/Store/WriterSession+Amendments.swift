@@ -50,11 +50,11 @@ extension WriterSession {
   /// also what is still in the journal then.
   /// - Parameter areMinutesNew: whether every minute delivered is expected to be.
   func findRepairedDays(
-    _ commit: Commit, areMinutesNew: Bool, _ draft: inout Draft
+    _ commit: Commit, areMinutesNew: Bool, _ commitContext: inout CommitContext
   ) throws(StoreError) {
     var keys: Set<DayKey> = []
-    for audit in commit.audits {
-      keys.insert(DayKey(instrument: id(of: audit.symbol), day: audit.tradingDay))
+    for certificate in commit.certificates {
+      keys.insert(DayKey(instrument: id(of: certificate.symbol), day: certificate.tradingDay))
     }
     for gap in commit.gaps + commit.closedGaps {
       keys.insert(DayKey(instrument: id(of: gap.symbol), day: gap.tradingDay))
@@ -73,7 +73,7 @@ extension WriterSession {
     parameters.add { $0.array(instruments, type: .int4) { $0.int32($1) } }
     for row in try connection.run(Self.readRepaired, parameters, context: Context.commit).rows {
       var row = row
-      draft.repaired.insert(DayKey(instrument: try row.int32(), day: try row.day()))
+      commitContext.repaired.insert(DayKey(instrument: try row.int32(), day: try row.day()))
     }
   }
 
@@ -148,32 +148,37 @@ extension WriterSession {
       left join opened o using (instrument_id, trading_day)
       """)
 
-  func amendRepairedDays(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
-    let rows = sortedAudits(commit).filter {
-      draft.repaired.contains(DayKey(instrument: $0.id, day: $0.audit.tradingDay))
+  func amendRepairedDays(_ commit: Commit, _ commitContext: inout CommitContext) throws(StoreError)
+  {
+    let rows = sortedCertificates(commit).filter {
+      commitContext.repaired.contains(DayKey(instrument: $0.id, day: $0.certificate.tradingDay))
     }
     if rows.isEmpty { return }
     var parameters = WireParameters()
     parameters.add { $0.array(rows, type: .int4) { $0.int32($1.id) } }
-    parameters.add { $0.array(rows, type: .date) { $0.date($1.audit.tradingDay) } }
-    let totals: [KeyPath<DayAudit, ExactDecimal?>] = [\.exchangeVolume, \.exchangeTurnover]
+    parameters.add { $0.array(rows, type: .date) { $0.date($1.certificate.tradingDay) } }
+    let totals: [KeyPath<DayCertificate, ExactDecimal?>] = [\.exchangeVolume, \.exchangeTurnover]
     for field in totals {
       parameters.add {
-        $0.array(rows, type: .numeric) { $0.optionalNumeric($1.audit[keyPath: field]) }
+        $0.array(rows, type: .numeric) { $0.optionalNumeric($1.certificate[keyPath: field]) }
       }
     }
-    let afterHours: [KeyPath<DayAudit, ExactDecimal>] = [\.afterHoursVolume, \.afterHoursTurnover]
+    let afterHours: [KeyPath<DayCertificate, ExactDecimal>] = [
+      \.afterHoursVolume, \.afterHoursTurnover,
+    ]
     for field in afterHours {
-      parameters.add { $0.array(rows, type: .numeric) { $0.numeric($1.audit[keyPath: field]) } }
+      parameters.add {
+        $0.array(rows, type: .numeric) { $0.numeric($1.certificate[keyPath: field]) }
+      }
     }
-    parameters.add { $0.array(rows, type: .int2) { $0.int16($1.audit.minutesMissing) } }
+    parameters.add { $0.array(rows, type: .int2) { $0.int16($1.certificate.minutesMissing) } }
     parameters.add { $0.timestamp(commit.knownAt) }
     for row in try connection.run(Self.amend, parameters, context: Context.commit).rows {
       var row = row
-      draft.audits.append(DayKey(instrument: try row.int32(), day: try row.day()))
-      draft.receipt.audits += 1
-      if let gap = try row.optionalInt64() { draft.gaps.append(gap) }
+      commitContext.certificates.append(DayKey(instrument: try row.int32(), day: try row.day()))
+      commitContext.receipt.certificates += 1
+      if let gap = try row.optionalInt64() { commitContext.gaps.append(gap) }
     }
-    draft.receipt.gaps = draft.gaps.count
+    commitContext.receipt.gaps = commitContext.gaps.count
   }
 }

@@ -12,18 +12,18 @@ extension WriterSession {
   }
 
   func writeBars(
-    _ bars: [BarBatch], stages: Bool, _ draft: inout Draft
+    _ bars: [BarBatch], stages: Bool, _ commitContext: inout CommitContext
   ) throws(StoreError) {
     let batches = bars.filter { $0.role == .deliver }
     if batches.isEmpty { return }
     let places = places(of: batches)
-    if !stages { return try copy(places, of: batches, &draft) }
+    if !stages { return try copy(places, of: batches, &commitContext) }
     let rows = places.map { place in
       StagedCandle(
         key: place.key, candle: batches[place.batch].candles[place.index],
         cause: RevisionCause.sourceCorrected.rawValue, knownAt: batches[place.batch].receivedAt)
     }
-    try stage(rows, &draft)
+    try stage(rows, &commitContext)
   }
 
   /// In key order, of equal keys the last.
@@ -48,7 +48,7 @@ extension WriterSession {
   }
 
   private func copy(
-    _ places: [BarPlace], of batches: [BarBatch], _ draft: inout Draft
+    _ places: [BarPlace], of batches: [BarBatch], _ commitContext: inout CommitContext
   ) throws(StoreError) {
     try connection.beginCopy(Self.copyCandles, context: Context.candles)
     buffer.beginCopy()
@@ -59,8 +59,8 @@ extension WriterSession {
       try connection.sendWhenLarge(&buffer, context: Context.candles)
     }
     buffer.endCopy()
-    draft.receipt.candles += try connection.endCopy(&buffer, context: Context.candles)
-    draft.candles += places.map(\.key)
+    commitContext.receipt.candles += try connection.endCopy(&buffer, context: Context.candles)
+    commitContext.candles += places.map(\.key)
   }
 }
 

@@ -51,7 +51,7 @@ extension WriterSession {
       }
       candidates.append(
         RepairCandidate(
-          symbol: symbol, day: day, want: want, lastSightingAt: try row.optionalTimestamp()))
+          symbol: symbol, day: day, want: want, lastCheckedAt: try row.optionalTimestamp()))
     }
     return candidates
   }

@@ -13,31 +13,31 @@ extension WriterSession {
   private static let rewrittenCause: Int16 = 100
 
   func writeCandles(
-    _ commit: SortedCommit, stages: Bool, _ draft: inout Draft
+    _ commit: SortedCommit, stages: Bool, _ commitContext: inout CommitContext
   ) throws(StoreError) {
     let knownAt = commit.base.knownAt
-    let candles = keyed(commit.base.candles, draft.repaired) { $0 }
+    let candles = keyed(commit.base.candles, commitContext.repaired) { $0 }
     if stages {
       try stage(
         candles.map {
           StagedCandle(key: $0.key, candle: $0.row, cause: Self.rewrittenCause, knownAt: knownAt)
-        }, &draft)
+        }, &commitContext)
     } else if !candles.isEmpty {
       buffer.beginCopy()
       for (key, row) in candles {
         buffer.candleRow(row, key: key, knownAt: knownAt, cause: nil)
       }
       buffer.endCopy()
-      draft.receipt.candles += try connection.copy(
+      commitContext.receipt.candles += try connection.copy(
         Self.copyCandles, &buffer, context: Context.candles)
-      draft.candles += candles.map(\.key)
+      commitContext.candles += candles.map(\.key)
     }
-    let revisions = keyed(commit.base.revisions, draft.repaired) { $0.candle }
+    let revisions = keyed(commit.base.revisions, commitContext.repaired) { $0.candle }
     try stage(
       revisions.map {
         StagedCandle(
           key: $0.key, candle: $0.row.candle, cause: $0.row.cause.rawValue, knownAt: knownAt)
-      }, &draft)
+      }, &commitContext)
   }
 
   /// In key order, the last of each key; without the minutes of repaired days.
@@ -62,7 +62,7 @@ extension WriterSession {
   }
 
   /// Inserts new candles and revises those that differ. A key at most once.
-  func stage(_ rows: [StagedCandle], _ draft: inout Draft) throws(StoreError) {
+  func stage(_ rows: [StagedCandle], _ commitContext: inout CommitContext) throws(StoreError) {
     guard let first = rows.map(\.key.openedAt).min(), let last = rows.map(\.key.openedAt).max()
     else { return }
     // A second batch of one transaction must not find the first one's rows.
@@ -78,19 +78,19 @@ extension WriterSession {
     var parameters = WireParameters()
     parameters.add { $0.timestamp(first) }
     parameters.add { $0.timestamp(last) }
-    if rows.contains(where: \.mayContradict) { try contradict(parameters, &draft) }
+    if rows.contains(where: \.mayContradict) { try contradict(parameters, &commitContext) }
     let inserted = try keys(connection.run(CandleColumns.insert, context: Context.commit))
     let revised = try keys(
       connection.run(CandleColumns.revise, parameters, context: Context.commit))
-    draft.candles += inserted
-    draft.receipt.candles += inserted.count
-    draft.revisions += revised
-    draft.receipt.revisions += revised.count
+    commitContext.candles += inserted
+    commitContext.receipt.candles += inserted.count
+    commitContext.revisions += revised
+    commitContext.receipt.revisions += revised.count
   }
 
-  private func keys(_ answer: PostgresResult) throws(StoreError) -> [CandleKey] {
+  private func keys(_ response: PostgresResult) throws(StoreError) -> [CandleKey] {
     var keys: [CandleKey] = []
-    for row in answer.rows {
+    for row in response.rows {
       var row = row
       keys.append(
         CandleKey(

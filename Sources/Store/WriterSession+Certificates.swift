@@ -36,28 +36,32 @@ extension WriterSession {
       """)
 
   func certify(
-    _ audit: DayAudit, _ key: DayKey, _ at: Timestamp, _ draft: inout Draft
+    _ certificate: DayCertificate, _ key: DayKey, _ at: Timestamp,
+    _ commitContext: inout CommitContext
   ) throws(StoreError) {
     var parameters = WireParameters()
     parameters.add { $0.int32(key.instrument) }
     parameters.add { $0.date(key.day) }
-    parameters.add { $0.optionalNumeric(audit.exchangeVolume) }
-    parameters.add { $0.optionalNumeric(audit.exchangeTurnover) }
+    parameters.add { $0.optionalNumeric(certificate.exchangeVolume) }
+    parameters.add { $0.optionalNumeric(certificate.exchangeTurnover) }
     for sum in [
-      audit.minuteVolume, audit.minuteTurnover, audit.gapVolume, audit.gapTurnover,
-      audit.afterHoursVolume, audit.afterHoursTurnover,
+      certificate.minuteVolume, certificate.minuteTurnover, certificate.gapVolume,
+      certificate.gapTurnover,
+      certificate.afterHoursVolume, certificate.afterHoursTurnover,
     ] {
       parameters.add { $0.numeric(sum) }
     }
-    for count in [audit.minutesTraded, audit.minutesUntraded, audit.minutesMissing] {
+    for count in [
+      certificate.minutesTraded, certificate.minutesUntraded, certificate.minutesMissing,
+    ] {
       parameters.add { $0.int16(count) }
     }
     parameters.add { $0.timestamp(at) }
     let written = try connection.run(Self.certify, parameters, context: Context.commit)
       .affectedRows
     if written == 0 { return }
-    draft.receipt.audits += written
-    draft.audits.append(key)
+    commitContext.receipt.certificates += written
+    commitContext.certificates.append(key)
   }
 
   private static let resolve = Statement(
@@ -92,7 +96,7 @@ extension WriterSession {
   /// Where they are all there are of the day, open ones that are not among them are resolved.
   func record(
     _ disagreements: [Disagreement], areAll: Bool, _ key: DayKey, _ at: Timestamp,
-    _ draft: inout Draft
+    _ commitContext: inout CommitContext
   ) throws(StoreError) {
     struct Key: Hashable {
       let timeframe: Timeframe
@@ -114,7 +118,7 @@ extension WriterSession {
       return parameters
     }
     if areAll {
-      draft.receipt.disagreements += try connection.run(
+      commitContext.receipt.disagreements += try connection.run(
         Self.resolve, parameters(), context: Context.commit
       ).affectedRows
     }
@@ -123,7 +127,7 @@ extension WriterSession {
     values.add { $0.array(rows, type: .numeric) { $0.optionalNumeric($1.ours) } }
     values.add { $0.array(rows, type: .numeric) { $0.optionalNumeric($1.theirs) } }
     values.add { $0.array(rows, type: .int2) { $0.int16($1.ourSource.rawValue) } }
-    draft.receipt.disagreements += try connection.run(
+    commitContext.receipt.disagreements += try connection.run(
       Self.disagree, values, context: Context.commit
     ).affectedRows
   }

@@ -17,14 +17,16 @@ extension WriterSession {
   /// A commit of the journal or, beside it, of history.
   func store(_ sorted: SortedCommit) throws(StoreError) -> CommitReceipt {
     try ensurePartitions(for: sorted.base)
-    var way = Way(notifies: !notices.isMuted)
+    var strategy = CommitStrategy(notifies: !notices.isMuted)
     for _ in 0..<Self.attemptsMax {
       do throws(StoreError) {
-        if let receipt = try attempt(sorted, way) { return notices.noted(in: receipt, way) }
+        if let receipt = try attempt(sorted, strategy) {
+          return notices.recorded(in: receipt, strategy)
+        }
       } catch {
         rollBack()
-        guard way.turn(after: error) else { throw error }
-        if way.forgetsRegistry { try readRegistry() }
+        guard strategy.adapt(to: error) else { throw error }
+        if strategy.forgetsRegistry { try readRegistry() }
       }
     }
     throw StoreError(.transient, "other writers were always quicker", context: Context.commit)
@@ -39,19 +41,19 @@ extension WriterSession {
   }
 
   /// How a commit is attempted; what an attempt fails of decides on the next one.
-  struct Way {
+  struct CommitStrategy {
     var notifies: Bool
     /// Some key is stored already: let the server tell equal rows from different ones.
     var stagesCandles = false
     /// Some row is refused: find out which.
-    var sifts = false
+    var isolatesRows = false
     /// Another writer named an instrument first.
     var forgetsRegistry = false
     /// Why this commit goes without its NOTIFY.
     var notifyFault: StoreError?
 
     /// - Returns: whether another attempt, made differently, may succeed.
-    mutating func turn(after error: StoreError) -> Bool {
+    mutating func adapt(to error: StoreError) -> Bool {
       forgetsRegistry = false
       switch (error.sqlState, error.context) {
       case ("23505", Context.candles): stagesCandles = true
@@ -63,66 +65,70 @@ extension WriterSession {
         notifies = false
         notifyFault = error
       default:
-        guard error.code == .rowRefused, !sifts else { return false }
-        sifts = true
+        guard error.code == .rowRefused, !isolatesRows else { return false }
+        isolatesRows = true
       }
       return true
     }
   }
 
   /// nil when another writer took the seq meanwhile, or another daemon the lead.
-  private func attempt(_ commit: SortedCommit, _ way: Way) throws(StoreError) -> CommitReceipt? {
+  private func attempt(_ commit: SortedCommit, _ strategy: CommitStrategy) throws(StoreError)
+    -> CommitReceipt?
+  {
     var commit = commit
-    var draft = try begin(commit)
+    var commitContext = try begin(commit)
     let known = registry
     var stored = false
     defer { if !stored { registry = known } }
-    if way.sifts {
-      try sift(&commit, &draft)
+    if strategy.isolatesRows {
+      try isolateRejectedRows(&commit, &commitContext)
     } else {
-      try writeRows(commit, way, &draft)
+      try writeRows(commit, strategy, &commitContext)
     }
-    try settle(commit.base, &draft)
-    if let chunk = commit.history?.chunk { try writeChunk(chunk, commit.base.knownAt, draft) }
-    if draft.receipt.rows == 0 {
+    try settle(commit.base, &commitContext)
+    if let chunk = commit.history?.chunk {
+      try writeChunk(chunk, commit.base.knownAt, commitContext)
+    }
+    if commitContext.receipt.rows == 0 {
       // Committed rather than rolled back: only that empties the staging tables.
       try connection.execute("commit", context: Context.commit)
       stored = true
       remember(commit)
       return CommitReceipt()
     }
-    if commit.history != nil { try takeSeq(&draft) }
-    guard try writeChange(commit, draft, notifies: way.notifies) else {
+    if commit.history != nil { try takeSeq(&commitContext) }
+    guard try writeChange(commit, commitContext, notifies: strategy.notifies) else {
       rollBack()
       return nil
     }
-    try end(commit, draft)
+    try end(commit, commitContext)
     stored = true
     remember(commit)
-    draft.receipt.seq = draft.seq
-    return draft.receipt
+    commitContext.receipt.seq = commitContext.seq
+    return commitContext.receipt
   }
 
   private func writeRows(
-    _ commit: SortedCommit, _ way: Way, _ draft: inout Draft
+    _ commit: SortedCommit, _ strategy: CommitStrategy, _ commitContext: inout CommitContext
   ) throws(StoreError) {
-    try writeInstruments(commit.base, &draft)
-    try findRepairedDays(commit.base, areMinutesNew: !way.stagesCandles, &draft)
-    try writeQuotes(commit, &draft)
-    try writeCandles(commit, stages: way.stagesCandles, &draft)
+    try writeInstruments(commit.base, &commitContext)
+    try findRepairedDays(commit.base, areMinutesNew: !strategy.stagesCandles, &commitContext)
+    try writeQuotes(commit, &commitContext)
+    try writeCandles(commit, stages: strategy.stagesCandles, &commitContext)
     let bars = try divided(commit.base.bars)
-    try writeBars(bars, stages: way.stagesCandles || commit.history == nil, &draft)
-    try writeLedger(commit, &draft)
-    try writeRepairs(bars, &draft)
-    try resignGaps(commit.base)
-    try writeReference(commit.base, &draft)
+    try writeBars(bars, stages: strategy.stagesCandles || commit.history == nil, &commitContext)
+    try writeLedger(commit, &commitContext)
+    try writeRepairs(bars, &commitContext)
+    try markPermanentGaps(commit.base)
+    try writeReference(commit.base, &commitContext)
   }
 
-  private func end(_ commit: SortedCommit, _ draft: Draft) throws(StoreError) {
+  private func end(_ commit: SortedCommit, _ commitContext: CommitContext) throws(StoreError) {
     if commit.history == nil {
       pending = PendingCommit(
-        transaction: draft.transaction, backendProcess: connection.backendProcess,
-        position: commit.base.position, seq: draft.seq)
+        transaction: commitContext.transaction, backendProcess: connection.backendProcess,
+        position: commit.base.position, seq: commitContext.seq)
     }
     do throws(StoreError) {
       try connection.execute("commit", context: Context.end)
@@ -136,8 +142,8 @@ extension WriterSession {
 
   /// Opens the transaction and holds the stored position against the believed one; history has
   /// none to hold.
-  private func begin(_ commit: SortedCommit) throws(StoreError) -> Draft {
-    let answer = try connection.execute(
+  private func begin(_ commit: SortedCommit) throws(StoreError) -> CommitContext {
+    let response = try connection.execute(
       """
       begin;
       select f.epoch, f.last_seq, j.position, pg_current_xact_id(), l.term
@@ -145,10 +151,10 @@ extension WriterSession {
       cross join journal_position j
       cross join lease l
       """, context: Context.commit)
-    guard answer.rowCount == 1 else {
+    guard response.rowCount == 1 else {
       throw StoreError(.schemaMismatch, "journal_position has no row", context: Context.commit)
     }
-    var row = answer.row(0)
+    var row = response.row(0)
     let storedEpoch = Int64(try row.text())
     let lastSeq = Int64(try row.text())
     let storedPosition = Int64(try row.text())
@@ -168,7 +174,7 @@ extension WriterSession {
     }
     precondition(
       commit.history != nil || commit.base.position >= position, "the journal only grows")
-    return Draft(seq: lastSeq + 1, transaction: transaction)
+    return CommitContext(seq: lastSeq + 1, transaction: transaction)
   }
 
   private func rollBack() {
@@ -204,7 +210,7 @@ extension WriterSession {
 }
 
 /// What a transaction has found out so far.
-struct Draft {
+struct CommitContext {
   var seq: Int64
   /// An xid8, as text.
   let transaction: String
@@ -213,7 +219,7 @@ struct Draft {
   var revisions: [CandleKey] = []
   var gaps: [Int64] = []
   var closedGaps: [Int64] = []
-  var audits: [DayKey] = []
+  var certificates: [DayKey] = []
   /// Days that are the bars' already: the book's account of them no longer counts.
   var repaired: Set<DayKey> = []
   /// What the database would not have.

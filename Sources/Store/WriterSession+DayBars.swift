@@ -37,7 +37,7 @@ extension WriterSession {
       on conflict (instrument_id, timeframe, opened_at, field) where resolved_at is null do nothing
       """)
 
-  private static let keepMoney = Statement(
+  private static let keepTurnover = Statement(
     name: "keep_money",
     sql: """
       update candle_stage s
@@ -52,11 +52,11 @@ extension WriterSession {
 
   /// - Parameter span: the first and the last `opened_at` of what is staged.
   func contradict(
-    _ span: borrowing WireParameters, _ draft: inout Draft
+    _ span: borrowing WireParameters, _ commitContext: inout CommitContext
   ) throws(StoreError) {
-    let told = try connection.run(Self.contradictDays, span, context: Context.commit)
-    draft.receipt.disagreements += told.affectedRows
-    try connection.run(Self.keepMoney, span, context: Context.commit)
+    let contradicted = try connection.run(Self.contradictDays, span, context: Context.commit)
+    commitContext.receipt.disagreements += contradicted.affectedRows
+    try connection.run(Self.keepTurnover, span, context: Context.commit)
   }
 }
 

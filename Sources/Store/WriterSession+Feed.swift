@@ -96,30 +96,30 @@ extension WriterSession {
 
   /// At the very end of a commit that nobody else must wait for: its rows may take a second, the
   /// row lock only lasts from here on.
-  func takeSeq(_ draft: inout Draft) throws(StoreError) {
+  func takeSeq(_ commitContext: inout CommitContext) throws(StoreError) {
     var row = try connection.run(Self.takeSeq, context: Context.commit).row(0)
-    draft.seq = try row.int64()
+    commitContext.seq = try row.int64()
   }
 
   /// - Returns: whether it took effect; false when another writer was quicker.
   func writeChange(
-    _ sorted: SortedCommit, _ draft: Draft, notifies: Bool
+    _ sorted: SortedCommit, _ commitContext: CommitContext, notifies: Bool
   ) throws(StoreError) -> Bool {
     let commit = sorted.base
-    let audits = draft.audits.sorted()
+    let certificates = commitContext.certificates.sorted()
     var parameters = WireParameters()
-    parameters.add { $0.int64(draft.seq) }
+    parameters.add { $0.int64(commitContext.seq) }
     parameters.add { $0.timestamp(commit.knownAt) }
-    parameters.add { $0.int32(Int32(clamping: draft.receipt.quotes)) }
-    parameters.add { $0.int32(Int32(clamping: draft.receipt.rejections)) }
-    add(draft.candles, to: &parameters)
-    add(draft.revisions, to: &parameters)
-    parameters.add { $0.array(draft.gaps, type: .int8) { $0.int64($1) } }
-    parameters.add { $0.array(draft.closedGaps, type: .int8) { $0.int64($1) } }
-    parameters.add { $0.array(audits, type: .int4) { $0.int32($1.instrument) } }
-    parameters.add { $0.array(audits, type: .date) { $0.date($1.day) } }
-    parameters.add { $0.jsonb(FeedEventText.array(draft.told(commit.events))) }
-    parameters.add { $0.text(notice(draft)) }
+    parameters.add { $0.int32(Int32(clamping: commitContext.receipt.quotes)) }
+    parameters.add { $0.int32(Int32(clamping: commitContext.receipt.rejections)) }
+    add(commitContext.candles, to: &parameters)
+    add(commitContext.revisions, to: &parameters)
+    parameters.add { $0.array(commitContext.gaps, type: .int8) { $0.int64($1) } }
+    parameters.add { $0.array(commitContext.closedGaps, type: .int8) { $0.int64($1) } }
+    parameters.add { $0.array(certificates, type: .int4) { $0.int32($1.instrument) } }
+    parameters.add { $0.array(certificates, type: .date) { $0.date($1.day) } }
+    parameters.add { $0.jsonb(FeedEventText.array(commitContext.corrected(commit.events))) }
+    parameters.add { $0.text(notice(commitContext)) }
     let statement: Statement
     if sorted.history == nil {
       statement = notifies ? Self.writeChange : Self.writeQuietChange
@@ -140,12 +140,12 @@ extension WriterSession {
   }
 
   /// The hint: under 200 bytes even if every number in it had all its digits.
-  private func notice(_ draft: Draft) -> String {
-    let receipt = draft.receipt
+  private func notice(_ commitContext: CommitContext) -> String {
+    let receipt = commitContext.receipt
     return """
-      {"v":1,"epoch":\(epoch),"first":\(draft.seq),"last":\(draft.seq),"q":\(receipt.quotes),\
-      "c":\(receipt.candles),"r":\(receipt.revisions),"g":\(receipt.gaps),"a":\(receipt.audits),\
-      "e":\(receipt.events)}
+      {"v":1,"epoch":\(epoch),"first":\(commitContext.seq),"last":\(commitContext.seq),\
+      "q":\(receipt.quotes),"c":\(receipt.candles),"r":\(receipt.revisions),"g":\(receipt.gaps),\
+      "a":\(receipt.certificates),"e":\(receipt.events)}
       """
   }
 }

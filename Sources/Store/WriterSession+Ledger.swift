@@ -3,15 +3,16 @@ import Market
 /// The smaller tables: one statement each, its rows bound as one array a column (`unnest`), which
 /// under a few hundred rows beats staging (MEASURED).
 extension WriterSession {
-  func writeLedger(_ commit: SortedCommit, _ draft: inout Draft) throws(StoreError) {
-    try supersedeGaps(commit.base, &draft)
-    try writeGaps(commit.base, &draft)
-    try writeAudits(commit.base, &draft)
-    try amendRepairedDays(commit.base, &draft)
-    try writeRejections(commit.base, &draft)
-    try writeOverview(commit.base, &draft)
-    try writeHealth(commit.base, &draft)
-    draft.receipt.events += commit.base.events.count
+  func writeLedger(_ commit: SortedCommit, _ commitContext: inout CommitContext) throws(StoreError)
+  {
+    try supersedeGaps(commit.base, &commitContext)
+    try writeGaps(commit.base, &commitContext)
+    try writeCertificates(commit.base, &commitContext)
+    try amendRepairedDays(commit.base, &commitContext)
+    try writeRejections(commit.base, &commitContext)
+    try writeOverview(commit.base, &commitContext)
+    try writeHealth(commit.base, &commitContext)
+    commitContext.receipt.events += commit.base.events.count
   }
 
   private static let addInstruments = Statement(
@@ -35,30 +36,31 @@ extension WriterSession {
       where i.id = r.id
       """)
 
-  func writeInstruments(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
+  func writeInstruments(_ commit: Commit, _ commitContext: inout CommitContext) throws(StoreError) {
     let (added, updated) = registry.differences(in: commit)
-    if !added.isEmpty { try add(added, commit.knownAt, &draft) }
-    if !updated.isEmpty { try update(updated, &draft) }
+    if !added.isEmpty { try add(added, commit.knownAt, &commitContext) }
+    if !updated.isEmpty { try update(updated, &commitContext) }
   }
 
   func add(
-    _ entries: [InstrumentRegistry.Entry], _ knownAt: Timestamp, _ draft: inout Draft
+    _ entries: [InstrumentRegistry.Entry], _ knownAt: Timestamp,
+    _ commitContext: inout CommitContext
   ) throws(StoreError) {
     var parameters = instrumentParameters(entries)
     parameters.add { $0.array(entries, type: .int2) { $0.int16($1.row.source.rawValue) } }
     parameters.add { $0.timestamp(knownAt) }
     try connection.run(Self.addInstruments, parameters, context: Context.instruments)
     for entry in entries { registry.insert(entry) }
-    draft.receipt.instruments += entries.count
+    commitContext.receipt.instruments += entries.count
   }
 
   func update(
-    _ entries: [InstrumentRegistry.Entry], _ draft: inout Draft
+    _ entries: [InstrumentRegistry.Entry], _ commitContext: inout CommitContext
   ) throws(StoreError) {
     try connection.run(
       Self.updateInstruments, instrumentParameters(entries), context: Context.instruments)
     for entry in entries { registry.insert(entry) }
-    draft.receipt.instruments += entries.count
+    commitContext.receipt.instruments += entries.count
   }
 
   private func instrumentParameters(_ entries: [InstrumentRegistry.Entry]) -> WireParameters {
@@ -114,30 +116,32 @@ extension WriterSession {
       returning g.id
       """)
 
-  func supersedeGaps(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
-    guard let parameters = gapParameters(commit.closedGaps, commit, draft) else { return }
+  func supersedeGaps(_ commit: Commit, _ commitContext: inout CommitContext) throws(StoreError) {
+    guard let parameters = gapParameters(commit.closedGaps, commit, commitContext) else { return }
     for row in try connection.run(Self.closeSuperseded, parameters, context: Context.commit).rows {
       var row = row
-      draft.closedGaps.append(try row.int64())
-      draft.receipt.supersededGaps += 1
+      commitContext.closedGaps.append(try row.int64())
+      commitContext.receipt.supersededGaps += 1
     }
   }
 
-  func writeGaps(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
-    guard let parameters = gapParameters(commit.gaps, commit, draft) else { return }
+  func writeGaps(_ commit: Commit, _ commitContext: inout CommitContext) throws(StoreError) {
+    guard let parameters = gapParameters(commit.gaps, commit, commitContext) else { return }
     for row in try connection.run(Self.addGaps, parameters, context: Context.commit).rows {
       var row = row
-      draft.gaps.append(try row.int64())
+      commitContext.gaps.append(try row.int64())
     }
-    draft.receipt.gaps = draft.gaps.count
+    commitContext.receipt.gaps = commitContext.gaps.count
   }
 
   /// nil where every gap is of a day that was repaired, whose account is the tables'.
   private func gapParameters(
-    _ gaps: [Gap], _ commit: Commit, _ draft: Draft
+    _ gaps: [Gap], _ commit: Commit, _ commitContext: CommitContext
   ) -> WireParameters? {
     let rows = gaps.map { (id: id(of: $0.symbol), gap: $0) }
-      .filter { !draft.repaired.contains(DayKey(instrument: $0.id, day: $0.gap.tradingDay)) }
+      .filter {
+        !commitContext.repaired.contains(DayKey(instrument: $0.id, day: $0.gap.tradingDay))
+      }
       .sorted { ($0.id, $0.gap.from, $0.gap.to) < ($1.id, $1.gap.from, $1.gap.to) }
     if rows.isEmpty { return nil }
     var parameters = WireParameters()
@@ -163,7 +167,7 @@ extension WriterSession {
       on conflict (trading_day, source, symbol, reason, payload_md5) do nothing
       """)
 
-  func writeRejections(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
+  func writeRejections(_ commit: Commit, _ commitContext: inout CommitContext) throws(StoreError) {
     let rows = commit.rejections
     if rows.isEmpty { return }
     var parameters = WireParameters()
@@ -177,7 +181,7 @@ extension WriterSession {
       $0.array(rows, type: .text) { $0.bytes($1.detail.utf8.filter { $0 != 0 }) }
     }
     parameters.add { $0.array(rows, type: .bytea) { $0.bytes($1.payload) } }
-    draft.receipt.rejections += try connection.run(
+    commitContext.receipt.rejections += try connection.run(
       Self.addRejections, parameters, context: Context.commit
     ).affectedRows
   }

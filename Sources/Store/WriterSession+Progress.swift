@@ -20,7 +20,7 @@ extension WriterSession {
         is distinct from (excluded.requests, excluded.parked_until, excluded.parked_reason)
       """)
 
-  func writeKeyUsage(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
+  func writeKeyUsage(_ commit: Commit, _ commitContext: inout CommitContext) throws(StoreError) {
     struct Key: Hashable {
       let source: Source
       let label: String
@@ -36,7 +36,7 @@ extension WriterSession {
     parameters.add { $0.array(rows, type: .timestamptz) { $0.optionalTimestamp($1.parkedUntil) } }
     parameters.add { $0.array(rows, type: .text) { $0.optionalText($1.parkedReason?.name) } }
     parameters.add { $0.timestamp(commit.knownAt) }
-    draft.receipt.keyUsage += try connection.run(
+    commitContext.receipt.keyUsage += try connection.run(
       Self.writeKeyUsage, parameters, context: Context.commit
     ).affectedRows
   }
@@ -52,7 +52,7 @@ extension WriterSession {
       where w.through is distinct from excluded.through
       """)
 
-  func writeWatermarks(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
+  func writeWatermarks(_ commit: Commit, _ commitContext: inout CommitContext) throws(StoreError) {
     struct Key: Hashable {
       let source: Source
       let chunk: String
@@ -67,7 +67,7 @@ extension WriterSession {
     parameters.add { $0.array(rows, type: .text) { $0.text($1.chunk) } }
     parameters.add { $0.array(rows, type: .int2) { $0.int16($1.timeframe.rawValue) } }
     parameters.add { $0.array(rows, type: .timestamptz) { $0.timestamp($1.through) } }
-    draft.receipt.watermarks += try connection.run(
+    commitContext.receipt.watermarks += try connection.run(
       Self.writeWatermarks, parameters, context: Context.commit
     ).affectedRows
   }
@@ -85,13 +85,15 @@ extension WriterSession {
       """)
 
   func writeChunk(
-    _ chunk: HistoryCommit.Chunk, _ doneAt: Timestamp, _ draft: Draft
+    _ chunk: HistoryCommit.Chunk, _ doneAt: Timestamp, _ commitContext: CommitContext
   ) throws(StoreError) {
     var parameters = WireParameters()
     parameters.add { $0.text(chunk.name) }
     parameters.add { $0.date(chunk.through) }
     parameters.add { $0.timestamp(doneAt) }
-    parameters.add { $0.int64(Int64(draft.receipt.candles + draft.receipt.revisions)) }
+    parameters.add {
+      $0.int64(Int64(commitContext.receipt.candles + commitContext.receipt.revisions))
+    }
     try connection.run(Self.writeChunk, parameters, context: Context.commit)
   }
 

@@ -43,7 +43,8 @@ extension WriterSession {
     }
   }
 
-  func writeQuotes(_ commit: SortedCommit, _ draft: inout Draft) throws(StoreError) {
+  func writeQuotes(_ commit: SortedCommit, _ commitContext: inout CommitContext) throws(StoreError)
+  {
     if commit.quotesToWrite.isEmpty { return }
     let quotes = commit.base.quotes
     let order = commit.quotesToWrite.map { (id: id(of: quotes[$0].quote.symbol), place: $0) }
@@ -59,10 +60,12 @@ extension WriterSession {
     buffer.endCopy()
     _ = try connection.endCopy(&buffer, context: Context.commit)
     var parameters = WireParameters()
-    parameters.add { $0.int64(draft.seq) }
+    parameters.add { $0.int64(commitContext.seq) }
     let statement = order.count <= Self.fewRows ? Self.mergeFew : Self.merge
-    draft.receipt.quotes += try connection.run(statement, parameters, context: Context.commit)
-      .affectedRows
+    commitContext.receipt.quotes += try connection.run(
+      statement, parameters, context: Context.commit
+    )
+    .affectedRows
   }
 }
 

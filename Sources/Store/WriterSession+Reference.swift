@@ -3,13 +3,13 @@ import Market
 /// What sources say of instruments, days and keys, and how far a plan has come. Each leaves an
 /// equal row alone, so that saying the same again writes nothing.
 extension WriterSession {
-  func writeReference(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
-    try writeMarks(commit, &draft)
-    try writeFactors(commit, &draft)
-    try writeLists(commit, &draft)
-    try writeSessions(commit, &draft)
-    try writeKeyUsage(commit, &draft)
-    try writeWatermarks(commit, &draft)
+  func writeReference(_ commit: Commit, _ commitContext: inout CommitContext) throws(StoreError) {
+    try writeMarks(commit, &commitContext)
+    try writeFactors(commit, &commitContext)
+    try writeLists(commit, &commitContext)
+    try writeSessions(commit, &commitContext)
+    try writeKeyUsage(commit, &commitContext)
+    try writeWatermarks(commit, &commitContext)
   }
 
   private static let markInstruments = Statement(
@@ -24,7 +24,7 @@ extension WriterSession {
           is distinct from (r.delisted_at, r.missed_lists, r.listed_part)
       """)
 
-  func writeMarks(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
+  func writeMarks(_ commit: Commit, _ commitContext: inout CommitContext) throws(StoreError) {
     let rows = commit.instrumentMarks.map { (id: id(of: $0.symbol, $0.source), marks: $0) }
       .lastOfEach(\.id)
       .sorted { $0.id < $1.id }
@@ -36,7 +36,7 @@ extension WriterSession {
     }
     parameters.add { $0.array(rows, type: .int2) { $0.int16($1.marks.missedLists) } }
     parameters.add { $0.array(rows, type: .text) { $0.optionalText($1.marks.listedPart) } }
-    draft.receipt.instrumentMarks += try connection.run(
+    commitContext.receipt.instrumentMarks += try connection.run(
       Self.markInstruments, parameters, context: Context.commit
     ).affectedRows
   }
@@ -81,16 +81,16 @@ extension WriterSession {
     var day: TradingDay
   }
 
-  func writeFactors(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
-    var told: [(key: FactorKey, factor: ExactDecimal)] = []
+  func writeFactors(_ commit: Commit, _ commitContext: inout CommitContext) throws(StoreError) {
+    var incoming: [(key: FactorKey, factor: ExactDecimal)] = []
     for batch in commit.factors {
       for factor in batch.factors {
         let key = FactorKey(
           id: id(of: factor.symbol, batch.source), kind: factor.kind.rawValue, day: factor.from)
-        told.append((key, factor.factor))
+        incoming.append((key, factor.factor))
       }
     }
-    let rows = told.lastOfEach(\.key)
+    let rows = incoming.lastOfEach(\.key)
     if rows.isEmpty { return }
     for statement in [Self.endFactors, Self.addFactors] {
       var parameters = WireParameters()
@@ -99,8 +99,10 @@ extension WriterSession {
       parameters.add { $0.array(rows, type: .date) { $0.date($1.key.day) } }
       parameters.add { $0.array(rows, type: .numeric) { $0.numeric($1.factor) } }
       parameters.add { $0.timestamp(commit.knownAt) }
-      draft.receipt.factors += try connection.run(statement, parameters, context: Context.commit)
-        .affectedRows
+      commitContext.receipt.factors += try connection.run(
+        statement, parameters, context: Context.commit
+      )
+      .affectedRows
     }
   }
 
@@ -115,20 +117,20 @@ extension WriterSession {
         $7::text[])
       """)
 
-  func writeLists(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
+  func writeLists(_ commit: Commit, _ commitContext: inout CommitContext) throws(StoreError) {
     let rows = commit.lists
     if rows.isEmpty { return }
     var parameters = WireParameters()
     parameters.add { $0.array(rows, type: .int2) { $0.int16($1.source.rawValue) } }
     parameters.add { $0.array(rows, type: .text) { $0.text($1.part) } }
-    parameters.add { $0.array(rows, type: .timestamptz) { $0.timestamp($1.judgedAt) } }
+    parameters.add { $0.array(rows, type: .timestamptz) { $0.timestamp($1.decidedAt) } }
     parameters.add { $0.array(rows, type: .int4) { $0.int32(Int32(clamping: $1.rows)) } }
     parameters.add {
       $0.array(rows, type: .int8) { $0.int64(Int64(bitPattern: $1.contentHash)) }
     }
     parameters.add { $0.array(rows, type: .text) { $0.text($1.verdict.rawValue) } }
     parameters.add { $0.array(rows, type: .text) { $0.text($1.detail) } }
-    draft.receipt.lists += try connection.run(
+    commitContext.receipt.lists += try connection.run(
       Self.addLists, parameters, context: Context.commit
     ).affectedRows
   }
@@ -144,7 +146,7 @@ extension WriterSession {
       where (m.opens, m.closes) is distinct from (excluded.opens, excluded.closes)
       """)
 
-  func writeSessions(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
+  func writeSessions(_ commit: Commit, _ commitContext: inout CommitContext) throws(StoreError) {
     struct Key: Hashable {
       let exchange: Exchange
       let day: TradingDay
@@ -156,7 +158,7 @@ extension WriterSession {
     parameters.add { $0.array(rows, type: .date) { $0.date($1.day) } }
     parameters.add { $0.array(rows, type: .timestamptz) { $0.timestamp($1.opens) } }
     parameters.add { $0.array(rows, type: .timestamptz) { $0.timestamp($1.closes) } }
-    draft.receipt.sessions += try connection.run(
+    commitContext.receipt.sessions += try connection.run(
       Self.writeSessions, parameters, context: Context.commit
     ).affectedRows
   }

@@ -7,9 +7,9 @@ import Market
 extension WriterSession {
   /// A second look counts as one only after the source had time to change its mind: the evening
   /// and the next morning are two occasions, two tries of an evening are not.
-  static let sightingSecondsDefault: Int64 = 12 * 3_600
+  static let confirmSecondsDefault: Int64 = 12 * 3_600
   /// After so many a gap is accepted for good (DESIGN: a hole is permanent after two sightings).
-  static let sightingsMax: Int16 = 2
+  static let checksMax: Int16 = 2
 
   /// A day on its way back to the tables.
   private struct Repair {
@@ -31,7 +31,7 @@ extension WriterSession {
   /// No day of an instrument depends on another. Their candles are staged together, for each
   /// staging looks through all that is stored of the days concerned: one by one, a night's repairs
   /// that came at once held the writer up for minutes.
-  func writeRepairs(_ bars: [BarBatch], _ draft: inout Draft) throws(StoreError) {
+  func writeRepairs(_ bars: [BarBatch], _ commitContext: inout CommitContext) throws(StoreError) {
     var batches: [(key: DayKey, batch: BarBatch)] = []
     for batch in bars {
       guard case .repair(let day) = batch.role else { continue }
@@ -42,8 +42,8 @@ extension WriterSession {
     for (key, batch) in batches.lastOfEach(\.key).sorted(by: { $0.key < $1.key }) {
       repairs.append(Repair(key: key, batch: batch, outcome: try outcome(key, batch)))
     }
-    try stage(repairs.flatMap(\.rows).sorted { $0.key < $1.key }, &draft)
-    for repair in repairs { try settle(repair, &draft) }
+    try stage(repairs.flatMap(\.rows).sorted { $0.key < $1.key }, &commitContext)
+    for repair in repairs { try settle(repair, &commitContext) }
   }
 
   private func outcome(
@@ -53,19 +53,19 @@ extension WriterSession {
     return Reconciliation(
       symbol: batch.symbol, day: key.day,
       minutes: stored.candles.filter { $0.timeframe == .minute1 }, gaps: stored.gaps,
-      audit: stored.audit, dayCandle: stored.candles.first { $0.timeframe == .day1 },
+      certificate: stored.certificate, dayCandle: stored.candles.first { $0.timeframe == .day1 },
       bars: batch.candles, dayBar: batch.dayBar
     ).outcome()
   }
 
   /// All of it but the candles.
-  private func settle(_ repair: Repair, _ draft: inout Draft) throws(StoreError) {
+  private func settle(_ repair: Repair, _ commitContext: inout CommitContext) throws(StoreError) {
     let (key, outcome, at) = (repair.key, repair.outcome, repair.batch.receivedAt)
-    try close(outcome.closedGaps, at, &draft)
-    try open(outcome.remainders, key, at, &draft)
-    try sight(outcome.sightings, at, &draft)
-    if let audit = outcome.audit { try certify(audit, key, at, &draft) }
-    try record(outcome.disagreements, areAll: outcome.isDayJudged, key, at, &draft)
+    try close(outcome.closedGaps, at, &commitContext)
+    try open(outcome.remainders, key, at, &commitContext)
+    try recordChecks(outcome.gapChecks, at, &commitContext)
+    if let certificate = outcome.certificate { try certify(certificate, key, at, &commitContext) }
+    try record(outcome.disagreements, areAll: outcome.isDayVerified, key, at, &commitContext)
   }
 }
 
@@ -98,7 +98,7 @@ extension WriterSession {
       order by g.id
       """)
 
-  private static let readAudit = Statement(
+  private static let readCertificate = Statement(
     name: "read_day_audit",
     sql: """
       select i.symbol, a.trading_day, a.exchange_volume, a.exchange_turnover, a.minute_volume,
@@ -113,7 +113,7 @@ extension WriterSession {
   private struct StoredDay {
     var candles: [Candle] = []
     var gaps: [Reconciliation.OpenGap] = []
-    var audit: DayAudit?
+    var certificate: DayCertificate?
   }
 
   private func storedDay(_ key: DayKey) throws(StoreError) -> StoredDay {
@@ -126,9 +126,9 @@ extension WriterSession {
       var row = row
       day.gaps.append(Reconciliation.OpenGap(id: try row.int64(), gap: try row.gap()))
     }
-    for row in try rows(Self.readAudit, key) {
+    for row in try rows(Self.readCertificate, key) {
       var row = row
-      day.audit = try row.audit()
+      day.certificate = try row.certificate()
     }
     return day
   }
@@ -155,16 +155,16 @@ extension WriterSession {
       """)
 
   private func close(
-    _ gaps: [Int64], _ at: Timestamp, _ draft: inout Draft
+    _ gaps: [Int64], _ at: Timestamp, _ commitContext: inout CommitContext
   ) throws(StoreError) {
     if gaps.isEmpty { return }
     var parameters = WireParameters()
     parameters.add { $0.array(gaps, type: .int8) { $0.int64($1) } }
     parameters.add { $0.timestamp(at) }
-    draft.receipt.closedGaps += try connection.run(
+    commitContext.receipt.closedGaps += try connection.run(
       Self.closeGaps, parameters, context: Context.commit
     ).affectedRows
-    draft.closedGaps += gaps
+    commitContext.closedGaps += gaps
   }
 
   private static let openRemainder = Statement(
@@ -179,7 +179,7 @@ extension WriterSession {
       """)
 
   private func open(
-    _ gaps: [Gap], _ key: DayKey, _ at: Timestamp, _ draft: inout Draft
+    _ gaps: [Gap], _ key: DayKey, _ at: Timestamp, _ commitContext: inout CommitContext
   ) throws(StoreError) {
     for gap in gaps {
       var parameters = WireParameters()
@@ -192,12 +192,12 @@ extension WriterSession {
       parameters.add { $0.int16(gap.cause.rawValue) }
       parameters.add { $0.timestamp(at) }
       var row = try connection.run(Self.openRemainder, parameters, context: Context.commit).row(0)
-      draft.gaps.append(try row.int64())
+      commitContext.gaps.append(try row.int64())
     }
-    draft.receipt.gaps = draft.gaps.count
+    commitContext.receipt.gaps = commitContext.gaps.count
   }
 
-  private static let resignGaps = Statement(
+  private static let markPermanentGaps = Statement(
     name: "resign_gaps",
     sql: """
       update gap
@@ -208,15 +208,15 @@ extension WriterSession {
       """)
 
   /// Nobody will look for a hole that is too old, so nobody shall wait for it.
-  func resignGaps(_ commit: Commit) throws(StoreError) {
-    guard let day = commit.firstDayTold else { return }
+  func markPermanentGaps(_ commit: Commit) throws(StoreError) {
+    guard let day = commit.firstDayAvailable else { return }
     var parameters = WireParameters()
     parameters.add { $0.date(day) }
     parameters.add { $0.timestamp(commit.knownAt) }
-    try connection.run(Self.resignGaps, parameters, context: Context.commit)
+    try connection.run(Self.markPermanentGaps, parameters, context: Context.commit)
   }
 
-  private static let sightGaps = Statement(
+  private static let recordGapChecks = Statement(
     name: "sight_gaps",
     sql: """
       update gap g
@@ -233,18 +233,18 @@ extension WriterSession {
           or g.last_sighting_at <= $3::timestamptz - make_interval(secs => $5::int))
       """)
 
-  private func sight(
-    _ sightings: [Reconciliation.Sighting], _ at: Timestamp, _ draft: inout Draft
+  private func recordChecks(
+    _ gapChecks: [Reconciliation.GapCheck], _ at: Timestamp, _ commitContext: inout CommitContext
   ) throws(StoreError) {
-    if sightings.isEmpty { return }
+    if gapChecks.isEmpty { return }
     var parameters = WireParameters()
-    parameters.add { $0.array(sightings, type: .int8) { $0.int64($1.gap) } }
-    parameters.add { $0.array(sightings, type: .text) { $0.text($1.reason.rawValue) } }
+    parameters.add { $0.array(gapChecks, type: .int8) { $0.int64($1.gap) } }
+    parameters.add { $0.array(gapChecks, type: .text) { $0.text($1.reason.rawValue) } }
     parameters.add { $0.timestamp(at) }
-    parameters.add { $0.int16(Self.sightingsMax) }
-    parameters.add { $0.int32(sightingSeconds) }
-    draft.receipt.sightings += try connection.run(
-      Self.sightGaps, parameters, context: Context.commit
+    parameters.add { $0.int16(Self.checksMax) }
+    parameters.add { $0.int32(confirmSeconds) }
+    commitContext.receipt.gapChecks += try connection.run(
+      Self.recordGapChecks, parameters, context: Context.commit
     ).affectedRows
   }
 }

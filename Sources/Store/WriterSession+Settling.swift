@@ -3,12 +3,12 @@ import Market
 /// The last of a commit's rows, once it is known which of them the database took: those it refused
 /// go to `rejected`, and certificates tell what is stored, not what was meant to be.
 extension WriterSession {
-  func settle(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
-    try writeRefused(commit, &draft)
-    var days = Set(commit.audits.lazy.map(\.tradingDay))
-    days.formUnion(draft.refused.lazy.map(\.day))
-    if !days.isEmpty { try recount(days.sorted(), commit.knownAt, &draft) }
-    try writeTradingDays(commit, &draft)
+  func settle(_ commit: Commit, _ commitContext: inout CommitContext) throws(StoreError) {
+    try writeRefused(commit, &commitContext)
+    var days = Set(commit.certificates.lazy.map(\.tradingDay))
+    days.formUnion(commitContext.refused.lazy.map(\.day))
+    if !days.isEmpty { try recount(days.sorted(), commit.knownAt, &commitContext) }
+    try writeTradingDays(commit, &commitContext)
   }
 
   private static let addRefused = Statement(
@@ -21,11 +21,13 @@ extension WriterSession {
       on conflict (trading_day, source, symbol, reason, payload_md5) do nothing
       """)
 
-  private func writeRefused(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
-    let rows = draft.refused
+  private func writeRefused(_ commit: Commit, _ commitContext: inout CommitContext)
+    throws(StoreError)
+  {
+    let rows = commitContext.refused
     if rows.isEmpty { return }
-    draft.receipt.refused = rows.count
-    draft.receipt.firstRefusal = rows[0].detail
+    commitContext.receipt.refused = rows.count
+    commitContext.receipt.firstRefusal = rows[0].detail
     var parameters = WireParameters()
     parameters.add { $0.timestamp(commit.knownAt) }
     parameters.add { $0.text(RejectionReason.refusedByStore.rawValue) }
@@ -35,7 +37,7 @@ extension WriterSession {
     parameters.add { $0.array(rows, type: .text) { $0.bytes($1.symbol.utf8.filter { $0 != 0 }) } }
     parameters.add { $0.array(rows, type: .text) { $0.bytes($1.detail.utf8.filter { $0 != 0 }) } }
     parameters.add { $0.array(rows, type: .bytea) { $0.bytes($1.payload) } }
-    draft.receipt.rejections += try connection.run(
+    commitContext.receipt.rejections += try connection.run(
       Self.addRefused, parameters, context: Context.commit
     ).affectedRows
   }
@@ -76,7 +78,7 @@ extension WriterSession {
       """)
 
   private func recount(
-    _ days: [TradingDay], _ knownAt: Timestamp, _ draft: inout Draft
+    _ days: [TradingDay], _ knownAt: Timestamp, _ commitContext: inout CommitContext
   ) throws(StoreError) {
     var parameters = WireParameters()
     parameters.add { $0.array(days, type: .date) { $0.date($1) } }
@@ -85,9 +87,9 @@ extension WriterSession {
     for row in try connection.run(Self.recount, parameters, context: Context.commit).rows {
       var row = row
       let key = DayKey(instrument: try row.int32(), day: try row.day())
-      if draft.audits.contains(key) { continue }
-      draft.audits.append(key)
-      draft.receipt.audits += 1
+      if commitContext.certificates.contains(key) { continue }
+      commitContext.certificates.append(key)
+      commitContext.receipt.certificates += 1
     }
   }
 
@@ -107,7 +109,9 @@ extension WriterSession {
       returning day, residuals
       """)
 
-  private func writeTradingDays(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
+  private func writeTradingDays(_ commit: Commit, _ commitContext: inout CommitContext)
+    throws(StoreError)
+  {
     var days: [(day: TradingDay, instruments: Int, residuals: Int)] = []
     for case .dayComplete(let day, let instruments, let residuals) in commit.events {
       days.append((day, instruments, residuals))
@@ -122,14 +126,14 @@ extension WriterSession {
     for row in try connection.run(Self.certifyDays, parameters, context: Context.commit).rows {
       var row = row
       let day = try row.day()
-      draft.residuals[day] = Int(try row.int32())
+      commitContext.residuals[day] = Int(try row.int32())
     }
   }
 }
 
-extension Draft {
+extension CommitContext {
   /// The events as the tables bear them out.
-  func told(_ events: [FeedEvent]) -> [FeedEvent] {
+  func corrected(_ events: [FeedEvent]) -> [FeedEvent] {
     events.map { event in
       guard case .dayComplete(let day, let instruments, _) = event,
         let residuals = residuals[day]

@@ -57,7 +57,7 @@ extension WriterSession {
   private func storedLists() throws(StoreError) -> [ListVerdict] {
     try read(Self.readLists) { (row) throws(StoreError) in
       ListVerdict(
-        source: try row.source(), part: try row.text(), judgedAt: try row.timestamp(),
+        source: try row.source(), part: try row.text(), decidedAt: try row.timestamp(),
         rows: Int(try row.int32()), contentHash: UInt64(bitPattern: try row.int64()),
         verdict: .accepted, detail: try row.text())
     }
@@ -83,7 +83,7 @@ extension WriterSession {
         }
         usage.parkedReason = parking
       }
-      usage.notedAt = try row.timestamp()
+      usage.recordedAt = try row.timestamp()
       return usage
     }
   }

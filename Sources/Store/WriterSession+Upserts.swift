@@ -3,7 +3,7 @@ import Market
 /// Rows that replace their predecessor: certificates, the market overview, source health. Each
 /// leaves an equal row alone, so that saying the same again writes nothing.
 extension WriterSession {
-  private static let writeAudits = Statement(
+  private static let writeCertificates = Statement(
     name: "write_audits",
     sql: """
       insert into day_audit as a
@@ -38,49 +38,56 @@ extension WriterSession {
           excluded.minutes_traded, excluded.minutes_untraded, excluded.minutes_missing)
       """)
 
-  func writeAudits(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
-    let rows = sortedAudits(commit).filter {
-      !draft.repaired.contains(DayKey(instrument: $0.id, day: $0.audit.tradingDay))
+  func writeCertificates(_ commit: Commit, _ commitContext: inout CommitContext) throws(StoreError)
+  {
+    let rows = sortedCertificates(commit).filter {
+      !commitContext.repaired.contains(DayKey(instrument: $0.id, day: $0.certificate.tradingDay))
     }
     if rows.isEmpty { return }
     var parameters = WireParameters()
     parameters.add { $0.array(rows, type: .int4) { $0.int32($1.id) } }
-    parameters.add { $0.array(rows, type: .date) { $0.date($1.audit.tradingDay) } }
-    let optional: [KeyPath<DayAudit, ExactDecimal?>] = [\.exchangeVolume, \.exchangeTurnover]
+    parameters.add { $0.array(rows, type: .date) { $0.date($1.certificate.tradingDay) } }
+    let optional: [KeyPath<DayCertificate, ExactDecimal?>] = [\.exchangeVolume, \.exchangeTurnover]
     for field in optional {
       parameters.add {
-        $0.array(rows, type: .numeric) { $0.optionalNumeric($1.audit[keyPath: field]) }
+        $0.array(rows, type: .numeric) { $0.optionalNumeric($1.certificate[keyPath: field]) }
       }
     }
-    let sums: [KeyPath<DayAudit, ExactDecimal>] = [
+    let sums: [KeyPath<DayCertificate, ExactDecimal>] = [
       \.minuteVolume, \.minuteTurnover, \.gapVolume, \.gapTurnover, \.afterHoursVolume,
       \.afterHoursTurnover,
     ]
     for field in sums {
-      parameters.add { $0.array(rows, type: .numeric) { $0.numeric($1.audit[keyPath: field]) } }
+      parameters.add {
+        $0.array(rows, type: .numeric) { $0.numeric($1.certificate[keyPath: field]) }
+      }
     }
-    let counts: [KeyPath<DayAudit, Int16>] = [\.minutesTraded, \.minutesUntraded, \.minutesMissing]
+    let counts: [KeyPath<DayCertificate, Int16>] = [
+      \.minutesTraded, \.minutesUntraded, \.minutesMissing,
+    ]
     for field in counts {
-      parameters.add { $0.array(rows, type: .int2) { $0.int16($1.audit[keyPath: field]) } }
+      parameters.add { $0.array(rows, type: .int2) { $0.int16($1.certificate[keyPath: field]) } }
     }
     parameters.add { $0.timestamp(commit.knownAt) }
     let written = try connection.run(
-      Self.writeAudits, parameters, context: Context.commit
+      Self.writeCertificates, parameters, context: Context.commit
     ).affectedRows
     if written == 0 { return }
-    draft.receipt.audits += written
-    draft.audits += rows.map { DayKey(instrument: $0.id, day: $0.audit.tradingDay) }
+    commitContext.receipt.certificates += written
+    commitContext.certificates += rows.map {
+      DayKey(instrument: $0.id, day: $0.certificate.tradingDay)
+    }
   }
 
   /// By day and id, one a key.
-  func sortedAudits(_ commit: Commit) -> [(id: Int32, audit: DayAudit)] {
+  func sortedCertificates(_ commit: Commit) -> [(id: Int32, certificate: DayCertificate)] {
     struct Key: Hashable {
       let id: Int32
       let day: TradingDay
     }
-    return commit.audits.map { (id: id(of: $0.symbol), audit: $0) }
-      .lastOfEach { Key(id: $0.id, day: $0.audit.tradingDay) }
-      .sorted { ($0.audit.tradingDay, $0.id) < ($1.audit.tradingDay, $1.id) }
+    return commit.certificates.map { (id: id(of: $0.symbol), certificate: $0) }
+      .lastOfEach { Key(id: $0.id, day: $0.certificate.tradingDay) }
+      .sorted { ($0.certificate.tradingDay, $0.id) < ($1.certificate.tradingDay, $1.id) }
   }
 
   private static let writeOverview = Statement(
@@ -102,7 +109,7 @@ extension WriterSession {
           excluded.percent_change, excluded.at)
       """)
 
-  func writeOverview(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
+  func writeOverview(_ commit: Commit, _ commitContext: inout CommitContext) throws(StoreError) {
     let rows = commit.overview.lastOfEach(\.symbol).sorted { $0.symbol < $1.symbol }
     if rows.isEmpty { return }
     var parameters = WireParameters()
@@ -112,7 +119,7 @@ extension WriterSession {
     parameters.add { $0.array(rows, type: .numeric) { $0.numeric($1.change) } }
     parameters.add { $0.array(rows, type: .numeric) { $0.numeric($1.percentChange) } }
     parameters.add { $0.array(rows, type: .timestamptz) { $0.timestamp($1.at) } }
-    draft.receipt.overview += try connection.run(
+    commitContext.receipt.overview += try connection.run(
       Self.writeOverview, parameters, context: Context.commit
     ).affectedRows
   }
@@ -140,7 +147,7 @@ extension WriterSession {
           excluded.requests, excluded.failures, excluded.detail)
       """)
 
-  func writeHealth(_ commit: Commit, _ draft: inout Draft) throws(StoreError) {
+  func writeHealth(_ commit: Commit, _ commitContext: inout CommitContext) throws(StoreError) {
     struct Key: Hashable {
       let source: Source
       let endpoint: String
@@ -160,7 +167,7 @@ extension WriterSession {
     parameters.add {
       $0.array(rows, type: .timestamptz) { $0.timestamp($1.updatedAt ?? commit.knownAt) }
     }
-    draft.receipt.health += try connection.run(
+    commitContext.receipt.health += try connection.run(
       Self.writeHealth, parameters, context: Context.commit
     ).affectedRows
   }

@@ -19,7 +19,7 @@ final class WriterSession {
   /// Set from just before COMMIT is sent until its answer is here.
   var pending: PendingCommit?
   /// How far apart two sightings of a hole must be.
-  let sightingSeconds: Int32
+  let confirmSeconds: Int32
   /// The quotes this session wrote, by instrument id; a kilobyte each.
   var written: [QuoteRow?] = []
   var notices = Notices()
@@ -30,9 +30,9 @@ final class WriterSession {
   /// - Throws: `connectionLost`, `schemaMismatch`, `leaseLost`.
   init(
     url: String, application: String = LeaseConnection.writerApplication, lease: Lease? = nil,
-    gate: ConnectGate? = nil, sightingSeconds: Int64 = sightingSecondsDefault
+    gate: ConnectGate? = nil, confirmSeconds: Int64 = confirmSecondsDefault
   ) throws(StoreError) {
-    self.sightingSeconds = Int32(clamping: sightingSeconds)
+    self.confirmSeconds = Int32(clamping: confirmSeconds)
     connection = try gate.pass(.writer) { () throws(StoreError) in
       try PostgresConnection(url: url, application: application)
     }
@@ -42,11 +42,11 @@ final class WriterSession {
     let milliseconds = max(2 * (lease?.milliseconds ?? 0), Self.idleMillisecondsMin)
     try connection.execute(
       "set idle_in_transaction_session_timeout = \(milliseconds)", context: "connect")
-    let answer = try connection.run(Self.readPosition, context: "connect")
-    guard answer.rowCount == 1 else {
+    let response = try connection.run(Self.readPosition, context: "connect")
+    guard response.rowCount == 1 else {
       throw StoreError(.schemaMismatch, "journal_position has no row", context: "connect")
     }
-    var row = answer.row(0)
+    var row = response.row(0)
     let found = (epoch: try row.int64(), position: try row.int64(), term: try row.int64())
     position = JournalPosition(found.position)
     term = lease?.term ?? found.term
@@ -171,8 +171,8 @@ extension WriterSession {
 
   private func read() throws(StoreError) -> StoredState {
     try connection.execute("begin isolation level repeatable read read only", context: "load")
-    let answer = try connection.run(Self.readState, context: "load")
-    var row = answer.row(0)
+    let response = try connection.run(Self.readState, context: "load")
+    var row = response.row(0)
     let stored = JournalPosition(try row.int64())
     let knownAt = try row.optionalTimestamp()
     let bookState = try row.bytes()

@@ -8,34 +8,34 @@ struct EasyOptions {
 
   init(easy: OpaquePointer) { self.easy = easy }
 
-  private mutating func note(_ code: CURLcode) {
+  private mutating func record(_ code: CURLcode) {
     if code != CURLE_OK, failure == nil { failure = code }
   }
 
   mutating func set(_ option: CURLoption, _ value: Int) {
-    note(ccurl_set_long(easy, option, value))
+    record(ccurl_set_long(easy, option, value))
   }
 
   mutating func set(_ option: CURLoption, bytes: Int) {
-    note(ccurl_set_offset(easy, option, curl_off_t(bytes)))
+    record(ccurl_set_offset(easy, option, curl_off_t(bytes)))
   }
 
   mutating func set(_ option: CURLoption, _ value: String) {
-    note(ccurl_set_string(easy, option, value))
+    record(ccurl_set_string(easy, option, value))
   }
 
   mutating func set(_ option: CURLoption, _ value: UnsafeMutablePointer<curl_slist>?) {
-    note(ccurl_set_list(easy, option, value))
+    record(ccurl_set_list(easy, option, value))
   }
 
   mutating func setCallbacks(
     write: @escaping curl_write_callback, header: @escaping curl_write_callback,
     context: UnsafeMutableRawPointer
   ) {
-    note(ccurl_set_callback(easy, CURLOPT_WRITEFUNCTION, write))
-    note(ccurl_set_pointer(easy, CURLOPT_WRITEDATA, context))
-    note(ccurl_set_callback(easy, CURLOPT_HEADERFUNCTION, header))
-    note(ccurl_set_pointer(easy, CURLOPT_HEADERDATA, context))
+    record(ccurl_set_callback(easy, CURLOPT_WRITEFUNCTION, write))
+    record(ccurl_set_pointer(easy, CURLOPT_WRITEDATA, context))
+    record(ccurl_set_callback(easy, CURLOPT_HEADERFUNCTION, header))
+    record(ccurl_set_pointer(easy, CURLOPT_HEADERDATA, context))
   }
 
   /// What is the same for every request.

@@ -34,7 +34,7 @@ final class Mailbox: Sendable {
     var isOpen = true
   }
 
-  private let state = Guarded(State())
+  private let state = Locked(State())
   // Safe: used here for `curl_multi_wakeup` alone, the one call libcurl allows from any thread, and
   // only with `state` locked and open; the thread frees the handle after it has closed `state`.
   nonisolated(unsafe) private let multi: OpaquePointer

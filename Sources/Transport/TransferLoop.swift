@@ -75,7 +75,7 @@ final class TransferLoop: @unchecked Sendable {
 
   private func start(_ submission: Submission) {
     guard let easy = idle.popLast() ?? curl_easy_init() else {
-      return answer(submission, .failure(submission.error(.outOfMemory)))
+      return complete(submission, .failure(submission.error(.outOfMemory)))
     }
     let transfer = Transfer(submission, easy: easy)
     do throws(TransportError) {
@@ -83,11 +83,11 @@ final class TransferLoop: @unchecked Sendable {
       try transfer.prepare(configuration, remainingMilliseconds: remaining)
     } catch {
       park(easy)
-      return answer(submission, .failure(error))
+      return complete(submission, .failure(error))
     }
     guard curl_multi_add_handle(multi, easy) == CURLM_OK else {
       park(easy)
-      return answer(submission, .failure(submission.error(.outOfMemory)))
+      return complete(submission, .failure(submission.error(.outOfMemory)))
     }
     active[easy] = transfer
   }
@@ -110,7 +110,7 @@ final class TransferLoop: @unchecked Sendable {
     curl_multi_remove_handle(multi, transfer.easy)
     active[transfer.easy] = nil
     park(transfer.easy)
-    answer(transfer.submission, result)
+    complete(transfer.submission, result)
   }
 
   /// Keeps the handle for the next request, without anything of this one.
@@ -119,7 +119,7 @@ final class TransferLoop: @unchecked Sendable {
     idle.append(easy)
   }
 
-  private func answer(_ submission: Submission, _ result: Result<HTTPResponse, TransportError>) {
+  private func complete(_ submission: Submission, _ result: Result<HTTPResponse, TransportError>) {
     mailbox.release(submission.ticket)
     submission.continuation.resume(returning: result)
   }
@@ -127,7 +127,7 @@ final class TransferLoop: @unchecked Sendable {
   private func cancel(_ ticket: UInt64) {
     if let index = waiting.firstIndex(where: { $0.ticket == ticket }) {
       let submission = waiting.remove(at: index)
-      answer(submission, .failure(submission.error(.cancelled)))
+      complete(submission, .failure(submission.error(.cancelled)))
     } else if let transfer = active.values.first(where: { $0.submission.ticket == ticket }) {
       finish(transfer, .failure(transfer.error(.cancelled)))
     }
@@ -138,13 +138,13 @@ final class TransferLoop: @unchecked Sendable {
     let expired = waiting.filter { $0.remainingMilliseconds(at: now) <= 0 }
     guard !expired.isEmpty else { return }
     waiting.removeAll { $0.remainingMilliseconds(at: now) <= 0 }
-    for submission in expired { answer(submission, .failure(submission.error(.timeout))) }
+    for submission in expired { complete(submission, .failure(submission.error(.timeout))) }
   }
 
   private func closeDown() {
     waiting += mailbox.close().submissions
     for transfer in Array(active.values) { finish(transfer, .failure(transfer.error(.shutDown))) }
-    for submission in waiting { answer(submission, .failure(submission.error(.shutDown))) }
+    for submission in waiting { complete(submission, .failure(submission.error(.shutDown))) }
     waiting = []
     for easy in idle { curl_easy_cleanup(easy) }
     idle = []

@@ -67,63 +67,68 @@ struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
   func run() async throws {
     let settings = try options.load()
     try await CommandFailure.translating {
-      let shop = try HistoryShop(settings)
+      let backfillSession = try BackfillSession(settings)
       // A slip of the pen must not start a server first, nor may a plan.
-      let order = all ? nil : try order(try symbols.map(HistoryShop.resolve), settings, shop)
-      try await shop.whileOpen(starting: !dryRun) {
-        let order = try order ?? self.order(try shop.symbols(of: source), settings, shop)
-        try await fill(order, shop)
+      let order =
+        all ? nil : try order(try symbols.map(BackfillSession.resolve), settings, backfillSession)
+      try await backfillSession.whileOpen(starting: !dryRun) {
+        let order =
+          try order
+          ?? self.order(try backfillSession.symbols(of: source), settings, backfillSession)
+        try await fill(order, backfillSession)
       }
     }
   }
 
   private func fill(
-    _ order: BackfillOrder, _ shop: HistoryShop
+    _ order: BackfillOrder, _ backfillSession: BackfillSession
   ) async throws {
-    let plan = shop.plan(order)
-    let rounds = try await shop.rounds(of: plan, leavingOutDone: resume)
-    let (tasks, later) = (shop.tasks(of: rounds.first, plan), shop.tasks(of: rounds.second, plan))
-    say(
+    let plan = backfillSession.plan(order)
+    let rounds = try await backfillSession.rounds(of: plan, leavingOutDone: resume)
+    let (tasks, later) = (
+      backfillSession.tasks(of: rounds.first, plan), backfillSession.tasks(of: rounds.second, plan)
+    )
+    printPlan(
       plan, rounds.first + rounds.second, tasks + later,
-      shop.budget(of: order.source).requestsPerMinute)
+      backfillSession.budget(of: order.source).requestsPerMinute)
     if !tasks.isEmpty, !later.isEmpty {
-      StandardError.say("\(later.count) of them, stored on an earlier day, come last")
+      StandardError.writeLine("\(later.count) of them, stored on an earlier day, come last")
     }
     if dryRun || (tasks + later).isEmpty { return }
-    try await shop.carryOut(
+    try await backfillSession.run(
       tasks, later: later, source: order.source, journal: order.name,
-      again: "rerun with --resume")
+      resumption: "rerun with --resume")
   }
 
   private func order(
-    _ symbols: [Symbol], _ settings: Settings, _ shop: HistoryShop
+    _ symbols: [Symbol], _ settings: Settings, _ backfillSession: BackfillSession
   ) throws -> BackfillOrder {
     let guessed = symbols.first.map { Instrument.classify($0) != nil } == true
     let source = source ?? (guessed ? Source.sina : settings.alpacaFeed.source)
-    let last = to?.day ?? shop.today(of: source)
+    let last = to?.day ?? backfillSession.today(of: source)
     guard from.day <= last else {
       throw CommandFailure(status: .usage, sentence: "--from \(from.day) is behind --to \(last)")
     }
-    try shop.check(symbols, of: source)
+    try backfillSession.check(symbols, of: source)
     return BackfillOrder(
       source: source, symbols: symbols, timeframe: timeframe.value, from: from.day, to: last)
   }
 
-  private func say(
+  private func printPlan(
     _ plan: BackfillPlan, _ chunks: [BackfillPlan.Chunk], _ tasks: [BackfillTask], _ budget: Int
   ) {
     let requests = zip(chunks, tasks).reduce(0) { sum, pair in
       // Pages are the plan's to guess; a day's factors are questions of their own.
-      sum + max(pair.0.requests, pair.1.questions.count)
+      sum + max(pair.0.requests, pair.1.feedRequests.count)
     }
-    StandardError.say(
+    StandardError.writeLine(
       "\(plan.order.source.name) \(plan.order.timeframe.name), \(plan.order.from) to "
         + "\(plan.order.to): \(counted(plan.order.symbols.count, "instrument")), "
         + "\(chunks.count) of \(counted(plan.chunks.count, "chunk")) to do, "
         + "about \(counted(requests, "request")), "
         + "\(counted((requests + budget - 1) / budget, "minute")) at \(budget) a minute")
     if let first = plan.reachesOnlyTo {
-      StandardError.say("the source only tells of \(first) and later")
+      StandardError.writeLine("the source only tells of \(first) and later")
     }
   }
 }

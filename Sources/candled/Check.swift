@@ -29,7 +29,7 @@ struct Check: ParsableCommand {
   var json = false
 
   func run() throws {
-    let configuration = try options.judged()
+    let configuration = try options.validated()
     var findings = configuration.findings
     if !offline { findings.append(.database(configuration.settings)) }
     try StandardOutput.write(

@@ -36,9 +36,9 @@ extension CommandFailure {
   }
 
   /// As `translating`, for what only asks the store.
-  static func asking<Answer>(
-    _ body: () throws(StoreError) -> Answer
-  ) throws(CommandFailure) -> Answer {
+  static func asking<Response>(
+    _ body: () throws(StoreError) -> Response
+  ) throws(CommandFailure) -> Response {
     do throws(StoreError) {
       return try body()
     } catch {

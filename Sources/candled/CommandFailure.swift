@@ -26,6 +26,6 @@ struct CommandFailure: Error {
   }
 
   func report() {
-    for line in (sentence ?? "").split(separator: "\n") { StandardError.say(String(line)) }
+    for line in (sentence ?? "").split(separator: "\n") { StandardError.writeLine(String(line)) }
   }
 }

@@ -24,7 +24,7 @@ struct Config: ParsableCommand {
         "Secrets are masked. A wrong configuration is told line by line and exits 78.",
         examples: [
           "candled config print": "the settings of /etc/candled/candled.toml",
-          "candled config print --set sina.cadence=6s": "what an override would change",
+          "candled config print --set quotes.cadence=6s": "what an override would change",
           "candled config print --json": "one JSON object a setting",
         ]))
 

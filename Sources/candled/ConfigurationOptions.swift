@@ -34,9 +34,9 @@ struct ConfigurationOptions: ParsableArguments {
   }
 
   /// With the files it names, and what is to be said against it.
-  func judged() throws(CommandFailure) -> JudgedConfiguration {
+  func validated() throws(CommandFailure) -> ValidatedConfiguration {
     do throws(ConfigurationError) {
-      return try JudgedConfiguration(path: path, overrides: overrides)
+      return try ValidatedConfiguration(path: path, overrides: overrides)
     } catch {
       throw CommandFailure(error)
     }

@@ -36,7 +36,7 @@ struct Decode: ParsableCommand {
   )
 
   @Argument(help: "What kind of answer it is.")
-  var kind: AnswerKind
+  var kind: ResponseKind
 
   @Argument(help: "The file with the body, or - for standard input.", completion: .file())
   var file: String
@@ -111,7 +111,7 @@ struct Decode: ParsableCommand {
 }
 
 /// The kinds of answers that can be decoded: a source and what was asked of it.
-enum AnswerKind: String, CaseIterable, ExpressibleByArgument {
+enum ResponseKind: String, CaseIterable, ExpressibleByArgument {
   case sinaQuotes = "sina-quotes"
   case mairuiList = "mairui-list"
   case alpacaBars = "alpaca-bars"

@@ -50,7 +50,7 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
   private static let startSecondOfDay = Session.auctionMatch - 30
   /// When the day's certificates have been written and its minutes confirmed.
   private static let stopSecondOfDay = Session.afterHoursClose + 15 * 60
-  private static let americans = "AAPL,MSFT,NVDA"
+  private static let usEquities = "AAPL,MSFT,NVDA"
   /// Nobody waits for this process to end as systemd does for the daemon's.
   private static let drainMillisecondsMax: Int64 = 20_000
 
@@ -101,7 +101,7 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
   private func play(
     _ day: TradingDay, in folder: DemoFolder
   ) async throws -> (DemoSummary?, Unsaved) {
-    StandardError.say("starting a private PostgreSQL in \(folder.path) …")
+    StandardError.writeLine("starting a private PostgreSQL in \(folder.path) …")
     let server = EmbeddedServer(directory: folder.path + "/postgres")
     defer { try? server.stop() }
     // Before the simulated clock starts: it would run on while a cluster is made.
@@ -162,12 +162,12 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
     return try ConfigurationFile.load(
       nil,
       overrides: [
-        "state_directory=\(folder.path)", "sina.base=\(url)", "sina.symbols=\(list)",
-        "sina.overview=", "sina.requests_per_minute=600", "sina.history_base=\(url)",
+        "state_directory=\(folder.path)", "sina.base=\(url)", "quotes.symbols=\(list)",
+        "quotes.overview=", "sina.requests_per_minute=600", "sina.history_base=\(url)",
         "sina.list_base=\(url)", "sina.reference_base=\(url)",
         "sina.history_requests_per_minute=600", "mairui.bases=\(url)",
         "mairui.licence_file=\(licences)", "alpaca.base=\(url)", "alpaca.trading_base=\(url)",
-        "alpaca.key_file=\(key)", "alpaca.symbols=\(Demo.americans)", "clock.stop=\(stop)",
+        "alpaca.key_file=\(key)", "alpaca.symbols=\(Demo.usEquities)", "clock.stop=\(stop)",
       ])
   }
 }

@@ -14,7 +14,7 @@ actor DemoScreen {
 
   /// How many instruments the view has room for.
   private static let sharesMax = 9
-  private static let americansMax = 3
+  private static let usEquitiesMax = 3
   private static let frameNanoseconds: UInt64 = 100_000_000
 
   init(speed: Int, symbols: [Symbol]) {
@@ -43,34 +43,34 @@ actor DemoScreen {
   }
 
   private func drawFrames(_ handle: DaemonHandle, color: Bool) async {
-    say(Terminal.enterScreen)
+    show(Terminal.enterScreen)
     while !Task.isCancelled {
       let size = Terminal.size(of: STDOUT_FILENO)
-      say(
+      show(
         await snapshot(handle).render(width: size.width, height: size.height, color: color))
       try? await Task.sleep(nanoseconds: DemoScreen.frameNanoseconds)
     }
-    say(Terminal.leaveScreen)
+    show(Terminal.leaveScreen)
   }
 
   /// The first candle, then a line a minute.
   private func printLines(_ handle: DaemonHandle) async {
-    say("look inside: \(handle.psqlLine)\n")
+    show("look inside: \(handle.psqlLine)\n")
     var shownMinute: Int64 = -1
     while !Task.isCancelled {
       let minute = EngineClock.realNow().seconds / 60
       let snapshot = await snapshot(handle)
       if minute != shownMinute, snapshot.candles > 0 {
         shownMinute = minute
-        say(snapshot.line() + "\n")
+        show(snapshot.line() + "\n")
       }
       try? await Task.sleep(nanoseconds: DemoScreen.frameNanoseconds)
     }
-    say("\(await snapshot(handle).line())\n")
+    show("\(await snapshot(handle).line())\n")
   }
 
   /// A reader that left ends the showing, not the daemon.
-  private func say(_ text: String) {
+  private func show(_ text: String) {
     do { try StandardOutput.write(text) } catch { task?.cancel() }
   }
 
@@ -102,8 +102,8 @@ actor DemoScreen {
         balanced: report.counters.balancedCertificates)
     }
     snapshot.quotes =
-      report.sights.map { DemoQuote($0, at: report.now) }
-      + report.americans.prefix(DemoScreen.americansMax).map { DemoQuote($0) }
+      report.snapshots.map { DemoQuote($0, at: report.now) }
+      + report.usEquities.prefix(DemoScreen.usEquitiesMax).map { DemoQuote($0) }
     return snapshot
   }
 
@@ -125,11 +125,11 @@ extension DemoQuote {
   }
 
   /// Over lunch the book holds the afternoon's first minute ready, which has not begun.
-  fileprivate init(_ sight: EngineReport.Sight, at now: Timestamp) {
+  fileprivate init(_ instrument: EngineReport.Snapshot, at now: Timestamp) {
     self.init(
-      symbol: sight.quote.symbol, name: sight.name, last: sight.quote.last,
-      previousClose: sight.quote.previousClose,
-      forming: sight.forming.flatMap { candle in
+      symbol: instrument.quote.symbol, name: instrument.name, last: instrument.quote.last,
+      previousClose: instrument.quote.previousClose,
+      forming: instrument.forming.flatMap { candle in
         if candle.openedAt > now { return nil }
         return Forming(
           openedAt: candle.openedAt, open: candle.open, high: candle.high, low: candle.low,

@@ -32,11 +32,11 @@ struct Gaps: AsyncParsableCommand, DrainsOnSignal {
     let settings = try options.load()
     try await CommandFailure.translating {
       guard fill else { return try count(at: settings.storeAddress()) }
-      let shop = try HistoryShop(settings)
-      let chosen = try symbol.map { try HistoryShop.resolve($0) }
-      try await shop.whileOpen {
-        try await look(for: chosen, shop)
-        try StandardOutput.write(lines: shop.gapCounts(of: chosen))
+      let backfillSession = try BackfillSession(settings)
+      let chosen = try symbol.map { try BackfillSession.resolve($0) }
+      try await backfillSession.whileOpen {
+        try await look(for: chosen, backfillSession)
+        try StandardOutput.write(lines: backfillSession.gapCounts(of: chosen))
       }
     }
   }
@@ -48,11 +48,11 @@ struct Gaps: AsyncParsableCommand, DrainsOnSignal {
     try StandardOutput.write(lines: queries.gapCounts(of: chosen))
   }
 
-  private func look(for symbol: Symbol?, _ shop: HistoryShop) async throws {
-    let tasks = try await shop.repairTasks(symbol: symbol)
-    StandardError.say("asking for the minutes of \(counted(tasks.count, "instrument"))")
+  private func look(for symbol: Symbol?, _ backfillSession: BackfillSession) async throws {
+    let tasks = try await backfillSession.repairTasks(symbol: symbol)
+    StandardError.writeLine("asking for the minutes of \(counted(tasks.count, "instrument"))")
     if tasks.isEmpty { return }
-    try await shop.carryOut(tasks, source: .sina, journal: "gaps", again: "rerun later")
+    try await backfillSession.run(tasks, source: .sina, journal: "gaps", resumption: "rerun later")
   }
 }
 

@@ -32,7 +32,7 @@ struct KeptDemo {
     try await CommandFailure.translating {
       try server.start()
       try Schema.applyIfDifferent(url: server.ownerConnectionString, endingReaders: true) {
-        StandardError.say("the schema is not applied yet, \($0)")
+        StandardError.writeLine("the schema is not applied yet, \($0)")
       }
     }
     let (signals, inbox) = AsyncStream.makeStream(of: Void.self)

@@ -19,7 +19,7 @@ struct Query: ParsableCommand {
         "candled query why sh600519 '2026-07-06 09:31'": "where that minute came from",
       ]),
     subcommands: [
-      QueryCandles.self, QueryLatest.self, QueryGaps.self, QueryAudit.self,
+      QueryCandles.self, QueryLatest.self, QueryGaps.self, QueryCertificates.self,
       QueryInstruments.self, QueryWhy.self, QueryDisagreements.self,
     ])
 }

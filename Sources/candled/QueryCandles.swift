@@ -60,20 +60,20 @@ struct QueryCandles: ParsableCommand {
 
   func run() throws {
     try options.print(Self.columns) { queries in
-      try queries.candles(question(of: SymbolDirectory(queries).resolve(symbol))).map(Self.cells)
+      try queries.candles(candleQuery(of: SymbolDirectory(queries).resolve(symbol))).map(Self.cells)
     }
   }
 
-  private func question(of symbol: Symbol) -> CandleQuestion {
-    var question = CandleQuestion(symbol, timeframe.value)
-    question.from = from?.first
-    question.to = to?.end
-    question.fill = fill
-    question.adjust = adjust
-    question.asOf = asOf?.end
-    question.source = source
-    question.newest = limit
-    return question
+  private func candleQuery(of symbol: Symbol) -> CandleQuery {
+    var query = CandleQuery(symbol, timeframe.value)
+    query.from = from?.first
+    query.to = to?.end
+    query.fill = fill
+    query.adjust = adjust
+    query.asOf = asOf?.end
+    query.source = source
+    query.newest = limit
+    return query
   }
 
   private static let columns =

@@ -1,4 +1,4 @@
-/// `candled query gaps` and `audit`: what passed unseen, and the proof that nothing else did.
+/// `candled query gaps` and `certificate`: what passed unseen, and the proof that nothing else did.
 
 import ArgumentParser
 import Market
@@ -45,7 +45,7 @@ struct QueryGaps: ParsableCommand {
   }
 }
 
-struct QueryAudit: ParsableCommand {
+struct QueryCertificates: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "audit",
     abstract: "Print the certificates of a day.",
@@ -63,7 +63,7 @@ struct QueryAudit: ParsableCommand {
 
   func run() throws {
     try options.print(Self.columns) { queries, day, symbol in
-      try queries.audits(day: day, symbol: symbol).map(Self.cells)
+      try queries.certificates(day: day, symbol: symbol).map(Self.cells)
     }
   }
 
@@ -73,14 +73,15 @@ struct QueryAudit: ParsableCommand {
       "exchange_volume", "minute_volume", "gap_volume", "residual_volume", "residual_turnover",
       "traded", "untraded", "missing")
 
-  private static func cells(_ row: AuditRecord) -> [ResultCell] {
-    let audit = row.audit
+  private static func cells(_ row: CertificateRecord) -> [ResultCell] {
+    let certificate = row.certificate
     return [
-      .text("\(audit.symbol)"), .day(audit.tradingDay),
-      row.isBalanced.map { .boolean($0) } ?? .null, .optional(audit.exchangeVolume),
-      .decimal(audit.minuteVolume), .decimal(audit.gapVolume), .optional(row.residualVolume),
-      .optional(row.residualTurnover), .integer(Int64(audit.minutesTraded)),
-      .integer(Int64(audit.minutesUntraded)), .integer(Int64(audit.minutesMissing)),
+      .text("\(certificate.symbol)"), .day(certificate.tradingDay),
+      row.isBalanced.map { .boolean($0) } ?? .null, .optional(certificate.exchangeVolume),
+      .decimal(certificate.minuteVolume), .decimal(certificate.gapVolume),
+      .optional(row.residualVolume),
+      .optional(row.residualTurnover), .integer(Int64(certificate.minutesTraded)),
+      .integer(Int64(certificate.minutesUntraded)), .integer(Int64(certificate.minutesMissing)),
     ]
   }
 }

@@ -140,7 +140,7 @@ extension Replay {
 
   private func emptyDatabase(_ url: String, _ settings: Settings) async throws -> StoreWriter {
     try Schema.applyIfAbsent(url: url)
-    let writer = StoreWriter(url: url, sightingSeconds: settings.sightingSeconds)
+    let writer = StoreWriter(url: url, confirmSeconds: settings.confirmSeconds)
     try await writer.connect()
     let stored = try await writer.load()
     guard stored.position == .start, stored.lastSeq == 0 else {
@@ -168,8 +168,8 @@ extension Replay {
     var verification = try ReplayVerification(queries)
     while pipeline.position < stored, let (position, entry) = try order.next() {
       pipeline.process(entry, at: position)
-      try verification.note(entry.receivedAt)
-      if let commit = pipeline.takeCommit() { try verification.take(commit) }
+      try verification.record(entry.receivedAt)
+      if let commit = pipeline.takeCommit() { try verification.add(commit) }
     }
     guard pipeline.position == stored else {
       throw CommandFailure(
@@ -206,7 +206,7 @@ struct ReplayCounts {
       case .failure(let failure as CommandFailure): failure.sentence ?? "\(failure)"
       case .failure(let error): "\(error)"
       }
-    StandardError.say(
+    StandardError.writeLine(
       "the journal does not tell which days trade after \(calendarEnd), and K-lines of them were "
         + "refused; \(reason)")
   }

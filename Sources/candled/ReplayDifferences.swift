@@ -73,9 +73,9 @@ struct Differences {
     case let row as ReplayedQuote:
       "\(row.quote.at) \(row.quote.last) v \(row.quote.volume) t \(row.quote.turnover)"
         + (row.forming.map { " forming \(words($0))" } ?? "")
-    case let audit as DayAudit:
-      "exchange \(audit.exchangeVolume?.description ?? "unseen") minutes \(audit.minuteVolume) "
-        + "gaps \(audit.gapVolume)"
+    case let certificate as DayCertificate:
+      "exchange \(certificate.exchangeVolume?.description ?? "unseen") "
+        + "minutes \(certificate.minuteVolume) gaps \(certificate.gapVolume)"
     default: "\(row)"
     }
   }

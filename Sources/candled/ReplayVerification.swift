@@ -28,7 +28,7 @@ struct ReplayVerification {
       .map(\.symbol)
   }
 
-  mutating func note(_ receivedAt: Timestamp) throws(StoreError) {
+  mutating func record(_ receivedAt: Timestamp) throws(StoreError) {
     if firstDay == nil { firstDay = receivedAt.shanghaiDay }
     while days.count > Self.daysHeldMax, let oldest = days.keys.min() {
       try compare(oldest, before: receivedAt)
@@ -36,7 +36,7 @@ struct ReplayVerification {
   }
 
   /// Takes in what a commit would have written.
-  mutating func take(_ commit: Commit) throws(StoreError) {
+  mutating func add(_ commit: Commit) throws(StoreError) {
     for candle in commit.candles { days[candle.tradingDay, default: ReplayedDay()].put(candle) }
     for row in commit.revisions {
       days[row.candle.tradingDay, default: ReplayedDay()].put(row.candle)
@@ -47,8 +47,9 @@ struct ReplayVerification {
     for gap in commit.gaps {
       days[gap.tradingDay, default: ReplayedDay()].gaps[gap, default: 0] += 1
     }
-    for audit in commit.audits {
-      days[audit.tradingDay, default: ReplayedDay()].audits[audit.symbol] = audit
+    for certificate in commit.certificates {
+      days[certificate.tradingDay, default: ReplayedDay()].certificates[certificate.symbol] =
+        certificate
     }
     for batch in commit.bars {
       guard case .repair(let day) = batch.role else { continue }
@@ -92,7 +93,7 @@ struct ReplayVerification {
     differences.compare(
       "gap", stored: Dictionary(gaps.map { ($0.gap, 1) }, uniquingKeysWith: +),
       replayed: replayed.gaps)
-    try compareAudits(of: day, replayed.audits)
+    try compareCertificates(of: day, replayed.certificates)
     let rejections = Dictionary(
       try queries.rejections(day: day).map { (RejectionKey($0), $0.detail) },
       uniquingKeysWith: { first, _ in first })
@@ -101,12 +102,13 @@ struct ReplayVerification {
 
   /// A repair moves a certificate's sums from gaps to minutes; that they still add up is the
   /// database's own check.
-  private mutating func compareAudits(
-    of day: TradingDay, _ replayed: [Symbol: DayAudit]
+  private mutating func compareCertificates(
+    of day: TradingDay, _ replayed: [Symbol: DayCertificate]
   ) throws(StoreError) {
-    let rows = try queries.audits(day: day)
-    let repaired = Set(rows.filter { $0.repairedAt != nil }.map(\.audit.symbol))
-    let stored = Dictionary(rows.map { ($0.audit.symbol, $0.audit) }, uniquingKeysWith: { $1 })
+    let rows = try queries.certificates(day: day)
+    let repaired = Set(rows.filter { $0.repairedAt != nil }.map(\.certificate.symbol))
+    let stored = Dictionary(
+      rows.map { ($0.certificate.symbol, $0.certificate) }, uniquingKeysWith: { $1 })
     differences.compare(
       "day_audit", stored: stored.filter { !repaired.contains($0.key) },
       replayed: replayed.filter { !repaired.contains($0.key) })
@@ -126,7 +128,7 @@ struct ReplayedDay {
   var candles: [Symbol: [CandleKey: Candle]] = [:]
   /// With how often each occurs.
   var gaps: [Gap: Int] = [:]
-  var audits: [Symbol: DayAudit] = [:]
+  var certificates: [Symbol: DayCertificate] = [:]
   /// The detail as it was told first.
   var rejections: [RejectionKey: String] = [:]
 

@@ -16,7 +16,7 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
       """,
       examples: [
         "candled run --config config/candled.toml": "the configuration of this checkout",
-        "candled run --set sina.symbols=sh600519 --set state_directory=/tmp/candled":
+        "candled run --set quotes.symbols=sh600519 --set state_directory=/tmp/candled":
           "defaults but for two settings",
       ]))
 
@@ -51,8 +51,8 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
     let daemon = Daemon(configuration: configuration, log: log)
     let reporter = notifier.map { ServiceReporter($0, state: daemon.state, log: log) }
     try watch(daemon, reporter, log, mask, control)
-    let telling = Task { await reporter?.run() }
-    defer { telling.cancel() }
+    let reporting = Task { await reporter?.run() }
+    defer { reporting.cancel() }
     let unsaved = try await CommandFailure.translating {
       // Before anything that may take long or fail: whoever asks is told that it starts.
       let admin = settings.adminListen.flatMap { address in
@@ -77,8 +77,8 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
   }
 
   /// A daemon with nothing to ask for would look well and be of no use.
-  private func accepted() throws(CommandFailure) -> JudgedConfiguration {
-    let configuration = try options.judged()
+  private func accepted() throws(CommandFailure) -> ValidatedConfiguration {
+    let configuration = try options.validated()
     guard let problem = configuration.problem else { return configuration }
     throw CommandFailure(
       status: problem.status, sentence: "\(problem.check): \(problem.detail)")
@@ -96,7 +96,7 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
     let options = options
     let reload = { @Sendable () async in
       let verdict = await daemon.reload { () throws(ConfigurationError) in
-        let new = try JudgedConfiguration(path: options.path, overrides: options.overrides)
+        let new = try ValidatedConfiguration(path: options.path, overrides: options.overrides)
         new.register(in: mask)
         return new
       }

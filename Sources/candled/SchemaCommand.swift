@@ -52,11 +52,11 @@ struct SchemaCommand: ParsableCommand {
     func run() throws {
       let address = try options.load().storeAddress(asOwner: true)
       do throws(StoreError) {
-        try Schema.apply(url: address) { StandardError.say($0) }
+        try Schema.apply(url: address) { StandardError.writeLine($0) }
       } catch {
         throw CommandFailure(error)
       }
-      StandardError.say("schema version \(Schema.version) is in place")
+      StandardError.writeLine("schema version \(Schema.version) is in place")
     }
   }
 

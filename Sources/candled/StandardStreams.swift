@@ -34,7 +34,7 @@ enum StandardOutput {
 
 enum StandardError {
   /// One line of talk under the program's name. A failure to complain is not complained about.
-  static func say(_ sentence: String) {
+  static func writeLine(_ sentence: String) {
     _ = writeAll("candled: \(sentence)\n", to: STDERR_FILENO)
   }
 

@@ -33,8 +33,8 @@ struct Status: ParsableCommand {
     let demo = KeptDemo(settings.stateDirectory)
     let daemon =
       settings.storeURL == nil && demo.isThere
-      ? DaemonAnswer(silence: "none: \(demo.path) is a demo's folder")
-      : DaemonAnswer(of: settings.adminListen)
+      ? DaemonReply(silence: "none: \(demo.path) is a demo's folder")
+      : DaemonReply(of: settings.adminListen)
     do {
       let address = try settings.storeAddress()
       let status = try CommandFailure.asking { () throws(StoreError) in
@@ -52,7 +52,7 @@ struct Status: ParsableCommand {
 }
 
 extension StoreStatus {
-  fileprivate func json(_ daemon: DaemonAnswer) -> String {
+  fileprivate func json(_ daemon: DaemonReply) -> String {
     let health = "[" + health.map { JSONText.object($0.members) }.joined(separator: ",") + "]"
     return JSONText.object(members).dropLast() + ",\"health\":" + health
       + ",\"daemon\":" + daemon.json + "}"
@@ -75,7 +75,7 @@ extension StoreStatus {
       ("last_commit_age_seconds", .optional(lastCommitAge)),
       ("instruments", .integer(instruments)), ("trading_day", .day(tradingDay)),
       ("quotes", .integer(quotes)), ("candles", .integer(candles)), ("gaps", .integer(gaps)),
-      ("rejections", .integer(rejections)), ("audited_day", .day(auditedDay)),
+      ("rejections", .integer(rejections)), ("audited_day", .day(certifiedDay)),
       ("certificates", .integer(certificates)), ("residuals", .integer(residuals)),
       ("database_bytes", .integer(databaseBytes)),
       ("notification_queue", .decimal(notificationQueue)),

@@ -79,7 +79,7 @@ struct Watch: AsyncParsableCommand, DrainsOnSignal {
         snapshot.quotes.filter { chosen?.contains($0.quote.symbol) ?? true }.map { .quote($0) })
     }
     var left = count ?? .max
-    for try await item in client.follow(after: start, epoch: epoch, onConnection: Self.say) {
+    for try await item in client.follow(after: start, epoch: epoch, onConnection: Self.report) {
       let lines = WatchLine.lines(of: item, about: chosen).prefix(left)
       try write(Array(lines))
       left -= lines.count
@@ -91,10 +91,10 @@ struct Watch: AsyncParsableCommand, DrainsOnSignal {
     try StandardOutput.write(lines: lines.map { json ? $0.json : $0.text })
   }
 
-  @Sendable private static func say(_ connection: FeedConnection) {
+  @Sendable private static func report(_ connection: FeedConnection) {
     switch connection {
-    case .lost(let error): StandardError.say("\(error); trying again")
-    case .restored: StandardError.say("connected again")
+    case .lost(let error): StandardError.writeLine("\(error); trying again")
+    case .restored: StandardError.writeLine("connected again")
     }
   }
 }

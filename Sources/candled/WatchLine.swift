@@ -37,7 +37,7 @@ struct WatchLine {
     return change.candles.filter { isChosen($0.candle.symbol) }.map { .candle($0, "candle", seq) }
       + change.revisions.filter { isChosen($0.candle.symbol) }.map { .candle($0, "revision", seq) }
       + change.gaps.filter { isChosen($0.symbol) }.map { .gap($0, seq) }
-      + change.audits.filter { isChosen($0.symbol) }.map { .certificate($0, seq) }
+      + change.certificates.filter { isChosen($0.symbol) }.map { .certificate($0, seq) }
       + change.events.map { .event($0, seq) }
   }
 
@@ -76,15 +76,15 @@ struct WatchLine {
       ])
   }
 
-  private static func certificate(_ audit: DayAudit, _ seq: Int64) -> WatchLine {
+  private static func certificate(_ certificate: DayCertificate, _ seq: Int64) -> WatchLine {
     WatchLine(
       kind: "certificate",
       members: [
-        ("seq", .integer(seq)), ("symbol", .text("\(audit.symbol)")),
-        ("trading_day", .day(audit.tradingDay)),
-        ("residual_volume", .optional(audit.residualVolume)),
-        ("residual_turnover", .optional(audit.residualTurnover)),
-        ("balanced", .boolean(audit.isBalanced)),
+        ("seq", .integer(seq)), ("symbol", .text("\(certificate.symbol)")),
+        ("trading_day", .day(certificate.tradingDay)),
+        ("residual_volume", .optional(certificate.residualVolume)),
+        ("residual_turnover", .optional(certificate.residualTurnover)),
+        ("balanced", .boolean(certificate.isBalanced)),
       ])
   }
 

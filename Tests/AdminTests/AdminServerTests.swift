@@ -24,8 +24,8 @@ final class Served: Sendable {
     let wanted = try #require(wanted ?? ListenAddress("127.0.0.1:0"))
     server = try #require(AdminServer(at: wanted, answering: endpoint, log: log.logger(mask)))
     let line = await log.wait(for: "endpoint listens")
-    let told = line.firstMatch(of: #/address="?([^" \n]+)/#).map { String($0.1) }
-    address = try #require(told.flatMap { ListenAddress($0) })
+    let logged = line.firstMatch(of: #/address="?([^" \n]+)/#).map { String($0.1) }
+    address = try #require(logged.flatMap { ListenAddress($0) })
   }
 
   deinit { server.stop() }
@@ -38,10 +38,10 @@ final class Served: Sendable {
     return try await offPool {
       // The suite around it may hold all of Swift's threads for longer than an answer may take.
       for _ in 0..<Self.triesMax {
-        if let answer = try? AdminClient(address).get(path),
-          answer.body != "the daemon does not answer\n"
+        if let response = try? AdminClient(address).get(path),
+          response.body != "the daemon does not answer\n"
         {
-          return answer
+          return response
         }
         usleep(Self.pauseMicroseconds)
       }
@@ -50,27 +50,27 @@ final class Served: Sendable {
   }
 
   /// Sends bytes and reads to the end.
-  func say(_ text: String) async throws -> String {
+  func send(_ text: String) async throws -> String {
     let address = address
     return try await offPool {
-      var answer = ""
+      var response = ""
       for _ in 0..<Self.triesMax {
         let socket = try AdminSocket.connect(to: address, secondsMax: 60).get()
         defer { close(socket) }
         _ = AdminSocket.write(socket, Array(text.utf8)[...])
-        answer = try #require(hear(socket))
+        response = try #require(readAll(socket))
         // HEAD has no body to tell by: only a late answer is 27 bytes long.
-        let isLate = answer.contains("Content-Length: 27\r\n")
+        let isLate = response.contains("Content-Length: 27\r\n")
         if !isLate { break }
         usleep(Self.pauseMicroseconds)
       }
-      return answer
+      return response
     }
   }
 }
 
 /// Reads to the end; nil if the server does not hang up while the socket waits.
-private func hear(_ socket: Int32) -> String? {
+private func readAll(_ socket: Int32) -> String? {
   var bytes: [UInt8] = []
   while true {
     switch AdminSocket.read(socket, bytesMax: 65_536) {
@@ -81,9 +81,9 @@ private func hear(_ socket: Int32) -> String? {
   }
 }
 
-private func offPool<Answer: Sendable>(
-  _ body: @escaping @Sendable () throws -> Answer
-) async throws -> Answer {
+private func offPool<Response: Sendable>(
+  _ body: @escaping @Sendable () throws -> Response
+) async throws -> Response {
   try await withCheckedThrowingContinuation { continuation in
     DispatchQueue.global().async { continuation.resume(with: Result { try body() }) }
   }
@@ -91,7 +91,7 @@ private func offPool<Answer: Sendable>(
 
 /// Lines of a log, for whoever waits for one.
 final class LineBox: Sendable {
-  private let lines = Guarded<[String]>([])
+  private let lines = Locked<[String]>([])
 
   func add(_ line: String) { lines.withLock { $0.append(line) } }
 
@@ -138,36 +138,36 @@ final class LineBox: Sendable {
 
   @Test func `content types are those scrapers expect`() async throws {
     let served = try await Served()
-    let metrics = try await served.say("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    let metrics = try await served.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
     #expect(metrics.contains("Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"))
-    let status = try await served.say("GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    let status = try await served.send("GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n")
     #expect(status.contains("Content-Type: application/json\r\n"))
   }
 
-  @Test func `what is asked wrongly is told so`() async throws {
+  @Test func `a malformed request gets an error`() async throws {
     let served = try await Served()
     #expect(try await served.get("/").status == 404)
     #expect(try await served.get("/metrics/").status == 404)
-    let post = try await served.say("POST /metrics HTTP/1.1\r\nContent-Length: 2\r\n\r\nhi")
+    let post = try await served.send("POST /metrics HTTP/1.1\r\nContent-Length: 2\r\n\r\nhi")
     #expect(post.hasPrefix("HTTP/1.1 405 ") && post.contains("Allow: GET, HEAD\r\n"))
-    #expect(try await served.say("hello\r\n\r\n").hasPrefix("HTTP/1.1 400 "))
-    #expect(try await served.say("GET  / HTTP/1.1\r\n\r\n").hasPrefix("HTTP/1.1 400 "))
-    #expect(try await served.say("GET / HTTP/1.1\r\nno header\r\n\r\n").hasPrefix("HTTP/1.1 400 "))
+    #expect(try await served.send("hello\r\n\r\n").hasPrefix("HTTP/1.1 400 "))
+    #expect(try await served.send("GET  / HTTP/1.1\r\n\r\n").hasPrefix("HTTP/1.1 400 "))
+    #expect(try await served.send("GET / HTTP/1.1\r\nno header\r\n\r\n").hasPrefix("HTTP/1.1 400 "))
   }
 
-  @Test func `HEAD tells the length and sends no body`() async throws {
+  @Test func `HEAD gives the length and sends no body`() async throws {
     let served = try await Served()
     for path in AdminEndpoint.paths {
-      let answer = try await served.say("HEAD \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
-      #expect(answer.hasPrefix("HTTP/1.1 ") && answer.hasSuffix("\r\n\r\n"), "\(path)")
-      #expect(!answer.contains("Content-Length: 0\r\n"))
+      let response = try await served.send("HEAD \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+      #expect(response.hasPrefix("HTTP/1.1 ") && response.hasSuffix("\r\n\r\n"), "\(path)")
+      #expect(!response.contains("Content-Length: 0\r\n"))
     }
   }
 
   @Test func `a request that does not end is cut off at its bound`() async throws {
     let served = try await Served()
     let long = String(repeating: "x", count: AdminConnection.headBytesMax + 4_096)
-    #expect(try await served.say("GET /\(long)").hasPrefix("HTTP/1.1 431 "))
+    #expect(try await served.send("GET /\(long)").hasPrefix("HTTP/1.1 431 "))
     #expect(try await served.get("/livez").status == 200)
   }
 
@@ -190,10 +190,10 @@ final class LineBox: Sendable {
     defer { close(socket) }
     _ = AdminSocket.write(socket, Array("GET /li".utf8)[...])
     // The server hangs up.
-    #expect(try await offPool { hear(socket) } == "")
+    #expect(try await offPool { readAll(socket) } == "")
   }
 
-  @Test func `a port that is taken is said once and had when it is free`() async throws {
+  @Test func `a port in use is logged once and bound when it is free`() async throws {
     let first = try await Served()
     let log = LineBox()
     let endpoint = AdminEndpoint(state: DaemonState(), build: Sample.build, mask: SecretMask())

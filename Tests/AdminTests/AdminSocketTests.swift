@@ -67,37 +67,37 @@ import Testing
   {
     let served = try await Served()
     for host in Self.loopback {
-      let answer = try await served.say("GET /livez HTTP/1.1\r\nHost: \(host)\r\n\r\n")
-      #expect(answer.hasPrefix("HTTP/1.1 200 "), "\(host)")
+      let response = try await served.send("GET /livez HTTP/1.1\r\nHost: \(host)\r\n\r\n")
+      #expect(response.hasPrefix("HTTP/1.1 200 "), "\(host)")
     }
     for host in Self.others {
       for path in AdminEndpoint.paths {
-        let answer = try await served.say("GET \(path) HTTP/1.1\r\nhost:\(host)\r\n\r\n")
-        #expect(answer.hasPrefix("HTTP/1.1 421 Misdirected Request\r\n"), "\(host)")
+        let response = try await served.send("GET \(path) HTTP/1.1\r\nhost:\(host)\r\n\r\n")
+        #expect(response.hasPrefix("HTTP/1.1 421 Misdirected Request\r\n"), "\(host)")
         #expect(
-          answer.hasSuffix(
+          response.hasSuffix(
             "\r\n\r\nthe Host header must be localhost or a loopback address such as 127.0.0.1\n"),
           "\(host)")
       }
     }
     let two = "GET /livez HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n"
-    #expect(try await served.say(two).hasPrefix("HTTP/1.1 421 "))
+    #expect(try await served.send(two).hasPrefix("HTTP/1.1 421 "))
     // No browser leaves it out; monitors that speak HTTP/1.0 do.
-    #expect(try await served.say("GET /livez HTTP/1.0\r\n\r\n").hasPrefix("HTTP/1.1 200 "))
+    #expect(try await served.send("GET /livez HTTP/1.0\r\n\r\n").hasPrefix("HTTP/1.1 200 "))
   }
 
   @Test func `a socket in the file system takes any name: no page reaches it`() async throws {
     let path = try PrivateCluster.freshDirectory() + "-admin"
     let served = try await Served(at: .unix(path: path))
-    let answer = try await served.say("GET /livez HTTP/1.1\r\nHost: any.example\r\n\r\n")
-    #expect(answer.hasPrefix("HTTP/1.1 200 "))
+    let response = try await served.send("GET /livez HTTP/1.1\r\nHost: any.example\r\n\r\n")
+    #expect(response.hasPrefix("HTTP/1.1 200 "))
   }
 
   @Test func `an address that other machines reach takes any name: they call it by theirs`()
     async throws
   {
     let served = try await Served(at: ListenAddress("0.0.0.0:0"))
-    let answer = try await served.say("GET /livez HTTP/1.1\r\nHost: candled:9466\r\n\r\n")
-    #expect(answer.hasPrefix("HTTP/1.1 200 "))
+    let response = try await served.send("GET /livez HTTP/1.1\r\nHost: candled:9466\r\n\r\n")
+    #expect(response.hasPrefix("HTTP/1.1 200 "))
   }
 }

@@ -50,7 +50,7 @@ import Testing
     "candled_answers_out_of_time_total", "candled_symbols_quarantined",
     "candled_disputes_total", "candled_instruments_silent", "candled_prune_failures_total",
   ])
-  func `a fault that only a number tells has an alert and a panel`(metric: String) throws {
+  func `a fault that only a metric shows has an alert and a panel`(metric: String) throws {
     let alerts = try AlertRule.all(in: try Self.text("alerts.yml")).map { $0.fields["expr"] ?? "" }
     let targets = try panels().flatMap { $0["targets"] as? [[String: Any]] ?? [] }
     for expressions in [alerts, targets.map { $0["expr"] as? String ?? "" }] {

@@ -68,7 +68,7 @@ enum Sample {
       DaemonReport.Loop(name: "loop\($0)", ageMicroseconds: 1, isStale: false)
     }
     report.reload = ReloadOutcome(at: now, problem: "no", accepted: 1, refused: 2)
-    report.journal = JournalFootprint(
+    report.journal = DiskUsage(
       segments: 1, bytes: 2, diskBytes: 3, freeBytes: 4)
     report.process = ProcessReport()
     return report

@@ -22,13 +22,13 @@ import Transport
     #expect(readiness.lines.contains("role leading, term 4"))
   }
 
-  @Test func `a source that is late in its session is told with its staleness`() {
+  @Test func `a source that is late in its session is reported with its staleness`() {
     let readiness = readiness { $0.sources = [Sample.quotes(.stalled, staleness: 16)] }
     #expect(!readiness.isReady)
     #expect(readiness.headline == "sina quotes stalled, 16 s behind, limit 15 s")
   }
 
-  @Test func `a source that cannot be reached is told with the reason`() throws {
+  @Test func `a source that cannot be reached is reported with the reason`() throws {
     let fault = SourceFault(.transport(.resolve), host: "hq.sinajs.cn", since: Sample.now)
     let change = { (engine: inout EngineReport) in
       engine.sources = [Sample.quotes(.stalled, staleness: nil)]
@@ -41,10 +41,10 @@ import Transport
     var engine = Sample.engine()
     change(&engine)
     let document = StatusDocument(Sample.leading(engine), Sample.build)
-    let told = try #require(document.sources.first?.fault)
-    #expect(told.code == "resolve" && told.host == "hq.sinajs.cn" && told.attempts == 1)
-    #expect(told.since == "2026-07-06T10:00:00+08:00")
-    #expect(told.sentence == fault.advice(at: Sample.now))
+    let reported = try #require(document.sources.first?.fault)
+    #expect(reported.code == "resolve" && reported.host == "hq.sinajs.cn" && reported.attempts == 1)
+    #expect(reported.since == "2026-07-06T10:00:00+08:00")
+    #expect(reported.sentence == fault.advice(at: Sample.now))
   }
 
   @Test func `out of session the next one is named`() throws {
@@ -86,7 +86,7 @@ import Transport
         change(&$0)
         $0.now = saturday
       }.isReady)
-    // Americans alone need no calendar of Shanghai's.
+    // US equities alone need no calendar of Shanghai's.
     #expect(
       readiness {
         change(&$0)
@@ -136,13 +136,13 @@ import Transport
     }
   }
 
-  @Test func `a daemon that waits for its database at the start says so`() {
+  @Test func `a daemon that waits for its database at the start reports it`() {
     var report = DaemonReport(at: Sample.now, startedAt: Sample.now, role: .starting)
     report.storeAwaySince = Sample.now
     #expect(Readiness(report).reasons == ["starting", "store away, waiting for it"])
   }
 
-  @Test func `status tells the same, and reads back as it was written`() throws {
+  @Test func `status shows the same, and reads back as it was written`() throws {
     let document = StatusDocument(Sample.full(), Sample.build)
     #expect(document.role == "leading" && document.term == 4 && document.uptimeSeconds == 90)
     #expect(document.isReady && document.sources.count == 6)

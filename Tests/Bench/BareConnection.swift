@@ -16,17 +16,17 @@ final class BareConnection {
   deinit { PQfinish(connection) }
 
   func run(_ sql: String, expecting status: ExecStatusType = PGRES_COMMAND_OK) throws {
-    let answer = PQexec(connection, sql)
-    defer { PQclear(answer) }
-    guard PQresultStatus(answer) == status else { throw failure() }
+    let response = PQexec(connection, sql)
+    defer { PQclear(response) }
+    guard PQresultStatus(response) == status else { throw failure() }
   }
 
   /// The first row of an answer, as text.
   func firstRow(_ sql: String) throws -> [String] {
-    let answer = PQexec(connection, sql)
-    defer { PQclear(answer) }
-    guard PQresultStatus(answer) == PGRES_TUPLES_OK else { throw failure() }
-    return (0..<PQnfields(answer)).map { String(cString: PQgetvalue(answer, 0, $0)) }
+    let response = PQexec(connection, sql)
+    defer { PQclear(response) }
+    guard PQresultStatus(response) == PGRES_TUPLES_OK else { throw failure() }
+    return (0..<PQnfields(response)).map { String(cString: PQgetvalue(response, 0, $0)) }
   }
 
   /// Rows in the format of binary COPY.
@@ -53,9 +53,9 @@ final class BareConnection {
         connection, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(bytes.count))
     }
     guard sent == 1, PQputCopyEnd(connection, nil) == 1 else { throw failure() }
-    while let answer = PQgetResult(connection) {
-      defer { PQclear(answer) }
-      if PQresultStatus(answer) != PGRES_COMMAND_OK { throw failure() }
+    while let response = PQgetResult(connection) {
+      defer { PQclear(response) }
+      if PQresultStatus(response) != PGRES_COMMAND_OK { throw failure() }
     }
   }
 

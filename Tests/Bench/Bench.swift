@@ -19,11 +19,11 @@ struct Bench {
     Machine.describe()
     var failed = 0
     for section in sections where plan.sections.isEmpty || plan.sections.contains(section.name) {
-      say("\n\(section.name): \(section.title)")
+      printLine("\n\(section.name): \(section.title)")
       do {
         try await section.run(plan)
       } catch {
-        say("  FAILED: \(error)")
+        printLine("  FAILED: \(error)")
         failed += 1
       }
     }
@@ -47,7 +47,8 @@ struct BenchPlan: Sendable {
       } else if names.contains(argument) {
         sections.insert(argument)
       } else {
-        say("cannot read `\(argument)`; sections: \(names.joined(separator: ", ")); --minutes N")
+        printLine(
+          "cannot read `\(argument)`; sections: \(names.joined(separator: ", ")); --minutes N")
         return nil
       }
     }

@@ -52,26 +52,26 @@ func report(_ rows: [BenchRow]) {
   for row in rows {
     let figures = [(row.median, " ms p50"), (row.quantile(0.99), " p99"), (row.best, " best")]
     let text = figures.map { decimals($0.0, 3, width: 9) + $0.1 }.joined()
-    say("  \(padded(row.name, 42))\(text)\(decimals(row.median / reference, 2, width: 9)) ×")
+    printLine("  \(padded(row.name, 42))\(text)\(decimals(row.median / reference, 2, width: 9)) ×")
   }
 }
 
 /// Prints whether a bound is kept.
-func judge(_ what: String, _ figure: Double, atMost bound: Double, _ unit: String) {
+func check(_ what: String, _ figure: Double, atMost bound: Double, _ unit: String) {
   verdict(figure <= bound, "\(what) \(decimals(figure, 2)) \(unit)", "at most", bound, unit)
 }
 
-func judge(_ what: String, _ figure: Double, atLeast bound: Double, _ unit: String) {
+func check(_ what: String, _ figure: Double, atLeast bound: Double, _ unit: String) {
   verdict(figure >= bound, "\(what) \(decimals(figure, 2)) \(unit)", "at least", bound, unit)
 }
 
 private func verdict(
   _ isKept: Bool, _ figure: String, _ relation: String, _ bound: Double, _ unit: String
 ) {
-  say("  \(isKept ? "PASS" : "MISS"): \(figure), \(relation) \(decimals(bound, 2)) \(unit)")
+  printLine("  \(isKept ? "PASS" : "MISS"): \(figure), \(relation) \(decimals(bound, 2)) \(unit)")
 }
 
-func say(_ line: String) {
+func printLine(_ line: String) {
   var text = line + "\n"
   text.withUTF8 { bytes in
     var sent = 0

@@ -15,11 +15,11 @@ let candlesSection = BenchSection(
   bench.run()
   report([bench.book, bench.copying])
   let quotes = Double(bench.quotes)
-  say(
+  printLine(
     "  \(bench.quotes) snapshots, \(decimals(Double(bench.moved) / quotes * 100, 1)) % moved, "
       + "\(bench.candles) candles")
   let seconds = bench.book.rounds.reduce(0, +) / 1000
-  judge("one core takes", quotes / seconds / 1_000_000, atLeast: 5, "M snapshots/s")
+  check("one core takes", quotes / seconds / 1_000_000, atLeast: 5, "M snapshots/s")
 }
 
 private struct CandlesBench {

@@ -19,9 +19,9 @@ let commitSection = BenchSection(
   var bench = try await CommitBench(database)
   try await bench.run()
   report([bench.bare, bench.ours, bench.closing])
-  say("  the last row closes a minute too: \(bench.candles) candles beside its quotes")
-  judge("a commit takes", bench.ours.median, atMost: 40, "ms p50")
-  judge("against the bare side", bench.ours.median / bench.bare.median, atMost: 2.5, "×")
+  printLine("  the last row closes a minute too: \(bench.candles) candles beside its quotes")
+  check("a commit takes", bench.ours.median, atMost: 40, "ms p50")
+  check("against the bare side", bench.ours.median / bench.bare.median, atMost: 2.5, "×")
 }
 
 private struct CommitBench {

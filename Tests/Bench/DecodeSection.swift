@@ -10,15 +10,15 @@ let decodeSection = BenchSection(
   name: "decode", title: "one Sina sweep of 5,400 lines, bytes in, exact quotes out"
 ) { _ in
   let body = SinaSweep.wholeMarket()
-  say("  \(body.count) bytes of GB18030, \(DecodeBench.roundsMax) rounds")
+  printLine("  \(body.count) bytes of GB18030, \(DecodeBench.roundsMax) rounds")
   let rows = DecodeBench.measure(body)
   report(rows)
-  judge("a sweep", rows[0].median, atMost: 1.0, "ms")
+  check("a sweep", rows[0].median, atMost: 1.0, "ms")
   switch EasyquotationPeer.measure(body) {
   case .measured(let row):
     report([rows[0], row])
   case .skipped(let why):
-    say("  SKIPPED (1): easyquotation from PyPI: \(why)")
+    printLine("  SKIPPED (1): easyquotation from PyPI: \(why)")
   }
 }
 

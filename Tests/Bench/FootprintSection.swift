@@ -25,13 +25,13 @@ let footprintSection = BenchSection(
   let sweeps =
     Double(day.exchange.requestsAnswered) / Double(FootprintBench.batches(day.instruments))
   let span = plan.minutes.map { "the first \($0) minutes" } ?? "the full day, 09:00–15:37"
-  say(
+  printLine(
     "  \(span): \(decimals(sweeps, 0)) sweeps in \(decimals(elapsed, 0)) s, "
       + "\(decimals(child.cpuSeconds, 1)) s of CPU, "
       + "\(decimals(child.cpuSeconds / sweeps * 1000, 2)) ms a sweep, "
       + "journal \(decimals(Double(day.journalBytes()) / 1_048_576, 0)) MiB")
-  judge("CPU", child.cpuSeconds / (sweeps * 3) * 100, atMost: 8, "% of one core")
-  judge("memory", child.peakMebibytes, atMost: 96, "MiB RSS")
+  check("CPU", child.cpuSeconds / (sweeps * 3) * 100, atMost: 8, "% of one core")
+  check("memory", child.peakMebibytes, atMost: 96, "MiB RSS")
 }
 
 private enum FootprintBench {

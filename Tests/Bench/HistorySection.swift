@@ -17,9 +17,9 @@ let historySection = BenchSection(
   try await bench.run()
   report([bench.bare, bench.ours])
   let candles = Double(HistoryBench.symbols * HistoryBench.barsOfSymbol)
-  say("  bare COPY: \(decimals(candles / bench.bare.median * 1000, 0)) candles/s")
-  judge("candled stores", candles / bench.ours.median * 1000, atLeast: 150_000, "candles/s")
-  judge("that is", bench.bare.median / bench.ours.median, atLeast: 0.6, "× of a bare COPY")
+  printLine("  bare COPY: \(decimals(candles / bench.bare.median * 1000, 0)) candles/s")
+  check("candled stores", candles / bench.ours.median * 1000, atLeast: 150_000, "candles/s")
+  check("that is", bench.bare.median / bench.ours.median, atLeast: 0.6, "× of a bare COPY")
 }
 
 private struct HistoryBench {

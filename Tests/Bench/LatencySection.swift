@@ -20,12 +20,12 @@ let latencySection = BenchSection(
   var bench = LatencyBench()
   try await bench.run(day)
   report([bench.total, bench.commit])
-  say(
+  printLine(
     "  \(bench.total.rounds.count) sweeps, "
       + "\(decimals(bench.quotesPerSweep, 0)) changed quotes in each, "
       + "\(bench.unmatched) more could not be matched")
-  judge("the follower has a sweep after", bench.total.median, atMost: 80, "ms p50")
-  judge("the follower has a sweep after", bench.total.quantile(0.99), atMost: 200, "ms p99")
+  check("the follower has a sweep after", bench.total.median, atMost: 80, "ms p50")
+  check("the follower has a sweep after", bench.total.quantile(0.99), atMost: 200, "ms p99")
 }
 
 private struct LatencyBench {
@@ -62,13 +62,14 @@ private struct LatencyBench {
   private mutating func follow(_ handle: DaemonHandle) async throws {
     let client = try await CandledClient.connect(handle.storeURL)
     let snapshot = try await client.snapshot()
-    var lastAnswer: Timestamp?
+    var lastResponse: Timestamp?
     for try await case .change(let change) in client.follow(after: snapshot) {
       let seenAt = EngineClock.realNow()
       let status = await status(of: handle.engine, from: change.seq)
-      defer { lastAnswer = status.answeredAt }
+      defer { lastResponse = status.answeredAt }
       // A timer's commit has no answer of its own; the first sweep brings the whole market.
-      guard let answeredAt = status.answeredAt, answeredAt != lastAnswer, lastAnswer != nil else {
+      guard let answeredAt = status.answeredAt, answeredAt != lastResponse, lastResponse != nil
+      else {
         continue
       }
       guard status.sequence == change.seq else {

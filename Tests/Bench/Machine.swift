@@ -6,7 +6,7 @@ import Store
 enum Machine {
   static func describe() {
     let server = ServerBinaries.installed().first.map { "PostgreSQL \($0.major)" }
-    say(
+    printLine(
       "machine: \(sysconf(Int32(_SC_NPROCESSORS_ONLN))) cores, load \(load()), "
         + "\(server ?? "no PostgreSQL")")
   }

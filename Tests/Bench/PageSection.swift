@@ -11,10 +11,10 @@ let pagesSection = BenchSection(
 ) { _ in
   let page = PageBench.bars()
   let list = PageBench.list()
-  say("  \(page.count) and \(list.count) bytes, \(PageBench.roundsMax) rounds")
+  printLine("  \(page.count) and \(list.count) bytes, \(PageBench.roundsMax) rounds")
   let rows = PageBench.measure(page: page, list: list)
   report(rows)
-  judge("a page", rows[0].median, atMost: 10, "ms")
+  check("a page", rows[0].median, atMost: 10, "ms")
 }
 
 private enum PageBench {
@@ -45,12 +45,12 @@ private enum PageBench {
     return [bars, rows, copy]
   }
 
-  private static func decode(_ request: FeedRequest, _ body: [UInt8]) -> FeedAnswer {
-    body.withUnsafeBytes { FeedAnswer.decode(request, status: 200, body: $0) }
+  private static func decode(_ request: FeedRequest, _ body: [UInt8]) -> FeedResponse {
+    body.withUnsafeBytes { FeedResponse.decode(request, status: 200, body: $0) }
   }
 
-  private static func expect(_ answer: FeedAnswer, rows: Int) {
-    switch answer {
+  private static func expect(_ response: FeedResponse, rows: Int) {
+    switch response {
     case .candles(let page) where page.candles.count == rows: consume(page.candles.count)
     case .list(let list) where list.rows.count == rows: consume(list.rows.count)
     default: preconditionFailure("a row was refused")

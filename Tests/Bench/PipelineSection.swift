@@ -13,20 +13,20 @@ let pipelineSection = BenchSection(
   var bench = PipelineBench()
   bench.run()
   report([bench.decoding] + bench.sweeps.map(\.row))
-  for (row, share) in bench.sweeps where share == PipelineBench.judgedShare {
-    judge(row.name, row.median, atMost: 3, "ms")
+  for (row, share) in bench.sweeps where share == PipelineBench.checkedShare {
+    check(row.name, row.median, atMost: 3, "ms")
   }
 }
 
 private struct PipelineBench {
-  static let judgedShare = 0.3
+  static let checkedShare = 0.3
   private static let rounds = 60
 
   private var market = MovingMarket()
   private var pipeline = Pipeline()
   private var position: Int64 = 0
   var decoding = BenchRow("floor: decode alone")
-  var sweeps = [0.0, judgedShare, 1.0].map { share in
+  var sweeps = [0.0, checkedShare, 1.0].map { share in
     (row: BenchRow("candled: \(Int(share * 100)) % changed"), share: share)
   }
 

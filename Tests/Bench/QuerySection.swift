@@ -20,12 +20,12 @@ let querySection = BenchSection(
   }
   let candles = try database.value("select count(*) from candled.candle") ?? "no"
   let seconds = (milliseconds() - began) / 1000
-  say("  \(candles) candles made in \(decimals(seconds, 0)) s")
+  printLine("  \(candles) candles made in \(decimals(seconds, 0)) s")
   let client = try QueryClient(url: database.url)
-  for question in QueryBench.questions { try client.measure(question) }
+  for query in QueryBench.queries { try client.measure(query) }
 }
 
-private struct Question {
+private struct BenchQuery {
   var name: String
   var sql: String
   var rows: Int
@@ -34,20 +34,20 @@ private struct Question {
 }
 
 private enum QueryBench {
-  static let questions = [
-    Question(
+  static let queries = [
+    BenchQuery(
       name: "last 240 minutes", sql: "select * from candles('sh600519', newest => 240)", rows: 240,
       millisecondsMax: 2),
-    Question(
+    BenchQuery(
       name: "5 years of days", sql: "select * from candles('sh600519', '1d')", rows: 1215,
       millisecondsMax: 5),
-    Question(
+    BenchQuery(
       name: "whole market at a minute", sql: "select * from market_at('2026-07-08 10:00+08')",
       rows: 5400, millisecondsMax: 40),
-    Question(
+    BenchQuery(
       name: "a day of 5m", sql: "select * from candles('sh600519', '5m', newest => 48)", rows: 48),
-    Question(name: "5 years of weeks", sql: "select * from candles('sh600519', '1w')", rows: 243),
-    Question(
+    BenchQuery(name: "5 years of weeks", sql: "select * from candles('sh600519', '1w')", rows: 243),
+    BenchQuery(
       name: "last 240 minutes as of a day ago",
       sql: """
         select * from candles(
@@ -130,37 +130,40 @@ private final class QueryClient {
 
   deinit { PQfinish(connection) }
 
-  func measure(_ question: Question) throws {
-    var execution = BenchRow("\(question.name): execution")
-    var roundTrip = BenchRow("\(question.name): round trip")
+  func measure(_ query: BenchQuery) throws {
+    var execution = BenchRow("\(query.name): execution")
+    var roundTrip = BenchRow("\(query.name): round trip")
     for round in 0..<Self.rounds + Self.warmingRounds {
-      let plan = try rows("explain (analyze, timing off) \(question.sql)")
+      let plan = try rows("explain (analyze, timing off) \(query.sql)")
       let start = milliseconds()
-      let found = try rows(question.sql)
+      let found = try rows(query.sql)
       let elapsed = milliseconds() - start
-      guard found.count == question.rows else {
-        throw BenchFailure(description: "\(question.name): \(found.count) rows")
+      guard found.count == query.rows else {
+        throw BenchFailure(description: "\(query.name): \(found.count) rows")
       }
-      guard let told = plan.last?.split(separator: " ").dropFirst(2).first.flatMap({ Double($0) })
+      guard
+        let milliseconds = plan.last?.split(separator: " ").dropFirst(2).first.flatMap({
+          Double($0)
+        })
       else { throw BenchFailure(description: "no execution time in \(plan)") }
       if round < Self.warmingRounds { continue }
-      execution.rounds.append(told)
+      execution.rounds.append(milliseconds)
       roundTrip.rounds.append(elapsed)
     }
     report([execution, roundTrip])
-    if let bound = question.millisecondsMax {
-      judge(question.name, execution.median, atMost: bound, "ms p50")
+    if let bound = query.millisecondsMax {
+      check(query.name, execution.median, atMost: bound, "ms p50")
     }
   }
 
   /// The first column.
   private func rows(_ sql: String) throws -> [String] {
-    let answer = PQexec(connection, sql)
-    defer { PQclear(answer) }
-    let status = PQresultStatus(answer)
+    let response = PQexec(connection, sql)
+    defer { PQclear(response) }
+    let status = PQresultStatus(response)
     guard status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK else {
       throw BenchFailure(description: String(cString: PQerrorMessage(connection)))
     }
-    return (0..<PQntuples(answer)).map { String(cString: PQgetvalue(answer, $0, 0)) }
+    return (0..<PQntuples(response)).map { String(cString: PQgetvalue(response, $0, 0)) }
   }
 }

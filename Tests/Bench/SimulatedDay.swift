@@ -46,7 +46,7 @@ struct SimulatedDay {
       "state_directory=\(folder)", "store.url=\(storeURL)", "sina.base=\(exchange.url)",
       "sina.history_base=\(exchange.url)", "sina.reference_base=\(exchange.url)",
       "repair.requests_per_night=0",
-      "sina.symbols=", "sina.symbols_file=\(symbolsFile)", "sina.overview=",
+      "quotes.symbols=", "quotes.symbols_file=\(symbolsFile)", "quotes.overview=",
       "sina.requests_per_minute=600", "clock.mode=stepped",
       "clock.start=\(Timestamp(day: Self.day, secondOfDay: start))",
       "clock.stop=\(Timestamp(day: Self.day, secondOfDay: stop))", "log.level=warning",

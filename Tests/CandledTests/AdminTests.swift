@@ -13,7 +13,7 @@ import Testing
   /// For a daemon that never does it: on an idle machine it takes ten.
   private static let recordingSecondsMax: Int64 = 180
 
-  @Test func `tells how the daemon does, while it records`() throws {
+  @Test func `prints the daemon's state while it records`() throws {
     let day = try #require(TradingDay("2026-07-06"))
     let market = SimulatedMarket(seed: 3, day: day, instruments: 15)
     let exchange = try ExchangeServer(market: market)
@@ -30,18 +30,20 @@ import Testing
         "--set", "alpaca.base=\(exchange.url)", "--set", "alpaca.trading_base=\(exchange.url)",
       ],
       input: SimulatedMorning.configuration(database))
-    #expect(daemon.says("message=ready") && daemon.says("endpoint listens"), "\(daemon.heard)")
+    #expect(
+      daemon.logContains("message=ready") && daemon.logContains("endpoint listens"),
+      "\(daemon.captured)")
     let port = try #require(
-      daemon.heard.firstMatch(of: #/address="?127\.0\.0\.1:([0-9]+)/#).flatMap {
+      daemon.captured.firstMatch(of: #/address="?127\.0\.0\.1:([0-9]+)/#).flatMap {
         UInt16($0.output.1)
       })
     let endpoint = Endpoint(port: port)
     try expectRecording(endpoint)
     try expectStatus(port, database)
     daemon.signal(SIGTERM)
-    #expect(try daemon.ended() == 0, "\(daemon.heard)")
+    #expect(try daemon.ended() == 0, "\(daemon.captured)")
     #expect(throws: (any Error).self) { try endpoint.get("/livez") }
-    #expect(!daemon.heard.contains("CANARY"))
+    #expect(!daemon.captured.contains("CANARY"))
   }
 
   /// Asks in a loop until ten commits of answers and ten requests were made meanwhile: the first
@@ -99,15 +101,15 @@ import Testing
     #expect(text.output.contains("sina quotes"))
   }
 
-  @Test func `tells why nothing comes: in the log, in the view and in the status`() throws {
+  @Test func `shows why no data arrive: in the log, in the view and in the status`() throws {
     let database = try StoreDatabase()
     let run = try BuiltBinary.run(
       [
         "run", "--config", "/dev/stdin", "--set",
         "state_directory=\(try PrivateCluster.freshDirectory())",
         // No name under it ever resolves (RFC 6761).
-        "--set", "sina.base=http://quotes.invalid", "--set", "sina.symbols=sh000001",
-        "--set", "sina.history_base=http://history.invalid", "--set", "sina.overview=",
+        "--set", "sina.base=http://quotes.invalid", "--set", "quotes.symbols=sh000001",
+        "--set", "sina.history_base=http://history.invalid", "--set", "quotes.overview=",
         "--set", "clock.mode=stepped", "--set", "clock.start=2026-07-06T10:00:00+08:00",
         "--set", "clock.stop=2026-07-06T10:01:00+08:00",
       ], input: SimulatedMorning.configuration(database))
@@ -127,7 +129,7 @@ import Testing
     #expect(!status.output.contains("1970-"), "\(status.output)")
   }
 
-  @Test func `that nobody serves is said in one line, and the database is shown`() throws {
+  @Test func `prints one line where no daemon answers, and shows the database`() throws {
     let run = try SimulatedMorning.ask(
       try SimulatedMorning.get().database, ["status", "--set", "admin.listen=/tmp/candled-none"])
     #expect(run.status == 0)

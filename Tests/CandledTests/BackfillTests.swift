@@ -286,7 +286,7 @@ private struct Past {
 }
 
 @Suite(.ownThread) struct `candled gaps` {
-  @Test func `says so where there are none`() throws {
+  @Test func `prints that there are none`() throws {
     let past = try Past()
     let run = try past.run(["gaps"])
     #expect(run.status == 0 && run.output == "no gaps\n")
@@ -334,10 +334,10 @@ private struct Past {
     let run = try BuiltBinary.run(
       [
         "run", "--config", "/dev/stdin", "--set", "state_directory=\(past.folder)",
-        "--set", "sina.base=\(server.url)", "--set", "sina.overview=",
+        "--set", "sina.base=\(server.url)", "--set", "quotes.overview=",
         "--set", "sina.history_base=\(server.url)", "--set", "sina.list_base=\(server.url)",
         "--set", "sina.reference_base=\(server.url)", "--set", "repair.requests_per_night=0",
-        "--set", "sina.symbols=\((["sh000001"] + symbols).joined(separator: ","))",
+        "--set", "quotes.symbols=\((["sh000001"] + symbols).joined(separator: ","))",
         "--set", "clock.mode=stepped", "--set", "clock.start=\(day)T14:40:00+08:00",
         "--set", "clock.stop=\(day)T15:45:00+08:00",
       ], input: SimulatedMorning.configuration(past.database))

@@ -48,7 +48,7 @@ struct BuiltBinary {
   }
 
   /// With nobody at the other end of standard output.
-  static func runUnheard(_ arguments: [String], input: [UInt8] = []) throws -> Run {
+  static func runWithoutReader(_ arguments: [String], input: [UInt8] = []) throws -> Run {
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else { throw Failed(step: "pipe", errorNumber: errno) }
     close(ends[0])
@@ -127,7 +127,7 @@ struct BuiltBinary {
 final class RunningBinary {
   private let child: pid_t
   private let reading: Int32
-  private(set) var heard = ""
+  private(set) var captured = ""
   private var isAwaited = false
 
   /// Between two looks at what the binary does elsewhere, if it says nothing.
@@ -158,8 +158,8 @@ final class RunningBinary {
   }
 
   /// Listens until it has said `words`; false if it ended before, or has not in time.
-  func says(_ words: String) -> Bool {
-    listens { heard.contains(words) }
+  func logContains(_ words: String) -> Bool {
+    listens { captured.contains(words) }
   }
 
   /// Listens until something is so, in what it says or elsewhere; false if it ended before, or if
@@ -173,7 +173,7 @@ final class RunningBinary {
   }
 
   /// What `/proc` tells of it to everybody who may look: `cmdline`, `environ`.
-  func told(by file: String) throws -> [UInt8] {
+  func output(of file: String) throws -> [UInt8] {
     let descriptor = open("/proc/\(child)/\(file)", O_RDONLY)
     guard descriptor >= 0 else { throw BuiltBinary.Failed(step: file, errorNumber: errno) }
     defer { close(descriptor) }
@@ -208,7 +208,7 @@ final class RunningBinary {
     let count = read(reading, &block, block.count)
     if count < 0, errno == EINTR { return true }
     guard count > 0 else { return false }
-    heard += String(decoding: block.prefix(count), as: UTF8.self)
+    captured += String(decoding: block.prefix(count), as: UTF8.self)
     return true
   }
 }

@@ -14,12 +14,12 @@ final class CannedServer: Sendable {
     self.listener = listener
     self.body = body
     url = "http://127.0.0.1:\(port)"
-    Thread { [self] in LoopbackListener.serve(listener, answer) }.start()
+    Thread { [self] in LoopbackListener.serve(listener, respond) }.start()
   }
 
   func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
 
-  private func answer(_ connection: Int32) {
+  private func respond(_ connection: Int32) {
     var block = [UInt8](repeating: 0, count: 1 << 14)
     guard recv(connection, &block, block.count, 0) > 0 else { return }
     let head = "HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count)\r\nConnection: close\r\n\r\n"

@@ -17,31 +17,31 @@ import Testing
 
   @Test func `says who set a value`() throws {
     let run = try BuiltBinary.run(
-      ["config", "print", "--json", "--config", "/dev/stdin", "--set", "sina.cadence=6s"],
-      input: Array("[sina]\nphase = \"500ms\"\n".utf8))
+      ["config", "print", "--json", "--config", "/dev/stdin", "--set", "quotes.cadence=6s"],
+      input: Array("[quotes]\nphase = \"500ms\"\n".utf8))
     #expect(run.status == 0)
     let lines = run.output.split(separator: "\n").map(String.init)
-    let phase = #"{"key":"sina.phase","value":"\"500ms\"","origin":"/dev/stdin","line":2}"#
-    let cadence = #"{"key":"sina.cadence","value":"\"6s\"","origin":"--set","line":null}"#
+    let phase = #"{"key":"quotes.phase","value":"\"500ms\"","origin":"/dev/stdin","line":2}"#
+    let cadence = #"{"key":"quotes.cadence","value":"\"6s\"","origin":"--set","line":null}"#
     #expect(lines.contains(phase))
     #expect(lines.contains(cadence))
   }
 
-  @Test func `tells every problem with file, line and the nearest name, and exits 78`() throws {
+  @Test func `prints every problem with file, line and the nearest name, and exits 78`() throws {
     let run = try BuiltBinary.run(
       ["config", "print", "--config", "/dev/stdin"],
-      input: Array("[sina]\ncadense = \"3s\"\nphase = 4\n".utf8))
+      input: Array("[quotes]\ncadense = \"3s\"\nphase = 4\n".utf8))
     #expect(run.status == 78)
     #expect(run.output.isEmpty)
     let lines = run.errors.split(separator: "\n")
     #expect(
       lines.first == """
-        candled: /dev/stdin:2: sina.cadense: unknown setting; did you mean sina.cadence?
+        candled: /dev/stdin:2: quotes.cadense: unknown setting; did you mean quotes.cadence?
         """)
     #expect(lines.count == 2)
   }
 
-  @Test func `exits 66 without the file it was told of`() throws {
+  @Test func `exits 66 without the file it was given`() throws {
     let run = try BuiltBinary.run(["config", "print", "--config", "/nonexistent.toml"])
     #expect(run.status == 66)
     #expect(run.output.isEmpty)
@@ -90,7 +90,7 @@ import Testing
     }
     let configuration =
       "[store]\nurl = \"postgres://127.0.0.1:1/x\"\npassword_file = \"\(path)\"\n"
-      + "[sina]\nsymbols = [\"sh600519\"]\n"
+      + "[quotes]\nsymbols = [\"sh600519\"]\n"
       + ["base", "history_base", "list_base", "reference_base"].map {
         "\($0) = \"http://127.0.0.1:1\"\n"
       }.joined()
@@ -114,7 +114,7 @@ import Testing
   func `an address of the store that can never work exits 78, and is not repeated`(
     url: String
   ) throws {
-    let configuration = "sina.symbols = [\"sh600519\"]\nstore.url = \"\(url)\"\n"
+    let configuration = "quotes.symbols = [\"sh600519\"]\nstore.url = \"\(url)\"\n"
     let bases = ["base", "history_base", "list_base", "reference_base"].flatMap {
       ["--set", "sina.\($0)=http://127.0.0.1:1"]
     }
@@ -142,7 +142,7 @@ import Testing
       ("credential:a/b", "credential:a/b", "expected the name of a credential"),
     ] {
       let run = try check(
-        "sina.symbols = [\"sh600519\"]\n\(setting) = \"\(file)\"\n", "--offline",
+        "quotes.symbols = [\"sh600519\"]\n\(setting) = \"\(file)\"\n", "--offline",
         "--set", "state_directory=/tmp/candled-none")
       #expect(run.status != 0)
       #expect(run.output.contains("\(place): \(setting): \(reason)"), "\(run.output)")
@@ -153,7 +153,7 @@ import Testing
   @Test func `says that a database is not there and exits 69`() throws {
     // Port 1 is reserved (tcpmux): nothing listens there.
     let run = try check(
-      "[store]\nurl = \"postgres://127.0.0.1:1/x\"\n[sina]\nsymbols = [\"sh600519\"]\n",
+      "[store]\nurl = \"postgres://127.0.0.1:1/x\"\n[quotes]\nsymbols = [\"sh600519\"]\n",
       "--json", "--set", "state_directory=/tmp/candled-none")
     #expect(run.status == 69)
     #expect(run.output.contains(#"{"check":"database","ok":false,"#))

@@ -39,7 +39,7 @@ import Testing
     #expect(run.output.split(separator: "\n").count == 1)
   }
 
-  @Test func `judges the answer by the HTTP status it came with`() throws {
+  @Test func `classifies the response by its HTTP status`() throws {
     let run = try decode(SinaFixture.body, "--status", "403")
     #expect(run.status == 65)
     #expect(run.output.split(separator: "\n").count == 1)
@@ -110,17 +110,17 @@ import Testing
         + #"{"next_page_token":"a="}"# + "\n")
   }
 
-  @Test func `the length of bars can be said`() throws {
+  @Test func `the timeframe of bars can be given`() throws {
     let run = try decode("alpaca-bars", Self.bars, "--timeframe", "60m")
     #expect(run.output.contains(#""timeframe":"60m""#))
     #expect(run.output.contains(#""closed_at":"2026-09-03T05:00:00Z""#))
   }
 
-  @Test func `whose bars they are can be said where the answer does not`() throws {
+  @Test func `the symbol of bars can be given where the response lacks it`() throws {
     let body = #"{"bars":[{"t":"2026-09-03T04:01:00Z","o":1,"h":1,"l":1,"c":1,"v":1}]}"#
     #expect(try decode("alpaca-bars", body).output.contains(#"{"symbol":null,"outcome""#))
-    let told = try decode("alpaca-bars", body, "--symbol", "OAKX")
-    #expect(told.output.contains(#"{"symbol":"OAKX","timeframe":"1m""#))
+    let printed = try decode("alpaca-bars", body, "--symbol", "OAKX")
+    #expect(printed.output.contains(#"{"symbol":"OAKX","timeframe":"1m""#))
   }
 
   @Test func `bars refused as a whole are judged by status and message`() throws {

@@ -11,7 +11,7 @@ import Testing
       "demo", "--speed", "600", "--instruments", "15", "--keep", folder,
     ])
     // Its first line comes with the first candle, later ones a minute apart.
-    #expect(demo.says("sweeps "), "\(demo.heard)")
+    #expect(demo.logContains("sweeps "), "\(demo.captured)")
     return demo
   }
 
@@ -31,9 +31,9 @@ import Testing
     let folder = try folder()
     let demo = try start(in: folder)
     demo.signal(SIGINT)
-    #expect(try demo.ended() == 0, "\(demo.heard)")
-    #expect(demo.heard.contains("certificates  none yet"), "\(demo.heard)")
-    #expect(demo.heard.contains("data          saved in \(folder)\n"), "\(demo.heard)")
+    #expect(try demo.ended() == 0, "\(demo.captured)")
+    #expect(demo.captured.contains("certificates  none yet"), "\(demo.captured)")
+    #expect(demo.captured.contains("data          saved in \(folder)\n"), "\(demo.captured)")
     for command in [["query", "latest"], ["status"]] {
       let closed = try ask(command[0], command.dropFirst().first ?? "--json", folder: folder)
       #expect(closed.status == 69 && closed.errors.contains("`candled demo --open \(folder)`"))
@@ -41,28 +41,29 @@ import Testing
     let twice = try BuiltBinary.run(["demo", "--keep", folder])
     #expect(twice.status == 73 && twice.errors.contains("holds a demo already"), "\(twice.errors)")
     let open = try RunningBinary(["demo", "--open", folder])
-    #expect(open.says("Ctrl-C stops its PostgreSQL"), "\(open.heard)")
-    #expect(open.heard.contains("certificates  none yet") && open.heard.contains("psql 'host="))
+    #expect(open.logContains("Ctrl-C stops its PostgreSQL"), "\(open.captured)")
+    #expect(
+      open.captured.contains("certificates  none yet") && open.captured.contains("psql 'host="))
     let quotes = try ask("query", "latest", "--json", folder: folder)
     #expect(try Parsed.objects(quotes.output).count == 15, "\(quotes.errors)")
     let status = try ask("status", folder: folder)
     #expect(status.output.contains("\(folder) is a demo's folder"), "\(status.output)")
     open.signal(SIGINT)
-    #expect(try open.ended() == 0, "\(open.heard)")
+    #expect(try open.ended() == 0, "\(open.captured)")
     #expect(try ask("query", "latest", folder: folder).status == 69)
   }
 
-  @Test func `that could not save everything says so and exits 75`() throws {
+  @Test func `that could not save everything prints it and exits 75`() throws {
     let folder = try folder()
     let demo = try start(in: folder)
     let server = EmbeddedServer(directory: folder + "/postgres")
     try SQLProbe.run(
       "revoke insert on candled.candle from candled", url: server.ownerConnectionString)
-    #expect(demo.says("store refuses commits"), "\(demo.heard)")
+    #expect(demo.logContains("store refuses commits"), "\(demo.captured)")
     demo.signal(SIGINT)
-    #expect(try demo.ended() == 75, "\(demo.heard)")
-    #expect(demo.heard.contains("  NOT SAVED     "), "\(demo.heard)")
-    #expect(demo.heard.contains("candled: not saved: "), "\(demo.heard)")
+    #expect(try demo.ended() == 75, "\(demo.captured)")
+    #expect(demo.captured.contains("  NOT SAVED     "), "\(demo.captured)")
+    #expect(demo.captured.contains("candled: not saved: "), "\(demo.captured)")
   }
 
   @Test func `that was never kept cannot be opened`() throws {

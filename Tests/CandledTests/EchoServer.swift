@@ -9,7 +9,7 @@ import TestSupport
 final class EchoServer: Sendable {
   let url: String
   private let listener: Int32
-  private let heard = Monitor<[String]>([])
+  private let requests = Monitor<[String]>([])
 
   /// Two keys that will not do bring a dozen questions within seconds.
   private static let waitSecondsMax: Int64 = 180
@@ -21,24 +21,24 @@ final class EchoServer: Sendable {
     let (listener, port) = try LoopbackListener.open()
     self.listener = listener
     url = "http://127.0.0.1:\(port)"
-    Thread { [self] in LoopbackListener.serve(listener, answer) }.start()
+    Thread { [self] in LoopbackListener.serve(listener, respond) }.start()
   }
 
   func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
 
   /// The heads of all requests, once `count` have come; of fewer if the others do not come in time.
   func heads(_ count: Int = 0) -> [String] {
-    heard.wait(
+    requests.wait(
       while: { $0.count < count }, nanosecondsMax: Self.waitSecondsMax * 1_000_000_000,
       then: { $0 })
   }
 
-  private func answer(_ connection: Int32) {
+  private func respond(_ connection: Int32) {
     var block = [UInt8](repeating: 0, count: 1 << 14)
     let count = recv(connection, &block, block.count, 0)
     guard count > 0 else { return }
     let head = String(decoding: block.prefix(count), as: UTF8.self)
-    let turn = heard.change { heads in
+    let turn = requests.change { heads in
       heads.append(head)
       return heads.count
     }

@@ -28,7 +28,7 @@ import Testing
     #expect(lines.allSatisfy { $0.count <= 80 })
   }
 
-  @Test func `defaults are told in the words that are typed`() throws {
+  @Test func `defaults are shown as they are typed`() throws {
     #expect(try BuiltBinary.run(["query", "candles", "--help"]).output.contains("default: 1m)"))
     #expect(try BuiltBinary.run(["backfill", "--help"]).output.contains("default: 1d)"))
   }
@@ -63,7 +63,7 @@ import Testing
 
   @Test(arguments: [["--help"], ["version"], ["decode", "sina-quotes", "-"]])
   func `a reader that left is no failure and no noise`(command: [String]) throws {
-    let run = try BuiltBinary.runUnheard(command, input: SinaFixture.body)
+    let run = try BuiltBinary.runWithoutReader(command, input: SinaFixture.body)
     #expect(run.status == 0)
     #expect(run.errors.isEmpty)
   }

@@ -17,7 +17,7 @@ import Testing
 }
 
 @Suite(.ownThread) struct `candled status` {
-  @Test func `tells where the database stands`() throws {
+  @Test func `prints where the database stands`() throws {
     let run = try SimulatedMorning.get().ask("status", "--json")
     #expect(run.status == 0)
     let status = try Parsed.object(run.output)
@@ -98,7 +98,7 @@ import Testing
     #expect(run.errors.contains(option[1]))
   }
 
-  @Test func `tells where a candle came from`() throws {
+  @Test func `prints where a candle came from`() throws {
     let run = try SimulatedMorning.get().ask(
       "query", "why", "sh000001", "2026-07-06 09:31", "--format", "jsonl")
     #expect(run.status == 0, "\(run.errors)")

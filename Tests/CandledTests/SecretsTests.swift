@@ -68,12 +68,12 @@ import Testing
     let heads = echo.heads(12).joined()
     #expect(Self.finds(in: heads).count >= 3)
     for file in ["cmdline", "environ"] {
-      let told = String(decoding: try daemon.told(by: file), as: UTF8.self)
-      #expect(Self.finds(in: told) == [] && !told.isEmpty)
+      let printed = String(decoding: try daemon.output(of: file), as: UTF8.self)
+      #expect(Self.finds(in: printed) == [] && !printed.isEmpty)
     }
     daemon.signal(SIGTERM)
     #expect(try daemon.ended() == 0)
-    #expect(Self.finds(in: daemon.heard) == [] && daemon.heard.contains("desk"))
+    #expect(Self.finds(in: daemon.captured) == [] && daemon.captured.contains("endpoint"))
     try expectCleanJournal(folder + "/journal")
     try expectCleanTables(database)
     try expectCleanCommands(options, database)

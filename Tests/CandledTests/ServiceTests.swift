@@ -7,7 +7,7 @@ import TestTraits
 import Testing
 
 @Suite(.ownThread) struct `A service` {
-  @Test func `tells systemd of its start, its reloads and its end`() throws {
+  @Test func `notifies systemd of its start, its reloads and its end`() throws {
     let day = try #require(TradingDay("2026-07-06"))
     let market = SimulatedMarket(seed: 3, day: day, instruments: 15)
     let exchange = try ExchangeServer(market: market)
@@ -23,7 +23,7 @@ import Testing
       input: SimulatedMorning.configuration(database),
       environment: ["NOTIFY_SOCKET=\(socket.name)", "WATCHDOG_USEC=2000000"])
     var kinds: [String] = []
-    func hear(until wanted: String) throws {
+    func readMessages(until wanted: String) throws {
       repeat {
         let message = try socket.next()
         let kind =
@@ -32,55 +32,56 @@ import Testing
         if kind == wanted { return }
       } while true
     }
-    try hear(until: "WATCHDOG")
-    try hear(until: "READY")
+    try readMessages(until: "WATCHDOG")
+    try readMessages(until: "READY")
     daemon.signal(SIGHUP)
-    try hear(until: "RELOADING")
-    try hear(until: "READY")
+    try readMessages(until: "RELOADING")
+    try readMessages(until: "READY")
     daemon.signal(SIGTERM)
-    try hear(until: "STOPPING")
-    #expect(try daemon.ended() == 0, "\(daemon.heard)")
+    try readMessages(until: "STOPPING")
+    #expect(try daemon.ended() == 0, "\(daemon.captured)")
     #expect(kinds == ["READY", "RELOADING", "READY", "STOPPING"])
-    #expect(daemon.heard.contains("reloaded"), "\(daemon.heard)")
-    #expect(daemon.heard.contains("stopped"))
+    #expect(daemon.captured.contains("reloaded"), "\(daemon.captured)")
+    #expect(daemon.captured.contains("stopped"))
   }
 
   /// Port 1 is reserved (tcpmux): nothing listens there.
-  private static func runAskingNobody(_ stateDirectory: String) -> [String] {
+  private static func runWithoutUpstream(_ stateDirectory: String) -> [String] {
     let base = "http://127.0.0.1:1"
     return [
       "run", "--config", "/dev/stdin", "--set", "state_directory=\(stateDirectory)",
-      "--set", "sina.symbols=sh000001", "--set", "sina.base=\(base)",
+      "--set", "quotes.symbols=sh000001", "--set", "sina.base=\(base)",
       "--set", "sina.history_base=\(base)", "--set", "sina.list_base=\(base)",
       "--set", "sina.reference_base=\(base)", "--set", "admin.listen=",
     ]
   }
 
-  @Test func `waits for a database that is away at its start, says so, and ends when told`() throws
+  @Test func `waits at its start for a database that is away, logs it, and ends on a signal`()
+    throws
   {
     let folder = try PrivateCluster.freshDirectory()
     let socket = try NotifySocket()
     let daemon = try RunningBinary(
-      Self.runAskingNobody(folder),
+      Self.runWithoutUpstream(folder),
       input: Array("[store]\nurl = \"postgres://candled@127.0.0.1:1/candled\"\n".utf8),
       environment: ["NOTIFY_SOCKET=\(socket.name)"])
-    #expect(daemon.says("the database is not there, waiting for it"), "\(daemon.heard)")
+    #expect(daemon.logContains("the database is not there, waiting for it"), "\(daemon.captured)")
     // Or else systemd would give it up.
     while try !socket.next().hasPrefix("EXTEND_TIMEOUT_USEC=") {}
     daemon.signal(SIGTERM)
-    #expect(try daemon.ended() == 0, "\(daemon.heard)")
+    #expect(try daemon.ended() == 0, "\(daemon.captured)")
   }
 
   @Test(arguments: [SIGTERM, SIGINT])
-  func `told to stop while it starts, it ends with 0`(number: Int32) throws {
+  func `a stop while it starts ends with 0`(number: Int32) throws {
     let database = try StoreDatabase()
     let folder = try PrivateCluster.freshDirectory()
     let daemon = try RunningBinary(
-      Self.runAskingNobody(folder), input: SimulatedMorning.configuration(database))
+      Self.runWithoutUpstream(folder), input: SimulatedMorning.configuration(database))
     // The log's first line comes after the handlers, and may come before the store is open.
-    #expect(daemon.says("level="), "\(daemon.heard)")
+    #expect(daemon.logContains("level="), "\(daemon.captured)")
     daemon.signal(number)
-    #expect(try daemon.ended() == 0, "\(daemon.heard)")
+    #expect(try daemon.ended() == 0, "\(daemon.captured)")
   }
 
   @Test func `is started again without end, but for what does not mend itself`() throws {

@@ -20,10 +20,10 @@ import Testing
         "--set", "clock.start=2026-07-06T09:30:30+08:00",
       ],
       input: SimulatedMorning.configuration(database))
-    #expect(daemon.says("ready"), "\(daemon.heard)")
+    #expect(daemon.logContains("ready"), "\(daemon.captured)")
     daemon.signal(number)
-    #expect(try daemon.ended() == 0, "\(daemon.heard)")
-    #expect(daemon.heard.contains("stopped"))
+    #expect(try daemon.ended() == 0, "\(daemon.captured)")
+    #expect(daemon.captured.contains("stopped"))
   }
 
   @Test func `ends a watch, which outlived its connection`() throws {
@@ -37,24 +37,24 @@ import Testing
     #expect(
       watch.listens {
         (try? database.value("select count(*) \(sessions) and state = 'idle'")) == "2"
-      }, "\(watch.heard)")
+      }, "\(watch.captured)")
     try database.execute("select pg_terminate_backend(pid) \(sessions)")
-    #expect(watch.says("trying again"))
-    #expect(watch.says("connected again"), "\(watch.heard)")
+    #expect(watch.logContains("trying again"))
+    #expect(watch.logContains("connected again"), "\(watch.captured)")
     watch.signal(SIGINT)
-    #expect(try watch.ended() == 0, "\(watch.heard)")
+    #expect(try watch.ended() == 0, "\(watch.captured)")
   }
 
   @Test func `ends a demo, and nothing of it stays`() throws {
     let demo = try RunningBinary(["demo", "--speed", "600", "--instruments", "30"])
-    #expect(demo.says("look inside"), "\(demo.heard)")
-    let folder = try #require(demo.heard.firstMatch(of: #/(/tmp/candled-demo-\w+)/#)?.1)
+    #expect(demo.logContains("look inside"), "\(demo.captured)")
+    let folder = try #require(demo.captured.firstMatch(of: #/(/tmp/candled-demo-\w+)/#)?.1)
     demo.signal(SIGINT)
-    #expect(try demo.ended() == 0, "\(demo.heard)")
+    #expect(try demo.ended() == 0, "\(demo.captured)")
     #expect(access(String(folder), F_OK) != 0)
-    #expect(demo.heard.contains("data          discarded"), "\(demo.heard)")
+    #expect(demo.captured.contains("data          discarded"), "\(demo.captured)")
     // What PostgreSQL tells whoever asks it something is not for people.
-    #expect(!demo.heard.contains("NOTICE"), "\(demo.heard)")
+    #expect(!demo.captured.contains("NOTICE"), "\(demo.captured)")
     // The server's folder is gone; no process still names it.
     let survivors = try Self.commandLines().filter { $0.contains(folder) }
     #expect(survivors.isEmpty)

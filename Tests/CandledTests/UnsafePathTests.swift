@@ -24,7 +24,7 @@ import Testing
   @Test func `of a file is no admin socket: check and run refuse it, and it stays`() throws {
     let file = try file("ledger")
     let settings = [
-      "--set", "admin.listen=\(file)", "--set", "sina.symbols=sh600519",
+      "--set", "admin.listen=\(file)", "--set", "quotes.symbols=sh600519",
       "--set", "state_directory=\(folder)/state",
     ]
     let check = try BuiltBinary.run(["check", "--offline"] + settings)
@@ -83,9 +83,9 @@ import Testing
     let kept = folder + "/new/above/kept"
     let demo = try RunningBinary(
       ["demo", "--keep", kept, "--speed", "600", "--instruments", "30"])
-    #expect(demo.says("look inside"), "\(demo.heard)")
+    #expect(demo.logContains("look inside"), "\(demo.captured)")
     demo.signal(SIGINT)
-    #expect(try demo.ended() == 0, "\(demo.heard)")
+    #expect(try demo.ended() == 0, "\(demo.captured)")
     #expect(access(kept + "/journal", F_OK) == 0)
   }
 

@@ -11,10 +11,11 @@ import Testing
     try tape.see("14:59:58", last: "10.10", volume: 5000)
     try tape.see("15:00:03", last: "10.15", volume: 6000, seenAt: "15:01:00")
     tape.advance(to: "15:36:00")
-    let audit = try #require(tape.output.audits.first)
-    #expect(audit.exchangeVolume == ExactDecimal(6000))
-    #expect(audit.minuteVolume == ExactDecimal(1100) && audit.gapVolume == ExactDecimal(4900))
-    #expect(audit.residualVolume == .zero && audit.residualTurnover == .zero)
+    let certificate = try #require(tape.output.certificates.first)
+    #expect(certificate.exchangeVolume == ExactDecimal(6000))
+    #expect(
+      certificate.minuteVolume == ExactDecimal(1100) && certificate.gapVolume == ExactDecimal(4900))
+    #expect(certificate.residualVolume == .zero && certificate.residualTurnover == .zero)
     #expect(tape.day1?.row == "10.00 10.20 10.00 10.15 6000 60000")
     #expect(tape.output.events.last == .dayComplete(day: tape.day, instruments: 1, residuals: 0))
   }
@@ -28,7 +29,7 @@ import Testing
     tape.advance(to: "15:36:00")
     let candle = try #require(tape.output.candles.first { $0.timeframe == .afterHours })
     #expect(candle.row == "10.00 10.00 10.00 10.00 40 400")
-    #expect(tape.output.audits.first?.afterHoursVolume == ExactDecimal(40))
+    #expect(tape.output.certificates.first?.afterHoursVolume == ExactDecimal(40))
   }
 
   @Test func `a correction after the certificate is a revision and a new certificate`() throws {
@@ -37,19 +38,20 @@ import Testing
     try tape.see("15:00:03", last: "10.00", volume: 200, seenAt: "15:01:00")
     tape.advance(to: "15:36:00")
     try tape.see("15:40:00", last: "10.00", volume: 230)
-    #expect(tape.output.audits.map(\.exchangeVolume) == [ExactDecimal(200), ExactDecimal(230)])
-    #expect(tape.output.audits.allSatisfy { $0.residualVolume == .zero })
+    #expect(
+      tape.output.certificates.map(\.exchangeVolume) == [ExactDecimal(200), ExactDecimal(230)])
+    #expect(tape.output.certificates.allSatisfy { $0.residualVolume == .zero })
     #expect(Set(tape.output.revisions.map(\.candle.timeframe)) == [.minute1, .day1])
   }
 
-  @Test func `a day whose end was never seen gets no certificate but says so`() throws {
+  @Test func `a day whose end was never seen gets a certificate without totals`() throws {
     var tape = Tape()
     try tape.see("14:00:30", last: "10.00", volume: 100)
     tape.output = CandleOutput()
     var next = try tape.quote("09:03:00", last: "0.00", volume: 0)
     next.tradingDay = tape.day.advanced(by: 1)
     tape.take(next, seenAt: next.at)
-    #expect(tape.output.audits.map(\.exchangeVolume) == [nil])
+    #expect(tape.output.certificates.map(\.exchangeVolume) == [nil])
     #expect(tape.output.gaps.map(\.cause) == [.unseenClose])
   }
 
@@ -80,9 +82,9 @@ import Testing
       restarted.advance(to: "15:50:00")
       #expect(whole.output.candles == restarted.output.candles, "seed \(seed)")
       #expect(whole.output.gaps == restarted.output.gaps, "seed \(seed)")
-      #expect(whole.output.audits == restarted.output.audits, "seed \(seed)")
+      #expect(whole.output.certificates == restarted.output.certificates, "seed \(seed)")
       #expect(whole.output.events == restarted.output.events, "seed \(seed)")
-      #expect(whole.output.audits.allSatisfy { $0.residualVolume == .zero }, "seed \(seed)")
+      #expect(whole.output.certificates.allSatisfy { $0.residualVolume == .zero }, "seed \(seed)")
     }
   }
 
@@ -93,10 +95,10 @@ import Testing
     // The auction has not reached this row, though another of its answer is stamped after it.
     try tape.see("14:59:57", last: "10.00", volume: 100, seenAt: "15:00:06")
     tape.advance(to: "15:36:00")
-    #expect(tape.output.audits.isEmpty)
+    #expect(tape.output.certificates.isEmpty)
     try tape.see("15:00:03", last: "10.00", volume: 900, seenAt: "15:36:03")
-    #expect(tape.output.audits.map(\.exchangeVolume) == [ExactDecimal(900)])
-    #expect(tape.output.audits.allSatisfy { $0.residualVolume == .zero })
+    #expect(tape.output.certificates.map(\.exchangeVolume) == [ExactDecimal(900)])
+    #expect(tape.output.certificates.allSatisfy { $0.residualVolume == .zero })
   }
 
   @Test func `the day of an instrument that is asked for no more ends with the next`() throws {
@@ -108,20 +110,20 @@ import Testing
     other.symbol = try #require(Symbol("sh600000"))
     other.tradingDay = tape.day.advanced(by: 1)
     tape.take(other, seenAt: other.at)
-    #expect(tape.output.audits.isEmpty)
+    #expect(tape.output.certificates.isEmpty)
     tape.take(other, seenAt: other.at.adding(seconds: 40 * 60))
-    let audits = tape.output.audits.filter { $0.symbol == tape.symbol }
-    #expect(audits.map(\.exchangeVolume) == [nil])
-    #expect(audits.map(\.minutesMissing) == [239])
+    let certificates = tape.output.certificates.filter { $0.symbol == tape.symbol }
+    #expect(certificates.map(\.exchangeVolume) == [nil])
+    #expect(certificates.map(\.minutesMissing) == [239])
     let gaps = tape.output.gaps.filter { $0.symbol == tape.symbol }
     #expect(gaps.map(\.cause) == [.unseenClose])
     tape.book = try restart(tape.book)
     // It comes back, with its last line first.
-    let told = tape.output.audits.count
+    let reported = tape.output.certificates.count
     try tape.see("15:00:03", last: "10.00", volume: 300, seenAt: "15:01:00")
-    #expect(tape.output.audits.count == told + 1)
-    #expect(tape.output.audits.last?.minutesMissing == 239)
-    #expect(tape.output.audits.last?.residualVolume == .zero)
+    #expect(tape.output.certificates.count == reported + 1)
+    #expect(tape.output.certificates.last?.minutesMissing == 239)
+    #expect(tape.output.certificates.last?.residualVolume == .zero)
   }
 
   @Test func `a late first print of a minute that was halted makes its candle, no revision`()
@@ -144,9 +146,9 @@ import Testing
     tape.book = try restart(tape.book)
     try tape.see("09:30:59", last: "10.00", volume: 100, seenAt: "15:01:00")
     tape.advance(to: "15:36:00")
-    let audit = try #require(tape.output.audits.first)
-    #expect(audit.minutesTraded == 1 && audit.minutesUntraded == 1)
-    #expect(audit.residualVolume == .zero)
+    let certificate = try #require(tape.output.certificates.first)
+    #expect(certificate.minutesTraded == 1 && certificate.minutesUntraded == 1)
+    #expect(certificate.residualVolume == .zero)
   }
 
   /// The tape of `volume that passed unseen…` up to 09:51:00, as version 1 stored it.
@@ -184,8 +186,8 @@ import Testing
     try rest(&fresh)
     try rest(&restored)
     #expect(!fresh.output.candles.isEmpty && restored.output.candles == fresh.output.candles)
-    #expect(restored.output.audits == fresh.output.audits)
-    #expect(restored.output.audits.last?.isBalanced == true)
+    #expect(restored.output.certificates == fresh.output.certificates)
+    #expect(restored.output.certificates.last?.isBalanced == true)
   }
 
   @Test func `state that version 2 stored goes on without the rows it may go back to`() throws {
@@ -240,9 +242,9 @@ import Testing
     let missed = tape.output.gaps.dropFirst(gaps).filter { $0.tradingDay < next }
     #expect(missed.map { $0.tradingDay.weekday } == [2, 3, 4, 5, 1])
     #expect(missed.allSatisfy { $0.cause == .unseenClose && $0.volume.isZero })
-    let audits = tape.output.audits.filter { $0.tradingDay != tape.day }
-    #expect(audits.map(\.tradingDay) == missed.map(\.tradingDay))
-    #expect(audits.allSatisfy { $0.exchangeVolume == nil && $0.minutesMissing == 240 })
+    let certificates = tape.output.certificates.filter { $0.tradingDay != tape.day }
+    #expect(certificates.map(\.tradingDay) == missed.map(\.tradingDay))
+    #expect(certificates.allSatisfy { $0.exchangeVolume == nil && $0.minutesMissing == 240 })
   }
 
   private func restart(_ book: CandleBook) throws -> CandleBook {

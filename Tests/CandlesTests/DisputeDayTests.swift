@@ -142,14 +142,16 @@ extension DisputeTests {
     #expect(differences(ours, theirs) == [], comment)
     #expect(Set(ours.gaps.map(\.gap)) == Set(theirs.gaps.map(\.gap)), comment)
     #expect(ours.dayCandle == theirs.dayCandle, comment)
-    var audit = try #require(ours.audit)
-    let other = try #require(theirs.audit)
-    #expect(audit.isBalanced, comment)
-    #expect(audit.minutesTraded + audit.minutesUntraded + audit.minutesMissing == 240, comment)
+    var certificate = try #require(ours.certificate)
+    let other = try #require(theirs.certificate)
+    #expect(certificate.isBalanced, comment)
+    #expect(
+      certificate.minutesTraded + certificate.minutesUntraded + certificate.minutesMissing == 240,
+      comment)
     let emptied = Int16(ours.minutes.count - theirs.minutes.count)
-    audit.minutesUntraded -= emptied
-    audit.minutesMissing += emptied
-    #expect(audit == other, comment)
+    certificate.minutesUntraded -= emptied
+    certificate.minutesMissing += emptied
+    #expect(certificate == other, comment)
   }
 
   private func differences(_ ours: KeptDay, _ theirs: KeptDay) -> [String] {
@@ -207,12 +209,12 @@ extension DisputeTests {
   /// What a store would hold adds up to what the certificate says, whatever that is.
   func expectConserved(_ tape: Tape, _ comment: Comment = "") throws {
     let kept = KeptDay(tape.output)
-    guard let audit = kept.audit else { return }
+    guard let certificate = kept.certificate else { return }
     let minutes = try kept.ordered.reduce(ExactDecimal.zero) { try $0 + $1.volume }
     let gaps = try kept.gaps.reduce(ExactDecimal.zero) { try $0 + $1.gap.volume }
-    #expect(minutes == audit.minuteVolume, comment)
-    #expect(gaps == audit.gapVolume, comment)
-    #expect(audit.residualVolume ?? .zero == .zero, comment)
+    #expect(minutes == certificate.minuteVolume, comment)
+    #expect(gaps == certificate.gapVolume, comment)
+    #expect(certificate.residualVolume ?? .zero == .zero, comment)
     #expect(kept.ordered.allSatisfy { !$0.volume.isNegative && $0.low <= $0.high }, comment)
   }
 }

@@ -84,8 +84,8 @@ import Testing
     #expect(tape.output.gaps.map(\.volume) == [ExactDecimal(-9900)])
     try tape.see("15:00:03", last: "10.00", volume: 9300, seenAt: "15:01:00")
     tape.advance(to: "15:36:00")
-    #expect(tape.output.audits.last?.exchangeVolume == ExactDecimal(9300))
-    #expect(tape.output.audits.last?.isBalanced == true)
+    #expect(tape.output.certificates.last?.exchangeVolume == ExactDecimal(9300))
+    #expect(tape.output.certificates.last?.isBalanced == true)
   }
 
   @Test func `volume taken back after the close is in the certificate`() throws {
@@ -98,8 +98,8 @@ import Testing
     try tape.see("15:00:36", last: "10.00", volume: 4900, seenAt: "15:01:03")
     tape.advance(to: "15:36:00")
     #expect(kinds(tape) == [.corrected])
-    #expect(tape.output.audits.map(\.exchangeVolume) == [ExactDecimal(4900)])
-    #expect(tape.output.audits.allSatisfy { $0.isBalanced })
+    #expect(tape.output.certificates.map(\.exchangeVolume) == [ExactDecimal(4900)])
+    #expect(tape.output.certificates.allSatisfy { $0.isBalanced })
   }
 
   @Test func `of two readings served in turn neither is booked`() throws {
@@ -133,7 +133,7 @@ import Testing
     }
     #expect(kinds(tape) == [.disputed])
     tape.advance(to: "15:36:00")
-    #expect(tape.output.audits.allSatisfy { !$0.isBalanced })
+    #expect(tape.output.certificates.allSatisfy { !$0.isBalanced })
   }
 
   @Test func `readings that a correction replaced come back and undo it`() throws {
@@ -153,7 +153,7 @@ import Testing
     try tape.see("15:00:03", last: "10.00", volume: 5400, seenAt: "15:01:00")
     tape.advance(to: "15:36:00")
     #expect(!gaps.isNegative)
-    #expect(tape.output.audits.last?.isBalanced == true)
+    #expect(tape.output.certificates.last?.isBalanced == true)
     try expectConserved(tape)
   }
 
@@ -268,10 +268,10 @@ extension DisputeTests {
     try tape.see("15:34:30", last: "10.00", volume: 3000)
     for clock in ["15:35:00", "15:35:30"] { try tape.see(clock, last: "10.00", volume: 1000) }
     tape.advance(to: "15:36:00")
-    #expect(tape.output.audits.isEmpty)
+    #expect(tape.output.certificates.isEmpty)
     try tape.see("15:36:30", last: "10.00", volume: 1000)
-    #expect(tape.output.audits.map(\.exchangeVolume) == [ExactDecimal(1000)])
-    #expect(tape.output.audits.allSatisfy { $0.isBalanced })
+    #expect(tape.output.certificates.map(\.exchangeVolume) == [ExactDecimal(1000)])
+    #expect(tape.output.certificates.allSatisfy { $0.isBalanced })
   }
 
   @Test func `a false row with the standing stamp of a halted instrument does not last`() throws {
@@ -288,7 +288,7 @@ extension DisputeTests {
     try tape.see("15:00:03", last: "10.00", volume: 1000, seenAt: "15:01:30")
     tape.advance(to: "15:36:00")
     try expectConserved(tape)
-    #expect(tape.output.audits.last?.exchangeVolume == ExactDecimal(1000))
+    #expect(tape.output.certificates.last?.exchangeVolume == ExactDecimal(1000))
   }
 
   @Test func `honest volume that overtakes the false total undoes nothing`() throws {

@@ -47,8 +47,8 @@ import Testing
     var kept = KeptDay(tape.output)
     kept.take(kept.reconciled(with: day.bars, dayBar: day.dayBar, of: tape))
     #expect(kept.ordered.map(\.values) == day.minutes.map(\.values), comment)
-    #expect(kept.gaps.isEmpty && kept.audit?.isBalanced == true, comment)
-    #expect(kept.audit?.exchangeVolume == day.dayBar.volume, comment)
+    #expect(kept.gaps.isEmpty && kept.certificate?.isBalanced == true, comment)
+    #expect(kept.certificate?.exchangeVolume == day.dayBar.volume, comment)
   }
 
   private func kinds(_ tape: Tape) -> [DisputeEvent.Kind] {

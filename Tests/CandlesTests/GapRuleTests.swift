@@ -84,7 +84,7 @@ import Testing
     let gap = try #require(tape.output.gaps.first)
     #expect(gap.from == tape.moment("14:00:30") && gap.to == tape.moment("15:00:03"))
     #expect(tape.output.gaps.map(\.volume) == [ExactDecimal(800)])
-    #expect(tape.output.audits.map(\.exchangeVolume) == [ExactDecimal(900)])
+    #expect(tape.output.certificates.map(\.exchangeVolume) == [ExactDecimal(900)])
   }
 
   @Test func `a silent feed's minute is given up as partial and announced as missing`() throws {

@@ -48,18 +48,18 @@ import Testing
       var tape = Tape()
       let day = try TradedDay(tape, tradesMax: tradesMax, random: &random)
       var kept = watched(day, &tape, random: &random)
-      let before = try #require(kept.audit)
+      let before = try #require(kept.certificate)
       #expect(before.isBalanced, "seed \(seed)")
       let outcome = kept.reconciled(with: day.bars, dayBar: day.dayBar, of: tape)
       kept.take(outcome)
       #expect(kept.ordered.map(\.values) == day.minutes.map(\.values), "seed \(seed)")
       #expect(kept.ordered.map(\.flags) == day.minutes.map(\.flags), "seed \(seed)")
       #expect(kept.gaps.isEmpty && outcome.disagreements.isEmpty, "seed \(seed)")
-      #expect(kept.audit?.isBalanced == true, "seed \(seed)")
-      #expect(kept.audit?.minutesMissing == 0, "seed \(seed)")
+      #expect(kept.certificate?.isBalanced == true, "seed \(seed)")
+      #expect(kept.certificate?.minutesMissing == 0, "seed \(seed)")
       let again = kept.reconciled(with: day.bars, dayBar: day.dayBar, of: tape)
       #expect(again.revisions.isEmpty && again.candles.isEmpty, "seed \(seed)")
-      #expect(again.audit == kept.audit, "seed \(seed)")
+      #expect(again.certificate == kept.certificate, "seed \(seed)")
     }
   }
 
@@ -78,8 +78,8 @@ import Testing
       }
       let outcome = kept.reconciled(with: bars, of: tape)
       #expect(outcome.revisions.isEmpty && outcome.candles.isEmpty, "seed \(seed)")
-      #expect(outcome.closedGaps.isEmpty && outcome.audit == nil, "seed \(seed)")
-      #expect(Set(outcome.sightings.map(\.gap)) == Set(kept.gaps.map(\.id)), "seed \(seed)")
+      #expect(outcome.closedGaps.isEmpty && outcome.certificate == nil, "seed \(seed)")
+      #expect(Set(outcome.gapChecks.map(\.gap)) == Set(kept.gaps.map(\.id)), "seed \(seed)")
       #expect(!outcome.disagreements.isEmpty, "seed \(seed)")
       disagreed += outcome.disagreements.count
     }
@@ -102,16 +102,20 @@ import Testing
       }
       bars.removeAll { _ in Int.random(in: 0..<400, using: &random) == 0 }
       kept.take(kept.reconciled(with: bars, of: tape))
-      let audit = try #require(kept.audit)
+      let certificate = try #require(kept.certificate)
       let volume = try kept.ordered.reduce(ExactDecimal.zero) { try $0 + $1.volume }
       let turnover = try kept.ordered.reduce(ExactDecimal.zero) {
         try $0 + ($1.turnover ?? .zero)
       }
       let unseen = try kept.gaps.reduce(ExactDecimal.zero) { try $0 + $1.gap.volume }
-      let unseenMoney = try kept.gaps.reduce(ExactDecimal.zero) { try $0 + $1.gap.turnover }
-      #expect(audit.isBalanced, "seed \(seed)")
-      #expect(volume == audit.minuteVolume && turnover == audit.minuteTurnover, "seed \(seed)")
-      #expect(unseen == audit.gapVolume && unseenMoney == audit.gapTurnover, "seed \(seed)")
+      let unseenTurnover = try kept.gaps.reduce(ExactDecimal.zero) { try $0 + $1.gap.turnover }
+      #expect(certificate.isBalanced, "seed \(seed)")
+      #expect(
+        volume == certificate.minuteVolume && turnover == certificate.minuteTurnover, "seed \(seed)"
+      )
+      #expect(
+        unseen == certificate.gapVolume && unseenTurnover == certificate.gapTurnover, "seed \(seed)"
+      )
     }
   }
 
@@ -129,18 +133,18 @@ import Testing
       next.tradingDay = day.day.advanced(by: 1)
       tape.take(next, seenAt: next.at)
       var kept = KeptDay(tape.output)
-      #expect(kept.audit?.exchangeVolume == nil, "seed \(seed)")
+      #expect(kept.certificate?.exchangeVolume == nil, "seed \(seed)")
       var wrong = day.bars
       wrong[0].volume = try wrong[0].volume + ExactDecimal(10_000_000)
       let isWatched = kept.gaps.contains { $0.gap.from > tape.moment("09:31:06") }
       let refused = kept.reconciled(with: wrong, dayBar: isWatched ? nil : day.dayBar, of: tape)
-      #expect(refused.audit?.exchangeVolume == nil, "seed \(seed)")
+      #expect(refused.certificate?.exchangeVolume == nil, "seed \(seed)")
       let closes = kept.gaps.filter { $0.gap.cause == .unseenClose }.map(\.id)
       #expect(Set(closes).isDisjoint(with: refused.closedGaps), "seed \(seed)")
       #expect(!refused.disagreements.isEmpty, "seed \(seed)")
       kept.take(kept.reconciled(with: day.bars, dayBar: day.dayBar, of: tape))
       #expect(kept.ordered.map(\.values) == day.minutes.map(\.values), "seed \(seed)")
-      #expect(kept.gaps.isEmpty && kept.audit?.isBalanced == true, "seed \(seed)")
+      #expect(kept.gaps.isEmpty && kept.certificate?.isBalanced == true, "seed \(seed)")
       #expect(kept.dayCandle?.volume ?? .zero == day.dayBar.volume, "seed \(seed)")
     }
   }

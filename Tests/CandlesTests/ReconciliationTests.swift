@@ -39,10 +39,12 @@ import Testing
         volume: ExactDecimal(volume), turnover: ExactDecimal(volume * 10), cause: .outage))
   }
 
-  private func audit(_ minutes: [Candle], gaps: Int64, missing: Int16) throws -> DayAudit {
+  private func certificate(_ minutes: [Candle], gaps: Int64, missing: Int16) throws
+    -> DayCertificate
+  {
     let volume = try minutes.reduce(ExactDecimal.zero) { try $0 + $1.volume }
     let turnover = try minutes.reduce(ExactDecimal.zero) { try $0 + ($1.turnover ?? .zero) }
-    return DayAudit(
+    return DayCertificate(
       symbol: try symbol(), tradingDay: day, exchangeVolume: try volume + ExactDecimal(gaps),
       exchangeTurnover: try turnover + ExactDecimal(gaps * 10), minuteVolume: volume,
       minuteTurnover: turnover, gapVolume: ExactDecimal(gaps),
@@ -51,27 +53,30 @@ import Testing
   }
 
   private func reconcile(
-    _ minutes: [Candle], _ gaps: [Reconciliation.OpenGap], _ audit: DayAudit?, bars: [Candle],
+    _ minutes: [Candle], _ gaps: [Reconciliation.OpenGap], _ certificate: DayCertificate?,
+    bars: [Candle],
     dayBar: Candle? = nil
   ) throws -> Reconciliation.Outcome {
     Reconciliation(
-      symbol: try symbol(), day: day, minutes: minutes, gaps: gaps, audit: audit,
+      symbol: try symbol(), day: day, minutes: minutes, gaps: gaps, certificate: certificate,
       dayCandle: try candle(0, 10, volume: 1), bars: bars, dayBar: dayBar
     ).outcome()
   }
 
   @Test func `a day that the bars confirm changes nothing but is certified anew`() throws {
     let minutes = try wholeDay()
-    let outcome = try reconcile(minutes, [], audit(minutes, gaps: 0, missing: 0), bars: bars())
+    let outcome = try reconcile(
+      minutes, [], certificate(minutes, gaps: 0, missing: 0), bars: bars())
     #expect(outcome.revisions.isEmpty && outcome.candles.isEmpty)
-    #expect(outcome.audit?.isBalanced == true)
-    #expect(outcome.audit?.minutesUntraded == 2)
+    #expect(outcome.certificate?.isBalanced == true)
+    #expect(outcome.certificate?.minutesUntraded == 2)
   }
 
   @Test func `a doubtful minute that the bars confirm loses its doubt`() throws {
     var minutes = try wholeDay()
     minutes[7].flags = .extremeAmbiguous
-    let outcome = try reconcile(minutes, [], audit(minutes, gaps: 0, missing: 0), bars: bars())
+    let outcome = try reconcile(
+      minutes, [], certificate(minutes, gaps: 0, missing: 0), bars: bars())
     #expect(outcome.revisions.map(\.candle.openedAt) == [minutes[7].openedAt])
     #expect(outcome.revisions.map(\.candle.flags) == [[]])
     #expect(outcome.revisions.map(\.cause) == [.kline])
@@ -85,7 +90,7 @@ import Testing
     minutes[7] = try quoted(minutes[7], ExactDecimal("10.0004"))
     minutes[7].flags = .extremeAmbiguous
     minutes[8] = try quoted(minutes[8], ExactDecimal("10.0005"))
-    let outcome = try reconcile(minutes, [], audit(minutes, gaps: 0, missing: 0), bars: bars)
+    let outcome = try reconcile(minutes, [], certificate(minutes, gaps: 0, missing: 0), bars: bars)
     #expect(
       outcome.revisions.map(\.candle.row) == [
         "10.0004 10.0004 10.0004 10.0004 100 1000", "10.000 10.000 10.000 10.000 100 1000",
@@ -115,11 +120,11 @@ import Testing
     }
     var close = try gap(9, "15:00:30", "15:00:30", volume: 0)
     close.gap.cause = .unseenClose
-    var unseen = try audit(minutes, gaps: 0, missing: 0)
+    var unseen = try certificate(minutes, gaps: 0, missing: 0)
     unseen.exchangeVolume = nil
     unseen.exchangeTurnover = nil
     let outcome = try reconcile(minutes, [close], unseen, bars: bars())
-    #expect(outcome.closedGaps == [9] && outcome.audit?.isBalanced == true)
+    #expect(outcome.closedGaps == [9] && outcome.certificate?.isBalanced == true)
     #expect(outcome.revisions.map(\.candle.volume) == [ExactDecimal(100)])
   }
 
@@ -131,7 +136,7 @@ import Testing
     auction.closedAt = auction.closedAt.adding(seconds: -60)
     bars[0] = try candle(0, 10, volume: 40, turnover: ExactDecimal(460))
     let outcome = try reconcile(
-      minutes, [], audit(minutes, gaps: 0, missing: 0), bars: [auction] + bars)
+      minutes, [], certificate(minutes, gaps: 0, missing: 0), bars: [auction] + bars)
     #expect(outcome.revisions.map(\.candle.row) == ["9 10 9 10 100 1000"])
   }
 
@@ -143,11 +148,11 @@ import Testing
     var bars = try bars()
     bars[200] = try candle(200, 10, volume: 101)
     let outcome = try reconcile(
-      minutes, gaps, audit(minutes, gaps: 270, missing: 2), bars: bars)
+      minutes, gaps, certificate(minutes, gaps: 270, missing: 2), bars: bars)
     #expect(outcome.closedGaps == [4])
     #expect(outcome.candles.map(\.volume) == [ExactDecimal(100), ExactDecimal(100)])
     #expect(outcome.revisions.map(\.candle.volume) == [ExactDecimal(100)])
-    #expect(outcome.audit?.isBalanced == true && outcome.audit?.minutesMissing == 0)
+    #expect(outcome.certificate?.isBalanced == true && outcome.certificate?.minutesMissing == 0)
     #expect(outcome.disagreements.map(\.timeframe) == [.day1, .day1])
   }
 
@@ -163,9 +168,9 @@ import Testing
     var bars = try bars()
     bars[200] = try candle(200, 10, volume: 101)
     let outcome = try reconcile(
-      minutes, gaps, audit(minutes, gaps: 280, missing: 2), bars: bars)
+      minutes, gaps, certificate(minutes, gaps: 280, missing: 2), bars: bars)
     #expect(outcome.closedGaps == [1, 2])
-    #expect(outcome.audit?.isBalanced == true)
+    #expect(outcome.certificate?.isBalanced == true)
   }
 
   @Test func `a gap that its bars do not explain stays, sighted and disagreed about`() throws {
@@ -173,9 +178,9 @@ import Testing
     minutes.removeSubrange(10...11)
     let gaps = [try gap(4, "09:40:00", "09:42:00", volume: 201)]
     let outcome = try reconcile(
-      minutes, gaps, audit(minutes, gaps: 201, missing: 2), bars: bars())
-    #expect(outcome.closedGaps.isEmpty && outcome.candles.isEmpty && outcome.audit == nil)
-    #expect(outcome.sightings.map(\.reason) == [.barsDiffer])
+      minutes, gaps, certificate(minutes, gaps: 201, missing: 2), bars: bars())
+    #expect(outcome.closedGaps.isEmpty && outcome.candles.isEmpty && outcome.certificate == nil)
+    #expect(outcome.gapChecks.map(\.reason) == [.barsDiffer])
     let volumes = outcome.disagreements.filter { $0.timeframe == .minute1 && $0.field == .volume }
     #expect(volumes.map(\.ours) == [ExactDecimal(201)])
     #expect(volumes.map(\.theirs) == [ExactDecimal(200)])
@@ -187,8 +192,8 @@ import Testing
     minutes.removeSubrange(10...11)
     let gaps = [try gap(4, "09:40:00", "09:42:00", volume: 200)]
     let outcome = try reconcile(
-      minutes, gaps, audit(minutes, gaps: 200, missing: 2), bars: Array(bars()[50...]))
-    #expect(outcome.sightings.map(\.reason) == [.notInBars])
+      minutes, gaps, certificate(minutes, gaps: 200, missing: 2), bars: Array(bars()[50...]))
+    #expect(outcome.gapChecks.map(\.reason) == [.notInBars])
     #expect(outcome.disagreements.isEmpty)
   }
 
@@ -199,12 +204,12 @@ import Testing
     var bars = try bars()
     bars[3] = try candle(3, 10, volume: 101)
     let outcome = try reconcile(
-      minutes, gaps, audit(minutes, gaps: 100, missing: 1), bars: bars)
+      minutes, gaps, certificate(minutes, gaps: 100, missing: 1), bars: bars)
     #expect(outcome.closedGaps == [4])
     #expect(outcome.candles.map(\.volume) == [ExactDecimal(100)])
   }
 
-  @Test func `money told in single precision is made exact where the most was traded`() throws {
+  @Test func `turnover in single precision is made exact where the most was traded`() throws {
     var minutes = try wholeDay()
     minutes[9] = try candle(9, 10, volume: 30, flags: .partial)
     let gaps = [try gap(4, "09:39:20", "09:40:00", volume: 70)]
@@ -213,9 +218,9 @@ import Testing
       bars[place].turnover = ExactDecimal(units: 9_999_999, scale: 4)
     }
     let outcome = try reconcile(
-      minutes, gaps, audit(minutes, gaps: 70, missing: 0), bars: bars)
+      minutes, gaps, certificate(minutes, gaps: 70, missing: 0), bars: bars)
     #expect(outcome.revisions.map(\.candle.turnover) == [ExactDecimal(1000)])
-    #expect(outcome.closedGaps == [4] && outcome.audit?.isBalanced == true)
+    #expect(outcome.closedGaps == [4] && outcome.certificate?.isBalanced == true)
   }
 
   @Test func `bars without money heal the volume and leave the money in a gap of its own`() throws {
@@ -226,13 +231,13 @@ import Testing
     var bars = try bars()
     for place in bars.indices { bars[place].turnover = nil }
     let outcome = try reconcile(
-      minutes, gaps, audit(minutes, gaps: 170, missing: 1), bars: bars)
+      minutes, gaps, certificate(minutes, gaps: 170, missing: 1), bars: bars)
     #expect(outcome.closedGaps == [4])
     #expect(outcome.remainders.map(\.volume) == [.zero])
     #expect(outcome.remainders.map(\.turnover) == [ExactDecimal(2000)])
     #expect((outcome.candles + outcome.revisions.map(\.candle)).allSatisfy { $0.turnover == nil })
     #expect(outcome.revisions.count == 1)
-    #expect(outcome.audit?.isBalanced == true)
+    #expect(outcome.certificate?.isBalanced == true)
   }
 
   @Test func `a day bar that contradicts keeps the bars from standing for an unseen close`()
@@ -244,38 +249,40 @@ import Testing
       gap: Gap(
         symbol: try symbol(), tradingDay: day, from: Tape().moment("11:10:00"),
         to: Tape().moment("15:00:00"), volume: .zero, turnover: .zero, cause: .unseenClose))
-    var unseen = try audit(minutes, gaps: 0, missing: 140)
+    var unseen = try certificate(minutes, gaps: 0, missing: 140)
     unseen.exchangeVolume = nil
     unseen.exchangeTurnover = nil
     var dayBar = try candle(0, 10, volume: 23_900)
     dayBar.timeframe = .day1
     let refused = try reconcile(minutes, [close], unseen, bars: bars(), dayBar: dayBar)
-    #expect(refused.audit == nil && refused.candles.isEmpty)
+    #expect(refused.certificate == nil && refused.candles.isEmpty)
     #expect(refused.disagreements.map(\.theirs) == [ExactDecimal(23_900)])
     dayBar.volume = ExactDecimal(23_800)
     let taken = try reconcile(minutes, [close], unseen, bars: bars(), dayBar: dayBar)
-    #expect(taken.audit?.exchangeVolume == ExactDecimal(23_800) && taken.audit?.isBalanced == true)
+    #expect(
+      taken.certificate?.exchangeVolume == ExactDecimal(23_800)
+        && taken.certificate?.isBalanced == true)
     #expect(taken.closedGaps == [9] && taken.candles.count == 140)
   }
 
   @Test func `a day nobody watched is made of its bars, day candle included`() throws {
     let outcome = Reconciliation(
-      symbol: try symbol(), day: day, minutes: [], gaps: [], audit: nil, dayCandle: nil,
+      symbol: try symbol(), day: day, minutes: [], gaps: [], certificate: nil, dayCandle: nil,
       bars: try bars()
     ).outcome()
     #expect(outcome.candles.count == 241)
     #expect(outcome.candles.last?.row == "10 10 10 10 23800 238000")
-    #expect(outcome.audit?.isBalanced == true && outcome.audit?.minutesMissing == 0)
+    #expect(outcome.certificate?.isBalanced == true && outcome.certificate?.minutesMissing == 0)
   }
 
   @Test func `no bars are the whole of a day on which the exchange counted nothing`() throws {
     let gaps = [try gap(4, "09:40:00", "09:42:00", volume: 0)]
-    let quiet = try reconcile([], gaps, audit([], gaps: 0, missing: 240), bars: [])
-    #expect(quiet.closedGaps == [4] && quiet.candles.isEmpty && quiet.sightings.isEmpty)
-    #expect(quiet.audit?.isBalanced == true)
-    let traded = try reconcile([], gaps, audit([], gaps: 200, missing: 240), bars: [])
+    let quiet = try reconcile([], gaps, certificate([], gaps: 0, missing: 240), bars: [])
+    #expect(quiet.closedGaps == [4] && quiet.candles.isEmpty && quiet.gapChecks.isEmpty)
+    #expect(quiet.certificate?.isBalanced == true)
+    let traded = try reconcile([], gaps, certificate([], gaps: 200, missing: 240), bars: [])
     #expect(traded.closedGaps.isEmpty)
-    #expect(traded.sightings.map(\.reason) == [.notInBars])
+    #expect(traded.gapChecks.map(\.reason) == [.notInBars])
   }
 
   @Test func `bars whose volume is in another unit do not stand for a day nobody watched`() throws {
@@ -284,7 +291,7 @@ import Testing
       bars[place].volume = ExactDecimal(100_000)
     }
     let outcome = Reconciliation(
-      symbol: try symbol(), day: day, minutes: [], gaps: [], audit: nil, dayCandle: nil,
+      symbol: try symbol(), day: day, minutes: [], gaps: [], certificate: nil, dayCandle: nil,
       bars: bars
     ).outcome()
     #expect(outcome == Reconciliation.Outcome())

@@ -81,7 +81,7 @@ struct Tape {
     for gap in new.closedGaps {
       if let place = output.gaps.lastIndex(of: gap) { output.gaps.remove(at: place) }
     }
-    output.audits += new.audits
+    output.certificates += new.certificates
     output.events += new.events
   }
 

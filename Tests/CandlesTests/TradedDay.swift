@@ -36,7 +36,7 @@ struct TradedDay {
       trades.append(
         Trade(second: second, price: price, size: .random(in: 1...90, using: &random) * 100))
     }
-    try tellQuotes()
+    try feedQuotes()
   }
 
   /// What the exchange shows at a second of the day.
@@ -58,7 +58,7 @@ struct TradedDay {
     return quote
   }
 
-  private mutating func tellQuotes() throws {
+  private mutating func feedQuotes() throws {
     var quote = untraded
     for trade in trades {
       let price = money(trade.price)
@@ -121,7 +121,7 @@ struct TradedDay {
 struct KeptDay {
   var minutes: [Timestamp: Candle] = [:]
   var gaps: [Reconciliation.OpenGap] = []
-  var audit: DayAudit?
+  var certificate: DayCertificate?
   var dayCandle: Candle?
 
   init(_ output: CandleOutput) {
@@ -133,7 +133,7 @@ struct KeptDay {
       }
     }
     gaps = output.gaps.enumerated().map { Reconciliation.OpenGap(id: Int64($0), gap: $1) }
-    audit = output.audits.last
+    certificate = output.certificates.last
   }
 
   var ordered: [Candle] { minutes.values.sorted { $0.openedAt < $1.openedAt } }
@@ -142,7 +142,7 @@ struct KeptDay {
     with bars: [Candle], dayBar: Candle? = nil, of tape: Tape
   ) -> Reconciliation.Outcome {
     Reconciliation(
-      symbol: tape.symbol, day: tape.day, minutes: ordered, gaps: gaps, audit: audit,
+      symbol: tape.symbol, day: tape.day, minutes: ordered, gaps: gaps, certificate: certificate,
       dayCandle: dayCandle, bars: bars, dayBar: dayBar
     ).outcome()
   }
@@ -160,7 +160,7 @@ struct KeptDay {
     gaps += outcome.remainders.enumerated().map {
       Reconciliation.OpenGap(id: Int64(1000 + $0), gap: $1)
     }
-    audit = outcome.audit ?? audit
+    certificate = outcome.certificate ?? certificate
   }
 }
 

@@ -71,7 +71,7 @@ import Testing
     #expect(keys?.prefix(8) == ["c", "h", "l", "n", "o", "t", "v", "vw"])
   }
 
-  @Test func `pages joined are the whole, and a symbol may straddle them`() throws {
+  @Test func `pages joined are the whole, and a symbol may span two of them`() throws {
     let server = try server()
     defer { server.stop() }
     let path = "/v2/stocks/bars?symbols=AAPL%2CMSFT%2CNVDA&\(AlpacaTests.morning)"
@@ -79,16 +79,16 @@ import Testing
     var times: [Substring] = []
     var sizes: [Int] = []
     var token: String?
-    var straddles = false
+    var spansPages = false
     repeat {
       let suffix = token.map { "&page_token=\($0.replacing("=", with: "%3D"))" } ?? ""
       let page = AlpacaTests.page(try ask(server, path + "&limit=70" + suffix).text)
-      if let first = page.bars.first, times.count > 0, first.0 == "AAPL" { straddles = true }
+      if let first = page.bars.first, times.count > 0, first.0 == "AAPL" { spansPages = true }
       times += page.times
       sizes.append(page.times.count)
       token = page.token
     } while token != nil && sizes.count < 20
-    #expect(times == whole.times && straddles)
+    #expect(times == whole.times && spansPages)
     #expect(sizes.dropLast().allSatisfy { $0 == 70 })
   }
 
@@ -178,15 +178,15 @@ import Testing
   }
 
   @Test(arguments: [
-    (CannedAnswer.alpacaUnauthorized, 401, "<html>"),
+    (CannedResponse.alpacaUnauthorized, 401, "<html>"),
     (.alpacaGatewayTimeout, 504, "<html>"), (.alpacaRecentSIP, 403, "{\"message\":\"sub"),
     (.alpacaInternal, 500, "{\"code\":50010000"), (.alpacaThrottled, 429, "{\"message\": \"too"),
     (.alpacaThrottled(retryAfterSeconds: 7), 429, "{\"message\": \"too"),
   ])
   func `an ordered refusal is given word for word`(
-    _ canned: CannedAnswer, _ status: Int, _ text: String
+    _ canned: CannedResponse, _ status: Int, _ text: String
   ) throws {
-    let server = try server(faults: [Fault(.answer(canned), on: .alpaca)])
+    let server = try server(faults: [Fault(.response(canned), on: .alpaca)])
     defer { server.stop() }
     let response = try ask(server, "/v2/stocks/bars?symbols=AAPL&\(AlpacaTests.morning)")
     #expect(response.status == status && response.text.hasPrefix(text))

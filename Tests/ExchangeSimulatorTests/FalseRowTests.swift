@@ -150,9 +150,9 @@ import Testing
     let day = try Day(seed: 7, rows: plan(7))
     let clean = try Day(seed: 7, rows: nil)
     let (ledger, plain) = (day.recorder.observableLedger(), clean.recorder.observableLedger())
-    let audits = day.market.symbols.compactMap { ledger.audit(of: $0) }
-    #expect(day.recorder.trueLedger().differences(audits: audits) == [])
-    #expect(audits.allSatisfy { $0.isBalanced })
+    let certificates = day.market.symbols.compactMap { ledger.certificate(of: $0) }
+    #expect(day.recorder.trueLedger().differences(certificates: certificates) == [])
+    #expect(certificates.allSatisfy { $0.isBalanced })
     // Only where a row that a false one replaced was a minute's last does a minute differ.
     var same = 0
     var all = 0

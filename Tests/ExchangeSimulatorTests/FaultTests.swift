@@ -36,7 +36,7 @@ import Testing
     #expect(response.ending == .complete)
   }
 
-  @Test func `the ban page says so in GB18030`() throws {
+  @Test func `the ban page is in GB18030`() throws {
     let body = try meet(.banPage).struck.body
     let text = try #require(GB18030.decodedToUTF8(body))
     #expect(String(decoding: text, as: UTF8.self).contains("你的 IP 存在异常访问"))
@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test func `an answer may never come`() throws {
-    let response = try meet(.neverAnswers, patience: 200).struck
+    let response = try meet(.neverResponds, patience: 200).struck
     #expect(response.ending == .silence && response.body.isEmpty)
   }
 
@@ -134,7 +134,7 @@ import Testing
     defer { client.close() }
     server.order(
       Fault(.forbidden, from: try Fixture.moment(10, 0), to: try Fixture.moment(10, 1)))
-    server.order(Fault(.throttled, from: try Fixture.moment(11, 0), answersMax: 2))
+    server.order(Fault(.throttled, from: try Fixture.moment(11, 0), responsesMax: 2))
     let symbol = try Fixture.symbol("sh000001")
     let statuses = try [(9, 59), (10, 0), (10, 1), (11, 0), (11, 1), (11, 2)].map { hour, minute in
       client.get(Fixture.path([symbol], at: try Fixture.moment(hour, minute))).status
@@ -143,7 +143,7 @@ import Testing
   }
 
   @Test func `chance is a function of seed and moment`() throws {
-    let answers = try (0..<2).map { _ in
+    let responses = try (0..<2).map { _ in
       let market = try Fixture.market()
       let plan = FaultPlan(seed: 3, [Fault(.emptyBody, chancePerMille: 500)])
       let server = try ExchangeServer(market: market, faults: plan)
@@ -155,6 +155,6 @@ import Testing
         return client.get(Fixture.path([try Fixture.symbol("sh000001")], at: moment)).body.isEmpty
       }
     }
-    #expect(answers[0] == answers[1] && Set(answers[0]).count == 2)
+    #expect(responses[0] == responses[1] && Set(responses[0]).count == 2)
   }
 }

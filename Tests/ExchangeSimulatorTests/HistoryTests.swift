@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2, 3] as [UInt64])
-  func `a day lived through is the day the history tells of`(_ seed: UInt64) throws {
+  func `a day that was simulated live is the day of the history`(_ seed: UInt64) throws {
     let history = try HistoryTests.history(seed, days: 3, instruments: 45)
     var timeline = MarketTimeline(
       history,
@@ -117,7 +117,7 @@ import Testing
     }
   }
 
-  @Test func `the server tells each day's recorder what it served`() throws {
+  @Test func `the server reports to each day's recorder what it served`() throws {
     let history = try HistoryTests.history(8, days: 3)
     let server = try ExchangeServer(history: history, recordsEveryDay: true)
     defer { server.stop() }

@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  @Test func `day rows have no amount, and the plain form averages unless told not to`() throws {
+  @Test func `day rows have no amount, and the plain form averages unless asked not to`() throws {
     let history = try HistoryTests.history(days: 1)
     let moment = Timestamp(day: history.days[0], secondOfDay: 57_000)
     let plain = query(moment, "sh600000", 240, 3)
@@ -130,7 +130,7 @@ import Testing
     let moment = Timestamp(day: history.days[0], secondOfDay: 40_000)
     let path = KlineTests.jsonp + query(moment, "sh600000", 5, 10)
     let quotes = Fixture.path([try Fixture.symbol("sh600000")], at: moment)
-    let onKline = [Fault(.answer(.null), on: .sinaHistory)]
+    let onKline = [Fault(.response(.null), on: .sinaHistory)]
     #expect(try ask(history, path, faults: onKline).text == "null")
     #expect(try ask(history, quotes, faults: onKline).lines.count == 1)
     let onQuotes = [Fault(.throttled)]

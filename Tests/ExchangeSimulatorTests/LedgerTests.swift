@@ -53,7 +53,7 @@ import Testing
       var difference = 0 as Int64
       for candle in observable.candles(of: symbol) {
         let minute = try #require(
-          Reckoning.minute(openingAt: candle.openedAt.shanghaiSecondOfDay))
+          Calculation.minute(openingAt: candle.openedAt.shanghaiSecondOfDay))
         let traded = try #require(truth.totals(of: symbol, minute: minute)).volume
         let apart = try candle.volume - traded
         difference += apart.units
@@ -85,11 +85,13 @@ import Testing
     let (recorder, market) = try day(seed: 4) { (start + from..<start + from + to).contains($0) }
     let observable = recorder.observableLedger()
     for (place, symbol) in market.symbols.enumerated() {
-      guard let audit = observable.audit(of: symbol) else { continue }
-      #expect(audit.exchangeVolume == ExactDecimal(market.states[place].volume))
-      #expect(audit.residualVolume?.isZero == true && audit.residualTurnover?.isZero == true)
+      guard let certificate = observable.certificate(of: symbol) else { continue }
+      #expect(certificate.exchangeVolume == ExactDecimal(market.states[place].volume))
+      #expect(
+        certificate.residualVolume?.isZero == true && certificate.residualTurnover?.isZero == true)
       #expect(observable.gaps(of: symbol).count == 1)
-      let minutes = audit.minutesTraded + audit.minutesUntraded + audit.minutesMissing
+      let minutes =
+        certificate.minutesTraded + certificate.minutesUntraded + certificate.minutesMissing
       #expect(minutes <= 240)
     }
   }
@@ -109,7 +111,7 @@ import Testing
       partial.map(\.openedAt.description)
         == ["2026-07-07T10:00:00+08:00", "2026-07-07T10:03:00+08:00"])
     #expect(observable.candles(of: symbol).count == 238)
-    #expect(observable.audit(of: symbol)?.minutesMissing == 2)
+    #expect(observable.certificate(of: symbol)?.minutesMissing == 2)
   }
 
   @Test func `two outages with one answer between them are one gap`() throws {
@@ -145,7 +147,7 @@ import Testing
     func hole(_ place: Int) -> [String] {
       let symbol = market.symbols[place]
       return observable.gaps(of: symbol).map { "\($0.from) to \($0.to), \($0.cause)" }
-        + ["\(observable.audit(of: symbol)?.minutesMissing ?? -1) minutes missing"]
+        + ["\(observable.certificate(of: symbol)?.minutesMissing ?? -1) minutes missing"]
     }
     // Place 1 was in the part as well, 4 only in the whole, 44 in the second batch.
     #expect(hole(0) == hole(1) && hole(0).count == 2)
@@ -167,12 +169,12 @@ import Testing
     }
     let observable = recorder.observableLedger()
     for symbol in observable.symbols {
-      guard let audit = observable.audit(of: symbol) else { continue }
-      #expect(audit.isBalanced, "\(audit)")
+      guard let certificate = observable.certificate(of: symbol) else { continue }
+      #expect(certificate.isBalanced, "\(certificate)")
     }
   }
 
-  @Test func `a straddle of fifteen seconds is no gap`() throws {
+  @Test func `a silence of fifteen seconds is no gap`() throws {
     let (recorder, _) = try day(seed: 4) { (36_046..<36_060).contains($0) }
     let observable = recorder.observableLedger()
     let symbol = try Fixture.symbol("sh000001")
@@ -190,7 +192,7 @@ import Testing
     let (recorder, _) = try day(seed: 5) { $0 > 50_000 }
     let observable = recorder.observableLedger()
     let symbol = try Fixture.symbol("sh600000")
-    #expect(observable.audit(of: symbol)?.exchangeVolume == nil)
+    #expect(observable.certificate(of: symbol)?.exchangeVolume == nil)
     #expect(observable.gaps(of: symbol).last?.cause == .unseenClose)
   }
 
@@ -208,7 +210,7 @@ import Testing
     #expect(untraded.count == 240 && untraded.allSatisfy { $0.flags == .noTrade })
   }
 
-  @Test func `a node that lags tells nothing new`() throws {
+  @Test func `a node that lags brings nothing new`() throws {
     var market = try Fixture.market(8, instruments: 45)
     let plain = DayRecorder(market)
     let confused = DayRecorder(market)
@@ -225,8 +227,10 @@ import Testing
     }
     let ledger = plain.observableLedger()
     let rows = market.symbols.flatMap { ledger.candles(of: $0) }
-    let audits = market.symbols.compactMap { ledger.audit(of: $0) }
-    #expect(confused.observableLedger().differences(candles: rows, gaps: [], audits: audits) == [])
+    let certificates = market.symbols.compactMap { ledger.certificate(of: $0) }
+    #expect(
+      confused.observableLedger().differences(candles: rows, gaps: [], certificates: certificates)
+        == [])
   }
 
   @Test func `a damaged row is known through its next good one`() throws {
@@ -247,11 +251,11 @@ import Testing
     let (recorder, market) = try day(seed: 10, instruments: 40, stamps: .shared)
     let observable = recorder.observableLedger()
     var candles = market.symbols.flatMap { observable.candles(of: $0) }
-    let audits = market.symbols.compactMap { observable.audit(of: $0) }
-    #expect(observable.differences(candles: candles, gaps: [], audits: audits) == [])
+    let certificates = market.symbols.compactMap { observable.certificate(of: $0) }
+    #expect(observable.differences(candles: candles, gaps: [], certificates: certificates) == [])
     candles[5].volume = ExactDecimal(1)
     candles.remove(at: 700)
-    let lines = observable.differences(candles: candles, gaps: [], audits: audits)
+    let lines = observable.differences(candles: candles, gaps: [], certificates: certificates)
     #expect(lines.count == 2)
     #expect(lines.contains { $0.hasPrefix("sh000001 2026-07-07T09:35:00+08:00: volume 1, ") })
     #expect(lines.contains { $0.hasSuffix("candle missing") })

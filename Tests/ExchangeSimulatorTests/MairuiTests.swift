@@ -77,7 +77,7 @@ import Testing
     #expect(ledger.refusals == 1)
   }
 
-  @Test func `invalid, expired and demonstration licences are told apart`() throws {
+  @Test func `invalid, expired and demonstration licences are distinguished`() throws {
     let server = try server()
     defer { server.stop() }
     #expect(try ask(server, "/hslt/list/none").text == "{\"detail\":\"Licence证书无效\"}")
@@ -87,15 +87,15 @@ import Testing
   }
 
   @Test(arguments: [
-    (CannedAnswer.mairuiQuotaBare, 200, "101"), (.mairuiQuotaNine, 200, "9"),
+    (CannedResponse.mairuiQuotaBare, 200, "101"), (.mairuiQuotaNine, 200, "9"),
     (.mairuiQuotaJSON, 200, "{\"code\":101"), (.mairuiAddresses, 429, "{\"code\":103}"),
     (.mairuiNotFound, 404, "404:资源不存在"), (.mairuiOverloaded, 503, "{\"code\":503}"),
     (.emptyList, 200, "[]"), (.nginx(502, "Bad Gateway"), 502, "<html>"),
   ])
   func `an ordered refusal is given word for word and counted`(
-    _ canned: CannedAnswer, _ status: Int, _ text: String
+    _ canned: CannedResponse, _ status: Int, _ text: String
   ) throws {
-    let server = try server(faults: [Fault(.answer(canned), on: .mairui)])
+    let server = try server(faults: [Fault(.response(canned), on: .mairui)])
     defer { server.stop() }
     let response = try ask(server, "/hslt/list/\(MairuiTests.licence)")
     #expect(response.status == status && response.text.hasPrefix(text))

@@ -22,14 +22,15 @@ import Testing
       "/hslt/list/a?\(time)", "/nothing",
     ]
     for target in targets {
-      let answer = memory.answer(target, headers: MemoryExchangeTests.referer, at: moment)
+      let remembered = memory.response(target, headers: MemoryExchangeTests.referer, at: moment)
       let response = client.get(target)
-      #expect(answer?.body == response.body && answer?.status == response.status, "\(target)")
+      #expect(
+        remembered?.body == response.body && remembered?.status == response.status, "\(target)")
     }
     #expect(memory.mairuiLedger.requests("a", on: history.days[1]) == 1)
   }
 
-  @Test func `what was never heard was never seen`() throws {
+  @Test func `a response that never arrived was never observed`() throws {
     let history = try HistoryTests.history(18, days: 1)
     var memory = MemoryExchange(history: history, recordsEveryDay: true)
     let day = history.days[0]
@@ -39,10 +40,10 @@ import Testing
         to: Timestamp(day: day, secondOfDay: 34_400)))
     for second in stride(from: 34_200, through: 34_500, by: 3) {
       let moment = Timestamp(day: day, secondOfDay: second)
-      let answer = memory.answer(
+      let remembered = memory.response(
         Fixture.path(history.symbols, at: moment), headers: MemoryExchangeTests.referer,
         at: moment)
-      #expect((answer == nil) == (34_230..<34_400).contains(second))
+      #expect((remembered == nil) == (34_230..<34_400).contains(second))
     }
     let ledger = try #require(memory.recorder(of: day)).observableLedger()
     #expect(ledger.gaps(of: history.symbols[0]).count == 2)

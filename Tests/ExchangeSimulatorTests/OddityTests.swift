@@ -40,9 +40,9 @@ import Testing
     }
     let (recorder, _) = try day(3) { $0.takeBack(shares: shares, of: symbol, at: second) }
     let ledger = recorder.observableLedger()
-    let audit = try #require(ledger.audit(of: symbol))
-    #expect(try audit.exchangeVolume == market.line(symbol).number(8))
-    #expect(recorder.trueLedger().differences(audits: [audit]) == [])
+    let certificate = try #require(ledger.certificate(of: symbol))
+    #expect(try certificate.exchangeVolume == market.line(symbol).number(8))
+    #expect(recorder.trueLedger().differences(certificates: [certificate]) == [])
     #expect(ledger.hidden == [symbol])
   }
 
@@ -73,7 +73,7 @@ import Testing
     let delayed = try day(5) { $0.delay(symbol, bySeconds: 200) }.recorder.observableLedger()
     #expect(delayed.candles(of: symbol) == plain.candles(of: symbol))
     #expect(delayed.gaps(of: symbol).isEmpty)
-    #expect(delayed.audit(of: symbol) == plain.audit(of: symbol))
+    #expect(delayed.certificate(of: symbol) == plain.certificate(of: symbol))
   }
 
   @Test func `a relisted instrument trades beyond the band of its name`() throws {

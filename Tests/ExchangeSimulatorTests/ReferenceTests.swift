@@ -130,7 +130,7 @@ import Testing
 
   @Test func `a throttled page is null and a short one short`() throws {
     let path = "/quotes_service/api/json_v2.php/Market_Center.getHQNodeData?num=80&node=hs_a"
-    #expect(try ask(path, faults: [Fault(.answer(.null), on: .sinaHistory)]).text == "null")
+    #expect(try ask(path, faults: [Fault(.response(.null), on: .sinaHistory)]).text == "null")
     let short = try ask(path, faults: [Fault(.shortList(rows: 3), on: .sinaHistory)]).text
     #expect(short.split(separator: "{\"symbol\"").count == 4)
   }

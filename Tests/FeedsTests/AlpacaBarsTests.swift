@@ -15,10 +15,10 @@ import Testing
 
   private func page(_ body: String, _ timeframe: Timeframe = .minute1) throws -> CandlePage {
     let request = try Self.query(timeframe, "AAPL", "MSFT")
-    let answer = Array(body.utf8).withUnsafeBytes {
-      FeedAnswer.decode(request, status: 200, body: $0)
+    let response = Array(body.utf8).withUnsafeBytes {
+      FeedResponse.decode(request, status: 200, body: $0)
     }
-    guard case .candles(let page) = answer else { throw MissingFile(path: "\(answer)") }
+    guard case .candles(let page) = response else { throw MissingFile(path: "\(response)") }
     return page
   }
 
@@ -139,10 +139,10 @@ import Testing
   ])
   func `what is no page is malformed`(_ body: String) throws {
     let request = try Self.query(.minute1, "AAPL")
-    let answer = Array(body.utf8).withUnsafeBytes {
-      FeedAnswer.decode(request, status: 200, body: $0)
+    let response = Array(body.utf8).withUnsafeBytes {
+      FeedResponse.decode(request, status: 200, body: $0)
     }
-    guard case .refused(let refusal) = answer else { throw MissingFile(path: "\(answer)") }
+    guard case .refused(let refusal) = response else { throw MissingFile(path: "\(response)") }
     #expect(refusal.kind == .malformed)
   }
 
@@ -155,7 +155,7 @@ import Testing
 
 @Suite struct AlpacaRefusalTests {
   private func kind(_ body: String, _ status: Int) -> FeedRefusal.Kind? {
-    Array(body.utf8).withUnsafeBytes { AlpacaRefusal.judge($0, status: status)?.kind }
+    Array(body.utf8).withUnsafeBytes { AlpacaRefusal.classify($0, status: status)?.kind }
   }
 
   @Test(arguments: [

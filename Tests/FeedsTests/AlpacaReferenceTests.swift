@@ -4,11 +4,12 @@ import Testing
 @testable import Feeds
 
 @Suite struct AlpacaReferenceTests {
-  private func decode(_ request: FeedRequest, _ body: [UInt8], _ status: Int = 200) -> FeedAnswer {
-    body.withUnsafeBytes { FeedAnswer.decode(request, status: status, body: $0) }
+  private func decode(_ request: FeedRequest, _ body: [UInt8], _ status: Int = 200) -> FeedResponse
+  {
+    body.withUnsafeBytes { FeedResponse.decode(request, status: status, body: $0) }
   }
 
-  private func sessions(_ body: [UInt8]) -> FeedAnswer {
+  private func sessions(_ body: [UInt8]) -> FeedResponse {
     let day = TradingDay(daysSince1970: 20_699)
     return decode(.alpacaCalendar(from: day, to: day.advanced(by: 365)), body)
   }
@@ -18,7 +19,7 @@ import Testing
   }
 
   @Test func `sessions are New York's, early closes and summer time included`() throws {
-    let answer = sessions(try Files.fixture("alpaca-calendar.json"))
+    let response = sessions(try Files.fixture("alpaca-calendar.json"))
     let wanted = try [
       ("2026-07-02", "2026-07-02T13:30:00Z", "2026-07-02T20:00:00Z"),
       ("2026-11-25", "2026-11-25T14:30:00Z", "2026-11-25T21:00:00Z"),
@@ -28,7 +29,7 @@ import Testing
         exchange: .unitedStates, day: try #require(TradingDay(day)), opens: try utc(opens),
         closes: try utc(closes))
     }
-    #expect(answer == .sessions(wanted))
+    #expect(response == .sessions(wanted))
   }
 
   @Test func `a range without sessions is an answer`() {
@@ -55,8 +56,8 @@ import Testing
   }
 
   @Test func `assets that can have bars are listed and the others counted`() throws {
-    let answer = decode(.alpacaAssets, try Files.fixture("alpaca-assets.json"))
-    guard case .list(let list) = answer else { throw MissingFile(path: "\(answer)") }
+    let response = decode(.alpacaAssets, try Files.fixture("alpaca-assets.json"))
+    guard case .list(let list) = response else { throw MissingFile(path: "\(response)") }
     #expect(list.rows.map(\.symbol.description) == ["OAKX", "PINE.B"])
     #expect(list.rows.map(\.name) == ["Oak Exact Inc. Common Stock", "Pine Class B"])
     #expect(list.rows.allSatisfy { $0.exchange == .unitedStates })

@@ -40,7 +40,7 @@ import Testing
     #expect(beijing.path == "/bj/list/all/CANARY-66D8%2F9%2B%3D")
   }
 
-  @Test func `bars are asked with everything said and the end excluded`() throws {
+  @Test func `a request for bars states everything and excludes the end`() throws {
     let request = FeedRequest.alpacaBars(try Self.bars(token: "QUF+/Q=="))
     let endpoint = request.endpoint(credentials: Self.keys)
     #expect(

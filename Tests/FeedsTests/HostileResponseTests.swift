@@ -7,8 +7,8 @@ import Testing
 @Suite struct HostileResponseTests {
   @Test func `every response has its class`() throws {
     for response in try HostileResponse.all() {
-      let probe = try #require(Probe(response.question), "\(response.description)")
-      let verdict = probe.judge(response.body, status: response.status)
+      let probe = try #require(Probe(response.requestText), "\(response.description)")
+      let verdict = probe.classify(response.body, status: response.status)
       #expect(verdict.word == response.word, "\(response.description)")
       #expect(verdict.complaints == [], "\(response.description)")
       guard verdict.word == "ok" else { continue }
@@ -32,11 +32,11 @@ import Testing
     ]
     let words = Set(outcomes.map(\.name)).union(refusals.map(\.name))
     #expect(Set(responses.map(\.word)) == words)
-    let quoted = responses.filter { $0.question == "quotes" }.map(\.word)
+    let quoted = responses.filter { $0.requestText == "quotes" }.map(\.word)
     #expect(Set(quoted) == Set(outcomes.map(\.name)))
-    let questions = responses.compactMap { FeedRequest(text: $0.question) }
-    #expect(Set(questions.map(\.source)) == [.sina, .mairui, .alpacaIEX])
-    let series = Set(questions.map { $0.journalKey.split(separator: "/")[0] })
+    let feedRequests = responses.compactMap { FeedRequest(text: $0.requestText) }
+    #expect(Set(feedRequests.map(\.source)) == [.sina, .mairui, .alpacaIEX])
+    let series = Set(feedRequests.map { $0.journalKey.split(separator: "/")[0] })
     #expect(
       series == ["list", "bars", "calendar", "assets", "kline", "factors", "node", "node-count"])
   }

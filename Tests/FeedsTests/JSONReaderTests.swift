@@ -155,7 +155,7 @@ import Testing
   }
 
   @Test(arguments: 11...18 as ClosedRange<UInt64>)
-  func `what a flipped bit leaves is judged as Foundation judges it`(_ seed: UInt64) {
+  func `a document with a flipped bit is accepted or refused as by Foundation`(_ seed: UInt64) {
     var random = SplitMix(seed: seed)
     for round in 0..<1_000 {
       var text = JSONSample.document(&random)

@@ -4,19 +4,19 @@ import Testing
 @testable import Feeds
 
 @Suite struct MairuiListTests {
-  private func answer(_ body: [UInt8], status: Int = 200) -> FeedAnswer {
-    body.withUnsafeBytes { FeedAnswer.decode(.mairuiList(.hslt), status: status, body: $0) }
+  private func response(_ body: [UInt8], status: Int = 200) -> FeedResponse {
+    body.withUnsafeBytes { FeedResponse.decode(.mairuiList(.hslt), status: status, body: $0) }
   }
 
   private func kind(_ body: String, status: Int = 200) -> FeedRefusal.Kind? {
-    guard case .refused(let refusal) = answer(Array(body.utf8), status: status) else {
+    guard case .refused(let refusal) = response(Array(body.utf8), status: status) else {
       return nil
     }
     return refusal.kind
   }
 
   private func list(_ body: [UInt8]) throws -> InstrumentList {
-    guard case .list(let list) = answer(body) else { throw MissingFile(path: "a list") }
+    guard case .list(let list) = response(body) else { throw MissingFile(path: "a list") }
     return list
   }
 
@@ -37,7 +37,9 @@ import Testing
     (#"[{"dm":"600519","#, .malformed), (#"[{"dm":"600519","mc":"a","jys":"sh"}] x"#, .malformed),
     (#"[{"t":"2026-09-11"}]"#, .malformed), (#"["600519"]"#, .malformed),
   ])
-  func `a refusal behind status 200 is told by its body`(_ body: String, _ kind: FeedRefusal.Kind) {
+  func `a refusal behind status 200 is recognised by its body`(
+    _ body: String, _ kind: FeedRefusal.Kind
+  ) {
     #expect(self.kind(body) == kind)
   }
 

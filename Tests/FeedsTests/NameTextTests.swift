@@ -47,10 +47,10 @@ import Testing
   }
 
   private func names(_ request: FeedRequest, _ body: String) throws -> [String] {
-    let answer = Array(body.utf8).withUnsafeBytes {
-      FeedAnswer.decode(request, status: 200, body: $0)
+    let response = Array(body.utf8).withUnsafeBytes {
+      FeedResponse.decode(request, status: 200, body: $0)
     }
-    guard case .list(let list) = answer else { throw MissingFile(path: "\(answer)") }
+    guard case .list(let list) = response else { throw MissingFile(path: "\(response)") }
     #expect(list.refused.isEmpty)
     return list.rows.map(\.name)
   }

@@ -12,7 +12,9 @@ import Testing
     ("<html>what?</html>", .banned), (ban, .banned), ("{\"__ERROR\":1}", .malformed),
     ("var hq_st", .malformed), ("sh600519=1,2,3", .malformed),
   ])
-  func `a refusal behind status 200 is told by its body`(_ body: String, _ outcome: SinaOutcome) {
+  func `a refusal behind status 200 is recognised by its body`(
+    _ body: String, _ outcome: SinaOutcome
+  ) {
     #expect(decode(body).outcome == outcome)
   }
 

@@ -78,7 +78,7 @@ struct PayloadTests {
     ("hqnode_throttled_null.json", .throttled), ("error_input_error.json", .malformed),
     ("qfq_hfq_factors.js.txt", .malformed), ("suggest3_response.gb18030.txt", .malformed),
   ])
-  func `a refusal is told from an answer`(_ name: String, _ outcome: SinaOutcome) throws {
+  func `a refusal is distinguished from a response`(_ name: String, _ outcome: SinaOutcome) throws {
     let body = try #require(Files.read("\(Files.payloads)/\(name)"))
     #expect(decode(body).outcome == outcome)
   }

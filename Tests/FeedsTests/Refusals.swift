@@ -1,7 +1,7 @@
 import Feeds
 
 /// How `decode` refuses an answer; nil if it does not.
-func refusal<Answer>(_ decode: () throws -> Answer) -> FeedRefusal? {
+func refusal<Response>(_ decode: () throws -> Response) -> FeedRefusal? {
   do {
     _ = try decode()
     return nil

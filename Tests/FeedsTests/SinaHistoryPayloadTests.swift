@@ -11,15 +11,15 @@ struct SinaHistoryPayloadTests {
     return String(decoding: body, as: UTF8.self)
   }
 
-  private func answer(_ request: String, _ body: String) throws -> FeedAnswer {
+  private func response(_ request: String, _ body: String) throws -> FeedResponse {
     let request = try #require(FeedRequest(text: request))
-    return Array(body.utf8).withUnsafeBytes { FeedAnswer.decode(request, status: 200, body: $0) }
+    return Array(body.utf8).withUnsafeBytes { FeedResponse.decode(request, status: 200, body: $0) }
   }
 
   private func candles(_ request: String, _ body: String) throws -> [Candle] {
-    let answer = try answer(request, body)
-    guard case .candles(let page) = answer else {
-      Issue.record("\(answer)")
+    let response = try response(request, body)
+    guard case .candles(let page) = response else {
+      Issue.record("\(response)")
       return []
     }
     for row in page.refused { Issue.record("row \(row.index): \(row.reason) \(row.detail)") }
@@ -75,12 +75,12 @@ struct SinaHistoryPayloadTests {
     ("error_no_referer_body.txt", .unauthorised), ("error_sys_auth_failed.txt", .malformed),
     ("hqnode_throttled_null.json", .throttled(retryAfterSeconds: nil)),
   ])
-  func `a refusal is told from an answer, whatever was asked`(
+  func `a refusal is distinguished from a response, whatever was asked`(
     _ name: String, _ kind: FeedRefusal.Kind
   ) throws {
     let body = try text(name)
     for request in ["kline 240 sh600519 9", "node hs_a 1"] {
-      guard case .refused(let refusal) = try answer(request, body) else {
+      guard case .refused(let refusal) = try response(request, body) else {
         Issue.record("\(request) was answered")
         continue
       }
@@ -89,7 +89,7 @@ struct SinaHistoryPayloadTests {
   }
 
   @Test func `a count and the rows of three years are read`() throws {
-    #expect(try answer("node-count hs_a", text("hqnode_count_etf_2026.json")) == .nodeCount(1676))
+    #expect(try response("node-count hs_a", text("hqnode_count_etf_2026.json")) == .nodeCount(1676))
     let rows = [
       ("hqnode_kcb_sh688981_preopen_2021.json", "sh688981 中芯国际"),
       ("hqnode_sh603788_close_~2017.json", "sh603788 宁波高发"),
@@ -97,9 +97,9 @@ struct SinaHistoryPayloadTests {
     ]
     for (name, wanted) in rows {
       let row = try text(name)
-      let answer = try answer("node kcb 1", row.hasPrefix("[") ? row : "[\(row)]")
-      guard case .list(let list) = answer else {
-        Issue.record("\(name): \(answer)")
+      let response = try response("node kcb 1", row.hasPrefix("[") ? row : "[\(row)]")
+      guard case .list(let list) = response else {
+        Issue.record("\(name): \(response)")
         continue
       }
       #expect(list.rows.map { "\($0.symbol) \($0.name)" } == [wanted])
@@ -118,7 +118,7 @@ struct SinaHistoryPayloadTests {
       ("factors qfq sh600000", text[second.lowerBound...], ["2025-07-16", "2026-07-16"]),
     ]
     for (request, file, days) in files {
-      guard case .factors(let factors) = try answer(request, String(file)) else {
+      guard case .factors(let factors) = try response(request, String(file)) else {
         Issue.record("\(request) was refused")
         continue
       }
@@ -128,7 +128,7 @@ struct SinaHistoryPayloadTests {
 
   @Test func `the calendar names every day that is known but the one it lacks`() throws {
     let body = try text("calendar_klc_td_sh_2026-09-10.txt")
-    guard case .calendar(let days) = try answer("calendar sh", body) else {
+    guard case .calendar(let days) = try response("calendar sh", body) else {
       Issue.record("refused")
       return
     }

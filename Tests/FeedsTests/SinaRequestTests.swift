@@ -60,10 +60,10 @@ import Testing
     #expect(FeedRequest(text: text) == nil)
   }
 
-  private func answer(_ text: String, _ body: String, status: Int = 200) throws -> FeedAnswer {
+  private func response(_ text: String, _ body: String, status: Int = 200) throws -> FeedResponse {
     let request = try #require(FeedRequest(text: text))
     return Array(body.utf8).withUnsafeBytes {
-      FeedAnswer.decode(request, status: status, body: $0)
+      FeedResponse.decode(request, status: status, body: $0)
     }
   }
 
@@ -71,7 +71,7 @@ import Testing
     let symbol = try #require(Symbol("sh600000"))
     let day = try #require(TradingDay("2026-07-16"))
     let row = #"{"day":"2026-07-16","open":"9","high":"9","low":"9","close":"9","volume":"1"}"#
-    guard case .candles(let page) = try answer("kline 240 sh600000 1", "=([\(row)]);") else {
+    guard case .candles(let page) = try response("kline 240 sh600000 1", "=([\(row)]);") else {
       Issue.record("no candles")
       return
     }
@@ -80,14 +80,14 @@ import Testing
     let one = try ExactDecimal("1.0")
     let factor = AdjustmentFactor(symbol: symbol, kind: .hfq, from: day, factor: one)
     let file = #"var sh600000hfq={"total":1,"data":[{"d":"2026-07-16","f":"1.0"}]}"#
-    #expect(try answer("factors hfq sh600000", file) == .factors([factor]))
-    #expect(try answer("node-count kcb", #""612""#) == .nodeCount(612))
+    #expect(try response("factors hfq sh600000", file) == .factors([factor]))
+    #expect(try response("node-count kcb", #""612""#) == .nodeCount(612))
     let listed = ListedInstrument(symbol: symbol, name: "x", exchange: .shanghai)
     #expect(
-      try answer("node hs_a 1", #"[{"symbol":"sh600000","name":"x"}]"#)
+      try response("node hs_a 1", #"[{"symbol":"sh600000","name":"x"}]"#)
         == .list(InstrumentList(listed: [listed], refused: [])))
     let file2 = #"var datelist="LC/AAAGAAr";var KLC_TD_SH=datelist;"#
-    guard case .calendar(let days) = try answer("calendar sh", file2) else {
+    guard case .calendar(let days) = try response("calendar sh", file2) else {
       Issue.record("no calendar")
       return
     }
@@ -97,7 +97,7 @@ import Testing
   @Test(arguments: texts)
   func `a ban page answers none of them`(_ text: String) throws {
     for status in [200, 456] {
-      guard case .refused(let refusal) = try answer(text, "<html>异常访问", status: status) else {
+      guard case .refused(let refusal) = try response(text, "<html>异常访问", status: status) else {
         Issue.record("answered")
         continue
       }

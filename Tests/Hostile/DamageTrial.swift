@@ -41,7 +41,7 @@ public struct DamageTrial: Sendable {
     for body in bodies {
       for cut in 0...body.bytes.count {
         let verdict = body.bytes.withUnsafeBytes {
-          body.probe.judge(UnsafeRawBufferPointer(rebasing: $0[..<cut]), status: 200)
+          body.probe.classify(UnsafeRawBufferPointer(rebasing: $0[..<cut]), status: 200)
         }
         tally.take(verdict, of: "\(body.name) as \(body.probe.name) cut at \(cut)")
       }
@@ -62,7 +62,7 @@ public struct DamageTrial: Sendable {
         bytes[bit / 8] ^= 1 << UInt8(bit % 8)
       }
       tally.take(
-        body.probe.judge(bytes),
+        body.probe.classify(bytes),
         of: "\(body.name) as \(body.probe.name), flip \(number) of seed \(seed)")
     }
     return tally

@@ -16,7 +16,7 @@ public struct HostileBody: Sendable {
     "bars iex 1d 2026-09-01T04:00:00Z 2026-09-30T04:00:00Z OAKX,PINE.B"
 
   /// By decoder, as `Probe(_:)` reads it.
-  private static let names: [(question: String, fixtures: [String])] = [
+  private static let names: [(requestText: String, fixtures: [String])] = [
     (
       "quotes",
       [
@@ -62,8 +62,8 @@ public struct HostileBody: Sendable {
   /// - Throws: `Missing` for a fixture that is not there, or a question nobody can ask.
   public static func all() throws(Missing) -> [HostileBody] {
     var bodies: [HostileBody] = []
-    for (question, fixtures) in names {
-      guard let probe = Probe(question) else { throw Missing(name: question) }
+    for (requestText, fixtures) in names {
+      guard let probe = Probe(requestText) else { throw Missing(name: requestText) }
       for name in fixtures {
         bodies.append(HostileBody(name: name, probe: probe, bytes: try fixture(name)))
       }

@@ -37,10 +37,10 @@ extension HostileResponse {
   }
 
   private static func alpaca(
-    _ name: String, _ question: String, _ status: Int, _ text: String, _ wanted: Wanted,
+    _ name: String, _ requestText: String, _ status: Int, _ text: String, _ wanted: Wanted,
     _ headers: [String] = HostileText.json
   ) -> HostileResponse {
-    HostileResponse("Alpaca: " + name, question, status, headers, HostileText.utf8(text), wanted)
+    HostileResponse("Alpaca: " + name, requestText, status, headers, HostileText.utf8(text), wanted)
   }
 
   private static let page = "<html><body>nginx</body></html>"

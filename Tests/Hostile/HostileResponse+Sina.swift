@@ -74,10 +74,10 @@ extension HostileResponse {
     let day = try HostileBody.fixture("kline-1d.json")
     let json = HostileText.json
     func kline(
-      _ name: String, _ question: String, _ status: Int, _ headers: [String], _ body: [UInt8],
+      _ name: String, _ requestText: String, _ status: Int, _ headers: [String], _ body: [UInt8],
       _ wanted: Wanted
     ) -> HostileResponse {
-      HostileResponse("K-line: " + name, question, status, headers, body, wanted)
+      HostileResponse("K-line: " + name, requestText, status, headers, body, wanted)
     }
     return [
       kline("minutes", minutes, 200, json, minute, .ok(6)),
@@ -107,10 +107,10 @@ extension HostileResponse {
     let factors = try HostileBody.fixture("factors-qfq.js.txt")
     let page = try HostileBody.fixture("node-page.json")
     let calendar = try HostileBody.fixture("calendar.js.txt")
-    func ask(_ name: String, _ question: String, _ body: [UInt8], _ wanted: Wanted)
+    func ask(_ name: String, _ requestText: String, _ body: [UInt8], _ wanted: Wanted)
       -> HostileResponse
     {
-      HostileResponse(name, question, 200, HostileText.script, body, wanted)
+      HostileResponse(name, requestText, 200, HostileText.script, body, wanted)
     }
     let other = #"var sz300592qfq={"total":1,"data":[{"d":"2026-07-09","f":"1.25"}]};"#
     return [

@@ -5,7 +5,7 @@ import Feeds
 public struct HostileResponse: Sendable, CustomStringConvertible {
   public var name: String
   /// What was asked, as `Probe(_:)` reads it.
-  public var question: String
+  public var requestText: String
   public var status: Int
   /// `Name: value`.
   public var headers: [String]
@@ -16,7 +16,7 @@ public struct HostileResponse: Sendable, CustomStringConvertible {
   public var rows: Int
   public var refusedRows: Int
 
-  public var description: String { "\(name) (\(question.prefix(12)), HTTP \(status))" }
+  public var description: String { "\(name) (\(requestText.prefix(12)), HTTP \(status))" }
 
   public struct Wanted: Sendable {
     var word: String
@@ -29,11 +29,11 @@ public struct HostileResponse: Sendable, CustomStringConvertible {
   }
 
   init(
-    _ name: String, _ question: String, _ status: Int, _ headers: [String], _ body: [UInt8],
+    _ name: String, _ requestText: String, _ status: Int, _ headers: [String], _ body: [UInt8],
     _ wanted: Wanted
   ) {
     self.name = name
-    self.question = question
+    self.requestText = requestText
     self.status = status
     self.headers = headers
     self.body = body

@@ -45,21 +45,21 @@ public enum Probe: Sendable, Hashable {
   }
 
   /// Decodes `body` and looks at everything that comes out.
-  public func judge(_ body: UnsafeRawBufferPointer, status: Int) -> Verdict {
+  public func classify(_ body: UnsafeRawBufferPointer, status: Int) -> Verdict {
     switch self {
-    case .quotes: return QuoteProbe.judge(body, status: status)
+    case .quotes: return QuoteProbe.classify(body, status: status)
     case .feed(let request):
-      return Probe.judge(FeedAnswer.decode(request, status: status, body: body), to: request)
+      return Probe.classify(FeedResponse.decode(request, status: status, body: body), to: request)
     }
   }
 
-  public func judge(_ body: [UInt8], status: Int = 200) -> Verdict {
-    body.withUnsafeBytes { judge($0, status: status) }
+  public func classify(_ body: [UInt8], status: Int = 200) -> Verdict {
+    body.withUnsafeBytes { classify($0, status: status) }
   }
 
-  private static func judge(_ answer: FeedAnswer, to request: FeedRequest) -> Verdict {
+  private static func classify(_ response: FeedResponse, to request: FeedRequest) -> Verdict {
     var verdict = Verdict("ok")
-    switch answer {
+    switch response {
     case .refused(let refusal):
       verdict.word = refusal.kind.name
       verdict.expect(!refusal.sentence.isEmpty, "a refusal without a sentence")
@@ -141,7 +141,7 @@ extension Probe.Verdict {
     let calendar = TradingCalendar.shanghai
     let span = calendar.firstDay...calendar.lastDay
     let known = days.filter(span.contains)
-    let strangers = known.filter { calendar.isTradingDay($0) != true }
-    expect(strangers.count <= 10, "\(strangers.count) holidays trade")
+    let closedDays = known.filter { calendar.isTradingDay($0) != true }
+    expect(closedDays.count <= 10, "\(closedDays.count) holidays trade")
   }
 }

@@ -12,14 +12,14 @@ struct QuoteProbe: SinaQuoteVisitor {
 
   private init(_ body: UnsafeRawBufferPointer) { self.body = body }
 
-  static func judge(_ body: UnsafeRawBufferPointer, status: Int) -> Probe.Verdict {
+  static func classify(_ body: UnsafeRawBufferPointer, status: Int) -> Probe.Verdict {
     var decoder = SinaQuoteDecoder()
     var probe = QuoteProbe(body)
     let outcome = decoder.decode(body, status: status, into: &probe)
     let lines = probe.verdict.rows + probe.verdict.refusedRows
     probe.verdict.word = outcome.name
-    if case .ok(let told) = outcome {
-      probe.verdict.expect(told == lines, "\(told) lines are told of \(lines)")
+    if case .ok(let lineCount) = outcome {
+      probe.verdict.expect(lineCount == lines, "\(lineCount) lines are told of \(lines)")
     } else {
       probe.verdict.expect(lines == 0, "\(lines) lines of a refusal")
     }

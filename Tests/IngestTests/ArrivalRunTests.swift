@@ -19,7 +19,7 @@ import Testing
       self.milliseconds = milliseconds
     }
 
-    func answer(to request: PollRequest, at now: Timestamp) -> UpstreamAnswer {
+    func response(to request: PollRequest, at now: Timestamp) -> UpstreamResponse {
       market.advance(to: now.adding(milliseconds: -milliseconds))
       return .response(status: 200, body: market.body(for: request.symbols), retryAfter: nil)
     }
@@ -38,7 +38,7 @@ import Testing
       upstream: LateUpstream(run.market, late: milliseconds), store: MemorySink(),
       journal: try JournalWriter(directory: run.folder.path), journalDirectory: run.folder.path,
       log: Logger(label: "engine", factory: { _ in SwiftLogNoOpLogHandler() }))
-    var configuration = PollerConfiguration(heartbeat: run.market.symbols[0], seed: 1)
+    var configuration = PollerConfiguration(referenceSymbol: run.market.symbols[0], seed: 1)
     configuration.batchSymbolsMax = 13
     let poller = Poller(
       configuration, schedule: PollSchedule(spreadMilliseconds: 0, seed: 1) { _ in true },

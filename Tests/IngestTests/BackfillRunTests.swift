@@ -19,8 +19,8 @@ import Testing
     var days: [TradingDay]
     var unknown: Set<FeedRequest> = []
 
-    func answer(to question: FeedRequest, key: String?, host: Int) -> UpstreamAnswer {
-      unknown.contains(question)
+    func response(to feedRequest: FeedRequest, key: String?, host: Int) -> UpstreamResponse {
+      unknown.contains(feedRequest)
         ? .response(status: 404, body: [], retryAfter: nil)
         : .response(status: 200, body: Array(KlineText.days(days).utf8), retryAfter: nil)
     }
@@ -28,7 +28,7 @@ import Testing
 
   /// Sleeps, and counts the sleeps under way.
   private final class Sleeper: Sendable {
-    private let counts = Guarded((underWay: 0, most: 0))
+    private let counts = Locked((underWay: 0, most: 0))
 
     var most: Int { counts.withLock { $0.most } }
 
@@ -78,9 +78,9 @@ import Testing
     let backfill = try backfill(
       of: [Self.last, first], calendar: calendar,
       at: Timestamp(day: first, secondOfDay: 20 * 3_600), in: folder)
-    let question = FeedRequest.sinaKline(StoreSamples.symbol(519), .day1, bars: 2)
+    let feedRequest = FeedRequest.sinaKline(StoreSamples.symbol(519), .day1, bars: 2)
     let end = try await backfill.run(
-      [BackfillTask(questions: [question], days: Self.last...first)]
+      [BackfillTask(feedRequests: [feedRequest], days: Self.last...first)]
     ) { _ in }
     #expect(end.tasksDone == 1 && end.candles == 2)
     let stored = try database.execute(
@@ -95,19 +95,19 @@ import Testing
     let backfill = try backfill(
       of: [Self.last, first], at: Timestamp(day: first, secondOfDay: 20 * 3_600), in: folder,
       lines: lines)
-    let question = FeedRequest.sinaKline(StoreSamples.symbol(519), .day1, bars: 2)
+    let feedRequest = FeedRequest.sinaKline(StoreSamples.symbol(519), .day1, bars: 2)
     let end = try await backfill.run(
-      [BackfillTask(questions: [question], days: Self.last...first)]
+      [BackfillTask(feedRequests: [feedRequest], days: Self.last...first)]
     ) { _ in }
     #expect(end.candles == 1 && lines.count("rows are refused") == 1, "\(lines.lines)")
-    #expect(lines.count("\(question.text)") == 1 && lines.count("rows=1") == 1)
+    #expect(lines.count("\(feedRequest.text)") == 1 && lines.count("rows=1") == 1)
   }
 
   @Test(.timeLimit(.minutes(2)))
   func `ends whatever it is given, tasks without questions too`() async throws {
-    let nothing = BackfillTask(questions: [], days: Self.last...Self.last)
-    let question = FeedRequest.sinaKline(StoreSamples.symbol(519), .day1, bars: 1)
-    let something = BackfillTask(questions: [question], days: Self.last...Self.last)
+    let nothing = BackfillTask(feedRequests: [], days: Self.last...Self.last)
+    let feedRequest = FeedRequest.sinaKline(StoreSamples.symbol(519), .day1, bars: 1)
+    let something = BackfillTask(feedRequests: [feedRequest], days: Self.last...Self.last)
     for (tasks, done) in [([nothing], 0), ([nothing, something, nothing], 1)] {
       let folder = try JournalFolder()
       let end = try await backfill(of: [Self.last], at: Self.lateOnLast, in: folder)
@@ -120,19 +120,21 @@ import Testing
     let folder = try JournalFolder()
     let symbol = StoreSamples.symbol(1)
     let factors = AdjustmentFactor.Kind.allCases.map { FeedRequest.sinaFactors(symbol, $0) }
-    let questions = factors + [FeedRequest.sinaKline(symbol, .day1, bars: 1)]
+    let feedRequests = factors + [FeedRequest.sinaKline(symbol, .day1, bars: 1)]
     let end = try await backfill(
       of: [Self.last], unknown: Set(factors), at: Self.lateOnLast, in: folder
-    ).run([BackfillTask(questions: questions, days: Self.last...Self.last)]) { _ in }
+    ).run([BackfillTask(feedRequests: feedRequests, days: Self.last...Self.last)]) { _ in }
     #expect(end.tasksDone == 1 && end.tasksFailed == 0 && end.candles == 1)
   }
 
   @Test func `begins the later tasks once all others are done, and not if one was given up`()
     async throws
   {
-    let questions = (0..<3).map { FeedRequest.sinaKline(StoreSamples.symbol($0), .day1, bars: 1) }
-    let tasks = questions.map { BackfillTask(questions: [$0], days: Self.last...Self.last) }
-    for (unknown, done, asked) in [([questions[0]], 1, 2), ([], 3, 3)]
+    let feedRequests = (0..<3).map {
+      FeedRequest.sinaKline(StoreSamples.symbol($0), .day1, bars: 1)
+    }
+    let tasks = feedRequests.map { BackfillTask(feedRequests: [$0], days: Self.last...Self.last) }
+    for (unknown, done, asked) in [([feedRequests[0]], 1, 2), ([], 3, 3)]
       as [([FeedRequest], Int, Int)]
     {
       let folder = try JournalFolder()
@@ -147,9 +149,11 @@ import Testing
     let (sleeper, folder) = (Sleeper(), try JournalFolder())
     let backfill = try backfill(
       of: [Self.last], at: Self.lateOnLast, in: folder, sleeper: sleeper)
-    let questions = (0..<200).map { FeedRequest.sinaKline(StoreSamples.symbol($0), .day1, bars: 1) }
+    let feedRequests = (0..<200).map {
+      FeedRequest.sinaKline(StoreSamples.symbol($0), .day1, bars: 1)
+    }
     let end = try await backfill.run(
-      [BackfillTask(questions: questions, days: Self.last...Self.last)]
+      [BackfillTask(feedRequests: feedRequests, days: Self.last...Self.last)]
     ) { _ in }
     #expect(end.requests == 200 && end.candles == 200)
     // Until the next request may go out, and until the one under way counts as lost; one of each

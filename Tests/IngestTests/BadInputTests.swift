@@ -126,7 +126,7 @@ import Testing
     expect(damaged { line, _ in line.fields[31] = "09:00:03" }, refuses: .lagging)
   }
 
-  @Test func `a symbol the source does not know is told once`() {
+  @Test func `an unknown symbol is reported once`() {
     let recording = damaged { line, _ in line.fields = [] }
     expect(recording, refuses: .unknownSymbol)
     #expect(recording.tables.rejections.count == 1)
@@ -155,11 +155,11 @@ import Testing
       body.editLine(of: victim) { line in line.alsoAs = "sh601999" }
     }
     let recording = Recording(plan)
-    let stranger = Symbol(bytes: Array("sh601999".utf8))
+    let unknownSymbol = Symbol(bytes: Array("sh601999".utf8))
     #expect(recording.tables.rejections.values.allSatisfy { $0.reason == .unrequested })
-    #expect(recording.tables.rejections.values.contains { $0.symbol == stranger })
+    #expect(recording.tables.rejections.values.contains { $0.symbol == unknownSymbol })
     #expect(recording.tables.candles == clean.tables.candles)
-    #expect(stranger.map { recording.tables.candles(of: $0).isEmpty } == true)
+    #expect(unknownSymbol.map { recording.tables.candles(of: $0).isEmpty } == true)
   }
 
   @Test func `a date without trading is refused`() {
@@ -194,7 +194,7 @@ import Testing
       let prefix = Array(whole.prefix(length))
       var pipeline = Pipeline()
       let digest = pipeline.process(
-        .answer(asking: market.symbols, body: prefix, at: now), at: JournalPosition(1))
+        .response(asking: market.symbols, body: prefix, at: now), at: JournalPosition(1))
       let lines = prefix.split(separator: UInt8(ascii: "\n")).count
       #expect(digest.accepted + digest.rejected <= lines)
       #expect(digest.accepted >= prefix.count { $0 == UInt8(ascii: "\n") } - 0, "cut at \(length)")

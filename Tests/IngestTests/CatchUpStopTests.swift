@@ -56,7 +56,7 @@ import Testing
     #expect(await store.sink.loads > 0)
     let tables = await store.sink.tables
     #expect(tables.candlesTwice.isEmpty && !tables.candles.isEmpty)
-    #expect(!tables.audits.isEmpty && tables.audits.values.allSatisfy(\.isBalanced))
+    #expect(!tables.certificates.isEmpty && tables.certificates.values.allSatisfy(\.isBalanced))
     let replayed = try run.replay()
     #expect(tables.differences(from: replayed) == [])
   }
@@ -72,7 +72,7 @@ import Testing
     return unsaved
   }
 
-  @Test func `a stop while only the journal remembers says so, and the next start saves it`()
+  @Test func `a stop in journal-only operation is logged, and the next start saves the rows`()
     async throws
   {
     var run = try EngineRun()
@@ -110,7 +110,7 @@ import Testing
     #expect(tables.candlesTwice.isEmpty && tables.differences(from: replayed) == [])
   }
 
-  @Test func `a stop while catching up leaves the rest to the next start, and says so`()
+  @Test func `a stop while catching up leaves the rest to the next start, and logs it`()
     async throws
   {
     var run = try await journaled()

@@ -26,7 +26,7 @@ import Testing
     let state = DaemonState()
     #expect(await state.report().reload == nil)
     state.reloaded(at: moment, problem: nil)
-    state.reloaded(at: moment, problem: "sina.cadence: expected a duration")
+    state.reloaded(at: moment, problem: "quotes.cadence: expected a duration")
     state.reloaded(at: moment.adding(seconds: 1), problem: nil)
     let reload = await state.report().reload
     #expect(
@@ -52,11 +52,15 @@ import Testing
     state.role = .leading(term: 0)
     #expect(try await engine.run().isNone)
     let report = await state.report()
-    let told = try #require(report.engine)
+    let engineReport = try #require(report.engine)
     #expect(report.role == .draining)
-    #expect(told.status.committed > .start && told.lastPosition >= told.status.committed)
-    #expect(told.backlogEntries == 0 && told.pendingCandles == 0 && !told.isCatchingUp)
-    let quotes = try #require(told.sources.first)
+    #expect(
+      engineReport.status.committed > .start
+        && engineReport.lastPosition >= engineReport.status.committed)
+    #expect(
+      engineReport.backlogEntries == 0 && engineReport.pendingCandles == 0
+        && !engineReport.isCatchingUp)
+    let quotes = try #require(engineReport.sources.first)
     #expect(quotes.name == "sina quotes" && quotes.state?.condition == .ok)
     #expect(quotes.outcomes["ok"] == quotes.requests && quotes.requests > 100)
     #expect(quotes.freshness?.isInSession == true && quotes.freshness?.isFresh == true)
@@ -74,7 +78,7 @@ import Testing
     let request = PollRequest(
       id: PollRequestID(1), purpose: .sweep, group: 0, symbols: symbols,
       slot: run.moment(run.start), deadlineMilliseconds: 1_000)
-    await engine.hearWhileDeaf(
+    await engine.receiveWhileJournalOnly(
       .response(status: 200, body: run.market.body(for: symbols), retryAfter: nil), to: request)
     let freshness = await engine.report(on: []).sources.first?.freshness
     #expect(freshness?.isInSession == true && freshness?.isFresh == true)
@@ -92,9 +96,9 @@ import Testing
 
 extension Engine {
   /// Hears an answer that only the journal remembers.
-  fileprivate func hearWhileDeaf(_ answer: UpstreamAnswer, to request: PollRequest) {
+  fileprivate func receiveWhileJournalOnly(_ response: UpstreamResponse, to request: PollRequest) {
     forgetInterpretation()
     inFlight[request.id] = Task {}
-    take(answer, to: request, asked: time.steady)
+    handle(response, to: request, asked: time.steady)
   }
 }

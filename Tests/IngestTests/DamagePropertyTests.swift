@@ -43,9 +43,9 @@ import Testing
     let tables = recording.tables
     #expect(!tables.rejections.isEmpty, "seed \(seed)")
     #expect(tables.candlesTwice.isEmpty, "seed \(seed)")
-    #expect(tables.audits.count > 15, "seed \(seed)")
-    for audit in tables.audits.values where audit.exchangeVolume != nil {
-      #expect(audit.isBalanced, "seed \(seed): \(audit)")
+    #expect(tables.certificates.count > 15, "seed \(seed)")
+    for certificate in tables.certificates.values where certificate.exchangeVolume != nil {
+      #expect(certificate.isBalanced, "seed \(seed): \(certificate)")
     }
     for candle in tables.candles.values {
       let prices = [candle.open, candle.high, candle.low, candle.close]

@@ -29,8 +29,10 @@ import Testing
     return tables
   }
 
-  private func audits(_ tables: Tables, of day: TradingDay) -> [Tables.AuditKey: DayAudit] {
-    tables.audits.filter { $0.key.day == day }
+  private func certificates(_ tables: Tables, of day: TradingDay) -> [Tables.CertificateKey:
+    DayCertificate]
+  {
+    tables.certificates.filter { $0.key.day == day }
   }
 
   private func candles(
@@ -48,9 +50,9 @@ import Testing
       #expect(tables.candlesTwice.isEmpty)
       #expect(candles(tables, of: Self.friday) == first.tables.candles)
       #expect(candles(tables, of: Self.monday) == second.tables.candles)
-      #expect(audits(tables, of: Self.friday) == first.tables.audits)
-      #expect(audits(tables, of: Self.monday) == second.tables.audits)
-      #expect(tables.audits.values.allSatisfy { $0.isBalanced } && tables.gaps.isEmpty)
+      #expect(certificates(tables, of: Self.friday) == first.tables.certificates)
+      #expect(certificates(tables, of: Self.monday) == second.tables.certificates)
+      #expect(tables.certificates.values.allSatisfy { $0.isBalanced } && tables.gaps.isEmpty)
       #expect(tables.events == first.tables.events + second.tables.events)
     }
   }
@@ -60,11 +62,11 @@ import Testing
     let stopped = Array(first.entries.prefix(first.entry(at: 15 * 3600)))
     let second = recording(Self.monday, from: 9 * 3600 + 60)
     let tables = try run(stopped + second.entries, restartAt: stopped.count)
-    let unseen = audits(tables, of: Self.friday).values
+    let unseen = certificates(tables, of: Self.friday).values
     #expect(!unseen.isEmpty && unseen.allSatisfy { $0.exchangeVolume == nil })
     #expect(tables.gaps.count == unseen.count)
     #expect(tables.gaps.allSatisfy { $0.cause == .unseenClose && $0.from <= $0.to })
-    #expect(audits(tables, of: Self.monday) == second.tables.audits)
+    #expect(certificates(tables, of: Self.monday) == second.tables.certificates)
     #expect(candles(tables, of: Self.monday) == second.tables.candles)
   }
 
@@ -96,7 +98,7 @@ import Testing
     var market = SimulatedMarket(seed: 11, day: Self.friday, instruments: 14)
     market.advance(to: Timestamp(day: Self.friday, secondOfDay: 16 * 3600))
     let saturday = Timestamp(day: Self.friday.advanced(by: 1), secondOfDay: 11 * 3600)
-    let sweep = JournalEntry.answer(
+    let sweep = JournalEntry.response(
       asking: market.symbols, body: market.body(for: market.symbols), at: saturday)
     var pipeline = Pipeline()
     pipeline.process(sweep, at: JournalPosition(1))
@@ -108,9 +110,9 @@ import Testing
     #expect(
       days.filter { $0.value.tradingDay == Self.friday }
         == whole.tables.candles.filter { $0.key.timeframe == .day1 })
-    #expect(audits(tables, of: Self.friday).values.allSatisfy { $0.isBalanced })
+    #expect(certificates(tables, of: Self.friday).values.allSatisfy { $0.isBalanced })
     #expect(candles(tables, of: Self.friday).values.allSatisfy { $0.timeframe != .minute1 })
     #expect(candles(tables, of: Self.monday) == second.tables.candles)
-    #expect(audits(tables, of: Self.monday) == second.tables.audits)
+    #expect(certificates(tables, of: Self.monday) == second.tables.certificates)
   }
 }

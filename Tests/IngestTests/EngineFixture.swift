@@ -83,7 +83,7 @@ struct EngineRun {
         ?? .stepped(start: moment(start)),
       upstream: upstream, store: sink, journal: journal,
       journalDirectory: folder.path, log: log, heartbeat: heartbeat)
-    var configuration = PollerConfiguration(heartbeat: market.symbols[0], seed: 1)
+    var configuration = PollerConfiguration(referenceSymbol: market.symbols[0], seed: 1)
     configuration.batchSymbolsMax = 13
     let poller = Poller(
       configuration, schedule: PollSchedule(seed: 1) { _ in true }, symbols: market.symbols)

@@ -7,17 +7,17 @@ import Testing
 /// What the engine makes of a store's answers beside taken and lost.
 @Suite struct EngineStoreTests {
   /// A store that says of each commit what it is told to, and notes when it was asked.
-  private actor Teller: CommitSink {
-    private let answer: @Sendable (Int) -> Result<CommitReceipt, StoreError>
+  private actor ScriptedSink: CommitSink {
+    private let response: @Sendable (Int) -> Result<CommitReceipt, StoreError>
     private(set) var moments: [ContinuousClock.Instant] = []
 
-    init(_ answer: @escaping @Sendable (Int) -> Result<CommitReceipt, StoreError>) {
-      self.answer = answer
+    init(_ response: @escaping @Sendable (Int) -> Result<CommitReceipt, StoreError>) {
+      self.response = response
     }
 
     func commit(_ commit: Commit) throws(StoreError) -> CommitReceipt {
       moments.append(.now)
-      return try answer(moments.count).get()
+      return try response(moments.count).get()
     }
 
     func load() throws(StoreError) -> StoredState {
@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test func `rows the store refused and hints it could not give are counted`() async throws {
-    let sink = Teller { attempt in
+    let sink = ScriptedSink { attempt in
       var receipt = CommitReceipt(seq: Int64(attempt))
       receipt.refused = attempt <= 2 ? 3 : 0
       if attempt <= 4 {
@@ -62,17 +62,17 @@ import Testing
   }
 
   @Test func `the notification queue is known as it was found`() async throws {
-    let sink = Teller { .success(CommitReceipt(seq: Int64($0))) }
+    let sink = ScriptedSink { .success(CommitReceipt(seq: Int64($0))) }
     let run = try EngineRun()
     defer { withExtendedLifetime(run) {} }
     let engine = try run.engine(sink)
     let half = ExactDecimal(units: 5, scale: 1)
-    await engine.noted(NotificationQueue(usage: half))
+    await engine.record(NotificationQueue(usage: half))
     #expect(await engine.status.notificationQueue == half)
   }
 
   @Test func `a store that is away is asked twice a second at most`() async throws {
-    let sink = Teller { attempt in
+    let sink = ScriptedSink { attempt in
       attempt > 4
         ? .success(CommitReceipt(seq: 1))
         : .failure(StoreError(.connectionLost, "on order", context: "commit"))
@@ -97,7 +97,7 @@ import Testing
     private var engine: Engine?
     private(set) var commits = 0
     /// What the engine says of the second commit before it is answered.
-    private(set) var waitTold: Int64?
+    private(set) var reportedWait: Int64?
 
     init(_ requests: AsyncStream<Int>) { self.requests = requests }
 
@@ -107,7 +107,7 @@ import Testing
       commits += 1
       if commits == 2 {
         for await request in requests where request >= 100 { break }
-        waitTold = await engine?.report(on: []).commitWaitMicroseconds
+        reportedWait = await engine?.report(on: []).commitWaitMicroseconds
       }
       if commits == 3 { engine?.stop() }
       return CommitReceipt(seq: Int64(commits))
@@ -134,13 +134,13 @@ import Testing
     _ = try await engine.run()
     withExtendedLifetime(run) {}
     #expect(await store.commits > 2)
-    let waited = Duration.microseconds(try #require(await store.waitTold))
+    let waited = Duration.microseconds(try #require(await store.reportedWait))
     #expect(waited > .zero && waited <= ContinuousClock.now - began)
     #expect(await engine.report(on: []).commitWaitMicroseconds == nil)
   }
 
   @Test func `a right that is missing is a fault with a sentence until it is given`() async throws {
-    let sink = Teller { attempt in
+    let sink = ScriptedSink { attempt in
       attempt == 1
         ? .failure(
           StoreError(

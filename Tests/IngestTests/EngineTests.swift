@@ -43,7 +43,8 @@ import Testing
     let run = try EngineRun()
     let sink = MemorySink(fate: { attempt in
       attempt == 10
-        ? .takenUnheard(.connectionLost) : attempt == 11 ? .refused(.positionConflict) : .taken
+        ? .committedWithoutResponse(.connectionLost)
+        : attempt == 11 ? .refused(.positionConflict) : .taken
     })
     let unsaved = try await run.engine(sink).run()
     let tables = await sink.tables
@@ -62,7 +63,7 @@ import Testing
     }
   }
 
-  @Test func `a store that was put back is told from another daemon's`() async throws {
+  @Test func `a restored store and another daemon's store give different errors`() async throws {
     let run = try EngineRun()
     let sink = MemorySink(fate: { attempt in attempt >= 10 ? .refused(.positionConflict) : .taken })
     await sink.putBack(to: Tables())
@@ -72,7 +73,7 @@ import Testing
     }
   }
 
-  @Test func `a store from before the journal is told what to do`() async throws {
+  @Test func `a store older than the journal gives an error that names the remedy`() async throws {
     var run = try EngineRun()
     run.journal.segmentBytes = 20_000
     _ = try await run.engine(MemorySink()).run()
@@ -207,5 +208,5 @@ import Testing
 
 /// An engine to be stopped from inside its own store.
 private final class EngineHolder: Sendable {
-  let engine = Guarded<Engine?>(nil)
+  let engine = Locked<Engine?>(nil)
 }

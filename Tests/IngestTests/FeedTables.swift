@@ -2,7 +2,7 @@ import Market
 
 @testable import Store
 
-/// The tables that desks fill, in memory: later rows replace earlier ones of their key.
+/// The tables that workers fill, in memory: later rows replace earlier ones of their key.
 struct FeedTables: Sendable, Equatable {
   struct BarKey: Hashable {
     var series: InstrumentRegistry.Series

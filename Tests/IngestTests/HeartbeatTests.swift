@@ -10,7 +10,7 @@ import Testing
     // In the night: no slot is due, no minute ends.
     run.start = 2 * 3600
     run.speed = 1
-    run.limits.turnMillisecondsMax = 5
+    run.limits.loopMillisecondsMax = 5
     run.heartbeat = Heartbeat(name: "engine", ageSecondsMax: 30) {
       beat.yield()
       return 0

@@ -19,24 +19,24 @@ import Testing
   }
 
   /// What was asked, and when, on its way to the exchange.
-  private actor Witness: Upstream {
+  private actor RecordingUpstream: Upstream {
     private let upstream: SinaUpstream
     private(set) var asked: [(at: Timestamp, symbols: Int)] = []
     private(set) var answeredAt: [Timestamp] = []
 
     init(_ upstream: SinaUpstream) { self.upstream = upstream }
 
-    func answer(to request: PollRequest, at now: Timestamp) async -> UpstreamAnswer {
+    func response(to request: PollRequest, at now: Timestamp) async -> UpstreamResponse {
       asked.append((now, request.symbols.count))
-      let answer = await upstream.answer(to: request, at: now)
-      if case .response(200, _, _, _) = answer { answeredAt.append(now) }
-      return answer
+      let response = await upstream.response(to: request, at: now)
+      if case .response(200, _, _, _) = response { answeredAt.append(now) }
+      return response
     }
   }
 
   /// One run, and what came of it.
   private struct Run {
-    let witness: Witness
+    let witness: RecordingUpstream
     let status: EngineStatus
     let tables: Tables
 
@@ -46,7 +46,7 @@ import Testing
       let market = SimulatedMarket(seed: 5, day: day, instruments: 24)
       let server = try ExchangeServer(market: market, faults: FaultPlan([fault]))
       let folder = try JournalFolder()
-      witness = Witness(
+      witness = RecordingUpstream(
         SinaUpstream(
           client: try HTTPClient(), base: try BaseAddress(parsing: server.url)))
       let sink = MemorySink()
@@ -56,7 +56,7 @@ import Testing
         log: Logger(label: "engine", factory: { _ in SwiftLogNoOpLogHandler() }))
       var limits = EngineLimits()
       limits.stopAt = end
-      var configuration = PollerConfiguration(heartbeat: market.symbols[0], seed: 1)
+      var configuration = PollerConfiguration(referenceSymbol: market.symbols[0], seed: 1)
       configuration.deadlineMilliseconds = deadlineMilliseconds
       let poller = Poller(
         configuration,
@@ -107,14 +107,14 @@ import Testing
       ("Mon Jul  6 01:46:00 2026", 235), ("Mon, 06 Jul 2026 01:30:00 GMT", 0),
       ("Fri, 31 Dec 9999 23:59:59 GMT", 3600),
     ])
-  func `a wish in any form is heard, and nonsense is none`(
+  func `Retry-After is read in every form, and nonsense is ignored`(
     _ status: Int, _ wish: (text: String, seconds: Int64)
   ) async throws {
-    let canned = CannedAnswer(
+    let canned = CannedResponse(
       status: status, body: "", contentType: "text/plain", headers: ["Retry-After: \(wish.text)"])
     let struck = Self.moment(9, 42)
     let run = try await Run(
-      Fault(.answer(canned), from: struck, answersMax: 1), from: Self.moment(9, 41, 50),
+      Fault(.response(canned), from: struck, responsesMax: 1), from: Self.moment(9, 41, 50),
       to: struck.adding(seconds: max(wish.seconds, 60) + 15))
     let pause = try await run.pause(at: struck)
     let least = max(wish.seconds, status == 403 ? 60 : 0)
@@ -128,7 +128,7 @@ import Testing
     ])
     let struck = Self.moment(9, 42)
     let run = try await Run(
-      Fault(.wire(script), from: struck, answersMax: 1), from: Self.moment(9, 41),
+      Fault(.wire(script), from: struck, responsesMax: 1), from: Self.moment(9, 41),
       to: Self.moment(9, 44))
     #expect(try await run.pause(at: struck) <= 4)
     #expect(run.status.transportFaults.isEmpty)
@@ -147,7 +147,7 @@ import Testing
   ) async throws {
     let struck = Self.moment(9, 42)
     let run = try await Run(
-      Fault(.wire(script), from: struck, answersMax: 1), from: Self.moment(9, 41),
+      Fault(.wire(script), from: struck, responsesMax: 1), from: Self.moment(9, 41),
       to: Self.moment(9, 44), deadlineMilliseconds: code == .timeout ? 1_500 : 30_000)
     // Of a busy machine other answers may be too late for a deadline as short as that.
     let lateMax = code == .timeout ? 3 : 0

@@ -48,16 +48,16 @@ import Testing
     state.role = .leading(term: 1)
     async let unsaved = engine.run()
     for await _ in hangs { break }
-    #expect(await endpoint.answer(AdminRequest(path: "/livez")).status == 200)
+    #expect(await endpoint.response(to: AdminRequest(path: "/livez")).status == 200)
     clock.pass(seconds: 31)
 
-    let livez = await endpoint.answer(AdminRequest(path: "/livez"))
+    let livez = await endpoint.response(to: AdminRequest(path: "/livez"))
     #expect(livez.status == 503 && livez.body == "does not turn: engine\n")
-    let metrics = await endpoint.answer(AdminRequest(path: "/metrics"))
+    let metrics = await endpoint.response(to: AdminRequest(path: "/metrics"))
     let page = try PrometheusPage(metrics.body)
     #expect(metrics.status == 200 && page["candled_ready"] == 0)
     #expect(page["candled_loop_age_seconds", ["loop": "engine"]] == 31)
-    let readyz = await endpoint.answer(AdminRequest(path: "/readyz"))
+    let readyz = await endpoint.response(to: AdminRequest(path: "/readyz"))
     #expect(readyz.status == 503 && readyz.body.hasPrefix("does not turn: engine\n"))
     #expect(await state.report().statusLine == "leading · hangs: engine")
     #expect(try await signs(of: state, clock) == 0)
@@ -66,7 +66,7 @@ import Testing
     disk.signal()
     engine.stop()
     _ = try await unsaved
-    #expect(await endpoint.answer(AdminRequest(path: "/livez")).status == 200)
+    #expect(await endpoint.response(to: AdminRequest(path: "/livez")).status == 200)
     #expect(try await signs(of: state, clock) > 0)
     withExtendedLifetime(run) {}
   }
@@ -76,7 +76,7 @@ import Testing
     let socket = try NotifySocket()
     let notifier = try #require(
       ServiceNotifier(path: socket.name, watchdogMicroseconds: 20_000_000))
-    let looks = Guarded(0)
+    let looks = Locked(0)
     let reporter = ServiceReporter(
       notifier, state: state, log: LogLines().logger, nanoseconds: { clock.nanoseconds },
       pause: { _ in

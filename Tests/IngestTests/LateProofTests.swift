@@ -4,7 +4,7 @@ import Testing
 
 /// Minutes proven only after their grace period.
 @Suite struct LateProofTests {
-  @Test func `a minute proven late is final with its last chance and not told as missing`() {
+  @Test func `a minute proven late is final with its last chance and not reported as missing`() {
     var plan = Recording.Plan(seed: 9)
     plan.cadenceSeconds = 3
     plan.instruments = 14
@@ -15,14 +15,14 @@ import Testing
     let opening = Timestamp(day: plan.day, secondOfDay: 36_000)
     #expect(tables.gaps.isEmpty)
     #expect(tables.candles.keys.contains { $0.openedAt == opening })
-    let told = tables.events.compactMap { event in
+    let missing = tables.events.compactMap { event in
       if case .minuteComplete(let minute) = event, minute.openedAt == opening {
         minute.missing
       } else {
         nil
       }
     }
-    #expect(told == [0])
+    #expect(missing == [0])
     #expect(!tables.events.contains { if case .feedStalled = $0 { true } else { false } })
   }
 }

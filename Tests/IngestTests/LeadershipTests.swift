@@ -25,7 +25,7 @@ import Testing
 
   /// - Parameter isPrivate: on a cluster of its own.
   private func start(_ name: String, isPrivate: Bool = false) throws -> Running {
-    let daemon = try Daemon.askingNobody(
+    let daemon = try Daemon.withoutUpstream(
       in: folder, name: name, store: isPrivate ? nil : database.daemonURL(),
       more: "store.lease = \"60s\"")
     let (leads, inbox) = AsyncStream.makeStream(of: Void.self)
@@ -67,7 +67,7 @@ import Testing
         == [["1", "over"], ["2", "expired"]])
   }
 
-  @Test func `a standby told to stop ends at once and leaves the lease alone`() async throws {
+  @Test func `a standby that is stopped ends at once and leaves the lease alone`() async throws {
     let first = try start("first")
     #expect(await leads(first))
     let second = try start("second")
@@ -95,10 +95,10 @@ import Testing
     }
     // A renewal tells it, within a third of the lease; a commit would at once.
     let engine = try #require(first.daemon.state.engine)
-    engine.loseLead(StoreError(.leaseLost, "taken", context: "test"))
+    engine.loseLeadership(StoreError(.leaseLost, "taken", context: "test"))
     await standsBy(first)
     #expect(first.daemon.state.role == .standby(leader: "elsewhere"))
-    try thief.giveUp(lease)
+    try thief.release(lease)
     while first.daemon.state.role != .leading(term: 3) { await Task.yield() }
     first.daemon.stop()
     #expect(try await first.end.value.isNone)

@@ -13,12 +13,12 @@ import Testing
     async throws
   {
     let database = try StoreDatabase()
-    let steady = Guarded<Int64>(0)
+    let steady = Locked<Int64>(0)
     let heartbeats = Heartbeats { steady.withLock { $0 } }
     let loop = heartbeats.begin("lease", ageSecondsMax: 30)
     // The turn that was had just now makes the lease wait, in the midst of asking.
-    let gateClock = Guarded<Int64>(0)
-    let found = Guarded<[[String]]>([])
+    let gateClock = Locked<Int64>(0)
+    let found = Locked<[[String]]>([])
     let gate = ConnectGate(
       now: { gateClock.withLock { $0 } },
       pause: { microseconds in

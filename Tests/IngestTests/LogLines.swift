@@ -4,7 +4,7 @@ import Platform
 
 /// The lines an engine logs, as people would read them.
 final class LogLines: Sendable {
-  private let all = Guarded<[String]>([])
+  private let all = Locked<[String]>([])
 
   var lines: [String] { all.withLock { $0 } }
 

@@ -10,7 +10,7 @@ import Testing
 /// built daemon: `script/chaos logs`.
 @Suite struct LogVolumeTests {
   /// A store that is away for some tries, each time with the next of its sentences.
-  private actor Moody: CommitSink {
+  private actor AlternatingSink: CommitSink {
     private let faults: [StoreError]
     private(set) var attempts = 0
 
@@ -29,10 +29,10 @@ import Testing
     func repairCandidates(from day: TradingDay) -> [RepairCandidate] { [] }
   }
 
-  @Test func `two faults of the store that alternate are told once each`() async throws {
+  @Test func `two alternating faults of the store are logged once each`() async throws {
     let gone = StoreError(.transient, "gone", context: "commit")
     let starting = StoreError(.transient, "starting", context: "commit")
-    let sink = Moody([gone, starting, gone, starting, gone])
+    let sink = AlternatingSink([gone, starting, gone, starting, gone])
     let lines = LogLines()
     var run = try EngineRun()
     run.lines = lines
@@ -44,7 +44,7 @@ import Testing
     #expect(lines.count("store takes commits again") == 1, "\(lines.lines)")
   }
 
-  @Test func `a second outage of the store is told like the first`() async throws {
+  @Test func `a second outage of the store is logged like the first`() async throws {
     let lines = LogLines()
     var run = try EngineRun()
     run.lines = lines
@@ -55,7 +55,7 @@ import Testing
     #expect(lines.count("store takes commits again") == 2, "\(lines.lines)")
   }
 
-  @Test func `a disk with room for small entries alone is full, and that is said once`()
+  @Test func `a disk with room for small entries only is full, which is logged once`()
     async throws
   {
     let lines = LogLines()
@@ -67,12 +67,12 @@ import Testing
     }
     _ = try await engine.run()
     withExtendedLifetime(run) {}
-    #expect(await engine.status.answersDropped > 20)
+    #expect(await engine.status.responsesDropped > 20)
     #expect(lines.count("journal refuses entries") == 1, "\(lines.lines)")
     #expect(lines.count("journal takes entries again") == 0, "\(lines.lines)")
   }
 
-  @Test func `a disk that was full for a while is told to have gone and come back`() async throws {
+  @Test func `a disk that was full for a while is logged as full and as recovered`() async throws {
     let lines = LogLines()
     var run = try EngineRun()
     run.lines = lines

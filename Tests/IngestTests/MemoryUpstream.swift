@@ -16,7 +16,7 @@ actor MemoryUpstream: Upstream {
   /// Answers as of one moment, whatever the time.
   private let frozenAt: Timestamp?
   private let asked: @Sendable (Int) -> Void
-  private(set) var answers = 0
+  private(set) var responses = 0
 
   /// - Parameter asked: called with every request's number, from 1.
   init(
@@ -29,9 +29,9 @@ actor MemoryUpstream: Upstream {
     self.frozenAt = frozenAt
   }
 
-  func answer(to request: PollRequest, at now: Timestamp) -> UpstreamAnswer {
-    answers += 1
-    asked(answers)
+  func response(to request: PollRequest, at now: Timestamp) -> UpstreamResponse {
+    responses += 1
+    asked(responses)
     market.advance(to: frozenAt ?? now)
     if outages.contains(where: { $0.contains(now.shanghaiSecondOfDay) }) {
       return .failure(TransportError(.timeout, route: "sina-quotes"))
@@ -46,7 +46,7 @@ actor MemorySink: CommitSink {
     case taken
     case refused(StoreError.Code)
     /// Carried out, and the answer lost.
-    case takenUnheard(StoreError.Code)
+    case committedWithoutResponse(StoreError.Code)
   }
 
   private(set) var tables: Tables
@@ -84,7 +84,7 @@ actor MemorySink: CommitSink {
     switch fate(attempts) {
     case .taken: break
     case .refused(let code): throw error(code)
-    case .takenUnheard(let code):
+    case .committedWithoutResponse(let code):
       take(commit)
       throw error(code)
     }

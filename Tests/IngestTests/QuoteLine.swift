@@ -71,7 +71,7 @@ extension Symbol {
 }
 
 extension JournalEntry {
-  static func answer(
+  static func response(
     asking symbols: [Symbol], group: Int = 0, body: [UInt8], at now: Timestamp
   ) -> JournalEntry {
     .quotes(

@@ -43,7 +43,7 @@ struct Recording {
     let schedule = PollSchedule(
       windows: PollWindow.aShare(every: plan.cadenceSeconds), seed: plan.seed
     ) { TradingCalendar.shanghai.status(of: $0) == .trading }
-    var configuration = PollerConfiguration(heartbeat: market.symbols[0], seed: plan.seed)
+    var configuration = PollerConfiguration(referenceSymbol: market.symbols[0], seed: plan.seed)
     configuration.batchSymbolsMax = plan.batchSymbolsMax
     poller = Poller(
       configuration, schedule: schedule, symbols: plan.symbols(market.symbols))
@@ -67,14 +67,14 @@ struct Recording {
     var actions = first[...]
     while let action = actions.popFirst() {
       switch action {
-      case .request(let request): actions += answer(request)
+      case .request(let request): actions += response(request)
       case .wake(let moment): wake = moment
       case .sweepCompleted, .quarantined, .health, .calendarUnknown: break
       }
     }
   }
 
-  private mutating func answer(_ request: PollRequest) -> [Poller.Action] {
+  private mutating func response(_ request: PollRequest) -> [Poller.Action] {
     let second = now.shanghaiSecondOfDay
     market.advance(to: now)
     if plan.outages.contains(where: { $0.contains(second) }) {

@@ -28,13 +28,14 @@ private struct EditedFile {
   var text: String {
     """
     state_directory = "\(folder)"
-    [sina]
+    [quotes]
     symbols = ["sh000001", "sh600000"]
     symbols_file = "\(symbolsPath)"
     overview = ["gb_$dji"]
     cadence = "3s"
     phase = "400ms"
     deadline = "2500ms"
+    [sina]
     batch_symbols = 800
     requests_per_minute = 160
     [universe]
@@ -46,17 +47,17 @@ private struct EditedFile {
     retain_days = 30
     retain_bytes = "20GiB"
     [candles]
-    straddle = "15s"
+    max_silence = "15s"
     grace = "6s"
-    give_up = "30s"
+    source_timeout = "30s"
     [log]
     level = "info"
     format = "text"
     """
   }
 
-  func read() throws(ConfigurationError) -> JudgedConfiguration {
-    try JudgedConfiguration(path: path, overrides: [], on: TradingDay(daysSince1970: 20_640))
+  func read() throws(ConfigurationError) -> ValidatedConfiguration {
+    try ValidatedConfiguration(path: path, overrides: [], on: TradingDay(daysSince1970: 20_640))
   }
 }
 
@@ -82,33 +83,33 @@ private let silence = Logger(label: "reload", factory: { _ in SwiftLogNoOpLogHan
   @Test func `takes up what is live`() async throws {
     let verdict = try await reload(
       file.text.replacing("\"3s\"", with: "\"6s\"").replacing("\"info\"", with: "\"debug\""))
-    #expect(verdict == ReloadVerdict(changed: ["sina.cadence", "log.level"]))
-    #expect(daemon.settings.sinaCadence == .seconds(6))
+    #expect(verdict == ReloadVerdict(changed: ["quotes.cadence", "log.level"]))
+    #expect(daemon.settings.quotesCadence == .seconds(6))
     let control = LogControl(level: .info, format: .text)
     daemon.applyLog(to: control)
     #expect(control.level == .debug)
   }
 
-  @Test func `leaves what needs a restart as it was, and says so`() async throws {
+  @Test func `leaves what needs a restart as it was, and reports it`() async throws {
     let verdict = try await reload(
       file.text.replacing("\"15s\"", with: "\"12s\"").replacing("= 30\n", with: "= 20\n"))
-    #expect(verdict.needsRestart == ["candles.straddle"])
+    #expect(verdict.needsRestart == ["candles.max_silence"])
     #expect(verdict.changed == ["journal.retain_days"])
-    #expect(daemon.settings.candlesStraddle == .seconds(15))
+    #expect(daemon.settings.candlesMaxSilence == .seconds(15))
     #expect(daemon.settings.journalRetainDays == 20)
     let line = await daemon.state.report().statusLine
-    #expect(line == "starting · needs a restart: candles.straddle")
+    #expect(line == "starting · needs a restart: candles.max_silence")
   }
 
   @Test func `reads the files a configuration names again`() async throws {
     try file.write("sh600519\n", to: file.symbolsPath)
     let verdict = try await reload(file.text)
-    #expect(verdict == ReloadVerdict(changed: ["sina.symbols_file"]))
+    #expect(verdict == ReloadVerdict(changed: ["quotes.symbols_file"]))
     let polled = daemon.configuration.polled.map(\.description)
     #expect(polled == ["sh000001", "sh600000", "sh600519", "gb_$dji"])
   }
 
-  @Test func `a credential is said to need a restart, each reload that finds it unchanged`()
+  @Test func `each reload that finds a credential unchanged logs that it needs a restart`()
     throws
   {
     let settings = try ConfigurationFile.load(
@@ -126,19 +127,19 @@ private let silence = Logger(label: "reload", factory: { _ in SwiftLogNoOpLogHan
   }
 
   @Test func `a table of trading days that has ended refuses nothing`() throws {
-    let later = try JudgedConfiguration(
+    let later = try ValidatedConfiguration(
       path: file.path, overrides: [], on: TradingCalendar.shanghai.lastDay.advanced(by: 30))
     #expect(later.problem == nil)
     let calendar = try #require(later.findings.first { $0.check == "calendar" })
     #expect(calendar.detail.contains("ended on \(TradingCalendar.shanghai.lastDay)"))
   }
 
-  @Test func `a bad file changes nothing and is told of`() async throws {
+  @Test func `a bad file changes nothing and is reported`() async throws {
     let before = daemon.settings.rows
     let verdict = try await reload(
       file.text.replacing("\"3s\"", with: "\"6s\"").replacing("= 160", with: "= 0"))
     let problem = try #require(verdict.problem)
-    #expect(problem.contains("candled.toml:10: sina.requests_per_minute: expected an integer"))
+    #expect(problem.contains("candled.toml:11: sina.requests_per_minute: expected an integer"))
     #expect(daemon.settings.rows == before)
     let report = await daemon.state.report()
     #expect(report.statusLine == "starting · reload refused: \(problem)")

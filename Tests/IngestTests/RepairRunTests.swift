@@ -17,11 +17,11 @@ import Testing
     let exchange = MemoryExchange(
       history: history,
       faults: FaultPlan([.silence(from: outage, to: outage.adding(seconds: 240))]))
-    var run = try DeskRun(
+    var run = try WorkerRun(
       SimulatedWorld(exchange), history.symbols,
       from: Timestamp(day: day, secondOfDay: 14 * 3_600 + 40 * 60),
       to: Timestamp(day: day, secondOfDay: 16 * 3_600))
-    run.desks.repairs.requestsPerNight = 100
+    run.workers.repairs.requestsPerNight = 100
     let database = try StoreDatabase()
     let writer = StoreWriter(url: database.url)
     try await writer.connect()

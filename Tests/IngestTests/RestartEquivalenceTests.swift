@@ -82,15 +82,15 @@ import Testing
       seed: 3, day: TradingDay(daysSince1970: 20_640), instruments: 12)
     let dropped = market.symbols[3]
     let others = market.symbols.filter { $0 != dropped }
-    func answer(_ second: Int, _ symbols: [Symbol]) -> JournalEntry {
+    func response(_ second: Int, _ symbols: [Symbol]) -> JournalEntry {
       let now = Timestamp(day: market.day, secondOfDay: second)
       market.advance(to: now)
-      return .answer(asking: symbols, body: market.body(for: symbols), at: now)
+      return .response(asking: symbols, body: market.body(for: symbols), at: now)
     }
     let all = market.symbols
-    var entries = stride(from: 36_000, to: 36_030, by: 3).map { answer($0, all) }
-    entries += stride(from: 36_030, to: 36_300, by: 3).map { answer($0, others) }
-    entries += stride(from: 36_300, to: 36_400, by: 3).map { answer($0, all) }
+    var entries = stride(from: 36_000, to: 36_030, by: 3).map { response($0, all) }
+    entries += stride(from: 36_030, to: 36_300, by: 3).map { response($0, others) }
+    entries += stride(from: 36_300, to: 36_400, by: 3).map { response($0, all) }
     func run(_ cuts: [Int]) throws -> Tables {
       var tables = Tables()
       var pipeline = Pipeline()

@@ -46,13 +46,13 @@ import Testing
     _ = try await engine.run()
     withExtendedLifetime((run, calm)) {}
     let status = await engine.status
-    #expect(status.journalSegmentsSacrificed > 0 && status.answersDropped == 0)
+    #expect(status.journalSegmentsSacrificed > 0 && status.responsesDropped == 0)
     #expect(status.journalFault == nil)
     let tables = await sink.tables
     #expect(tables.differences(from: await undisturbed.tables) == [])
   }
 
-  @Test func `what the store has not taken is kept beyond the limit, which is told once`()
+  @Test func `uncommitted entries are kept beyond the limit, which is logged once`()
     async throws
   {
     let (run, lines) = try awayRun()
@@ -68,7 +68,7 @@ import Testing
     #expect(segments.reduce(0) { $0 + $1.bytes } > 12_000)
     #expect(lines.count("the journal is over its limit") == 1, "\(lines.lines)")
     let status = await engine.status
-    #expect(unsaved.isNone && status.answersDropped == 0 && status.storeFault == nil)
+    #expect(unsaved.isNone && status.responsesDropped == 0 && status.storeFault == nil)
     // Of what is deleted in the end the store has all.
     #expect(await sink.tables.stored.position == status.committed)
     #expect(status.committed.sequence > 20)
@@ -76,7 +76,7 @@ import Testing
 
   @Test func `a full disk takes nothing from a store that is away`() async throws {
     let (run, lines) = try awayRun()
-    let refusals = Guarded(0)
+    let refusals = Locked(0)
     let kept = Segments([])
     let sink = away(run, kept) { _ in refusals.withLock { $0 > 8 } }
     let engine = try run.engine(sink) { journal in
@@ -88,13 +88,13 @@ import Testing
     let status = await engine.status
     // No room is made of what is not saved: what comes is dropped, counted and told of.
     #expect(kept.withLock { $0.first?.first } == 1)
-    #expect(status.answersDropped > 0 && unsaved.isNone && status.storeFault == nil)
+    #expect(status.responsesDropped > 0 && unsaved.isNone && status.storeFault == nil)
     // A second in which nothing comes, but for an entry that just fits, is the end of a refusal.
     #expect((1...2).contains(lines.count("journal refuses entries")), "\(lines.lines)")
     #expect(status.committed.sequence > 20)
   }
 
-  private typealias Segments = Guarded<[JournalSegment]>
+  private typealias Segments = Locked<[JournalSegment]>
 
   /// A store that is away until the journal has come to something.
   /// - Parameter kept: the journal at the last try, before which nothing was committed.
@@ -102,7 +102,7 @@ import Testing
     _ run: EngineRun, _ kept: Segments,
     until isOver: @escaping @Sendable ([JournalSegment]) -> Bool
   ) -> MemorySink {
-    let isBack = Guarded(false)
+    let isBack = Locked(false)
     return MemorySink(fate: { [path = run.folder.path] _ in
       if isBack.withLock({ $0 }) { return .taken }
       let segments = (try? JournalDirectory(path: path).segments()) ?? []
@@ -133,7 +133,7 @@ import Testing
     let engine = try run.engine(sink) { $0.limitDisk(to: 15_000) }
     let unsaved = try await engine.run()
     let status = await engine.status
-    #expect(unsaved.isNone && status.answersDropped > 0 && status.sweeps > 100)
+    #expect(unsaved.isNone && status.responsesDropped > 0 && status.sweeps > 100)
     #expect(status.journalFault == .full)
     let tables = await sink.tables
     #expect(tables.differences(from: try run.replay()) == [])

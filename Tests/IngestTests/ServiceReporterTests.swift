@@ -47,7 +47,7 @@ private let silence = Logger(label: "service", factory: { _ in SwiftLogNoOpLogHa
     let state = DaemonState(heartbeats: Heartbeats(nanoseconds: { clock.now }))
     let engine = state.heartbeats.begin("engine", ageSecondsMax: 30)
     // 2 s a look. The engine turns for 20 s, hangs for 60 s, and turns again.
-    let seen = Guarded<[Int: Int]>([:])
+    let seen = Locked<[Int: Int]>([:])
     let turns = Turns(60) { turn in
       if turn <= 10 || turn > 40 { engine.beat() }
       let signs = socket.waiting().count { $0 == "WATCHDOG=1" }
@@ -66,7 +66,7 @@ private let silence = Logger(label: "service", factory: { _ in SwiftLogNoOpLogHa
     #expect(signs.contains { $0 < 27 } && signs.contains { $0 > 41 })
   }
 
-  @Test func `tells ready once, then the status every 10 s and on each change of role`()
+  @Test func `sends READY once, then the status every 10 s and on each change of role`()
     async throws
   {
     let socket = try NotifySocket()
@@ -84,7 +84,7 @@ private let silence = Logger(label: "service", factory: { _ in SwiftLogNoOpLogHa
         turns.next()
         clock.pass(nanoseconds)
       })
-    await Task { await reporter.tellStatus() }.value
+    await Task { await reporter.reportStatus() }.value
     #expect(
       socket.waiting() == [
         "STATUS=starting", "EXTEND_TIMEOUT_USEC=30000000",

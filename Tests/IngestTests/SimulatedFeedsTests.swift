@@ -22,24 +22,24 @@ import Testing
   private func ask(
     _ exchange: inout MemoryExchange, _ request: FeedRequest, at moment: Timestamp,
     _ credentials: FeedCredentials? = nil
-  ) throws -> FeedAnswer {
+  ) throws -> FeedResponse {
     let endpoint = request.endpoint(credentials: credentials)
     let headers = endpoint.headers.map { ($0.name.lowercased(), $0.value) }
-    let given = exchange.answer(
+    let given = exchange.response(
       endpoint.path, headers: Dictionary(uniqueKeysWithValues: headers), at: moment)
-    let answer = try #require(given)
-    return answer.body.withUnsafeBytes {
-      FeedAnswer.decode(request, status: answer.status, body: $0)
+    let response = try #require(given)
+    return response.body.withUnsafeBytes {
+      FeedResponse.decode(request, status: response.status, body: $0)
     }
   }
 
-  private func candles(_ answer: FeedAnswer) throws -> CandlePage {
-    guard case .candles(let page) = answer else { throw Unexpected(answer: answer) }
+  private func candles(_ response: FeedResponse) throws -> CandlePage {
+    guard case .candles(let page) = response else { throw Unexpected(response: response) }
     #expect(page.refused == [])
     return page
   }
 
-  private struct Unexpected: Error { let answer: FeedAnswer }
+  private struct Unexpected: Error { let response: FeedResponse }
 
   @Test(arguments: SinaKlineScale.allCases)
   func `a K-line decodes to the truth`(_ scale: SinaKlineScale) throws {
@@ -48,13 +48,13 @@ import Testing
     for moment in [moment, moment.adding(seconds: -20_000)] {
       for symbol in history.symbols {
         let truth = history.candles(of: symbol, timeframe, at: moment, count: 500)
-        let answer = try ask(
+        let response = try ask(
           &exchange, .sinaKline(symbol, scale, bars: 500), at: moment)
-        if case .refused(let refusal) = answer {
+        if case .refused(let refusal) = response {
           #expect(truth.isEmpty, "\(symbol): \(refusal)")
           continue
         }
-        let page = try candles(answer)
+        let page = try candles(response)
         // The K-line shows three decimals of an index.
         let shown = truth.map(Self.rounded)
         #expect(page.candles.map(Self.rounded) == shown, "\(symbol)")
@@ -77,8 +77,8 @@ import Testing
       for kind in AdjustmentFactor.Kind.allCases {
         let known = history.factors(of: symbol, kind, at: moment)
         let truth = try #require(known)
-        let answer = try ask(&exchange, .sinaFactors(symbol, kind), at: moment)
-        #expect(answer == .factors(truth.reversed()), "\(symbol)")
+        let response = try ask(&exchange, .sinaFactors(symbol, kind), at: moment)
+        #expect(response == .factors(truth.reversed()), "\(symbol)")
       }
     }
     guard case .calendar(let days) = try ask(&exchange, .sinaCalendar, at: moment) else {
@@ -110,8 +110,8 @@ import Testing
       var options = MairuiOptions(licences: ["AF98235C 1": .valid(requestsPerDay: 9)])
       options.shape = shape
       var exchange = MemoryExchange(history: history, mairui: options)
-      let answer = try ask(&exchange, .mairuiList(board), at: moment, Self.licence)
-      guard case .list(let list) = answer else { throw Unexpected(answer: answer) }
+      let response = try ask(&exchange, .mairuiList(board), at: moment, Self.licence)
+      guard case .list(let list) = response else { throw Unexpected(response: response) }
       #expect(list.refused.isEmpty && list.duplicates == 0)
       #expect(list.rows.count == (board == .hslt ? 4_800 : 270))
       hashes.insert(list.contentHash)
@@ -128,7 +128,7 @@ import Testing
     _ timeframe: Timeframe, _ days: Int
   ) throws {
     var (exchange, _, moment) = try exchange()
-    let ledger = AmericanLedger(seed: 1)
+    let ledger = USLedger(seed: 1)
     let end = moment.adding(seconds: -3600)
     let start = end.adding(seconds: -86_400 * Int64(days))
     var found: [Candle] = []
@@ -155,15 +155,15 @@ import Testing
   @Test func `Alpaca's calendar and assets decode`() throws {
     var (exchange, _, moment) = try exchange()
     let from = try #require(TradingDay("2026-11-23"))
-    let answer = try ask(
+    let response = try ask(
       &exchange, .alpacaCalendar(from: from, to: from.advanced(by: 6)), at: moment, Self.keys)
-    guard case .sessions(let sessions) = answer else { throw Unexpected(answer: answer) }
+    guard case .sessions(let sessions) = response else { throw Unexpected(response: response) }
     let days = Set(sessions.map(\.day.description))
     #expect(days == ["2026-11-23", "2026-11-24", "2026-11-25", "2026-11-27"])
     let half = try #require(sessions.last)
     #expect(half.closes == Timestamp(day: half.day, newYorkSecondOfDay: 13 * 3600))
     let assets = try ask(&exchange, .alpacaAssets, at: moment, Self.keys)
-    guard case .list(let list) = assets else { throw Unexpected(answer: assets) }
-    #expect(Set(AmericanLedger(seed: 1).symbols).isSubset(of: Set(list.rows.map(\.symbol))))
+    guard case .list(let list) = assets else { throw Unexpected(response: assets) }
+    #expect(Set(USLedger(seed: 1).symbols).isSubset(of: Set(list.rows.map(\.symbol))))
   }
 }

@@ -17,19 +17,19 @@ actor SimulatedWorld: Upstream, FeedUpstream {
   private var engine: Engine?
   /// When each instrument's quote was last asked for.
   private(set) var polledLast: [Symbol: Timestamp] = [:]
-  private(set) var questions: [FeedRequest] = []
+  private(set) var feedRequests: [FeedRequest] = []
   /// What each question was asked with.
   private(set) var keys: [String?] = []
   /// Called with each question's number, from 1, before it is answered.
   private var meanwhile: (@Sendable (Int) async -> Void)?
   /// Answers in the exchange's place.
-  private let instead: @Sendable (FeedRequest, Timestamp) -> CannedAnswer?
+  private let instead: @Sendable (FeedRequest, Timestamp) -> CannedResponse?
 
   static let licence = "AF98235C-1"
 
   init(
     _ exchange: MemoryExchange,
-    instead: @escaping @Sendable (FeedRequest, Timestamp) -> CannedAnswer? = { _, _ in nil }
+    instead: @escaping @Sendable (FeedRequest, Timestamp) -> CannedResponse? = { _, _ in nil }
   ) {
     self.exchange = exchange
     self.instead = instead
@@ -40,34 +40,34 @@ actor SimulatedWorld: Upstream, FeedUpstream {
     self.meanwhile = meanwhile
   }
 
-  func answer(to request: PollRequest, at now: Timestamp) -> UpstreamAnswer {
+  func response(to request: PollRequest, at now: Timestamp) -> UpstreamResponse {
     for symbol in request.symbols { polledLast[symbol] = now }
     return ask(SinaQuotes.endpoint(symbols: request.symbols, at: now), at: now)
   }
 
-  func answer(to question: FeedRequest, key: String?, host: Int) async -> UpstreamAnswer {
+  func response(to feedRequest: FeedRequest, key: String?, host: Int) async -> UpstreamResponse {
     guard let now = await engine?.now else {
-      return .failure(TransportError(.timeout, route: question.journalKey))
+      return .failure(TransportError(.timeout, route: feedRequest.journalKey))
     }
-    questions.append(question)
+    feedRequests.append(feedRequest)
     keys.append(key)
-    await meanwhile?(questions.count)
-    if let canned = instead(question, now) {
+    await meanwhile?(feedRequests.count)
+    if let canned = instead(feedRequest, now) {
       return .response(
         status: Int32(canned.status), body: Array(canned.body.utf8), retryAfter: nil)
     }
     var credentials: FeedCredentials?
-    switch question.source {
+    switch feedRequest.source {
     case .mairui: credentials = .licence(Self.licence)
     case .alpacaIEX, .alpacaSIP: credentials = .keyPair(id: "id", secret: "secret")
     case .sina: break
     }
-    return ask(question.endpoint(credentials: credentials), at: now)
+    return ask(feedRequest.endpoint(credentials: credentials), at: now)
   }
 
-  private func ask(_ endpoint: Endpoint, at now: Timestamp) -> UpstreamAnswer {
+  private func ask(_ endpoint: Endpoint, at now: Timestamp) -> UpstreamResponse {
     let headers = endpoint.headers.map { ($0.name.lowercased(), $0.value) }
-    let given = exchange.answer(
+    let given = exchange.response(
       endpoint.path, headers: Dictionary(uniqueKeysWithValues: headers), at: now)
     guard let given else { return .failure(TransportError(.timeout, route: endpoint.route)) }
     return .response(
@@ -76,13 +76,13 @@ actor SimulatedWorld: Upstream, FeedUpstream {
   }
 }
 
-/// An engine with desks on simulated days, without clock, socket or database.
-struct DeskRun {
+/// An engine with workers on simulated days, without clock, socket or database.
+struct WorkerRun {
   var world: SimulatedWorld
   var symbols: [Symbol]
   var start: Timestamp
   var end: Timestamp
-  var desks = DeskConfiguration()
+  var workers = WorkerConfiguration()
   var limits = UniverseLimits()
   var followsUniverse = false
   let folder: JournalFolder
@@ -93,22 +93,23 @@ struct DeskRun {
     (self.world, self.symbols, self.start, self.end) = (world, symbols, start, end)
     folder = try JournalFolder()
     limits.mainRowsMin = 10
-    desks.repairs.requestsPerNight = 0
+    workers.repairs.requestsPerNight = 0
   }
 
   func engine(_ sink: some CommitSink, stored: StoredState? = nil) throws -> Engine {
     let pipeline =
       try stored.map { try Pipeline(limits: limits, stored: $0) } ?? Pipeline(limits: limits)
     let parts = EngineParts(
-      clock: .stepped(start: start), upstream: world, desks: DeskSet(desks, upstream: world),
+      clock: .stepped(start: start), upstream: world,
+      workers: SourceRegistry(workers, upstream: world),
       store: sink,
       journal: try JournalWriter(
         directory: folder.path, committed: stored?.position ?? .start),
       journalDirectory: folder.path,
       log: Logger(label: "engine", factory: { _ in SwiftLogNoOpLogHandler() }))
-    var poller = PollerConfiguration(heartbeat: symbols[0], seed: 1)
+    var poller = PollerConfiguration(referenceSymbol: symbols[0], seed: 1)
     poller.batchSymbolsMax = 40
-    let calendar = desks.calendar
+    let calendar = workers.calendar
     var bounds = EngineLimits()
     bounds.stopAt = end
     bounds.followsUniverse = followsUniverse
@@ -158,7 +159,7 @@ struct DeskRun {
 
 /// What an engine's commits leave.
 final class FeedSink: Sendable {
-  let tables = Guarded(FeedTables())
+  let tables = Locked(FeedTables())
 
   var sink: MemorySink {
     MemorySink(inspect: { commit in self.tables.withLock { $0.take(commit) } })

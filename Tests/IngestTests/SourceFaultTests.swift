@@ -53,7 +53,7 @@ import Transport
     run.start = 10 * 3_600
     run.end = run.start + 60
     run.outages = [0..<86_400]
-    let commits = Guarded([Commit]())
+    let commits = Locked([Commit]())
     let engine = try run.engine(
       MemorySink(inspect: { commit in commits.withLock { $0.append(commit) } }))
     _ = try await engine.run()
@@ -78,7 +78,7 @@ import Transport
   @Test func `the reason is gone once the source is well`() async throws {
     var run = try EngineRun()
     run.outages = [(run.start + 60)..<(run.start + 120)]
-    let commits = Guarded([SourceHealthRow]())
+    let commits = Locked([SourceHealthRow]())
     let engine = try run.engine(
       MemorySink(inspect: { commit in commits.withLock { $0 += commit.health } }))
     _ = try await engine.run()

@@ -10,11 +10,11 @@ import Testing
 @Suite(.ownThread) struct StoreAwayTests {
   @Test func `it waits, says since when, leads, and misses it when idle`() async throws {
     let cluster = try PrivateCluster.own()
-    let keeper = ServerKeeper(
+    let keeper = PostgresSupervisor(
       cluster.server, log: Logger(label: "away") { _ in SwiftLogNoOpLogHandler() })
     try Schema.apply(url: cluster.server.ownerConnectionString)
     try await keeper.stop()
-    let daemon = try Daemon.askingNobody(
+    let daemon = try Daemon.withoutUpstream(
       in: PrivateCluster.freshDirectory(),
       store: cluster.server.url(database: EmbeddedServer.databaseName))
     let (leads, inbox) = AsyncStream.makeStream(of: Void.self)
@@ -40,10 +40,10 @@ import Testing
     #expect(unsaved.isNone)
   }
 
-  @Test func `a database that is there and refuses is heard at once`() async throws {
+  @Test func `a database that refuses a connection is reported at once`() async throws {
     let server = try PrivateCluster.shared().server
     // The daemon's own role is there only once another test has made a database.
-    let daemon = try Daemon.askingNobody(
+    let daemon = try Daemon.withoutUpstream(
       in: PrivateCluster.freshDirectory(),
       store: server.url(database: "nobody_made_it", role: "postgres"))
     let error = await #expect(throws: StoreError.self) { try await daemon.run() }

@@ -27,7 +27,7 @@ struct Tables: Sendable, Equatable {
     var receivedAt: Timestamp
   }
 
-  struct AuditKey: Hashable {
+  struct CertificateKey: Hashable {
     var symbol: Symbol
     var day: TradingDay
   }
@@ -35,7 +35,7 @@ struct Tables: Sendable, Equatable {
   var candles: [CandleKey: Candle] = [:]
   var revisions: [Revision] = []
   var gaps: [Gap] = []
-  var audits: [AuditKey: DayAudit] = [:]
+  var certificates: [CertificateKey: DayCertificate] = [:]
   var events: [FeedEvent] = []
   var rejections: [RejectionKey: Rejection] = [:]
   var quotes: [Symbol: QuoteState] = [:]
@@ -63,8 +63,9 @@ struct Tables: Sendable, Equatable {
       if let place = gaps.lastIndex(of: gap) { gaps.remove(at: place) }
     }
     gaps += commit.gaps
-    for audit in commit.audits {
-      audits[AuditKey(symbol: audit.symbol, day: audit.tradingDay)] = audit
+    for certificate in commit.certificates {
+      certificates[CertificateKey(symbol: certificate.symbol, day: certificate.tradingDay)] =
+        certificate
     }
     events += commit.events
     for rejection in commit.rejections {
@@ -104,7 +105,7 @@ struct Tables: Sendable, Equatable {
     compare("candles", candles == other.candles)
     compare("revisions", revisions == other.revisions)
     compare("gaps", gaps == other.gaps)
-    compare("audits", audits == other.audits)
+    compare("audits", certificates == other.certificates)
     compare("events", events == other.events)
     compare("rejections", rejections == other.rejections)
     compare("names", names == other.names)

@@ -10,7 +10,7 @@ import Trials
   private func differences(_ day: MemoryDay) -> [String] {
     day.recorder.observableLedger().differences(
       candles: Array(day.rows.candles.values), gaps: day.rows.gaps,
-      audits: Array(day.rows.audits.values))
+      certificates: Array(day.rows.certificates.values))
   }
 
   @Test(arguments: [1, 2] as [UInt64])
@@ -23,11 +23,11 @@ import Trials
     day.run()
     #expect(differences(day) == [])
     let truth = day.recorder.trueLedger()
-    #expect(truth.differences(audits: Array(day.rows.audits.values)) == [])
+    #expect(truth.differences(certificates: Array(day.rows.certificates.values)) == [])
     let (moved, total) = truth.displacement(candles: Array(day.rows.candles.values))
     #expect(moved > 0 && moved * 40 < total, "\(moved) of \(total)")
     #expect(try day.rows.misstatements() == [])
-    #expect(!day.rows.audits.isEmpty && day.rows.gaps.isEmpty)
+    #expect(!day.rows.certificates.isEmpty && day.rows.gaps.isEmpty)
     #expect(day.rows.rejections.allSatisfy { $0.reason == .unknownSymbol })
   }
 
@@ -43,7 +43,7 @@ import Trials
     day.run()
     #expect(differences(day) == [])
     #expect(try day.rows.misstatements() == [])
-    #expect(!day.rows.audits.isEmpty && !day.rows.gaps.isEmpty)
+    #expect(!day.rows.certificates.isEmpty && !day.rows.gaps.isEmpty)
   }
 
   @Test func `a market asked for in several batches equals the ledger`() throws {

@@ -65,21 +65,21 @@ import Testing
     #expect(pipeline.exRights.seen == [symbol] && pipeline.exRights.supposed == [])
   }
 
-  @Test func `keys of earlier reloads are forgotten once every desk has the new ones`() throws {
+  @Test func `keys of earlier reloads are dropped once every worker has the new ones`() throws {
     let settings = try ConfigurationFile.load(nil, overrides: [])
-    var desks = DeskSet(
-      DeskConfiguration(),
+    var workers = SourceRegistry(
+      WorkerConfiguration(),
       upstream: HTTPFeedUpstream(
         client: try HTTPClient(), hosts: try HTTPFeedUpstream.Hosts(settings),
         credentials: SourceCredentials()))
     for number in 1...5 {
       let credentials = try credentials("licence-\(number)-licence")
-      var configuration = DeskConfiguration()
+      var configuration = WorkerConfiguration()
       configuration.keys = credentials
-      desks = desks.renewed(configuration, credentials: credentials)
-      #expect((desks.upstream as? HTTPFeedUpstream)?.keyCount == (number == 1 ? 1 : 2))
-      desks.forgetEarlierKeys()
-      #expect((desks.upstream as? HTTPFeedUpstream)?.keyCount == 1)
+      workers = workers.renewed(configuration, credentials: credentials)
+      #expect((workers.upstream as? HTTPFeedUpstream)?.keyCount == (number == 1 ? 1 : 2))
+      workers.forgetEarlierKeys()
+      #expect((workers.upstream as? HTTPFeedUpstream)?.keyCount == 1)
     }
   }
 

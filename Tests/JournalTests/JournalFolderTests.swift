@@ -27,7 +27,7 @@ import Testing
     let next = try writer.append(timer("next"))
     #expect(next.sequence == Int64(assortment().count + 1))
     #expect(try JournalReader(directory: folder.path).all() == assortment() + [timer("next")])
-    #expect(try JournalFootprint(directory: folder.path).segments == 1)
+    #expect(try DiskUsage(directory: folder.path).segments == 1)
     let kept = try writer.retain(
       committed: next, bytesMax: 0, daysMax: 0, today: TradingDay(daysSince1970: 40_000))
     #expect(kept.deleted.isEmpty && access(path(500), F_OK) == 0)

@@ -171,7 +171,7 @@ import Testing
         == [timer("0"), timer("suspect"), timer("1")])
   }
 
-  @Test func `what can no longer be read is told missing and its positions stay used`() throws {
+  @Test func `unreadable entries are reported missing and their positions stay used`() throws {
     let folder = try TemporaryFolder()
     let writer = try writer(in: folder)
     try writer.append(timer("0"))

@@ -166,7 +166,7 @@ import Testing
     #expect(try whole.next()?.entry == timer("10"))
   }
 
-  @Test func `a second writer is refused and told who holds the journal`() throws {
+  @Test func `a second writer is refused with the holder of the journal`() throws {
     let writer = try JournalWriter(directory: folder.path)
     let error = #expect(throws: JournalError.self) {
       try JournalWriter(directory: folder.path)

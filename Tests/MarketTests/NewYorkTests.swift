@@ -36,7 +36,7 @@ import Testing
     #expect(shown.newYorkDay == day && shown.newYorkSecondOfDay == hour * 3600)
   }
 
-  @Test func `a Chinese morning is a source's today, or the American evening before`() throws {
+  @Test func `a Chinese morning is a source's today, or the US evening before`() throws {
     let day = try #require(TradingDay("2026-11-20"))
     let morning = Timestamp(day: day, secondOfDay: 10 * 3600)
     let days = Source.allCases.map { $0.today(at: morning).description }

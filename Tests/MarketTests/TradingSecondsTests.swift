@@ -37,7 +37,7 @@ import Testing
     #expect(TradingCalendar.shanghai.isInSession(try at(moment)) == isInSession)
   }
 
-  @Test func `beyond the American days that are known every weekday is supposed to trade`() throws {
+  @Test func `beyond the known US trading days every weekday is assumed to trade`() throws {
     let days = try ["2026-07-02", "2026-07-06"].map { try #require(TradingDay($0)) }
     // 2026-07-03 is a holiday, and known to be one; 07-04 and 07-05 are a weekend.
     let known = days.map { day in
@@ -53,7 +53,7 @@ import Testing
     #expect([MarketSession]().supposingWeekdays(of: week).count == 5)
   }
 
-  @Test func `an American session counts by its own hours`() throws {
+  @Test func `a US session counts by its own hours`() throws {
     let day = try #require(TradingDay("2026-07-06"))
     let session = MarketSession(
       exchange: .unitedStates, day: day,

@@ -95,7 +95,7 @@ import Testing
     #expect(universe.member(try row(5).symbol)?.instrument.name == "later")
   }
 
-  @Test func `a new name is told and is no new instrument`() throws {
+  @Test func `a new name is reported and is no new instrument`() throws {
     var universe = try universe(of: 100)
     let renamed = try rows(0..<99) + [row(99, name: "XD 99")]
     let verdict = universe.offer(renamed, rejectedRows: 0, part: .mairuiMain, at: now)

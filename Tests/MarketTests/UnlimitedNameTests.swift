@@ -7,7 +7,7 @@ import Testing
   }
 
   @Test(arguments: ["N科隆", "C科隆", "长航退", "退市海华"])
-  func `the name of a day without limits says so`(name: String) {
+  func `the name marks a day without limits`(name: String) {
     #expect(saysUnlimited(Array(name.utf8)))
   }
 

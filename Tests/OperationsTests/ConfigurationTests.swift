@@ -19,7 +19,7 @@ import Testing
 
   @Test func `an empty file leaves every setting at its default`() throws {
     let settings = try ConfigurationFile.parse("", origin: "c.toml")
-    #expect(settings.sinaCadence == .seconds(3))
+    #expect(settings.quotesCadence == .seconds(3))
     #expect(settings.journalSegmentBytes == 64 << 20)
     #expect(settings.storeURL == nil)
     #expect(settings.logLevel == Logger.Level.info)
@@ -31,12 +31,13 @@ import Testing
       """
       state_directory = '/srv/candled'
       store.url = "postgres://candled:hunter22@db/candled"
-      [sina]
+      [quotes]
       symbols = [ # two
         "sh600519",
         "sz000001", # trailing comma
       ]
       cadence = "6s"
+      [sina]
       batch_symbols = 400
       [journal]
       retain_bytes = "2GiB"
@@ -48,8 +49,8 @@ import Testing
       """, origin: "c.toml")
     #expect(settings.stateDirectory == "/srv/candled")
     #expect(settings.storeURL?.reveal() == "postgres://candled:hunter22@db/candled")
-    #expect(settings.sinaSymbols.map(\.description) == ["sh600519", "sz000001"])
-    #expect(settings.sinaCadence == .seconds(6))
+    #expect(settings.quotesSymbols.map(\.description) == ["sh600519", "sz000001"])
+    #expect(settings.quotesCadence == .seconds(6))
     #expect(settings.sinaBatchSymbols == 400)
     #expect(settings.journalRetainBytes == 2 << 30)
     #expect(settings.logFormat == .json)
@@ -60,10 +61,10 @@ import Testing
   @Test func `all problems come at once, each with its line, in the order of the file`() {
     let found = problems(
       in: """
-        # a comment with sina.cadence = 1
+        # a comment with quotes.cadence = 1
         state_direktory = "x"
 
-        [sina]
+        [quotes]
         symbols = [
           "sh600519",
           "sh600519",
@@ -71,11 +72,12 @@ import Testing
         cadense = "3s"
         deadline = "3"      # no unit
         phase = 3
+        [sina]
         batch_symbols = 900
         [journal]
         segment_bytes = "64MB"
         retain_days = "7"
-        [sino]
+        [quote]
         overview = []
         [log]
         level = "loud"
@@ -83,24 +85,24 @@ import Testing
     #expect(
       found == [
         "c.toml:2: state_direktory: unknown setting; did you mean state_directory?",
-        "c.toml:5: sina.symbols: expected each symbol once, found \"sh600519\" twice",
-        "c.toml:9: sina.cadense: unknown setting; did you mean sina.cadence?",
-        "c.toml:10: sina.deadline: expected a duration such as \"2500ms\" "
+        "c.toml:5: quotes.symbols: expected each symbol once, found \"sh600519\" twice",
+        "c.toml:9: quotes.cadense: unknown setting; did you mean quotes.cadence?",
+        "c.toml:10: quotes.deadline: expected a duration such as \"2500ms\" "
           + "(units ms, s, m, h, d) in 100ms…1m, found \"3\"",
-        "c.toml:11: sina.phase: expected a duration such as \"400ms\" "
+        "c.toml:11: quotes.phase: expected a duration such as \"400ms\" "
           + "(units ms, s, m, h, d) in 0s…1m, found 3",
-        "c.toml:12: sina.batch_symbols: expected an integer in 2…800, found 900",
-        "c.toml:14: journal.segment_bytes: expected a size such as \"64MiB\" "
+        "c.toml:13: sina.batch_symbols: expected an integer in 2…800, found 900",
+        "c.toml:15: journal.segment_bytes: expected a size such as \"64MiB\" "
           + "(units B, KiB, MiB, GiB, TiB) in 1MiB…1GiB, found \"64MB\"",
-        "c.toml:15: journal.retain_days: expected an integer in 1…3650, found \"7\"",
-        "c.toml:17: sino.overview: unknown setting; did you mean sina.overview?",
-        "c.toml:19: log.level: expected one of trace, debug, info, notice, warning, error, "
+        "c.toml:16: journal.retain_days: expected an integer in 1…3650, found \"7\"",
+        "c.toml:18: quote.overview: unknown setting; did you mean quotes.overview?",
+        "c.toml:20: log.level: expected one of trace, debug, info, notice, warning, error, "
           + "critical, found \"loud\"",
       ])
   }
 
   @Test func `text that is not TOML is one problem with its line`() {
-    let found = problems(in: "[sina]\ncadence = \n")
+    let found = problems(in: "[quotes]\ncadence = \n")
     #expect(found.count == 1)
     #expect(found.first?.hasPrefix("c.toml:2: not TOML: ") == true)
   }
@@ -109,16 +111,27 @@ import Testing
     ("sina = 3", "c.toml:1: sina: is a section, not a setting"),
     ("[log.level]\n", "c.toml:1: log.level: expected one of"),
     ("[nonsense]\n", "c.toml:1: nonsense: unknown setting"),
-    ("\nsina = { cadense = \"3s\" }", "c.toml:2: sina.cadense: unknown setting; did you mean"),
-    ("[[sina]]\ncadence = \"3s\"", "c.toml:1: sina: is a section"),
+    ("\nquotes = { cadense = \"3s\" }", "c.toml:2: quotes.cadense: unknown setting; did you mean"),
+    ("[[quotes]]\ncadence = \"3s\"", "c.toml:1: quotes: is a section"),
     ("clock.start = 2026-07-06", "found a bare date; put it in quotes"),
-    ("sina.symbols = [1, 2]", "found a list of other things"),
-    ("sina.symbols = [\"行情\"]", "expected symbols such as \"sh600519\", found \"行情\""),
+    ("quotes.symbols = [1, 2]", "found a list of other things"),
+    ("quotes.symbols = [\"行情\"]", "expected symbols such as \"sh600519\", found \"行情\""),
     ("sina.base = \"https://hq.sinajs.cn/list\"", "expected an origin such as"),
     ("journal.directory = 3", "expected a string, found 3"),
   ])
   func `a value in the wrong place is named`(_ text: String, _ expected: String) {
     #expect(problems(in: text).first?.contains(expected) == true, "\(problems(in: text))")
+  }
+
+  @Test func `a setting by its old name is refused with the new one`() {
+    #expect(
+      problems(in: "[sina]\ncadence = \"6s\"\n[candles]\ngive_up = \"1m\"\n") == [
+        "c.toml:2: sina.cadence: renamed; write quotes.cadence",
+        "c.toml:4: candles.give_up: renamed; write candles.source_timeout",
+      ])
+    let known = Set(SettingTable.all.map(\.key))
+    #expect(known.isSuperset(of: SettingTable.renamed.values))
+    #expect(known.isDisjoint(with: SettingTable.renamed.keys))
   }
 
   @Test func `a batch has room for a symbol beside the index that rides in each`() {
@@ -130,27 +143,27 @@ import Testing
 
   @Test func `what must hold between settings is checked`() {
     #expect(
-      problems(in: "candles.straddle = \"30s\"") == [
-        "c.toml:1: candles.straddle: must be shorter than candles.give_up"
+      problems(in: "candles.max_silence = \"30s\"") == [
+        "c.toml:1: candles.max_silence: must be shorter than candles.source_timeout"
       ])
     #expect(
-      problems(in: "sina.cadence = \"1s\"\nsina.phase = \"1s\"") == [
-        "c.toml:2: sina.phase: must be shorter than sina.cadence"
+      problems(in: "quotes.cadence = \"1s\"\nquotes.phase = \"1s\"") == [
+        "c.toml:2: quotes.phase: must be shorter than quotes.cadence"
       ])
   }
 
   @Test func `overrides win over the file and are as strict`() throws {
     let settings = try ConfigurationFile.load(
-      nil, overrides: ["sina.cadence=6s", "sina.symbols=sh600519,sz000001", "clock.speed=600"])
-    #expect(settings.sinaCadence == .seconds(6))
-    #expect(settings.sinaSymbols.count == 2)
+      nil, overrides: ["quotes.cadence=6s", "quotes.symbols=sh600519,sz000001", "clock.speed=600"])
+    #expect(settings.quotesCadence == .seconds(6))
+    #expect(settings.quotesSymbols.count == 2)
     #expect(settings.clockSpeed == 600)
     let error = #expect(throws: ConfigurationError.self) {
-      try ConfigurationFile.load(nil, overrides: ["sina.cadense=6s", "log.level=9", "x"])
+      try ConfigurationFile.load(nil, overrides: ["quotes.cadense=6s", "log.level=9", "x"])
     }
     #expect(
       error?.problems.map(\.description) == [
-        "--set: sina.cadense: unknown setting; did you mean sina.cadence?",
+        "--set: quotes.cadense: unknown setting; did you mean quotes.cadence?",
         "--set: log.level: expected one of trace, debug, info, notice, warning, error, critical, "
           + "found \"9\"",
         "--set: expected key=value",
@@ -172,9 +185,9 @@ import Testing
   @Test(arguments: ["hunter/22", "hunter@22", "h@un/ter"])
   func `a password that libpq would cut in two is refused`(password: String) {
     let found = problems(in: "store.url = \"postgres://a:\(password)@b/c\"")
-    let told = found.joined(separator: "\n")
-    #expect(found.count == 1 && told.contains("write / as %2F and @ as %40"))
-    #expect(!told.contains("hunter") && !told.contains("ter@"))
+    let printed = found.joined(separator: "\n")
+    #expect(found.count == 1 && printed.contains("write / as %2F and @ as %40"))
+    #expect(!printed.contains("hunter") && !printed.contains("ter@"))
   }
 
   @Test(arguments: [
@@ -194,7 +207,7 @@ import Testing
   @Test func `the configuration in force shows origins and no secret`() throws {
     var settings = try ConfigurationFile.parse(
       "\nstore.url = \"postgres://a:hunter22@b/c\"", origin: "c.toml")
-    try settings.overlay(key: "sina.cadence", value: "5s")
+    try settings.overlay(key: "quotes.cadence", value: "5s")
     let text = settings.inForce
     let mask = SecretMask()
     settings.register(in: mask)
@@ -211,7 +224,7 @@ import Testing
 
   @Test func `the sample is valid, and so is every line it comments out`() throws {
     let settings = try ConfigurationFile.parse(Settings.example, origin: "sample")
-    #expect(settings.sinaSymbols.count > 50)
+    #expect(settings.quotesSymbols.count > 50)
     let lines = Settings.example.split(separator: "\n").map { line in
       line.hasPrefix("#") && !line.hasPrefix("# ") ? String(line.dropFirst()) : String(line)
     }

@@ -34,14 +34,14 @@ import Testing
 
   @Test func `drop-ins are read after the file, in the order of their names`() throws {
     let dropIns = [
-      "20-slow.toml": "sina.cadence = \"9s\"",
-      "10-fast.toml": "sina.cadence = \"2s\"\nsina.phase = \"100ms\"",
+      "20-slow.toml": "quotes.cadence = \"9s\"",
+      "10-fast.toml": "quotes.cadence = \"2s\"\nquotes.phase = \"100ms\"",
     ]
-    try withFolder("sina.cadence = \"5s\"\nclock.speed = 7", dropIns) { folder in
+    try withFolder("quotes.cadence = \"5s\"\nclock.speed = 7", dropIns) { folder in
       let settings = try ConfigurationFile.load(
-        folder + "/candled.toml", overrides: ["sina.phase=200ms"])
-      #expect(settings.sinaCadence == .seconds(9))
-      #expect(settings.sinaPhase == .milliseconds(200))
+        folder + "/candled.toml", overrides: ["quotes.phase=200ms"])
+      #expect(settings.quotesCadence == .seconds(9))
+      #expect(settings.quotesPhase == .milliseconds(200))
       #expect(settings.clockSpeed == 7)
       let text = settings.inForce
       #expect(text.contains("cadence = \"9s\"  # \(folder)/conf.d/20-slow.toml:1\n"))
@@ -50,7 +50,9 @@ import Testing
   }
 
   @Test func `what is wrong in several files comes at once, each with file and line`() throws {
-    let dropIns = ["b.toml": "\nsina.phase = 4", "a.toml": "sina.cadnce = \"3s\"", "c.toml": "= ="]
+    let dropIns = [
+      "b.toml": "\nquotes.phase = 4", "a.toml": "quotes.cadnce = \"3s\"", "c.toml": "= =",
+    ]
     try withFolder("\n\nlog.level = \"loud\"", dropIns) { folder in
       let found = problems(in: folder).map { $0.prefix { $0 != " " } }
       #expect(
@@ -59,10 +61,10 @@ import Testing
   }
 
   @Test func `a rule between settings blames the drop-in that broke it`() throws {
-    try withFolder("", ["x.toml": "candles.straddle = \"30s\""]) { folder in
+    try withFolder("", ["x.toml": "candles.max_silence = \"30s\""]) { folder in
       #expect(
         problems(in: folder) == [
-          "conf.d/x.toml:1: candles.straddle: must be shorter than candles.give_up"
+          "conf.d/x.toml:1: candles.max_silence: must be shorter than candles.source_timeout"
         ])
     }
   }

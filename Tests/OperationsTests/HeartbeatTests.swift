@@ -39,7 +39,7 @@ final class StandingClock: Sendable {
     #expect(loop.isStale)
   }
 
-  @Test func `is told of by name, and only while its loop has to turn`() {
+  @Test func `a stale loop is reported by name, and only while it has to run`() {
     let beats = Heartbeats(nanoseconds: clock.nanoseconds)
     let engine = beats.begin("engine", ageSecondsMax: 30)
     let lease = beats.begin("lease", ageSecondsMax: 5)

@@ -152,7 +152,7 @@ private final class Lines: @unchecked Sendable {
     #expect(mask.masked("db:5432/candled") == "db:5432/candled")
   }
 
-  @Test func `nothing is masked for a secret too short to tell from a word`() {
+  @Test func `a secret too short to differ from a word is not masked`() {
     let mask = SecretMask()
     mask.register(Secret("abc"))
     #expect(mask.masked("abcabc") == "abcabc")

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.serialized) struct ServiceNotifierTests {
   @Test(arguments: [false, true])
-  func `tells the socket what it is told, one datagram a message`(isAbstract: Bool) throws {
+  func `sends each message to the socket as one datagram`(isAbstract: Bool) throws {
     let socket = try NotifySocket(isAbstract: isAbstract)
     let notifier = try #require(ServiceNotifier(path: socket.name))
     notifier.ready(status: "standby behind host-a")

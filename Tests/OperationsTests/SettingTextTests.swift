@@ -49,7 +49,7 @@ import Testing
     #expect(editDistance("cadnece", "cadence") == 1)
     #expect(editDistance("", "abc") == 3)
     #expect(
-      nearestName(to: "poll.cadence", among: ["log.level", "sina.cadence"]) == "sina.cadence")
+      nearestName(to: "poll.cadence", among: ["log.level", "quotes.cadence"]) == "quotes.cadence")
     #expect(nearestName(to: "xyz", among: ["log.level"]) == nil)
   }
 

@@ -47,7 +47,7 @@ struct BuiltPackage: Sendable {
   }
 
   /// What `dpkg-deb` says of it, a line each.
-  func told(by arguments: String...) async throws -> [String] {
+  func output(of arguments: String...) async throws -> [String] {
     let run = try await Program.run("/usr/bin/env", ["dpkg-deb"] + arguments + [path])
     guard run.status == 0 else { throw Scenario.Failed(description: run.output) }
     return run.output.split(separator: "\n").map(String.init)
@@ -69,38 +69,38 @@ enum Program {
 
   /// Leaves the thread to others meanwhile.
   static func run(_ program: String, _ arguments: [String]) async throws -> Run {
-    let (process, talk) = try prepared(program, arguments)
+    let (process, output) = try prepared(program, arguments)
     let status = try await withCheckedThrowingContinuation { continuation in
       process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
       do { try process.run() } catch { continuation.resume(throwing: error) }
     }
-    return Run(status: status, output: try text(of: talk))
+    return Run(status: status, output: try text(of: output))
   }
 
   static func runBlocking(_ program: String, _ arguments: [String]) throws -> Run {
-    let (process, talk) = try prepared(program, arguments)
+    let (process, output) = try prepared(program, arguments)
     try process.run()
     process.waitUntilExit()
-    return Run(status: process.terminationStatus, output: try text(of: talk))
+    return Run(status: process.terminationStatus, output: try text(of: output))
   }
 
   private static func prepared(
     _ program: String, _ arguments: [String]
-  ) throws -> (Process, talk: String) {
-    let talk = FileManager.default.temporaryDirectory.path + "/candled-talk-\(UUID())"
-    _ = FileManager.default.createFile(atPath: talk, contents: nil)
-    let file = try FileHandle(forWritingTo: URL(filePath: talk))
+  ) throws -> (Process, output: String) {
+    let output = FileManager.default.temporaryDirectory.path + "/candled-talk-\(UUID())"
+    _ = FileManager.default.createFile(atPath: output, contents: nil)
+    let file = try FileHandle(forWritingTo: URL(filePath: output))
     let process = Process()
     process.executableURL = URL(filePath: program)
     process.arguments = arguments
     process.standardInput = FileHandle.nullDevice
     process.standardOutput = file
     process.standardError = file
-    return (process, talk)
+    return (process, output)
   }
 
-  private static func text(of talk: String) throws -> String {
-    defer { try? FileManager.default.removeItem(atPath: talk) }
-    return try String(contentsOfFile: talk, encoding: .utf8)
+  private static func text(of output: String) throws -> String {
+    defer { try? FileManager.default.removeItem(atPath: output) }
+    return try String(contentsOfFile: output, encoding: .utf8)
   }
 }

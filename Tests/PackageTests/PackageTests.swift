@@ -7,7 +7,7 @@ import Testing
 struct PackageTests {
   /// `CANDLED_RECORD=1 swift test` writes the list anew; then read the difference.
   @Test func `holds what the list says, with these modes, all of it root's`() async throws {
-    let rows = try await BuiltPackage.old.value.told(by: "--contents").map { row in
+    let rows = try await BuiltPackage.old.value.output(of: "--contents").map { row in
       let words = row.split(separator: " ", omittingEmptySubsequences: true)
       return "\(words[0]) \(words[1]) \(words[5])"
     }
@@ -22,7 +22,7 @@ struct PackageTests {
 
   @Test func `names what it needs`() async throws {
     var fields: [String: String] = [:]
-    for line in try await BuiltPackage.old.value.told(by: "--field") {
+    for line in try await BuiltPackage.old.value.output(of: "--field") {
       let parts = line.split(separator: ": ", maxSplits: 1).map(String.init)
       if parts.count == 2 { fields[parts[0]] = parts[1] }
     }
@@ -42,7 +42,7 @@ struct PackageTests {
   @Test func `asks before it changes what an administrator edits`() async throws {
     let package = try await BuiltPackage.old.value
     var files: [String] = []
-    for row in try await package.told(by: "--contents") where row.hasPrefix("-") {
+    for row in try await package.output(of: "--contents") where row.hasPrefix("-") {
       guard let path = row.split(separator: " ").last?.dropFirst() else { continue }
       if path.hasPrefix("/etc/") { files.append(String(path)) }
     }

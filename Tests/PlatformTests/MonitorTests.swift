@@ -40,7 +40,7 @@ import Testing
 
   @Test func `a change that is not the one waited for wakes nobody for good`() throws {
     let value = Monitor(0)
-    let seen = Guarded<Int?>(nil)
+    let seen = Locked<Int?>(nil)
     let looks = Looks()
     let thread = try JoinableThread {
       let found = value.wait(while: { looks.goesOnWaiting($0 < 3) }, then: { $0 })
@@ -56,7 +56,7 @@ import Testing
 
   @Test func `no two take the same`() throws {
     let waiting = Monitor((items: [Int](), isClosed: false))
-    let taken = Guarded<[Int]>([])
+    let taken = Locked<[Int]>([])
     let takers = try (0..<3).map { _ in
       try JoinableThread {
         while let item = waiting.wait(
@@ -78,7 +78,7 @@ import Testing
     #expect(found == "as it was")
   }
 
-  @Test func `a bounded wait lasts as long as it was told`() {
+  @Test func `a bounded wait lasts as long as its limit`() {
     let began = MonotonicClock.nanoseconds()
     Monitor(0).wait(while: { _ in true }, nanosecondsMax: 20_000_000, then: { _ in })
     #expect(MonotonicClock.nanoseconds() - began >= 20_000_000)

@@ -8,7 +8,7 @@ import Testing
     #expect(readings == readings.sorted())
   }
 
-  @Test func `its units tell one time`() {
+  @Test func `its units show one time`() {
     let before = MonotonicClock.nanoseconds()
     let (micro, milli) = (MonotonicClock.microseconds(), MonotonicClock.milliseconds())
     let whole = MonotonicClock.seconds()

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct ThreadsTests {
   @Test func `join returns once the closure has`() throws {
-    let hasEnded = Guarded(false)
+    let hasEnded = Locked(false)
     let thread = try JoinableThread {
       usleep(2_000)
       hasEnded.withLock { $0 = true }
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test func `a joinable thread takes no signal`() throws {
-    let blocked = Guarded<[Bool]>([])
+    let blocked = Locked<[Bool]>([])
     try JoinableThread { blocked.withLock { $0 = areBlocked([SIGTERM, SIGHUP, SIGPIPE]) } }.join()
     #expect(blocked.withLock { $0 } == [true, true, true])
   }

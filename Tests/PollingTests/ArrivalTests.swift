@@ -44,7 +44,7 @@ import Testing
 
   /// Polls each instrument's rows for a day.
   private static func poll(_ instruments: [[Row]], phase: Int) -> Seen {
-    var configuration = PollerConfiguration(heartbeat: heartbeat(), seed: 1)
+    var configuration = PollerConfiguration(referenceSymbol: referenceSymbol(), seed: 1)
     configuration.batchSymbolsMax = 800
     let symbols = symbols(instruments.count)
     var poller = Poller(configuration, schedule: schedule(phase: phase), symbols: symbols)
@@ -64,7 +64,7 @@ import Testing
       seen.lost.append(lost)
       let request = PollRequest(
         id: PollRequestID(UInt64(slot)), purpose: .sweep, group: 0,
-        symbols: [heartbeat()] + symbols, slot: grid, deadlineMilliseconds: 1_000)
+        symbols: [referenceSymbol()] + symbols, slot: grid, deadlineMilliseconds: 1_000)
       _ = poller.arrived(ArrivedRows(askedAt: askedAt, stamps: stamps), in: request)
     }
     return seen

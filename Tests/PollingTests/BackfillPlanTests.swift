@@ -37,7 +37,7 @@ import Testing
     #expect(plan.requests == 3)
   }
 
-  @Test func `what is out of Sina's reach is said`() throws {
+  @Test func `what is out of Sina's reach is reported`() throws {
     let minutes = try plan(.sina, 1, .minute1, from: "2026-01-05", to: "2026-07-06")
     #expect(try minutes.reachesOnlyTo == day("2026-06-25"))
     #expect(minutes.chunks.map(\.from) == [minutes.reachesOnlyTo])
@@ -111,7 +111,7 @@ import Testing
     #expect(tuesday.rounds(leavingOut: done(monday)).second == tuesday.chunks)
   }
 
-  @Test func `an order that reaches into the future is told of as its days come`() throws {
+  @Test func `an order that reaches into the future is fulfilled as its days come`() throws {
     let order = { on, isOver in
       try plan(
         .alpacaSIP, 2, .minute1, from: "2026-01-05", to: "2026-12-31", on: on, isOver: isOver)

@@ -6,38 +6,42 @@ import Testing
 
 @Suite struct BatchPlanTests {
   @Test func `a whole market is seven batches with the heartbeat first`() {
-    let plan = BatchPlan([heartbeat()] + symbols(5_400), heartbeat: heartbeat())
+    let plan = BatchPlan([referenceSymbol()] + symbols(5_400), referenceSymbol: referenceSymbol())
     #expect(plan.groups.count == 7)
     for group in plan.groups.indices {
       let batch = plan.batch(UInt16(group))
       #expect(batch.count <= 800)
-      #expect(batch.first == heartbeat())
-      #expect(!batch.dropFirst().contains(heartbeat()))
+      #expect(batch.first == referenceSymbol())
+      #expect(!batch.dropFirst().contains(referenceSymbol()))
     }
     #expect(Array(plan.groups.joined()) == symbols(5_400))
   }
 
   @Test func `a symbol named twice is asked for once`() {
-    let plan = BatchPlan(symbols(3) + symbols(3), heartbeat: heartbeat())
+    let plan = BatchPlan(symbols(3) + symbols(3), referenceSymbol: referenceSymbol())
     #expect(plan.groups == [symbols(3)])
   }
 
   @Test func `the heartbeat alone is a batch, nothing is none`() {
-    #expect(BatchPlan([heartbeat()], heartbeat: heartbeat()).batch(0) == [heartbeat()])
-    #expect(BatchPlan([], heartbeat: heartbeat()).groups.isEmpty)
+    #expect(
+      BatchPlan([referenceSymbol()], referenceSymbol: referenceSymbol()).batch(0) == [
+        referenceSymbol()
+      ])
+    #expect(BatchPlan([], referenceSymbol: referenceSymbol()).groups.isEmpty)
   }
 
   @Test func `what is left out is left out`() {
-    let plan = BatchPlan(symbols(3), heartbeat: heartbeat())
+    let plan = BatchPlan(symbols(3), referenceSymbol: referenceSymbol())
     let all = symbols(3)
-    #expect(plan.batch(0, without: [all[1]]) == [heartbeat(), all[0], all[2]])
+    #expect(plan.batch(0, without: [all[1]]) == [referenceSymbol(), all[0], all[2]])
   }
 
   @Test func `symbols keep their group when others come and go`() {
     let seed = UInt64.random(in: .min ... .max)
     var generator = SplitMix(seed: seed)
     let all = symbols(400)
-    var plan = BatchPlan(all.shuffled(using: &generator), heartbeat: heartbeat(), symbolsMax: 51)
+    var plan = BatchPlan(
+      all.shuffled(using: &generator), referenceSymbol: referenceSymbol(), symbolsMax: 51)
     for _ in 0..<50 {
       let before = plan.groups
       let wanted = all.filter { _ in Int.random(in: 0..<10, using: &generator) > 0 }

@@ -22,10 +22,10 @@ import Testing
     _ = poller.received(
       .answered(first.requests[0].id, .ok, retryAfterSeconds: nil), at: now)
     let later = now.adding(seconds: Int64(seconds))
-    let told = poller.received(
+    let actions = poller.received(
       .clockJumped(microseconds: Int64(seconds) * 1_000_000), at: later)
-    #expect(told.requests.isEmpty)
-    let wake = wakes(told).last
+    #expect(actions.requests.isEmpty)
+    let wake = wakes(actions).last
     #expect(wake.map { $0 > later && $0 <= later.adding(seconds: 4) } == true)
     #expect(wake.map { poller.received(.woke, at: $0).requests.count } == 1)
   }
@@ -37,11 +37,11 @@ import Testing
     let answered = poller.received(
       .answered(first.requests[0].id, .ok, retryAfterSeconds: nil), at: night)
     #expect(answered.requests.isEmpty)
-    let wanted = poller.received(.answerWanted(withinSeconds: 15), at: night.adding(seconds: 60))
+    let wanted = poller.received(.responseWanted(withinSeconds: 15), at: night.adding(seconds: 60))
     #expect(wanted.requests.count == 1)
     var busy = runningPoller(at: moment(10, 25, 1, 500))
     #expect(
-      busy.received(.answerWanted(withinSeconds: 15), at: moment(10, 25, 2)).requests.isEmpty)
+      busy.received(.responseWanted(withinSeconds: 15), at: moment(10, 25, 2)).requests.isEmpty)
   }
 
   /// Started and answered.
@@ -77,8 +77,8 @@ import Testing
     }
     _ = queue.received(.answered(id, .throttled, retryAfterSeconds: 120), at: now)
     let earlier = now.adding(seconds: -3_600)
-    let told = queue.received(.clockJumped(microseconds: -hour), at: earlier)
-    let wake = told.compactMap { action in
+    let actions = queue.received(.clockJumped(microseconds: -hour), at: earlier)
+    let wake = actions.compactMap { action in
       if case .wake(let moment) = action { moment } else { nil }
     }.last
     #expect(wake.map { $0 >= earlier.adding(seconds: 120) } == true)

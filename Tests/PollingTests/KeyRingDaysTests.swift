@@ -21,7 +21,7 @@ import Testing
     // The promise is tested where it can be broken: after outages, with keys in trouble.
     #expect(life.daysDueWorking > 500, "seed \(seed)")
     #expect(life.daysDueBroken > 100, "seed \(seed)")
-    #expect(life.refusals == KeySource.Answer.refusals, "seed \(seed)")
+    #expect(life.refusals == KeySource.Response.refusals, "seed \(seed)")
   }
 }
 
@@ -48,7 +48,7 @@ private struct KeyRingLife {
   private(set) var listsAccepted = 0
   private(set) var daysDueWorking = 0
   private(set) var daysDueBroken = 0
-  private(set) var refusals: Set<KeySource.Answer> = []
+  private(set) var refusals: Set<KeySource.Response> = []
   private var acceptedBefore: Timestamp?
   private var tradingDaysOld = 0
   private var workingDaysDue = 0
@@ -88,7 +88,7 @@ private struct KeyRingLife {
       while wakeAt < min(moment, end) { wake(at: wakeAt) }
       if moment < end { _ = ask(at: moment) }
     }
-    judgeDay()
+    verifyDay()
     day = day.advanced(by: 1)
   }
 
@@ -134,7 +134,7 @@ private struct KeyRingLife {
   }
 
   /// Takes a key, persists, sends, answers; a crash may come between any two.
-  private mutating func ask(at now: Timestamp, isList: Bool = false) -> KeySource.Answer? {
+  private mutating func ask(at now: Timestamp, isList: Bool = false) -> KeySource.Response? {
     guard let grant = ring.take(at: now) else { return nil }
     if happens(in: 100) { return crashed(now) }
     check(grant, now)
@@ -142,15 +142,15 @@ private struct KeyRingLife {
     if isList { askedAt = now }
     if happens(in: 100) { return crashed(now) }
     requests += 1
-    let answer = source.answer(grant.label, at: now)
+    let response = source.response(grant.label, at: now)
     if source.requests(grant.label) > Self.quota { violations.append("\(day) over quota") }
-    if answer != .ok { refusals.insert(answer) }
+    if response != .ok { refusals.insert(response) }
     if happens(in: 100) { return crashed(now) }
-    for action in ring.answered(grant.label, answer.outcome, at: now) {
+    for action in ring.answered(grant.label, response.outcome, at: now) {
       if case .persist(let usage) = action { persist(usage) }
     }
     if happens(in: 300) { return crashed(now) }
-    return answer
+    return response
   }
 
   /// Judged by what was persisted before, not by what the ring believes.
@@ -169,7 +169,7 @@ private struct KeyRingLife {
     if let row = KeyUsage(text: usage.text) { rows.append(row) }
   }
 
-  private mutating func crashed(_ now: Timestamp) -> KeySource.Answer {
+  private mutating func crashed(_ now: Timestamp) -> KeySource.Response {
     crash(now)
     return .crashed
   }
@@ -187,7 +187,7 @@ private struct KeyRingLife {
 
   // MARK: The promise
 
-  private mutating func judgeDay() {
+  private mutating func verifyDay() {
     let isRefreshed = acceptedAt?.shanghaiDay == day
     let wasDue = acceptedBefore.map { $0.shanghaiDay.distance(to: day) >= 10 } ?? false
     acceptedBefore = acceptedAt
@@ -208,12 +208,12 @@ private struct KeyRingLife {
 
 /// The source's side: licences that lapse, quotas that end early, rate limits, outages.
 private struct KeySource {
-  enum Answer: Hashable {
+  enum Response: Hashable {
     case ok, quota, invalid, demo, throttled, down
     /// Of the daemon, not of the source.
     case crashed
 
-    static let refusals: Set<Answer> = [.quota, .invalid, .demo, .throttled, .down]
+    static let refusals: Set<Response> = [.quota, .invalid, .demo, .throttled, .down]
 
     var outcome: KeyRing.Outcome {
       switch self {
@@ -273,7 +273,7 @@ private struct KeySource {
     }
   }
 
-  mutating func answer(_ label: String, at now: Timestamp) -> Answer {
+  mutating func response(_ label: String, at now: Timestamp) -> Response {
     let second = now.shanghaiSecondOfDay
     keys[label, default: Key()].requests += 1
     let key = keys[label] ?? Key()

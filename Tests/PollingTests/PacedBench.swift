@@ -21,7 +21,7 @@ struct PacedBench {
     let job: Int
   }
 
-  struct Answer {
+  struct Response {
     let elapsed: Int64
     let id: PollRequestID
     let outcome: PacedOutcome
@@ -32,9 +32,9 @@ struct PacedBench {
   private(set) var elapsed: Int64 = 0
   private var offset: Int64
   private var wakeElapsed: Int64?
-  private var flights: [(elapsed: Int64, id: PollRequestID, reply: PacedReply)] = []
+  private var inFlightRequests: [(elapsed: Int64, id: PollRequestID, reply: PacedReply)] = []
   private(set) var sent: [Sent] = []
-  private(set) var answers: [Answer] = []
+  private(set) var responses: [Response] = []
   private(set) var actions: [Queue.Action] = []
 
   init(_ queue: Queue, at start: Timestamp = moment(9, 0)) {
@@ -60,10 +60,10 @@ struct PacedBench {
         sent.append(Sent(elapsed: elapsed, wall: now, id: id, job: job))
         let reply = source(job, now)
         if let milliseconds = reply.milliseconds {
-          flights.append((elapsed + milliseconds * 1_000, id, reply))
+          inFlightRequests.append((elapsed + milliseconds * 1_000, id, reply))
         }
       case .wake(let at): wakeElapsed = elapsed + max(at.microseconds(since: now), 0)
-      case .finished, .gaveUp, .health: break
+      case .finished, .abandoned, .health: break
       }
     }
   }
@@ -75,12 +75,15 @@ struct PacedBench {
       if let wakeElapsed, wakeElapsed == next {
         self.wakeElapsed = nil
         feed(.woke, source)
-      } else if let index = flights.firstIndex(where: { $0.elapsed == next }) {
-        let flight = flights.remove(at: index)
-        answers.append(Answer(elapsed: elapsed, id: flight.id, outcome: flight.reply.outcome))
+      } else if let index = inFlightRequests.firstIndex(where: { $0.elapsed == next }) {
+        let inFlightRequest = inFlightRequests.remove(at: index)
+        responses.append(
+          Response(elapsed: elapsed, id: inFlightRequest.id, outcome: inFlightRequest.reply.outcome)
+        )
         feed(
           .answered(
-            flight.id, flight.reply.outcome, retryAfterSeconds: flight.reply.retryAfterSeconds),
+            inFlightRequest.id, inFlightRequest.reply.outcome,
+            retryAfterSeconds: inFlightRequest.reply.retryAfterSeconds),
           source)
       }
     }
@@ -88,7 +91,7 @@ struct PacedBench {
   }
 
   private var nextElapsed: Int64? {
-    [wakeElapsed, flights.map(\.elapsed).min()].compactMap { $0 }.min()
+    [wakeElapsed, inFlightRequests.map(\.elapsed).min()].compactMap { $0 }.min()
   }
 
   var finished: [Int] {
@@ -98,9 +101,9 @@ struct PacedBench {
     }
   }
 
-  var gaveUp: [Int: [PacedEnd]] {
+  var abandoned: [Int: [PacedEnd]] {
     actions.reduce(into: [:]) { ends, action in
-      if case .gaveUp(let job, let end) = action { ends[job, default: []].append(end) }
+      if case .abandoned(let job, let end) = action { ends[job, default: []].append(end) }
     }
   }
 

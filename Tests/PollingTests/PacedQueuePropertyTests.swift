@@ -90,7 +90,7 @@ import Testing
   private func ends(_ bench: PacedBench) -> [PollRequestID: Int64] {
     var ends = Dictionary(
       uniqueKeysWithValues: bench.sent.map { ($0.id, $0.elapsed + Self.lostMicroseconds) })
-    for answer in bench.answers { ends[answer.id] = answer.elapsed }
+    for response in bench.responses { ends[response.id] = response.elapsed }
     return ends
   }
 
@@ -115,7 +115,7 @@ import Testing
       case sent
       case ended(PacedOutcome)
     }
-    let outcomes = Dictionary(uniqueKeysWithValues: bench.answers.map { ($0.id, $0.outcome) })
+    let outcomes = Dictionary(uniqueKeysWithValues: bench.responses.map { ($0.id, $0.outcome) })
     let ends = ends(bench)
     // What ends at a moment comes before what is sent at it: it is what let that go.
     let history = bench.sent.flatMap { sent in
@@ -160,7 +160,7 @@ import Testing
       case .finished(let job):
         strays += requestsOpen.remove(job) == nil ? 1 : 0
         ended[job, default: 0] += 1
-      case .gaveUp(let job, let end):
+      case .abandoned(let job, let end):
         let wasAsked = requestsOpen.remove(job) != nil
         strays += wasAsked || end == .withdrawn ? 0 : 1
         ended[job, default: 0] += 1

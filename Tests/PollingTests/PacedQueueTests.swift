@@ -40,7 +40,7 @@ import Testing
     bench.feed(.withdrawn([1, 2, 3]), source)
     bench.run(untilElapsedSeconds: 600, source)
     #expect(bench.jobs == [1])
-    #expect(bench.gaveUp == [1: [.withdrawn], 2: [.withdrawn]])
+    #expect(bench.abandoned == [1: [.withdrawn], 2: [.withdrawn]])
   }
 
   @Test func `a fruitless job is tried so often and no more`() {
@@ -49,7 +49,7 @@ import Testing
     bench.enqueue([1], source)
     bench.run(untilElapsedSeconds: 600, source)
     #expect(bench.jobs == [1, 1, 1])
-    #expect(bench.gaveUp == [1: [.triesSpent(.transient)]])
+    #expect(bench.abandoned == [1: [.triesSpent(.transient)]])
   }
 
   @Test func `what asking again cannot change is not asked again`() {
@@ -58,7 +58,7 @@ import Testing
     bench.enqueue([1], source)
     bench.run(untilElapsedSeconds: 600, source)
     #expect(bench.jobs == [1])
-    #expect(bench.gaveUp == [1: [.failed]])
+    #expect(bench.abandoned == [1: [.failed]])
     #expect(bench.conditions == [.ok])
   }
 
@@ -124,7 +124,7 @@ import Testing
     bench.enqueue(Array(1...5), source)
     bench.run(untilElapsedSeconds: 20_000, source)
     #expect(bench.finished == [2, 3, 4, 5])
-    #expect(bench.gaveUp == [1: [.triesSpent(.banned)]])
+    #expect(bench.abandoned == [1: [.triesSpent(.banned)]])
   }
 
   @Test func `a silent host is asked one thing at a time`() {
@@ -135,9 +135,9 @@ import Testing
     bench.enqueue(Array(1...1_000), source)
     bench.run(untilElapsedSeconds: 3_590, source)
     #expect(bench.sent.count < 300)
-    #expect(bench.gaveUp.count < 75)
+    #expect(bench.abandoned.count < 75)
     bench.run(untilElapsedSeconds: 4_000, source)
-    #expect(bench.finished.count + bench.gaveUp.count == 1_000)
+    #expect(bench.finished.count + bench.abandoned.count == 1_000)
     #expect(bench.conditions == [.degraded, .stalled, .ok])
   }
 
@@ -166,12 +166,12 @@ import Testing
     bench.run(untilElapsedSeconds: 600, source)
     #expect(bench.jobs == [1, 2])
     #expect(bench.finished == [1])
-    #expect(bench.gaveUp == [2: [.stopped], 3: [.stopped], 4: [.stopped]])
+    #expect(bench.abandoned == [2: [.stopped], 3: [.stopped], 4: [.stopped]])
   }
 
-  @Test func `a full queue says so`() {
+  @Test func `a full queue reports an overflow`() {
     var bench = PacedBench(pacedQueue(inFlight: 1) { $0.waitingMax = 2 })
     bench.enqueue([1, 2, 3])
-    #expect(bench.gaveUp == [3: [.overflow]])
+    #expect(bench.abandoned == [3: [.overflow]])
   }
 }

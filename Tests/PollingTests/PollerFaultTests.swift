@@ -93,9 +93,9 @@ import Testing
     let before = bench.requests.count
     bench.run(untilElapsedSeconds: 5_000) { _, _ in Reply(outcome: .banned) }
     let probes = bench.requests.dropFirst(before)
-    #expect(probes.allSatisfy { $0.request.symbols == [heartbeat()] })
+    #expect(probes.allSatisfy { $0.request.symbols == [referenceSymbol()] })
     #expect(probes.count == 3)
-    let banned = bench.answers.first { $0.outcome == .banned }?.elapsed ?? 0
+    let banned = bench.responses.first { $0.outcome == .banned }?.elapsed ?? 0
     let gaps = zip([banned] + probes.map(\.elapsed), probes.map(\.elapsed)).map { $1 - $0 }
     #expect(zip(gaps, [60, 600, 3_600]).allSatisfy { $0 >= $1 * 1_000_000 })
     #expect(conditions(bench) == [.ok, .banned])
@@ -162,7 +162,7 @@ import Testing
       return Reply(milliseconds: 2_500, outcome: self.isPoisoned(request, bad) ? .poisoned : .ok)
     }
     let last = lastSymbols(bench) { $0.slot == moment(10, 0, 9) }
-    #expect(last.starts(with: [heartbeat()] + symbols(4)))
+    #expect(last.starts(with: [referenceSymbol()] + symbols(4)))
     #expect(!last.contains(bad))
   }
 
@@ -175,7 +175,7 @@ import Testing
     #expect(bench.requests.last?.request.symbols.contains(bad) == false)
     bench.feed(.symbolsChanged(symbols(5))) { _, _ in Reply() }
     bench.run(untilElapsedSeconds: 9) { _, _ in Reply() }
-    #expect(bench.requests.last?.request.symbols == [heartbeat()] + symbols(5))
+    #expect(bench.requests.last?.request.symbols == [referenceSymbol()] + symbols(5))
   }
 
   @Test func `a source that refuses even the heartbeat is not bisected`() {

@@ -144,10 +144,10 @@ import Testing
         outcome: isLost ? .transient : .banned)
     }
     bench.run(untilElapsedSeconds: 20_000, source)
-    let banned = bench.answers.first { $0.outcome == .banned }?.elapsed ?? 0
+    let banned = bench.responses.first { $0.outcome == .banned }?.elapsed ?? 0
     let probes = bench.requests.filter { $0.elapsed > banned }
     #expect(!probes.isEmpty, "seed \(seed)")
-    #expect(probes.allSatisfy { $0.request.symbols == [heartbeat()] }, "seed \(seed)")
+    #expect(probes.allSatisfy { $0.request.symbols == [referenceSymbol()] }, "seed \(seed)")
     for (one, next) in zip([banned] + probes.map(\.elapsed), probes.map(\.elapsed)) {
       #expect(next - one >= 60_000_000, "seed \(seed)")
     }

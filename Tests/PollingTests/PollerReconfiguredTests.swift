@@ -65,8 +65,8 @@ import Testing
     bench.run(untilElapsedSeconds: 20, source)
     let early = bench.requests.filter { $0.elapsed < 10_000_000 }.flatMap(\.request.symbols)
     let late = bench.requests.filter { $0.elapsed > 13_500_000 }.flatMap(\.request.symbols)
-    #expect(Set(early) == before.union([heartbeat()]))
-    #expect(Set(late) == Set(after).union([heartbeat()]))
+    #expect(Set(early) == before.union([referenceSymbol()]))
+    #expect(Set(late) == Set(after).union([referenceSymbol()]))
   }
 
   @Test func `what waits for the slot in force is asked for as the slot began`() {
@@ -78,7 +78,8 @@ import Testing
     bench.reconfigure(schedule: bench.poller.schedule, symbols: symbols(2), source)
     bench.run(untilElapsedSeconds: 2, source)
     #expect(bench.requests.map(\.request.group).sorted() == [0, 1, 2])
-    #expect(Set(bench.requests.flatMap(\.request.symbols)) == Set(symbols(20) + [heartbeat()]))
+    #expect(
+      Set(bench.requests.flatMap(\.request.symbols)) == Set(symbols(20) + [referenceSymbol()]))
   }
 
   @Test func `a new list leaves the slot in force whole`() {
@@ -89,12 +90,13 @@ import Testing
     #expect(bench.requests.count == 2)
     bench.feed(.symbolsChanged(symbols(25)), source)
     bench.run(untilElapsedSeconds: 2, source)
-    #expect(Set(bench.requests.flatMap(\.request.symbols)) == Set(symbols(20) + [heartbeat()]))
+    #expect(
+      Set(bench.requests.flatMap(\.request.symbols)) == Set(symbols(20) + [referenceSymbol()]))
     #expect(
       bench.actions.contains(.sweepCompleted(slot: moment(10, 0), answered: 3, failed: 0)))
     bench.run(untilElapsedSeconds: 6, source)
     let late = bench.requests.filter { $0.elapsed > 2_000_000 }.flatMap(\.request.symbols)
-    #expect(Set(late) == Set(symbols(25) + [heartbeat()]))
+    #expect(Set(late) == Set(symbols(25) + [referenceSymbol()]))
   }
 
   @Test func `who is quarantined is among those polled, whatever list comes`() {

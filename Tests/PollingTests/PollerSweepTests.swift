@@ -9,7 +9,8 @@ import Testing
   ) -> Poller.Action {
     .request(
       PollRequest(
-        id: PollRequestID(number), purpose: .sweep, group: group, symbols: [heartbeat()] + symbols,
+        id: PollRequestID(number), purpose: .sweep, group: group,
+        symbols: [referenceSymbol()] + symbols,
         slot: slot,
         deadlineMilliseconds: 5_000))
   }

@@ -47,12 +47,12 @@ import Testing
 
   @Test func `what was sought in vain rests until the second occasion`() throws {
     let hole = RepairCandidate(
-      symbol: try symbol(1), day: today, want: .gap, lastSightingAt: now)
+      symbol: try symbol(1), day: today, want: .gap, lastCheckedAt: now)
     let plan = RepairPlan()
     #expect(plan.orders([hole], at: now.adding(seconds: 43_199)).isEmpty)
-    #expect(plan.nextSighting([hole], at: now) == now.adding(seconds: 43_200))
+    #expect(plan.nextCheck([hole], at: now) == now.adding(seconds: 43_200))
     #expect(plan.orders([hole], at: now.adding(seconds: 43_200)).count == 1)
-    #expect(plan.nextSighting([hole], at: now.adding(seconds: 43_200)) == nil)
+    #expect(plan.nextCheck([hole], at: now.adding(seconds: 43_200)) == nil)
   }
 
   @Test func `a night without a budget asks for nothing`() throws {

@@ -16,7 +16,7 @@ func symbols(_ count: Int) -> [Symbol] {
   (0..<count).compactMap { Symbol("sz\(String(String($0 + 1_000_000).dropFirst()))") }
 }
 
-func heartbeat() -> Symbol { symbol("sh000001") }
+func referenceSymbol() -> Symbol { symbol("sh000001") }
 
 func symbol(_ text: String) -> Symbol { Symbol(text) ?? Symbol(low: 0, high: 0) }
 
@@ -30,7 +30,7 @@ func poller(
   symbols count: Int, batch: Int = 800, schedule: PollSchedule = schedule(),
   change: (inout PollerConfiguration) -> Void = { _ in }
 ) -> Poller {
-  var configuration = PollerConfiguration(heartbeat: heartbeat(), seed: 7)
+  var configuration = PollerConfiguration(referenceSymbol: referenceSymbol(), seed: 7)
   configuration.batchSymbolsMax = batch
   change(&configuration)
   return Poller(configuration, schedule: schedule, symbols: symbols(count))
@@ -62,9 +62,9 @@ struct Bench {
   private(set) var elapsed: Int64 = 0
   private var offset: Int64
   private var wakeElapsed: Int64?
-  private var flights: [(elapsed: Int64, request: PollRequest, reply: Reply)] = []
+  private var inFlightRequests: [(elapsed: Int64, request: PollRequest, reply: Reply)] = []
   var log: [(elapsed: Int64, wall: Timestamp, action: Poller.Action)] = []
-  var answers: [(elapsed: Int64, outcome: PollOutcome)] = []
+  var responses: [(elapsed: Int64, outcome: PollOutcome)] = []
   var inFlightMost = 0
 
   init(_ poller: Poller, at start: Timestamp) {
@@ -104,12 +104,12 @@ struct Bench {
       switch action {
       case .request(let request):
         let reply = source(request, now)
-        flights.append((elapsed + reply.milliseconds * 1_000, request, reply))
+        inFlightRequests.append((elapsed + reply.milliseconds * 1_000, request, reply))
       case .wake(let at): wakeElapsed = elapsed + max(at.microseconds(since: now), 0)
       default: break
       }
     }
-    inFlightMost = max(inFlightMost, flights.count)
+    inFlightMost = max(inFlightMost, inFlightRequests.count)
   }
 
   /// Lets time pass until so much has elapsed since the start.
@@ -121,19 +121,19 @@ struct Bench {
       if let wakeElapsed, wakeElapsed == next {
         self.wakeElapsed = nil
         feed(.woke, source)
-      } else if let index = flights.firstIndex(where: { $0.elapsed == next }) {
-        let flight = flights.remove(at: index)
-        answers.append((elapsed, flight.reply.outcome))
+      } else if let index = inFlightRequests.firstIndex(where: { $0.elapsed == next }) {
+        let inFlightRequest = inFlightRequests.remove(at: index)
+        responses.append((elapsed, inFlightRequest.reply.outcome))
         feed(
           .answered(
-            flight.request.id, flight.reply.outcome,
-            retryAfterSeconds: flight.reply.retryAfterSeconds), source)
+            inFlightRequest.request.id, inFlightRequest.reply.outcome,
+            retryAfterSeconds: inFlightRequest.reply.retryAfterSeconds), source)
       }
     }
     elapsed = max(elapsed, seconds * 1_000_000)
   }
 
   private var nextElapsed: Int64? {
-    [wakeElapsed, flights.map(\.elapsed).min()].compactMap { $0 }.min()
+    [wakeElapsed, inFlightRequests.map(\.elapsed).min()].compactMap { $0 }.min()
   }
 }

@@ -45,9 +45,9 @@ import Testing
     asOf: Timestamp? = nil
   ) throws -> [String] {
     let adjustment = try #require(PriceAdjustment(text: adjust))
-    let found = try store.ask(symbol, timeframe) { question in
-      question.adjust = adjustment
-      question.asOf = asOf
+    let found = try store.ask(symbol, timeframe) { query in
+      query.adjust = adjustment
+      query.asOf = asOf
     }
     return found.map { $0.prices[0]?.description ?? "-" }
   }

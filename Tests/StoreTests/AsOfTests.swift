@@ -46,10 +46,10 @@ import Testing
       let expected = history[key]?.last { $0.knownAt <= moment }?.candle
       let opened = Timestamp(
         day: StoreSamples.day, secondOfDay: Session.opening(ofMinute: key.minute))
-      let found = try store.ask(StoreSamples.symbol(key.number), .minute1) { question in
-        question.from = opened
-        question.to = opened.adding(seconds: 60)
-        question.asOf = moment
+      let found = try store.ask(StoreSamples.symbol(key.number), .minute1) { query in
+        query.from = opened
+        query.to = opened.adding(seconds: 60)
+        query.asOf = moment
       }
       #expect(found == [expected].compactMap { $0 }.map { AskedCandle($0) }, "seed \(seed)")
     }

@@ -68,11 +68,11 @@ struct AskedStore {
 
   func ask(
     _ symbol: Symbol, _ timeframe: Timeframe,
-    _ set: (inout CandleQuestion) throws -> Void = { _ in }
+    _ set: (inout CandleQuery) throws -> Void = { _ in }
   ) throws -> [AskedCandle] {
-    var question = CandleQuestion(symbol, timeframe)
-    try set(&question)
-    return try queries.candles(question).map { AskedCandle($0) }
+    var query = CandleQuery(symbol, timeframe)
+    try set(&query)
+    return try queries.candles(query).map { AskedCandle($0) }
   }
 
   /// The error a question is answered with.

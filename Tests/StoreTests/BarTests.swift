@@ -47,7 +47,9 @@ import Testing
         """) == [["AAPL", "3", "3", "5"], ["AAPL", "4", "4", "5"]])
   }
 
-  @Test func `a day bar changes no certified day, and what it contradicts is said`() async throws {
+  @Test func `a day bar changes no certified day, and what it contradicts is reported`()
+    async throws
+  {
     let database = try StoreDatabase()
     let writer = try await freshWriter(database)
     var day = try bar(.sina, minute: 0, timeframe: .day1)
@@ -56,8 +58,8 @@ import Testing
     var first = commit(1)
     first.candles = [day]
     let none = ExactDecimal.zero
-    first.audits = [
-      DayAudit(
+    first.certificates = [
+      DayCertificate(
         symbol: day.symbol, tradingDay: day.tradingDay, exchangeVolume: day.volume,
         exchangeTurnover: day.turnover, minuteVolume: day.volume,
         minuteTurnover: ExactDecimal(1_912), gapVolume: none, gapTurnover: none,
@@ -156,7 +158,7 @@ import Testing
       source: .mairui, label: "main", day: StoreSamples.day, requests: 50,
       parkedUntil: StoreSamples.start, parkedReason: .quota)
     let list = ListVerdict(
-      source: .mairui, part: "hslt", judgedAt: StoreSamples.start, rows: 5_400,
+      source: .mairui, part: "hslt", decidedAt: StoreSamples.start, rows: 5_400,
       contentHash: .max - 5, verdict: .accepted, detail: "as before")
     let watermark = BarWatermark(
       source: .alpacaIEX, chunk: "a", timeframe: .minute1, through: StoreSamples.start)
@@ -176,7 +178,7 @@ import Testing
     #expect(receipt.watermarks == 1 && receipt.sessions == 1 && receipt.seq == 1)
     let state = try await freshWriter(database).load()
     #expect(state.instruments == [StoredInstrument(row: instrument, marks: marks)])
-    usage.notedAt = commit.knownAt
+    usage.recordedAt = commit.knownAt
     #expect(state.keyUsage == [usage])
     #expect(state.lists == [list])
     #expect(state.watermarks == [watermark])

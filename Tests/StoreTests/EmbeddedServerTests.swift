@@ -130,7 +130,7 @@ import Testing
     #expect(try cluster.server.hasDatabase(EmbeddedServer.databaseName))
   }
 
-  @Test func `a stale pid file that names a living stranger neither adopts nor harms it`() throws {
+  @Test func `a stale pid file that names a foreign process neither adopts nor harms it`() throws {
     let cluster = try PrivateCluster.own()
     let file = cluster.server.directory + "/data/postmaster.pid"
     try cluster.server.stop()

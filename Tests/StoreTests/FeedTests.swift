@@ -107,7 +107,7 @@ import Testing
     #expect(batches == [[4, 4], [4], [30], [4]] && seq == 5)
   }
 
-  @Test func `past the horizon a follower is told what it missed`() async throws {
+  @Test func `past the horizon a follower receives what it missed`() async throws {
     let database = try StoreDatabase()
     let writer = try await freshWriter(database)
     var samples = StoreSamples(seed: 22)
@@ -142,7 +142,7 @@ import Testing
     #expect(epoch == snapshot.epoch + 1 && seq == 4)
   }
 
-  @Test func `a database that was put back gives the feed another epoch, however far it went on`()
+  @Test func `a restored database gives the feed another epoch, however far it went on`()
     async throws
   {
     let database = try StoreDatabase()

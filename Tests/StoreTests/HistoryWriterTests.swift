@@ -33,9 +33,9 @@ import Testing
   {
     let database = try StoreDatabase()
     let session = try WriterSession(url: database.url, application: "candled history")
-    let answer = try session.connection.execute(
+    let response = try session.connection.execute(
       "show idle_in_transaction_session_timeout", context: "test")
-    #expect(answer.textRows == [["20s"]])
+    #expect(response.textRows == [["20s"]])
   }
 
   @Test func `a chunk is stored with its candles and takes no journal position`() async throws {

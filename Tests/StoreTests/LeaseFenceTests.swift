@@ -60,7 +60,7 @@ import Testing
   {
     let seed = UInt64.random(in: .min ... .max)
     var random = SplitMix(seed: seed)
-    var told: Set<Int64> = []
+    var acknowledged: Set<Int64> = []
     var (current, position) = try await contender("0")
     for round in 1...15 {
       let (leader, start) = (current, position)
@@ -72,16 +72,16 @@ import Testing
       let found = position.sequence
       let stored = await commits
       #expect(stored.allSatisfy { $0 <= found }, "seed \(seed)")
-      told.formUnion(stored)
+      acknowledged.formUnion(stored)
     }
-    try #require(!told.isEmpty, "seed \(seed)")
+    try #require(!acknowledged.isEmpty, "seed \(seed)")
     let changes = try database.execute(
       "select seq, term, position from candled.change order by seq")
     let terms = changes.compactMap { $0[1].flatMap(Int64.init) }
     let positions = changes.compactMap { $0[2].flatMap(Int64.init) }
     #expect(terms.count == changes.count && terms == terms.sorted(), "seed \(seed)")
     #expect(positions == positions.sorted() && Set(positions).count == positions.count)
-    #expect(told.isSubset(of: positions), "seed \(seed)")
+    #expect(acknowledged.isSubset(of: positions), "seed \(seed)")
     #expect(
       try database.value(
         "select count(*) from candled.change c left join candled.lease_term t using (term)"
@@ -110,13 +110,13 @@ import Testing
     async throws
   {
     _ = try await contender("a")
-    let stranger = try holdingTerm(as: "somebody")
+    let unknownSymbol = try holdingTerm(as: "somebody")
     try database.execute("update candled.lease set expires_at = '-infinity'")
     let asker = LeaseConnection(
       url: database.url, holder: "b", host: "here", milliseconds: Self.shortMilliseconds)
     let error = #expect(throws: StoreError.self) { try asker.take() }
     #expect(error?.sqlState == "55P03" && error?.isTransient == true)
-    stranger.end()
+    unknownSymbol.end()
     let stopped = try holdingTerm(as: "candled writer")
     guard case .taken(let lease, let before) = try asker.take() else {
       Issue.record("a stopped daemon keeps the lead")

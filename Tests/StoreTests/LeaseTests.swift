@@ -17,9 +17,9 @@ import Testing
       url: database.url, holder: holder, host: host, milliseconds: Self.milliseconds)
   }
 
-  private func taken(_ answer: LeaseAnswer) throws -> Lease {
-    guard case .taken(let lease, _) = answer else {
-      throw TestFailure(sentence: "The lease was not given: \(answer).")
+  private func taken(_ response: LeaseAttempt) throws -> Lease {
+    guard case .taken(let lease, _) = response else {
+      throw TestFailure(sentence: "The lease was not given: \(response).")
     }
     return lease
   }
@@ -36,7 +36,7 @@ import Testing
     return writer
   }
 
-  @Test func `the first who asks leads, and the second is told who does`() throws {
+  @Test func `the first who asks leads, and the second learns who does`() throws {
     let lease = try taken(asker("a").take())
     #expect(lease == Lease(term: 1, holder: "a", milliseconds: Self.milliseconds))
     guard case .held(let row) = try asker("b", host: "there").take() else {
@@ -83,9 +83,9 @@ import Testing
   @Test func `a lease given up is taken at once, and only by its holder given up`() throws {
     let (first, second) = (asker("a"), asker("b"))
     let old = try taken(first.take())
-    try first.giveUp(old)
+    try first.release(old)
     let new = try taken(second.take())
-    try first.giveUp(old)
+    try first.release(old)
     guard case .held(let row) = try first.take() else {
       Issue.record("a lease was given up by a stranger")
       return
@@ -93,7 +93,7 @@ import Testing
     #expect(row.term == new.term)
   }
 
-  @Test func `every change tells its term, and every term its holder and its beginning`()
+  @Test func `every change holds its term, and every term its holder and its beginning`()
     async throws
   {
     var samples = StoreSamples(seed: 1)

@@ -83,8 +83,8 @@ struct PoisonedCommit {
           from: StoreSamples.start, to: commit.knownAt.adding(seconds: 1),
           volume: isPoisoned("gap") ? Self.minusOne : samples.shares(),
           turnover: samples.money(), cause: .outage))
-      commit.audits.append(
-        DayAudit(
+      commit.certificates.append(
+        DayCertificate(
           symbol: StoreSamples.symbol(number),
           tradingDay: TradingDay(
             daysSince1970: StoreSamples.day.daysSince1970 - 1 - Int32(position)),
@@ -128,7 +128,7 @@ struct PoisonedCommit {
           ]))
       commit.lists.append(
         ListVerdict(
-          source: .mairui, part: "part \(number)", judgedAt: commit.knownAt,
+          source: .mairui, part: "part \(number)", decidedAt: commit.knownAt,
           rows: isPoisoned("list") ? -1 : 5_000, contentHash: 7, verdict: .accepted, detail: ""))
       commit.sessions.append(
         MarketSession(

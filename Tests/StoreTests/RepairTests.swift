@@ -31,8 +31,10 @@ import Testing
       receivedAt: StoreSamples.start.adding(seconds: 7 * 3600), role: .repair(day))
   }
 
-  private func audit(exchange: Int64, minutes: Int64, gaps: Int64, missing: Int16) -> DayAudit {
-    DayAudit(
+  private func dayCertificate(exchange: Int64, minutes: Int64, gaps: Int64, missing: Int16)
+    -> DayCertificate
+  {
+    DayCertificate(
       symbol: symbol, tradingDay: day, exchangeVolume: ExactDecimal(exchange),
       exchangeTurnover: ExactDecimal(exchange * 10), minuteVolume: ExactDecimal(minutes),
       minuteTurnover: ExactDecimal(minutes * 10), gapVolume: ExactDecimal(gaps),
@@ -56,7 +58,7 @@ import Testing
     }
     commit.candles.append(try candle(9, volume: 40, flags: .partial))
     commit.gaps = [gap(260, from: 9, to: 12)]
-    commit.audits = [audit(exchange: 23_800, minutes: 23_540, gaps: 260, missing: 2)]
+    commit.certificates = [dayCertificate(exchange: 23_800, minutes: 23_540, gaps: 260, missing: 2)]
     return commit
   }
 
@@ -84,7 +86,9 @@ import Testing
     let receipt = try await writer.commit(repair(try bars(), position: 2))
     #expect(receipt.seq == 2)
     #expect(
-      [receipt.candles, receipt.revisions, receipt.closedGaps, receipt.audits] == [3, 1, 1, 1])
+      [receipt.candles, receipt.revisions, receipt.closedGaps, receipt.certificates] == [
+        3, 1, 1, 1,
+      ])
     #expect(try certificate(database) == [["23800", "23800", "0", "t", "0", "t"]])
     #expect(
       try database.execute("select cause, volume from candled.revisions") == [["kline", "40"]])
@@ -94,7 +98,7 @@ import Testing
     #expect(try database.value("select repaired_at is not null from candled.day_audit") == "t")
   }
 
-  @Test func `followers hear of the gap that closed`() async throws {
+  @Test func `followers receive the gap that closed`() async throws {
     let database = try StoreDatabase()
     let writer = try await freshWriter(database)
     let client = try await CandledClient.connect(database.url)
@@ -108,7 +112,7 @@ import Testing
     }
     #expect(changes.map(\.gaps.count) == [1, 0])
     #expect(changes.map { $0.closedGaps.map(\.volume) } == [[], [ExactDecimal(260)]])
-    #expect(changes[1].audits.map(\.isBalanced) == [true])
+    #expect(changes[1].certificates.map(\.isBalanced) == [true])
   }
 
   @Test func `the same repair again writes nothing`() async throws {
@@ -137,7 +141,7 @@ import Testing
     let error = await #expect(throws: StoreError.self) { try await writer.commit(repair) }
     #expect(error?.sqlState == "55P03")
     try other.execute("commit", context: "test")
-    #expect(try await writer.commit(repair).audits == 1)
+    #expect(try await writer.commit(repair).certificates == 1)
   }
 
   @Test func `what the exchange adds to a repaired day becomes a gap that the next repair closes`()
@@ -152,9 +156,9 @@ import Testing
       position: JournalPosition(3), knownAt: StoreSamples.start.adding(seconds: 8 * 3600))
     late.revisions = [Revision(candle: try candle(239, volume: 130), cause: .latePrint)]
     late.gaps = [gap(5, from: 9, to: 10)]
-    late.audits = [audit(exchange: 23_835, minutes: 23_570, gaps: 265, missing: 2)]
+    late.certificates = [dayCertificate(exchange: 23_835, minutes: 23_570, gaps: 265, missing: 2)]
     let receipt = try await writer.commit(late)
-    #expect(receipt.revisions == 0 && receipt.gaps == 1 && receipt.audits == 1)
+    #expect(receipt.revisions == 0 && receipt.gaps == 1 && receipt.certificates == 1)
     #expect(try certificate(database) == [["23835", "23800", "35", "t", "0", "t"]])
     var more = try bars()
     more.candles[237] = try candle(239, volume: 135)
@@ -166,8 +170,8 @@ import Testing
   /// As after an outage of the database, whose afternoon is still in the journal when somebody
   /// repairs the day. The row that the database refuses has the commit's rows sifted.
   @Test(arguments: [false, true])
-  func `minutes that are told after the repair of their day change nothing`(
-    _ isSifted: Bool
+  func `minutes delivered after the repair of their day change nothing`(
+    _ isIsolated: Bool
   ) async throws {
     let database = try StoreDatabase()
     let writer = try await freshWriter(database)
@@ -182,14 +186,14 @@ import Testing
     afternoon.candles = try (120..<240).map {
       try candle($0, volume: volume($0) + ($0 % 2 == 0 ? 1 : 0))
     }
-    if isSifted {
+    if isIsolated {
       var wrong = try candle(120, volume: 100)
       wrong.symbol = StoreSamples.symbol(1)
       wrong.low = ExactDecimal(-1)
       afternoon.candles.append(wrong)
     }
     let receipt = try await writer.commit(afternoon)
-    #expect([receipt.candles, receipt.revisions, receipt.refused] == [0, 0, isSifted ? 1 : 0])
+    #expect([receipt.candles, receipt.revisions, receipt.refused] == [0, 0, isIsolated ? 1 : 0])
     #expect(try certificate(database) == before)
   }
 
@@ -201,29 +205,29 @@ import Testing
     _ = try await writer.commit(try watchedDay())
     var wrong = try bars()
     wrong.candles[10] = try candle(10, volume: 99)
-    func sight(_ hours: Int64, _ position: Int64) async throws -> [[String?]] {
+    func checkGap(_ hours: Int64, _ position: Int64) async throws -> [[String?]] {
       wrong.receivedAt = StoreSamples.start.adding(seconds: hours * 3600)
       _ = try await writer.commit(repair(wrong, position: position))
       return try database.execute("select sightings, state, permanent_reason from candled.gaps")
     }
-    #expect(try await sight(7, 2) == [["1", "open", nil]])
-    #expect(try await sight(9, 3) == [["1", "open", nil]])
+    #expect(try await checkGap(7, 2) == [["1", "open", nil]])
+    #expect(try await checkGap(9, 3) == [["1", "open", nil]])
     #expect(
-      try await sight(24, 4) == [["2", "permanent", "the bars do not add up to it"]])
+      try await checkGap(24, 4) == [["2", "permanent", "the bars do not add up to it"]])
     #expect(try certificate(database) == [["23800", "23540", "260", "t", "2", "t"]])
   }
 
   /// An order for another day reads all eight days again, and so does `gaps --fill`.
-  @Test func `looks closer together than configured are one sighting, whoever looks`()
+  @Test func `checks closer together than configured count once, whoever made them`()
     async throws
   {
     let database = try StoreDatabase()
     let day: Int64 = 24 * 3600
-    let writer = StoreWriter(url: database.url, sightingSeconds: day)
+    let writer = StoreWriter(url: database.url, confirmSeconds: day)
     try await writer.connect()
     _ = try await writer.load()
     _ = try await writer.commit(try watchedDay())
-    let past = HistoryWriter(url: database.url, sightingSeconds: day)
+    let past = HistoryWriter(url: database.url, confirmSeconds: day)
     try await past.connect()
     var wrong = try bars()
     wrong.candles[10] = try candle(10, volume: 99)
@@ -263,7 +267,7 @@ import Testing
         "select count(*) from candled.disagreement where resolved_at is null") == "0")
   }
 
-  @Test func `bars that do not tell the whole day resolve no disagreement`() async throws {
+  @Test func `bars that lack part of the day resolve no disagreement`() async throws {
     let database = try StoreDatabase()
     let writer = try await freshWriter(database)
     _ = try await writer.commit(try watchedDay())
@@ -305,7 +309,7 @@ import Testing
         == [["23800", "0", "t"]])
     var late = Commit(
       position: JournalPosition(2), knownAt: StoreSamples.start.adding(seconds: 8 * 3600))
-    late.audits = [audit(exchange: 23_800, minutes: 23_540, gaps: 260, missing: 2)]
+    late.certificates = [dayCertificate(exchange: 23_800, minutes: 23_540, gaps: 260, missing: 2)]
     #expect(try await writer.commit(late).seq == nil)
   }
 
@@ -314,12 +318,12 @@ import Testing
     let writer = try await freshWriter(database)
     var commit = try watchedDay()
     for number in 1...3 {
-      var audit = audit(exchange: 100, minutes: 100, gaps: 0, missing: 0)
-      audit.symbol = StoreSamples.symbol(number)
-      if number == 1 { audit.exchangeVolume = nil }
-      commit.audits.append(audit)
+      var certificate = dayCertificate(exchange: 100, minutes: 100, gaps: 0, missing: 0)
+      certificate.symbol = StoreSamples.symbol(number)
+      if number == 1 { certificate.exchangeVolume = nil }
+      commit.certificates.append(certificate)
       var minute = try candle(0, volume: 100, flags: number == 2 ? .extremeAmbiguous : [])
-      minute.symbol = audit.symbol
+      minute.symbol = certificate.symbol
       commit.candles.append(minute)
     }
     _ = try await writer.commit(commit)
@@ -332,24 +336,24 @@ import Testing
     #expect(try await writer.repairCandidates(from: day.advanced(by: 1)) == [])
   }
 
-  @Test func `what is open of days that the source tells no more is permanent`() async throws {
+  @Test func `gaps of days that the source no longer delivers are permanent`() async throws {
     let database = try StoreDatabase()
     let writer = try await freshWriter(database)
     _ = try await writer.commit(try watchedDay())
-    func end(_ day: TradingDay, toldFrom first: TradingDay, _ position: Int64) async throws
+    func end(_ day: TradingDay, availableFrom first: TradingDay, _ position: Int64) async throws
       -> [[String?]]
     {
       var commit = Commit(
         position: JournalPosition(position),
         knownAt: StoreSamples.start.adding(seconds: position * 3600))
       commit.events = [.dayComplete(day: day, instruments: 1, residuals: 0)]
-      commit.firstDayTold = first
+      commit.firstDayAvailable = first
       _ = try await writer.commit(commit)
       return try database.execute("select state, permanent_reason from candled.gaps")
     }
-    #expect(try await end(day.advanced(by: 9), toldFrom: day, 2) == [["open", nil]])
+    #expect(try await end(day.advanced(by: 9), availableFrom: day, 2) == [["open", nil]])
     #expect(
-      try await end(day.advanced(by: 10), toldFrom: day.advanced(by: 1), 3)
+      try await end(day.advanced(by: 10), availableFrom: day.advanced(by: 1), 3)
         == [["permanent", "its source tells of it no more"]])
     #expect(try await writer.repairCandidates(from: day).map(\.want) == [.flagged])
   }

@@ -130,7 +130,7 @@ import Testing
     #expect(try isAllowed(statement, as: Self.reader) == entry.isReaders, "reader")
   }
 
-  @Test func `a stranger may do nothing`() throws {
+  @Test func `a role without grants may do nothing`() throws {
     let login = "rights_stranger"
     try database.execute("create role \(login) login nosuperuser")
     for view in RightsTable.views.sorted() {

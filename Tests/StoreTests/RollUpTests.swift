@@ -13,14 +13,14 @@ private struct Bucket {
   func rolled(_ timeframe: Timeframe) throws -> AskedCandle {
     let sorted = members.sorted { $0.openedAt < $1.openedAt }
     let traded = sorted.filter { !$0.flags.contains(.noTrade) }
-    let telling = traded.isEmpty ? sorted : traded
+    let counted = traded.isEmpty ? sorted : traded
     var candle = AskedCandle(sorted[0])
     candle.openedAt = opened
     candle.closedAt = closed
     candle.tradingDay = sorted[sorted.count - 1].tradingDay
     candle.prices = [
-      telling[0].open, telling.map(\.high).max(), telling.map(\.low).min(),
-      telling[telling.count - 1].close,
+      counted[0].open, counted.map(\.high).max(), counted.map(\.low).min(),
+      counted[counted.count - 1].close,
     ]
     candle.volume = try sum(sorted.map(\.volume))
     let turnovers = sorted.compactMap(\.turnover)
@@ -108,7 +108,7 @@ private struct Bucket {
     }
   }
 
-  @Test func `American buckets are the naive ones, on half days and beyond hours`() async throws {
+  @Test func `US buckets are the naive ones, on half days and beyond hours`() async throws {
     let seed = UInt64.random(in: .min ... .max)
     var samples = StoreSamples(seed: seed)
     var store = try await AskedStore()
@@ -133,13 +133,13 @@ private struct Bucket {
       at: Timestamp(day: halfDay.advanced(by: 1), secondOfDay: 0), candles: minutes)
     for timeframe in Self.intraday {
       #expect(
-        try store.ask(symbol, timeframe) == Self.american(minutes, timeframe, closes),
+        try store.ask(symbol, timeframe) == Self.usEquity(minutes, timeframe, closes),
         "seed \(seed)")
     }
   }
 
   /// Whole where a later minute is known: no minute is delivered in which nothing traded.
-  private static func american(
+  private static func usEquity(
     _ minutes: [Candle], _ timeframe: Timeframe, _ closes: [TradingDay: Int]
   ) throws -> [AskedCandle] {
     let length = Int(timeframe.rawValue) * 60
@@ -172,7 +172,7 @@ private struct Bucket {
     #expect(ends == [10 * 60 + 30, 11 * 60 + 30, 14 * 60, 15 * 60])
   }
 
-  @Test func `an American day has seven hours from 09:30, the last one short`() async throws {
+  @Test func `a US day has seven hours from 09:30, the last one short`() async throws {
     var samples = StoreSamples(seed: 32)
     var store = try await AskedStore()
     let symbol = try #require(Symbol("AAPL"))

@@ -38,14 +38,14 @@ import Testing
   @Test func `applying names the reader in the way, and gives up`() throws {
     let database = try StoreDatabase()
     let reader = try reader(database, "select 1 from candled.latest")
-    var said: [String] = []
+    var messages: [String] = []
     let error = #expect(throws: StoreError.self) {
-      try Schema.apply(url: database.url, Self.impatient) { said.append($0) }
+      try Schema.apply(url: database.url, Self.impatient) { messages.append($0) }
     }
     let sentence = "session \(reader.backendProcess) (postgres, reader, idle in transaction, in a "
     #expect(error?.code == .transient && error?.sqlState == "55P03")
     #expect(error?.message.hasPrefix("not applied: \(sentence)") == true, "\(error as Any)")
-    #expect(said.count == 1 && said.allSatisfy { $0.hasPrefix("waiting: \(sentence)") })
+    #expect(messages.count == 1 && messages.allSatisfy { $0.hasPrefix("waiting: \(sentence)") })
     try reader.execute("commit", context: "test")
     #expect(try Schema.check(url: database.url) == [])
   }
@@ -57,11 +57,12 @@ import Testing
     try reader.execute("begin; select 1 from candled.latest", context: "test")
     var patience = Self.impatient
     patience.endsReaders = true
-    var said: [String] = []
-    try Schema.apply(url: database.url, patience) { said.append($0) }
+    var messages: [String] = []
+    try Schema.apply(url: database.url, patience) { messages.append($0) }
     let sentence = "session \(reader.backendProcess) (candled_reader, notebook, idle in transaction"
-    #expect(said.count == 2 && said[0].hasPrefix("waiting: \(sentence)"), "\(said)")
-    #expect(said.last?.hasPrefix("ended the session of a reader: \(sentence)") == true, "\(said)")
+    #expect(messages.count == 2 && messages[0].hasPrefix("waiting: \(sentence)"), "\(messages)")
+    #expect(
+      messages.last?.hasPrefix("ended the session of a reader: \(sentence)") == true, "\(messages)")
     #expect(throws: StoreError.self) { try reader.execute("commit", context: "test") }
     let superuser = try self.reader(database, "select 1 from candled.latest")
     #expect(throws: StoreError.self) { try Schema.apply(url: database.url, patience) }
@@ -192,7 +193,7 @@ import Testing
     #expect(try Schema.check(url: database.url) == [])
   }
 
-  @Test func `an empty database is told what to run`() throws {
+  @Test func `an empty database gives the command to run`() throws {
     let database = try StoreDatabase()
     try database.execute("drop schema candled cascade")
     let differences = try Schema.check(url: database.url)

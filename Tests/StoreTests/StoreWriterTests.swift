@@ -162,18 +162,18 @@ import Testing
     let database = try StoreDatabase()
     let writer = try await freshWriter(database)
     var commit = Commit(position: JournalPosition(1), knownAt: StoreSamples.start)
-    let audit = DayAudit(
+    let certificate = DayCertificate(
       symbol: StoreSamples.symbol(1), tradingDay: StoreSamples.day,
       exchangeVolume: ExactDecimal(100),
       exchangeTurnover: ExactDecimal(1000), minuteVolume: ExactDecimal(70),
       minuteTurnover: ExactDecimal(700), gapVolume: ExactDecimal(30),
       gapTurnover: ExactDecimal(299), afterHoursVolume: .zero, afterHoursTurnover: .zero,
       minutesTraded: 200, minutesUntraded: 40, minutesMissing: 0)
-    var unseen = audit
+    var unseen = certificate
     unseen.symbol = StoreSamples.symbol(2)
     (unseen.exchangeVolume, unseen.exchangeTurnover) = (nil, nil)
-    commit.audits = [audit, unseen]
-    #expect(try await writer.commit(commit).audits == 2)
+    commit.certificates = [certificate, unseen]
+    #expect(try await writer.commit(commit).certificates == 2)
     #expect(
       try database.execute(
         """

@@ -103,7 +103,7 @@ import Testing
     #expect(error?.description.contains("wrong-and-secret") == false)
   }
 
-  @Test func `a database that is not there is told by its SQLSTATE`() throws {
+  @Test func `a missing database is recognised by its SQLSTATE`() throws {
     let url = try PrivateCluster.shared().server.adminConnectionString(database: "nowhere")
     #expect(refusal(url)?.sqlState == "3D000")
   }
@@ -125,7 +125,7 @@ import Testing
     ("postgres:///c?hostaddr=canary", "hostaddr is not a numeric address"),
     ("postgres://127.0.0.1:1/c?service=canary", "the service is not defined"),
   ])
-  func `a value that libpq refuses is told by its option, not repeated`(
+  func `a value that libpq refuses is named by its option, not repeated`(
     url: String, sentence: String
   ) {
     let error = refusal(url)

@@ -74,7 +74,7 @@ import Testing
     #expect(try SQLProbe.run(objects, url: url) == StoreDatabase().execute(objects))
   }
 
-  @Test func `an older database is told what to run`() throws {
+  @Test func `an older database gives the command to run`() throws {
     let differences = try Schema.check(url: oldDatabase())
     #expect(
       differences == [

@@ -17,7 +17,7 @@ import Testing
     let connection = try PostgresConnection(url: database.url, application: "test")
     var parameters = WireParameters()
     parameters.add { $0.array(decimals, type: .numeric) { $0.numeric($1) } }
-    let answer = try connection.run(
+    let response = try connection.run(
       Statement(
         name: "echo",
         sql: """
@@ -26,13 +26,13 @@ import Testing
           order by place
           """),
       parameters, context: "test")
-    for (decimal, row) in zip(decimals, answer.rows) {
+    for (decimal, row) in zip(decimals, response.rows) {
       var row = row
       #expect(try row.text() == decimal.description, "seed \(seed)")
       let back = try row.numeric()
       #expect(back.units == decimal.units && back.scale == decimal.scale, "seed \(seed)")
     }
-    #expect(answer.rowCount == decimals.count)
+    #expect(response.rowCount == decimals.count)
   }
 }
 

@@ -25,13 +25,13 @@ public enum LoopbackListener {
     return (listener, UInt16(bigEndian: address.sin_port))
   }
 
-  /// Hands each connection to `answer`, one after the other, and closes it; returns once the
+  /// Hands each connection to `response`, one after the other, and closes it; returns once the
   /// listener is shut down, and closes that too.
-  public static func serve(_ listener: Int32, _ answer: (Int32) -> Void) {
+  public static func serve(_ listener: Int32, _ response: (Int32) -> Void) {
     while true {
       let connection = accept(listener, nil, nil)
       guard connection >= 0 else { break }
-      answer(connection)
+      response(connection)
       close(connection)
     }
     close(listener)

@@ -12,8 +12,8 @@ public final class MuteReader {
   public init(_ url: String) throws {
     connection = PQconnectdb(url)
     process = PQbackendPID(connection)
-    let question = "select repeat('x', 1000), generate_series(1, 100000000)"
-    guard PQstatus(connection) == CONNECTION_OK, PQsendQuery(connection, question) == 1,
+    let query = "select repeat('x', 1000), generate_series(1, 100000000)"
+    guard PQstatus(connection) == CONNECTION_OK, PQsendQuery(connection, query) == 1,
       PQflush(connection) == 0
     else { throw Failure(sentence: String(cString: PQerrorMessage(connection))) }
   }

@@ -21,7 +21,7 @@ public final class PrivateCluster: Sendable {
   private static let first = Result { try PrivateCluster() }
   private static let databases = Atomic<Int>(0)
   /// Those that are filled, by cluster and name. Held while one is: others wait for it.
-  private static let templates = Guarded<Set<String>>([])
+  private static let templates = Locked<Set<String>>([])
 
   /// The cluster all tests of this process share; started by the first who asks. Not to be killed:
   /// that is what `own` is for.

@@ -10,9 +10,9 @@ public final class StuckListener {
   public init(_ url: String) throws {
     connection = PQconnectdb(url)
     for statement in ["listen candled", "begin", "select count(*) from pg_class"] {
-      let answer = PQexec(connection, statement)
-      defer { PQclear(answer) }
-      let status = PQresultStatus(answer)
+      let response = PQexec(connection, statement)
+      defer { PQclear(response) }
+      let status = PQresultStatus(response)
       guard status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK else {
         throw Failure(sentence: "\(statement): \(String(cString: PQerrorMessage(connection)))")
       }

@@ -10,7 +10,7 @@ import Testing
     }
   }
 
-  @Test func `the walk finds the files it is meant to judge`() throws {
+  @Test func `the walk finds the files it checks`() throws {
     let paths = try SourceTree.files().map(\.path)
     #expect(paths.contains("Tests/TidyTests/TreeTests.swift"))
     #expect(paths.contains("Sources/Market/ExactDecimal.swift"))
@@ -52,8 +52,8 @@ private enum Formatter {
     try process.run()
     try input.fileHandleForWriting.write(contentsOf: Data(standardInput.utf8))
     try input.fileHandleForWriting.close()
-    let said = try output.fileHandleForReading.readToEnd() ?? Data()
+    let printed = try output.fileHandleForReading.readToEnd() ?? Data()
     process.waitUntilExit()
-    return (process.terminationStatus, String(decoding: said, as: UTF8.self))
+    return (process.terminationStatus, String(decoding: printed, as: UTF8.self))
   }
 }

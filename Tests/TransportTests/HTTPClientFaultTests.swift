@@ -130,7 +130,7 @@ import Transport
     #expect(await failure(try HTTPClient(), try HTTPRequest(server.base)) == .truncated)
   }
 
-  @Test func `damaged compression is told apart`() async throws {
+  @Test func `damaged compression has an error of its own`() async throws {
     let server = try LoopbackServer(each: { connection, _ in
       connection.respond(
         headers: "Content-Encoding: gzip\r\n", body: [UInt8](repeating: 0x41, count: 64))

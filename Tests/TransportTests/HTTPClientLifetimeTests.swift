@@ -3,7 +3,7 @@ import Transport
 
 @Suite struct HTTPClientLifetimeTests {
   /// A server that reports each request and never answers, and each client that goes away.
-  private struct Abyss {
+  private struct SilentServer {
     let server: LoopbackServer
     let arrived: AsyncStream<Void>
     let closed: AsyncStream<Void>
@@ -23,20 +23,20 @@ import Transport
   }
 
   @Test func `cancelling the task ends the transfer and its connection`() async throws {
-    let abyss = try Abyss()
+    let silentServer = try SilentServer()
     let client = try HTTPClient()
-    let request = try HTTPRequest(abyss.server.base)
+    let request = try HTTPRequest(silentServer.server.base)
     let task = Task { await failure(client, request) }
-    for await _ in abyss.arrived { break }
+    for await _ in silentServer.arrived { break }
     task.cancel()
     #expect(await task.value == .cancelled)
-    for await _ in abyss.closed { break }
+    for await _ in silentServer.closed { break }
   }
 
   @Test func `a task cancelled before it sends gets no answer`() async throws {
-    let abyss = try Abyss()
+    let silentServer = try SilentServer()
     let client = try HTTPClient()
-    let request = try HTTPRequest(abyss.server.base)
+    let request = try HTTPRequest(silentServer.server.base)
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }
       return await failure(client, request)
@@ -45,13 +45,13 @@ import Transport
   }
 
   @Test func `a request beyond the bound is refused at once`() async throws {
-    let abyss = try Abyss()
+    let silentServer = try SilentServer()
     var configuration = HTTPClientConfiguration()
     configuration.requestsMax = 1
     let client = try HTTPClient(configuration)
-    let request = try HTTPRequest(abyss.server.base)
+    let request = try HTTPRequest(silentServer.server.base)
     let task = Task { await failure(client, request) }
-    for await _ in abyss.arrived { break }
+    for await _ in silentServer.arrived { break }
     #expect(await failure(client, request) == .tooManyInFlight)
     task.cancel()
     _ = await task.value
@@ -61,11 +61,11 @@ import Transport
   }
 
   @Test func `shutdown ends what is in flight and refuses what comes after`() async throws {
-    let abyss = try Abyss()
+    let silentServer = try SilentServer()
     let client = try HTTPClient()
-    let request = try HTTPRequest(abyss.server.base)
+    let request = try HTTPRequest(silentServer.server.base)
     let task = Task { await failure(client, request) }
-    for await _ in abyss.arrived { break }
+    for await _ in silentServer.arrived { break }
     client.shutdown()
     #expect(await task.value == .shutDown)
     #expect(await failure(client, request) == .shutDown)

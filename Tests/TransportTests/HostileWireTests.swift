@@ -49,14 +49,14 @@ import Transport
     }
     let client = try HTTPClient()
     for (place, response) in responses.enumerated() {
-      let answer = try await client.send(HTTPRequest(server.base, "/\(place)"))
-      #expect(answer.status == response.status, "\(response.description)")
-      #expect(answer.body == response.body, "\(response.description)")
-      let verdict = try #require(Probe(response.question)).judge(
-        answer.body, status: answer.status)
+      let received = try await client.send(HTTPRequest(server.base, "/\(place)"))
+      #expect(received.status == response.status, "\(response.description)")
+      #expect(received.body == response.body, "\(response.description)")
+      let verdict = try #require(Probe(response.requestText)).classify(
+        received.body, status: received.status)
       #expect(verdict.word == response.word, "\(response.description)")
       let wish = response.headers.first { $0.hasPrefix("Retry-After: ") }?.dropFirst(13)
-      #expect(answer.headers["retry-after"] == wish.map(String.init), "\(response.description)")
+      #expect(received.headers["retry-after"] == wish.map(String.init), "\(response.description)")
     }
   }
 
@@ -66,7 +66,7 @@ import Transport
 
   @Test func `a host that holds its requests holds up nobody else's`() async throws {
     let (arrived, arrival) = AsyncStream<Void>.makeStream()
-    let abyss = try LoopbackServer { connection in
+    let silentServer = try LoopbackServer { connection in
       _ = connection.readHead()
       arrival.yield()
       connection.waitForClose()
@@ -77,7 +77,7 @@ import Transport
     // Held requests are to be held for as long as a slow machine needs.
     configuration.lowSpeedSeconds = 600
     let client = try HTTPClient(configuration)
-    var stuck = try HTTPRequest(abyss.base)
+    var stuck = try HTTPRequest(silentServer.base)
     stuck.deadlineMilliseconds = 600_000
     let held = stuck
     let tasks = (0..<9).map { _ in Task { await failure(client, held) } }

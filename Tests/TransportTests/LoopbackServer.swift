@@ -79,9 +79,9 @@ final class LoopbackServer: Sendable {
   }
 
   /// One request after the other on each connection, each answered by the script.
-  convenience init(each answer: @escaping @Sendable (Connection, _ head: String) -> Void) throws {
+  convenience init(each respond: @escaping @Sendable (Connection, _ head: String) -> Void) throws {
     try self.init { connection in
-      while let head = connection.readHead() { answer(connection, head) }
+      while let head = connection.readHead() { respond(connection, head) }
     }
   }
 

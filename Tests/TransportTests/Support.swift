@@ -25,7 +25,7 @@ extension HTTPRequest {
 
 /// Counts across the server's threads.
 final class Tally: Sendable {
-  private let count = Guarded(0)
+  private let count = Locked(0)
 
   func increment() { count.withLock { $0 += 1 } }
 

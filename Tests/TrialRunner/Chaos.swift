@@ -27,7 +27,7 @@ struct Chaos: ParsableCommand {
       names.isEmpty ? !short || $0.short != nil : names.contains($0.name)
     }
     if list {
-      for section in sections { TrialRunner.say(section.long.joined(separator: " ")) }
+      for section in sections { TrialRunner.printLine(section.long.joined(separator: " ")) }
       return
     }
     var failed: [String] = []
@@ -36,9 +36,9 @@ struct Chaos: ParsableCommand {
       let run = SectionRun(section, isShort: isShort, seed: seed ?? .random(in: 1...1_000_000))
       let start = Date()
       if try !run.passes() { failed.append(section.name) }
-      TrialRunner.say("  \(section.name) took \(Int(Date().timeIntervalSince(start))) s")
+      TrialRunner.printLine("  \(section.name) took \(Int(Date().timeIntervalSince(start))) s")
     }
-    TrialRunner.say("\(sections.count - failed.count) passed, \(failed.count) failed")
+    TrialRunner.printLine("\(sections.count - failed.count) passed, \(failed.count) failed")
     if !failed.isEmpty { throw ExitCode.failure }
   }
 }
@@ -140,7 +140,7 @@ struct Soak: AsyncParsableCommand {
   @Option(help: "Real seconds until it is warm.") var warm = 120
   @Option(help: "Per cent by which memory may grow from there.") var growth = 5
   @Option(help: "K-lines a night.") var repairs = 200
-  @Flag(help: "Record no Americans.") var noAmericans = false
+  @Flag(help: "Record no Americans.") var noUSEquities = false
   @OptionGroup var options: ChaosOptions
 
   func run() async throws {
@@ -150,8 +150,8 @@ struct Soak: AsyncParsableCommand {
         speed: speed, warmSeconds: warm)
       trial.growthPercentMax = growth
       trial.repairs = repairs
-      trial.hasAmericans = !noAmericans
-      return try trial.run { TrialRunner.say("  \($0)") }
+      trial.hasUSEquities = !noUSEquities
+      return try trial.run { TrialRunner.printLine("  \($0)") }
     }
   }
 }

@@ -15,18 +15,18 @@ struct Flips: ParsableCommand {
     Leftovers.endInTime(secondsMax: options.limit)
     let seed = options.seed
     let trial = try DamageTrial()
-    let cut = say("prefixes of \(trial.bodies.count) bodies") { trial.prefixes() }
-    let flipped = say("flips, seed \(seed)") { trial.flips(count: count, seed: seed) }
+    let cut = report("prefixes of \(trial.bodies.count) bodies") { trial.prefixes() }
+    let flipped = report("flips, seed \(seed)") { trial.flips(count: count, seed: seed) }
     try TrialRunner.conclude(
       "flips, \(cut.bodies) prefixes, \(flipped.bodies) flips",
       cut.complaints + flipped.complaints)
   }
 
-  private func say(_ name: String, _ run: () -> DamageTrial.Tally) -> DamageTrial.Tally {
+  private func report(_ name: String, _ run: () -> DamageTrial.Tally) -> DamageTrial.Tally {
     let start = Date()
     let tally = run()
     let seconds = max(Date().timeIntervalSince(start), 0.001)
-    TrialRunner.say(
+    TrialRunner.printLine(
       "\(name): \(tally.bodies) bodies in \((seconds * 10).rounded() / 10) s, "
         + "\(Int(Double(tally.bodies) / seconds)) a second; \(tally.rows) rows, "
         + "\(tally.refusedRows) refused one by one; \(tally.summary)")

@@ -15,13 +15,13 @@ struct Isolation: AsyncParsableCommand {
     let trial = try IsolationTrial()
     defer { trial.close() }
     _ = await trial.run(seconds: 1)
-    say("nobody suffers", await trial.run(seconds: seconds), nil)
+    report("nobody suffers", await trial.run(seconds: seconds), nil)
     let (_, before) = IsolationTrial.memory()
     var complaints: [String] = []
     for station in IsolationTrial.Station.allCases {
       for (name, trouble) in IsolationTrial.troubles {
         let found = await trial.run(trouble, at: station, seconds: seconds)
-        say("\(station.rawValue): \(name)", found, station)
+        report("\(station.rawValue): \(name)", found, station)
         for (other, lateness) in found where other != station {
           guard lateness.missed > 0 || lateness.failed > 0 || lateness.answered == 0 else {
             continue
@@ -33,11 +33,11 @@ struct Isolation: AsyncParsableCommand {
       }
     }
     let (peak, after) = IsolationTrial.memory()
-    TrialRunner.say("RSS \(before) MiB before, \(after) after, \(peak) at most")
+    TrialRunner.printLine("RSS \(before) MiB before, \(after) after, \(peak) at most")
     try TrialRunner.conclude("isolation", complaints)
   }
 
-  private func say(
+  private func report(
     _ name: String, _ found: [IsolationTrial.Station: IsolationTrial.Lateness],
     _ suffering: IsolationTrial.Station?
   ) {
@@ -47,6 +47,6 @@ struct Isolation: AsyncParsableCommand {
       return "\(station.rawValue)\(station == suffering ? "*" : "") \(lateness.answered) in "
         + "\(times[0])/\(times[1]) ms, \(lateness.missed) missed, \(lateness.failed) failed"
     }
-    TrialRunner.say(name + ": " + parts.joined(separator: "; "))
+    TrialRunner.printLine(name + ": " + parts.joined(separator: "; "))
   }
 }

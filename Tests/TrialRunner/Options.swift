@@ -29,7 +29,7 @@ struct ChaosOptions: ParsableArguments {
     Leftovers.endInTime(secondsMax: limit)
     do {
       let verdict = try await trial()
-      for figure in verdict.figures { TrialRunner.say("  \(figure)") }
+      for figure in verdict.figures { TrialRunner.printLine("  \(figure)") }
       try TrialRunner.conclude("\(name), seed \(seed)", verdict.complaints)
     } catch let failure as ExitCode {
       throw failure

@@ -18,7 +18,7 @@ struct TrialRunner: AsyncParsableCommand {
     ])
 
   /// Says a line now, whatever buffers stand between.
-  static func say(_ line: String) {
+  static func printLine(_ line: String) {
     FileHandle.standardOutput.write(Data((line + "\n").utf8))
   }
 
@@ -32,9 +32,9 @@ struct TrialRunner: AsyncParsableCommand {
 
   /// Ends a trial of several sections, and prints the first complaints of each.
   static func conclude(_ name: String, sections: [[String]]) throws {
-    for line in sections.flatMap({ $0.prefix(linesPerSectionMax) }) { say("  \(line)") }
+    for line in sections.flatMap({ $0.prefix(linesPerSectionMax) }) { printLine("  \(line)") }
     let count = sections.reduce(0) { $0 + $1.count }
-    say(count == 0 ? "PASS \(name)" : "FAIL \(name): \(count) complaints")
+    printLine(count == 0 ? "PASS \(name)" : "FAIL \(name): \(count) complaints")
     if count > 0 { throw ExitCode.failure }
   }
 }
@@ -65,7 +65,7 @@ struct Truth: ParsableCommand {
         let start = Date()
         let verdict = try trial.run()
         let seconds = (Date().timeIntervalSince(start) * 10).rounded() / 10
-        TrialRunner.say(
+        TrialRunner.printLine(
           "seed \(seed) \(name): \(verdict.candles) candles, \(verdict.gaps) gaps, "
             + "\(verdict.certificates) certificates, \(verdict.complaints.count) differences, "
             + "\(seconds) s" + verdict.remarks)
@@ -95,7 +95,7 @@ struct Crash: ParsableCommand {
       binary: options.binary, victim: victim, kills: kills, instruments: instruments,
       seed: options.seed
     ).run()
-    TrialRunner.say(
+    TrialRunner.printLine(
       "\(verdict.kills) kills of the \(victim.rawValue), \(verdict.rows) rows compared, "
         + "\(Int(Date().timeIntervalSince(start))) s")
     try TrialRunner.conclude("crash, \(victim.rawValue), seed \(options.seed)", verdict.complaints)
@@ -116,7 +116,7 @@ struct Fanout: AsyncParsableCommand {
       binary: options.binary, cuts: cuts, instruments: instruments, seed: options.seed,
       stop: 15 * 3600 + 37 * 60
     ).run()
-    TrialRunner.say(
+    TrialRunner.printLine(
       "\(verdict.cuts) cuts, \(verdict.changes) changes, \(verdict.candles) candles in the table")
     try TrialRunner.conclude("fan-out, seed \(options.seed)", verdict.complaints)
   }
@@ -132,7 +132,7 @@ struct Quiet: AsyncParsableCommand {
 
   func run() async throws {
     let verdict = try await QuietTrial(sweeps: sweeps, instruments: instruments).run()
-    TrialRunner.say(
+    TrialRunner.printLine(
       "\(verdict.snapshots) snapshots in \(sweeps) sweeps: \(verdict.walBytes) bytes of WAL, "
         + "\(verdict.changes) changes, \(verdict.writtenRows) rows written")
     try TrialRunner.conclude("quiet", verdict.complaints)
@@ -156,7 +156,7 @@ struct Month: ParsableCommand {
       binary: options.binary, days: days, instruments: instruments, seed: options.seed)
     trial.deceivedPerMille = deceivedPerMille
     let verdict = try trial.run()
-    TrialRunner.say(
+    TrialRunner.printLine(
       "\(days) days, \(instruments) instruments: \(verdict.candles) candles, "
         + "\(verdict.revised) revised, \(verdict.filled) filled in; \(verdict.gaps) gaps: "
         + "\(verdict.closed) closed, \(verdict.permanent) permanent, \(verdict.waiting) waiting; "
@@ -183,7 +183,7 @@ struct Backfill: AsyncParsableCommand {
       binary: options.binary, kills: kills, instruments: instruments,
       liveInstruments: liveInstruments, seed: options.seed
     ).run()
-    TrialRunner.say(
+    TrialRunner.printLine(
       "\(verdict.kills) kills, \(verdict.chunks) chunks, \(verdict.requests) requests: "
         + "\(verdict.days) days, \(verdict.minutes) minutes; beside them \(verdict.liveMinutes) "
         + "live minutes; \(verdict.changes) changes followed, "
@@ -205,7 +205,7 @@ struct DatabaseFull: AsyncParsableCommand {
 
   func run() async throws {
     guard FullDiskTrial.isPossible else {
-      return TrialRunner.say("SKIPPED dbfull: a small disk is mounted by root only")
+      return TrialRunner.printLine("SKIPPED dbfull: a small disk is mounted by root only")
     }
     try await options.conclude("dbfull") {
       try FullDiskTrial(

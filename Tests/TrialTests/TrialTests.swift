@@ -21,15 +21,15 @@ extension EveryTrial {
       #expect(verdict.kills == kills)
     }
 
-    @Test(arguments: TruthTrial.Hardship.allCases)
+    @Test(arguments: TruthTrial.FaultScenario.allCases)
     func `a hard day has the minutes of the ledger and the true totals`(
-      _ hardship: TruthTrial.Hardship
+      _ faultScenario: TruthTrial.FaultScenario
     ) throws {
       let seed = UInt64.random(in: 1...1000)
-      let verdict = try TruthTrial.short(hardship, seed: seed).run()
+      let verdict = try TruthTrial.short(faultScenario, seed: seed).run()
       #expect(verdict.complaints.isEmpty, "seed \(seed)")
       #expect(verdict.displacement.moved > 0, "seed \(seed)")
-      #expect(hardship != .falseRows || verdict.corrections > 50, "seed \(seed)")
+      #expect(faultScenario != .falseRows || verdict.corrections > 50, "seed \(seed)")
     }
 
     @Test func `cut followers end with the table and see every final candle once`() async throws {

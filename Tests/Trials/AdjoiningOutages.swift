@@ -35,7 +35,7 @@ public struct AdjoiningOutages {
     let daemon = try world.daemon(try world.settings(start: Self.start), binary: binary)
     try daemon.start()
     try daemon.finish(secondsMax: Self.finishSecondsMax)
-    var verdict = try world.judge()
+    var verdict = try world.verify()
     let superseded = try SQLProbe.run(
       "select 1 from candled.gap where closed_by = 'superseded'", url: world.url
     ).count

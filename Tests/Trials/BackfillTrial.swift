@@ -67,9 +67,9 @@ public struct BackfillTrial: Sendable {
     try fill(from: &past, folder, store, &verdict)
     try daemon.finish(secondsMax: 900)
     try await follower.wait(for: Follower.lastSeq(admin))
-    try past.judge(StoredMonth(url: admin), &verdict)
-    try judge(live, StoredMonth(url: admin), &verdict)
-    try await judge(follower, admin, &verdict)
+    try past.verify(StoredMonth(url: admin), &verdict)
+    try verify(live, StoredMonth(url: admin), &verdict)
+    try await verify(follower, admin, &verdict)
     return verdict
   }
 
@@ -152,7 +152,7 @@ public struct BackfillTrial: Sendable {
 
 extension BackfillTrial.Past {
   /// Every bar that was asked for is there, and no other.
-  mutating func judge(
+  mutating func verify(
     _ stored: StoredMonth, _ verdict: inout BackfillTrial.Verdict
   ) throws {
     let found = try stored.dayCandles(from: firstDay)
@@ -178,8 +178,8 @@ extension BackfillTrial.Past {
       verdict.minutes += minutes.count
       verdict.complaints += history.trueLedger(on: day).repairDifferences(
         candles: Array(minutes.values), of: Set(symbols))
-      if let stranger = minutes.keys.first(where: { !symbols.contains($0.symbol) }) {
-        verdict.complaints.append("\(stranger.symbol): minutes that nobody asked for")
+      if let unknownSymbol = minutes.keys.first(where: { !symbols.contains($0.symbol) }) {
+        verdict.complaints.append("\(unknownSymbol.symbol): minutes that nobody asked for")
       }
     }
     if verdict.days == 0 || verdict.minutes == 0 { verdict.complaints.append("nothing stored") }
@@ -188,7 +188,7 @@ extension BackfillTrial.Past {
 
 extension BackfillTrial {
   /// The daemon's day is what a daemon alone would have written.
-  private func judge(
+  private func verify(
     _ live: ExchangeServer, _ stored: StoredMonth, _ verdict: inout Verdict
   ) throws {
     let day = BackfillTrial.liveDay
@@ -207,7 +207,7 @@ extension BackfillTrial {
     if found.isEmpty { verdict.complaints.append("the daemon wrote nothing") }
   }
 
-  private func judge(
+  private func verify(
     _ follower: Follower, _ url: String, _ verdict: inout Verdict
   ) async throws {
     verdict.changes = Int(try Follower.lastSeq(url))

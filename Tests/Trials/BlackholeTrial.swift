@@ -63,7 +63,7 @@ public struct BlackholeTrial {
     var spells: [Spell] = []
     for _ in 0..<times { spells.append(try silence(proxy, daemon, world)) }
     try daemon.finish(secondsMax: 3_600 * 3 / speed + 120)
-    var verdict = try world.judge(isLate: true)
+    var verdict = try world.verify(isLate: true)
     report(spells, into: &verdict)
     return verdict
   }
@@ -92,9 +92,9 @@ public struct BlackholeTrial {
         throw TrialFailure("the daemon is gone: \(daemon.logTail)")
       }
       spell.mebibytes = max(spell.mebibytes, probe.mebibytes)
-      let answers = exchange.requestsAnswered - startedAt
+      let responses = exchange.requestsAnswered - startedAt
       passed = Double(MonotonicClock.microseconds() - began) / 1_000_000
-      spell.share = Double(answers) / passed / (Double(speed) / 3)
+      spell.share = Double(responses) / passed / (Double(speed) / 3)
     } while passed < Double(seconds)
       || (!isPaced(spell) && passed < Double(seconds + Self.busySecondsMax))
     let ended = SystemClock.realMicroseconds()

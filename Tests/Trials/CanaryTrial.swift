@@ -9,7 +9,7 @@ public struct CanaryTrial {
   public var instruments: Int
   public var seed: UInt64
 
-  /// Until the Americans have closed and their bars were asked for again.
+  /// Until the US equities have closed and their bars were asked for again.
   private static let stop = (24 + 8) * 3600 + 30 * 60
   /// A refusal is met so often in a thousand answers; a licence is always refused, for a list that
   /// is believed would have the daemon follow a whole market.
@@ -28,12 +28,12 @@ public struct CanaryTrial {
       for (status, body) in echoes(upstream) {
         world.exchange.order(
           Fault(
-            .answer(CannedAnswer(status: status, body: body)), on: upstream,
+            .response(CannedResponse(status: status, body: body)), on: upstream,
             chancePerMille: Self.echoesPerMille[upstream] ?? 0))
       }
     }
     var settings = try world.settings(stop: Self.stop)
-    settings["sina.cadence"] = "\"12s\""
+    settings["quotes.cadence"] = "\"12s\""
     settings["universe.follow"] = "true"
     settings["universe.refresh_days"] = "1"
     settings["repair.requests_per_night"] = "60"
@@ -41,14 +41,14 @@ public struct CanaryTrial {
     let daemon = try world.daemon(settings, binary: binary)
     try daemon.start()
     try daemon.finish(secondsMax: 900)
-    var verdict = try world.judge(isExact: false)
+    var verdict = try world.verify(isExact: false)
     let sent = (
       world.exchange.mairuiLedger.licences.count,
       world.exchange.alpacaRequests.total(Canaries.keyID)
     )
     verdict.figures.insert("\(sent.0) licence sent, \(sent.1) requests with the key", at: 0)
     if sent.0 == 0 || sent.1 == 0 { verdict.complaints.append("no secret was ever sent") }
-    verdict.complaints += world.silentEars.map { "nothing was heard of \($0)" }
+    verdict.complaints += world.silentListeners.map { "nothing was heard of \($0)" }
     return verdict
   }
 
@@ -56,9 +56,9 @@ public struct CanaryTrial {
   private func echoes(_ upstream: Fault.Upstream) -> [(Int, String)] {
     let secrets =
       upstream == .mairui ? [Canaries.licence] : [Canaries.keyID, Canaries.keySecret]
-    let said = secrets.flatMap { secret in
+    let leaks = secrets.flatMap { secret in
       [secret, Canaries.percentEncoded(secret), Data(secret.utf8).base64EncodedString()]
     }.joined(separator: " ")
-    return [(500, "error: \(said)"), (200, "{\"message\":\"\(said)\"}")]
+    return [(500, "error: \(leaks)"), (200, "{\"message\":\"\(leaks)\"}")]
   }
 }

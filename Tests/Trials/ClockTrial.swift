@@ -86,7 +86,7 @@ public struct ClockTrial: Sendable {
     let engine = try await engine(
       world, sink, .stepped(start: start, jumps: jumps), stopAt: end, folder)
     let unsaved = try await engine.run()
-    var verdict = try await judge(world, await sink.rows, await engine.status, end)
+    var verdict = try await verify(world, await sink.rows, await engine.status, end)
     if !unsaved.isNone { verdict.complaints.append("\(unsaved) were not saved") }
     let noticed = phase == .atStart ? await engine.status.clockCorrections : verdict.jumpsSeen
     if noticed == 0 { verdict.complaints.append("the jump went unnoticed") }
@@ -117,7 +117,7 @@ public struct ClockTrial: Sendable {
       journalDirectory: folder + "/journal",
       log: Logger(label: "clock", factory: { _ in SwiftLogNoOpLogHandler() }))
     let poller = Poller(
-      PollerConfiguration(heartbeat: symbols[0], seed: seed),
+      PollerConfiguration(referenceSymbol: symbols[0], seed: seed),
       schedule: PollSchedule(seed: seed, isTradingDay: TradingCalendar.shanghai.isTradingDay),
       symbols: symbols)
     var limits = EngineLimits()
@@ -127,18 +127,18 @@ public struct ClockTrial: Sendable {
     return engine
   }
 
-  private func judge(
+  private func verify(
     _ world: ClockWorld, _ rows: DayRows, _ status: EngineStatus, _ end: Timestamp
   ) async throws -> Verdict {
     var verdict = Verdict(
-      candles: rows.candles.count, gaps: rows.gaps.count, certificates: rows.audits.count,
+      candles: rows.candles.count, gaps: rows.gaps.count, certificates: rows.certificates.count,
       requestsPerMinuteMax: await world.requestsInOneMinuteMax,
       jumpsSeen: status.wallClockJumps)
     verdict.complaints = await world.differences(rows, end: end)
-    for audit in rows.audits.values where !audit.isBalanced {
-      verdict.complaints.append("\(audit.symbol): the certificate does not balance")
+    for certificate in rows.certificates.values where !certificate.isBalanced {
+      verdict.complaints.append("\(certificate.symbol): the certificate does not balance")
     }
-    if rows.audits.isEmpty { verdict.complaints.append("no certificate was written") }
+    if rows.certificates.isEmpty { verdict.complaints.append("no certificate was written") }
     let groups = (instruments + 798) / 799
     if verdict.requestsPerMinuteMax > Self.sweepsPerMinuteMax * groups {
       verdict.complaints.append(

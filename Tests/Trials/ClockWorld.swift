@@ -28,7 +28,7 @@ actor ClockWorld: Upstream {
   /// The next answer is one that its reader will not take.
   func refuseNext() { isNextTaken = false }
 
-  func answer(to request: PollRequest, at now: Timestamp) async -> UpstreamAnswer {
+  func response(to request: PollRequest, at now: Timestamp) async -> UpstreamResponse {
     let truth = await engine?.steady ?? now
     requests[truth.seconds / 60, default: 0] += 1
     market.advance(to: truth, recording: recorder)
@@ -55,7 +55,8 @@ actor ClockWorld: Upstream {
   func differences(_ rows: DayRows, end: Timestamp) -> [String] {
     market.advance(to: end, recording: recorder)
     return recorder.observableLedger().differences(
-      candles: Array(rows.candles.values), gaps: rows.gaps, audits: Array(rows.audits.values))
+      candles: Array(rows.candles.values), gaps: rows.gaps,
+      certificates: Array(rows.certificates.values))
   }
 
   var requestsInOneMinuteMax: Int { requests.values.max() ?? 0 }

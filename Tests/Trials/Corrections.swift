@@ -3,7 +3,7 @@ import Market
 
 /// What a day made of rows that contradicted each other, held against the false rows that were
 /// served.
-struct CorrectionJudge {
+struct CorrectionVerifier {
   let falseRows: [FalseRow]
   /// Whose rows contradict each other for another reason, and whose false rows cannot be known.
   var others: Set<Symbol> = []
@@ -16,7 +16,7 @@ struct CorrectionJudge {
   }
 
   /// Each false row that was booked is corrected in time, once, and nothing else is.
-  mutating func judge(_ events: [(at: Timestamp, event: FeedEvent)], counted: Int) {
+  mutating func verify(_ events: [(at: Timestamp, event: FeedEvent)], counted: Int) {
     let disputes = events.compactMap { at, event in
       if case .dispute(let dispute) = event { (at: at, dispute: dispute) } else { nil }
     }
@@ -43,8 +43,8 @@ struct CorrectionJudge {
     for (symbol, moments) in corrections where !others.contains(symbol) {
       complaints += moments.map { "\(symbol) \($0): corrected without a cause" }
     }
-    let told = disputes.count { $0.dispute.kind == .corrected }
-    if told != counted { complaints.append("\(told) corrections, \(counted) counted") }
+    let reported = disputes.count { $0.dispute.kind == .corrected }
+    if reported != counted { complaints.append("\(reported) corrections, \(counted) counted") }
   }
 }
 

@@ -13,8 +13,8 @@ final class Crowd: Sendable {
   }
 
   private let server: EmbeddedServer
-  private let isOver = Guarded(false)
-  private let account = Guarded(Account())
+  private let isOver = Locked(false)
+  private let account = Locked(Account())
   private let threads: [JoinableThread]
 
   /// Enough to be there again as soon as a connection is free, and no load of its own.
@@ -65,7 +65,7 @@ final class Crowd: Sendable {
     isFull.wait(while: { !$0 }, then: { _ in })
   }
 
-  private static func fillLocks(_ body: String, _ url: String, _ account: Guarded<Account>) {
+  private static func fillLocks(_ body: String, _ url: String, _ account: Locked<Account>) {
     do throws(StoreError) {
       try SQLProbe.run("do $$ begin \(body); end $$", url: url)
       account.withLock { $0.complaints.append("a reader could do: \(body)") }

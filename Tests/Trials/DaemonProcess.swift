@@ -29,7 +29,7 @@ public final class DaemonProcess {
   /// What its environment says beside this process's.
   var environment: [String: String] = [:]
   /// What `/proc` told everybody of its runs: command lines and environments.
-  private(set) var told = Data()
+  private(set) var captured = Data()
 
   /// - Parameters:
   ///   - folder: state, configuration and log of this daemon.
@@ -56,7 +56,7 @@ public final class DaemonProcess {
     var settings = DaemonSettings(
       folder: folder, store: store, exchange: exchange, symbols: symbols, start: start,
       stop: stop)
-    settings["sina.cadence"] = "\"\(cadenceSeconds)s\""
+    settings["quotes.cadence"] = "\"\(cadenceSeconds)s\""
     settings["sina.history_requests_per_minute"] = "\(historyPerMinute)"
     settings["repair.requests_per_night"] = "\(repairsPerNight)"
     try self.init(binary: binary, folder: folder, settings: settings, arguments: arguments)
@@ -93,7 +93,7 @@ public final class DaemonProcess {
     try handle.close()
     self.process = process
     Leftovers.add(process.processIdentifier)
-    for file in ["cmdline", "environ"] { told += look(at: file) }
+    for file in ["cmdline", "environ"] { captured += look(at: file) }
   }
 
   /// Empty in the middle of an exec.

@@ -21,9 +21,9 @@ public struct DaemonSettings: Sendable {
     self["alpaca.trading_base"] = "\"\(exchange.url)\""
     // Time stands still while an answer is on its way, however busy the machine: a deadline that
     // passes meanwhile would be trouble that the exchange did not make.
-    self["sina.deadline"] = "\"60s\""
+    self["quotes.deadline"] = "\"60s\""
     self["sina.requests_per_minute"] = "600"
-    self["sina.symbols"] = "[\(symbols.map { "\"\($0)\"" }.joined(separator: ", "))]"
+    self["quotes.symbols"] = "[\(symbols.map { "\"\($0)\"" }.joined(separator: ", "))]"
     self["repair.requests_per_night"] = "0"
     self["clock.mode"] = "\"stepped\""
     self["clock.start"] = "\"\(start)\""
@@ -41,10 +41,10 @@ public struct DaemonSettings: Sendable {
   public mutating func scale(by speed: Int) {
     self["clock.mode"] = "\"scaled\""
     self["clock.speed"] = "\(speed)"
-    self["sina.deadline"] = "\"2500ms\""
+    self["quotes.deadline"] = "\"2500ms\""
     // Real milliseconds of a busy machine are minutes here: they must not be told as silence.
     self["candles.grace"] = "\"20s\""
-    self["candles.give_up"] = "\"5m\""
+    self["candles.source_timeout"] = "\"5m\""
   }
 
   public var text: String {

@@ -16,7 +16,7 @@ public final class DatabaseProxy: Sendable {
   private let socketPath: String
   private let isFrozen = Atomic<Bool>(false)
   private let isStopped = Atomic<Bool>(false)
-  private let connects = Guarded<[Int64]>([])
+  private let connects = Locked<[Int64]>([])
 
   private static let lookMilliseconds: Int32 = 20
   private static let pieceBytes = 64 * 1024

@@ -34,7 +34,7 @@ public struct DiskTrial {
     try daemon.start()
     let asked = try disturb(daemon, world.exchange, disk)
     try daemon.finish(secondsMax: 900)
-    var verdict = try world.judge(deaths: nil)
+    var verdict = try world.verify(deaths: nil)
     let log = try String(contentsOfFile: daemon.log, encoding: .utf8)
     let refusals = log.components(separatedBy: "journal refuses entries").count - 1
     let recoveries = log.components(separatedBy: "journal takes entries again").count - 1

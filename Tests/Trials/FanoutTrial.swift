@@ -52,7 +52,7 @@ public struct FanoutTrial: Sendable {
     let cut = try await cutConnections(admin, while: daemon)
     try daemon.finish(secondsMax: 900)
     for follower in collectors { try await follower.wait(for: Follower.lastSeq(admin)) }
-    return try await judge(collectors, admin, cut)
+    return try await verify(collectors, admin, cut)
   }
 
   /// Ends a follower's session, `cuts` times, at random moments of the run.
@@ -72,7 +72,7 @@ public struct FanoutTrial: Sendable {
     return done
   }
 
-  private func judge(
+  private func verify(
     _ followers: [Follower], _ url: String, _ cut: Int
   ) async throws -> Verdict {
     var verdict = Verdict()

@@ -61,7 +61,7 @@ public struct FullDiskTrial {
     let wentDown = !postgres.isRunning
     if wentDown { try postgres.start() }
     try daemon.finish(secondsMax: Self.finishSecondsMax)
-    var verdict = try world.judge(isLate: true)
+    var verdict = try world.verify(isLate: true)
     let first = try StoredFeed(url: world.url).firstCommit(after: back) ?? 0
     verdict.figures.insert(
       "full for \(minutes) min at \(speed)×, \(askedMeanwhile) answers meanwhile, first commit "

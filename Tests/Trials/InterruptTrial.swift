@@ -63,7 +63,7 @@ public struct InterruptTrial {
     }
     try daemon.start()
     try daemon.finish(secondsMax: 900)
-    var verdict = try world.judge(deaths: done)
+    var verdict = try world.verify(deaths: done)
     let stops = manner == .terminate ? ", slowest exit \(slowest) ms" : ""
     verdict.figures.insert("\(done) of \(times)\(stops)", at: 0)
     verdict.complaints += complaints

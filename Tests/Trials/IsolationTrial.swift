@@ -61,7 +61,7 @@ public struct IsolationTrial: Sendable {
   }
 
   public static let troubles: [(name: String, kind: Fault.Kind)] = [
-    ("a byte a second", .wire(.slowLoris)), ("no answer", .neverAnswers),
+    ("a byte a second", .wire(.slowLoris)), ("no answer", .neverResponds),
     ("resets in the body", .wire(.resetInBody)), ("an endless body", .wire(.endlessChunks)),
     ("an endless head", .wire(.endlessHead)), ("a gzip bomb", .wire(.bomb(gzip: bomb))),
     ("a ban page", .banPage),
@@ -150,7 +150,7 @@ public struct IsolationTrial: Sendable {
     while due < start + seconds * 1_000_000, !Task.isCancelled {
       let pause = due - MonotonicClock.microseconds()
       if pause > 0 { try? await Task.sleep(nanoseconds: UInt64(pause) * 1_000) }
-      if await answer(of: station) {
+      if await isServing(station) {
         lateness.answered += 1
         lateness.microseconds.append(MonotonicClock.microseconds() - due)
       } else {
@@ -164,13 +164,13 @@ public struct IsolationTrial: Sendable {
   }
 
   /// Whether one question was answered well.
-  private func answer(of station: Station) async -> Bool {
+  private func isServing(_ station: Station) async -> Bool {
     switch station {
     case .quotes:
       let request = PollRequest(
         id: PollRequestID(1), purpose: .sweep, group: 0, symbols: symbols, slot: now,
         deadlineMilliseconds: 5_000)
-      guard case .response(200, let body, _, _) = await quotes.answer(to: request, at: now) else {
+      guard case .response(200, let body, _, _) = await quotes.response(to: request, at: now) else {
         return false
       }
       return body.count > 200 * symbols.count
@@ -180,15 +180,15 @@ public struct IsolationTrial: Sendable {
     }
   }
 
-  private func isGood(_ question: FeedRequest, _ key: String?) async -> Bool {
+  private func isGood(_ feedRequest: FeedRequest, _ key: String?) async -> Bool {
     guard
-      case .response(let status, let body, _, _) = await feeds.answer(
-        to: question, key: key, host: 0)
+      case .response(let status, let body, _, _) = await feeds.response(
+        to: feedRequest, key: key, host: 0)
     else { return false }
-    let answer = body.withUnsafeBytes {
-      FeedAnswer.decode(question, status: Int(status), body: $0)
+    let response = body.withUnsafeBytes {
+      FeedResponse.decode(feedRequest, status: Int(status), body: $0)
     }
-    switch answer {
+    switch response {
     case .refused(let refusal): return refusal.kind == .noData
     default: return true
     }

@@ -7,8 +7,8 @@ import Synchronization
 /// What a trial starts and must not outlive it: folders and processes, gone when this process ends,
 /// pass, fail or told to stop. Clusters look after themselves (`PrivateCluster`).
 public enum Leftovers {
-  private static let folders = Guarded<Set<String>>([])
-  private static let processes = Guarded<Set<pid_t>>([])
+  private static let folders = Locked<Set<String>>([])
+  private static let processes = Locked<Set<pid_t>>([])
   private static let writeEnd = Atomic<Int32>(-1)
 
   private static let atExit: Void = {

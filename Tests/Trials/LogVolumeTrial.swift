@@ -50,7 +50,7 @@ public struct LogVolumeTrial {
     // Where no file system may be mounted the disk is never full.
     let disk = SmallDisk.isPossible ? try daemon.putJournalOnDisk(megabytes: Self.megabytes) : nil
     try daemon.start()
-    try waitUntil("leads and commits") { daemon.hears("message=ready") }
+    try waitUntil("leads and commits") { daemon.logContains("message=ready") }
     pause(seconds: Self.calmSeconds)
     let log = LogTail(daemon.log)
     try disk?.fill()
@@ -67,7 +67,7 @@ public struct LogVolumeTrial {
     let lines = log.lines
     try daemon.finish(secondsMax: Self.finishSecondsMax)
     // Answers that meet the full disk are nobody's.
-    var verdict = try world.judge(deaths: disk == nil ? 0 : nil, isLate: true)
+    var verdict = try world.verify(deaths: disk == nil ? 0 : nil, isLate: true)
     report(lines, hasDisk: disk != nil, into: &verdict)
     if !lived { verdict.complaints.append("the daemon ended") }
     if !isBack { verdict.complaints.append("it did not say that all came back") }
@@ -77,7 +77,7 @@ public struct LogVolumeTrial {
   /// Three kinds of trouble after each other, for every source; the first minute's answers meet
   /// the full disk.
   private func orderOutage(_ world: TrialDay, from second: Int) {
-    let kinds: [Fault.Kind] = [.reset, .neverAnswers, .badGateway]
+    let kinds: [Fault.Kind] = [.reset, .neverResponds, .badGateway]
     let span = (minutes - 1) * 60 / kinds.count
     for (place, kind) in kinds.enumerated() {
       for upstream in Fault.Upstream.allCases {
@@ -157,7 +157,7 @@ private struct LogTail {
 }
 
 extension DaemonProcess {
-  fileprivate func hears(_ words: String) -> Bool {
+  fileprivate func logContains(_ words: String) -> Bool {
     (try? String(contentsOfFile: log, encoding: .utf8))?.contains(words) ?? false
   }
 }

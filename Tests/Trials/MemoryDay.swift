@@ -38,7 +38,7 @@ public struct MemoryDay {
   private var market: SimulatedMarket
   /// The same day as seen from nodes that lag, by how much.
   private var nodes: [Int: SimulatedMarket] = [:]
-  private var answers = 0
+  private var responses = 0
   public let recorder: DayRecorder
   private var poller: Poller
   public private(set) var pipeline = Pipeline()
@@ -57,7 +57,7 @@ public struct MemoryDay {
     now = Timestamp(day: plan.day, secondOfDay: plan.start)
     let schedule = PollSchedule(
       seed: plan.seed, isTradingDay: TradingCalendar.shanghai.isTradingDay)
-    var configuration = PollerConfiguration(heartbeat: market.symbols[0], seed: plan.seed)
+    var configuration = PollerConfiguration(referenceSymbol: market.symbols[0], seed: plan.seed)
     configuration.batchSymbolsMax = plan.batchSymbolsMax
     poller = Poller(configuration, schedule: schedule, symbols: market.symbols)
   }
@@ -82,14 +82,14 @@ public struct MemoryDay {
     var actions = first[...]
     while let action = actions.popFirst() {
       switch action {
-      case .request(let request): actions += answer(request)
+      case .request(let request): actions += response(request)
       case .wake(let moment): wake = moment
       case .sweepCompleted, .quarantined, .health, .calendarUnknown: break
       }
     }
   }
 
-  private mutating func answer(_ request: PollRequest) -> [Poller.Action] {
+  private mutating func response(_ request: PollRequest) -> [Poller.Action] {
     let second = now.shanghaiSecondOfDay
     market.advance(to: now, recording: recorder)
     if plan.outages.contains(where: { $0.contains(second) }) {
@@ -97,8 +97,8 @@ public struct MemoryDay {
     }
     let isStale = plan.staleSpells.contains { $0.contains(second) }
     let lag =
-      isStale ? plan.staleLagSeconds : plan.nodeLagsSeconds[answers % plan.nodeLagsSeconds.count]
-    answers += 1
+      isStale ? plan.staleLagSeconds : plan.nodeLagsSeconds[responses % plan.nodeLagsSeconds.count]
+    responses += 1
     let body = body(for: request.symbols, behindBy: lag)
     process(.quotes(request, at: now, body: body))
     return poller.received(.answered(request.id, .ok, retryAfterSeconds: nil), at: now)
@@ -126,7 +126,7 @@ public struct MemoryDay {
 public struct DayRows: Sendable {
   public private(set) var candles: [CandleKey: Candle] = [:]
   public private(set) var gaps: [Gap] = []
-  public private(set) var audits: [Symbol: DayAudit] = [:]
+  public private(set) var certificates: [Symbol: DayCertificate] = [:]
   public private(set) var rejections: [Rejection] = []
   public private(set) var revisions: [Revision] = []
   public private(set) var events: [(at: Timestamp, event: FeedEvent)] = []
@@ -148,7 +148,7 @@ public struct DayRows: Sendable {
       if let place = gaps.lastIndex(of: gap) { gaps.remove(at: place) }
     }
     gaps += commit.gaps
-    for audit in commit.audits { audits[audit.symbol] = audit }
+    for certificate in commit.certificates { certificates[certificate.symbol] = certificate }
     rejections += commit.rejections
     revisions += commit.revisions
     events += commit.events.map { (commit.knownAt, $0) }
@@ -161,7 +161,7 @@ extension DayRows {
   public func misstatements() throws(ExactDecimalError) -> [String] {
     // A late publisher's first row of the morning is yesterday's, whose day is another account.
     func isCertified(_ symbol: Symbol, _ day: TradingDay) -> Bool {
-      audits[symbol]?.tradingDay == day
+      certificates[symbol]?.tradingDay == day
     }
     var minutes: [Symbol: ExactDecimal] = [:]
     for candle in candles.values
@@ -172,13 +172,15 @@ extension DayRows {
     for gap in gaps where isCertified(gap.symbol, gap.tradingDay) {
       unseen[gap.symbol] = try (unseen[gap.symbol] ?? .zero) + gap.volume
     }
-    return audits.values.flatMap { audit in
+    return certificates.values.flatMap { certificate in
       let isBacked =
-        audit.minuteVolume == minutes[audit.symbol] ?? .zero
-        && audit.gapVolume == unseen[audit.symbol] ?? .zero
+        certificate.minuteVolume == minutes[certificate.symbol] ?? .zero
+        && certificate.gapVolume == unseen[certificate.symbol] ?? .zero
       return
-        (audit.isBalanced ? [] : ["\(audit.symbol): the certificate does not balance: \(audit)"])
-        + (isBacked ? [] : ["\(audit.symbol): the rows do not back the certificate: \(audit)"])
+        (certificate.isBalanced
+        ? [] : ["\(certificate.symbol): the certificate does not balance: \(certificate)"])
+        + (isBacked
+          ? [] : ["\(certificate.symbol): the rows do not back the certificate: \(certificate)"])
     }
   }
 }

@@ -26,7 +26,7 @@ struct MonthPlan {
   }
 
   /// From an evening to the next morning, in which K-lines are not the truth.
-  struct Spoilt {
+  struct FaultSpan {
     var symbol: Symbol?
     var from: Timestamp
     var to: Timestamp
@@ -36,7 +36,7 @@ struct MonthPlan {
   let symbols: [Symbol]
   private(set) var troubles: [Trouble]
   private(set) var faults = FaultPlan()
-  private(set) var spoilt: [Spoilt] = []
+  private(set) var faultSpans: [FaultSpan] = []
   /// Whose K-lines are wrong, and whose are `null`, from some day on.
   let wronged: Symbol
   let silenced: Symbol
@@ -73,10 +73,10 @@ struct MonthPlan {
     for (place, (trouble, night)) in plan.enumerated() {
       for outage in MonthPlan.outages(trouble) { add(outage, shift, days[place]) }
       if trouble == .laggingNode { lag(on: days[place], shift) }
-      spoil(night, place)
+      addFault(night, place)
     }
-    spoil(wronged, .volumeTimesThousand, from: days[days.count * 14 / 22])
-    spoil(silenced, .answer(.null), from: days[days.count * 3 / 22])
+    addFault(wronged, .volumeTimesThousand, from: days[days.count * 14 / 22])
+    addFault(silenced, .response(.null), from: days[days.count * 3 / 22])
   }
 
   /// Seconds of the day.
@@ -110,27 +110,27 @@ struct MonthPlan {
     }
   }
 
-  private mutating func spoil(_ night: Night, _ place: Int) {
+  private mutating func addFault(_ night: Night, _ place: Int) {
     let from = Timestamp(day: days[place], secondOfDay: 54_000)
     let to = Timestamp(day: days[place].advanced(by: 1), secondOfDay: MonthPlan.morning)
     let fault: Fault
     switch night {
     case .good: return
-    case .silent: fault = Fault(.answer(.null), on: .sinaHistory, from: from, to: to)
+    case .silent: fault = Fault(.response(.null), on: .sinaHistory, from: from, to: to)
     case .throttled: fault = Fault(.throttled, on: .sinaHistory, from: from, to: to)
     case .wrong:
       fault = Fault(
         .volumeTimesThousand, on: .sinaHistory, from: from, to: to, chancePerMille: 50)
     }
     faults.add(fault)
-    spoilt.append(Spoilt(symbol: nil, from: from, to: to))
+    faultSpans.append(FaultSpan(symbol: nil, from: from, to: to))
   }
 
-  private mutating func spoil(_ symbol: Symbol, _ kind: Fault.Kind, from day: TradingDay) {
+  private mutating func addFault(_ symbol: Symbol, _ kind: Fault.Kind, from day: TradingDay) {
     let from = Timestamp(day: day, secondOfDay: 54_000)
     let to = end.adding(seconds: 86_400)
     faults.add(Fault(kind, on: .sinaHistory, from: from, to: to, symbols: [symbol]))
-    spoilt.append(Spoilt(symbol: symbol, from: from, to: to))
+    faultSpans.append(FaultSpan(symbol: symbol, from: from, to: to))
   }
 
   /// The morning after the last day, when its second sightings are over.
@@ -162,13 +162,13 @@ extension MonthPlan {
     let place = days.firstIndex(of: day) ?? -1
     return (max(place, 0)..<min(place + MonthPlan.reach, days.count)).contains { later in
       let evening = Timestamp(day: days[later], secondOfDay: MonthPlan.evening)
-      return hasEvening(later) && evening >= moment && !isSpoilt(symbol, at: evening)
+      return hasEvening(later) && evening >= moment && !hasFault(symbol, at: evening)
     }
   }
 
   /// Whether K-lines were not to be had, or wrong, at a moment of the night.
-  func isSpoilt(_ symbol: Symbol, at moment: Timestamp) -> Bool {
-    spoilt.contains { trouble in
+  func hasFault(_ symbol: Symbol, at moment: Timestamp) -> Bool {
+    faultSpans.contains { trouble in
       trouble.symbol.map { $0 == symbol } ?? true && trouble.from <= moment && moment < trouble.to
     }
   }

@@ -80,12 +80,12 @@ public struct MonthTrial {
       try daemon.finish(secondsMax: 1_800)
       warnings = try daemon.warnings(of: .corrected)
     }
-    var judge = try MonthJudge(plan: plan, stored: StoredMonth(url: url))
+    var verifier = try MonthVerifier(plan: plan, stored: StoredMonth(url: url))
     for day in history.days {
       let seen = exchange.withRecorder(of: day) { $0.observableLedger() }
-      try judge.compare(day, seen: seen, truth: history.trueLedger(on: day))
+      try verifier.compare(day, seen: seen, truth: history.trueLedger(on: day))
     }
-    return try judge.verdict(warnings: warnings)
+    return try verifier.verdict(warnings: warnings)
   }
 }
 

@@ -11,7 +11,7 @@ public struct MutationTrial {
   public var instruments: Int
   public var seed: UInt64
 
-  private static let answerSecondsMax = 10
+  private static let responseSecondsMax = 10
   private static let bothSidesMin = 100
 
   public init(binary: String, times: Int, instruments: Int, seed: UInt64) {
@@ -120,7 +120,7 @@ public struct MutationTrial {
   private func reload(_ daemon: DaemonProcess, _ words: ReloadWords) throws -> Bool {
     let (accepted, all) = (words.accepted, words.all)
     daemon.signal(SIGHUP)
-    let deadline = Date().addingTimeInterval(TimeInterval(Self.answerSecondsMax))
+    let deadline = Date().addingTimeInterval(TimeInterval(Self.responseSecondsMax))
     while Date() < deadline, daemon.isRunning {
       words.follow()
       if words.all > all { return words.accepted > accepted }

@@ -7,7 +7,7 @@ import Synchronization
 
 /// A consumer of the most ordinary kind: it listens on `candled` and keeps what it is told.
 public final class NotificationListener: Sendable {
-  private let heard = Guarded<[String]>([])
+  private let received = Locked<[String]>([])
   private let isStopped = Atomic<Bool>(false)
 
   private static let lookMilliseconds: Int32 = 50
@@ -24,7 +24,7 @@ public final class NotificationListener: Sendable {
 
   public func stop() { isStopped.store(true, ordering: .relaxed) }
 
-  public var payloads: [String] { heard.withLock { $0 } }
+  public var payloads: [String] { received.withLock { $0 } }
 
   /// Until the connection ends.
   private func listen(_ url: String) {
@@ -39,7 +39,7 @@ public final class NotificationListener: Sendable {
       while let notification = PQnotifies(connection) {
         if let extra = notification.pointee.extra {
           let payload = String(cString: extra)
-          heard.withLock { if $0.count < Self.payloadsMax { $0.append(payload) } }
+          received.withLock { if $0.count < Self.payloadsMax { $0.append(payload) } }
         }
         PQfreemem(notification)
       }

@@ -68,7 +68,7 @@ public struct OutageTrial {
     try postgres.start()
     let back = SystemClock.realMicroseconds()
     let unsaved = try await withDeadline(run, seconds: Self.finishSecondsMax)
-    var verdict = try world.judge(isLate: true)
+    var verdict = try world.verify(isLate: true)
     let first = try StoredFeed(url: world.url).firstCommit(after: back) ?? 0
     verdict.figures.insert(
       "\(minutes) min at \(speed)×, memory for \(memoryMinutes) min, first commit "
@@ -105,7 +105,7 @@ public struct OutageTrial {
   }
 
   private final class Lines: Sendable {
-    private let bytes = Guarded<[UInt8]>([])
+    private let bytes = Locked<[UInt8]>([])
 
     func add(_ line: [UInt8]) { bytes.withLock { $0 += line } }
 

@@ -42,17 +42,17 @@ public struct PairTrial {
     try pair.begin()
     var random = SplitMix(seed: seed)
     let blows =
-      Array(repeating: Pair.Blow.kill, count: kills)
-      + Array(repeating: Pair.Blow.pause, count: pauses)
-    for blow in blows.shuffled(using: &random) {
+      Array(repeating: Pair.Interruption.kill, count: kills)
+      + Array(repeating: Pair.Interruption.pause, count: pauses)
+    for interruption in blows.shuffled(using: &random) {
       let alone = UInt32.random(
         in: UInt32(Self.leadMilliseconds.lowerBound)...UInt32(Self.leadMilliseconds.upperBound),
         using: &random)
       usleep(alone * 1_000)
-      try pair.strike(blow)
+      try pair.strike(interruption)
     }
     try pair.finish()
-    var verdict = try pair.judge()
+    var verdict = try pair.verify()
     verdict.figures.insert(pair.figures, at: 0)
     verdict.complaints += pair.complaints
     return verdict
@@ -63,7 +63,7 @@ public struct PairTrial {
 
 /// The two, and what is known of them from the database.
 struct Pair {
-  enum Blow { case kill, pause }
+  enum Interruption { case kill, pause }
 
   private let world: TrialDay
   private let plan: PairTrial
@@ -133,14 +133,14 @@ struct Pair {
   }
 
   /// Takes the leader away, and waits for the other.
-  mutating func strike(_ blow: Blow) throws {
+  mutating func strike(_ interruption: Interruption) throws {
     let before = try leases.now()
     try wait("the leader has committed") { try leases.commits(of: before.term) > 0 }
     guard let place = try leader(before.holder) else {
       throw TrialFailure("nobody's journal is \(before.holder)")
     }
     let began = Date()
-    switch blow {
+    switch interruption {
     case .kill: daemons[place].kill()
     case .pause: daemons[place].signal(SIGSTOP)
     }
@@ -150,7 +150,7 @@ struct Pair {
     if after.holder == before.holder { complaints.append("term \(after.term): the same leader") }
     try wait("the new leader commits") { try leases.commits(of: after.term) > 0 }
     silences.append(milliseconds(since: began))
-    switch blow {
+    switch interruption {
     case .kill: try launch(place)
     case .pause:
       daemons[place].signal(SIGCONT)
@@ -194,7 +194,7 @@ struct Pair {
 
   // MARK: - Judgement
 
-  func judge() throws -> ChaosVerdict {
+  func verify() throws -> ChaosVerdict {
     var committed: Set<Timestamp> = []
     var abandoned = 0
     for place in daemons.indices {
@@ -213,13 +213,13 @@ struct Pair {
       }
     }
     let withdrawn =
-      world.exchange.withRecorder { $0.withdrawAnswers(exceptAskedAt: committed) } ?? 0
-    var verdict = try world.judge()
+      world.exchange.withRecorder { $0.withdrawResponses(exceptAskedAt: committed) } ?? 0
+    var verdict = try world.verify()
     verdict.figures.append(
       "\(committed.count) answers committed, \(withdrawn) not; \(abandoned) journaled in vain")
     verdict.complaints += try leases.complaints()
     let replay = try replayed()
-    verdict.figures.append("both journals replayed: \(replay.said)")
+    verdict.figures.append("both journals replayed: \(replay.output)")
     if replay.status != 0 {
       verdict.complaints.append("the two journals do not give the tables: \(replay.status)")
     }
@@ -230,7 +230,7 @@ struct Pair {
   }
 
   /// What `candled replay` says of the two journals and the tables.
-  private func replayed() throws -> (status: Int32, said: String) {
+  private func replayed() throws -> (status: Int32, output: String) {
     let journals = daemons.map { $0.folder + "/journal" }
     let replay = try DaemonProcess(
       binary: plan.binary, folder: world.folder + "/replay", settings: settings[0],

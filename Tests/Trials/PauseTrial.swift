@@ -47,7 +47,7 @@ public struct PauseTrial {
     let asked = world.exchange.requestsAnswered - before
     let watched = Int(MonotonicClock.microseconds() - began) * speed / 1_000_000
     try daemon.finish(secondsMax: 600)
-    var verdict = try world.judge(deaths: 1, isLate: true)
+    var verdict = try world.verify(deaths: 1, isLate: true)
     verdict.figures.insert("\(asked) requests in the \(watched) s after \(pauseSeconds) s", at: 0)
     if asked > (watched / 3 + Self.extraSweepsMax) * groups {
       verdict.complaints.append("\(asked) requests in \(watched) s: a burst")

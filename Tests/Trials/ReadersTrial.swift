@@ -49,13 +49,13 @@ public struct ReadersTrial: Sendable {
     let admin = server.ownerConnectionString
     try Schema.apply(url: admin)
     try SQLProbe.run("create role alice login in role candled_reader", url: admin)
-    let ended = Guarded(0)
+    let ended = Locked(0)
     let log = Logger(label: "keeper") { label in
       LineLogHandler(
         label: label, level: .info, format: .text, mask: SecretMask(), isJournal: false,
         write: { _ in ended.withLock { $0 += 1 } })
     }
-    let keeper = ServerKeeper(server, log: log)
+    let keeper = PostgresSupervisor(server, log: log)
     let watch = Task { await keeper.keepRunning() }
     var verdict = try await turns(server)
     watch.cancel()

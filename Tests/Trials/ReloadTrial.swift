@@ -16,7 +16,7 @@ public struct ReloadTrial {
   /// Second of the day at which it begins.
   public var start = TrialDay.start
 
-  private static let answerSecondsMax = 10
+  private static let responseSecondsMax = 10
 
   public init(binary: String, times: Int, instruments: Int, seed: UInt64) {
     self.binary = binary
@@ -38,7 +38,7 @@ public struct ReloadTrial {
     try daemon.start()
     let done = try reload(daemon, settings, world.exchange)
     try daemon.finish(secondsMax: 600)
-    var verdict = try world.judge()
+    var verdict = try world.verify()
     let (slots, missed) = try compare(undisturbed, daemon)
     let taken = ReloadWords(log: daemon.log)
     taken.follow()
@@ -64,11 +64,11 @@ public struct ReloadTrial {
       while daemon.isRunning, exchange.requestsAnswered < target { usleep(500) }
       var other = settings
       other["log.level"] = done % 2 == 0 ? "\"info\"" : "\"trace\""
-      other["sina.deadline"] = "\"\(20_000 + Int.random(in: 0...500, using: &random))ms\""
+      other["quotes.deadline"] = "\"\(20_000 + Int.random(in: 0...500, using: &random))ms\""
       other["sina.requests_per_minute"] = "\(Int.random(in: 400...600, using: &random))"
       try other.text.write(toFile: daemon.configuration, atomically: true, encoding: .utf8)
       daemon.signal(SIGHUP)
-      let deadline = Date().addingTimeInterval(TimeInterval(Self.answerSecondsMax))
+      let deadline = Date().addingTimeInterval(TimeInterval(Self.responseSecondsMax))
       while words.accepted <= done, Date() < deadline {
         guard daemon.isRunning else { return done }
         usleep(5_000)

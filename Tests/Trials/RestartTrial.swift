@@ -59,7 +59,7 @@ public struct RestartTrial {
     }
     try daemon.finish(secondsMax: 900)
     if !isExternal { try postgres.start() }
-    var verdict = try world.judge()
+    var verdict = try world.verify()
     report(delays, proxy, into: &verdict)
     return verdict
   }
@@ -114,13 +114,13 @@ public struct RestartTrial {
       usleep(UInt32.random(in: 0...Self.awayMicrosecondsMax, using: &random))
       try postgres.start()
     }
-    let accepted = try awaitAnswer(url)
+    let accepted = try awaitResponse(url)
     let first = try awaitCommit(url, after: stopped)
     return max(Int((first - accepted) / 1000), 0)
   }
 
   /// - Returns: when a connection was first taken, by the real clock.
-  private func awaitAnswer(_ url: String) throws -> Int64 {
+  private func awaitResponse(_ url: String) throws -> Int64 {
     let deadline = Date().addingTimeInterval(TimeInterval(Self.waitSecondsMax))
     while Date() < deadline {
       if (try? SQLProbe.run("select 1", url: url)) != nil { return SystemClock.realMicroseconds() }

@@ -82,9 +82,9 @@ public struct SignalTrial {
     }
     try daemon.start()
     try daemon.finish(secondsMax: 600)
-    let judged = try world.judge(deaths: times * 2 * Way.allCases.count)
-    verdict.figures += judged.figures
-    verdict.complaints += judged.complaints
+    let verified = try world.verify(deaths: times * 2 * Way.allCases.count)
+    verdict.figures += verified.figures
+    verdict.complaints += verified.complaints
     return verdict
   }
 

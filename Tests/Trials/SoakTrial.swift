@@ -20,9 +20,9 @@ public struct SoakTrial {
   public var warmSeconds: Int
   /// Per cent by which memory may have grown since.
   public var growthPercentMax = 5
-  /// K-lines a night, and whether Americans are recorded: to find out what memory is for.
+  /// K-lines a night, and whether US equities are recorded: to find out what memory is for.
   public var repairs = 200
-  public var hasAmericans = true
+  public var hasUSEquities = true
 
   private static let sampleSeconds = 5
   private static let residentMebibytesMax = 128.0
@@ -62,7 +62,7 @@ public struct SoakTrial {
     settings.scale(by: speed)
     settings["log.level"] = "\"info\""
     settings["repair.requests_per_night"] = "\(repairs)"
-    if !hasAmericans {
+    if !hasUSEquities {
       settings["alpaca.symbols"] = nil
       settings["alpaca.key_file"] = nil
     }
@@ -71,7 +71,7 @@ public struct SoakTrial {
     try daemon.start()
     let samples = watch(daemon, world.exchange, say)
     try daemon.finish(secondsMax: 120)
-    var verdict = try world.judge(isExact: false)
+    var verdict = try world.verify(isExact: false)
     report(samples, into: &verdict)
     let sweeps = try world.sweepsJournaled(by: daemon)
     let due = TrialDay.sweeps(from: max(start, Session.auctionOpen))
@@ -86,7 +86,7 @@ public struct SoakTrial {
     let began = MonotonicClock.microseconds()
     let end = hours * 3600 / speed + 60
     var samples: [Sample] = []
-    var told = 0
+    var reported = 0
     while daemon.isRunning {
       let second = Int((MonotonicClock.microseconds() - began) / 1_000_000)
       if second > end { break }
@@ -94,8 +94,8 @@ public struct SoakTrial {
         let sample = Sample(
           second: second, requests: exchange.requestsAnswered, probe: probe)
         samples.append(sample)
-        if second >= told + 60 {
-          told = second
+        if second >= reported + 60 {
+          reported = second
           say(sample.line)
         }
       }

@@ -54,7 +54,7 @@ struct StoredDay {
     }
   }
 
-  func audits() throws -> [DayAudit] {
+  func certificates() throws -> [DayCertificate] {
     try SQLProbe.run(
       """
       select i.symbol, a.exchange_volume, a.exchange_turnover, a.minute_volume,
@@ -65,7 +65,7 @@ struct StoredDay {
       """, url: url
     ).map { row in
       var fields = StoredFields(row)
-      return DayAudit(
+      return DayCertificate(
         symbol: try fields.symbol(), tradingDay: day,
         exchangeVolume: try fields.optional { try $0.decimal() },
         exchangeTurnover: try fields.optional { try $0.decimal() },

@@ -14,7 +14,7 @@ struct StoredMonth {
     var knownFrom: Timestamp
     var closedBy: String?
     var sightings: Int
-    var lastSightingAt: Timestamp?
+    var lastCheckedAt: Timestamp?
     var permanentReason: String?
   }
 
@@ -116,7 +116,7 @@ struct StoredMonth {
           turnover: turnover, cause: cause),
         knownFrom: try fields.moment(), closedBy: try fields.optional { try $0.text() },
         sightings: Int(try fields.number()),
-        lastSightingAt: try fields.optional { try $0.moment() },
+        lastCheckedAt: try fields.optional { try $0.moment() },
         permanentReason: try fields.optional { try $0.text() })
     }
   }

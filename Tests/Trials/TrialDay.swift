@@ -15,8 +15,8 @@ public final class TrialDay {
   /// nil where the daemon keeps a private one.
   public let cluster: PrivateCluster?
   private let listener: NotificationListener?
-  private let ear: SystemdEar
-  private let scraper: AdminEar
+  private let systemdListener: SystemdListener
+  private let scraper: AdminScraper
   private var daemons: [DaemonProcess] = []
 
   /// From before the opening auction to after the day's certificates.
@@ -36,7 +36,7 @@ public final class TrialDay {
     disk: SmallDisk? = nil
   ) throws {
     folder = try Leftovers.folder(name)
-    ear = try SystemdEar()
+    systemdListener = try SystemdListener()
     day = TradingDay(daysSince1970: 20_640)  // 2026-07-06
     let mairui = MairuiOptions(licences: [Canaries.licence: .valid(requestsPerDay: 50)])
     let alpaca = AlpacaOptions(keys: [Canaries.keyID: Canaries.keySecret])
@@ -62,7 +62,7 @@ public final class TrialDay {
       (cluster, listener) = (nil, nil)
     }
     // Last: its port is free for as long as nobody binds another.
-    scraper = try AdminEar()
+    scraper = try AdminScraper()
   }
 
   deinit { end() }
@@ -71,7 +71,7 @@ public final class TrialDay {
   public func end() {
     for daemon in daemons { daemon.kill() }
     listener?.stop()
-    ear.stop()
+    systemdListener.stop()
     scraper.stop()
     exchange.stop()
     Leftovers.remove(folder)
@@ -137,7 +137,7 @@ public final class TrialDay {
   ) throws -> DaemonProcess {
     let daemon = try DaemonProcess(
       binary: binary, folder: "\(folder)/\(name)", settings: settings)
-    daemon.environment["NOTIFY_SOCKET"] = ear.name
+    daemon.environment["NOTIFY_SOCKET"] = systemdListener.name
     daemons.append(daemon)
     return daemon
   }
@@ -157,7 +157,7 @@ public final class TrialDay {
         }
       }
     }
-    return exchange.withRecorder { $0.withdrawAnswers(exceptAskedAt: moments) } ?? 0
+    return exchange.withRecorder { $0.withdrawResponses(exceptAskedAt: moments) } ?? 0
   }
 
   /// Answers with quotes in a daemon's journal: what it got round to asking.
@@ -177,13 +177,13 @@ public final class TrialDay {
   ///     any number may have been.
   ///   - isLate: answers may also come after their deadline, on a machine that is too busy for a
   ///     clock as fast as this.
-  public func judge(
+  public func verify(
     isExact: Bool = true, deaths: Int? = 0, isLate: Bool = false
   ) throws -> ChaosVerdict {
     let lost = deaths != 0 || isLate ? try withdrawUnjournaled() : 0
     let lateMax = isLate ? exchange.requestsAnswered / Self.lateEvery + 5 : 0
     let ledger = isExact ? exchange.withRecorder { $0.observableLedger() } : nil
-    let finding = try DayJudge(url: url).judge(day, by: ledger)
+    let finding = try DayVerifier(url: url).verify(day, by: ledger)
     let sweep = try sweepForCanaries()
     var verdict = ChaosVerdict(figures: [finding.line], complaints: finding.complaints)
     verdict.figures.append(
@@ -197,11 +197,11 @@ public final class TrialDay {
   }
 
   /// Those that talk while a daemon lives and said nothing to be searched.
-  var silentEars: [String] {
+  var silentListeners: [String] {
     var silent: [String] = []
     if listener?.payloads.isEmpty != false { silent.append("notifications") }
-    if ear.messages.isEmpty { silent.append("what systemd is told") }
-    if scraper.answers.isEmpty { silent.append("the admin endpoint") }
+    if systemdListener.messages.isEmpty { silent.append("what systemd is told") }
+    if scraper.responses.isEmpty { silent.append("the admin endpoint") }
     return silent
   }
 
@@ -209,17 +209,18 @@ public final class TrialDay {
     var sweep = CanarySweep()
     let payloads = listener?.payloads ?? []
     sweep.look(at: "notifications", Data(payloads.joined(separator: "\n").utf8))
-    sweep.look(at: "what systemd was told", Data(ear.messages.joined(separator: "\n").utf8))
-    for answer in scraper.answers { sweep.look(at: "the admin endpoint", answer) }
+    sweep.look(
+      at: "what systemd was told", Data(systemdListener.messages.joined(separator: "\n").utf8))
+    for response in scraper.responses { sweep.look(at: "the admin endpoint", response) }
     for daemon in daemons {
       sweep.look(atFile: daemon.log)
-      sweep.look(at: "command line and environment", daemon.told)
+      sweep.look(at: "command line and environment", daemon.captured)
       try sweep.look(atJournal: daemon.folder + "/journal")
       sweep.look(atFile: daemon.folder + "/postgres/server.log")
     }
     if let cluster { sweep.look(atFile: cluster.server.directory + "/server.log") }
     try sweep.look(atDatabase: url)
-    if daemons.contains(where: { $0.told.isEmpty }) {
+    if daemons.contains(where: { $0.captured.isEmpty }) {
       sweep.complaints.append("nobody looked at a daemon's command line")
     }
     return sweep

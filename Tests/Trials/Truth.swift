@@ -32,13 +32,13 @@ public struct TruthTrial: Sendable {
   }
 
   /// What makes a day hard without breaking it.
-  public enum Hardship: CaseIterable, Sendable {
+  public enum FaultScenario: CaseIterable, Sendable {
     case falseRows, laggingNodes, oddInstruments
   }
 
   /// A small market, with false rows on half of it.
-  public static func short(_ hardship: Hardship, seed: UInt64) -> TruthTrial {
-    switch hardship {
+  public static func short(_ faultScenario: FaultScenario, seed: UInt64) -> TruthTrial {
+    switch faultScenario {
     case .falseRows:
       var trial = deceived(seed: seed, instruments: 90)
       trial.plan.falseRows?.instrumentsPerMille = 500
@@ -115,25 +115,26 @@ public struct TruthTrial: Sendable {
     var day = MemoryDay(plan)
     day.run()
     let candles = Array(day.rows.candles.values)
-    let audits = Array(day.rows.audits.values)
+    let certificates = Array(day.rows.certificates.values)
     var verdict = Verdict(
-      candles: candles.count, gaps: day.rows.gaps.count, certificates: audits.count)
+      candles: candles.count, gaps: day.rows.gaps.count, certificates: certificates.count)
     let (ledger, truth) = (day.recorder.observableLedger(), day.recorder.trueLedger())
     verdict.falseRows = ledger.falseRows
     verdict.corrections = day.rows.events(.corrected).count
     verdict.revisions = day.rows.revisions.count { $0.cause == .correction }
     verdict.complaints = ledger.differences(
-      candles: candles, gaps: day.rows.gaps, audits: audits)
-    verdict.complaints += truth.differences(audits: audits)
+      candles: candles, gaps: day.rows.gaps, certificates: certificates)
+    verdict.complaints += truth.differences(certificates: certificates)
     if isUnbroken { verdict.displacement = truth.displacement(candles: candles) }
     verdict.complaints += try day.rows.misstatements()
     verdict.complaints += day.rows.adjoiningGaps
-    if audits.isEmpty { verdict.complaints.append("no certificate was written") }
+    if certificates.isEmpty { verdict.complaints.append("no certificate was written") }
     verdict.complaints += odd.complaints(about: day)
-    var judge = CorrectionJudge(ledger.falseRows)
-    judge.others.formUnion(odd.symbols)
-    judge.judge(day.rows.events, counted: day.pipeline.counters.disputes[.corrected, default: 0])
-    verdict.complaints += judge.complaints
+    var verifier = CorrectionVerifier(ledger.falseRows)
+    verifier.others.formUnion(odd.symbols)
+    verifier.verify(
+      day.rows.events, counted: day.pipeline.counters.disputes[.corrected, default: 0])
+    verdict.complaints += verifier.complaints
     return verdict
   }
 }

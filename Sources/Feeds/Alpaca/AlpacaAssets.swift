@@ -17,7 +17,7 @@ enum AlpacaAssets {
   static func decode(
     _ body: UnsafeRawBufferPointer, status: Int
   ) throws(FeedRefusal) -> InstrumentList {
-    if let refusal = AlpacaRefusal.judge(body, status: status) { throw refusal }
+    if let refusal = AlpacaRefusal.classify(body, status: status) { throw refusal }
     var page = Page()
     do throws(JSONFault) {
       var reader = try JSONReader(body.trimmed)

@@ -28,7 +28,7 @@ struct AlpacaBars {
     _ body: UnsafeRawBufferPointer, status: Int, source: Source, timeframe: Timeframe,
     requested: [Symbol]?, only: Symbol? = nil
   ) throws(FeedRefusal) -> CandlePage {
-    if let refusal = AlpacaRefusal.judge(body, status: status) { throw refusal }
+    if let refusal = AlpacaRefusal.classify(body, status: status) { throw refusal }
     var bars = AlpacaBars(source: source, timeframe: timeframe, requested: requested)
     do throws(JSONFault) {
       try bars.read(body.trimmed, only: only)

@@ -19,7 +19,7 @@ enum AlpacaCalendar {
   static func decode(
     _ body: UnsafeRawBufferPointer, status: Int
   ) throws(FeedRefusal) -> [MarketSession] {
-    if let refusal = AlpacaRefusal.judge(body, status: status) { throw refusal }
+    if let refusal = AlpacaRefusal.classify(body, status: status) { throw refusal }
     var sessions: [MarketSession] = []
     do throws(JSONFault) {
       var reader = try JSONReader(body.trimmed)

@@ -8,29 +8,29 @@ import Market
 
 enum AlpacaRefusal {
   /// nil where the body is to be read.
-  static func judge(_ body: UnsafeRawBufferPointer, status: Int) -> FeedRefusal? {
+  static func classify(_ body: UnsafeRawBufferPointer, status: Int) -> FeedRefusal? {
     let text = body.trimmed
     let message = AlpacaMessage(text)
     switch status {
-    case 200..<300: return judgeFine(text, message)
+    case 200..<300: return classifySuccess(text, message)
     case 401, 407: return FeedRefusal(.unauthorised, "HTTP \(status): the key was refused")
     case 403:
-      return judge(message) ?? FeedRefusal(.unauthorised, "HTTP 403: the key was refused")
+      return classify(message) ?? FeedRefusal(.unauthorised, "HTTP 403: the key was refused")
     case 408, 500..<600: return FeedRefusal(.transient, "HTTP \(status): the server failed")
     // Its hosts do not redirect; a network that wants a login does.
     case 300..<400: return FeedRefusal(.transient, "HTTP \(status): sent elsewhere")
     case 429:
       return FeedRefusal(.throttled(retryAfterSeconds: nil), "HTTP 429: asked too often")
     default:
-      return judge(message)
+      return classify(message)
         ?? FeedRefusal(.programmingError, "HTTP \(status): the request was refused as wrong")
     }
   }
 
-  private static func judgeFine(
+  private static func classifySuccess(
     _ text: UnsafeRawBufferPointer, _ message: AlpacaMessage?
   ) -> FeedRefusal? {
-    if let message { return judge(misplaced: message) }
+    if let message { return classify(misplaced: message) }
     switch text.first {
     case UInt8(ascii: "{"), UInt8(ascii: "["): return nil
     case UInt8(ascii: "<"): return FeedRefusal(.transient, "a page of HTML in place of data")
@@ -40,7 +40,7 @@ enum AlpacaRefusal {
   }
 
   /// nil for a message that says nothing of its own.
-  private static func judge(_ message: AlpacaMessage?) -> FeedRefusal? {
+  private static func classify(_ message: AlpacaMessage?) -> FeedRefusal? {
     if message?.isEntitlement == true {
       return FeedRefusal(.entitlement, "the plan does not include this")
     }
@@ -50,8 +50,8 @@ enum AlpacaRefusal {
   }
 
   /// Behind a status of success, which an intermediary may have put there.
-  private static func judge(misplaced message: AlpacaMessage) -> FeedRefusal {
-    if let refusal = judge(message) { return refusal }
+  private static func classify(misplaced message: AlpacaMessage) -> FeedRefusal {
+    if let refusal = classify(message) { return refusal }
     switch message.topic {
     case .requestRate:
       return FeedRefusal(.throttled(retryAfterSeconds: nil), "asked too often")

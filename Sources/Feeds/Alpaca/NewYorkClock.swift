@@ -16,7 +16,7 @@ struct NewYorkClock {
   mutating func interval(
     from openedAt: Timestamp, _ timeframe: Timeframe
   ) throws(RowFault) -> (day: TradingDay, closedAt: Timestamp) {
-    if !(midnight..<nextMidnight).contains(openedAt) { turn(to: openedAt) }
+    if !(midnight..<nextMidnight).contains(openedAt) { move(to: openedAt) }
     if let seconds = timeframe.alpacaBarSeconds {
       guard openedAt.microseconds % (seconds * 1_000_000) == 0 else {
         throw RowFault(.inconsistent, "t: not where a bar of \(timeframe.name) starts")
@@ -29,7 +29,7 @@ struct NewYorkClock {
     return (day, end(timeframe))
   }
 
-  private mutating func turn(to moment: Timestamp) {
+  private mutating func move(to moment: Timestamp) {
     day = moment.newYorkDay
     midnight = Timestamp(day: day, newYorkSecondOfDay: 0)
     nextMidnight = Timestamp(day: day.advanced(by: 1), newYorkSecondOfDay: 0)

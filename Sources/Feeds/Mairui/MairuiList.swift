@@ -25,7 +25,7 @@ enum MairuiList {
 
   /// - Throws: also where no row is one of a list: the answer is to something else.
   static func page(_ body: UnsafeRawBufferPointer, status: Int) throws(FeedRefusal) -> Page {
-    if let refusal = MairuiRefusal.judge(body, status: status) { throw refusal }
+    if let refusal = MairuiRefusal.classify(body, status: status) { throw refusal }
     let page: Page
     do throws(JSONFault) {
       page = try read(body)

@@ -8,25 +8,25 @@ import Market
 
 enum MairuiRefusal {
   /// nil where the body is to be read as a list.
-  static func judge(_ body: UnsafeRawBufferPointer, status: Int) -> FeedRefusal? {
+  static func classify(_ body: UnsafeRawBufferPointer, status: Int) -> FeedRefusal? {
     let text = body.trimmed
     let isFine = (200..<300).contains(status)
     switch text.first {
     case UInt8(ascii: "[") where isFine: return nil
     case UInt8(ascii: "["), UInt8(ascii: "<"), nil: break
     case UInt8(ascii: "{"):
-      if let told = MairuiMessage(object: text)?.refusal { return told }
+      if let refusal = MairuiMessage(object: text)?.refusal { return refusal }
     default:
-      if let told = MairuiMessage(text: text).refusal { return told }
+      if let refusal = MairuiMessage(text: text).refusal { return refusal }
     }
-    if let refusal = judge(status: status) { return refusal }
+    if let refusal = classify(status: status) { return refusal }
     return text.first == UInt8(ascii: "<")
       ? FeedRefusal(.transient, "a page of HTML in place of a list")
       : FeedRefusal(.malformed, text.isEmpty ? "an empty answer" : "not an answer in the format")
   }
 
   /// nil for success.
-  private static func judge(status: Int) -> FeedRefusal? {
+  private static func classify(status: Int) -> FeedRefusal? {
     switch status {
     case 200..<300: nil
     case 401, 403, 407: FeedRefusal(.unauthorised, "HTTP \(status): the licence was refused")
@@ -80,9 +80,9 @@ private struct MairuiMessage {
   }
 
   /// The number first; words only where it says nothing known.
-  var refusal: FeedRefusal? { toldByCode ?? toldByWords }
+  var refusal: FeedRefusal? { refusalByCode ?? refusalByText }
 
-  private var toldByCode: FeedRefusal? {
+  private var refusalByCode: FeedRefusal? {
     switch code {
     case 9, 101: FeedRefusal(.quotaExhausted, "the licence has no requests left today")
     case 102, 401, 403: FeedRefusal(.unauthorised, "the licence is not valid")
@@ -97,20 +97,20 @@ private struct MairuiMessage {
     }
   }
 
-  private var toldByWords: FeedRefusal? {
+  private var refusalByText: FeedRefusal? {
     let speaksOfLicence = words.lowercased().contains("licence") || words.contains("证书")
-    if says("超出", "超限", "用尽") {
+    if contains("超出", "超限", "用尽") {
       return FeedRefusal(.quotaExhausted, "the licence has no requests left today")
     }
-    if speaksOfLicence, says("无效", "不存在", "过期", "到期") {
+    if speaksOfLicence, contains("无效", "不存在", "过期", "到期") {
       return FeedRefusal(.unauthorised, "the licence is not valid")
     }
-    if says("数据不存在") { return FeedRefusal(.noData, "the source has no such data") }
-    if says("资源不存在") {
+    if contains("数据不存在") { return FeedRefusal(.noData, "the source has no such data") }
+    if contains("资源不存在") {
       return FeedRefusal(.notFound, "no such resource here, or not for this licence")
     }
     return nil
   }
 
-  private func says(_ phrases: String...) -> Bool { phrases.contains { words.contains($0) } }
+  private func contains(_ phrases: String...) -> Bool { phrases.contains { words.contains($0) } }
 }

@@ -6,16 +6,16 @@
 
 enum SinaBareKeys {
   /// Hands `use` the body, mended where it needs that.
-  static func mending<Answer>(
+  static func mending<Response>(
     _ body: UnsafeRawBufferPointer,
-    _ use: (UnsafeRawBufferPointer) throws(FeedRefusal) -> Answer
-  ) throws(FeedRefusal) -> Answer {
+    _ use: (UnsafeRawBufferPointer) throws(FeedRefusal) -> Response
+  ) throws(FeedRefusal) -> Response {
     guard occur(in: body) else { return try use(body) }
     let mended = quoted(body)
-    let answer = mended.withUnsafeBytes { mended in
+    let result = mended.withUnsafeBytes { mended in
       Result { () throws(FeedRefusal) in try use(mended) }
     }
-    return try answer.get()
+    return try result.get()
   }
 
   /// Whether the first object in `text` begins with a bare key.

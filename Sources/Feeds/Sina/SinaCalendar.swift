@@ -27,7 +27,7 @@ enum SinaCalendar {
   static func decode(
     _ body: UnsafeRawBufferPointer, status: Int
   ) throws(FeedRefusal) -> [TradingDay] {
-    if let refusal = SinaRefusal.judge(body, status: status) { throw refusal }
+    if let refusal = SinaRefusal.classify(body, status: status) { throw refusal }
     let days = try unpack(packed(in: body.trimmed))
     let count = disagreements(of: days, with: .shanghai)
     guard count <= disagreementsMax else {

@@ -22,7 +22,7 @@ enum SinaFactors {
   static func decode(
     _ body: UnsafeRawBufferPointer, status: Int, symbol: Symbol, kind: AdjustmentFactor.Kind
   ) throws(FeedRefusal) -> [AdjustmentFactor] {
-    if let refusal = SinaRefusal.judge(body, status: status) { throw refusal }
+    if let refusal = SinaRefusal.classify(body, status: status) { throw refusal }
     let script = SinaScript(body)
     guard isDeclaration(script.name, of: "\(symbol)\(kind.name)") else {
       throw FeedRefusal(.malformed, "the variable is not named \(symbol)\(kind.name)")

@@ -33,7 +33,7 @@ public enum SinaKline {
     _ body: UnsafeRawBufferPointer, status: Int, symbol: Symbol, scale: SinaKlineScale,
     calendar: TradingCalendar = .shanghai
   ) throws(FeedRefusal) -> CandlePage {
-    if let refusal = SinaRefusal.judge(body, status: status) { throw refusal }
+    if let refusal = SinaRefusal.classify(body, status: status) { throw refusal }
     return try SinaBareKeys.mending(body) { text throws(FeedRefusal) in
       var rows = SinaKlineRows(symbol: symbol, scale: scale, calendar: calendar)
       try SinaRows.read(text) { (reader: inout JSONReader, place) throws(JSONFault) in
@@ -75,7 +75,7 @@ private struct SinaKlineRows {
       guard let first = refused.first else { throw FeedRefusal(.noData, "no bars") }
       throw FeedRefusal(.malformed, "no row is a bar: \(first.detail)")
     }
-    let (kept, faults) = SinaKlineOrder.judge(bars.map(\.candle))
+    let (kept, faults) = SinaKlineOrder.check(bars.map(\.candle))
     for (index, fault) in faults { refuse(bars[index].place, fault, bars[index].text) }
     return CandlePage(
       candles: kept.map { bars[$0].candle }, refused: refused.sorted { $0.index < $1.index })

@@ -8,7 +8,7 @@ import Market
 
 enum SinaKlineOrder {
   /// The indexes of the rows to keep, ascending, and why each other one is refused.
-  static func judge(
+  static func check(
     _ candles: [Candle]
   ) -> (kept: [Int], faults: [(index: Int, fault: RowFault)]) {
     let kept = longestChain(of: candles.map(\.openedAt))

@@ -47,7 +47,7 @@ enum SinaNodes {
   static func decodeCount(
     _ body: UnsafeRawBufferPointer, status: Int
   ) throws(FeedRefusal) -> Int {
-    if let refusal = SinaRefusal.judge(body, status: status) { throw refusal }
+    if let refusal = SinaRefusal.classify(body, status: status) { throw refusal }
     let script = SinaScript(body)
     let value: JSONValue
     let reader: JSONReader
@@ -78,7 +78,7 @@ enum SinaNodes {
   static func decodePage(
     _ body: UnsafeRawBufferPointer, status: Int
   ) throws(FeedRefusal) -> InstrumentList {
-    if let refusal = SinaRefusal.judge(body, status: status) { throw refusal }
+    if let refusal = SinaRefusal.classify(body, status: status) { throw refusal }
     return try SinaBareKeys.mending(body) { text throws(FeedRefusal) in
       var listed: [ListedInstrument] = []
       var refused: [RefusedRow] = []

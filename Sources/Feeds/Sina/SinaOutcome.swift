@@ -51,7 +51,7 @@ extension SinaOutcome {
 
   /// The same before the format is looked at, for all of Sina's hosts.
   static func refusal(ofAnyHost text: UnsafeRawBufferPointer, status: Int) -> SinaOutcome? {
-    if let told = refusal(toldBy: text) { return told }
+    if let refusal = refusal(in: text) { return refusal }
     switch status {
     case 200..<300: break
     case 401, 407: return .unauthorised
@@ -66,7 +66,7 @@ extension SinaOutcome {
   }
 
   /// What the body says of itself, whatever the status.
-  private static func refusal(toldBy text: UnsafeRawBufferPointer) -> SinaOutcome? {
+  private static func refusal(in text: UnsafeRawBufferPointer) -> SinaOutcome? {
     if voidedBatch.contains(where: { text.starts(with: $0) }) { return .poisoned }
     if refusedReferer.contains(where: { text.starts(with: $0) }) { return .unauthorised }
     if null.withUnsafeBytes({ text.equals($0) }) { return .throttled }

@@ -7,7 +7,7 @@ import Market
 
 enum SinaRefusal {
   /// nil where the body is to be read.
-  static func judge(_ body: UnsafeRawBufferPointer, status: Int) -> FeedRefusal? {
+  static func classify(_ body: UnsafeRawBufferPointer, status: Int) -> FeedRefusal? {
     guard let outcome = SinaOutcome.refusal(ofAnyHost: body.trimmed, status: status) else {
       return nil
     }

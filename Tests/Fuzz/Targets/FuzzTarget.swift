@@ -14,7 +14,7 @@ enum FuzzTarget: String, CaseIterable {
   nonisolated(unsafe) static var current = FuzzTarget.quotes
 
   /// The questions whose answers it decodes, as the journal keeps them.
-  private var questions: [String] {
+  private var requestTexts: [String] {
     switch self {
     case .quotes: ["quotes"]
     case .kline:
@@ -34,7 +34,7 @@ enum FuzzTarget: String, CaseIterable {
   }
 
   private static let probes: [FuzzTarget: [Probe]] = Dictionary(
-    uniqueKeysWithValues: allCases.map { ($0, $0.questions.compactMap { Probe($0) }) })
+    uniqueKeysWithValues: allCases.map { ($0, $0.requestTexts.compactMap { Probe($0) }) })
 
   /// Statuses beside 200, under which the same body is a refusal or none.
   private static let statuses = [403, 404, 429, 456, 500, 503, 301, 400]
@@ -54,7 +54,7 @@ enum FuzzTarget: String, CaseIterable {
     let status = FuzzTarget.statuses[bytes.count % FuzzTarget.statuses.count]
     for probe in FuzzTarget.probes[self] ?? [] {
       for status in [200, status] {
-        let verdict = probe.judge(bytes, status: status)
+        let verdict = probe.classify(bytes, status: status)
         guard verdict.complaints.isEmpty else {
           fatalError("\(probe.name), status \(status): \(verdict.complaints)")
         }

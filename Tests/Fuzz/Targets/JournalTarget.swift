@@ -47,8 +47,8 @@ enum JournalTarget {
     var sequence: Int64 = 1
     while offset + FrameHeader.byteCount + EntryMeta.byteCount <= bytes.count {
       let room = bytes.count - offset - FrameHeader.byteCount
-      let told = Int(bytes.integer(at: offset + 16, as: UInt32.self))
-      let count = min(max(told, EntryMeta.byteCount), room)
+      let declaredLength = Int(bytes.integer(at: offset + 16, as: UInt32.self))
+      let count = min(max(declaredLength, EntryMeta.byteCount), room)
       let end = offset + FrameHeader.byteCount + count
       var frame = Array(bytes[offset..<end])
       link = frame.withUnsafeMutableBytes {

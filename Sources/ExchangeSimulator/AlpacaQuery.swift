@@ -1,0 +1,253 @@
+import Market
+
+/// A question for bars, checked as the real server checks it (alpaca.md §B.2, §B.6).
+struct AlpacaQuery {
+  /// Ascending, each once.
+  var symbols: [Symbol]
+  var timeframe: AlpacaTimeframe
+  var feed: USMarket.Feed
+  /// Both inclusive.
+  var start: Timestamp
+  var end: Timestamp
+  var limit: Int
+  var isDescending: Bool
+  var page: AlpacaPageToken?
+
+  private static let limitDefault = 1000
+  private static let limitMax = 10_000
+  private static let recentSeconds: Int64 = 15 * 60
+  private static let adjustments: Set<Substring> = [
+    "raw", "split", "dividend", "spin-off", "all",
+  ]
+
+  /// All bars of one share there are between two moments, both inclusive.
+  init(
+    _ symbol: Symbol, _ timeframe: AlpacaTimeframe, _ feed: USMarket.Feed,
+    from start: Timestamp, to end: Timestamp
+  ) {
+    symbols = [symbol]
+    self.timeframe = timeframe
+    self.feed = feed
+    self.start = start
+    self.end = end
+    limit = Int.max
+    isDescending = false
+  }
+
+  init(_ target: RequestTarget, _ options: AlpacaOptions, at now: Timestamp)
+    throws(AlpacaRefusal)
+  {
+    symbols = try AlpacaQuery.symbols(target["symbols"] ?? "")
+    let name = target["timeframe"] ?? ""
+    guard let timeframe = AlpacaTimeframe(name) else {
+      throw AlpacaRefusal("invalid timeframe: \(name)")
+    }
+    self.timeframe = timeframe
+    limit = try target.number("limit", default: AlpacaQuery.limitDefault)
+    guard (1...AlpacaQuery.limitMax).contains(limit) else {
+      throw AlpacaRefusal("invalid limit: \(limit)")
+    }
+    guard
+      (target["adjustment"] ?? "raw").split(separator: ",")
+        .allSatisfy(AlpacaQuery.adjustments.contains)
+    else { throw AlpacaRefusal("invalid adjustment: \(target["adjustment"] ?? "")") }
+    let asof = target["asof"] ?? "-"
+    guard asof == "-" || TradingDay(asof) != nil else {
+      throw AlpacaRefusal(malformed: "asof", asof)
+    }
+    isDescending = target["sort"] == "desc"
+    guard let feed = USMarket.Feed(rawValue: target["feed"] ?? "sip") else {
+      throw AlpacaRefusal("invalid feed: \(target["feed"] ?? "")")
+    }
+    self.feed = feed
+    let isDelayed = feed == .sip && !options.permitsRecentSIP
+    let newest = isDelayed ? now.adding(seconds: -AlpacaQuery.recentSeconds) : now
+    end = try target.moment("end") ?? newest
+    start = try target.moment("start") ?? Timestamp(day: newest.newYorkDay, newYorkSecondOfDay: 0)
+    if end < start { throw AlpacaRefusal("end should not be before start") }
+    // Keyed on the end alone, whatever the timeframe; a future end counts as recent.
+    if isDelayed, end > newest { throw AlpacaRefusal(.alpacaRecentSIP) }
+    page = try AlpacaQuery.page(target["page_token"])
+  }
+
+  private static func symbols(_ list: String) throws(AlpacaRefusal) -> [Symbol] {
+    var symbols: Set<Symbol> = []
+    for name in list.split(separator: ",", omittingEmptySubsequences: false) {
+      guard let first = name.first, ("A"..."Z").contains(first),
+        name.allSatisfy({ ("A"..."Z").contains($0) || $0 == "." || $0 == "-" }),
+        let symbol = Symbol(name)
+      else { throw AlpacaRefusal("invalid symbol: \(name)") }
+      symbols.insert(symbol)
+    }
+    return symbols.sorted()
+  }
+
+  private static func page(_ token: String?) throws(AlpacaRefusal) -> AlpacaPageToken? {
+    guard let token else { return nil }
+    guard let page = AlpacaPageToken(token) else {
+      throw AlpacaRefusal("invalid page_token: \(token)")
+    }
+    return page
+  }
+}
+
+/// A question that was refused.
+struct AlpacaRefusal: Error {
+  let response: CannedResponse
+
+  init(_ response: CannedResponse) { self.response = response }
+
+  init(_ sentence: String) { response = .message(400, sentence) }
+
+  /// In the words of the Go server.
+  init(malformed name: String, _ text: String) {
+    self.init(
+      "Invalid format for parameter \(name): error parsing '\(text)' as RFC3339 or 2006-01-02 "
+        + "time: parsing time \"\(text)\" as \"2006-01-02\": cannot parse \"\(text)\" as \"2006\"")
+  }
+}
+
+extension RequestTarget {
+  fileprivate func number(_ name: String, default standard: Int) throws(AlpacaRefusal) -> Int {
+    guard let text = self[name] else { return standard }
+    guard let number = Int(text) else { throw AlpacaRefusal("invalid \(name): \(text)") }
+    return number
+  }
+
+  /// New York's summer time needs a year that has months.
+  private static let years = 1900...2200
+
+  /// RFC 3339, or a date: midnight in New York.
+  fileprivate func moment(_ name: String) throws(AlpacaRefusal) -> Timestamp? {
+    guard let text = self[name] else { return nil }
+    let date = TradingDay(text.prefix(10))
+    guard let date, RequestTarget.years.contains(date.civil.year) else {
+      throw AlpacaRefusal(malformed: name, text)
+    }
+    if text.utf8.count == 10 { return Timestamp(day: date, newYorkSecondOfDay: 0) }
+    guard let moment = Timestamp(rfc3339: text) else {
+      throw AlpacaRefusal(malformed: name, text)
+    }
+    return moment
+  }
+}
+
+extension Timestamp {
+  /// `2026-09-03T13:30:00Z`, with a fraction or an offset if there is one.
+  fileprivate init?(rfc3339 text: String) {
+    let parts = text.split(separator: "T")
+    guard parts.count == 2, let day = TradingDay(parts[0]) else { return nil }
+    var clock = parts[1]
+    var offset: Int64 = 0
+    if clock.hasSuffix("Z") {
+      clock.removeLast()
+    } else {
+      // A plus that was not escaped arrives as a space, and is none.
+      guard let sign = clock.lastIndex(where: { $0 == "+" || $0 == "-" }),
+        let seconds = Timestamp.seconds(clock[clock.index(after: sign)...] + ":00")
+      else { return nil }
+      offset = clock[sign] == "+" ? seconds : -seconds
+      clock = clock[..<sign]
+    }
+    let sides = clock.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+    let fraction = sides.count > 1 ? sides[1] + "000000" : "000000"
+    guard let seconds = Timestamp.seconds(sides[0]), let micros = Int64(fraction.prefix(6)) else {
+      return nil
+    }
+    let midnight = Int64(day.daysSince1970) * 86_400
+    self.init(microseconds: (midnight + seconds - offset) * 1_000_000 + micros)
+  }
+
+  private static func seconds(_ clock: some StringProtocol) -> Int64? {
+    let parts = clock.split(separator: ":", omittingEmptySubsequences: false).map { Int64($0) }
+    guard parts.count == 3, let hour = parts[0], let minute = parts[1], let second = parts[2],
+      (0...23).contains(hour), (0...59).contains(minute), (0...59).contains(second)
+    else { return nil }
+    return hour * 3600 + minute * 60 + second
+  }
+}
+
+/// `5Min`, `1Hour`, `1Day`, `1Week`, `1Month` and their kin.
+enum AlpacaTimeframe: Equatable {
+  /// 1, 5, 15, 30, … and 60 for an hour.
+  case minutes(Int64)
+  case day, week, month
+
+  var isInsideDay: Bool { if case .minutes = self { true } else { false } }
+
+  init?(_ name: String) {
+    let digits = name.prefix { ("0"..."9").contains($0) }
+    guard let count = Int64(digits) else { return nil }
+    switch (name.dropFirst(digits.count), count) {
+    case ("Min", 1...59), ("T", 1...59): self = .minutes(count)
+    case ("Hour", 1...23), ("H", 1...23): self = .minutes(60 * count)
+    case ("Day", 1), ("D", 1): self = .day
+    case ("Week", 1), ("W", 1): self = .week
+    case ("Month", 1), ("M", 1): self = .month
+    default: return nil
+    }
+  }
+}
+
+/// Where the next page begins: base64 of `SYM|M|<nanoseconds of its first bar>`.
+struct AlpacaPageToken: Equatable {
+  var symbol: Symbol
+  var start: Timestamp
+  /// `M` for bars inside a day, `D` for days and longer.
+  var kind: Character
+
+  /// 2200: nanoseconds in 64 bits end in 2262.
+  static let latest = Timestamp(seconds: 7_258_118_400)
+
+  init(symbol: Symbol, start: Timestamp, kind: Character) {
+    self.symbol = symbol
+    self.start = start
+    self.kind = kind
+  }
+
+  init?(_ token: String) {
+    guard let bytes = Base64.decoded(token) else { return nil }
+    let parts = String(decoding: bytes, as: UTF8.self).split(separator: "|")
+    guard parts.count == 3, let symbol = Symbol(parts[0]), let kind = parts[1].first,
+      let nanoseconds = Int64(parts[2])
+    else { return nil }
+    self.init(symbol: symbol, start: Timestamp(microseconds: nanoseconds / 1000), kind: kind)
+  }
+
+  var text: String { Base64.text("\(symbol)|\(kind)|\(start.microseconds * 1000)".utf8) }
+}
+
+enum Base64 {
+  private static let digits = Array(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+
+  static func text(_ bytes: some Sequence<UInt8>) -> String {
+    var text: [UInt8] = []
+    var rest = Array(bytes)[...]
+    while !rest.isEmpty {
+      let group = rest.prefix(3)
+      rest = rest.dropFirst(3)
+      let bits = (Array(group) + [0, 0]).prefix(3).reduce(0) { $0 << 8 | Int($1) }
+      for place in 0..<4 {
+        text.append(
+          place <= group.count ? digits[bits >> (18 - 6 * place) & 63] : UInt8(ascii: "="))
+      }
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  static func decoded(_ text: String) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    var (bits, count) = (0, 0)
+    for byte in text.utf8 where byte != UInt8(ascii: "=") {
+      guard let digit = digits.firstIndex(of: byte) else { return nil }
+      bits = (bits << 6 | digit) & 0xFFFF
+      count += 6
+      if count >= 8 {
+        count -= 8
+        bytes.append(UInt8(truncatingIfNeeded: bits >> count))
+      }
+    }
+    return bytes
+  }
+}

@@ -1,0 +1,121 @@
+import Market
+
+/// The true American bars at a moment: what the simulated Alpaca serves, and the judge of what a
+/// daemon made of it.
+///
+/// A minute appears one to three seconds after its end and may change once: a third of them are
+/// recalculated for late trades half a minute later, one in two hundred is corrected at 08:00 the
+/// next morning. Days, weeks and months of the past are drawn as such; a bar that is still running
+/// is put together from the minutes that are there.
+public struct USLedger: Sendable {
+  let market: USMarket
+
+  /// Seconds after a minute's end at which late trades have been counted.
+  static let recalculatedAfterSeconds: Int64 = 30
+  private static let revisedPerMille: Int64 = 350
+  private static let correctedPerMille: Int64 = 5
+  private static let correctionSecondOfDay = 8 * 3600
+
+  public init(seed: UInt64) { market = USMarket(seed: seed) }
+
+  /// All twelve, ascending.
+  public var symbols: [Symbol] { market.shares.map(\.symbol).sorted() }
+
+  /// Bars of one session that begin inside it, as `now` knows them.
+  func bars(
+    _ share: Int, _ session: Int, _ feed: USMarket.Feed, minutes length: Int64,
+    at now: Timestamp
+  ) -> [USMarket.Bar] {
+    let minutes = minutes(share, session, feed, at: now)
+    if length == 1 { return minutes }
+    var bars: [USMarket.Bar] = []
+    for minute in minutes {
+      // Aligned to UTC, not to the opening.
+      let start = minute.start.seconds / (length * 60) * length * 60
+      if bars.last?.start.seconds == start {
+        bars[bars.count - 1].append(minute)
+      } else {
+        bars.append(minute)
+        bars[bars.count - 1].start = Timestamp(seconds: start)
+      }
+    }
+    return bars
+  }
+
+  private func minutes(
+    _ share: Int, _ session: Int, _ feed: USMarket.Feed, at now: Timestamp
+  ) -> [USMarket.Bar] {
+    let corrected = Timestamp(
+      day: market.calendar.sessions[session].day.advanced(by: 1),
+      newYorkSecondOfDay: USLedger.correctionSecondOfDay)
+    return market.minutes(share, session, feed).compactMap { final in
+      let end = final.start.adding(seconds: 60)
+      var random = Randomness(
+        seed: Randomness.mixed(market.seed &+ UInt64(bitPattern: final.start.seconds)),
+        stream: UInt64(share) &+ (feed == .iex ? 0x200 : 0x100))
+      guard now >= end.adding(seconds: 1 + random.below(3)) else { return nil }
+      var bar = final
+      if random.chance(perMille: USLedger.correctedPerMille), now < corrected {
+        bar.high += 500
+        bar.volume += 100
+      }
+      let isRevised = random.chance(perMille: USLedger.revisedPerMille)
+      if isRevised, now < end.adding(seconds: USLedger.recalculatedAfterSeconds) {
+        bar.lack(&random)
+      }
+      return bar
+    }
+  }
+
+  /// A day's bar; nil before its regular session has a trade.
+  func day(
+    _ share: Int, _ session: Int, _ feed: USMarket.Feed, at now: Timestamp
+  ) -> USMarket.Bar? {
+    let hours = market.calendar.sessions[session]
+    let end = Timestamp(day: hours.day, newYorkSecondOfDay: hours.extendedCloses)
+    if now >= end.adding(seconds: 60) { return market.day(share, session, feed) }
+    let opening = Timestamp(
+      day: hours.day, newYorkSecondOfDay: USCalendar.Session.opens)
+    let closing = Timestamp(day: hours.day, newYorkSecondOfDay: hours.closes)
+    var day: USMarket.Bar?
+    var outside: [USMarket.Bar] = []
+    for minute in minutes(share, session, feed, at: now) {
+      if minute.start < opening || minute.start >= closing {
+        outside.append(minute)
+      } else if day == nil {
+        day = minute
+      } else {
+        day?.append(minute)
+      }
+    }
+    for minute in outside { day?.appendVolume(minute) }
+    day?.start = Timestamp(day: hours.day, newYorkSecondOfDay: 0)
+    return day
+  }
+}
+
+extension USMarket.Bar {
+  /// What traded in this interval and then in `later`.
+  mutating func append(_ later: USMarket.Bar) {
+    high = max(high, later.high)
+    low = min(low, later.low)
+    close = later.close
+    appendVolume(later)
+  }
+
+  /// Trades of the extended hours count in a day's volume and not in its prices.
+  mutating func appendVolume(_ later: USMarket.Bar) {
+    let money = Int128(average) * Int128(volume) + Int128(later.average) * Int128(later.volume)
+    volume += later.volume
+    trades += later.trades
+    average = Int64(money / Int128(volume))
+  }
+
+  /// Without the trades that were reported late.
+  fileprivate mutating func lack(_ random: inout Randomness) {
+    volume = max(volume - volume * (1 + random.below(5)) / 100 - 1, 1)
+    trades = max(trades - 1 - random.below(3), 1)
+    if random.chance(perMille: 350) { close = (open + close) / 200 * 100 }
+    close = min(max(close, low), high)
+  }
+}

@@ -1,0 +1,89 @@
+/// The answer to a `FeedRequest`: what it says, or why it says nothing.
+///
+/// A pure function of request, status and body, so that a replay of the journal comes to the same.
+/// A bad row is refused with its reason and never takes a neighbour with it; an answer that is no
+/// answer is refused as a whole.
+
+import Market
+
+public enum FeedResponse: Sendable, Hashable {
+  case candles(CandlePage)
+  case list(InstrumentList)
+  case sessions([MarketSession])
+  /// How many instruments a list holds.
+  case nodeCount(Int)
+  /// Of one instrument and kind, by ascending day.
+  case factors([AdjustmentFactor])
+  /// Trading days, ascending.
+  case calendar([TradingDay])
+  case refused(FeedRefusal)
+
+  /// - Parameters:
+  ///   - status: of HTTP; the body has the last word where it says anything.
+  ///   - body: as received, content encoding undone.
+  ///   - calendar: as far as it is known; a bar of a day beyond it is refused.
+  public static func decode(
+    _ request: FeedRequest, status: Int, body: UnsafeRawBufferPointer,
+    calendar: TradingCalendar = .shanghai
+  ) -> FeedResponse {
+    do throws(FeedRefusal) {
+      switch request {
+      case .mairuiList: return .list(try MairuiList.decode(body, status: status))
+      case .alpacaBars(let query): return .candles(try query.decode(body, status: status))
+      case .alpacaCalendar:
+        return .sessions(try AlpacaCalendar.decode(body, status: status))
+      case .alpacaAssets: return .list(try AlpacaAssets.decode(body, status: status))
+      case .sinaKline(let symbol, let scale, _):
+        return .candles(
+          try SinaKline.decode(
+            body, status: status, symbol: symbol, scale: scale, calendar: calendar))
+      case .sinaFactors(let symbol, let kind):
+        return .factors(
+          try SinaFactors.decode(body, status: status, symbol: symbol, kind: kind))
+      case .sinaNodeCount: return .nodeCount(try SinaNodes.decodeCount(body, status: status))
+      case .sinaNodePage: return .list(try SinaNodes.decodePage(body, status: status))
+      case .sinaCalendar: return .calendar(try SinaCalendar.decode(body, status: status))
+      }
+    } catch {
+      return .refused(error)
+    }
+  }
+}
+
+/// Ready-made bars, in the order of the answer.
+public struct CandlePage: Sendable, Hashable {
+  public var candles: [Candle]
+  public var refused: [RefusedRow]
+  /// Asks for the next page of the same query; opaque. nil at the end.
+  public var nextPageToken: String?
+
+  public init(candles: [Candle], refused: [RefusedRow], nextPageToken: String? = nil) {
+    self.candles = candles
+    self.refused = refused
+    self.nextPageToken = nextPageToken
+  }
+}
+
+/// A row of an answer that was refused; its neighbours were kept.
+public struct RefusedRow: Sendable, Hashable {
+  /// Its place among the rows of the answer, good ones included, from 0.
+  public var index: Int
+  /// As far as it could be read.
+  public var symbol: Symbol?
+  public var reason: RejectionReason
+  /// The field and what was expected, for people.
+  public var detail: String
+  /// The row as it came, cut at `Rejection.payloadBytesMax`.
+  public var payload: [UInt8]
+
+  public init(
+    index: Int, symbol: Symbol?, reason: RejectionReason, detail: String,
+    payload: some Sequence<UInt8>
+  ) {
+    self.index = index
+    self.symbol = symbol
+    self.reason = reason
+    self.detail = detail
+    self.payload = Array(payload.prefix(Rejection.payloadBytesMax))
+  }
+}

@@ -1,0 +1,296 @@
+import Feeds
+import Market
+import Polling
+
+/// Asks Alpaca for American bars, the exchange's calendar and the names of what is recorded. One
+/// account, one budget; pages of one walk follow each other, and a symbol the source refuses is
+/// left out from then on.
+struct AlpacaWorker: SourceWorker {
+  let name = "bars"
+  let source: Source
+  private let feed: AlpacaFeed
+  private var plan: BarsPlan
+  private var requestQueue: RequestQueue
+  /// When the plan is asked again: not at every turn of the line, or what fails would be asked for
+  /// as fast as the budget allows.
+  private var planWake = Timestamp(microseconds: 0)
+  /// What each question under way is part of.
+  private var walks: [FeedRequest: Walk] = [:]
+  private var readings: [BarsWindow: Reading] = [:]
+  /// What somebody was told of last, and has not been put right since.
+  private var complaints: [Topic: String] = [:]
+  /// Sessions are learned, and names looked up, from then on.
+  private var calendarDue = TradingDay(daysSince1970: 0)
+  /// Without sessions a holiday would pass for a day without trades: bars wait until the calendar
+  /// is answered, well or not at all.
+  private var isCalendarGivenUp = false
+  private var namesDue = TradingDay(daysSince1970: 0)
+
+  private struct Walk: Sendable {
+    let window: BarsWindow
+    var pages: PageWalk
+  }
+
+  /// How far a window is read.
+  private struct Reading: Sendable {
+    /// Questions not answered yet; a refused one may have been cut in two.
+    var parts = 0
+    var isAnswered = false
+    /// Refused by name or alone, while nothing else had been answered: a source that refuses
+    /// everything speaks of itself.
+    var suspects: Set<Symbol> = []
+    /// Refused after something else was answered.
+    var condemned: Set<Symbol> = []
+  }
+
+  private enum Topic: Hashable { case bars, reference, listing }
+
+  private static let calendarDaysBack = 10
+  private static let calendarDaysAhead = 30
+  private static let refreshDays = 7
+  /// As many are named of those that a list lacks.
+  private static let missingNamedMax = 20
+  /// From a failure to the next try, if no minute ends earlier.
+  private static let failurePauseSeconds: Int64 = 300
+
+  /// Up to when the bars are read that are asked for.
+  var barsThrough: Timestamp? { plan.through }
+
+  init(feed: AlpacaFeed, key: String, plan: BarsPlan, requestQueue: PacedQueueConfiguration) {
+    source = feed.source
+    self.feed = feed
+    self.plan = plan
+    self.requestQueue = RequestQueue(requestQueue, key: key)
+  }
+
+  mutating func received(_ event: WorkerEvent, at now: Timestamp) -> [WorkerAction] {
+    var actions: [WorkerAction] = []
+    switch event {
+    case .started:
+      askForSessions(now, &actions)
+      askForBars(now, &actions)
+    case .woke:
+      work(.woke, now, &actions)
+      askForSessions(now, &actions)
+      if planWake <= now { askForBars(now, &actions) }
+    case .answered(let id, let response): handle(response, to: id, now, &actions)
+    case .clockJumped(let microseconds):
+      work(.clockJumped(microseconds: microseconds), now, &actions)
+      // What was due by another clock says nothing of what is due by this one.
+      calendarDue = min(calendarDue, now.newYorkDay)
+      askForSessions(now, &actions)
+      askForBars(now, &actions)
+    case .stopping: work(.stopping, now, &actions)
+    case .certified, .repairsFound, .repairsUnknown, .exRights, .listWanted: break
+    }
+    actions.append(.wake(at: min(requestQueue.wake ?? planWake, planWake)))
+    return actions
+  }
+
+  private mutating func work(
+    _ event: PacedQueue<FeedRequest>.Event, _ now: Timestamp, _ actions: inout [WorkerAction]
+  ) {
+    for ending in requestQueue.received(event, at: now, &actions) where ending.fault != nil {
+      requestEnded(ending.feedRequest, now)
+    }
+  }
+
+  private mutating func askForSessions(_ now: Timestamp, _ actions: inout [WorkerAction]) {
+    let today = now.newYorkDay
+    guard today >= calendarDue else { return }
+    calendarDue = today.advanced(by: Self.refreshDays)
+    let calendar = FeedRequest.alpacaCalendar(
+      from: today.advanced(by: -Self.calendarDaysBack),
+      to: today.advanced(by: Self.calendarDaysAhead))
+    work(.enqueued([PacedJob(calendar, priority: 1)]), now, &actions)
+  }
+
+  /// Of thousands, those of the instruments that bars were asked for: after the first of them.
+  private mutating func askForNames(_ now: Timestamp, _ actions: inout [WorkerAction]) {
+    let today = now.newYorkDay
+    guard today >= namesDue else { return }
+    namesDue = today.advanced(by: Self.refreshDays)
+    work(.enqueued([PacedJob(.alpacaAssets, priority: -1)]), now, &actions)
+  }
+
+  private mutating func askForBars(_ now: Timestamp, _ actions: inout [WorkerAction]) {
+    planWake = plan.nextWake(after: now)
+    guard isCalendarGivenUp || plan.knownThrough != nil else { return }
+    for window in plan.due(at: now) {
+      readings[window] = Reading()
+      ask(window, plan.symbols(of: window.chunk), now, &actions)
+    }
+  }
+
+  private mutating func ask(
+    _ window: BarsWindow, _ symbols: [Symbol], _ now: Timestamp, _ actions: inout [WorkerAction]
+  ) {
+    guard
+      let query = AlpacaBarsQuery(
+        symbols: symbols, timeframe: window.timeframe, feed: feed, start: window.from,
+        end: window.to)
+    else { return fail(window, now) }
+    let feedRequest = FeedRequest.alpacaBars(query)
+    walks[feedRequest] = Walk(window: window, pages: PageWalk(query))
+    readings[window]?.parts += 1
+    work(.enqueued([PacedJob(feedRequest, priority: 0)]), now, &actions)
+  }
+
+  /// Once for each thing that is wrong.
+  private mutating func complain(
+    _ sentence: String, of topic: Topic, _ actions: inout [WorkerAction]
+  ) {
+    guard complaints.updateValue(sentence, forKey: topic) != sentence else { return }
+    actions.append(.alarm(sentence))
+  }
+}
+
+// MARK: - Answers
+
+extension AlpacaWorker {
+  private mutating func handle(
+    _ response: WorkerResponse, to id: PollRequestID, _ now: Timestamp,
+    _ actions: inout [WorkerAction]
+  ) {
+    guard let feedRequest = requestQueue.feedRequest(of: id) else { return }
+    switch response.response {
+    case .sessions(let sessions):
+      complaints[.reference] = nil
+      plan.learn(sessions)
+    case .candles(let page): handle(page, of: feedRequest, now, &actions)
+    case .list(let list): seekTickers(in: list, &actions)
+    case .refused(let refusal): refused(refusal, feedRequest, now, &actions)
+    default: break
+    }
+    work(.answered(id, response.outcome, retryAfterSeconds: response.waitSeconds), now, &actions)
+    if case .sessions = response.response { askForBars(now, &actions) }
+  }
+
+  /// A ticker that is gone is not refused: its bars are answered, and there are none any more.
+  private mutating func seekTickers(in list: InstrumentList, _ actions: inout [WorkerAction]) {
+    let missing = Set(plan.symbols).subtracting(list.rows.map(\.symbol)).sorted()
+    guard !missing.isEmpty else {
+      complaints[.listing] = nil
+      return
+    }
+    let named = missing.prefix(Self.missingNamedMax).map(\.description).joined(separator: ", ")
+    let rest = missing.count - Self.missingNamedMax
+    let names = rest > 0 ? "\(named) and \(rest) more" : named
+    complain(
+      "Alpaca's list of tradable stocks lacks \(names): no more bars of a ticker that was renamed "
+        + "or delisted", of: .listing, &actions)
+  }
+
+  /// The next page is asked for ahead of what waits, with the same parameters.
+  private mutating func handle(
+    _ page: CandlePage, of feedRequest: FeedRequest, _ now: Timestamp,
+    _ actions: inout [WorkerAction]
+  ) {
+    guard var walk = walks.removeValue(forKey: feedRequest),
+      case .alpacaBars(var query) = feedRequest
+    else { return }
+    readings[walk.window]?.isAnswered = true
+    let rows = page.candles.count + page.refused.count
+    switch walk.pages.received(rows: rows, token: page.nextPageToken) {
+    case .complete: finish(walk.window, now, &actions)
+    case .broken(let fault):
+      complain("a walk through Alpaca's pages would not end: \(fault)", of: .bars, &actions)
+      fail(walk.window, now)
+    case .next(let token):
+      query.pageToken = token
+      walks[.alpacaBars(query)] = walk
+      work(.enqueued([PacedJob(.alpacaBars(query), priority: 10)]), now, &actions)
+    }
+  }
+
+  private mutating func refused(
+    _ refusal: FeedRefusal, _ feedRequest: FeedRequest, _ now: Timestamp,
+    _ actions: inout [WorkerAction]
+  ) {
+    var topic = Topic.reference
+    if case .alpacaBars = feedRequest { topic = .bars }
+    switch refusal.kind {
+    case .unauthorised:
+      complain("Alpaca does not accept the key", of: topic, &actions)
+    case .entitlement:
+      complain(
+        "the plan at Alpaca does not include \(feed.rawValue) bars this recent", of: topic, &actions
+      )
+    case .invalidSymbol(let name): narrow(feedRequest, name, now, &actions)
+    default: break
+    }
+  }
+
+  /// One symbol voids its whole request: asked again without the one that is named, or in halves.
+  private mutating func narrow(
+    _ feedRequest: FeedRequest, _ name: String?, _ now: Timestamp, _ actions: inout [WorkerAction]
+  ) {
+    guard case .alpacaBars(let query) = feedRequest,
+      let walk = walks.removeValue(forKey: feedRequest)
+    else { return }
+    let symbols = query.symbols
+    let culprit = symbols.count == 1 ? symbols.first : name.flatMap { Symbol($0) }
+    if let culprit, symbols.contains(culprit) {
+      if readings[walk.window]?.isAnswered == true {
+        readings[walk.window]?.condemned.insert(culprit)
+      } else {
+        readings[walk.window]?.suspects.insert(culprit)
+      }
+      again(walk.window, symbols.filter { $0 != culprit }, now, &actions)
+    } else {
+      again(walk.window, Array(symbols[..<(symbols.count / 2)]), now, &actions)
+      again(walk.window, Array(symbols[(symbols.count / 2)...]), now, &actions)
+    }
+    finish(walk.window, now, &actions)
+  }
+
+  private mutating func again(
+    _ window: BarsWindow, _ symbols: [Symbol], _ now: Timestamp, _ actions: inout [WorkerAction]
+  ) {
+    if !symbols.isEmpty { ask(window, symbols, now, &actions) }
+  }
+
+  /// One part of a window is read; the window is, once all are.
+  private mutating func finish(
+    _ window: BarsWindow, _ now: Timestamp, _ actions: inout [WorkerAction]
+  ) {
+    guard var reading = readings[window] else { return }
+    reading.parts -= 1
+    let suspects = reading.parts == 0 && reading.isAnswered ? reading.suspects : []
+    reading.suspects.subtract(suspects)
+    readings[window] = reading
+    for suspect in suspects.sorted() { ask(window, [suspect], now, &actions) }
+    if readings[window].map({ $0.parts > 0 }) == true { return }
+    readings[window] = nil
+    guard reading.isAnswered else {
+      complain("Alpaca refuses every symbol it is asked for", of: .bars, &actions)
+      return fail(window, now)
+    }
+    for culprit in reading.condemned.sorted()
+    where plan.symbols(of: window.chunk).contains(culprit) {
+      plan.drop(culprit)
+      actions.append(.alarm("Alpaca does not know \(culprit): it is left out"))
+    }
+    complaints[.bars] = nil
+    plan.completed(window)
+    askForNames(now, &actions)
+  }
+
+  private mutating func fail(_ window: BarsWindow, _ now: Timestamp) {
+    planWake = min(planWake, now.adding(seconds: Self.failurePauseSeconds))
+    readings[window] = nil
+    walks = walks.filter { $0.value.window != window }
+    plan.failed(window)
+  }
+
+  private mutating func requestEnded(_ feedRequest: FeedRequest, _ now: Timestamp) {
+    let tomorrow = now.newYorkDay.advanced(by: 1)
+    switch feedRequest {
+    case .alpacaCalendar:
+      calendarDue = tomorrow
+      isCalendarGivenUp = true
+    case .alpacaAssets: namesDue = tomorrow
+    default: if let walk = walks[feedRequest] { fail(walk.window, now) }
+    }
+  }
+}

@@ -1,0 +1,298 @@
+import Journal
+import Logging
+import Market
+import Polling
+import Store
+
+/// Where commits go. The daemon's is a `StoreWriter`.
+public protocol CommitSink: Sendable {
+  /// Writes everything or nothing.
+  func commit(_ commit: Commit) async throws(StoreError) -> CommitReceipt
+  /// What the last successful commit left.
+  func load() async throws(StoreError) -> StoredState
+  /// The instruments' days from `day` on that bars may make better.
+  func repairCandidates(from day: TradingDay) async throws(StoreError) -> [RepairCandidate]
+  /// Forgets changes of the feed that are past its horizon. Called once a day.
+  func prune() async throws(StoreError)
+}
+
+extension CommitSink {
+  public func prune() async throws(StoreError) {}
+}
+
+extension StoreWriter: CommitSink {}
+
+/// The commit under way, and when to try again.
+struct CommitState {
+  var commit: Commit?
+  /// Real time of the last answer that went into it, and the steady clock's.
+  var answeredAt: Timestamp?
+  var answeredSteady: Timestamp?
+  var isBusy = false
+  /// This and what follows on the steady clock.
+  var startedAt = Timestamp(microseconds: 0)
+  var failures = 0
+  var retryAt: Timestamp?
+  /// When rows that wait for the rest of their sweep wait no longer.
+  var commitDue: Timestamp?
+  /// Since the store last took a commit.
+  var loggedFaults = LogThrottle()
+  var health: [Source: SourceState] = [:]
+  /// The day of the commits whose changes were pruned last.
+  var prunedOn: TradingDay?
+  /// After pruning has failed: not before this on the steady clock.
+  var pruneAgainAt: Timestamp?
+  /// Workers whose health changed, by their places.
+  var staleHealth: Set<Int> = []
+
+  var hasUnsaved: Bool { commit != nil }
+  var unsavedCandles: Int { commit?.candles.count ?? 0 }
+}
+
+private let retryMillisecondsMin: Int64 = 100
+/// A store that comes back has its first commit within two seconds.
+private let retryMillisecondsMax: Int64 = 1_000
+/// Between two connects, with some jitter; the gate makes it a second.
+private let reconnectMillisecondsMin: Int64 = 500
+/// Finding out which rows are refused takes seconds where they are many.
+private let refusedMillisecondsMax: Int64 = 10_000
+/// A day's changes are few: pruning them can wait, but not until the disk is full.
+private let pruneRetrySeconds: Int64 = 3_600
+
+extension Engine {
+  /// The store is so far behind that interpreting more would only fill memory.
+  var isBehindStore: Bool { pipeline.pendingCandles > limits.pendingCandlesMax / 4 }
+
+  /// Starts a commit if there is something to save, nothing is being saved, and either the sweep
+  /// is complete or its first rows have waited long enough.
+  func startCommit() {
+    guard !commitState.isBusy else { return boundMemory() }
+    let steady = EngineClock.steadyNow()
+    if let retryAt = commitState.retryAt, retryAt > steady { return }
+    if isJournalOnly { return load() }
+    if commitState.commit == nil {
+      guard isReadyToCommit(at: steady) else { return }
+      commitState.commit = nextCommit()
+      commitState.answeredAt = status.lastResponseAt
+      (commitState.answeredSteady, answeredSteady) = (answeredSteady, nil)
+    }
+    guard let commit = commitState.commit else { return }
+    begin(at: steady)
+    let store = parts.store
+    let inbox = inbox
+    Task {
+      do throws(StoreError) {
+        inbox.yield(.saved(.success(try await store.commit(commit))))
+      } catch {
+        inbox.yield(.saved(.failure(error)))
+      }
+    }
+  }
+
+  private func isReadyToCommit(at steady: Timestamp) -> Bool {
+    guard pipeline.hasPendingRows || !commitState.health.isEmpty || !commitState.staleHealth.isEmpty
+    else { return false }
+    if inFlight.isEmpty || isStopping { return true }
+    let due = commitState.commitDue ?? steady.adding(milliseconds: limits.commitDelayMilliseconds)
+    commitState.commitDue = due
+    return due <= steady
+  }
+
+  private func begin(at steady: Timestamp) {
+    commitState.isBusy = true
+    commitState.startedAt = steady
+    commitState.commitDue = nil
+    commitState.retryAt = nil
+  }
+
+  private func load() {
+    begin(at: EngineClock.steadyNow())
+    let store = parts.store
+    let inbox = inbox
+    Task {
+      do throws(StoreError) {
+        inbox.yield(.loaded(.success(try await store.load())))
+      } catch {
+        inbox.yield(.loaded(.failure(error)))
+      }
+    }
+  }
+
+  private func nextCommit() -> Commit {
+    var commit =
+      pipeline.takeCommit()
+      ?? Commit(
+        position: pipeline.position,
+        // Where nothing is known yet, the health of a source is known now, not in 1970.
+        knownAt: pipeline.knownAt.microseconds == 0 ? now : pipeline.knownAt,
+        bookState: pipeline.sharedState)
+    commit.health = commitState.health.map { source, state in healthRow(source, state) }
+    commit.health += commitState.staleHealth.sorted().compactMap {
+      workerSlots[$0].healthRow(at: now)
+    }
+    commitState.health = [:]
+    commitState.staleHealth = []
+    return commit
+  }
+
+  private func healthRow(_ source: Source, _ state: SourceState) -> SourceHealthRow {
+    let fault = state.condition == .ok ? nil : status.fault
+    var row = SourceHealthRow(
+      source: source, endpoint: "quotes", state: state.condition.word, since: state.since,
+      lastSuccessAt: status.lastSuccessAt, requests: Int64(status.requests),
+      failures: Int64(status.failedRequests),
+      detail: fault?.sentence(at: now) ?? "\(state.condition)")
+    row.updatedAt = now
+    return row
+  }
+
+  func finishCommit(_ result: Result<CommitReceipt, StoreError>) throws {
+    commitState.isBusy = false
+    switch result {
+    case .success(let receipt):
+      report(of: receipt)
+      status.saved(
+        receipt, answeredAt: commitState.answeredAt, answeredSteady: commitState.answeredSteady,
+        from: commitState.startedAt, to: EngineClock.steadyNow())
+      saved()
+    case .failure(let error) where error.code == .leaseLost:
+      throw EngineError(error)
+    case .failure(let error) where error.code == .positionConflict:
+      // The answer to a commit may have been lost after it was carried out.
+      load()
+    case .failure(let error):
+      postpone(error)
+    }
+  }
+
+  func saved() {
+    if commitState.failures > 0 { parts.log.notice("store takes commits again") }
+    if let commit = commitState.commit {
+      status.committed = max(status.committed, commit.position)
+      if !commit.daysEnded.isEmpty { notifyWorkers(.certified) }
+      pruneChanges(on: commit.knownAt.shanghaiDay)
+    }
+    commitState.commit = nil
+    commitState.failures = 0
+    commitState.loggedFaults = LogThrottle()
+    status.storeFault = nil
+    status.storeFaultSince = nil
+    status.storeFaultText = nil
+  }
+
+  /// With the first commit of a day, whatever its markets: old changes of the feed go.
+  private func pruneChanges(on day: TradingDay) {
+    if day == commitState.prunedOn { return }
+    if let again = commitState.pruneAgainAt, EngineClock.steadyNow() < again { return }
+    commitState.prunedOn = day
+    let store = parts.store
+    let inbox = inbox
+    Task {
+      do throws(StoreError) {
+        try await store.prune()
+        inbox.yield(.pruned(nil))
+      } catch {
+        inbox.yield(.pruned(error))
+      }
+    }
+  }
+
+  /// - Parameter error: why old changes are still there; nil if they are gone.
+  func finishPruning(_ error: StoreError?) {
+    if error == nil, commitState.pruneAgainAt != nil {
+      parts.log.notice("old changes are pruned again")
+    }
+    commitState.pruneAgainAt = nil
+    guard let error else { return }
+    commitState.prunedOn = nil
+    commitState.pruneAgainAt = EngineClock.steadyNow().adding(seconds: pruneRetrySeconds)
+    status.pruneFailures += 1
+    parts.log.error(
+      "old changes were not pruned, the table change grows; next try in an hour",
+      metadata: ["error": "\(error)"])
+  }
+
+  /// What was stored and is still worth a word: on change, for a source may send what is refused
+  /// with every sweep.
+  private func report(of receipt: CommitReceipt) {
+    if receipt.refused > 0, receipt.firstRefusal != status.lastRefusal {
+      status.lastRefusal = receipt.firstRefusal
+      parts.log.error(
+        "the database refused rows, they are in rejections",
+        metadata: ["rows": "\(receipt.refused)", "first": "\(receipt.firstRefusal ?? "")"])
+    }
+    guard receipt.seq != nil, receipt.notifyFault != status.notifyFault else { return }
+    if let fault = receipt.notifyFault {
+      parts.log.error(
+        "commits go without NOTIFY, followers find them by their timers",
+        metadata: ["error": "\(fault)"])
+    } else {
+      parts.log.notice("commits are notified again")
+    }
+    status.notifyFault = receipt.notifyFault
+  }
+
+  /// The notification queue as it was found.
+  public func record(_ queue: NotificationQueue) {
+    let isFilling = queue.usage >= NotificationQueue.alarmUsage
+    let wasFilling = (status.notificationQueue ?? .zero) >= NotificationQueue.alarmUsage
+    status.notificationQueue = queue.usage
+    if isFilling == wasFilling { return }
+    guard isFilling else { return parts.log.notice("the notification queue empties") }
+    var metadata: Logger.Metadata = ["share": "\(queue.usage)"]
+    if let holder = queue.holder {
+      metadata["pid"] = "\(holder.process)"
+      metadata["application"] = "\(holder.application)"
+      metadata["role"] = "\(holder.role)"
+      metadata["open_seconds"] = "\(holder.openSeconds)"
+    }
+    parts.log.critical(
+      "a listener does not read, and the notification queue fills: end its session",
+      metadata: metadata)
+  }
+
+  func postpone(_ error: StoreError) {
+    commitState.failures += 1
+    let backoff = retryMillisecondsMin << Int64(min(commitState.failures, 8))
+    let range: ClosedRange<Int64> =
+      switch error.code {
+      case .connectionLost, .operatorNeeded: reconnectMillisecondsMin...retryMillisecondsMax
+      case .refused, .rowRefused:
+        min(backoff, refusedMillisecondsMax) / 2...min(backoff, refusedMillisecondsMax)
+      default: min(backoff, retryMillisecondsMax) / 2...min(backoff, retryMillisecondsMax)
+      }
+    commitState.retryAt = EngineClock.steadyNow().adding(milliseconds: .random(in: range))
+    if commitState.loggedFaults.isNew(error.description) {
+      parts.log.error("store refuses commits, will retry", metadata: ["error": "\(error)"])
+    }
+    if status.storeFault == nil { status.storeFaultSince = EngineClock.realNow() }
+    status.storeFault = error.code
+    status.storeFaultText = error.description
+    status.storeFaults[error.code, default: 0] += 1
+    boundMemory()
+  }
+
+  /// A store that refuses and one that never answers cost the same memory.
+  private func boundMemory() {
+    guard pipeline.pendingCandles > limits.pendingCandlesMax, catchUp == nil else { return }
+    forgetInterpretation()
+  }
+}
+
+extension Commit {
+  /// The days whose certificates it holds.
+  fileprivate var daysEnded: [TradingDay] {
+    events.compactMap { if case .dayComplete(let day, _, _) = $0 { day } else { nil } }
+  }
+}
+
+extension SourceState.Condition {
+  /// As the store keeps it.
+  var word: SourceHealthRow.State {
+    switch self {
+    case .ok: .up
+    case .degraded: .degraded
+    case .stalled, .banned, .unauthorised: .down
+    }
+  }
+}

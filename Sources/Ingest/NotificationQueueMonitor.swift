@@ -1,0 +1,18 @@
+import Store
+
+/// Asks for the notification queue every ten seconds, whether anything is committed or not: a
+/// queue that a stuck listener had filled revives only when somebody asks (MEASURED, NOTIFY).
+struct NotificationQueueMonitor {
+  private static let pauseNanoseconds: UInt64 = 10_000_000_000
+
+  let writer: StoreWriter
+  let engine: Engine
+
+  /// Until cancelled. A store that is away is the commits' business.
+  func run() async {
+    while !Task.isCancelled {
+      if let queue = try? await writer.notificationQueue() { await engine.record(queue) }
+      try? await Task.sleep(nanoseconds: Self.pauseNanoseconds)
+    }
+  }
+}

@@ -1,0 +1,134 @@
+import Logging
+import Market
+import Operations
+import Store
+
+/// Looks after the embedded server on a thread that may block: starts it, notices when it is gone
+/// and starts it again, for as long as it takes; and ends the sessions of readers that would keep
+/// the daemon out of it.
+package actor PostgresSupervisor {
+  private let executor = ThreadExecutor(name: "postgres-keeper")
+  private let server: EmbeddedServer
+  private let log: Logger
+  private var restartPolicy = ServerRestartPolicy()
+  private var readers = ReaderMonitor()
+  private let readerSessions: ReaderSessions
+  private var censusAt: Timestamp?
+
+  private static let lookNanoseconds: UInt64 = 500_000_000
+
+  package nonisolated var unownedExecutor: UnownedSerialExecutor {
+    executor.asUnownedSerialExecutor()
+  }
+
+  package init(_ server: EmbeddedServer, log: Logger) {
+    self.server = server
+    self.log = log
+    readerSessions = ReaderSessions(server)
+  }
+
+  func start() throws(EmbeddedServerError) { try server.start() }
+
+  func stop() throws(EmbeddedServerError) {
+    readerSessions.disconnect()
+    try server.stop()
+  }
+
+  /// Until cancelled.
+  package func keepRunning() async {
+    while !Task.isCancelled {
+      let isRunning = server.isRunning
+      let steps = restartPolicy.found(isRunning: isRunning, at: EngineClock.steadyNow())
+      for step in steps {
+        if step == .start { startAgain() } else { logStep(step) }
+      }
+      if isRunning { lookAtReaders() }
+      try? await Task.sleep(nanoseconds: PostgresSupervisor.lookNanoseconds)
+    }
+  }
+
+  /// A server that cannot be asked is the commits' business.
+  private func lookAtReaders() {
+    let now = EngineClock.steadyNow()
+    if let censusAt, now < censusAt.adding(milliseconds: ReaderMonitor.lookMilliseconds) { return }
+    censusAt = now
+    guard let census = try? readerSessions.census() else { return }
+    let endings = readers.found(census, at: now)
+    // Those that were ended may come again at once, and a daemon that starts tries once a second.
+    if !endings.isEmpty { censusAt = nil }
+    for ending in endings where (try? readerSessions.end(ending.reader)) == true {
+      log.warning(
+        "\(ending.reason)",
+        metadata: [
+          "pid": "\(ending.reader.process)", "role": "\(ending.reader.role)",
+          "application": "\(ending.reader.application)",
+        ])
+    }
+  }
+
+  private func startAgain() {
+    var fault: String?
+    do throws(EmbeddedServerError) {
+      try server.start()
+    } catch {
+      fault = "\(error)"
+    }
+    for step in restartPolicy.tried(fault: fault, at: EngineClock.steadyNow()) { logStep(step) }
+  }
+
+  private func logStep(_ step: ServerRestartPolicy.Step) {
+    switch step {
+    case .start: break
+    case .logStopped: log.error("the embedded PostgreSQL is gone, starting it again")
+    case .logFault(let fault):
+      log.error("the embedded PostgreSQL does not start", metadata: ["error": "\(fault)"])
+    case .logRecovered: log.notice("the embedded PostgreSQL runs again")
+    }
+  }
+}
+
+/// When a server that is gone is started again, and what is worth a line of the log. One that does
+/// not start is tried ever less often, and told of when the reason changes.
+struct ServerRestartPolicy {
+  enum Step: Equatable {
+    case start
+    case logStopped
+    case logFault(String)
+    case logRecovered
+  }
+
+  static let pauseMillisecondsMin: Int64 = 500
+  /// A disk that has room again, or a package that is installed again, is found so soon.
+  static let pauseMillisecondsMax: Int64 = 30_000
+
+  private var isGone = false
+  private var fault: String?
+  private var pauseMilliseconds = pauseMillisecondsMin
+  private var retryAt: Timestamp?
+
+  /// What to do, in order, now that it was looked for.
+  mutating func found(isRunning: Bool, at now: Timestamp) -> [Step] {
+    if isRunning { return isGone ? back() : [] }
+    var steps: [Step] = []
+    if !isGone {
+      isGone = true
+      steps.append(.logStopped)
+    }
+    if retryAt.map({ $0 <= now }) ?? true { steps.append(.start) }
+    return steps
+  }
+
+  /// - Parameter fault: why it did not start; nil if it did.
+  mutating func tried(fault: String?, at now: Timestamp) -> [Step] {
+    guard let fault else { return back() }
+    retryAt = now.adding(milliseconds: pauseMilliseconds)
+    pauseMilliseconds = min(2 * pauseMilliseconds, Self.pauseMillisecondsMax)
+    defer { self.fault = fault }
+    return fault == self.fault ? [] : [.logFault(fault)]
+  }
+
+  private mutating func back() -> [Step] {
+    self = ServerRestartPolicy()
+    return [.logRecovered]
+  }
+}

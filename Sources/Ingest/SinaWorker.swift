@@ -1,0 +1,216 @@
+import Feeds
+import Market
+import Polling
+
+/// Asks Sina for what its quotes do not tell: after each close the day's minutes once more, the
+/// factors of what went ex dividend, the lists of instruments where Mairui is not asked, and next
+/// year's trading days.
+struct SinaWorker: SourceWorker {
+  let name = "history"
+  let source = Source.sina
+  private var lists: ListPlans
+  private let repairs: RepairPlan
+  private let calendar: CalendarStore
+  private var requestQueue: RequestQueue
+  private var repairWake: Timestamp?
+  private var calendarWake: Timestamp?
+  /// K-lines wanted and not answered yet.
+  private var ordered: Set<FeedRequest> = []
+  /// Factors that were asked for in vain: again after the next day.
+  private var factorsMissed: Set<FeedRequest> = []
+  /// Requests for a list that are not answered yet; while there are some it is not begun anew.
+  private var collecting: [SinaNode: Int] = [:]
+  /// The calendar was asked for on that day.
+  private var calendarAskedOn: TradingDay?
+
+  /// One line for the host: a night of repairs is hours long, everything else goes first.
+  private enum Priority {
+    static let calendar = 60
+    static let lists = 50
+    static let factors = 40
+    static let repair = 0
+    /// A market whose close passed unseen: half a night of requests that can wait.
+    static let factorsSupposed = -10
+  }
+
+  /// For the commit that stores a sighting, and at least so long from one look to the next.
+  private static let repairPauseSeconds: Int64 = 600
+  /// When, on days that lack next year's, the calendar is asked for.
+  private static let calendarSecondOfDay = 8 * 3_600
+
+  /// - Parameter lists: of Sina's nodes; of none where Mairui is asked.
+  init(
+    lists: ListPlans, repairs: RepairPlan, calendar: CalendarStore,
+    requestQueue: PacedQueueConfiguration
+  ) {
+    self.lists = lists
+    self.repairs = repairs
+    self.calendar = calendar
+    self.requestQueue = RequestQueue(requestQueue)
+  }
+
+  mutating func received(_ event: WorkerEvent, at now: Timestamp) -> [WorkerAction] {
+    var actions: [WorkerAction] = []
+    switch event {
+    case .started:
+      perform(lists.started(at: now), now, &actions)
+      lookForRepairs(now, &actions)
+      askForCalendar(now, &actions)
+    case .woke:
+      perform(lists.woke(at: now), now, &actions)
+      if let wake = repairWake, wake <= now { lookForRepairs(now, &actions) }
+      if let wake = calendarWake, wake <= now { askForCalendar(now, &actions) }
+      work(.woke, now, &actions)
+    case .certified:
+      lookForRepairs(now, &actions)
+      askForCalendar(now, &actions)
+      askForFactors(factorsMissed, now, &actions)
+    case .repairsFound(let candidates): order(candidates, now, &actions)
+    case .repairsUnknown: repairWake = now.adding(seconds: Self.repairPauseSeconds)
+    case .exRights(let symbols, let isSupposed):
+      askForFactors(
+        Self.factors(of: symbols), now, &actions,
+        priority: isSupposed ? Priority.factorsSupposed : Priority.factors)
+    case .listWanted: perform(lists.wanted(at: now), now, &actions)
+    case .answered(let id, let response): handle(response, to: id, now, &actions)
+    case .clockJumped(let microseconds):
+      let pauseEnd = now.adding(seconds: Self.repairPauseSeconds)
+      repairWake = repairWake.map { min($0, pauseEnd) }
+      work(.clockJumped(microseconds: microseconds), now, &actions)
+    case .stopping: work(.stopping, now, &actions)
+    }
+    let wakes = [lists.wake, requestQueue.wake, repairWake, calendarWake].compactMap { $0 }
+    if let wake = wakes.min() { actions.append(.wake(at: wake)) }
+    return actions
+  }
+
+  private mutating func work(
+    _ event: PacedQueue<FeedRequest>.Event, _ now: Timestamp, _ actions: inout [WorkerAction]
+  ) {
+    for ending in requestQueue.received(event, at: now, &actions) {
+      requestEnded(ending.feedRequest)
+      if case .sinaFactors = ending.feedRequest, let fault = ending.fault, fault != .failed {
+        factorsMissed.insert(ending.feedRequest)
+      }
+    }
+  }
+
+  private mutating func requestEnded(_ feedRequest: FeedRequest) {
+    switch feedRequest {
+    case .sinaKline: ordered.remove(feedRequest)
+    case .sinaNodeCount(let node), .sinaNodePage(let node, _): collecting[node, default: 1] -= 1
+    default: break
+    }
+  }
+
+  private mutating func handle(
+    _ response: WorkerResponse, to id: PollRequestID, _ now: Timestamp,
+    _ actions: inout [WorkerAction]
+  ) {
+    guard let feedRequest = requestQueue.feedRequest(of: id) else { return }
+    // `null` may as well be a throttled answer (sina.md §2): never "there is none".
+    let outcome = response.refusal?.kind == .noData ? PacedOutcome.transient : response.outcome
+    work(.answered(id, outcome, retryAfterSeconds: response.waitSeconds), now, &actions)
+    if case .sinaNodeCount(let node) = feedRequest, case .nodeCount(let count) = response.response {
+      askForPages(of: node, count, now, &actions)
+    }
+    if case .sinaNodePage(let node, _) = feedRequest, let verdict = response.listVerdict {
+      perform(lists.decided(node.part, verdict, at: now), now, &actions)
+    }
+    if case .sinaKline = feedRequest, case .candles = response.response, repairWake == nil {
+      // What it did not heal has been looked for once.
+      repairWake = now.adding(
+        seconds: repairs.configuration.confirmSeconds + Self.repairPauseSeconds)
+    }
+  }
+}
+
+// MARK: - Repairs
+
+extension SinaWorker {
+  private mutating func lookForRepairs(_ now: Timestamp, _ actions: inout [WorkerAction]) {
+    repairWake = nil
+    guard repairs.configuration.requestsPerNight > 0 else { return }
+    let first = repairs.firstDay(on: now.shanghaiDay) { calendar.isTradingDay($0) }
+    actions.append(.lookForRepairs(from: first))
+  }
+
+  private mutating func order(
+    _ candidates: [RepairCandidate], _ now: Timestamp, _ actions: inout [WorkerAction]
+  ) {
+    let jobs = repairs.orders(candidates, at: now).compactMap { order -> PacedJob<FeedRequest>? in
+      guard SinaHistory.isRequestable(order.symbol) else { return nil }
+      return PacedJob(
+        .minutes(of: order, on: now.shanghaiDay, calendar.current),
+        priority: Priority.repair + order.want.rawValue)
+    }
+    repairWake = repairs.nextCheck(candidates, at: now).map { moment in
+      max(moment, now).adding(seconds: Self.repairPauseSeconds)
+    }
+    // What still waits from an earlier evening is in the new order, with the bars it needs now.
+    let wanted = Set(jobs.map(\.job))
+    work(.withdrawn(Array(ordered.subtracting(wanted))), now, &actions)
+    ordered = wanted
+    work(.enqueued(jobs), now, &actions)
+  }
+
+  private static func factors(of symbols: [Symbol]) -> Set<FeedRequest> {
+    Set(
+      symbols.filter(SinaHistory.isRequestable).flatMap { symbol in
+        AdjustmentFactor.Kind.allCases.map { FeedRequest.sinaFactors(symbol, $0) }
+      })
+  }
+
+  private mutating func askForFactors(
+    _ wanted: Set<FeedRequest>, _ now: Timestamp, _ actions: inout [WorkerAction],
+    priority: Int = Priority.factors
+  ) {
+    factorsMissed.subtract(wanted)
+    let jobs = wanted.sorted { $0.text < $1.text }.map { feedRequest in
+      PacedJob(feedRequest, priority: priority)
+    }
+    work(.enqueued(jobs), now, &actions)
+  }
+}
+
+// MARK: - Lists and days
+
+extension SinaWorker {
+  private mutating func perform(
+    _ wanted: [ListPlans.Action], _ now: Timestamp, _ actions: inout [WorkerAction]
+  ) {
+    for action in wanted {
+      switch action {
+      case .ask(let part):
+        guard let node = SinaNode(part), collecting[node, default: 0] == 0 else { continue }
+        collecting[node] = 1
+        work(
+          .enqueued([PacedJob(.sinaNodeCount(node), priority: Priority.lists)]), now, &actions)
+      case .alarm(let sentence): actions.append(.alarm(sentence))
+      }
+    }
+  }
+
+  private mutating func askForPages(
+    of node: SinaNode, _ count: Int, _ now: Timestamp, _ actions: inout [WorkerAction]
+  ) {
+    let jobs = (1...max(SinaNode.pages(of: count), 1)).map { page in
+      PacedJob(FeedRequest.sinaNodePage(node, page: page), priority: Priority.lists)
+    }
+    collecting[node, default: 0] += jobs.count
+    work(.enqueued(jobs), now, &actions)
+  }
+
+  /// Next year's days appear in late December; they are asked for once a day until they do. A
+  /// calendar that has ended certifies no day any more, so the plan wakes itself.
+  private mutating func askForCalendar(_ now: Timestamp, _ actions: inout [WorkerAction]) {
+    let today = now.shanghaiDay
+    calendarWake = nil
+    guard calendar.current.freshness(on: today) != .fresh else { return }
+    calendarWake = Timestamp(
+      day: today.advanced(by: 1), secondOfDay: Self.calendarSecondOfDay)
+    guard calendarAskedOn != today else { return }
+    calendarAskedOn = today
+    work(.enqueued([PacedJob(.sinaCalendar, priority: Priority.calendar)]), now, &actions)
+  }
+}

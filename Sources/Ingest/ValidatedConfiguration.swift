@@ -1,0 +1,188 @@
+import Glibc
+import Market
+import Operations
+
+/// A configuration with the files it names, read once, and what is to be said against it.
+///
+/// `candled check`, the start of a daemon and a reload all ask here: what one of them accepts the
+/// others do too, and what was judged is what comes into force.
+public struct ValidatedConfiguration: Sendable {
+  public private(set) var settings: Settings
+  /// Instruments that are polled, without those of the foreign overview.
+  public private(set) var symbols: [Symbol]
+  public private(set) var credentials: SourceCredentials
+  /// How to reach the database, its password included; nil where it is the private cluster.
+  let store: Secret?
+  /// One of each check, in order, without the database.
+  public let findings: [Finding]
+  /// Why a file it names could not be taken.
+  private(set) var fault: ConfigurationError?
+
+  /// Ten times the market. A poller has room for 65,536 groups of one.
+  static let symbolsMax = 50_000
+
+  /// - Parameters:
+  ///   - path: the file; nil reads none.
+  ///   - overrides: `key=value`, over the file's.
+  ///   - day: today, for what is said of the calendar.
+  /// - Throws: `ConfigurationError` with all that is wrong with the settings themselves.
+  public init(
+    path: String?, overrides: [String], on day: TradingDay = EngineClock.realNow().shanghaiDay
+  ) throws(ConfigurationError) {
+    let settings = try ConfigurationFile.load(path, overrides: overrides)
+    self.init(settings, path: path, on: day)
+  }
+
+  /// Makes the mask know its secrets.
+  public func register(in mask: SecretMask) {
+    settings.register(in: mask)
+    credentials.register(in: mask)
+    if let store { mask.register(url: store) }
+  }
+
+  /// Of settings that are valid by themselves.
+  public init(
+    _ settings: Settings, path: String? = nil,
+    on day: TradingDay = EngineClock.realNow().shanghaiDay
+  ) {
+    self.settings = settings
+    var findings = [Finding.configuration(path)]
+    do throws(ConfigurationError) {
+      symbols = try settings.polledSymbols()
+      findings.append(.symbols(symbols, settings))
+    } catch {
+      symbols = []
+      fault = error
+      findings.append(Finding(check: "symbols", error))
+    }
+    do throws(ConfigurationError) {
+      credentials = try SourceCredentials(settings)
+      findings.append(.keys(credentials))
+    } catch {
+      credentials = SourceCredentials()
+      fault = fault ?? error
+      findings.append(Finding(check: "keys", error))
+    }
+    do throws(ConfigurationError) {
+      store = try settings.storeConnection().map { Secret($0) }
+    } catch {
+      store = nil
+      fault = fault ?? error
+      findings.append(Finding(check: "store", error))
+    }
+    if let obstacle = settings.adminListen?.obstacle {
+      findings.append(
+        Finding(check: "admin.listen", status: .configuration, detail: obstacle))
+    }
+    self.findings = findings + [.calendar(on: day), .stateDirectory(settings.stateDirectory)]
+  }
+
+  /// This one with what a reload may take of `other`: its live settings and the files they name.
+  func takingLive(from other: ValidatedConfiguration) -> ValidatedConfiguration {
+    var taken = self
+    taken.settings = settings.takingLive(from: other.settings)
+    taken.symbols = other.symbols
+    taken.credentials = other.credentials
+    return taken
+  }
+
+  /// Instruments and the foreign overview, as they are polled.
+  var polled: [Symbol] { symbols + settings.quotesOverview }
+
+  /// The first thing that is not well.
+  public var problem: Finding? { findings.first { $0.status != .ok } }
+}
+
+/// The outcome of one check, in one line.
+public struct Finding: Sendable {
+  public var check: String
+  public var status: ExitCode
+  public var detail: String
+
+  public init(check: String, status: ExitCode = .ok, detail: String) {
+    self.check = check
+    self.status = status
+    self.detail = detail
+  }
+
+  init(check: String, _ error: ConfigurationError) {
+    self.init(
+      check: check, status: error.exitCode,
+      detail: error.problems.first?.description ?? error.description)
+  }
+}
+
+// MARK: - Checks
+
+extension Finding {
+  /// Whoever gets here has one without a fault.
+  fileprivate static func configuration(_ path: String?) -> Finding {
+    guard let path else { return Finding(check: "configuration", detail: "all defaults, no file") }
+    let dropIns = ((try? ConfigurationFile.files(of: path)) ?? []).dropFirst().count
+    return Finding(
+      check: "configuration", detail: dropIns == 0 ? path : "\(path) and \(dropIns) in conf.d")
+  }
+
+  fileprivate static func symbols(_ symbols: [Symbol], _ settings: Settings) -> Finding {
+    let count = Set(symbols + settings.alpacaSymbols).count
+    if count == 0, !settings.universeFollow {
+      return Finding(
+        check: "symbols", status: .configuration,
+        detail: "none: set quotes.symbols, quotes.symbols_file, universe.follow or alpaca.symbols")
+    }
+    if count > ValidatedConfiguration.symbolsMax {
+      return Finding(
+        check: "symbols", status: .configuration,
+        detail: "\(count) are more than \(ValidatedConfiguration.symbolsMax)")
+    }
+    if settings.universeFollow {
+      return Finding(check: "symbols", detail: "every listed A share, and \(count) by name")
+    }
+    return Finding(check: "symbols", detail: "\(count) instrument\(count == 1 ? "" : "s")")
+  }
+
+  fileprivate static func keys(_ credentials: SourceCredentials) -> Finding {
+    let alpaca = credentials.alpaca == nil ? "no Alpaca key" : "an Alpaca key"
+    return Finding(
+      check: "keys", detail: "\(credentials.licences.count) Mairui licences, \(alpaca)")
+  }
+
+  /// A daemon asks Sina for the days beyond the table, and keeps them: never a reason to refuse.
+  fileprivate static func calendar(
+    _ calendar: TradingCalendar = .shanghai, on day: TradingDay
+  ) -> Finding {
+    switch calendar.freshness(on: day) {
+    case .fresh: Finding(check: "calendar", detail: "known to \(calendar.lastDay)")
+    case .endsSoon(let daysLeft):
+      Finding(
+        check: "calendar",
+        detail: "our table ends in \(daysLeft) days: Sina is asked for the days after it")
+    case .ended:
+      Finding(
+        check: "calendar",
+        detail: "our table ended on \(calendar.lastDay): Sina is asked for the days after it")
+    }
+  }
+
+  /// It, or the nearest folder above it that exists, must take files of ours.
+  fileprivate static func stateDirectory(_ wanted: String) -> Finding {
+    var folder = Substring(wanted)
+    while access(String(folder), F_OK) != 0, let slash = folder.lastIndex(of: "/"), folder != "/" {
+      folder = slash == folder.startIndex ? "/" : folder[..<slash]
+    }
+    if access(String(folder), W_OK | X_OK) == 0 {
+      return Finding(check: "state_directory", detail: wanted)
+    }
+    let reason = String(cString: strerror(errno))
+    return Finding(
+      check: "state_directory", status: .noPermission, detail: "\(wanted): \(folder): \(reason)")
+  }
+}
+
+extension Settings {
+  /// `quotes.symbols` and what its file adds.
+  fileprivate func polledSymbols() throws(ConfigurationError) -> [Symbol] {
+    guard let file = self.quotesSymbolsFile else { return self.quotesSymbols }
+    return self.quotesSymbols + (try SymbolFile.load(file))
+  }
+}

@@ -1,0 +1,33 @@
+/// What a journal takes of its disk, from the outside: by names and sizes, without opening a file.
+
+import Glibc
+import Market
+
+public struct DiskUsage: Sendable, Hashable {
+  public var segments: Int
+  public var bytes: Int64
+  /// Of the file system it lies on, and what of it this user may still fill.
+  public var diskBytes: Int64
+  public var freeBytes: Int64
+
+  public init(segments: Int, bytes: Int64, diskBytes: Int64, freeBytes: Int64) {
+    self.segments = segments
+    self.bytes = bytes
+    self.diskBytes = diskBytes
+    self.freeBytes = freeBytes
+  }
+
+  /// Throws `system`.
+  public init(directory path: String) throws(JournalError) {
+    let found = try JournalDirectory(path: path).segments()
+    segments = found.count
+    bytes = found.reduce(0) { $0 + $1.bytes }
+    var disk = statvfs()
+    guard statvfs(path, &disk) == 0 else {
+      throw .systemCall("measure the disk of \(path)", errno)
+    }
+    let block = Int64(clamping: disk.f_frsize)
+    diskBytes = Int64(clamping: disk.f_blocks) * block
+    freeBytes = Int64(clamping: disk.f_bavail) * block
+  }
+}

@@ -1,0 +1,66 @@
+// What an answer changes for the key it was asked with.
+import Market
+
+extension KeyRing {
+  /// Takes what an answer says of its key; returns what to do, in order. Unknown labels are
+  /// ignored.
+  public mutating func answered(
+    _ label: String, _ outcome: Outcome, at now: Timestamp
+  ) -> [Action] {
+    guard let index = index(of: label) else { return [] }
+    var key = keys[index]
+    let before = key
+    key.advance(to: now.shanghaiDay)
+    let actions = evaluate(&key, outcome, now)
+    key.isProbing = false
+    keys[index] = key
+    return (usage(before) == usage(key) ? [] : [.persist(usage(key))]) + actions
+  }
+
+  private mutating func evaluate(_ key: inout Key, _ outcome: Outcome, _ now: Timestamp) -> [Action]
+  {
+    switch outcome {
+    case .ok:
+      key.throttles = 0
+      return release(&key, now)
+    case .quotaExhausted:
+      let actions = release(&key, now)
+      key.park(until: dayAfter(key.day), .quota, at: now)
+      return actions
+    case .invalidLicence:
+      return refuse(&key, .invalidLicence, now.adding(seconds: probeSeconds), now)
+    case .demoLicence: return refuse(&key, .demoLicence, dayAfter(key.day), now)
+    case .throttled(let retryAfterSeconds): return slow(&key, retryAfterSeconds, now)
+    case .other: return []
+    }
+  }
+
+  private var probeSeconds: Int64 { Int64(configuration.probeSeconds) }
+
+  /// The probe shows that the source knows the key again; its quota may be used up all the same.
+  private func release(_ key: inout Key, _ now: Timestamp) -> [Action] {
+    guard key.isProbing else { return [] }
+    key.parking = nil
+    if isSpent(key) { key.park(until: dayAfter(key.day), .quota, at: now) }
+    return [.recovered(label: key.label)]
+  }
+
+  private func refuse(
+    _ key: inout Key, _ reason: KeyParking, _ until: Timestamp, _ now: Timestamp
+  ) -> [Action] {
+    let isKnown = key.parking?.reason.isRefusal ?? false
+    key.park(until: until, reason, at: now)
+    return isKnown ? [] : [.alarm(label: key.label, reason)]
+  }
+
+  private mutating func slow(
+    _ key: inout Key, _ retryAfterSeconds: Int?, _ now: Timestamp
+  ) -> [Action] {
+    key.throttles += 1
+    let drawn = backoff.delayMilliseconds(
+      failures: key.throttles, retryAfterSeconds: retryAfterSeconds)
+    let delay = max(drawn, configuration.rateLimitSecondsMin * 1_000)
+    key.park(until: now.adding(milliseconds: Int64(delay)), .rateLimit, at: now)
+    return key.throttles == KeyRing.alarmThrottles ? [.alarm(label: key.label, .rateLimit)] : []
+  }
+}

@@ -1,0 +1,54 @@
+/// Says on standard error how a long command goes: a bar that is redrawn on a terminal, a line
+/// every half minute elsewhere.
+
+import Glibc
+import Ingest
+import Market
+import Platform
+import TerminalView
+
+final class ProgressPrinter: Sendable {
+  private let isTerminal: Bool
+  private let printedAt = Locked<Timestamp?>(nil)
+
+  private static let pauseSeconds: Int64 = 30
+  private static let barWidth = 24
+
+  init() {
+    let mode = Terminal.mode(of: STDERR_FILENO)
+    isTerminal = if case .live = mode { true } else { false }
+  }
+
+  func update(_ progress: BackfillProgress) {
+    if isTerminal { return StandardError.redraw(Self.bar(progress) + " " + Self.words(progress)) }
+    let isDue = printedAt.withLock { last in
+      if let last, progress.now < last.adding(seconds: Self.pauseSeconds) { return false }
+      last = progress.now
+      return true
+    }
+    if isDue { StandardError.writeLine(Self.words(progress)) }
+  }
+
+  func finish(_ progress: BackfillProgress) {
+    if isTerminal { StandardError.redraw("") }
+    StandardError.writeLine(
+      "\(progress.tasksDone) of \(counted(progress.tasks, "chunk")) stored: "
+        + "\(counted(progress.candles, "candle")), \(counted(progress.revisions, "revision")), "
+        + "\(counted(progress.gapsClosed, "gap")) closed, \(counted(progress.requests, "request"))")
+  }
+
+  private static func bar(_ progress: BackfillProgress) -> String {
+    let done = progress.tasks == 0 ? barWidth : progress.tasksDone * barWidth / progress.tasks
+    return "[" + String(repeating: "#", count: done)
+      + String(repeating: ".", count: barWidth - done) + "]"
+  }
+
+  private static func words(_ progress: BackfillProgress) -> String {
+    var words =
+      "\(progress.tasksDone)/\(counted(progress.tasks, "chunk")), "
+      + counted(progress.candles, "candle")
+    if progress.tasksFailed > 0 { words += ", \(progress.tasksFailed) given up" }
+    if let left = progress.secondsLeft { words += ", \(left / 60) min \(left % 60) s left" }
+    return words
+  }
+}

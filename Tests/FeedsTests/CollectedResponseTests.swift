@@ -1,0 +1,162 @@
+import Market
+import Testing
+
+@testable import Feeds
+
+/// The payloads of Mairui and Alpaca collected from public sources, where they are at hand.
+@Suite(.enabled(if: Files.exists(Files.collected + "/alpaca/INDEX.md"), "no collected payloads"))
+struct CollectedResponseTests {
+  private func body(_ path: String) throws -> [UInt8] {
+    guard let body = Files.read("\(Files.collected)/\(path)") else { throw MissingFile(path: path) }
+    return body
+  }
+
+  private func list(_ path: String, _ status: Int = 200) throws -> FeedResponse {
+    try body("mairui/\(path)").withUnsafeBytes {
+      FeedResponse.decode(.mairuiList(.hslt), status: status, body: $0)
+    }
+  }
+
+  private func lines(_ path: String, _ status: Int = 200) throws -> (
+    lines: [String], isRefused: Bool
+  ) {
+    try body("alpaca/\(path)").withUnsafeBytes {
+      AlpacaBarsJSON.write(body: $0, status: status, timeframe: nil, symbol: nil)
+    }
+  }
+
+  @Test(arguments: [
+    ("mairui__hslt_list_legacy_bare.json", ["sz000001 平安银行", "sz300418 昆仑万维"]),
+    ("mairui_family__hslt_list_2026_suffixed.json", ["sz000001 平安银行", "sz000002 万 科Ａ"]),
+    ("mairui_family__bj_index_list.json", ["bj899050 北证50", "bj899601 北证专精特新"]),
+  ])
+  func `every list is read whole`(_ name: String, _ rows: [String]) throws {
+    guard case .list(let list) = try list(name) else { throw MissingFile(path: name) }
+    #expect(list.rows.map { "\($0.symbol) \($0.name)" } == rows)
+    #expect(list.refused.isEmpty)
+  }
+
+  @Test(arguments: [
+    ("mairui__error_200_quota_text_A.txt", 200, FeedRefusal.Kind.quotaExhausted),
+    ("mairui__error_bare_9.txt", 200, .quotaExhausted),
+    ("mairui__error_404_text.txt", 404, .notFound), ("mairui__error_404_text.txt", 200, .notFound),
+    ("mairui__error_429_payload_min.json", 429, .throttled(retryAfterSeconds: 60)),
+    ("mairui__error_data_missing.json", 200, .noData),
+    ("mairui_family__error_licence_invalid_detail.json", 200, .unauthorised),
+    ("mairui__history_daily_rows_shape.json", 200, .malformed),
+    ("mairui_family__hsstock_real_time.json", 200, .malformed),
+  ])
+  func `what is no list has its class`(
+    _ name: String, _ status: Int, _ kind: FeedRefusal.Kind
+  ) throws {
+    guard case .refused(let refusal) = try list(name, status) else {
+      throw MissingFile(path: name)
+    }
+    #expect(refusal.kind == kind)
+  }
+
+  @Test(arguments: [
+    ("alpaca_docs_faq__bars_single_iex_1day.json", 1), ("alpaca_docs_openapi__bars_multi.json", 1),
+    ("alpaca_docs_faq__bars_single_sip_1day.json", 1), ("alpaca_docs_openapi__bars_single.json", 1),
+    ("alpaca_docs_openapi__latest_bars.json", 2), ("alpaca_go__DefaultDo_1.json", 1),
+    ("alpaca_go__DefaultDo_Retry_1.json", 1), ("alpaca_go__DefaultDo_Timeout_1.json", 1),
+    ("alpaca_go__GetBars_1.json", 5), ("alpaca_go__GetBars_Adjustment_1.json", 2),
+    ("alpaca_go__LatestBar_1.json", 1), ("alpaca_go__LatestBar_Currency_1.json", 1),
+    ("alpaca_go__LatestBar_Currency_2.json", 1), ("alpaca_go__LatestBar_Feed_1.json", 1),
+    ("alpaca_go__LatestBar_Feed_2.json", 1), ("alpaca_go__LatestBars_1.json", 2),
+    ("alpaca_live__empty_200_unknown_symbol_holiday_or_prehistory.json", 0),
+    ("alpaca_live__nvda_1day_split_split.json", 16), ("alpaca_py_stock__get_bars.json", 2),
+    ("alpaca_live__multi_1min_walk_page1.ABRIDGED.json", 11),
+    ("alpaca_py_stock__get_bars_multi_empty_response.json", 0),
+    ("alpaca_py_stock__get_bars_single_empty_response.json", 0),
+    ("alpaca_py_stock__multi_stock_latest_bar.json", 2),
+    ("alpaca_py_stock__stock_latest_bar.json", 1),
+    ("alpaca_py_stock__stock_latest_bar_multi_empty_response.json", 0),
+    ("alpaca_go__GetCryptoBars_1.json", 11), ("alpaca_go__GetCryptoMultiBars_1.json", 12),
+    ("alpaca_go__LatestCryptoBar_1.json", 1), ("alpaca_go__LatestCryptoBars_1.json", 3),
+    ("alpaca_go__LatestCryptoPerpBar_1.json", 1), ("alpaca_py_crypto__crypto_latest_bar.json", 1),
+    ("alpaca_py_crypto__get_crypto_bars.json", 2),
+  ])
+  func `every bar that was served is read`(_ name: String, _ count: Int) throws {
+    let (lines, isRefused) = try lines(name)
+    #expect(!isRefused)
+    #expect(lines.count - 1 == count)
+    #expect(lines.allSatisfy { !$0.contains("rejected") })
+  }
+
+  @Test(arguments: [
+    ("alpaca_docs_faq__bars_single_sip_1day.json", #""closed_at":"2023-09-30T04:00:00Z""#),
+    ("alpaca_go__GetBars_1.json", #""timeframe":"1m","opened_at":"2021-10-15T16:15:00Z""#),
+    ("alpaca_go__GetBars_1.json", #""open":"3379.5241","high":"3383.24","low":"3376.49","#),
+    ("alpaca_go__GetBars_1.json", #""turnover":null,"trades":5544,"vwap":"3379.638266"}"#),
+    ("alpaca_live__multi_1min_walk_page1.ABRIDGED.json", #"{"next_page_token":"TVNGVHxNfD"#),
+    ("alpaca_live__nvda_1day_split_split.json", #"{"next_page_token":null}"#),
+    ("alpaca_py_stock__get_bars.json", #""timeframe":"1d","opened_at":"2022-02-01T05:00:00Z""#),
+  ])
+  func `bars are printed with their length and every digit`(_ name: String, _ text: String) throws {
+    #expect(try lines(name).lines.contains { $0.contains(text) })
+  }
+
+  @Test(arguments: [
+    ("alpaca_docs_faq__error_latest_sip_code_42210000.json", 403, "entitlement"),
+    ("alpaca_live__error_400_bad_timeframe.json", 400, "programming_error"),
+    ("alpaca_live__error_400_end_before_start.json", 400, "programming_error"),
+    ("alpaca_live__error_400_malformed_date.json", 400, "programming_error"),
+    ("alpaca_live__error_429_rate_limited.json", 429, "throttled"),
+    ("alpaca_quoted__error_400_crypto_invalid_location.json", 400, "programming_error"),
+    ("alpaca_quoted__error_400_invalid_symbol_CSP1.json", 400, "invalid_symbol"),
+    ("alpaca_quoted__error_400_invalid_symbol_digits.json", 400, "invalid_symbol"),
+    ("alpaca_quoted__error_403_forbidden_trading_api.json", 403, "unauthorised"),
+    ("alpaca_quoted__error_500_internal.json", 500, "transient"),
+    ("alpaca_go__CryptoSnapshot_1.json", 200, "malformed"),
+    ("alpaca_go__LatestCryptoSnapshots_1.json", 200, "malformed"),
+    ("alpaca_go__Snapshot_1.json", 200, "malformed"),
+    ("alpaca_go__Snapshots_1.json", 200, "malformed"),
+    ("alpaca_py_crypto__crypto_get_snapshot.json", 200, "malformed"),
+    ("alpaca_py_stock__get_snapshot.json", 200, "malformed"),
+    ("alpaca_py_stock__get_snapshot_multi_empty_response.json", 200, "malformed"),
+    ("alpaca_docs__clock_v2.json", 200, "malformed"),
+    ("alpaca_docs__calendar_v2.json", 200, "malformed"),
+    ("alpaca_py_trading__get_all_assets.json", 200, "malformed"),
+    ("alpaca_stream__06_bar_iex_live.json", 200, "malformed"),
+    ("alpaca_stream__07_error_406.json", 200, "malformed"),
+    ("alpaca_sdk_js_mock__updated_bar_u.json", 200, "malformed"),
+  ])
+  func `what is no page of bars has its class`(
+    _ name: String, _ status: Int, _ outcome: String
+  ) throws {
+    let (lines, isRefused) = try lines(name, status)
+    #expect(isRefused)
+    #expect(lines.count == 1)
+    #expect(lines[0].hasPrefix(#"{"outcome":"\#(outcome)","#))
+  }
+
+  @Test(arguments: [
+    ("alpaca_docs__calendar_v2.json", "2025-01-02"),
+    ("alpaca_legacy_sdk__calendar_2018.json", "2018-01-03"),
+  ])
+  func `both forms of the calendar are read`(_ name: String, _ day: String) throws {
+    let day = try #require(TradingDay(day))
+    let response = try body("alpaca/\(name)").withUnsafeBytes {
+      FeedResponse.decode(.alpacaCalendar(from: day, to: day), status: 200, body: $0)
+    }
+    let opens = Timestamp(day: day, newYorkSecondOfDay: 9 * 3600 + 1800)
+    let closes = Timestamp(day: day, newYorkSecondOfDay: 16 * 3600)
+    #expect(
+      response
+        == .sessions([
+          MarketSession(exchange: .unitedStates, day: day, opens: opens, closes: closes)
+        ]))
+  }
+
+  @Test(arguments: [
+    "alpaca_py_trading__get_all_assets.json", "alpaca_py_trading__get_all_assets_params.json",
+  ])
+  func `assets are read`(_ name: String) throws {
+    let response = try body("alpaca/\(name)").withUnsafeBytes {
+      FeedResponse.decode(.alpacaAssets, status: 200, body: $0)
+    }
+    guard case .list(let list) = response else { throw MissingFile(path: name) }
+    #expect(list.rows.map(\.symbol.description) == ["AAPL"])
+  }
+}

@@ -1,0 +1,317 @@
+import ExchangeSimulator
+import Feeds
+import Market
+import Polling
+import Store
+import TestSupport
+import Testing
+
+@testable import Ingest
+
+/// What is asked of Sina beside the quotes, and when.
+@Suite struct `The worker for Sina's history` {
+  private static func worker(
+    nodes: [SinaNode] = [], _ pipeline: Pipeline = Pipeline(),
+    calendar: CalendarStore = CalendarStore(), repairsPerNight: Int = 6_000,
+    confirmSeconds: Int64 = 12 * 3_600
+  ) -> SinaWorker {
+    var repairs = RepairPlanConfiguration()
+    repairs.requestsPerNight = repairsPerNight
+    repairs.confirmSeconds = confirmSeconds
+    return SinaWorker(
+      lists: ListPlans(
+        nodes.map(\.part), ListPlanConfiguration(seed: 1), universe: pipeline.universe,
+        calendar: calendar),
+      repairs: RepairPlan(repairs), calendar: calendar,
+      requestQueue: PacedQueueConfiguration(
+        requestsPerMinute: 20, burst: 1, inFlightMax: 1, seed: 1))
+  }
+
+  private static func symbol(_ number: Int) throws -> Symbol {
+    try #require(Symbol("sh\(600_000 + number)"))
+  }
+
+  // MARK: - Repairs
+
+  /// One bar of the day asked for.
+  private static let kline = CannedResponse.text(
+    #"[{"day":"2026-07-06 09:31:00","open":"10.000","high":"10.000","low":"10.000","#
+      + #""close":"10.000","volume":"100","amount":"1000.0000"}]"#)
+
+  private static func klines(_ driver: WorkerDriver) -> [Symbol] {
+    driver.feedRequests.compactMap {
+      if case .sinaKline(let symbol, .minute1, _) = $0 { symbol } else { nil }
+    }
+  }
+
+  @Test func `asks after the certificates, the neediest first, within the night's budget`() throws {
+    var driver = WorkerDriver(
+      Self.worker(repairsPerNight: 3), at: try shanghai("2026-07-06", 15, 40)
+    ) { _, _ in Self.kline }
+    driver.send(.started)
+    #expect(driver.feedRequests.isEmpty)
+    let day = driver.now.shanghaiDay
+    let wanting = try [
+      (Self.symbol(1), RepairCandidate.Want.confirmation), (Self.symbol(2), .flagged),
+      (Self.symbol(3), .gap), (Self.symbol(4), .unbalanced),
+    ].map { RepairCandidate(symbol: $0.0, day: day, want: $0.1) }
+    driver.candidates = { _ in wanting }
+    driver.send(.certified)
+    driver.run(seconds: 60)
+    #expect(Self.klines(driver) == (try [3, 4, 2].map(Self.symbol)))
+    let times = driver.times.suffix(3)
+    for (earlier, later) in zip(times, times.dropFirst()) {
+      #expect(later.microseconds(since: earlier) >= 3_000_000)
+    }
+  }
+
+  @Test func `looks a second time for what it did not find, half a day later`() throws {
+    let hole = try Self.symbol(7)
+    var driver = WorkerDriver(Self.worker(), at: try shanghai("2026-07-06", 15, 40)) { _, _ in
+      Self.kline
+    }
+    driver.send(.started)
+    var asked: Timestamp?
+    driver.candidates = { _ in
+      [
+        RepairCandidate(
+          symbol: hole, day: TradingDay(daysSince1970: 20_640), want: .gap, lastCheckedAt: asked)
+      ]
+    }
+    driver.send(.certified)
+    asked = driver.now
+    driver.run(seconds: 11 * 3_600)
+    #expect(Self.klines(driver) == [hole])
+    driver.run(seconds: 2 * 3_600)
+    #expect(Self.klines(driver) == [hole, hole])
+  }
+
+  @Test func `asks the store again when it did not answer`() throws {
+    var driver = WorkerDriver(Self.worker(), at: try shanghai("2026-07-06", 15, 40)) { _, _ in
+      Self.kline
+    }
+    driver.send(.repairsUnknown)
+    driver.run(seconds: 1_200)
+    let looks = driver.steps.count { if case .looked = $0 { true } else { false } }
+    #expect(looks == 1)
+  }
+
+  @Test func `a new evening's order replaces what still waits of the last`() throws {
+    var driver = WorkerDriver(
+      Self.worker(), at: try shanghai("2026-07-06", 15, 40)
+    ) { _, _ in Self.kline }
+    let symbols = try (0..<40).map(Self.symbol)
+    let monday = driver.now.shanghaiDay
+    driver.candidates = { now in
+      symbols.map { RepairCandidate(symbol: $0, day: monday, want: .gap) }
+    }
+    driver.send(.certified)
+    driver.run(seconds: 9)
+    driver.candidates = { _ in
+      [RepairCandidate(symbol: symbols[39], day: monday.advanced(by: -3), want: .gap)]
+    }
+    driver.forgetSteps()
+    driver.send(.certified)
+    driver.run(seconds: 600)
+    #expect(Self.klines(driver) == [symbols[39]])
+  }
+
+  // MARK: - Lists
+
+  private static let rows = 200
+  private static let limits: UniverseLimits = {
+    var limits = UniverseLimits()
+    limits.mainRowsMin = 100
+    return limits
+  }()
+
+  private static func page(_ number: Int, rows: Int = rows) -> CannedResponse {
+    let places = ((number - 1) * SinaNode.pageRows)..<min(number * SinaNode.pageRows, rows)
+    let texts = places.map { place in
+      let code = place % 2 == 0 ? "600\(100 + place)" : "300\(100 + place)"
+      return #"{"symbol":"\#(place % 2 == 0 ? "sh" : "sz")\#(code)","code":"\#(code)","#
+        + #""name":"N\#(place)"}"#
+    }
+    return .text("[" + texts.joined(separator: ",") + "]")
+  }
+
+  private static func response(_ feedRequest: FeedRequest) -> CannedResponse? {
+    switch feedRequest {
+    case .sinaNodeCount: .text("\"\(rows)\"")
+    case .sinaNodePage(_, let number): page(number)
+    default: nil
+    }
+  }
+
+  private func collector(
+    _ pipeline: Pipeline, script: @escaping WorkerDriver.Script
+  ) throws -> WorkerDriver {
+    WorkerDriver(
+      Self.worker(nodes: [.aShares], pipeline), pipeline: pipeline,
+      at: try shanghai("2026-07-06", 12), script: script)
+  }
+
+  @Test func `collects a node's pages into one list`() throws {
+    var driver = try collector(Pipeline(limits: Self.limits)) { request, _ in
+      Self.response(request.feedRequest)
+    }
+    driver.send(.started)
+    driver.run(seconds: 60)
+    #expect(
+      driver.feedRequests == [.sinaNodeCount(.aShares)]
+        + (1...3).map { .sinaNodePage(.aShares, page: $0) })
+    #expect(driver.tables.lists.map(\.rows) == [Self.rows])
+    #expect(driver.tables.lists.map(\.verdict) == [.accepted])
+    #expect(driver.pipeline.universe.members.count == Self.rows)
+  }
+
+  @Test func `takes null for a page that was throttled away and asks again`() throws {
+    var refusals = 3
+    var driver = try collector(Pipeline(limits: Self.limits)) { request, _ in
+      if case .sinaNodePage(_, page: 2) = request.feedRequest, refusals > 0 {
+        refusals -= 1
+        return .null
+      }
+      return Self.response(request.feedRequest)
+    }
+    driver.send(.started)
+    driver.run(seconds: 280)
+    #expect(driver.times(of: .sinaNodePage(.aShares, page: 2)).count == 4)
+    #expect(driver.tables.lists.map(\.rows) == [Self.rows])
+  }
+
+  @Test func `does not believe a list whose pages are cut short`() throws {
+    var driver = try collector(Pipeline(limits: Self.limits)) { request, _ in
+      if case .sinaNodePage(_, page: 2) = request.feedRequest { return Self.page(2, rows: 120) }
+      return Self.response(request.feedRequest)
+    }
+    driver.send(.started)
+    driver.run(seconds: 60)
+    #expect(driver.tables.lists.map(\.verdict) == [.quarantined])
+    #expect(driver.pipeline.universe.members.isEmpty)
+  }
+
+  @Test(arguments: 1...3)
+  func `begins anew after a restart amid a list`(pagesRead: Int) throws {
+    var left = pagesRead
+    var first = try collector(Pipeline(limits: Self.limits)) { request, _ in
+      if case .sinaNodePage = request.feedRequest {
+        left -= 1
+        if left < 0 { return nil }
+      }
+      return Self.response(request.feedRequest)
+    }
+    first.send(.started)
+    first.run(seconds: 7)
+    let pipeline = try Pipeline(limits: Self.limits, stored: first.stored)
+    var second = try collector(pipeline) { request, _ in Self.response(request.feedRequest) }
+    second.send(.started)
+    second.run(seconds: 60)
+    #expect(second.feedRequests.first == .sinaNodeCount(.aShares))
+    #expect(second.tables.lists.map(\.rows) == [Self.rows])
+  }
+
+  @Test func `lists do not wait behind a night of repairs`() throws {
+    var driver = try collector(Pipeline(limits: Self.limits)) { request, _ in
+      Self.response(request.feedRequest) ?? Self.kline
+    }
+    let day = driver.now.shanghaiDay
+    let wanting = try (0..<500).map {
+      RepairCandidate(symbol: try Self.symbol($0), day: day, want: .gap)
+    }
+    driver.candidates = { _ in wanting }
+    driver.send(.certified)
+    driver.send(.started)
+    driver.run(seconds: 30)
+    #expect(driver.tables.lists.count == 1)
+  }
+
+  // MARK: - Factors
+
+  private static func factors(_ symbol: Symbol, _ kind: AdjustmentFactor.Kind) -> CannedResponse {
+    .text(
+      "var \(symbol)\(kind.name)={\"total\":2,\"data\":[{\"d\":\"2026-07-06\", "
+        + "\"f\":\"1.0000000000000000\"},\n{\"d\":\"1900-01-01\", "
+        + "\"f\":\"1.2500000000000000\"}]}\n/* x */\n")
+  }
+
+  @Test func `asks for the factors of what went ex dividend, until it has them`() throws {
+    let symbol = try Self.symbol(519)
+    let hostIsBack = try shanghai("2026-07-06", 15)
+    var driver = WorkerDriver(
+      Self.worker(repairsPerNight: 0), at: try shanghai("2026-07-06", 9, 16)
+    ) { request, now in
+      guard case .sinaFactors(let symbol, let kind) = request.feedRequest, now >= hostIsBack
+      else { return nil }
+      return Self.factors(symbol, kind)
+    }
+    driver.send(.exRights([symbol]))
+    driver.run(until: try shanghai("2026-07-06", 15, 40))
+    #expect(driver.tables.factors.isEmpty && !driver.feedRequests.isEmpty)
+    driver.send(.certified)
+    driver.run(seconds: 60)
+    let found = driver.tables.factors
+    #expect(found.count == 4 && Set(found.keys.map(\.kind)) == [.qfq, .hfq])
+    driver.forgetSteps()
+    driver.send(.certified)
+    driver.run(seconds: 60)
+    #expect(driver.feedRequests.isEmpty)
+  }
+
+  @Test func `factors that are only supposed to be wanted wait for all others`() throws {
+    let (supposed, seen) = (try Self.symbol(519), try Self.symbol(520))
+    var driver = WorkerDriver(
+      Self.worker(repairsPerNight: 0), at: try shanghai("2026-07-06", 9, 16)
+    ) { request, _ in
+      guard case .sinaFactors(let symbol, let kind) = request.feedRequest else { return nil }
+      return Self.factors(symbol, kind)
+    }
+    driver.send(.exRights([supposed, try Self.symbol(521)], isSupposed: true))
+    driver.send(.exRights([seen]))
+    driver.run(seconds: 3_600)
+    let asked = driver.feedRequests.compactMap { feedRequest -> Symbol? in
+      if case .sinaFactors(let symbol, _) = feedRequest { symbol } else { nil }
+    }
+    #expect(asked.count == 6)
+    let lastSeen = try #require(asked.lastIndex(of: seen))
+    #expect(asked.suffix(from: lastSeen + 1).count >= 2, "\(asked)")
+  }
+
+  // MARK: - Calendar
+
+  @Test func `asks for next year's days once a day until they are there, then keeps them`() throws {
+    let calendar = CalendarStore()
+    let published = try shanghai("2026-12-23", 7)
+    var driver = WorkerDriver(
+      Self.worker(calendar: calendar), at: try shanghai("2026-12-20", 9)
+    ) { _, now in
+      .text(now < published ? CalendarFile.known : CalendarFile.withNextYear)
+    }
+    driver.calendar = calendar
+    driver.send(.started)
+    driver.run(until: try shanghai("2026-12-26", 9))
+    let days = driver.times(of: .sinaCalendar).map { $0.shanghaiDay.description }
+    #expect(days == ["2026-12-20", "2026-12-21", "2026-12-22", "2026-12-23"])
+    let monday = try #require(TradingDay("2027-01-04"))
+    #expect(calendar.isTradingDay(monday) == true)
+    let restarted = try Pipeline(stored: driver.stored)
+    #expect(restarted.calendar.isTradingDay(monday) == true)
+    #expect(restarted.calendar.lastDay == calendar.current.lastDay)
+  }
+
+  @Test func `asks also once the calendar has ended`() throws {
+    let calendar = CalendarStore()
+    var driver = WorkerDriver(
+      Self.worker(calendar: calendar), at: try shanghai("2027-01-02", 9)
+    ) { _, now in
+      .text(
+        now.shanghaiDay.description < "2027-01-05"
+          ? CalendarFile.known : CalendarFile.withNextYear)
+    }
+    driver.calendar = calendar
+    driver.send(.started)
+    driver.run(until: try shanghai("2027-01-08", 9))
+    #expect(driver.times(of: .sinaCalendar).count == 4)
+    #expect(calendar.isTradingDay(try #require(TradingDay("2027-01-08"))) == true)
+  }
+}
