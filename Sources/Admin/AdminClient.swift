@@ -5,9 +5,9 @@ import Glibc
 import Operations
 import Platform
 
-public struct AdminClient: Sendable {
-  public struct Failure: Error, Sendable, CustomStringConvertible {
-    public var description: String
+package struct AdminClient: Sendable {
+  package struct Failure: Error, Sendable, CustomStringConvertible {
+    package var description: String
   }
 
   private let address: ListenAddress
@@ -15,10 +15,10 @@ public struct AdminClient: Sendable {
   static let secondsMax = 3
   static let bytesMax = 1 << 20
 
-  public init(_ address: ListenAddress) { self.address = address }
+  package init(_ address: ListenAddress) { self.address = address }
 
   /// The status and the body; blocks.
-  public func get(_ path: String) throws(Failure) -> (status: Int, body: String) {
+  package func get(_ path: String) throws(Failure) -> (status: Int, body: String) {
     let socket: Int32
     switch AdminSocket.connect(to: address, secondsMax: AdminClient.secondsMax) {
     case .success(let connected): socket = connected

@@ -3,14 +3,14 @@ import Operations
 
 /// What is served where. Everything but `/livez` is a pure function of one `DaemonReport`, and
 /// everything is masked on its way out.
-public struct AdminEndpoint: Sendable {
+package struct AdminEndpoint: Sendable {
   private let state: DaemonState
   private let build: BuildFacts
   private let mask: SecretMask
 
-  public static let paths = ["/livez", "/readyz", "/metrics", "/status"]
+  package static let paths = ["/livez", "/readyz", "/metrics", "/status"]
 
-  public init(state: DaemonState, build: BuildFacts, mask: SecretMask) {
+  package init(state: DaemonState, build: BuildFacts, mask: SecretMask) {
     self.state = state
     self.build = build
     self.mask = mask
@@ -27,7 +27,7 @@ public struct AdminEndpoint: Sendable {
     return request.path == "/livez" ? livez : nil
   }
 
-  public func response(to request: AdminRequest) async -> AdminResponse {
+  package func response(to request: AdminRequest) async -> AdminResponse {
     if let response = immediateResponse(request) { return response }
     let report = await state.report()
     var response =
@@ -68,12 +68,12 @@ public struct AdminEndpoint: Sendable {
 }
 
 /// What the program is, told by whoever built it.
-public struct BuildFacts: Sendable, Hashable {
-  public var version: String
-  public var swift: String
-  public var configuration: String
+package struct BuildFacts: Sendable, Hashable {
+  package var version: String
+  package var swift: String
+  package var configuration: String
 
-  public init(version: String, swift: String, configuration: String) {
+  package init(version: String, swift: String, configuration: String) {
     self.version = version
     self.swift = swift
     self.configuration = configuration

@@ -1,14 +1,14 @@
 /// What goes over the admin endpoint's line: the head of a request in, a whole answer out.
 
 /// A request without a body; what follows the head is not looked at.
-public struct AdminRequest: Sendable, Hashable {
-  public var method: String
+package struct AdminRequest: Sendable, Hashable {
+  package var method: String
   /// Without the query.
-  public var path: String
+  package var path: String
   /// What it calls us: the values of `Host`, of which there should be one.
-  public var hosts: [String] = []
+  package var hosts: [String] = []
 
-  public init(method: String = "GET", path: String) {
+  package init(method: String = "GET", path: String) {
     self.method = method
     self.path = path
   }
@@ -51,12 +51,12 @@ public struct AdminRequest: Sendable, Hashable {
   }
 }
 
-public struct AdminResponse: Sendable, Hashable {
-  public var status: Int
-  public var contentType = "text/plain; charset=utf-8"
-  public var body: String
+package struct AdminResponse: Sendable, Hashable {
+  package var status: Int
+  package var contentType = "text/plain; charset=utf-8"
+  package var body: String
 
-  public static func text(_ status: Int, _ text: String) -> AdminResponse {
+  package static func text(_ status: Int, _ text: String) -> AdminResponse {
     AdminResponse(status: status, body: text + "\n")
   }
 

@@ -14,13 +14,13 @@ import Logging
 import Operations
 import Platform
 
-public final class AdminServer: Sendable {
+package final class AdminServer: Sendable {
   private let mailbox: AdminMailbox
   private let thread: JoinableThread
 
   /// Begins to listen, at once or, while the address is taken, as soon as it is free.
   /// - Returns: nil if the system has no thread or descriptor to give; the log says so.
-  public init?(at address: ListenAddress, answering endpoint: AdminEndpoint, log: Logger) {
+  package init?(at address: ListenAddress, answering endpoint: AdminEndpoint, log: Logger) {
     guard let mailbox = AdminMailbox() else {
       log.error("no admin endpoint: out of descriptors")
       return nil
@@ -40,7 +40,7 @@ public final class AdminServer: Sendable {
   deinit { stop() }
 
   /// Stops listening and ends every connection. Returns when that is done.
-  public func stop() {
+  package func stop() {
     mailbox.stop()
     thread.join()
   }

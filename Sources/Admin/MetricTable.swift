@@ -6,24 +6,24 @@ import Market
 import Operations
 
 /// What the metrics are read off.
-public struct MetricSource: Sendable {
-  public var report: DaemonReport
-  public var build: BuildFacts
+package struct MetricSource: Sendable {
+  package var report: DaemonReport
+  package var build: BuildFacts
 
-  public init(report: DaemonReport, build: BuildFacts) {
+  package init(report: DaemonReport, build: BuildFacts) {
     self.report = report
     self.build = build
   }
 }
 
-public enum MetricTable {
-  public typealias Family = MetricFamily<MetricSource>
+package enum MetricTable {
+  package typealias Family = MetricFamily<MetricSource>
 
-  public static let families: [Family] =
+  package static let families: [Family] =
     daemon + sources + recording + store + journal + process
 
   /// However long it runs and whatever it meets.
-  public static let seriesMax = 500
+  package static let seriesMax = 500
 
   // MARK: Shorthands
 

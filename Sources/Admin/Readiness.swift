@@ -7,14 +7,14 @@ import Store
 /// Whether the daemon does what it is there for just now: it leads, the store takes what it has,
 /// the journal takes what comes, the calendar knows today, and every source that is in its session
 /// is fresh.
-public struct Readiness: Sendable, Hashable {
-  public private(set) var isReady = true
+package struct Readiness: Sendable, Hashable {
+  package private(set) var isReady = true
   /// `ready`, or the first reason why not.
-  public private(set) var headline = "ready"
+  package private(set) var headline = "ready"
   /// What was looked at, a line each.
-  public private(set) var lines: [String] = []
+  package private(set) var lines: [String] = []
 
-  public init(_ report: DaemonReport) {
+  package init(_ report: DaemonReport) {
     evaluateRole(report.role)
     let stale = report.loops.filter(\.isStale).map(\.name)
     if !stale.isEmpty { fail("does not turn: \(stale.joined(separator: ", "))") }
@@ -74,7 +74,7 @@ public struct Readiness: Sendable, Hashable {
   }
 
   /// Every reason there is not to be ready.
-  public var reasons: [String] {
+  package var reasons: [String] {
     lines.compactMap { line in
       line.hasPrefix("not ready: ") ? String(line.dropFirst("not ready: ".count)) : nil
     }

@@ -9,102 +9,102 @@ import Operations
 import Polling
 import Store
 
-public struct StatusDocument: Codable, Sendable, Equatable {
-  public var version: String
-  public var at: String
-  public var startedAt: String
-  public var uptimeSeconds: Int64
-  public var role: String
-  public var leader: String?
-  public var term: Int64?
-  public var isReady: Bool
-  public var notReady: [String]
-  public var staleLoops: [String]
-  public var loops: [String: Double]
-  public var engine: Engine?
+package struct StatusDocument: Codable, Sendable, Equatable {
+  package var version: String
+  package var at: String
+  package var startedAt: String
+  package var uptimeSeconds: Int64
+  package var role: String
+  package var leader: String?
+  package var term: Int64?
+  package var isReady: Bool
+  package var notReady: [String]
+  package var staleLoops: [String]
+  package var loops: [String: Double]
+  package var engine: Engine?
   /// nil while it answers and takes what it is given.
-  public var storeTrouble: String?
-  public var sources: [Source]
-  public var journal: Journal?
-  public var reload: Reload?
-  public var residentMemoryBytes: Int64
+  package var storeTrouble: String?
+  package var sources: [Source]
+  package var journal: Journal?
+  package var reload: Reload?
+  package var residentMemoryBytes: Int64
 
-  public struct Engine: Codable, Sendable, Equatable {
-    public var now: String
+  package struct Engine: Codable, Sendable, Equatable {
+    package var now: String
     /// `morning session`, or when the next one begins; nil where none is polled.
-    public var market: String?
-    public var nextSessionAt: String?
-    public var symbols: Int
-    public var sweeps: Int
-    public var commits: Int
-    public var candles: Int
-    public var gapsOpened: Int
-    public var gapsClosed: Int
-    public var revisions: Int
-    public var rejections: Int
-    public var pendingCandles: Int
-    public var backlogEntries: Int64
-    public var lastCommitAt: String?
-    public var commitMilliseconds: Double?
-    public var lagMilliseconds: Double?
-    public var changeSeq: Int64
-    public var journalFault: String?
-    public var keysParked: Int
-    public var calendarDaysLeft: Int
-    public var isCatchingUp: Bool
-    public var isCertificateOverdue: Bool
+    package var market: String?
+    package var nextSessionAt: String?
+    package var symbols: Int
+    package var sweeps: Int
+    package var commits: Int
+    package var candles: Int
+    package var gapsOpened: Int
+    package var gapsClosed: Int
+    package var revisions: Int
+    package var rejections: Int
+    package var pendingCandles: Int
+    package var backlogEntries: Int64
+    package var lastCommitAt: String?
+    package var commitMilliseconds: Double?
+    package var lagMilliseconds: Double?
+    package var changeSeq: Int64
+    package var journalFault: String?
+    package var keysParked: Int
+    package var calendarDaysLeft: Int
+    package var isCatchingUp: Bool
+    package var isCertificateOverdue: Bool
   }
 
-  public struct Source: Codable, Sendable, Equatable {
-    public var source: String
-    public var endpoint: String
-    public var state: String
-    public var since: String?
-    public var requests: Int
-    public var failures: Int
-    public var lastSuccessAt: String?
-    public var isInSession: Bool?
-    public var stalenessSeconds: Int64?
-    public var limitSeconds: Int64?
-    public var isFresh: Bool?
+  package struct Source: Codable, Sendable, Equatable {
+    package var source: String
+    package var endpoint: String
+    package var state: String
+    package var since: String?
+    package var requests: Int
+    package var failures: Int
+    package var lastSuccessAt: String?
+    package var isInSession: Bool?
+    package var stalenessSeconds: Int64?
+    package var limitSeconds: Int64?
+    package var isFresh: Bool?
     /// nil while it is well.
-    public var fault: Fault?
+    package var fault: Fault?
   }
 
-  public struct Fault: Codable, Sendable, Equatable {
+  package struct Fault: Codable, Sendable, Equatable {
     /// As `candled_request_faults_total` and `candled_answers_total` have it.
-    public var code: String
-    public var host: String?
-    public var attempts: Int
-    public var since: String
+    package var code: String
+    package var host: String?
+    package var attempts: Int
+    package var since: String
     /// The same for people, with what to do about it.
-    public var sentence: String
+    package var sentence: String
   }
 
-  public struct Journal: Codable, Sendable, Equatable {
-    public var position: Int64?
-    public var syncedPosition: Int64?
-    public var committedPosition: Int64?
-    public var segments: Int
-    public var bytes: Int64
-    public var diskFreeBytes: Int64
+  package struct Journal: Codable, Sendable, Equatable {
+    package var position: Int64?
+    package var syncedPosition: Int64?
+    package var committedPosition: Int64?
+    package var segments: Int
+    package var bytes: Int64
+    package var diskFreeBytes: Int64
   }
 
-  public struct Reload: Codable, Sendable, Equatable {
-    public var at: String
-    public var isAccepted: Bool
-    public var problem: String?
-    public var accepted: Int
-    public var refused: Int
+  package struct Reload: Codable, Sendable, Equatable {
+    package var at: String
+    package var isAccepted: Bool
+    package var problem: String?
+    package var accepted: Int
+    package var refused: Int
     /// Settings whose old values stay in force until a restart.
-    public var needsRestart: [String]
+    package var needsRestart: [String]
   }
 }
 
 // MARK: - From a report
 
 extension StatusDocument {
-  public init(_ report: DaemonReport, _ build: BuildFacts) {
+  package init(_ report: DaemonReport, _ build: BuildFacts) {
     let readiness = Readiness(report)
     version = build.version
     at = "\(report.at)"
@@ -139,7 +139,7 @@ extension StatusDocument {
     residentMemoryBytes = report.process.residentBytes
   }
 
-  public var json: String {
+  package var json: String {
     let encoder = JSONEncoder()
     encoder.keyEncodingStrategy = .convertToSnakeCase
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -147,7 +147,7 @@ extension StatusDocument {
   }
 
   /// nil if it is none.
-  public init?(json: String) {
+  package init?(json: String) {
     let decoder = JSONDecoder()
     decoder.keyDecodingStrategy = .convertFromSnakeCase
     guard let document = try? decoder.decode(StatusDocument.self, from: Data(json.utf8)) else {

@@ -3,7 +3,7 @@ import Market
 /// The book's memory as bytes, for the store to keep beside the rows it explains. Only this module
 /// reads them: the layout may change with the version byte, and a reader that meets another
 /// version says so instead of guessing.
-public enum BookStateError: Error, Equatable, Sendable {
+package enum BookStateError: Error, Equatable, Sendable {
   case unknownVersion(UInt8)
   /// What stands at byte `at` is not the field that is due there.
   case corrupt(field: String, expected: String, at: Int)
@@ -18,7 +18,7 @@ extension CandleBook {
   /// What a restart needs of one instrument, about 250 bytes.
   ///
   /// Mutating, so that days are written from where they stand: what only reads one gets a copy.
-  public mutating func instrumentState(at index: Int) -> [UInt8] {
+  package mutating func instrumentState(at index: Int) -> [UInt8] {
     StateWriter.bytes(version: layoutVersion) { writer in
       writer.put(Int64(instruments[index].group))
       writer.put(instruments[index].isInStep)
@@ -32,7 +32,7 @@ extension CandleBook {
   }
 
   /// What a restart needs of the book as a whole.
-  public var sharedState: [UInt8] {
+  package var sharedState: [UInt8] {
     let watermarks = watermarks.all
     return StateWriter.bytes(version: layoutVersion) { writer in
       writer.put(timersDoneThrough.microseconds)
@@ -50,7 +50,7 @@ extension CandleBook {
   }
 
   /// Restores the book as a whole; call it before the instruments.
-  public mutating func restore(sharedState bytes: [UInt8]) throws(BookStateError) {
+  package mutating func restore(sharedState bytes: [UInt8]) throws(BookStateError) {
     var reader = try StateReader(bytes, versions: layoutVersions)
     timersDoneThrough = try reader.moment("timers_done_through")
     let hasDay = try reader.flag("has_day")
@@ -69,7 +69,7 @@ extension CandleBook {
 
   /// Restores one instrument. Its proof of life is its group's, if it was in step with it: answers
   /// that changed nothing were never stored.
-  public mutating func restore(
+  package mutating func restore(
     instrument symbol: Symbol, state bytes: [UInt8]
   ) throws(BookStateError) {
     var reader = try StateReader(bytes, versions: layoutVersions)

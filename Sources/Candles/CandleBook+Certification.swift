@@ -4,7 +4,7 @@ import Market
 extension CandleBook {
   /// The newest day any instrument was seen on, and how many of that day are closed; nil while none
   /// was seen.
-  public var certification: (newest: TradingDay, closed: Int)? {
+  package var certification: (newest: TradingDay, closed: Int)? {
     var newest: TradingDay?
     var closed = 0
     for index in instruments.indices {

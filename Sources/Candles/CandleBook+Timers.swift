@@ -44,14 +44,14 @@ extension CandleRules {
 
 extension CandleBook {
   /// The next moment at which `advance(to:)` has something to decide.
-  public var nextDeadline: Timestamp? {
+  package var nextDeadline: Timestamp? {
     guard let day = progress.day, let timer = nextTimer(on: day) else { return nil }
     return Timestamp(day: day, secondOfDay: timer.secondOfDay)
   }
 
   /// Carries out every timer that has come due. Call it with the receive time of each answer
   /// before its rows are observed, and at `nextDeadline` when no answer comes.
-  public mutating func advance(to now: Timestamp) {
+  package mutating func advance(to now: Timestamp) {
     while let day = progress.day, let timer = nextTimer(on: day) {
       let due = Timestamp(day: day, secondOfDay: timer.secondOfDay)
       if due > now { return }

@@ -6,10 +6,10 @@ import Market
 /// That makes replay exact, and lets a test run a market day in seconds. Time reaches it twice:
 /// as the exchange's stamps, which decide what belongs where, and through `advance(to:)`, which
 /// decides when waiting ends.
-public struct CandleBook: Sendable {
-  public let rules: CandleRules
+package struct CandleBook: Sendable {
+  package let rules: CandleRules
   /// May reach further than at the beginning, never say otherwise of a day.
-  public var calendar: TradingCalendar {
+  package var calendar: TradingCalendar {
     didSet { plausibility = Plausibility(rules: rules, calendar: calendar) }
   }
   private var plausibility: Plausibility
@@ -24,7 +24,7 @@ public struct CandleBook: Sendable {
   /// Timers up to and including this moment have been carried out.
   var timersDoneThrough = Timestamp(microseconds: 0)
   var progress = DayProgress()
-  public internal(set) var output = CandleOutput()
+  package internal(set) var output = CandleOutput()
 
   /// One instrument: its day, and how its proof of life is kept.
   ///
@@ -89,7 +89,7 @@ public struct CandleBook: Sendable {
   }
 
   /// What was made of one row.
-  public enum Verdict: Sendable, Hashable {
+  package enum Verdict: Sendable, Hashable {
     /// Taken; `stateChanged` if a restart would need to know.
     case accepted(stateChanged: Bool)
     case rejected(RejectionReason, detail: String)
@@ -97,7 +97,7 @@ public struct CandleBook: Sendable {
     case held(RejectionReason, detail: String)
   }
 
-  public init(rules: CandleRules = CandleRules(), calendar: TradingCalendar = .shanghai) {
+  package init(rules: CandleRules = CandleRules(), calendar: TradingCalendar = .shanghai) {
     self.rules = rules
     self.calendar = calendar
     plausibility = Plausibility(rules: rules, calendar: calendar)
@@ -105,7 +105,7 @@ public struct CandleBook: Sendable {
   }
 
   /// The dense index of an instrument, given to new ones on first sight.
-  public mutating func index(of symbol: Symbol) -> Int {
+  package mutating func index(of symbol: Symbol) -> Int {
     if let known = indexes[symbol] { return known }
     indexes[symbol] = instruments.count
     instruments.append(Entry(symbol: symbol))
@@ -114,11 +114,11 @@ public struct CandleBook: Sendable {
   }
 
   /// The index of an instrument the book has seen.
-  public func knownIndex(of symbol: Symbol) -> Int? { indexes[symbol] }
+  package func knownIndex(of symbol: Symbol) -> Int? { indexes[symbol] }
 
-  public var count: Int { instruments.count }
+  package var count: Int { instruments.count }
 
-  public func symbol(at index: Int) -> Symbol { instruments[index].symbol }
+  package func symbol(at index: Int) -> Symbol { instruments[index].symbol }
 
   @inline(__always)
   func hasDispute(_ index: Int) -> Bool {
@@ -126,14 +126,14 @@ public struct CandleBook: Sendable {
   }
 
   /// Hands over what was decided since the last time.
-  public mutating func takeOutput() -> CandleOutput {
+  package mutating func takeOutput() -> CandleOutput {
     defer { output = CandleOutput() }
     return output
   }
 
   /// The minute that takes shape, as it stands; nil before the open, after the close, and for what
   /// does not trade.
-  public func formingCandle(at index: Int) -> Candle? {
+  package func formingCandle(at index: Int) -> Candle? {
     instruments[index].state?.formingCandle
   }
 }
@@ -156,7 +156,7 @@ extension CandleBook {
   /// A state is three quarters of a kilobyte and this runs for every row of every sweep, so the
   /// states are read and changed where they stand: a `let` of one would copy it.
   /// - Parameter isUnlimited: whether the instrument's name says that no price limit applies today.
-  public mutating func observe(
+  package mutating func observe(
     _ quote: Quote, at index: Int, group: UInt16, watermark: Timestamp,
     receivedAt: Timestamp, isUnlimited: @autoclosure () -> Bool = false
   ) -> Verdict {
@@ -233,13 +233,13 @@ extension CandleBook {
 
   /// The instrument was asked for and its row was absent or refused: the group's watermark no
   /// longer speaks for it. Returns whether a restart would need to know.
-  public mutating func missed(_ index: Int) -> Bool {
+  package mutating func missed(_ index: Int) -> Bool {
     defer { instruments[index].isInStep = false }
     return instruments[index].isInStep
   }
 
   /// The instruments for which the group's watermark speaks, without some.
-  public func indexesInStep(with group: UInt16, except members: Set<Int>) -> [Int] {
+  package func indexesInStep(with group: UInt16, except members: Set<Int>) -> [Int] {
     instruments.indices.filter { index in
       instruments[index].isInStep && instruments[index].group == group
         && !members.contains(index)

@@ -1,63 +1,63 @@
 import Market
 
 /// The numbers of the candle rules (DESIGN, "Candle rules"), in one place.
-public struct CandleRules: Sendable {
+package struct CandleRules: Sendable {
   /// How much trading time two sightings may lie apart and still count as watching without a
   /// break, when a minute boundary lies between them: four lost polls at the exchange's 3 s.
-  public var silenceSecondsMax = 15
+  package var silenceSecondsMax = 15
   /// How long after its close a minute waits for prints that are stamped into it.
-  public var graceSeconds = 6
+  package var graceSeconds = 6
   /// The same for the last minute before lunch and before the close, whose prints straggle
   /// (upstreams/sina.md §1.5: SZ closes at 15:00:03).
-  public var sessionGraceSeconds = 60
+  package var sessionGraceSeconds = 60
   /// How long after its grace a minute waits for a feed that is silent; more than the straddle, so
   /// that what is given up here is a gap for certain.
-  public var sourceTimeoutSeconds = 30
+  package var sourceTimeoutSeconds = 30
   /// How long after the close a row's own closing print may be seen. What proves the row is the
   /// newest stamp of its answer, and an index is stamped 15:00:03 while prints are still to come.
-  public var closingPrintSecondsMax = 60
+  package var closingPrintSecondsMax = 60
   /// A stamp may be this far ahead of the receiver's clock before it is taken for a lie.
-  public var clockSkewSecondsMax: Int64 = 10
+  package var clockSkewSecondsMax: Int64 = 10
   /// A last price this many times its previous close, or a fraction of it, is no price: the
   /// largest first-day gain on record is about 20 times.
-  public var priceRatioMax: Int64 = 50
+  package var priceRatioMax: Int64 = 50
   /// How far money per share may move between two sightings of one day.
-  public var averageRatioMax: Int64 = 10
+  package var averageRatioMax: Int64 = 10
   /// So many answers that agree with each other outweigh what is remembered.
-  public var agreeingResponsesMin = 3
+  package var agreeingResponsesMin = 3
   /// So many answers without trading show that prices beyond the band are the day's: a minute of
   /// them at the exchange's 3 s.
-  public var standingAnswersMin = 21
+  package var standingAnswersMin = 21
   /// Answers that lie further apart are no consecutive ones: the longest cadence of the day's polls
   /// is 60 s, and one may be lost.
-  public var disputeSecondsMax: Int64 = 130
+  package var disputeSecondsMax: Int64 = 130
   /// A standing row that no answer has had for so long is no newer one than those they have.
-  public var unobservedSecondsMin = 60
+  package var unobservedSecondsMin = 60
   /// How long after a correction the replaced readings may come back and undo it.
-  public var undoSecondsMax: Int64 = 60
+  package var undoSecondsMax: Int64 = 60
   /// When the exchange has said its last of a day; certificates are written then. The fixed-price
   /// session ends 15:30, the last stamps seen were 15:35:45.
-  public var dayEndSecondOfDay = 15 * 3600 + 36 * 60
+  package var dayEndSecondOfDay = 15 * 3600 + 36 * 60
 
-  public init() {}
+  package init() {}
 }
 
 /// What the rules decided: rows for the store, in the order they came about.
-public struct CandleOutput: Sendable {
-  public var candles: [Candle] = []
-  public var revisions: [Revision] = []
-  public var gaps: [Gap] = []
+package struct CandleOutput: Sendable {
+  package var candles: [Candle] = []
+  package var revisions: [Revision] = []
+  package var gaps: [Gap] = []
   /// Gaps handed out before that stand no more: one that adjoins took their place, or what they
   /// held was taken back.
-  public var closedGaps: [Gap] = []
-  public var certificates: [DayCertificate] = []
-  public var events: [FeedEvent] = []
+  package var closedGaps: [Gap] = []
+  package var certificates: [DayCertificate] = []
+  package var events: [FeedEvent] = []
   /// Indexes of instruments whose stored state a timer changed.
-  public var touched: [Int] = []
+  package var touched: [Int] = []
 
-  public init() {}
+  package init() {}
 
-  public var isEmpty: Bool {
+  package var isEmpty: Bool {
     candles.isEmpty && revisions.isEmpty && gaps.isEmpty && closedGaps.isEmpty
       && certificates.isEmpty
       && events.isEmpty

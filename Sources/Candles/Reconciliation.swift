@@ -17,9 +17,9 @@ import Market
 /// volume keeps the span's money in the account, marked as permanent.
 ///
 /// It must never invent a trade, and never touch the fixed-price session after the close.
-public struct Reconciliation: Sendable {
-  public let symbol: Symbol
-  public let day: TradingDay
+package struct Reconciliation: Sendable {
+  package let symbol: Symbol
+  package let day: TradingDay
   /// By minute 0…239.
   let stored: [Candle?]
   let gaps: [OpenGap]
@@ -28,50 +28,50 @@ public struct Reconciliation: Sendable {
   let bars: BarDay
 
   /// A gap that is open, by the store's number.
-  public struct OpenGap: Sendable, Hashable {
-    public var id: Int64
-    public var gap: Gap
+  package struct OpenGap: Sendable, Hashable {
+    package var id: Int64
+    package var gap: Gap
 
-    public init(id: Int64, gap: Gap) {
+    package init(id: Int64, gap: Gap) {
       self.id = id
       self.gap = gap
     }
   }
 
   /// A gap that stays, once more looked for.
-  public struct GapCheck: Sendable, Hashable {
-    public enum Reason: String, Sendable, CaseIterable {
+  package struct GapCheck: Sendable, Hashable {
+    package enum Reason: String, Sendable, CaseIterable {
       case notInBars = "the bars do not reach it"
       case barsDiffer = "the bars do not add up to it"
     }
 
-    public var gap: Int64
-    public var reason: Reason
+    package var gap: Int64
+    package var reason: Reason
   }
 
-  public struct Outcome: Sendable, Equatable {
-    public var revisions: [Revision] = []
+  package struct Outcome: Sendable, Equatable {
+    package var revisions: [Revision] = []
     /// Minutes that were missing, and the day if it was.
-    public var candles: [Candle] = []
-    public var closedGaps: [Int64] = []
+    package var candles: [Candle] = []
+    package var closedGaps: [Int64] = []
     /// Gaps of money whose volume was found; nothing will ever tell it.
-    public var remainders: [Gap] = []
-    public var gapChecks: [GapCheck] = []
+    package var remainders: [Gap] = []
+    package var gapChecks: [GapCheck] = []
     /// The certificate as it is now; nil where the bars settled nothing.
-    public var certificate: DayCertificate?
-    public var disagreements: [Disagreement] = []
+    package var certificate: DayCertificate?
+    package var disagreements: [Disagreement] = []
     /// The bars told the whole day, so these are all there are: an earlier one of this day that is
     /// not among them is resolved.
-    public var isDayVerified = false
+    package var isDayVerified = false
 
-    public init() {}
+    package init() {}
   }
 
   /// - Parameters:
   ///   - minutes: the day's stored minute candles, in any order.
   ///   - bars: delivered minute bars; those of other days and after the close are left out.
   ///   - dayBar: the delivered day bar, where there is one.
-  public init(
+  package init(
     symbol: Symbol, day: TradingDay, minutes: [Candle], gaps: [OpenGap],
     certificate: DayCertificate?,
     dayCandle: Candle?, bars: [Candle], dayBar: Candle? = nil
@@ -90,7 +90,7 @@ public struct Reconciliation: Sendable {
   }
 
   /// What to do. Totals too large to add up count as bars that differ.
-  public func outcome() -> Outcome {
+  package func outcome() -> Outcome {
     do throws(ExactDecimalError) {
       return try weighed()
     } catch {

@@ -1,27 +1,27 @@
 import Market
 
 /// What a test may choose about the simulated Alpaca.
-public struct AlpacaOptions: Sendable {
+package struct AlpacaOptions: Sendable {
   /// Secrets by key id. Any other pair is refused.
-  public var keys: [String: String] = [:]
+  package var keys: [String: String] = [:]
   /// Of the American market, not of the Chinese one.
-  public var seed: UInt64 = 1
+  package var seed: UInt64 = 1
   /// Without it, SIP data of the last 15 minutes is refused (the Basic plan).
-  public var permitsRecentSIP = false
+  package var permitsRecentSIP = false
   /// Requests a key has in a minute of the clock; more are answered 429.
-  public var requestsPerMinuteMax = 200
+  package var requestsPerMinuteMax = 200
 
-  public init(keys: [String: String] = [:]) { self.keys = keys }
+  package init(keys: [String: String] = [:]) { self.keys = keys }
 }
 
 /// Who asked Alpaca how often: the judge of whoever paces requests.
-public struct AlpacaRequests: Sendable {
+package struct AlpacaRequests: Sendable {
   private var counts: [String: [Int64: Int]] = [:]
 
   /// Most requests a key made in any minute of the clock.
-  public func mostInAMinute(_ key: String) -> Int { counts[key]?.values.max() ?? 0 }
+  package func mostInAMinute(_ key: String) -> Int { counts[key]?.values.max() ?? 0 }
 
-  public func total(_ key: String) -> Int { counts[key]?.values.reduce(0, +) ?? 0 }
+  package func total(_ key: String) -> Int { counts[key]?.values.reduce(0, +) ?? 0 }
 
   /// - Returns: how many it has been in this minute.
   mutating func count(_ key: String, at moment: Timestamp) -> Int {
@@ -32,18 +32,18 @@ public struct AlpacaRequests: Sendable {
 
 /// The ways Alpaca says no (alpaca.md §B.6).
 extension CannedResponse {
-  public static let alpacaUnauthorized = nginx(401, "Authorization Required")
-  public static let alpacaGatewayTimeout = nginx(504, "Gateway Time-out")
-  public static let alpacaForbidden = message(403, "forbidden.")
-  public static let alpacaRecentSIP = message(
+  package static let alpacaUnauthorized = nginx(401, "Authorization Required")
+  package static let alpacaGatewayTimeout = nginx(504, "Gateway Time-out")
+  package static let alpacaForbidden = message(403, "forbidden.")
+  package static let alpacaRecentSIP = message(
     403, "subscription does not permit querying recent SIP data")
   /// As it was recorded: no header tells how long to wait.
-  public static let alpacaThrottled = CannedResponse(
+  package static let alpacaThrottled = CannedResponse(
     status: 429, body: #"{"message": "too many requests."}"#)
-  public static let alpacaInternal = CannedResponse(
+  package static let alpacaInternal = CannedResponse(
     status: 500, body: #"{"code":50010000,"message":"internal server error occurred"}"#)
 
-  public static func alpacaThrottled(retryAfterSeconds: Int) -> CannedResponse {
+  package static func alpacaThrottled(retryAfterSeconds: Int) -> CannedResponse {
     var response = alpacaThrottled
     response.retryAfterSeconds = retryAfterSeconds
     return response

@@ -3,15 +3,15 @@ import Market
 /// Answers that say no, and what faults do to any answer whatever is in it.
 
 /// An answer word for word.
-public struct CannedResponse: Sendable, Hashable {
-  public var status: Int
-  public var body: String
-  public var contentType: String
-  public var retryAfterSeconds: Int?
+package struct CannedResponse: Sendable, Hashable {
+  package var status: Int
+  package var body: String
+  package var contentType: String
+  package var retryAfterSeconds: Int?
   /// Further headers, each `Name: value`.
-  public var headers: [String]
+  package var headers: [String]
 
-  public init(
+  package init(
     status: Int, body: String, contentType: String = "application/json",
     retryAfterSeconds: Int? = nil, headers: [String] = []
   ) {
@@ -23,7 +23,7 @@ public struct CannedResponse: Sendable, Hashable {
   }
 
   /// What nginx says on its own.
-  public static func nginx(_ status: Int, _ reason: String) -> CannedResponse {
+  package static func nginx(_ status: Int, _ reason: String) -> CannedResponse {
     let title = "\(status) \(reason)"
     return CannedResponse(
       status: status,
@@ -33,9 +33,9 @@ public struct CannedResponse: Sendable, Hashable {
   }
 
   /// `null`: a Sina K-line or node page when it is throttled, or asked for too much.
-  public static let null = CannedResponse(status: 200, body: "null")
+  package static let null = CannedResponse(status: 200, body: "null")
   /// What a Sina service says to a question it cannot read.
-  public static let inputError = CannedResponse(
+  package static let inputError = CannedResponse(
     status: 200, body: #"{"__ERROR":1,"__ERRORMSG":"Input error"}"#)
 }
 

@@ -5,8 +5,8 @@ import Market
 ///
 /// Recording is append-only and cheap; the ledgers are computed once, at the end, from the whole
 /// day. Not safe for several threads at once: `ExchangeServer` holds its lock around it.
-public final class DayRecorder {
-  public let day: TradingDay
+package final class DayRecorder {
+  package let day: TradingDay
   private var truth: TrueLedger
   private var tape: DayTape
   private var log: ObservationLog
@@ -16,14 +16,14 @@ public final class DayRecorder {
   private var askedAt: [Int32: Timestamp] = [:]
 
   /// One answer that was noted, to be withdrawn if it never arrived.
-  public struct Ticket: Sendable, Hashable {
+  package struct Ticket: Sendable, Hashable {
     let day: TradingDay
     let sequence: Int32
   }
 
   /// Begins before the day does: `market` must not have been advanced into it yet.
   /// - Parameter falseRows: those to mix among the lines; none if nil.
-  public init(_ market: SimulatedMarket, falseRows plan: FalseRowPlan? = nil) {
+  package init(_ market: SimulatedMarket, falseRows plan: FalseRowPlan? = nil) {
     precondition(market.second < Grid.dayReset, "a recorder must see the day from its beginning")
     day = market.day
     truth = TrueLedger(market)
@@ -47,13 +47,13 @@ extension DayRecorder {
   /// Notes that a client saw the lines of `symbols` as `market` shows them now: for use without a
   /// server. Unknown symbols are passed over.
   @discardableResult
-  public func observed(_ symbols: [Symbol], of market: SimulatedMarket) -> Ticket {
+  package func observed(_ symbols: [Symbol], of market: SimulatedMarket) -> Ticket {
     observed(symbols.compactMap { market.place(of: $0) }, of: market, except: [])
   }
 
   /// The lines of `symbols` with the false rows that are due among them, noted as seen by a client:
   /// for use without a server.
-  public func serve(_ symbols: [Symbol], of market: inout SimulatedMarket) -> [UInt8] {
+  package func serve(_ symbols: [Symbol], of market: inout SimulatedMarket) -> [UInt8] {
     var batch = SinaBatch(faults: [], recorder: self)
     for symbol in symbols { batch.append(symbol, of: &market) }
     return batch.response(of: market).body
@@ -66,7 +66,7 @@ extension DayRecorder {
 
   /// Notes that a client saw every line, in `market.symbols`' order.
   @discardableResult
-  public func observedAll(of market: SimulatedMarket) -> Ticket {
+  package func observedAll(of market: SimulatedMarket) -> Ticket {
     observed(log.everything, of: market, except: [])
   }
 
@@ -89,7 +89,7 @@ extension DayRecorder {
   }
 
   /// The answer did not reach its client after all.
-  public func withdraw(_ ticket: Ticket) { log.withdraw(ticket.sequence) }
+  package func withdraw(_ ticket: Ticket) { log.withdraw(ticket.sequence) }
 
   /// Notes the moment a question named.
   func asked(_ ticket: Ticket, at moment: Timestamp) { askedAt[ticket.sequence] = moment }
@@ -97,7 +97,7 @@ extension DayRecorder {
   /// Withdraws the answers to questions of other moments than these: a client that was killed has
   /// them no more, and will not ask for those moments again.
   /// - Returns: how many they were.
-  public func withdrawResponses(exceptAskedAt moments: Set<Timestamp>) -> Int {
+  package func withdrawResponses(exceptAskedAt moments: Set<Timestamp>) -> Int {
     let lost = askedAt.filter { !moments.contains($0.value) }.keys
     for sequence in lost { log.withdraw(sequence) }
     return lost.count
@@ -110,11 +110,11 @@ extension DayRecorder {
 /// The ledgers.
 extension DayRecorder {
   /// What really happened.
-  public func trueLedger() -> TrueLedger { truth }
+  package func trueLedger() -> TrueLedger { truth }
 
   /// What the answers served determine, by the rules of a candle.
-  public func observableLedger() -> ObservableLedger { ObservableLedger(tape: tape, log: log) }
+  package func observableLedger() -> ObservableLedger { ObservableLedger(tape: tape, log: log) }
 
   /// A number that two runs of one seed share, over every state of every instrument.
-  public var digest: UInt64 { digestState.value }
+  package var digest: UInt64 { digestState.value }
 }

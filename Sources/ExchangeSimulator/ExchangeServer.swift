@@ -7,8 +7,8 @@ import Platform
 /// A thread a connection and blocking sockets: it has a handful of clients, and a fault such as
 /// "one byte a second" is then a plain loop. Everything that decides lives in `SimulatedExchange`;
 /// this shell only moves bytes, and must never invent any.
-public final class ExchangeServer: Sendable {
-  public let port: UInt16
+package final class ExchangeServer: Sendable {
+  package let port: UInt16
   private let shared: Locked<Shared>
   private let listener: Int32
 
@@ -25,7 +25,7 @@ public final class ExchangeServer: Sendable {
   ///   - recorder: notes what was served; read it with `withRecorder`.
   ///   - port: 0 for any free one.
   /// - Throws: `cannotListen`, `cannotServe`.
-  public convenience init(
+  package convenience init(
     market: SimulatedMarket, clock: MarketClock = .request, faults: FaultPlan = FaultPlan(),
     recorder: DayRecorder? = nil, mairui: MairuiOptions = MairuiOptions(),
     alpaca: AlpacaOptions = AlpacaOptions(), port: UInt16 = 0
@@ -48,7 +48,7 @@ public final class ExchangeServer: Sendable {
   ///   - falseRows: those to mix among the quotes of the days that are recorded; none if nil.
   ///   - port: 0 for any free one.
   /// - Throws: `cannotListen`, `cannotServe`.
-  public convenience init(
+  package convenience init(
     history: SimulatedHistory, from day: TradingDay? = nil, clock: MarketClock = .request,
     faults: FaultPlan = FaultPlan(), recordsEveryDay: Bool = false,
     falseRows: FalseRowPlan? = nil, mairui: MairuiOptions = MairuiOptions(),
@@ -79,10 +79,10 @@ public final class ExchangeServer: Sendable {
   deinit { stop() }
 
   /// `http://127.0.0.1:<port>`
-  public var url: String { "http://127.0.0.1:\(port)" }
+  package var url: String { "http://127.0.0.1:\(port)" }
 
   /// Stops listening and ends every connection. A second call does nothing.
-  public func stop() {
+  package func stop() {
     shared.withLock { shared in
       if shared.isStopped { return }
       shared.isStopped = true
@@ -94,20 +94,20 @@ public final class ExchangeServer: Sendable {
   }
 
   /// Orders a fault while serving.
-  public func order(_ fault: Fault) {
+  package func order(_ fault: Fault) {
     shared.withLock { $0.exchange.faults.add(fault) }
   }
 
   /// Ends all faults on order.
-  public func cancelFaults() {
+  package func cancelFaults() {
     shared.withLock { $0.exchange.faults.removeAll() }
   }
 
-  public var requestsAnswered: Int { shared.withLock { $0.exchange.requestsAnswered } }
+  package var requestsAnswered: Int { shared.withLock { $0.exchange.requestsAnswered } }
 
   /// Reads what was recorded of a day so far, of the one lived through first if nil; nil if nobody
   /// recorded it. Nobody is answered meanwhile.
-  public func withRecorder<Result>(
+  package func withRecorder<Result>(
     of day: TradingDay? = nil, _ body: (DayRecorder) throws -> Result
   ) rethrows -> Result? {
     try shared.withLock { shared in
@@ -117,18 +117,18 @@ public final class ExchangeServer: Sendable {
   }
 
   /// Who asked Mairui how often, so far.
-  public var mairuiLedger: MairuiLedger { shared.withLock { $0.exchange.mairui.ledger } }
+  package var mairuiLedger: MairuiLedger { shared.withLock { $0.exchange.mairui.ledger } }
 
   /// Who asked Alpaca how often, so far.
-  public var alpacaRequests: AlpacaRequests { shared.withLock { $0.exchange.alpaca.requests } }
+  package var alpacaRequests: AlpacaRequests { shared.withLock { $0.exchange.alpaca.requests } }
 
   /// What really traded on a day of the history, as `SimulatedHistory.trueLedger` says.
-  public func trueLedger(on day: TradingDay, until moment: Timestamp? = nil) -> TrueLedger {
+  package func trueLedger(on day: TradingDay, until moment: Timestamp? = nil) -> TrueLedger {
     shared.withLock { $0.exchange.timeline.history.trueLedger(on: day, until: moment) }
   }
 
   /// The furthest the day has come.
-  public var now: Timestamp { shared.withLock { $0.exchange.timeline.front.now } }
+  package var now: Timestamp { shared.withLock { $0.exchange.timeline.front.now } }
 }
 
 extension ExchangeServer {

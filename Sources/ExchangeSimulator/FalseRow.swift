@@ -5,20 +5,20 @@ import Market
 ///
 /// They strike a few instruments, never one that an earlier false row may still speak for, so that
 /// for each of them it is decided what becomes of it.
-public struct FalseRowPlan: Sendable {
-  public var seed: UInt64
+package struct FalseRowPlan: Sendable {
+  package var seed: UInt64
   /// Of 1,000 instruments so many have false rows.
-  public var instrumentsPerMille: Int64 = 50
+  package var instrumentsPerMille: Int64 = 50
   /// An instrument-day has 1 to so many of them.
-  public var rowsMax: Int64 = 20
-  public var kinds = FalseRow.Kind.allCases
+  package var rowsMax: Int64 = 20
+  package var kinds = FalseRow.Kind.allCases
 
-  public init(seed: UInt64) { self.seed = seed }
+  package init(seed: UInt64) { self.seed = seed }
 }
 
 /// A false row as it was served.
-public struct FalseRow: Sendable {
-  public enum Kind: String, Sendable, CaseIterable {
+package struct FalseRow: Sendable {
+  package enum Kind: String, Sendable, CaseIterable {
     /// Volume and money times three, or nine.
     case totalsTripled, totalsNinefold
     /// Prices, volume and money times ten.
@@ -34,15 +34,15 @@ public struct FalseRow: Sendable {
     case highWithinLimits
   }
 
-  public let symbol: Symbol
-  public let kind: Kind
+  package let symbol: Symbol
+  package let kind: Kind
   /// The stamp it bears, and when it was asked for.
-  public let stamp: Timestamp
-  public let servedAt: Timestamp
-  public let fate: Fate
+  package let stamp: Timestamp
+  package let servedAt: Timestamp
+  package let fate: Fate
 
   /// What the rules make of it.
-  public enum Fate: Sendable, Hashable {
+  package enum Fate: Sendable, Hashable {
     /// It contradicts itself, the day's limits, the previous close or its neighbour: it is never
     /// booked.
     case refused
@@ -55,7 +55,7 @@ public struct FalseRow: Sendable {
     /// The day ended before three answers contradicted it.
     case undecided
 
-    public var isHidden: Bool {
+    package var isHidden: Bool {
       switch self {
       case .refused, .corrected: false
       case .overtaken, .outage, .undecided: true

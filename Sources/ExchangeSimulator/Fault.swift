@@ -1,9 +1,9 @@
 import Market
 
 /// Faults on order: what goes wrong, at which upstream, when, for whom and how often.
-public struct Fault: Sendable {
+package struct Fault: Sendable {
   /// Which of the upstreams on the port it strikes.
-  public enum Upstream: Sendable, CaseIterable {
+  package enum Upstream: Sendable, CaseIterable {
     case sinaQuotes
     /// Sina's K-lines, factors, calendar and node lists.
     case sinaHistory
@@ -11,7 +11,7 @@ public struct Fault: Sendable {
     case alpaca
   }
 
-  public enum Kind: Sendable, Hashable {
+  package enum Kind: Sendable, Hashable {
     // The whole answer.
     /// 403 `Forbidden`.
     case forbidden
@@ -88,22 +88,22 @@ public struct Fault: Sendable {
     }
   }
 
-  public var kind: Kind
-  public var upstream: Upstream
+  package var kind: Kind
+  package var upstream: Upstream
   /// Simulated time from which it strikes; nil from the beginning.
-  public var from: Timestamp?
+  package var from: Timestamp?
   /// Simulated time before which it strikes; nil to the end.
-  public var to: Timestamp?
+  package var to: Timestamp?
   /// Strikes only the next so many answers it would strike; nil without end. Such a fault is not a
   /// function of time: a client that asks again is answered differently.
-  public var responsesMax: Int?
+  package var responsesMax: Int?
   /// An answer is struck if it holds one of these, a row if it is one of these; nil strikes all.
-  public var symbols: Set<Symbol>?
+  package var symbols: Set<Symbol>?
   /// Of 1,000 answers, or rows for faults about rows, so many are struck. Drawn from the plan's
   /// seed, the moment and the symbol: the same question at the same moment meets the same fault.
-  public var chancePerMille: Int
+  package var chancePerMille: Int
 
-  public init(
+  package init(
     _ kind: Kind, on upstream: Upstream = .sinaQuotes, from: Timestamp? = nil,
     to: Timestamp? = nil, responsesMax: Int? = nil, symbols: Set<Symbol>? = nil,
     chancePerMille: Int = 1000
@@ -118,7 +118,7 @@ public struct Fault: Sendable {
   }
 
   /// An outage: every connection is reset between two moments.
-  public static func silence(
+  package static func silence(
     on upstream: Upstream = .sinaQuotes, from: Timestamp, to: Timestamp
   ) -> Fault {
     Fault(.reset, on: upstream, from: from, to: to)
@@ -126,18 +126,18 @@ public struct Fault: Sendable {
 }
 
 /// The faults of a day, with the seed that decides whom they strike.
-public struct FaultPlan: Sendable {
-  public var seed: UInt64
+package struct FaultPlan: Sendable {
+  package var seed: UInt64
   private var faults: [Fault] = []
 
-  public init(seed: UInt64 = 1, _ faults: [Fault] = []) {
+  package init(seed: UInt64 = 1, _ faults: [Fault] = []) {
     self.seed = seed
     self.faults = faults
   }
 
-  public mutating func add(_ fault: Fault) { faults.append(fault) }
+  package mutating func add(_ fault: Fault) { faults.append(fault) }
 
-  public mutating func removeAll() { faults = [] }
+  package mutating func removeAll() { faults = [] }
 
   /// The faults that strike an answer of `upstream` at `moment` about `symbols` (nil: malformed
   /// question). Those about rows still choose among the rows; those with a count use it up.

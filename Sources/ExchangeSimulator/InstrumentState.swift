@@ -47,18 +47,18 @@ struct InstrumentState: Sendable {
 }
 
 /// One trade: what really happened, seen by nobody but the ledger of truth.
-public struct Trade: Sendable, Hashable {
+package struct Trade: Sendable, Hashable {
   /// Place of the instrument in `SimulatedMarket.symbols`.
-  public var instrument: Int32
+  package var instrument: Int32
   /// Milliseconds since Shanghai midnight.
-  public var millisecond: Int32
+  package var millisecond: Int32
   /// In units of 10^-scale of the instrument.
-  public var price: Int64
+  package var price: Int64
   /// Shares or units.
-  public var size: Int64
+  package var size: Int64
   /// Thousandths of a yuan, exactly price × size (an index has no size of its own: there it is
   /// the turnover of its members).
-  public var amount: Int64
+  package var amount: Int64
   /// In the fixed-price session after the close: not part of the day's totals.
-  public var isAfterHours: Bool
+  package var isAfterHours: Bool
 }

@@ -23,7 +23,7 @@ extension ObservableLedger {
   /// gaps, certificates, and day candles and after-hours candles if there are any. Rows of other
   /// trading days are none of this ledger's business and passed over, and of an instrument with a
   /// false row that cannot be known for one only the exchange's totals are compared.
-  public func differences(candles: [Candle], gaps: [Gap], certificates: [DayCertificate])
+  package func differences(candles: [Candle], gaps: [Gap], certificates: [DayCertificate])
     -> [String]
   {
     var differences = Differences()
@@ -159,7 +159,7 @@ extension ObservableLedger {
 extension TrueLedger {
   /// Volume and turnover of every minute against what really traded; empty if all are equal. Only
   /// meaningful for a day of which every publication was seen, with stamps on the minute's grid.
-  public func differences(candles: [Candle]) -> [String] {
+  package func differences(candles: [Candle]) -> [String] {
     var differences = Differences()
     var left = minutes.map { ($0.volume, $0.turnover) }
     let places = Dictionary(uniqueKeysWithValues: symbols.enumerated().map { ($1, $0) })
@@ -193,7 +193,7 @@ extension TrueLedger {
   }
   /// The certificates that say other totals than what really traded; one of a day whose end was
   /// not seen says none.
-  public func differences(certificates: [DayCertificate]) -> [String] {
+  package func differences(certificates: [DayCertificate]) -> [String] {
     var differences = Differences()
     for certificate in certificates where certificate.tradingDay == day {
       guard let volume = certificate.exchangeVolume, let turnover = certificate.exchangeTurnover,
@@ -208,7 +208,7 @@ extension TrueLedger {
 
   /// How much volume these minutes have that traded in another one, of how much there is. Shares
   /// and funds only: an index has the volume of its members.
-  public func displacement(candles: [Candle]) -> (moved: Int64, total: Int64) {
+  package func displacement(candles: [Candle]) -> (moved: Int64, total: Int64) {
     let places = Dictionary(uniqueKeysWithValues: symbols.enumerated().map { ($1, $0) })
     var (moved, total): (Int64, Int64) = (0, 0)
     for candle in candles where candle.timeframe == .minute1 && candle.tradingDay == day {

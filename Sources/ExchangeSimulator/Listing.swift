@@ -3,7 +3,7 @@ import Market
 /// What is fixed about an instrument for the day: who it is and how it behaves.
 
 /// How an instrument spends the day. Every one a feed has to cope with is in any roster of 100.
-public enum Behaviour: UInt8, Sendable, CaseIterable {
+package enum Behaviour: UInt8, Sendable, CaseIterable {
   /// Trades in nearly every publication.
   case liquid
   /// Trades every quarter of a minute or so.
@@ -34,20 +34,20 @@ public enum Behaviour: UInt8, Sendable, CaseIterable {
 }
 
 /// An instrument of the simulated market, for people and tests to look at.
-public struct Listing: Sendable {
-  public let symbol: Symbol
+package struct Listing: Sendable {
+  package let symbol: Symbol
   /// The name as it stands on the wire: raw GB18030.
-  public let name: [UInt8]
-  public let exchange: Exchange
-  public let kind: InstrumentKind
-  public let board: Board
-  public let behaviour: Behaviour
-  public let previousClose: ExactDecimal
+  package let name: [UInt8]
+  package let exchange: Exchange
+  package let kind: InstrumentKind
+  package let board: Board
+  package let behaviour: Behaviour
+  package let previousClose: ExactDecimal
   /// nil where the day has no price limit.
-  public let limitUp: ExactDecimal?
-  public let limitDown: ExactDecimal?
+  package let limitUp: ExactDecimal?
+  package let limitDown: ExactDecimal?
   /// Scale of its prices on the wire.
-  public let priceScale: UInt8
+  package let priceScale: UInt8
 }
 
 extension Listing {

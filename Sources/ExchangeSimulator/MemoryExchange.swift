@@ -4,20 +4,20 @@ import Market
 /// caller names. For days run in memory.
 ///
 /// Not safe for several threads at once.
-public struct MemoryExchange {
+package struct MemoryExchange {
   private var exchange: SimulatedExchange
 
   /// An answer; a connection that breaks or stays silent gives none.
-  public struct Response: Sendable {
-    public var status: Int
-    public var body: [UInt8]
-    public var retryAfterSeconds: Int?
+  package struct Response: Sendable {
+    package var status: Int
+    package var body: [UInt8]
+    package var retryAfterSeconds: Int?
   }
 
   /// - Parameters:
   ///   - from: the day of `history` that is lived through first; its first day if nil.
   ///   - recordsEveryDay: note what was served on each day, for `recorder(of:)`.
-  public init(
+  package init(
     history: SimulatedHistory, from day: TradingDay? = nil, faults: FaultPlan = FaultPlan(),
     recordsEveryDay: Bool = false, mairui: MairuiOptions = MairuiOptions(),
     alpaca: AlpacaOptions = AlpacaOptions()
@@ -33,7 +33,7 @@ public struct MemoryExchange {
 
   /// Answers `GET target` at `moment`, whatever time the target names. Header names are in lower
   /// case. nil where the client would hear nothing: a reset, a silence, a body that is cut short.
-  public mutating func response(
+  package mutating func response(
     _ target: String, headers: [String: String] = [:], at moment: Timestamp
   ) -> Response? {
     exchange.clock = .function { moment }
@@ -50,16 +50,16 @@ public struct MemoryExchange {
   }
 
   /// Orders a fault from now on.
-  public mutating func order(_ fault: Fault) { exchange.faults.add(fault) }
+  package mutating func order(_ fault: Fault) { exchange.faults.add(fault) }
 
   /// What was served on a day; nil if nobody recorded it.
-  public func recorder(of day: TradingDay) -> DayRecorder? { exchange.recorders.byDay[day] }
+  package func recorder(of day: TradingDay) -> DayRecorder? { exchange.recorders.byDay[day] }
 
-  public var mairuiLedger: MairuiLedger { exchange.mairui.ledger }
-  public var alpacaRequests: AlpacaRequests { exchange.alpaca.requests }
+  package var mairuiLedger: MairuiLedger { exchange.mairui.ledger }
+  package var alpacaRequests: AlpacaRequests { exchange.alpaca.requests }
 
   /// What really traded on a day of the history, as `SimulatedHistory.trueLedger` says.
-  public mutating func trueLedger(on day: TradingDay, until moment: Timestamp? = nil)
+  package mutating func trueLedger(on day: TradingDay, until moment: Timestamp? = nil)
     -> TrueLedger
   {
     exchange.timeline.history.trueLedger(on: day, until: moment)

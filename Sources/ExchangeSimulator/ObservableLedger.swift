@@ -6,7 +6,7 @@ import Market
 /// The rules are DESIGN's, written a second time and the other way round: not row by row as they
 /// come, but from the whole day at once, instrument by instrument, on arrays of minutes. It shares
 /// no code with the candle book and must never call it.
-public struct ObservableLedger: Sendable {
+package struct ObservableLedger: Sendable {
   /// One minute's candle; prices in units of the instrument's scale, money in thousandths.
   struct Row: Sendable {
     var open: Int64
@@ -43,17 +43,17 @@ public struct ObservableLedger: Sendable {
     var afterHoursTurnover: Int64 = 0
   }
 
-  public let day: TradingDay
-  public let symbols: [Symbol]
+  package let day: TradingDay
+  package let symbols: [Symbol]
   let scales: [UInt8]
   /// nil for an instrument of which no line of the day was ever seen, or that is not listed.
   let pages: [Page?]
   let places: [Symbol: Int]
   /// In the order they were served, instrument by instrument.
-  public let falseRows: [FalseRow]
+  package let falseRows: [FalseRow]
   /// Instruments whose minutes are not determined: with a false row that no rule can find out, or
   /// with trades taken back, which no line says the minute of.
-  public let hidden: Set<Symbol>
+  package let hidden: Set<Symbol>
 
   init(tape: DayTape, log: ObservationLog) {
     day = tape.day
@@ -74,20 +74,20 @@ public struct ObservableLedger: Sendable {
 /// The ledger in the shapes the daemon stores.
 extension ObservableLedger {
   /// The minute candles of one instrument, in order.
-  public func candles(of symbol: Symbol) -> [Candle] {
+  package func candles(of symbol: Symbol) -> [Candle] {
     guard let place = places[symbol], let page = pages[place] else { return [] }
     return page.rows.indices.compactMap { minute in
       page.rows[minute].map { candle($0, place: place, minute: minute) }
     }
   }
 
-  public func gaps(of symbol: Symbol) -> [Gap] {
+  package func gaps(of symbol: Symbol) -> [Gap] {
     guard let place = places[symbol], let page = pages[place] else { return [] }
     return page.holes.map { gap($0, place: place) }
   }
 
   /// nil if no line of the day was ever seen.
-  public func certificate(of symbol: Symbol) -> DayCertificate? {
+  package func certificate(of symbol: Symbol) -> DayCertificate? {
     places[symbol].flatMap { certificate(place: $0) }
   }
 

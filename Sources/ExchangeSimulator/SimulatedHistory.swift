@@ -8,11 +8,11 @@ import Market
 /// kept, and the minutes of the latest used days. Days before the first are day bars only, drawn
 /// backwards from the first previous close (`EarlierDays`): five years of them cost nothing, but
 /// they have no minutes. It must never know more at a moment than had traded by then.
-public struct SimulatedHistory: Sendable {
+package struct SimulatedHistory: Sendable {
   /// The days simulated trade by trade, ascending.
-  public let days: [TradingDay]
+  package let days: [TradingDay]
   /// Days before those, ascending, that have day bars and no minutes.
-  public let earlierDays: [TradingDay]
+  package let earlierDays: [TradingDay]
 
   /// The market of each day reached so far, before it begins.
   private var mornings: [SimulatedMarket]
@@ -30,7 +30,7 @@ public struct SimulatedHistory: Sendable {
   /// - Parameters:
   ///   - days: trading days in ascending order, at least one; simulated trade by trade.
   ///   - earlierDays: those before, in ascending order, for day bars alone.
-  public init(
+  package init(
     seed: UInt64, instruments: Int = SimulatedMarket.instrumentsDefault, days: [TradingDay],
     earlierDays: [TradingDay] = []
   ) {
@@ -44,7 +44,7 @@ public struct SimulatedHistory: Sendable {
 
   /// `count` Shanghai trading days, the last of them `day` or the last before it, and
   /// `earlierCount` days with day bars alone ahead of them.
-  public init(
+  package init(
     seed: UInt64, instruments: Int = SimulatedMarket.instrumentsDefault, through day: TradingDay,
     days count: Int, earlierDays earlierCount: Int = 0
   ) {
@@ -55,7 +55,7 @@ public struct SimulatedHistory: Sendable {
   }
 
   /// The history that begins with `market`, which must not have been advanced into its day.
-  public init(
+  package init(
     _ market: SimulatedMarket, days: [TradingDay]? = nil, earlierDays: [TradingDay] = []
   ) {
     let days = days ?? [market.day]
@@ -72,7 +72,7 @@ public struct SimulatedHistory: Sendable {
 
   /// `count` days on which Shanghai trades, the last of them `day` or the last before it;
   /// ascending.
-  public static func tradingDays(_ count: Int, through day: TradingDay) -> [TradingDay] {
+  package static func tradingDays(_ count: Int, through day: TradingDay) -> [TradingDay] {
     var days: [TradingDay] = []
     var next = TradingCalendar.shanghai.previous(before: day.advanced(by: 1))
     while let found = next, days.count < count {
@@ -82,11 +82,11 @@ public struct SimulatedHistory: Sendable {
     return days.reversed()
   }
 
-  public var symbols: [Symbol] { mornings[0].symbols }
+  package var symbols: [Symbol] { mornings[0].symbols }
 
   /// Which of `days` a moment belongs to: the last that has begun, midnight Shanghai time. Moments
   /// before the first belong to the first.
-  public func day(at moment: Timestamp) -> TradingDay { days[place(at: moment)] }
+  package func day(at moment: Timestamp) -> TradingDay { days[place(at: moment)] }
 
   func place(at moment: Timestamp) -> Int {
     let day = moment.shanghaiDay
@@ -97,7 +97,7 @@ public struct SimulatedHistory: Sendable {
 /// Running the days.
 extension SimulatedHistory {
   /// The market of one of `days` as it stands before the day begins.
-  public mutating func market(on day: TradingDay) -> SimulatedMarket {
+  package mutating func market(on day: TradingDay) -> SimulatedMarket {
     guard let place = days.firstIndex(of: day) else {
       preconditionFailure("\(day) is no day of this history")
     }
@@ -111,7 +111,7 @@ extension SimulatedHistory {
 
   /// What really traded on one of `days`, up to the last publication at or before `moment`; the
   /// whole day if nil.
-  public mutating func trueLedger(on day: TradingDay, until moment: Timestamp? = nil)
+  package mutating func trueLedger(on day: TradingDay, until moment: Timestamp? = nil)
     -> TrueLedger
   {
     guard let place = days.firstIndex(of: day) else {

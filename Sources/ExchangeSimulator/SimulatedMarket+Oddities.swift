@@ -6,19 +6,19 @@ extension SimulatedMarket {
   /// of the day in which it does not trade; every later line has the corrected totals.
   ///
   /// High and low stay: what is taken back traded inside them, at the day's average price.
-  public mutating func takeBack(
+  package mutating func takeBack(
     shares: Int64, of symbol: Symbol, at second: Int
   ) {
     busts.append(Bust(place: place(known: symbol), second: second, volume: shares))
   }
 
   /// The same for so many of 1,000 shares of the volume until then.
-  public mutating func takeBack(perMille: Int64, of symbol: Symbol, at second: Int) {
+  package mutating func takeBack(perMille: Int64, of symbol: Symbol, at second: Int) {
     busts.append(Bust(place: place(known: symbol), second: second, perMille: perMille))
   }
 
   /// The lines of an instrument come so much later than those of others, with the stamps they have.
-  public mutating func delay(_ symbol: Symbol, bySeconds seconds: Int) {
+  package mutating func delay(_ symbol: Symbol, bySeconds seconds: Int) {
     let place = place(known: symbol)
     late.append(
       LatePublisher(place: place, delaySeconds: seconds, ahead: states[Int(place)]))
@@ -26,7 +26,7 @@ extension SimulatedMarket {
 
   /// An instrument trades without limits today, around so many percent of its previous close, and
   /// neither its code nor its name says so: a REIT's first day, a relisting.
-  public mutating func relist(_ symbol: Symbol, aroundPercent percent: Int64) {
+  package mutating func relist(_ symbol: Symbol, aroundPercent percent: Int64) {
     let place = Int(place(known: symbol))
     traits[place].center = traits[place].onTick(traits[place].previousClose * percent / 100)
     (traits[place].limitUp, traits[place].limitDown) = (0, 0)

@@ -10,23 +10,23 @@ import Market
 ///
 /// Turnover keeps three decimals everywhere. The real Shanghai rounds to whole yuan, which would
 /// make "the sum of the minutes equals the day" true only up to rounding; here it is exactly true.
-public struct SimulatedMarket: Sendable {
-  public static let instrumentsDefault = 5400
+package struct SimulatedMarket: Sendable {
+  package static let instrumentsDefault = 5400
 
   /// In which of three seconds an instrument is published.
-  public enum Stamps: Sendable {
+  package enum Stamps: Sendable {
     /// Each share and fund in one of its own, as Shanghai does.
     case own
     /// All on the minute's grid: then minutes of lines are minutes of trades.
     case shared
   }
 
-  public let seed: UInt64
-  public let day: TradingDay
-  public let previousDay: TradingDay
+  package let seed: UInt64
+  package let day: TradingDay
+  package let previousDay: TradingDay
   /// In the order the roster was made; `Trade.instrument` counts in it. `sh000001` is the first.
-  public let symbols: [Symbol]
-  public internal(set) var listings: [Listing]
+  package let symbols: [Symbol]
+  package internal(set) var listings: [Listing]
 
   var traits: [Traits]
   let places: [Symbol: Int32]
@@ -35,16 +35,16 @@ public struct SimulatedMarket: Sendable {
   /// Second of each instrument's next event; `never` if none is planned.
   var due: [Int32]
   /// Seconds since Shanghai midnight up to which the day has happened.
-  public internal(set) var second: Int
+  package internal(set) var second: Int
   /// Instruments whose line changed in the last step, ascending within each kind of event.
-  public internal(set) var changed: [Int32] = []
+  package internal(set) var changed: [Int32] = []
   /// What the exchange took back in the last step.
   var takenBack: [Bust] = []
   /// What it will take back, in no order.
   var busts: [Bust] = []
   var late: [LatePublisher] = []
   /// What traded in the last step, in the order of time for each instrument.
-  public internal(set) var trades: [Trade] = []
+  package internal(set) var trades: [Trade] = []
   var lineTable: LineTable
 
   static let never = Int32.max
@@ -54,7 +54,7 @@ public struct SimulatedMarket: Sendable {
   ///     `InstrumentTable.specials` leave some of the oddities out.
   ///   - previousDay: the trading day whose lines show before 09:00; the weekday before if nil.
   ///   - stamps: of the shares and funds; indexes keep to the grid.
-  public init(
+  package init(
     seed: UInt64, day: TradingDay, instruments: Int = instrumentsDefault,
     previousDay: TradingDay? = nil, stamps: Stamps = .own
   ) {
@@ -87,11 +87,11 @@ public struct SimulatedMarket: Sendable {
   }
 
   /// The second the lines show.
-  public var now: Timestamp { Timestamp(day: day, secondOfDay: second) }
+  package var now: Timestamp { Timestamp(day: day, secondOfDay: second) }
 
   /// The second of `moment`, in seconds since this day's midnight; clamped to
   /// the part of the day in which anything changes.
-  public func publication(at moment: Timestamp) -> Int {
+  package func publication(at moment: Timestamp) -> Int {
     let midnight = Timestamp(day: day, secondOfDay: 0)
     let offset = Int(moment.seconds - midnight.seconds)
     return min(max(offset, Grid.dayReset - 1), Grid.dayEnd)
@@ -99,7 +99,7 @@ public struct SimulatedMarket: Sendable {
 
   /// Lets the day happen up to the second of `moment`; an earlier moment changes nothing.
   /// `recorder` sees every step.
-  public mutating func advance(to moment: Timestamp, recording recorder: DayRecorder? = nil) {
+  package mutating func advance(to moment: Timestamp, recording recorder: DayRecorder? = nil) {
     let target = publication(at: moment)
     while second < target {
       step()
@@ -108,9 +108,9 @@ public struct SimulatedMarket: Sendable {
   }
 
   /// Where an instrument stands in `symbols`; nil if there is none such.
-  public func place(of symbol: Symbol) -> Int32? { places[symbol] }
+  package func place(of symbol: Symbol) -> Int32? { places[symbol] }
 
-  public func listing(of symbol: Symbol) -> Listing? {
+  package func listing(of symbol: Symbol) -> Listing? {
     places[symbol].map { listings[Int($0)] }
   }
 }
@@ -118,7 +118,7 @@ public struct SimulatedMarket: Sendable {
 /// The wire.
 extension SimulatedMarket {
   /// Appends `var hq_str_<symbol>="…";\n` as it stands now; an unknown symbol's is empty.
-  public mutating func appendLine(_ symbol: Symbol, to body: inout [UInt8]) {
+  package mutating func appendLine(_ symbol: Symbol, to body: inout [UInt8]) {
     if let place = places[symbol] {
       appendLine(at: place, to: &body)
     } else {
@@ -141,7 +141,7 @@ extension SimulatedMarket {
   }
 
   /// The lines of `symbols`, in that order.
-  public mutating func body(for symbols: [Symbol]) -> [UInt8] {
+  package mutating func body(for symbols: [Symbol]) -> [UInt8] {
     var body: [UInt8] = []
     body.reserveCapacity(symbols.count * LineTable.lineBytesTypical)
     for symbol in symbols { appendLine(symbol, to: &body) }
@@ -149,7 +149,7 @@ extension SimulatedMarket {
   }
 
   /// The lines of all `symbols`, in their order: as `body(for: market.symbols)`, without a look-up.
-  public mutating func bodyOfAll() -> [UInt8] {
+  package mutating func bodyOfAll() -> [UInt8] {
     var body: [UInt8] = []
     body.reserveCapacity(symbols.count * LineTable.lineBytesTypical)
     for place in symbols.indices { appendLine(at: Int32(place), to: &body) }

@@ -1,6 +1,6 @@
 /// Why the simulator could not do what it was told.
-public struct SimulatorError: Error, Equatable, Sendable, CustomStringConvertible {
-  public enum Code: String, Sendable {
+package struct SimulatorError: Error, Equatable, Sendable, CustomStringConvertible {
+  package enum Code: String, Sendable {
     /// The system has no converter to GB18030.
     case noConverter
     /// The listening socket could not be made.
@@ -9,13 +9,13 @@ public struct SimulatorError: Error, Equatable, Sendable, CustomStringConvertibl
     case cannotServe
   }
 
-  public let code: Code
-  public let sentence: String
+  package let code: Code
+  package let sentence: String
 
   init(_ code: Code, _ sentence: String) {
     self.code = code
     self.sentence = sentence
   }
 
-  public var description: String { sentence }
+  package var description: String { sentence }
 }

@@ -50,7 +50,7 @@ struct SinaFileProtocol: UpstreamProtocol {
 extension SimulatedHistory {
   /// What qfq.js or hfq.js says at `moment`: newest first, the last from 1900-01-01 on. nil for a
   /// symbol nobody knows.
-  public mutating func factors(
+  package mutating func factors(
     of symbol: Symbol, _ kind: AdjustmentFactor.Kind, at moment: Timestamp
   ) -> [AdjustmentFactor]? {
     let first = morning(0)

@@ -9,7 +9,7 @@ extension TrueLedger {
   /// A minute without a trade may have no candle; if it has one, it is flat at the last price. The
   /// K-line gives an index of four decimals with three: such a price may be rounded.
   /// - Parameter wanted: whose candles claim it; nil is all.
-  public func repairDifferences(candles: [Candle], of wanted: Set<Symbol>? = nil) -> [String] {
+  package func repairDifferences(candles: [Candle], of wanted: Set<Symbol>? = nil) -> [String] {
     var differences = Differences()
     let isWanted = symbols.map { wanted?.contains($0) ?? true }
     var missing = Set(
@@ -77,7 +77,7 @@ extension SimulatedHistory {
   /// What Sina's K-line holds of an instrument at `moment`, newest `count` bars, ascending: the
   /// truth to judge a backfill by. Prices are exact, without the K-line's rounding; turnover is nil
   /// for days and longer, as there; empty for a symbol nobody knows.
-  public mutating func candles(
+  package mutating func candles(
     of symbol: Symbol, _ timeframe: Timeframe, at moment: Timestamp, count: Int = Int.max
   ) -> [Candle] {
     let market = morning(0)

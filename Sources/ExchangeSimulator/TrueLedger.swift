@@ -1,7 +1,7 @@
 import Market
 
 /// What really traded, minute by minute: from the trades themselves, not from any line.
-public struct TrueLedger: Sendable {
+package struct TrueLedger: Sendable {
   /// One minute of one instrument; prices in units of its scale, money in thousandths. No trade:
   /// everything zero.
   struct Minute: Sendable, Hashable {
@@ -42,7 +42,7 @@ public struct TrueLedger: Sendable {
 
   static let minutesPerDay = 240
 
-  public let day: TradingDay
+  package let day: TradingDay
   let symbols: [Symbol]
   let scales: [UInt8]
   /// Previous closes of the day, in units of each one's scale.
@@ -102,7 +102,7 @@ public struct TrueLedger: Sendable {
 /// Looking things up.
 extension TrueLedger {
   /// Volume (shares) and turnover of one minute 0…239; nil for a symbol that is not listed.
-  public func totals(of symbol: Symbol, minute: Int) -> (
+  package func totals(of symbol: Symbol, minute: Int) -> (
     volume: ExactDecimal, turnover: ExactDecimal
   )? {
     guard let place = symbols.firstIndex(of: symbol) else { return nil }
@@ -112,7 +112,7 @@ extension TrueLedger {
 
   /// What the whole day traded, without the session after the close, and without what the exchange
   /// took back.
-  public func totals(of symbol: Symbol) -> (volume: ExactDecimal, turnover: ExactDecimal)? {
+  package func totals(of symbol: Symbol) -> (volume: ExactDecimal, turnover: ExactDecimal)? {
     guard let place = symbols.firstIndex(of: symbol) else { return nil }
     let taken = takenBack[Int32(place)] ?? (0, 0)
     var volume = -taken.volume

@@ -7,7 +7,7 @@ extension USLedger {
   ///
   /// A minute or an hour closes its length after it opens; a day, a week and a month close at the
   /// New York midnight behind them. The trading day is New York's.
-  public func candles(
+  package func candles(
     of symbol: Symbol, _ timeframe: Timeframe, _ source: Source, from start: Timestamp,
     to end: Timestamp, at now: Timestamp
   ) -> [Candle] {
@@ -19,7 +19,7 @@ extension USLedger {
 
   /// What differs between `candles` and the bars the source has at `now` for these series from
   /// `start` to `end`; empty if nothing does. Candles of other series or times are passed over.
-  public func differences(
+  package func differences(
     candles: [Candle], of symbols: [Symbol], _ timeframe: Timeframe, _ source: Source,
     from start: Timestamp, to end: Timestamp, at now: Timestamp
   ) -> [String] {

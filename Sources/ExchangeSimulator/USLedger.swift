@@ -7,7 +7,7 @@ import Market
 /// recalculated for late trades half a minute later, one in two hundred is corrected at 08:00 the
 /// next morning. Days, weeks and months of the past are drawn as such; a bar that is still running
 /// is put together from the minutes that are there.
-public struct USLedger: Sendable {
+package struct USLedger: Sendable {
   let market: USMarket
 
   /// Seconds after a minute's end at which late trades have been counted.
@@ -16,10 +16,10 @@ public struct USLedger: Sendable {
   private static let correctedPerMille: Int64 = 5
   private static let correctionSecondOfDay = 8 * 3600
 
-  public init(seed: UInt64) { market = USMarket(seed: seed) }
+  package init(seed: UInt64) { market = USMarket(seed: seed) }
 
   /// All twelve, ascending.
-  public var symbols: [Symbol] { market.shares.map(\.symbol).sorted() }
+  package var symbols: [Symbol] { market.shares.map(\.symbol).sorted() }
 
   /// Bars of one session that begin inside it, as `now` knows them.
   func bars(

@@ -70,7 +70,7 @@ struct SimulatedExchange {
 }
 
 /// Where the simulated exchange takes its time from.
-public enum MarketClock: Sendable {
+package enum MarketClock: Sendable {
   /// From the request: the cache buster `rn=<milliseconds since 1970>`. The exchange is then a
   /// pure function of the question, earlier moments included.
   case request

@@ -1,7 +1,7 @@
 /// What a source wants to see before it answers. It prints as nothing, reflects as nothing, and
 /// leaves this type only into an `Endpoint`, which shows none of it either.
 
-public enum FeedCredentials: Sendable, Hashable {
+package enum FeedCredentials: Sendable, Hashable {
   /// Mairui's, the last part of every path.
   case licence(String)
   /// Alpaca's, two headers.
@@ -11,9 +11,9 @@ public enum FeedCredentials: Sendable, Hashable {
 extension FeedCredentials: CustomStringConvertible, CustomDebugStringConvertible,
   CustomReflectable
 {
-  public var description: String { "<credentials>" }
-  public var debugDescription: String { description }
-  public var customMirror: Mirror { Mirror(self, children: []) }
+  package var description: String { "<credentials>" }
+  package var debugDescription: String { description }
+  package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension FeedCredentials? {

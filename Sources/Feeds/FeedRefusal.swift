@@ -4,8 +4,8 @@
 /// sentence is for people and may be logged and stored; it never quotes the body, which may repeat
 /// what was asked for, the licence included.
 
-public struct FeedRefusal: Error, Sendable, Hashable {
-  public enum Kind: Sendable, Hashable {
+package struct FeedRefusal: Error, Sendable, Hashable {
+  package enum Kind: Sendable, Hashable {
     /// The key has no requests left today.
     case quotaExhausted
     /// The key is wrong, expired or of another environment.
@@ -33,10 +33,10 @@ public struct FeedRefusal: Error, Sendable, Hashable {
     case implausible
   }
 
-  public let kind: Kind
-  public let sentence: String
+  package let kind: Kind
+  package let sentence: String
 
-  public init(_ kind: Kind, _ sentence: String) {
+  package init(_ kind: Kind, _ sentence: String) {
     self.kind = kind
     self.sentence = sentence
   }
@@ -47,7 +47,7 @@ public struct FeedRefusal: Error, Sendable, Hashable {
 
 extension FeedRefusal.Kind {
   /// The word for logs, metric labels and JSON.
-  public var name: String {
+  package var name: String {
     switch self {
     case .quotaExhausted: "quota_exhausted"
     case .unauthorised: "unauthorised"

@@ -15,7 +15,7 @@
 import Market
 
 extension FeedRequest {
-  public var text: String {
+  package var text: String {
     switch self {
     case .mairuiList(let board): "list \(board.rawValue)"
     case .alpacaBars(let query): "bars \(query.text)"
@@ -30,7 +30,7 @@ extension FeedRequest {
   }
 
   /// Reads what `text` writes; nil for anything else, other spellings of a request included.
-  public init?(text: String) {
+  package init?(text: String) {
     let words = text.split(separator: " ")
     guard let request = FeedRequest.reading(words) ?? FeedRequest.readingSina(words),
       request.text == text

@@ -6,7 +6,7 @@
 
 import Market
 
-public enum FeedRequest: Sendable, Hashable {
+package enum FeedRequest: Sendable, Hashable {
   case mairuiList(MairuiBoard)
   /// One page of ready-made bars.
   case alpacaBars(AlpacaBarsQuery)
@@ -27,7 +27,7 @@ public enum FeedRequest: Sendable, Hashable {
 extension FeedRequest {
   /// Whose journal series it is. Alpaca's reference data belong to no feed; they go with the one
   /// every plan has.
-  public var source: Source {
+  package var source: Source {
     switch self {
     case .mairuiList: .mairui
     case .alpacaBars(let query): query.feed.source
@@ -40,7 +40,7 @@ extension FeedRequest {
   /// series resemble each other. The journal remembers an answer of each series, so a night of
   /// K-lines is one series and not one an instrument: neighbours have the same stamps, and nobody
   /// asks for the same instrument again while it is remembered.
-  public var journalKey: String {
+  package var journalKey: String {
     switch self {
     case .mairuiList(let board): "list/\(board.rawValue)"
     case .alpacaBars(let query): "bars/\(query.timeframe.name)"
@@ -56,7 +56,7 @@ extension FeedRequest {
 
   /// - Precondition: `credentials` are those of the source; Sina knows none. A symbol asked of Sina
   ///   `isRequestable`, and counts are within their limits.
-  public func endpoint(credentials: FeedCredentials?) -> Endpoint {
+  package func endpoint(credentials: FeedCredentials?) -> Endpoint {
     switch self {
     case .mairuiList(let board): board.endpoint(licence: credentials.licence)
     case .alpacaBars(let query): query.endpoint(headers: credentials.keyHeaders)

@@ -6,7 +6,7 @@
 
 import Market
 
-public enum FeedResponse: Sendable, Hashable {
+package enum FeedResponse: Sendable, Hashable {
   case candles(CandlePage)
   case list(InstrumentList)
   case sessions([MarketSession])
@@ -22,7 +22,7 @@ public enum FeedResponse: Sendable, Hashable {
   ///   - status: of HTTP; the body has the last word where it says anything.
   ///   - body: as received, content encoding undone.
   ///   - calendar: as far as it is known; a bar of a day beyond it is refused.
-  public static func decode(
+  package static func decode(
     _ request: FeedRequest, status: Int, body: UnsafeRawBufferPointer,
     calendar: TradingCalendar = .shanghai
   ) -> FeedResponse {
@@ -51,13 +51,13 @@ public enum FeedResponse: Sendable, Hashable {
 }
 
 /// Ready-made bars, in the order of the answer.
-public struct CandlePage: Sendable, Hashable {
-  public var candles: [Candle]
-  public var refused: [RefusedRow]
+package struct CandlePage: Sendable, Hashable {
+  package var candles: [Candle]
+  package var refused: [RefusedRow]
   /// Asks for the next page of the same query; opaque. nil at the end.
-  public var nextPageToken: String?
+  package var nextPageToken: String?
 
-  public init(candles: [Candle], refused: [RefusedRow], nextPageToken: String? = nil) {
+  package init(candles: [Candle], refused: [RefusedRow], nextPageToken: String? = nil) {
     self.candles = candles
     self.refused = refused
     self.nextPageToken = nextPageToken
@@ -65,18 +65,18 @@ public struct CandlePage: Sendable, Hashable {
 }
 
 /// A row of an answer that was refused; its neighbours were kept.
-public struct RefusedRow: Sendable, Hashable {
+package struct RefusedRow: Sendable, Hashable {
   /// Its place among the rows of the answer, good ones included, from 0.
-  public var index: Int
+  package var index: Int
   /// As far as it could be read.
-  public var symbol: Symbol?
-  public var reason: RejectionReason
+  package var symbol: Symbol?
+  package var reason: RejectionReason
   /// The field and what was expected, for people.
-  public var detail: String
+  package var detail: String
   /// The row as it came, cut at `Rejection.payloadBytesMax`.
-  public var payload: [UInt8]
+  package var payload: [UInt8]
 
-  public init(
+  package init(
     index: Int, symbol: Symbol?, reason: RejectionReason, detail: String,
     payload: some Sequence<UInt8>
   ) {

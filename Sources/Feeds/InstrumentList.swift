@@ -5,20 +5,20 @@
 
 import Market
 
-public struct InstrumentList: Sendable, Hashable {
+package struct InstrumentList: Sendable, Hashable {
   /// By symbol, each once.
-  public let rows: [ListedInstrument]
-  public let refused: [RefusedRow]
+  package let rows: [ListedInstrument]
+  package let refused: [RefusedRow]
   /// Rows another row for the same symbol stood behind: the last one counts.
-  public let duplicates: Int
+  package let duplicates: Int
   /// Good rows that are none of ours: not tradable, of another class.
-  public let skipped: Int
+  package let skipped: Int
   /// Of `rows`, names included: equal lists have equal hashes, whatever order they came in, on
   /// every machine and in every release.
-  public let contentHash: UInt64
+  package let contentHash: UInt64
 
   /// - Parameter listed: in the order of the answer.
-  public init(listed: [ListedInstrument], refused: [RefusedRow], skipped: Int = 0) {
+  package init(listed: [ListedInstrument], refused: [RefusedRow], skipped: Int = 0) {
     var last: [Symbol: ListedInstrument] = [:]
     last.reserveCapacity(listed.count)
     for row in listed { last[row.symbol] = row }

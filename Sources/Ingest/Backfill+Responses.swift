@@ -143,8 +143,8 @@ extension Backfill {
 }
 
 /// Why a backfill ended early.
-public struct BackfillError: Error, Sendable, CustomStringConvertible {
-  public var description: String
+package struct BackfillError: Error, Sendable, CustomStringConvertible {
+  package var description: String
 }
 
 extension PageWalk {

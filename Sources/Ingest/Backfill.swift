@@ -8,13 +8,13 @@ import Store
 
 /// A part of a backfill that is stored, and remembered as stored, in one transaction: its questions
 /// and the days of theirs that are wanted.
-public struct BackfillTask: Sendable {
+package struct BackfillTask: Sendable {
   /// What it is remembered by; nil for one that is not.
-  public var chunk: HistoryCommit.Chunk?
-  public var feedRequests: [FeedRequest]
-  public var days: ClosedRange<TradingDay>
+  package var chunk: HistoryCommit.Chunk?
+  package var feedRequests: [FeedRequest]
+  package var days: ClosedRange<TradingDay>
 
-  public init(
+  package init(
     chunk: HistoryCommit.Chunk? = nil, feedRequests: [FeedRequest], days: ClosedRange<TradingDay>
   ) {
     self.chunk = chunk
@@ -24,20 +24,20 @@ public struct BackfillTask: Sendable {
 }
 
 /// How a backfill stands.
-public struct BackfillProgress: Sendable, Hashable {
-  public var tasks = 0
-  public var tasksDone = 0
+package struct BackfillProgress: Sendable, Hashable {
+  package var tasks = 0
+  package var tasksDone = 0
   /// Given up: nothing of them is stored.
-  public var tasksFailed = 0
-  public var requests = 0
-  public var candles = 0
-  public var revisions = 0
-  public var gapsClosed = 0
-  public var startedAt: Timestamp
-  public var now: Timestamp
+  package var tasksFailed = 0
+  package var requests = 0
+  package var candles = 0
+  package var revisions = 0
+  package var gapsClosed = 0
+  package var startedAt: Timestamp
+  package var now: Timestamp
 
   /// From the pace so far; nil before there is one.
-  public var secondsLeft: Int64? {
+  package var secondsLeft: Int64? {
     let done = Int64(tasksDone + tasksFailed)
     guard done > 0 else { return nil }
     return now.microseconds(since: startedAt) / 1_000_000 * (Int64(tasks) - done) / done
@@ -48,7 +48,7 @@ public struct BackfillProgress: Sendable, Hashable {
 ///
 /// Its journal is its own, its rows enter the same change feed. Killed at any moment it loses at
 /// most the tasks under way; those that are stored are known by their chunks.
-public actor Backfill {
+package actor Backfill {
   let parts: BackfillParts
   var queue: PacedQueue<FeedRequest>
   var tasks: [Int: Open] = [:]
@@ -78,7 +78,7 @@ public actor Backfill {
     var factors: [FactorBatch] = []
   }
 
-  public init(_ parts: sending BackfillParts, line: PacedQueueConfiguration) {
+  package init(_ parts: sending BackfillParts, line: PacedQueueConfiguration) {
     clock = parts.clock
     self.parts = parts
     queue = PacedQueue(line)
@@ -88,7 +88,7 @@ public actor Backfill {
   }
 
   /// Asks the backfill to end after what is under way.
-  public nonisolated func stop() { inbox.yield(.stop) }
+  package nonisolated func stop() { inbox.yield(.stop) }
 
   /// Carries out the tasks, in order as far as answers come in order.
   /// - Parameters:
@@ -96,7 +96,7 @@ public actor Backfill {
   ///   - report: told after each task.
   /// - Returns: how it stands at the end; fewer tasks done than there are if it was stopped.
   /// - Throws: `StoreError` where the store refuses for good, `JournalError`.
-  public func run(
+  package func run(
     _ tasks: [BackfillTask], later: [BackfillTask] = [],
     report: @Sendable (BackfillProgress) -> Void
   ) async throws -> BackfillProgress {
@@ -193,23 +193,23 @@ public actor Backfill {
 }
 
 /// What a backfill is joined from.
-public struct BackfillParts {
-  public var upstream: any FeedUpstream
+package struct BackfillParts {
+  package var upstream: any FeedUpstream
   /// The label of the key to ask with; nil where none is needed.
-  public var key: String?
-  public var writer: HistoryWriter
-  public var journal: JournalWriter
-  public var rules: CandleRules
+  package var key: String?
+  package var writer: HistoryWriter
+  package var journal: JournalWriter
+  package var rules: CandleRules
   /// As far as it is known: bars of a day beyond it are refused.
-  public var calendar: TradingCalendar
-  public var log: Logger
+  package var calendar: TradingCalendar
+  package var log: Logger
   /// A scaled one, so that hours of requests are paced by the steady clock, whatever becomes of the
   /// wall clock.
   var clock: EngineClock
   /// Waits so many nanoseconds.
   var sleep: @Sendable (UInt64) async -> Void = { try? await Task.sleep(nanoseconds: $0) }
 
-  public init(
+  package init(
     upstream: any FeedUpstream, key: String?, writer: HistoryWriter, journal: JournalWriter,
     rules: CandleRules, calendar: TradingCalendar,
     clock: EngineClock = .scaled(from: EngineClock.realNow(), speed: 1), log: Logger

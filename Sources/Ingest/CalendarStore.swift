@@ -3,21 +3,21 @@ import Platform
 
 /// The trading calendar in force, for those who ask it from closures: the poller's schedule and the
 /// plans. It changes once a year, when the next year's days are known.
-public final class CalendarStore: Sendable {
+package final class CalendarStore: Sendable {
   private let calendar: Locked<TradingCalendar>
 
-  public init(_ calendar: TradingCalendar = .shanghai) { self.calendar = Locked(calendar) }
+  package init(_ calendar: TradingCalendar = .shanghai) { self.calendar = Locked(calendar) }
 
-  public var current: TradingCalendar { calendar.withLock { $0 } }
+  package var current: TradingCalendar { calendar.withLock { $0 } }
 
-  public func isTradingDay(_ day: TradingDay) -> Bool? { current.isTradingDay(day) }
+  package func isTradingDay(_ day: TradingDay) -> Bool? { current.isTradingDay(day) }
 
   func set(_ longer: TradingCalendar) { calendar.withLock { $0 = longer } }
 }
 
 extension TradingCalendar {
   /// This calendar, with the days behind it that a daemon learnt and stored.
-  public func extended(byStored sessions: [MarketSession]) -> TradingCalendar {
+  package func extended(byStored sessions: [MarketSession]) -> TradingCalendar {
     let days = sessions.filter { $0.exchange == .shanghai }.map(\.day)
     // `extended(by:)` judges what is new by the last year of what is known.
     let known = (TradingDay.first(of: lastDay.civil.year)...lastDay)

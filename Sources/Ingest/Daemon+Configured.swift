@@ -48,13 +48,13 @@ extension Daemon {
   }
 
   /// It looks after a PostgreSQL of its own.
-  public var hasPrivateServer: Bool { settings.storeURL == nil }
+  package var hasPrivateServer: Bool { settings.storeURL == nil }
 
   /// Makes the mask know the secrets of the configuration in force.
-  public func register(in mask: SecretMask) { configuration.register(in: mask) }
+  package func register(in mask: SecretMask) { configuration.register(in: mask) }
 
   /// The log's level and form, as they hold now.
-  public func applyLog(to control: LogControl) {
+  package func applyLog(to control: LogControl) {
     let settings = settings
     control.set(level: settings.logLevel, format: settings.logFormat)
   }

@@ -10,7 +10,7 @@ import Platform
 extension Daemon {
   /// - Parameter read: reads and judges, as `check` does. Called here, never on the engine's loop.
   @discardableResult
-  public func reload(
+  package func reload(
     reading read: () throws(ConfigurationError) -> ValidatedConfiguration
   ) async -> ReloadVerdict {
     let new: ValidatedConfiguration
@@ -60,18 +60,18 @@ extension Daemon {
 }
 
 /// What became of an order to reload.
-public struct ReloadVerdict: Sendable, Hashable {
+package struct ReloadVerdict: Sendable, Hashable {
   /// The first thing that is wrong; nil if the new configuration is in force.
-  public var problem: String?
+  package var problem: String?
   /// Settings that were taken up, and files they name whose contents were.
-  public var changed: [String] = []
+  package var changed: [String] = []
   /// Settings whose old values stay in force until a restart.
-  public var needsRestart: [String] = []
+  package var needsRestart: [String] = []
   /// Settings that name a credential whose contents are what they were. systemd 252 copies them
   /// when it starts the service: one renewed since then is not seen.
-  public var credentialsKept: [String] = []
+  package var credentialsKept: [String] = []
 
-  public var isAccepted: Bool { problem == nil }
+  package var isAccepted: Bool { problem == nil }
 
   static func refused(_ problem: String) -> ReloadVerdict { ReloadVerdict(problem: problem) }
 

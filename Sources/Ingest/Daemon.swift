@@ -11,7 +11,7 @@ import Transport
 /// candled as a whole, made from its settings: the store (its own or somebody else's), the journal,
 /// the poller and the engine that joins them. `run()` is what `candled run` does and what the demo
 /// does; they differ in settings alone.
-public struct Daemon: Sendable {
+package struct Daemon: Sendable {
   /// What holds now: a reload replaces it.
   let inForce: Locked<ValidatedConfiguration>
   let log: Logger
@@ -21,19 +21,19 @@ public struct Daemon: Sendable {
   /// A stepped run is repeatable in everything, the phase of its polls included.
   let seed: UInt64
   /// Call it to let `run` drain and return, at any time.
-  public let stop = DaemonStop()
+  package let stop = DaemonStop()
   /// The engine's bounds; what is configured is added to them.
-  public var limits = EngineLimits()
+  package var limits = EngineLimits()
   /// What it is doing, for those who are asked.
-  public let state: DaemonState
+  package let state: DaemonState
   /// What its sessions connect through.
   let gate = ConnectGate()
 
   /// An index that moves all day: first in every request, it dates the answers.
-  public static let referenceSymbol = Symbol(low: 0x3130_3030_3030_6873, high: 0)  // sh000001
+  package static let referenceSymbol = Symbol(low: 0x3130_3030_3030_6873, high: 0)  // sh000001
 
   /// - Throws: `ConfigurationError` if the file with symbols or one with keys cannot be read.
-  public init(
+  package init(
     settings: Settings, clock: EngineClock? = nil, state: DaemonState = DaemonState(), log: Logger
   ) throws {
     let configuration = ValidatedConfiguration(settings)
@@ -42,7 +42,7 @@ public struct Daemon: Sendable {
   }
 
   /// Of a configuration that nothing is to be said against.
-  public init(
+  package init(
     configuration: ValidatedConfiguration, clock: EngineClock? = nil,
     state: DaemonState = DaemonState(), log: Logger
   ) {
@@ -56,14 +56,14 @@ public struct Daemon: Sendable {
 
   var configuration: ValidatedConfiguration { inForce.withLock { $0 } }
   var settings: Settings { configuration.settings }
-  public var credentials: SourceCredentials { configuration.credentials }
+  package var credentials: SourceCredentials { configuration.credentials }
 
   /// Builds everything up, stands by while another daemon leads, and hands the engine to `onReady`
   /// when it leads for the first time; then runs until it is stopped.
   /// - Returns: what could not be saved before the drain's deadline.
   /// - Throws: `StoreError`, `EmbeddedServerError`, `JournalError`, `EngineError`,
   ///   `TransportError`.
-  public func run(
+  package func run(
     onReady: @escaping @Sendable (DaemonHandle) async -> Void = { _ in }
   ) async throws -> Unsaved {
     guard settings.storeURL == nil else { return try await serve(onReady) }
@@ -166,23 +166,23 @@ public struct Daemon: Sendable {
 }
 
 /// A daemon that is up.
-public struct DaemonHandle: Sendable {
-  public let engine: Engine
-  public let storeURL: String
+package struct DaemonHandle: Sendable {
+  package let engine: Engine
+  package let storeURL: String
   /// What a person types to look inside.
-  public let psqlLine: String
+  package let psqlLine: String
 }
 
 extension Settings {
   /// The private cluster, for when `store.url` is not set; whether it is running or not.
-  public var embeddedServer: EmbeddedServer {
+  package var embeddedServer: EmbeddedServer {
     EmbeddedServer(directory: self.stateDirectory + "/postgres")
   }
 }
 
 extension CandleRules {
   /// The rules as configured: a replay must use those of the run.
-  public init(_ settings: Settings) {
+  package init(_ settings: Settings) {
     self.init()
     silenceSecondsMax = Int(settings.candlesMaxSilence.wholeMilliseconds) / 1000
     graceSeconds = Int(settings.candlesGrace.wholeMilliseconds) / 1000
@@ -202,7 +202,7 @@ extension UniverseLimits {
 
 extension EngineClock {
   /// As configured.
-  public init(_ settings: Settings) {
+  package init(_ settings: Settings) {
     let start = settings.clockStart ?? EngineClock.realNow()
     switch settings.clockMode {
     case .real: self = .real

@@ -5,39 +5,39 @@ import Journal
 import Market
 import Operations
 
-public struct DaemonReport: Sendable {
+package struct DaemonReport: Sendable {
   /// Real time.
-  public var at: Timestamp
-  public var startedAt: Timestamp
-  public var role: DaemonRole
+  package var at: Timestamp
+  package var startedAt: Timestamp
+  package var role: DaemonRole
   /// nil while no engine runs.
-  public var engine: EngineReport?
-  public var loops: [Loop] = []
+  package var engine: EngineReport?
+  package var loops: [Loop] = []
   /// nil before the first.
-  public var reload: ReloadOutcome?
+  package var reload: ReloadOutcome?
   /// nil until the journal is open.
-  public var journal: DiskUsage?
-  public var process = ProcessReport.none
-  public var storeConnects = 0
-  public var takeovers = 0
+  package var journal: DiskUsage?
+  package var process = ProcessReport.none
+  package var storeConnects = 0
+  package var takeovers = 0
   /// Since when the database cannot be asked for the lease, to take it or to renew it; nil while
   /// it answers.
-  public var storeAwaySince: Timestamp?
+  package var storeAwaySince: Timestamp?
 
   /// A loop that must turn.
-  public struct Loop: Sendable, Hashable {
-    public var name: String
-    public var ageMicroseconds: Int64
-    public var isStale: Bool
+  package struct Loop: Sendable, Hashable {
+    package var name: String
+    package var ageMicroseconds: Int64
+    package var isStale: Bool
 
-    public init(name: String, ageMicroseconds: Int64, isStale: Bool) {
+    package init(name: String, ageMicroseconds: Int64, isStale: Bool) {
       self.name = name
       self.ageMicroseconds = ageMicroseconds
       self.isStale = isStale
     }
   }
 
-  public init(
+  package init(
     at: Timestamp, startedAt: Timestamp, role: DaemonRole, engine: EngineReport? = nil
   ) {
     self.at = at

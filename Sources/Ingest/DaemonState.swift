@@ -7,7 +7,7 @@ import Operations
 import Platform
 
 /// What a daemon is to its database.
-public enum DaemonRole: Sendable, Hashable {
+package enum DaemonRole: Sendable, Hashable {
   /// Store and journal are not open yet.
   case starting
   /// Another daemon leads; this one waits for its lease to run out.
@@ -18,7 +18,7 @@ public enum DaemonRole: Sendable, Hashable {
   case draining
 
   /// The word for logs, metric labels and JSON.
-  public var word: String {
+  package var word: String {
     switch self {
     case .starting: "starting"
     case .standby: "standby"
@@ -27,23 +27,23 @@ public enum DaemonRole: Sendable, Hashable {
     }
   }
 
-  public static let words = ["starting", "standby", "leading", "draining"]
+  package static let words = ["starting", "standby", "leading", "draining"]
 
-  public var isLeading: Bool { if case .leading = self { true } else { false } }
+  package var isLeading: Bool { if case .leading = self { true } else { false } }
 }
 
 /// What became of the last order to read the configuration again.
-public struct ReloadOutcome: Sendable, Hashable {
-  public var at: Timestamp
+package struct ReloadOutcome: Sendable, Hashable {
+  package var at: Timestamp
   /// The first problem's sentence; nil if the new configuration is in force.
-  public var problem: String?
+  package var problem: String?
   /// Since the start, this one included.
-  public var accepted: Int
-  public var refused: Int
+  package var accepted: Int
+  package var refused: Int
   /// Settings whose old values stay in force until a restart.
-  public var needsRestart: [String]
+  package var needsRestart: [String]
 
-  public init(
+  package init(
     at: Timestamp, problem: String?, accepted: Int, refused: Int, needsRestart: [String] = []
   ) {
     self.at = at
@@ -53,14 +53,14 @@ public struct ReloadOutcome: Sendable, Hashable {
     self.needsRestart = needsRestart
   }
 
-  public var isAccepted: Bool { problem == nil }
+  package var isAccepted: Bool { problem == nil }
 }
 
 /// The box the parts share.
-public final class DaemonState: Sendable {
+package final class DaemonState: Sendable {
   /// Loops that must turn; the watchdog and `/livez` are exactly `heartbeats.stale().isEmpty`.
-  public let heartbeats: Heartbeats
-  public let startedAt: Timestamp
+  package let heartbeats: Heartbeats
+  package let startedAt: Timestamp
   private let parts = Locked(Parts())
   private let patienceNanoseconds: UInt64
 
@@ -77,11 +77,11 @@ public final class DaemonState: Sendable {
   }
 
   /// How long a report waits for the engine's turn to end; less than whoever asks waits for us.
-  public static let patienceNanosecondsDefault: UInt64 = 2_000_000_000
+  package static let patienceNanosecondsDefault: UInt64 = 2_000_000_000
   /// An engine that hangs is not asked over and over.
   private static let pendingReportsMax = 16
 
-  public init(
+  package init(
     heartbeats: Heartbeats = Heartbeats(), startedAt: Timestamp = EngineClock.realNow(),
     patienceNanoseconds: UInt64 = patienceNanosecondsDefault
   ) {
@@ -91,13 +91,13 @@ public final class DaemonState: Sendable {
   }
 
   /// Draining is for good: what comes to an end leads no more.
-  public var role: DaemonRole {
+  package var role: DaemonRole {
     get { parts.withLock { $0.role } }
     set { parts.withLock { if $0.role != .draining { $0.role = newValue } } }
   }
 
   /// Returns once it is past starting.
-  public func up() async {
+  package func up() async {
     while role == .starting, !Task.isCancelled {
       try? await Task.sleep(nanoseconds: DaemonState.lookNanoseconds)
     }
@@ -106,20 +106,20 @@ public final class DaemonState: Sendable {
   private static let lookNanoseconds: UInt64 = 50_000_000
 
   /// The one that runs, if one does.
-  public var engine: Engine? {
+  package var engine: Engine? {
     get { parts.withLock { $0.engine } }
     set { parts.withLock { $0.engine = newValue } }
   }
 
   /// Where the journal lies, once it is open.
-  public var journalDirectory: String? {
+  package var journalDirectory: String? {
     get { parts.withLock { $0.journalDirectory } }
     set { parts.withLock { $0.journalDirectory = newValue } }
   }
 
   /// Counts an order to reload.
   /// - Parameter problem: why the configuration stays as it was; nil if the new one is in force.
-  public func reloaded(at moment: Timestamp, problem: String?, needsRestart: [String] = []) {
+  package func reloaded(at moment: Timestamp, problem: String?, needsRestart: [String] = []) {
     parts.withLock { parts in
       let before = parts.reload
       parts.reload = ReloadOutcome(
@@ -131,10 +131,10 @@ public final class DaemonState: Sendable {
   }
 
   /// A connection to the store was made.
-  public func storeConnected() { parts.withLock { $0.storeConnects += 1 } }
+  package func storeConnected() { parts.withLock { $0.storeConnects += 1 } }
 
   /// Whether the database cannot be asked for the lease.
-  public var isStoreAway: Bool {
+  package var isStoreAway: Bool {
     get { parts.withLock { $0.storeAwaySince != nil } }
     set {
       let now = EngineClock.realNow()
@@ -143,7 +143,7 @@ public final class DaemonState: Sendable {
   }
 
   /// The lead was taken from a daemon that had let its lease run out.
-  public func tookOver() { parts.withLock { $0.takeovers += 1 } }
+  package func tookOver() { parts.withLock { $0.takeovers += 1 } }
 
   /// nil if its turn does not end in time: what hangs must not silence those who tell of it.
   private func ask(_ engine: Engine) async -> EngineReport? {
@@ -168,7 +168,7 @@ public final class DaemonState: Sendable {
   }
 
   /// Everything in one value. Waits for the engine's turn to end, but not for long.
-  public func report() async -> DaemonReport {
+  package func report() async -> DaemonReport {
     let parts = parts.withLock { $0 }
     var engine: EngineReport?
     if let running = parts.engine { engine = await ask(running) }

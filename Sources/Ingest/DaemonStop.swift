@@ -3,7 +3,7 @@ import Platform
 
 /// The wish that a daemon end: may be uttered at any time from any thread, before there is an
 /// engine, while standing by, or between two leaderships.
-public final class DaemonStop: Sendable {
+package final class DaemonStop: Sendable {
   private struct State: Sendable {
     var isWanted = false
     var react: (@Sendable () -> Void)?
@@ -11,10 +11,10 @@ public final class DaemonStop: Sendable {
 
   private let state = Locked(State())
 
-  public init() {}
+  package init() {}
 
   /// A second call does nothing.
-  public func callAsFunction() {
+  package func callAsFunction() {
     let react = state.withLock { state in
       state.isWanted = true
       defer { state.react = nil }
@@ -23,7 +23,7 @@ public final class DaemonStop: Sendable {
     react?()
   }
 
-  public var isWanted: Bool { state.withLock { $0.isWanted } }
+  package var isWanted: Bool { state.withLock { $0.isWanted } }
 
   /// What to do when it is uttered: at once if it was. It replaces what was given before.
   func onStop(_ react: @escaping @Sendable () -> Void) {

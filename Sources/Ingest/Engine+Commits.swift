@@ -5,7 +5,7 @@ import Polling
 import Store
 
 /// Where commits go. The daemon's is a `StoreWriter`.
-public protocol CommitSink: Sendable {
+package protocol CommitSink: Sendable {
   /// Writes everything or nothing.
   func commit(_ commit: Commit) async throws(StoreError) -> CommitReceipt
   /// What the last successful commit left.
@@ -17,7 +17,7 @@ public protocol CommitSink: Sendable {
 }
 
 extension CommitSink {
-  public func prune() async throws(StoreError) {}
+  package func prune() async throws(StoreError) {}
 }
 
 extension StoreWriter: CommitSink {}
@@ -233,7 +233,7 @@ extension Engine {
   }
 
   /// The notification queue as it was found.
-  public func record(_ queue: NotificationQueue) {
+  package func record(_ queue: NotificationQueue) {
     let isFilling = queue.usage >= NotificationQueue.alarmUsage
     let wasFilling = (status.notificationQueue ?? .zero) >= NotificationQueue.alarmUsage
     status.notificationQueue = queue.usage

@@ -182,7 +182,7 @@ extension Engine {
 
 extension PollRequest {
   /// The symbols asked for, as the journal keeps them: joined by commas.
-  public var symbolList: [UInt8] {
+  package var symbolList: [UInt8] {
     var list: [UInt8] = []
     list.reserveCapacity(symbols.count * 9)
     for symbol in symbols {

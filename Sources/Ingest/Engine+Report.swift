@@ -7,7 +7,7 @@ import Polling
 /// The engine's account of itself, put together only when somebody asks.
 extension Engine {
   /// The state of the engine and of some instruments, as of one moment.
-  public func report(on symbols: [Symbol]) -> EngineReport {
+  package func report(on symbols: [Symbol]) -> EngineReport {
     let now = now
     var report = EngineReport(now: now, status: status, counters: pipeline.counters)
     report.snapshots = symbols.compactMap { pipeline.snapshot(of: $0) }

@@ -3,7 +3,7 @@ import Operations
 import Polling
 
 /// What a reload changes of a running engine.
-public struct EngineUpdate: Sendable {
+package struct EngineUpdate: Sendable {
   var poller: PollerConfiguration
   var schedule: PollSchedule
   /// Without those of the universe.
@@ -16,7 +16,7 @@ public struct EngineUpdate: Sendable {
 extension Engine {
   /// Takes up a new configuration between two turns: slots go on, what is in flight is answered.
   /// Workers whose keys or instruments changed begin anew, as after a restart.
-  public func update(_ update: EngineUpdate) {
+  package func update(_ update: EngineUpdate) {
     guard !isStopping else { return }
     limits.journalBytesMax = update.limits.journalBytesMax
     limits.journalDaysMax = update.limits.journalDaysMax

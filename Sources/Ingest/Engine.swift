@@ -12,7 +12,7 @@ import Store
 /// pipeline what an answer means, the store what a commit is. The engine owns the order: an
 /// answer is in the journal before anything is made of it, and there is one commit at a time. All
 /// of its waiting is in one place, so it can be driven by a clock, a 60× clock, or none.
-public actor Engine {
+package actor Engine {
   var parts: EngineParts
   var limits: EngineLimits
   var poller: Poller
@@ -49,7 +49,7 @@ public actor Engine {
   var isPolling = false
   var isStopping = false
   var stopDeadline: Timestamp?
-  public internal(set) var status = EngineStatus()
+  package internal(set) var status = EngineStatus()
 
   enum Event: Sendable {
     case answered(PollRequest, UpstreamResponse, asked: Timestamp)
@@ -65,7 +65,7 @@ public actor Engine {
   }
 
   /// The journal is handed over whole: the engine alone appends to it.
-  public init(
+  package init(
     parts: sending EngineParts, poller: Poller, pipeline: sending Pipeline,
     limits: EngineLimits = EngineLimits()
   ) {
@@ -81,7 +81,7 @@ public actor Engine {
   /// Runs until `stop()`, or until a simulation's last moment, and then drains.
   /// - Returns: what could not be saved before the drain's deadline.
   /// - Throws: `EngineError` where going on would store something wrong.
-  public func run() async throws -> Unsaved {
+  package func run() async throws -> Unsaved {
     do {
       try await runLoop()
     } catch {
@@ -122,19 +122,19 @@ public actor Engine {
   }
 
   /// Asks the engine to finish what is under way and return from `run()`.
-  public nonisolated func stop() { inbox.yield(.stop) }
+  package nonisolated func stop() { inbox.yield(.stop) }
 
   /// Lets `run()` throw `leaseLost` instead of finding out at its next commit.
-  public nonisolated func loseLeadership(_ error: StoreError) {
+  package nonisolated func loseLeadership(_ error: StoreError) {
     inbox.yield(.leadershipLost(error))
   }
 
   /// Elapsed time as the engine counts it. Without a clock this is the simulation's own time,
   /// whatever its wall clock was put through.
-  public var steady: Timestamp { time.steady }
+  package var steady: Timestamp { time.steady }
 
   /// The engine's time.
-  public var now: Timestamp { time.now }
+  package var now: Timestamp { time.now }
 
   /// Asking begins at once: what is answered meanwhile waits its turn in the journal. Without a
   /// clock it begins once the tail is interpreted, for then that tells the moment to go on from.
@@ -170,19 +170,19 @@ public actor Engine {
 }
 
 /// What an engine is joined from.
-public struct EngineParts {
-  public var clock: EngineClock
-  public var upstream: any Upstream
+package struct EngineParts {
+  package var clock: EngineClock
+  package var upstream: any Upstream
   /// What is asked beside live quotes, and who answers it.
-  public var workers: SourceRegistry
-  public var store: any CommitSink
-  public var journal: JournalWriter
-  public var journalDirectory: String
-  public var log: Logger
+  package var workers: SourceRegistry
+  package var store: any CommitSink
+  package var journal: JournalWriter
+  package var journalDirectory: String
+  package var log: Logger
   /// Beats at every turn of the loop; nil tells nobody.
-  public var heartbeat: Heartbeat?
+  package var heartbeat: Heartbeat?
 
-  public init(
+  package init(
     clock: EngineClock, upstream: any Upstream, workers: SourceRegistry = SourceRegistry(),
     store: any CommitSink, journal: JournalWriter, journalDirectory: String, log: Logger,
     heartbeat: Heartbeat? = nil
@@ -199,35 +199,35 @@ public struct EngineParts {
 }
 
 /// The engine's bounds.
-public struct EngineLimits: Sendable {
+package struct EngineLimits: Sendable {
   /// A simulation ends here; nil runs until stopped.
-  public var stopAt: Timestamp?
+  package var stopAt: Timestamp?
   /// How long a commit may wait for the rest of its sweep, ms of real time.
-  public var commitDelayMilliseconds: Int64 = 250
+  package var commitDelayMilliseconds: Int64 = 250
   /// How long a stop may take to save what is pending, ms of real time.
-  public var drainMilliseconds: Int64 = 8_000
+  package var drainMilliseconds: Int64 = 8_000
   /// The loop turns at least so often, ms of real time, to show that it does; a stepped clock has
   /// none to wait by.
-  public var loopMillisecondsMax: Int64 = 5_000
+  package var loopMillisecondsMax: Int64 = 5_000
   /// Candles held for a store that is away; beyond it the journal alone remembers. An hour of the
   /// whole market, about 60 MB.
-  public var pendingCandlesMax = 324_000
+  package var pendingCandlesMax = 324_000
   /// How much journal is kept behind the store's position, and for how many days.
-  public var journalBytesMax: Int64?
-  public var journalDaysMax: Int?
+  package var journalBytesMax: Int64?
+  package var journalDaysMax: Int?
   /// Entries interpreted in one go while catching up, so that polling goes on meanwhile.
-  public var catchUpEntriesMax = 64
+  package var catchUpEntriesMax = 64
   /// Whether every listed A share is polled.
-  public var followsUniverse = false
+  package var followsUniverse = false
   /// Quotes older than this, in session seconds, are stale: five slots of 3 s.
-  public var quotesStaleSecondsMax: Int64 = 15
+  package var quotesStaleSecondsMax: Int64 = 15
 
-  public init() {}
+  package init() {}
 }
 
 /// Why an engine gave up. Everything else it survives.
-public struct EngineError: Error, Sendable, CustomStringConvertible {
-  public enum Code: Sendable {
+package struct EngineError: Error, Sendable, CustomStringConvertible {
+  package enum Code: Sendable {
     /// Another writer moved the store's position, or it was put back.
     case anotherWriter
     /// The journal no longer holds what the store has not seen.
@@ -238,8 +238,8 @@ public struct EngineError: Error, Sendable, CustomStringConvertible {
     case stateUnreadable
   }
 
-  public var code: Code
-  public var description: String
+  package var code: Code
+  package var description: String
 }
 
 extension EngineError {

@@ -9,7 +9,7 @@ import Platform
 /// Elapsed time comes from the steady clock alone, which nobody sets: it counts while the machine
 /// sleeps and while the process is stopped. What the wall clock says is a claim that
 /// `ClockVerifier` believes or not.
-public enum EngineClock: Sendable, Hashable {
+package enum EngineClock: Sendable, Hashable {
   /// The time of day.
   case real
   /// `simulated` was shown when the steady clock showed `steady`, and runs `speed` times as fast.
@@ -20,12 +20,12 @@ public enum EngineClock: Sendable, Hashable {
   case stepped(start: Timestamp, jumps: [WallClockJump] = [])
 
   /// The wall clock. For display, and for `ClockVerifier`.
-  public static func realNow() -> Timestamp {
+  package static func realNow() -> Timestamp {
     Timestamp(microseconds: SystemClock.realMicroseconds())
   }
 
   /// The steady clock: only differences mean anything.
-  public static func steadyNow() -> Timestamp {
+  package static func steadyNow() -> Timestamp {
     reading(of: CLOCK_BOOTTIME) ?? reading(of: CLOCK_MONOTONIC) ?? Timestamp(seconds: 0)
   }
 
@@ -33,12 +33,12 @@ public enum EngineClock: Sendable, Hashable {
     SystemClock.nanoseconds(of: clock).map { Timestamp(microseconds: $0 / 1_000) }
   }
 
-  public static func scaled(from simulated: Timestamp, speed: Int64) -> EngineClock {
+  package static func scaled(from simulated: Timestamp, speed: Int64) -> EngineClock {
     .scaled(simulated: simulated, steady: steadyNow(), speed: speed)
   }
 
   /// What a clock that nobody may set shows now; for `stepped`, its start.
-  public var now: Timestamp {
+  package var now: Timestamp {
     switch self {
     case .real: EngineClock.realNow()
     case .scaled: moment(atSteady: EngineClock.steadyNow(), offset: 0)
@@ -62,7 +62,7 @@ public enum EngineClock: Sendable, Hashable {
   }
 
   /// The time it began with.
-  public var startingPoint: Timestamp {
+  package var startingPoint: Timestamp {
     switch self {
     case .real: EngineClock.realNow()
     case .scaled(let simulated, _, _), .stepped(let simulated, _): simulated
@@ -97,12 +97,12 @@ public enum EngineClock: Sendable, Hashable {
 }
 
 /// The wall clock is set, beside a stepped clock.
-public struct WallClockJump: Sendable, Hashable {
+package struct WallClockJump: Sendable, Hashable {
   /// When, in true time.
-  public var at: Timestamp
-  public var seconds: Int64
+  package var at: Timestamp
+  package var seconds: Int64
 
-  public init(at: Timestamp, seconds: Int64) {
+  package init(at: Timestamp, seconds: Int64) {
     self.at = at
     self.seconds = seconds
   }

@@ -7,87 +7,87 @@ import Store
 import Transport
 
 /// What an engine is doing, for the terminal view, the logs and the counters.
-public struct EngineStatus: Sendable {
-  public var sweeps = 0
-  public var requests = 0
-  public var failedRequests = 0
-  public var lastSweepAt: Timestamp?
+package struct EngineStatus: Sendable {
+  package var sweeps = 0
+  package var requests = 0
+  package var failedRequests = 0
+  package var lastSweepAt: Timestamp?
   /// The last usable answer to a quotes' request; nil before the first.
-  public var lastSuccessAt: Timestamp?
+  package var lastSuccessAt: Timestamp?
   /// Of the quotes, since their last sweep without a failure.
-  public var fault: SourceFault?
+  package var fault: SourceFault?
   /// Simulated seconds of the last sweeps, newest last.
   private var sweepMoments: [Timestamp] = []
   /// Real time of the last answer and of the last commit.
-  public var lastResponseAt: Timestamp?
-  public var lastCommitAt: Timestamp?
-  public var commits = 0
+  package var lastResponseAt: Timestamp?
+  package var lastCommitAt: Timestamp?
+  package var commits = 0
   /// Real time of the last answer in the last commit.
-  public var answeredAt: Timestamp?
+  package var answeredAt: Timestamp?
   /// Of the last commit: from its start, and from the last byte of the answers in it, µs.
-  public var commitMicroseconds: Int64 = 0
-  public var lagMicroseconds: Int64 = 0
-  public var commitSeconds = MetricHistogram()
-  public var lagSeconds = MetricHistogram()
+  package var commitMicroseconds: Int64 = 0
+  package var lagMicroseconds: Int64 = 0
+  package var commitSeconds = MetricHistogram()
+  package var lagSeconds = MetricHistogram()
   /// What commits have stored since the start.
-  public var candlesSaved = 0
-  public var gapsOpened = 0
-  public var gapsClosed = 0
-  public var revisionsSaved = 0
-  public var disagreements = 0
+  package var candlesSaved = 0
+  package var gapsOpened = 0
+  package var gapsClosed = 0
+  package var revisionsSaved = 0
+  package var disagreements = 0
   /// Share of the server's notification queue in use, where the store tells.
-  public var notificationQueue: ExactDecimal?
-  public var sequence: Int64 = 0
-  public var source: SourceState?
+  package var notificationQueue: ExactDecimal?
+  package var sequence: Int64 = 0
+  package var source: SourceState?
   /// Left out of their batches now.
-  public var quarantined: Set<Symbol> = []
-  public var transportFaults: [TransportError.Code: Int] = [:]
+  package var quarantined: Set<Symbol> = []
+  package var transportFaults: [TransportError.Code: Int] = [:]
   /// Answers to the quotes' requests, by the outcome's name.
-  public var outcomes: [String: Int] = [:]
+  package var outcomes: [String: Int] = [:]
   /// The newest moment the exchange stamped into an answer.
-  public var quotedThrough: Timestamp?
+  package var quotedThrough: Timestamp?
   /// The journal's entries up to here are rows.
-  public var committed = JournalPosition.start
-  public var journalFault: JournalError.Code?
+  package var committed = JournalPosition.start
+  package var journalFault: JournalError.Code?
   /// Answers the journal could not take: what they told is a gap.
-  public var responsesDropped = 0
+  package var responsesDropped = 0
   /// Answers not taken because their date contradicts our clock.
-  public var responsesOutOfTime = 0
+  package var responsesOutOfTime = 0
   /// How much of the journal is over its limit because the store has not taken it.
-  public var journalBytesOver: Int64 = 0
-  public var isJournalUntidy = false
+  package var journalBytesOver: Int64 = 0
+  package var isJournalUntidy = false
   /// Segments deleted before their time because the disk was full.
-  public var journalSegmentsSacrificed = 0
+  package var journalSegmentsSacrificed = 0
   /// Failed syncs healed, and entries that none could bring back.
-  public var journalHealings = 0
-  public var journalEntriesLost = 0
+  package var journalHealings = 0
+  package var journalEntriesLost = 0
   /// Jumps of the wall clock seen, and how often our time moved by one or was corrected.
-  public var wallClockJumps = 0
-  public var clockCorrections = 0
+  package var wallClockJumps = 0
+  package var clockCorrections = 0
   /// The exchange contradicts the wall clock; time runs on without it.
-  public var isWallClockRefused = false
-  public var storeFault: StoreError.Code?
+  package var isWallClockRefused = false
+  package var storeFault: StoreError.Code?
   /// Real time of the first refusal.
-  public var storeFaultSince: Timestamp?
+  package var storeFaultSince: Timestamp?
   /// The same, as a sentence.
-  public var storeFaultText: String?
+  package var storeFaultText: String?
   /// Rows the database would not have; they are in `rejected`.
-  public var rowsRefused = 0
+  package var rowsRefused = 0
   /// Why, the last time that was logged.
-  public var lastRefusal: String?
+  package var lastRefusal: String?
   /// Commits that were made without their NOTIFY.
-  public var notifyFailures = 0
+  package var notifyFailures = 0
   /// Times that old changes of the feed could not be deleted.
-  public var pruneFailures = 0
-  public var notifyFault: StoreError?
+  package var pruneFailures = 0
+  package var notifyFault: StoreError?
   /// Every refusal since the start, those of the same kind in a row included.
-  public var journalFaults: [JournalError.Code: Int] = [:]
-  public var storeFaults: [StoreError.Code: Int] = [:]
+  package var journalFaults: [JournalError.Code: Int] = [:]
+  package var storeFaults: [StoreError.Code: Int] = [:]
 
-  public init() {}
+  package init() {}
 
   /// Sweeps completed in the minute before `now`.
-  public func sweepsInLastMinute(at now: Timestamp) -> Int {
+  package func sweepsInLastMinute(at now: Timestamp) -> Int {
     sweepMoments.count { $0 > now.adding(seconds: -60) }
   }
 

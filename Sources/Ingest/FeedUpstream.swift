@@ -4,7 +4,7 @@ import Operations
 import Transport
 
 /// Who answers a worker's question. The daemon asks over HTTP; a test may answer from memory.
-public protocol FeedUpstream: Sendable {
+package protocol FeedUpstream: Sendable {
   /// - Parameters:
   ///   - key: the label of the key to ask with; nil where none is needed.
   ///   - host: which of a source's hosts, counted on round and round.
@@ -15,20 +15,20 @@ public protocol FeedUpstream: Sendable {
 }
 
 extension FeedUpstream {
-  public func hostName(of feedRequest: FeedRequest, host: Int) -> String? { nil }
+  package func hostName(of feedRequest: FeedRequest, host: Int) -> String? { nil }
 }
 
 /// The hosts and keys of every source beside live quotes. Secrets go from here into a request and
 /// nowhere else; whoever asks knows them by their labels alone.
-public struct HTTPFeedUpstream: FeedUpstream {
+package struct HTTPFeedUpstream: FeedUpstream {
   /// Hosts in the order they are tried.
-  public struct Hosts: Sendable {
-    public var klines: [BaseAddress]
-    public var nodes: [BaseAddress]
-    public var reference: [BaseAddress]
-    public var mairui: [BaseAddress]
-    public var alpaca: [BaseAddress]
-    public var alpacaTrading: [BaseAddress]
+  package struct Hosts: Sendable {
+    package var klines: [BaseAddress]
+    package var nodes: [BaseAddress]
+    package var reference: [BaseAddress]
+    package var mairui: [BaseAddress]
+    package var alpaca: [BaseAddress]
+    package var alpacaTrading: [BaseAddress]
   }
 
   private let client: HTTPClient
@@ -44,7 +44,7 @@ public struct HTTPFeedUpstream: FeedUpstream {
   /// The lists come slowly: the vendor's own client waits a minute (mairui.md §A.6).
   static let deadlineMilliseconds = 30_000
 
-  public init(client: HTTPClient, hosts: Hosts, credentials: SourceCredentials) {
+  package init(client: HTTPClient, hosts: Hosts, credentials: SourceCredentials) {
     self.client = client
     self.hosts = hosts
     keys = credentials.byLabel
@@ -73,7 +73,7 @@ public struct HTTPFeedUpstream: FeedUpstream {
   /// How many keys it would ask with.
   var keyCount: Int { keys.count }
 
-  public func response(to feedRequest: FeedRequest, key: String?, host: Int) async
+  package func response(to feedRequest: FeedRequest, key: String?, host: Int) async
     -> UpstreamResponse
   {
     let endpoint = feedRequest.endpoint(credentials: key.flatMap { keys[$0] })
@@ -94,7 +94,7 @@ public struct HTTPFeedUpstream: FeedUpstream {
     return .response(status: status, body: body, retryAfter: retryAfter, date: date)
   }
 
-  public func hostName(of feedRequest: FeedRequest, host: Int) -> String? {
+  package func hostName(of feedRequest: FeedRequest, host: Int) -> String? {
     base(of: feedRequest, host).host
   }
 
@@ -106,7 +106,7 @@ public struct HTTPFeedUpstream: FeedUpstream {
 
 extension HTTPFeedUpstream.Hosts {
   /// - Throws: `invalidRequest` if a setting holds no origin.
-  public init(_ settings: Settings) throws(TransportError) {
+  package init(_ settings: Settings) throws(TransportError) {
     func hosts(_ texts: [String]) throws(TransportError) -> [BaseAddress] {
       var bases: [BaseAddress] = []
       for text in texts { bases.append(try BaseAddress(parsing: text)) }

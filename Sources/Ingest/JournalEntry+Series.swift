@@ -8,7 +8,7 @@ import Polling
 extension JournalEntry {
   /// An answer of the quote endpoint: the series of its request group.
   /// - Parameter symbols: as asked for, joined by commas.
-  public static func quotes(
+  package static func quotes(
     group: UInt16, symbols: [UInt8], requestedAt: Timestamp, receivedAt: Timestamp,
     status: Int32 = 200, body: [UInt8]
   ) -> JournalEntry {
@@ -18,7 +18,7 @@ extension JournalEntry {
   }
 
   /// An answer to a poll that came at once, as in memory.
-  public static func quotes(
+  package static func quotes(
     _ request: PollRequest, at moment: Timestamp, body: [UInt8]
   ) -> JournalEntry {
     .quotes(
@@ -27,7 +27,7 @@ extension JournalEntry {
   }
 
   /// A decision taken because time passed.
-  public static func timer(at moment: Timestamp) -> JournalEntry {
+  package static func timer(at moment: Timestamp) -> JournalEntry {
     JournalEntry(
       kind: .timer, source: .sina, key: "timer", requestedAt: moment, receivedAt: moment,
       status: 0, request: [], body: [])
@@ -46,7 +46,7 @@ extension JournalEntry {
 /// What workers ask.
 extension JournalEntry {
   /// An answer to a worker's question.
-  public static func response(
+  package static func response(
     to feedRequest: FeedRequest, requestedAt: Timestamp, receivedAt: Timestamp, status: Int32,
     body: [UInt8]
   ) -> JournalEntry {

@@ -8,7 +8,7 @@ extension Pipeline {
   /// Everything decided since the last commit, with the journal position it came from; nil when
   /// there is nothing, and then the position may stay behind: replaying answers that changed
   /// nothing changes nothing.
-  public mutating func takeCommit() -> Commit? {
+  package mutating func takeCommit() -> Commit? {
     guard !pending.isEmpty else { return nil }
     let rows = pending.handOver()
     var commit = Commit(position: position, knownAt: knownAt, bookState: book.sharedState)

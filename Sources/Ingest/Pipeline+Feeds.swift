@@ -102,7 +102,7 @@ extension Pipeline {
 
   /// Takes in the days that a database knows. For a replay: the answer they came from is a year's,
   /// and the journal keeps a month.
-  public mutating func know(stored sessions: [MarketSession]) {
+  package mutating func know(stored sessions: [MarketSession]) {
     know(book.calendar.extended(byStored: sessions))
   }
 

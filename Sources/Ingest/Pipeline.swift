@@ -10,7 +10,7 @@ import Store
 /// It has no clock, socket or file. The daemon feeds it live answers, a restart feeds it the
 /// journal's tail, `candled replay` the whole journal, a test whatever it likes: the same entries
 /// give the same rows.
-public struct Pipeline {
+package struct Pipeline {
   var book: CandleBook
   var decoder = SinaQuoteDecoder()
   var names = NameCache()
@@ -22,7 +22,7 @@ public struct Pipeline {
   var memberships: [UInt16: Membership] = [:]
   var overview: [Symbol: OverviewQuote] = [:]
   /// Every A share there is, as far as accepted lists tell.
-  public internal(set) var universe = Universe()
+  package internal(set) var universe = Universe()
   var nodes: [SinaNode: NodeCollection] = [:]
   /// What each key has spent on its last day, by label.
   var keyUsage: [String: KeyUsage] = [:]
@@ -41,12 +41,12 @@ public struct Pipeline {
   var rejectionsSeen = RejectionMemory()
   /// Instruments without rows that count.
   var silence = SilenceMonitor()
-  public private(set) var position: JournalPosition
+  package private(set) var position: JournalPosition
   /// Receive time of the last entry: the moment its rows count as known from.
-  public private(set) var knownAt = Timestamp(microseconds: 0)
-  public internal(set) var counters = PipelineCounters()
+  package private(set) var knownAt = Timestamp(microseconds: 0)
+  package internal(set) var counters = PipelineCounters()
 
-  public init(
+  package init(
     rules: CandleRules = CandleRules(), limits: UniverseLimits = UniverseLimits()
   ) {
     book = CandleBook(rules: rules)
@@ -56,7 +56,7 @@ public struct Pipeline {
 
   /// The pipeline as it was when `stored` was committed.
   /// - Throws: `EngineError` if the stored state is not this version's, with the row to blame.
-  public init(
+  package init(
     rules: CandleRules = CandleRules(), limits: UniverseLimits = UniverseLimits(),
     stored: StoredState
   ) throws {
@@ -82,12 +82,12 @@ public struct Pipeline {
   }
 
   /// When a decision falls due that no answer may come in time for: append a timer entry then.
-  public var nextDeadline: Timestamp? { book.nextDeadline }
+  package var nextDeadline: Timestamp? { book.nextDeadline }
 
-  public var hasPendingRows: Bool { !pending.isEmpty }
+  package var hasPendingRows: Bool { !pending.isEmpty }
 
   /// Candles that wait for the store: what bounds the memory an outage of it may take.
-  public var pendingCandles: Int { pending.candles.count + pending.barCount }
+  package var pendingCandles: Int { pending.candles.count + pending.barCount }
 
   mutating func takeExRights() -> ExRights {
     defer { exRights = ExRights() }
@@ -95,7 +95,7 @@ public struct Pipeline {
   }
 
   /// As far as known: the table's, or longer.
-  public var calendar: TradingCalendar { book.calendar }
+  package var calendar: TradingCalendar { book.calendar }
 }
 
 /// Instruments that trade without a dividend from today. Each is there once: a replay, or a daemon
@@ -108,41 +108,41 @@ struct ExRights: Sendable {
 }
 
 /// What was made of one entry, for the poller, the logs and the counters.
-public struct Digest: Sendable, Hashable {
-  public var outcome: SinaOutcome
-  public var accepted = 0
-  public var changed = 0
-  public var rejected = 0
-  public var missing = 0
+package struct Digest: Sendable, Hashable {
+  package var outcome: SinaOutcome
+  package var accepted = 0
+  package var changed = 0
+  package var rejected = 0
+  package var missing = 0
   /// The newest credible stamp in the answer.
-  public var newestAt: Timestamp?
+  package var newestAt: Timestamp?
   /// What a worker was told; nil for an answer with quotes.
   var feed: WorkerResponse?
   /// What came of rows that contradicted each other.
-  public var disputes: [DisputeEvent] = []
+  package var disputes: [DisputeEvent] = []
   var silences: [SilenceMonitor.Change] = []
 
   init(outcome: SinaOutcome) { self.outcome = outcome }
 }
 
 /// Totals since the pipeline was made.
-public struct PipelineCounters: Sendable, Hashable {
-  public var entries = 0
-  public var snapshots = 0
-  public var changedSnapshots = 0
-  public var missingRows = 0
-  public var rejectedRows: [RejectionReason: Int] = [:]
-  public var candles = 0
+package struct PipelineCounters: Sendable, Hashable {
+  package var entries = 0
+  package var snapshots = 0
+  package var changedSnapshots = 0
+  package var missingRows = 0
+  package var rejectedRows: [RejectionReason: Int] = [:]
+  package var candles = 0
   /// Delivered ready-made, whatever became of them.
-  public var bars = 0
-  public var gaps = 0
-  public var revisions = 0
-  public var certificates = 0
-  public var balancedCertificates = 0
+  package var bars = 0
+  package var gaps = 0
+  package var revisions = 0
+  package var certificates = 0
+  package var balancedCertificates = 0
   /// The day's end was never seen, so there is nothing to balance against.
-  public var unseenCertificates = 0
+  package var unseenCertificates = 0
   /// Rows that contradicted what was known, by what came of it.
-  public var disputes: [DisputeEvent.Kind: Int] = [:]
+  package var disputes: [DisputeEvent.Kind: Int] = [:]
 }
 
 struct LatestQuote: Sendable {
@@ -160,7 +160,7 @@ struct Membership: Sendable {
 extension Pipeline {
   /// Takes in the next entry of the journal.
   @discardableResult
-  public mutating func process(_ entry: JournalEntry, at position: JournalPosition) -> Digest {
+  package mutating func process(_ entry: JournalEntry, at position: JournalPosition) -> Digest {
     self.position = position
     knownAt = max(knownAt, entry.receivedAt)
     counters.entries += 1

@@ -71,7 +71,7 @@ extension PacedQueueConfiguration {
   }
 
   /// The line a command has to a source.
-  public init(_ source: Source, requestsPerMinute: Int, seed: UInt64) {
+  package init(_ source: Source, requestsPerMinute: Int, seed: UInt64) {
     self =
       source == .sina
       ? .sina(requestsPerMinute: requestsPerMinute, seed: seed)
@@ -83,10 +83,10 @@ extension PacedQueueConfiguration {
 
 /// What a command may ask of a source in a minute. The host counts what comes from one address, or
 /// with one key, whichever process sends it.
-public struct CommandBudget: Sendable, Hashable {
-  public let requestsPerMinute: Int
+package struct CommandBudget: Sendable, Hashable {
+  package let requestsPerMinute: Int
   /// Less than the daemon's, which asks the same source.
-  public let isShared: Bool
+  package let isShared: Bool
 
   /// More get an address banned (sina.md §2).
   static let sinaRequestsPerMinuteMax = 30
@@ -94,7 +94,7 @@ public struct CommandBudget: Sendable, Hashable {
   static let alpacaRequestsPerMinuteMax = 200
 
   /// - Parameter besideDaemon: one is running, by the same settings.
-  public init(_ source: Source, _ settings: Settings, besideDaemon: Bool) {
+  package init(_ source: Source, _ settings: Settings, besideDaemon: Bool) {
     let isSina = source == .sina
     let own = isSina ? settings.sinaHistoryRequestsPerMinute : settings.alpacaRequestsPerMinute
     let most = isSina ? Self.sinaRequestsPerMinuteMax : Self.alpacaRequestsPerMinuteMax

@@ -6,7 +6,7 @@ import Platform
 ///
 /// Two loops, because the status waits for the engine's turn and signs of life must not: what hangs
 /// is told by its heartbeat, not by our waiting for it.
-public struct ServiceReporter: Sendable {
+package struct ServiceReporter: Sendable {
   private let notifier: ServiceNotifier
   private let state: DaemonState
   private let log: Logger
@@ -22,7 +22,7 @@ public struct ServiceReporter: Sendable {
   /// Three times the interval it is asked for again at.
   static let startSeconds: Int64 = 30
 
-  public init(
+  package init(
     _ notifier: ServiceNotifier, state: DaemonState, log: Logger,
     nanoseconds: @escaping @Sendable () -> Int64 = MonotonicClock.nanoseconds,
     pause: @escaping @Sendable (UInt64) async -> Void = { try? await Task.sleep(nanoseconds: $0) }
@@ -35,7 +35,7 @@ public struct ServiceReporter: Sendable {
   }
 
   /// Until cancelled.
-  public func run() async {
+  package func run() async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await reportStatus() }
       group.addTask { await giveSigns() }
@@ -43,14 +43,14 @@ public struct ServiceReporter: Sendable {
   }
 
   /// Around a reload; the line behind it says what came of it.
-  public func reloading(_ reload: () async -> Void) async {
+  package func reloading(_ reload: () async -> Void) async {
     notifier.reloading()
     await reload()
     notifier.ready(status: await state.report().statusLine)
   }
 
   /// At once, from whoever was told to stop.
-  public func stopping() {
+  package func stopping() {
     notifier.stopping(status: "draining")
     notifier.extendTimeout(seconds: Self.stopSeconds)
   }

@@ -8,7 +8,7 @@ extension Settings {
   /// How to reach the configured database, its password included: never to be printed; nil where
   /// it is the private cluster.
   /// - Throws: the file of the password cannot be read.
-  public func storeConnection() throws(ConfigurationError) -> String? {
+  package func storeConnection() throws(ConfigurationError) -> String? {
     guard let url = self.storeURL?.reveal() else { return nil }
     guard let file = self.storePasswordFile else { return url }
     do throws(ConfigurationError) {

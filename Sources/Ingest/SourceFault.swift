@@ -4,21 +4,21 @@ import Transport
 /// Why an endpoint is not well: what its last failed request came to, how many failed since it was
 /// last well, and when the first of them did. One value for the log, the STATUS line, `/status`,
 /// `/readyz` and the `health` view, so that all of them name the same reason.
-public struct SourceFault: Sendable, Hashable {
-  public enum Reason: Sendable, Hashable {
+package struct SourceFault: Sendable, Hashable {
+  package enum Reason: Sendable, Hashable {
     /// No response.
     case transport(TransportError.Code)
     /// A response that cannot be used: its HTTP status, and the word for what it was.
     case response(status: Int32, outcome: String)
   }
 
-  public private(set) var reason: Reason
+  package private(set) var reason: Reason
   /// nil where the upstream has no address: a test's.
-  public private(set) var host: String?
-  public private(set) var attempts = 1
-  public let since: Timestamp
+  package private(set) var host: String?
+  package private(set) var attempts = 1
+  package let since: Timestamp
 
-  public init(_ reason: Reason, host: String?, since: Timestamp) {
+  package init(_ reason: Reason, host: String?, since: Timestamp) {
     self.reason = reason
     self.host = host
     self.since = since
@@ -32,7 +32,7 @@ public struct SourceFault: Sendable, Hashable {
   }
 
   /// The class of the fault, as metrics label it.
-  public var code: String {
+  package var code: String {
     switch reason {
     case .transport(let code): code.name
     case .response(_, let outcome): outcome
@@ -40,12 +40,12 @@ public struct SourceFault: Sendable, Hashable {
   }
 
   /// `cannot resolve hq.sinajs.cn (16 attempts since 10:00)`, times in Shanghai.
-  public func sentence(at now: Timestamp) -> String {
+  package func sentence(at now: Timestamp) -> String {
     "\(problem) (\(counted(attempts, "attempt")) since \(since.clock(on: now)))"
   }
 
   /// The sentence with what to do about it, where there is something.
-  public func advice(at now: Timestamp) -> String {
+  package func advice(at now: Timestamp) -> String {
     sentence(at: now) + (remedy.map { ": " + $0 } ?? "")
   }
 

@@ -6,17 +6,17 @@ import Transport
 
 /// Which workers there are, as configured: made when the journal's tail is interpreted, from what
 /// the pipeline then knows of keys, lists and bars.
-public struct SourceRegistry: Sendable {
+package struct SourceRegistry: Sendable {
   private(set) var upstream: (any FeedUpstream)?
   let configuration: WorkerConfiguration
 
   /// No workers.
-  public init() {
+  package init() {
     upstream = nil
     configuration = WorkerConfiguration()
   }
 
-  public init(_ configuration: WorkerConfiguration, upstream: any FeedUpstream) {
+  package init(_ configuration: WorkerConfiguration, upstream: any FeedUpstream) {
     self.upstream = upstream
     self.configuration = configuration
   }
@@ -124,34 +124,34 @@ public struct SourceRegistry: Sendable {
 
 extension Settings {
   /// As the plan of repairs and the store both keep it.
-  public var confirmSeconds: Int64 { self.repairConfirmAfter.wholeMilliseconds / 1000 }
+  package var confirmSeconds: Int64 { self.repairConfirmAfter.wholeMilliseconds / 1000 }
 }
 
 /// What workers are made from; secrets are with the upstream, here are their labels.
-public struct WorkerConfiguration: Sendable {
-  public var seed: UInt64 = 1
+package struct WorkerConfiguration: Sendable {
+  package var seed: UInt64 = 1
   /// The engine's seconds in a real one.
-  public var speed = 1
-  public var calendar = CalendarStore()
-  public var wantsLists = false
-  public var listDays = 10
-  public var licences: [String] = []
+  package var speed = 1
+  package var calendar = CalendarStore()
+  package var wantsLists = false
+  package var listDays = 10
+  package var licences: [String] = []
   /// To tell whether they changed.
   var keys = SourceCredentials()
-  public var licenceRequestsPerDay = 50
-  public var mairuiHosts = 1
-  public var sinaRequestsPerMinute = 20
-  public var repairs = RepairPlanConfiguration()
-  public var alpacaKey: String?
-  public var alpacaFeed = AlpacaFeed.iex
-  public var alpacaDelaySeconds: Int64 = 0
-  public var alpacaRequestsPerMinute = 180
-  public var usEquities: [Symbol] = []
+  package var licenceRequestsPerDay = 50
+  package var mairuiHosts = 1
+  package var sinaRequestsPerMinute = 20
+  package var repairs = RepairPlanConfiguration()
+  package var alpacaKey: String?
+  package var alpacaFeed = AlpacaFeed.iex
+  package var alpacaDelaySeconds: Int64 = 0
+  package var alpacaRequestsPerMinute = 180
+  package var usEquities: [Symbol] = []
 
-  public init() {}
+  package init() {}
 
   /// - Parameter credentials: whose labels are used.
-  public init(
+  package init(
     _ settings: Settings, credentials: SourceCredentials, calendar: CalendarStore, speed: Int,
     seed: UInt64
   ) {
@@ -177,21 +177,21 @@ public struct WorkerConfiguration: Sendable {
 
 /// The keys of the sources, from the files the settings name. A key is known by a label made from a
 /// hash of it: stable when keys are added or reordered, and no way back.
-public struct SourceCredentials: Sendable {
-  public struct Key: Sendable {
-    public let label: String
+package struct SourceCredentials: Sendable {
+  package struct Key: Sendable {
+    package let label: String
     let credentials: FeedCredentials
   }
 
-  public private(set) var licences: [Key] = []
-  public private(set) var alpaca: Key?
+  package private(set) var licences: [Key] = []
+  package private(set) var alpaca: Key?
   private(set) var secrets: [Secret] = []
 
   /// None.
   init() {}
 
   /// - Throws: `ConfigurationError` if a file is not there or not what it should be.
-  public init(_ settings: Settings) throws(ConfigurationError) {
+  package init(_ settings: Settings) throws(ConfigurationError) {
     for entry in try Self.entries(
       settings.mairuiLicenceFile, words: 1, of: "mairui.licence_file")
     {
@@ -221,7 +221,7 @@ public struct SourceCredentials: Sendable {
     }
   }
 
-  public func register(in mask: SecretMask) {
+  package func register(in mask: SecretMask) {
     for secret in secrets { mask.register(secret) }
   }
 

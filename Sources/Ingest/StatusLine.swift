@@ -7,7 +7,7 @@ import Store
 /// the report. Nothing in it comes from outside but the sentence of a refused reload, which whoever
 /// prints it masks.
 extension DaemonReport {
-  public var statusLine: String {
+  package var statusLine: String {
     var parts = [roleText]
     let stale = loops.filter(\.isStale).map(\.name)
     if !stale.isEmpty { parts.append("hangs: \(stale.joined(separator: ", "))") }
@@ -61,7 +61,7 @@ extension EngineReport {
   }
 
   /// `morning session`, or `market closed, next session Mon 09:15 Shanghai`.
-  public var sessionText: String {
+  package var sessionText: String {
     if isTodayUnknown { return "calendar ended" }
     // Others may be in theirs, New York's.
     guard sources.first(where: \.isQuotes)?.freshness?.isInSession == true else {

@@ -4,13 +4,13 @@ import Market
 /// The first entry of a term that went on from another daemon's: what stands before it in its
 /// journal and was not committed never will be, and what it began from is in the other journal.
 /// Without it a replay would take the entries of two terms for one run.
-public struct TermStart: Sendable, Hashable {
-  public var term: Int64
+package struct TermStart: Sendable, Hashable {
+  package var term: Int64
   /// The identity of the journal whose position was stored.
-  public var fromJournal: String
-  public var fromPosition: JournalPosition
+  package var fromJournal: String
+  package var fromPosition: JournalPosition
 
-  public init(term: Int64, fromJournal: String, fromPosition: JournalPosition) {
+  package init(term: Int64, fromJournal: String, fromPosition: JournalPosition) {
     self.term = term
     self.fromJournal = fromJournal
     self.fromPosition = fromPosition
@@ -39,7 +39,7 @@ extension JournalEntry {
   }
 
   /// nil for an entry of another kind.
-  public var termStart: TermStart? {
+  package var termStart: TermStart? {
     guard kind == .control, key == TermStart.series else { return nil }
     return TermStart(text: String(decoding: request, as: UTF8.self))
   }

@@ -5,19 +5,19 @@ import Market
 ///
 /// Whoever lags behind the journal cannot tell how many candles the rest of it holds, for they are
 /// not made yet; nor are candles all that is saved. So the entries are counted as well.
-public struct Unsaved: Sendable, Hashable {
+package struct Unsaved: Sendable, Hashable {
   /// Made, and not stored.
-  public var candles = 0
+  package var candles = 0
   /// Entries of the journal that the store has not taken; 0 if there was nothing left in them.
-  public var entries = 0
+  package var entries = 0
 
-  public init() {}
+  package init() {}
 
-  public var isNone: Bool { candles == 0 && entries == 0 }
+  package var isNone: Bool { candles == 0 && entries == 0 }
 }
 
 extension Unsaved: CustomStringConvertible {
-  public var description: String {
+  package var description: String {
     "\(counted(candles, "candle")), and \(counted(entries, "entry", "entries")) of the journal"
   }
 }

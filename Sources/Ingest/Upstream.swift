@@ -4,18 +4,18 @@ import Polling
 import Transport
 
 /// Who answers a poll. The daemon asks over HTTP; a test may answer from memory.
-public protocol Upstream: Sendable {
+package protocol Upstream: Sendable {
   /// Whom it asks; nil where there is no network between.
   var host: String? { get }
   func response(to request: PollRequest, at now: Timestamp) async -> UpstreamResponse
 }
 
 extension Upstream {
-  public var host: String? { nil }
+  package var host: String? { nil }
 }
 
 /// What came back, or why nothing did.
-public enum UpstreamResponse: Sendable {
+package enum UpstreamResponse: Sendable {
   /// `date` is its server's, as the header gives it.
   case response(status: Int32, body: [UInt8], retryAfter: String?, date: String? = nil)
   case failure(TransportError)
@@ -34,25 +34,25 @@ public enum UpstreamResponse: Sendable {
 }
 
 /// Sina's quote endpoint over HTTP.
-public struct SinaUpstream: Upstream {
+package struct SinaUpstream: Upstream {
   private let client: HTTPClient
   private let base: BaseAddress
   /// The engine's seconds in a real one: deadlines are the engine's, the wire's are real.
   private let speed: Int
 
   /// A batch of 800 lines is 220 kB; twenty times that is no batch.
-  public static let bodyBytesMax = 4 << 20
+  package static let bodyBytesMax = 4 << 20
   static let connectMilliseconds = 2_000
 
-  public var host: String? { base.host }
+  package var host: String? { base.host }
 
-  public init(client: HTTPClient, base: BaseAddress, speed: Int = 1) {
+  package init(client: HTTPClient, base: BaseAddress, speed: Int = 1) {
     self.client = client
     self.base = base
     self.speed = speed
   }
 
-  public func response(to request: PollRequest, at now: Timestamp) async -> UpstreamResponse {
+  package func response(to request: PollRequest, at now: Timestamp) async -> UpstreamResponse {
     let endpoint = SinaQuotes.endpoint(symbols: request.symbols, at: now)
     let call = HTTPRequest(
       base: base, path: endpoint.path, headers: endpoint.headers.map { ($0.name, $0.value) },

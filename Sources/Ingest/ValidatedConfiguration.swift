@@ -6,15 +6,15 @@ import Operations
 ///
 /// `candled check`, the start of a daemon and a reload all ask here: what one of them accepts the
 /// others do too, and what was judged is what comes into force.
-public struct ValidatedConfiguration: Sendable {
-  public private(set) var settings: Settings
+package struct ValidatedConfiguration: Sendable {
+  package private(set) var settings: Settings
   /// Instruments that are polled, without those of the foreign overview.
-  public private(set) var symbols: [Symbol]
-  public private(set) var credentials: SourceCredentials
+  package private(set) var symbols: [Symbol]
+  package private(set) var credentials: SourceCredentials
   /// How to reach the database, its password included; nil where it is the private cluster.
   let store: Secret?
   /// One of each check, in order, without the database.
-  public let findings: [Finding]
+  package let findings: [Finding]
   /// Why a file it names could not be taken.
   private(set) var fault: ConfigurationError?
 
@@ -26,7 +26,7 @@ public struct ValidatedConfiguration: Sendable {
   ///   - overrides: `key=value`, over the file's.
   ///   - day: today, for what is said of the calendar.
   /// - Throws: `ConfigurationError` with all that is wrong with the settings themselves.
-  public init(
+  package init(
     path: String?, overrides: [String], on day: TradingDay = EngineClock.realNow().shanghaiDay
   ) throws(ConfigurationError) {
     let settings = try ConfigurationFile.load(path, overrides: overrides)
@@ -34,14 +34,14 @@ public struct ValidatedConfiguration: Sendable {
   }
 
   /// Makes the mask know its secrets.
-  public func register(in mask: SecretMask) {
+  package func register(in mask: SecretMask) {
     settings.register(in: mask)
     credentials.register(in: mask)
     if let store { mask.register(url: store) }
   }
 
   /// Of settings that are valid by themselves.
-  public init(
+  package init(
     _ settings: Settings, path: String? = nil,
     on day: TradingDay = EngineClock.realNow().shanghaiDay
   ) {
@@ -90,16 +90,16 @@ public struct ValidatedConfiguration: Sendable {
   var polled: [Symbol] { symbols + settings.quotesOverview }
 
   /// The first thing that is not well.
-  public var problem: Finding? { findings.first { $0.status != .ok } }
+  package var problem: Finding? { findings.first { $0.status != .ok } }
 }
 
 /// The outcome of one check, in one line.
-public struct Finding: Sendable {
-  public var check: String
-  public var status: ExitCode
-  public var detail: String
+package struct Finding: Sendable {
+  package var check: String
+  package var status: ExitCode
+  package var detail: String
 
-  public init(check: String, status: ExitCode = .ok, detail: String) {
+  package init(check: String, status: ExitCode = .ok, detail: String) {
     self.check = check
     self.status = status
     self.detail = detail

@@ -3,14 +3,14 @@
 import Glibc
 import Market
 
-public struct DiskUsage: Sendable, Hashable {
-  public var segments: Int
-  public var bytes: Int64
+package struct DiskUsage: Sendable, Hashable {
+  package var segments: Int
+  package var bytes: Int64
   /// Of the file system it lies on, and what of it this user may still fill.
-  public var diskBytes: Int64
-  public var freeBytes: Int64
+  package var diskBytes: Int64
+  package var freeBytes: Int64
 
-  public init(segments: Int, bytes: Int64, diskBytes: Int64, freeBytes: Int64) {
+  package init(segments: Int, bytes: Int64, diskBytes: Int64, freeBytes: Int64) {
     self.segments = segments
     self.bytes = bytes
     self.diskBytes = diskBytes
@@ -18,7 +18,7 @@ public struct DiskUsage: Sendable, Hashable {
   }
 
   /// Throws `system`.
-  public init(directory path: String) throws(JournalError) {
+  package init(directory path: String) throws(JournalError) {
     let found = try JournalDirectory(path: path).segments()
     segments = found.count
     bytes = found.reduce(0) { $0 + $1.bytes }

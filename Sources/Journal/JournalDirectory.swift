@@ -7,10 +7,10 @@ import Market
 
 /// One segment file. Its name carries the sequence of its first entry, so the folder's listing is
 /// the index of the journal.
-public struct JournalSegment: Sendable, Hashable {
-  public var name: String
-  public var first: Int64
-  public var bytes: Int64
+package struct JournalSegment: Sendable, Hashable {
+  package var name: String
+  package var first: Int64
+  package var bytes: Int64
 
   /// Reached in 146,000 years at a million entries a second: what is counted on from a number never
   /// comes to the end of 64 bits.

@@ -2,10 +2,10 @@
 /// was before anybody interpreted it. Everything candled writes is a function of these entries, so
 /// an entry carries all that interpretation may look at, the moments included.
 
-public import Market
+import Market
 
 /// What an entry records. The raw value is on disk: never renumber.
-public enum EntryKind: UInt8, Sendable, CaseIterable {
+package enum EntryKind: UInt8, Sendable, CaseIterable {
   /// The answer of an upstream, of whatever status.
   case response = 1
   /// A decision taken because time passed and no answer came: it changes candles too.
@@ -14,21 +14,21 @@ public enum EntryKind: UInt8, Sendable, CaseIterable {
   case control = 3
 }
 
-public struct JournalEntry: Sendable, Hashable {
-  public var kind: EntryKind
-  public var source: Source
+package struct JournalEntry: Sendable, Hashable {
+  package var kind: EntryKind
+  package var source: Source
   /// ASCII name of the series this entry belongs to, such as `quotes/3`. Successive entries of one
   /// series are stored as differences, so give each batch its own.
-  public var key: String
-  public var requestedAt: Timestamp
-  public var receivedAt: Timestamp
+  package var key: String
+  package var requestedAt: Timestamp
+  package var receivedAt: Timestamp
   /// The HTTP status of a response; the caller's own number otherwise.
-  public var status: Int32
+  package var status: Int32
   /// What was asked for, such as the comma list of symbols.
-  public var request: [UInt8]
-  public var body: [UInt8]
+  package var request: [UInt8]
+  package var body: [UInt8]
 
-  public init(
+  package init(
     kind: EntryKind, source: Source, key: String, requestedAt: Timestamp, receivedAt: Timestamp,
     status: Int32, request: [UInt8], body: [UInt8]
   ) {

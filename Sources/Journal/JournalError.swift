@@ -1,9 +1,9 @@
 /// The one error of the journal: a code to act on, a sentence to read, and where it happened.
 
-public import Market
+import Market
 
-public struct JournalError: Error, Sendable, Hashable {
-  public enum Code: String, Sendable, CaseIterable {
+package struct JournalError: Error, Sendable, Hashable {
+  package enum Code: String, Sendable, CaseIterable {
     /// Another process writes this journal.
     case locked
     /// The positions asked for are not in the journal; `available` says which are.
@@ -23,16 +23,16 @@ public struct JournalError: Error, Sendable, Hashable {
     case syncFailed = "sync_failed"
   }
 
-  public var code: Code
+  package var code: Code
   /// One sentence for people.
-  public var sentence: String
+  package var sentence: String
   /// The name of the segment file.
-  public var segment: String?
+  package var segment: String?
   /// The byte in that segment at which the trouble starts.
-  public var offset: Int64?
-  public var systemError: Int32?
+  package var offset: Int64?
+  package var systemError: Int32?
   /// With `missing`: the positions the journal holds, nil when it holds none.
-  public var available: ClosedRange<JournalPosition>?
+  package var available: ClosedRange<JournalPosition>?
 
   init(
     _ code: Code, _ sentence: String, segment: String? = nil, offset: Int64? = nil,
@@ -48,5 +48,5 @@ public struct JournalError: Error, Sendable, Hashable {
 }
 
 extension JournalError: CustomStringConvertible {
-  public var description: String { "\(code.rawValue): \(sentence)" }
+  package var description: String { "\(code.rawValue): \(sentence)" }
 }

@@ -7,11 +7,11 @@
 
 import Glibc
 
-public final class JournalIdentity: Sendable {
+package final class JournalIdentity: Sendable {
   /// 16 hexadecimal digits.
-  public let name: String
+  package let name: String
   /// Of the folder.
-  public let path: String
+  package let path: String
   private let lock: Descriptor
 
   private static let fileName = "journal.identity"
@@ -21,7 +21,7 @@ public final class JournalIdentity: Sendable {
   /// one.
   /// - Throws: `locked` by another process; `system`, `full`; `damaged` if the file holds something
   ///   else.
-  public init(directory path: String) throws(JournalError) {
+  package init(directory path: String) throws(JournalError) {
     let directory = JournalDirectory(path: path)
     try directory.create()
     self.path = path
@@ -35,7 +35,7 @@ public final class JournalIdentity: Sendable {
 
   /// The name of the journal in `directory`; nil if no daemon ever held it.
   /// - Throws: `system`, `damaged`.
-  public static func name(in path: String) throws(JournalError) -> String? {
+  package static func name(in path: String) throws(JournalError) -> String? {
     let path = path + "/" + fileName
     let number = uninterrupted { open(path, O_RDONLY | O_CLOEXEC) }
     if number < 0, errno == ENOENT { return nil }
@@ -52,7 +52,7 @@ public final class JournalIdentity: Sendable {
   }
 
   /// Whether a daemon holds the journal in `directory` just now.
-  public static func isHeld(in path: String) -> Bool { JournalDirectory(path: path).isLocked }
+  package static func isHeld(in path: String) -> Bool { JournalDirectory(path: path).isLocked }
 
   /// The lock was taken in a folder that is no more.
   var isRemoved: Bool { Journal.isRemoved(lock.number) }

@@ -2,12 +2,12 @@
 /// daemon's position. Whoever reads all of a journal uses this; the engine does not, for it begins
 /// behind such a place, and what is missing there is lost.
 
-public import Market
+import Market
 
 extension JournalReader {
   /// As `next`, but steps over missing positions where a later segment goes on.
   /// - Throws: `damaged`, `system`.
-  public func nextOverSkips() throws(JournalError) -> (
+  package func nextOverSkips() throws(JournalError) -> (
     position: JournalPosition, entry: JournalEntry
   )? {
     while true {

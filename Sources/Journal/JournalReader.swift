@@ -6,9 +6,9 @@
 /// segment that begins inside the old one (`JournalWriter.heal`). The later segment is the one to
 /// believe from its first entry on, and nothing is delivered twice.
 
-public import Market
+import Market
 
-public final class JournalReader {
+package final class JournalReader {
   private let directory: JournalDirectory
   private let decoder: EntryDecoder
   /// What was delivered last, or where to begin.
@@ -17,7 +17,7 @@ public final class JournalReader {
   private var trouble: JournalError?
 
   /// The positions the journal in `path` holds, nil when it holds none. Reads the last segment.
-  public static func positions(
+  package static func positions(
     in path: String
   ) throws(JournalError) -> ClosedRange<JournalPosition>? {
     let directory = JournalDirectory(path: path)
@@ -40,7 +40,7 @@ public final class JournalReader {
 
   /// Starts behind `position`: the first entry returned is the next one. Throws `missing` when
   /// the journal does not reach from there, with the range it has.
-  public init(
+  package init(
     directory path: String, after position: JournalPosition = .start
   ) throws(JournalError) {
     directory = JournalDirectory(path: path)
@@ -52,7 +52,7 @@ public final class JournalReader {
 
   /// The next entry, or nil at the end of what has been written. Throws `damaged` and `missing`,
   /// and keeps throwing until `skipDamage`.
-  public func next() throws(JournalError) -> (position: JournalPosition, entry: JournalEntry)? {
+  package func next() throws(JournalError) -> (position: JournalPosition, entry: JournalEntry)? {
     if let trouble { throw trouble }
     do throws(JournalError) {
       while let (position, entry) = try read() {
@@ -69,7 +69,7 @@ public final class JournalReader {
 
   /// Gives up what is left of the damaged segment and goes on with the next. Returns the position
   /// that `next` will deliver, or nil when no later segment exists (yet).
-  public func skipDamage() throws(JournalError) -> JournalPosition? {
+  package func skipDamage() throws(JournalError) -> JournalPosition? {
     guard trouble != nil, let scanner else { return nil }
     guard
       let following = try directory.segments().first(where: { $0.first > scanner.segment.first })

@@ -3,21 +3,21 @@
 /// whole entry is ever removed.
 
 import Glibc
-public import Market
+import Market
 
-public struct JournalRecovery: Sendable, Hashable {
+package struct JournalRecovery: Sendable, Hashable {
   /// The last entry in the journal, or the last position taken (see `lost`).
-  public private(set) var lastPosition: JournalPosition = .start
+  package private(set) var lastPosition: JournalPosition = .start
   /// Bytes of an entry that a crash interrupted, cut off.
-  public private(set) var tornBytes: Int64 = 0
+  package private(set) var tornBytes: Int64 = 0
   /// The file they were cut off from.
-  public private(set) var tornPath: String?
+  package private(set) var tornPath: String?
   /// What is named like a segment and is none, a sentence each, with its path.
-  public private(set) var ignored: [String] = []
+  package private(set) var ignored: [String] = []
   /// Damage in the last segment with whole entries behind it. Writing goes on in a new segment.
-  public private(set) var damage: JournalError?
+  package private(set) var damage: JournalError?
   /// Positions the store had committed and a power cut took from the journal.
-  public private(set) var lost: ClosedRange<JournalPosition>?
+  package private(set) var lost: ClosedRange<JournalPosition>?
   /// The segment to go on in, if any.
   private(set) var tail: Tail?
 

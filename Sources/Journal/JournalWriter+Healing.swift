@@ -13,12 +13,12 @@ import Glibc
 import Market
 import Platform
 
-public struct JournalHealing: Sendable, Hashable {
-  public var times = 0
+package struct JournalHealing: Sendable, Hashable {
+  package var times = 0
   /// Entries copied.
-  public var rewritten: Int64 = 0
+  package var rewritten: Int64 = 0
   /// Entries that could not be read any more.
-  public var lost: Int64 = 0
+  package var lost: Int64 = 0
 }
 
 extension JournalWriter {

@@ -3,26 +3,26 @@
 /// is told by how much.
 
 import Glibc
-public import Market
+import Market
 
-public struct JournalRetention: Sendable, Hashable {
+package struct JournalRetention: Sendable, Hashable {
   /// What went, the oldest first.
-  public var deleted: [JournalSegment] = []
+  package var deleted: [JournalSegment] = []
   /// What the journal takes now.
-  public var bytes: Int64 = 0
+  package var bytes: Int64 = 0
   /// How much that is over `bytesMax`: segments still needed, or the one being written.
-  public var bytesOver: Int64 = 0
+  package var bytesOver: Int64 = 0
   /// The segment being written.
-  public var bytesWriting: Int64 = 0
+  package var bytesWriting: Int64 = 0
 
-  public init() {}
+  package init() {}
 }
 
 extension JournalWriter {
   /// Deletes the oldest segments while the journal is larger than `bytesMax` or they are older
   /// than `daysMax` calendar days before `today`, but only those whose entries are all at or
   /// before `committed`, and never the one being written. nil is no limit.
-  public func retain(
+  package func retain(
     committed: JournalPosition, bytesMax: Int64?, daysMax: Int?, today: TradingDay
   ) throws(JournalError) -> JournalRetention {
     let segments = try directory.segments()
@@ -49,7 +49,7 @@ extension JournalWriter {
   /// - Parameters:
   ///   - committed: up to here nothing is needed.
   ///   - sacrificed: told of each segment that went.
-  public func append(
+  package func append(
     _ entry: JournalEntry, makingRoomUpTo committed: JournalPosition,
     sacrificed: (JournalSegment) -> Void
   ) throws(JournalError) -> JournalPosition {

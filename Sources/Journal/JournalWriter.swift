@@ -6,26 +6,26 @@
 /// write that fails is cut off again before the error is thrown.
 
 import Glibc
-public import Market
+import Market
 
-public struct JournalOptions: Sendable {
+package struct JournalOptions: Sendable {
   /// A segment is closed once it has reached this size, and at a new Shanghai day.
-  public var segmentBytes: Int64 = 64 << 20
+  package var segmentBytes: Int64 = 64 << 20
   /// How long appends gather before the background sync brings them to the disk.
-  public var syncIntervalMilliseconds = 200
+  package var syncIntervalMilliseconds = 200
   /// From one attempt to heal a failed sync to the next.
-  public var healPauseMilliseconds: Int64 = 1_000
+  package var healPauseMilliseconds: Int64 = 1_000
   /// Replaced in tests, to fail at a chosen sync.
   var systemSync: BackgroundSync.SystemSync = { fdatasync($0) }
 
-  public init() {}
+  package init() {}
 }
 
-public final class JournalWriter {
+package final class JournalWriter {
   /// What opening found and did.
-  public let recovery: JournalRecovery
+  package let recovery: JournalRecovery
   /// The entry appended last, over the journal's whole life.
-  public private(set) var lastPosition: JournalPosition
+  package private(set) var lastPosition: JournalPosition
 
   let directory: JournalDirectory
   let options: JournalOptions
@@ -36,10 +36,10 @@ public final class JournalWriter {
   var backgroundSync: BackgroundSync
   var segment: OpenSegment?
   /// What failed syncs have cost so far.
-  public internal(set) var healing = JournalHealing()
+  package internal(set) var healing = JournalHealing()
   var healTriedAt: Int64?
   /// Segments begun since it was opened: that the number moved says it is time to forget some.
-  public internal(set) var segmentsBegun = 0
+  package internal(set) var segmentsBegun = 0
   /// Replaced in tests, to run out of space at a chosen byte.
   var systemWrite: (Int32, UnsafeRawBufferPointer, off_t) -> Int = { file, bytes, offset in
     pwrite(file, bytes.baseAddress, bytes.count, offset)
@@ -63,7 +63,7 @@ public final class JournalWriter {
   /// the store has already seen, numbering goes on behind them and no position is used twice.
   /// `identity` is that of the folder if this process holds it already.
   /// Throws `locked`, `unsupportedVersion`, `system`, `full`.
-  public init(
+  package init(
     directory path: String, options: JournalOptions = JournalOptions(),
     committed: JournalPosition = .start, identity: JournalIdentity? = nil
   ) throws(JournalError) {
@@ -87,13 +87,13 @@ public final class JournalWriter {
   deinit { backgroundSync.stop() }
 
   /// Everything up to here survives a power cut.
-  public var syncedPosition: JournalPosition { JournalPosition(backgroundSync.syncedSequence) }
+  package var syncedPosition: JournalPosition { JournalPosition(backgroundSync.syncedSequence) }
 
   /// Appends an entry and returns its position. Throws `full`, `system` and `invalidEntry` with the
   /// journal as it was, so that a later append can succeed; `syncFailed` likewise, and until what
   /// could not be synced is copied to where it can be.
   @discardableResult
-  public func append(_ entry: JournalEntry) throws(JournalError) -> JournalPosition {
+  package func append(_ entry: JournalEntry) throws(JournalError) -> JournalPosition {
     try healIfNeeded()
     let sequence = lastPosition.sequence + 1
     var segment = try segmentForAppend(on: entry.receivedAt.shanghaiDay, sequence: sequence)
@@ -105,7 +105,7 @@ public final class JournalWriter {
   }
 
   /// Waits until everything appended is on the disk. Throws `syncFailed`.
-  public func sync() throws(JournalError) { try backgroundSync.sync() }
+  package func sync() throws(JournalError) { try backgroundSync.sync() }
 
   /// Writes the entry at the segment's end, or nothing.
   func put(

@@ -1,17 +1,17 @@
 /// Everything that is wrong with a configuration, at once: whoever has to fix a file wants the
 /// whole list, not the first line of it.
 
-public struct ConfigurationProblem: Sendable, Hashable {
+package struct ConfigurationProblem: Sendable, Hashable {
   /// The file as it was named, or `--set`.
-  public var origin: String
+  package var origin: String
   /// Counted from 1; nil where there is no line.
-  public var line: Int?
+  package var line: Int?
   /// The setting or section, in full; nil when the text is not TOML at all.
-  public var key: String?
+  package var key: String?
   /// What was expected, and what stands there. Never the value of a secret.
-  public var sentence: String
+  package var sentence: String
   /// The known name nearest to an unknown one.
-  public var nearest: String?
+  package var nearest: String?
 
   init(
     origin: String, line: Int? = nil, key: String?, sentence: String, nearest: String? = nil
@@ -26,7 +26,7 @@ public struct ConfigurationProblem: Sendable, Hashable {
 
 extension ConfigurationProblem: CustomStringConvertible {
   /// `config/candled.toml:12: quotes.cadense: unknown setting; did you mean quotes.cadence?`
-  public var description: String {
+  package var description: String {
     let place = line.map { "\(origin):\($0)" } ?? origin
     let hint = nearest.map { "; did you mean \($0)?" } ?? ""
     return [place, key, sentence + hint].compactMap { $0 }.joined(separator: ": ")
@@ -34,19 +34,19 @@ extension ConfigurationProblem: CustomStringConvertible {
 }
 
 /// The one error of this module.
-public struct ConfigurationError: Error, Sendable, Hashable {
-  public enum Code: String, Sendable, CaseIterable {
+package struct ConfigurationError: Error, Sendable, Hashable {
+  package enum Code: String, Sendable, CaseIterable {
     /// The file cannot be read.
     case unreadable
     /// The file, or an override, says something that is not allowed.
     case invalid
   }
 
-  public var code: Code
+  package var code: Code
   /// At least one, in the order of the file.
-  public var problems: [ConfigurationProblem]
+  package var problems: [ConfigurationProblem]
 
-  public var exitCode: ExitCode {
+  package var exitCode: ExitCode {
     switch code {
     case .unreadable: .noInput
     case .invalid: .configuration
@@ -56,7 +56,7 @@ public struct ConfigurationError: Error, Sendable, Hashable {
 
 extension ConfigurationError {
   /// What is wrong with a file, with the setting that names it: who reads it knows neither.
-  public func about(_ setting: String) -> ConfigurationError {
+  package func about(_ setting: String) -> ConfigurationError {
     var error = self
     for place in error.problems.indices { error.problems[place].key = setting }
     return error
@@ -65,5 +65,5 @@ extension ConfigurationError {
 
 extension ConfigurationError: CustomStringConvertible {
   /// A line a problem.
-  public var description: String { problems.map(\.description).joined(separator: "\n") }
+  package var description: String { problems.map(\.description).joined(separator: "\n") }
 }

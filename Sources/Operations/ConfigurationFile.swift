@@ -6,13 +6,13 @@ import Glibc
 import Market
 import TOMLKit
 
-public enum ConfigurationFile {
+package enum ConfigurationFile {
   /// Far above any honest configuration, a list of the whole market included.
-  public static let bytesMax = 1 << 20
+  package static let bytesMax = 1 << 20
 
   /// The settings of the file at `path`, then of its drop-ins, then `overrides` of the form
   /// `key=value` on top. nil reads no file. Throws all that is wrong, with files and lines.
-  public static func load(
+  package static func load(
     _ path: String?, overrides: [String] = []
   ) throws(ConfigurationError) -> Settings {
     var settings = Settings()
@@ -28,12 +28,12 @@ public enum ConfigurationFile {
 
   /// The file at `path` and its drop-ins, in the order they are read.
   /// - Throws: `unreadable` for a folder of drop-ins that cannot be read or holds too many.
-  public static func files(of path: String) throws(ConfigurationError) -> [String] {
+  package static func files(of path: String) throws(ConfigurationError) -> [String] {
     try DropIns.files(of: path)
   }
 
   /// The settings that `text` makes; `origin` names it in problems.
-  public static func parse(
+  package static func parse(
     _ text: String, origin: String
   ) throws(ConfigurationError) -> Settings {
     var settings = Settings()

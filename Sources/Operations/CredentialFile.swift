@@ -8,11 +8,11 @@
 
 import Glibc
 
-public enum CredentialFile {
+package enum CredentialFile {
   /// The entries of the file at `path`: each line's words, without blank lines and `#` comments.
   /// - Parameter words: how many words a line must have.
   /// - Throws: the file cannot be read, others can read it too, or a line has other words.
-  public static func load(
+  package static func load(
     _ name: String, words: Int
   ) throws(ConfigurationError) -> [[Secret]] {
     let path = try resolve(name)
@@ -36,7 +36,7 @@ public enum CredentialFile {
 
   /// The one line of a file, as it stands: a password may hold spaces and `#`.
   /// - Throws: the file cannot be read, others can read it too, or it has not one line.
-  public static func password(_ name: String) throws(ConfigurationError) -> Secret {
+  package static func password(_ name: String) throws(ConfigurationError) -> Secret {
     let path = try resolve(name)
     try refuseOpenOne(path)
     var text = Substring(try ConfigurationFile.read(path))
@@ -61,7 +61,7 @@ public enum CredentialFile {
 
   /// The file that `path`, as it stands in a setting, means.
   /// - Throws: it names a credential that is none, or that is nowhere.
-  public static func resolve(_ path: String) throws(ConfigurationError) -> String {
+  package static func resolve(_ path: String) throws(ConfigurationError) -> String {
     let given = getenv("CREDENTIALS_DIRECTORY").map { String(cString: $0) }
     return try resolve(path, folders: given.map { [$0] } ?? stores)
   }

@@ -1,7 +1,7 @@
 /// How candled ends, in the codes of sysexits.h, so that scripts and systemd can tell a typing
 /// error from a database that is away.
 
-public enum ExitCode: Int32, Sendable, CaseIterable {
+package enum ExitCode: Int32, Sendable, CaseIterable {
   case ok = 0
   case usage = 64
   case dataError = 65
@@ -15,7 +15,7 @@ public enum ExitCode: Int32, Sendable, CaseIterable {
   case configuration = 78
 
   /// One phrase for the reference.
-  public var meaning: String {
+  package var meaning: String {
     switch self {
     case .ok: "done"
     case .usage: "the command line is wrong"

@@ -6,17 +6,17 @@ import Platform
 import Synchronization
 
 /// One loop's sign of life.
-public final class Heartbeat: Sendable {
+package final class Heartbeat: Sendable {
   /// As people know the loop: `engine`, `lease`.
-  public let name: String
-  public let ageSecondsMax: Int64
+  package let name: String
+  package let ageSecondsMax: Int64
 
   /// Of the steady clock, which a changed wall clock leaves alone.
   private let beatAt: Atomic<Int64>
   private let nanoseconds: @Sendable () -> Int64
 
   /// Counts as having beaten just now.
-  public init(
+  package init(
     name: String, ageSecondsMax: Int64,
     nanoseconds: @escaping @Sendable () -> Int64 = MonotonicClock.nanoseconds
   ) {
@@ -26,29 +26,29 @@ public final class Heartbeat: Sendable {
     beatAt = Atomic(nanoseconds())
   }
 
-  public func beat() { beatAt.store(nanoseconds(), ordering: .relaxed) }
+  package func beat() { beatAt.store(nanoseconds(), ordering: .relaxed) }
 
   /// The loop waits for somebody else, a database say: until its next beat it cannot be stale.
-  public func rest() { beatAt.store(.max, ordering: .relaxed) }
+  package func rest() { beatAt.store(.max, ordering: .relaxed) }
 
   /// Since the last beat.
-  public var ageNanoseconds: Int64 { max(nanoseconds() - beatAt.load(ordering: .relaxed), 0) }
+  package var ageNanoseconds: Int64 { max(nanoseconds() - beatAt.load(ordering: .relaxed), 0) }
 
-  public var isStale: Bool { ageNanoseconds > ageSecondsMax * 1_000_000_000 }
+  package var isStale: Bool { ageNanoseconds > ageSecondsMax * 1_000_000_000 }
 }
 
 /// The loops that must turn just now. Those that need not (an engine in standby) are not in it.
-public final class Heartbeats: Sendable {
+package final class Heartbeats: Sendable {
   private let loops = Locked<[Heartbeat]>([])
   private let nanoseconds: @Sendable () -> Int64
 
-  public init(nanoseconds: @escaping @Sendable () -> Int64 = MonotonicClock.nanoseconds) {
+  package init(nanoseconds: @escaping @Sendable () -> Int64 = MonotonicClock.nanoseconds) {
     self.nanoseconds = nanoseconds
   }
 
   /// A loop begins: from here on it must beat at least every `ageSecondsMax`. One of the same name
   /// is replaced.
-  public func begin(_ name: String, ageSecondsMax: Int64) -> Heartbeat {
+  package func begin(_ name: String, ageSecondsMax: Int64) -> Heartbeat {
     let loop = Heartbeat(name: name, ageSecondsMax: ageSecondsMax, nanoseconds: nanoseconds)
     loops.withLock { loops in
       loops.removeAll { $0.name == name }
@@ -58,13 +58,13 @@ public final class Heartbeats: Sendable {
   }
 
   /// The loop has ended as it should; one that has replaced it stays.
-  public func end(_ loop: Heartbeat) {
+  package func end(_ loop: Heartbeat) {
     loops.withLock { $0.removeAll { $0 === loop } }
   }
 
   /// In the order they began.
-  public var all: [Heartbeat] { loops.withLock { $0 } }
+  package var all: [Heartbeat] { loops.withLock { $0 } }
 
   /// The names of the loops that have not beaten for too long.
-  public func stale() -> [String] { all.filter(\.isStale).map(\.name) }
+  package func stale() -> [String] { all.filter(\.isStale).map(\.name) }
 }

@@ -4,26 +4,26 @@
 /// secret cannot hide behind a backslash.
 
 import Glibc
-public import Logging
-public import Market
+import Logging
+import Market
 import Platform
 
-public enum LogFormat: String, Sendable, CaseIterable {
+package enum LogFormat: String, Sendable, CaseIterable {
   case text
   case json
 }
 
-public struct LineLogHandler: LogHandler {
+package struct LineLogHandler: LogHandler {
   /// A longer message or value is cut, before it is escaped: a cut line of JSON would be none.
-  public static let valueScalarsMax = 2048
+  package static let valueScalarsMax = 2048
 
   /// The control's, unless this logger was given one of its own.
-  public var logLevel: Logger.Level {
+  package var logLevel: Logger.Level {
     get { ownLevel ?? control.level }
     set { ownLevel = newValue }
   }
-  public var metadata: Logger.Metadata = [:]
-  public var metadataProvider: Logger.MetadataProvider?
+  package var metadata: Logger.Metadata = [:]
+  package var metadataProvider: Logger.MetadataProvider?
 
   private let label: String
   private let control: LogControl
@@ -34,7 +34,7 @@ public struct LineLogHandler: LogHandler {
   private let write: @Sendable ([UInt8]) -> Void
 
   /// With a level and a form that stay as they are.
-  public init(
+  package init(
     label: String, level: Logger.Level, format: LogFormat, mask: SecretMask,
     isJournal: Bool = isJournal(named: getenv("JOURNAL_STREAM").map { String(cString: $0) }),
     now: @escaping @Sendable () -> Timestamp = wallClock,
@@ -47,14 +47,14 @@ public struct LineLogHandler: LogHandler {
 
   /// Whether stderr is the stream of systemd's journal that the variable names by its device and
   /// inode: whoever sends it elsewhere passes the variable on all the same (systemd.exec(5)).
-  public static func isJournal(named stream: String?) -> Bool {
+  package static func isJournal(named stream: String?) -> Bool {
     var status = stat()
     guard let stream, fstat(STDERR_FILENO, &status) == 0 else { return false }
     return stream == "\(status.st_dev):\(status.st_ino)"
   }
 
   /// `isJournal` says that systemd's journal reads stderr; by default what the environment says.
-  public init(
+  package init(
     label: String, control: LogControl, mask: SecretMask,
     isJournal: Bool = isJournal(named: getenv("JOURNAL_STREAM").map { String(cString: $0) }),
     now: @escaping @Sendable () -> Timestamp = wallClock,
@@ -68,12 +68,12 @@ public struct LineLogHandler: LogHandler {
     self.write = write
   }
 
-  public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+  package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
     get { metadata[key] }
     set { metadata[key] = newValue }
   }
 
-  public func log(event: LogEvent) {
+  package func log(event: LogEvent) {
     var fields: [(key: String, value: String)] = []
     if !hasPriorityPrefix { fields.append(("time", now().description)) }
     fields.append(("level", event.level.rawValue))
@@ -152,11 +152,11 @@ extension Logger.Level {
 }
 
 /// The system's clock, for the log only: data is stamped by the injected clock.
-@Sendable public func wallClock() -> Timestamp {
+@Sendable package func wallClock() -> Timestamp {
   Timestamp(microseconds: SystemClock.realMicroseconds())
 }
 
 /// A log that cannot be written is lost: there is nowhere to say so.
-@Sendable public func writeToStandardError(_ line: [UInt8]) {
+@Sendable package func writeToStandardError(_ line: [UInt8]) {
   while Glibc.write(STDERR_FILENO, line, line.count) < 0, errno == EINTR {}
 }

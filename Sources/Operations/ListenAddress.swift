@@ -3,13 +3,13 @@
 
 import Glibc
 
-public enum ListenAddress: Sendable, Hashable {
+package enum ListenAddress: Sendable, Hashable {
   case ipv4(host: String, port: UInt16)
   case ipv6(host: String, port: UInt16)
   case unix(path: String)
 
   /// `127.0.0.1:9466`, `[::1]:9466`, `localhost:9466` or `/run/candled/admin`; nil if it is none.
-  public init?(_ text: String) {
+  package init?(_ text: String) {
     if text.hasPrefix("/") {
       guard text.utf8.count <= ListenAddress.pathBytesMax, !text.utf8.contains(0) else {
         return nil
@@ -40,7 +40,7 @@ public enum ListenAddress: Sendable, Hashable {
   ///
   /// A socket that is in the way is removed before listening: of anything else that would be the
   /// loss of a file.
-  public var obstacle: String? {
+  package var obstacle: String? {
     guard case .unix(let path) = self else { return nil }
     var status = stat()
     guard lstat(path, &status) == 0, status.st_mode & S_IFMT != S_IFSOCK else { return nil }
@@ -51,7 +51,7 @@ public enum ListenAddress: Sendable, Hashable {
   private static let pathBytesMax = 107
 
   /// Whether only this machine reaches it.
-  public var isLocal: Bool {
+  package var isLocal: Bool {
     switch self {
     case .ipv4(let host, _): host.hasPrefix("127.")
     case .ipv6(let host, _): host == "::1"
@@ -61,7 +61,7 @@ public enum ListenAddress: Sendable, Hashable {
 }
 
 extension ListenAddress: CustomStringConvertible {
-  public var description: String {
+  package var description: String {
     switch self {
     case .ipv4(let host, let port): "\(host):\(port)"
     case .ipv6(let host, let port): "[\(host)]:\(port)"

@@ -1,23 +1,23 @@
 /// What every logger made with it obeys, as long as it sets no level of its own: a reload changes
 /// level and form of the whole log at once.
 
-public import Logging
+import Logging
 import Synchronization
 
-public final class LogControl: Sendable {
+package final class LogControl: Sendable {
   private let levelIndex: Atomic<Int>
   private let isJSON: Atomic<Bool>
 
-  public init(level: Logger.Level, format: LogFormat) {
+  package init(level: Logger.Level, format: LogFormat) {
     levelIndex = Atomic(Self.index(of: level))
     isJSON = Atomic(format == .json)
   }
 
-  public var level: Logger.Level { Logger.Level.allCases[levelIndex.load(ordering: .relaxed)] }
+  package var level: Logger.Level { Logger.Level.allCases[levelIndex.load(ordering: .relaxed)] }
 
-  public var format: LogFormat { isJSON.load(ordering: .relaxed) ? .json : .text }
+  package var format: LogFormat { isJSON.load(ordering: .relaxed) ? .json : .text }
 
-  public func set(level: Logger.Level, format: LogFormat) {
+  package func set(level: Logger.Level, format: LogFormat) {
     levelIndex.store(Self.index(of: level), ordering: .relaxed)
     isJSON.store(format == .json, ordering: .relaxed)
   }

@@ -5,7 +5,7 @@ import Market
 
 extension Sequence {
   /// The page: HELP, TYPE and the series of each family, those without a series left out.
-  public func exposition<Report>(of report: Report) -> String
+  package func exposition<Report>(of report: Report) -> String
   where Element == MetricFamily<Report> {
     var page = ""
     for family in self {
@@ -19,7 +19,7 @@ extension Sequence {
   }
 
   /// The table of README.md.
-  public func reference<Report>() -> String where Element == MetricFamily<Report> {
+  package func reference<Report>() -> String where Element == MetricFamily<Report> {
     "| metric | type | labels | meaning |\n|---|---|---|---|\n"
       + map { family in
         let labels = family.labels.names.map { "`\($0)`" }.joined(separator: ", ")

@@ -3,22 +3,22 @@
 import Glibc
 import Platform
 
-public struct ProcessReport: Sendable, Hashable {
-  public var residentBytes: Int64
-  public var virtualBytes: Int64
-  public var openDescriptors: Int64
-  public var descriptorsMax: Int64
-  public var threads: Int64
+package struct ProcessReport: Sendable, Hashable {
+  package var residentBytes: Int64
+  package var virtualBytes: Int64
+  package var openDescriptors: Int64
+  package var descriptorsMax: Int64
+  package var threads: Int64
   /// User and system together.
-  public var processorMicroseconds: Int64
+  package var processorMicroseconds: Int64
   /// Since 1970, as the clock stood when it was first asked for; to a hundredth of a second.
-  public var startedAtMicroseconds: Int64
+  package var startedAtMicroseconds: Int64
 
   /// Nothing known.
-  public static let none = ProcessReport(stat: "", descriptors: 0, limit: 0, bootedAt: 0)
+  package static let none = ProcessReport(stat: "", descriptors: 0, limit: 0, bootedAt: 0)
 
   /// Of this process, now.
-  public init() {
+  package init() {
     var limit = rlimit()
     getrlimit(Int32(RLIMIT_NOFILE.rawValue), &limit)
     self.init(

@@ -5,10 +5,10 @@
 
 import Platform
 
-public final class SecretMask: Sendable {
+package final class SecretMask: Sendable {
   /// Shorter secrets are not looked for: they would black out ordinary words.
-  public static let secretBytesMin = 4
-  public static let replacement = "***"
+  package static let secretBytesMin = 4
+  package static let replacement = "***"
 
   private struct Known {
     var patterns = SecretPatterns()
@@ -21,9 +21,9 @@ public final class SecretMask: Sendable {
 
   private let known = Locked(Known())
 
-  public init() {}
+  package init() {}
 
-  public func register(_ secret: Secret) {
+  package func register(_ secret: Secret) {
     let bytes = Array(secret.reveal().utf8)
     guard bytes.count >= SecretMask.secretBytesMin else { return }
     let forms = SecretMask.forms(of: bytes)
@@ -36,7 +36,7 @@ public final class SecretMask: Sendable {
 
   /// Keeps the secrets of `present` and those known until now, and forgets those that were known
   /// before an earlier renewal: a daemon that is reloaded for years has few secrets.
-  public func renew(with present: SecretMask) {
+  package func renew(with present: SecretMask) {
     let forms = present.known.withLock { $0.forms }
     known.withLock { known in
       known.formsBefore = known.forms
@@ -46,13 +46,13 @@ public final class SecretMask: Sendable {
   }
 
   /// Registers a connection URL whole, and its password on its own.
-  public func register(url: Secret) {
+  package func register(url: Secret) {
     register(url)
     for password in ConnectionURL(url.reveal())?.passwords ?? [] { register(Secret(password)) }
   }
 
   /// `text` with every known secret replaced.
-  public func masked(_ text: String) -> String {
+  package func masked(_ text: String) -> String {
     let patterns = known.withLock { $0.patterns }
     if patterns.isEmpty { return text }
     var text = text
@@ -76,7 +76,7 @@ public final class SecretMask: Sendable {
   private static let blankedBytesMin = 8
 
   /// Overwrites every known secret of eight bytes or more in a body, byte for byte.
-  public func blank(_ body: inout [UInt8]) {
+  package func blank(_ body: inout [UInt8]) {
     let patterns = known.withLock { $0.patterns }
     let places = body.withUnsafeBytes {
       patterns.places(in: $0, bytesMin: SecretMask.blankedBytesMin)

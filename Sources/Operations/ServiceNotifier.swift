@@ -5,9 +5,9 @@
 import Glibc
 import Platform
 
-public struct ServiceNotifier: Sendable {
+package struct ServiceNotifier: Sendable {
   /// What systemd kills us after, if it asked for signs of life.
-  public let watchdogMicroseconds: Int64?
+  package let watchdogMicroseconds: Int64?
   private let descriptor: Int32
   /// A `sockaddr_un` of just its length.
   private let address: [UInt8]
@@ -19,7 +19,7 @@ public struct ServiceNotifier: Sendable {
   private static let sendSecondsMax = 1
 
   /// - Parameter path: of a datagram socket; a leading `@` is for the abstract namespace.
-  public init?(path: String, watchdogMicroseconds: Int64? = nil, mask: SecretMask = SecretMask()) {
+  package init?(path: String, watchdogMicroseconds: Int64? = nil, mask: SecretMask = SecretMask()) {
     var name = Array(path.utf8)
     let room = MemoryLayout.size(ofValue: sockaddr_un().sun_path)
     guard let first = name.first, "/@".utf8.contains(first), name.count < room else { return nil }
@@ -36,7 +36,7 @@ public struct ServiceNotifier: Sendable {
 
   /// As the environment says, whose variables are taken out: no child of ours speaks for us. nil
   /// if nobody wants to be told. To be called before there are threads.
-  public static func fromEnvironment(mask: SecretMask) -> ServiceNotifier? {
+  package static func fromEnvironment(mask: SecretMask) -> ServiceNotifier? {
     let names = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"]
     let values = names.map { name in getenv(name).map { String(cString: $0) } }
     for name in names { unsetenv(name) }
@@ -48,21 +48,23 @@ public struct ServiceNotifier: Sendable {
   }
 
   /// Up, or done with a reload.
-  public func ready(status: String) { send(["READY=1", line(status)]) }
+  package func ready(status: String) { send(["READY=1", line(status)]) }
 
-  public func status(_ status: String) { send([line(status)]) }
+  package func status(_ status: String) { send([line(status)]) }
 
   /// With the moment, so that systemd can tell it from an earlier one's.
-  public func reloading() {
+  package func reloading() {
     send(["RELOADING=1", "MONOTONIC_USEC=\(MonotonicClock.microseconds())"])
   }
 
-  public func stopping(status: String) { send(["STOPPING=1", line(status)]) }
+  package func stopping(status: String) { send(["STOPPING=1", line(status)]) }
 
   /// From now on, instead of what is left of the time to start, reload or stop.
-  public func extendTimeout(seconds: Int64) { send(["EXTEND_TIMEOUT_USEC=\(seconds * 1_000_000)"]) }
+  package func extendTimeout(seconds: Int64) {
+    send(["EXTEND_TIMEOUT_USEC=\(seconds * 1_000_000)"])
+  }
 
-  public func watchdog() { send(["WATCHDOG=1"]) }
+  package func watchdog() { send(["WATCHDOG=1"]) }
 
   private func line(_ status: String) -> String {
     let oneLine = mask.masked(status).split(whereSeparator: \.isNewline).joined(separator: " ")

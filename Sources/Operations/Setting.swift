@@ -31,10 +31,10 @@ struct SettingMismatch: Error {
   var found: String?
 }
 
-public struct Setting<Value: Sendable & Equatable>: Sendable {
-  public let key: String
-  public let summary: String
-  public let defaultValue: Value
+package struct Setting<Value: Sendable & Equatable>: Sendable {
+  package let key: String
+  package let summary: String
+  package let defaultValue: Value
   /// What the sample configuration sets it to; nil leaves it commented out at its default.
   let exampleLines: [String]?
   let kind: String

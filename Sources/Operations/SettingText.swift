@@ -54,7 +54,7 @@ private func splitUnit(_ text: String) -> (Int64, String)? {
 
 extension Duration {
   /// Whole milliseconds, rounded down.
-  public var wholeMilliseconds: Int64 {
+  package var wholeMilliseconds: Int64 {
     components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
   }
 }
@@ -62,7 +62,7 @@ extension Duration {
 extension Timestamp {
   /// Parses RFC 3339 with an offset, seconds and up to six fraction digits:
   /// `2026-07-06T09:15:00+08:00`, `2026-07-06T01:15:00.250Z`.
-  public init?(rfc3339 text: String) {
+  package init?(rfc3339 text: String) {
     let parts = text.split(separator: "T", omittingEmptySubsequences: false)
     guard parts.count == 2, let day = TradingDay(parts[0]),
       let mark = parts[1].lastIndex(where: { "Z+-".contains($0) }),

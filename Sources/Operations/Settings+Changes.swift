@@ -3,14 +3,14 @@
 
 extension Settings {
   /// The keys whose values differ, in the order of the table.
-  public func changes(to other: Settings) -> [String] {
+  package func changes(to other: Settings) -> [String] {
     SettingTable.all.filter { setting in
       !setting.isSame(entries[setting.key]?.value, other.entries[setting.key]?.value)
     }.map(\.key)
   }
 
   /// These with the live settings of `other`.
-  public func takingLive(from other: Settings) -> Settings {
+  package func takingLive(from other: Settings) -> Settings {
     var settings = self
     for setting in SettingTable.all where setting.isLive {
       settings.entries[setting.key] = other.entries[setting.key]
@@ -19,5 +19,5 @@ extension Settings {
   }
 
   /// The keys a reload changes, in the order of the table.
-  public static var liveKeys: [String] { SettingTable.all.filter(\.isLive).map(\.key) }
+  package static var liveKeys: [String] { SettingTable.all.filter(\.isLive).map(\.key) }
 }

@@ -2,22 +2,22 @@
 
 extension Settings {
   /// One setting as it holds.
-  public struct Row: Sendable, Hashable {
-    public var key: String
+  package struct Row: Sendable, Hashable {
+    package var key: String
     /// As TOML, secrets masked; nil when unset.
-    public var value: String?
+    package var value: String?
     /// The file as it was named, `--set` or `default`.
-    public var origin: String
-    public var line: Int?
+    package var origin: String
+    package var line: Int?
   }
 
   /// The settings that name a credential of the service.
-  public var credentialKeys: [String] {
+  package var credentialKeys: [String] {
     rows.filter { $0.value?.hasPrefix("\"\(CredentialFile.prefix)") == true }.map(\.key)
   }
 
   /// Every setting, in the order of the table.
-  public var rows: [Row] {
+  package var rows: [Row] {
     SettingTable.all.map { setting in
       let entry = entries[setting.key]
       return Row(

@@ -4,7 +4,7 @@
 extension Settings {
   /// A commented configuration that is valid as it stands. Settings at their defaults are
   /// commented out.
-  public static var example: String {
+  package static var example: String {
     var text = """
       # candled: configuration. Made by `candled config example`; every setting is listed.
       # A key that is not known is an error. `candled check` says what is wrong with a file.
@@ -28,7 +28,7 @@ extension Settings {
   }
 
   /// A Markdown table with one row a setting.
-  public static var reference: String {
+  package static var reference: String {
     let rows = SettingTable.all.map { setting in
       let text = setting.defaultText.map { "`\($0)`" } ?? "unset"
       return "| `\(setting.key)` | \(setting.kind) | \(text) | \(setting.range) "
@@ -39,7 +39,7 @@ extension Settings {
   }
 
   /// The values in force as TOML, each with where it came from. Secrets are masked.
-  public var inForce: String {
+  package var inForce: String {
     var text = ""
     var section = ""
     for row in rows {
@@ -55,7 +55,7 @@ extension Settings {
   }
 
   /// Every setting's key, in order.
-  public static var keys: [String] { SettingTable.all.map(\.key) }
+  package static var keys: [String] { SettingTable.all.map(\.key) }
 
   private static func split(_ key: String) -> (section: String, name: String) {
     guard let dot = key.firstIndex(of: ".") else { return ("", key) }

@@ -4,7 +4,7 @@
 import Market
 
 @dynamicMemberLookup
-public struct Settings: Sendable {
+package struct Settings: Sendable {
   struct Entry: Sendable {
     var value: any Sendable
     /// Where it was set; nil is the default.
@@ -15,10 +15,10 @@ public struct Settings: Sendable {
   var entries: [String: Entry] = [:]
 
   /// All at their defaults.
-  public init() {}
+  package init() {}
 
   /// `settings.quotesCadence`: the value of a setting of `SettingTable`.
-  public subscript<Value: Sendable & Equatable>(
+  package subscript<Value: Sendable & Equatable>(
     dynamicMember member: KeyPath<SettingTable, Setting<Value>>
   ) -> Value {
     let setting = SettingTable.shared[keyPath: member]
@@ -30,11 +30,11 @@ public struct Settings: Sendable {
   }
 
   /// `journal.directory`, or its place in the state directory.
-  public var journalPath: String { self.journalDirectory ?? self.stateDirectory + "/journal" }
+  package var journalPath: String { self.journalDirectory ?? self.stateDirectory + "/journal" }
 
   /// Sets one value from text, as `--set key=value` does; a list is separated by commas. Rules
   /// between settings are for `validate` to check, after the last of them.
-  public mutating func overlay(key: String, value: String) throws(ConfigurationError) {
+  package mutating func overlay(key: String, value: String) throws(ConfigurationError) {
     let origin = "--set"
     guard let setting = SettingTable.all.first(where: { $0.key == key }) else {
       throw ConfigurationError(code: .invalid, problems: [.unknown(key, origin: origin, line: nil)])
@@ -51,7 +51,7 @@ public struct Settings: Sendable {
   }
 
   /// Makes the mask know every secret that is set.
-  public func register(in mask: SecretMask) {
+  package func register(in mask: SecretMask) {
     for case let secret as Secret in entries.values.map(\.value) { mask.register(url: secret) }
     // One that cannot be read is told of where it is needed.
     if let file = self.storePasswordFile, let password = try? CredentialFile.password(file) {
@@ -60,7 +60,7 @@ public struct Settings: Sendable {
   }
 
   /// Checks what must hold between settings.
-  public func validate() throws(ConfigurationError) {
+  package func validate() throws(ConfigurationError) {
     let problems = brokenRules()
     if !problems.isEmpty { throw ConfigurationError(code: .invalid, problems: problems) }
   }

@@ -1,11 +1,11 @@
 /// A file of symbols, one a line, for lists too long for the configuration (`quotes.symbols_file`).
 
-public import Market
+import Market
 
-public enum SymbolFile {
+package enum SymbolFile {
   /// The symbols of `text`, in order. Blank lines and what follows a `#` do not count. Throws every
   /// line that is no symbol or names one a second time.
-  public static func parse(
+  package static func parse(
     _ text: String, origin: String
   ) throws(ConfigurationError) -> [Symbol] {
     var symbols: [Symbol] = []
@@ -35,7 +35,7 @@ public enum SymbolFile {
   }
 
   /// Reads and parses the file at `path`.
-  public static func load(_ path: String) throws(ConfigurationError) -> [Symbol] {
+  package static func load(_ path: String) throws(ConfigurationError) -> [Symbol] {
     try parse(ConfigurationFile.read(path), origin: path)
   }
 }

@@ -2,14 +2,14 @@ import Glibc
 
 /// The steady clock that systemd's watchdog uses too (CLOCK_MONOTONIC): nobody sets it, so only
 /// differences mean anything. It stands still while the machine sleeps.
-public enum MonotonicClock {
-  public static func nanoseconds() -> Int64 { SystemClock.nanoseconds(of: CLOCK_MONOTONIC) ?? 0 }
+package enum MonotonicClock {
+  package static func nanoseconds() -> Int64 { SystemClock.nanoseconds(of: CLOCK_MONOTONIC) ?? 0 }
 
-  public static func microseconds() -> Int64 { nanoseconds() / 1_000 }
+  package static func microseconds() -> Int64 { nanoseconds() / 1_000 }
 
-  public static func milliseconds() -> Int64 { nanoseconds() / 1_000_000 }
+  package static func milliseconds() -> Int64 { nanoseconds() / 1_000_000 }
 
-  public static func seconds() -> Int64 { nanoseconds() / 1_000_000_000 }
+  package static func seconds() -> Int64 { nanoseconds() / 1_000_000_000 }
 }
 
 /// What the kernel's clocks show: clock_gettime(2).

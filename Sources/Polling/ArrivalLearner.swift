@@ -14,12 +14,12 @@
 import Market
 
 /// The stamps of one answer to a sweep.
-public struct ArrivedRows: Sendable, Hashable {
-  public var askedAt: Timestamp
+package struct ArrivedRows: Sendable, Hashable {
+  package var askedAt: Timestamp
   /// By the symbol's place in the request; nil where no row came.
-  public var stamps: [Timestamp?]
+  package var stamps: [Timestamp?]
 
-  public init(askedAt: Timestamp, stamps: [Timestamp?]) {
+  package init(askedAt: Timestamp, stamps: [Timestamp?]) {
     self.askedAt = askedAt
     self.stamps = stamps
   }

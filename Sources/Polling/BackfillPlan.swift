@@ -7,17 +7,17 @@
 import Market
 
 /// What somebody wants filled.
-public struct BackfillOrder: Sendable, Hashable {
-  public var source: Source
+package struct BackfillOrder: Sendable, Hashable {
+  package var source: Source
   /// Ascending, each once.
-  public let symbols: [Symbol]
-  public var timeframe: Timeframe
+  package let symbols: [Symbol]
+  package var timeframe: Timeframe
   /// Both included, in the exchange's dates.
-  public var from: TradingDay
-  public var to: TradingDay
+  package var from: TradingDay
+  package var to: TradingDay
 
   /// - Precondition: at least one symbol, `from` not after `to`.
-  public init(
+  package init(
     source: Source, symbols: [Symbol], timeframe: Timeframe, from: TradingDay, to: TradingDay
   ) {
     precondition(!symbols.isEmpty && from <= to)
@@ -30,7 +30,7 @@ public struct BackfillOrder: Sendable, Hashable {
 
   /// Such as `sina-1d-2021-01-01-sh600519`. Orders that differ in their last day alone have one
   /// name: what is asked later goes on with what was asked before.
-  public var name: String { name(of: symbols, from: from) }
+  package var name: String { name(of: symbols, from: from) }
 
   func name(of symbols: [Symbol], from: TradingDay) -> String {
     let names = symbols.map(\.description).joined(separator: ",")
@@ -40,43 +40,43 @@ public struct BackfillOrder: Sendable, Hashable {
 }
 
 /// The chunks of an order, in the order they are done.
-public struct BackfillPlan: Sendable {
-  public struct Chunk: Sendable, Hashable {
+package struct BackfillPlan: Sendable {
+  package struct Chunk: Sendable, Hashable {
     /// Says what it holds, but for the last day.
-    public let name: String
-    public let symbols: [Symbol]
-    public let from: TradingDay
-    public let to: TradingDay
+    package let name: String
+    package let symbols: [Symbol]
+    package let from: TradingDay
+    package let to: TradingDay
     /// Bars to ask for where a source only tells its newest; 0 elsewhere.
-    public let newestBars: Int
+    package let newestBars: Int
     /// As far as can be told before.
-    public let requests: Int
+    package let requests: Int
   }
 
-  public let order: BackfillOrder
-  public let chunks: [Chunk]
+  package let order: BackfillOrder
+  package let chunks: [Chunk]
   /// The first day the source can tell of; nil if it reaches to `order.from`.
-  public let reachesOnlyTo: TradingDay?
+  package let reachesOnlyTo: TradingDay?
   /// The last day whose bars are all told, and the last trading day of which some are: of what lies
   /// behind it nothing is.
   private let lastWhole: TradingDay
   private let lastAvailable: TradingDay
 
-  public var requests: Int { chunks.reduce(0) { $0 + $1.requests } }
+  package var requests: Int { chunks.reduce(0) { $0 + $1.requests } }
 
   /// Sina answers with at most so many of the newest bars (sina.md §2).
-  public static let newestBarsMax = 1_970
+  package static let newestBarsMax = 1_970
   /// Symbols in one Alpaca request (alpaca.md §B.2).
-  public static let symbolsPerRequestMax = 200
+  package static let symbolsPerRequestMax = 200
   /// Alpaca's page.
-  public static let barsPerPage = 10_000
+  package static let barsPerPage = 10_000
   /// A chunk of Alpaca is a walk of about so many pages.
   static let pagesPerChunk = 20
 
   /// - Parameters:
   ///   - lastOver: the last day that is over, and told of to its end.
   ///   - isTradingDay: of the exchange; nil where nobody knows.
-  public init(
+  package init(
     _ order: BackfillOrder, today: TradingDay, lastOver: TradingDay,
     isTradingDay: (TradingDay) -> Bool?
   ) {
@@ -181,17 +181,17 @@ public struct BackfillPlan: Sendable {
 
 extension BackfillPlan {
   /// The chunks that are left, in two rounds.
-  public struct Rounds: Sendable, Hashable {
+  package struct Rounds: Sendable, Hashable {
     /// Of these nothing is stored.
-    public var first: [Chunk]
+    package var first: [Chunk]
     /// Days may have been told since these were stored. They come last, and only when nothing of
     /// the first is left: or one chunk that fails again and again would have all others asked
     /// again day after day.
-    public var second: [Chunk]
+    package var second: [Chunk]
   }
 
   /// - Parameter done: how far chunks are stored, by name.
-  public func rounds(leavingOut done: [String: TradingDay]) -> Rounds {
+  package func rounds(leavingOut done: [String: TradingDay]) -> Rounds {
     let available = chunks.filter { $0.from <= lastAvailable }
     return Rounds(
       first: available.filter { done[$0.name] == nil },
@@ -201,7 +201,7 @@ extension BackfillPlan {
   }
 
   /// How far a chunk is stored once its answers are.
-  public func through(_ chunk: Chunk) -> TradingDay { min(chunk.to, lastWhole) }
+  package func through(_ chunk: Chunk) -> TradingDay { min(chunk.to, lastWhole) }
 }
 
 extension Timeframe {

@@ -5,13 +5,13 @@
 import Market
 
 /// A bound that doubles with every failure, and a draw below it.
-public struct Backoff: Sendable {
-  public let baseMilliseconds: Int
-  public let capMilliseconds: Int
+package struct Backoff: Sendable {
+  package let baseMilliseconds: Int
+  package let capMilliseconds: Int
   private var generator: SplitMix64
 
   /// - Precondition: 0 < base ≤ cap.
-  public init(baseMilliseconds: Int, capMilliseconds: Int, seed: UInt64) {
+  package init(baseMilliseconds: Int, capMilliseconds: Int, seed: UInt64) {
     precondition(baseMilliseconds > 0 && baseMilliseconds <= capMilliseconds)
     self.baseMilliseconds = baseMilliseconds
     self.capMilliseconds = capMilliseconds
@@ -30,14 +30,14 @@ public struct Backoff: Sendable {
   private static let throttleMillisecondsMax = 60_000
 
   /// The longest delay after so many failures in a row, counted from 1.
-  public func boundMilliseconds(failures: Int) -> Int {
+  package func boundMilliseconds(failures: Int) -> Int {
     let doublings = min(max(failures - 1, 0), 30)
     let (bound, overflowed) = baseMilliseconds.multipliedReportingOverflow(by: 1 << doublings)
     return overflowed ? capMilliseconds : min(bound, capMilliseconds)
   }
 
   /// 1 ms … the bound, or what the server asked for if that is longer.
-  public mutating func delayMilliseconds(failures: Int, retryAfterSeconds: Int? = nil) -> Int {
+  package mutating func delayMilliseconds(failures: Int, retryAfterSeconds: Int? = nil) -> Int {
     let drawn = Int.random(in: 1...boundMilliseconds(failures: failures), using: &generator)
     let asked = min(max(retryAfterSeconds ?? 0, 0), RetryAfter.secondsMax) * 1_000
     return max(drawn, asked)

@@ -9,27 +9,27 @@
 import Market
 
 /// A stretch of bars of one chunk of symbols.
-public struct BarsWindow: Sendable, Hashable {
-  public let chunk: Int
-  public let timeframe: Timeframe
+package struct BarsWindow: Sendable, Hashable {
+  package let chunk: Int
+  package let timeframe: Timeframe
   /// Bars that open in [from, to).
-  public let from: Timestamp
-  public let to: Timestamp
+  package let from: Timestamp
+  package let to: Timestamp
 }
 
 /// What is fixed for the life of a bars plan.
-public struct BarsPlanConfiguration: Sendable {
-  public var symbols: [Symbol]
+package struct BarsPlanConfiguration: Sendable {
+  package var symbols: [Symbol]
   /// How far behind to stay: the basic plan refuses the whole market's last 15 minutes.
-  public var delaySeconds: Int64 = 0
+  package var delaySeconds: Int64 = 0
   /// After the minute's end, until its bar is there.
-  public var phaseSeconds: Int64 = 5
-  public var chunkSymbolsMax = 200
+  package var phaseSeconds: Int64 = 5
+  package var chunkSymbolsMax = 200
 
-  public init(symbols: [Symbol]) { self.symbols = symbols }
+  package init(symbols: [Symbol]) { self.symbols = symbols }
 }
 
-public struct BarsPlan: Sendable {
+package struct BarsPlan: Sendable {
   struct Chunk: Sendable {
     var symbols: [Symbol]
     /// Every bar that closed until then was read.
@@ -49,7 +49,7 @@ public struct BarsPlan: Sendable {
     let round: Round
   }
 
-  public let configuration: BarsPlanConfiguration
+  package let configuration: BarsPlanConfiguration
   private var sessions: [TradingDay: MarketSession] = [:]
   private(set) var chunks: [Chunk]
 
@@ -65,7 +65,7 @@ public struct BarsPlan: Sendable {
   /// - Parameter through: what was read before, by `key(of:)` of the chunk's symbols. A chunk that
   ///   was never asked like this goes on from the day the others had come to: one symbol more must
   ///   not make the rest forget an outage.
-  public init(_ configuration: BarsPlanConfiguration, through: [String: Timestamp] = [:]) {
+  package init(_ configuration: BarsPlanConfiguration, through: [String: Timestamp] = [:]) {
     self.configuration = configuration
     let since = through.values.max().map { latest in
       Timestamp(day: latest.newYorkDay, newYorkSecondOfDay: BarsPlan.dayOpens)
@@ -80,27 +80,27 @@ public struct BarsPlan: Sendable {
   }
 
   /// Names a chunk: `AAPL…TSLA/12`.
-  public static func key(of symbols: [Symbol]) -> String {
+  package static func key(of symbols: [Symbol]) -> String {
     "\(symbols.first?.description ?? "")…\(symbols.last?.description ?? "")/\(symbols.count)"
   }
 
-  public func symbols(of chunk: Int) -> [Symbol] { chunks[chunk].symbols }
+  package func symbols(of chunk: Int) -> [Symbol] { chunks[chunk].symbols }
 
   /// All that are asked for.
-  public var symbols: [Symbol] { chunks.flatMap(\.symbols) }
+  package var symbols: [Symbol] { chunks.flatMap(\.symbols) }
 
   /// A symbol the source refuses voids whatever it is asked with.
-  public mutating func drop(_ symbol: Symbol) {
+  package mutating func drop(_ symbol: Symbol) {
     for chunk in chunks.indices { chunks[chunk].symbols.removeAll { $0 == symbol } }
   }
 
   /// The exchange's own calendar; days it does not cover trade from Monday to Friday.
-  public mutating func learn(_ sessions: [MarketSession]) {
+  package mutating func learn(_ sessions: [MarketSession]) {
     for session in sessions { self.sessions[session.day] = session }
   }
 
   /// The last day the calendar covers.
-  public var knownThrough: TradingDay? { sessions.keys.max() }
+  package var knownThrough: TradingDay? { sessions.keys.max() }
 }
 
 // MARK: - Watermarks
@@ -109,7 +109,7 @@ extension BarsPlan {
   /// Up to when a chunk is read that was until `known`, once [from, to) is; nil where it is no
   /// further. A day read again says nothing of what lies between it and the watermark. What is
   /// older than the longest window is waited for no more, or the watermark would never move again.
-  public static func through(
+  package static func through(
     _ known: Timestamp?, reading from: Timestamp, to: Timestamp
   ) -> Timestamp? {
     guard let known else { return to }
@@ -117,13 +117,13 @@ extension BarsPlan {
   }
 
   /// Up to when every chunk is read that ever was: nobody may know the symbols of another.
-  public var through: Timestamp? {
+  package var through: Timestamp? {
     chunks.filter { $0.isRead && !$0.symbols.isEmpty }.compactMap(\.through).min()
   }
 
   /// What to believe, at `now`, of having read up to `known`. If that is yet to come, a clock was
   /// ahead: nobody knows what there was to be read of today.
-  public static func believed(_ known: Timestamp, at now: Timestamp) -> Timestamp {
+  package static func believed(_ known: Timestamp, at now: Timestamp) -> Timestamp {
     known <= now
       ? known : min(now, Timestamp(day: now.newYorkDay, newYorkSecondOfDay: dayOpens))
   }
@@ -137,7 +137,7 @@ extension BarsPlan {
 
 extension BarsPlan {
   /// What is to be asked now.
-  public mutating func due(at now: Timestamp) -> [BarsWindow] {
+  package mutating func due(at now: Timestamp) -> [BarsWindow] {
     var windows: [BarsWindow] = []
     for chunk in chunks.indices where !chunks[chunk].symbols.isEmpty {
       discardFuture(chunk, now)
@@ -150,7 +150,7 @@ extension BarsPlan {
   }
 
   /// The window was walked to its end.
-  public mutating func completed(_ window: BarsWindow) {
+  package mutating func completed(_ window: BarsWindow) {
     chunks[window.chunk].open.remove(window)
     guard window.timeframe == .minute1 else { return }
     let known = chunks[window.chunk].through
@@ -161,7 +161,7 @@ extension BarsPlan {
   }
 
   /// The window came to nothing; it is due again.
-  public mutating func failed(_ window: BarsWindow) {
+  package mutating func failed(_ window: BarsWindow) {
     chunks[window.chunk].open.remove(window)
     chunks[window.chunk].reread = chunks[window.chunk].reread.filter { occasion in
       !self.windows(of: occasion, window.chunk).contains(window)
@@ -244,7 +244,7 @@ extension BarsPlan {
 
 extension BarsPlan {
   /// When to look again.
-  public func nextWake(after now: Timestamp) -> Timestamp {
+  package func nextWake(after now: Timestamp) -> Timestamp {
     let wait = configuration.delaySeconds + configuration.phaseSeconds
     let visible = now.adding(seconds: -wait)
     let minute = visible.seconds - (visible.seconds % 60 + 60) % 60 + 60

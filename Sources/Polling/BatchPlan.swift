@@ -6,18 +6,18 @@
 import Market
 
 /// Symbols in numbered groups.
-public struct BatchPlan: Sendable {
-  public let referenceSymbol: Symbol
+package struct BatchPlan: Sendable {
+  package let referenceSymbol: Symbol
   /// The heartbeat included.
-  public let symbolsMax: Int
+  package let symbolsMax: Int
   /// The symbols of each group, without the heartbeat.
-  public private(set) var groups: [[Symbol]] = []
+  package private(set) var groups: [[Symbol]] = []
 
   /// What clients have sent in one request for twelve years (sina.md §1.1).
-  public static let symbolsMaxDefault = 800
+  package static let symbolsMaxDefault = 800
 
   /// - Precondition: `symbolsMax` is at least 2.
-  public init(_ symbols: [Symbol], referenceSymbol: Symbol, symbolsMax: Int = symbolsMaxDefault) {
+  package init(_ symbols: [Symbol], referenceSymbol: Symbol, symbolsMax: Int = symbolsMaxDefault) {
     precondition(symbolsMax >= 2, "a batch is the heartbeat and at least one more")
     self.referenceSymbol = referenceSymbol
     self.symbolsMax = symbolsMax
@@ -26,7 +26,7 @@ public struct BatchPlan: Sendable {
 
   /// Takes a new list: what stays keeps its group, what is new fills the groups up.
   /// - Precondition: the symbols fit into 65 536 groups.
-  public mutating func replace(with symbols: [Symbol]) {
+  package mutating func replace(with symbols: [Symbol]) {
     var added: [Symbol] = []
     var wanted = Set<Symbol>()
     for symbol in symbols where symbol != referenceSymbol && wanted.insert(symbol).inserted {
@@ -56,7 +56,7 @@ public struct BatchPlan: Sendable {
   }
 
   /// The batch of a group as it is sent, without what is left out: the heartbeat first.
-  public func batch(_ group: UInt16, without excluded: Set<Symbol> = []) -> [Symbol] {
+  package func batch(_ group: UInt16, without excluded: Set<Symbol> = []) -> [Symbol] {
     let symbols = groups[Int(group)]
     return [referenceSymbol]
       + (excluded.isEmpty ? symbols : symbols.filter { !excluded.contains($0) })

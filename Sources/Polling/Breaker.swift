@@ -9,15 +9,15 @@
 import Market
 
 /// The state of one host. Moments are on a steady axis.
-public struct Breaker: Sendable {
-  public enum State: Sendable, Hashable {
+package struct Breaker: Sendable {
+  package enum State: Sendable, Hashable {
     case closed
     case open(until: Timestamp)
     /// The one request is under way.
     case halfOpen
   }
 
-  public enum Admission: Sendable, Hashable {
+  package enum Admission: Sendable, Hashable {
     case open
     /// Exactly one request, for one symbol.
     case probe
@@ -25,25 +25,25 @@ public struct Breaker: Sendable {
   }
 
   /// What the probe found.
-  public enum Verdict: Sendable, Hashable { case recovered, banned, none }
+  package enum Verdict: Sendable, Hashable { case recovered, banned, none }
 
-  public private(set) var state: State = .closed
-  public let coolDownSeconds: [Int]
+  package private(set) var state: State = .closed
+  package let coolDownSeconds: [Int]
   private var level = 0
   private var closedAt: Timestamp?
 
-  public static let coolDownSecondsDefault = [60, 600, 3_600]
+  package static let coolDownSecondsDefault = [60, 600, 3_600]
 
   /// - Precondition: at least one cool-down, each positive.
-  public init(coolDownSeconds: [Int] = coolDownSecondsDefault) {
+  package init(coolDownSeconds: [Int] = coolDownSecondsDefault) {
     precondition(!coolDownSeconds.isEmpty && coolDownSeconds.allSatisfy { $0 > 0 })
     self.coolDownSeconds = coolDownSeconds
   }
 
-  public var isClosed: Bool { state == .closed }
+  package var isClosed: Bool { state == .closed }
 
   /// May a request go out? `probe` is given once a cool-down.
-  public mutating func admit(at now: Timestamp) -> Admission {
+  package mutating func admit(at now: Timestamp) -> Admission {
     switch state {
     case .closed: return .open
     case .open(let until) where now >= until:
@@ -55,7 +55,7 @@ public struct Breaker: Sendable {
 
   /// A ban arrived on an ordinary request. Bans that arrive while already open are those of
   /// requests sent before: they change nothing.
-  public mutating func tripped(at now: Timestamp) {
+  package mutating func tripped(at now: Timestamp) {
     guard isClosed else { return }
     // A ban soon after the last one was over continues its escalation.
     let calmSeconds = Int64(coolDownSeconds[coolDownSeconds.count - 1])
@@ -65,7 +65,7 @@ public struct Breaker: Sendable {
   }
 
   /// The probe's verdict.
-  public mutating func probed(_ verdict: Verdict, at now: Timestamp) {
+  package mutating func probed(_ verdict: Verdict, at now: Timestamp) {
     guard state == .halfOpen else { return }
     switch verdict {
     case .recovered:

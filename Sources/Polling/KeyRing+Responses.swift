@@ -4,7 +4,7 @@ import Market
 extension KeyRing {
   /// Takes what an answer says of its key; returns what to do, in order. Unknown labels are
   /// ignored.
-  public mutating func answered(
+  package mutating func answered(
     _ label: String, _ outcome: Outcome, at now: Timestamp
   ) -> [Action] {
     guard let index = index(of: label) else { return [] }

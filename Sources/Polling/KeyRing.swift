@@ -11,19 +11,19 @@
 import Market
 
 /// What is fixed for the life of a key ring.
-public struct KeyRingConfiguration: Sendable {
-  public var source: Source
-  public var labels: [String]
-  public var seed: UInt64
+package struct KeyRingConfiguration: Sendable {
+  package var source: Source
+  package var labels: [String]
+  package var seed: UInt64
   /// Requests a key and Shanghai day; nil where the source does not count days. The free plan of
   /// 2022 had 50, and no later number is sure (mairui.md §A.5).
-  public var dailyQuota: Int? = 50
+  package var dailyQuota: Int? = 50
   /// How often a refused key is tried.
-  public var probeSeconds = 3_600
+  package var probeSeconds = 3_600
   /// A licence seen from too many addresses is cool again after 60 s (mairui.md §A.2).
-  public var rateLimitSecondsMin = 60
+  package var rateLimitSecondsMin = 60
 
-  public init(source: Source, labels: [String], seed: UInt64) {
+  package init(source: Source, labels: [String], seed: UInt64) {
     self.source = source
     self.labels = labels
     self.seed = seed
@@ -31,16 +31,16 @@ public struct KeyRingConfiguration: Sendable {
 }
 
 /// The keys of one source, their ledger of today and their health.
-public struct KeyRing: Sendable {
+package struct KeyRing: Sendable {
   /// Leave to send one request.
-  public struct Grant: Sendable, Hashable {
-    public let label: String
+  package struct Grant: Sendable, Hashable {
+    package let label: String
     /// Must be durable before the request is sent.
-    public let usage: KeyUsage
+    package let usage: KeyUsage
   }
 
   /// What an answer says of the key it was asked with.
-  public enum Outcome: Sendable, Hashable {
+  package enum Outcome: Sendable, Hashable {
     case ok
     case quotaExhausted
     case invalidLicence
@@ -50,7 +50,7 @@ public struct KeyRing: Sendable {
     case other
   }
 
-  public enum Action: Sendable, Hashable {
+  package enum Action: Sendable, Hashable {
     case persist(KeyUsage)
     /// Somebody must look at this key; once, until it works again.
     case alarm(label: String, KeyParking)
@@ -85,7 +85,7 @@ public struct KeyRing: Sendable {
 
   /// - Parameter usage: the rows persisted before, of one key and day in the order written.
   /// - Precondition: the labels differ and are labels.
-  public init(_ configuration: KeyRingConfiguration, usage: [KeyUsage] = []) {
+  package init(_ configuration: KeyRingConfiguration, usage: [KeyUsage] = []) {
     precondition(Set(configuration.labels).count == configuration.labels.count)
     precondition(configuration.labels.allSatisfy(KeyUsage.isLabel))
     self.configuration = configuration
@@ -108,7 +108,7 @@ public struct KeyRing: Sendable {
   }
 
   /// Chooses a key and counts the request; nil while every key is parked.
-  public mutating func take(at now: Timestamp) -> Grant? {
+  package mutating func take(at now: Timestamp) -> Grant? {
     guard let index = choice(at: now) else { return nil }
     var key = keys[index]
     key.advance(to: now.shanghaiDay)
@@ -126,7 +126,7 @@ public struct KeyRing: Sendable {
   }
 
   /// When `take` will next succeed: `now` or later. nil without any key.
-  public func nextAvailable(at now: Timestamp) -> Timestamp? {
+  package func nextAvailable(at now: Timestamp) -> Timestamp? {
     keys.map { freeAt($0, now) }.min()
   }
 

@@ -10,23 +10,23 @@
 import Market
 
 /// What is fixed for the life of a list plan.
-public struct ListPlanConfiguration: Sendable {
-  public var seed: UInt64
-  public var intervalDays = 10
+package struct ListPlanConfiguration: Sendable {
+  package var seed: UInt64
+  package var intervalDays = 10
   /// Seconds since Shanghai midnight of the first try.
-  public var opensAt = 16 * 3_600 + 30 * 60
-  public var jitterSecondsMax = 300
+  package var opensAt = 16 * 3_600 + 30 * 60
+  package var jitterSecondsMax = 300
   /// The tries of a day, after the first moment (mairui.md §A.7).
-  public var tryMinutes = [0, 5, 15, 45, 90]
+  package var tryMinutes = [0, 5, 15, 45, 90]
   /// Seconds since Shanghai midnight; without a list by then somebody should know.
-  public var alarmAt = 18 * 3_600 + 30 * 60
+  package var alarmAt = 18 * 3_600 + 30 * 60
 
-  public init(seed: UInt64) { self.seed = seed }
+  package init(seed: UInt64) { self.seed = seed }
 }
 
 /// The refreshes of one list.
-public struct ListPlan: Sendable {
-  public enum Event: Sendable, Hashable {
+package struct ListPlan: Sendable {
+  package enum Event: Sendable, Hashable {
     /// The moment of the latest `wake` has come, or the daemon has started.
     case woke
     /// A list was accepted.
@@ -35,7 +35,7 @@ public struct ListPlan: Sendable {
     case wanted
   }
 
-  public enum Action: Sendable, Hashable {
+  package enum Action: Sendable, Hashable {
     case ask
     /// Replaces every earlier wake.
     case wake(at: Timestamp)
@@ -64,7 +64,7 @@ public struct ListPlan: Sendable {
   ///   - acceptedAt: when a list was last accepted; nil if never.
   ///   - askedAt: when one was last asked for, as the journal knows; nil if never.
   ///   - isTradingDay: nil where the calendar does not say: weekdays then, a request is cheap.
-  public init(
+  package init(
     _ configuration: ListPlanConfiguration, acceptedAt: Timestamp?, askedAt: Timestamp?,
     isTradingDay: @escaping @Sendable (TradingDay) -> Bool?
   ) {
@@ -76,7 +76,7 @@ public struct ListPlan: Sendable {
   }
 
   /// Takes an event at a wall-clock moment; returns what to do, in order.
-  public mutating func received(_ event: Event, at now: Timestamp) -> [Action] {
+  package mutating func received(_ event: Event, at now: Timestamp) -> [Action] {
     switch event {
     case .woke: break
     case .accepted:

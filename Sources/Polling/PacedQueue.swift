@@ -12,8 +12,8 @@
 import Market
 
 /// The line of jobs of one host.
-public struct PacedQueue<Job: Hashable & Sendable>: Sendable {
-  public enum Event: Sendable, Hashable {
+package struct PacedQueue<Job: Hashable & Sendable>: Sendable {
+  package enum Event: Sendable, Hashable {
     /// A job that waits already gets the higher priority and the earlier moment; one that is in
     /// flight stays as it is.
     case enqueued([PacedJob<Job>])
@@ -29,7 +29,7 @@ public struct PacedQueue<Job: Hashable & Sendable>: Sendable {
     case stopping
   }
 
-  public enum Action: Sendable, Hashable {
+  package enum Action: Sendable, Hashable {
     case request(PollRequestID, Job, deadlineMilliseconds: Int)
     /// Replaces every earlier wake.
     case wake(at: Timestamp)
@@ -86,7 +86,7 @@ public struct PacedQueue<Job: Hashable & Sendable>: Sendable {
   var wakeAt: Timestamp?
   var actions: [Action] = []
 
-  public init(_ configuration: PacedQueueConfiguration) {
+  package init(_ configuration: PacedQueueConfiguration) {
     self.configuration = configuration
     breaker = Breaker(coolDownSeconds: configuration.coolDownSeconds)
     budget = RateBudget(
@@ -98,10 +98,10 @@ public struct PacedQueue<Job: Hashable & Sendable>: Sendable {
   }
 
   /// Jobs waiting or in flight.
-  public var count: Int { waiting.count + inFlight.count }
+  package var count: Int { waiting.count + inFlight.count }
 
   /// Takes an event at a wall-clock moment; returns what to do, in order.
-  public mutating func received(_ event: Event, at now: Timestamp) -> [Action] {
+  package mutating func received(_ event: Event, at now: Timestamp) -> [Action] {
     actions = []
     if case .clockJumped(let microseconds) = event { clock?.set(by: microseconds) }
     advanceClock(now)

@@ -2,7 +2,7 @@
 import Market
 
 /// What became of one request of a paced queue.
-public enum PacedOutcome: Sendable, Hashable {
+package enum PacedOutcome: Sendable, Hashable {
   case ok
   /// Too many requests.
   case throttled
@@ -17,7 +17,7 @@ public enum PacedOutcome: Sendable, Hashable {
 }
 
 /// Why a job ended without success.
-public enum PacedEnd: Sendable, Hashable {
+package enum PacedEnd: Sendable, Hashable {
   case failed
   /// Its tries are used up; the last outcome.
   case triesSpent(PacedOutcome)
@@ -28,14 +28,14 @@ public enum PacedEnd: Sendable, Hashable {
 }
 
 /// A job, and how it is to be asked for.
-public struct PacedJob<Job: Hashable & Sendable>: Sendable, Hashable {
-  public let job: Job
+package struct PacedJob<Job: Hashable & Sendable>: Sendable, Hashable {
+  package let job: Job
   /// The highest goes first.
-  public let priority: Int
+  package let priority: Int
   /// On the wall clock; nil is now.
-  public let notBefore: Timestamp?
+  package let notBefore: Timestamp?
 
-  public init(_ job: Job, priority: Int, notBefore: Timestamp? = nil) {
+  package init(_ job: Job, priority: Int, notBefore: Timestamp? = nil) {
     self.job = job
     self.priority = priority
     self.notBefore = notBefore
@@ -43,23 +43,23 @@ public struct PacedJob<Job: Hashable & Sendable>: Sendable, Hashable {
 }
 
 /// What is fixed for the life of a paced queue.
-public struct PacedQueueConfiguration: Sendable {
-  public var requestsPerMinute: Int
-  public var burst: Int
-  public var inFlightMax: Int
-  public var seed: UInt64
-  public var deadlineMilliseconds = 15_000
+package struct PacedQueueConfiguration: Sendable {
+  package var requestsPerMinute: Int
+  package var burst: Int
+  package var inFlightMax: Int
+  package var seed: UInt64
+  package var deadlineMilliseconds = 15_000
   /// After so many fruitless answers of its own a job is given up.
-  public var retriesMax = 4
+  package var retriesMax = 4
   /// After so many throttled or banned answers: those are the host's mood, not the job's fault.
-  public var refusalsMax = 12
-  public var retryMilliseconds = 1_000
-  public var retryMillisecondsMax = 60_000
-  public var coolDownSeconds = Breaker.coolDownSecondsDefault
+  package var refusalsMax = 12
+  package var retryMilliseconds = 1_000
+  package var retryMillisecondsMax = 60_000
+  package var coolDownSeconds = Breaker.coolDownSecondsDefault
   /// A night of repairs is 5,500 jobs; a whole market's backfill some ten thousand chunks.
-  public var waitingMax = 100_000
+  package var waitingMax = 100_000
 
-  public init(requestsPerMinute: Int, burst: Int, inFlightMax: Int, seed: UInt64) {
+  package init(requestsPerMinute: Int, burst: Int, inFlightMax: Int, seed: UInt64) {
     self.requestsPerMinute = requestsPerMinute
     self.burst = burst
     self.inFlightMax = inFlightMax

@@ -5,15 +5,15 @@
 // again, empty pages without end, more pages than the rows can fill twice over.
 
 /// The pages of one question.
-public struct PageWalk: Sendable {
-  public enum Step: Sendable, Hashable {
+package struct PageWalk: Sendable {
+  package enum Step: Sendable, Hashable {
     case next(token: String)
     case complete
     /// It would not end. What was read counts; the walk is to be begun anew later.
     case broken(Fault)
   }
 
-  public enum Fault: Sendable, Hashable, CaseIterable {
+  package enum Fault: Sendable, Hashable, CaseIterable {
     case tokenRepeated
     case emptyPages
     case tooManyPages
@@ -31,12 +31,12 @@ public struct PageWalk: Sendable {
   /// - Parameters:
   ///   - rows: as many as can be expected.
   ///   - pageRows: at most so many on a page.
-  public init(rows: Int, pageRows: Int) {
+  package init(rows: Int, pageRows: Int) {
     pagesMax = (rows + pageRows - 1) / pageRows * 2 + PageWalk.pagesSpare
   }
 
   /// Takes in a page of so many rows.
-  public mutating func received(rows: Int, token: String?) -> Step {
+  package mutating func received(rows: Int, token: String?) -> Step {
     pages += 1
     guard let token else { return .complete }
     if rows == 0 { emptyPages += 1 }

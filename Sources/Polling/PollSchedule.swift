@@ -10,16 +10,16 @@
 import Market
 
 /// One moment to ask.
-public struct PollSlot: Sendable, Hashable {
+package struct PollSlot: Sendable, Hashable {
   /// The grid moment whose snapshot is wanted: the slot's name.
-  public let grid: Timestamp
+  package let grid: Timestamp
   /// When to ask.
-  public let due: Timestamp
-  public let cadenceSeconds: Int
+  package let due: Timestamp
+  package let cadenceSeconds: Int
 }
 
 /// What comes after a moment.
-public enum NextSlot: Sendable, Hashable {
+package enum NextSlot: Sendable, Hashable {
   case slot(PollSlot)
   /// The calendar does not reach this day.
   case calendarUnknown(TradingDay)
@@ -28,19 +28,19 @@ public enum NextSlot: Sendable, Hashable {
 }
 
 /// The slots of a source, as a function of time.
-public struct PollSchedule: Sendable {
-  public let windows: [PollWindow]
+package struct PollSchedule: Sendable {
+  package let windows: [PollWindow]
   /// How long after each grid moment a slot is due.
-  public private(set) var phaseMilliseconds: Int
+  package private(set) var phaseMilliseconds: Int
   /// The phase as it was drawn.
   let phaseMillisecondsFirst: Int
   /// The phase moves no further.
   let phaseMillisecondsMax: Int
   /// nil where the calendar does not say.
-  public let isTradingDay: @Sendable (TradingDay) -> Bool?
+  package let isTradingDay: @Sendable (TradingDay) -> Bool?
 
-  public static let phaseMillisecondsDefault = 1_200
-  public static let spreadMillisecondsDefault = 300
+  package static let phaseMillisecondsDefault = 1_200
+  package static let spreadMillisecondsDefault = 300
   /// Wider than the 40 ms over which a recorded bond's rows arrived.
   static let stepMilliseconds = 50
   /// A row is worth waiting for, but not longer than this: it is as old by then.
@@ -50,7 +50,7 @@ public struct PollSchedule: Sendable {
 
   /// - Parameter spreadMilliseconds: the phase is up to so much longer, as the seed decides.
   /// - Precondition: phase and spread are not negative and together below the shortest cadence.
-  public init(
+  package init(
     windows: [PollWindow] = PollWindow.aShare(),
     phaseMilliseconds: Int = phaseMillisecondsDefault,
     spreadMilliseconds: Int = spreadMillisecondsDefault, seed: UInt64,
@@ -88,7 +88,7 @@ public struct PollSchedule: Sendable {
   }
 
   /// The first slot due later than `moment`.
-  public func nextSlot(after moment: Timestamp) -> NextSlot {
+  package func nextSlot(after moment: Timestamp) -> NextSlot {
     guard !windows.isEmpty else { return .none }
     let first = moment.adding(milliseconds: -Int64(phaseMilliseconds)).shanghaiDay
     for day in first..<first.advanced(by: PollSchedule.searchDaysMax) {
@@ -99,7 +99,7 @@ public struct PollSchedule: Sendable {
   }
 
   /// The latest slot due by `moment`, while it is not older than its cadence.
-  public func slot(at moment: Timestamp) -> PollSlot? {
+  package func slot(at moment: Timestamp) -> PollSlot? {
     let asked = moment.adding(milliseconds: -Int64(phaseMilliseconds))
     let day = asked.shanghaiDay
     guard isTradingDay(day) == true else { return nil }

@@ -2,15 +2,15 @@
 import Market
 
 /// Names a request for as long as it is in flight.
-public struct PollRequestID: Sendable, Hashable {
-  public let number: UInt64
+package struct PollRequestID: Sendable, Hashable {
+  package let number: UInt64
 
-  public init(_ number: UInt64) { self.number = number }
+  package init(_ number: UInt64) { self.number = number }
 }
 
 /// One request to perform.
-public struct PollRequest: Sendable, Hashable {
-  public enum Purpose: Sendable, Hashable, CaseIterable {
+package struct PollRequest: Sendable, Hashable {
+  package enum Purpose: Sendable, Hashable, CaseIterable {
     /// The whole group.
     case sweep
     /// Whether a ban is over.
@@ -19,17 +19,17 @@ public struct PollRequest: Sendable, Hashable {
     case search
   }
 
-  public let id: PollRequestID
-  public let purpose: Purpose
+  package let id: PollRequestID
+  package let purpose: Purpose
   /// Stable as long as the symbols are: the key of what the group answered before.
-  public let group: UInt16
+  package let group: UInt16
   /// The heartbeat first.
-  public let symbols: [Symbol]
+  package let symbols: [Symbol]
   /// The grid moment whose snapshot is wanted.
-  public let slot: Timestamp
-  public let deadlineMilliseconds: Int
+  package let slot: Timestamp
+  package let deadlineMilliseconds: Int
 
-  public init(
+  package init(
     id: PollRequestID, purpose: Purpose, group: UInt16, symbols: [Symbol], slot: Timestamp,
     deadlineMilliseconds: Int
   ) {
@@ -43,7 +43,7 @@ public struct PollRequest: Sendable, Hashable {
 }
 
 /// What an answer turned out to be, once its body was classified.
-public enum PollOutcome: Sendable, Hashable, CaseIterable {
+package enum PollOutcome: Sendable, Hashable, CaseIterable {
   case ok
   /// Answered and not taken, its date or the journal being against it: the source did its part.
   case unchanged
@@ -64,8 +64,8 @@ public enum PollOutcome: Sendable, Hashable, CaseIterable {
 }
 
 /// How a source is doing.
-public struct SourceState: Sendable, Hashable {
-  public enum Condition: Sendable, Hashable, CaseIterable {
+package struct SourceState: Sendable, Hashable {
+  package enum Condition: Sendable, Hashable, CaseIterable {
     case ok
     /// Some of a sweep is missing.
     case degraded
@@ -75,36 +75,36 @@ public struct SourceState: Sendable, Hashable {
     case unauthorised
   }
 
-  public let condition: Condition
+  package let condition: Condition
   /// When it began; for `stalled`, the last moment the source proved itself alive.
-  public let since: Timestamp
+  package let since: Timestamp
 
-  public init(_ condition: Condition, since: Timestamp) {
+  package init(_ condition: Condition, since: Timestamp) {
     self.condition = condition
     self.since = since
   }
 }
 
 /// What is fixed for the life of a poller.
-public struct PollerConfiguration: Sendable {
+package struct PollerConfiguration: Sendable {
   /// An index that moves all day, first in every batch.
-  public var referenceSymbol: Symbol
-  public var batchSymbolsMax = BatchPlan.symbolsMaxDefault
+  package var referenceSymbol: Symbol
+  package var batchSymbolsMax = BatchPlan.symbolsMaxDefault
   /// Longer than a slot: a slow answer is worth more than a timeout, and its group sits out the
   /// slots it overlaps.
-  public var deadlineMilliseconds = 5_000
-  public var inFlightMax = 32
-  public var retriesPerSlotMax = 2
-  public var retryMilliseconds = 200
-  public var retryMillisecondsMax = 30_000
-  public var coolDownSeconds = Breaker.coolDownSecondsDefault
+  package var deadlineMilliseconds = 5_000
+  package var inFlightMax = 32
+  package var retriesPerSlotMax = 2
+  package var retryMilliseconds = 200
+  package var retryMillisecondsMax = 30_000
+  package var coolDownSeconds = Breaker.coolDownSecondsDefault
   /// Eight batches each 3 s are 160 a minute; the rest is for retries and bisection.
-  public var requestsPerMinute = 240
+  package var requestsPerMinute = 240
   /// A whole sweep at once, and one to spare.
-  public var requestsBurst = 16
-  public var seed: UInt64
+  package var requestsBurst = 16
+  package var seed: UInt64
 
-  public init(referenceSymbol: Symbol, seed: UInt64) {
+  package init(referenceSymbol: Symbol, seed: UInt64) {
     self.referenceSymbol = referenceSymbol
     self.seed = seed
   }

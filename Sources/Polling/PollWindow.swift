@@ -3,13 +3,13 @@ import Market
 
 /// From `opensAt` to before `closesAt`, seconds since Shanghai midnight, on a grid counted from
 /// midnight.
-public struct PollWindow: Sendable, Hashable {
-  public let opensAt: Int
-  public let closesAt: Int
-  public let cadenceSeconds: Int
+package struct PollWindow: Sendable, Hashable {
+  package let opensAt: Int
+  package let closesAt: Int
+  package let cadenceSeconds: Int
 
   /// nil unless 0 ≤ opensAt < closesAt ≤ 86400 and the cadence is 1…3600 seconds.
-  public init?(opensAt: Int, closesAt: Int, cadenceSeconds: Int) {
+  package init?(opensAt: Int, closesAt: Int, cadenceSeconds: Int) {
     guard (0..<86_400).contains(opensAt), opensAt < closesAt, closesAt <= 86_400,
       (1...3_600).contains(cadenceSeconds)
     else { return nil }
@@ -25,7 +25,7 @@ public struct PollWindow: Sendable, Hashable {
   /// The exchanges publish every 3 s while they trade; the edges are for the reset before the
   /// auction and for the stamps that move on after each close (sina.md §1.5); the last go on beyond
   /// the certificates, for a day whose last rows contradict each other.
-  public static func aShare(every cadenceSeconds: Int = 3) -> [PollWindow] {
+  package static func aShare(every cadenceSeconds: Int = 3) -> [PollWindow] {
     [
       PollWindow(from: Session.dayReset, to: Session.auctionOpen - 30, every: 60),
       PollWindow(

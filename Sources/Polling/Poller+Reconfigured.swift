@@ -7,7 +7,7 @@ import Market
 extension Poller {
   /// Takes other symbols, another schedule and other bounds; returns what to do, in order.
   /// Heartbeat and seed, budget spent, breaker and quarantine stay.
-  public mutating func reconfigured(
+  package mutating func reconfigured(
     _ configuration: PollerConfiguration, schedule: PollSchedule, symbols: [Symbol],
     at now: Timestamp
   ) -> [Action] {

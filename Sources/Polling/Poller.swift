@@ -10,8 +10,8 @@
 import Market
 
 /// The state machine of one source.
-public struct Poller: Sendable {
-  public enum Event: Sendable, Hashable {
+package struct Poller: Sendable {
+  package enum Event: Sendable, Hashable {
     case started
     /// The moment of the latest `wake` has come. Early or late does no harm.
     case woke
@@ -28,7 +28,7 @@ public struct Poller: Sendable {
     case stopping
   }
 
-  public enum Action: Sendable, Hashable {
+  package enum Action: Sendable, Hashable {
     case request(PollRequest)
     /// Replaces every earlier wake.
     case wake(at: Timestamp)
@@ -83,10 +83,10 @@ public struct Poller: Sendable {
   enum Phase: Sendable { case idle, running, stopping }
 
   var configuration: PollerConfiguration
-  public internal(set) var schedule: PollSchedule
+  package internal(set) var schedule: PollSchedule
   var arrivals = ArrivalLearner()
   /// As given, in order.
-  public internal(set) var symbols: [Symbol]
+  package internal(set) var symbols: [Symbol]
   var phase = Phase.idle
   var clock: SteadyClock?
   var plan: BatchPlan
@@ -121,7 +121,7 @@ public struct Poller: Sendable {
   var bisections: [UInt16: Bisection] = [:]
   var bisectionLast = 0
   /// The symbols that void every batch they are in; some of those polled, so that they are few.
-  public internal(set) var quarantined: Set<Symbol> = []
+  package internal(set) var quarantined: Set<Symbol> = []
   /// With the next plan they get another chance.
   var isQuarantineOver = false
 
@@ -145,7 +145,7 @@ public struct Poller: Sendable {
   /// A sweep outside every window has this long for its retries.
   static let slotSecondsMax: Int64 = 60
 
-  public init(
+  package init(
     _ configuration: PollerConfiguration, schedule: PollSchedule, symbols: [Symbol] = []
   ) {
     self.configuration = configuration
@@ -164,7 +164,7 @@ public struct Poller: Sendable {
   }
 
   /// Takes an event at a wall-clock moment; returns what to do, in order.
-  public mutating func received(_ event: Event, at now: Timestamp) -> [Action] {
+  package mutating func received(_ event: Event, at now: Timestamp) -> [Action] {
     actions = []
     if case .clockJumped(let microseconds) = event { clock?.set(by: microseconds) }
     advanceClock(now)
@@ -225,7 +225,7 @@ public struct Poller: Sendable {
 
   /// Takes in which rows an answer to `request` held.
   /// - Returns: the new phase, where sweeps begin later from here on.
-  public mutating func arrived(_ rows: ArrivedRows, in request: PollRequest) -> Int? {
+  package mutating func arrived(_ rows: ArrivedRows, in request: PollRequest) -> Int? {
     guard request.purpose == .sweep,
       arrivals.received(rows, for: request.symbols, group: request.group),
       schedule.beginLater()

@@ -5,9 +5,9 @@
 import Market
 
 /// A token bucket; the moments given to it must not go backwards (an earlier one counts as now).
-public struct RateBudget: Sendable {
-  public private(set) var requestsPerMinute: Int
-  public let burst: Int
+package struct RateBudget: Sendable {
+  package private(set) var requestsPerMinute: Int
+  package let burst: Int
   private var level: Int64
   private var filledAt: Timestamp?
 
@@ -15,7 +15,7 @@ public struct RateBudget: Sendable {
 
   /// Full at the start.
   /// - Precondition: both are at least 1.
-  public init(requestsPerMinute: Int, burst: Int) {
+  package init(requestsPerMinute: Int, burst: Int) {
     precondition(requestsPerMinute > 0 && burst > 0)
     self.requestsPerMinute = requestsPerMinute
     self.burst = burst
@@ -23,7 +23,7 @@ public struct RateBudget: Sendable {
   }
 
   /// Another rate from now on; what was saved up or spent stays so.
-  public mutating func change(requestsPerMinute: Int, at now: Timestamp) {
+  package mutating func change(requestsPerMinute: Int, at now: Timestamp) {
     precondition(requestsPerMinute > 0)
     fill(at: now)
     self.requestsPerMinute = requestsPerMinute
@@ -32,7 +32,7 @@ public struct RateBudget: Sendable {
   private var capacity: Int64 { Int64(burst) * RateBudget.requestCost }
 
   /// Takes one request out, or says no.
-  public mutating func take(at now: Timestamp) -> Bool {
+  package mutating func take(at now: Timestamp) -> Bool {
     fill(at: now)
     guard level >= RateBudget.requestCost else { return false }
     level -= RateBudget.requestCost
@@ -40,7 +40,7 @@ public struct RateBudget: Sendable {
   }
 
   /// When one request can be taken: `now` or later.
-  public mutating func availableAt(_ now: Timestamp) -> Timestamp {
+  package mutating func availableAt(_ now: Timestamp) -> Timestamp {
     fill(at: now)
     let missing = max(RateBudget.requestCost - level, 0)
     let rate = Int64(requestsPerMinute)

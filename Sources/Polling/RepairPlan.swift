@@ -8,33 +8,33 @@
 import Market
 
 /// What is fixed for the life of a repair plan.
-public struct RepairPlanConfiguration: Sendable {
+package struct RepairPlanConfiguration: Sendable {
   /// 0 asks for nothing.
-  public var requestsPerNight = 6_000
-  public var confirmSeconds: Int64 = 12 * 3_600
+  package var requestsPerNight = 6_000
+  package var confirmSeconds: Int64 = 12 * 3_600
   /// 1,970 minute bars are eight days and a little (sina.md §2).
-  public var daysBack = 8
+  package var daysBack = 8
 
-  public init() {}
+  package init() {}
 }
 
 /// Instruments to ask for, the neediest first.
-public struct RepairPlan: Sendable {
+package struct RepairPlan: Sendable {
   /// One instrument, and how far back its bars must reach.
-  public struct Order: Sendable, Hashable {
-    public let symbol: Symbol
-    public let firstDay: TradingDay
-    public let want: RepairCandidate.Want
+  package struct Order: Sendable, Hashable {
+    package let symbol: Symbol
+    package let firstDay: TradingDay
+    package let want: RepairCandidate.Want
   }
 
-  public let configuration: RepairPlanConfiguration
+  package let configuration: RepairPlanConfiguration
 
-  public init(_ configuration: RepairPlanConfiguration = RepairPlanConfiguration()) {
+  package init(_ configuration: RepairPlanConfiguration = RepairPlanConfiguration()) {
     self.configuration = configuration
   }
 
   /// The first day whose minutes can still be had on `today`.
-  public func firstDay(
+  package func firstDay(
     on today: TradingDay, isTradingDay: (TradingDay) -> Bool?
   ) -> TradingDay {
     var day = today
@@ -47,7 +47,7 @@ public struct RepairPlan: Sendable {
   }
 
   /// What to ask tonight, in order, within the budget. Days sought in vain a little while ago rest.
-  public func orders(_ candidates: [RepairCandidate], at now: Timestamp) -> [Order] {
+  package func orders(_ candidates: [RepairCandidate], at now: Timestamp) -> [Order] {
     var orders: [Symbol: Order] = [:]
     for candidate in candidates where !isResting(candidate, now) {
       let known = orders[candidate.symbol]
@@ -62,7 +62,7 @@ public struct RepairPlan: Sendable {
   }
 
   /// When the days that rest have rested enough; nil if none does.
-  public func nextCheck(_ candidates: [RepairCandidate], at now: Timestamp) -> Timestamp? {
+  package func nextCheck(_ candidates: [RepairCandidate], at now: Timestamp) -> Timestamp? {
     candidates.filter { isResting($0, now) }
       .compactMap { $0.lastCheckedAt?.adding(seconds: configuration.confirmSeconds) }.min()
   }

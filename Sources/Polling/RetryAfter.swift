@@ -2,12 +2,12 @@
 // (§5.6.7), of which servers still send all.
 import Market
 
-public enum RetryAfter {
+package enum RetryAfter {
   /// Longer wishes are cut: a mistaken year must not silence a source for good.
-  public static let secondsMax = 3_600
+  package static let secondsMax = 3_600
 
   /// Seconds to wait, 0…`secondsMax`; nil if the text is neither seconds nor a date.
-  public static func seconds(_ text: String, now: Timestamp) -> Int? {
+  package static func seconds(_ text: String, now: Timestamp) -> Int? {
     let bytes = Array(text.utf8)
     if !bytes.isEmpty, bytes.allSatisfy({ (48...57).contains($0) }) {
       return min(Int(text) ?? secondsMax, secondsMax)
@@ -18,7 +18,7 @@ public enum RetryAfter {
 
   /// `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or
   /// `Sun Nov  6 08:49:37 1994`.
-  public static func date(_ text: String, now: Timestamp) -> Timestamp? {
+  package static func date(_ text: String, now: Timestamp) -> Timestamp? {
     let words = text.split(separator: " ", omittingEmptySubsequences: true)
     guard let name = words.first else { return nil }
     if name.hasSuffix(","), words.last == "GMT" {

@@ -4,8 +4,8 @@ import Market
 /// of instruments, days and keys.
 
 /// Ready-made bars of one series, as one answer delivered them.
-public struct BarBatch: Sendable {
-  public enum Role: Sendable, Hashable {
+package struct BarBatch: Sendable {
+  package enum Role: Sendable, Hashable {
     /// New bars become final candles; one that differs from what is stored revises it. Minutes of
     /// an A-share day that has a certificate are a repair of that day all the same.
     case deliver
@@ -14,17 +14,17 @@ public struct BarBatch: Sendable {
     case repair(TradingDay)
   }
 
-  public var symbol: Symbol
-  public var source: Source
-  public var timeframe: Timeframe
+  package var symbol: Symbol
+  package var source: Source
+  package var timeframe: Timeframe
   /// All of `symbol`, `source` and `timeframe`.
-  public var candles: [Candle]
-  public var receivedAt: Timestamp
-  public var role: Role
+  package var candles: [Candle]
+  package var receivedAt: Timestamp
+  package var role: Role
   /// Beside a repair's minutes: the source's own day, where it was asked for.
-  public var dayBar: Candle?
+  package var dayBar: Candle?
 
-  public init(
+  package init(
     symbol: Symbol, source: Source, timeframe: Timeframe, candles: [Candle],
     receivedAt: Timestamp, role: Role = .deliver, dayBar: Candle? = nil
   ) {
@@ -42,33 +42,33 @@ public struct BarBatch: Sendable {
 
 /// Adjustment factors as a source sent them. Of each instrument and kind in it they are all there
 /// are: what was believed before and is not among them ends.
-public struct FactorBatch: Sendable, Hashable {
-  public var source: Source
-  public var factors: [AdjustmentFactor]
+package struct FactorBatch: Sendable, Hashable {
+  package var source: Source
+  package var factors: [AdjustmentFactor]
 
-  public init(source: Source, factors: [AdjustmentFactor]) {
+  package init(source: Source, factors: [AdjustmentFactor]) {
     self.source = source
     self.factors = factors
   }
 }
 
 /// What was made of a list of instruments.
-public struct ListVerdict: Sendable, Hashable {
-  public enum Verdict: String, Sendable {
+package struct ListVerdict: Sendable, Hashable {
+  package enum Verdict: String, Sendable {
     case accepted, quarantined
   }
 
-  public var source: Source
+  package var source: Source
   /// Of the universe: `hslt`, `bj`, a node.
-  public var part: String
-  public var decidedAt: Timestamp
-  public var rows: Int
-  public var contentHash: UInt64
-  public var verdict: Verdict
+  package var part: String
+  package var decidedAt: Timestamp
+  package var rows: Int
+  package var contentHash: UInt64
+  package var verdict: Verdict
   /// For people.
-  public var detail: String
+  package var detail: String
 
-  public init(
+  package init(
     source: Source, part: String, decidedAt: Timestamp, rows: Int, contentHash: UInt64,
     verdict: Verdict, detail: String
   ) {
@@ -83,17 +83,17 @@ public struct ListVerdict: Sendable, Hashable {
 }
 
 /// How an instrument stands in the lists; replaces what was stored.
-public struct InstrumentMarks: Sendable, Hashable {
-  public var symbol: Symbol
-  public var source: Source
+package struct InstrumentMarks: Sendable, Hashable {
+  package var symbol: Symbol
+  package var source: Source
   /// nil while it is listed.
-  public var delistedAt: TradingDay?
+  package var delistedAt: TradingDay?
   /// Accepted lists in a row in which it did not stand.
-  public var missedLists: Int16
+  package var missedLists: Int16
   /// The list it stands in; nil where no list named it.
-  public var listedPart: String?
+  package var listedPart: String?
 
-  public init(
+  package init(
     symbol: Symbol, source: Source = .sina, delistedAt: TradingDay? = nil,
     missedLists: Int16 = 0, listedPart: String? = nil
   ) {
@@ -106,15 +106,15 @@ public struct InstrumentMarks: Sendable, Hashable {
 }
 
 /// How far the bars of some symbols have been taken in.
-public struct BarWatermark: Sendable, Hashable {
-  public var source: Source
+package struct BarWatermark: Sendable, Hashable {
+  package var source: Source
   /// The symbols that are asked for together, by the name their planner gives them.
-  public var chunk: String
-  public var timeframe: Timeframe
+  package var chunk: String
+  package var timeframe: Timeframe
   /// Every bar that closed until then is stored.
-  public var through: Timestamp
+  package var through: Timestamp
 
-  public init(source: Source, chunk: String, timeframe: Timeframe, through: Timestamp) {
+  package init(source: Source, chunk: String, timeframe: Timeframe, through: Timestamp) {
     self.source = source
     self.chunk = chunk
     self.timeframe = timeframe
@@ -123,11 +123,11 @@ public struct BarWatermark: Sendable, Hashable {
 }
 
 /// A row of `instrument`.
-public struct StoredInstrument: Sendable, Hashable {
-  public var row: InstrumentRow
-  public var marks: InstrumentMarks
+package struct StoredInstrument: Sendable, Hashable {
+  package var row: InstrumentRow
+  package var marks: InstrumentMarks
 
-  public init(row: InstrumentRow, marks: InstrumentMarks) {
+  package init(row: InstrumentRow, marks: InstrumentMarks) {
     self.row = row
     self.marks = marks
   }

@@ -12,7 +12,7 @@ import Synchronization
 ///
 /// One gate serves one daemon. Commands that connect once need none; neither does the start of the
 /// embedded server, which is its own child and not yet at work.
-public final class ConnectGate: Sendable {
+package final class ConnectGate: Sendable {
   /// What a daemon connects for. A third share would need smaller ones: see `turnMicroseconds`.
   enum Session: CaseIterable, Sendable {
     case writer
@@ -30,7 +30,7 @@ public final class ConnectGate: Sendable {
   private let now: @Sendable () -> Int64
   private let pause: @Sendable (Int64) -> Void
 
-  public convenience init() {
+  package convenience init() {
     self.init(now: { MonotonicClock.microseconds() }, pause: { usleep(useconds_t($0)) })
   }
 

@@ -7,7 +7,7 @@ extension EmbeddedServer {
   /// Makes the database unless it is there, and takes from readers what could stop its writer.
   /// - Parameter template: the database to copy; it must have no sessions.
   /// - Throws: `startFailed` without a connection, `initFailed` when the server says no.
-  public func createDatabase(
+  package func createDatabase(
     _ name: String, template: String = "template1"
   ) throws(EmbeddedServerError) {
     let session = try AdminSession(self)
@@ -29,13 +29,13 @@ extension EmbeddedServer {
   }
 
   /// - Throws: `startFailed` without a connection, `initFailed` when the server says no.
-  public func hasDatabase(_ name: String) throws(EmbeddedServerError) -> Bool {
+  package func hasDatabase(_ name: String) throws(EmbeddedServerError) -> Bool {
     try AdminSession(self).exists(name)
   }
 
   /// Drops the database if it is there, with the sessions in it.
   /// - Throws: `startFailed` without a connection, `initFailed` when the server says no.
-  public func dropDatabase(_ name: String) throws(EmbeddedServerError) {
+  package func dropDatabase(_ name: String) throws(EmbeddedServerError) {
     let session = try AdminSession(self)
     try session.run("drop database if exists \(try session.quoted(name)) with (force)")
   }

@@ -16,7 +16,7 @@ extension EmbeddedServer {
 
   /// In the cluster's folder if the path fits a socket and needs no quotes in a connection string
   /// or a setting; otherwise a folder under /tmp named by a hash of the cluster's.
-  public var socketDirectory: String {
+  package var socketDirectory: String {
     let inside = directory + "/socket"
     let socket = inside + "/.s.PGSQL.\(Self.port)"
     if socket.utf8.count <= Self.socketPathBytesMax, inside.utf8.allSatisfy(Self.isPlain) {

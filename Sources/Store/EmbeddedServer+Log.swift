@@ -9,7 +9,7 @@ extension EmbeddedServer {
   static let logTailLinesMax = 12
   private static let logTailBytesMax = 4096
 
-  public var logPath: String { directory + "/server.log" }
+  package var logPath: String { directory + "/server.log" }
 
   /// Opens the log to append to it. The folder is the server user's: root must not follow a link
   /// put there.

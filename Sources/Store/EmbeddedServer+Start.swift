@@ -11,7 +11,7 @@ extension EmbeddedServer {
 
   /// What candled's load asks for; `settings` wins over it. Commits stay durable: fsync and
   /// synchronous_commit are on.
-  public static let defaultSettings: [String: String] = [
+  package static let defaultSettings: [String: String] = [
     "autovacuum": "on",
     "checkpoint_timeout": "30min",
     "fsync": "on",

@@ -13,21 +13,21 @@
 
 import Glibc
 
-public struct EmbeddedServer: Sendable {
+package struct EmbeddedServer: Sendable {
   /// The database that holds candled's tables.
-  public static let databaseName = "candled"
+  package static let databaseName = "candled"
   /// Names of the cluster, not of the machine: whoever may enter its folder may be any of them. The
   /// superuser makes databases and applies the schema, and nobody works as it.
   static let superuserName = "postgres"
   /// As schema.sql makes them.
-  public static let userName = "candled"
+  package static let userName = "candled"
   static let readerName = "candled_reader"
   static let port = 5432
 
   /// The cluster's folder, absolute.
-  public let directory: String
+  package let directory: String
   /// Server parameters in place of `defaultSettings` or beside them.
-  public let settings: [String: String]
+  package let settings: [String: String]
   let binaries: [ServerBinaries]?
 
   /// - Parameters:
@@ -37,7 +37,7 @@ public struct EmbeddedServer: Sendable {
   ///     starts. An existing cluster takes the first of its own version.
   ///   - settings: server parameters by name; they win over the defaults. `fsync=off` also makes
   ///     `initdb` skip its own.
-  public init(
+  package init(
     directory: String, binaries: [ServerBinaries]? = nil, settings: [String: String] = [:]
   ) {
     self.directory = Self.absolute(directory)
@@ -48,7 +48,7 @@ public struct EmbeddedServer: Sendable {
   /// Makes the cluster if there is none, starts its server if it is not running, and makes the
   /// database if it is not there. An already running server is adopted with the settings it has.
   /// - Throws: every code but `stopFailed`.
-  public func start() throws(EmbeddedServerError) {
+  package func start() throws(EmbeddedServerError) {
     let binaries = try chooseBinaries()
     let user = try serverUser()
     try prepareDirectory(for: user)
@@ -64,35 +64,35 @@ public struct EmbeddedServer: Sendable {
 
   /// Ends the sessions, writes a checkpoint, and waits for the end. Not running is fine.
   /// - Throws: `stopFailed`.
-  public func stop() throws(EmbeddedServerError) { try end(by: SIGINT) }
+  package func stop() throws(EmbeddedServerError) { try end(by: SIGINT) }
 
   /// Ends the server without a checkpoint: the next start recovers from the log. Nothing that was
   /// committed is lost.
   /// - Throws: `stopFailed`.
-  public func stopImmediately() throws(EmbeddedServerError) { try end(by: SIGQUIT) }
+  package func stopImmediately() throws(EmbeddedServerError) { try end(by: SIGQUIT) }
 
   /// What the out-of-memory killer does: SIGKILL to the postmaster alone. For tests.
   /// - Throws: `stopFailed`.
-  public func killHard() throws(EmbeddedServerError) { try end(by: SIGKILL) }
+  package func killHard() throws(EmbeddedServerError) { try end(by: SIGKILL) }
 
   /// - Throws: every code.
-  public func restart() throws(EmbeddedServerError) {
+  package func restart() throws(EmbeddedServerError) {
     try stop()
     try start()
   }
 
   /// There is a server process for the folder; it may still be starting or ending.
-  public var isRunning: Bool { postmaster != nil }
+  package var isRunning: Bool { postmaster != nil }
 
   /// libpq keywords for the database `candled` as the daemon's role, which the schema makes:
   /// `host=… port=… dbname=candled user=candled`.
-  public var connectionString: String { address(Self.databaseName, as: Self.userName) }
+  package var connectionString: String { address(Self.databaseName, as: Self.userName) }
 
   /// The same as the superuser: for whoever applies the schema.
-  public var ownerConnectionString: String { adminConnectionString(database: Self.databaseName) }
+  package var ownerConnectionString: String { adminConnectionString(database: Self.databaseName) }
 
   /// libpq keywords, as the superuser, for any database of the cluster.
-  public func adminConnectionString(database: String = "postgres") -> String {
+  package func adminConnectionString(database: String = "postgres") -> String {
     address(database, as: Self.superuserName)
   }
 
@@ -101,7 +101,7 @@ public struct EmbeddedServer: Sendable {
   }
 
   /// The line to type in a shell, as root or the user the server runs as. Its role reads only.
-  public var psqlLine: String { "psql '\(address(Self.databaseName, as: Self.readerName))'" }
+  package var psqlLine: String { "psql '\(address(Self.databaseName, as: Self.readerName))'" }
 
   /// Quotes a value of a libpq connection string, if it needs it.
   static func quoted(_ value: String) -> String {

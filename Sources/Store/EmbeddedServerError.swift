@@ -1,8 +1,8 @@
 /// The one error of the embedded server: a code to act on, a sentence to read, the cluster's folder
 /// and, where the server said something itself, the last lines it said.
 
-public struct EmbeddedServerError: Error, Sendable, Hashable {
-  public enum Code: String, Sendable, CaseIterable {
+package struct EmbeddedServerError: Error, Sendable, Hashable {
+  package enum Code: String, Sendable, CaseIterable {
     /// The server binaries, or those of the version that wrote the data, are not installed.
     case serverMissing = "server_missing"
     /// The cluster's folder cannot be made, is not ours, or is out of the server user's reach.
@@ -17,15 +17,15 @@ public struct EmbeddedServerError: Error, Sendable, Hashable {
     case spawnFailed = "spawn_failed"
   }
 
-  public var code: Code
+  package var code: Code
   /// One sentence for people.
-  public var sentence: String
+  package var sentence: String
   /// The folder it is about.
-  public var directory: String?
+  package var directory: String?
   /// The last lines of the server's log, oldest first.
-  public var log: [String]
+  package var log: [String]
   /// The errno of the system call that failed.
-  public var systemError: Int32?
+  package var systemError: Int32?
 
   init(
     _ code: Code, _ sentence: String, directory: String? = nil, log: [String] = [],
@@ -40,7 +40,7 @@ public struct EmbeddedServerError: Error, Sendable, Hashable {
 }
 
 extension EmbeddedServerError: CustomStringConvertible {
-  public var description: String {
+  package var description: String {
     (["\(code.rawValue): \(sentence)"] + log).joined(separator: "\n  ")
   }
 }

@@ -6,9 +6,9 @@ import Market
 ///
 /// A chunk of a plan is stored with its rows in one transaction: whoever is killed, or loses the
 /// connection, asks `doneChunks` and goes on with the others.
-public actor HistoryWriter {
+package actor HistoryWriter {
   private let executor = ThreadExecutor(name: "history-writer")
-  nonisolated public var unownedExecutor: UnownedSerialExecutor {
+  nonisolated package var unownedExecutor: UnownedSerialExecutor {
     executor.asUnownedSerialExecutor()
   }
 
@@ -18,25 +18,25 @@ public actor HistoryWriter {
 
   /// Nothing is opened yet.
   /// - Parameter confirmSeconds: as a `StoreWriter`'s.
-  public init(url: String, confirmSeconds: Int64 = StoreWriter.confirmSecondsDefault) {
+  package init(url: String, confirmSeconds: Int64 = StoreWriter.confirmSecondsDefault) {
     self.url = url
     self.confirmSeconds = confirmSeconds
   }
 
   /// Connects, again if need be, and checks the schema's version.
   /// - Throws: `connectionLost`, `transient`, `schemaMismatch`, `badAddress`.
-  public func connect() throws(StoreError) {
+  package func connect() throws(StoreError) {
     session = nil
     session = try WriterSession(
       url: url, application: "candled history", confirmSeconds: confirmSeconds)
   }
 
-  public func disconnect() { session = nil }
+  package func disconnect() { session = nil }
 
   /// Stores new bars, revises differing ones and repairs days, in one transaction.
   /// - Throws: `connectionLost` (connect, and look up the chunk), `transient` (repeat), `refused`.
   @discardableResult
-  public func commit(_ commit: HistoryCommit) throws(StoreError) -> CommitReceipt {
+  package func commit(_ commit: HistoryCommit) throws(StoreError) -> CommitReceipt {
     var rows = Commit(position: .start, knownAt: commit.knownAt)
     rows.bars = commit.bars
     rows.factors = commit.factors
@@ -45,12 +45,12 @@ public actor HistoryWriter {
   }
 
   /// Those of the chunks that are stored, by name.
-  public func doneChunks(_ names: [String]) throws(StoreError) -> [String: DoneChunk] {
+  package func doneChunks(_ names: [String]) throws(StoreError) -> [String: DoneChunk] {
     try open().doneChunks(names)
   }
 
   /// When markets trade, as far as the daemon has learnt.
-  public func sessions() throws(StoreError) -> [MarketSession] {
+  package func sessions() throws(StoreError) -> [MarketSession] {
     try open().storedSessions()
   }
 
@@ -63,33 +63,33 @@ public actor HistoryWriter {
 }
 
 /// A chunk as it is stored.
-public struct DoneChunk: Sendable, Hashable {
-  public var through: TradingDay
+package struct DoneChunk: Sendable, Hashable {
+  package var through: TradingDay
   /// Of the commit that stored it last.
-  public var doneAt: Timestamp
+  package var doneAt: Timestamp
 }
 
 /// What a backfill stores at once. A hundred thousand candles is a good size.
-public struct HistoryCommit: Sendable {
+package struct HistoryCommit: Sendable {
   /// A part of a plan.
-  public struct Chunk: Sendable, Hashable {
+  package struct Chunk: Sendable, Hashable {
     /// Says what is asked for, whatever plan it stands in.
-    public var name: String
+    package var name: String
     /// The last day that was over when it was asked for.
-    public var through: TradingDay
+    package var through: TradingDay
 
-    public init(name: String, through: TradingDay) {
+    package init(name: String, through: TradingDay) {
       self.name = name
       self.through = through
     }
   }
 
-  public var knownAt: Timestamp
-  public var bars: [BarBatch]
-  public var factors: [FactorBatch]
-  public var chunk: Chunk?
+  package var knownAt: Timestamp
+  package var bars: [BarBatch]
+  package var factors: [FactorBatch]
+  package var chunk: Chunk?
 
-  public init(
+  package init(
     knownAt: Timestamp, bars: [BarBatch], factors: [FactorBatch] = [], chunk: Chunk? = nil
   ) {
     self.knownAt = knownAt

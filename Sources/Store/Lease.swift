@@ -4,14 +4,14 @@ import Market
 /// hands the term counts up. Every transaction of the holder holds the term while it commits
 /// (`WriterSession+Feed.swift`), so nothing of an earlier term is ever stored behind a later one,
 /// however long its daemon slept.
-public struct Lease: Sendable, Hashable {
-  public let term: Int64
+package struct Lease: Sendable, Hashable {
+  package let term: Int64
   /// The identity of the holder's journal.
-  public let holder: String
+  package let holder: String
   /// Its length: how long the others wait for a holder that says nothing.
-  public let milliseconds: Int64
+  package let milliseconds: Int64
 
-  public init(term: Int64, holder: String, milliseconds: Int64) {
+  package init(term: Int64, holder: String, milliseconds: Int64) {
     self.term = term
     self.holder = holder
     self.milliseconds = milliseconds
@@ -19,20 +19,20 @@ public struct Lease: Sendable, Hashable {
 }
 
 /// The lease as it stands.
-public struct LeaseRow: Sendable, Hashable {
+package struct LeaseRow: Sendable, Hashable {
   /// 0: nobody ever led.
-  public var term: Int64
-  public var holder: String
-  public var host: String
-  public var acquiredAt: Timestamp?
+  package var term: Int64
+  package var holder: String
+  package var host: String
+  package var acquiredAt: Timestamp?
   /// By the server's clock; not above 0 once anybody may take it.
-  public var microsecondsLeft: Int64
+  package var microsecondsLeft: Int64
 
-  public var isExpired: Bool { microsecondsLeft <= 0 }
+  package var isExpired: Bool { microsecondsLeft <= 0 }
 }
 
 /// What came of asking for the lease.
-public enum LeaseAttempt: Sendable, Hashable {
+package enum LeaseAttempt: Sendable, Hashable {
   /// - Parameter before: the row that was found: whose term ended, and whether it had run out.
   case taken(Lease, before: LeaseRow)
   case held(LeaseRow)

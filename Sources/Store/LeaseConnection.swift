@@ -7,7 +7,7 @@ import Market
 /// its own lease up at once, for its journal's lock admits one process; everybody else waits until
 /// it has run out. That a holder which has run out is renewed if nobody came is harmless: nobody
 /// wrote in between.
-public final class LeaseConnection {
+package final class LeaseConnection {
   private let url: String
   private let holder: String
   private let host: String
@@ -26,7 +26,7 @@ public final class LeaseConnection {
   ///   - host: the machine; the same identity on two machines is a copied folder, and waits.
   ///   - milliseconds: the lease's length.
   ///   - gate: what a daemon's connections pass.
-  public init(
+  package init(
     url: String, holder: String, host: String, milliseconds: Int64, gate: ConnectGate? = nil
   ) {
     self.url = url
@@ -38,7 +38,7 @@ public final class LeaseConnection {
 
   /// Asks for the lease.
   /// - Throws: `connectionLost`, `transient`, `schemaMismatch`, `badAddress`, `refused`.
-  public func take() throws(StoreError) -> LeaseAttempt {
+  package func take() throws(StoreError) -> LeaseAttempt {
     try asking { (connection) throws(StoreError) in
       var row = try connection.run(Self.read, context: Self.context).row(0)
       let found = try row.lease()
@@ -56,7 +56,7 @@ public final class LeaseConnection {
   }
 
   /// - Throws: `leaseLost` if another term has begun; else as `take`, and it may be tried again.
-  public func renew(_ lease: Lease) throws(StoreError) {
+  package func renew(_ lease: Lease) throws(StoreError) {
     try asking { (connection) throws(StoreError) in
       var parameters = WireParameters()
       parameters.add { $0.int64(lease.term) }
@@ -70,7 +70,7 @@ public final class LeaseConnection {
   }
 
   /// Lets the others take it at once. Does nothing if it is another's already.
-  public func release(_ lease: Lease) throws(StoreError) {
+  package func release(_ lease: Lease) throws(StoreError) {
     try asking { (connection) throws(StoreError) in
       var parameters = WireParameters()
       parameters.add { $0.int64(lease.term) }
@@ -81,7 +81,7 @@ public final class LeaseConnection {
   }
 
   /// The next call connects again.
-  public func disconnect() { connection = nil }
+  package func disconnect() { connection = nil }
 
   private func asking<Response>(
     _ body: (PostgresConnection) throws(StoreError) -> Response

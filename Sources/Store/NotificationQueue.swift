@@ -3,24 +3,24 @@ import Market
 /// The server's queue of notifications, which every listener must have read before it empties. A
 /// stuck one (in an open transaction, or with an unread socket) fills it, and then every commit
 /// with a NOTIFY aborts, its data included.
-public struct NotificationQueue: Sendable, Hashable {
+package struct NotificationQueue: Sendable, Hashable {
   /// A session that may be holding it: the one whose transaction has been open longest.
-  public struct Holder: Sendable, Hashable {
-    public var process: Int32
-    public var application: String
-    public var role: String
-    public var openSeconds: Int64
+  package struct Holder: Sendable, Hashable {
+    package var process: Int32
+    package var application: String
+    package var role: String
+    package var openSeconds: Int64
   }
 
   /// The filled share, 0…1.
-  public var usage: ExactDecimal
+  package var usage: ExactDecimal
   /// Looked for once the queue is filled beyond `alarmUsage`.
-  public var holder: Holder?
+  package var holder: Holder?
 
   /// MEASURED, NOTIFY: alarm at 10 %.
-  public static let alarmUsage = ExactDecimal(units: 1, scale: 1)
+  package static let alarmUsage = ExactDecimal(units: 1, scale: 1)
 
-  public init(usage: ExactDecimal, holder: Holder? = nil) {
+  package init(usage: ExactDecimal, holder: Holder? = nil) {
     self.usage = usage
     self.holder = holder
   }
@@ -62,7 +62,7 @@ extension WriterSession {
 extension StoreWriter {
   /// To be asked every ten seconds, commits or not. It also proves the connection.
   /// - Throws: `connectionLost`, `transient`.
-  public func notificationQueue() throws(StoreError) -> NotificationQueue {
+  package func notificationQueue() throws(StoreError) -> NotificationQueue {
     try open().notificationQueue()
   }
 }

@@ -210,9 +210,9 @@ struct AddressOptions {
 }
 
 /// Connection strings made of parts.
-public enum StoreAddress {
+package enum StoreAddress {
   /// The address with a password that is kept elsewhere; as it was where it cannot be understood.
-  public static func joining(_ url: String, password: String) -> String {
+  package static func joining(_ url: String, password: String) -> String {
     guard let options = AddressOptions(url) else { return url }
     return (options.values + [(keyword: "password", value: password)])
       .map { "\($0.keyword)=\(EmbeddedServer.quoted($0.value))" }

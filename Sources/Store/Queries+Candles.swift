@@ -17,7 +17,7 @@ extension Queries {
   /// Final candles, oldest first.
   /// - Throws: `refused` (SQLSTATE 22023) where the question makes no sense: filled days, or
   ///   adjusted prices without a known factor.
-  public func candles(_ query: CandleQuery) throws(StoreError) -> [CandleRecord] {
+  package func candles(_ query: CandleQuery) throws(StoreError) -> [CandleRecord] {
     var parameters = WireParameters()
     parameters.add { $0.text(query.symbol.description) }
     parameters.add { $0.text(query.timeframe.name) }
@@ -48,7 +48,7 @@ extension Queries {
       """)
 
   /// Where the candle came from that was open at a moment.
-  public func why(
+  package func why(
     _ symbol: Symbol, at moment: Timestamp, _ timeframe: Timeframe, source: Source? = nil
   ) throws(StoreError) -> [CandleFact] {
     var parameters = WireParameters()
@@ -73,7 +73,7 @@ extension Queries {
       """)
 
   /// What could not be reconciled, oldest first, the resolved included.
-  public func disagreements(
+  package func disagreements(
     day: TradingDay? = nil, symbol: Symbol? = nil
   ) throws(StoreError) -> [DisagreementRecord] {
     try read(Self.readDisagreements, parameters(day, symbol)) { (row) throws(StoreError) in

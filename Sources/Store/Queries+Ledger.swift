@@ -29,7 +29,7 @@ extension Queries {
 
   /// All final candles of an instrument's day.
   /// - Parameter before: as they were known up to that moment; nil for now.
-  public func candles(
+  package func candles(
     of symbol: Symbol, day: TradingDay, before moment: Timestamp? = nil
   ) throws(StoreError) -> [StoredCandle] {
     var parameters = parameters(day, symbol)
@@ -59,7 +59,7 @@ extension Queries {
       """)
 
   /// The days from `first` on that have any row.
-  public func days(from first: TradingDay) throws(StoreError) -> [TradingDay] {
+  package func days(from first: TradingDay) throws(StoreError) -> [TradingDay] {
     var parameters = WireParameters()
     parameters.add { $0.date(first) }
     return try read(Self.readDays, parameters) { (row) throws(StoreError) in try row.day() }
@@ -75,7 +75,7 @@ extension Queries {
       """)
 
   /// The rows refused on a day.
-  public func rejections(day: TradingDay) throws(StoreError) -> [RejectionRecord] {
+  package func rejections(day: TradingDay) throws(StoreError) -> [RejectionRecord] {
     var parameters = WireParameters()
     parameters.add { $0.date(day) }
     return try read(Self.readRejections, parameters) { (row) throws(StoreError) in

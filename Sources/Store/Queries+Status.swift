@@ -44,7 +44,7 @@ extension Queries {
       """)
 
   /// - Throws: `connectionLost`, `malformed`.
-  public func status() throws(StoreError) -> StoreStatus {
+  package func status() throws(StoreError) -> StoreStatus {
     let health = try read(Self.readHealth, WireParameters()) { (row) throws(StoreError) in
       try row.health()
     }

@@ -4,19 +4,19 @@ import Market
 /// parameter, never part of the SQL. Reading only: a role with the rights of `candled_reader`.
 ///
 /// Not Sendable: use it on the thread that made it.
-public final class Queries {
+package final class Queries {
   let connection: PostgresConnection
 
   /// - Parameter url: a libpq URL or keyword string.
   /// - Throws: `connectionLost`, `schemaMismatch`, `badAddress`, `refused`.
-  public init(url: String) throws(StoreError) {
+  package init(url: String) throws(StoreError) {
     connection = try PostgresConnection(url: url, application: "candled query")
     try Schema.requireVersion(connection)
   }
 
   /// From here on every answer is of one moment, whatever is committed meanwhile.
   /// - Throws: `connectionLost`.
-  public func holdMoment() throws(StoreError) {
+  package func holdMoment() throws(StoreError) {
     try connection.execute("begin isolation level repeatable read read only", context: "query")
   }
 
@@ -49,7 +49,7 @@ extension Queries {
 
   /// The latest quotes with their forming minutes, by symbol.
   /// - Parameter symbols: nil for all.
-  public func latest(_ symbols: [Symbol]? = nil) throws(StoreError) -> [LatestQuote] {
+  package func latest(_ symbols: [Symbol]? = nil) throws(StoreError) -> [LatestQuote] {
     let list = symbols?.map(\.description).joined(separator: " ")
     var parameters = WireParameters()
     parameters.add { $0.optional(list) { $0.text($1) } }
@@ -73,7 +73,7 @@ extension Queries {
       """)
 
   /// What passed unseen and what became of it, oldest first.
-  public func gapRecords(
+  package func gapRecords(
     day: TradingDay? = nil, symbol: Symbol? = nil
   ) throws(StoreError) -> [GapRecord] {
     try read(Self.readGapRecords, parameters(day, symbol)) { (row) throws(StoreError) in
@@ -99,7 +99,7 @@ extension Queries {
 
   /// The certificates of a day, by symbol.
   /// - Parameter day: nil for the newest day that has some.
-  public func certificates(
+  package func certificates(
     day: TradingDay? = nil, symbol: Symbol? = nil
   ) throws(StoreError) -> [CertificateRecord] {
     try read(Self.readCertificates, parameters(day, symbol)) { (row) throws(StoreError) in
@@ -123,7 +123,7 @@ extension Queries {
 
   /// Series of instruments, by symbol.
   /// - Parameter part: what the symbol or the name must contain, in any case; nil for all.
-  public func instruments(like part: String? = nil) throws(StoreError) -> [InstrumentRecord] {
+  package func instruments(like part: String? = nil) throws(StoreError) -> [InstrumentRecord] {
     var parameters = WireParameters()
     parameters.add { $0.optional(part) { $0.text($1) } }
     return try read(Self.readInstruments, parameters) { (row) throws(StoreError) in
@@ -137,7 +137,7 @@ extension Queries {
   /// When markets trade, as far as the daemon has learnt. A table without a view: with the daemon's
   /// rights.
   /// - Throws: `operatorNeeded` for others.
-  public func sessions() throws(StoreError) -> [MarketSession] {
+  package func sessions() throws(StoreError) -> [MarketSession] {
     try read(WriterSession.readSessions, WireParameters()) { (row) throws(StoreError) in
       try row.marketSession()
     }

@@ -2,12 +2,12 @@ import Glibc
 import Market
 
 /// The schema as this binary carries it, and how to compare a database with it.
-public enum Schema {
+package enum Schema {
   /// The number schema.sql writes into `schema_version`.
-  public static let version = 3
+  package static let version = 3
 
   /// schema.sql, whole.
-  public static let text = String(decoding: PackageResources.schema_sql, as: UTF8.self)
+  package static let text = String(decoding: PackageResources.schema_sql, as: UTF8.self)
 
   /// How applying waits for those who read what it replaces. Everybody else waits behind it, the
   /// writer included: so it waits briefly, lets them pass, and tries again.
@@ -28,7 +28,7 @@ public enum Schema {
   ///   when it is another one.
   /// - Throws: `operatorNeeded` where a right is missing, `schemaMismatch`, `connectionLost`,
   ///   `transient` with the session that was in the way at last.
-  public static func apply(
+  package static func apply(
     url: String, waiting: (String) -> Void = { _ in }
   ) throws(StoreError) {
     try apply(url: url, Patience(), waiting)
@@ -103,7 +103,7 @@ public enum Schema {
   /// - Parameter endingReaders: at last ends the sessions of readers that are in the way, and tells
   ///   `waiting` of each; for the private cluster, as its superuser.
   /// - Throws: as `apply`.
-  public static func applyIfDifferent(
+  package static func applyIfDifferent(
     url: String, endingReaders: Bool = false, waiting: (String) -> Void = { _ in }
   ) throws(StoreError) {
     if try holdsText(url: url) { return }
@@ -131,7 +131,7 @@ public enum Schema {
 
   /// Applies schema.sql to a database that has none of it, and leaves any other alone.
   /// - Throws: as `apply`.
-  public static func applyIfAbsent(url: String) throws(StoreError) {
+  package static func applyIfAbsent(url: String) throws(StoreError) {
     let connection = try PostgresConnection(url: url, application: "candled schema")
     var row = try connection.run(readPresence, context: "schema check").row(0)
     if try !row.bool() { try apply(over: connection, url: url, Patience()) { _ in } }
@@ -140,7 +140,7 @@ public enum Schema {
   /// Compares a database with what schema.sql made of it.
   /// - Returns: one sentence a difference; none means it is as this binary needs it.
   /// - Throws: `connectionLost`.
-  public static func check(url: String) throws(StoreError) -> [String] {
+  package static func check(url: String) throws(StoreError) -> [String] {
     let connection = try PostgresConnection(url: url, application: "candled schema")
     do throws(StoreError) {
       try requireVersion(connection)

@@ -4,17 +4,17 @@
 
 import Glibc
 
-public struct ServerBinaries: Sendable, Hashable {
+package struct ServerBinaries: Sendable, Hashable {
   /// The oldest release with all that the schema and the settings use.
-  public static let majorMin = 15
+  package static let majorMin = 15
   private static let debianFolder = "/usr/lib/postgresql"
 
   /// The folder with `postgres` and `initdb`, absolute.
-  public var directory: String
+  package var directory: String
   /// 15, 16, ….
-  public var major: Int
+  package var major: Int
 
-  public init(directory: String, major: Int) {
+  package init(directory: String, major: Int) {
     self.directory = directory
     self.major = major
   }
@@ -24,7 +24,7 @@ public struct ServerBinaries: Sendable, Hashable {
 
   /// Every usable server on this machine, the preferred one first: Debian's folders from the
   /// highest version down, then where `pg_config` points, then the PATH.
-  public static func installed() -> [ServerBinaries] {
+  package static func installed() -> [ServerBinaries] {
     var found = debian().sorted { $0.major > $1.major }
     for directory in [configured()].compactMap(\.self) + searchPath()
     where !found.contains(where: { $0.directory == directory }) {

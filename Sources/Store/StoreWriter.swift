@@ -6,9 +6,9 @@ import Market
 ///
 /// The caller's loop: `connect`, `load`, then `commit` in journal order; after `connectionLost`,
 /// `reconnect` until it answers and commit the same value again.
-public actor StoreWriter {
+package actor StoreWriter {
   private let executor = ThreadExecutor(name: "store-writer")
-  nonisolated public var unownedExecutor: UnownedSerialExecutor {
+  nonisolated package var unownedExecutor: UnownedSerialExecutor {
     executor.asUnownedSerialExecutor()
   }
 
@@ -28,7 +28,7 @@ public actor StoreWriter {
   ///   - lease: what a daemon writes under; without one a writer serves until a term begins.
   ///   - gate: what a daemon's connections pass.
   ///   - confirmSeconds: a hole that bars do not fill twice, so far apart, is permanent.
-  public init(
+  package init(
     url: String, lease: Lease? = nil, gate: ConnectGate? = nil,
     confirmSeconds: Int64 = confirmSecondsDefault
   ) {
@@ -38,11 +38,11 @@ public actor StoreWriter {
     self.confirmSeconds = confirmSeconds
   }
 
-  public static let confirmSecondsDefault = WriterSession.confirmSecondsDefault
+  package static let confirmSecondsDefault = WriterSession.confirmSecondsDefault
 
   /// Connects and checks the schema's version.
   /// - Throws: `connectionLost`, `transient`, `schemaMismatch`, `badAddress`, `leaseLost`.
-  public func connect() throws(StoreError) {
+  package func connect() throws(StoreError) {
     if let session { inDoubt = session.pending ?? inDoubt }
     session = nil
     let fresh = try WriterSession(
@@ -59,16 +59,16 @@ public actor StoreWriter {
   }
 
   /// As `connect`; the name says why.
-  public func reconnect() throws(StoreError) { try connect() }
+  package func reconnect() throws(StoreError) { try connect() }
 
-  public func disconnect() {
+  package func disconnect() {
     if let session { inDoubt = session.pending ?? inDoubt }
     session = nil
   }
 
   /// What to go on from. Afterwards the writer stands at the stored position.
   /// - Throws: `connectionLost`, `malformed`.
-  public func load() throws(StoreError) -> StoredState {
+  package func load() throws(StoreError) -> StoredState {
     let state = try open().load()
     position = state.position
     foundStored = nil
@@ -78,7 +78,7 @@ public actor StoreWriter {
   /// Begins the lease's term in its holder's journal, before the first commit of it. What that
   /// journal holds up to `position` and is not committed stays uncommitted for good.
   /// - Throws: `leaseLost`, `positionConflict` (load again), `connectionLost` (load again).
-  public func takeUp(at position: JournalPosition) throws(StoreError) {
+  package func takeUp(at position: JournalPosition) throws(StoreError) {
     try open().takeUp(at: position)
     self.position = position
   }
@@ -89,7 +89,7 @@ public actor StoreWriter {
   /// that cannot be given is left out. The receipt tells of both.
   /// - Throws: `connectionLost` (reconnect and repeat), `positionConflict` (another writer: load
   ///   again), `leaseLost`; for every other reason repeat later.
-  public func commit(_ commit: Commit) throws(StoreError) -> CommitReceipt {
+  package func commit(_ commit: Commit) throws(StoreError) -> CommitReceipt {
     if let found = foundStored {
       foundStored = nil
       if found.position == commit.position {
@@ -106,7 +106,7 @@ public actor StoreWriter {
 
   /// Forgets all but the last `keepRows` changes of the feed.
   /// - Returns: how many were forgotten.
-  public func pruneChanges(keepRows: Int64) throws(StoreError) -> Int64 {
+  package func pruneChanges(keepRows: Int64) throws(StoreError) -> Int64 {
     try open().pruneChanges(keepRows: keepRows)
   }
 

@@ -5,11 +5,11 @@ import Platform
 /// Two blocked default actors are enough to stop every other task on a two-core machine
 /// (TOOLCHAIN §6), so nothing that blocks may run on the shared pool. The thread ends when the
 /// executor is released.
-public final class ThreadExecutor: SerialExecutor {
+package final class ThreadExecutor: SerialExecutor {
   private let queue = JobQueue()
 
   /// - Parameter name: shown by `top -H`; 15 bytes count.
-  public init(name: String) {
+  package init(name: String) {
     let queue = queue
     do {
       try DetachedThread.start(name: name) { queue.run() }
@@ -20,11 +20,11 @@ public final class ThreadExecutor: SerialExecutor {
 
   deinit { queue.close() }
 
-  public func enqueue(_ job: consuming ExecutorJob) {
+  package func enqueue(_ job: consuming ExecutorJob) {
     queue.append(JobQueue.Entry(job: UnownedJob(job), executor: asUnownedSerialExecutor()))
   }
 
-  public func asUnownedSerialExecutor() -> UnownedSerialExecutor {
+  package func asUnownedSerialExecutor() -> UnownedSerialExecutor {
     UnownedSerialExecutor(ordinary: self)
   }
 }

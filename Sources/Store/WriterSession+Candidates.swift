@@ -60,7 +60,7 @@ extension WriterSession {
 extension StoreWriter {
   /// The A-share days from `day` on that ready-made bars could make better.
   /// - Throws: `connectionLost`, `malformed`.
-  public func repairCandidates(
+  package func repairCandidates(
     from day: TradingDay
   ) throws(StoreError) -> [RepairCandidate] {
     try open().repairCandidates(from: day)
@@ -69,7 +69,7 @@ extension StoreWriter {
 
 extension HistoryWriter {
   /// As the daemon's writer tells.
-  public func repairCandidates(
+  package func repairCandidates(
     from day: TradingDay
   ) throws(StoreError) -> [RepairCandidate] {
     try open().repairCandidates(from: day)

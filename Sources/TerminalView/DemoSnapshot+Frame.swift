@@ -18,7 +18,7 @@ extension DemoSnapshot {
   ///   - width: The terminal's columns.
   ///   - height: The terminal's lines.
   ///   - color: Whether to use colours and weights.
-  public func render(width: Int, height: Int, color: Bool) -> String {
+  package func render(width: Int, height: Int, color: Bool) -> String {
     let lines = frameLines(width: width, height: height).map {
       $0.rendered(width: width, color: color) + Control.clearToLineEnd
     }

@@ -4,7 +4,7 @@ import Market
 
 extension DemoSnapshot {
   /// One plain line, without a line feed; meant to be printed once a simulated minute.
-  public func line() -> String {
+  package func line() -> String {
     var parts = [
       "\(at.shanghaiDay) \(Figures.minute(at.shanghaiSecondOfDay))",
       phase.rawValue,

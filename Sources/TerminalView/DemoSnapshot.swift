@@ -2,73 +2,73 @@ import Market
 
 /// Everything the demo's terminal view shows at one moment: a plain value, so that a frame can be
 /// drawn, compared and tested without a daemon, a clock or a terminal.
-public struct DemoSnapshot: Sendable {
+package struct DemoSnapshot: Sendable {
   /// Simulated time.
-  public var at: Timestamp
+  package var at: Timestamp
   /// Simulated seconds per real second.
-  public var speed: Int
+  package var speed: Int
   /// How many instruments are polled.
-  public var instruments: Int
+  package var instruments: Int
 
-  public var sweeps = 0
+  package var sweeps = 0
   /// Rows of quotes taken.
-  public var rows = 0
+  package var rows = 0
   /// Sweeps in the last simulated minute.
-  public var sweepsPerMinute = ExactDecimal.zero
-  public var requestsAnswered = 0
+  package var sweepsPerMinute = ExactDecimal.zero
+  package var requestsAnswered = 0
   /// Batches that had no answer before the next sweep was due, whatever the reason.
-  public var requestsFailed = 0
-  public var source = Condition("starting", .waiting)
-  public var store = Condition("starting", .waiting)
+  package var requestsFailed = 0
+  package var source = Condition("starting", .waiting)
+  package var store = Condition("starting", .waiting)
 
   /// From the last byte of an answer to its rows being visible, µs of real time; nil before the
   /// first commit.
-  public var lagMicroseconds: Int64?
+  package var lagMicroseconds: Int64?
   /// From the beginning of the last commit to its end, µs of real time.
-  public var commitMicroseconds: Int64?
-  public var commits = 0
+  package var commitMicroseconds: Int64?
+  package var commits = 0
   /// The change feed's last number.
-  public var sequence: Int64 = 0
+  package var sequence: Int64 = 0
 
-  public var candles = 0
-  public var gaps = 0
-  public var revisions = 0
-  public var rejected = 0
+  package var candles = 0
+  package var gaps = 0
+  package var revisions = 0
+  package var rejected = 0
 
   /// The first few of the market, in the order to show them.
-  public var quotes: [DemoQuote] = []
+  package var quotes: [DemoQuote] = []
   /// nil until the day's certificates are written, after its close.
-  public var conservation: Conservation?
+  package var conservation: Conservation?
   /// The command line that opens the demo's database.
-  public var psql = ""
+  package var psql = ""
 
-  public init(at: Timestamp, speed: Int, instruments: Int) {
+  package init(at: Timestamp, speed: Int, instruments: Int) {
     self.at = at
     self.speed = speed
     self.instruments = instruments
   }
 
-  public var phase: SessionPhase { SessionPhase(secondOfDay: at.shanghaiSecondOfDay) }
+  package var phase: SessionPhase { SessionPhase(secondOfDay: at.shanghaiSecondOfDay) }
 
   /// A word on how something is doing, and whether that is well.
-  public struct Condition: Sendable, Hashable {
-    public enum Health: Sendable { case good, waiting, bad }
+  package struct Condition: Sendable, Hashable {
+    package enum Health: Sendable { case good, waiting, bad }
 
-    public var word: String
-    public var health: Health
+    package var word: String
+    package var health: Health
 
-    public init(_ word: String, _ health: Health) {
+    package init(_ word: String, _ health: Health) {
       self.word = word
       self.health = health
     }
   }
 
   /// How many of the day's certificates were written, and how many of those have no residual.
-  public struct Conservation: Sendable, Hashable {
-    public var certificates: Int
-    public var balanced: Int
+  package struct Conservation: Sendable, Hashable {
+    package var certificates: Int
+    package var balanced: Int
 
-    public init(certificates: Int, balanced: Int) {
+    package init(certificates: Int, balanced: Int) {
       self.certificates = certificates
       self.balanced = balanced
     }
@@ -76,25 +76,25 @@ public struct DemoSnapshot: Sendable {
 }
 
 /// One instrument of the view, with its forming minute.
-public struct DemoQuote: Sendable, Hashable {
-  public var symbol: Symbol
-  public var name: String
+package struct DemoQuote: Sendable, Hashable {
+  package var symbol: Symbol
+  package var name: String
   /// Zero before the first trade.
-  public var last: ExactDecimal
-  public var previousClose: ExactDecimal
+  package var last: ExactDecimal
+  package var previousClose: ExactDecimal
   /// nil between sessions.
-  public var forming: Forming?
+  package var forming: Forming?
 
   /// The candle under way.
-  public struct Forming: Sendable, Hashable {
-    public var openedAt: Timestamp
-    public var open: ExactDecimal
-    public var high: ExactDecimal
-    public var low: ExactDecimal
-    public var close: ExactDecimal
-    public var volume: ExactDecimal
+  package struct Forming: Sendable, Hashable {
+    package var openedAt: Timestamp
+    package var open: ExactDecimal
+    package var high: ExactDecimal
+    package var low: ExactDecimal
+    package var close: ExactDecimal
+    package var volume: ExactDecimal
 
-    public init(
+    package init(
       openedAt: Timestamp, open: ExactDecimal, high: ExactDecimal, low: ExactDecimal,
       close: ExactDecimal, volume: ExactDecimal
     ) {
@@ -107,7 +107,7 @@ public struct DemoQuote: Sendable, Hashable {
     }
   }
 
-  public init(
+  package init(
     symbol: Symbol, name: String, last: ExactDecimal, previousClose: ExactDecimal,
     forming: Forming? = nil
   ) {
@@ -120,7 +120,7 @@ public struct DemoQuote: Sendable, Hashable {
 
   /// Against the previous close, in per cent with two digits, half away from zero; nil where
   /// nothing traded or there is nothing to compare with.
-  public var percentChange: ExactDecimal? {
+  package var percentChange: ExactDecimal? {
     guard !last.isZero, !previousClose.isZero else { return nil }
     return try? ((last - previousClose) * ExactDecimal(100))
       .divided(by: previousClose, scale: 2)

@@ -2,17 +2,17 @@ import Market
 
 /// What a demo came to: a few lines that stay on the screen when its view is gone, and in the
 /// folder if it is kept.
-public struct DemoSummary: Sendable {
+package struct DemoSummary: Sendable {
   /// How it ended.
-  public var last: DemoSnapshot
+  package var last: DemoSnapshot
   /// Real time from the first request to the end.
-  public var seconds: Int
+  package var seconds: Int
   /// What is in no table, in words; nil if everything is.
-  public var unsaved: String?
+  package var unsaved: String?
   /// nil if everything was deleted.
-  public var folder: String?
+  package var folder: String?
 
-  public init(last: DemoSnapshot, seconds: Int, unsaved: String?, folder: String?) {
+  package init(last: DemoSnapshot, seconds: Int, unsaved: String?, folder: String?) {
     self.last = last
     self.seconds = seconds
     self.unsaved = unsaved
@@ -20,7 +20,7 @@ public struct DemoSummary: Sendable {
   }
 
   /// Plain lines, each with its line feed.
-  public var text: String {
+  package var text: String {
     let clock = Figures.clock(last.at.shanghaiSecondOfDay)
     let day = "\(last.at.shanghaiDay) \(Figures.weekday(last.at.shanghaiDay))"
     let head =

@@ -3,14 +3,14 @@
 
 import Market
 
-public enum JSONText {
+package enum JSONText {
   /// One object on one line.
-  public static func object(_ members: [(key: String, value: ResultCell)]) -> String {
+  package static func object(_ members: [(key: String, value: ResultCell)]) -> String {
     "{" + members.map { $0.key.quoted + ":" + value($0.value) }.joined(separator: ",") + "}"
   }
 
   /// Counts and flags as themselves, decimals and texts as strings.
-  public static func value(_ cell: ResultCell) -> String {
+  package static func value(_ cell: ResultCell) -> String {
     switch cell {
     case .null: "null"
     case .text(let text), .number(let text): text.quoted

@@ -3,7 +3,7 @@
 
 import Market
 
-public enum ResultFormat: String, Sendable, CaseIterable {
+package enum ResultFormat: String, Sendable, CaseIterable {
   /// Aligned columns, for people.
   case table
   /// RFC 4180 with a header; null is an empty field, an empty text `""`.
@@ -15,20 +15,20 @@ public enum ResultFormat: String, Sendable, CaseIterable {
 }
 
 /// A column of a result. The name is the header, and the key in JSON.
-public struct ResultColumn: Sendable, Hashable {
-  public enum Alignment: Sendable { case leading, trailing }
+package struct ResultColumn: Sendable, Hashable {
+  package enum Alignment: Sendable { case leading, trailing }
 
-  public var name: String
-  public var alignment: Alignment
+  package var name: String
+  package var alignment: Alignment
 
-  public init(_ name: String, _ alignment: Alignment = .leading) {
+  package init(_ name: String, _ alignment: Alignment = .leading) {
     self.name = name
     self.alignment = alignment
   }
 }
 
 /// One value of a result.
-public enum ResultCell: Sendable, Hashable {
+package enum ResultCell: Sendable, Hashable {
   case null
   case text(String)
   /// An exact decimal, digit for digit: never rounded, never grouped, a string in JSON.
@@ -38,10 +38,10 @@ public enum ResultCell: Sendable, Hashable {
   case boolean(Bool)
   case list([String])
 
-  public static func decimal(_ value: ExactDecimal) -> ResultCell { .number(value.description) }
+  package static func decimal(_ value: ExactDecimal) -> ResultCell { .number(value.description) }
 
   /// The value as people and CSV see it; empty for null.
-  public var text: String {
+  package var text: String {
     switch self {
     case .null: ""
     case .text(let text), .number(let text): text
@@ -53,19 +53,19 @@ public enum ResultCell: Sendable, Hashable {
 }
 
 /// Turns rows into text. Every call returns what can be written now.
-public struct ResultWriter: Sendable {
+package struct ResultWriter: Sendable {
   private let format: ResultFormat
   private let columns: [ResultColumn]
   private var waiting: [[ResultCell]] = []
   private var rowsWritten = 0
 
-  public init(format: ResultFormat, columns: [ResultColumn]) {
+  package init(format: ResultFormat, columns: [ResultColumn]) {
     self.format = format
     self.columns = columns
   }
 
   /// What stands before the first row.
-  public func header() -> String {
+  package func header() -> String {
     switch format {
     case .table, .jsonl: ""
     case .csv: ResultWriter.csvLine(columns.map { ResultCell.text($0.name) })
@@ -74,7 +74,7 @@ public struct ResultWriter: Sendable {
   }
 
   /// One row, with as many cells as there are columns.
-  public mutating func row(_ cells: [ResultCell]) -> String {
+  package mutating func row(_ cells: [ResultCell]) -> String {
     precondition(cells.count == columns.count, "a row has one cell a column")
     defer { rowsWritten += 1 }
     switch format {
@@ -88,7 +88,7 @@ public struct ResultWriter: Sendable {
   }
 
   /// What stands behind the last row.
-  public func footer() -> String {
+  package func footer() -> String {
     switch format {
     case .table: table()
     case .csv, .jsonl: ""
@@ -97,7 +97,7 @@ public struct ResultWriter: Sendable {
   }
 
   /// A whole result at once.
-  public static func text(
+  package static func text(
     format: ResultFormat, columns: [ResultColumn], rows: [[ResultCell]]
   ) -> String {
     var writer = ResultWriter(format: format, columns: columns)

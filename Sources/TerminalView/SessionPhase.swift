@@ -1,7 +1,7 @@
 import Market
 
 /// Where in the A-share trading day a Shanghai wall clock stands.
-public enum SessionPhase: String, Sendable, CaseIterable {
+package enum SessionPhase: String, Sendable, CaseIterable {
   case beforeOpen = "before the open"
   case openingAuction = "opening auction"
   /// 09:25–09:30: the auction has matched, trading has not begun.
@@ -13,7 +13,7 @@ public enum SessionPhase: String, Sendable, CaseIterable {
   case closed = "closed"
   case afterHours = "after hours"
 
-  public init(secondOfDay: Int) {
+  package init(secondOfDay: Int) {
     self =
       switch secondOfDay {
       case ..<Session.auctionOpen: .beforeOpen

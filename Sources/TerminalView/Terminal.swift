@@ -2,20 +2,20 @@
 
 import Glibc
 
-public enum Terminal {
+package enum Terminal {
   /// How to show something that goes on.
-  public enum Mode: Sendable, Hashable {
+  package enum Mode: Sendable, Hashable {
     /// A screen that can be redrawn in place.
     case live(color: Bool)
     /// A line now and then.
     case lines
   }
 
-  public struct Size: Sendable, Hashable {
-    public var width: Int
-    public var height: Int
+  package struct Size: Sendable, Hashable {
+    package var width: Int
+    package var height: Int
 
-    public init(width: Int, height: Int) {
+    package init(width: Int, height: Int) {
       self.width = width
       self.height = height
     }
@@ -23,13 +23,13 @@ public enum Terminal {
 
   /// Live on a terminal that can move its cursor; colours unless NO_COLOR is set and not empty
   /// (no-color.org).
-  public static func mode(isTerminal: Bool, term: String?, noColor: String?) -> Mode {
+  package static func mode(isTerminal: Bool, term: String?, noColor: String?) -> Mode {
     guard isTerminal, let term, !term.isEmpty, term != "dumb" else { return .lines }
     return .live(color: (noColor ?? "").isEmpty)
   }
 
   /// The mode for a file descriptor of this process.
-  public static func mode(of descriptor: Int32) -> Mode {
+  package static func mode(of descriptor: Int32) -> Mode {
     mode(
       isTerminal: isatty(descriptor) == 1, term: environment("TERM"),
       noColor: environment("NO_COLOR"))
@@ -37,19 +37,19 @@ public enum Terminal {
 
   /// The size now: asked for every frame, so that nobody needs to hear of SIGWINCH. A terminal
   /// that does not know its size (a serial line says 0 by 0) gets the classic one.
-  public static func size(of descriptor: Int32) -> Size {
+  package static func size(of descriptor: Int32) -> Size {
     var window = winsize()
     let isKnown = ioctl(descriptor, UInt(TIOCGWINSZ), &window) == 0
     guard isKnown, window.ws_col > 0, window.ws_row > 0 else { return classicSize }
     return Size(width: Int(window.ws_col), height: Int(window.ws_row))
   }
 
-  public static let classicSize = Size(width: 80, height: 24)
+  package static let classicSize = Size(width: 80, height: 24)
 
   /// Switches to the alternate screen and hides the cursor.
-  public static let enterScreen = "\u{1B}[?1049h\u{1B}[?25l"
+  package static let enterScreen = "\u{1B}[?1049h\u{1B}[?25l"
   /// Gives the screen back as it was. Whoever entered must write this on every way out.
-  public static let leaveScreen = "\u{1B}[?25h\u{1B}[?1049l"
+  package static let leaveScreen = "\u{1B}[?25h\u{1B}[?1049l"
 
   private static func environment(_ name: String) -> String? {
     getenv(name).map { String(cString: $0) }

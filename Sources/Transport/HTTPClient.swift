@@ -9,13 +9,13 @@ import Glibc
 import Platform
 
 /// A pool of connections and the thread that drives them.
-public final class HTTPClient: Sendable {
+package final class HTTPClient: Sendable {
   private let mailbox: Mailbox
   private let thread: JoinableThread
 
   /// Starts the client's thread.
   /// - Throws: `noResources` if libcurl or the system refuses: no memory, no thread.
-  public init(_ configuration: HTTPClientConfiguration = .init()) throws(TransportError) {
+  package init(_ configuration: HTTPClientConfiguration = .init()) throws(TransportError) {
     guard curlIsReady, let multi = curl_multi_init() else {
       throw TransportError(.noResources, route: "")
     }
@@ -34,7 +34,7 @@ public final class HTTPClient: Sendable {
   /// One GET; any status is an answer.
   /// - Throws: why there is no answer. A cancelled task gets `cancelled`, within one turn of the
   ///   loop, and its connection is closed if the answer had begun.
-  public func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+  package func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
     let ticket = try mailbox.reserve(route: request.route).get()
     let result = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -50,7 +50,7 @@ public final class HTTPClient: Sendable {
 
   /// Ends every request with `shutDown`, closes the connections and waits for the thread: a few
   /// milliseconds. May be called more than once, from any thread.
-  public func shutdown() {
+  package func shutdown() {
     mailbox.stop()
     thread.join()
   }

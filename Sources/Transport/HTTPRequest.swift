@@ -2,26 +2,26 @@
 // without limits: a deadline, a connect deadline and a body cap are part of the value.
 
 /// One GET. Path and headers may hold secrets, so the value does not describe itself.
-public struct HTTPRequest: Sendable {
-  public var base: BaseAddress
+package struct HTTPRequest: Sendable {
+  package var base: BaseAddress
   /// Absolute, with its query, printable ASCII, sent byte for byte.
-  public var path: String
+  package var path: String
   /// Sent in this order. Names and values must be free of control characters.
-  public var headers: [(name: String, value: String)]
+  package var headers: [(name: String, value: String)]
   /// From `send` to the last byte, waiting in the queue included.
-  public var deadlineMilliseconds: Int
-  public var connectMilliseconds: Int
+  package var deadlineMilliseconds: Int
+  package var connectMilliseconds: Int
   /// Bytes after inflation: a compressed answer counts with what it unpacks to.
-  public var bodyBytesMax: Int
+  package var bodyBytesMax: Int
   /// The caller's name for the request, used in errors instead of anything that is sent.
-  public var route: String
+  package var route: String
 
-  public static let deadlineMillisecondsDefault = 10_000
-  public static let connectMillisecondsDefault = 3_000
+  package static let deadlineMillisecondsDefault = 10_000
+  package static let connectMillisecondsDefault = 3_000
   /// A full Sina batch is 215 KB; a whole market in one body 1.5 MB.
-  public static let bodyBytesMaxDefault = 8 << 20
+  package static let bodyBytesMaxDefault = 8 << 20
 
-  public init(
+  package init(
     base: BaseAddress, path: String, headers: [(String, String)] = [],
     deadlineMilliseconds: Int = deadlineMillisecondsDefault,
     connectMilliseconds: Int = connectMillisecondsDefault,
@@ -61,8 +61,8 @@ public struct HTTPRequest: Sendable {
 }
 
 extension HTTPRequest: CustomStringConvertible, CustomReflectable {
-  public var description: String { "HTTPRequest(\(route))" }
+  package var description: String { "HTTPRequest(\(route))" }
 
   /// No children: `dump` and string interpolation of a containing value reach for the mirror.
-  public var customMirror: Mirror { Mirror(self, children: []) }
+  package var customMirror: Mirror { Mirror(self, children: []) }
 }

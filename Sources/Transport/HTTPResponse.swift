@@ -2,22 +2,22 @@
 // not an error of the transport.
 
 /// A whole answer.
-public struct HTTPResponse: Sendable {
-  public let status: Int
-  public let headers: HTTPHeaders
+package struct HTTPResponse: Sendable {
+  package let status: Int
+  package let headers: HTTPHeaders
   /// After inflation.
-  public let body: [UInt8]
-  public let timings: HTTPTimings
+  package let body: [UInt8]
+  package let timings: HTTPTimings
   /// False if a kept connection was used again.
-  public let newConnection: Bool
+  package let newConnection: Bool
 
   /// When its server says it answered, as the header gives it; nil also if it comes out of a cache
   /// (RFC 9111, section 5.1), which keeps the date with the answer.
-  public var date: String? { headers["age"] == nil ? headers["date"] : nil }
+  package var date: String? { headers["age"] == nil ? headers["date"] : nil }
 }
 
 /// The headers anything downstream asks for; the others are not kept.
-public struct HTTPHeaders: Sendable, Hashable {
+package struct HTTPHeaders: Sendable, Hashable {
   private var values: [String: String] = [:]
 
   static let kept: Set<String> = ["content-type", "retry-after", "date", "age"]
@@ -26,7 +26,7 @@ public struct HTTPHeaders: Sendable, Hashable {
 
   /// nil if the server did not send it or it is none of `content-type`, `retry-after`, `date` and
   /// `age`. Case does not matter.
-  public subscript(name: String) -> String? { values[name.lowercased()] }
+  package subscript(name: String) -> String? { values[name.lowercased()] }
 
   /// Keeps the line if it is one of ours; the last of several wins.
   mutating func keep(line: UnsafeRawBufferPointer) {
@@ -43,7 +43,7 @@ public struct HTTPHeaders: Sendable, Hashable {
 }
 
 /// Measured by libcurl from the moment the transfer began.
-public struct HTTPTimings: Sendable, Hashable {
-  public let firstByteMicroseconds: Int
-  public let totalMicroseconds: Int
+package struct HTTPTimings: Sendable, Hashable {
+  package let firstByteMicroseconds: Int
+  package let totalMicroseconds: Int
 }

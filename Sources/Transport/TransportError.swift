@@ -5,8 +5,8 @@
 // buffer (which quotes host names and URLs).
 
 /// Why a request has no response.
-public struct TransportError: Error, Sendable, Hashable {
-  public enum Code: Sendable, Hashable {
+package struct TransportError: Error, Sendable, Hashable {
+  package enum Code: Sendable, Hashable {
     /// The deadline, the connect deadline or the low-speed guard ran out.
     case timeout
     /// Nobody accepted the connection.
@@ -37,11 +37,11 @@ public struct TransportError: Error, Sendable, Hashable {
     case other(curl: Int)
   }
 
-  public let code: Code
+  package let code: Code
   /// The caller's name for what was asked, such as `sina-quotes`; empty where there was no request.
-  public let route: String
+  package let route: String
 
-  public init(_ code: Code, route: String) {
+  package init(_ code: Code, route: String) {
     self.code = code
     self.route = route
   }
@@ -49,7 +49,7 @@ public struct TransportError: Error, Sendable, Hashable {
 
 extension TransportError.Code {
   /// The word for logs and metric labels.
-  public var name: String {
+  package var name: String {
     switch self {
     case .timeout: "timeout"
     case .connect: "connect"
@@ -69,7 +69,7 @@ extension TransportError.Code {
   }
 
   /// Every name there is.
-  public static let names = [
+  package static let names = [
     timeout, connect, resolve, tls, bodyTooLarge, reset, truncated, encoding, cancelled,
     tooManyInFlight, shutDown, invalidRequest, noResources, other(curl: 0),
   ].map(\.name)
@@ -77,10 +77,10 @@ extension TransportError.Code {
 
 extension TransportError: CustomStringConvertible {
   /// One sentence for people: `sina-quotes: the deadline ran out`.
-  public var description: String { route.isEmpty ? sentence : "\(route): \(sentence)" }
+  package var description: String { route.isEmpty ? sentence : "\(route): \(sentence)" }
 
   /// What happened, without the route.
-  public var sentence: String {
+  package var sentence: String {
     switch code {
     case .timeout: "the deadline ran out"
     case .connect: "the connection was refused"

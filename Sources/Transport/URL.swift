@@ -6,21 +6,21 @@
 // here may put its input into an error or a description.
 
 /// Where an upstream lives: scheme, host and port, and nothing that could carry a secret.
-public struct BaseAddress: Sendable, Hashable {
-  public enum Scheme: String, Sendable { case http, https }
+package struct BaseAddress: Sendable, Hashable {
+  package enum Scheme: String, Sendable { case http, https }
 
-  public let scheme: Scheme
+  package let scheme: Scheme
   /// Lower case; an IPv6 address keeps its brackets.
-  public let host: String
+  package let host: String
   /// nil is the scheme's own: 80 or 443.
-  public let port: UInt16?
+  package let port: UInt16?
 
   /// RFC 1035: a name is at most 253 characters as text.
   static let hostBytesMax = 253
 
   /// Reads `https://hq.sinajs.cn` or `http://127.0.0.1:8080`; one closing slash is allowed.
   /// - Throws: `invalidRequest` for anything else, a path, query, fragment or user included.
-  public init(parsing text: String) throws(TransportError) {
+  package init(parsing text: String) throws(TransportError) {
     guard let parsed = BaseAddress(checking: text) else {
       throw TransportError(.invalidRequest, route: "")
     }
@@ -83,7 +83,7 @@ public struct BaseAddress: Sendable, Hashable {
 
 extension BaseAddress: CustomStringConvertible {
   /// `https://hq.sinajs.cn`, `http://127.0.0.1:8080`: safe to log.
-  public var description: String {
+  package var description: String {
     "\(scheme.rawValue)://\(host)" + (port.map { ":\($0)" } ?? "")
   }
 }

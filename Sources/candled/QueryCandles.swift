@@ -115,9 +115,9 @@ struct TimeframeArgument: ExpressibleByArgument {
 extension CandleFill: ExpressibleByArgument {}
 
 extension PriceAdjustment: ExpressibleByArgument {
-  public init?(argument: String) { self.init(text: argument) }
+  package init?(argument: String) { self.init(text: argument) }
 
-  public var defaultValueDescription: String { text }
+  package var defaultValueDescription: String { text }
 }
 
 extension Source: ExpressibleByArgument {

@@ -2,15 +2,15 @@ import Market
 
 /// Bodies cut and bits flipped, each decoded and judged: nothing traps, and what is not refused is
 /// plausible.
-public struct DamageTrial: Sendable {
+package struct DamageTrial: Sendable {
   /// How many bodies came to which class, and what was wrong.
-  public struct Tally: Sendable {
-    public private(set) var bodies = 0
-    public private(set) var classes: [String: Int] = [:]
-    public private(set) var rows = 0
-    public private(set) var refusedRows = 0
+  package struct Tally: Sendable {
+    package private(set) var bodies = 0
+    package private(set) var classes: [String: Int] = [:]
+    package private(set) var rows = 0
+    package private(set) var refusedRows = 0
     /// The first of them, with what reproduces it.
-    public private(set) var complaints: [String] = []
+    package private(set) var complaints: [String] = []
 
     private static let complaintsMax = 50
 
@@ -25,18 +25,18 @@ public struct DamageTrial: Sendable {
     }
 
     /// `ok 812, malformed 31`, the most frequent first.
-    public var summary: String {
+    package var summary: String {
       classes.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
         .map { "\($0.key) \($0.value)" }.joined(separator: ", ")
     }
   }
 
-  public let bodies: [HostileBody]
+  package let bodies: [HostileBody]
 
-  public init() throws(HostileBody.Missing) { bodies = try HostileBody.all() }
+  package init() throws(HostileBody.Missing) { bodies = try HostileBody.all() }
 
   /// Every prefix of every body, the empty one and the whole included.
-  public func prefixes() -> Tally {
+  package func prefixes() -> Tally {
     var tally = Tally()
     for body in bodies {
       for cut in 0...body.bytes.count {
@@ -50,7 +50,7 @@ public struct DamageTrial: Sendable {
   }
 
   /// `count` bodies with one to eight bits flipped, the bodies in turn. The seed decides which.
-  public func flips(count: Int, seed: UInt64) -> Tally {
+  package func flips(count: Int, seed: UInt64) -> Tally {
     var tally = Tally()
     var random = SplitMix64(seed: seed)
     for number in 0..<count {

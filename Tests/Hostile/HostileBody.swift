@@ -1,13 +1,13 @@
 import Glibc
 
 /// Bodies to be damaged: our own fixtures, each with the decoder it is meant for.
-public struct HostileBody: Sendable {
-  public let name: String
-  public let probe: Probe
-  public let bytes: [UInt8]
+package struct HostileBody: Sendable {
+  package let name: String
+  package let probe: Probe
+  package let bytes: [UInt8]
 
-  public struct Missing: Error {
-    public let name: String
+  package struct Missing: Error {
+    package let name: String
   }
 
   private static let bars =
@@ -60,7 +60,7 @@ public struct HostileBody: Sendable {
 
   /// All of them.
   /// - Throws: `Missing` for a fixture that is not there, or a question nobody can ask.
-  public static func all() throws(Missing) -> [HostileBody] {
+  package static func all() throws(Missing) -> [HostileBody] {
     var bodies: [HostileBody] = []
     for (requestText, fixtures) in names {
       guard let probe = Probe(requestText) else { throw Missing(name: requestText) }
@@ -72,7 +72,7 @@ public struct HostileBody: Sendable {
   }
 
   /// A fixture of the feeds' tests.
-  public static func fixture(_ name: String) throws(Missing) -> [UInt8] {
+  package static func fixture(_ name: String) throws(Missing) -> [UInt8] {
     guard let file = fopen(folder + name, "re") else { throw Missing(name: name) }
     defer { fclose(file) }
     var bytes = [UInt8](repeating: 0, count: bytesMax)

@@ -2,23 +2,23 @@ import Feeds
 
 /// A whole response that an upstream, or something between, has sent or might send, and the class
 /// it must come to. The bodies are ours, in the formats that were seen (upstreams/*.md).
-public struct HostileResponse: Sendable, CustomStringConvertible {
-  public var name: String
+package struct HostileResponse: Sendable, CustomStringConvertible {
+  package var name: String
   /// What was asked, as `Probe(_:)` reads it.
-  public var requestText: String
-  public var status: Int
+  package var requestText: String
+  package var status: Int
   /// `Name: value`.
-  public var headers: [String]
-  public var body: [UInt8]
+  package var headers: [String]
+  package var body: [UInt8]
   /// The word of the class: `ok`, `banned`, …
-  public var word: String
+  package var word: String
   /// Rows that are read and rows that are refused one by one, where the answer is one.
-  public var rows: Int
-  public var refusedRows: Int
+  package var rows: Int
+  package var refusedRows: Int
 
-  public var description: String { "\(name) (\(requestText.prefix(12)), HTTP \(status))" }
+  package var description: String { "\(name) (\(requestText.prefix(12)), HTTP \(status))" }
 
-  public struct Wanted: Sendable {
+  package struct Wanted: Sendable {
     var word: String
     var rows = 0
     var refusedRows = 0
@@ -43,14 +43,14 @@ public struct HostileResponse: Sendable, CustomStringConvertible {
   }
 
   /// All of them.
-  public static func all() throws(HostileBody.Missing) -> [HostileResponse] {
+  package static func all() throws(HostileBody.Missing) -> [HostileResponse] {
     try quotes() + quoteRefusals() + klines() + references() + lists() + alpaca()
       + alpacaReferences()
   }
 }
 
 extension HostileResponse.Wanted: ExpressibleByStringLiteral {
-  public init(stringLiteral word: String) { self.init(word: word) }
+  package init(stringLiteral word: String) { self.init(word: word) }
 }
 
 /// What stands in several responses.

@@ -6,19 +6,19 @@ import Market
 /// Whatever bytes come in, what comes out is a refusal with its class, or values that keep every
 /// rule a market keeps. A probe says which, and complains of values that break one. The rules are
 /// written down here a second time on purpose: nothing of the decoders' own checks is used.
-public enum Probe: Sendable, Hashable {
+package enum Probe: Sendable, Hashable {
   /// `hq.sinajs.cn`, names included.
   case quotes
   case feed(FeedRequest)
 
   /// What became of one body.
-  public struct Verdict: Sendable, Hashable {
+  package struct Verdict: Sendable, Hashable {
     /// `ok`, or the word of the refusal.
-    public var word: String
-    public var rows = 0
-    public var refusedRows = 0
+    package var word: String
+    package var rows = 0
+    package var refusedRows = 0
     /// Broken rules; none, ever.
-    public var complaints: [String] = []
+    package var complaints: [String] = []
 
     init(_ word: String) { self.word = word }
 
@@ -28,7 +28,7 @@ public enum Probe: Sendable, Hashable {
   }
 
   /// - Parameter text: `quotes`, or a request as the journal keeps it.
-  public init?(_ text: String) {
+  package init?(_ text: String) {
     if text == "quotes" {
       self = .quotes
     } else {
@@ -37,7 +37,7 @@ public enum Probe: Sendable, Hashable {
     }
   }
 
-  public var name: String {
+  package var name: String {
     switch self {
     case .quotes: "quotes"
     case .feed(let request): request.text
@@ -45,7 +45,7 @@ public enum Probe: Sendable, Hashable {
   }
 
   /// Decodes `body` and looks at everything that comes out.
-  public func classify(_ body: UnsafeRawBufferPointer, status: Int) -> Verdict {
+  package func classify(_ body: UnsafeRawBufferPointer, status: Int) -> Verdict {
     switch self {
     case .quotes: return QuoteProbe.classify(body, status: status)
     case .feed(let request):
@@ -53,7 +53,7 @@ public enum Probe: Sendable, Hashable {
     }
   }
 
-  public func classify(_ body: [UInt8], status: Int = 200) -> Verdict {
+  package func classify(_ body: [UInt8], status: Int = 200) -> Verdict {
     body.withUnsafeBytes { classify($0, status: status) }
   }
 

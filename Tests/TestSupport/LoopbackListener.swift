@@ -1,15 +1,15 @@
 import Glibc
 
 /// Sockets that listen on a free port of 127.0.0.1, for the servers that tests make by hand.
-public enum LoopbackListener {
-  public struct Failure: Error, CustomStringConvertible {
-    public let description = "cannot listen on 127.0.0.1"
+package enum LoopbackListener {
+  package struct Failure: Error, CustomStringConvertible {
+    package let description = "cannot listen on 127.0.0.1"
   }
 
   /// Many more than any test connects at once.
   private static let backlog: Int32 = 64
 
-  public static func open() throws(Failure) -> (socket: Int32, port: UInt16) {
+  package static func open() throws(Failure) -> (socket: Int32, port: UInt16) {
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
@@ -27,7 +27,7 @@ public enum LoopbackListener {
 
   /// Hands each connection to `response`, one after the other, and closes it; returns once the
   /// listener is shut down, and closes that too.
-  public static func serve(_ listener: Int32, _ response: (Int32) -> Void) {
+  package static func serve(_ listener: Int32, _ response: (Int32) -> Void) {
     while true {
       let connection = accept(listener, nil, nil)
       guard connection >= 0 else { break }
@@ -38,7 +38,7 @@ public enum LoopbackListener {
   }
 
   /// Free a moment ago; whoever binds port 0 may be given it: use it soon.
-  public static func freePort() throws(Failure) -> UInt16 {
+  package static func freePort() throws(Failure) -> UInt16 {
     let (listener, port) = try open()
     close(listener)
     return port

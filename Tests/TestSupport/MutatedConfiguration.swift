@@ -3,18 +3,18 @@ import Market
 /// A valid configuration, broken or merely changed in a seeded way: what an editor, a script or a
 /// disk may do to a file. Some mutants are valid; whether one is, is for candled to say, and for
 /// its parts to agree on.
-public struct MutatedConfiguration {
+package struct MutatedConfiguration {
   private var random: SplitMix64
   private let lines: [String]
 
   /// - Parameter text: a valid configuration, a setting a line.
-  public init(_ text: String, seed: UInt64) {
+  package init(_ text: String, seed: UInt64) {
     random = SplitMix64(seed: seed)
     lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
   }
 
   /// The next mutant: one to three changes.
-  public mutating func next() -> String {
+  package mutating func next() -> String {
     var mutant = lines
     for _ in 0..<Int.random(in: 1...3, using: &random) { change(&mutant) }
     return mutant.joined(separator: "\n")

@@ -2,14 +2,14 @@ import CPostgres
 
 /// A client that asks for more than a socket holds and takes none of it. Not for two threads at
 /// once.
-public final class MuteReader {
+package final class MuteReader {
   private var connection: OpaquePointer?
   /// The server's process for it.
-  public let process: Int32
+  package let process: Int32
 
-  public struct Failure: Error { public var sentence: String }
+  package struct Failure: Error { package var sentence: String }
 
-  public init(_ url: String) throws {
+  package init(_ url: String) throws {
     connection = PQconnectdb(url)
     process = PQbackendPID(connection)
     let query = "select repeat('x', 1000), generate_series(1, 100000000)"
@@ -18,7 +18,7 @@ public final class MuteReader {
     else { throw Failure(sentence: String(cString: PQerrorMessage(connection))) }
   }
 
-  public func close() {
+  package func close() {
     PQfinish(connection)
     connection = nil
   }

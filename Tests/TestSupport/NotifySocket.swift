@@ -1,21 +1,21 @@
 import Glibc
 
 /// What systemd's end of sd_notify is to a service: a datagram socket that messages arrive at.
-public final class NotifySocket: Sendable {
+package final class NotifySocket: Sendable {
   /// As NOTIFY_SOCKET names it.
-  public let name: String
+  package let name: String
   private let descriptor: Int32
 
   /// For a message that will never come: on an idle machine none takes ten.
   private static let patienceSeconds = 180
 
-  public struct Failed: Error {
-    public var step: String
-    public var errorNumber: Int32
+  package struct Failed: Error {
+    package var step: String
+    package var errorNumber: Int32
   }
 
   /// - Parameter isAbstract: in the namespace without files.
-  public init(isAbstract: Bool = false) throws {
+  package init(isAbstract: Bool = false) throws {
     let unique = "/tmp/candled-notify-\(getpid())-\(UInt32.random(in: .min ... .max))"
     name = isAbstract ? "@" + unique.dropFirst() : unique
     var path = Array(name.utf8)
@@ -41,7 +41,7 @@ public final class NotifySocket: Sendable {
 
   /// The next message; waits for it.
   /// - Throws: `Failed` if none comes.
-  public func next() throws -> String {
+  package func next() throws -> String {
     guard let message = message(flags: 0) else {
       throw Failed(step: "wait for a message", errorNumber: errno)
     }
@@ -49,7 +49,7 @@ public final class NotifySocket: Sendable {
   }
 
   /// What has arrived.
-  public func waiting() -> [String] {
+  package func waiting() -> [String] {
     var messages: [String] = []
     while let message = message(flags: Int32(MSG_DONTWAIT)) { messages.append(message) }
     return messages

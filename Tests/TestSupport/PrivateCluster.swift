@@ -4,11 +4,11 @@
 
 import Glibc
 import Platform
-public import Store
+import Store
 import Synchronization
 
-public final class PrivateCluster: Sendable {
-  public let server: EmbeddedServer
+package final class PrivateCluster: Sendable {
+  package let server: EmbeddedServer
   /// What it lies on, for as long as it is used.
   private let disk: SmallDisk?
 
@@ -25,12 +25,12 @@ public final class PrivateCluster: Sendable {
 
   /// The cluster all tests of this process share; started by the first who asks. Not to be killed:
   /// that is what `own` is for.
-  public static func shared() throws -> PrivateCluster { try first.get() }
+  package static func shared() throws -> PrivateCluster { try first.get() }
 
   /// A cluster for one test to kill and restart, started. It goes with its last reference.
   /// - Parameter isDurable: with fsync and the daemon's own settings, for what is measured.
   ///   `more` goes beside or instead of these.
-  public static func own(
+  package static func own(
     isDurable: Bool = false, more: [String: String] = [:]
   ) throws -> PrivateCluster {
     let base = isDurable ? [:] : settings
@@ -38,7 +38,7 @@ public final class PrivateCluster: Sendable {
   }
 
   /// A folder for a cluster that a test starts itself; it goes when the process ends.
-  public static func freshDirectory() throws -> String {
+  package static func freshDirectory() throws -> String {
     _ = atExit
     var template = Array("\(parent)/\(prefix)\(getpid())-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw Failure(sentence: "Cannot make a folder.") }
@@ -47,7 +47,7 @@ public final class PrivateCluster: Sendable {
   }
 
   /// A cluster on a disk that is to be filled; little of it is given to the log.
-  public static func own(on disk: SmallDisk) throws -> PrivateCluster {
+  package static func own(on disk: SmallDisk) throws -> PrivateCluster {
     var small = settings
     small["shared_buffers"] = "16MB"
     small["max_connections"] = "40"
@@ -69,14 +69,14 @@ public final class PrivateCluster: Sendable {
 
   /// An empty database of its own for a test.
   /// - Returns: its connection string.
-  public func freshDatabase(named prefix: String) throws -> String {
+  package func freshDatabase(named prefix: String) throws -> String {
     try makeDatabase(prefix, template: "template1")
   }
 
   /// A database copied from one that `prepare` fills (with the schema, say), given its connection
   /// string, once for this cluster and template name. `prepare` must close its connections.
   /// - Returns: the connection string of the copy.
-  public func freshDatabase(
+  package func freshDatabase(
     named prefix: String, template: String, prepare: (String) throws -> Void
   ) throws -> String {
     try Self.templates.withLock { filled in
@@ -106,7 +106,7 @@ public final class PrivateCluster: Sendable {
     return server.adminConnectionString(database: name)
   }
 
-  public struct Failure: Error { public var sentence: String }
+  package struct Failure: Error { package var sentence: String }
 }
 
 extension PrivateCluster {

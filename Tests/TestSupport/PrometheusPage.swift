@@ -1,27 +1,27 @@
 /// A strict reader of Prometheus' text format 0.0.4, written from its description and from nothing
 /// of candled: what it accepts, a scraper accepts.
 
-public struct PrometheusPage {
-  public struct Sample: Hashable {
-    public var name: String
-    public var labels: [String: String]
-    public var value: Double
+package struct PrometheusPage {
+  package struct Sample: Hashable {
+    package var name: String
+    package var labels: [String: String]
+    package var value: Double
   }
 
-  public struct Fault: Error, CustomStringConvertible {
-    public var description: String
+  package struct Fault: Error, CustomStringConvertible {
+    package var description: String
   }
 
-  public private(set) var samples: [Sample] = []
-  public private(set) var types: [String: String] = [:]
-  public private(set) var helps: [String: String] = [:]
+  package private(set) var samples: [Sample] = []
+  package private(set) var types: [String: String] = [:]
+  package private(set) var helps: [String: String] = [:]
 
-  public subscript(_ name: String, _ labels: [String: String] = [:]) -> Double? {
+  package subscript(_ name: String, _ labels: [String: String] = [:]) -> Double? {
     samples.first { $0.name == name && $0.labels == labels }?.value
   }
 
   /// - Throws: `Fault` at the first line that is not as the format wants it.
-  public init(_ text: String) throws(Fault) {
+  package init(_ text: String) throws(Fault) {
     guard text.hasSuffix("\n") else { throw Fault(description: "the last line has no end") }
     var current = ""
     var seen: Set<String> = []

@@ -2,26 +2,26 @@
 /// from the machine's clock, so what a test lets them ask for lies just behind that, whatever day
 /// it shows: a Saturday, a Monday, one behind the end of the built-in trading calendar.
 
-public import Market
+import Market
 import Store
 
-public struct RecentSessions: Sendable {
+package struct RecentSessions: Sendable {
   /// Days whose every minute can be had, ascending: the last sessions before today.
-  public let minuteDays: [TradingDay]
+  package let minuteDays: [TradingDay]
   /// The sessions before those, ascending.
-  public let earlierDays: [TradingDay]
+  package let earlierDays: [TradingDay]
   /// Those of the years behind the built-in table that a daemon must have learnt; empty where the
   /// table tells of tomorrow.
-  public let learnt: [TradingDay]
+  package let learnt: [TradingDay]
   /// The table's, with what was learnt.
-  public let calendar: TradingCalendar
+  package let calendar: TradingCalendar
 
   /// 1,970 of the newest bars (sina.md §2), 240 a session.
-  public static let reachDays = 8
+  package static let reachDays = 8
 
   /// - Parameter today: Shanghai's, as the machine's clock has it. That may be past midnight
   ///   before the command looks: nothing is asked for that is out of reach tomorrow.
-  public init(
+  package init(
     before today: TradingDay, minuteDaysMax: Int = RecentSessions.reachDays, earlierDays: Int
   ) {
     let tomorrow = today.advanced(by: 1)
@@ -43,7 +43,7 @@ public struct RecentSessions: Sendable {
 
   /// As the daemon stores what it learns of Shanghai.
   /// - Parameter url: of the database, as superuser.
-  public func learn(into url: String) throws {
+  package func learn(into url: String) throws {
     guard !learnt.isEmpty else { return }
     try SQLProbe.run(RecentSessions.insertion(of: learnt), url: url)
   }
@@ -51,7 +51,7 @@ public struct RecentSessions: Sendable {
   /// Sessions of the years behind the built-in table, up to the end of the year of `day`: nobody
   /// has told them yet, so they are made up, as many in a year as there are. Empty where the table
   /// tells of `day`.
-  public static func invented(through day: TradingDay) -> [TradingDay] {
+  package static func invented(through day: TradingDay) -> [TradingDay] {
     let table = TradingCalendar.shanghai
     guard day > table.lastDay else { return [] }
     let end = TradingDay.first(of: day.civil.year + 1)
@@ -62,7 +62,7 @@ public struct RecentSessions: Sendable {
   }
 
   /// SQL that stores sessions of Shanghai.
-  public static func insertion(of days: [TradingDay]) -> String {
+  package static func insertion(of days: [TradingDay]) -> String {
     let rows = days.map { "(1, '\($0)', '\($0) 09:30+8', '\($0) 15:00+8')" }
     return "insert into candled.market_session values \(rows.joined(separator: ", ")) "
       + "on conflict do nothing"

@@ -1,8 +1,8 @@
 import Glibc
 
-public enum Shell {
+package enum Shell {
   /// What a command prints; nil if it failed. Blocks until it has ended.
-  public static func output(of command: String) -> [UInt8]? {
+  package static func output(of command: String) -> [UInt8]? {
     guard let stream = popen(command, "r") else { return nil }
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 65_536)

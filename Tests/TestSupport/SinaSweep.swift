@@ -3,35 +3,35 @@
 ///
 /// It renders text itself and shares nothing with the decoder it is fed to.
 
-public struct SinaSweep {
+package struct SinaSweep {
   private var random: SplitMix
-  public var date = "2026-07-06"
+  package var date = "2026-07-06"
 
-  public init(seed: UInt64) { random = SplitMix(seed: seed) }
+  package init(seed: UInt64) { random = SplitMix(seed: seed) }
 
   /// A row before it is written: prices in thousandths, money in thousandths of a yuan.
-  public struct Row: Sendable {
-    public var symbol: String
+  package struct Row: Sendable {
+    package var symbol: String
     /// GB18030 bytes.
-    public var name: [UInt8]
-    public var open, previousClose, last, high, low: Int64
-    public var volume, turnover: Int64
+    package var name: [UInt8]
+    package var open, previousClose, last, high, low: Int64
+    package var volume, turnover: Int64
     /// Best first: volume and price in thousandths.
-    public var bids, asks: [(volume: Int64, price: Int64)]
-    public var date: String
-    public var time: String
-    public var afterHours: (volume: Int64, turnover: Int64)?
+    package var bids, asks: [(volume: Int64, price: Int64)]
+    package var date: String
+    package var time: String
+    package var afterHours: (volume: Int64, turnover: Int64)?
   }
 
   /// A body of `count` lines in the market's mixture: Shanghai, Shenzhen, Beijing, funds.
-  public mutating func body(lines count: Int) -> [UInt8] {
+  package mutating func body(lines count: Int) -> [UInt8] {
     var body: [UInt8] = []
     body.reserveCapacity(count * 280)
     for index in 0..<count { body += SinaSweep.line(row(index: index)) }
     return body
   }
 
-  public mutating func row(index: Int) -> Row {
+  package mutating func row(index: Int) -> Row {
     let symbol = SinaSweep.symbol(index)
     let isFund = symbol.hasPrefix("sh5") || symbol.hasPrefix("sz15")
     let tick: Int64 = isFund ? 1 : 10
@@ -86,7 +86,7 @@ public struct SinaSweep {
 
 extension SinaSweep {
   /// The row as Sina writes it, line feed included.
-  public static func line(_ row: Row) -> [UInt8] {
+  package static func line(_ row: Row) -> [UInt8] {
     var fields: [[UInt8]] = [row.name]
     let prices = [row.open, row.previousClose, row.last, row.high, row.low]
     fields += (prices + [row.bids[0].price, row.asks[0].price]).map { thousandths($0) }

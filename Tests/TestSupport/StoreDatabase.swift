@@ -1,25 +1,25 @@
-public import Store
+import Store
 
 /// A database with candled's schema, fresh for each test, on the process's private cluster.
-public struct StoreDatabase: Sendable {
+package struct StoreDatabase: Sendable {
   /// As superuser.
-  public let url: String
+  package let url: String
   /// Its server goes with its last reference.
   private let cluster: PrivateCluster
 
   private static let template = "store_template"
 
-  public init() throws { try self.init(on: .shared()) }
+  package init() throws { try self.init(on: .shared()) }
 
   /// On a cluster nobody else uses: for what concerns the server as a whole, its log say.
   /// - Parameter more: settings of the server, beside or instead of a test cluster's own.
-  public static func alone(
+  package static func alone(
     isDurable: Bool = false, more: [String: String] = [:]
   ) throws -> StoreDatabase {
     try StoreDatabase(on: .own(isDurable: isDurable, more: more))
   }
 
-  public var server: EmbeddedServer { cluster.server }
+  package var server: EmbeddedServer { cluster.server }
 
   private init(on cluster: PrivateCluster) throws {
     self.cluster = cluster
@@ -28,25 +28,25 @@ public struct StoreDatabase: Sendable {
     }
   }
 
-  public static let daemonRole = EmbeddedServer.userName
+  package static let daemonRole = EmbeddedServer.userName
 
   /// As the daemon's role, or another, in the form a configuration takes.
-  public func daemonURL(role: String = daemonRole) throws -> String {
+  package func daemonURL(role: String = daemonRole) throws -> String {
     server.url(database: try value("select current_database()") ?? "", role: role)
   }
 
   /// A later keyword wins over an earlier one.
-  public func url(role: String) -> String { "\(url) user=\(role)" }
+  package func url(role: String) -> String { "\(url) user=\(role)" }
 
   /// Runs SQL as superuser; the rows of its last statement as text, NULL as nil.
   @discardableResult
-  public func execute(_ sql: String) throws -> [[String?]] { try SQLProbe.run(sql, url: url) }
+  package func execute(_ sql: String) throws -> [[String?]] { try SQLProbe.run(sql, url: url) }
 
   /// The first column of the first row, as text.
-  public func value(_ sql: String) throws -> String? { try execute(sql).first?.first ?? nil }
+  package func value(_ sql: String) throws -> String? { try execute(sql).first?.first ?? nil }
 
   /// For sessions that begin afterwards: who waits longer for a lock is refused (55P03).
-  public func setLockTimeout(seconds: Int) throws {
+  package func setLockTimeout(seconds: Int) throws {
     try execute(
       """
       do $$
@@ -60,12 +60,12 @@ public struct StoreDatabase: Sendable {
 
   /// As a backup of it, restored beside it; nobody may be connected.
   /// - Returns: its connection string, as superuser.
-  public func copied() throws -> String {
+  package func copied() throws -> String {
     try cluster.copy(of: try value("select current_database()") ?? "")
   }
 
   /// Ends every session of this database that reports itself under that name.
-  public func endSessions(of application: String) throws {
+  package func endSessions(of application: String) throws {
     try execute(
       """
       select pg_terminate_backend(pid)
@@ -77,7 +77,7 @@ public struct StoreDatabase: Sendable {
 
 extension EmbeddedServer {
   /// As a URL, the form a configuration takes: by its socket, without a password.
-  public func url(database: String, role: String = EmbeddedServer.userName) -> String {
+  package func url(database: String, role: String = EmbeddedServer.userName) -> String {
     let host = socketDirectory.split(separator: "/").map { "%2F\($0)" }.joined()
     return "postgresql://\(role)@/\(database)?host=\(host)&port=5432"
   }

@@ -2,32 +2,32 @@ import Market
 import Store
 
 /// Made-up rows, every field varied, every invariant kept.
-public struct StoreSamples {
-  public var random: SplitMix
-  public static let day = TradingDay(daysSince1970: 20_640)  // 2026-07-06
-  public static let start = Timestamp(day: day, secondOfDay: Session.morningOpen)
+package struct StoreSamples {
+  package var random: SplitMix
+  package static let day = TradingDay(daysSince1970: 20_640)  // 2026-07-06
+  package static let start = Timestamp(day: day, secondOfDay: Session.morningOpen)
 
-  public init(seed: UInt64) { random = SplitMix(seed: seed) }
+  package init(seed: UInt64) { random = SplitMix(seed: seed) }
 
-  public static func symbol(_ number: Int) -> Symbol {
+  package static func symbol(_ number: Int) -> Symbol {
     let digits = String(600_000 + number)
     guard let symbol = Symbol("sh\(digits)") else { preconditionFailure("six digits") }
     return symbol
   }
 
-  public mutating func price() -> ExactDecimal {
+  package mutating func price() -> ExactDecimal {
     ExactDecimal(units: .random(in: 1_000...9_999_999, using: &random), scale: 3)
   }
 
-  public mutating func shares() -> ExactDecimal {
+  package mutating func shares() -> ExactDecimal {
     ExactDecimal(.random(in: 0...9_000_000_000, using: &random))
   }
 
-  public mutating func money() -> ExactDecimal {
+  package mutating func money() -> ExactDecimal {
     ExactDecimal(units: .random(in: 0...900_000_000_000_000, using: &random), scale: 3)
   }
 
-  public mutating func candle(_ number: Int, minute: Int) -> Candle {
+  package mutating func candle(_ number: Int, minute: Int) -> Candle {
     let prices = (0..<4).map { _ in price() }.sorted()
     let opened = Timestamp(day: Self.day, secondOfDay: Session.opening(ofMinute: minute))
     return Candle(
@@ -37,7 +37,7 @@ public struct StoreSamples {
       flags: CandleFlags(rawValue: .random(in: 0...7, using: &random)), source: .sina)
   }
 
-  public mutating func quote(_ number: Int, second: Int) -> QuoteRow {
+  package mutating func quote(_ number: Int, second: Int) -> QuoteRow {
     var quote = Quote(
       symbol: Self.symbol(number), tradingDay: Self.day, secondOfDay: Int32(second))
     quote.open = price()
@@ -66,7 +66,7 @@ public struct StoreSamples {
   }
 
   /// A commit whose every quote changed.
-  public mutating func sweep(
+  package mutating func sweep(
     position: Int64, instruments: Int, second: Int = Session.morningOpen
   ) -> Commit {
     var commit = Commit(
@@ -76,7 +76,7 @@ public struct StoreSamples {
     return commit
   }
 
-  public mutating func minute(_ minute: Int, position: Int64, instruments: Int) -> Commit {
+  package mutating func minute(_ minute: Int, position: Int64, instruments: Int) -> Commit {
     let second = Session.closing(ofMinute: minute)
     var commit = sweep(position: position, instruments: instruments, second: second)
     commit.candles = (0..<instruments).map { candle($0, minute: minute) }

@@ -2,12 +2,12 @@ import CPostgres
 
 /// A consumer that listens and then sits in an open transaction: the server keeps every
 /// notification for it. Blocking; not for two threads at once.
-public final class StuckListener {
+package final class StuckListener {
   private var connection: OpaquePointer?
 
-  public struct Failure: Error { public var sentence: String }
+  package struct Failure: Error { package var sentence: String }
 
-  public init(_ url: String) throws {
+  package init(_ url: String) throws {
     connection = PQconnectdb(url)
     for statement in ["listen candled", "begin", "select count(*) from pg_class"] {
       let response = PQexec(connection, statement)
@@ -19,7 +19,7 @@ public final class StuckListener {
     }
   }
 
-  public func close() {
+  package func close() {
     PQfinish(connection)
     connection = nil
   }

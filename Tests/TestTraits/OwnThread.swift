@@ -5,12 +5,12 @@
 /// nobody broke.
 
 import Dispatch
-public import Testing
+import Testing
 
-public struct OwnThreadTrait: TestTrait, SuiteTrait, TestScoping {
-  public var isRecursive: Bool { true }
+package struct OwnThreadTrait: TestTrait, SuiteTrait, TestScoping {
+  package var isRecursive: Bool { true }
 
-  public func provideScope(
+  package func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
     guard testCase != nil else { return try await function() }
@@ -20,7 +20,7 @@ public struct OwnThreadTrait: TestTrait, SuiteTrait, TestScoping {
 
 extension Trait where Self == OwnThreadTrait {
   /// Each of its test cases, with its child tasks, runs on a thread of its own.
-  public static var ownThread: Self { Self() }
+  package static var ownThread: Self { Self() }
 }
 
 /// Dispatch gives a serial queue a thread whatever the others do.

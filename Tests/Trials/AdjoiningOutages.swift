@@ -5,10 +5,10 @@ import Store
 
 /// Two outages with one good answer between them: the first gap's row is closed by one that covers
 /// both, and the table is the ledger.
-public struct AdjoiningOutages {
-  public var binary: String
-  public var instruments: Int
-  public var seed: UInt64
+package struct AdjoiningOutages {
+  package var binary: String
+  package var instruments: Int
+  package var seed: UInt64
 
   private static let start = 14 * 3600 + 50 * 60
   /// The daemon asks every 3 s, so that exactly one question falls between the two.
@@ -16,13 +16,13 @@ public struct AdjoiningOutages {
   private static let lagSeconds = 900
   private static let finishSecondsMax = 300
 
-  public init(binary: String, instruments: Int, seed: UInt64) {
+  package init(binary: String, instruments: Int, seed: UInt64) {
     self.binary = binary
     self.instruments = instruments
     self.seed = seed
   }
 
-  public func run() throws -> ChaosVerdict {
+  package func run() throws -> ChaosVerdict {
     let world = try TrialDay("adjoining", seed: seed, instruments: instruments)
     defer { world.end() }
     // A node that is far behind teaches nothing, and its answers cause no pause in asking.

@@ -8,22 +8,22 @@ import TestSupport
 /// `candled backfill` killed with SIGKILL again and again, and resumed, beside a daemon that writes
 /// a day into the same database and a follower of the feed: in the end every bar asked for is there
 /// once and true, the daemon's day is whole, and the follower has seen every candle.
-public struct BackfillTrial: Sendable {
-  public var binary: String
-  public var kills: Int
-  public var instruments: Int
+package struct BackfillTrial: Sendable {
+  package var binary: String
+  package var kills: Int
+  package var instruments: Int
   /// The daemon's; its day is another one.
-  public var liveInstruments: Int
-  public var seed: UInt64
+  package var liveInstruments: Int
+  package var seed: UInt64
   /// Second of the daemon's day at which it ends.
-  public var liveStop = 15 * 3600 + 37 * 60
+  package var liveStop = 15 * 3600 + 37 * 60
 
   private static let earlierDays = 500
   /// Ahead of all that is asked for.
   private static let liveDay = TradingDay(daysSince1970: 19_912)  // 2024-07-08
   private static let requestsPerMinute = 6_000
 
-  public init(binary: String, kills: Int, instruments: Int, liveInstruments: Int, seed: UInt64) {
+  package init(binary: String, kills: Int, instruments: Int, liveInstruments: Int, seed: UInt64) {
     self.binary = binary
     self.kills = kills
     self.instruments = instruments
@@ -31,18 +31,18 @@ public struct BackfillTrial: Sendable {
     self.seed = seed
   }
 
-  public struct Verdict: Sendable {
-    public var kills = 0
-    public var chunks = 0
-    public var requests = 0
-    public var days = 0
-    public var minutes = 0
-    public var liveMinutes = 0
-    public var changes = 0
-    public var complaints: [String] = []
+  package struct Verdict: Sendable {
+    package var kills = 0
+    package var chunks = 0
+    package var requests = 0
+    package var days = 0
+    package var minutes = 0
+    package var liveMinutes = 0
+    package var changes = 0
+    package var complaints: [String] = []
   }
 
-  public func run() async throws -> Verdict {
+  package func run() async throws -> Verdict {
     let folder = try Leftovers.folder("backfill")
     defer { Leftovers.remove(folder) }
     let cluster = try PrivateCluster.own()

@@ -10,16 +10,16 @@ import TestSupport
 ///
 /// The silence is real time, for the timeouts of TCP and libpq are; the market runs faster, so that
 /// more is to be remembered than the same silence would cost live.
-public struct BlackholeTrial {
-  public var binary: String
-  public var times: Int
-  public var instruments: Int
-  public var seed: UInt64
+package struct BlackholeTrial {
+  package var binary: String
+  package var times: Int
+  package var instruments: Int
+  package var seed: UInt64
   /// Real seconds of silence.
-  public var seconds: Int
-  public var speed: Int
+  package var seconds: Int
+  package var speed: Int
   /// Polls during a silence, in per cent of the schedule's.
-  public var pacePercentMin = 80
+  package var pacePercentMin = 80
 
   /// Real seconds of calm before each silence.
   private static let calmSeconds = 2
@@ -29,7 +29,7 @@ public struct BlackholeTrial {
   /// in time, that of a daemon which waits for its database never.
   private static let busySecondsMax = 10
 
-  public init(
+  package init(
     binary: String, times: Int, instruments: Int, seed: UInt64, seconds: Int, speed: Int
   ) {
     self.binary = binary
@@ -47,7 +47,7 @@ public struct BlackholeTrial {
     var returned = 0
   }
 
-  public func run() throws -> ChaosVerdict {
+  package func run() throws -> ChaosVerdict {
     let world = try TrialDay("blackhole", seed: seed, instruments: instruments)
     defer { world.end() }
     guard let cluster = world.cluster else { throw TrialFailure("no cluster") }

@@ -2,7 +2,7 @@ import Foundation
 
 /// Secrets that must be found nowhere but in their files and on the wire, in all the forms a
 /// careless line may give them.
-public struct Canaries: Sendable {
+package struct Canaries: Sendable {
   static let licence = "CANARY+licence=7f3a99"
   static let keyID = "PKCANARYID0123456789"
   static let keySecret = "CANARYsecret+abc/def0123456789"

@@ -4,10 +4,10 @@ import Market
 
 /// A day and a night with everything on that takes a secret, at trace level, before servers that
 /// repeat what they were asked in their refusals: no canary may be found anywhere.
-public struct CanaryTrial {
-  public var binary: String
-  public var instruments: Int
-  public var seed: UInt64
+package struct CanaryTrial {
+  package var binary: String
+  package var instruments: Int
+  package var seed: UInt64
 
   /// Until the US equities have closed and their bars were asked for again.
   private static let stop = (24 + 8) * 3600 + 30 * 60
@@ -15,13 +15,13 @@ public struct CanaryTrial {
   /// is believed would have the daemon follow a whole market.
   private static let echoesPerMille: [Fault.Upstream: Int] = [.mairui: 1_000, .alpaca: 200]
 
-  public init(binary: String, instruments: Int, seed: UInt64) {
+  package init(binary: String, instruments: Int, seed: UInt64) {
     self.binary = binary
     self.instruments = instruments
     self.seed = seed
   }
 
-  public func run() throws -> ChaosVerdict {
+  package func run() throws -> ChaosVerdict {
     let world = try TrialDay("canary", seed: seed, instruments: instruments, days: 2)
     defer { world.end() }
     for upstream in [Fault.Upstream.mairui, .alpaca] {

@@ -1,19 +1,19 @@
 /// What `script/chaos` runs: each section a command of `candled-trials`, long as the issue asks for
 /// it, and short for `script/test`.
-public struct ChaosSection: Sendable, CustomStringConvertible {
-  public var name: String
-  public var long: [String]
+package struct ChaosSection: Sendable, CustomStringConvertible {
+  package var name: String
+  package var long: [String]
   /// nil where other tests do the same in short.
-  public var short: [String]?
+  package var short: [String]?
   /// It fills a disk of its own, which only root may mount.
-  public var needsMount: Bool { name == "dbfull" }
+  package var needsMount: Bool { name == "dbfull" }
   /// What it may take, in seconds; a section that hangs is ended and has failed.
-  public var longSecondsMax = 3_600
-  public var shortSecondsMax = 300
+  package var longSecondsMax = 3_600
+  package var shortSecondsMax = 300
 
-  public var description: String { name }
+  package var description: String { name }
 
-  public static let all: [ChaosSection] = [
+  package static let all: [ChaosSection] = [
     ChaosSection("kill", "--times 200", short: "--times 5 --instruments 12 --from 890"),
     ChaosSection("terminate", "--times 200", short: "--times 5 --instruments 12 --from 890"),
     ChaosSection(
@@ -54,7 +54,7 @@ public struct ChaosSection: Sendable, CustomStringConvertible {
   ]
 
   /// Those of script/test.
-  public static var allShort: [ChaosSection] { all.filter { $0.short != nil } }
+  package static var allShort: [ChaosSection] { all.filter { $0.short != nil } }
 
   init(_ name: String, _ long: String, short: String? = nil) {
     self.name = name

@@ -12,9 +12,9 @@ import TestSupport
 /// sets it right again, or on which the machine comes back in mid-session with a clock so wrong.
 /// The exchange lives in true time and its ledger judges: the table is the ledger and the recorded
 /// gaps, every certificate balances, and no minute sees more requests than an undisturbed one.
-public struct ClockTrial: Sendable {
+package struct ClockTrial: Sendable {
   /// When the clock is set.
-  public enum Phase: String, Sendable, CaseIterable {
+  package enum Phase: String, Sendable, CaseIterable {
     case beforeOpen, morning, lunch, afternoon, afterClose
     /// It is wrong when the daemon comes back after ten minutes.
     case atStart
@@ -31,30 +31,30 @@ public struct ClockTrial: Sendable {
     }
   }
 
-  public var seed: UInt64
-  public var instruments: Int
-  public var phase: Phase
+  package var seed: UInt64
+  package var instruments: Int
+  package var phase: Phase
   /// By how much.
-  public var seconds: Int64
+  package var seconds: Int64
 
-  public static let secondsChoices: [Int64] = [3_600, -3_600, 86_400, -86_400]
+  package static let secondsChoices: [Int64] = [3_600, -3_600, 86_400, -86_400]
   private static let start = 7 * 3600
   private static let downSeconds: Int64 = 600
   private static let end = 15 * 3600 + 45 * 60
   /// 20 slots of 3 s, a sweep that the start owes, and a retry of an empty answer.
   private static let sweepsPerMinuteMax = 22
 
-  public init(seed: UInt64, instruments: Int, phase: Phase, seconds: Int64) {
+  package init(seed: UInt64, instruments: Int, phase: Phase, seconds: Int64) {
     (self.seed, self.instruments, self.phase, self.seconds) = (seed, instruments, phase, seconds)
   }
 
-  public struct Verdict: Sendable {
-    public var candles = 0
-    public var gaps = 0
-    public var certificates = 0
-    public var requestsPerMinuteMax = 0
-    public var jumpsSeen = 0
-    public var complaints: [String] = []
+  package struct Verdict: Sendable {
+    package var candles = 0
+    package var gaps = 0
+    package var certificates = 0
+    package var requestsPerMinuteMax = 0
+    package var jumpsSeen = 0
+    package var complaints: [String] = []
   }
 
   /// Half of the clocks are set right again after some minutes.
@@ -67,7 +67,7 @@ public struct ClockTrial: Sendable {
     return [jump, WallClockJump(at: later, seconds: -seconds)]
   }
 
-  public func run() async throws -> Verdict {
+  package func run() async throws -> Verdict {
     let day = TradingDay(daysSince1970: 20_640)  // 2026-07-06
     let folder = try Leftovers.folder("clock")
     defer { Leftovers.remove(folder) }

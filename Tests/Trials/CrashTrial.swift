@@ -6,19 +6,19 @@ import TestSupport
 
 /// A day interrupted at random instants must leave the tables an uninterrupted one leaves: the
 /// daemon killed with SIGKILL, or PostgreSQL killed under it.
-public struct CrashTrial {
-  public enum Victim: String, Sendable { case daemon, database }
+package struct CrashTrial {
+  package enum Victim: String, Sendable { case daemon, database }
 
-  public var binary: String
-  public var victim: Victim
-  public var kills: Int
-  public var instruments: Int
-  public var seed: UInt64
+  package var binary: String
+  package var victim: Victim
+  package var kills: Int
+  package var instruments: Int
+  package var seed: UInt64
   /// Seconds of the simulated day.
-  public var start = 9 * 3600 + 24 * 60
-  public var stop = 15 * 3600 + 37 * 60
+  package var start = 9 * 3600 + 24 * 60
+  package var stop = 15 * 3600 + 37 * 60
 
-  public init(binary: String, victim: Victim, kills: Int, instruments: Int, seed: UInt64) {
+  package init(binary: String, victim: Victim, kills: Int, instruments: Int, seed: UInt64) {
     self.binary = binary
     self.victim = victim
     self.kills = kills
@@ -26,13 +26,13 @@ public struct CrashTrial {
     self.seed = seed
   }
 
-  public struct Verdict: Sendable {
-    public var rows = 0
-    public var kills = 0
-    public var complaints: [String] = []
+  package struct Verdict: Sendable {
+    package var rows = 0
+    package var kills = 0
+    package var complaints: [String] = []
   }
 
-  public func run() throws -> Verdict {
+  package func run() throws -> Verdict {
     let folder = try Leftovers.folder("crash")
     defer { Leftovers.remove(folder) }
     let cluster = try PrivateCluster.own()

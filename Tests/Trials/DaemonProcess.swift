@@ -7,16 +7,16 @@ import TestSupport
 /// The built `candled run`, or another of its commands, as a child, for trials that kill it. With a
 /// stepped clock it goes on from its journal's last moment, so a day with fifty kills can end in
 /// the same tables as one without.
-public final class DaemonProcess {
-  public struct Failure: Error, CustomStringConvertible {
-    public var description: String
+package final class DaemonProcess {
+  package struct Failure: Error, CustomStringConvertible {
+    package var description: String
   }
 
   /// `candled` in the folder of the running program: built with it, debug or release.
-  public static var besideThisProcess: String { besideThisProcess("candled") }
+  package static var besideThisProcess: String { besideThisProcess("candled") }
 
   /// Another program in the folder of the running one.
-  public static func besideThisProcess(_ name: String) -> String {
+  package static func besideThisProcess(_ name: String) -> String {
     let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     return URL(fileURLWithPath: program ?? "").deletingLastPathComponent()
       .appendingPathComponent(name).path
@@ -34,7 +34,7 @@ public final class DaemonProcess {
   /// - Parameters:
   ///   - folder: state, configuration and log of this daemon.
   ///   - arguments: the command, without its configuration.
-  public init(
+  package init(
     binary: String, folder: String, settings: DaemonSettings, arguments: [String] = ["run"]
   ) throws {
     self.binary = binary
@@ -48,7 +48,7 @@ public final class DaemonProcess {
   ///   - store: a libpq URL of a database with the schema applied.
   ///   - cadenceSeconds: from one sweep to the next.
   ///   - repairsPerNight: K-lines that may be asked for after a close.
-  public convenience init(
+  package convenience init(
     binary: String, folder: String, store: String, exchange: ExchangeServer,
     symbols: [Symbol], start: Timestamp, stop: Timestamp, cadenceSeconds: Int = 3,
     repairsPerNight: Int = 0, historyPerMinute: Int = 600, arguments: [String] = ["run"]
@@ -75,9 +75,9 @@ public final class DaemonProcess {
   }
 
   /// The file it is configured by.
-  public var configuration: String { folder + "/candled.toml" }
+  package var configuration: String { folder + "/candled.toml" }
 
-  public func start() throws {
+  package func start() throws {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: binary)
     process.arguments = arguments + ["--config", configuration]
@@ -106,26 +106,26 @@ public final class DaemonProcess {
     return Data()
   }
 
-  public var pid: Int32 { process?.processIdentifier ?? 0 }
-  public var isRunning: Bool { process?.isRunning ?? false }
+  package var pid: Int32 { process?.processIdentifier ?? 0 }
+  package var isRunning: Bool { process?.isRunning ?? false }
   /// Standard output and error of all its runs.
-  public var log: String { folder + "/log" }
+  package var log: String { folder + "/log" }
 
   /// `kill -9`, and waits for the end.
-  public func kill() {
+  package func kill() {
     guard let process, process.isRunning else { return }
     Glibc.kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
     Leftovers.ended(process.processIdentifier)
   }
 
-  public func signal(_ number: Int32) {
+  package func signal(_ number: Int32) {
     if isRunning { Glibc.kill(pid, number) }
   }
 
   /// Waits for its end.
   /// - Returns: its exit status, 128 more than the signal that ended it; nil if it still runs.
-  public func end(secondsMax: Int) -> Int32? {
+  package func end(secondsMax: Int) -> Int32? {
     let deadline = Date().addingTimeInterval(TimeInterval(secondsMax))
     while isRunning, Date() < deadline { usleep(2_000) }
     guard let process, !process.isRunning else { return nil }
@@ -136,7 +136,7 @@ public final class DaemonProcess {
 
   /// Waits for the end of its work.
   /// - Throws: `Failure` with the log's tail unless it exits 0 within `secondsMax`.
-  public func finish(secondsMax: Int) throws {
+  package func finish(secondsMax: Int) throws {
     guard end(secondsMax: secondsMax) == 0 else {
       kill()
       throw Failure(description: "candled did not finish its work: \(logTail)")

@@ -2,12 +2,12 @@ import ExchangeSimulator
 import Market
 
 /// What a trial's daemon is configured with: settings by their names, each value as TOML has it.
-public struct DaemonSettings: Sendable {
+package struct DaemonSettings: Sendable {
   private var values: [String: String] = [:]
 
   /// A daemon that asks nobody but the exchange, with a stepped clock.
   /// - Parameter store: a libpq URL; nil for a private PostgreSQL of its own.
-  public init(
+  package init(
     folder: String, store: String?, exchange: ExchangeServer, symbols: [Symbol],
     start: Timestamp, stop: Timestamp
   ) {
@@ -32,13 +32,13 @@ public struct DaemonSettings: Sendable {
     self["log.level"] = "\"warning\""
   }
 
-  public subscript(_ name: String) -> String? {
+  package subscript(_ name: String) -> String? {
     get { values[name] }
     set { values[name] = newValue }
   }
 
   /// A clock that runs so much faster than the real one.
-  public mutating func scale(by speed: Int) {
+  package mutating func scale(by speed: Int) {
     self["clock.mode"] = "\"scaled\""
     self["clock.speed"] = "\(speed)"
     self["quotes.deadline"] = "\"2500ms\""
@@ -47,7 +47,7 @@ public struct DaemonSettings: Sendable {
     self["candles.source_timeout"] = "\"5m\""
   }
 
-  public var text: String {
+  package var text: String {
     values.sorted { $0.key < $1.key }.map { "\($0.key) = \($0.value)\n" }.joined()
   }
 }

@@ -10,8 +10,8 @@ import TestSupport
 /// fall silent without closing anything, as a network does that loses its way.
 ///
 /// A thread a connection, looking up every few milliseconds: it has one client.
-public final class DatabaseProxy: Sendable {
-  public let port: UInt16
+package final class DatabaseProxy: Sendable {
+  package let port: UInt16
   private let listener: Int32
   private let socketPath: String
   private let isFrozen = Atomic<Bool>(false)
@@ -22,7 +22,7 @@ public final class DatabaseProxy: Sendable {
   private static let pieceBytes = 64 * 1024
 
   /// - Parameter socketDirectory: where the server's `.s.PGSQL.5432` is.
-  public init(socketDirectory: String) throws {
+  package init(socketDirectory: String) throws {
     socketPath = socketDirectory + "/.s.PGSQL.5432"
     (listener, port) = try LoopbackListener.open()
     Thread.detachNewThread { @Sendable [self] in accept() }
@@ -30,21 +30,21 @@ public final class DatabaseProxy: Sendable {
 
   deinit { stop() }
 
-  public func stop() {
+  package func stop() {
     if isStopped.exchange(true, ordering: .relaxed) { return }
     shutdown(listener, Int32(SHUT_RDWR))
   }
 
   /// Nothing passes either way from here on, and no connection is closed.
-  public func freeze() { isFrozen.store(true, ordering: .relaxed) }
+  package func freeze() { isFrozen.store(true, ordering: .relaxed) }
 
-  public func thaw() { isFrozen.store(false, ordering: .relaxed) }
+  package func thaw() { isFrozen.store(false, ordering: .relaxed) }
 
   /// When each connection was asked for, in microseconds of the real clock.
-  public var connectMoments: [Int64] { connects.withLock { $0 } }
+  package var connectMoments: [Int64] { connects.withLock { $0 } }
 
   /// Most connections asked for within any second.
-  public var connectsPerSecondMax: Int {
+  package var connectsPerSecondMax: Int {
     let moments = connectMoments
     var first = 0
     var most = 0

@@ -5,27 +5,27 @@ import Store
 /// Holds a stored day against the simulator's ledger of what it served: the table is the ledger and
 /// the recorded gaps, every certificate balances, and no final candle was told twice, lost or
 /// opened again.
-public struct DayVerifier: Sendable {
-  public struct Finding: Sendable {
-    public var candles = 0
-    public var gaps = 0
-    public var certificates = 0
-    public var changes = 0
+package struct DayVerifier: Sendable {
+  package struct Finding: Sendable {
+    package var candles = 0
+    package var gaps = 0
+    package var certificates = 0
+    package var changes = 0
     /// Readable, empty if all is well.
-    public var complaints: [String] = []
+    package var complaints: [String] = []
 
-    public var line: String {
+    package var line: String {
       "\(candles) candles, \(gaps) gaps, \(certificates) certificates in \(changes) commits"
     }
   }
 
-  public let url: String
+  package let url: String
 
   /// - Parameter url: of the database, as its superuser.
-  public init(url: String) { self.url = url }
+  package init(url: String) { self.url = url }
 
   /// - Parameter ledger: of a day that was lived through to its end; nil judges what needs none.
-  public func verify(_ day: TradingDay, by ledger: ObservableLedger?) throws -> Finding {
+  package func verify(_ day: TradingDay, by ledger: ObservableLedger?) throws -> Finding {
     let stored = StoredDay(url: url, day: day)
     let (candles, gaps, certificates) = (
       try stored.candles(), try stored.gaps(), try stored.certificates()

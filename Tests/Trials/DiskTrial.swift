@@ -7,26 +7,26 @@ import TestSupport
 /// The disk under the journal of the built daemon is filled in mid-session, again and again, and
 /// freed: asking goes on, what could not be journaled is in `gap`, and the daemon heals without a
 /// restart.
-public struct DiskTrial {
-  public var binary: String
-  public var times: Int
-  public var instruments: Int
-  public var seed: UInt64
+package struct DiskTrial {
+  package var binary: String
+  package var times: Int
+  package var instruments: Int
+  package var seed: UInt64
   /// Second of the day at which it begins.
-  public var start = TrialDay.start
+  package var start = TrialDay.start
 
   /// The journal of a small market's day is a few megabytes.
   private static let megabytes = 64
 
-  public init(binary: String, times: Int, instruments: Int, seed: UInt64) {
+  package init(binary: String, times: Int, instruments: Int, seed: UInt64) {
     (self.binary, self.times, self.instruments, self.seed) = (binary, times, instruments, seed)
   }
 
   /// Whether a file system may be mounted here: as root, outside of most containers.
-  public static var isPossible: Bool { SmallDisk.isPossible }
+  package static var isPossible: Bool { SmallDisk.isPossible }
 
   /// - Throws: where no file system may be mounted; see `isPossible`.
-  public func run() throws -> ChaosVerdict {
+  package func run() throws -> ChaosVerdict {
     let world = try TrialDay("disk", seed: seed, instruments: instruments)
     defer { world.end() }
     let daemon = try world.daemon(try world.settings(start: start), binary: binary)

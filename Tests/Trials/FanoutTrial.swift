@@ -6,16 +6,16 @@ import TestSupport
 
 /// Followers whose connections are cut again and again must each end with exactly the table's
 /// candles, and must have seen every final candle once.
-public struct FanoutTrial: Sendable {
-  public var binary: String
-  public var followers = 3
-  public var cuts: Int
-  public var instruments: Int
-  public var seed: UInt64
-  public var start = 9 * 3600 + 24 * 60
-  public var stop: Int
+package struct FanoutTrial: Sendable {
+  package var binary: String
+  package var followers = 3
+  package var cuts: Int
+  package var instruments: Int
+  package var seed: UInt64
+  package var start = 9 * 3600 + 24 * 60
+  package var stop: Int
 
-  public init(binary: String, cuts: Int, instruments: Int, seed: UInt64, stop: Int) {
+  package init(binary: String, cuts: Int, instruments: Int, seed: UInt64, stop: Int) {
     self.binary = binary
     self.cuts = cuts
     self.instruments = instruments
@@ -23,14 +23,14 @@ public struct FanoutTrial: Sendable {
     self.stop = stop
   }
 
-  public struct Verdict: Sendable {
-    public var candles = 0
-    public var cuts = 0
-    public var changes = 0
-    public var complaints: [String] = []
+  package struct Verdict: Sendable {
+    package var candles = 0
+    package var cuts = 0
+    package var changes = 0
+    package var complaints: [String] = []
   }
 
-  public func run() async throws -> Verdict {
+  package func run() async throws -> Verdict {
     let folder = try Leftovers.folder("fanout")
     defer { Leftovers.remove(folder) }
     let cluster = try PrivateCluster.own()

@@ -8,16 +8,16 @@ import TestSupport
 /// The database's disk is full for some minutes of a market day, under a daemon that goes on
 /// asking: its commits are refused, the journal remembers, and once there is space again the table
 /// is the ledger.
-public struct FullDiskTrial {
-  public var binary: String
-  public var instruments: Int
-  public var seed: UInt64
+package struct FullDiskTrial {
+  package var binary: String
+  package var instruments: Int
+  package var seed: UInt64
   /// Simulated minutes for which nothing fits, and how fast they pass.
-  public var minutes: Int
-  public var speed: Int
+  package var minutes: Int
+  package var speed: Int
 
   /// A small disk is mounted, which only root may do.
-  public static var isPossible: Bool { SmallDisk.isPossible }
+  package static var isPossible: Bool { SmallDisk.isPossible }
 
   private static let megabytes = 200
   private static let calmSeconds = 2
@@ -28,7 +28,7 @@ public struct FullDiskTrial {
   private static let noticeSecondsMax = 60.0
   private static let finishSecondsMax = 300
 
-  public init(binary: String, instruments: Int, seed: UInt64, minutes: Int, speed: Int) {
+  package init(binary: String, instruments: Int, seed: UInt64, minutes: Int, speed: Int) {
     self.binary = binary
     self.instruments = instruments
     self.seed = seed
@@ -36,7 +36,7 @@ public struct FullDiskTrial {
     self.speed = speed
   }
 
-  public func run() throws -> ChaosVerdict {
+  package func run() throws -> ChaosVerdict {
     let disk = try SmallDisk(megabytes: Self.megabytes)
     let world = try TrialDay("dbfull", seed: seed, instruments: instruments, disk: disk)
     defer { world.end() }

@@ -7,16 +7,16 @@ import TestSupport
 
 /// A day whose daemon is killed, or told to stop, again and again at seeded moments and started
 /// anew each time: the table must be the ledger of what the exchange served.
-public struct InterruptTrial {
-  public enum Manner: String, Sendable { case kill, terminate }
+package struct InterruptTrial {
+  package enum Manner: String, Sendable { case kill, terminate }
 
-  public var binary: String
-  public var manner: Manner
-  public var times: Int
-  public var instruments: Int
+  package var binary: String
+  package var manner: Manner
+  package var times: Int
+  package var instruments: Int
   /// Second of the day at which it begins.
-  public var start = TrialDay.start
-  public var seed: UInt64
+  package var start = TrialDay.start
+  package var seed: UInt64
 
   /// What a stop may take (issue: exit 0 in ≤ 10 s).
   private static let endSecondsMax = 10
@@ -24,7 +24,7 @@ public struct InterruptTrial {
   private static let earlyEvery = 4
   private static let earlyMicrosecondsMax: UInt32 = 300_000
 
-  public init(binary: String, manner: Manner, times: Int, instruments: Int, seed: UInt64) {
+  package init(binary: String, manner: Manner, times: Int, instruments: Int, seed: UInt64) {
     self.binary = binary
     self.manner = manner
     self.times = times
@@ -32,7 +32,7 @@ public struct InterruptTrial {
     self.seed = seed
   }
 
-  public func run() throws -> ChaosVerdict {
+  package func run() throws -> ChaosVerdict {
     let world = try TrialDay(manner.rawValue, seed: seed, instruments: instruments)
     defer { world.end() }
     let settings = try world.settings(start: start)

@@ -12,9 +12,9 @@ import Transport
 
 /// Four upstreams asked side by side the way the daemon asks them, through its own transport, one
 /// of them in trouble: whether the others notice. Real sockets and real time.
-public struct IsolationTrial: Sendable {
+package struct IsolationTrial: Sendable {
   /// Who is asked, how often, and by how many requests at once: the daemon's own bounds.
-  public enum Station: String, Sendable, CaseIterable {
+  package enum Station: String, Sendable, CaseIterable {
     case quotes, history, mairui, alpaca
 
     var workers: Int {
@@ -36,18 +36,18 @@ public struct IsolationTrial: Sendable {
   }
 
   /// What became of one station's requests.
-  public struct Lateness: Sendable {
-    public internal(set) var answered = 0
-    public internal(set) var failed = 0
+  package struct Lateness: Sendable {
+    package internal(set) var answered = 0
+    package internal(set) var failed = 0
     /// Moments at which a request was due and the one before still out.
-    public internal(set) var missed = 0
+    package internal(set) var missed = 0
     /// From the moment a request was due to its answer, ascending.
     var microseconds: [Int64] = []
     var workersDone = 0
 
-    public init() {}
+    package init() {}
 
-    public func percentile(_ percent: Int) -> Int64 {
+    package func percentile(_ percent: Int) -> Int64 {
       microseconds.isEmpty ? 0 : microseconds[(microseconds.count - 1) * percent / 100]
     }
 
@@ -60,7 +60,7 @@ public struct IsolationTrial: Sendable {
     }
   }
 
-  public static let troubles: [(name: String, kind: Fault.Kind)] = [
+  package static let troubles: [(name: String, kind: Fault.Kind)] = [
     ("a byte a second", .wire(.slowLoris)), ("no answer", .neverResponds),
     ("resets in the body", .wire(.resetInBody)), ("an endless body", .wire(.endlessChunks)),
     ("an endless head", .wire(.endlessHead)), ("a gzip bomb", .wire(.bomb(gzip: bomb))),
@@ -84,7 +84,7 @@ public struct IsolationTrial: Sendable {
   private let symbols: [Symbol]
   private let now: Timestamp
 
-  public init() throws {
+  package init() throws {
     guard !Self.bomb.isEmpty else { throw TrialFailure("there is no gzip to make a bomb") }
     let day = TradingDay(daysSince1970: 20_640)
     now = Timestamp(day: day, secondOfDay: 10 * 3600)
@@ -114,7 +114,7 @@ public struct IsolationTrial: Sendable {
   }
 
   /// Asks all of them for so long, `trouble` striking one.
-  public func run(
+  package func run(
     _ trouble: Fault.Kind? = nil, at suffering: Station = .quotes, seconds: Int64
   ) async -> [Station: Lateness] {
     if let trouble, let server = servers[suffering] {
@@ -195,7 +195,7 @@ public struct IsolationTrial: Sendable {
   }
 
   /// Ends the servers and removes what was written.
-  public func close() {
+  package func close() {
     client.shutdown()
     for server in servers.values { server.stop() }
     for name in ["licences", "key"] { unlink(folder + "/" + name) }
@@ -205,7 +205,7 @@ public struct IsolationTrial: Sendable {
 
 extension IsolationTrial {
   /// Peak and present memory of this process, in MiB.
-  public static func memory() -> (peak: Int, present: Int) {
+  package static func memory() -> (peak: Int, present: Int) {
     let probe = ProcessProbe(getpid())
     return ((probe?.peakKibibytes ?? 0) / 1024, (probe?.residentKibibytes ?? 0) / 1024)
   }

@@ -6,7 +6,7 @@ import Synchronization
 
 /// What a trial starts and must not outlive it: folders and processes, gone when this process ends,
 /// pass, fail or told to stop. Clusters look after themselves (`PrivateCluster`).
-public enum Leftovers {
+package enum Leftovers {
   private static let folders = Locked<Set<String>>([])
   private static let processes = Locked<Set<pid_t>>([])
   private static let writeEnd = Atomic<Int32>(-1)
@@ -42,7 +42,7 @@ public enum Leftovers {
 
   /// From here on SIGTERM and SIGINT, and `secondsMax` going by, end this process by `exit`: what
   /// it left is removed. For the runner, whose trials may hang on a bug.
-  public static func endInTime(secondsMax: Int) {
+  package static func endInTime(secondsMax: Int) {
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else { return }
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
@@ -70,17 +70,17 @@ public enum Leftovers {
 }
 
 /// Why a trial could not be held; a verdict is something else.
-public struct TrialFailure: Error, CustomStringConvertible {
-  public var description: String
+package struct TrialFailure: Error, CustomStringConvertible {
+  package var description: String
   init(_ description: String) { self.description = description }
 }
 
 /// What a trial found: a line of figures, and what is amiss as sentences.
-public struct ChaosVerdict: Sendable {
-  public var figures: [String] = []
-  public var complaints: [String] = []
+package struct ChaosVerdict: Sendable {
+  package var figures: [String] = []
+  package var complaints: [String] = []
 
-  public init(figures: [String] = [], complaints: [String] = []) {
+  package init(figures: [String] = [], complaints: [String] = []) {
     self.figures = figures
     self.complaints = complaints
   }

@@ -4,32 +4,32 @@ import TestSupport
 
 /// A consumer that listens and sits idle in a transaction: commits must be as quick as without it,
 /// and the queue that fills behind it must be seen. Both sides take turns on one server.
-public struct ListenerTrial: Sendable {
-  public var commits: Int
-  public var instruments: Int
+package struct ListenerTrial: Sendable {
+  package var commits: Int
+  package var instruments: Int
 
-  public init(commits: Int, instruments: Int) {
+  package init(commits: Int, instruments: Int) {
     self.commits = commits
     self.instruments = instruments
   }
 
-  public struct Verdict: Sendable {
-    public var stored = 0
+  package struct Verdict: Sendable {
+    package var stored = 0
     /// Of a commit, µs p50: without the stuck listener, and with it.
-    public var freeMicroseconds: Int64 = 0
-    public var stuckMicroseconds: Int64 = 0
+    package var freeMicroseconds: Int64 = 0
+    package var stuckMicroseconds: Int64 = 0
     /// Highest share of the queue that was seen.
-    public var usage = ExactDecimal.zero
-    public var complaints: [String] = []
+    package var usage = ExactDecimal.zero
+    package var complaints: [String] = []
 
-    public var percent: Int64 { stuckMicroseconds * 100 / max(freeMicroseconds, 1) }
+    package var percent: Int64 { stuckMicroseconds * 100 / max(freeMicroseconds, 1) }
   }
 
   private static let turns = 6
   /// Beside a commit's own: enough to see in a queue of 8 GB.
   private static let strangeNotices = 1_000
 
-  public func run() async throws -> Verdict {
+  package func run() async throws -> Verdict {
     let cluster = try PrivateCluster.own(isDurable: true)
     let url = cluster.server.ownerConnectionString
     try Schema.apply(url: url)

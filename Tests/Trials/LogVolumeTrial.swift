@@ -7,16 +7,16 @@ import TestSupport
 /// An hour in which everything is away at once: the sources reset, fall silent and send error
 /// pages, the database is dead and then silent, the journal's disk is full. The log tells what
 /// went and what came back, and is short enough to be read.
-public struct LogVolumeTrial {
-  public var binary: String
-  public var instruments: Int
-  public var seed: UInt64
+package struct LogVolumeTrial {
+  package var binary: String
+  package var instruments: Int
+  package var seed: UInt64
   /// Simulated minutes for which everything is away, and how fast they pass.
-  public var minutes: Int
-  public var speed: Int
+  package var minutes: Int
+  package var speed: Int
 
   /// The promise of an hour.
-  public static let linesMax = 400
+  package static let linesMax = 400
 
   private static let calmSeconds = 2
   private static let restMinutes = 8
@@ -27,7 +27,7 @@ public struct LogVolumeTrial {
   /// The journal of a small market's hours is a megabyte.
   private static let megabytes = 32
 
-  public init(binary: String, instruments: Int, seed: UInt64, minutes: Int, speed: Int) {
+  package init(binary: String, instruments: Int, seed: UInt64, minutes: Int, speed: Int) {
     self.binary = binary
     self.instruments = instruments
     self.seed = seed
@@ -35,7 +35,7 @@ public struct LogVolumeTrial {
     self.speed = speed
   }
 
-  public func run() throws -> ChaosVerdict {
+  package func run() throws -> ChaosVerdict {
     let world = try TrialDay("logs", seed: seed, instruments: instruments)
     defer { world.end() }
     guard let postgres = world.cluster?.server else { throw TrialFailure("no cluster") }

@@ -9,29 +9,29 @@ import Store
 /// A market day run in memory: the daemon's own poller and pipeline, asking the simulator without
 /// a socket, a clock or a database between them. A whole market's day takes seconds, so the
 /// ledgers can judge many.
-public struct MemoryDay {
-  public struct Plan: Sendable {
-    public var seed: UInt64
-    public var instruments = SimulatedMarket.instrumentsDefault
+package struct MemoryDay {
+  package struct Plan: Sendable {
+    package var seed: UInt64
+    package var instruments = SimulatedMarket.instrumentsDefault
     /// Symbols of one request, the reference symbol included.
-    public var batchSymbolsMax = BatchPlan.symbolsMaxDefault
-    public var day = TradingDay(daysSince1970: 20_640)  // 2026-07-06
+    package var batchSymbolsMax = BatchPlan.symbolsMaxDefault
+    package var day = TradingDay(daysSince1970: 20_640)  // 2026-07-06
     /// Seconds of the day: when the daemon starts, and when the run ends.
-    public var start = 9 * 3600
-    public var end = 15 * 3600 + 45 * 60
+    package var start = 9 * 3600
+    package var end = 15 * 3600 + 45 * 60
     /// Seconds of the day during which nobody answers.
-    public var outages: [Range<Int>] = []
+    package var outages: [Range<Int>] = []
     /// Seconds of the day during which a node answers that lags by `staleLagSeconds`.
-    public var staleSpells: [Range<Int>] = []
-    public var staleLagSeconds = 30
+    package var staleSpells: [Range<Int>] = []
+    package var staleLagSeconds = 30
     /// How far behind the nodes are that answer in turn.
-    public var nodeLagsSeconds = [0]
+    package var nodeLagsSeconds = [0]
     /// Wrong rows that look right; none if nil.
-    public var falseRows: FalseRowPlan?
+    package var falseRows: FalseRowPlan?
     /// What single instruments do, before the day begins.
-    public var prepare: @Sendable (inout SimulatedMarket) -> Void = { _ in }
+    package var prepare: @Sendable (inout SimulatedMarket) -> Void = { _ in }
 
-    public init(seed: UInt64) { self.seed = seed }
+    package init(seed: UInt64) { self.seed = seed }
   }
 
   let plan: Plan
@@ -39,15 +39,15 @@ public struct MemoryDay {
   /// The same day as seen from nodes that lag, by how much.
   private var nodes: [Int: SimulatedMarket] = [:]
   private var responses = 0
-  public let recorder: DayRecorder
+  package let recorder: DayRecorder
   private var poller: Poller
-  public private(set) var pipeline = Pipeline()
-  public private(set) var rows = DayRows()
+  package private(set) var pipeline = Pipeline()
+  package private(set) var rows = DayRows()
   private var now: Timestamp
   private var wake: Timestamp?
   private var position: Int64 = 0
 
-  public init(_ plan: Plan) {
+  package init(_ plan: Plan) {
     self.plan = plan
     var market = SimulatedMarket(seed: plan.seed, day: plan.day, instruments: plan.instruments)
     plan.prepare(&market)
@@ -63,7 +63,7 @@ public struct MemoryDay {
   }
 
   /// Runs the day to its end.
-  public mutating func run() {
+  package mutating func run() {
     let end = Timestamp(day: plan.day, secondOfDay: plan.end)
     perform(poller.received(.started, at: now))
     while let due = [wake, pipeline.nextDeadline].compactMap({ $0 }).min(), due <= end {
@@ -123,18 +123,18 @@ public struct MemoryDay {
 }
 
 /// What a day left in the tables: later rows replace earlier ones of the same key.
-public struct DayRows: Sendable {
-  public private(set) var candles: [CandleKey: Candle] = [:]
-  public private(set) var gaps: [Gap] = []
-  public private(set) var certificates: [Symbol: DayCertificate] = [:]
-  public private(set) var rejections: [Rejection] = []
-  public private(set) var revisions: [Revision] = []
-  public private(set) var events: [(at: Timestamp, event: FeedEvent)] = []
+package struct DayRows: Sendable {
+  package private(set) var candles: [CandleKey: Candle] = [:]
+  package private(set) var gaps: [Gap] = []
+  package private(set) var certificates: [Symbol: DayCertificate] = [:]
+  package private(set) var rejections: [Rejection] = []
+  package private(set) var revisions: [Revision] = []
+  package private(set) var events: [(at: Timestamp, event: FeedEvent)] = []
 
-  public struct CandleKey: Hashable, Sendable {
-    public var symbol: Symbol
-    public var timeframe: Timeframe
-    public var openedAt: Timestamp
+  package struct CandleKey: Hashable, Sendable {
+    package var symbol: Symbol
+    package var timeframe: Timeframe
+    package var openedAt: Timestamp
   }
 
   mutating func take(_ commit: Commit) {
@@ -158,7 +158,7 @@ public struct DayRows: Sendable {
 extension DayRows {
   /// Where a certificate does not balance, or says other than the rows it certifies. Readable,
   /// empty if all is well.
-  public func misstatements() throws(ExactDecimalError) -> [String] {
+  package func misstatements() throws(ExactDecimalError) -> [String] {
     // A late publisher's first row of the morning is yesterday's, whose day is another account.
     func isCertified(_ symbol: Symbol, _ day: TradingDay) -> Bool {
       certificates[symbol]?.tradingDay == day

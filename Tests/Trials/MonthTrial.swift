@@ -6,53 +6,53 @@ import TestSupport
 
 /// A month of trading days with outages, lived through by the built daemon and healed by its own
 /// repairs: afterwards nothing may be missing that could be had, and nothing may have been lost.
-public struct MonthTrial {
-  public var binary: String
-  public var days: Int
-  public var instruments: Int
-  public var seed: UInt64
+package struct MonthTrial {
+  package var binary: String
+  package var days: Int
+  package var instruments: Int
+  package var seed: UInt64
   /// Of 1,000 instruments so many have false rows on a day.
-  public var deceivedPerMille: Int64 = 50
+  package var deceivedPerMille: Int64 = 50
 
   /// Four polls a minute would leave gaps between two publications; five do not.
   private static let cadenceSeconds = 12
   private static let lastDay = TradingDay(daysSince1970: 20_665)  // 2026-07-31
 
-  public init(binary: String, days: Int, instruments: Int, seed: UInt64) {
+  package init(binary: String, days: Int, instruments: Int, seed: UInt64) {
     self.binary = binary
     self.days = days
     self.instruments = instruments
     self.seed = seed
   }
 
-  public struct Verdict: Sendable {
-    public var candles = 0
-    public var revised = 0
-    public var filled = 0
-    public var gaps = 0
-    public var closed = 0
-    public var permanent = 0
+  package struct Verdict: Sendable {
+    package var candles = 0
+    package var revised = 0
+    package var filled = 0
+    package var gaps = 0
+    package var closed = 0
+    package var permanent = 0
     /// Open at the end, with an occasion to be looked for still ahead.
-    public var waiting = 0
-    public var certificates = 0
+    package var waiting = 0
+    package var certificates = 0
     /// Certificates whose day's end nobody saw, and that got their totals from the bars.
-    public var totalsFromBars = 0
+    package var totalsFromBars = 0
     /// Days of an instrument that were held against the truth, minute by minute.
-    public var proven = 0
-    public var falseRows: [FalseRow] = []
+    package var proven = 0
+    package var falseRows: [FalseRow] = []
     /// Events, and minutes they revised.
-    public var corrections = 0
-    public var corrected = 0
+    package var corrections = 0
+    package var corrected = 0
     /// Gaps that a correction took back.
-    public var superseded = 0
+    package var superseded = 0
     /// Days of an instrument with false rows that nobody can know, and those of them that were held
     /// against the truth all the same.
-    public var deceived = 0
-    public var undeceived = 0
-    public var complaints: [String] = []
+    package var deceived = 0
+    package var undeceived = 0
+    package var complaints: [String] = []
   }
 
-  public func run() throws -> Verdict {
+  package func run() throws -> Verdict {
     let folder = try Leftovers.folder("month")
     defer { Leftovers.remove(folder) }
     let cluster = try PrivateCluster.own()
@@ -91,7 +91,7 @@ public struct MonthTrial {
 
 extension MonthTrial.Verdict {
   /// What false rows did and what became of it, for people to see.
-  public var remarks: String {
+  package var remarks: String {
     let fates = falseRows.map(\.fate)
     return "\(falseRows.count) false rows: \(fates.count { $0 == .refused }) never booked, "
       + "\(fates.count { !$0.isHidden && $0 != .refused }) to correct, "

@@ -5,16 +5,16 @@ import TestSupport
 
 /// Configurations damaged at random, reloaded one after the other: what `candled check --offline`
 /// refuses the daemon refuses too, and keeps the old one in force; what it accepts it takes up.
-public struct MutationTrial {
-  public var binary: String
-  public var times: Int
-  public var instruments: Int
-  public var seed: UInt64
+package struct MutationTrial {
+  package var binary: String
+  package var times: Int
+  package var instruments: Int
+  package var seed: UInt64
 
   private static let responseSecondsMax = 10
   private static let bothSidesMin = 100
 
-  public init(binary: String, times: Int, instruments: Int, seed: UInt64) {
+  package init(binary: String, times: Int, instruments: Int, seed: UInt64) {
     self.binary = binary
     self.times = times
     self.instruments = instruments
@@ -29,7 +29,7 @@ public struct MutationTrial {
     var complaints: [String] = []
   }
 
-  public func run() throws -> ChaosVerdict {
+  package func run() throws -> ChaosVerdict {
     let world = try TrialDay("mutations", seed: seed, instruments: instruments)
     defer { world.end() }
     var settings = try world.settings(start: 10 * 3600)

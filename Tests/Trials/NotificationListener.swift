@@ -6,14 +6,14 @@ import Platform
 import Synchronization
 
 /// A consumer of the most ordinary kind: it listens on `candled` and keeps what it is told.
-public final class NotificationListener: Sendable {
+package final class NotificationListener: Sendable {
   private let received = Locked<[String]>([])
   private let isStopped = Atomic<Bool>(false)
 
   private static let lookMilliseconds: Int32 = 50
   private static let payloadsMax = 200_000
 
-  public init(url: String) {
+  package init(url: String) {
     Thread.detachNewThread { @Sendable [self] in
       while !isStopped.load(ordering: .relaxed) {
         listen(url)
@@ -22,9 +22,9 @@ public final class NotificationListener: Sendable {
     }
   }
 
-  public func stop() { isStopped.store(true, ordering: .relaxed) }
+  package func stop() { isStopped.store(true, ordering: .relaxed) }
 
-  public var payloads: [String] { received.withLock { $0 } }
+  package var payloads: [String] { received.withLock { $0 } }
 
   /// Until the connection ends.
   private func listen(_ url: String) {

@@ -13,14 +13,14 @@ import TestSupport
 ///
 /// The whole daemon runs in this process, because only so its memory can be made small; it is the
 /// same value that `candled run` runs.
-public struct OutageTrial {
-  public var instruments: Int
-  public var seed: UInt64
+package struct OutageTrial {
+  package var instruments: Int
+  package var seed: UInt64
   /// Simulated minutes for which the database is down, and how fast they pass.
-  public var minutes: Int
-  public var speed: Int
+  package var minutes: Int
+  package var speed: Int
   /// How many minutes of candles memory holds.
-  public var memoryMinutes = 5
+  package var memoryMinutes = 5
 
   /// Real seconds before the outage, and simulated ones after it until the close.
   private static let calmSeconds = 1
@@ -31,14 +31,14 @@ public struct OutageTrial {
   private static let restMinutes = 4
   private static let finishSecondsMax = 300
 
-  public init(instruments: Int, seed: UInt64, minutes: Int, speed: Int) {
+  package init(instruments: Int, seed: UInt64, minutes: Int, speed: Int) {
     self.instruments = instruments
     self.seed = seed
     self.minutes = minutes
     self.speed = speed
   }
 
-  public func run() async throws -> ChaosVerdict {
+  package func run() async throws -> ChaosVerdict {
     let world = try TrialDay("outage", seed: seed, instruments: instruments)
     defer { world.end() }
     guard let postgres = world.cluster?.server else { throw TrialFailure("no cluster") }

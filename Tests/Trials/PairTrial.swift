@@ -11,23 +11,23 @@ import TestSupport
 /// what the committed parts of the two journals hold, and every commit of a single leader.
 ///
 /// Leases are real time, so the market's clock is scaled, not stepped: silence is what it would be.
-public struct PairTrial {
-  public var binary: String
-  public var kills: Int
-  public var pauses: Int
-  public var instruments: Int
-  public var seed: UInt64
+package struct PairTrial {
+  package var binary: String
+  package var kills: Int
+  package var pauses: Int
+  package var instruments: Int
+  package var seed: UInt64
   /// Simulated seconds in a real one.
-  public var speed = 20
+  package var speed = 20
   /// Second of the day at which it begins.
-  public var start = TrialDay.start
+  package var start = TrialDay.start
 
   static let leaseSeconds = 3
   /// For how long a leader is left alone, ms.
   private static let leadMilliseconds = 200...1_200
   private static let waitSecondsMax = 60
 
-  public init(binary: String, kills: Int, pauses: Int, instruments: Int, seed: UInt64) {
+  package init(binary: String, kills: Int, pauses: Int, instruments: Int, seed: UInt64) {
     self.binary = binary
     self.kills = kills
     self.pauses = pauses
@@ -35,7 +35,7 @@ public struct PairTrial {
     self.seed = seed
   }
 
-  public func run() throws -> ChaosVerdict {
+  package func run() throws -> ChaosVerdict {
     let world = try TrialDay("pair", seed: seed, instruments: instruments)
     defer { world.end() }
     var pair = try Pair(world, self)

@@ -6,15 +6,15 @@ import Platform
 
 /// The built daemon is stopped (SIGSTOP) for minutes of the market's time, under a clock that runs
 /// on: what passed meanwhile is in `gap`, and nothing is asked in a hurry afterwards.
-public struct PauseTrial {
-  public var binary: String
-  public var instruments: Int
-  public var seed: UInt64
+package struct PauseTrial {
+  package var binary: String
+  package var instruments: Int
+  package var seed: UInt64
   /// Second of the day at which it begins.
-  public var start = 14 * 3600
-  public var speed: Int
+  package var start = 14 * 3600
+  package var speed: Int
   /// Of the market's time.
-  public var pauseSeconds = 600
+  package var pauseSeconds = 600
 
   /// A busy machine is late by minutes of the market's time: its certificates must have come due
   /// before the end.
@@ -24,11 +24,11 @@ public struct PauseTrial {
   /// What may come beside one sweep every 3 s: the slot in force, and one that was under way.
   private static let extraSweepsMax = 3
 
-  public init(binary: String, instruments: Int, seed: UInt64, speed: Int) {
+  package init(binary: String, instruments: Int, seed: UInt64, speed: Int) {
     (self.binary, self.instruments, self.seed, self.speed) = (binary, instruments, seed, speed)
   }
 
-  public func run() throws -> ChaosVerdict {
+  package func run() throws -> ChaosVerdict {
     let world = try TrialDay("pause", seed: seed, instruments: instruments)
     defer { world.end() }
     var settings = try world.settings(start: start, stop: TrialDay.stop + Self.lateSeconds)

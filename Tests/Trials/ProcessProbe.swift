@@ -2,19 +2,19 @@ import Foundation
 import Glibc
 
 /// What `/proc` tells of a process.
-public struct ProcessProbe: Sendable {
-  public var residentKibibytes = 0
+package struct ProcessProbe: Sendable {
+  package var residentKibibytes = 0
   /// The most it ever was.
-  public var peakKibibytes = 0
+  package var peakKibibytes = 0
   /// Of it, what is its own: without the pages of its program that it has run through.
-  public var ownKibibytes = 0
-  public var threads = 0
-  public var descriptors = 0
+  package var ownKibibytes = 0
+  package var threads = 0
+  package var descriptors = 0
 
-  public var mebibytes: Double { Double(residentKibibytes) / 1024 }
+  package var mebibytes: Double { Double(residentKibibytes) / 1024 }
 
   /// nil when there is no such process.
-  public init?(_ process: pid_t) {
+  package init?(_ process: pid_t) {
     guard
       let status = try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8),
       let files = try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd")

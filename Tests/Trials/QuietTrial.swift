@@ -7,27 +7,27 @@ import TestSupport
 
 /// Sweeps that say what the last one said must cost the database nothing. Over lunch, when the
 /// exchange itself is silent, through the pipeline and the writer as in the daemon.
-public struct QuietTrial: Sendable {
-  public var sweeps: Int
-  public var instruments: Int
+package struct QuietTrial: Sendable {
+  package var sweeps: Int
+  package var instruments: Int
 
-  public init(sweeps: Int, instruments: Int) {
+  package init(sweeps: Int, instruments: Int) {
     self.sweeps = sweeps
     self.instruments = instruments
   }
 
-  public struct Verdict: Sendable {
-    public var snapshots = 0
-    public var changes = 0
-    public var writtenRows = 0
-    public var walBytes: Int64 = 0
-    public var complaints: [String] = []
+  package struct Verdict: Sendable {
+    package var snapshots = 0
+    package var changes = 0
+    package var writtenRows = 0
+    package var walBytes: Int64 = 0
+    package var complaints: [String] = []
   }
 
   /// The bar (issue: Quiet).
   private static let walBytesMax: Int64 = 8 << 10
 
-  public func run() async throws -> Verdict {
+  package func run() async throws -> Verdict {
     // Vacuuming is the server's own affair, and a transaction.
     let cluster = try PrivateCluster.own(more: ["autovacuum": "off"])
     let url = cluster.server.ownerConnectionString

@@ -10,31 +10,31 @@ import TestSupport
 /// not reading, its old rows. Commits beside them are held against commits without them, in turns
 /// on one server, and in each turn of theirs a daemon starts. They come again as often as they are
 /// ended.
-public struct ReadersTrial: Sendable {
-  public var commits: Int
-  public var instruments: Int
+package struct ReadersTrial: Sendable {
+  package var commits: Int
+  package var instruments: Int
 
-  public init(commits: Int, instruments: Int) {
+  package init(commits: Int, instruments: Int) {
     self.commits = commits
     self.instruments = instruments
   }
 
-  public struct Verdict: Sendable {
-    public var stored = 0
+  package struct Verdict: Sendable {
+    package var stored = 0
     /// Of a commit, µs p99: without the readers, and beside them.
-    public var freeMicroseconds: Int64 = 0
-    public var besideMicroseconds: Int64 = 0
-    public var starts = 0
+    package var freeMicroseconds: Int64 = 0
+    package var besideMicroseconds: Int64 = 0
+    package var starts = 0
     /// The longest a starting daemon waited for its lease and its writer.
-    public var startMillisecondsMax: Int64 = 0
+    package var startMillisecondsMax: Int64 = 0
     /// Most sessions of readers that were there at once.
-    public var sessionsMax = 0
+    package var sessionsMax = 0
     /// Attempts on the lock table, all refused.
-    public var locksRefused = 0
-    public var ended = 0
-    public var complaints: [String] = []
+    package var locksRefused = 0
+    package var ended = 0
+    package var complaints: [String] = []
 
-    public var percent: Int64 { besideMicroseconds * 100 / max(freeMicroseconds, 1) }
+    package var percent: Int64 { besideMicroseconds * 100 / max(freeMicroseconds, 1) }
   }
 
   private static let turns = 6
@@ -43,7 +43,7 @@ public struct ReadersTrial: Sendable {
   /// crowd's return a connection is free for a tenth of a second: more, where the machine is idle.
   private static let startSecondsMax = 60
 
-  public func run() async throws -> Verdict {
+  package func run() async throws -> Verdict {
     let cluster = try PrivateCluster.own(isDurable: true)
     let server = cluster.server
     let admin = server.ownerConnectionString

@@ -8,24 +8,24 @@ import TestSupport
 /// table is the ledger.
 ///
 /// The clock is stepped, so the slots of a day with reloads must be exactly those of one without.
-public struct ReloadTrial {
-  public var binary: String
-  public var times: Int
-  public var instruments: Int
-  public var seed: UInt64
+package struct ReloadTrial {
+  package var binary: String
+  package var times: Int
+  package var instruments: Int
+  package var seed: UInt64
   /// Second of the day at which it begins.
-  public var start = TrialDay.start
+  package var start = TrialDay.start
 
   private static let responseSecondsMax = 10
 
-  public init(binary: String, times: Int, instruments: Int, seed: UInt64) {
+  package init(binary: String, times: Int, instruments: Int, seed: UInt64) {
     self.binary = binary
     self.times = times
     self.instruments = instruments
     self.seed = seed
   }
 
-  public func run() throws -> ChaosVerdict {
+  package func run() throws -> ChaosVerdict {
     let calm = try TrialDay("calm", seed: seed, instruments: instruments)
     defer { calm.end() }
     let undisturbed = try calm.daemon(try calm.settings(start: start), binary: binary)

@@ -9,26 +9,26 @@ import TestSupport
 /// times by `kill -9` of the postmaster: it must be written to again within two seconds of
 /// accepting, without ever being asked for more than two connections a second, and the table must
 /// be the ledger.
-public struct RestartTrial {
-  public enum Server: String, Sendable { case external, embedded }
+package struct RestartTrial {
+  package enum Server: String, Sendable { case external, embedded }
 
-  public var binary: String
-  public var server: Server
-  public var times: Int
-  public var instruments: Int
+  package var binary: String
+  package var server: Server
+  package var times: Int
+  package var instruments: Int
   /// Second of the day at which it begins.
-  public var start = TrialDay.start
-  public var seed: UInt64
+  package var start = TrialDay.start
+  package var seed: UInt64
 
   /// From accepting connections to the first commit (issue: ≤ 2 s). A machine that is busy with a
   /// whole test run says nothing about it.
-  public var commitMillisecondsMax = 2_000
+  package var commitMillisecondsMax = 2_000
   private static let connectsPerSecondMax = 2
   private static let waitSecondsMax = 120
   /// How long the server is away: long enough for several attempts.
   private static let awayMicrosecondsMax: UInt32 = 2_500_000
 
-  public init(binary: String, server: Server, times: Int, instruments: Int, seed: UInt64) {
+  package init(binary: String, server: Server, times: Int, instruments: Int, seed: UInt64) {
     self.binary = binary
     self.server = server
     self.times = times
@@ -36,7 +36,7 @@ public struct RestartTrial {
     self.seed = seed
   }
 
-  public func run() throws -> ChaosVerdict {
+  package func run() throws -> ChaosVerdict {
     let isExternal = server == .external
     let world = try TrialDay(
       "restart", seed: seed, instruments: instruments, hasCluster: isExternal)

@@ -3,14 +3,14 @@ import Glibc
 
 /// One section of the chaos runner as a process: `candled-trials` beside the running program. It is
 /// told to end when its time is up, and ended a little later.
-public struct SectionRun {
+package struct SectionRun {
   private let section: ChaosSection
   private let isShort: Bool
   private let seed: UInt64
 
   private static let patienceSeconds = 20
 
-  public init(_ section: ChaosSection, isShort: Bool, seed: UInt64) {
+  package init(_ section: ChaosSection, isShort: Bool, seed: UInt64) {
     self.section = section
     self.isShort = isShort
     self.seed = seed
@@ -19,11 +19,11 @@ public struct SectionRun {
   private var secondsMax: Int { isShort ? section.shortSecondsMax : section.longSecondsMax }
 
   /// Runs it; what it says goes where this process's output goes.
-  public func passes() throws -> Bool { try status(output: nil) == 0 }
+  package func passes() throws -> Bool { try status(output: nil) == 0 }
 
   /// Runs it.
   /// - Returns: what it said, and whether it passed.
-  public func report() throws -> (text: String, passes: Bool) {
+  package func report() throws -> (text: String, passes: Bool) {
     let folder = try Leftovers.folder("section")
     defer { Leftovers.remove(folder) }
     let file = folder + "/output"

@@ -9,17 +9,17 @@ import TestSupport
 /// through env(1), which blocks them over the exec; what is left is env's own first millisecond.
 /// Started plainly, a process is at the kernel's and the dynamic linker's mercy until its first
 /// instruction, and that is counted.
-public struct SignalTrial {
-  public var binary: String
-  public var instruments: Int
-  public var seed: UInt64
+package struct SignalTrial {
+  package var binary: String
+  package var instruments: Int
+  package var seed: UInt64
   /// Starts for each signal and each way of starting.
-  public var times: Int
+  package var times: Int
 
   private static let delayMicrosecondsMax: UInt32 = 50_000
   private static let endSecondsMax = 10
   /// What the unit puts before the daemon.
-  public static let unitPrefix = ["/usr/bin/env", "--block-signal=TERM,HUP"]
+  package static let unitPrefix = ["/usr/bin/env", "--block-signal=TERM,HUP"]
   /// Of those started as the unit does: one in so many may meet env before it has blocked them.
   private static let deadlyShareMax = 10
   /// Of a few starts two may.
@@ -43,7 +43,7 @@ public struct SignalTrial {
     }
   }
 
-  public init(binary: String, instruments: Int, seed: UInt64, times: Int) {
+  package init(binary: String, instruments: Int, seed: UInt64, times: Int) {
     self.binary = binary
     self.instruments = instruments
     self.seed = seed
@@ -58,7 +58,7 @@ public struct SignalTrial {
     var others: [String] = []
   }
 
-  public func run() throws -> ChaosVerdict {
+  package func run() throws -> ChaosVerdict {
     let world = try TrialDay("signals", seed: seed, instruments: instruments)
     defer { world.end() }
     let daemon = try world.daemon(try world.settings(start: 14 * 3600), binary: binary)

@@ -9,20 +9,20 @@ import TestSupport
 /// It proves that of the things that happen, not of their number: a machine too slow for the speed
 /// misses slots, which the daemon leaves out as it should and the day has as gaps. How many sweeps
 /// of those due were made is among the figures.
-public struct SoakTrial {
-  public var binary: String
-  public var instruments: Int
-  public var seed: UInt64
+package struct SoakTrial {
+  package var binary: String
+  package var instruments: Int
+  package var seed: UInt64
   /// Simulated, from 09:00 on.
-  public var hours: Int
-  public var speed: Int
+  package var hours: Int
+  package var speed: Int
   /// Real seconds after its first request at which the daemon counts as warm.
-  public var warmSeconds: Int
+  package var warmSeconds: Int
   /// Per cent by which memory may have grown since.
-  public var growthPercentMax = 5
+  package var growthPercentMax = 5
   /// K-lines a night, and whether US equities are recorded: to find out what memory is for.
-  public var repairs = 200
-  public var hasUSEquities = true
+  package var repairs = 200
+  package var hasUSEquities = true
 
   private static let sampleSeconds = 5
   private static let residentMebibytesMax = 128.0
@@ -30,7 +30,7 @@ public struct SoakTrial {
   private static let descriptorsMoreMax = 4
   private static let threadsMoreMax = 2
 
-  public init(
+  package init(
     binary: String, instruments: Int, seed: UInt64, hours: Int, speed: Int, warmSeconds: Int
   ) {
     self.binary = binary
@@ -54,7 +54,7 @@ public struct SoakTrial {
   }
 
   /// - Parameter say: hears a line a minute.
-  public func run(say: (String) -> Void = { _ in }) throws -> ChaosVerdict {
+  package func run(say: (String) -> Void = { _ in }) throws -> ChaosVerdict {
     let world = try TrialDay("soak", seed: seed, instruments: instruments, days: 2)
     defer { world.end() }
     let start = 9 * 3600

@@ -4,8 +4,8 @@ import Store
 /// What a day left in a database, as lines that can be compared with another database's. Times at
 /// which something became known and numbers given by the database are left out: they tell when a
 /// restart happened, not what was stored.
-public struct TableDump: Sendable, Equatable {
-  public var tables: [String: [String]] = [:]
+package struct TableDump: Sendable, Equatable {
+  package var tables: [String: [String]] = [:]
 
   private static let queries = [
     "candle": """
@@ -39,7 +39,7 @@ public struct TableDump: Sendable, Equatable {
     "instrument": "select symbol, name, kind, board from instrument order by 1",
   ]
 
-  public init(url: String) throws {
+  package init(url: String) throws {
     for (table, query) in TableDump.queries {
       tables[table] = try SQLProbe.run("set search_path to candled; " + query, url: url).map {
         $0.map { $0 ?? "∅" }.joined(separator: " ")
@@ -47,10 +47,10 @@ public struct TableDump: Sendable, Equatable {
     }
   }
 
-  public var rows: Int { tables.values.reduce(0) { $0 + $1.count } }
+  package var rows: Int { tables.values.reduce(0) { $0 + $1.count } }
 
   /// Readable differences to another dump, a few of each table.
-  public func differences(from other: TableDump) -> [String] {
+  package func differences(from other: TableDump) -> [String] {
     var lines: [String] = []
     for (table, mine) in tables.sorted(by: { $0.key < $1.key }) {
       let theirs = other.tables[table] ?? []

@@ -7,21 +7,21 @@ import TestSupport
 
 /// What the trials of `script/chaos` share: a simulated day with its ledger, a database, daemons
 /// full of secrets that log all they can, and the judgement at the end.
-public final class TrialDay {
-  public let folder: String
-  public let day: TradingDay
-  public let symbols: [Symbol]
-  public let exchange: ExchangeServer
+package final class TrialDay {
+  package let folder: String
+  package let day: TradingDay
+  package let symbols: [Symbol]
+  package let exchange: ExchangeServer
   /// nil where the daemon keeps a private one.
-  public let cluster: PrivateCluster?
+  package let cluster: PrivateCluster?
   private let listener: NotificationListener?
   private let systemdListener: SystemdListener
   private let scraper: AdminScraper
   private var daemons: [DaemonProcess] = []
 
   /// From before the opening auction to after the day's certificates.
-  public static let start = 9 * 3600 + 24 * 60
-  public static let stop = 15 * 3600 + 37 * 60
+  package static let start = 9 * 3600 + 24 * 60
+  package static let stop = 15 * 3600 + 37 * 60
 
   /// At most one answer in so many may come too late.
   private static let lateEvery = 10
@@ -31,7 +31,7 @@ public final class TrialDay {
     max(11 * 3600 + 30 * 60 - second, 0) / 3 + (15 * 3600 - max(second, 13 * 3600)) / 3
   }
 
-  public init(
+  package init(
     _ name: String, seed: UInt64, instruments: Int, hasCluster: Bool = true, days: Int = 1,
     disk: SmallDisk? = nil
   ) throws {
@@ -68,7 +68,7 @@ public final class TrialDay {
   deinit { end() }
 
   /// Ends what is still running, and removes the folder.
-  public func end() {
+  package func end() {
     for daemon in daemons { daemon.kill() }
     listener?.stop()
     systemdListener.stop()
@@ -78,22 +78,22 @@ public final class TrialDay {
   }
 
   /// Of the cluster's database, as superuser, over its Unix socket.
-  public var url: String {
+  package var url: String {
     cluster?.server.ownerConnectionString ?? embeddedServer.ownerConnectionString
   }
 
   /// The server of a daemon without `store.url`.
-  public var embeddedServer: EmbeddedServer {
+  package var embeddedServer: EmbeddedServer {
     EmbeddedServer(directory: folder + "/daemon/postgres")
   }
 
-  public func moment(_ secondOfDay: Int) -> Timestamp {
+  package func moment(_ secondOfDay: Int) -> Timestamp {
     Timestamp(day: day, secondOfDay: secondOfDay)
   }
 
   /// Settings of a daemon that lives through this day, secrets and all.
   /// - Parameter proxy: what it reaches the database through.
-  public func settings(
+  package func settings(
     start: Int = TrialDay.start, stop: Int = TrialDay.stop, proxy: DatabaseProxy? = nil,
     daemon name: String = "daemon"
   ) throws -> DaemonSettings {
@@ -132,7 +132,7 @@ public final class TrialDay {
     return "\"\(path)\""
   }
 
-  public func daemon(
+  package func daemon(
     _ settings: DaemonSettings, binary: String, named name: String = "daemon"
   ) throws -> DaemonProcess {
     let daemon = try DaemonProcess(
@@ -177,7 +177,7 @@ public final class TrialDay {
   ///     any number may have been.
   ///   - isLate: answers may also come after their deadline, on a machine that is too busy for a
   ///     clock as fast as this.
-  public func verify(
+  package func verify(
     isExact: Bool = true, deaths: Int? = 0, isLate: Bool = false
   ) throws -> ChaosVerdict {
     let lost = deaths != 0 || isLate ? try withdrawUnjournaled() : 0

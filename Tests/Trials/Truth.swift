@@ -4,40 +4,40 @@ import Market
 
 /// Days judged by the simulator's ledgers: what a perfect daemon must have written, and what really
 /// traded.
-public struct TruthTrial: Sendable {
-  public var plan: MemoryDay.Plan
+package struct TruthTrial: Sendable {
+  package var plan: MemoryDay.Plan
   /// Every publication is seen.
-  public var isUnbroken: Bool
+  package var isUnbroken: Bool
   private var odd = Oddities()
 
-  public struct Verdict: Sendable {
-    public var candles = 0
-    public var gaps = 0
-    public var certificates = 0
+  package struct Verdict: Sendable {
+    package var candles = 0
+    package var gaps = 0
+    package var certificates = 0
     /// Volume that stands in another minute than it traded in, of how much; days seen whole.
-    public var displacement: (moved: Int64, total: Int64) = (0, 0)
-    public var falseRows: [FalseRow] = []
+    package var displacement: (moved: Int64, total: Int64) = (0, 0)
+    package var falseRows: [FalseRow] = []
     /// Events, and revisions they brought.
-    public var corrections = 0
-    public var revisions = 0
+    package var corrections = 0
+    package var revisions = 0
     /// Readable, empty if all is well.
-    public var complaints: [String] = []
+    package var complaints: [String] = []
   }
 
   /// Nothing goes wrong. Stamps lie off the minute's grid.
-  public static func quiet(seed: UInt64, instruments: Int) -> TruthTrial {
+  package static func quiet(seed: UInt64, instruments: Int) -> TruthTrial {
     var plan = MemoryDay.Plan(seed: seed)
     plan.instruments = instruments
     return TruthTrial(plan: plan, isUnbroken: true)
   }
 
   /// What makes a day hard without breaking it.
-  public enum FaultScenario: CaseIterable, Sendable {
+  package enum FaultScenario: CaseIterable, Sendable {
     case falseRows, laggingNodes, oddInstruments
   }
 
   /// A small market, with false rows on half of it.
-  public static func short(_ faultScenario: FaultScenario, seed: UInt64) -> TruthTrial {
+  package static func short(_ faultScenario: FaultScenario, seed: UInt64) -> TruthTrial {
     switch faultScenario {
     case .falseRows:
       var trial = deceived(seed: seed, instruments: 90)
@@ -49,14 +49,14 @@ public struct TruthTrial: Sendable {
   }
 
   /// As quiet, but for false rows on some instruments.
-  public static func deceived(seed: UInt64, instruments: Int) -> TruthTrial {
+  package static func deceived(seed: UInt64, instruments: Int) -> TruthTrial {
     var trial = quiet(seed: seed, instruments: instruments)
     trial.plan.falseRows = FalseRowPlan(seed: seed)
     return trial
   }
 
   /// As quiet, but answered by nodes that lag by turns, as a content network's do.
-  public static func alternating(seed: UInt64, instruments: Int) -> TruthTrial {
+  package static func alternating(seed: UInt64, instruments: Int) -> TruthTrial {
     var trial = quiet(seed: seed, instruments: instruments)
     trial.plan.nodeLagsSeconds = [0, 6, 0, 15, 3]
     return trial
@@ -64,7 +64,7 @@ public struct TruthTrial: Sendable {
 
   /// Trades taken back in session and after the close, an instrument that publishes 200 s late, and
   /// one that trades without limits although nothing says so.
-  public static func odd(seed: UInt64, instruments: Int) -> TruthTrial {
+  package static func odd(seed: UInt64, instruments: Int) -> TruthTrial {
     var trial = quiet(seed: seed, instruments: instruments)
     let market = SimulatedMarket(
       seed: seed, day: trial.plan.day, instruments: instruments)
@@ -89,7 +89,7 @@ public struct TruthTrial: Sendable {
 
   /// Outages over the open, of 1, 20 and 90 minutes, the last over lunch, one over the close, and a
   /// node that lags for a while.
-  public static func broken(seed: UInt64, instruments: Int) -> TruthTrial {
+  package static func broken(seed: UInt64, instruments: Int) -> TruthTrial {
     var plan = MemoryDay.Plan(seed: seed)
     plan.instruments = instruments
     let shift = Int(seed % 60)
@@ -104,14 +104,14 @@ public struct TruthTrial: Sendable {
   }
 
   /// The daemon is started in the middle of the day.
-  public static func late(seed: UInt64, instruments: Int) -> TruthTrial {
+  package static func late(seed: UInt64, instruments: Int) -> TruthTrial {
     var plan = MemoryDay.Plan(seed: seed)
     plan.instruments = instruments
     plan.start = 34_200 + Int(seed * 977 % 18_000)
     return TruthTrial(plan: plan, isUnbroken: false)
   }
 
-  public func run() throws -> Verdict {
+  package func run() throws -> Verdict {
     var day = MemoryDay(plan)
     day.run()
     let candles = Array(day.rows.candles.values)
@@ -160,7 +160,7 @@ struct Oddities: Sendable {
 
 extension TruthTrial.Verdict {
   /// What cannot be known or does not count as wrong, for people to see.
-  public var remarks: String {
+  package var remarks: String {
     var remarks = ""
     if displacement.total > 0 {
       let perTenThousand = displacement.moved * 10_000 / displacement.total

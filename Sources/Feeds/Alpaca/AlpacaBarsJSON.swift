@@ -5,13 +5,13 @@
 
 import Market
 
-public enum AlpacaBarsJSON {
+package enum AlpacaBarsJSON {
   /// The lines to print for one answer, and whether it was refused as a whole.
   /// - Parameters:
   ///   - timeframe: nil guesses, since the answer does not say: days where every bar starts at a
   ///     New York midnight, minutes otherwise.
   ///   - symbol: whose bars they are where the answer does not say that either.
-  public static func write(
+  package static func write(
     body: UnsafeRawBufferPointer, status: Int, timeframe: Timeframe?, symbol: Symbol?
   ) -> (lines: [String], isRefused: Bool) {
     do throws(FeedRefusal) {

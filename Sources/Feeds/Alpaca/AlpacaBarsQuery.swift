@@ -8,28 +8,28 @@
 
 import Market
 
-public struct AlpacaBarsQuery: Sendable, Hashable {
+package struct AlpacaBarsQuery: Sendable, Hashable {
   /// Ascending, each once.
-  public let symbols: [Symbol]
-  public let timeframe: Timeframe
-  public let feed: AlpacaFeed
+  package let symbols: [Symbol]
+  package let timeframe: Timeframe
+  package let feed: AlpacaFeed
   /// Bars that start at or after this …
-  public let start: Timestamp
+  package let start: Timestamp
   /// … and before this.
-  public let end: Timestamp
+  package let end: Timestamp
   /// As the page before gave it; nil asks for the first.
-  public var pageToken: String?
+  package var pageToken: String?
 
   /// 518 were accepted (upstreams/alpaca.md §B.2); the path stays below 4 KB.
-  public static let symbolsMax = 500
+  package static let symbolsMax = 500
   /// The server's own bound for one page.
-  public static let pageBarsMax = 10_000
+  package static let pageBarsMax = 10_000
   /// Tokens seen have 20 to 60 bytes.
   static let pageTokenBytesMax = 1024
 
   /// nil unless 1…`symbolsMax` symbols, each of which `isRequestable`, a timeframe that Alpaca
   /// makes, and a start before the end.
-  public init?(
+  package init?(
     symbols: [Symbol], timeframe: Timeframe, feed: AlpacaFeed, start: Timestamp, end: Timestamp,
     pageToken: String? = nil
   ) {
@@ -47,7 +47,7 @@ public struct AlpacaBarsQuery: Sendable, Hashable {
 
   /// Whether market data knows symbols of this form: `^[A-Z][A-Z.\-]*$`. One of another form voids
   /// its whole request; assets have some.
-  public static func isRequestable(_ symbol: Symbol) -> Bool {
+  package static func isRequestable(_ symbol: Symbol) -> Bool {
     let bytes = symbol.bytes
     let isUpper = { (byte: UInt8) in (65...90).contains(byte) }
     return bytes.first.map(isUpper) == true

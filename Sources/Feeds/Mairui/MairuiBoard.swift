@@ -1,6 +1,6 @@
 /// The lists Mairui has of the mainland's stocks, one a board (upstreams/mairui.md §A.3).
 
-public enum MairuiBoard: String, Sendable, Hashable, CaseIterable {
+package enum MairuiBoard: String, Sendable, Hashable, CaseIterable {
   /// Shanghai and Shenzhen.
   case hslt
   /// Beijing, which is not in the other.

@@ -4,9 +4,9 @@
 
 import Market
 
-public enum MairuiListJSON {
+package enum MairuiListJSON {
   /// The lines to print for one answer, and whether it was refused as a whole.
-  public static func write(
+  package static func write(
     body: UnsafeRawBufferPointer, status: Int
   ) -> (lines: [String], isRefused: Bool) {
     do throws(FeedRefusal) {

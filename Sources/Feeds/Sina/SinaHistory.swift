@@ -2,12 +2,12 @@
 
 import Market
 
-public enum SinaHistory {
+package enum SinaHistory {
   /// The same as for quotes: without it a request may be answered 403 (upstreams/sina.md §1.1).
   static let headers = [Endpoint.Header(name: "Referer", value: SinaQuotes.referer)]
 
   /// Whether K-lines and factors can be asked of `symbol`: `sh`, `sz` or `bj` and six digits.
-  public static func isRequestable(_ symbol: Symbol) -> Bool {
+  package static func isRequestable(_ symbol: Symbol) -> Bool {
     symbol.bytes.withUnsafeBytes { bytes in
       if case .full = SinaFamily(bytes) { true } else { false }
     }

@@ -9,9 +9,9 @@
 
 import Market
 
-public enum SinaKline {
+package enum SinaKline {
   /// Bars in one answer: the most that is given; 9900 is answered with `null` (akshare #4094).
-  public static let barsMax = 1970
+  package static let barsMax = 1970
 
   /// Asks for the newest `bars` bars of `symbol`, the forming one included.
   /// - Precondition: `symbol` is `sh`, `sz` or `bj` and six digits; 1…`barsMax` bars.

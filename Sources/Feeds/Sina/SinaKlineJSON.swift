@@ -4,14 +4,14 @@
 
 import Market
 
-public enum SinaKlineJSON {
+package enum SinaKlineJSON {
   /// A database may know the days behind the table; who only reads an answer has none.
   private static let calendar = TradingCalendar.shanghai.supposingWeekdays(
     through: TradingDay.first(of: 2100))
 
   /// The lines to print for one answer, and whether it was refused as a whole.
   /// - Precondition: `SinaHistory.isRequestable(symbol)`.
-  public static func write(
+  package static func write(
     body: UnsafeRawBufferPointer, status: Int, symbol: Symbol, scale: SinaKlineScale
   ) -> (lines: [String], isRefused: Bool) {
     do throws(FeedRefusal) {

@@ -7,7 +7,7 @@
 import Market
 
 /// The raw value is the `scale` of the request.
-public enum SinaKlineScale: Int, Sendable, CaseIterable {
+package enum SinaKlineScale: Int, Sendable, CaseIterable {
   case minute1 = 1
   case minute5 = 5
   case minute15 = 15
@@ -17,7 +17,7 @@ public enum SinaKlineScale: Int, Sendable, CaseIterable {
   case week1 = 1200
   case month1 = 7200
 
-  public var timeframe: Timeframe {
+  package var timeframe: Timeframe {
     switch self {
     case .minute1: .minute1
     case .minute5: .minute5

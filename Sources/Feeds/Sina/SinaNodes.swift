@@ -8,16 +8,16 @@
 import Market
 
 /// A list Sina keeps. `aShares` lacks the depositary receipts (sh689009), which `star` has.
-public enum SinaNode: String, Sendable, CaseIterable {
+package enum SinaNode: String, Sendable, CaseIterable {
   case aShares = "hs_a"
   case star = "kcb"
   case beijing = "hs_bjs"
 
   /// Rows of a full page: what Sina's own page asks for; much larger ones are not reliable.
-  public static let pageRows = 80
+  package static let pageRows = 80
 
   /// Pages of a list of `rows` rows.
-  public static func pages(of rows: Int) -> Int { (rows + pageRows - 1) / pageRows }
+  package static func pages(of rows: Int) -> Int { (rows + pageRows - 1) / pageRows }
 }
 
 enum SinaNodes {

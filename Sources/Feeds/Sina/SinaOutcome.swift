@@ -6,7 +6,7 @@
 
 import Market
 
-public enum SinaOutcome: Sendable, Hashable {
+package enum SinaOutcome: Sendable, Hashable {
   /// An answer with so many lines, good, unknown and rejected ones together.
   case ok(lines: Int)
   /// Asked too often (429, or the literal `null`).
@@ -26,7 +26,7 @@ public enum SinaOutcome: Sendable, Hashable {
   case notFound
 
   /// The word for logs, metric labels and JSON.
-  public var name: String {
+  package var name: String {
     switch self {
     case .ok: "ok"
     case .throttled: "throttled"

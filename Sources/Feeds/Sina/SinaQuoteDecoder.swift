@@ -8,14 +8,14 @@
 import Glibc
 import Market
 
-public struct SinaQuoteDecoder {
+package struct SinaQuoteDecoder {
   private var quote: Quote
   private var dates = SinaDateCache()
   private let securities = SinaSecurityTable.shared
   private let names: GB18030Decoder
   private let skipsPlainWay: Bool
 
-  public init() { self.init(skipsPlainWay: false) }
+  package init() { self.init(skipsPlainWay: false) }
 
   /// - Parameter skipsPlainWay: sends every line the careful way, which must not change a result.
   init(skipsPlainWay: Bool) {
@@ -30,7 +30,7 @@ public struct SinaQuoteDecoder {
   /// - Parameters:
   ///   - body: as received, content encoding undone.
   ///   - status: of HTTP; the body has the last word.
-  public mutating func decode(
+  package mutating func decode(
     _ body: UnsafeRawBufferPointer, status: Int, into visitor: inout some SinaQuoteVisitor
   ) -> SinaOutcome {
     if let refusal = SinaOutcome.refusal(of: body, status: status) { return refusal }

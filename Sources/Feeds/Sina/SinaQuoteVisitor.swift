@@ -5,7 +5,7 @@
 
 import Market
 
-public protocol SinaQuoteVisitor {
+package protocol SinaQuoteVisitor {
   /// A good line of the full form.
   /// - Parameters:
   ///   - name: as it came, to be decoded only if it changed (`NameCache`).
@@ -23,18 +23,18 @@ public protocol SinaQuoteVisitor {
 }
 
 /// A line of `s_`, `gb_`, `hk`, `rt_hk`, `int_` or `b_`: where a market stands, not what traded.
-public struct OverviewQuote: Sendable, Hashable {
-  public var symbol: Symbol
-  public var name: String
-  public var last: ExactDecimal
+package struct OverviewQuote: Sendable, Hashable {
+  package var symbol: Symbol
+  package var name: String
+  package var last: ExactDecimal
   /// Against the previous close.
-  public var change: ExactDecimal
-  public var percentChange: ExactDecimal
+  package var change: ExactDecimal
+  package var percentChange: ExactDecimal
   /// The source's stamp, where the line carries one: `gb_` in Beijing time, `hk` in Hong Kong time
   /// (the same clock). The stamps of `b_` belong to the refresh and not to the price.
-  public var at: Timestamp?
+  package var at: Timestamp?
 
-  public init(
+  package init(
     symbol: Symbol, name: String, last: ExactDecimal, change: ExactDecimal,
     percentChange: ExactDecimal, at: Timestamp?
   ) {
@@ -48,16 +48,16 @@ public struct OverviewQuote: Sendable, Hashable {
 }
 
 /// A line that was refused.
-public struct RejectedRow {
+package struct RejectedRow {
   /// As far as it could be read.
-  public var symbol: Symbol?
-  public var reason: RejectionReason
+  package var symbol: Symbol?
+  package var reason: RejectionReason
   /// The field and what was expected, for people.
-  public var detail: String
+  package var detail: String
   /// The line as it came, lent for the length of the call.
-  public var line: UnsafeRawBufferPointer
+  package var line: UnsafeRawBufferPointer
 
-  public init(
+  package init(
     symbol: Symbol?, reason: RejectionReason, detail: String, line: UnsafeRawBufferPointer
   ) {
     self.symbol = symbol

@@ -6,10 +6,10 @@
 
 import Market
 
-public enum SinaQuotes {
+package enum SinaQuotes {
   /// Symbols in one request: what easyquotation and rtq have sent for twelve years, about 7 KB of
   /// path (upstreams/sina.md §1.1).
-  public static let batchSymbolsMax = 800
+  package static let batchSymbolsMax = 800
 
   /// Required since 2022-01-21; without it the answer is 403 `Kinsoku jikou desu!`.
   static let referer = "https://finance.sina.com.cn/"
@@ -18,7 +18,7 @@ public enum SinaQuotes {
   /// - Parameter moment: goes into the path against caches between here and there; a simulator may
   ///   read its clock from it.
   /// - Precondition: 1…`batchSymbolsMax` symbols, each of which `isRequestable`.
-  public static func endpoint(symbols: [Symbol], at moment: Timestamp) -> Endpoint {
+  package static func endpoint(symbols: [Symbol], at moment: Timestamp) -> Endpoint {
     precondition((1...batchSymbolsMax).contains(symbols.count), "a batch holds 1…800 symbols")
     precondition(symbols.allSatisfy(isRequestable), "a malformed symbol would void its batch")
     let list = symbols.map(\.description).joined(separator: ",")
@@ -31,7 +31,7 @@ public enum SinaQuotes {
   /// Whether the server can read `symbol`: one of `sh|sz|bj` and six digits, `s_` before or `_i`
   /// behind those, `hk…`, `rt_hk…`, `gb_…`, `int_…`, `b_…`. Whether it *knows* the symbol, only the
   /// answer tells.
-  public static func isRequestable(_ symbol: Symbol) -> Bool {
+  package static func isRequestable(_ symbol: Symbol) -> Bool {
     symbol.bytes.withUnsafeBytes { SinaFamily($0) != nil }
   }
 }

@@ -5,13 +5,13 @@
 
 import Market
 
-public enum SinaQuotesJSON {
+package enum SinaQuotesJSON {
   /// sysexits: the response held an answer, or was refused as a whole.
-  public static let exitAnswered: Int32 = 0
-  public static let exitRefused: Int32 = 65
+  package static let exitAnswered: Int32 = 0
+  package static let exitRefused: Int32 = 65
 
   /// The lines to print for one response, and how to exit.
-  public static func write(
+  package static func write(
     body: UnsafeRawBufferPointer, status: Int
   ) -> (lines: [String], exitClass: Int32) {
     var decoder = SinaQuoteDecoder()

@@ -8,18 +8,18 @@
 
 import Glibc
 
-public final class GB18030Decoder {
+package final class GB18030Decoder {
   private let descriptor: iconv_t?
   private var output: [UInt8]
 
   /// A name longer than this is cut; the longest of a Chinese listing has 40 bytes.
-  public static let nameBytesMax = 256
+  package static let nameBytesMax = 256
   /// A GB18030 byte becomes at most three of UTF-8, U+FFFD for a single bad byte being the worst.
   private static let expansionMax = 3
   /// What iconv(3) returns on failure: (size_t)-1.
   private static let failure = Int(-1)
 
-  public init() {
+  package init() {
     let opened = iconv_open("UTF-8", "GB18030")
     descriptor = opened == iconv_t(bitPattern: -1) ? nil : opened
     output = [UInt8](
@@ -31,11 +31,11 @@ public final class GB18030Decoder {
   }
 
   /// Whether the system converts GB18030.
-  public var isAvailable: Bool { descriptor != nil }
+  package var isAvailable: Bool { descriptor != nil }
 
   /// The text of `name`, without what `NameText` takes out. Never fails: unreadable bytes become
   /// U+FFFD.
-  public func text(of name: RawName) -> String { NameText.clean(rawText(of: name)) }
+  package func text(of name: RawName) -> String { NameText.clean(rawText(of: name)) }
 
   private func rawText(of name: RawName) -> String {
     let count = min(name.bytes.count, GB18030Decoder.nameBytesMax)

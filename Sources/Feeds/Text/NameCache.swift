@@ -4,7 +4,7 @@
 /// decoded last time costs a few nanoseconds, decoding sixty. Indexes are the caller's, dense from
 /// zero. Belongs to one isolation domain, as the decoder inside does.
 
-public struct NameCache {
+package struct NameCache {
   private let decoder: GB18030Decoder
   private var slots: [Slot]
   private var names: [String]
@@ -19,24 +19,24 @@ public struct NameCache {
     var count: UInt8 = 0
   }
 
-  public init(decoder: GB18030Decoder = GB18030Decoder(), instruments: Int = 0) {
+  package init(decoder: GB18030Decoder = GB18030Decoder(), instruments: Int = 0) {
     self.decoder = decoder
     slots = Array(repeating: Slot(), count: instruments)
     names = Array(repeating: "", count: instruments)
   }
 
   /// The text of `raw`, which is the name of the instrument at `index`.
-  public mutating func name(at index: Int, raw: RawName) -> String {
+  package mutating func name(at index: Int, raw: RawName) -> String {
     update(at: index, raw: raw)
     return names[index]
   }
 
   /// The name last seen at `index`; empty before the first.
-  public func name(at index: Int) -> String { index < names.count ? names[index] : "" }
+  package func name(at index: Int) -> String { index < names.count ? names[index] : "" }
 
   /// Takes `raw` as the name of the instrument at `index`; true if it differs from the last one.
   @discardableResult
-  public mutating func update(at index: Int, raw: RawName) -> Bool {
+  package mutating func update(at index: Int, raw: RawName) -> Bool {
     grow(toHold: index)
     let fits = raw.bytes.count <= Slot.bytesMax
     if fits, isUnchanged(at: index, raw: raw) { return false }

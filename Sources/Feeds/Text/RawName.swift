@@ -4,11 +4,11 @@
 /// they travel undecoded: who keeps them compares bytes first and decodes only what differs. The
 /// bytes belong to the response body and must not outlive the call that hands them out.
 
-public struct RawName {
-  public let bytes: UnsafeRawBufferPointer
-  public let charset: NameCharset
+package struct RawName {
+  package let bytes: UnsafeRawBufferPointer
+  package let charset: NameCharset
 
-  public init(bytes: UnsafeRawBufferPointer, charset: NameCharset) {
+  package init(bytes: UnsafeRawBufferPointer, charset: NameCharset) {
     self.bytes = bytes
     self.charset = charset
   }
@@ -16,7 +16,7 @@ public struct RawName {
 
 /// What the bytes above 0x7F mean. Sina answers GBK/GB18030; one report of 2026-09 measured UTF-8
 /// (upstreams/sina.md §1.1), and its WebSocket frames are UTF-8.
-public enum NameCharset: Sendable, Hashable {
+package enum NameCharset: Sendable, Hashable {
   case gb18030
   case utf8
 
@@ -26,7 +26,7 @@ public enum NameCharset: Sendable, Hashable {
   /// One name alone cannot decide: nearly all UTF-8 is valid GB18030 too, and one GBK name in some
   /// hundreds happens to be valid UTF-8, in two-byte sequences. In a GBK body the first name or
   /// two settle it, so this costs nothing on the usual path.
-  public static func detected(in body: UnsafeRawBufferPointer) -> NameCharset {
+  package static func detected(in body: UnsafeRawBufferPointer) -> NameCharset {
     guard let base = body.baseAddress else { return .gb18030 }
     var index = 0
     var sawThreeBytes = false
