@@ -1,5 +1,6 @@
-/// Every metric of candled, each declared once, in the order of the page and of README.md. To add
-/// one: keep the number where it is known (`EngineStatus`, `DaemonState`), and add a line here.
+/// Every metric of candled, each declared once, in the order of the page and of
+/// docs/reference/metrics.md. To add one: keep the number where it is known (`EngineStatus`,
+/// `DaemonState`), and add a line here.
 
 import Ingest
 import Market

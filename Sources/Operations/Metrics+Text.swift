@@ -18,7 +18,7 @@ extension Sequence {
     return page
   }
 
-  /// The table of README.md.
+  /// The table of docs/reference/metrics.md.
   package func reference<Report>() -> String where Element == MetricFamily<Report> {
     "| metric | type | labels | meaning |\n|---|---|---|---|\n"
       + map { family in
