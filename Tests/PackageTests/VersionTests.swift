@@ -30,7 +30,8 @@ struct VersionTests {
   private func makeRepository() async throws {
     let files = FileManager.default
     try files.createDirectory(atPath: root + "/tools", withIntermediateDirectories: true)
-    for name in ["README.md", "config", "schema.sql", "script", "systemd"] {
+    let documents = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs"]
+    for name in documents + ["config", "schema.sql", "script", "systemd"] {
       try files.copyItem(atPath: "\(BuiltPackage.root)/\(name)", toPath: "\(root)/\(name)")
     }
     for (name, line) in Self.tools {
