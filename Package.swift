@@ -47,29 +47,34 @@ let package = Package(
     module("Polling", ["Market"]),
     module("Transport", ["Platform", "CCurl", "CLinux"]),
     module("Journal", ["Market", "Platform", "CZstd", "CLinux"]),
+    module("Postgres", ["Market", "Platform", "CPostgres", "CLinux"]),
     .target(
-      name: "Store", dependencies: ["Market", "Candles", "Platform", "CPostgres", "CLinux"],
+      name: "Store",
+      dependencies: ["Market", "Candles", "Postgres", "Platform", "CPostgres", "CLinux"],
       resources: [.embedInCode("schema.sql")], swiftSettings: strict),
     module("Operations", ["Market", "Platform", log, toml]),
     module("ExchangeSimulator", ["Market", "Platform", "CLinux"]),
-    module("CandledClient", ["Market", "Store", "CLinux"]),
+    module("CandledClient", ["Market", "Postgres", "Store", "CLinux"]),
     module("TerminalView", ["Market"]),
     module(
       "Ingest",
       [
-        "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations",
+        "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "Postgres", "Store",
+        "Operations",
         "Platform", log,
       ]),
     module(
       "Admin",
       [
-        "Market", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations", "Ingest",
+        "Market", "Feeds", "Polling", "Transport", "Journal", "Postgres", "Store", "Operations",
+        "Ingest",
         "Platform", "CLinux", log,
       ]),
     .executableTarget(
       name: "candled",
       dependencies: [
-        "Market", "Candles", "Feeds", "Polling", "Journal", "Transport", "Store", "Operations",
+        "Market", "Candles", "Feeds", "Polling", "Journal", "Transport", "Postgres", "Store",
+        "Operations",
         "Ingest", "Admin", "ExchangeSimulator", "CandledClient", "TerminalView", "Platform",
         "CLinux", arguments, log,
       ],
@@ -77,7 +82,8 @@ let package = Package(
 
     // Shared by the tests: seeded randomness and, for those that need one, a private cluster.
     .target(
-      name: "TestSupport", dependencies: ["Market", "Store", "Platform", "CPostgres", "CLinux"],
+      name: "TestSupport",
+      dependencies: ["Market", "Postgres", "Store", "Platform", "CPostgres", "CLinux"],
       path: "Tests/TestSupport",
       swiftSettings: strict),
     // Where a test runs.
@@ -86,7 +92,7 @@ let package = Package(
     .executableTarget(
       name: "candled-bench",
       dependencies: [
-        "Market", "Candles", "Feeds", "Journal", "Store", "Ingest", "Operations",
+        "Market", "Candles", "Feeds", "Journal", "Postgres", "Store", "Ingest", "Operations",
         "ExchangeSimulator", "CandledClient", "Platform", "CPostgres", "TestSupport", log,
       ],
       path: "Tests/Bench", swiftSettings: strict),
@@ -99,7 +105,8 @@ let package = Package(
     .target(
       name: "Trials",
       dependencies: [
-        "Market", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations", "Ingest",
+        "Market", "Feeds", "Polling", "Transport", "Journal", "Postgres", "Store", "Operations",
+        "Ingest",
         "ExchangeSimulator", "CandledClient", "Platform", "CPostgres", "CLinux", "TestSupport", log,
       ],
       path: "Tests/Trials", swiftSettings: strict),
@@ -121,14 +128,16 @@ let package = Package(
       ]),
     tests("JournalTests", ["Market", "Journal", "TestSupport"]),
     tests(
-      "StoreTests", ["Market", "Store", "CandledClient", "CPostgres", "TestSupport", "TestTraits"],
+      "StoreTests",
+      ["Market", "Postgres", "Store", "CandledClient", "CPostgres", "TestSupport", "TestTraits"],
       exclude: ["Fixtures"]),
     tests("OperationsTests", ["Market", "Operations", "Platform", "TestSupport"]),
     tests("ExchangeSimulatorTests", ["Market", "ExchangeSimulator", "TestSupport"]),
     tests(
       "IngestTests",
       [
-        "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations",
+        "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "Postgres", "Store",
+        "Operations",
         "Ingest", "Admin", "ExchangeSimulator", "Platform", "Trials", "Hostile", "TestSupport",
         "TestTraits", log,
       ]),
@@ -144,7 +153,8 @@ let package = Package(
     tests(
       "AdminTests",
       [
-        "Market", "Feeds", "Polling", "Transport", "Journal", "Store", "Operations", "Ingest",
+        "Market", "Feeds", "Polling", "Transport", "Journal", "Postgres", "Store", "Operations",
+        "Ingest",
         "Admin", "Platform", "TestSupport", log,
       ]),
     tests("TidyTests", ["Operations", "Admin", "TestTraits"]),

@@ -2,6 +2,7 @@ import Ingest
 import Journal
 import Market
 import Operations
+import Postgres
 import Store
 
 /// What leaves the daemon, and what the journal holds until it has.

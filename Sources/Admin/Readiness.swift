@@ -2,6 +2,7 @@ import Ingest
 import Journal
 import Market
 import Polling
+import Postgres
 import Store
 
 /// Whether the daemon does what it is there for just now: it leads, the store takes what it has,

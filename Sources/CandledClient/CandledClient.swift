@@ -1,14 +1,14 @@
 @_exported import Market
 
+@_exported import struct Postgres.StoreError
+import class Postgres.ThreadExecutor
 @_exported import struct Store.FeedChange
 @_exported import enum Store.FeedItem
 import class Store.FeedReader
 @_exported import struct Store.FeedSnapshot
 @_exported import struct Store.LatestQuote
 @_exported import struct Store.OverviewRow
-@_exported import struct Store.StoreError
 @_exported import struct Store.StoredCandle
-import class Store.ThreadExecutor
 
 /// Reads candled's database: everything current in one call, and from there every change.
 ///

@@ -1,3 +1,4 @@
+import Postgres
 import Store
 
 /// The change feed as an asynchronous sequence. It ends when its task is cancelled; a lost

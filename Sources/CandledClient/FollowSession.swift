@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Postgres
 import Store
 
 /// One follower: a connection, a cursor, and a thread that waits in poll(2) for the next hint.

@@ -3,6 +3,7 @@ import Journal
 import Logging
 import Market
 import Polling
+import Postgres
 import Store
 
 /// What answers bring a backfill: journaled, cut to the days wanted, and stored once the task they

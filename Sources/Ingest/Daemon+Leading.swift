@@ -4,6 +4,7 @@ import Logging
 import Market
 import Operations
 import Platform
+import Postgres
 import Store
 import Transport
 

@@ -5,6 +5,7 @@ import Market
 import Operations
 import Platform
 import Polling
+import Postgres
 import Store
 import Transport
 

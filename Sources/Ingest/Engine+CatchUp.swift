@@ -3,6 +3,7 @@ import Feeds
 import Journal
 import Logging
 import Market
+import Postgres
 import Store
 
 /// Interpretation that lags behind the journal: after a restart, and after the store was away for

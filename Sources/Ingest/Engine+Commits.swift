@@ -2,6 +2,7 @@ import Journal
 import Logging
 import Market
 import Polling
+import Postgres
 import Store
 
 /// Where commits go. The daemon's is a `StoreWriter`.

@@ -3,6 +3,7 @@ import Journal
 import Logging
 import Market
 import Polling
+import Postgres
 import Store
 import Transport
 

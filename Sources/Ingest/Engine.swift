@@ -4,6 +4,7 @@ import Logging
 import Market
 import Operations
 import Polling
+import Postgres
 import Store
 
 /// The loop that joins the stages: ask, journal, interpret, commit.

@@ -3,6 +3,7 @@ import Journal
 import Market
 import Operations
 import Polling
+import Postgres
 import Store
 import Transport
 

@@ -1,6 +1,7 @@
 import Glibc
 import Logging
 import Operations
+import Postgres
 import Store
 
 /// A daemon's side of the lease: it asks for it until it is given, then renews it every third of

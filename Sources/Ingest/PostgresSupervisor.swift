@@ -1,6 +1,7 @@
 import Logging
 import Market
 import Operations
+import Postgres
 import Store
 
 /// Looks after the embedded server on a thread that may block: starts it, notices when it is gone

@@ -1,4 +1,5 @@
 import Market
+import Postgres
 import Store
 
 /// Which readers' sessions of the private cluster are ended so that the daemon's are served: the

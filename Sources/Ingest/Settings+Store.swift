@@ -2,6 +2,7 @@
 /// file that is named beside it.
 
 import Operations
+import Postgres
 import Store
 
 extension Settings {

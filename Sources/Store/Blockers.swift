@@ -1,3 +1,5 @@
+import Postgres
+
 /// Who is in the way of a session that waits for a lock. It must be asked while it waits, from
 /// another session: afterwards nothing is known of it.
 final class Blockers {
@@ -8,9 +10,6 @@ final class Blockers {
   private var endedProcesses: Set<String> = []
   /// For people: readers whose session was ended.
   private(set) var ended: [String] = []
-
-  /// PostgreSQL's errcodes table.
-  static let lockNotAvailable = "55P03"
 
   /// Nothing is opened yet.
   init(of process: Int32, url: String) {

@@ -1,4 +1,5 @@
 import Market
+import Postgres
 
 /// Everything one transaction stores: the rows of a journal entry and the position behind it.
 /// Rows name instruments by symbol; the writer knows the ids.

@@ -3,6 +3,7 @@
 
 import Glibc
 import Market
+import Postgres
 
 extension EmbeddedServer {
   /// sun_path of sockaddr_un (unix(7)) holds 108 bytes with the final zero.
@@ -19,20 +20,10 @@ extension EmbeddedServer {
   package var socketDirectory: String {
     let inside = directory + "/socket"
     let socket = inside + "/.s.PGSQL.\(Self.port)"
-    if socket.utf8.count <= Self.socketPathBytesMax, inside.utf8.allSatisfy(Self.isPlain) {
+    if socket.utf8.count <= Self.socketPathBytesMax, inside.utf8.allSatisfy(StoreAddress.isPlain) {
       return inside
     }
     return "/tmp/candled-\(String(StableHash(of: directory).value, radix: 16))"
-  }
-
-  static func isPlain(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."),
-      UInt8(ascii: "_"), UInt8(ascii: "-"):
-      true
-    default: false
-    }
   }
 
   func prepareDirectory(for user: ServerUser) throws(EmbeddedServerError) {

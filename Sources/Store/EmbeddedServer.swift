@@ -12,6 +12,7 @@
 /// started it. Every call blocks, for seconds at worst: make it from a thread that may.
 
 import Glibc
+import Postgres
 
 package struct EmbeddedServer: Sendable {
   /// The database that holds candled's tables.
@@ -97,19 +98,11 @@ package struct EmbeddedServer: Sendable {
   }
 
   package func address(_ database: String, as user: String) -> String {
-    "host=\(socketDirectory) port=\(Self.port) dbname=\(Self.quoted(database)) user=\(user)"
+    "host=\(socketDirectory) port=\(Self.port) dbname=\(StoreAddress.quoted(database)) user=\(user)"
   }
 
   /// The line to type in a shell, as root or the user the server runs as. Its role reads only.
   package var psqlLine: String { "psql '\(address(Self.databaseName, as: Self.readerName))'" }
-
-  /// Quotes a value of a libpq connection string, if it needs it.
-  static func quoted(_ value: String) -> String {
-    let isPlain = !value.isEmpty && value.utf8.allSatisfy(Self.isPlain)
-    if isPlain { return value }
-    let escaped = value.map { $0 == "'" || $0 == "\\" ? "\\\($0)" : "\($0)" }.joined()
-    return "'\(escaped)'"
-  }
 
   private static func absolute(_ path: String) -> String {
     var trimmed = Substring(path)

@@ -1,4 +1,5 @@
 import Market
+import Postgres
 
 /// Changes after a cursor, with the rows their keys name: one query a kind of row and batch, and
 /// only for kinds that occur.

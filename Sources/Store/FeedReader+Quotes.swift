@@ -1,4 +1,5 @@
 import Market
+import Postgres
 
 /// Quotes back from their table, with book and forming minute.
 extension FeedReader {

@@ -1,4 +1,5 @@
 import Market
+import Postgres
 
 /// The rows that changes name by key, each with the seq of its change.
 extension FeedReader {

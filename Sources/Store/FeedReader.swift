@@ -1,6 +1,7 @@
 import CPostgres
 import Glibc
 import Market
+import Postgres
 
 /// One reading connection of a follower: snapshot, changes, and the wait for a hint. Blocking.
 ///

@@ -1,4 +1,5 @@
 import Market
+import Postgres
 
 /// The writer of a backfill: a connection of its own beside the daemon's, on a thread of its own.
 /// It takes no journal position, so it fences nobody out; but its rows enter the same change feed,

@@ -1,4 +1,5 @@
 import Market
+import Postgres
 
 /// The server's queue of notifications, which every listener must have read before it empties. A
 /// stuck one (in an open transaction, or with an unread socket) fills it, and then every commit

@@ -1,4 +1,5 @@
 import Market
+import Postgres
 
 /// Candles as people ask for them, where one came from, and what two sources did not agree on. What
 /// is rolled up, filled or adjusted is so by the database's functions, never a second time here.

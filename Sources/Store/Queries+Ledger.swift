@@ -1,4 +1,5 @@
 import Market
+import Postgres
 
 /// A day's rows, instrument by instrument, for whoever compares a database with a replay. Reading
 /// along the key of `candle` keeps the memory it takes to one instrument's day.

@@ -1,4 +1,5 @@
 import Market
+import Postgres
 
 /// How the database stands, in two statements.
 extension Queries {

@@ -1,4 +1,5 @@
 import Market
+import Postgres
 
 /// Questions people ask of a database, over a connection of their own. Blocking; every value is a
 /// parameter, never part of the SQL. Reading only: a role with the rights of `candled_reader`.

@@ -1,4 +1,5 @@
 import Market
+import Postgres
 
 /// A row of a commit that the database would not have, on its way into `rejected`.
 struct RefusedRow {

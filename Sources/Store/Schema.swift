@@ -1,5 +1,6 @@
 import Glibc
 import Market
+import Postgres
 
 /// The schema as this binary carries it, and how to compare a database with it.
 package enum Schema {
@@ -72,7 +73,7 @@ package enum Schema {
         ) { () throws(StoreError) in blockers.look(endingReaders: endsReaders) }
         return
       } catch {
-        guard error.sqlState == Blockers.lockNotAvailable else { throw error }
+        guard error.sqlState == StoreError.lockNotAvailable else { throw error }
         try connection.execute("rollback", context: context)
         let sentence = blockers.sentence
         guard attempt < patience.triesMax else {
@@ -179,7 +180,7 @@ package enum Schema {
     name: "read_schema_version", sql: "select max(version) from candled.schema_version")
 
   /// - Throws: `schemaMismatch` with the sentence that says what to do.
-  static func requireVersion(_ connection: PostgresConnection) throws(StoreError) {
+  package static func requireVersion(_ connection: PostgresConnection) throws(StoreError) {
     let found: Int32
     do throws(StoreError) {
       found = try storedVersion(connection)
@@ -202,5 +203,16 @@ package enum Schema {
   private static func storedVersion(_ connection: PostgresConnection) throws(StoreError) -> Int32 {
     var row = try connection.run(readVersion, context: "schema check").row(0)
     return try row.int32()
+  }
+}
+
+extension LeaseConnection {
+  /// Of a database with this build's schema.
+  package convenience init(
+    url: String, holder: String, host: String, milliseconds: Int64, gate: ConnectGate? = nil
+  ) {
+    self.init(
+      url: url, holder: holder, host: host, milliseconds: milliseconds, gate: gate,
+      requireVersion: Schema.requireVersion)
   }
 }

@@ -1,4 +1,5 @@
 import Market
+import Postgres
 
 /// How the connections of the private cluster stand, as its superuser sees them: PostgreSQL 15
 /// reserves connections for no one else, so only the superuser can still come in when they are out.

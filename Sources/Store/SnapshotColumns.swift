@@ -1,4 +1,5 @@
 import Market
+import Postgres
 
 /// A row of `quote` as the exchange told it: all that followers and a restart both read back.
 enum SnapshotColumns {

@@ -1,4 +1,5 @@
 import Market
+import Postgres
 
 /// The single writer: turns commits into transactions, over one connection, on one thread of its
 /// own. Exactly-once: a commit whose answer was lost with its connection is looked up by its

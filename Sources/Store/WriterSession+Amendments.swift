@@ -1,4 +1,5 @@
 import Market
+import Postgres
 
 /// Days that were repaired and then amended by the exchange. The book still holds its own account
 /// of such a day, gaps and all, while the tables hold the bars'. Its totals are the exchange's and

@@ -1,4 +1,5 @@
 import Market
+import Postgres
 
 /// Ready-made bars that are taken as delivered. History's go by COPY straight into `candle`, and
 /// through the staging table only once they clash with stored keys; the daemon's, mostly read

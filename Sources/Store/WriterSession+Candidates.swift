@@ -1,4 +1,5 @@
 import Market
+import Postgres
 
 /// Days that a source's own bars could make better, for whoever plans repairs.
 

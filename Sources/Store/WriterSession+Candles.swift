@@ -1,4 +1,5 @@
 import Market
+import Postgres
 
 /// Final candles: COPY straight into `candle`, the quickest way there is into a table with a key.
 /// Revisions, and batches that turned out to clash with stored keys, go through a staging table;

@@ -1,4 +1,5 @@
 import Market
+import Postgres
 
 /// What a repair leaves behind beside candles and gaps: the day's new certificate, and what could
 /// not be decided.

@@ -1,4 +1,5 @@
 import Market
+import Postgres
 
 /// One transaction a commit, in a fixed order: fence, instruments, quotes, candles, ledger, and
 /// last, only if a row was written, journal position, sequence, change row and NOTIFY, so that the

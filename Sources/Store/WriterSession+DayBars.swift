@@ -1,4 +1,5 @@
 import Market
+import Postgres
 
 /// A source's own day beside the exchange's: K-lines tell of days too, without their money. What is
 /// certified is not changed by them; what they contradict is said.

@@ -1,4 +1,5 @@
 import Market
+import Postgres
 
 /// The end of every commit: journal position, sequence, change row and NOTIFY in one statement.
 /// Its first two updates wait for the row locks of any other writer and then find the row changed

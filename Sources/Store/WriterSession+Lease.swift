@@ -1,4 +1,5 @@
 import Market
+import Postgres
 
 /// Where a term begins: the position becomes one of the new leader's journal, and the term's row
 /// tells where the earlier one ended. Journals number their own entries, so a position without its

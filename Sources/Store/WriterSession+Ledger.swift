@@ -1,4 +1,5 @@
 import Market
+import Postgres
 
 /// The smaller tables: one statement each, its rows bound as one array a column (`unnest`), which
 /// under a few hundred rows beats staging (MEASURED).

@@ -1,4 +1,5 @@
 import Market
+import Postgres
 
 /// How far plans have come, and what keys have spent: rows that a crash must not lose.
 extension WriterSession {

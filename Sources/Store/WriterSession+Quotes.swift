@@ -1,4 +1,5 @@
 import Market
+import Postgres
 
 /// Quotes: COPY into a staging table, then a MERGE that touches only rows that differ. Measured
 /// against UPDATE FROM, ON CONFLICT and unnest (MEASURED): the only one that writes nothing when

@@ -1,4 +1,5 @@
 import Market
+import Postgres
 
 /// What sources say of instruments, days and keys, and how far a plan has come. Each leaves an
 /// equal row alone, so that saying the same again writes nothing.

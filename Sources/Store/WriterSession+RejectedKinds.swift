@@ -1,4 +1,5 @@
 import Market
+import Postgres
 
 /// The kinds of rows a commit has, as they are sifted: what is one row of each, and which writer
 /// takes a part of them.

@@ -1,4 +1,5 @@
 import Market
+import Postgres
 
 /// A commit with a row the database refuses: everything else is stored all the same.
 ///

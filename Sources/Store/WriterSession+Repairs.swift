@@ -1,5 +1,6 @@
 import Candles
 import Market
+import Postgres
 
 /// Repairs: the day's rows are read, reconciled with its bars, and written back in the transaction
 /// that read them. What to believe is `Reconciliation`'s to say; here is only what stands in which

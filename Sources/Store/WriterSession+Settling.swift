@@ -1,4 +1,5 @@
 import Market
+import Postgres
 
 /// The last of a commit's rows, once it is known which of them the database took: those it refused
 /// go to `rejected`, and certificates tell what is stored, not what was meant to be.

@@ -1,4 +1,5 @@
 import Market
+import Postgres
 
 /// Reading `quote` back: what a restart needs to tell a new snapshot from one it has seen.
 extension WriterSession {

@@ -1,4 +1,5 @@
 import Market
+import Postgres
 
 /// Reading back what a restart needs beside the quotes: the universe, what keys have spent, and how
 /// far plans have come.

@@ -1,4 +1,5 @@
 import Market
+import Postgres
 
 /// Rows that replace their predecessor: certificates, the market overview, source health. Each
 /// leaves an equal row alone, so that saying the same again writes nothing.

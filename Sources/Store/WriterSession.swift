@@ -1,4 +1,5 @@
 import Market
+import Postgres
 
 /// The one connection that writes, with what it knows of the database: instrument ids, the journal
 /// position it left there, which months have a partition. Blocking; `StoreWriter` owns it.

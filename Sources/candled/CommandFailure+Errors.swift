@@ -1,6 +1,7 @@
 import Ingest
 import Journal
 import Operations
+import Postgres
 import Store
 import Transport
 

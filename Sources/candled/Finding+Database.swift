@@ -2,6 +2,7 @@
 
 import Ingest
 import Operations
+import Postgres
 import Store
 
 extension Finding {

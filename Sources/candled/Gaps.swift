@@ -3,6 +3,7 @@
 import ArgumentParser
 import Market
 import Operations
+import Postgres
 import Store
 
 struct Gaps: AsyncParsableCommand, DrainsOnSignal {

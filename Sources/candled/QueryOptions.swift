@@ -4,6 +4,7 @@
 import ArgumentParser
 import Market
 import Operations
+import Postgres
 import Store
 import TerminalView
 

@@ -6,6 +6,7 @@
 /// it stood before: the database remembers. Bars themselves are copies of the answers.
 
 import Market
+import Postgres
 import Store
 
 struct ReplayVerification {

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Operations
+import Postgres
 import Store
 import TerminalView
 

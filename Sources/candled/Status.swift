@@ -4,6 +4,7 @@ import Admin
 import ArgumentParser
 import Market
 import Operations
+import Postgres
 import Store
 import TerminalView
 

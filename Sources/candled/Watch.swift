@@ -3,6 +3,7 @@
 import ArgumentParser
 import CandledClient
 import Operations
+import Postgres
 import Store
 import TerminalView
 

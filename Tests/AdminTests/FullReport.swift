@@ -4,6 +4,7 @@ import Journal
 import Market
 import Operations
 import Polling
+import Postgres
 import Store
 import Transport
 

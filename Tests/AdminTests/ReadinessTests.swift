@@ -3,6 +3,7 @@ import Ingest
 import Journal
 import Market
 import Polling
+import Postgres
 import Store
 import TestSupport
 import Testing

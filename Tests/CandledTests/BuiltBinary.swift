@@ -4,6 +4,7 @@
 
 import Glibc
 import Platform
+import Postgres
 import Testing
 
 struct BuiltBinary {

@@ -1,4 +1,5 @@
 import Glibc
+import Postgres
 import Store
 import TestSupport
 import TestTraits

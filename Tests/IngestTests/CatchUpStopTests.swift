@@ -1,5 +1,6 @@
 import Ingest
 import Market
+import Postgres
 import Store
 import TestTraits
 import Testing

@@ -1,6 +1,7 @@
 import Ingest
 import Market
 import Operations
+import Postgres
 import Store
 import Testing
 

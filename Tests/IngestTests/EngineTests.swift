@@ -3,6 +3,7 @@ import Glibc
 import Ingest
 import Market
 import Platform
+import Postgres
 import Store
 import Synchronization
 import Testing

@@ -1,5 +1,6 @@
 import Glibc
 import Journal
+import Postgres
 import Store
 import TestSupport
 import TestTraits

@@ -6,6 +6,7 @@ import TestTraits
 import Testing
 
 @testable import Ingest
+@testable import Postgres
 @testable import Store
 
 @Suite(.ownThread) struct LeaseHeartbeatTests {

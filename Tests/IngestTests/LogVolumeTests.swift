@@ -1,6 +1,7 @@
 import Glibc
 import Ingest
 import Market
+import Postgres
 import Store
 import Testing
 

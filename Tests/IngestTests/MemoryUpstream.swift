@@ -5,6 +5,7 @@ import Market
 import Polling
 import Synchronization
 
+@testable import Postgres
 @testable import Store
 @testable import Transport
 

@@ -1,6 +1,7 @@
 import Logging
 import Market
 import Operations
+import Postgres
 import Store
 import TestSupport
 import TestTraits

@@ -4,6 +4,7 @@ import Ingest
 import Market
 import Operations
 import Platform
+import Postgres
 import Store
 import Testing
 

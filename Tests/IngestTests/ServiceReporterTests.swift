@@ -3,6 +3,7 @@ import Market
 import Operations
 import Platform
 import Polling
+import Postgres
 import Store
 import Synchronization
 import TestSupport

@@ -1,4 +1,5 @@
 import Logging
+import Postgres
 import Store
 import TestSupport
 import TestTraits

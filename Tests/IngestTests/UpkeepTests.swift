@@ -3,6 +3,7 @@ import Journal
 import Logging
 import Market
 import Operations
+import Postgres
 import Store
 import TestSupport
 import Testing

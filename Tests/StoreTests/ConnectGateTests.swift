@@ -2,6 +2,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import Postgres
 @testable import Store
 
 /// A clock that moves when somebody pauses, or when a connect takes its time.

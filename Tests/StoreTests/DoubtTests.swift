@@ -1,4 +1,5 @@
 import Market
+import Postgres
 import TestSupport
 import Testing
 

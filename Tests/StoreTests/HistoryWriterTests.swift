@@ -3,6 +3,7 @@ import Market
 import TestSupport
 import Testing
 
+@testable import Postgres
 @testable import Store
 
 @Suite struct HistoryWriterTests {

@@ -1,5 +1,6 @@
 import CPostgres
 import Market
+import Postgres
 import Store
 import TestSupport
 import Testing

@@ -1,4 +1,5 @@
 import Market
+import Postgres
 import Store
 import TestSupport
 import TestTraits

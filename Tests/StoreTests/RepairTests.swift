@@ -4,6 +4,7 @@ import TestSupport
 import TestTraits
 import Testing
 
+@testable import Postgres
 @testable import Store
 
 /// Repairs in the tables: what `Reconciliation` decides is stored, and stays balanced whatever the

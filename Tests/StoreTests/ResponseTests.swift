@@ -1,6 +1,7 @@
 import TestSupport
 import Testing
 
+@testable import Postgres
 @testable import Store
 
 /// What the views and functions answer to people: where there is no answer they say why.

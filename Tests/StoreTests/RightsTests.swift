@@ -3,6 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
+@testable import Postgres
 @testable import Store
 
 /// The grants of schema.sql, statement by statement: each is tried as a member of its role, in a

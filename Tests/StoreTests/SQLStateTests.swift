@@ -1,3 +1,4 @@
+import Postgres
 import Store
 import TestSupport
 import Testing

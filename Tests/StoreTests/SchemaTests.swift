@@ -2,6 +2,7 @@ import Market
 import TestSupport
 import Testing
 
+@testable import Postgres
 @testable import Store
 
 @Suite struct SchemaTests {

@@ -3,6 +3,7 @@ import TestSupport
 import TestTraits
 import Testing
 
+@testable import Postgres
 @testable import Store
 
 /// Whom the daemon trusts on TCP, and where passwords come from.

@@ -1,4 +1,5 @@
 import Foundation
+import Postgres
 import Store
 import TestSupport
 import Testing

@@ -3,6 +3,7 @@
 /// it shows: a Saturday, a Monday, one behind the end of the built-in trading calendar.
 
 import Market
+import Postgres
 import Store
 
 package struct RecentSessions: Sendable {

@@ -1,3 +1,4 @@
+import Postgres
 import Store
 
 /// A database with candled's schema, fresh for each test, on the process's private cluster.

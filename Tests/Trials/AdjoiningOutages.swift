@@ -1,6 +1,7 @@
 import ExchangeSimulator
 import Foundation
 import Market
+import Postgres
 import Store
 
 /// Two outages with one good answer between them: the first gap's row is closed by one that covers

@@ -1,6 +1,7 @@
 import Foundation
 import Journal
 import Market
+import Postgres
 import Store
 
 /// Looks for canaries wherever a daemon leaves anything: its log, what it told systemd and the

@@ -3,6 +3,7 @@ import Foundation
 import Ingest
 import Market
 import Polling
+import Postgres
 import Store
 
 /// A simulated exchange that lives in true time, whatever the daemon beside it believes, and dates

@@ -1,5 +1,6 @@
 import Glibc
 import Platform
+import Postgres
 import Store
 import TestSupport
 

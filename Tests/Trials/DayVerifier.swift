@@ -1,5 +1,6 @@
 import ExchangeSimulator
 import Market
+import Postgres
 import Store
 
 /// Holds a stored day against the simulator's ledger of what it served: the table is the ledger and

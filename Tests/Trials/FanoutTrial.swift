@@ -1,6 +1,7 @@
 import ExchangeSimulator
 import Foundation
 import Market
+import Postgres
 import Store
 import TestSupport
 

@@ -1,5 +1,6 @@
 import CandledClient
 import Market
+import Postgres
 import Store
 
 /// One follower of the change feed: what it has made of it, and what was amiss.

@@ -2,6 +2,7 @@ import ExchangeSimulator
 import Ingest
 import Journal
 import Market
+import Postgres
 import Store
 import TestSupport
 

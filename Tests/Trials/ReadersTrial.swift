@@ -3,6 +3,7 @@ import Logging
 import Market
 import Operations
 import Platform
+import Postgres
 import Store
 import TestSupport
 

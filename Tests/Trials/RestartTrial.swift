@@ -2,6 +2,7 @@ import ExchangeSimulator
 import Foundation
 import Market
 import Platform
+import Postgres
 import Store
 import TestSupport
 

@@ -1,4 +1,5 @@
 import Market
+import Postgres
 import Store
 
 /// A trading day of Sina's series as it stands in a database, read with plain SQL: a trial must not

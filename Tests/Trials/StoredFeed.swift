@@ -1,4 +1,5 @@
 import Foundation
+import Postgres
 import Store
 
 /// The change feed, read with plain SQL.

@@ -1,3 +1,4 @@
+import Postgres
 import Store
 
 /// Who led and who wrote, read with plain SQL.

@@ -1,4 +1,5 @@
 import Market
+import Postgres
 import Store
 
 /// What a month left in a database, read with plain SQL: the trial must not trust the daemon's own

@@ -1,4 +1,5 @@
 import Market
+import Postgres
 import Store
 
 /// What a day left in a database, as lines that can be compared with another database's. Times at

@@ -5,7 +5,7 @@ import Market
 extension WireBuffer {
   /// `numeric`: count of base-10000 digits, weight of the first, sign, display scale, digits.
   /// The digits are cut at the decimal point, without leading or trailing zero groups.
-  mutating func numeric(_ value: ExactDecimal) {
+  package mutating func numeric(_ value: ExactDecimal) {
     let lengthAt = count
     count += 4 + 8  // length and header are written once the digits are known
     let digitsAt = count

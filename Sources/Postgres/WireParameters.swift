@@ -1,9 +1,11 @@
 /// The bound parameters of one statement, in binary. Each is one field of a `WireBuffer`.
-struct WireParameters: ~Copyable {
+package struct WireParameters: ~Copyable {
   private var buffer = WireBuffer(capacity: 1024)
   private var starts: [Int] = []
 
-  mutating func add(_ write: (inout WireBuffer) -> Void) {
+  package init() {}
+
+  package mutating func add(_ write: (inout WireBuffer) -> Void) {
     buffer.reserveRow()
     starts.append(buffer.count)
     write(&buffer)

@@ -2,7 +2,7 @@ import CPostgres
 import Market
 
 /// The answer to one statement, in binary. Freed with the object.
-final class PostgresResult {
+package final class PostgresResult {
   private let handle: OpaquePointer
 
   /// Takes ownership of `handle`.
@@ -11,10 +11,10 @@ final class PostgresResult {
   deinit { PQclear(handle) }
 
   var status: ExecStatusType { PQresultStatus(handle) }
-  var rowCount: Int { Int(PQntuples(handle)) }
+  package var rowCount: Int { Int(PQntuples(handle)) }
 
   /// Rows written, as the command tag says.
-  var affectedRows: Int { Int(String(cString: PQcmdTuples(handle))) ?? 0 }
+  package var affectedRows: Int { Int(String(cString: PQcmdTuples(handle))) ?? 0 }
 
   var sqlState: String? {
     PQresultErrorField(handle, Int32(UInt8(ascii: "C"))).map { String(cString: $0) }
@@ -25,12 +25,12 @@ final class PostgresResult {
     PQresultErrorField(handle, Int32(UInt8(ascii: "M"))).map { String(cString: $0) }
   }
 
-  func row(_ index: Int) -> PostgresRow { PostgresRow(result: self, index: Int32(index)) }
+  package func row(_ index: Int) -> PostgresRow { PostgresRow(result: self, index: Int32(index)) }
 
-  var rows: some Sequence<PostgresRow> { (0..<rowCount).lazy.map { self.row($0) } }
+  package var rows: some Sequence<PostgresRow> { (0..<rowCount).lazy.map { self.row($0) } }
 
   /// All fields as they came: text, after `execute`.
-  var textRows: [[String?]] {
+  package var textRows: [[String?]] {
     (0..<Int32(rowCount)).map { row in
       (0..<PQnfields(handle)).map { column in
         field(row, column).map { String(decoding: $0, as: UTF8.self) }
@@ -47,7 +47,7 @@ final class PostgresResult {
 
 /// One row, read left to right: `next` methods decode the next column and fail when it is not of
 /// the width its type has.
-struct PostgresRow {
+package struct PostgresRow {
   fileprivate let result: PostgresResult
   fileprivate let index: Int32
   private var column: Int32 = 0
@@ -62,7 +62,7 @@ struct PostgresRow {
     return result.field(index, column)
   }
 
-  func malformed() -> StoreError {
+  package func malformed() -> StoreError {
     StoreError(
       .malformed, "column \(column) of an answer is not what the schema promises",
       context: "decode")
@@ -82,50 +82,54 @@ struct PostgresRow {
 }
 
 extension PostgresRow {
-  mutating func int16() throws(StoreError) -> Int16 { try require(nextWord(Int16.self)) }
-  mutating func int32() throws(StoreError) -> Int32 { try require(nextWord(Int32.self)) }
-  mutating func int64() throws(StoreError) -> Int64 { try require(nextWord(Int64.self)) }
-  mutating func optionalInt16() throws(StoreError) -> Int16? { try nextWord(Int16.self) }
-  mutating func optionalInt64() throws(StoreError) -> Int64? { try nextWord(Int64.self) }
-  mutating func bool() throws(StoreError) -> Bool { try require(nextWord(UInt8.self)) == 1 }
-  mutating func optionalBool() throws(StoreError) -> Bool? {
+  package mutating func int16() throws(StoreError) -> Int16 { try require(nextWord(Int16.self)) }
+  package mutating func int32() throws(StoreError) -> Int32 { try require(nextWord(Int32.self)) }
+  package mutating func int64() throws(StoreError) -> Int64 { try require(nextWord(Int64.self)) }
+  package mutating func optionalInt16() throws(StoreError) -> Int16? { try nextWord(Int16.self) }
+  package mutating func optionalInt64() throws(StoreError) -> Int64? { try nextWord(Int64.self) }
+  package mutating func bool() throws(StoreError) -> Bool { try require(nextWord(UInt8.self)) == 1 }
+  package mutating func optionalBool() throws(StoreError) -> Bool? {
     try nextWord(UInt8.self).map { $0 == 1 }
   }
 
-  mutating func day() throws(StoreError) -> TradingDay {
+  package mutating func day() throws(StoreError) -> TradingDay {
     TradingDay(daysSince1970: try int32() + PostgresEpoch.days)
   }
 
-  mutating func optionalDay() throws(StoreError) -> TradingDay? {
+  package mutating func optionalDay() throws(StoreError) -> TradingDay? {
     try nextWord(Int32.self).map { TradingDay(daysSince1970: $0 + PostgresEpoch.days) }
   }
 
-  mutating func timestamp() throws(StoreError) -> Timestamp { try require(optionalTimestamp()) }
+  package mutating func timestamp() throws(StoreError) -> Timestamp {
+    try require(optionalTimestamp())
+  }
 
   /// The infinities become the ends of what a `Timestamp` holds.
-  mutating func optionalTimestamp() throws(StoreError) -> Timestamp? {
+  package mutating func optionalTimestamp() throws(StoreError) -> Timestamp? {
     guard let value = try nextWord(Int64.self) else { return nil }
     let (sum, overflow) = value.addingReportingOverflow(PostgresEpoch.microseconds)
     return Timestamp(microseconds: overflow || value == .min ? value : sum)
   }
 
-  mutating func bytes() throws(StoreError) -> [UInt8] {
+  package mutating func bytes() throws(StoreError) -> [UInt8] {
     Array(try require(nextField()))
   }
 
-  mutating func text() throws(StoreError) -> String { try require(optionalText()) }
+  package mutating func text() throws(StoreError) -> String { try require(optionalText()) }
 
-  mutating func optionalText() throws(StoreError) -> String? {
+  package mutating func optionalText() throws(StoreError) -> String? {
     nextField().map { String(decoding: $0, as: UTF8.self) }
   }
 
-  mutating func symbol() throws(StoreError) -> Symbol {
+  package mutating func symbol() throws(StoreError) -> Symbol {
     try require(Symbol(bytes: require(nextField())))
   }
 
-  mutating func numeric() throws(StoreError) -> ExactDecimal { try require(optionalNumeric()) }
+  package mutating func numeric() throws(StoreError) -> ExactDecimal {
+    try require(optionalNumeric())
+  }
 
-  mutating func optionalNumeric() throws(StoreError) -> ExactDecimal? {
+  package mutating func optionalNumeric() throws(StoreError) -> ExactDecimal? {
     guard let field = nextField() else { return nil }
     guard let value = ExactDecimal(binaryNumeric: field) else { throw malformed() }
     return value
@@ -135,7 +139,7 @@ extension PostgresRow {
 extension PostgresRow {
   /// A book side, `price:volume price:volume …` as `writeQuotes` stores it; what is
   /// missing at the end is an empty level.
-  mutating func book() throws(StoreError) -> Quote.Book {
+  package mutating func book() throws(StoreError) -> Quote.Book {
     let bytes = try bytes()
     var book = Quote.Book(repeating: .empty)
     let levels = bytes.split(separator: UInt8(ascii: " "))

@@ -53,6 +53,9 @@ public struct StoreError: Error, Sendable, Hashable {
 // MARK: - Policy
 
 extension StoreError {
+  /// PostgreSQL's errcodes table.
+  package static let lockNotAvailable = "55P03"
+
   /// What to do about a SQLSTATE (PostgreSQL's errcodes table): `transient` passes by itself,
   /// `operatorNeeded` waits for a hand, `rowRefused` is about data; whatever is not named here is
   /// `refused`, and tried again as well.

@@ -174,7 +174,7 @@ extension Substring {
 }
 
 /// The options of a connection string, by libpq's keywords.
-struct AddressOptions {
+package struct AddressOptions {
   /// All there are.
   static let keywords: [String] = {
     guard let defaults = PQconndefaults() else { return [] }
@@ -215,7 +215,25 @@ package enum StoreAddress {
   package static func joining(_ url: String, password: String) -> String {
     guard let options = AddressOptions(url) else { return url }
     return (options.values + [(keyword: "password", value: password)])
-      .map { "\($0.keyword)=\(EmbeddedServer.quoted($0.value))" }
+      .map { "\($0.keyword)=\(quoted($0.value))" }
       .joined(separator: " ")
+  }
+
+  /// Quotes a value of a libpq connection string, if it needs it.
+  package static func quoted(_ value: String) -> String {
+    let isPlain = !value.isEmpty && value.utf8.allSatisfy(Self.isPlain)
+    if isPlain { return value }
+    let escaped = value.map { $0 == "'" || $0 == "\\" ? "\\\($0)" : "\($0)" }.joined()
+    return "'\(escaped)'"
+  }
+
+  package static func isPlain(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."),
+      UInt8(ascii: "_"), UInt8(ascii: "-"):
+      true
+    default: false
+    }
   }
 }

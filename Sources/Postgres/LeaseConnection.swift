@@ -13,10 +13,11 @@ package final class LeaseConnection {
   private let host: String
   private let milliseconds: Int64
   private let gate: ConnectGate?
+  private let requireVersion: (PostgresConnection) throws(StoreError) -> Void
   private var connection: PostgresConnection?
 
   /// As `StoreWriter` reports itself to the server.
-  static let writerApplication = "candled writer"
+  package static let writerApplication = "candled writer"
   private static let context = "lease"
   private static let evictionMillisecondsMax: Int32 = 1_000
 
@@ -26,14 +27,17 @@ package final class LeaseConnection {
   ///   - host: the machine; the same identity on two machines is a copied folder, and waits.
   ///   - milliseconds: the lease's length.
   ///   - gate: what a daemon's connections pass.
+  ///   - requireVersion: throws where the database's schema is not the one this build reads.
   package init(
-    url: String, holder: String, host: String, milliseconds: Int64, gate: ConnectGate? = nil
+    url: String, holder: String, host: String, milliseconds: Int64, gate: ConnectGate? = nil,
+    requireVersion: @escaping (PostgresConnection) throws(StoreError) -> Void
   ) {
     self.url = url
     self.holder = holder
     self.host = host
     self.milliseconds = milliseconds
     self.gate = gate
+    self.requireVersion = requireVersion
   }
 
   /// Asks for the lease.
@@ -103,7 +107,7 @@ package final class LeaseConnection {
       try PostgresConnection(
         url: url, application: "candled lease", unacknowledgedMilliseconds: Int(milliseconds / 3))
     }
-    try Schema.requireVersion(connection)
+    try requireVersion(connection)
     try connection.execute(
       "set statement_timeout = \(milliseconds / 3); set lock_timeout = \(milliseconds / 6)",
       context: "connect")
@@ -175,7 +179,7 @@ extension LeaseConnection {
   private func acquire(_ connection: PostgresConnection) throws(StoreError) -> Int64? {
     do throws(StoreError) {
       return try attempt(connection)
-    } catch  where error.sqlState == Blockers.lockNotAvailable {
+    } catch  where error.sqlState == StoreError.lockNotAvailable {
       evictWriters(connection)
       return try attempt(connection)
     }
@@ -202,7 +206,7 @@ extension LeaseConnection {
 }
 
 extension StoreError {
-  static func leaseLost(_ term: Int64, to later: Int64, context: String) -> StoreError {
+  package static func leaseLost(_ term: Int64, to later: Int64, context: String) -> StoreError {
     StoreError(
       .leaseLost, "term \(term) is over, the database is in term \(later): another daemon leads",
       context: context)

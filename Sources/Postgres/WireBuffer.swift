@@ -5,9 +5,9 @@ import Market
 /// It owns raw memory rather than an array because a whole-market sweep is 5,400 rows of 30
 /// fields: with one bound check a row instead of one a byte, a candle row costs 0.1 µs.
 /// Every field writer but `bytes` relies on `reserveRow` having been called for its row.
-struct WireBuffer: ~Copyable {
-  private(set) var memory: UnsafeMutableRawBufferPointer
-  var count = 0
+package struct WireBuffer: ~Copyable {
+  package private(set) var memory: UnsafeMutableRawBufferPointer
+  package var count = 0
 
   /// More than any fixed-size row: 40 fields of at most `numericBytesMax` with their lengths.
   static let rowBytesMax = 40 * (4 + numericBytesMax) + 2 * bookBytesMax
@@ -17,7 +17,7 @@ struct WireBuffer: ~Copyable {
   /// point, plus one group cut by it on either side.
   static let numericBytesMax = 8 + 2 * 8
 
-  init(capacity: Int = 64 * 1024) {
+  package init(capacity: Int = 64 * 1024) {
     memory = .allocate(byteCount: max(capacity, WireBuffer.rowBytesMax), alignment: 8)
   }
 
@@ -40,7 +40,7 @@ struct WireBuffer: ~Copyable {
   }
 
   @inline(__always)
-  mutating func store<Word: FixedWidthInteger & BitwiseCopyable>(_ word: Word) {
+  package mutating func store<Word: FixedWidthInteger & BitwiseCopyable>(_ word: Word) {
     memory.storeBytes(of: word.bigEndian, toByteOffset: count, as: Word.self)
     count += MemoryLayout<Word>.size
   }
@@ -50,7 +50,7 @@ struct WireBuffer: ~Copyable {
 
 extension WireBuffer {
   /// Starts a binary COPY: signature, flags, no header extension.
-  mutating func beginCopy() {
+  package mutating func beginCopy() {
     clear()
     let signature: [UInt8] = [0x50, 0x47, 0x43, 0x4F, 0x50, 0x59, 0x0A, 0xFF, 0x0D, 0x0A, 0x00]
     append(signature)
@@ -58,12 +58,12 @@ extension WireBuffer {
     store(Int32(0))
   }
 
-  mutating func beginRow(fields: Int16) {
+  package mutating func beginRow(fields: Int16) {
     reserveRow()
     store(fields)
   }
 
-  mutating func endCopy() {
+  package mutating func endCopy() {
     reserveRow()
     store(Int16(-1))
   }
@@ -78,34 +78,36 @@ extension WireBuffer {
 
 extension WireBuffer {
   @inline(__always)
-  mutating func null() { store(Int32(-1)) }
+  package mutating func null() { store(Int32(-1)) }
 
   @inline(__always)
-  mutating func int16(_ value: Int16) {
+  package mutating func int16(_ value: Int16) {
     store(Int32(2))
     store(value)
   }
 
   @inline(__always)
-  mutating func int32(_ value: Int32) {
+  package mutating func int32(_ value: Int32) {
     store(Int32(4))
     store(value)
   }
 
   @inline(__always)
-  mutating func int64(_ value: Int64) {
+  package mutating func int64(_ value: Int64) {
     store(Int32(8))
     store(value)
   }
 
   @inline(__always)
-  mutating func date(_ day: TradingDay) { int32(day.daysSince1970 - PostgresEpoch.days) }
+  package mutating func date(_ day: TradingDay) { int32(day.daysSince1970 - PostgresEpoch.days) }
 
   @inline(__always)
-  mutating func timestamp(_ at: Timestamp) { int64(at.microseconds - PostgresEpoch.microseconds) }
+  package mutating func timestamp(_ at: Timestamp) {
+    int64(at.microseconds - PostgresEpoch.microseconds)
+  }
 
   /// Bytes of any length: `bytea` and `text`.
-  mutating func bytes(_ bytes: some Collection<UInt8>) {
+  package mutating func bytes(_ bytes: some Collection<UInt8>) {
     let length = bytes.count
     reserve(length + 4 + WireBuffer.rowBytesMax)
     store(Int32(length))
@@ -113,15 +115,15 @@ extension WireBuffer {
     count += length
   }
 
-  mutating func text(_ text: String) { bytes(text.utf8) }
+  package mutating func text(_ text: String) { bytes(text.utf8) }
 
   /// A jsonb value: a version byte, then its text.
-  mutating func jsonb(_ text: String) {
+  package mutating func jsonb(_ text: String) {
     bytes([1] + Array(text.utf8))
   }
 
   /// A one-dimensional array of elements without nulls.
-  mutating func array<Element>(
+  package mutating func array<Element>(
     _ elements: some Collection<Element>, type: ElementType,
     _ write: (inout WireBuffer, Element) -> Void
   ) {
@@ -142,14 +144,14 @@ extension WireBuffer {
     patchLength(at: lengthAt)
   }
 
-  mutating func patchLength(at offset: Int) {
+  package mutating func patchLength(at offset: Int) {
     let length = Int32(count - offset - 4)
     memory.storeBytes(of: length.bigEndian, toByteOffset: offset, as: Int32.self)
   }
 }
 
 /// Type identifiers that are fixed in every PostgreSQL (pg_type.dat).
-enum ElementType: UInt32 {
+package enum ElementType: UInt32 {
   case int8 = 20
   case int2 = 21
   case int4 = 23
@@ -161,7 +163,7 @@ enum ElementType: UInt32 {
 }
 
 /// PostgreSQL counts days and microseconds from 2000-01-01.
-enum PostgresEpoch {
+package enum PostgresEpoch {
   static let days: Int32 = 10_957
   static let microseconds: Int64 = 946_684_800_000_000
 }

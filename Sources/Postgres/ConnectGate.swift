@@ -14,7 +14,7 @@ import Synchronization
 /// embedded server, which is its own child and not yet at work.
 package final class ConnectGate: Sendable {
   /// What a daemon connects for. A third share would need smaller ones: see `turnMicroseconds`.
-  enum Session: CaseIterable, Sendable {
+  package enum Session: CaseIterable, Sendable {
     case writer
     case lease
   }
@@ -83,7 +83,7 @@ package final class ConnectGate: Sendable {
 
 extension ConnectGate? {
   /// Whoever has no gate connects at once.
-  func pass<Connection>(
+  package func pass<Connection>(
     _ session: ConnectGate.Session, _ connect: () throws(StoreError) -> Connection
   ) throws(StoreError) -> Connection {
     guard let gate = self else { return try connect() }

@@ -6,7 +6,7 @@ import Glibc
 ///
 /// Not Sendable on purpose: it lives inside one actor on a `ThreadExecutor`, or on a plain thread.
 /// Values reach the server as bound binary parameters or COPY fields, never inside SQL text.
-final class PostgresConnection {
+package final class PostgresConnection {
   private let handle: OpaquePointer
   private var prepared: Set<String> = []
 
@@ -17,7 +17,7 @@ final class PostgresConnection {
   /// - Parameter url: a libpq URL or keyword string; its own settings win over ours.
   /// - Parameter unacknowledgedMilliseconds: for who cannot wait as long as the others.
   /// - Throws: `connectionLost`, `operatorNeeded`, `badAddress`.
-  init(
+  package init(
     url: String, application: String,
     unacknowledgedMilliseconds: Int = PostgresConnection.unacknowledgedMillisecondsMax
   ) throws(StoreError) {
@@ -34,14 +34,14 @@ final class PostgresConnection {
 
   deinit { PQfinish(handle) }
 
-  var socket: Int32 { PQsocket(handle) }
-  var backendProcess: Int32 { PQbackendPID(handle) }
+  package var socket: Int32 { PQsocket(handle) }
+  package var backendProcess: Int32 { PQbackendPID(handle) }
 }
 
 extension PostgresConnection {
   /// Runs fixed SQL, several statements included; answers are text and belong to the last one.
   @discardableResult
-  func execute(_ sql: String, context: String) throws(StoreError) -> PostgresResult {
+  package func execute(_ sql: String, context: String) throws(StoreError) -> PostgresResult {
     try check(PQexec(handle, sql), context: context)
   }
 
@@ -49,7 +49,7 @@ extension PostgresConnection {
   /// - Parameter look: called while there is no answer; what it throws ends the wait, and the
   ///   connection is of no use any more.
   @discardableResult
-  func execute(
+  package func execute(
     _ sql: String, context: String, lookingEvery milliseconds: Int32,
     _ look: () throws(StoreError) -> Void
   ) throws(StoreError) -> PostgresResult {
@@ -70,7 +70,7 @@ extension PostgresConnection {
 
   /// Runs a prepared statement, preparing it on first use.
   @discardableResult
-  func run(
+  package func run(
     _ statement: Statement, _ parameters: borrowing WireParameters, context: String
   ) throws(StoreError) -> PostgresResult {
     if !prepared.contains(statement.name) {
@@ -84,31 +84,31 @@ extension PostgresConnection {
   }
 
   @discardableResult
-  func run(_ statement: Statement, context: String) throws(StoreError) -> PostgresResult {
+  package func run(_ statement: Statement, context: String) throws(StoreError) -> PostgresResult {
     try run(statement, WireParameters(), context: context)
   }
 
   /// Sends a binary COPY. `sql` is `copy … from stdin (format binary)`.
   /// - Returns: rows copied.
-  func copy(
+  package func copy(
     _ sql: String, _ body: inout WireBuffer, context: String
   ) throws(StoreError) -> Int {
     try beginCopy(sql, context: context)
     return try endCopy(&body, context: context)
   }
 
-  func beginCopy(_ sql: String, context: String) throws(StoreError) {
+  package func beginCopy(_ sql: String, context: String) throws(StoreError) {
     try check(PQexec(handle, sql), context: context)
   }
 
   /// Sends and empties the buffer once a piece of the usual size has gathered.
-  func sendWhenLarge(_ body: inout WireBuffer, context: String) throws(StoreError) {
+  package func sendWhenLarge(_ body: inout WireBuffer, context: String) throws(StoreError) {
     if body.count >= Self.copyPieceBytes { try send(&body, context: context) }
   }
 
   /// Sends the rest and takes the server's answer.
   /// - Returns: rows copied.
-  func endCopy(_ body: inout WireBuffer, context: String) throws(StoreError) -> Int {
+  package func endCopy(_ body: inout WireBuffer, context: String) throws(StoreError) -> Int {
     try send(&body, context: context)
     if PQputCopyEnd(handle, nil) != 1 { throw lost(context: context) }
     let response = PQgetResult(handle)
@@ -131,7 +131,7 @@ extension PostgresConnection {
   }
 
   /// Takes what the server has sent and says whether a notification was among it.
-  func consumeNotifications() throws(StoreError) -> Bool {
+  package func consumeNotifications() throws(StoreError) -> Bool {
     if PQconsumeInput(handle) != 1 { throw lost(context: "listen") }
     var found = false
     while let notification = PQnotifies(handle) {
@@ -169,9 +169,14 @@ extension PostgresConnection {
 }
 
 /// A statement with a name, prepared once a connection.
-struct Statement: Sendable {
+package struct Statement: Sendable {
   let name: String
   let sql: String
+
+  package init(name: String, sql: String) {
+    self.name = name
+    self.sql = sql
+  }
 }
 
 /// Calls `body` with a null-terminated array of C strings.

@@ -2,7 +2,7 @@
 /// quotes the value, which may be half a password: only the option's name is passed on. That a host
 /// or a socket is not there is no such complaint.
 
-enum AddressComplaint {
+package enum AddressComplaint {
   /// How its texts begin (fe-connect.c of 15, in English: no locale is set here), and ours.
   private static let kinds: [(beginning: String, sentence: String)] = [
     ("invalid port number", "a port is not in 1…65535"),
