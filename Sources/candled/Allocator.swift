@@ -21,4 +21,15 @@ enum Allocator {
     mallopt(M_MMAP_THRESHOLD, mappedBytesMin)
     mallopt(M_TRIM_THRESHOLD, trimmedBytesMin)
   }
+
+  private static let trimNanoseconds: UInt64 = 10_000_000_000
+
+  /// Gives free pages between used ones back to the system, which the thresholds do not reach: the
+  /// end of a day and its K-lines leave some megabytes of them. Until cancelled.
+  static func keepTrimming() async {
+    while !Task.isCancelled {
+      malloc_trim(0)
+      try? await Task.sleep(nanoseconds: trimNanoseconds)
+    }
+  }
 }

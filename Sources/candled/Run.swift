@@ -53,6 +53,8 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
     try watch(daemon, reporter, log, mask, control)
     let reporting = Task { await reporter?.run() }
     defer { reporting.cancel() }
+    let trimming = Task { await Allocator.keepTrimming() }
+    defer { trimming.cancel() }
     let unsaved = try await CommandFailure.translating {
       // Before anything that may take long or fail: whoever asks is told that it starts.
       let admin = settings.adminListen.flatMap { address in
