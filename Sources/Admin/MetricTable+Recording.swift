@@ -11,7 +11,7 @@ extension MetricTable {
     },
     counter("candled_sweeps_total", "Rounds through all instruments.") { $0.status.sweeps },
     counter("candled_snapshots_total", "Rows of quotes taken.") { $0.counters.snapshots },
-    counter("candled_snapshots_changed_total", "Rows that said something new.") {
+    counter("candled_snapshots_changed_total", "Rows that differ from the one before.") {
       $0.counters.changedSnapshots
     },
     counter("candled_rows_missing_total", "Rows asked for that did not come.") {

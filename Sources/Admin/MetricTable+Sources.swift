@@ -69,13 +69,13 @@ extension MetricTable {
       (source.state.map { "\($0.condition)" } ?? "waiting") == condition ? 1 : 0
     },
     eachSource(
-      .gauge, "candled_source_in_session", "1 while it should tell something new."
+      .gauge, "candled_source_in_session", "1 while new rows are due from it."
     ) { source, _ in
       source.freshness.map { .flag($0.isInSession) }
     },
     eachSource(
       .gauge, "candled_source_staleness_seconds",
-      "Session seconds since what it told last was true."
+      "Age of its newest row, in session seconds."
     ) { source, _ in
       source.freshness?.stalenessSeconds.map { .integer($0) }
     },

@@ -104,13 +104,13 @@ package struct SettingTable: Sendable {
     "alpaca.base", "https://data.alpaca.markets", "Where bars are asked for.")
   package let alpacaTradingBase = Setting.origin(
     "alpaca.trading_base", "https://paper-api.alpaca.markets",
-    "Where the American calendar is asked for.")
+    "Where New York's calendar is requested.")
   package let alpacaKeyFile = Setting.optionalString(
-    "alpaca.key_file", unset: "no American instruments",
+    "alpaca.key_file", unset: "no US instruments",
     "File with one line: key id, space, secret; or credential:NAME (renewed by a restart)."
   ).live
   package let alpacaSymbols = Setting.symbols(
-    "alpaca.symbols", "American instruments bars are recorded of."
+    "alpaca.symbols", "US instruments whose bars are recorded."
   ).live
   package let alpacaFeed = Setting.choice(
     "alpaca.feed", AlpacaFeed.iex, "Which series: one exchange, or the whole market.")

@@ -104,7 +104,7 @@ extension EmbeddedServer {
 
     private func refused() -> EmbeddedServerError {
       EmbeddedServerError(
-        .initFailed, "The server of \(directory) could not do as told with a database.",
+        .initFailed, "The server of \(directory) refused a command on a database.",
         directory: directory, log: message)
     }
 

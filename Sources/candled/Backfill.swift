@@ -26,7 +26,7 @@ struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
       examples: [
         "candled backfill sh600519 --from 2021-01-01 --timeframe 1d": "five years of days",
         "candled backfill --all --from 2026-07-01 --timeframe 1m --dry-run": "only plan it",
-        "candled backfill AAPL --from 2026-01-01 --source alpaca_sip": "American days",
+        "candled backfill AAPL --from 2026-01-01 --source alpaca_sip": "days of a US instrument",
       ]))
 
   @Argument(help: "The instruments, in any spelling.")
@@ -128,7 +128,7 @@ struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
         + "about \(counted(requests, "request")), "
         + "\(counted((requests + budget - 1) / budget, "minute")) at \(budget) a minute")
     if let first = plan.reachesOnlyTo {
-      StandardError.writeLine("the source only tells of \(first) and later")
+      StandardError.writeLine("the source has no bars before \(first)")
     }
   }
 }

@@ -117,7 +117,7 @@ final class BackfillSession {
   func check(_ symbols: [Symbol], of source: Source) throws {
     if let unknownSymbol = symbols.first(where: { !source.canProvide(of: $0) }) {
       throw CommandFailure(
-        status: .usage, sentence: "\(source.name) tells nothing of \(unknownSymbol)")
+        status: .usage, sentence: "\(source.name) does not know \(unknownSymbol)")
     }
     if source != .sina, credentials.alpaca == nil {
       throw CommandFailure(

@@ -21,7 +21,7 @@ struct Config: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Print every setting in force and where it was set.",
       discussion: Help.discussion(
-        "Secrets are masked. A wrong configuration is told line by line and exits 78.",
+        "Secrets are masked. A wrong configuration is reported line by line and exits 78.",
         examples: [
           "candled config print": "the settings of /etc/candled/candled.toml",
           "candled config print --set quotes.cadence=6s": "what an override would change",

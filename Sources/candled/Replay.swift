@@ -207,7 +207,7 @@ struct ReplayCounts {
       case .failure(let error): "\(error)"
       }
     StandardError.writeLine(
-      "the journal does not tell which days trade after \(calendarEnd), and K-lines of them were "
+      "the journal does not say which days trade after \(calendarEnd), and K-lines of them were "
         + "refused; \(reason)")
   }
 

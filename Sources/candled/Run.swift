@@ -120,7 +120,7 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
       late: { log.error("stopped without the store's answer; the journal holds what is unsaved") },
       stop: {
         reporter?.stopping()
-        log.notice("told to stop, saving what is pending")
+        log.notice("stopping, saving what is pending")
         daemon.stop()
       })
   }

@@ -242,7 +242,7 @@ private struct Past {
     (["sh600519", "--from", "2026-07-02", "--to", "2026-07-01"], 64, "is behind --to"),
     (["--from", "2026-07-01"], 64, "Name instruments, or say --all"),
     (["sh600519", "--from", "yesterday"], 64, "yesterday"),
-    (["AAPL", "--from", "2026-07-01", "--source", "sina"], 64, "sina tells nothing of AAPL"),
+    (["AAPL", "--from", "2026-07-01", "--source", "sina"], 64, "sina does not know AAPL"),
     (["AAPL", "--from", "2026-07-01"], 78, "needs a key: set alpaca.key_file"),
   ])
   func `refuses a slip before anything is started`(
