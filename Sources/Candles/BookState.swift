@@ -78,15 +78,16 @@ extension CandleBook {
     instruments[index].isInStep = try reader.flag("is_in_step")
     guard try reader.flag("has_day") else { return try reader.end() }
     var state = try reader.instrumentDay(symbol: symbol)
+    let wasDisputed = state.isDisputed
     switch reader.version {
     case layoutVersion:
       memories[index].checkpoints = try reader.checkpoints(before: state)
       disputes[index] = try reader.dispute(of: state)
       try reader.end()
-    case 2: state.isDisputed = false  // What it may go back to was written in another way.
+    case 2: state.isDisputed = false  // What follows the day is of another form, and left unread.
     default: try reader.end()
     }
-    if instruments[index].isInStep, !state.isDisputed,
+    if instruments[index].isInStep, !wasDisputed,
       let watermark = watermarks[instruments[index].group]
     {
       let day = watermark.shanghaiDay

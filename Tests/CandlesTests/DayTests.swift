@@ -1,7 +1,8 @@
-import Candles
 import Market
 import TestSupport
 import Testing
+
+@testable import Candles
 
 @Suite struct DayTests {
   @Test func `the day is certified with residual zero, gap and late prints included`() throws {
@@ -206,6 +207,21 @@ import Testing
     fresh.advance(to: "09:32:30")
     restored.advance(to: "09:32:30")
     #expect(!fresh.output.candles.isEmpty && restored.output.candles == fresh.output.candles)
+  }
+
+  @Test func `what passed in a dispute that version 2 stored is a gap`() throws {
+    var tape = Tape()
+    try tape.see("09:30:30", last: "10.00", volume: 100)
+    try tape.see("09:30:33", last: "10.10", volume: 200)
+    tape.book.instruments[0].state?.isDisputed = true
+    tape.book.watermarks.raise(0, to: tape.moment("09:31:10"))
+    let (shared, state) = (tape.book.sharedState, tape.book.instrumentState(at: 0))
+    tape.book = CandleBook()
+    tape.output = CandleOutput()
+    try tape.book.restore(sharedState: shared)
+    try tape.book.restore(instrument: tape.symbol, state: [2] + state.dropFirst())
+    try tape.see("09:31:20", last: "10.30", volume: 5300)
+    #expect(tape.output.gaps.map(\.volume.description) == ["5100"])
   }
 
   @Test func `more minutes than a day has are refused in stored state`() throws {
