@@ -18,7 +18,7 @@ package struct Readiness: Sendable, Hashable {
   package init(_ report: DaemonReport) {
     evaluateRole(report.role)
     let stale = report.loops.filter(\.isStale).map(\.name)
-    if !stale.isEmpty { fail("does not turn: \(stale.joined(separator: ", "))") }
+    if !stale.isEmpty { fail("makes no progress: \(stale.joined(separator: ", "))") }
     guard let engine = report.engine else {
       if report.storeAwaySince != nil { fail("store away, waiting for it") }
       if report.role.isLeading { fail("the engine does not answer") }

@@ -174,7 +174,7 @@ struct StateReader {
     let lead = try integer("alive_through", Self.secondsOfDay)
     state.aliveThrough += lead
     state.lag = try integer("lag", Self.secondsOfDay)
-    state.observedSince = try integer("sight_since", Self.minuteCounts)
+    state.observedSince = try integer("observed_since", Self.minuteCounts)
     state.priorClose = try decimal("prior_close")
     state.isBandUnknown = try flag("is_band_unknown")
     state.isDisputed = try flag("is_disputed")

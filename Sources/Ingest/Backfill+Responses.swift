@@ -67,7 +67,7 @@ extension Backfill {
     parts.log.warning(
       "rows are refused",
       metadata: [
-        "question": "\(feedRequest.text)", "rows": "\(refused.count)",
+        "request": "\(feedRequest.text)", "rows": "\(refused.count)",
         "first": "\(first.reason.rawValue): \(first.detail)",
       ])
   }
@@ -135,7 +135,7 @@ extension Backfill {
       end != .stopped
     else { return }
     parts.log.error(
-      "given up", metadata: ["question": "\(feedRequest.journalKey)", "why": "\(end)"])
+      "given up", metadata: ["request": "\(feedRequest.journalKey)", "why": "\(end)"])
     tasks[place] = nil
     progress.tasksFailed += 1
     let rest = open.task.feedRequests.filter { owners.removeValue(forKey: $0) != nil }

@@ -145,7 +145,7 @@ package actor Backfill {
       if let refusal = workerResponse.refusal {
         parts.log.warning(
           "refused",
-          metadata: ["question": "\(feedRequest.journalKey)", "why": "\(refusal.sentence)"])
+          metadata: ["request": "\(feedRequest.journalKey)", "why": "\(refusal.sentence)"])
       }
       if workerResponse.refusal?.kind == .unauthorised {
         throw BackfillError(description: "the source does not accept the key")

@@ -1,7 +1,6 @@
 import CLinux
 
-/// What glibc's allocator is told before the first thread starts, so that a day leaves the process
-/// no larger than a morning did.
+/// What glibc's allocator keeps, so that a day leaves the process no larger than a morning did.
 ///
 /// Work wanders over a dozen threads. Left to itself glibc gives eight arenas a core, each keeps
 /// the most it ever held, and every large block that is freed raises the size from which blocks

@@ -20,7 +20,7 @@ struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
       stores chunk after chunk in the same change feed as the daemon, which may go on meanwhile. \
       Killed or stopped, it goes on with --resume where it was. Minutes of an A share are held \
       against the day's certificate: what adds up heals gaps and revises, what does not is a row \
-      of `disagreements`. Sina tells its newest 1,970 bars: eight days of minutes, forty of 5m, \
+      of `disagreements`. Sina has the newest 1,970 bars: eight days of minutes, forty of 5m, \
       eight years of days.
       """,
       examples: [

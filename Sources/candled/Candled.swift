@@ -17,7 +17,7 @@ struct Candled: AsyncParsableCommand {
       exact decimal candles and commits them to PostgreSQL together with the journal position \
       they came from. Consumers are woken by NOTIFY.
 
-      Results go to standard output, talk to standard error.
+      Results go to standard output, messages to standard error.
 
       EXIT STATUS:
       """ + exitStatuses,

@@ -13,7 +13,8 @@ struct Config: ParsableCommand {
       """,
       examples: [
         "candled config example > candled.toml": "begin a configuration",
-        "candled config print --config candled.toml": "what holds, and who said so",
+        "candled config print --config candled.toml":
+          "the settings in force, and where each was set",
       ]),
     subcommands: [Print.self, Example.self])
 

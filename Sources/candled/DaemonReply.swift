@@ -49,7 +49,9 @@ extension StatusDocument {
     var rows = [("role", roleText), ("ready", isReady ? "yes" : notReady.joined(separator: "; "))]
     rows.append(("up", "\(duration(uptimeSeconds)), version \(version)"))
     if let market = engine?.market { rows.append(("market", market)) }
-    if !staleLoops.isEmpty { rows.append(("does not turn", staleLoops.joined(separator: ", "))) }
+    if !staleLoops.isEmpty {
+      rows.append(("makes no progress", staleLoops.joined(separator: ", ")))
+    }
     rows += sources.map { ("\($0.source) \($0.endpoint)", $0.sentence) }
     if let engine { rows += engine.rows(storeTrouble) }
     if let journal { rows.append(("journal", journal.sentence)) }

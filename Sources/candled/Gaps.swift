@@ -12,7 +12,7 @@ struct Gaps: AsyncParsableCommand, DrainsOnSignal {
     discussion: Help.discussion(
       """
       Counts the gaps that are open, closed and permanent, and why. With --fill, asks the source \
-      once more for the minutes of every day with an open gap, as far back as it tells of minutes; \
+      once more for the minutes of every day with an open gap, as far back as it has minutes; \
       the daemon does the same after each close. The gaps themselves: `candled query gaps`.
       """,
       examples: [

@@ -37,7 +37,7 @@ struct QueryCandles: ParsableCommand {
   @Option(help: ArgumentHelp("Opened before then; a date counts to its end.", valueName: "time"))
   var to: MomentArgument?
 
-  @Option(help: "The newest so many of them.")
+  @Option(help: "At most so many, the newest.")
   var limit: Int32?
 
   @Option(help: "What stands where a candle is missing.")

@@ -119,7 +119,7 @@ final class LineBox: Sendable {
     let served = try await Served()
     #expect(try await served.get("/livez") == (200, "ok\n"))
     let loop = served.state.heartbeats.begin("engine", ageSecondsMax: -1)
-    #expect(try await served.get("/livez") == (503, "does not turn: engine\n"))
+    #expect(try await served.get("/livez") == (503, "makes no progress: engine\n"))
     served.state.heartbeats.end(loop)
     #expect(try await served.get("/livez").status == 200)
   }

@@ -90,7 +90,7 @@ import Testing
     }
     let configuration =
       "[store]\nurl = \"postgres://127.0.0.1:1/x\"\npassword_file = \"\(path)\"\n"
-      + "[quotes]\nsymbols = [\"sh600519\"]\n"
+      + "[quotes]\nsymbols = [\"sh600519\"]\n[sina]\n"
       + ["base", "history_base", "list_base", "reference_base"].map {
         "\($0) = \"http://127.0.0.1:1\"\n"
       }.joined()
