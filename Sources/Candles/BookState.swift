@@ -191,13 +191,6 @@ struct StateWriter: StateSink {
     count += 1
   }
 
-  @inline(__always)
-  mutating func append(_ bytes: Slice<UnsafeRawBufferPointer>) {
-    while buffer.count - count < bytes.count { grow() }
-    _ = buffer[count...].update(fromContentsOf: bytes)
-    count += bytes.count
-  }
-
   @inline(never)
   private mutating func grow() {
     let larger = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 2 * buffer.count)

@@ -102,7 +102,7 @@ extension CandleBook {
   private mutating func favourStanding(_ row: HeldRow, at index: Int, gaps: GapChanges) {
     guard var dispute = disputes[index] else { return }
     dispute.base?.gaps.append(gaps)
-    dispute.former?.gaps.append(gaps)
+    dispute.former?.checkpoint.gaps.append(gaps)
     if let last = dispute.held.last, row.quote.secondOfDay >= last.quote.secondOfDay {
       dispute.held = [last.asHead]
       dispute.inFavour += 1
@@ -191,8 +191,9 @@ extension CandleBook {
     let verdict = replace(index, by: base, booking: rows)
     var next = Dispute(at: receivedAt)
     next.former = Former(
-      state: standing,
-      gaps: GapChanges(output, openedAfter: before.opened, closedAfter: before.closed),
+      checkpoint: Checkpoint(
+        state: standing,
+        gaps: GapChanges(output, openedAfter: before.opened, closedAfter: before.closed)),
       replacedAt: receivedAt, volumeThen: rows[rows.count - 1].quote.volume)
     disputes[index] = next
     return verdict
@@ -232,9 +233,8 @@ extension CandleBook {
     disputes[index]?.former?.returned = rows
     guard rows.count >= rules.agreeingResponsesMin else { return }
     disputes[index] = nil
-    let base = Checkpoint(state: former.state, gaps: former.gaps)
-    notify(.undone, base.state, at: row)
-    _ = replace(index, by: base, booking: rows)
+    notify(.undone, former.checkpoint.state, at: row)
+    _ = replace(index, by: former.checkpoint, booking: rows)
   }
 
   mutating func notify(_ kind: DisputeEvent.Kind, _ state: InstrumentDay, at row: HeldRow) {

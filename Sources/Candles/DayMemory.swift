@@ -21,13 +21,8 @@ struct DayMemory: Sendable {
   mutating func remember(_ day: InstrumentDay, _ gaps: GapChanges?) {
     isEvenNewest.toggle()
     count = min(count + 1, Self.countMax)
-    if isEvenNewest {
-      even.state = day
-      even.gaps = gaps ?? GapChanges()
-    } else {
-      odd.state = day
-      odd.gaps = gaps ?? GapChanges()
-    }
+    let checkpoint = Checkpoint(state: day, gaps: gaps ?? GapChanges())
+    if isEvenNewest { even = checkpoint } else { odd = checkpoint }
   }
 
   mutating func forget() { count = 0 }

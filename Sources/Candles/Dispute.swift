@@ -99,9 +99,8 @@ struct GapChanges: Sendable, Hashable {
 
 /// The readings a correction replaced, for as long as they may come back.
 struct Former: Sendable {
-  var state: InstrumentDay
-  /// Gaps opened and closed since the correction.
-  var gaps = GapChanges()
+  /// The day they had made, with the gaps opened and closed since the correction.
+  var checkpoint: Checkpoint
   var replacedAt: Timestamp
   /// The day's volume when it was replaced.
   var volumeThen: ExactDecimal
@@ -111,6 +110,7 @@ struct Former: Sendable {
   /// Whether the row is one of these readings: nearer to them than they are to the others, which
   /// have not come near them by growing.
   func claims(_ quote: Quote, over standing: InstrumentDay, rules: CandleRules) -> Bool {
+    let state = checkpoint.state
     guard state.volume > standing.volume, state.totals.isContinued(by: quote, rules: rules),
       let nearer = try? quote.volume - state.volume,
       let further = try? state.volume - standing.volume,

@@ -59,9 +59,8 @@ extension Dispute {
     writer.put(base != nil)
     if var base { Self.write(&base, before: &day, to: &writer) }
     writer.put(former != nil)
-    guard let former else { return }
-    var checkpoint = Checkpoint(state: former.state, gaps: former.gaps)
-    Self.write(&checkpoint, before: &day, to: &writer)
+    guard var former else { return }
+    Self.write(&former.checkpoint, before: &day, to: &writer)
     writer.put(former.replacedAt.microseconds)
     writer.put(former.volumeThen)
     Self.write(former.returned, to: &writer)
@@ -134,9 +133,8 @@ extension StateReader {
     dispute.rival = try heldRows(of: state, "dispute.rival")
     if try flag("has_base") { dispute.base = try checkpoint(before: state) }
     guard try flag("has_former") else { return dispute }
-    let former = try checkpoint(before: state)
     dispute.former = Former(
-      state: former.state, gaps: former.gaps, replacedAt: try moment("dispute.replaced_at"),
+      checkpoint: try checkpoint(before: state), replacedAt: try moment("dispute.replaced_at"),
       volumeThen: try decimal("dispute.volume_then"),
       returned: try heldRows(of: state, "dispute.returned"))
     return dispute
