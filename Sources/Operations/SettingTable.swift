@@ -169,7 +169,7 @@ package struct SettingTable: Sendable {
   static let shared = SettingTable()
 
   /// Names of before 0.1.0, which are refused, and what each is now.
-  static let renamed = [
+  package static let renamed = [
     "sina.symbols": "quotes.symbols", "sina.symbols_file": "quotes.symbols_file",
     "sina.overview": "quotes.overview", "sina.cadence": "quotes.cadence",
     "sina.phase": "quotes.phase", "sina.deadline": "quotes.deadline",
