@@ -13,9 +13,9 @@ package enum ConfigurationFile {
   /// The settings of the file at `path`, then of its drop-ins, then `overrides` of the form
   /// `key=value` on top. nil reads no file. Throws all that is wrong, with files and lines.
   package static func load(
-    _ path: String?, overrides: [String] = []
+    _ path: String?, overrides: [String] = [], table: SettingTable = .shared
   ) throws(ConfigurationError) -> Settings {
-    var settings = Settings()
+    var settings = Settings(table)
     var problems: [ConfigurationProblem] = []
     for file in try path.map(files) ?? [] {
       problems += apply(try read(file), origin: file, to: &settings)
@@ -34,9 +34,9 @@ package enum ConfigurationFile {
 
   /// The settings that `text` makes; `origin` names it in problems.
   package static func parse(
-    _ text: String, origin: String
+    _ text: String, origin: String, table: SettingTable = .shared
   ) throws(ConfigurationError) -> Settings {
-    var settings = Settings()
+    var settings = Settings(table)
     var problems = apply(text, origin: origin, to: &settings)
     if problems.isEmpty { problems = settings.brokenRules() }
     guard problems.isEmpty else { throw ConfigurationError(code: .invalid, problems: problems) }
@@ -126,12 +126,12 @@ private struct Reading {
     of value: any TOMLValueConvertible, at path: [String], in settings: inout Settings
   ) -> [ConfigurationProblem] {
     let key = path.joined(separator: ".")
-    if let setting = SettingTable.all.first(where: { $0.key == key }) {
+    if let setting = settings.table[key] {
       let problem = settings.set(
         setting, to: input(of: value), origin: origin, line: line(of: path))
       return [problem].compactMap { $0 }
     }
-    let isSection = SettingTable.all.contains { $0.key.hasPrefix(key + ".") }
+    let isSection = settings.table.rows.contains { $0.key.hasPrefix(key + ".") }
     if let table = value.table, isSection || !table.isEmpty {
       return problems(of: table, at: path, in: &settings)
     }
@@ -141,7 +141,7 @@ private struct Reading {
           origin: origin, line: line(of: path), key: key, sentence: "is a section, not a setting")
       ]
     }
-    return [.unknown(key, origin: origin, line: line(of: path))]
+    return [settings.table.unknown(key, origin: origin, line: line(of: path))]
   }
 
   /// The line of the key, or of the nearest thing around it: keys inside an inline table have the

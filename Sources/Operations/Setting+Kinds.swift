@@ -5,8 +5,8 @@ import Market
 
 extension Setting {
   private init(
-    _ key: String, _ kind: String, _ defaultValue: Value, range: String = "",
-    isSecret: Bool = false, example: [String]? = nil, _ summary: String,
+    _ key: String, kind: String, default defaultValue: Value, range: String = "",
+    isSecret: Bool = false, example: [String]? = nil, help: String,
     print: @escaping @Sendable (Value) -> String?,
     read: @escaping @Sendable (SettingInput) throws -> Value
   ) {
@@ -16,15 +16,15 @@ extension Setting {
     self.range = range
     self.isSecret = isSecret
     exampleLines = example
-    self.summary = summary
+    self.help = help
     self.print = print
     self.read = read
   }
 }
 
 extension Setting where Value == String {
-  static func string(_ key: String, _ defaultValue: String, _ summary: String) -> Self {
-    Setting(key, "string", defaultValue, summary, print: \.quoted) { input in
+  static func string(_ key: String, default defaultValue: String, help: String) -> Self {
+    Setting(key, kind: "string", default: defaultValue, help: help, print: \.quoted) { input in
       guard case .string(let text) = input, !text.isEmpty else {
         throw SettingMismatch(expected: "a string that is not empty")
       }
@@ -33,8 +33,11 @@ extension Setting where Value == String {
   }
 
   /// Where an upstream answers: scheme and host, without a path.
-  static func origin(_ key: String, _ defaultValue: String, _ summary: String) -> Self {
-    Setting(key, "origin", defaultValue, range: "http(s)://host[:port]", summary, print: \.quoted) {
+  static func origin(_ key: String, default defaultValue: String, help: String) -> Self {
+    Setting(
+      key, kind: "origin", default: defaultValue, range: "http(s)://host[:port]", help: help,
+      print: \.quoted
+    ) {
       input in
       guard case .string(let text) = input, isOrigin(text) else {
         throw SettingMismatch(expected: "an origin such as \"\(defaultValue)\", without a path")
@@ -53,9 +56,9 @@ extension Setting where Value == String {
 
 extension Setting where Value == [String] {
   /// Where an upstream answers, the first that does.
-  static func origins(_ key: String, _ defaultValue: [String], _ summary: String) -> Self {
+  static func origins(_ key: String, default defaultValue: [String], help: String) -> Self {
     Setting(
-      key, "list", defaultValue, range: "http(s)://host[:port]", summary,
+      key, kind: "list", default: defaultValue, range: "http(s)://host[:port]", help: help,
       print: { "[" + $0.map(\.quoted).joined(separator: ", ") + "]" },
       read: { input in
         guard case .strings(let texts) = input, !texts.isEmpty,
@@ -70,9 +73,9 @@ extension Setting where Value == [String] {
 }
 
 extension Setting where Value == String? {
-  static func optionalString(_ key: String, unset: String, _ summary: String) -> Self {
+  static func optionalString(_ key: String, unset: String, help: String) -> Self {
     Setting(
-      key, "string", nil, range: "unset: \(unset)", summary,
+      key, kind: "string", default: nil, range: "unset: \(unset)", help: help,
       print: { $0.map(\.quoted) },
       read: { input in
         guard case .string(let text) = input else { throw SettingMismatch(expected: "a string") }
@@ -84,10 +87,11 @@ extension Setting where Value == String? {
 extension Setting where Value == ListenAddress? {
   /// Where to listen; an empty string is nowhere.
   static func listenAddress(
-    _ key: String, _ defaultValue: ListenAddress?, _ summary: String
+    _ key: String, default defaultValue: ListenAddress?, help: String
   ) -> Self {
     Setting(
-      key, "address", defaultValue, range: "address:port, /path or empty for none", summary,
+      key, kind: "address", default: defaultValue, range: "address:port, /path or empty for none",
+      help: help,
       print: { ($0?.description ?? "").quoted },
       read: { input in
         if case .string("") = input { return nil }
@@ -102,9 +106,9 @@ extension Setting where Value == ListenAddress? {
 
 extension Setting where Value == Secret? {
   /// May hold a password, and is treated as one whole secret.
-  static func connectionURL(_ key: String, unset: String, _ summary: String) -> Self {
+  static func connectionURL(_ key: String, unset: String, help: String) -> Self {
     Setting(
-      key, "URL", nil, range: "unset: \(unset)", isSecret: true, summary,
+      key, kind: "URL", default: nil, range: "unset: \(unset)", isSecret: true, help: help,
       print: { $0.map { _ in SecretMask.replacement.quoted } },
       read: { input in
         if case .string("") = input { return nil }
@@ -123,11 +127,11 @@ extension Setting where Value == Secret? {
 
 extension Setting where Value == Int {
   static func integer(
-    _ key: String, _ defaultValue: Int, in range: ClosedRange<Int>, _ summary: String
+    _ key: String, default defaultValue: Int, in range: ClosedRange<Int>, help: String
   ) -> Self {
     let bounds = "\(range.lowerBound)…\(range.upperBound)"
     return Setting(
-      key, "integer", defaultValue, range: bounds, summary,
+      key, kind: "integer", default: defaultValue, range: bounds, help: help,
       print: { "\($0)" },
       read: { input in
         guard case .integer(let number) = input, let value = Int(exactly: number),
@@ -139,9 +143,9 @@ extension Setting where Value == Int {
 }
 
 extension Setting where Value == Bool {
-  static func boolean(_ key: String, _ defaultValue: Bool, _ summary: String) -> Self {
+  static func boolean(_ key: String, default defaultValue: Bool, help: String) -> Self {
     Setting(
-      key, "boolean", defaultValue, summary,
+      key, kind: "boolean", default: defaultValue, help: help,
       print: { "\($0)" },
       read: { input in
         guard case .boolean(let value) = input else {
@@ -154,11 +158,11 @@ extension Setting where Value == Bool {
 
 extension Setting where Value == Duration {
   static func duration(
-    _ key: String, _ defaultValue: Duration, in range: ClosedRange<Duration>, _ summary: String
+    _ key: String, default defaultValue: Duration, in range: ClosedRange<Duration>, help: String
   ) -> Self {
     let bounds = "\(DurationText.print(range.lowerBound))…\(DurationText.print(range.upperBound))"
     return Setting(
-      key, "duration", defaultValue, range: bounds, summary,
+      key, kind: "duration", default: defaultValue, range: bounds, help: help,
       print: { DurationText.print($0).quoted },
       read: { input in
         guard case .string(let text) = input, let value = DurationText.parse(text),
@@ -175,11 +179,11 @@ extension Setting where Value == Duration {
 
 extension Setting where Value == Int64 {
   static func bytes(
-    _ key: String, _ defaultValue: Int64, in range: ClosedRange<Int64>, _ summary: String
+    _ key: String, default defaultValue: Int64, in range: ClosedRange<Int64>, help: String
   ) -> Self {
     let bounds = "\(ByteCountText.print(range.lowerBound))…\(ByteCountText.print(range.upperBound))"
     return Setting(
-      key, "bytes", defaultValue, range: bounds, summary,
+      key, kind: "bytes", default: defaultValue, range: bounds, help: help,
       print: { ByteCountText.print($0).quoted },
       read: { input in
         guard case .string(let text) = input, let value = ByteCountText.parse(text),
@@ -196,10 +200,10 @@ extension Setting where Value == Int64 {
 
 extension Setting where Value == [Symbol] {
   static func symbols(
-    _ key: String, example: [String]? = nil, _ summary: String
+    _ key: String, example: [String]? = nil, help: String
   ) -> Self {
     Setting(
-      key, "list", [], range: "symbols, each once", example: example, summary,
+      key, kind: "list", default: [], range: "symbols, each once", example: example, help: help,
       print: { symbols in
         symbols.isEmpty
           ? "[]" : "[" + symbols.map(\.description.quoted).joined(separator: ", ") + "]"
@@ -226,13 +230,31 @@ extension Setting where Value == [Symbol] {
 }
 
 extension Setting where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
-  static func choice(_ key: String, _ defaultValue: Value, _ summary: String) -> Self {
-    let names = Value.allCases.map(\.rawValue)
-    return Setting(
-      key, "choice", defaultValue, range: names.joined(separator: ", "), summary,
-      print: { $0.rawValue.quoted },
+  static func choice(_ key: String, default defaultValue: Value, help: String) -> Self {
+    choice(
+      key, default: defaultValue, of: Value.allCases.map(\.rawValue), help: help,
+      name: \.rawValue, value: { Value(rawValue: $0) })
+  }
+}
+
+extension Setting where Value == String {
+  static func choice(
+    _ key: String, default defaultValue: String, of names: [String], help: String
+  ) -> Self {
+    choice(key, default: defaultValue, of: names, help: help, name: { $0 }, value: { $0 })
+  }
+}
+
+extension Setting {
+  fileprivate static func choice(
+    _ key: String, default defaultValue: Value, of names: [String], help: String,
+    name: @escaping @Sendable (Value) -> String, value: @escaping @Sendable (String) -> Value?
+  ) -> Self {
+    Setting(
+      key, kind: "choice", default: defaultValue, range: names.joined(separator: ", "), help: help,
+      print: { name($0).quoted },
       read: { input in
-        guard case .string(let text) = input, let value = Value(rawValue: text) else {
+        guard case .string(let text) = input, names.contains(text), let value = value(text) else {
           throw SettingMismatch(expected: "one of \(names.joined(separator: ", "))")
         }
         return value
@@ -241,9 +263,9 @@ extension Setting where Value: RawRepresentable & CaseIterable, Value.RawValue =
 }
 
 extension Setting where Value == Timestamp? {
-  static func moment(_ key: String, unset: String, _ summary: String) -> Self {
+  static func moment(_ key: String, unset: String, help: String) -> Self {
     Setting(
-      key, "moment", nil, range: "unset: \(unset)", summary,
+      key, kind: "moment", default: nil, range: "unset: \(unset)", help: help,
       print: { $0.map { $0.description.quoted } },
       read: { input in
         if case .string("") = input { return nil }

@@ -33,7 +33,7 @@ struct SettingMismatch: Error {
 
 package struct Setting<Value: Sendable & Equatable>: Sendable {
   package let key: String
-  package let summary: String
+  package let help: String
   package let defaultValue: Value
   /// What the sample configuration sets it to; nil leaves it commented out at its default.
   let exampleLines: [String]?
@@ -48,9 +48,11 @@ package struct Setting<Value: Sendable & Equatable>: Sendable {
   let print: @Sendable (Value) -> String?
 
   /// The same, changed by a reload.
-  var live: Self {
+  var live: Self { live(true) }
+
+  func live(_ isLive: Bool) -> Self {
     var copy = self
-    copy.isLive = true
+    copy.isLive = isLive
     return copy
   }
 }
@@ -58,7 +60,7 @@ package struct Setting<Value: Sendable & Equatable>: Sendable {
 /// A setting of whatever type.
 protocol AnySetting: Sendable {
   var key: String { get }
-  var summary: String { get }
+  var help: String { get }
   var kind: String { get }
   var range: String { get }
   var isSecret: Bool { get }
@@ -70,7 +72,7 @@ protocol AnySetting: Sendable {
   func accept(_ input: SettingInput) throws -> any Sendable
   func text(of value: any Sendable) -> String?
   /// nil is the default.
-  func isSame(_ left: (any Sendable)?, _ right: (any Sendable)?) -> Bool
+  func isSame(_ left: (any Sendable)?, as right: (any Sendable)?) -> Bool
   /// The kind of input that text on a command line stands for.
   func input(from text: String) -> SettingInput
 }
@@ -82,7 +84,7 @@ extension Setting: AnySetting {
 
   func text(of value: any Sendable) -> String? { (value as? Value).flatMap(print) }
 
-  func isSame(_ left: (any Sendable)?, _ right: (any Sendable)?) -> Bool {
+  func isSame(_ left: (any Sendable)?, as right: (any Sendable)?) -> Bool {
     // Not `left as? Value`: of an optional value's absence that makes a present nil.
     let left = left.flatMap { $0 as? Value } ?? defaultValue
     let right = right.flatMap { $0 as? Value } ?? defaultValue

@@ -18,7 +18,7 @@ extension Settings {
 
   /// Every setting, in the order of the table.
   package var rows: [Row] {
-    SettingTable.all.map { setting in
+    table.rows.map { setting in
       let entry = entries[setting.key]
       return Row(
         key: setting.key,

@@ -1,10 +1,10 @@
 /// The texts made from the table: the sample configuration, the reference, and the configuration
 /// in force. Nothing about a setting is written twice.
 
-extension Settings {
+extension SettingTable {
   /// A commented configuration that is valid as it stands. Settings at their defaults are
   /// commented out.
-  package static var example: String {
+  package var example: String {
     var text = """
       # candled: configuration. Made by `candled config example`; every setting is listed.
       # A key that is not known is an error. `candled check` says what is wrong with a file.
@@ -12,8 +12,8 @@ extension Settings {
 
       """
     var section = ""
-    for setting in SettingTable.all {
-      let (itsSection, name) = split(setting.key)
+    for setting in rows {
+      let (itsSection, name) = Self.split(setting.key)
       if itsSection != section {
         section = itsSection
         text += "\n[\(section)]\n"
@@ -21,29 +21,49 @@ extension Settings {
         text += "\n"
       }
       let remarks = setting.remarks.joined(separator: "; ")
-      text += "# \(setting.summary)\(remarks.isEmpty ? "" : " (\(remarks))")\n"
+      text += "# \(setting.help)\(remarks.isEmpty ? "" : " (\(remarks))")\n"
       text += exampleAssignment(of: setting, name: name)
     }
     return text
   }
 
   /// A Markdown table with one row a setting.
-  package static var reference: String {
-    let rows = SettingTable.all.map { setting in
+  package var reference: String {
+    let lines = rows.map { setting in
       let text = setting.defaultText.map { "`\($0)`" } ?? "unset"
       return "| `\(setting.key)` | \(setting.kind) | \(text) | \(setting.range) "
-        + "| \(setting.summary)\(setting.isLive ? " *live*" : "") |\n"
+        + "| \(setting.help)\(setting.isLive ? " *live*" : "") |\n"
     }
     return "| setting | type | default | range | meaning |\n|---|---|---|---|---|\n"
-      + rows.joined()
+      + lines.joined()
   }
 
+  /// Every setting's key, in order.
+  package var keys: [String] { rows.map(\.key) }
+
+  /// The keys a reload changes, in order.
+  package var liveKeys: [String] { rows.filter(\.isLive).map(\.key) }
+
+  fileprivate static func split(_ key: String) -> (section: String, name: String) {
+    guard let dot = key.firstIndex(of: ".") else { return ("", key) }
+    return (String(key[..<dot]), String(key[key.index(after: dot)...]))
+  }
+
+  private func exampleAssignment(of setting: any AnySetting, name: String) -> String {
+    guard let lines = setting.exampleLines else {
+      return "#\(name) = \(setting.defaultText ?? "\"\"")\n"
+    }
+    return "\(name) = [\n" + lines.map { "  \($0)\n" }.joined() + "]\n"
+  }
+}
+
+extension Settings {
   /// The values in force as TOML, each with where it came from. Secrets are masked.
   package var inForce: String {
     var text = ""
     var section = ""
     for row in rows {
-      let (itsSection, name) = Settings.split(row.key)
+      let (itsSection, name) = SettingTable.split(row.key)
       if itsSection != section {
         section = itsSection
         text += "\n[\(section)]\n"
@@ -52,20 +72,5 @@ extension Settings {
       text += row.value.map { "\(name) = \($0)  # \(place)\n" } ?? "# \(name) is unset\n"
     }
     return text
-  }
-
-  /// Every setting's key, in order.
-  package static var keys: [String] { SettingTable.all.map(\.key) }
-
-  private static func split(_ key: String) -> (section: String, name: String) {
-    guard let dot = key.firstIndex(of: ".") else { return ("", key) }
-    return (String(key[..<dot]), String(key[key.index(after: dot)...]))
-  }
-
-  private static func exampleAssignment(of setting: any AnySetting, name: String) -> String {
-    guard let lines = setting.exampleLines else {
-      return "#\(name) = \(setting.defaultText ?? "\"\"")\n"
-    }
-    return "\(name) = [\n" + lines.map { "  \($0)\n" }.joined() + "]\n"
   }
 }

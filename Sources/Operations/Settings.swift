@@ -14,20 +14,10 @@ package struct Settings: Sendable {
 
   var entries: [String: Entry] = [:]
 
-  /// All at their defaults.
-  package init() {}
+  let table: SettingTable
 
-  /// `settings.quotesCadence`: the value of a setting of `SettingTable`.
-  package subscript<Value: Sendable & Equatable>(
-    dynamicMember member: KeyPath<SettingTable, Setting<Value>>
-  ) -> Value {
-    let setting = SettingTable.shared[keyPath: member]
-    // Not by `??`: what is not there would pass for a setting that was set to nothing.
-    guard let entry = entries[setting.key], let value = entry.value as? Value else {
-      return setting.defaultValue
-    }
-    return value
-  }
+  /// All at their defaults.
+  package init(_ table: SettingTable = .shared) { self.table = table }
 
   /// `journal.directory`, or its place in the state directory.
   package var journalPath: String { self.journalDirectory ?? self.stateDirectory + "/journal" }
@@ -36,8 +26,9 @@ package struct Settings: Sendable {
   /// between settings are for `validate` to check, after the last of them.
   package mutating func overlay(key: String, value: String) throws(ConfigurationError) {
     let origin = "--set"
-    guard let setting = SettingTable.all.first(where: { $0.key == key }) else {
-      throw ConfigurationError(code: .invalid, problems: [.unknown(key, origin: origin, line: nil)])
+    guard let setting = table[key] else {
+      throw ConfigurationError(
+        code: .invalid, problems: [table.unknown(key, origin: origin, line: nil)])
     }
     // A command line is there for everybody to read (ps, /proc).
     if setting.isSecret, ConnectionURL(value)?.passwords.isEmpty == false {
@@ -66,12 +57,17 @@ package struct Settings: Sendable {
   }
 
   func brokenRules() -> [ConfigurationProblem] {
-    SettingTable.rules.filter { !$0.holds(self) }.map { rule in
+    table.rules.filter { !$0.holds(self) }.map { rule in
       let entry = entries[rule.key]
       return ConfigurationProblem(
         origin: entry?.origin ?? "default", line: entry?.line, key: rule.key,
         sentence: rule.sentence)
     }
+  }
+
+  /// Whether it is other than its default.
+  func isSet(_ key: String) -> Bool {
+    table[key].map { !$0.isSame(entries[key]?.value, as: nil) } ?? false
   }
 
   mutating func set(
@@ -103,14 +99,56 @@ extension SettingInput {
   }
 }
 
-extension ConfigurationProblem {
-  static func unknown(_ key: String, origin: String, line: Int?) -> ConfigurationProblem {
-    if let name = SettingTable.renamed[key] {
+extension SettingTable {
+  func unknown(_ key: String, origin: String, line: Int?) -> ConfigurationProblem {
+    if let name = renamed[key] {
       return ConfigurationProblem(
         origin: origin, line: line, key: key, sentence: "renamed; write \(name)")
     }
     return ConfigurationProblem(
       origin: origin, line: line, key: key, sentence: "unknown setting",
-      nearest: nearestName(to: key, among: SettingTable.all.map(\.key)))
+      nearest: nearestName(to: key, among: keys))
+  }
+}
+
+// MARK: - Typed access
+
+/// `settings.quotesCadence`: the value of a setting of one of the groups.
+extension Settings {
+  package subscript<Value>(dynamicMember member: KeyPath<StorageSettings, Setting<Value>>) -> Value
+  {
+    value(of: SettingTable.storage[keyPath: member])
+  }
+
+  package subscript<Value>(dynamicMember member: KeyPath<RecordingSettings, Setting<Value>>)
+    -> Value
+  {
+    value(of: SettingTable.recording[keyPath: member])
+  }
+
+  package subscript<Value>(dynamicMember member: KeyPath<SinaSettings, Setting<Value>>) -> Value {
+    value(of: SettingTable.sina[keyPath: member])
+  }
+
+  package subscript<Value>(dynamicMember member: KeyPath<MairuiSettings, Setting<Value>>) -> Value {
+    value(of: SettingTable.mairui[keyPath: member])
+  }
+
+  package subscript<Value>(dynamicMember member: KeyPath<AlpacaSettings, Setting<Value>>) -> Value {
+    value(of: SettingTable.alpaca[keyPath: member])
+  }
+
+  package subscript<Value>(dynamicMember member: KeyPath<OperatingSettings, Setting<Value>>)
+    -> Value
+  {
+    value(of: SettingTable.operating[keyPath: member])
+  }
+
+  private func value<Value>(of setting: Setting<Value>) -> Value {
+    // Not by `??`: what is not there would pass for a setting that was set to nothing.
+    guard let entry = entries[setting.key], let value = entry.value as? Value else {
+      return setting.defaultValue
+    }
+    return value
   }
 }

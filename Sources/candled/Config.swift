@@ -55,7 +55,7 @@ struct Config: ParsableCommand {
         examples: ["candled config example > candled.toml": "begin a configuration"]))
 
     func run() throws {
-      try StandardOutput.write(Settings.example)
+      try StandardOutput.write(SettingTable.shared.example)
     }
   }
 }

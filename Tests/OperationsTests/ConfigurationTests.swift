@@ -129,9 +129,9 @@ import Testing
         "c.toml:2: sina.cadence: renamed; write quotes.cadence",
         "c.toml:4: candles.give_up: renamed; write candles.source_timeout",
       ])
-    let known = Set(SettingTable.all.map(\.key))
-    #expect(known.isSuperset(of: SettingTable.renamed.values))
-    #expect(known.isDisjoint(with: SettingTable.renamed.keys))
+    let known = Set(SettingTable.shared.rows.map(\.key))
+    #expect(known.isSuperset(of: SettingTable.shared.renamed.values))
+    #expect(known.isDisjoint(with: SettingTable.shared.renamed.keys))
   }
 
   @Test func `a batch has room for a symbol beside the index that rides in each`() {
@@ -223,15 +223,15 @@ import Testing
   }
 
   @Test func `the sample is valid, and so is every line it comments out`() throws {
-    let settings = try ConfigurationFile.parse(Settings.example, origin: "sample")
+    let settings = try ConfigurationFile.parse(SettingTable.shared.example, origin: "sample")
     #expect(settings.quotesSymbols.count > 50)
-    let lines = Settings.example.split(separator: "\n").map { line in
+    let lines = SettingTable.shared.example.split(separator: "\n").map { line in
       line.hasPrefix("#") && !line.hasPrefix("# ") ? String(line.dropFirst()) : String(line)
     }
     let uncommented = lines.joined(separator: "\n")
     let whole = try ConfigurationFile.parse(uncommented, origin: "sample")
-    #expect(whole.entries.count == Settings.keys.count)
-    for setting in SettingTable.all where setting.exampleLines == nil {
+    #expect(whole.entries.count == SettingTable.shared.keys.count)
+    for setting in SettingTable.shared.rows where setting.exampleLines == nil {
       let value = try #require(whole.entries[setting.key]).value
       #expect(setting.text(of: value) == setting.defaultText, "\(setting.key)")
     }
@@ -240,17 +240,17 @@ import Testing
   @Test func `config/candled.toml is the sample`() throws {
     let path = "\(repository)/config/candled.toml"
     if getenv("CANDLED_RECORD") != nil, let file = fopen(path, "we") {
-      fputs(Settings.example, file)
+      fputs(SettingTable.shared.example, file)
       fclose(file)
     }
-    #expect(try ConfigurationFile.read(path) == Settings.example)
+    #expect(try ConfigurationFile.read(path) == SettingTable.shared.example)
   }
 
   @Test func `names and reference cover the table`() {
-    let keys = Settings.keys
+    let keys = SettingTable.shared.keys
     #expect(keys.count == Set(keys).count && keys.count >= 24)
-    for key in keys { #expect(Settings.reference.contains("| `\(key)` |")) }
-    #expect(!Settings.reference.contains("||"))
+    for key in keys { #expect(SettingTable.shared.reference.contains("| `\(key)` |")) }
+    #expect(!SettingTable.shared.reference.contains("||"))
   }
 
   private var repository: String {

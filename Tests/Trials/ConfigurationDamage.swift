@@ -81,7 +81,9 @@ struct ConfigurationDamage {
   /// A setting for a drop-in: any that is not protected, with any value.
   private static func piece(_ random: inout SplitMix) -> String {
     let keys =
-      Settings.liveKeys + ["candles.max_silence", "universe.follow", "sina.nothing", "log.levle"]
+      SettingTable.shared.liveKeys + [
+        "candles.max_silence", "universe.follow", "sina.nothing", "log.levle",
+      ]
     let key = keys.randomElement(using: &random) ?? "log.level"
     return "\(key) = \(values.randomElement(using: &random) ?? "0")\n"
   }

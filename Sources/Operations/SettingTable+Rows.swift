@@ -1,0 +1,126 @@
+/// The settings that are no source's, each declared once. To add one, add a line: validation,
+/// sample, reference, `--set` and typed access (`settings.quotesCadence`) follow from it. `.live`
+/// says that a reload changes it; then somebody must take it up (`Daemon.update`). Settings that a
+/// rule joins are all live or none.
+
+import Logging
+import Market
+
+/// Where the rows and the journal are kept.
+package struct StorageSettings: Sendable {
+  package let stateDirectory = Setting.string(
+    "state_directory", default: "/var/lib/candled",
+    help: "Where the journal and the embedded database live.")
+  package let storeURL = Setting.connectionURL(
+    "store.url", unset: "embedded PostgreSQL",
+    help: "A PostgreSQL 15 or later: postgres://user:password@host/database.")
+  package let storePasswordFile = Setting.optionalString(
+    "store.password_file", unset: "as libpq does, ~/.pgpass",
+    help: "File with one line: the password of store.url's user.")
+  package let storeLease = Setting.duration(
+    "store.lease", default: .seconds(10), in: .seconds(3) ... .seconds(60),
+    help: "Silence of the leading daemon after which another on the same database takes over.")
+  package let journalDirectory = Setting.optionalString(
+    "journal.directory", unset: "journal in state_directory",
+    help: "Where the journal lives.")
+  package let journalSegmentBytes = Setting.bytes(
+    "journal.segment_bytes", default: 64 << 20, in: 1 << 20...1 << 30,
+    help: "Size at which a file is full.")
+  package let journalRetainDays = Setting.integer(
+    "journal.retain_days", default: 30, in: 1...3650,
+    help: "Calendar days the journal goes back."
+  ).live
+  package let journalRetainBytes = Setting.bytes(
+    "journal.retain_bytes", default: 20 << 30, in: 64 << 20...1 << 44,
+    help: "Size the journal may reach. What the store has not committed is kept beyond it."
+  ).live
+}
+
+/// What is recorded.
+package struct RecordingSettings: Sendable {
+  package let quotesSymbols = Setting.symbols(
+    "quotes.symbols", example: ExampleSymbols.market,
+    help: "Instruments candles are built for."
+  ).live
+  package let quotesSymbolsFile = Setting.optionalString(
+    "quotes.symbols_file", unset: "none",
+    help: "File with more symbols, one a line, # for comments."
+  ).live
+  package let quotesOverview = Setting.symbols(
+    "quotes.overview", example: ExampleSymbols.overview,
+    help: "Foreign indexes shown beside the market; no candles."
+  ).live
+  package let quotesCadence = Setting.duration(
+    "quotes.cadence", default: .seconds(3), in: .seconds(1) ... .seconds(60),
+    help: "Time between sweeps. The exchanges publish every 3 s."
+  ).live
+  package let quotesPhase = Setting.duration(
+    "quotes.phase", default: .milliseconds(400), in: .zero ... .seconds(60),
+    help: "Least time from a grid moment to its sweep. Up to 0.3 s by chance, and up to 1 s "
+      + "learnt from late rows, are added."
+  ).live
+  package let quotesDeadline = Setting.duration(
+    "quotes.deadline", default: .milliseconds(2500), in: .milliseconds(100) ... .seconds(60),
+    help: "An answer later than this is given up."
+  ).live
+  package let universeFollow = Setting.boolean(
+    "universe.follow", default: false,
+    help: "Build candles for every listed A share, beside quotes.symbols.")
+  package let universeRefreshDays = Setting.integer(
+    "universe.refresh_days", default: 10, in: 1...90,
+    help: "Days from one list of the instruments to the next.")
+  package let universeRowsMin = Setting.integer(
+    "universe.rows_min", default: 4_500, in: 1...100_000,
+    help: "A list with fewer rows is not believed.")
+  package let candlesMaxSilence = Setting.duration(
+    "candles.max_silence", default: .seconds(15), in: .seconds(3) ... .seconds(60),
+    help: "Longest silence whose volume may still go to a minute; a longer one is a gap.")
+  package let candlesGrace = Setting.duration(
+    "candles.grace", default: .seconds(6), in: .zero ... .seconds(60),
+    help: "How long after its end a minute waits for late prints before it is final.")
+  package let candlesSourceTimeout = Setting.duration(
+    "candles.source_timeout", default: .seconds(30), in: .seconds(5) ... .seconds(600),
+    help: "How long after its end a minute waits for a source that is silent.")
+  package let repairRequestsPerNight = Setting.integer(
+    "repair.requests_per_night", default: 6_000, in: 0...20_000,
+    help: "K-lines that may be asked after a close to confirm or revise the day. 0: none.")
+  package let repairConfirmAfter = Setting.duration(
+    "repair.confirm_after", default: .seconds(43_200), in: .seconds(43_200) ... .seconds(604_800),
+    help: "Time between the two sightings after which a hole is permanent.")
+}
+
+/// How the daemon is watched, and what its time is.
+package struct OperatingSettings: Sendable {
+  package let adminListen = Setting.listenAddress(
+    "admin.listen", default: .ipv4(host: "127.0.0.1", port: 9466),
+    help: "Where /livez, /readyz, /metrics and /status are served.")
+  package let logLevel = Setting.choice(
+    "log.level", default: Logger.Level.info,
+    help: "Least severity logged."
+  ).live
+  package let logFormat = Setting.choice(
+    "log.format", default: LogFormat.text,
+    help: "Form of a log line."
+  ).live
+  package let clockMode = Setting.choice(
+    "clock.mode", default: ClockMode.real,
+    help: "Where time comes from.")
+  package let clockSpeed = Setting.integer(
+    "clock.speed", default: 60, in: 1...10_000,
+    help: "With mode scaled: seconds that pass in one.")
+  package let clockStart = Setting.moment(
+    "clock.start", unset: "now",
+    help: "With mode scaled or stepped: the moment it starts at.")
+  package let clockStop = Setting.moment(
+    "clock.stop", unset: "never",
+    help: "After this moment the daemon drains and exits 0.")
+}
+
+package enum ClockMode: String, Sendable, CaseIterable {
+  /// The system's clock.
+  case real
+  /// The system's pace times `clock.speed`, from `clock.start`.
+  case scaled
+  /// No pace: time jumps to the next due moment once nothing is in flight.
+  case stepped
+}
