@@ -56,11 +56,12 @@ extension CandleBook {
     let hasDay = try reader.flag("has_day")
     let day = try reader.day("day")
     progress.day = hasDay ? day : nil
-    progress.minutesCompleted = try reader.integer("minutes_completed", StateReader.minuteCounts)
+    progress.minutesCompleted = try reader.integer(
+      "minutes_completed", in: StateReader.minuteCounts)
     let isStalled = try reader.flag("is_stalled")
     let since = try reader.moment("stalled_since")
     progress.stalledSince = isStalled ? since : nil
-    for _ in 0..<(try reader.integer("watermarks", 0...Int(UInt16.max) + 1)) {
+    for _ in 0..<(try reader.integer("watermarks", in: 0...Int(UInt16.max) + 1)) {
       let group = try reader.group()
       watermarks.raise(group, to: try reader.moment("watermark of group \(group)"))
     }
@@ -172,7 +173,7 @@ struct StateWriter: StateSink {
   private static let bytesOnStack = 1_024
 
   /// What `body` writes after the version.
-  static func bytes(version: UInt8, _ body: (inout StateWriter) -> Void) -> [UInt8] {
+  static func bytes(version: UInt8, body: (inout StateWriter) -> Void) -> [UInt8] {
     withUnsafeTemporaryAllocation(of: UInt8.self, capacity: bytesOnStack) { buffer in
       var writer = StateWriter(buffer: buffer)
       defer { if writer.isOnHeap { writer.buffer.deallocate() } }
@@ -255,7 +256,11 @@ extension InstrumentDay {
     case .rest: writeRest(to: &writer, as: form)
     case .lastGap:
       writer.put(lastGap != nil)
-      if let lastGap { lastGap.write(to: &writer) } else { skip(Gap.numbers, of: &writer, form) }
+      if let lastGap {
+        lastGap.write(to: &writer)
+      } else {
+        skip(Gap.numbers, form: form, of: &writer)
+      }
     }
   }
 
@@ -267,12 +272,12 @@ extension InstrumentDay {
     if let minute {
       minute.write(less: pastTotals(as: form), to: &writer, as: form)
     } else {
-      skip(FormingCandle.numbers, of: &writer, form)
+      skip(FormingCandle.numbers, form: form, of: &writer)
     }
   }
 
   @inline(__always)
-  private func skip(_ numbers: UInt64, of writer: inout some StateSink, _ form: DayForm) {
+  private func skip(_ numbers: UInt64, form: DayForm, of writer: inout some StateSink) {
     if form == .difference { for _ in 0..<numbers { writer.put(number: 0) } }
   }
 

@@ -34,8 +34,8 @@ extension CandleBook {
   }
 
   /// An instrument first seen again after the day's end is closed on sight.
-  mutating func closeIfOver(_ index: Int, _ now: Timestamp) -> Bool {
-    guard instruments[index].isOver(at: now, rules), !isDoubted(index) else {
+  mutating func closeIfOver(_ index: Int, at now: Timestamp) -> Bool {
+    guard instruments[index].isOver(at: now, rules: rules), !isDoubted(index) else {
       return false
     }
     close(index)
@@ -131,7 +131,7 @@ extension InstrumentDay {
 
   /// Settled, and its certificate is due and not written.
   @inline(__always)
-  func isOver(at now: Timestamp, _ rules: CandleRules) -> Bool {
+  func isOver(at now: Timestamp, rules: CandleRules) -> Bool {
     !isClosed && isSettled(rules) && now >= moment(rules.dayEndSecondOfDay)
   }
 

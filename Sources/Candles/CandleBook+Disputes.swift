@@ -33,7 +33,7 @@ extension CandleBook {
     if isContested(dispute) {
       suspend(index, at: quote.at)
     } else if isDecided(dispute, mustGrow: mustGrow) {
-      defer { _ = closeIfOver(index, receivedAt) }
+      defer { _ = closeIfOver(index, at: receivedAt) }
       return settle(index, receivedAt: receivedAt, isBandUnknown: mustGrow)
     }
     return .held(objection.reason, detail: objection.detail)
@@ -172,19 +172,19 @@ extension CandleBook {
     disputes[index] = nil
     if isBandUnknown {
       standing.isBandUnknown = true
-      notify(.bandUnknown, standing, at: rows[rows.count - 1])
+      notify(.bandUnknown, of: standing, at: rows[rows.count - 1])
     }
     if standing.isContinued(by: rows[0].quote, rules: rules) {
       // Nothing booked was wrong: prices beyond the band, or a reference price that was adjusted.
       return replace(index, by: Checkpoint(state: standing), booking: rows)
     }
-    notify(.corrected, standing, at: rows[rows.count - 1])
+    notify(.corrected, of: standing, at: rows[rows.count - 1])
     guard var base = base(of: dispute, at: index, for: rows[0]) else {
-      return takeBack(index, rows)
+      return takeBack(index, rows: rows)
     }
     // What stood so long was no false row: the exchange took volume back.
     if base.secondsSeen(through: standing.aliveThrough) > Int(rules.disputeSecondsMax) {
-      return takeBack(index, rows)
+      return takeBack(index, rows: rows)
     }
     base.state.isBandUnknown = standing.isBandUnknown
     let before = (opened: output.gaps.count, closed: output.closedGaps.count)
@@ -201,7 +201,7 @@ extension CandleBook {
 
   /// No state still in memory explains the held rows: what is too much leaves the account as a gap
   /// below zero, for the exchange's own minute bars to place.
-  private mutating func takeBack(_ index: Int, _ rows: [HeldRow]) -> Verdict {
+  private mutating func takeBack(_ index: Int, rows: [HeldRow]) -> Verdict {
     guard var state = instruments[index].state else { return .accepted(stateChanged: false) }
     let first = rows[0]
     do throws(ExactDecimalError) {
@@ -233,11 +233,11 @@ extension CandleBook {
     disputes[index]?.former?.returned = rows
     guard rows.count >= rules.agreeingResponsesMin else { return }
     disputes[index] = nil
-    notify(.undone, former.checkpoint.state, at: row)
+    notify(.undone, of: former.checkpoint.state, at: row)
     _ = replace(index, by: former.checkpoint, booking: rows)
   }
 
-  mutating func notify(_ kind: DisputeEvent.Kind, _ state: InstrumentDay, at row: HeldRow) {
+  mutating func notify(_ kind: DisputeEvent.Kind, of state: InstrumentDay, at row: HeldRow) {
     output.events.append(
       .dispute(
         DisputeEvent(kind: kind, symbol: state.symbol, tradingDay: state.day, at: row.quote.at)))
@@ -306,17 +306,17 @@ extension CandleBook {
     guard Dispute.responses(in: chain) >= rules.agreeingResponsesMin else {
       return .held(.backwardStamp, detail: "two contradicting readings are served in turn")
     }
-    defer { _ = closeIfOver(index, receivedAt) }
+    defer { _ = closeIfOver(index, at: receivedAt) }
     return endDispute(of: index, with: chain.filter { $0.responses > 0 })
   }
 
   private mutating func endDispute(of index: Int, with rows: [HeldRow]) -> Verdict {
     guard let state = instruments[index].state else { return .accepted(stateChanged: false) }
     disputes[index] = nil
-    notify(.settled, state, at: rows[rows.count - 1])
+    notify(.settled, of: state, at: rows[rows.count - 1])
     let verdict =
       state.isContinued(by: rows[0].quote, rules: rules)
-      ? replace(index, by: Checkpoint(state: state), booking: rows) : takeBack(index, rows)
+      ? replace(index, by: Checkpoint(state: state), booking: rows) : takeBack(index, rows: rows)
     resolve(index)
     return verdict
   }

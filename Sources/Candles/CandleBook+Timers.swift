@@ -92,7 +92,7 @@ extension CandleBook {
         }
       }
       let tally = tally(ofMinute: minute, on: day)
-      if tally.missing == 0 { complete(minute, tally, on: day) }
+      if tally.missing == 0 { complete(minute, with: tally, on: day) }
     case .sourceTimeout(let minute):
       forEachOpenState(of: day) { state, output in
         if !state.isKnown(throughMinute: minute) {
@@ -103,7 +103,7 @@ extension CandleBook {
         }
       }
       if progress.minutesCompleted <= minute {
-        complete(minute, tally(ofMinute: minute, on: day), on: day)
+        complete(minute, with: tally(ofMinute: minute, on: day), on: day)
       }
     case .dayEnd:
       endDay(day)
@@ -111,7 +111,7 @@ extension CandleBook {
   }
 
   private mutating func forEachOpenState(
-    of day: TradingDay, _ decide: (inout InstrumentDay, inout CandleOutput) -> Void
+    of day: TradingDay, decide: (inout InstrumentDay, inout CandleOutput) -> Void
   ) {
     for index in instruments.indices {
       guard instruments[index].state?.day == day, instruments[index].state?.isClosed == false,
@@ -152,7 +152,7 @@ extension CandleBook {
     return tally
   }
 
-  private mutating func complete(_ minute: Int, _ tally: Tally, on day: TradingDay) {
+  private mutating func complete(_ minute: Int, with tally: Tally, on day: TradingDay) {
     guard tally.expected > 0, progress.minutesCompleted <= minute else { return }
     progress.minutesCompleted = minute + 1
     let openedAt = Timestamp(day: day, secondOfDay: Session.opening(ofMinute: minute))

@@ -48,21 +48,21 @@ package struct CandleBook: Sendable {
 
     var isDisputed: Bool { mutating get { state?.isDisputed == true } }
 
-    mutating func isOver(at now: Timestamp, _ rules: CandleRules) -> Bool {
-      state?.isOver(at: now, rules) == true
+    mutating func isOver(at now: Timestamp, rules: CandleRules) -> Bool {
+      state?.isOver(at: now, rules: rules) == true
     }
 
     /// What speaks against the row after what is known of its day, and by the day's legal band: no
     /// price lies beyond it, unless no limit applies or trading showed that the band is another.
     @inline(__always)
     mutating func objection(
-      to quote: Quote, seenAt second: Int, rules: CandleRules, _ isUnlimited: () -> Bool
+      to quote: Quote, seenAt second: Int, rules: CandleRules, isUnlimited: () -> Bool
     ) -> Objection? {
       if state?.isRepeated(by: quote) == true { return nil }
       if let objection = state?.objection(to: quote, seenAt: second, rules: rules) {
         return objection
       }
-      if band?.isOf(quote) != true { band = DayBand(instrument, quote) }
+      if band?.isOf(quote) != true { band = DayBand(instrument, quote: quote) }
       guard let objection = band?.objection(to: quote), state?.isBandUnknown != true,
         !isUnlimited()
       else { return nil }
@@ -175,7 +175,7 @@ extension CandleBook {
     let isDisputed = instruments[index].isDisputed && known == day
     if !isDisputed,
       let objection = instruments[index].objection(
-        to: quote, seenAt: second, rules: rules, isUnlimited)
+        to: quote, seenAt: second, rules: rules, isUnlimited: isUnlimited)
     {
       if objection.weight == .lagging {
         return .rejected(objection.reason, detail: objection.detail)
@@ -194,14 +194,14 @@ extension CandleBook {
       if isCounted {
         noteRepeated(quote, at: index, watermark: second, receivedAt: receivedAt)
       }
-      return .accepted(stateChanged: closeIfOver(index, receivedAt) || joined || isCounted)
+      return .accepted(stateChanged: closeIfOver(index, at: receivedAt) || joined || isCounted)
     }
-    return book(quote, trading, at: index, watermark: second, receivedAt: receivedAt)
+    return book(quote, trading: trading, at: index, watermark: second, receivedAt: receivedAt)
   }
 
   /// The row continues what is known of its day.
   private mutating func book(
-    _ quote: Quote, _ trading: TradingState, at index: Int, watermark: Int,
+    _ quote: Quote, trading: TradingState, at index: Int, watermark: Int,
     receivedAt: Timestamp
   ) -> Verdict {
     guard let before = instruments[index].state else { return .accepted(stateChanged: false) }
@@ -217,7 +217,7 @@ extension CandleBook {
       gaps = GapChanges(
         output, openedAfter: gapsBefore.opened, closedAfter: gapsBefore.closed)
     }
-    if gaps != nil || before.isMoved(by: quote) { memories[index].remember(before, gaps) }
+    if gaps != nil || before.isMoved(by: quote) { memories[index].remember(before, gaps: gaps) }
     if hasDispute(index) {
       noteBooked(
         quote, at: index, watermark: watermark, after: before, gaps: gaps,
@@ -226,7 +226,7 @@ extension CandleBook {
     if before.isClosed {
       recertify(index, after: before, because: .latePrint)
     } else {
-      _ = closeIfOver(index, receivedAt)
+      _ = closeIfOver(index, at: receivedAt)
     }
     return .accepted(stateChanged: true)
   }

@@ -15,7 +15,7 @@ struct DifferenceWriter: StateSink {
   @inline(__always)
   static func write(
     before day: inout InstrumentDay, to writer: inout StateWriter,
-    _ body: (inout DifferenceWriter, inout InstrumentDay) -> Void
+    body: (inout DifferenceWriter, inout InstrumentDay) -> Void
   ) {
     DayNumbers.with { numbers in
       day.write(to: &numbers, as: .difference)
@@ -75,9 +75,9 @@ extension InstrumentDay {
 
 extension StateReader {
   mutating func checkpoint(before day: InstrumentDay) throws(BookStateError) -> Checkpoint {
-    let known = try integer("checkpoint.known_through", Self.secondsOfDay)
-    let alive = try integer("checkpoint.alive_through", Self.secondsOfDay)
-    let stamp = try integer("checkpoint.stamp", Self.secondsOfDay)
+    let known = try integer("checkpoint.known_through", in: Self.secondsOfDay)
+    let alive = try integer("checkpoint.alive_through", in: Self.secondsOfDay)
+    let stamp = try integer("checkpoint.stamp", in: Self.secondsOfDay)
     var numbers = day.numbers
     var place = try equalNumbers(upTo: numbers.count)
     while place < numbers.count {

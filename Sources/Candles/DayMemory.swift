@@ -18,7 +18,7 @@ struct DayMemory: Sendable {
 
   /// The day was `day` before a row was booked, which opened and closed `gaps`.
   @inline(__always)
-  mutating func remember(_ day: InstrumentDay, _ gaps: GapChanges?) {
+  mutating func remember(_ day: InstrumentDay, gaps: GapChanges?) {
     isEvenNewest.toggle()
     count = min(count + 1, Self.countMax)
     let checkpoint = Checkpoint(state: day, gaps: gaps ?? GapChanges())
@@ -32,7 +32,7 @@ struct DayMemory: Sendable {
     get { Array((isEvenNewest ? [even, odd] : [odd, even]).prefix(count)) }
     set {
       count = 0
-      for checkpoint in newValue.reversed() { remember(checkpoint.state, checkpoint.gaps) }
+      for checkpoint in newValue.reversed() { remember(checkpoint.state, gaps: checkpoint.gaps) }
     }
   }
 

@@ -129,7 +129,7 @@ struct DayBand: Sendable {
 
   /// A band is known by code alone: ST moves as far as any other since 2026-07-06, and before that
   /// the wider one errs on the safe side.
-  init(_ instrument: Instrument?, _ quote: Quote) {
+  init(_ instrument: Instrument?, quote: Quote) {
     day = quote.tradingDay
     previousClose = quote.previousClose
     band = instrument.flatMap {
@@ -149,19 +149,20 @@ struct DayBand: Sendable {
   func objection(to quote: Quote) -> Objection? {
     // Before the first trade prices are indicative.
     guard let band, quote.volume.isPositive else { return nil }
-    if holds(quote.last, band), holds(quote.high, band), holds(quote.low, band),
-      holds(quote.open, band)
+    if holds(quote.last, in: band), holds(quote.high, in: band), holds(quote.low, in: band),
+      holds(quote.open, in: band)
     {
       return nil
     }
     return .contradiction(
       .outsideBand,
-      "open \(quote.open), high \(quote.high), low \(quote.low), last \(quote.last), expected "
+      detail:
+        "open \(quote.open), high \(quote.high), low \(quote.low), last \(quote.last), expected "
         + "\(band.lower)…\(band.upper)")
   }
 
   @inline(__always)
-  private func holds(_ price: ExactDecimal, _ band: PriceBand) -> Bool {
+  private func holds(_ price: ExactDecimal, in band: PriceBand) -> Bool {
     price.isZero || band.contains(price)
   }
 }

@@ -85,12 +85,12 @@ extension StateReader {
   private static let gapsMax = 10_000
 
   mutating func gap(of symbol: Symbol, on day: TradingDay) throws(BookStateError) -> Gap {
-    let from = try integer("gap.from", Self.secondsOfDay)
-    let to = try integer("gap.to", Self.secondsOfDay)
+    let from = try integer("gap.from", in: Self.secondsOfDay)
+    let to = try integer("gap.to", in: Self.secondsOfDay)
     let volume = try decimal("gap.volume")
     let turnover = try decimal("gap.turnover")
     let start = position
-    let code = try integer("gap.cause", 1...GapCause.allCases.count)
+    let code = try integer("gap.cause", in: 1...GapCause.allCases.count)
     guard let cause = GapCause(rawValue: Int16(code)) else {
       throw .corrupt(field: "gap.cause", expected: "a cause", at: start)
     }
@@ -104,7 +104,7 @@ extension StateReader {
   ) throws(BookStateError) -> GapChanges {
     var changes = GapChanges()
     for list in [\GapChanges.opened, \.closed] {
-      for _ in 0..<(try integer("gaps", 0...Self.gapsMax)) {
+      for _ in 0..<(try integer("gaps", in: 0...Self.gapsMax)) {
         changes[keyPath: list].append(try gap(of: state.symbol, on: state.day))
       }
     }
@@ -114,7 +114,7 @@ extension StateReader {
   /// The days before the last booked rows, the newest first.
   mutating func checkpoints(before day: InstrumentDay) throws(BookStateError) -> [Checkpoint] {
     var checkpoints: [Checkpoint] = []
-    for _ in 0..<(try integer("checkpoints", 0...DayMemory.countMax)) {
+    for _ in 0..<(try integer("checkpoints", in: 0...DayMemory.countMax)) {
       checkpoints.append(try checkpoint(before: checkpoints.last?.state ?? day))
     }
     return checkpoints
@@ -122,33 +122,33 @@ extension StateReader {
 
   mutating func dispute(of state: InstrumentDay) throws(BookStateError) -> Dispute? {
     guard try flag("has_dispute") else { return nil }
-    let against = try integer("dispute.against", 0...Int(Int32.max))
-    let inFavour = try integer("dispute.in_favour", 0...Int(Int32.max))
-    let inFavourRun = try integer("dispute.in_favour_run", 0...Int(Int32.max))
+    let against = try integer("dispute.against", in: 0...Int(Int32.max))
+    let inFavour = try integer("dispute.in_favour", in: 0...Int(Int32.max))
+    let inFavourRun = try integer("dispute.in_favour_run", in: 0...Int(Int32.max))
     var dispute = Dispute(at: try moment("dispute.last_held_at"))
     dispute.against = against
     dispute.inFavour = inFavour
     dispute.inFavourRun = inFavourRun
-    dispute.held = try heldRows(of: state, "dispute.held")
-    dispute.rival = try heldRows(of: state, "dispute.rival")
+    dispute.held = try heldRows(of: state, field: "dispute.held")
+    dispute.rival = try heldRows(of: state, field: "dispute.rival")
     if try flag("has_base") { dispute.base = try checkpoint(before: state) }
     guard try flag("has_former") else { return dispute }
     dispute.former = Former(
       checkpoint: try checkpoint(before: state), replacedAt: try moment("dispute.replaced_at"),
       volumeThen: try decimal("dispute.volume_then"),
-      returned: try heldRows(of: state, "dispute.returned"))
+      returned: try heldRows(of: state, field: "dispute.returned"))
     return dispute
   }
 
   private mutating func heldRows(
-    of state: InstrumentDay, _ field: String
+    of state: InstrumentDay, field: String
   ) throws(BookStateError) -> [HeldRow] {
     var rows: [HeldRow] = []
-    for _ in 0..<(try integer(field, 0...Self.rowsMax)) {
-      let second = try integer("\(field).second", Self.secondsOfDay)
-      let watermark = try integer("\(field).watermark", Self.secondsOfDay)
-      let provenThrough = try integer("\(field).proven_through", Self.secondsOfDay)
-      let responses = try integer("\(field).answers", 0...Int(Int32.max))
+    for _ in 0..<(try integer(field, in: 0...Self.rowsMax)) {
+      let second = try integer("\(field).second", in: Self.secondsOfDay)
+      let watermark = try integer("\(field).watermark", in: Self.secondsOfDay)
+      let provenThrough = try integer("\(field).proven_through", in: Self.secondsOfDay)
+      let responses = try integer("\(field).answers", in: 0...Int(Int32.max))
       let trading = try trading()
       var quote = Quote(
         symbol: state.symbol, tradingDay: state.day, secondOfDay: Int32(second))

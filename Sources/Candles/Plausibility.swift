@@ -11,10 +11,10 @@ struct Plausibility {
     to quote: Quote, on known: TradingDay?, receivedAt: Timestamp
   ) -> Objection? {
     if quote.at > receivedAt.adding(seconds: rules.clockSkewSecondsMax) {
-      return .final(.futureStamp, "stamp \(quote.at), received \(receivedAt)")
+      return .final(.futureStamp, detail: "stamp \(quote.at), received \(receivedAt)")
     }
     if known != quote.tradingDay, calendar.status(of: quote.tradingDay) == .closed {
-      return .final(.notATradingDay, "date \(quote.tradingDay), expected a trading day")
+      return .final(.notATradingDay, detail: "date \(quote.tradingDay), expected a trading day")
     }
     return objectionToPrice(quote)
   }
@@ -26,7 +26,7 @@ struct Plausibility {
       quote.last <= above, quote.previousClose <= below
     else {
       return .final(
-        .implausible, "last \(quote.last) against previous close \(quote.previousClose)")
+        .implausible, detail: "last \(quote.last) against previous close \(quote.previousClose)")
     }
     return nil
   }
@@ -43,18 +43,19 @@ extension InstrumentDay {
     if quote.tradingDay > day { return nil }
     if isObserved {
       guard var objection = totals.objection(to: quote, rules: rules) else { return nil }
-      if isUnobserved(by: watermark, rules) { objection.weight = .contradiction }
+      if isUnobserved(by: watermark, rules: rules) { objection.weight = .contradiction }
       return objection
     }
     if priorClose.isPositive, quote.previousClose.isPositive, quote.previousClose != priorClose {
       return .contradiction(
-        .implausible, "previous close \(quote.previousClose), yesterday's close is \(priorClose)")
+        .implausible,
+        detail: "previous close \(quote.previousClose), yesterday's close is \(priorClose)")
     }
     return nil
   }
 
   /// Answers have come for long, and none had what stands here: its stamp may be the false one.
-  private func isUnobserved(by watermark: Int, _ rules: CandleRules) -> Bool {
+  private func isUnobserved(by watermark: Int, rules: CandleRules) -> Bool {
     let traded =
       Session.tradingSeconds(before: watermark) - Session.tradingSeconds(before: aliveThrough)
     let sinceClose = watermark - max(aliveThrough, Session.afternoonClose)
@@ -74,7 +75,7 @@ struct WideProduct {
   let units: Int128
   let scale: Int
 
-  init(_ left: ExactDecimal, _ right: ExactDecimal) {
+  init(_ left: ExactDecimal, times right: ExactDecimal) {
     units = Int128(left.units) * Int128(right.units)
     scale = Int(left.scale) + Int(right.scale)
   }

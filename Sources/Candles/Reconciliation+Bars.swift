@@ -87,9 +87,9 @@ extension Reconciliation {
     }
     let sum = try Totals.of(filling.candles.lazy.map { Optional($0.candle) })
     if sum.volume != target.volume { return nil }
-    if !bars.hasTurnover(in: span) { return try withoutTurnover(filling, target.turnover) }
+    if !bars.hasTurnover(in: span) { return try withoutTurnover(filling, target: target.turnover) }
     if sum.turnover == target.turnover { return filling }
-    return try levelled(filling, target.turnover)
+    return try levelled(filling, to: target.turnover)
   }
 
   /// One minute as the bars tell it, in our digits where they are the finer ones; nil where neither
@@ -143,11 +143,11 @@ extension Candle {
 
   /// The same minute, before it was rounded.
   fileprivate func isFiner(than bar: Candle) -> Bool {
-    func isFiner(_ ours: ExactDecimal, _ theirs: ExactDecimal) -> Bool {
+    func isFiner(_ ours: ExactDecimal, than theirs: ExactDecimal) -> Bool {
       theirs.scale >= Self.barPlaces && ours.rounded(places: theirs.scale) == theirs
     }
-    return volume == bar.volume && isFiner(open, bar.open) && isFiner(high, bar.high)
-      && isFiner(low, bar.low) && isFiner(close, bar.close)
+    return volume == bar.volume && isFiner(open, than: bar.open) && isFiner(high, than: bar.high)
+      && isFiner(low, than: bar.low) && isFiner(close, than: bar.close)
   }
 
   fileprivate mutating func takePrices(of candle: Candle) {
@@ -188,7 +188,7 @@ extension Reconciliation {
   }
 
   private func levelled(
-    _ filling: Filling, _ target: ExactDecimal
+    _ filling: Filling, to target: ExactDecimal
   ) throws(ExactDecimalError) -> Filling? {
     let barTurnover = try Totals.of(filling.candles.lazy.map { Optional($0.candle) }).turnover
     guard try isNoise(try target - barTurnover, in: target) else { return nil }
@@ -206,7 +206,7 @@ extension Reconciliation {
   }
 
   private func withoutTurnover(
-    _ filling: Filling, _ target: ExactDecimal
+    _ filling: Filling, target: ExactDecimal
   ) throws(ExactDecimalError) -> Filling? {
     var (filling, taken) = keepingOurTurnover(filling)
     for place in taken { filling.candles[place].candle.turnover = nil }

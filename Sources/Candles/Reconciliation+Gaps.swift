@@ -16,10 +16,10 @@ extension Reconciliation {
     for cluster in clusters {
       let gap = cluster.gaps.map(\.gap)
       if let filling = try filling(of: cluster) {
-        apply(filling, to: &minutes, &outcome)
+        apply(filling, to: &minutes, outcome: &outcome)
         outcome.closedGaps += cluster.gaps.map(\.id)
         if filling.turnoverLeft.isPositive {
-          outcome.remainders.append(remainder(of: cluster, filling.turnoverLeft))
+          outcome.remainders.append(remainder(of: cluster, turnover: filling.turnoverLeft))
         }
       } else {
         open += gap
@@ -48,11 +48,11 @@ extension Reconciliation {
 
   private func account(of cluster: Cluster) throws(ExactDecimalError) -> Totals {
     var totals = try Totals.of(stored[cluster.span])
-    for gap in cluster.gaps { try totals.add(gap.gap.volume, gap.gap.turnover) }
+    for gap in cluster.gaps { try totals.add(gap.gap.volume, turnover: gap.gap.turnover) }
     return totals
   }
 
-  private func remainder(of cluster: Cluster, _ turnover: ExactDecimal) -> Gap {
+  private func remainder(of cluster: Cluster, turnover: ExactDecimal) -> Gap {
     Gap(
       symbol: symbol, tradingDay: day,
       from: cluster.gaps.map(\.gap.from).min() ?? opening(of: cluster.span.lowerBound),
@@ -100,7 +100,8 @@ extension Reconciliation {
     let theirs = try Totals.of(bars.minutes[cluster.span])
     let openedAt = opening(of: cluster.span.lowerBound)
     return differences(
-      .minute1, openedAt, ours, theirs, hasTurnover: bars.hasTurnover(in: cluster.span))
+      .minute1, openedAt: openedAt, ours: ours, theirs: theirs,
+      hasTurnover: bars.hasTurnover(in: cluster.span))
   }
 
   private func dayDisagreements(_ known: Totals?) throws(ExactDecimalError) -> [Disagreement] {
@@ -110,7 +111,8 @@ extension Reconciliation {
       return try unprovenTotals(theirs)
     }
     return differences(
-      .day1, opening(of: 0), known, theirs, hasTurnover: bars.hasTurnover(in: BarDay.wholeDay))
+      .day1, openedAt: opening(of: 0), ours: known, theirs: theirs,
+      hasTurnover: bars.hasTurnover(in: BarDay.wholeDay))
   }
 
   /// Bars that may not stand for the exchange's totals: which of their neighbours they contradict.
@@ -118,7 +120,7 @@ extension Reconciliation {
     let besideDayBar = try dayBarDisagreements(theirs)
     if !besideDayBar.isEmpty { return besideDayBar }
     return differences(
-      .day1, opening(of: 0), try seenTotals(), theirs,
+      .day1, openedAt: opening(of: 0), ours: try seenTotals(), theirs: theirs,
       hasTurnover: bars.hasTurnover(in: BarDay.wholeDay))
   }
 
@@ -126,11 +128,12 @@ extension Reconciliation {
   func dayBarDisagreements(_ totals: Totals) throws(ExactDecimalError) -> [Disagreement] {
     guard let bar = bars.dayBar, try !agrees(bar, with: totals.volume) else { return [] }
     return differences(
-      .day1, opening(of: 0), totals, Totals(volume: bar.volume), hasTurnover: false)
+      .day1, openedAt: opening(of: 0), ours: totals, theirs: Totals(volume: bar.volume),
+      hasTurnover: false)
   }
 
   private func differences(
-    _ timeframe: Timeframe, _ openedAt: Timestamp, _ ours: Totals, _ theirs: Totals,
+    _ timeframe: Timeframe, openedAt: Timestamp, ours: Totals, theirs: Totals,
     hasTurnover: Bool
   ) -> [Disagreement] {
     let pairs: [(Disagreement.Field, ExactDecimal, ExactDecimal)] = [
@@ -181,8 +184,8 @@ extension Reconciliation {
     guard Instrument.classify(symbol)?.kind == .stock else { return true }
     return bars.minutes.allSatisfy { bar in
       guard let bar, bar.volume.isPositive, let turnover = bar.turnover else { return true }
-      return WideProduct(turnover, ExactDecimal(1))
-        .isWithin(Self.priceRatioMax, times: WideProduct(bar.volume, bar.close))
+      return WideProduct(turnover, times: ExactDecimal(1))
+        .isWithin(Self.priceRatioMax, times: WideProduct(bar.volume, times: bar.close))
     }
   }
 
@@ -203,7 +206,7 @@ extension Reconciliation {
 
   private func seenTotals() throws(ExactDecimalError) -> Totals {
     var totals = try Totals.of(stored)
-    for gap in gaps { try totals.add(gap.gap.volume, gap.gap.turnover) }
+    for gap in gaps { try totals.add(gap.gap.volume, turnover: gap.gap.turnover) }
     return totals
   }
 }

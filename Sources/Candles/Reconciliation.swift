@@ -135,7 +135,7 @@ struct Totals: Sendable, Equatable {
   var turnover = ExactDecimal.zero
 
   mutating func add(
-    _ volume: ExactDecimal, _ turnover: ExactDecimal?
+    _ volume: ExactDecimal, turnover: ExactDecimal?
   ) throws(ExactDecimalError) {
     self.volume = try self.volume + volume
     if let turnover { self.turnover = try self.turnover + turnover }
@@ -144,7 +144,7 @@ struct Totals: Sendable, Equatable {
   static func of(_ candles: some Sequence<Candle?>) throws(ExactDecimalError) -> Totals {
     var totals = Totals()
     for candle in candles {
-      if let candle { try totals.add(candle.volume, candle.turnover) }
+      if let candle { try totals.add(candle.volume, turnover: candle.turnover) }
     }
     return totals
   }
@@ -153,7 +153,7 @@ struct Totals: Sendable, Equatable {
     _ gaps: some Sequence<Gap>
   ) throws(ExactDecimalError) -> Totals {
     var totals = Totals()
-    for gap in gaps { try totals.add(gap.volume, gap.turnover) }
+    for gap in gaps { try totals.add(gap.volume, turnover: gap.turnover) }
     return totals
   }
 }
@@ -166,7 +166,7 @@ extension Reconciliation {
   ) throws(ExactDecimalError) -> Outcome {
     var outcome = Outcome()
     var minutes = stored
-    apply(filling, to: &minutes, &outcome)
+    apply(filling, to: &minutes, outcome: &outcome)
     outcome.closedGaps = gaps.map(\.id)
     if dayCandle == nil, let candle = try wholeDayCandle(of: minutes) {
       outcome.candles.append(candle)
@@ -178,7 +178,7 @@ extension Reconciliation {
   }
 
   /// Takes over minutes whose values or doubts change; equal ones stay untouched.
-  func apply(_ filling: Filling, to minutes: inout [Candle?], _ outcome: inout Outcome) {
+  func apply(_ filling: Filling, to minutes: inout [Candle?], outcome: inout Outcome) {
     for (minute, candle) in filling.candles {
       guard let old = minutes[minute] else {
         minutes[minute] = candle

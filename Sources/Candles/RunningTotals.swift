@@ -42,32 +42,37 @@ struct RunningTotals: Sendable, Hashable {
       let known = Timestamp(day: quote.tradingDay, secondOfDay: second)
       return .lagging("stamp \(quote.at), expected \(known) or later")
     }
-    if quote.volume < volume { return behind(quote, "volume \(quote.volume) after \(volume)") }
+    if quote.volume < volume {
+      return behind(quote, detail: "volume \(quote.volume) after \(volume)")
+    }
     if quote.turnover < turnover {
-      return behind(quote, "turnover \(quote.turnover) after \(turnover)")
+      return behind(quote, detail: "turnover \(quote.turnover) after \(turnover)")
     }
     if !previousClose.isZero, quote.previousClose != previousClose {
       return .contradiction(
-        .implausible, "previous close \(quote.previousClose), expected \(previousClose)")
+        .implausible, detail: "previous close \(quote.previousClose), expected \(previousClose)")
     }
     guard volume.isPositive else { return nil }
-    if quote.high < high { return behind(quote, "high \(quote.high) after \(high)") }
-    if quote.low > low, low.isPositive { return behind(quote, "low \(quote.low) after \(low)") }
+    if quote.high < high { return behind(quote, detail: "high \(quote.high) after \(high)") }
+    if quote.low > low, low.isPositive {
+      return behind(quote, detail: "low \(quote.low) after \(low)")
+    }
     guard quote.volume != volume, turnover.isPositive else { return nil }
     // The money per share of a day moves slowly.
-    let new = WideProduct(quote.turnover, volume)
-    let old = WideProduct(turnover, quote.volume)
+    let new = WideProduct(quote.turnover, times: volume)
+    let old = WideProduct(turnover, times: quote.volume)
     if new.isWithin(rules.averageRatioMax, times: old) { return nil }
     return .contradiction(
       .implausible,
-      "turnover \(quote.turnover) for volume \(quote.volume) after \(turnover) for \(volume)")
+      detail:
+        "turnover \(quote.turnover) for volume \(quote.volume) after \(turnover) for \(volume)")
   }
 
   /// Of two rows of one second in session the lesser is the older one. After the close the stamp
   /// may stand still while the exchange corrects.
-  private func behind(_ quote: Quote, _ detail: String) -> Objection {
+  private func behind(_ quote: Quote, detail: String) -> Objection {
     let isSameSecond = Int(quote.secondOfDay) == second && second < Session.afternoonClose
-    return isSameSecond ? .lagging(detail) : .contradiction(.backwardStamp, detail)
+    return isSameSecond ? .lagging(detail) : .contradiction(.backwardStamp, detail: detail)
   }
 }
 
@@ -86,7 +91,7 @@ struct Objection: Sendable, Hashable {
   var reason: RejectionReason
   var detail: String
 
-  static func final(_ reason: RejectionReason, _ detail: String) -> Self {
+  static func final(_ reason: RejectionReason, detail: String) -> Self {
     Self(weight: .final, reason: reason, detail: detail)
   }
 
@@ -94,7 +99,7 @@ struct Objection: Sendable, Hashable {
     Self(weight: .lagging, reason: .lagging, detail: detail)
   }
 
-  static func contradiction(_ reason: RejectionReason, _ detail: String) -> Self {
+  static func contradiction(_ reason: RejectionReason, detail: String) -> Self {
     Self(weight: .contradiction, reason: reason, detail: detail)
   }
 }

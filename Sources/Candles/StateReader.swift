@@ -53,7 +53,7 @@ struct StateReader {
 
   /// A whole number of `range`.
   mutating func integer(
-    _ field: @autoclosure () -> String, _ range: ClosedRange<Int>
+    _ field: @autoclosure () -> String, in range: ClosedRange<Int>
   ) throws(BookStateError) -> Int {
     let start = index
     guard let value = integer(), let number = Int(exactly: value), range.contains(number) else {
@@ -74,11 +74,11 @@ struct StateReader {
   }
 
   mutating func group() throws(BookStateError) -> UInt16 {
-    UInt16(try integer("group", 0...Int(UInt16.max)))
+    UInt16(try integer("group", in: 0...Int(UInt16.max)))
   }
 
   mutating func day(_ field: @autoclosure () -> String) throws(BookStateError) -> TradingDay {
-    TradingDay(daysSince1970: Int32(try integer(field(), 0...Self.daysMax)))
+    TradingDay(daysSince1970: Int32(try integer(field(), in: 0...Self.daysMax)))
   }
 
   mutating func moment(_ field: @autoclosure () -> String) throws(BookStateError) -> Timestamp {
@@ -114,8 +114,8 @@ struct StateReader {
   private mutating func formingCandle(
     _ name: String, plus day: MinuteTotals, as form: DayForm
   ) throws(BookStateError) -> FormingCandle {
-    let minute = try integer("\(name).minute", 0...Session.minutesPerDay)
-    let flags = CandleFlags(rawValue: Int16(try integer("\(name).flags", 0...Int(Int16.max))))
+    let minute = try integer("\(name).minute", in: 0...Session.minutesPerDay)
+    let flags = CandleFlags(rawValue: Int16(try integer("\(name).flags", in: 0...Int(Int16.max))))
     let moved = try flag("\(name).moved")
     let isFinal = try flag("\(name).is_final")
     var candle = FormingCandle(minute: minute, basis: try decimal("\(name).basis"))
@@ -146,14 +146,14 @@ struct StateReader {
     symbol: Symbol, as form: DayForm = .whole
   ) throws(BookStateError) -> InstrumentDay {
     var state = InstrumentDay(symbol: symbol, day: try day("day"))
-    state.knownThrough = try integer("known_through", Self.secondsOfDay)
+    state.knownThrough = try integer("known_through", in: Self.secondsOfDay)
     state.isObserved = try flag("is_observed")
-    state.stamp = try integer("stamp", Self.secondsOfDay)
+    state.stamp = try integer("stamp", in: Self.secondsOfDay)
     try totals(of: &state)
     state.trading = try trading()
-    state.minutesTraded = try integer("minutes_traded", Self.minuteCounts)
-    state.minutesUntraded = try integer("minutes_untraded", Self.minuteCounts)
-    state.minutesMissing = try integer("minutes_missing", Self.minuteCounts)
+    state.minutesTraded = try integer("minutes_traded", in: Self.minuteCounts)
+    state.minutesUntraded = try integer("minutes_untraded", in: Self.minuteCounts)
+    state.minutesMissing = try integer("minutes_missing", in: Self.minuteCounts)
     state.isClosed = try flag("is_closed")
     state.current = try formingCandle("current", plus: state.minuteTotals, as: form)
     state.previous = try formingCandleIfAny("previous", of: state, as: form)
@@ -171,10 +171,10 @@ struct StateReader {
     of state: inout InstrumentDay, as form: DayForm
   ) throws(BookStateError) {
     state.lastMoved = try formingCandleIfAny("last_moved", of: state, as: form)
-    let lead = try integer("alive_through", Self.secondsOfDay)
+    let lead = try integer("alive_through", in: Self.secondsOfDay)
     state.aliveThrough += lead
-    state.lag = try integer("lag", Self.secondsOfDay)
-    state.observedSince = try integer("observed_since", Self.minuteCounts)
+    state.lag = try integer("lag", in: Self.secondsOfDay)
+    state.observedSince = try integer("observed_since", in: Self.minuteCounts)
     state.priorClose = try decimal("prior_close")
     state.isBandUnknown = try flag("is_band_unknown")
     state.isDisputed = try flag("is_disputed")

@@ -111,7 +111,7 @@ struct MairuiWorker: SourceWorker {
   ) {
     guard let sent = sent.removeValue(forKey: id) else { return }
     let keyOutcome = response.isDemoList ? .demoLicence : response.keyOutcome
-    for action in ring.answered(sent.key, keyOutcome, at: now) {
+    for action in ring.answered(sent.key, outcome: keyOutcome, at: now) {
       switch action {
       case .persist(let usage): actions.append(.record(usage))
       case .alarm(let label, let reason):

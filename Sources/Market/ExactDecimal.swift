@@ -159,14 +159,14 @@ extension ExactDecimal {
       if shift > 0 { numerator = grown } else { denominator = grown }
     }
     return try ExactDecimal.narrowed(
-      ExactDecimal.halfAwayFromZero(numerator, denominator), scale: places)
+      ExactDecimal.halfAwayFromZero(numerator, over: denominator), scale: places)
   }
 
   /// Rounded half away from zero to at most `places` behind the point.
   public func rounded(places: UInt8) -> ExactDecimal {
     if places >= scale { return self }
     let divisor = Int128(PowersOfTen.value(scale - places))
-    let rounded = ExactDecimal.halfAwayFromZero(Int128(units), divisor)
+    let rounded = ExactDecimal.halfAwayFromZero(Int128(units), over: divisor)
     // A quotient of an Int64 by ten or more always fits.
     return ExactDecimal(units: Int64(rounded), scale: places)
   }
@@ -184,7 +184,7 @@ extension ExactDecimal {
     return ExactDecimal(units: units, scale: scale)
   }
 
-  private static func halfAwayFromZero(_ numerator: Int128, _ denominator: Int128) -> Int128 {
+  private static func halfAwayFromZero(_ numerator: Int128, over denominator: Int128) -> Int128 {
     let (quotient, remainder) = numerator.quotientAndRemainder(dividingBy: denominator)
     if remainder.magnitude < denominator.magnitude - remainder.magnitude { return quotient }
     return (numerator < 0) == (denominator < 0) ? quotient + 1 : quotient - 1

@@ -50,20 +50,21 @@ public struct NameMarks: OptionSet, Sendable, Hashable {
     guard name.count > 1 else { return false }
     let isNew = name[0] == UInt8(ascii: "N") || name[0] == UInt8(ascii: "C")
     if isNew, name[1] >= 0x80 { return true }
-    return spells([0xCD, 0xCB], name, at: 0) || spells([0xCD, 0xCB], name, at: name.count - 2)
-      || spells([0xE9, 0x80, 0x80], name, at: 0)
-      || spells([0xE9, 0x80, 0x80], name, at: name.count - 3)
+    return spells([0xCD, 0xCB], in: name, at: 0)
+      || spells([0xCD, 0xCB], in: name, at: name.count - 2)
+      || spells([0xE9, 0x80, 0x80], in: name, at: 0)
+      || spells([0xE9, 0x80, 0x80], in: name, at: name.count - 3)
   }
 
   /// 退 is CD CB in GB18030 and E9 80 80 in UTF-8.
   private static func spells(
-    _ mark: InlineArray<2, UInt8>, _ name: UnsafeRawBufferPointer, at place: Int
+    _ mark: InlineArray<2, UInt8>, in name: UnsafeRawBufferPointer, at place: Int
   ) -> Bool {
     place >= 0 && place + 2 <= name.count && name[place] == mark[0] && name[place + 1] == mark[1]
   }
 
   private static func spells(
-    _ mark: InlineArray<3, UInt8>, _ name: UnsafeRawBufferPointer, at place: Int
+    _ mark: InlineArray<3, UInt8>, in name: UnsafeRawBufferPointer, at place: Int
   ) -> Bool {
     place >= 0 && place + 3 <= name.count && name[place] == mark[0] && name[place + 1] == mark[1]
       && name[place + 2] == mark[2]

@@ -37,14 +37,14 @@ public enum PriceLimit {
   private static func band(
     around close: ExactDecimal, up: Int64, down: Int64, tick: ExactDecimal
   ) throws(ExactDecimalError) -> PriceBand {
-    let upper = try toTick(close * ExactDecimal(units: 1000 + up, scale: 3), tick)
-    let lower = try toTick(close * ExactDecimal(units: 1000 - down, scale: 3), tick)
+    let upper = try toTick(close * ExactDecimal(units: 1000 + up, scale: 3), tick: tick)
+    let lower = try toTick(close * ExactDecimal(units: 1000 - down, scale: 3), tick: tick)
     return PriceBand(
       lower: max(min(lower, try close - tick), tick), upper: max(upper, try close + tick))
   }
 
   private static func toTick(
-    _ price: ExactDecimal, _ tick: ExactDecimal
+    _ price: ExactDecimal, tick: ExactDecimal
   ) throws(ExactDecimalError) -> ExactDecimal {
     try price.divided(by: tick, scale: 0) * tick
   }

@@ -113,7 +113,8 @@ public struct TradingCalendar: Sendable {
 extension TradingCalendar {
   /// The calendar of the three mainland exchanges.
   public static let shanghai = TradingCalendar(
-    firstDay: date(in: 1990, "1219"), lastDay: date(in: 2026, "1231"), closures: shanghaiClosures)
+    firstDay: date(in: 1990, monthAndDay: "1219"), lastDay: date(in: 2026, monthAndDay: "1231"),
+    closures: shanghaiClosures)
 
   private static let shanghaiClosures: KeyValuePairs = [
     1991: "0101 0215-0218 0501 1001-1002",
@@ -156,12 +157,12 @@ extension TradingCalendar {
 
   private static func days(of closures: String, in year: Int) -> [TradingDay] {
     closures.split(separator: " ").flatMap { closure in
-      let ends = closure.split(separator: "-").map { date(in: year, $0) }
+      let ends = closure.split(separator: "-").map { date(in: year, monthAndDay: $0) }
       return Array(ends[0]...ends[ends.count - 1])
     }
   }
 
-  private static func date(in year: Int, _ monthAndDay: Substring) -> TradingDay {
+  private static func date(in year: Int, monthAndDay: Substring) -> TradingDay {
     guard let number = Int(monthAndDay),
       let day = TradingDay(year: year, month: number / 100, day: number % 100)
     else { preconditionFailure("\(year) \(monthAndDay) is no date: a misprint in the table") }

@@ -6,11 +6,11 @@ extension Universe {
   func doubt(
     _ listed: [Symbol: ListedInstrument], validRows: Int, rejectedRows: Int, part: ListPart
   ) -> String? {
-    doubtOfSize(listed.count, part) ?? doubtOfRows(validRows, rejectedRows, part)
-      ?? doubtOfExchanges(listed, part)
+    doubtOfSize(listed.count, of: part) ?? doubtOfRows(validRows, rejected: rejectedRows, of: part)
+      ?? doubtOfExchanges(listed, of: part)
   }
 
-  private func doubtOfSize(_ rows: Int, _ part: ListPart) -> String? {
+  private func doubtOfSize(_ rows: Int, of part: ListPart) -> String? {
     let rowsMin = part.isWholeMarket ? limits.mainRowsMin : limits.partRowsMin
     if rows < rowsMin {
       return "the list \(part.name) has \(rows) instruments, fewer than the \(rowsMin) it must have"
@@ -22,7 +22,7 @@ extension Universe {
       + "of the \(last.rows) accepted on \(last.at.shanghaiDay)"
   }
 
-  private func doubtOfRows(_ valid: Int, _ rejected: Int, _ part: ListPart) -> String? {
+  private func doubtOfRows(_ valid: Int, rejected: Int, of part: ListPart) -> String? {
     let all = valid + rejected
     guard valid * 100 < all * limits.validPercentMin else { return nil }
     return "of the \(all) rows of the list \(part.name) \(rejected) are not valid, "
@@ -30,7 +30,7 @@ extension Universe {
   }
 
   private func doubtOfExchanges(
-    _ listed: [Symbol: ListedInstrument], _ part: ListPart
+    _ listed: [Symbol: ListedInstrument], of part: ListPart
   ) -> String? {
     let wanted: [(Exchange, String)] =
       switch part {

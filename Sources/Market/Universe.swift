@@ -164,16 +164,16 @@ public struct Universe: Sendable {
     accepted[part] = AcceptedList(part: part, rows: listed.count, at: now)
     var change = UniverseChange()
     for symbol in listed.keys.sorted() {
-      if let row = listed[symbol] { list(row, part, &change) }
+      if let row = listed[symbol] { list(row, in: part, into: &change) }
     }
     for symbol in bySymbol.keys.sorted() where listed[symbol] == nil {
-      miss(symbol, part, &change)
+      miss(symbol, from: part, into: &change)
     }
     return .accepted(change)
   }
 
   private mutating func list(
-    _ row: ListedInstrument, _ part: ListPart, _ change: inout UniverseChange
+    _ row: ListedInstrument, in part: ListPart, into change: inout UniverseChange
   ) {
     if let known = bySymbol[row.symbol] {
       if known.isDelisted { change.relisted.append(row.symbol) }
@@ -187,7 +187,9 @@ public struct Universe: Sendable {
     bySymbol[row.symbol] = UniverseMember(instrument: row, part: part, missedLists: 0)
   }
 
-  private mutating func miss(_ symbol: Symbol, _ part: ListPart, _ change: inout UniverseChange) {
+  private mutating func miss(
+    _ symbol: Symbol, from part: ListPart, into change: inout UniverseChange
+  ) {
     guard var member = bySymbol[symbol], member.part == part, !member.isDelisted else { return }
     member.missedLists += 1
     bySymbol[symbol] = member

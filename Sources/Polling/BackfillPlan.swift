@@ -118,7 +118,7 @@ package struct BackfillPlan: Sendable {
       while firstDay > order.from {
         let earlier = firstDay.advanced(by: -1)
         let isTraded = trades(earlier)
-        let needed = NewestBars.count(days + (isTraded ? 1 : 0), order.timeframe)
+        let needed = NewestBars.count(days + (isTraded ? 1 : 0), timeframe: order.timeframe)
         if needed > BackfillPlan.newestBarsMax { break }
         firstDay = earlier
         days += isTraded ? 1 : 0
@@ -127,7 +127,7 @@ package struct BackfillPlan: Sendable {
     }
 
     /// One bar more than the days have: a holiday may cut a week or a month in two.
-    private static func count(_ days: Int, _ timeframe: Timeframe) -> Int {
+    private static func count(_ days: Int, timeframe: Timeframe) -> Int {
       switch timeframe {
       case .week1: days / 4 + 1
       case .month1: days / 15 + 1
@@ -143,7 +143,7 @@ package struct BackfillPlan: Sendable {
     for start in stride(from: 0, to: order.symbols.count, by: symbolsPerRequestMax) {
       let end = min(start + symbolsPerRequestMax, order.symbols.count)
       let symbols = Array(order.symbols[start..<end])
-      let days = daysPerChunk(symbols.count, order.timeframe)
+      let days = daysPerChunk(symbols.count, timeframe: order.timeframe)
       var from = order.from
       while from <= order.to {
         let to = min(from.advanced(by: days - 1), order.to)
@@ -151,18 +151,19 @@ package struct BackfillPlan: Sendable {
           Chunk(
             name: order.name(of: symbols, from: from), symbols: symbols, from: from, to: to,
             newestBars: 0,
-            requests: pages(symbols.count, from.distance(to: to) + 1, order.timeframe)))
+            requests: pages(
+              symbols.count, days: from.distance(to: to) + 1, timeframe: order.timeframe)))
         from = to.advanced(by: 1)
       }
     }
     return chunks
   }
 
-  private static func daysPerChunk(_ symbols: Int, _ timeframe: Timeframe) -> Int {
+  private static func daysPerChunk(_ symbols: Int, timeframe: Timeframe) -> Int {
     max(pagesPerChunk * barsPerPage * 7 / (symbols * barsPerWeek(timeframe)), 1)
   }
 
-  private static func pages(_ symbols: Int, _ days: Int, _ timeframe: Timeframe) -> Int {
+  private static func pages(_ symbols: Int, days: Int, timeframe: Timeframe) -> Int {
     let bars = (symbols * days * barsPerWeek(timeframe) + 6) / 7
     return max((bars + barsPerPage - 1) / barsPerPage, 1)
   }

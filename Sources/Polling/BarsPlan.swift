@@ -140,8 +140,8 @@ extension BarsPlan {
   package mutating func due(at now: Timestamp) -> [BarsWindow] {
     var windows: [BarsWindow] = []
     for chunk in chunks.indices where !chunks[chunk].symbols.isEmpty {
-      discardFuture(chunk, now)
-      let wanted = [live(chunk, now)].compactMap { $0 } + rereads(chunk, now)
+      discardFuture(chunk, at: now)
+      let wanted = [live(chunk, at: now)].compactMap { $0 } + rereads(chunk, at: now)
       for window in wanted where chunks[chunk].open.insert(window).inserted {
         windows.append(window)
       }
@@ -164,19 +164,19 @@ extension BarsPlan {
   package mutating func failed(_ window: BarsWindow) {
     chunks[window.chunk].open.remove(window)
     chunks[window.chunk].reread = chunks[window.chunk].reread.filter { occasion in
-      !self.windows(of: occasion, window.chunk).contains(window)
+      !self.windows(of: occasion, chunk: window.chunk).contains(window)
     }
   }
 
   /// After a clock that was ahead. It also had days read again that were not over: that counts for
   /// nothing.
-  private mutating func discardFuture(_ chunk: Int, _ now: Timestamp) {
+  private mutating func discardFuture(_ chunk: Int, at now: Timestamp) {
     guard let known = chunks[chunk].through, known > now else { return }
     chunks[chunk].through = Self.believed(known, at: now)
     chunks[chunk].reread = []
   }
 
-  private func live(_ chunk: Int, _ now: Timestamp) -> BarsWindow? {
+  private func live(_ chunk: Int, at now: Timestamp) -> BarsWindow? {
     let isAsked = chunks[chunk].open.contains { $0.timeframe == .minute1 }
     guard !isAsked, let end = lastMinuteEnd(now) else { return nil }
     let earliest = Self.earliest(before: end)
@@ -199,10 +199,10 @@ extension BarsPlan {
     return nil
   }
 
-  private mutating func rereads(_ chunk: Int, _ now: Timestamp) -> [BarsWindow] {
+  private mutating func rereads(_ chunk: Int, at now: Timestamp) -> [BarsWindow] {
     var windows: [BarsWindow] = []
     for occasion in occasions(now) where chunks[chunk].reread.insert(occasion).inserted {
-      windows += self.windows(of: occasion, chunk)
+      windows += self.windows(of: occasion, chunk: chunk)
     }
     let oldest = now.newYorkDay.advanced(by: -Self.daysBackMax)
     chunks[chunk].reread = chunks[chunk].reread.filter { $0.day >= oldest }
@@ -227,7 +227,7 @@ extension BarsPlan {
     return occasions
   }
 
-  private func windows(of occasion: Occasion, _ chunk: Int) -> [BarsWindow] {
+  private func windows(of occasion: Occasion, chunk: Int) -> [BarsWindow] {
     let day = occasion.day
     let first = occasion.round == .evening ? day.advanced(by: -Self.daysBackMax) : day
     let midnight = Timestamp(day: first, newYorkSecondOfDay: 0)

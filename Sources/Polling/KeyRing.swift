@@ -120,14 +120,14 @@ package struct KeyRing: Sendable {
       let until = now.adding(seconds: Int64(configuration.probeSeconds))
       key.parking = key.isProbing ? Parking(until: until, reason: parking.reason) : nil
     }
-    if isSpent(key) { key.park(until: dayAfter(key.day), .quota, at: now) }
+    if isSpent(key) { key.park(until: dayAfter(key.day), reason: .quota, at: now) }
     keys[index] = key
     return Grant(label: key.label, usage: usage(key))
   }
 
   /// When `take` will next succeed: `now` or later. nil without any key.
   package func nextAvailable(at now: Timestamp) -> Timestamp? {
-    keys.map { freeAt($0, now) }.min()
+    keys.map { freeAt($0, at: now) }.min()
   }
 
   func index(of label: String) -> Int? { keys.firstIndex { $0.label == label } }
@@ -145,7 +145,7 @@ package struct KeyRing: Sendable {
   func isSpent(_ key: Key) -> Bool { configuration.dailyQuota.map { key.requests >= $0 } ?? false }
 
   private func choice(at now: Timestamp) -> Int? {
-    let free = keys.indices.filter { freeAt(keys[$0], now) <= now }
+    let free = keys.indices.filter { freeAt(keys[$0], at: now) <= now }
     let refused = free.filter { keys[$0].parking?.reason.isRefusal ?? false }
     if let due = refused.min(by: { keys[$0].lastUsed < keys[$1].lastUsed }) { return due }
     let today = now.shanghaiDay
@@ -155,7 +155,7 @@ package struct KeyRing: Sendable {
     }
   }
 
-  private func freeAt(_ key: Key, _ now: Timestamp) -> Timestamp {
+  private func freeAt(_ key: Key, at now: Timestamp) -> Timestamp {
     let unparked = max(key.parking?.until ?? now, now)
     guard key.day >= now.shanghaiDay, isSpent(key) else { return unparked }
     return max(unparked, dayAfter(key.day))
@@ -172,7 +172,7 @@ extension KeyRing.Key {
   }
 
   /// The longer of two parkings stands, and the graver reason.
-  mutating func park(until: Timestamp, _ reason: KeyParking, at now: Timestamp) {
+  mutating func park(until: Timestamp, reason: KeyParking, at now: Timestamp) {
     guard let parking, parking.until > now else {
       parking = KeyRing.Parking(until: until, reason: reason)
       return

@@ -41,12 +41,15 @@ extension PacedQueue {
   /// A request whose answer the shell lost must not keep its job for ever.
   mutating func expireLost(_ now: Timestamp) {
     let lost = inFlight.filter { $0.value.expiresAt <= steady }.keys
-    for id in lost.sorted(by: { $0.number < $1.number }) { answered(id, .transient, nil, now) }
+    for id in lost.sorted(by: { $0.number < $1.number }) {
+      answered(id, outcome: .transient, retryAfterSeconds: nil, at: now)
+    }
   }
 
   /// Asks to be woken when something can next be done, if that is not asked for already.
   mutating func armWake(_ now: Timestamp) {
-    guard let clock, let at = [sendableAt(clock, now), expiryAt(clock)].compactMap({ $0 }).min(),
+    guard let clock,
+      let at = [sendableAt(clock, at: now), expiryAt(clock)].compactMap({ $0 }).min(),
       at != wakeAt
     else { return }
     wakeAt = at
@@ -57,17 +60,17 @@ extension PacedQueue {
     inFlight.values.map(\.expiresAt).min().map(clock.wall(at:))
   }
 
-  private mutating func sendableAt(_ clock: SteadyClock, _ now: Timestamp) -> Timestamp? {
+  private mutating func sendableAt(_ clock: SteadyClock, at now: Timestamp) -> Timestamp? {
     guard inFlight.count < inFlightLimit, breaker.state != .halfOpen,
-      let ready = firstReady(now).map({ readyAt($0, clock) })
-        ?? resting.compactMap({ waiting[$0] }).map({ readyAt($0, clock) }).min()
+      let ready = firstReady(now).map({ readyAt($0, clock: clock) })
+        ?? resting.compactMap({ waiting[$0] }).map({ readyAt($0, clock: clock) }).min()
     else { return nil }
     var allowed = max(budget.availableAt(steady), heldUntil ?? steady)
     if case .open(let until) = breaker.state { allowed = max(allowed, until) }
     return max(ready, clock.wall(at: allowed))
   }
 
-  private func readyAt(_ pendingRequest: PendingRequest, _ clock: SteadyClock) -> Timestamp {
+  private func readyAt(_ pendingRequest: PendingRequest, clock: SteadyClock) -> Timestamp {
     let rested = clock.wall(at: pendingRequest.restsUntil)
     return max(rested, pendingRequest.notBefore ?? rested)
   }

@@ -3,7 +3,7 @@ import Market
 
 extension PacedQueue {
   mutating func answered(
-    _ id: PollRequestID, _ outcome: PacedOutcome, _ retryAfterSeconds: Int?, _ now: Timestamp
+    _ id: PollRequestID, outcome: PacedOutcome, retryAfterSeconds: Int?, at now: Timestamp
   ) {
     guard let inFlightRequest = inFlight.removeValue(forKey: id) else { return }
     inFlightIDs[inFlightRequest.pendingRequest.job] = nil
@@ -14,11 +14,11 @@ extension PacedQueue {
       let job = inFlightRequest.pendingRequest.job
       actions.append(outcome == .ok ? .finished(job) : .abandoned(job, .failed))
     case .throttled:
-      throttle(retryAfterSeconds, now)
-      refuse(inFlightRequest, outcome)
+      throttle(retryAfterSeconds, at: now)
+      refuse(inFlightRequest, outcome: outcome)
     case .banned:
-      ban(retryAfterSeconds, now)
-      refuse(inFlightRequest, outcome)
+      ban(retryAfterSeconds, at: now)
+      refuse(inFlightRequest, outcome: outcome)
     case .transient:
       // A 503 may say when to come back.
       if let retryAfterSeconds { wait(seconds: retryAfterSeconds) }
@@ -27,7 +27,7 @@ extension PacedQueue {
     case .postponed(let until):
       var pendingRequest = inFlightRequest.pendingRequest
       pendingRequest.notBefore = until
-      requeue(pendingRequest, inFlightRequest)
+      requeue(pendingRequest, of: inFlightRequest)
     }
   }
 
@@ -50,11 +50,11 @@ extension PacedQueue {
     }
     let delay = retryBackoff.delayMilliseconds(failures: pendingRequest.retries)
     pendingRequest.restsUntil = steady.adding(milliseconds: Int64(delay))
-    requeue(pendingRequest, inFlightRequest)
+    requeue(pendingRequest, of: inFlightRequest)
   }
 
   /// It goes to the end of its line: a job that the host never answers must not be every probe.
-  private mutating func refuse(_ inFlightRequest: InFlightRequest, _ outcome: PacedOutcome) {
+  private mutating func refuse(_ inFlightRequest: InFlightRequest, outcome: PacedOutcome) {
     var pendingRequest = inFlightRequest.pendingRequest
     pendingRequest.refusals += 1
     placeLast += 1
@@ -62,11 +62,11 @@ extension PacedQueue {
     guard pendingRequest.refusals <= configuration.refusalsMax else {
       return actions.append(.abandoned(pendingRequest.job, .triesSpent(outcome)))
     }
-    requeue(pendingRequest, inFlightRequest)
+    requeue(pendingRequest, of: inFlightRequest)
   }
 
   private mutating func requeue(
-    _ pendingRequest: PendingRequest, _ inFlightRequest: InFlightRequest
+    _ pendingRequest: PendingRequest, of inFlightRequest: InFlightRequest
   ) {
     if inFlightRequest.isWithdrawn {
       actions.append(.abandoned(pendingRequest.job, .withdrawn))
@@ -86,7 +86,7 @@ extension PacedQueue {
     if breaker.isClosed { recordHealth(.ok, since: now) }
   }
 
-  private mutating func throttle(_ retryAfterSeconds: Int?, _ now: Timestamp) {
+  private mutating func throttle(_ retryAfterSeconds: Int?, at now: Timestamp) {
     // What was in flight together is one complaint, not one for each.
     if throttles == 0 || heldUntil.map({ $0 <= steady }) ?? true { throttles += 1 }
     hold(
@@ -95,7 +95,7 @@ extension PacedQueue {
     if breaker.isClosed { recordHealth(.degraded, since: now) }
   }
 
-  private mutating func ban(_ retryAfterSeconds: Int?, _ now: Timestamp) {
+  private mutating func ban(_ retryAfterSeconds: Int?, at now: Timestamp) {
     breaker.tripped(at: steady)
     if let retryAfterSeconds { wait(seconds: retryAfterSeconds) }
     recordHealth(.banned, since: now)

@@ -110,7 +110,7 @@ package struct PacedQueue<Job: Hashable & Sendable>: Sendable {
     case .withdrawn(let jobs): for job in jobs { withdraw(job) }
     case .woke, .clockJumped: wakeAt = nil
     case .answered(let id, let outcome, let retryAfterSeconds):
-      answered(id, outcome, retryAfterSeconds, now)
+      answered(id, outcome: outcome, retryAfterSeconds: retryAfterSeconds, at: now)
     case .stopping: stop()
     }
     expireLost(now)
@@ -183,7 +183,7 @@ extension PacedQueue {
   /// The first of those whose moment has come.
   mutating func firstReady(_ now: Timestamp) -> PendingRequest? {
     for job in resting {
-      guard let pendingRequest = waiting[job], isReady(pendingRequest, now) else { continue }
+      guard let pendingRequest = waiting[job], isReady(pendingRequest, at: now) else { continue }
       resting.remove(job)
       ready.insert(
         ReadyHeap.Entry(job: job, priority: pendingRequest.priority, place: pendingRequest.place))
@@ -193,7 +193,7 @@ extension PacedQueue {
       if let pendingRequest = waiting[entry.job], pendingRequest.place == entry.place,
         pendingRequest.priority == entry.priority, !resting.contains(entry.job)
       {
-        if isReady(pendingRequest, now) { return pendingRequest }
+        if isReady(pendingRequest, at: now) { return pendingRequest }
         // The clock was set back.
         resting.insert(entry.job)
       }
@@ -212,7 +212,7 @@ extension PacedQueue {
       })
   }
 
-  private func isReady(_ pendingRequest: PendingRequest, _ now: Timestamp) -> Bool {
+  private func isReady(_ pendingRequest: PendingRequest, at now: Timestamp) -> Bool {
     pendingRequest.restsUntil <= steady && pendingRequest.notBefore.map { $0 <= now } ?? true
   }
 }

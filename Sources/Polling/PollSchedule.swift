@@ -106,9 +106,9 @@ package struct PollSchedule: Sendable {
     let second = asked.shanghaiSecondOfDay
     let slots = windows.compactMap { window -> PollSlot? in
       guard let grid = window.lastGrid(upTo: second) else { return nil }
-      let latest = slot(day, grid, window)
+      let latest = slot(day, gridSecond: grid, window: window)
       guard latest.due > moment else { return latest }
-      return window.lastGrid(upTo: grid - 1).map { slot(day, $0, window) }
+      return window.lastGrid(upTo: grid - 1).map { slot(day, gridSecond: $0, window: window) }
     }
     guard let latest = slots.max(by: { $0.due < $1.due }) else { return nil }
     let isFresh = moment < latest.due.adding(seconds: Int64(latest.cadenceSeconds))
@@ -129,14 +129,14 @@ package struct PollSchedule: Sendable {
   ) -> PollSlot? {
     var grid = window.firstGrid(from: second)
     while let candidate = grid {
-      let slot = slot(day, candidate, window)
+      let slot = slot(day, gridSecond: candidate, window: window)
       if slot.due > moment { return slot }
       grid = window.firstGrid(from: candidate + 1)
     }
     return nil
   }
 
-  private func slot(_ day: TradingDay, _ gridSecond: Int, _ window: PollWindow) -> PollSlot {
+  private func slot(_ day: TradingDay, gridSecond: Int, window: PollWindow) -> PollSlot {
     let grid = Timestamp(day: day, secondOfDay: gridSecond)
     return PollSlot(
       grid: grid, due: grid.adding(milliseconds: Int64(phaseMilliseconds)),

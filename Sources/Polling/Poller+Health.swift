@@ -13,7 +13,7 @@ extension Poller {
   }
 
   /// At the end of a sweep.
-  mutating func evaluate(_ sweep: Sweep, _ now: Timestamp) {
+  mutating func evaluate(_ sweep: Sweep, at now: Timestamp) {
     if sweep.failed == 0 { throttles = 0 }
     guard breaker.isClosed else { return }
     if sweep.failed == 0 {

@@ -20,7 +20,7 @@ extension Poller {
     self.schedule = schedule.movedAs(self.schedule)
     budget.change(requestsPerMinute: configuration.requestsPerMinute, at: steady)
     if symbols != self.symbols || plan.symbolsMax != configuration.batchSymbolsMax {
-      replaceSymbols(symbols, now)
+      replaceSymbols(symbols, at: now)
     }
     if phase == .running {
       advanceSlots(now)
@@ -31,7 +31,7 @@ extension Poller {
   }
 
   /// Other symbols: at once between two slots, else with the next.
-  mutating func replaceSymbols(_ symbols: [Symbol], _ now: Timestamp) {
+  mutating func replaceSymbols(_ symbols: [Symbol], at now: Timestamp) {
     self.symbols = symbols
     isPlanOld = true
     let isSlotUnderWay = pending.contains { $0.isBatch || $0.isPart }

@@ -3,17 +3,17 @@ import Market
 
 extension Poller {
   mutating func answered(
-    _ id: PollRequestID, _ outcome: PollOutcome, _ retryAfterSeconds: Int?, _ now: Timestamp
+    _ id: PollRequestID, outcome: PollOutcome, retryAfterSeconds: Int?, at now: Timestamp
   ) {
     guard let inFlightRequest = inFlight.removeValue(forKey: id) else { return }
     switch outcome {
-    case .ok, .unchanged: succeed(inFlightRequest, now)
+    case .ok, .unchanged: succeed(inFlightRequest, at: now)
     case .empty where retryAfterSeconds == nil && mayAskAgain(inFlightRequest.pendingRequest):
       var pendingRequest = inFlightRequest.pendingRequest
       pendingRequest.hasRetriedEmpty = true
       pendingRequest.notBefore = steady
       pending.append(pendingRequest)
-    default: fail(inFlightRequest, outcome, retryAfterSeconds, now)
+    default: fail(inFlightRequest, outcome: outcome, retryAfterSeconds: retryAfterSeconds, at: now)
     }
   }
 
@@ -28,23 +28,23 @@ extension Poller {
     sweeps[pendingRequest.sweep]?.slot == slotGrid && slotEnd.map { steady < $0 } ?? false
   }
 
-  private mutating func succeed(_ inFlightRequest: InFlightRequest, _ now: Timestamp) {
+  private mutating func succeed(_ inFlightRequest: InFlightRequest, at now: Timestamp) {
     wasAnswered = true
     missedSlots = 0
     answeredAt = now
     switch inFlightRequest.pendingRequest.kind {
     case .probe: breaker.probed(.recovered, at: steady)
     case .part(let part):
-      search(inFlightRequest.pendingRequest, part.search, now) { $0.cleared(part) }
+      search(inFlightRequest.pendingRequest, number: part.search, at: now) { $0.cleared(part) }
     case .batch:
       failures[inFlightRequest.pendingRequest.group] = nil
-      resolve(inFlightRequest.pendingRequest.sweep, isAnswered: true, now)
+      resolve(inFlightRequest.pendingRequest.sweep, isAnswered: true, at: now)
     }
   }
 
   mutating func fail(
-    _ inFlightRequest: InFlightRequest, _ outcome: PollOutcome, _ retryAfterSeconds: Int?,
-    _ now: Timestamp
+    _ inFlightRequest: InFlightRequest, outcome: PollOutcome, retryAfterSeconds: Int?,
+    at now: Timestamp
   ) {
     let isProbe = if case .probe = inFlightRequest.pendingRequest.kind { true } else { false }
     // A throttled batch is held below, by more than what is asked for.
@@ -59,28 +59,28 @@ extension Poller {
     }
     switch outcome {
     case .banned, .unauthorised:
-      refuse(outcome == .banned ? .banned : .unauthorised, now)
-      fail(inFlightRequest, now)
+      refuse(outcome == .banned ? .banned : .unauthorised, at: now)
+      fail(inFlightRequest, at: now)
     case .throttled:
       throttle(retryAfterSeconds)
-      fail(inFlightRequest, now)
+      fail(inFlightRequest, at: now)
       dropPending(now, where: \.isBatch)
-    case .poisoned: poisoned(inFlightRequest, now)
-    case .notFound: fail(inFlightRequest, now)
-    case .ok, .unchanged, .empty, .malformed, .transient: retry(inFlightRequest, now)
+    case .poisoned: poisoned(inFlightRequest, at: now)
+    case .notFound: fail(inFlightRequest, at: now)
+    case .ok, .unchanged, .empty, .malformed, .transient: retry(inFlightRequest, at: now)
     }
   }
 
   /// The batch has failed for this slot; a part of a search waits for its turn.
-  private mutating func fail(_ inFlightRequest: InFlightRequest, _ now: Timestamp) {
+  private mutating func fail(_ inFlightRequest: InFlightRequest, at now: Timestamp) {
     if inFlightRequest.pendingRequest.isPart {
-      retry(inFlightRequest, now)
+      retry(inFlightRequest, at: now)
     } else {
-      resolve(inFlightRequest.pendingRequest.sweep, isAnswered: false, now)
+      resolve(inFlightRequest.pendingRequest.sweep, isAnswered: false, at: now)
     }
   }
 
-  private mutating func retry(_ inFlightRequest: InFlightRequest, _ now: Timestamp) {
+  private mutating func retry(_ inFlightRequest: InFlightRequest, at now: Timestamp) {
     var pendingRequest = inFlightRequest.pendingRequest
     pendingRequest.retries += 1
     if pendingRequest.isPart { return retry(part: pendingRequest) }
@@ -95,7 +95,7 @@ extension Poller {
     {
       pending.append(pendingRequest)
     } else {
-      resolve(pendingRequest.sweep, isAnswered: false, now)
+      resolve(pendingRequest.sweep, isAnswered: false, at: now)
     }
   }
 
@@ -117,7 +117,7 @@ extension Poller {
   }
 
   /// The host refuses us: nothing more goes out until the cool-down is over.
-  private mutating func refuse(_ condition: SourceState.Condition, _ now: Timestamp) {
+  private mutating func refuse(_ condition: SourceState.Condition, at now: Timestamp) {
     breaker.tripped(at: steady)
     dropPending(now, where: \.isBatch)
     recordHealth(condition, since: now)
@@ -144,28 +144,28 @@ extension Poller {
 
   // MARK: Bisection
 
-  private mutating func poisoned(_ inFlightRequest: InFlightRequest, _ now: Timestamp) {
+  private mutating func poisoned(_ inFlightRequest: InFlightRequest, at now: Timestamp) {
     let pendingRequest = inFlightRequest.pendingRequest
     if case .part(let part) = pendingRequest.kind {
-      return search(pendingRequest, part.search, now) { $0.poisoned(part) }
+      return search(pendingRequest, number: part.search, at: now) { $0.poisoned(part) }
     }
-    resolve(pendingRequest.sweep, isAnswered: false, now)
+    resolve(pendingRequest.sweep, isAnswered: false, at: now)
     guard pendingRequest.plan == planNumber, bisections[pendingRequest.group] == nil,
       phase == .running
     else {
       return
     }
     // The heartbeat alone cannot be the bad token: it is what every good answer begins with.
-    if inFlightRequest.symbols.isEmpty { return refuse(.unauthorised, now) }
+    if inFlightRequest.symbols.isEmpty { return refuse(.unauthorised, at: now) }
     bisectionLast += 1
     bisections[pendingRequest.group] = Bisection(
       batch: Array(inFlightRequest.symbols), number: bisectionLast)
-    search(pendingRequest, bisectionLast, now) { [$0.begin()] }
+    search(pendingRequest, number: bisectionLast, at: now) { [$0.begin()] }
   }
 
   private mutating func search(
-    _ pendingRequest: PendingRequest, _ number: Int, _ now: Timestamp,
-    _ step: (inout Bisection) -> [Bisection.Step]
+    _ pendingRequest: PendingRequest, number: Int, at now: Timestamp,
+    step: (inout Bisection) -> [Bisection.Step]
   ) {
     guard pendingRequest.plan == planNumber, var bisection = bisections[pendingRequest.group],
       bisection.number == number
@@ -182,7 +182,7 @@ extension Poller {
         quarantined.insert(symbol)
         actions.append(.quarantined(symbol))
       case .abandon:
-        refuse(.unauthorised, now)
+        refuse(.unauthorised, at: now)
       }
     }
   }

@@ -8,9 +8,9 @@ extension Poller {
     let inForce = schedule.slot(at: now)
     if owesSweep, !plan.groups.isEmpty, schedule.isTradingDay(now.shanghaiDay) != nil {
       owesSweep = false
-      begin(inForce?.grid ?? Timestamp(seconds: now.seconds), now)
+      begin(inForce?.grid ?? Timestamp(seconds: now.seconds), at: now)
     } else if let inForce, slotGrid.map({ inForce.grid > $0 }) ?? true {
-      begin(inForce.grid, now)
+      begin(inForce.grid, at: now)
     }
   }
 
@@ -30,7 +30,7 @@ extension Poller {
     }
   }
 
-  private mutating func begin(_ grid: Timestamp, _ now: Timestamp) {
+  private mutating func begin(_ grid: Timestamp, at now: Timestamp) {
     slotGrid = grid
     slotLast += 1
     slotEnd = end(now)
@@ -41,7 +41,7 @@ extension Poller {
     countMissed(now)
     if let heldUntil, steady < heldUntil { return }
     switch breaker.admit(at: steady) {
-    case .open: beginSweep(grid, now)
+    case .open: beginSweep(grid, at: now)
     case .probe: pending.append(pendingRequest(.probe, group: 0))
     case .refused: break
     }
@@ -58,7 +58,7 @@ extension Poller {
   }
 
   /// Every group that is not still in flight; while the source is silent, one alone, in turn.
-  private mutating func beginSweep(_ grid: Timestamp, _ now: Timestamp) {
+  private mutating func beginSweep(_ grid: Timestamp, at now: Timestamp) {
     sweepLast += 1
     sweeps[sweepLast] = Sweep(slot: grid, outstanding: plan.groups.count)
     let busy = Set(inFlight.values.map(\.pendingRequest).filter(\.isBatch).map(\.group))
@@ -71,7 +71,7 @@ extension Poller {
     var requests = 0
     for group in waited {
       guard !busy.contains(group), requests < requestsMax else {
-        resolve(sweepLast, isAnswered: false, now)
+        resolve(sweepLast, isAnswered: false, at: now)
         continue
       }
       requests += 1
@@ -87,7 +87,7 @@ extension Poller {
     }
     for (id, inFlightRequest) in lost.sorted(by: { $0.key.number < $1.key.number }) {
       inFlight[id] = nil
-      fail(inFlightRequest, .transient, nil, now)
+      fail(inFlightRequest, outcome: .transient, retryAfterSeconds: nil, at: now)
     }
   }
 
@@ -96,11 +96,11 @@ extension Poller {
     let dropped = pending.filter(matches)
     pending.removeAll(where: matches)
     for pendingRequest in dropped {
-      if pendingRequest.isBatch { resolve(pendingRequest.sweep, isAnswered: false, now) }
+      if pendingRequest.isBatch { resolve(pendingRequest.sweep, isAnswered: false, at: now) }
     }
   }
 
-  mutating func resolve(_ number: Int, isAnswered: Bool, _ now: Timestamp) {
+  mutating func resolve(_ number: Int, isAnswered: Bool, at now: Timestamp) {
     guard var sweep = sweeps[number] else { return }
     sweep.outstanding -= 1
     if isAnswered { sweep.answered += 1 } else { sweep.failed += 1 }
@@ -109,6 +109,6 @@ extension Poller {
     sweeps[number] = nil
     actions.append(
       .sweepCompleted(slot: sweep.slot, answered: sweep.answered, failed: sweep.failed))
-    evaluate(sweep, now)
+    evaluate(sweep, at: now)
   }
 }

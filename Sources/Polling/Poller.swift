@@ -178,10 +178,10 @@ package struct Poller: Sendable {
       advanceSlots(now)
     case .woke: break
     case .answered(let id, let outcome, let retryAfterSeconds):
-      answered(id, outcome, retryAfterSeconds, now)
+      answered(id, outcome: outcome, retryAfterSeconds: retryAfterSeconds, at: now)
     case .symbolsChanged(let symbols):
       isQuarantineOver = true
-      replaceSymbols(symbols, now)
+      replaceSymbols(symbols, at: now)
       if phase == .running { advanceSlots(now) }
     case .clockJumped:
       wakeAt = nil

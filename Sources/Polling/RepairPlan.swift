@@ -49,7 +49,7 @@ package struct RepairPlan: Sendable {
   /// What to ask tonight, in order, within the budget. Days sought in vain a little while ago rest.
   package func orders(_ candidates: [RepairCandidate], at now: Timestamp) -> [Order] {
     var orders: [Symbol: Order] = [:]
-    for candidate in candidates where !isResting(candidate, now) {
+    for candidate in candidates where !isResting(candidate, at: now) {
       let known = orders[candidate.symbol]
       orders[candidate.symbol] = Order(
         symbol: candidate.symbol, firstDay: min(known?.firstDay ?? candidate.day, candidate.day),
@@ -63,11 +63,11 @@ package struct RepairPlan: Sendable {
 
   /// When the days that rest have rested enough; nil if none does.
   package func nextCheck(_ candidates: [RepairCandidate], at now: Timestamp) -> Timestamp? {
-    candidates.filter { isResting($0, now) }
+    candidates.filter { isResting($0, at: now) }
       .compactMap { $0.lastCheckedAt?.adding(seconds: configuration.confirmSeconds) }.min()
   }
 
-  private func isResting(_ candidate: RepairCandidate, _ now: Timestamp) -> Bool {
+  private func isResting(_ candidate: RepairCandidate, at now: Timestamp) -> Bool {
     guard let last = candidate.lastCheckedAt else { return false }
     return now < last.adding(seconds: configuration.confirmSeconds)
   }

@@ -22,13 +22,15 @@ package enum RetryAfter {
     let words = text.split(separator: " ", omittingEmptySubsequences: true)
     guard let name = words.first else { return nil }
     if name.hasSuffix(","), words.last == "GMT" {
-      if words.count == 6 { return date(words[1], words[2], words[3], words[4], now) }
+      if words.count == 6 {
+        return date(words[1], month: words[2], year: words[3], clock: words[4], now: now)
+      }
       let parts = words.count == 4 ? words[1].split(separator: "-") : []
       guard parts.count == 3, parts[2].utf8.count == 2 else { return nil }
-      return date(parts[0], parts[1], parts[2], words[2], now)
+      return date(parts[0], month: parts[1], year: parts[2], clock: words[2], now: now)
     }
     guard words.count == 5 else { return nil }
-    return date(words[2], words[1], words[4], words[3], now)
+    return date(words[2], month: words[1], year: words[4], clock: words[3], now: now)
   }
 
   private static let months = [
@@ -36,21 +38,21 @@ package enum RetryAfter {
   ]
 
   private static func date(
-    _ day: Substring, _ month: Substring, _ year: Substring, _ clock: Substring, _ now: Timestamp
+    _ day: Substring, month: Substring, year: Substring, clock: Substring, now: Timestamp
   ) -> Timestamp? {
     let parts = clock.split(separator: ":", omittingEmptySubsequences: false)
     guard let day = number(day), let month = months.firstIndex(of: String(month)),
       let year = number(year), parts.map(\.utf8.count) == [2, 2, 2],
       let hour = number(parts[0]), let minute = number(parts[1]), let second = number(parts[2]),
       hour < 24, minute < 60, second <= 60,
-      let date = TradingDay(year: full(year, now), month: month + 1, day: day)
+      let date = TradingDay(year: full(year, now: now), month: month + 1, day: day)
     else { return nil }
     let clock = hour * 3_600 + minute * 60 + second
     return Timestamp(seconds: Int64(date.daysSince1970) * 86_400 + Int64(clock))
   }
 
   /// Two digits mean the year nearest that is not more than 50 years ahead.
-  private static func full(_ year: Int, _ now: Timestamp) -> Int {
+  private static func full(_ year: Int, now: Timestamp) -> Int {
     guard year < 100 else { return year }
     let current = now.shanghaiDay.civil.year
     let candidate = current / 100 * 100 + year

@@ -10,7 +10,7 @@ private struct Figure {
   var note = ""
 
   /// Never alarming at zero, always beyond.
-  static func fault(_ label: String, _ count: Int, _ style: Style) -> Figure {
+  static func fault(_ label: String, count: Int, style: Style) -> Figure {
     Figure(label: label, value: Figures.grouped(count), style: count == 0 ? .plain : style)
   }
 }
@@ -40,13 +40,14 @@ extension DemoSnapshot {
   private static let valueColumns = 9
 
   private func line(of figure: Figure, panelWidth: Int) -> StyledLine {
-    var line = StyledLine(" " + figure.label, .label)
+    var line = StyledLine(" " + figure.label, style: .label)
     line.advance(to: DemoSnapshot.labelColumns)
     let value = figure.value.clipped(columns: panelWidth - DemoSnapshot.labelColumns - 1)
-    line.add(value.padded(columns: DemoSnapshot.valueColumns, .trailing), figure.style)
+    line.add(
+      value.padded(columns: DemoSnapshot.valueColumns, alignment: .trailing), style: figure.style)
     let room = panelWidth - line.width - 2
     if !figure.note.isEmpty, DisplayWidth.of(figure.note) <= room {
-      line.add(" " + figure.note, .label)
+      line.add(" " + figure.note, style: .label)
     }
     return line
   }
@@ -57,8 +58,8 @@ extension DemoSnapshot {
         label: "sweeps", value: Figures.grouped(sweeps),
         note: Figures.rate(sweepsPerMinute)),
       Figure(label: "requests", value: Figures.grouped(requestsAnswered + requestsFailed)),
-      .fault("missed", requestsFailed, .warning),
-      condition("source", source),
+      .fault("missed", count: requestsFailed, style: .warning),
+      condition("source", is: source),
     ]
   }
 
@@ -67,20 +68,20 @@ extension DemoSnapshot {
       Figure(label: "poll→commit", value: milliseconds(lagMicroseconds)),
       Figure(label: "commit", value: milliseconds(commitMicroseconds)),
       Figure(label: "change seq", value: Figures.grouped(Int(sequence))),
-      condition("store", store),
+      condition("store", is: store),
     ]
   }
 
   private var results: [Figure] {
     [
       Figure(label: "candles", value: Figures.grouped(candles), style: .title),
-      .fault("gaps", gaps, .warning),
-      .fault("revisions", revisions, .warning),
-      .fault("rejected", rejected, .bad),
+      .fault("gaps", count: gaps, style: .warning),
+      .fault("revisions", count: revisions, style: .warning),
+      .fault("rejected", count: rejected, style: .bad),
     ]
   }
 
-  private func condition(_ label: String, _ condition: Condition) -> Figure {
+  private func condition(_ label: String, is condition: Condition) -> Figure {
     let style: Style =
       switch condition.health {
       case .good: .good

@@ -49,12 +49,12 @@ extension DemoSnapshot {
 
   private func header(width: Int) -> StyledLine {
     let second = at.shanghaiSecondOfDay
-    var line = StyledLine(" candled demo", .title)
-    line.add("   \(at.shanghaiDay) \(Figures.weekday(at.shanghaiDay))", .label)
-    line.add("  " + Figures.clock(second), .title)
+    var line = StyledLine(" candled demo", style: .title)
+    line.add("   \(at.shanghaiDay) \(Figures.weekday(at.shanghaiDay))", style: .label)
+    line.add("  " + Figures.clock(second), style: .title)
     line.add("  " + phase.rawValue)
-    var right = StyledLine("\(speed)×", .title)
-    right.add("  \(Figures.grouped(instruments)) instruments ", .label)
+    var right = StyledLine("\(speed)×", style: .title)
+    right.add("  \(Figures.grouped(instruments)) instruments ", style: .label)
     if line.width + 2 + right.width <= width {
       line.advance(to: width - right.width)
       line.add(right)
@@ -67,12 +67,12 @@ extension DemoSnapshot {
     let elapsed = Session.tradingSeconds(before: at.shanghaiSecondOfDay)
     let half = Session.secondsPerDay / 2
     let columns = max((width - 32) / 2, 0)
-    var line = StyledLine(" " + Figures.minute(Session.morningOpen) + " ", .label)
+    var line = StyledLine(" " + Figures.minute(Session.morningOpen) + " ", style: .label)
     line.add(bar(elapsed: min(elapsed, half), of: half, columns: columns))
-    line.add(" " + Figures.minute(Session.morningClose), .label)
-    line.add("  " + Figures.minute(Session.afternoonOpen) + " ", .label)
+    line.add(" " + Figures.minute(Session.morningClose), style: .label)
+    line.add("  " + Figures.minute(Session.afternoonOpen) + " ", style: .label)
     line.add(bar(elapsed: max(elapsed - half, 0), of: half, columns: columns))
-    line.add(" " + Figures.minute(Session.afternoonClose), .label)
+    line.add(" " + Figures.minute(Session.afternoonClose), style: .label)
     return line
   }
 
@@ -80,30 +80,32 @@ extension DemoSnapshot {
     let halves = columns * 2 * elapsed / total
     let full = String(repeating: "━", count: halves / 2)
     let tip = halves.isMultiple(of: 2) ? "" : "╸"
-    var bar = StyledLine(full + tip, .good)
-    bar.add(String(repeating: "─", count: columns - bar.width), .label)
+    var bar = StyledLine(full + tip, style: .good)
+    bar.add(String(repeating: "─", count: columns - bar.width), style: .label)
     return bar
   }
 
   private func footer(width: Int) -> [StyledLine] {
-    var certificates = StyledLine(" conservation  ", .label)
+    var certificates = StyledLine(" conservation  ", style: .label)
     if let conservation {
       let isWhole = conservation.balanced == conservation.certificates
       certificates.add(
         "\(Figures.grouped(conservation.balanced)) of "
           + "\(Figures.grouped(conservation.certificates)) certificates balance",
-        isWhole ? .good : .bad)
+        style: isWhole ? .good : .bad)
     } else {
-      certificates.add("certificates are written after the close", .label)
+      certificates.add("certificates are written after the close", style: .label)
     }
-    return [certificates] + inside(width: width) + [StyledLine(" Ctrl-C drains and stops", .label)]
+    return [certificates] + inside(width: width) + [
+      StyledLine(" Ctrl-C drains and stops", style: .label)
+    ]
   }
 
   /// On as many lines as it needs to be whole, cut at blanks: there a line feed is as good to the
   /// shell and, between the quotes, to libpq, so that all of it can be copied and pasted.
   private func inside(width: Int) -> [StyledLine] {
     let words = psql.split(separator: " ").map(String.init)
-    var lines = [StyledLine(" look inside  ", .label)]
+    var lines = [StyledLine(" look inside  ", style: .label)]
     let widest = words.map(DisplayWidth.of).max() ?? 0
     let indent = lines[0].width + 1 + widest <= width ? lines[0].width : 0
     for word in words {

@@ -18,8 +18,8 @@ package struct DemoSnapshot: Sendable {
   package var requestsAnswered = 0
   /// Batches that had no answer before the next sweep was due, whatever the reason.
   package var requestsFailed = 0
-  package var source = Condition("starting", .waiting)
-  package var store = Condition("starting", .waiting)
+  package var source = Condition("starting", health: .waiting)
+  package var store = Condition("starting", health: .waiting)
 
   /// From the last byte of an answer to its rows being visible, µs of real time; nil before the
   /// first commit.
@@ -57,7 +57,7 @@ package struct DemoSnapshot: Sendable {
     package var word: String
     package var health: Health
 
-    package init(_ word: String, _ health: Health) {
+    package init(_ word: String, health: Health) {
       self.word = word
       self.health = health
     }

@@ -28,7 +28,7 @@ package struct DemoSummary: Sendable {
       + "\(seconds / 60) min \(seconds % 60) s"
     return head + "\n"
       + lines.map { label, value in
-        "  " + label.padded(columns: 14, .leading) + value.withoutControls + "\n"
+        "  " + label.padded(columns: 14, alignment: .leading) + value.withoutControls + "\n"
       }.joined()
   }
 

@@ -35,7 +35,7 @@ enum DisplayWidth {
 
 extension String {
   /// Filled with blanks up to `columns`; longer texts stay as they are.
-  func padded(columns: Int, _ alignment: ResultColumn.Alignment) -> String {
+  func padded(columns: Int, alignment: ResultColumn.Alignment) -> String {
     let blanks = String(repeating: " ", count: max(columns - DisplayWidth.of(self), 0))
     return alignment == .leading ? self + blanks : blanks + self
   }

@@ -14,7 +14,9 @@ struct QuoteTable {
     let columns = fitting(width: width)
     var header = StyledLine(" ")
     for (column, columnWidth) in columns {
-      header.add(column.title.padded(columns: columnWidth, column.alignment) + "  ", .label)
+      header.add(
+        column.title.padded(columns: columnWidth, alignment: column.alignment) + "  ", style: .label
+      )
     }
     return [header] + quotes.map { line(of: $0, columns: columns) }
   }
@@ -26,7 +28,8 @@ struct QuoteTable {
     for (column, columnWidth) in columns {
       let text = column.text(of: quote).clipped(columns: columnWidth)
       line.add(
-        text.padded(columns: columnWidth, column.alignment) + "  ", column.style(of: quote))
+        text.padded(columns: columnWidth, alignment: column.alignment) + "  ",
+        style: column.style(of: quote))
     }
     return line
   }

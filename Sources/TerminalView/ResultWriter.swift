@@ -21,7 +21,7 @@ package struct ResultColumn: Sendable, Hashable {
   package var name: String
   package var alignment: Alignment
 
-  package init(_ name: String, _ alignment: Alignment = .leading) {
+  package init(_ name: String, alignment: Alignment = .leading) {
     self.name = name
     self.alignment = alignment
   }
@@ -119,7 +119,7 @@ package struct ResultWriter: Sendable {
       var line = ""
       for (index, text) in row.enumerated() {
         if index > 0 { line += "  " }
-        line += text.padded(columns: widths[index], columns[index].alignment)
+        line += text.padded(columns: widths[index], alignment: columns[index].alignment)
       }
       return line.trimmedAtEnd + "\n"
     }.joined()

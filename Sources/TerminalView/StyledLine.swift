@@ -35,9 +35,9 @@ struct StyledLine {
 
   init() {}
 
-  init(_ text: String, _ style: Style = .plain) { add(text, style) }
+  init(_ text: String, style: Style = .plain) { add(text, style: style) }
 
-  mutating func add(_ text: String, _ style: Style = .plain) {
+  mutating func add(_ text: String, style: Style = .plain) {
     if text.isEmpty { return }
     let clean = text.withoutControls
     pieces.append((clean, style))

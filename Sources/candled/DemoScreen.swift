@@ -93,7 +93,8 @@ actor DemoScreen {
     snapshot.rejected = report.counters.rejectedRows.values.reduce(0, +)
     snapshot.psql = handle.psqlLine
     snapshot.source = condition(of: status)
-    snapshot.store = status.storeFault.map { .init("\($0)", .bad) } ?? .init("ok", .good)
+    snapshot.store =
+      status.storeFault.map { .init("\($0)", health: .bad) } ?? .init("ok", health: .good)
     // Before the close none can be of this day.
     let isOver = report.now.shanghaiSecondOfDay >= Session.afternoonClose
     if isOver, report.counters.certificates > 0 {
@@ -108,8 +109,8 @@ actor DemoScreen {
   }
 
   private func condition(of status: EngineStatus) -> DemoSnapshot.Condition {
-    guard let state = status.source else { return .init("waiting", .waiting) }
-    return .init("\(state.condition)", state.condition == .ok ? .good : .bad)
+    guard let state = status.source else { return .init("waiting", health: .waiting) }
+    return .init("\(state.condition)", health: state.condition == .ok ? .good : .bad)
   }
 }
 

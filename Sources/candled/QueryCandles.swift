@@ -80,7 +80,7 @@ struct QueryCandles: ParsableCommand {
     ResultColumn.leading("opened_at", "closed_at", "trading_day")
     + ResultColumn.trailing(
       "open", "high", "low", "close", "volume", "turnover", "trades", "vwap")
-    + [ResultColumn("flags"), ResultColumn("revision", .trailing)]
+    + [ResultColumn("flags"), ResultColumn("revision", alignment: .trailing)]
     + ResultColumn.leading("known_from", "source")
 
   private static func cells(_ candle: CandleRecord) -> [ResultCell] {

@@ -31,7 +31,7 @@ struct QueryGaps: ParsableCommand {
     ResultColumn.leading("symbol", "trading_day", "from_at", "to_at", "cause")
     + ResultColumn.trailing("volume", "turnover")
     + [
-      ResultColumn("state"), ResultColumn("sightings", .trailing),
+      ResultColumn("state"), ResultColumn("sightings", alignment: .trailing),
       ResultColumn("permanent_reason"),
     ]
 

@@ -67,7 +67,7 @@ extension ResultFormat: ExpressibleByArgument {}
 extension ResultColumn {
   static func leading(_ names: String...) -> [ResultColumn] { names.map { ResultColumn($0) } }
   static func trailing(_ names: String...) -> [ResultColumn] {
-    names.map { ResultColumn($0, .trailing) }
+    names.map { ResultColumn($0, alignment: .trailing) }
   }
 }
 

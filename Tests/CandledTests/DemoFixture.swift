@@ -17,8 +17,8 @@ extension DemoSnapshot {
     snapshot.commitMicroseconds = 4_050
     snapshot.sequence = 1230
     snapshot.candles = 12_345
-    snapshot.source = Condition("healthy", .good)
-    snapshot.store = Condition("ready", .good)
+    snapshot.source = Condition("healthy", health: .good)
+    snapshot.store = Condition("ready", health: .good)
     snapshot.psql =
       "psql 'host=/tmp/candled-demo-iUijOx/postgres/socket port=5432 dbname=candled "
       + "user=candled_reader'"
@@ -49,7 +49,7 @@ extension DemoSnapshot {
     snapshot.candles = 1_296_000
     snapshot.gaps = 3
     snapshot.rejected = 7
-    snapshot.source = Condition("banned", .bad)
+    snapshot.source = Condition("banned", health: .bad)
     snapshot.conservation = Conservation(certificates: 5400, balanced: 5399)
     snapshot.quotes[0].last = try ExactDecimal("1752.000")
     for index in snapshot.quotes.indices { snapshot.quotes[index].forming = nil }

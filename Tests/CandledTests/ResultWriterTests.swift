@@ -5,8 +5,8 @@ import Testing
 
 @Suite struct `Results of a query` {
   private let columns = [
-    ResultColumn("symbol"), ResultColumn("name"), ResultColumn("close", .trailing),
-    ResultColumn("revision", .trailing), ResultColumn("flags"),
+    ResultColumn("symbol"), ResultColumn("name"), ResultColumn("close", alignment: .trailing),
+    ResultColumn("revision", alignment: .trailing), ResultColumn("flags"),
   ]
 
   private func rows() throws -> [[ResultCell]] {

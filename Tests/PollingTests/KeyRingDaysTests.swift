@@ -146,7 +146,7 @@ private struct KeyRingLife {
     if source.requests(grant.label) > Self.quota { violations.append("\(day) over quota") }
     if response != .ok { refusals.insert(response) }
     if happens(in: 100) { return crashed(now) }
-    for action in ring.answered(grant.label, response.outcome, at: now) {
+    for action in ring.answered(grant.label, outcome: response.outcome, at: now) {
       if case .persist(let usage) = action { persist(usage) }
     }
     if happens(in: 300) { return crashed(now) }

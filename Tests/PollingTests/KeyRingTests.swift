@@ -50,7 +50,7 @@ import Testing
   @Test func `the source's own quota parks a key, whatever the ledger says`() {
     var ring = ring()
     _ = ring.take(at: moment(9, 0))
-    let actions = ring.answered("a", .quotaExhausted, at: moment(9, 0, 1))
+    let actions = ring.answered("a", outcome: .quotaExhausted, at: moment(9, 0, 1))
     let row = KeyUsage(
       source: .mairui, label: "a", day: monday, requests: 1, parkedUntil: midnight,
       parkedReason: .quota)
@@ -61,21 +61,21 @@ import Testing
   @Test func `an invalid licence alarms once and is tried once an hour`() {
     var ring = ring()
     _ = ring.take(at: moment(9, 0))
-    let first = ring.answered("a", .invalidLicence, at: moment(9, 0, 1))
+    let first = ring.answered("a", outcome: .invalidLicence, at: moment(9, 0, 1))
     #expect(first.last == .alarm(label: "a", .invalidLicence))
     #expect(labels(&ring, 2, at: moment(9, 59)) == ["b", "b"])
     // The probe goes first, alone, and is parked again before it is sent.
     #expect(labels(&ring, 2, at: moment(10, 1)) == ["a", "b"])
-    #expect(ring.answered("a", .invalidLicence, at: moment(10, 2)).count == 1)
+    #expect(ring.answered("a", outcome: .invalidLicence, at: moment(10, 2)).count == 1)
     #expect(labels(&ring, 2, at: moment(11, 0)) == ["b", "b"])
   }
 
   @Test func `a licence that works again is back at once`() {
     var ring = ring()
     _ = ring.take(at: moment(9, 0))
-    _ = ring.answered("a", .invalidLicence, at: moment(9, 0, 1))
+    _ = ring.answered("a", outcome: .invalidLicence, at: moment(9, 0, 1))
     _ = ring.take(at: moment(10, 1))
-    let actions = ring.answered("a", .ok, at: moment(10, 1, 1))
+    let actions = ring.answered("a", outcome: .ok, at: moment(10, 1, 1))
     let row = KeyUsage(source: .mairui, label: "a", day: monday, requests: 2)
     #expect(actions == [.persist(row), .recovered(label: "a")])
     #expect(labels(&ring, 4, at: moment(10, 2)) == ["b", "b", "a", "b"])
@@ -84,7 +84,7 @@ import Testing
   @Test func `a crash before the probe's answer costs an hour, not a second probe`() throws {
     var ring = ring(["a"])
     _ = ring.take(at: moment(9, 0))
-    _ = ring.answered("a", .invalidLicence, at: moment(9, 0, 1))
+    _ = ring.answered("a", outcome: .invalidLicence, at: moment(9, 0, 1))
     let grant = ring.take(at: moment(10, 1))
     let probe = try #require(grant)
     var again = rebuilt([probe.usage], ["a"])
@@ -96,20 +96,21 @@ import Testing
     var ring = ring(["a"])
     _ = ring.take(at: moment(9, 0))
     #expect(
-      ring.answered("a", .demoLicence, at: moment(9, 1)).last == .alarm(label: "a", .demoLicence))
+      ring.answered("a", outcome: .demoLicence, at: moment(9, 1)).last
+        == .alarm(label: "a", .demoLicence))
     #expect(ring.nextAvailable(at: moment(9, 2)) == midnight)
   }
 
   @Test func `a rate limit parks for a minute at least, and as long as the source asks`() {
     var ring = ring(["a"])
     _ = ring.take(at: moment(9, 0))
-    _ = ring.answered("a", .throttled(retryAfterSeconds: 5), at: moment(9, 0))
+    _ = ring.answered("a", outcome: .throttled(retryAfterSeconds: 5), at: moment(9, 0))
     #expect(ring.take(at: moment(9, 0, 59)) == nil)
     #expect(ring.take(at: moment(9, 1)) != nil)
-    _ = ring.answered("a", .throttled(retryAfterSeconds: 1_800), at: moment(9, 1))
+    _ = ring.answered("a", outcome: .throttled(retryAfterSeconds: 1_800), at: moment(9, 1))
     #expect(ring.take(at: moment(9, 30, 59)) == nil)
     #expect(ring.take(at: moment(9, 31)) != nil)
-    let third = ring.answered("a", .throttled(retryAfterSeconds: nil), at: moment(9, 31))
+    let third = ring.answered("a", outcome: .throttled(retryAfterSeconds: nil), at: moment(9, 31))
     #expect(third.last == .alarm(label: "a", .rateLimit))
   }
 
@@ -141,7 +142,7 @@ import Testing
   @Test func `an answer that says nothing of the key changes nothing`() {
     var ring = ring()
     _ = ring.take(at: moment(9, 0))
-    #expect(ring.answered("a", .other, at: moment(9, 1)) == [])
-    #expect(ring.answered("nobody", .invalidLicence, at: moment(9, 1)) == [])
+    #expect(ring.answered("a", outcome: .other, at: moment(9, 1)) == [])
+    #expect(ring.answered("nobody", outcome: .invalidLicence, at: moment(9, 1)) == [])
   }
 }
