@@ -1,6 +1,8 @@
 /// One page of the documentation, cut into what its links need: headings and links outside code.
 import Foundation
 
+@testable import candled_tidy
+
 struct DocumentPage {
   struct Link {
     let written: String

@@ -3,6 +3,8 @@ import Foundation
 import Operations
 import Testing
 
+@testable import candled_tidy
+
 /// What README.md and the pages of docs/ list, held to the code in both directions. A failure
 /// prints what belongs there.
 @Suite struct DocumentationTests {

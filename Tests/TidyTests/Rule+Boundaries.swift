@@ -1,5 +1,7 @@
 /// Who may know what: the import table of DESIGN, SQL in the store, addresses in the transport.
 
+@testable import candled_tidy
+
 extension Rule {
   static let boundaries = [imports, foundation, sql, addresses]
 

@@ -3,6 +3,8 @@
 /// The proof is the comment on the same line or right above: it says `Safe:` and why, or names what
 /// it proves in backticks (`@unchecked Sendable`). A document without either is no proof.
 
+@testable import candled_tidy
+
 extension Rule {
   static let safety = [forcing, printing, detached, unchecked, unsafe, floating]
 

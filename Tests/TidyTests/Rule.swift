@@ -1,5 +1,7 @@
 import Testing
 
+@testable import candled_tidy
+
 /// One law of the house: a name and a pure function from a file to what breaks it.
 struct Rule: Sendable, CustomTestStringConvertible {
   let name: String

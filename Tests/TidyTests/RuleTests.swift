@@ -1,5 +1,7 @@
 import Testing
 
+@testable import candled_tidy
+
 /// Every rule is shown to bite, and to leave alone what only looks alike.
 @Suite struct RuleTests {
   @Test(arguments: Case.broken)

@@ -1,5 +1,7 @@
 import Testing
 
+@testable import candled_tidy
+
 @Suite struct SourceTextTests {
   private func code(_ source: String) -> [String] { SourceText(source).lines.map(\.code) }
 

@@ -2,6 +2,8 @@ import Foundation
 import TestTraits
 import Testing
 
+@testable import candled_tidy
+
 @Suite(.ownThread) struct TreeTests {
   @Test(arguments: Rule.all)
   func `the whole tree keeps the rule`(_ rule: Rule) throws {

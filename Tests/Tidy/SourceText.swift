@@ -30,6 +30,19 @@ struct SourceText {
     }
     if lines.last?.raw.isEmpty == true { lines.removeLast() }
   }
+
+  /// Words, and single characters for all else but space.
+  static func tokens(of code: String) -> [Substring] {
+    var tokens: [Substring] = []
+    var rest = Substring(code)
+    while let first = rest.first {
+      let word = rest.prefix { $0.isLetter || $0.isNumber || $0 == "_" }
+      let token = word.isEmpty ? rest.prefix(1) : word
+      if !first.isWhitespace { tokens.append(token) }
+      rest = rest.dropFirst(token.count)
+    }
+    return tokens
+  }
 }
 
 /// The state of one pass over the bytes.
