@@ -48,6 +48,7 @@ let package = Package(
     module("Transport", ["Platform", "CCurl", "CLinux"]),
     module("Journal", ["Market", "Platform", "CZstd", "CLinux"]),
     module("Postgres", ["Market", "Platform", "CPostgres", "CLinux"]),
+    module("EmbeddedPostgres", ["Market", "Platform", "Postgres", "CPostgres", "CLinux"]),
     .target(
       name: "Store",
       dependencies: ["Market", "Candles", "Postgres", "Platform", "CPostgres", "CLinux"],
@@ -59,7 +60,8 @@ let package = Package(
     module(
       "Ingest",
       [
-        "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "Postgres", "Store",
+        "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres",
+        "Postgres", "Store",
         "Operations",
         "Platform", log,
       ]),
@@ -73,7 +75,8 @@ let package = Package(
     .executableTarget(
       name: "candled",
       dependencies: [
-        "Market", "Candles", "Feeds", "Polling", "Journal", "Transport", "Postgres", "Store",
+        "Market", "Candles", "Feeds", "Polling", "Journal", "Transport", "EmbeddedPostgres",
+        "Postgres", "Store",
         "Operations",
         "Ingest", "Admin", "ExchangeSimulator", "CandledClient", "TerminalView", "Platform",
         "CLinux", arguments, log,
@@ -83,7 +86,9 @@ let package = Package(
     // Shared by the tests: seeded randomness and, for those that need one, a private cluster.
     .target(
       name: "TestSupport",
-      dependencies: ["Market", "Postgres", "Store", "Platform", "CPostgres", "CLinux"],
+      dependencies: [
+        "Market", "EmbeddedPostgres", "Postgres", "Store", "Platform", "CPostgres", "CLinux",
+      ],
       path: "Tests/TestSupport",
       swiftSettings: strict),
     // Where a test runs.
@@ -92,7 +97,8 @@ let package = Package(
     .executableTarget(
       name: "candled-bench",
       dependencies: [
-        "Market", "Candles", "Feeds", "Journal", "Postgres", "Store", "Ingest", "Operations",
+        "Market", "Candles", "Feeds", "Journal", "EmbeddedPostgres", "Postgres", "Store", "Ingest",
+        "Operations",
         "ExchangeSimulator", "CandledClient", "Platform", "CPostgres", "TestSupport", log,
       ],
       path: "Tests/Bench", swiftSettings: strict),
@@ -105,7 +111,8 @@ let package = Package(
     .target(
       name: "Trials",
       dependencies: [
-        "Market", "Feeds", "Polling", "Transport", "Journal", "Postgres", "Store", "Operations",
+        "Market", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres", "Postgres",
+        "Store", "Operations",
         "Ingest",
         "ExchangeSimulator", "CandledClient", "Platform", "CPostgres", "CLinux", "TestSupport", log,
       ],
@@ -131,14 +138,18 @@ let package = Package(
     tests("JournalTests", ["Market", "Journal", "TestSupport"]),
     tests(
       "StoreTests",
-      ["Market", "Postgres", "Store", "CandledClient", "CPostgres", "TestSupport", "TestTraits"],
+      [
+        "Market", "EmbeddedPostgres", "Postgres", "Store", "CandledClient", "CPostgres",
+        "TestSupport", "TestTraits",
+      ],
       exclude: ["Fixtures"]),
     tests("OperationsTests", ["Market", "Operations", "Platform", "TestSupport"]),
     tests("ExchangeSimulatorTests", ["Market", "ExchangeSimulator", "TestSupport"]),
     tests(
       "IngestTests",
       [
-        "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "Postgres", "Store",
+        "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres",
+        "Postgres", "Store",
         "Operations",
         "Ingest", "Admin", "ExchangeSimulator", "Platform", "Trials", "Hostile", "TestSupport",
         "TestTraits", log,

@@ -1,4 +1,5 @@
 import Candles
+import EmbeddedPostgres
 import Journal
 import Logging
 import Market

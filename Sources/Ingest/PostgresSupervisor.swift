@@ -1,8 +1,8 @@
+import EmbeddedPostgres
 import Logging
 import Market
 import Operations
 import Postgres
-import Store
 
 /// Looks after the embedded server on a thread that may block: starts it, notices when it is gone
 /// and starts it again, for as long as it takes; and ends the sessions of readers that would keep

@@ -3,7 +3,6 @@
 
 import Operations
 import Postgres
-import Store
 
 extension Settings {
   /// How to reach the configured database, its password included: never to be printed; nil where

@@ -68,7 +68,7 @@ final class Blockers {
         else ''
       end),
       case
-        when \(endingReaders ? EmbeddedServer.isReader : "false") then pg_terminate_backend(a.pid)
+        when \(endingReaders ? DatabaseRole.isReader : "false") then pg_terminate_backend(a.pid)
       end
     from pg_stat_activity a
     left join pg_roles r on r.oid = a.usesysid

@@ -2,6 +2,7 @@
 /// the daemon's, a line to the source, and somebody who says how it goes.
 
 import Candles
+import EmbeddedPostgres
 import Feeds
 import Ingest
 import Journal

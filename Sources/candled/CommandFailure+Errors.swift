@@ -1,8 +1,8 @@
+import EmbeddedPostgres
 import Ingest
 import Journal
 import Operations
 import Postgres
-import Store
 import Transport
 
 /// What went wrong below, as a sentence and an exit status.

@@ -1,5 +1,6 @@
 /// What `candled check` looks at beyond the configuration itself: the database.
 
+import EmbeddedPostgres
 import Ingest
 import Operations
 import Postgres

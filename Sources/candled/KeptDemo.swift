@@ -1,3 +1,4 @@
+import EmbeddedPostgres
 import Glibc
 import Ingest
 import Operations

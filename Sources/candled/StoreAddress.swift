@@ -1,8 +1,8 @@
 /// Where the database is: `store.url`, or the private cluster in the state directory.
 
+import EmbeddedPostgres
 import Ingest
 import Operations
-import Store
 
 extension Settings {
   /// A libpq address. It may hold a password: it must never be printed.

@@ -1,7 +1,7 @@
 /// What the figures were measured on: a time means nothing without it.
 
+import EmbeddedPostgres
 import Glibc
-import Store
 
 enum Machine {
   static func describe() {

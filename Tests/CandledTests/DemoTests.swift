@@ -1,6 +1,6 @@
+import EmbeddedPostgres
 import Glibc
 import Postgres
-import Store
 import TestSupport
 import TestTraits
 import Testing

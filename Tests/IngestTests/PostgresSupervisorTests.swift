@@ -1,8 +1,8 @@
+import EmbeddedPostgres
 import Logging
 import Market
 import Operations
 import Postgres
-import Store
 import TestSupport
 import TestTraits
 import Testing

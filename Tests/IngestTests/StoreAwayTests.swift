@@ -1,3 +1,4 @@
+import EmbeddedPostgres
 import Logging
 import Postgres
 import Store

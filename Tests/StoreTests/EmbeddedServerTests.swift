@@ -1,4 +1,5 @@
 import CPostgres
+import EmbeddedPostgres
 import Glibc
 import Store
 import TestSupport

@@ -1,3 +1,4 @@
+import EmbeddedPostgres
 import TestSupport
 import Testing
 

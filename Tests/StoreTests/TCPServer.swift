@@ -1,6 +1,6 @@
+import EmbeddedPostgres
 import Foundation
 import Postgres
-import Store
 import TestSupport
 
 /// A PostgreSQL on a TCP port of loopback with a certificate of a self-made authority, for what

@@ -1,10 +1,10 @@
+import EmbeddedPostgres
 import Foundation
 import TestSupport
 import TestTraits
 import Testing
 
 @testable import Postgres
-@testable import Store
 
 /// Whom the daemon trusts on TCP, and where passwords come from.
 @Suite(.ownThread) struct TransportSecurityTests {

@@ -2,9 +2,9 @@
 /// process ends, pass or fail. The folder carries the process's number, so that what a killed test
 /// process left behind (its server runs on: it is made to) is swept by the next one.
 
+import EmbeddedPostgres
 import Glibc
 import Platform
-import Store
 import Synchronization
 
 package final class PrivateCluster: Sendable {

@@ -16,13 +16,15 @@ extension Rule {
     "Transport": ["Platform", "CCurl", "CLinux"],
     "Journal": ["Market", "Platform", "CZstd", "CLinux"],
     "Postgres": ["Market", "Platform", "CPostgres", "CLinux"],
+    "EmbeddedPostgres": ["Market", "Platform", "Postgres", "CPostgres", "CLinux"],
     "Store": ["Market", "Candles", "Postgres", "Platform", "CPostgres", "CLinux"],
     "Operations": ["Market", "Platform", "CLinux", "Logging", "TOMLKit"],
     "ExchangeSimulator": ["Market", "Platform", "CLinux"],
     "CandledClient": ["Market", "Postgres", "Store", "CLinux"],
     "TerminalView": ["Market"],
     "Ingest": [
-      "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "Postgres", "Store",
+      "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres",
+      "Postgres", "Store",
       "Operations",
       "Platform", "CLinux", "Logging",
     ],
@@ -32,7 +34,8 @@ extension Rule {
       "Platform", "CLinux", "Logging",
     ],
     "candled": [
-      "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "Postgres", "Store",
+      "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres",
+      "Postgres", "Store",
       "Operations",
       "ExchangeSimulator", "CandledClient", "TerminalView", "Ingest", "Admin", "Platform", "CLinux",
       "Logging", "ArgumentParser",
@@ -95,7 +98,8 @@ extension Rule {
 
   /// Statements, not words: a sentence may well say that something is selected.
   static let sql = literals(
-    "SQL lives in Postgres, Store and schema.sql", except: ["Postgres", "Store"]
+    "SQL lives in the modules of the database and in schema.sql",
+    except: ["EmbeddedPostgres", "Postgres", "Store"]
   ) {
     [
       #/(?is)\bselect\s.+\sfrom\s/#, #/(?i)^\s*select\s+\w+\s*\(/#, #/(?i)\binsert\s+into\b/#,

@@ -1,7 +1,7 @@
+import EmbeddedPostgres
 import Glibc
 import Platform
 import Postgres
-import Store
 import TestSupport
 
 /// Readers that take all they can get: every connection, held in an open transaction; some that ask

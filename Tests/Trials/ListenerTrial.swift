@@ -1,3 +1,4 @@
+import EmbeddedPostgres
 import Market
 import Postgres
 import Store

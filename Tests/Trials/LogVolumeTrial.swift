@@ -1,3 +1,4 @@
+import EmbeddedPostgres
 import ExchangeSimulator
 import Foundation
 import Market

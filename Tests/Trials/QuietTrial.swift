@@ -1,3 +1,4 @@
+import EmbeddedPostgres
 import ExchangeSimulator
 import Ingest
 import Journal

@@ -1,3 +1,4 @@
+import EmbeddedPostgres
 import Ingest
 import Logging
 import Market

@@ -1,9 +1,9 @@
+import EmbeddedPostgres
 import ExchangeSimulator
 import Foundation
 import Market
 import Platform
 import Postgres
-import Store
 import TestSupport
 
 /// PostgreSQL restarted under a daemon as by `pg_ctl -m immediate`, its private one half of the

@@ -134,7 +134,7 @@ package final class ReaderSessions {
       from pg_stat_activity a
       join pg_roles r on r.oid = a.usesysid
       where a.backend_type = 'client backend'
-        and \(EmbeddedServer.isReader)
+        and \(DatabaseRole.isReader)
     ) a on true
     order by a.backend_start desc
     """

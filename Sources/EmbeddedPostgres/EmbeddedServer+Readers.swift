@@ -2,17 +2,16 @@
 /// connections and a notification queue are shared by all sessions of a server; no limit of a role
 /// covers the first, for PostgreSQL gives every role the functions that fill it.
 
+import Postgres
+
 extension EmbeddedServer {
   /// Sessions of `candled_reader` at a time. Of the 97 that PostgreSQL's default leaves for others
   /// than the superuser, the rest is for the daemon, commands and logins of their own.
   static let readerConnectionsMax = 80
 
-  private static let ownerName = "candled_owner"
+  private static let ownerName = DatabaseRole.owner
   /// Who may go on doing what readers may not.
   private static let trusted = "\(userName), \(ownerName)"
-
-  /// Of a row `r` of pg_roles, for SQL: neither the superuser nor the daemon.
-  static let isReader = "not r.rolsuper and not pg_has_role(r.oid, '\(userName)', 'member')"
 
   /// Before the schema names them: what is granted below is granted to them. The folder is the door
   /// of this cluster, so its reader may log in by that name. A role may alter its own settings, so

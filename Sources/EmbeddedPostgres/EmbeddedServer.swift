@@ -21,8 +21,8 @@ package struct EmbeddedServer: Sendable {
   /// superuser makes databases and applies the schema, and nobody works as it.
   static let superuserName = "postgres"
   /// As schema.sql makes them.
-  package static let userName = "candled"
-  static let readerName = "candled_reader"
+  package static let userName = DatabaseRole.daemon
+  static let readerName = DatabaseRole.reader
   static let port = 5432
 
   /// The cluster's folder, absolute.
