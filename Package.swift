@@ -87,7 +87,8 @@ let package = Package(
     .target(
       name: "TestSupport",
       dependencies: [
-        "Market", "EmbeddedPostgres", "Postgres", "Store", "Platform", "CPostgres", "CLinux",
+        "Market", "Feeds", "EmbeddedPostgres", "Postgres", "Store", "Platform", "CPostgres",
+        "CLinux",
       ],
       path: "Tests/TestSupport",
       swiftSettings: strict),
@@ -128,7 +129,7 @@ let package = Package(
     tests("CandlesTests", ["Market", "Candles", "TestSupport", "TestTraits"]),
     tests(
       "FeedsTests", ["Market", "Feeds", "Hostile", "TestSupport"], exclude: ["Fixtures", "Golden"]),
-    tests("PollingTests", ["Market", "Polling", "TestSupport", "TestTraits"]),
+    tests("PollingTests", ["Market", "Feeds", "Polling", "TestSupport", "TestTraits"]),
     tests(
       "TransportTests",
       [
@@ -139,11 +140,11 @@ let package = Package(
     tests(
       "StoreTests",
       [
-        "Market", "EmbeddedPostgres", "Postgres", "Store", "CandledClient", "CPostgres",
+        "Market", "Feeds", "EmbeddedPostgres", "Postgres", "Store", "CandledClient", "CPostgres",
         "TestSupport", "TestTraits",
       ],
       exclude: ["Fixtures"]),
-    tests("OperationsTests", ["Market", "Operations", "Platform", "TestSupport"]),
+    tests("OperationsTests", ["Market", "Feeds", "Operations", "Platform", "TestSupport"]),
     tests("ExchangeSimulatorTests", ["Market", "ExchangeSimulator", "TestSupport"]),
     tests(
       "IngestTests",
@@ -170,7 +171,7 @@ let package = Package(
         "Ingest",
         "Admin", "Platform", "TestSupport", log,
       ]),
-    tests("TidyTests", ["Operations", "Admin", "candled-tidy", "TestTraits"]),
+    tests("TidyTests", ["Operations", "Ingest", "Admin", "candled-tidy", "TestTraits"]),
   ],
   swiftLanguageModes: [.v6]
 )

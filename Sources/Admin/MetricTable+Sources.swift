@@ -1,3 +1,4 @@
+import Feeds
 import Ingest
 import Market
 import Operations
@@ -9,12 +10,12 @@ extension MetricTable {
   /// Every endpoint there is.
   private static let endpoints = MetricLabels(
     ["source", "endpoint"],
-    [
-      ["sina", "quotes"], ["sina", "history"], ["mairui", "lists"], ["alpaca_iex", "bars"],
-      ["alpaca_sip", "bars"],
-    ])
+    SourceRegistry.all.flatMap { source in
+      (source.quotes == nil ? [] : [[source.series[0].name, "quotes"]])
+        + source.series.map { [$0.name, source.workerName] }
+    })
 
-  /// The words of `SinaOutcome` and `FeedRefusal.Kind`; a test holds them to those.
+  /// The words of `QuoteOutcome` and `FeedRefusal.Kind`; a test holds them to those.
   static let outcomes = [
     "ok", "throttled", "banned", "unauthorised", "poisoned", "empty", "malformed", "transient",
     "not_found", "quota_exhausted", "no_data", "entitlement", "invalid_symbol",

@@ -142,7 +142,7 @@ extension InstrumentDay {
       symbol: symbol, timeframe: .day1, tradingDay: day,
       openedAt: moment(Session.morningOpen), closedAt: moment(Session.afternoonClose),
       open: open, high: high, low: low, close: last, volume: volume, turnover: turnover,
-      flags: [], source: .sina)
+      flags: [], source: .live)
   }
 
   /// The fixed-price session; its price is the close.
@@ -152,7 +152,7 @@ extension InstrumentDay {
       symbol: symbol, timeframe: .afterHours, tradingDay: day,
       openedAt: moment(Session.afterHoursOpen), closedAt: moment(Session.afterHoursClose),
       open: last, high: last, low: last, close: last, volume: afterHours.volume,
-      turnover: afterHours.turnover, flags: [], source: .sina)
+      turnover: afterHours.turnover, flags: [], source: .live)
   }
 
   func certificate(isEndKnown: Bool) -> DayCertificate {

@@ -67,7 +67,7 @@ struct FormingCandle: Sendable, Hashable {
       symbol: symbol, timeframe: .minute1, tradingDay: day, openedAt: openedAt,
       closedAt: openedAt.adding(seconds: 60), open: moved ? open : basis,
       high: moved ? high : basis, low: moved ? low : basis, close: moved ? close : basis,
-      volume: volume, turnover: turnover, flags: flags, source: .sina)
+      volume: volume, turnover: turnover, flags: flags, source: .live)
   }
 }
 

@@ -121,7 +121,7 @@ extension Reconciliation {
     return Candle(
       symbol: symbol, timeframe: .minute1, tradingDay: day, openedAt: openedAt,
       closedAt: openedAt.adding(seconds: 60), open: price, high: price, low: price, close: price,
-      volume: .zero, turnover: .zero, flags: .noTrade, source: .sina)
+      volume: .zero, turnover: .zero, flags: .noTrade, source: .live)
   }
 
   func opening(of minute: Int) -> Timestamp {

@@ -142,7 +142,7 @@ extension Reconciliation {
     return pairs.filter { $0.1 != $0.2 && ($0.0 == .volume || hasTurnover) }.map { pair in
       Disagreement(
         symbol: symbol, timeframe: timeframe, openedAt: openedAt, tradingDay: day, field: pair.0,
-        ours: pair.1, theirs: pair.2, ourSource: .sina, theirSource: .sina)
+        ours: pair.1, theirs: pair.2, ourSource: .live, theirSource: .live)
     }
   }
 }

@@ -221,7 +221,7 @@ extension Reconciliation {
       closedAt: Timestamp(day: day, secondOfDay: Session.afternoonClose), open: first.open,
       high: traded.map(\.high).max() ?? first.high, low: traded.map(\.low).min() ?? first.low,
       close: last.close, volume: totals.volume, turnover: totals.turnover, flags: [],
-      source: .sina)
+      source: .live)
   }
 }
 

@@ -82,7 +82,7 @@ extension ObservableLedger {
     compare("volume", expected.volume.normalized, candle.volume.normalized)
     compare("turnover", expected.turnover?.normalized, candle.turnover?.normalized)
     compare("flags", expected.flags.rawValue, candle.flags.rawValue)
-    compare("source", expected.source.name, candle.source.name)
+    compare("source", expected.source.rawValue, candle.source.rawValue)
     return "\(candle.symbol) \(candle.openedAt): " + parts.joined(separator: "; ")
   }
 

@@ -103,7 +103,7 @@ extension ObservableLedger {
       low: ExactDecimal(units: row.low, scale: scale),
       close: ExactDecimal(units: row.close, scale: scale),
       volume: ExactDecimal(row.volume), turnover: money(row.turnover), flags: row.flags,
-      source: .sina)
+      source: .live)
   }
 
   func gap(_ hole: Hole, place: Int) -> Gap {

@@ -107,6 +107,6 @@ extension Candle {
       open: price(bar.sums.open), high: price(bar.sums.high), low: price(bar.sums.low),
       close: price(bar.sums.close), volume: ExactDecimal(bar.sums.volume),
       turnover: bar.end == nil ? nil : ExactDecimal(units: bar.sums.turnover, scale: 3),
-      flags: bar.sums.volume == 0 ? .noTrade : [], source: .sina)
+      flags: bar.sums.volume == 0 ? .noTrade : [], source: .live)
   }
 }

@@ -2,6 +2,9 @@ import Market
 
 /// The American bars as candles, and the comparison with what a daemon stored.
 extension USLedger {
+  /// The series of all exchanges; the other one is of a single exchange.
+  static let wholeMarket = Source(rawValue: 4)
+
   /// The bars of one series that begin from `start` to `end`, both inclusive, as the source knows
   /// them at `now`, ascending. `source` is one of Alpaca's two. Empty for a symbol nobody knows.
   ///
@@ -11,7 +14,7 @@ extension USLedger {
     of symbol: Symbol, _ timeframe: Timeframe, _ source: Source, from start: Timestamp,
     to end: Timestamp, at now: Timestamp
   ) -> [Candle] {
-    let feed: USMarket.Feed = source == .alpacaSIP ? .sip : .iex
+    let feed: USMarket.Feed = source == Self.wholeMarket ? .sip : .iex
     guard let length = AlpacaTimeframe(timeframe) else { return [] }
     let query = AlpacaQuery(symbol, length, feed, from: start, to: end)
     return page(query, at: now).rows.map { Candle($0.bar, symbol, timeframe, source) }

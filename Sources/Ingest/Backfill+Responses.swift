@@ -57,7 +57,7 @@ extension Backfill {
   /// An instrument without bars is done too, and so is one without a file of factors: nothing says
   /// that indexes, bonds and B shares have one.
   private func isResponse(_ refusal: FeedRefusal, to feedRequest: FeedRequest) -> Bool {
-    guard case .sinaFactors = feedRequest else { return refusal.kind == .noData }
+    guard case .factors = feedRequest.query else { return refusal.kind == .noData }
     return refusal.kind == .noData || refusal.kind == .notFound
   }
 
@@ -73,8 +73,8 @@ extension Backfill {
   }
 
   private func nextPage(_ page: CandlePage, of feedRequest: FeedRequest) throws -> FeedRequest? {
-    guard case .alpacaBars(var query) = feedRequest else { return nil }
-    var walk = walks.removeValue(forKey: feedRequest) ?? PageWalk(query)
+    guard case .bars(var query) = feedRequest.query else { return nil }
+    var walk = walks.removeValue(forKey: feedRequest) ?? PageWalk(query, from: feedRequest.source)
     let rows = page.candles.count + page.refused.count
     switch walk.received(rows: rows, token: page.nextPageToken) {
     case .complete: return nil
@@ -82,8 +82,9 @@ extension Backfill {
       throw BackfillError(description: "a walk through the source's pages would not end: \(fault)")
     case .next(let token):
       query.pageToken = token
-      walks[.alpacaBars(query)] = walk
-      return .alpacaBars(query)
+      let next = FeedRequest(.bars(query), to: feedRequest.source)
+      walks[next] = walk
+      return next
     }
   }
 
@@ -150,9 +151,8 @@ package struct BackfillError: Error, Sendable, CustomStringConvertible {
 
 extension PageWalk {
   /// As many bars as the query's symbols can have.
-  init(_ query: AlpacaBarsQuery) {
+  init(_ query: BarsQuery, from source: Source) {
     let minutes = Int(query.end.seconds - query.start.seconds) / 60
-    self.init(
-      rows: minutes * query.symbols.count, pageRows: AlpacaBarsQuery.pageBarsMax)
+    self.init(rows: minutes * query.symbols.count, pageRows: source.pageBarsMax)
   }
 }

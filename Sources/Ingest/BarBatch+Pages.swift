@@ -18,9 +18,11 @@ extension BarBatch {
     let known = receivedAt.adding(seconds: -unfinishedSeconds)
     let bars = page.candles.filter { $0.isOver(at: known) }
     let isWanted = { (day: TradingDay) in days?.contains(day) ?? true }
-    if case .sinaKline(let symbol, .minute1, let asked) = feedRequest {
+    if case .newestBars(let symbol, .minute1, let asked) = feedRequest.query {
       let isAll = page.candles.count + page.refused.count < asked
-      return repairs(of: symbol, bars, isAll: isAll, rules, calendar, receivedAt).filter { batch in
+      return repairs(
+        of: symbol, from: feedRequest.source, bars, isAll: isAll, rules, calendar, receivedAt
+      ).filter { batch in
         if case .repair(let day) = batch.role { isWanted(day) } else { false }
       }
     }
@@ -36,7 +38,7 @@ extension BarBatch {
   /// Days whose certificate is due, each on its own. A trading day without bars behind one that has
   /// some is told of too, there were none; and if these are all bars there are, one ahead of them.
   private static func repairs(
-    of symbol: Symbol, _ bars: [Candle], isAll: Bool, _ rules: CandleRules,
+    of symbol: Symbol, from source: Source, _ bars: [Candle], isAll: Bool, _ rules: CandleRules,
     _ calendar: TradingCalendar, _ receivedAt: Timestamp
   ) -> [BarBatch] {
     let byDay = Dictionary(grouping: bars, by: \.tradingDay)
@@ -51,7 +53,7 @@ extension BarBatch {
         return nil
       }
       return BarBatch(
-        symbol: symbol, source: .sina, timeframe: .minute1, candles: byDay[day] ?? [],
+        symbol: symbol, source: source, timeframe: .minute1, candles: byDay[day] ?? [],
         receivedAt: receivedAt, role: .repair(day))
     }
   }

@@ -1,3 +1,4 @@
+import Feeds
 import Market
 import Operations
 import Polling
@@ -9,13 +10,16 @@ extension Daemon {
   private static let slotsStaleMax: Int64 = 5
   private static let phaseSpreadMilliseconds = 300
 
+  /// Of the source that live quotes are requested from.
+  var quotes: QuotesDeclaration { SourceRegistry.quotes(of: .live) }
+
   var pollerConfiguration: PollerConfiguration {
     let settings = settings
-    var configuration = PollerConfiguration(referenceSymbol: Daemon.referenceSymbol, seed: seed)
-    configuration.batchSymbolsMax = settings.sinaBatchSymbols
+    var configuration = PollerConfiguration(referenceSymbol: quotes.referenceSymbol, seed: seed)
+    configuration.batchSymbolsMax = settings[quotes.batchSymbols]
     configuration.deadlineMilliseconds =
       Int(settings.quotesDeadline.wholeMilliseconds) * clock.speed
-    configuration.requestsPerMinute = settings.sinaRequestsPerMinute
+    configuration.requestsPerMinute = settings[quotes.requestsPerMinute]
     return configuration
   }
 

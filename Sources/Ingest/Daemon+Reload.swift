@@ -1,3 +1,4 @@
+import Feeds
 import Logging
 import Market
 import Operations
@@ -86,11 +87,8 @@ extension ValidatedConfiguration {
     if isSame("quotes.symbols_file"), isSame("quotes.symbols"), symbols != other.symbols {
       keys.append("quotes.symbols_file")
     }
-    let sources = credentials.sourcesChanged(to: other.credentials)
-    if sources.contains(.mairui), isSame("mairui.licence_file") {
-      keys.append("mairui.licence_file")
-    }
-    if sources.contains(.alpacaIEX), isSame("alpaca.key_file") { keys.append("alpaca.key_file") }
-    return keys
+    let files = credentials.sourcesChanged(to: other.credentials)
+      .compactMap { $0.credentials?.file.declaration.key }
+    return keys + files.filter(isSame)
   }
 }

@@ -1,5 +1,6 @@
 import Candles
 import EmbeddedPostgres
+import Feeds
 import Journal
 import Logging
 import Market
@@ -30,9 +31,6 @@ package struct Daemon: Sendable {
   package let state: DaemonState
   /// What its sessions connect through.
   let gate = ConnectGate()
-
-  /// An index that moves all day: first in every request, it dates the answers.
-  package static let referenceSymbol = Symbol(low: 0x3130_3030_3030_6873, high: 0)  // sh000001
 
   /// - Throws: `ConfigurationError` if the file with symbols or one with keys cannot be read.
   package init(
@@ -118,8 +116,9 @@ package struct Daemon: Sendable {
     calendar.set(pipeline.calendar)
     let parts = EngineParts(
       clock: clock,
-      upstream: SinaUpstream(
-        client: client, base: try BaseAddress(parsing: settings.sinaBase), speed: clock.speed),
+      upstream: HTTPQuoteUpstream(
+        client: client, quotes: quotes, base: try BaseAddress(parsing: settings[quotes.base]),
+        speed: clock.speed),
       workers: try makeWorkers(client: client),
       store: PersistentStore(writer: writer, state: state), journal: journal,
       journalDirectory: settings.journalPath, log: log, heartbeat: heartbeat)
@@ -128,11 +127,11 @@ package struct Daemon: Sendable {
       limits: engineLimits)
   }
 
-  private func makeWorkers(client: HTTPClient) throws -> SourceRegistry {
-    SourceRegistry(
+  private func makeWorkers(client: HTTPClient) throws -> SourceWorkers {
+    SourceWorkers(
       workerConfiguration,
       upstream: HTTPFeedUpstream(
-        client: client, hosts: try HTTPFeedUpstream.Hosts(settings), credentials: credentials))
+        client: client, hosts: try HTTPFeedUpstream.hosts(settings), credentials: credentials))
   }
 
   func report(_ recovery: JournalRecovery, _ stored: StoredState) {
@@ -192,6 +191,7 @@ extension CandleRules {
       Int(settings.candlesSourceTimeout.wholeMilliseconds - settings.candlesGrace.wholeMilliseconds)
         / 1000,
       silenceSecondsMax)
+    sourceName = Source.live.name
   }
 }
 

@@ -65,7 +65,7 @@ extension Engine {
     isJournalOnly = true
     catchUp = nil
     commitState.commit = nil
-    if let state = status.source { commitState.health[.sina] = state }
+    if let state = status.source { commitState.health[.live] = state }
     commitState.staleHealth.formUnion(workerSlots.indices)
     var empty = Pipeline(rules: pipeline.rules, limits: pipeline.universe.limits)
     empty.counters = pipeline.counters
@@ -112,14 +112,15 @@ extension Engine {
 extension Pipeline {
   /// The class of an answer and its newest stamp, without taking anything from it.
   static func classify(_ entry: JournalEntry, rules: CandleRules) -> Digest {
-    var decoder = SinaQuoteDecoder()
+    var decoder = SourceRegistry.quotes(of: entry.source).makeDecoder()
     var quoteBatch = QuoteBatch()
     return entry.body.withUnsafeBytes { body in
       quoteBatch.begin(body: body)
       var digest = Digest(
         outcome: decoder.decode(body, status: Int(entry.status), into: &quoteBatch))
       if case .ok = digest.outcome {
-        digest.newestAt = quoteBatch.newestStamp(receivedAt: entry.receivedAt, rules)
+        digest.newestAt = quoteBatch.newestStamp(
+          receivedAt: entry.receivedAt, clockSkewSecondsMax: rules.clockSkewSecondsMax)
       }
       return digest
     }

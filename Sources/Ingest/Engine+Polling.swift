@@ -175,8 +175,8 @@ extension Engine {
   private func recordHealth(_ state: SourceState) {
     status.source = state
     if state.condition == .ok { status.fault = nil }
-    logChange(state, of: .sina)
-    commitState.health[.sina] = state
+    logChange(state, of: .live)
+    commitState.health[.live] = state
   }
 }
 
@@ -194,7 +194,7 @@ extension PollRequest {
 }
 
 extension PollOutcome {
-  init(_ outcome: SinaOutcome) {
+  init(_ outcome: QuoteOutcome) {
     switch outcome {
     case .ok: self = .ok
     case .throttled: self = .throttled

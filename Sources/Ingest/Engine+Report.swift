@@ -29,9 +29,9 @@ extension Engine {
     // Between sessions no answer may come that would clear them.
     if pipeline.calendar.isInSession(now) { report.silentInstruments = pipeline.silence.counts }
     // The ledger also knows those that were replaced, for ever.
-    let licences = parts.workers.configuration.licences
-    report.keys = licences.count
-    for usage in licences.compactMap({ pipeline.keyUsage[$0] }) {
+    let labels = parts.workers.configuration.ringLabels
+    report.keys = labels.count
+    for usage in labels.compactMap({ pipeline.keyUsage[$0] }) {
       guard let until = usage.parkedUntil, let reason = usage.parkedReason else { continue }
       if until > now { report.keysParked[reason, default: 0] += 1 }
     }
@@ -42,7 +42,7 @@ extension Engine {
   }
 
   private func quotesReport(_ now: Timestamp) -> SourceReport {
-    var report = SourceReport(source: .sina, endpoint: "quotes")
+    var report = SourceReport(source: .live, endpoint: "quotes")
     report.state = status.source
     report.requests = status.requests
     report.failures = status.failedRequests
@@ -67,7 +67,7 @@ extension Engine {
     report.fault = workerSlot.health?.condition == .ok ? nil : workerSlot.fault
     report.outcomes = workerSlot.outcomes
     // The worker knows what it still asks for; watermarks of other symbols stay as they were.
-    guard let bars = workerSlot.worker as? AlpacaWorker else { return report }
+    guard let bars = workerSlot.worker as? BarsWorker else { return report }
     let today = now.newYorkDay
     let known = bars.barsThrough?.newYorkDay ?? today
     // Where the calendar is refused, bars that stand still must not pass for a market at rest.
@@ -76,7 +76,7 @@ extension Engine {
     report.freshness = SourceReport.Freshness(
       isInSession: sessions.contains { $0.opens <= now && now < $0.closes },
       stalenessSeconds: bars.barsThrough.map { sessions.tradingSeconds(from: $0, to: now) },
-      limitSeconds: parts.workers.configuration.alpacaDelaySeconds + barsStaleSecondsMax)
+      limitSeconds: bars.delaySeconds + barsStaleSecondsMax)
     return report
   }
 }

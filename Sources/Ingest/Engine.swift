@@ -175,7 +175,7 @@ package struct EngineParts {
   package var clock: EngineClock
   package var upstream: any Upstream
   /// What is asked beside live quotes, and who answers it.
-  package var workers: SourceRegistry
+  package var workers: SourceWorkers
   package var store: any CommitSink
   package var journal: JournalWriter
   package var journalDirectory: String
@@ -184,7 +184,7 @@ package struct EngineParts {
   package var heartbeat: Heartbeat?
 
   package init(
-    clock: EngineClock, upstream: any Upstream, workers: SourceRegistry = SourceRegistry(),
+    clock: EngineClock, upstream: any Upstream, workers: SourceWorkers = SourceWorkers(),
     store: any CommitSink, journal: JournalWriter, journalDirectory: String, log: Logger,
     heartbeat: Heartbeat? = nil
   ) {

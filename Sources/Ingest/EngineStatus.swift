@@ -104,7 +104,7 @@ package struct EngineStatus: Sendable {
   /// A minute of sweeps at the shortest cadence a source publishes in.
   private static let sweepMomentsMax = 64
 
-  mutating func answered(_ outcome: SinaOutcome) {
+  mutating func answered(_ outcome: QuoteOutcome) {
     outcomes[outcome.name, default: 0] += 1
   }
 

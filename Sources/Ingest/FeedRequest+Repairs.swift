@@ -8,12 +8,15 @@ extension FeedRequest {
   /// The minutes of a repair's instrument from its first day on, with a day more than there are:
   /// held up by a ban, the answer may come when the next day has begun.
   package static func minutes(
-    of order: RepairPlan.Order, on today: TradingDay, _ calendar: TradingCalendar
+    of order: RepairPlan.Order, on today: TradingDay, _ calendar: TradingCalendar,
+    from source: Source
   ) -> FeedRequest {
     let days = (order.firstDay...max(order.firstDay, today)).count {
       calendar.isTradingDay($0) != false
     }
-    return .sinaKline(
-      order.symbol, .minute1, bars: min((days + 1) * Session.minutesPerDay, SinaKline.barsMax))
+    return FeedRequest(
+      .newestBars(
+        order.symbol, .minute1,
+        count: min((days + 1) * Session.minutesPerDay, source.newestBarsMax)), to: source)
   }
 }

@@ -21,25 +21,14 @@ extension FeedUpstream {
 /// The hosts and keys of every source beside live quotes. Secrets go from here into a request and
 /// nowhere else; whoever asks knows them by their labels alone.
 package struct HTTPFeedUpstream: FeedUpstream {
-  /// Hosts in the order they are tried.
-  package struct Hosts: Sendable {
-    package var klines: [BaseAddress]
-    package var nodes: [BaseAddress]
-    package var reference: [BaseAddress]
-    package var mairui: [BaseAddress]
-    package var alpaca: [BaseAddress]
-    package var alpacaTrading: [BaseAddress]
-  }
+  /// By the setting that names them, in the order they are tried.
+  package typealias Hosts = [String: [BaseAddress]]
 
   private let client: HTTPClient
   private let hosts: Hosts
   private var keys: [String: FeedCredentials]
   private var mask = SecretMask()
 
-  /// A page of 10,000 bars is 1.1 MB, everything else of Sina's, Mairui's and Alpaca's less.
-  static let bodyBytesMax = 4 << 20
-  /// The list of American instruments: 12,000 assets of half a kilobyte.
-  static let assetsBytesMax = 16 << 20
   static let connectMilliseconds = 5_000
   /// The lists come slowly: the vendor's own client waits a minute (mairui.md §A.6).
   static let deadlineMilliseconds = 30_000
@@ -82,7 +71,7 @@ package struct HTTPFeedUpstream: FeedUpstream {
       headers: endpoint.headers.map { ($0.name, $0.value) },
       deadlineMilliseconds: Self.deadlineMilliseconds,
       connectMilliseconds: Self.connectMilliseconds,
-      bodyBytesMax: feedRequest == .alpacaAssets ? Self.assetsBytesMax : Self.bodyBytesMax,
+      bodyBytesMax: feedRequest.definition.bodyBytesMax(of: feedRequest.query),
       route: endpoint.route)
     let response = await client.response(to: call)
     guard key != nil, case .response(let status, var body, let retryAfter, let date) = response
@@ -99,35 +88,24 @@ package struct HTTPFeedUpstream: FeedUpstream {
   }
 
   private func base(of feedRequest: FeedRequest, _ host: Int) -> BaseAddress {
-    let candidates = hosts[feedRequest]
+    let setting = feedRequest.definition.hosts(of: feedRequest.query).key
+    guard let candidates = hosts[setting], !candidates.isEmpty else {
+      preconditionFailure("no host is configured by \(setting)")
+    }
     return candidates[host % candidates.count]
   }
 }
 
-extension HTTPFeedUpstream.Hosts {
+extension HTTPFeedUpstream {
+  /// All that the settings name.
   /// - Throws: `invalidRequest` if a setting holds no origin.
-  package init(_ settings: Settings) throws(TransportError) {
-    func hosts(_ texts: [String]) throws(TransportError) -> [BaseAddress] {
+  package static func hosts(_ settings: Settings) throws(TransportError) -> Hosts {
+    var hosts: Hosts = [:]
+    for setting in SourceRegistry.all.flatMap(\.hosts) {
       var bases: [BaseAddress] = []
-      for text in texts { bases.append(try BaseAddress(parsing: text)) }
-      return bases
+      for text in setting.origins(in: settings) { bases.append(try BaseAddress(parsing: text)) }
+      hosts[setting.key] = bases
     }
-    klines = try hosts([settings.sinaHistoryBase])
-    nodes = try hosts([settings.sinaListBase])
-    reference = try hosts([settings.sinaReferenceBase])
-    mairui = try hosts(settings.mairuiBases)
-    alpaca = try hosts([settings.alpacaBase])
-    alpacaTrading = try hosts([settings.alpacaTradingBase])
-  }
-
-  fileprivate subscript(_ feedRequest: FeedRequest) -> [BaseAddress] {
-    switch feedRequest {
-    case .mairuiList: mairui
-    case .sinaKline: klines
-    case .sinaNodeCount, .sinaNodePage: nodes
-    case .sinaFactors, .sinaCalendar: reference
-    case .alpacaBars: alpaca
-    case .alpacaCalendar, .alpacaAssets: alpacaTrading
-    }
+    return hosts
   }
 }

@@ -9,11 +9,11 @@ extension JournalEntry {
   /// An answer of the quote endpoint: the series of its request group.
   /// - Parameter symbols: as asked for, joined by commas.
   package static func quotes(
-    group: UInt16, symbols: [UInt8], requestedAt: Timestamp, receivedAt: Timestamp,
-    status: Int32 = 200, body: [UInt8]
+    group: UInt16, symbols: [UInt8], from source: Source = .live, requestedAt: Timestamp,
+    receivedAt: Timestamp, status: Int32 = 200, body: [UInt8]
   ) -> JournalEntry {
     JournalEntry(
-      kind: .response, source: .sina, key: "\(quotesSeries)/\(group)", requestedAt: requestedAt,
+      kind: .response, source: source, key: "\(quotesSeries)/\(group)", requestedAt: requestedAt,
       receivedAt: receivedAt, status: status, request: symbols, body: body)
   }
 
@@ -29,7 +29,7 @@ extension JournalEntry {
   /// A decision taken because time passed.
   package static func timer(at moment: Timestamp) -> JournalEntry {
     JournalEntry(
-      kind: .timer, source: .sina, key: "timer", requestedAt: moment, receivedAt: moment,
+      kind: .timer, source: .live, key: "timer", requestedAt: moment, receivedAt: moment,
       status: 0, request: [], body: [])
   }
 
@@ -38,7 +38,9 @@ extension JournalEntry {
   /// The request group of an answer with quotes; nil for one of another series.
   var quotesGroup: UInt16? {
     let parts = key.split(separator: "/")
-    guard parts.count == 2, parts[0] == JournalEntry.quotesSeries else { return nil }
+    guard parts.count == 2, parts[0] == JournalEntry.quotesSeries,
+      SourceRegistry.known(source)?.quotes != nil
+    else { return nil }
     return UInt16(parts[1])
   }
 }
@@ -66,6 +68,6 @@ extension JournalEntry {
   /// What a worker asked; nil for an entry of another kind.
   var feedRequest: FeedRequest? {
     guard kind == .response, quotesGroup == nil else { return nil }
-    return FeedRequest(text: String(decoding: request, as: UTF8.self))
+    return FeedRequest(text: String(decoding: request, as: UTF8.self), source: source)
   }
 }

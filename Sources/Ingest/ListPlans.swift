@@ -72,26 +72,3 @@ struct ListPlans: Sendable {
     return actions
   }
 }
-
-extension MairuiBoard {
-  var part: ListPart {
-    switch self {
-    case .hslt: .mairuiMain
-    case .bj: .mairuiBeijing
-    }
-  }
-
-  init?(_ part: ListPart) {
-    guard let board = MairuiBoard.allCases.first(where: { $0.part == part }) else { return nil }
-    self = board
-  }
-}
-
-extension SinaNode {
-  var part: ListPart { .sinaNode(rawValue) }
-
-  init?(_ part: ListPart) {
-    guard let node = SinaNode.allCases.first(where: { $0.part == part }) else { return nil }
-    self = node
-  }
-}

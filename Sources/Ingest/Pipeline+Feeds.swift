@@ -28,9 +28,9 @@ extension Pipeline {
     case .list(let list):
       for row in list.refused { reject(row, entry) }
       workerResponse.listVerdict = apply(list, of: feedRequest, entry)
-    case .nodeCount(let count):
-      if case .sinaNodeCount(let node) = feedRequest {
-        nodes[node] = NodeCollection(expected: count)
+    case .listCount(let count):
+      if case .listCount(let part) = feedRequest.query {
+        collections[part] = ListCollection(expected: count)
       }
     case .factors(let factors):
       pending.factors.append(FactorBatch(source: entry.source, factors: factors))
@@ -63,21 +63,22 @@ extension Pipeline {
       receivedAt: entry.receivedAt)
     for batch in batches {
       counters.bars += batch.candles.count
-      if batch.source != .sina, batch.timeframe == .minute1, let last = batch.candles.last {
+      if batch.source != .live, batch.timeframe == .minute1, let last = batch.candles.last {
         usBars[batch.symbol] = last
       }
       pending.add(batch)
     }
-    if case .alpacaBars(let query) = feedRequest { recordBars(query, entry, page) }
+    if case .bars(let query) = feedRequest.query {
+      recordBars(query, from: feedRequest.source, entry, page)
+    }
     for row in page.refused { reject(row, entry) }
   }
 
   private mutating func recordBars(
-    _ query: AlpacaBarsQuery, _ entry: JournalEntry, _ page: CandlePage
+    _ query: BarsQuery, from source: Source, _ entry: JournalEntry, _ page: CandlePage
   ) {
-    let source = query.feed.source
     for symbol in query.symbols {
-      let row = InstrumentRow(usEquity: symbol, source)
+      let row = InstrumentRow(barsOf: symbol, from: source)
       if usEquities.insert(row).inserted { pending.listed.append(row) }
     }
     guard page.nextPageToken == nil, query.timeframe == .minute1 else { return }

@@ -7,16 +7,16 @@ import Store
 /// Lists of instruments: gathered until they are whole, judged as a whole, and kept as marks of the
 /// instruments they name and miss.
 
-/// The pages of one node's list, until all are there.
-struct NodeCollection: Sendable {
+/// The pages of a list, until all are there.
+struct ListCollection: Sendable {
   let expected: Int
   var pages: [Int: InstrumentList] = [:]
 
   init(expected: Int) { self.expected = expected }
 
   /// All pages as one list, once they are complete.
-  var whole: InstrumentList? {
-    let count = SinaNode.pages(of: expected)
+  func whole(rowsPerPage: Int) -> InstrumentList? {
+    let count = (expected + rowsPerPage - 1) / rowsPerPage
     guard count > 0, (1...count).allSatisfy({ pages[$0] != nil }) else { return nil }
     let ordered = pages.sorted { $0.key < $1.key }.map(\.value)
     return InstrumentList(
@@ -33,14 +33,17 @@ extension Pipeline {
   mutating func apply(
     _ list: InstrumentList, of feedRequest: FeedRequest, _ entry: JournalEntry
   ) -> UniverseVerdict? {
-    switch feedRequest {
-    case .mairuiList(let board): return offer(list, part: board.part, entry)
-    case .sinaNodePage(let node, let page):
-      nodes[node]?.pages[page] = list
-      guard let collection = nodes[node], let whole = collection.whole else { return nil }
-      nodes[node] = nil
-      return offer(whole, part: node.part, missing: collection.missing(from: whole), entry)
-    case .alpacaAssets:
+    switch feedRequest.query {
+    case .list(let part): return offer(list, part: part, entry)
+    case .listPage(let part, let page):
+      collections[part]?.pages[page] = list
+      guard let pageRows = feedRequest.definition.lists?.pageRows,
+        let collection = collections[part],
+        let whole = collection.whole(rowsPerPage: pageRows)
+      else { return nil }
+      collections[part] = nil
+      return offer(whole, part: part, missing: collection.missing(from: whole), entry)
+    case .names:
       nameUSEquities(list)
       return nil
     default: return nil
@@ -106,13 +109,12 @@ extension Pipeline {
 }
 
 extension InstrumentRow {
-  init(usEquity symbol: Symbol, _ source: Source) {
-    self.init(symbol: symbol, source: source, exchange: .unitedStates, kind: .stock)
+  /// One of which a source has bars alone.
+  init(barsOf symbol: Symbol, from source: Source) {
+    self.init(
+      symbol: symbol, source: source,
+      exchange: SourceRegistry.known(source)?.market.exchange, kind: .stock)
   }
-}
-
-extension AlpacaFeed {
-  fileprivate static let sources = Set(allCases.map(\.source))
 }
 
 extension UniverseChange {
@@ -138,8 +140,8 @@ extension Pipeline {
     for mark in stored.watermarks where mark.timeframe == .minute1 {
       barsThrough[mark.source, default: [:]][mark.chunk] = mark.through
     }
-    for known in stored.instruments.map(\.row) where AlpacaFeed.sources.contains(known.source) {
-      usEquities.insert(InstrumentRow(usEquity: known.symbol, known.source))
+    for known in stored.instruments.map(\.row) where known.source.hasBarsAlone {
+      usEquities.insert(InstrumentRow(barsOf: known.symbol, from: known.source))
     }
     usSessions = stored.sessions.filter { $0.exchange == .unitedStates }
     book.calendar = book.calendar.extended(byStored: stored.sessions)

@@ -9,12 +9,15 @@ extension Pipeline {
   mutating func read(_ entry: JournalEntry, group: UInt16) -> Digest {
     entry.body.withUnsafeBytes { body in
       quoteBatch.begin(body: body)
-      let outcome = decoder.decode(body, status: Int(entry.status), into: &quoteBatch)
+      rowMatching.begin()
+      let makeDecoder = SourceRegistry.quotes(of: entry.source).makeDecoder
+      let outcome = decoders[entry.source, default: makeDecoder()].decode(
+        body, status: Int(entry.status), into: &quoteBatch)
       var response = Response(
         entry: entry, body: body, group: group, digest: Digest(outcome: outcome))
       guard case .ok = outcome else { return response.digest }
       let membership = membership(of: response.group, request: entry.request)
-      quoteBatch.expect(membership.indexes, of: latest.count)
+      rowMatching.expect(membership.indexes, of: latest.count)
       takeQuotes(membership, &response)
       for row in quoteBatch.refused { reject(row, &response) }
       for symbol in quoteBatch.unknown { rejectUnknown(symbol, &response) }
@@ -33,21 +36,22 @@ extension Pipeline {
   }
 
   private mutating func takeQuotes(_ membership: Membership, _ response: inout Response) {
-    let watermark = quoteBatch.newestStamp(receivedAt: response.entry.receivedAt, book.rules)
+    let watermark = quoteBatch.newestStamp(
+      receivedAt: response.entry.receivedAt, clockSkewSecondsMax: book.rules.clockSkewSecondsMax)
     response.digest.newestAt = watermark
     let referenceIndex = membership.indexes.first
     for place in quoteBatch.quotes.indices {
       let index = index(of: quoteBatch.quotes[place].quote.symbol, expected: membership, at: place)
-      quoteBatch.place(place, at: index)
+      rowMatching.place(place, at: index, in: quoteBatch)
     }
     for place in quoteBatch.quotes.indices {
-      let index = quoteBatch.indexes[place]
-      if let fault = quoteBatch.duplicateFault(place) {
+      let index = rowMatching.indexes[place]
+      if let fault = rowMatching.duplicateFault(place) {
         reject(quoteBatch.quotes[place].refused(.duplicate, fault), &response)
         continue
       }
-      _ = quoteBatch.markAnswered(index)
-      guard quoteBatch.wasAsked(for: index) else {
+      _ = rowMatching.markAnswered(index)
+      guard rowMatching.wasAsked(for: index) else {
         reject(
           quoteBatch.quotes[place].refused(.unrequested, "the line was not asked for"), &response)
         continue
@@ -70,11 +74,11 @@ extension Pipeline {
     case .held(let reason, let detail):
       pending.dirty(index)
       silence.refused(index, reason, at: response.entry.receivedAt)
-      quoteBatch.withdraw(index)
+      rowMatching.withdraw(index)
       reject(quoteBatch.quotes[place].refused(reason, detail), &response)
     case .rejected(let reason, let detail):
       silence.refused(index, reason, at: response.entry.receivedAt)
-      quoteBatch.withdraw(index)
+      rowMatching.withdraw(index)
       reject(quoteBatch.quotes[place].refused(reason, detail), &response)
     case .accepted(let stateChanged):
       response.digest.accepted += 1
@@ -146,7 +150,7 @@ extension Pipeline {
 
   private mutating func takeOverview() {
     for row in quoteBatch.overview {
-      _ = quoteBatch.markAnswered(index(of: row.symbol))
+      _ = rowMatching.markAnswered(index(of: row.symbol))
       guard overview[row.symbol] != row else { continue }
       overview[row.symbol] = row
       pending.overview[row.symbol] = row
@@ -155,7 +159,7 @@ extension Pipeline {
 
   /// Rows asked for that were absent or refused: silence of one instrument amid a living feed.
   private mutating func countMissing(_ membership: Membership, _ response: inout Response) {
-    for (place, index) in membership.indexes.enumerated() where !quoteBatch.isAnswered(index) {
+    for (place, index) in membership.indexes.enumerated() where !rowMatching.isAnswered(index) {
       if place == 0, response.group != 0 { continue }
       response.digest.missing += 1
       counters.missingRows += 1

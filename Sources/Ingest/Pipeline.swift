@@ -12,9 +12,11 @@ import Store
 /// give the same rows.
 package struct Pipeline {
   var book: CandleBook
-  var decoder = SinaQuoteDecoder()
+  /// Of the live sources that entries came from.
+  var decoders: [Source: any QuoteDecoder] = [:]
   var names = NameCache()
   var quoteBatch = QuoteBatch()
+  var rowMatching = RowMatching()
   /// By the book's index: the last snapshot taken, and its line.
   var latest: [LatestQuote?] = []
   var lines = LineMemory()
@@ -23,7 +25,8 @@ package struct Pipeline {
   var overview: [Symbol: OverviewQuote] = [:]
   /// Every A share there is, as far as accepted lists tell.
   package internal(set) var universe = Universe()
-  var nodes: [SinaNode: NodeCollection] = [:]
+  /// Lists that come in pages.
+  var collections: [ListPart: ListCollection] = [:]
   /// What each key has spent on its last day, by label.
   var keyUsage: [String: KeyUsage] = [:]
   /// Up to when the bars of each chunk were read, and the American sessions known.
@@ -109,7 +112,7 @@ struct ExRights: Sendable {
 
 /// What was made of one entry, for the poller, the logs and the counters.
 package struct Digest: Sendable, Hashable {
-  package var outcome: SinaOutcome
+  package var outcome: QuoteOutcome
   package var accepted = 0
   package var changed = 0
   package var rejected = 0
@@ -122,7 +125,7 @@ package struct Digest: Sendable, Hashable {
   package var disputes: [DisputeEvent] = []
   var silences: [SilenceMonitor.Change] = []
 
-  init(outcome: SinaOutcome) { self.outcome = outcome }
+  init(outcome: QuoteOutcome) { self.outcome = outcome }
 }
 
 /// Totals since the pipeline was made.

@@ -52,35 +52,6 @@ struct RequestQueue: Sendable {
   }
 }
 
-/// How each host may be asked: by a worker, and by a command beside it.
-extension PacedQueueConfiguration {
-  /// One question at a time: the host bans whoever asks for more.
-  static func sina(requestsPerMinute: Int, seed: UInt64) -> PacedQueueConfiguration {
-    PacedQueueConfiguration(
-      requestsPerMinute: requestsPerMinute, burst: 1, inFlightMax: 1, seed: seed)
-  }
-
-  static func mairui(seed: UInt64) -> PacedQueueConfiguration {
-    PacedQueueConfiguration(requestsPerMinute: 10, burst: 2, inFlightMax: 1, seed: seed)
-  }
-
-  static func alpaca(requestsPerMinute: Int, seed: UInt64) -> PacedQueueConfiguration {
-    PacedQueueConfiguration(
-      requestsPerMinute: requestsPerMinute, burst: min(requestsPerMinute, 10), inFlightMax: 4,
-      seed: seed)
-  }
-
-  /// The line a command has to a source.
-  package init(_ source: Source, requestsPerMinute: Int, seed: UInt64) {
-    self =
-      source == .sina
-      ? .sina(requestsPerMinute: requestsPerMinute, seed: seed)
-      : .alpaca(requestsPerMinute: requestsPerMinute, seed: seed)
-    // Or a request would count as lost, and be sent again, while its answer is waited for.
-    deadlineMilliseconds = HTTPFeedUpstream.deadlineMilliseconds
-  }
-}
-
 /// What a command may ask of a source in a minute. The host counts what comes from one address, or
 /// with one key, whichever process sends it.
 package struct CommandBudget: Sendable, Hashable {
@@ -88,18 +59,15 @@ package struct CommandBudget: Sendable, Hashable {
   /// Less than the daemon's, which asks the same source.
   package let isShared: Bool
 
-  /// More get an address banned (sina.md §2).
-  static let sinaRequestsPerMinuteMax = 30
-  /// Of a basic account (alpaca.md §B.2).
-  static let alpacaRequestsPerMinuteMax = 200
-
   /// - Parameter besideDaemon: one is running, by the same settings.
   package init(_ source: Source, _ settings: Settings, besideDaemon: Bool) {
-    let isSina = source == .sina
-    let own = isSina ? settings.sinaHistoryRequestsPerMinute : settings.alpacaRequestsPerMinute
-    let most = isSina ? Self.sinaRequestsPerMinuteMax : Self.alpacaRequestsPerMinuteMax
-    isShared = besideDaemon && (isSina || !settings.alpacaSymbols.isEmpty)
+    let definition = SourceRegistry.definition(of: source)
+    let pace = definition.pace
+    let own = pace.requestsPerMinute.map { settings[$0] } ?? pace.requestsPerMinuteMax
+    let isAsked = definition.bars?.recording.map { !settings[$0.symbols].isEmpty } ?? true
+    isShared = besideDaemon && isAsked
     // A setting beyond what is known may be right: then a tenth more is as well.
-    requestsPerMinute = isShared ? max(min(own, most - own), own / 10, 1) : own
+    requestsPerMinute =
+      isShared ? max(min(own, pace.requestsPerMinuteMax - own), own / 10, 1) : own
   }
 }

@@ -1,3 +1,4 @@
+import Feeds
 import Logging
 import Market
 import Polling

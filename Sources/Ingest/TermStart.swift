@@ -34,7 +34,7 @@ package struct TermStart: Sendable, Hashable {
 extension JournalEntry {
   static func termStart(_ start: TermStart, at moment: Timestamp) -> JournalEntry {
     JournalEntry(
-      kind: .control, source: .sina, key: TermStart.series, requestedAt: moment,
+      kind: .control, source: .live, key: TermStart.series, requestedAt: moment,
       receivedAt: moment, status: 0, request: Array(start.text.utf8), body: [])
   }
 

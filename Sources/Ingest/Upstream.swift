@@ -33,32 +33,34 @@ package enum UpstreamResponse: Sendable {
   }
 }
 
-/// Sina's quote endpoint over HTTP.
-package struct SinaUpstream: Upstream {
+/// The live quotes of a source over HTTP.
+package struct HTTPQuoteUpstream: Upstream {
   private let client: HTTPClient
+  private let quotes: QuotesDeclaration
   private let base: BaseAddress
   /// The engine's seconds in a real one: deadlines are the engine's, the wire's are real.
   private let speed: Int
 
-  /// A batch of 800 lines is 220 kB; twenty times that is no batch.
-  package static let bodyBytesMax = 4 << 20
   static let connectMilliseconds = 2_000
 
   package var host: String? { base.host }
 
-  package init(client: HTTPClient, base: BaseAddress, speed: Int = 1) {
+  package init(
+    client: HTTPClient, quotes: QuotesDeclaration, base: BaseAddress, speed: Int = 1
+  ) {
     self.client = client
+    self.quotes = quotes
     self.base = base
     self.speed = speed
   }
 
   package func response(to request: PollRequest, at now: Timestamp) async -> UpstreamResponse {
-    let endpoint = SinaQuotes.endpoint(symbols: request.symbols, at: now)
+    let endpoint = quotes.endpoint(request.symbols, now)
     let call = HTTPRequest(
       base: base, path: endpoint.path, headers: endpoint.headers.map { ($0.name, $0.value) },
       deadlineMilliseconds: request.deadlineMilliseconds / speed,
-      connectMilliseconds: SinaUpstream.connectMilliseconds,
-      bodyBytesMax: SinaUpstream.bodyBytesMax, route: endpoint.route)
+      connectMilliseconds: Self.connectMilliseconds,
+      bodyBytesMax: quotes.bodyBytesMax, route: endpoint.route)
     return await client.response(to: call)
   }
 }

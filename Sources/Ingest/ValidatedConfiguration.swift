@@ -1,3 +1,4 @@
+import Feeds
 import Glibc
 import Market
 import Operations
@@ -29,7 +30,7 @@ package struct ValidatedConfiguration: Sendable {
   package init(
     path: String?, overrides: [String], on day: TradingDay = EngineClock.realNow().shanghaiDay
   ) throws(ConfigurationError) {
-    let settings = try ConfigurationFile.load(path, overrides: overrides)
+    let settings = try ConfigurationFile.load(path, overrides: overrides, table: .candled)
     self.init(settings, path: path, on: day)
   }
 
@@ -124,11 +125,13 @@ extension Finding {
   }
 
   fileprivate static func symbols(_ symbols: [Symbol], _ settings: Settings) -> Finding {
-    let count = Set(symbols + settings.alpacaSymbols).count
+    let recorded = SourceRegistry.all.compactMap(\.bars?.recording)
+    let count = Set(symbols + recorded.flatMap { settings[$0.symbols] }).count
     if count == 0, !settings.universeFollow {
       return Finding(
         check: "symbols", status: .configuration,
-        detail: "none: set quotes.symbols, quotes.symbols_file, universe.follow or alpaca.symbols")
+        detail: "none: set quotes.symbols, quotes.symbols_file, universe.follow or "
+          + recorded.map(\.symbols.declaration.key).joined(separator: " or "))
     }
     if count > ValidatedConfiguration.symbolsMax {
       return Finding(
@@ -142,12 +145,16 @@ extension Finding {
   }
 
   fileprivate static func keys(_ credentials: SourceCredentials) -> Finding {
-    let alpaca = credentials.alpaca == nil ? "no Alpaca key" : "an Alpaca key"
-    return Finding(
-      check: "keys", detail: "\(credentials.licences.count) Mairui licences, \(alpaca)")
+    let counts = SourceRegistry.all.compactMap { source in
+      source.credentials.map { declared in
+        let count = credentials.keys(of: source).count
+        return "\(count) \(source.title) \(declared.noun)\(count == 1 ? "" : "s")"
+      }
+    }
+    return Finding(check: "keys", detail: counts.joined(separator: ", "))
   }
 
-  /// A daemon asks Sina for the days beyond the table, and keeps them: never a reason to refuse.
+  /// A daemon asks a source for the days beyond the table, and keeps them: never a reason to refuse.
   fileprivate static func calendar(
     _ calendar: TradingCalendar = .shanghai, on day: TradingDay
   ) -> Finding {
@@ -156,11 +163,13 @@ extension Finding {
     case .endsSoon(let daysLeft):
       Finding(
         check: "calendar",
-        detail: "our table ends in \(daysLeft) days: Sina is asked for the days after it")
+        detail:
+          "our table ends in \(daysLeft) days: the quote source is asked for the days after it")
     case .ended:
       Finding(
         check: "calendar",
-        detail: "our table ended on \(calendar.lastDay): Sina is asked for the days after it")
+        detail:
+          "our table ended on \(calendar.lastDay): the quote source is asked for the days after it")
     }
   }
 

@@ -49,14 +49,13 @@ struct EntryMeta {
   /// nil when a field has a value this version does not know, or the lengths do not fit.
   init?(_ payload: UnsafeRawBufferPointer) {
     guard payload.count >= EntryMeta.byteCount, let kind = EntryKind(rawValue: payload[0]),
-      let packing = Packing(rawValue: payload[1]),
-      let source = Source(rawValue: payload.integer(at: 4))
+      let packing = Packing(rawValue: payload[1])
     else { return nil }
     self.kind = kind
     self.packing = packing
     slot = payload[2]
     keyBytes = Int(payload[3])
-    self.source = source
+    source = Source(rawValue: payload.integer(at: 4))
     status = payload.integer(at: 8)
     requestedAt = Timestamp(microseconds: payload.integer(at: 12))
     receivedAt = Timestamp(microseconds: payload.integer(at: 20))

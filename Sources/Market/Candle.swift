@@ -95,32 +95,3 @@ public enum Timeframe: Int16, Sendable, CaseIterable {
     self = found
   }
 }
-
-/// Where data came from. Series of different sources never mix. The raw value is stored.
-public enum Source: Int16, Sendable, CaseIterable {
-  case sina = 1
-  case mairui = 2
-  case alpacaIEX = 3
-  case alpacaSIP = 4
-
-  public var name: String {
-    switch self {
-    case .sina: "sina"
-    case .mairui: "mairui"
-    case .alpacaIEX: "alpaca_iex"
-    case .alpacaSIP: "alpaca_sip"
-    }
-  }
-
-  /// Whose series what it says belongs to: Mairui lists the instruments Sina quotes. IEX and SIP
-  /// are two series of one symbol.
-  public var series: Source { self == .mairui ? .sina : self }
-
-  /// The date where its instruments are traded.
-  public func today(at moment: Timestamp) -> TradingDay {
-    switch self {
-    case .sina, .mairui: moment.shanghaiDay
-    case .alpacaIEX, .alpacaSIP: moment.newYorkDay
-    }
-  }
-}

@@ -2,9 +2,9 @@
 public enum FeedEvent: Sendable, Hashable {
   /// Every instrument has passed this minute. Expected = traded + untraded + missing.
   case minuteComplete(MinuteComplete)
-  /// The source stopped proving itself alive, or does so again.
-  case feedStalled(source: Source, since: Timestamp)
-  case feedRecovered(source: Source, at: Timestamp)
+  /// The source, by its name, stopped proving itself alive, or does so again.
+  case feedStalled(source: String, since: Timestamp)
+  case feedRecovered(source: String, at: Timestamp)
   /// The certificates of a day were written.
   case dayComplete(day: TradingDay, instruments: Int, residuals: Int)
   /// Rows of one instrument contradicted each other.

@@ -32,14 +32,20 @@ extension Universe {
   private func doubtOfExchanges(
     _ listed: [Symbol: ListedInstrument], of part: ListPart
   ) -> String? {
-    let wanted: [(Exchange, String)] =
-      switch part {
-      case .mairuiBeijing: [(.beijing, "Beijing")]
-      case _ where part.isWholeMarket: [(.shanghai, "Shanghai"), (.shenzhen, "Shenzhen")]
-      case .mairuiMain, .sinaNode: []
-      }
     let present = Set(listed.values.map(\.exchange))
-    guard let missing = wanted.first(where: { !present.contains($0.0) }) else { return nil }
-    return "the list \(part.name) has \(listed.count) instruments and none of \(missing.1)"
+    guard let missing = part.exchanges.first(where: { !present.contains($0) }) else { return nil }
+    return "the list \(part.name) has \(listed.count) instruments and none of \(missing.title)"
+  }
+}
+
+extension Exchange {
+  fileprivate var title: String {
+    switch self {
+    case .shanghai: "Shanghai"
+    case .shenzhen: "Shenzhen"
+    case .beijing: "Beijing"
+    case .hongKong: "Hong Kong"
+    case .unitedStates: "the United States"
+    }
   }
 }

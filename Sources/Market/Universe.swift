@@ -8,44 +8,20 @@
 /// An instrument belongs to the part that listed it last and is missed by that part only: Beijing's
 /// list says nothing of Shanghai, and a fallback to Sina's lists delists nothing of Mairui's.
 
-/// One list that is asked for as a whole.
-public enum ListPart: Sendable, Hashable {
-  /// Mairui's Shanghai and Shenzhen.
-  case mairuiMain
-  /// Mairui's Beijing.
-  case mairuiBeijing
-  /// A node of Sina's market centre, all pages together: `hs_a`, `kcb`.
-  case sinaNode(String)
-
+/// One list that is asked for as a whole, as its source declares it.
+public struct ListPart: Sendable, Hashable {
   /// What is stored: `hslt`, `bj`, `node/hs_a`.
-  public var name: String {
-    switch self {
-    case .mairuiMain: "hslt"
-    case .mairuiBeijing: "bj"
-    case .sinaNode(let node): "node/" + node
-    }
-  }
+  public let name: String
+  /// The exchanges of which it claims to be all; none where it claims less.
+  public let exchanges: [Exchange]
 
-  /// nil unless `name` is what `name` gives.
-  public init?(name: String) {
-    switch name {
-    case "hslt": self = .mairuiMain
-    case "bj": self = .mairuiBeijing
-    case _ where name.hasPrefix("node/") && name.utf8.count > 5:
-      self = .sinaNode(String(name.dropFirst(5)))
-    default: return nil
-    }
-  }
-
-  public var source: Source {
-    switch self {
-    case .mairuiMain, .mairuiBeijing: .mairui
-    case .sinaNode: .sina
-    }
+  public init(name: String, allOf exchanges: [Exchange] = []) {
+    self.name = name
+    self.exchanges = exchanges
   }
 
   /// It claims to be all of Shanghai and Shenzhen.
-  var isWholeMarket: Bool { self == .mairuiMain || self == .sinaNode("hs_a") }
+  var isWholeMarket: Bool { exchanges.contains(.shanghai) && exchanges.contains(.shenzhen) }
 }
 
 /// What a list must reach to be believed.

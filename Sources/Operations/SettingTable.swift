@@ -12,9 +12,6 @@ package struct SettingTable: Sendable {
 
   static let storage = StorageSettings()
   static let recording = RecordingSettings()
-  static let sina = SinaSettings()
-  static let mairui = MairuiSettings()
-  static let alpaca = AlpacaSettings()
   static let operating = OperatingSettings()
 
   /// Without settings that sources declare.
@@ -23,8 +20,7 @@ package struct SettingTable: Sendable {
   package init(sources: [SettingSection]) {
     let declarations = sources.flatMap(\.declarations)
     rows =
-      [Self.storage, Self.recording, Self.sina, Self.mairui, Self.alpaca].flatMap(Self.rows)
-      + declarations.map(\.setting) + Self.rows(of: Self.operating)
+      Self.rows(of: Self.storage) + Self.rows(of: Self.recording) + declarations.map(\.setting) + Self.rows(of: Self.operating)
     renamed = sources.reduce(into: Self.renamedBefore010) { all, section in
       all.merge(section.renamed) { _, _ in preconditionFailure("one old name, two settings") }
     }
@@ -42,9 +38,6 @@ package struct SettingTable: Sendable {
   }
 
   private static let renamedBefore010 = [
-    "sina.symbols": "quotes.symbols", "sina.symbols_file": "quotes.symbols_file",
-    "sina.overview": "quotes.overview", "sina.cadence": "quotes.cadence",
-    "sina.phase": "quotes.phase", "sina.deadline": "quotes.deadline",
     "repair.sighting": "repair.confirm_after", "candles.straddle": "candles.max_silence",
     "candles.give_up": "candles.source_timeout",
   ]

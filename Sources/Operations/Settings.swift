@@ -126,18 +126,6 @@ extension Settings {
     value(of: SettingTable.recording[keyPath: member])
   }
 
-  package subscript<Value>(dynamicMember member: KeyPath<SinaSettings, Setting<Value>>) -> Value {
-    value(of: SettingTable.sina[keyPath: member])
-  }
-
-  package subscript<Value>(dynamicMember member: KeyPath<MairuiSettings, Setting<Value>>) -> Value {
-    value(of: SettingTable.mairui[keyPath: member])
-  }
-
-  package subscript<Value>(dynamicMember member: KeyPath<AlpacaSettings, Setting<Value>>) -> Value {
-    value(of: SettingTable.alpaca[keyPath: member])
-  }
-
   package subscript<Value>(dynamicMember member: KeyPath<OperatingSettings, Setting<Value>>)
     -> Value
   {

@@ -9,6 +9,9 @@ import Market
 /// What somebody wants filled.
 package struct BackfillOrder: Sendable, Hashable {
   package var source: Source
+  /// It goes into the names of chunks, which are stored.
+  package let sourceName: String
+  package let form: BarsForm
   /// Ascending, each once.
   package let symbols: [Symbol]
   package var timeframe: Timeframe
@@ -18,10 +21,13 @@ package struct BackfillOrder: Sendable, Hashable {
 
   /// - Precondition: at least one symbol, `from` not after `to`.
   package init(
-    source: Source, symbols: [Symbol], timeframe: Timeframe, from: TradingDay, to: TradingDay
+    source: Source, name sourceName: String, form: BarsForm, symbols: [Symbol],
+    timeframe: Timeframe, from: TradingDay, to: TradingDay
   ) {
     precondition(!symbols.isEmpty && from <= to)
     self.source = source
+    self.sourceName = sourceName
+    self.form = form
     self.symbols = Set(symbols).sorted()
     self.timeframe = timeframe
     self.from = from
@@ -35,7 +41,7 @@ package struct BackfillOrder: Sendable, Hashable {
   func name(of symbols: [Symbol], from: TradingDay) -> String {
     let names = symbols.map(\.description).joined(separator: ",")
     let who = symbols.count == 1 ? names : String(StableHash(of: names).value, radix: 16)
-    return "\(source.name)-\(timeframe.name)-\(from)-\(who)"
+    return "\(sourceName)-\(timeframe.name)-\(from)-\(who)"
   }
 }
 
@@ -64,13 +70,9 @@ package struct BackfillPlan: Sendable {
 
   package var requests: Int { chunks.reduce(0) { $0 + $1.requests } }
 
-  /// Sina answers with at most so many of the newest bars (sina.md §2).
-  package static let newestBarsMax = 1_970
-  /// Symbols in one Alpaca request (alpaca.md §B.2).
+  /// Symbols in one request.
   package static let symbolsPerRequestMax = 200
-  /// Alpaca's page.
-  package static let barsPerPage = 10_000
-  /// A chunk of Alpaca is a walk of about so many pages.
+  /// A chunk of bars in pages has about so many.
   static let pagesPerChunk = 20
 
   /// - Parameters:
@@ -82,14 +84,16 @@ package struct BackfillPlan: Sendable {
   ) {
     self.order = order
     let lastWhole = order.timeframe.lastWhole(lastOver, today: today)
-    // Sina tells a whole market by one request each: a day that goes on is not worth so many.
-    let includesToday = order.source != .sina && order.timeframe.rawValue < Timeframe.day1.rawValue
+    // A request for each instrument: a day that goes on is not worth so many.
+    let isOneByOne = if case .newest = order.form { true } else { false }
+    let includesToday = !isOneByOne && order.timeframe.rawValue < Timeframe.day1.rawValue
     var lastAvailable = includesToday ? today : lastWhole
     func trades(_ day: TradingDay) -> Bool { isTradingDay(day) ?? !day.isWeekend }
     while !trades(lastAvailable) { lastAvailable = lastAvailable.advanced(by: -1) }
     (self.lastWhole, self.lastAvailable) = (lastWhole, lastAvailable)
-    if order.source == .sina {
-      let reach = NewestBars(order, today: today, trades: trades)
+    switch order.form {
+    case .newest(let barsMax):
+      let reach = NewestBars(order, barsMax: barsMax, today: today, trades: trades)
       reachesOnlyTo = reach.firstDay > order.from ? reach.firstDay : nil
       let from = max(order.from, reach.firstDay)
       chunks =
@@ -101,9 +105,10 @@ package struct BackfillPlan: Sendable {
             name: order.name(of: [symbol], from: order.from), symbols: [symbol], from: from,
             to: order.to, newestBars: reach.bars, requests: 1)
         }
-    } else {
+    case .window(let symbolsMax, let pageBarsMax):
       reachesOnlyTo = nil
-      chunks = BackfillPlan.walks(order)
+      chunks = BackfillPlan.walks(
+        order, symbolsMax: min(symbolsMax, Self.symbolsPerRequestMax), pageBarsMax: pageBarsMax)
     }
   }
 
@@ -112,14 +117,16 @@ package struct BackfillPlan: Sendable {
     var bars = 0
     var firstDay: TradingDay
 
-    init(_ order: BackfillOrder, today: TradingDay, trades: (TradingDay) -> Bool) {
+    init(
+      _ order: BackfillOrder, barsMax: Int, today: TradingDay, trades: (TradingDay) -> Bool
+    ) {
       firstDay = today.advanced(by: 1)
       var days = 0
       while firstDay > order.from {
         let earlier = firstDay.advanced(by: -1)
         let isTraded = trades(earlier)
         let needed = NewestBars.count(days + (isTraded ? 1 : 0), timeframe: order.timeframe)
-        if needed > BackfillPlan.newestBarsMax { break }
+        if needed > barsMax { break }
         firstDay = earlier
         days += isTraded ? 1 : 0
         bars = needed
@@ -138,12 +145,15 @@ package struct BackfillPlan: Sendable {
     }
   }
 
-  private static func walks(_ order: BackfillOrder) -> [Chunk] {
+  private static func walks(
+    _ order: BackfillOrder, symbolsMax: Int, pageBarsMax: Int
+  ) -> [Chunk] {
     var chunks: [Chunk] = []
-    for start in stride(from: 0, to: order.symbols.count, by: symbolsPerRequestMax) {
-      let end = min(start + symbolsPerRequestMax, order.symbols.count)
+    for start in stride(from: 0, to: order.symbols.count, by: symbolsMax) {
+      let end = min(start + symbolsMax, order.symbols.count)
       let symbols = Array(order.symbols[start..<end])
-      let days = daysPerChunk(symbols.count, timeframe: order.timeframe)
+      let days = daysPerChunk(
+        symbols.count, timeframe: order.timeframe, pageBarsMax: pageBarsMax)
       var from = order.from
       while from <= order.to {
         let to = min(from.advanced(by: days - 1), order.to)
@@ -152,20 +162,26 @@ package struct BackfillPlan: Sendable {
             name: order.name(of: symbols, from: from), symbols: symbols, from: from, to: to,
             newestBars: 0,
             requests: pages(
-              symbols.count, days: from.distance(to: to) + 1, timeframe: order.timeframe)))
+              symbols.count, days: from.distance(to: to) + 1,
+              timeframe: order.timeframe,
+              pageBarsMax: pageBarsMax)))
         from = to.advanced(by: 1)
       }
     }
     return chunks
   }
 
-  private static func daysPerChunk(_ symbols: Int, timeframe: Timeframe) -> Int {
-    max(pagesPerChunk * barsPerPage * 7 / (symbols * barsPerWeek(timeframe)), 1)
+  private static func daysPerChunk(
+    _ symbols: Int, timeframe: Timeframe, pageBarsMax: Int
+  ) -> Int {
+    max(pagesPerChunk * pageBarsMax * 7 / (symbols * barsPerWeek(timeframe)), 1)
   }
 
-  private static func pages(_ symbols: Int, days: Int, timeframe: Timeframe) -> Int {
+  private static func pages(
+    _ symbols: Int, days: Int, timeframe: Timeframe, pageBarsMax: Int
+  ) -> Int {
     let bars = (symbols * days * barsPerWeek(timeframe) + 6) / 7
-    return max((bars + barsPerPage - 1) / barsPerPage, 1)
+    return max((bars + pageBarsMax - 1) / pageBarsMax, 1)
   }
 
   /// Of a symbol that trades every minute from 04:00 to 20:00 New York.

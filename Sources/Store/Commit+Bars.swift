@@ -94,11 +94,11 @@ package struct InstrumentMarks: Sendable, Hashable {
   package var listedPart: String?
 
   package init(
-    symbol: Symbol, source: Source = .sina, delistedAt: TradingDay? = nil,
+    symbol: Symbol, source: Source = .live, delistedAt: TradingDay? = nil,
     missedLists: Int16 = 0, listedPart: String? = nil
   ) {
     self.symbol = symbol
-    self.source = source.series
+    self.source = source
     self.delistedAt = delistedAt
     self.missedLists = missedLists
     self.listedPart = listedPart

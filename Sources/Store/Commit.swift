@@ -63,11 +63,11 @@ package struct InstrumentRow: Sendable, Hashable {
   package var name: String?
 
   package init(
-    symbol: Symbol, source: Source = .sina, exchange: Exchange? = nil,
+    symbol: Symbol, source: Source = .live, exchange: Exchange? = nil,
     kind: InstrumentKind? = nil, board: Board? = nil, name: String? = nil
   ) {
     self.symbol = symbol
-    self.source = source.series
+    self.source = source
     self.exchange = exchange
     self.kind = kind
     self.board = board

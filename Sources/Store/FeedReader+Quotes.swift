@@ -56,7 +56,7 @@ extension PostgresRow {
   ) throws(StoreError) -> Candle? {
     guard let openedAt = try optionalTimestamp() else { return nil }
     let flags = CandleFlags(rawValue: try int16())
-    guard let source = Source(rawValue: try int16()) else { throw malformed() }
+    let source = Source(rawValue: try int16())
     return Candle(
       symbol: symbol, timeframe: .minute1, tradingDay: day, openedAt: openedAt,
       closedAt: openedAt.adding(seconds: 60), open: try numeric(), high: try numeric(),

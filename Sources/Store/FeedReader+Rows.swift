@@ -146,7 +146,7 @@ extension PostgresRow {
     let (turnover, trades, vwap) =
       (try optionalNumeric(), try optionalInt64(), try optionalNumeric())
     let flags = CandleFlags(rawValue: try int16())
-    guard let source = Source(rawValue: try int16()) else { throw malformed() }
+    let source = Source(rawValue: try int16())
     let candle = Candle(
       symbol: symbol, timeframe: timeframe, tradingDay: tradingDay, openedAt: openedAt,
       closedAt: closedAt, open: prices.0, high: prices.1, low: prices.2, close: prices.3,
@@ -179,8 +179,7 @@ extension PostgresRow {
 
   fileprivate mutating func event() throws(StoreError) -> FeedEvent? {
     let name = try text()
-    let sourceName = try optionalText()
-    let source = Source.allCases.first { $0.name == sourceName }
+    let source = try optionalText()
     let at = try optionalTimestamp()
     let day = try optionalDay()
     var counts: [Int?] = []

@@ -11,7 +11,7 @@ struct InstrumentRegistry {
 
     init(_ symbol: Symbol, _ source: Source) {
       self.symbol = symbol
-      self.source = source.series
+      self.source = source
     }
 
     static func < (left: Series, right: Series) -> Bool {
@@ -38,7 +38,7 @@ struct InstrumentRegistry {
   /// What a commit adds to or changes in the registry: new series first, in order.
   func differences(in commit: Commit) -> (added: [Entry], updated: [Entry]) {
     var touched: [Series: InstrumentRow] = [:]
-    func touch(_ symbol: Symbol, _ source: Source = .sina) {
+    func touch(_ symbol: Symbol, _ source: Source = .live) {
       let series = Series(symbol, source)
       if entries[series] == nil, touched[series] == nil {
         touched[series] = InstrumentRow(symbol: symbol, source: source)
@@ -55,7 +55,7 @@ struct InstrumentRegistry {
     for place in commit.quotes.indices {
       let symbol = commit.quotes[place].quote.symbol
       let name = commit.quotes[place].name
-      if let name, entries[Series(symbol, .sina)]?.row.name != name {
+      if let name, entries[Series(symbol, .live)]?.row.name != name {
         merge(InstrumentRow(symbol: symbol, name: name))
       } else {
         touch(symbol)

@@ -27,7 +27,7 @@ extension Queries {
     parameters.add { $0.text(query.fill.rawValue) }
     parameters.add { $0.text(query.adjust.text) }
     parameters.add { $0.optional(query.asOf) { $0.timestamp($1) } }
-    parameters.add { $0.optional(query.source?.name) { $0.text($1) } }
+    parameters.add { $0.optional(query.source) { $0.text($1) } }
     parameters.add { $0.optional(query.newest) { $0.int32($1) } }
     return try read(Self.readCandles, parameters) { (row) throws(StoreError) in
       CandleRecord(
@@ -50,13 +50,13 @@ extension Queries {
 
   /// Where the candle came from that was open at a moment.
   package func why(
-    _ symbol: Symbol, at moment: Timestamp, _ timeframe: Timeframe, source: Source? = nil
+    _ symbol: Symbol, at moment: Timestamp, _ timeframe: Timeframe, source: String? = nil
   ) throws(StoreError) -> [CandleFact] {
     var parameters = WireParameters()
     parameters.add { $0.text(symbol.description) }
     parameters.add { $0.timestamp(moment) }
     parameters.add { $0.text(timeframe.name) }
-    parameters.add { $0.optional(source?.name) { $0.text($1) } }
+    parameters.add { $0.optional(source) { $0.text($1) } }
     return try read(Self.readFacts, parameters) { (row) throws(StoreError) in
       CandleFact(what: try row.text(), at: try row.timestamp(), detail: try row.text())
     }

@@ -80,7 +80,7 @@ extension Queries {
     var parameters = WireParameters()
     parameters.add { $0.date(day) }
     return try read(Self.readRejections, parameters) { (row) throws(StoreError) in
-      guard let source = Source(rawValue: try row.int16()) else { throw row.malformed() }
+      let source = Source(rawValue: try row.int16())
       return RejectionRecord(
         source: source, symbol: try row.text(), reason: try row.text(), detail: try row.text(),
         payload: try row.bytes())

@@ -69,7 +69,7 @@ extension Queries {
 
 extension PostgresRow {
   fileprivate mutating func health() throws(StoreError) -> SourceHealthRow {
-    guard let source = Source(rawValue: try int16()) else { throw malformed() }
+    let source = Source(rawValue: try int16())
     let endpoint = try text()
     guard let state = SourceHealthRow.State(rawValue: try text()) else { throw malformed() }
     return SourceHealthRow(

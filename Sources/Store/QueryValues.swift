@@ -58,7 +58,7 @@ package struct CandleQuery: Sendable {
   /// What was believed then; nil for what is believed now.
   package var asOf: Timestamp?
   /// Whose series, where the symbol has several.
-  package var source: Source?
+  package var source: String?
   /// How many at most, counted from the end; nil for all.
   package var newest: Int32?
 

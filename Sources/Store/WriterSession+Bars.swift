@@ -103,7 +103,7 @@ extension WriterSession {
 
 extension BarBatch {
   fileprivate var mayTouchCertificates: Bool {
-    role == .deliver && timeframe == .minute1 && source.series == .sina
+    role == .deliver && timeframe == .minute1 && source == .live
   }
 
   fileprivate func divided(repairing days: Set<TradingDay>) -> [BarBatch] {

@@ -111,7 +111,7 @@ extension WriterSession {
       var parameters = WireParameters()
       parameters.add { $0.int32(key.instrument) }
       parameters.add { $0.date(key.day) }
-      parameters.add { $0.int16(Source.sina.rawValue) }
+      parameters.add { $0.int16(Source.live.rawValue) }
       parameters.add { $0.timestamp(at) }
       parameters.add { $0.array(rows, type: .int2) { $0.int16($1.timeframe.rawValue) } }
       parameters.add { $0.array(rows, type: .timestamptz) { $0.timestamp($1.openedAt) } }

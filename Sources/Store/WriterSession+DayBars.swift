@@ -63,5 +63,5 @@ extension WriterSession {
 
 extension StagedCandle {
   /// A bar of Sina's that tells no money: of a day, or from before it told any.
-  var mayContradict: Bool { candle.source == .sina && candle.turnover == nil }
+  var mayContradict: Bool { candle.source == .live && candle.turnover == nil }
 }

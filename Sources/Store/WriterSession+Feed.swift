@@ -168,9 +168,9 @@ enum FeedEventText {
       "untraded":\(minute.untraded),"missing":\(minute.missing)}
       """
     case .feedStalled(let source, let since):
-      #"{"event":"feed_stalled","source":"\#(source.name)","at":"\#(since)"}"#
+      #"{"event":"feed_stalled","source":"\#(source)","at":"\#(since)"}"#
     case .feedRecovered(let source, let at):
-      #"{"event":"feed_recovered","source":"\#(source.name)","at":"\#(at)"}"#
+      #"{"event":"feed_recovered","source":"\#(source)","at":"\#(at)"}"#
     case .dayComplete(let day, let instruments, let residuals):
       """
       {"event":"day_complete","trading_day":"\(day)","instruments":\(instruments),\

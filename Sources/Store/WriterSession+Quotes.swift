@@ -20,7 +20,7 @@ extension WriterSession {
   }
 
   private func isStored(_ row: borrowing QuoteRow) -> Bool {
-    guard let entry = registry.entries[.init(row.quote.symbol, .sina)],
+    guard let entry = registry.entries[.init(row.quote.symbol, .live)],
       entry.id < written.count
     else { return false }
     let isRenamed = row.name != nil && row.name != entry.row.name

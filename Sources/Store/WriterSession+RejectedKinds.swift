@@ -143,7 +143,7 @@ extension Candle {
 extension QuoteRow {
   var sketch: RefusedRow.Sketch {
     RefusedRow.Sketch(
-      kind: "quote", source: .sina, symbol: "\(quote.symbol)", day: quote.tradingDay, row: self)
+      kind: "quote", source: .live, symbol: "\(quote.symbol)", day: quote.tradingDay, row: self)
   }
 }
 
@@ -158,14 +158,14 @@ extension InstrumentRow {
 extension Gap {
   var sketch: RefusedRow.Sketch {
     RefusedRow.Sketch(
-      kind: "gap", source: .sina, symbol: "\(symbol)", day: tradingDay, row: self)
+      kind: "gap", source: .live, symbol: "\(symbol)", day: tradingDay, row: self)
   }
 }
 
 extension DayCertificate {
   var sketch: RefusedRow.Sketch {
     RefusedRow.Sketch(
-      kind: "audit", source: .sina, symbol: "\(symbol)", day: tradingDay, row: self)
+      kind: "audit", source: .live, symbol: "\(symbol)", day: tradingDay, row: self)
   }
 }
 
@@ -179,7 +179,7 @@ extension Rejection {
 
 extension OverviewRow {
   func sketch(_ day: TradingDay) -> RefusedRow.Sketch {
-    RefusedRow.Sketch(kind: "overview", source: .sina, symbol: symbol, day: day, row: self)
+    RefusedRow.Sketch(kind: "overview", source: .live, symbol: symbol, day: day, row: self)
   }
 }
 
@@ -219,7 +219,7 @@ extension ListVerdict {
 
 extension MarketSession {
   var sketch: RefusedRow.Sketch {
-    RefusedRow.Sketch(kind: "session", source: .sina, symbol: "", day: day, row: self)
+    RefusedRow.Sketch(kind: "session", source: .live, symbol: "", day: day, row: self)
   }
 }
 

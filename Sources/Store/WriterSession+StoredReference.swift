@@ -128,7 +128,7 @@ extension PostgresRow {
   }
 
   mutating func source() throws(StoreError) -> Source {
-    guard let source = Source(rawValue: try int16()) else { throw malformed() }
+    let source = Source(rawValue: try int16())
     return source
   }
 }

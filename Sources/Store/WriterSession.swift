@@ -113,7 +113,7 @@ final class WriterSession {
       var row = row
       let id = try row.int32()
       let symbol = try row.symbol()
-      guard let source = Source(rawValue: try row.int16()) else { throw row.malformed() }
+      let source = Source(rawValue: try row.int16())
       let exchange = try row.optionalInt16().flatMap(Exchange.init)
       let kind = try row.optionalInt16().flatMap(InstrumentKind.init)
       let board = try row.optionalInt16().flatMap(Board.init)
@@ -129,7 +129,7 @@ final class WriterSession {
 
   /// The id of a series of the commit being written; its row was inserted first. Quotes and their
   /// ledger are Sina's.
-  func id(of symbol: Symbol, _ source: Source = .sina) -> Int32 {
+  func id(of symbol: Symbol, _ source: Source = .live) -> Int32 {
     guard let id = registry[InstrumentRegistry.Series(symbol, source)] else {
       preconditionFailure("instruments are registered before rows refer to them")
     }

@@ -44,7 +44,7 @@ struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
   @Option(help: ArgumentHelp("The last trading day; today.", valueName: "yyyy-mm-dd"))
   var to: DayArgument?
 
-  @Option(help: "Whose: sina, alpaca_iex or alpaca_sip; by the symbols if not said.")
+  @Option(help: "The source; by the symbols if not given.")
   var source: Source?
 
   @Flag(help: "Only say what would be asked.")
@@ -103,15 +103,20 @@ struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
   private func order(
     _ symbols: [Symbol], _ settings: Settings, _ backfillSession: BackfillSession
   ) throws -> BackfillOrder {
-    let guessed = symbols.first.map { Instrument.classify($0) != nil } == true
-    let source = source ?? (guessed ? Source.sina : settings.alpacaFeed.source)
+    guard let source = source ?? symbols.first.flatMap({ settings.source(withBarsOf: $0) }) else {
+      throw CommandFailure(status: .usage, sentence: "no source has bars of these symbols")
+    }
     let last = to?.day ?? backfillSession.today(of: source)
     guard from.day <= last else {
       throw CommandFailure(status: .usage, sentence: "--from \(from.day) is behind --to \(last)")
     }
     try backfillSession.check(symbols, of: source)
+    guard let bars = SourceRegistry.definition(of: source).bars else {
+      throw CommandFailure(status: .usage, sentence: "\(source.name) has no bars")
+    }
     return BackfillOrder(
-      source: source, symbols: symbols, timeframe: timeframe.value, from: from.day, to: last)
+      source: source, name: source.name, form: bars.form, symbols: symbols,
+      timeframe: timeframe.value, from: from.day, to: last)
   }
 
   private func printPlan(
@@ -129,6 +134,15 @@ struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
         + "\(counted((requests + budget - 1) / budget, "minute")) at \(budget) a minute")
     if let first = plan.reachesOnlyTo {
       StandardError.writeLine("the source has no bars before \(first)")
+    }
+  }
+}
+
+extension Settings {
+  /// The first source that has bars of a symbol, and which of its series is configured.
+  fileprivate func source(withBarsOf symbol: Symbol) -> Source? {
+    SourceRegistry.all.first { $0.bars?.isRequestable(symbol) == true }.map { definition in
+      definition.bars?.recording.map { $0.series(self) } ?? definition.mainSeries
     }
   }
 }

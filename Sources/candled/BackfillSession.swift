@@ -90,7 +90,7 @@ final class BackfillSession {
   static func resolve(_ spelling: String) throws -> Symbol {
     for spelling in [spelling, spelling.uppercased()] {
       guard let symbol = Symbol(anySpelling: spelling) else { continue }
-      if SinaHistory.isRequestable(symbol) || AlpacaBarsQuery.isRequestable(symbol) {
+      if SourceRegistry.all.contains(where: { $0.bars?.isRequestable(symbol) == true }) {
         return symbol
       }
     }
@@ -104,8 +104,8 @@ final class BackfillSession {
       throw CommandFailure(
         status: .unavailable, sentence: "--all needs the database (`candled run` starts it)")
     }
-    let source = source ?? .sina
-    let found = try Queries(url: url).instruments().filter { $0.source == source.series.name }
+    let source = source ?? .live
+    let found = try Queries(url: url).instruments().filter { $0.source == source.instruments.name }
       .map(\.symbol).filter { source.canProvide(of: $0) }
     guard !found.isEmpty else {
       throw CommandFailure(
@@ -120,9 +120,11 @@ final class BackfillSession {
       throw CommandFailure(
         status: .usage, sentence: "\(source.name) does not know \(unknownSymbol)")
     }
-    if source != .sina, credentials.alpaca == nil {
+    let definition = SourceRegistry.definition(of: source)
+    if let file = definition.credentials?.file, credentials.keys(of: definition).isEmpty {
       throw CommandFailure(
-        status: .configuration, sentence: "\(source.name) needs a key: set alpaca.key_file")
+        status: .configuration,
+        sentence: "\(source.name) needs a key: set \(file.declaration.key)")
     }
   }
 
@@ -133,15 +135,15 @@ final class BackfillSession {
   // MARK: - Work
 
   func plan(_ order: BackfillOrder) -> BackfillPlan {
-    let isSina = order.source == .sina
+    let isBooked = !order.source.hasBarsAlone
     let availableAt = clock.now.adding(seconds: -Self.lateSeconds)
-      .adding(milliseconds: isSina ? 0 : -delayMilliseconds)
+      .adding(milliseconds: -delayMilliseconds(of: order.source))
     let today = order.source.today(at: availableAt)
     let isOver =
-      isSina && availableAt.shanghaiSecondOfDay >= CandleRules(settings).dayEndSecondOfDay
+      isBooked && availableAt.shanghaiSecondOfDay >= CandleRules(settings).dayEndSecondOfDay
     return BackfillPlan(
       order, today: today, lastOver: isOver ? today : today.advanced(by: -1)
-    ) { isSina ? calendar.isTradingDay($0) : nil }
+    ) { isBooked ? calendar.isTradingDay($0) : nil }
   }
 
   /// What a bar ended with may be told a few seconds late.
@@ -164,37 +166,42 @@ final class BackfillSession {
   private func feedRequests(
     of chunk: BackfillPlan.Chunk, _ order: BackfillOrder
   ) -> [FeedRequest] {
-    if let feed = AlpacaFeed.allCases.first(where: { $0.source == order.source }) {
-      let query = AlpacaBarsQuery(
-        symbols: chunk.symbols, timeframe: order.timeframe, feed: feed,
-        start: Timestamp(day: chunk.from, newYorkSecondOfDay: 0),
-        end: end(of: chunk.to))
-      return query.map { [.alpacaBars($0)] } ?? []
+    guard !order.source.hasBarsAlone else {
+      let query = BarsQuery(
+        symbols: chunk.symbols, timeframe: order.timeframe,
+        start: order.source.midnight(of: chunk.from), end: end(of: chunk.to, order.source))
+      return query.start < query.end ? [FeedRequest(.bars(query), to: order.source)] : []
     }
-    guard let scale = SinaKlineScale.allCases.first(where: { $0.timeframe == order.timeframe })
-    else { return [] }
+    let bars = SourceRegistry.definition(of: order.source).bars
+    guard let bars, bars.timeframes.contains(order.timeframe) else { return [] }
+    // Days of years are of little use without what they must be adjusted by.
+    let withFactors = bars.hasFactors && order.timeframe == .day1
     return chunk.symbols.flatMap { symbol -> [FeedRequest] in
-      let bars = FeedRequest.sinaKline(symbol, scale, bars: chunk.newestBars)
-      // Days of years are of little use without what they must be adjusted by.
-      let factors = AdjustmentFactor.Kind.allCases.map { FeedRequest.sinaFactors(symbol, $0) }
-      return order.timeframe == .day1 ? [bars] + factors : [bars]
+      let factors = withFactors ? AdjustmentFactor.Kind.allCases : []
+      let queries =
+        [FeedQuery.newestBars(symbol, order.timeframe, count: chunk.newestBars)]
+        + factors.map { .factors(symbol, $0) }
+      return queries.map { FeedRequest($0, to: order.source) }
     }
   }
 
   /// What the plan the account is on lets see.
-  private func end(of day: TradingDay) -> Timestamp {
+  private func end(of day: TradingDay, _ source: Source) -> Timestamp {
     min(
-      Timestamp(day: day.advanced(by: 1), newYorkSecondOfDay: 0),
-      clock.now.adding(milliseconds: -delayMilliseconds))
+      source.midnight(of: day.advanced(by: 1)),
+      clock.now.adding(milliseconds: -delayMilliseconds(of: source)))
   }
 
-  private var delayMilliseconds: Int64 { settings.alpacaDelay.wholeMilliseconds }
+  private func delayMilliseconds(of source: Source) -> Int64 {
+    let recording = SourceRegistry.definition(of: source).bars?.recording
+    return recording.map { settings[$0.delay].wholeMilliseconds } ?? 0
+  }
 
   /// The minutes of every day that has open gaps, or is not balanced, as far back as they can be
   /// had.
   func repairTasks(symbol: Symbol?) async throws -> [BackfillTask] {
     let plan = RepairPlan()
-    let (calendar, today) = (calendar, today(of: .sina))
+    let (calendar, today) = (calendar, today(of: .live))
     let first = plan.firstDay(on: today) { calendar.isTradingDay($0) }
     let candidates = try await writer.repairCandidates(from: first).filter { candidate in
       // A clock that is behind the rows must not ask for a day that it has not come to.
@@ -207,7 +214,8 @@ final class BackfillSession {
     }
     return plan.orders(never, at: clock.now).map { order in
       BackfillTask(
-        feedRequests: [.minutes(of: order, on: today, calendar)], days: order.firstDay...today)
+        feedRequests: [.minutes(of: order, on: today, calendar, from: .live)],
+        days: order.firstDay...today)
     }
   }
 
@@ -220,7 +228,7 @@ final class BackfillSession {
   /// - Returns: the line, for as long as it lives.
   /// - Throws: `temporaryFailure` while another process has it.
   private func acquireSourceLock(to source: Source) throws -> JournalIdentity {
-    let name = source == .sina ? "sina" : "alpaca"
+    let name = SourceRegistry.definition(of: source).name
     do throws(JournalError) {
       return try JournalIdentity(directory: settings.stateDirectory + "/backfill/line-" + name)
     } catch {
@@ -252,10 +260,11 @@ final class BackfillSession {
           + "\(counted(budget.requestsPerMinute, "request")) a minute")
     }
     let upstream = HTTPFeedUpstream(
-      client: client, hosts: try HTTPFeedUpstream.Hosts(settings), credentials: credentials)
+      client: client, hosts: try HTTPFeedUpstream.hosts(settings), credentials: credentials)
     let backfill = Backfill(
       BackfillParts(
-        upstream: upstream, key: source == .sina ? nil : credentials.alpaca?.label,
+        upstream: upstream,
+        key: credentials.keys(of: SourceRegistry.definition(of: source)).first?.label,
         writer: writer,
         journal: try JournalWriter(directory: settings.stateDirectory + "/backfill/" + name),
         rules: CandleRules(settings), calendar: calendar, clock: clock, log: log),
@@ -276,10 +285,10 @@ final class BackfillSession {
 
 extension Source {
   fileprivate func canProvide(of symbol: Symbol) -> Bool {
-    switch self {
-    case .sina: SinaHistory.isRequestable(symbol)
-    case .alpacaIEX, .alpacaSIP: AlpacaBarsQuery.isRequestable(symbol)
-    case .mairui: false
-    }
+    SourceRegistry.definition(of: self).bars?.isRequestable(symbol) == true
+  }
+
+  fileprivate func midnight(of day: TradingDay) -> Timestamp {
+    SourceRegistry.definition(of: self).market.zone.moment(on: day, secondOfDay: 0)
   }
 }

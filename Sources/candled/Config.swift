@@ -1,6 +1,7 @@
 /// `candled config`: what can be set, and what is set.
 
 import ArgumentParser
+import Ingest
 import Operations
 import TerminalView
 
@@ -55,7 +56,7 @@ struct Config: ParsableCommand {
         examples: ["candled config example > candled.toml": "begin a configuration"]))
 
     func run() throws {
-      try StandardOutput.write(SettingTable.shared.example)
+      try StandardOutput.write(SettingTable.candled.example)
     }
   }
 }

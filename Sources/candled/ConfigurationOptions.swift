@@ -27,7 +27,7 @@ struct ConfigurationOptions: ParsableArguments {
   /// The settings in force.
   func load() throws(CommandFailure) -> Settings {
     do throws(ConfigurationError) {
-      return try ConfigurationFile.load(path, overrides: overrides)
+      return try ConfigurationFile.load(path, overrides: overrides, table: .candled)
     } catch {
       throw CommandFailure(error)
     }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import EmbeddedPostgres
 import ExchangeSimulator
+import Feeds
 import Glibc
 import Ingest
 import Logging
@@ -15,8 +16,8 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
     abstract: "Watch a simulated market day flow into a private PostgreSQL.",
     discussion: Help.discussion(
       """
-      Starts a private PostgreSQL, an exchange on loopback that speaks Sina's, Mairui's and \
-      Alpaca's protocols, and the whole daemon between them, at many times the speed of a real \
+      Starts a private PostgreSQL, an exchange on loopback that speaks the protocols of all \
+      sources, and the whole daemon between them, at many times the speed of a real \
       day. No network, no keys. New York's last session comes at once, as bars; after the close \
       the day's K-lines confirm its minutes. Ends with the simulated day, or with Ctrl-C; both \
       save what is pending; exits 75 if something is not saved.
@@ -115,8 +116,7 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
       from: Timestamp(day: day, secondOfDay: Demo.startSecondOfDay), speed: Int64(speed))
     let exchange = try ExchangeServer(
       market: market, clock: .function { clock.now },
-      mairui: MairuiOptions(licences: ["demo-licence": .valid(requestsPerDay: 50)]),
-      alpaca: AlpacaOptions(keys: ["demo-key": "demo-secret"]))
+      mairui: DemoAccounts.mairui, alpaca: DemoAccounts.alpaca)
     defer { exchange.stop() }
     let settings = try settings(for: exchange, market.symbols, day, folder)
     let log = Logger(label: "candled") { label in
@@ -156,20 +156,34 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
     for exchange: ExchangeServer, _ symbols: [Symbol], _ day: TradingDay, _ folder: DemoFolder
   ) throws -> Settings {
     let list = symbols.map(\.description).joined(separator: ",")
-    let licences = try folder.write("demo-licence\n", to: "licences")
-    let key = try folder.write("demo-key demo-secret\n", to: "alpaca.key")
     let url = exchange.url
     let stop = Timestamp(day: day, secondOfDay: Demo.stopSecondOfDay)
+    let own = [
+      "state_directory=\(folder.path)", "quotes.symbols=\(list)", "quotes.overview=",
+      "clock.stop=\(stop)",
+    ]
     return try ConfigurationFile.load(
       nil,
-      overrides: [
-        "state_directory=\(folder.path)", "sina.base=\(url)", "quotes.symbols=\(list)",
-        "quotes.overview=", "sina.requests_per_minute=600", "sina.history_base=\(url)",
-        "sina.list_base=\(url)", "sina.reference_base=\(url)",
-        "sina.history_requests_per_minute=600", "mairui.bases=\(url)",
-        "mairui.licence_file=\(licences)", "alpaca.base=\(url)", "alpaca.trading_base=\(url)",
-        "alpaca.key_file=\(key)", "alpaca.symbols=\(Demo.usEquities)", "clock.stop=\(stop)",
-      ])
+      overrides: try own + SourceRegistry.all.flatMap { try overrides(of: $0, at: url, folder) },
+      table: .candled)
+  }
+
+  /// A source as the simulated exchange plays it.
+  private func overrides(
+    of source: any SourceDefinition, at url: String, _ folder: DemoFolder
+  ) throws -> [String] {
+    let budgets = [source.quotes?.requestsPerMinute, source.pace.requestsPerMinute]
+    let hosts = source.hosts.map(\.key) + [source.quotes?.base.declaration.key].compactMap(\.self)
+    var overrides = hosts.map { "\($0)=\(url)" }
+    overrides += budgets.compactMap { $0.map { "\($0.declaration.key)=600" } }
+    if let file = source.credentials?.file, let key = DemoAccounts.keys[source.name] {
+      let path = try folder.write(key + "\n", to: source.name + ".key")
+      overrides.append("\(file.declaration.key)=\(path)")
+    }
+    if let symbols = source.bars?.recording?.symbols {
+      overrides.append("\(symbols.declaration.key)=\(Demo.usEquities)")
+    }
+    return overrides
   }
 }
 

@@ -1,3 +1,4 @@
+import Feeds
 import Glibc
 import Ingest
 import Market
@@ -118,7 +119,7 @@ extension DemoQuote {
   /// An American series has no quote: its last minute stands for it.
   fileprivate init(_ bar: Candle) {
     self.init(
-      symbol: bar.symbol, name: "\(bar.source == .alpacaSIP ? "SIP" : "IEX") bars", last: bar.close,
+      symbol: bar.symbol, name: "\(bar.source.name) bars", last: bar.close,
       previousClose: .zero,
       forming: Forming(
         openedAt: bar.openedAt, open: bar.open, high: bar.high, low: bar.low, close: bar.close,

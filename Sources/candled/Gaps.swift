@@ -53,7 +53,7 @@ struct Gaps: AsyncParsableCommand, DrainsOnSignal {
     let tasks = try await backfillSession.repairTasks(symbol: symbol)
     StandardError.writeLine("asking for the minutes of \(counted(tasks.count, "instrument"))")
     if tasks.isEmpty { return }
-    try await backfillSession.run(tasks, source: .sina, journal: "gaps", resumption: "rerun later")
+    try await backfillSession.run(tasks, source: .live, journal: "gaps", resumption: "rerun later")
   }
 }
 

@@ -1,6 +1,7 @@
 /// `candled query candles`: the candles of one instrument, as stored or reckoned from those.
 
 import ArgumentParser
+import Feeds
 import Market
 import Store
 import TerminalView
@@ -71,7 +72,7 @@ struct QueryCandles: ParsableCommand {
     query.fill = fill
     query.adjust = adjust
     query.asOf = asOf?.end
-    query.source = source
+    query.source = source?.name
     query.newest = limit
     return query
   }
@@ -128,7 +129,9 @@ extension Source: ExpressibleByArgument {
 
   public static var allValueStrings: [String] { withSeries.map(\.name) }
 
-  private static var withSeries: [Source] { allCases.filter { $0.series == $0 } }
+  private static var withSeries: [Source] {
+    SourceRegistry.series.map(\.source).filter { $0.instruments == $0 }
+  }
 }
 
 extension CandleFlags {

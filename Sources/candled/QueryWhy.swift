@@ -1,6 +1,7 @@
 /// `candled query why` and `disagreements`: where a candle came from, and what nobody could settle.
 
 import ArgumentParser
+import Feeds
 import Market
 import Store
 import TerminalView
@@ -38,7 +39,8 @@ struct QueryWhy: ParsableCommand {
   func run() throws {
     try options.print(ResultColumn.leading("what", "at", "detail")) { queries in
       let symbol = try SymbolDirectory(queries).resolve(symbol)
-      return try queries.why(symbol, at: at.first, timeframe.value, source: source).map { fact in
+      return try queries.why(symbol, at: at.first, timeframe.value, source: source?.name).map {
+        fact in
         [.text(fact.what), .moment(fact.at), .text(fact.detail)]
       }
     }

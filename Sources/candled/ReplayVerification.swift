@@ -5,6 +5,7 @@
 /// What was built from quotes is compared. A day that bars were held against later is compared as
 /// it stood before: the database remembers. Bars themselves are copies of the answers.
 
+import Feeds
 import Market
 import Postgres
 import Store
@@ -25,7 +26,7 @@ struct ReplayVerification {
 
   init(_ queries: Queries) throws(StoreError) {
     self.queries = queries
-    instruments = try queries.instruments().filter { $0.source == Source.sina.name }
+    instruments = try queries.instruments().filter { $0.source == Source.live.name }
       .map(\.symbol)
   }
 

@@ -2,6 +2,7 @@
 
 import Admin
 import ArgumentParser
+import Feeds
 import Market
 import Operations
 import Postgres

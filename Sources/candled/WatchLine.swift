@@ -102,9 +102,9 @@ struct WatchLine {
           ]
         )
       case .feedStalled(let source, let since):
-        ("feed_stalled", [("source", .text(source.name)), ("since", .moment(since))])
+        ("feed_stalled", [("source", .text(source)), ("since", .moment(since))])
       case .feedRecovered(let source, let at):
-        ("feed_recovered", [("source", .text(source.name)), ("at", .moment(at))])
+        ("feed_recovered", [("source", .text(source)), ("at", .moment(at))])
       case .dayComplete(let day, let instruments, let residuals):
         (
           "day_complete",

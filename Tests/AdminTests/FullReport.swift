@@ -1,3 +1,4 @@
+import TestSupport
 import Admin
 import Feeds
 import Journal

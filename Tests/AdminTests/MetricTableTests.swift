@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test func `outcomes are those the feeds know`() {
-    let sina: [SinaOutcome] = [
+    let sina: [QuoteOutcome] = [
       .ok(lines: 3), .throttled, .banned, .unauthorised, .poisoned, .empty, .malformed,
       .transient, .notFound,
     ]

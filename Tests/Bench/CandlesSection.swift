@@ -75,7 +75,7 @@ private struct CandlesBench {
   }
 }
 
-private struct QuoteCollector: SinaQuoteVisitor {
+private struct QuoteCollector: QuoteVisitor {
   var quotes: [Quote] = []
 
   mutating func quote(_ quote: Quote, name: RawName, line: UnsafeRawBufferPointer) {

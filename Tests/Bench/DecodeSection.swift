@@ -69,7 +69,7 @@ private enum DecodeBench {
 }
 
 /// Looks at each quote as little as a consumer can.
-private struct QuoteCounter: SinaQuoteVisitor {
+private struct QuoteCounter: QuoteVisitor {
   var quotes = 0
   var others = 0
   var units: Int64 = 0
@@ -84,7 +84,7 @@ private struct QuoteCounter: SinaQuoteVisitor {
 }
 
 /// The same, and the names compared with those decoded last time.
-private struct QuoteNamer: SinaQuoteVisitor {
+private struct QuoteNamer: QuoteVisitor {
   var names = NameCache()
   var index = 0
 

@@ -24,17 +24,15 @@ private enum PageBench {
   private static let open: Int64 = 1_788_442_200  // 2026-09-03T13:30:00Z
 
   static func measure(page: [UInt8], list: [UInt8]) -> [BenchRow] {
-    guard
-      let query = AlpacaBarsQuery(
-        symbols: symbols.compactMap { Symbol($0) }, timeframe: .minute1, feed: .sip,
-        start: Timestamp(seconds: open), end: Timestamp(seconds: open + 86_400 * 30))
-    else { preconditionFailure("four symbols and a month are a query") }
+    let query = BarsQuery(
+      symbols: symbols.compactMap { Symbol($0) }, timeframe: .minute1,
+      start: Timestamp(seconds: open), end: Timestamp(seconds: open + 86_400 * 30))
     var bars = BenchRow("candled: a page of bars")
     var rows = BenchRow("candled: a list")
     var copy = BenchRow("floor: memcpy of the page")
     var target = [UInt8](repeating: 0, count: page.count)
     for _ in 0..<roundsMax {
-      bars.measure { expect(decode(.alpacaBars(query), page), rows: 10_000) }
+      bars.measure { expect(decode(.alpacaBars(query, from: .alpacaSIP), page), rows: 10_000) }
       rows.measure { expect(decode(.mairuiList(.hslt), list), rows: 5_200) }
       copy.measure {
         page.withUnsafeBytes { page in

@@ -66,7 +66,7 @@ private struct PipelineBench {
   }
 }
 
-private struct Nobody: SinaQuoteVisitor {
+private struct Nobody: QuoteVisitor {
   var units: Int64 = 0
 
   mutating func quote(_ quote: Quote, name: RawName, line: UnsafeRawBufferPointer) {

@@ -3,6 +3,7 @@
 import EmbeddedPostgres
 import ExchangeSimulator
 import Glibc
+import Ingest
 import Market
 import Operations
 import Store
@@ -55,7 +56,7 @@ struct SimulatedDay {
   }
 
   func settings(from start: Int, to stop: Int) throws -> Settings {
-    try ConfigurationFile.load(nil, overrides: overrides(from: start, to: stop))
+    try ConfigurationFile.load(nil, overrides: overrides(from: start, to: stop), table: .candled)
   }
 
   /// Bytes under the daemon's folder.

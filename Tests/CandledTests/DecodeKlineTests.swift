@@ -13,7 +13,7 @@ import Testing
   }
 
   @Test func `prints the bars and what was refused of the rows`() throws {
-    let run = try decode("--symbol", "600519.SH", "--scale", "1")
+    let run = try decode("--symbol", "600519.SH", "--timeframe", "1m")
     #expect(run.status == 0)
     let lines = run.output.split(separator: "\n")
     try #require(lines.count == 2)
@@ -27,23 +27,22 @@ import Testing
   @Test func `a day that only the daemon's database knows is taken as it comes`() throws {
     let next = body.replacing("2026-09-03", with: "2031-09-03")
     let run = try BuiltBinary.run(
-      ["decode", "sina-kline", "-", "--symbol", "sh600519", "--scale", "1"],
+      ["decode", "sina-kline", "-", "--symbol", "sh600519", "--timeframe", "1m"],
       input: Array(next.utf8))
     #expect(run.status == 0)
     #expect(run.output.contains(#""opened_at":"2031-09-03T09:30:00+08:00""#), "\(run.output)")
   }
 
-  @Test func `exits 65 when no row is a bar of the scale`() throws {
-    let run = try decode("--symbol", "sh600519", "--scale", "240")
+  @Test func `exits 65 when no row is a bar of the timeframe`() throws {
+    let run = try decode("--symbol", "sh600519", "--timeframe", "1d")
     #expect(run.status == 65)
     #expect(run.output.hasPrefix(#"{"outcome":"malformed","#))
   }
 
   @Test(arguments: [
-    ([], "--symbol"), (["--symbol", "sh600519"], "--scale"),
-    (["--symbol", "AAPL", "--scale", "1"], "'AAPL' has no K-line"),
-    (["--symbol", "sh600519", "--scale", "120"], "120"),
-    (["--symbol", "sh600519", "--scale", "1", "--timeframe", "1m"], "--timeframe"),
+    ([], "--symbol"), (["--symbol", "sh600519"], "--timeframe"),
+    (["--symbol", "AAPL", "--timeframe", "1m"], "Sina has no bars of it"),
+    (["--symbol", "sh600519", "--timeframe", "2h"], "2h"),
   ])
   func `says which option is missing or wrong`(_ options: [String], _ words: String) throws {
     let run = try BuiltBinary.run(["decode", "sina-kline", "-"] + options, input: [])
@@ -52,9 +51,9 @@ import Testing
     #expect(run.errors.contains(words))
   }
 
-  @Test func `other kinds take no scale`() throws {
-    let run = try BuiltBinary.run(["decode", "mairui-list", "-", "--scale", "1"], input: [])
+  @Test func `a list takes no timeframe`() throws {
+    let run = try BuiltBinary.run(["decode", "mairui-list", "-", "--timeframe", "1m"], input: [])
     #expect(run.status == 64)
-    #expect(run.errors.contains("takes no --scale"))
+    #expect(run.errors.contains("takes no --timeframe"))
   }
 }

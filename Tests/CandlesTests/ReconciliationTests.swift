@@ -1,3 +1,4 @@
+import TestSupport
 import Candles
 import Market
 import Testing

@@ -1,4 +1,5 @@
 import Market
+import TestSupport
 import Testing
 
 @testable import Feeds
@@ -7,10 +8,9 @@ import Testing
   private static func query(_ timeframe: Timeframe, _ names: String...) throws -> FeedRequest {
     let symbols = try names.map { try #require(Symbol($0)) }
     let start = Timestamp(seconds: 1_788_442_200)
-    let query = AlpacaBarsQuery(
-      symbols: symbols, timeframe: timeframe, feed: .sip, start: start,
-      end: start.adding(seconds: 86_400))
-    return .alpacaBars(try #require(query))
+    let query = BarsQuery(
+      symbols: symbols, timeframe: timeframe, start: start, end: start.adding(seconds: 86_400))
+    return .alpacaBars(query, from: .alpacaSIP)
   }
 
   private func page(_ body: String, _ timeframe: Timeframe = .minute1) throws -> CandlePage {

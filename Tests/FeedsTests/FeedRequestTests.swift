@@ -5,8 +5,8 @@ import Testing
 @testable import Feeds
 
 @Suite struct FeedRequestTests {
-  private static let keys = FeedCredentials.keyPair(id: "PKCANARY", secret: "canary-secret")
-  private static let licence = FeedCredentials.licence("CANARY-66D8/9+=")
+  private static let keys = FeedCredentials(words: ["PKCANARY", "canary-secret"])
+  private static let licence = FeedCredentials(words: ["CANARY-66D8/9+="])
   private static let open = Timestamp(seconds: 1_788_442_200)  // 2026-09-03T13:30:00Z
   private static let day = TradingDay(daysSince1970: 20_699)
 
@@ -16,11 +16,10 @@ import Testing
 
   private static func bars(
     _ timeframe: Timeframe = .minute1, token: String? = nil
-  ) throws -> AlpacaBarsQuery {
-    try #require(
-      AlpacaBarsQuery(
-        symbols: symbols("MSFT", "AAPL", "BRK.B", "AAPL"), timeframe: timeframe, feed: .iex,
-        start: open, end: open.adding(seconds: 86_400), pageToken: token))
+  ) throws -> BarsQuery {
+    BarsQuery(
+      symbols: try symbols("MSFT", "AAPL", "BRK.B", "AAPL"), timeframe: timeframe, start: open,
+      end: open.adding(seconds: 86_400), pageToken: token)
   }
 
   private static func every() throws -> [FeedRequest] {
@@ -54,11 +53,10 @@ import Testing
 
   @Test func `days are asked by New York dates`() throws {
     let midnight = Timestamp(day: Self.day, newYorkSecondOfDay: 0)
-    let query = try #require(
-      AlpacaBarsQuery(
-        symbols: Self.symbols("AAPL"), timeframe: .day1, feed: .sip, start: midnight,
-        end: Timestamp(day: Self.day.advanced(by: 1), newYorkSecondOfDay: 0)))
-    let path = FeedRequest.alpacaBars(query).endpoint(credentials: Self.keys).path
+    let query = BarsQuery(
+      symbols: try Self.symbols("AAPL"), timeframe: .day1, start: midnight,
+      end: Timestamp(day: Self.day.advanced(by: 1), newYorkSecondOfDay: 0))
+    let path = FeedRequest.alpacaBars(query, from: .alpacaSIP).endpoint(credentials: Self.keys).path
     #expect(path.contains("&start=2026-09-03&end=2026-09-03&"))
     #expect(!path.contains("page_token"))
   }
@@ -75,7 +73,7 @@ import Testing
 
   @Test func `a request reads back from its line, which is printable ASCII`() throws {
     for request in try Self.every() {
-      #expect(FeedRequest(text: request.text) == request)
+      #expect(FeedRequest(text: request.text, source: request.source) == request)
       #expect(request.text.utf8.allSatisfy { (0x20...0x7E).contains($0) })
     }
   }
@@ -101,7 +99,9 @@ import Testing
     "calendar us 2026-02-30 2026-03-01", "calendar us 2026-02-01", "quotes",
   ])
   func `a line that is no request's is none`(_ text: String) {
-    #expect(FeedRequest(text: text) == nil)
+    for source in SourceRegistry.series.map(\.source) {
+      #expect(FeedRequest(text: text, source: source) == nil)
+    }
   }
 
   @Test(arguments: 1...4 as ClosedRange<UInt64>)
@@ -113,7 +113,9 @@ import Testing
         let place = Int.random(in: 0..<line.count, using: &random)
         line[place] ^= 1 << UInt8.random(in: 0...6, using: &random)
         let text = String(decoding: line, as: UTF8.self)
-        if let read = FeedRequest(text: text) { #expect(read.text == text, "seed \(seed)") }
+        if let read = FeedRequest(text: text, source: request.source) {
+          #expect(read.text == text, "seed \(seed)")
+        }
       }
     }
   }
@@ -143,9 +145,10 @@ import Testing
   func `a symbol that would void its request cannot be asked for`(_ name: String) throws {
     let symbol = try #require(Symbol(name))
     #expect(
-      AlpacaBarsQuery(
-        symbols: [symbol], timeframe: .minute1, feed: .iex, start: Self.open,
-        end: Self.open.adding(seconds: 60)) == nil)
+      !AlpacaBarsQuery.isSupported(
+        BarsQuery(
+          symbols: [symbol], timeframe: .minute1, start: Self.open,
+          end: Self.open.adding(seconds: 60))))
   }
 
   @Test func `a query holds 500 symbols and not one more`() throws {
@@ -153,13 +156,14 @@ import Testing
     let symbols = try letters.flatMap { first in
       try letters.map { try #require(Symbol(first + $0)) }
     }
-    func query(_ count: Int) -> AlpacaBarsQuery? {
-      AlpacaBarsQuery(
-        symbols: Array(symbols.prefix(count)), timeframe: .minute1, feed: .iex,
-        start: Self.open, end: Self.open.adding(seconds: 60))
+    func isSupported(_ count: Int) -> Bool {
+      AlpacaBarsQuery.isSupported(
+        BarsQuery(
+          symbols: Array(symbols.prefix(count)), timeframe: .minute1, start: Self.open,
+          end: Self.open.adding(seconds: 60)))
     }
-    #expect(query(500) != nil)
-    #expect(query(501) == nil)
-    #expect(query(0) == nil)
+    #expect(isSupported(500))
+    #expect(!isSupported(501))
+    #expect(!isSupported(0))
   }
 }

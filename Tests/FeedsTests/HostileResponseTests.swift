@@ -1,6 +1,7 @@
 import Feeds
 import Hostile
 import Market
+import TestSupport
 import Testing
 
 /// Everything upstreams have sent in place of an answer, by its class.
@@ -21,7 +22,7 @@ import Testing
     let responses = try HostileResponse.all()
     #expect(responses.count >= 40)
     #expect(Set(responses.map(\.name)).count == responses.count)
-    let outcomes: [SinaOutcome] = [
+    let outcomes: [QuoteOutcome] = [
       .ok(lines: 0), .throttled, .banned, .unauthorised, .poisoned, .empty, .malformed,
       .transient, .notFound,
     ]
@@ -34,7 +35,7 @@ import Testing
     #expect(Set(responses.map(\.word)) == words)
     let quoted = responses.filter { $0.requestText == "quotes" }.map(\.word)
     #expect(Set(quoted) == Set(outcomes.map(\.name)))
-    let feedRequests = responses.compactMap { FeedRequest(text: $0.requestText) }
+    let feedRequests = responses.compactMap { FeedRequest(ofAnySource: $0.requestText) }
     #expect(Set(feedRequests.map(\.source)) == [.sina, .mairui, .alpacaIEX])
     let series = Set(feedRequests.map { $0.journalKey.split(separator: "/")[0] })
     #expect(

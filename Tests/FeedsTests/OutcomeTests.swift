@@ -6,25 +6,25 @@ import Testing
   private static let ban = "你的 IP 存在异常访问, 已被封禁."
 
   @Test(arguments: [
-    ("Kinsoku jikou desu!", SinaOutcome.unauthorised), ("Forbidden", .unauthorised),
+    ("Kinsoku jikou desu!", QuoteOutcome.unauthorised), ("Forbidden", .unauthorised),
     ("var hq_str_sys_auth=\"FAILED\";\n", .poisoned), ("sys_auth=FAILED\n", .poisoned),
     ("null", .throttled), (" null\n", .throttled), ("", .empty), ("\n \r\n", .empty),
     ("<html>what?</html>", .banned), (ban, .banned), ("{\"__ERROR\":1}", .malformed),
     ("var hq_st", .malformed), ("sh600519=1,2,3", .malformed),
   ])
   func `a refusal behind status 200 is recognised by its body`(
-    _ body: String, _ outcome: SinaOutcome
+    _ body: String, _ outcome: QuoteOutcome
   ) {
     #expect(decode(body).outcome == outcome)
   }
 
   @Test(arguments: [
-    (301, SinaOutcome.banned), (302, .banned), (400, .malformed), (401, .unauthorised),
+    (301, QuoteOutcome.banned), (302, .banned), (400, .malformed), (401, .unauthorised),
     (403, .banned), (404, .notFound), (408, .transient), (410, .notFound), (414, .malformed),
     (429, .throttled), (456, .banned), (500, .transient), (502, .transient), (599, .transient),
     (0, .malformed), (-1, .malformed), (100, .malformed), (204, .empty), (600, .malformed),
   ])
-  func `where the body is silent the status decides`(_ status: Int, _ outcome: SinaOutcome) {
+  func `where the body is silent the status decides`(_ status: Int, _ outcome: QuoteOutcome) {
     #expect(decode("", status: status).outcome == outcome)
   }
 

@@ -73,12 +73,13 @@ struct PayloadTests {
   }
 
   @Test(arguments: [
-    ("error_ip_banned_text.txt", SinaOutcome.banned),
+    ("error_ip_banned_text.txt", QuoteOutcome.banned),
     ("error_no_referer_body.txt", .unauthorised), ("error_sys_auth_failed.txt", .poisoned),
     ("hqnode_throttled_null.json", .throttled), ("error_input_error.json", .malformed),
     ("qfq_hfq_factors.js.txt", .malformed), ("suggest3_response.gb18030.txt", .malformed),
   ])
-  func `a refusal is distinguished from a response`(_ name: String, _ outcome: SinaOutcome) throws {
+  func `a refusal is distinguished from a response`(_ name: String, _ outcome: QuoteOutcome) throws
+  {
     let body = try #require(Files.read("\(Files.payloads)/\(name)"))
     #expect(decode(body).outcome == outcome)
   }

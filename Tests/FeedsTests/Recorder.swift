@@ -15,7 +15,7 @@ enum Record: Equatable {
 }
 
 /// A visitor that keeps everything.
-struct Recorder: SinaQuoteVisitor {
+struct Recorder: QuoteVisitor {
   private(set) var records: [Record] = []
   private(set) var quotes: [Quote] = []
   private(set) var rawNames: [[UInt8]] = []
@@ -56,13 +56,13 @@ struct Recorder: SinaQuoteVisitor {
 }
 
 /// Decodes `body` with a new decoder.
-func decode(_ body: [UInt8], status: Int = 200) -> (outcome: SinaOutcome, recorder: Recorder) {
+func decode(_ body: [UInt8], status: Int = 200) -> (outcome: QuoteOutcome, recorder: Recorder) {
   var decoder = SinaQuoteDecoder()
   var recorder = Recorder()
   let outcome = body.withUnsafeBytes { decoder.decode($0, status: status, into: &recorder) }
   return (outcome, recorder)
 }
 
-func decode(_ text: String, status: Int = 200) -> (outcome: SinaOutcome, recorder: Recorder) {
+func decode(_ text: String, status: Int = 200) -> (outcome: QuoteOutcome, recorder: Recorder) {
   decode(Array(text.utf8), status: status)
 }

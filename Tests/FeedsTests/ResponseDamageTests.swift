@@ -1,3 +1,4 @@
+import Hostile
 import Market
 import TestSupport
 import Testing
@@ -16,7 +17,7 @@ import Testing
     let day = TradingDay(daysSince1970: 20_699)
     let bars = ["alpaca-multi", "alpaca-single-days", "alpaca-latest", "alpaca-faults"]
     let query = FeedRequest(
-      text: "bars iex 1m 2026-09-03T13:30:00Z 2026-09-04T13:30:00Z OAKX,PINE.B")
+      ofAnySource: "bars iex 1m 2026-09-03T13:30:00Z 2026-09-04T13:30:00Z OAKX,PINE.B")
     return ["mairui-bare", "mairui-suffixed", "mairui-faults"].map {
       Case(fixture: "\($0).json", request: .mairuiList(.hslt))
     }

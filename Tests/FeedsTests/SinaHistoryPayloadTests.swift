@@ -1,4 +1,5 @@
 import Feeds
+import Hostile
 import Market
 import Testing
 
@@ -12,7 +13,7 @@ struct SinaHistoryPayloadTests {
   }
 
   private func response(_ request: String, _ body: String) throws -> FeedResponse {
-    let request = try #require(FeedRequest(text: request))
+    let request = try #require(FeedRequest(ofAnySource: request))
     return Array(body.utf8).withUnsafeBytes { FeedResponse.decode(request, status: 200, body: $0) }
   }
 
@@ -89,7 +90,7 @@ struct SinaHistoryPayloadTests {
   }
 
   @Test func `a count and the rows of three years are read`() throws {
-    #expect(try response("node-count hs_a", text("hqnode_count_etf_2026.json")) == .nodeCount(1676))
+    #expect(try response("node-count hs_a", text("hqnode_count_etf_2026.json")) == .listCount(1676))
     let rows = [
       ("hqnode_kcb_sh688981_preopen_2021.json", "sh688981 中芯国际"),
       ("hqnode_sh603788_close_~2017.json", "sh603788 宁波高发"),

@@ -1,5 +1,7 @@
 import Feeds
+import Hostile
 import Market
+import TestSupport
 import Testing
 
 /// What is asked of Sina beside quotes, from the journal's line to the answer.
@@ -35,7 +37,7 @@ import Testing
   func `a request is a path, a series and the Referer`(
     _ text: String, _ journalKey: String, _ path: String
   ) throws {
-    let request = try #require(FeedRequest(text: text))
+    let request = try #require(FeedRequest(ofAnySource: text))
     let endpoint = request.endpoint(credentials: nil)
     #expect(request.source == .sina)
     #expect(request.journalKey == journalKey)
@@ -46,7 +48,7 @@ import Testing
 
   @Test(arguments: texts)
   func `a request comes back from its line`(_ text: String) {
-    #expect(FeedRequest(text: text)?.text == text)
+    #expect(FeedRequest(ofAnySource: text)?.text == text)
   }
 
   @Test(arguments: [
@@ -57,11 +59,11 @@ import Testing
     "kline 1 sh600519 +10",
   ])
   func `another spelling is no request`(_ text: String) {
-    #expect(FeedRequest(text: text) == nil)
+    #expect(FeedRequest(ofAnySource: text) == nil)
   }
 
   private func response(_ text: String, _ body: String, status: Int = 200) throws -> FeedResponse {
-    let request = try #require(FeedRequest(text: text))
+    let request = try #require(FeedRequest(ofAnySource: text))
     return Array(body.utf8).withUnsafeBytes {
       FeedResponse.decode(request, status: status, body: $0)
     }
@@ -81,7 +83,7 @@ import Testing
     let factor = AdjustmentFactor(symbol: symbol, kind: .hfq, from: day, factor: one)
     let file = #"var sh600000hfq={"total":1,"data":[{"d":"2026-07-16","f":"1.0"}]}"#
     #expect(try response("factors hfq sh600000", file) == .factors([factor]))
-    #expect(try response("node-count kcb", #""612""#) == .nodeCount(612))
+    #expect(try response("node-count kcb", #""612""#) == .listCount(612))
     let listed = ListedInstrument(symbol: symbol, name: "x", exchange: .shanghai)
     #expect(
       try response("node hs_a 1", #"[{"symbol":"sh600000","name":"x"}]"#)

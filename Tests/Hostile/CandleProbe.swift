@@ -7,9 +7,9 @@ extension Probe.Verdict {
     rows = page.candles.count
     check(page.refused, beside: page.candles.count)
     expect(page.nextPageToken != "", "an empty token asks for the first page again")
-    switch request {
-    case .sinaKline(let symbol, let scale, _): checkSina(page.candles, symbol, scale)
-    case .alpacaBars(let query): checkAlpaca(page.candles, query)
+    switch request.query {
+    case .newestBars(let symbol, let timeframe, _): checkSina(page.candles, symbol, timeframe)
+    case .bars(let query): checkAlpaca(page.candles, query, request.source)
     default: expect(false, "bars in answer to \(request.text)")
     }
     for candle in page.candles { checkNumbers(candle) }
@@ -28,12 +28,12 @@ extension Probe.Verdict {
   }
 
   private mutating func checkSina(
-    _ candles: [Candle], _ symbol: Symbol, _ scale: SinaKlineScale
+    _ candles: [Candle], _ symbol: Symbol, _ timeframe: Timeframe
   ) {
     for candle in candles {
       let name = "\(candle.symbol) of \(candle.tradingDay)"
       expect(
-        candle.symbol == symbol && candle.timeframe == scale.timeframe && candle.source == .sina,
+        candle.symbol == symbol && candle.timeframe == timeframe && candle.source == .live,
         "\(name): not what was asked for")
       expect(
         (candle.low...candle.high).contains(candle.open)
@@ -48,12 +48,12 @@ extension Probe.Verdict {
     }
   }
 
-  private mutating func checkAlpaca(_ candles: [Candle], _ query: AlpacaBarsQuery) {
+  private mutating func checkAlpaca(_ candles: [Candle], _ query: BarsQuery, _ source: Source) {
     for candle in candles {
       let name = "\(candle.symbol) at \(candle.openedAt.microseconds)"
       expect(
         query.symbols.contains(candle.symbol) && candle.timeframe == query.timeframe
-          && candle.source == query.feed.source, "\(name): not what was asked for")
+          && candle.source == source, "\(name): not what was asked for")
       guard candle.low <= candle.high else { continue }
       let range = candle.low...candle.high
       let isOutside = !range.contains(candle.open) || !range.contains(candle.close)

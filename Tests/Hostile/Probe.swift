@@ -32,7 +32,7 @@ package enum Probe: Sendable, Hashable {
     if text == "quotes" {
       self = .quotes
     } else {
-      guard let request = FeedRequest(text: text) else { return nil }
+      guard let request = FeedRequest(ofAnySource: text) else { return nil }
       self = .feed(request)
     }
   }
@@ -66,7 +66,7 @@ package enum Probe: Sendable, Hashable {
     case .candles(let page): verdict.check(page, of: request)
     case .list(let list): verdict.check(list)
     case .sessions(let sessions): verdict.check(sessions)
-    case .nodeCount(let count):
+    case .listCount(let count):
       verdict.rows = count
       verdict.expect((1...60_000).contains(count), "a list of \(count)")
     case .factors(let factors): verdict.check(factors, of: request)
@@ -125,7 +125,7 @@ extension Probe.Verdict {
     for factor in factors {
       expect(factor.factor.isPositive, "the factor of \(factor.from) is not positive")
       expect(
-        request == .sinaFactors(factor.symbol, factor.kind), "a factor of another instrument")
+        request.query == .factors(factor.symbol, factor.kind), "a factor of another instrument")
     }
     for (factor, next) in zip(factors, factors.dropFirst()) {
       expect(factor.from < next.from, "\(factor.from) stands before \(next.from)")
@@ -143,5 +143,15 @@ extension Probe.Verdict {
     let known = days.filter(span.contains)
     let closedDays = known.filter { calendar.isTradingDay($0) != true }
     expect(closedDays.count <= 10, "\(closedDays.count) holidays trade")
+  }
+}
+
+extension FeedRequest {
+  /// A request as the journal keeps it, of the source that has such.
+  package init?(ofAnySource text: String) {
+    let sources = SourceRegistry.series.map(\.source)
+    guard let request = sources.lazy.compactMap({ FeedRequest(text: text, source: $0) }).first
+    else { return nil }
+    self = request
   }
 }

@@ -3,7 +3,7 @@ import Market
 
 /// What holds for every line that may reach a candle: the rules of one snapshot, each row's bytes
 /// where the body has them, and a name that can be read.
-struct QuoteProbe: SinaQuoteVisitor {
+struct QuoteProbe: QuoteVisitor {
   private var verdict = Probe.Verdict("ok")
   private let body: UnsafeRawBufferPointer
   private let names = GB18030Decoder()

@@ -62,7 +62,10 @@ import Testing
       calendar: calendar, log: lines.logger)
     parts.clock = .scaled(from: start, speed: 1)
     parts.sleep = { await sleeper.sleep(nanoseconds: $0) }
-    return Backfill(parts, line: .sina(requestsPerMinute: 60_000, seed: 1))
+    return Backfill(
+      parts,
+      line: PacedQueueConfiguration(
+        .live, requestsPerMinute: 60_000, seed: 1))
   }
 
   private static let last = TradingCalendar.shanghai.lastDay
@@ -170,7 +173,7 @@ import Testing
     source: Source, own: Int, besideDaemon: Bool, left: Int
   ) throws {
     let key = source == .sina ? "sina.history_requests_per_minute" : "alpaca.requests_per_minute"
-    var settings = try ConfigurationFile.load(nil, overrides: [])
+    var settings = try ConfigurationFile.load(nil, overrides: [], table: .candled)
     try settings.overlay(key: key, value: "\(own)")
     try settings.overlay(key: "alpaca.symbols", value: "AAPL")
     let budget = CommandBudget(source, settings, besideDaemon: besideDaemon)
@@ -178,14 +181,14 @@ import Testing
   }
 
   @Test func `has all of the account where the daemon asks nothing of it`() throws {
-    let settings = try ConfigurationFile.load(nil, overrides: [])
+    let settings = try ConfigurationFile.load(nil, overrides: [], table: .candled)
     let budget = CommandBudget(.alpacaIEX, settings, besideDaemon: true)
-    #expect(budget.requestsPerMinute == settings.alpacaRequestsPerMinute && !budget.isShared)
+    #expect(budget.requestsPerMinute == 180 && !budget.isShared)
   }
 
   @Test(arguments: [Source.sina, .alpacaIEX])
   func `asks nobody twice while it waits for the answer`(source: Source) throws {
-    let settings = try ConfigurationFile.load(nil, overrides: [])
+    let settings = try ConfigurationFile.load(nil, overrides: [], table: .candled)
     let budget = CommandBudget(source, settings, besideDaemon: false)
     var line = PacedQueue<Int>(
       PacedQueueConfiguration(source, requestsPerMinute: budget.requestsPerMinute, seed: 1))

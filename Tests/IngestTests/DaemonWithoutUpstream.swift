@@ -29,6 +29,7 @@ extension Daemon {
     alpaca.trading_base = "\(nobody)"
     \(store.map { "store.url = \"\($0)\"" } ?? "")
     """.write(toFile: file, atomically: true, encoding: .utf8)
-    return try Daemon(settings: ConfigurationFile.load(file, overrides: []), log: log)
+    return try Daemon(
+      settings: ConfigurationFile.load(file, overrides: [], table: .candled), log: log)
   }
 }

@@ -71,7 +71,8 @@ import Transport
     let update = EngineUpdate(
       poller: PollerConfiguration(referenceSymbol: run.symbols[0], seed: 1),
       schedule: PollSchedule(seed: 1) { _ in true }, symbols: run.symbols,
-      limits: await engine.limits, workers: run.workers, credentials: SourceCredentials())
+      limits: await engine.limits, workers: try run.workers.configuration(),
+      credentials: SourceCredentials())
     await engine.update(update)
     #expect(await engine.poller.symbols == run.symbols + [listed])
     await engine.forgetInterpretation()
@@ -162,7 +163,7 @@ import Transport
     var other = run.workers
     (other.licences, other.alpacaKey) = (["mairui-2"], "alpaca-2")
     other.licenceRequestsPerDay += 1
-    let update = await Self.update(of: engine, run, workers: other)
+    let update = await Self.update(of: engine, run, workers: try other.configuration())
     await world.follow(engine) { number in
       guard number == 1 else { return }
       // Whatever waits for the engine's next turn finds the new workers there.
@@ -189,7 +190,7 @@ import Transport
       }))
     var others = run.workers
     others.alpacaKey = nil
-    let update = await Self.update(of: engine, run, workers: others)
+    let update = await Self.update(of: engine, run, workers: try others.configuration())
     await world.follow(engine) { _ in
       let bars = await engine.report(on: []).sources.first { $0.endpoint == "bars" }
       if bars?.state != nil { await engine.update(update) }
@@ -222,8 +223,8 @@ import Transport
     let start = try shanghai("2026-07-06", 21, 40)
     for (age, isFresh) in [(Int64(120), true), (900, false)] {
       let (world, history) = try world { request, _ in
-        switch request {
-        case .alpacaCalendar, .alpacaBars: .alpacaForbidden
+        switch request.query {
+        case .sessions, .bars: .alpacaForbidden
         default: nil
         }
       }
@@ -253,10 +254,11 @@ import Transport
         + ["alpaca.key_file=\(folder)/keys"])
     let credentials = try SourceCredentials(settings)
     let upstream = HTTPFeedUpstream(
-      client: try HTTPClient(), hosts: try HTTPFeedUpstream.Hosts(settings),
+      client: try HTTPClient(), hosts: try HTTPFeedUpstream.hosts(settings),
       credentials: credentials
     ).with(SourceCredentials())
-    let key = try #require(credentials.alpaca?.label)
+    let key = try #require(
+      credentials.keys(of: SourceRegistry.definition(of: .alpacaIEX)).first?.label)
     let response = await upstream.response(to: .alpacaAssets, key: key, host: 0)
     guard case .failure(let error) = response else {
       Issue.record("answered")

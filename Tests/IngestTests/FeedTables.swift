@@ -1,4 +1,5 @@
 import Market
+import TestSupport
 
 @testable import Store
 

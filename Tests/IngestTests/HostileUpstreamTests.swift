@@ -1,4 +1,5 @@
 import ExchangeSimulator
+import Feeds
 import Ingest
 import Logging
 import Market
@@ -20,11 +21,11 @@ import Testing
 
   /// What was asked, and when, on its way to the exchange.
   private actor RecordingUpstream: Upstream {
-    private let upstream: SinaUpstream
+    private let upstream: HTTPQuoteUpstream
     private(set) var asked: [(at: Timestamp, symbols: Int)] = []
     private(set) var answeredAt: [Timestamp] = []
 
-    init(_ upstream: SinaUpstream) { self.upstream = upstream }
+    init(_ upstream: HTTPQuoteUpstream) { self.upstream = upstream }
 
     func response(to request: PollRequest, at now: Timestamp) async -> UpstreamResponse {
       asked.append((now, request.symbols.count))
@@ -47,8 +48,9 @@ import Testing
       let server = try ExchangeServer(market: market, faults: FaultPlan([fault]))
       let folder = try JournalFolder()
       witness = RecordingUpstream(
-        SinaUpstream(
-          client: try HTTPClient(), base: try BaseAddress(parsing: server.url)))
+        HTTPQuoteUpstream(
+          client: try HTTPClient(), quotes: SourceRegistry.quotes(of: .live),
+          base: try BaseAddress(parsing: server.url)))
       let sink = MemorySink()
       let parts = EngineParts(
         clock: .stepped(start: start), upstream: witness, store: sink,

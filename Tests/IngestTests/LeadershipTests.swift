@@ -2,6 +2,7 @@ import EmbeddedPostgres
 import Glibc
 import Journal
 import Postgres
+import Store
 import TestSupport
 import TestTraits
 import Testing

@@ -116,7 +116,7 @@ private let silence = Logger(label: "reload", factory: { _ in SwiftLogNoOpLogHan
       nil,
       overrides: [
         "alpaca.key_file=credential:candled.alpaca", "mairui.licence_file=/etc/candled/mairui",
-      ])
+      ], table: .candled)
     #expect(settings.credentialKeys == ["alpaca.key_file"])
     let lines = LogLines()
     let daemon = Daemon(configuration: try file.read(), log: lines.logger)

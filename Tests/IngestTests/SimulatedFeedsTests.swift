@@ -1,13 +1,14 @@
 import ExchangeSimulator
 import Feeds
 import Market
+import TestSupport
 import Testing
 
 /// The simulated upstreams through the daemon's own requests and decoders: what is asked for is
 /// understood, and what is read is the truth.
 @Suite struct SimulatedFeedsTests {
-  private static let licence = FeedCredentials.licence("AF98235C 1")
-  private static let keys = FeedCredentials.keyPair(id: "PKTEST", secret: "secret")
+  private static let licence = FeedCredentials(words: ["AF98235C 1"])
+  private static let keys = FeedCredentials(words: ["PKTEST", "secret"])
 
   private func exchange() throws -> (MemoryExchange, SimulatedHistory, Timestamp) {
     let last = try #require(TradingDay("2026-07-10"))
@@ -49,7 +50,7 @@ import Testing
       for symbol in history.symbols {
         let truth = history.candles(of: symbol, timeframe, at: moment, count: 500)
         let response = try ask(
-          &exchange, .sinaKline(symbol, scale, bars: 500), at: moment)
+          &exchange, .sinaKline(symbol, timeframe, bars: 500), at: moment)
         if case .refused(let refusal) = response {
           #expect(truth.isEmpty, "\(symbol): \(refusal)")
           continue
@@ -93,7 +94,7 @@ import Testing
   @Test(arguments: SinaNode.allCases)
   func `the pages of a node decode to as many rows as it counts`(_ node: SinaNode) throws {
     var (exchange, _, moment) = try exchange()
-    guard case .nodeCount(let count) = try ask(&exchange, .sinaNodeCount(node), at: moment),
+    guard case .listCount(let count) = try ask(&exchange, .sinaNodeCount(node), at: moment),
       case .list(let list) = try ask(&exchange, .sinaNodePage(node, page: 1), at: moment)
     else {
       Issue.record("no count or page")
@@ -135,11 +136,10 @@ import Testing
     var token: String?
     var pages = 0
     repeat {
-      let query = try #require(
-        AlpacaBarsQuery(
-          symbols: ledger.symbols, timeframe: timeframe, feed: .sip, start: start, end: end,
-          pageToken: token))
-      let page = try candles(try ask(&exchange, .alpacaBars(query), at: moment, Self.keys))
+      let query = BarsQuery(
+        symbols: ledger.symbols, timeframe: timeframe, start: start, end: end, pageToken: token)
+      let page = try candles(
+        try ask(&exchange, .alpacaBars(query, from: .alpacaSIP), at: moment, Self.keys))
       found += page.candles
       token = page.nextPageToken
       pages += 1

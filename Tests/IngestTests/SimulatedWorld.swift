@@ -56,12 +56,8 @@ actor SimulatedWorld: Upstream, FeedUpstream {
       return .response(
         status: Int32(canned.status), body: Array(canned.body.utf8), retryAfter: nil)
     }
-    var credentials: FeedCredentials?
-    switch feedRequest.source {
-    case .mairui: credentials = .licence(Self.licence)
-    case .alpacaIEX, .alpacaSIP: credentials = .keyPair(id: "id", secret: "secret")
-    case .sina: break
-    }
+    let words = ["mairui": [Self.licence], "alpaca": ["id", "secret"]]
+    let credentials = words[feedRequest.definition.name].map { FeedCredentials(words: $0) }
     return ask(feedRequest.endpoint(credentials: credentials), at: now)
   }
 
@@ -82,7 +78,7 @@ struct WorkerRun {
   var symbols: [Symbol]
   var start: Timestamp
   var end: Timestamp
-  var workers = WorkerConfiguration()
+  var workers = SampleWorkers()
   var limits = UniverseLimits()
   var followsUniverse = false
   let folder: JournalFolder
@@ -101,7 +97,7 @@ struct WorkerRun {
       try stored.map { try Pipeline(limits: limits, stored: $0) } ?? Pipeline(limits: limits)
     let parts = EngineParts(
       clock: .stepped(start: start), upstream: world,
-      workers: SourceRegistry(workers, upstream: world),
+      workers: SourceWorkers(try workers.configuration(), upstream: world),
       store: sink,
       journal: try JournalWriter(
         directory: folder.path, committed: stored?.position ?? .start),

@@ -1,5 +1,6 @@
 import Market
 import Polling
+import TestSupport
 import Testing
 
 @testable import Ingest

@@ -67,11 +67,11 @@ import Testing
   }
 
   @Test func `keys of earlier reloads are dropped once every worker has the new ones`() throws {
-    let settings = try ConfigurationFile.load(nil, overrides: [])
-    var workers = SourceRegistry(
+    let settings = try ConfigurationFile.load(nil, overrides: [], table: .candled)
+    var workers = SourceWorkers(
       WorkerConfiguration(),
       upstream: HTTPFeedUpstream(
-        client: try HTTPClient(), hosts: try HTTPFeedUpstream.Hosts(settings),
+        client: try HTTPClient(), hosts: try HTTPFeedUpstream.hosts(settings),
         credentials: SourceCredentials()))
     for number in 1...5 {
       let credentials = try credentials("licence-\(number)-licence")
@@ -91,6 +91,6 @@ import Testing
     fclose(file)
     #expect(chmod(path, 0o600) == 0)
     return try SourceCredentials(
-      ConfigurationFile.load(nil, overrides: ["mairui.licence_file=\(path)"]))
+      ConfigurationFile.load(nil, overrides: ["mairui.licence_file=\(path)"], table: .candled))
   }
 }

@@ -36,10 +36,10 @@ import Testing
     #expect(shown.newYorkDay == day && shown.newYorkSecondOfDay == hour * 3600)
   }
 
-  @Test func `a Chinese morning is a source's today, or the US evening before`() throws {
+  @Test func `a Chinese morning is a day in China, and the US evening before`() throws {
     let day = try #require(TradingDay("2026-11-20"))
     let morning = Timestamp(day: day, secondOfDay: 10 * 3600)
-    let days = Source.allCases.map { $0.today(at: morning).description }
-    #expect(days == ["2026-11-20", "2026-11-20", "2026-11-19", "2026-11-19"])
+    let markets = [MarketDefinition.mainlandChina, .unitedStates]
+    #expect(markets.map { $0.day(at: morning).description } == ["2026-11-20", "2026-11-19"])
   }
 }

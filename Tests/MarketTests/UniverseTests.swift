@@ -38,24 +38,24 @@ import Testing
 
   private func universe(of count: Int) throws -> Universe {
     var universe = Universe(limits: Self.limits)
-    _ = universe.offer(try rows(0..<count), rejectedRows: 0, part: .mairuiMain, at: now)
+    _ = universe.offer(try rows(0..<count), rejectedRows: 0, part: .main, at: now)
     return universe
   }
 
   @Test func `the first list adds all its rows, sorted`() throws {
     var universe = Universe(limits: Self.limits)
     let list = try rows(0..<100)
-    let verdict = universe.offer(list.shuffled(), rejectedRows: 0, part: .mairuiMain, at: now)
+    let verdict = universe.offer(list.shuffled(), rejectedRows: 0, part: .main, at: now)
     #expect(try change(verdict).added == list.sorted { $0.symbol < $1.symbol })
     #expect(universe.members.map(\.instrument) == list.sorted { $0.symbol < $1.symbol })
-    #expect(universe.accepted[.mairuiMain]?.rows == 100)
+    #expect(universe.accepted[.main]?.rows == 100)
   }
 
   @Test func `a list is refused with its figures and changes nothing`() throws {
     var universe = try universe(of: 200)
     let before = universe.members
     func sentence(_ rows: [ListedInstrument], rejected: Int = 0) -> String? {
-      let verdict = universe.offer(rows, rejectedRows: rejected, part: .mairuiMain, at: now)
+      let verdict = universe.offer(rows, rejectedRows: rejected, part: .main, at: now)
       if case .quarantined(let sentence) = verdict { return sentence }
       return nil
     }
@@ -78,7 +78,7 @@ import Testing
 
   @Test func `by default a list of 200 rows is none of the market`() throws {
     var universe = Universe()
-    for part in [ListPart.mairuiMain, .sinaNode("hs_a")] {
+    for part in [ListPart.main, .node("hs_a")] {
       let refused = universe.offer(try rows(0..<200), rejectedRows: 0, part: part, at: now)
       #expect(isRefused(refused))
     }
@@ -88,17 +88,17 @@ import Testing
   @Test func `a code twice is one instrument, as the later row names it`() throws {
     var universe = Universe(limits: Self.limits)
     let twice = try rows(0..<89) + [row(5, name: "later")]
-    let refused = universe.offer(twice, rejectedRows: 0, part: .mairuiMain, at: now)
+    let refused = universe.offer(twice, rejectedRows: 0, part: .main, at: now)
     #expect(isRefused(refused))
     let enough = try rows(0..<100) + [row(5, name: "later")]
-    _ = universe.offer(enough, rejectedRows: 0, part: .mairuiMain, at: now)
+    _ = universe.offer(enough, rejectedRows: 0, part: .main, at: now)
     #expect(universe.member(try row(5).symbol)?.instrument.name == "later")
   }
 
   @Test func `a new name is reported and is no new instrument`() throws {
     var universe = try universe(of: 100)
     let renamed = try rows(0..<99) + [row(99, name: "XD 99")]
-    let verdict = universe.offer(renamed, rejectedRows: 0, part: .mairuiMain, at: now)
+    let verdict = universe.offer(renamed, rejectedRows: 0, part: .main, at: now)
     let change = try change(verdict)
     #expect(change.renamed.map(\.now) == ["XD 99"])
     #expect(change.renamed.map(\.before) == ["name 99"])
@@ -112,12 +112,12 @@ import Testing
     var changes: [UniverseChange] = []
     for _ in 0..<4 {
       changes.append(
-        try change(universe.offer(without, rejectedRows: 0, part: .mairuiMain, at: now)))
+        try change(universe.offer(without, rejectedRows: 0, part: .main, at: now)))
     }
     #expect(changes.map(\.vanished) == [[gone], [gone], [], []])
     #expect(changes.map(\.delisted) == [[], [], [gone], []])
     #expect(universe.member(gone)?.isDelisted == true)
-    let back = universe.offer(try rows(0..<200), rejectedRows: 0, part: .mairuiMain, at: now)
+    let back = universe.offer(try rows(0..<200), rejectedRows: 0, part: .main, at: now)
     #expect(try change(back).relisted == [gone])
     #expect(universe.member(gone)?.missedLists == 0)
   }
@@ -126,7 +126,7 @@ import Testing
     var universe = try universe(of: 200)
     let without = try rows(0..<199)
     for list in [without, without, try rows(0..<200), without, without] {
-      _ = universe.offer(list, rejectedRows: 0, part: .mairuiMain, at: now)
+      _ = universe.offer(list, rejectedRows: 0, part: .main, at: now)
     }
     #expect(universe.member(try row(199).symbol)?.missedLists == 2)
   }
@@ -134,7 +134,7 @@ import Testing
   @Test func `a list that is refused misses nothing`() throws {
     var universe = try universe(of: 200)
     for _ in 0..<5 {
-      _ = universe.offer(try rows(0..<100), rejectedRows: 0, part: .mairuiMain, at: now)
+      _ = universe.offer(try rows(0..<100), rejectedRows: 0, part: .main, at: now)
     }
     #expect(universe.members.allSatisfy { $0.missedLists == 0 })
   }
@@ -143,24 +143,24 @@ import Testing
     var universe = try universe(of: 200)
     let beijing = try rows(0..<10, .beijing)
     for list in [beijing, Array(beijing.dropLast(0))] {
-      _ = universe.offer(list, rejectedRows: 0, part: .mairuiBeijing, at: now)
+      _ = universe.offer(list, rejectedRows: 0, part: .beijing, at: now)
     }
     #expect(universe.members.count == 210)
     #expect(universe.members.allSatisfy { $0.missedLists == 0 })
     let short = universe.offer(
-      Array(beijing.dropLast()), rejectedRows: 0, part: .mairuiBeijing, at: now)
+      Array(beijing.dropLast()), rejectedRows: 0, part: .beijing, at: now)
     #expect(isRefused(short))
     let foreign = universe.offer(
-      try rows(0..<20), rejectedRows: 0, part: .mairuiBeijing, at: now)
+      try rows(0..<20), rejectedRows: 0, part: .beijing, at: now)
     #expect(isRefused(foreign))
   }
 
   @Test func `what another source lists again is that one's to miss`() throws {
     var universe = try universe(of: 200)
-    let node = ListPart.sinaNode("hs_a")
+    let node = ListPart.node("hs_a")
     _ = universe.offer(try rows(0..<199), rejectedRows: 0, part: node, at: now)
     // Sina never listed the last one: it is Mairui's to miss.
-    #expect(universe.member(try row(199).symbol)?.part == .mairuiMain)
+    #expect(universe.member(try row(199).symbol)?.part == .main)
     #expect(universe.member(try row(199).symbol)?.missedLists == 0)
     _ = universe.offer(try rows(0..<198), rejectedRows: 0, part: node, at: now)
     #expect(universe.member(try row(198).symbol)?.missedLists == 1)
@@ -168,25 +168,22 @@ import Testing
 
   @Test func `a universe is rebuilt from its rows`() throws {
     var universe = try universe(of: 200)
-    _ = universe.offer(try rows(0..<199), rejectedRows: 0, part: .mairuiMain, at: now)
+    _ = universe.offer(try rows(0..<199), rejectedRows: 0, part: .main, at: now)
     var again = Universe(
       limits: Self.limits, members: universe.members, accepted: Array(universe.accepted.values))
     for list in [try rows(0..<198), try rows(0..<190)] {
       #expect(
-        again.offer(list, rejectedRows: 0, part: .mairuiMain, at: now)
-          == universe.offer(list, rejectedRows: 0, part: .mairuiMain, at: now))
+        again.offer(list, rejectedRows: 0, part: .main, at: now)
+          == universe.offer(list, rejectedRows: 0, part: .main, at: now))
     }
     #expect(again.members == universe.members)
   }
+}
 
-  @Test(arguments: [ListPart.mairuiMain, .mairuiBeijing, .sinaNode("hs_a")])
-  func `a part survives being stored`(_ part: ListPart) {
-    #expect(ListPart(name: part.name) == part)
-    #expect(ListPart(name: part.name + "/")?.name != part.name)
-  }
-
-  @Test(arguments: ["", "node/", "hs", "HSLT"])
-  func `what is no part is refused`(_ name: String) {
-    #expect(ListPart(name: name) == nil)
+extension ListPart {
+  fileprivate static let main = ListPart(name: "hslt", allOf: [.shanghai, .shenzhen])
+  fileprivate static let beijing = ListPart(name: "bj", allOf: [.beijing])
+  fileprivate static func node(_ name: String) -> ListPart {
+    ListPart(name: "node/" + name, allOf: name == "hs_a" ? [.shanghai, .shenzhen] : [])
   }
 }

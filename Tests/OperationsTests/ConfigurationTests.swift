@@ -1,3 +1,4 @@
+import Feeds
 import Glibc
 import Logging
 import Market
@@ -9,7 +10,7 @@ import Testing
 @Suite struct ConfigurationTests {
   private func problems(in text: String) -> [String] {
     do {
-      _ = try ConfigurationFile.parse(text, origin: "c.toml")
+      _ = try ConfigurationFile.parse(text, origin: "c.toml", table: .candled)
       return []
     } catch {
       #expect(error.exitCode == .configuration)
@@ -18,7 +19,7 @@ import Testing
   }
 
   @Test func `an empty file leaves every setting at its default`() throws {
-    let settings = try ConfigurationFile.parse("", origin: "c.toml")
+    let settings = try ConfigurationFile.parse("", origin: "c.toml", table: .candled)
     #expect(settings.quotesCadence == .seconds(3))
     #expect(settings.journalSegmentBytes == 64 << 20)
     #expect(settings.storeURL == nil)
@@ -46,12 +47,13 @@ import Testing
       [clock]
       mode = "scaled"
       start = "2026-07-06T09:15:00+08:00"
-      """, origin: "c.toml")
+      """, origin: "c.toml", table: .candled)
     #expect(settings.stateDirectory == "/srv/candled")
     #expect(settings.storeURL?.reveal() == "postgres://candled:hunter22@db/candled")
     #expect(settings.quotesSymbols.map(\.description) == ["sh600519", "sz000001"])
     #expect(settings.quotesCadence == .seconds(6))
-    #expect(settings.sinaBatchSymbols == 400)
+    let batchSymbols = SourceRegistry.quotes(of: .live).batchSymbols
+    #expect(settings[batchSymbols] == 400)
     #expect(settings.journalRetainBytes == 2 << 30)
     #expect(settings.logFormat == .json)
     #expect(settings.clockMode == .scaled)
@@ -129,9 +131,9 @@ import Testing
         "c.toml:2: sina.cadence: renamed; write quotes.cadence",
         "c.toml:4: candles.give_up: renamed; write candles.source_timeout",
       ])
-    let known = Set(SettingTable.shared.rows.map(\.key))
-    #expect(known.isSuperset(of: SettingTable.shared.renamed.values))
-    #expect(known.isDisjoint(with: SettingTable.shared.renamed.keys))
+    let known = Set(SettingTable.candled.rows.map(\.key))
+    #expect(known.isSuperset(of: SettingTable.candled.renamed.values))
+    #expect(known.isDisjoint(with: SettingTable.candled.renamed.keys))
   }
 
   @Test func `a batch has room for a symbol beside the index that rides in each`() {
@@ -154,12 +156,14 @@ import Testing
 
   @Test func `overrides win over the file and are as strict`() throws {
     let settings = try ConfigurationFile.load(
-      nil, overrides: ["quotes.cadence=6s", "quotes.symbols=sh600519,sz000001", "clock.speed=600"])
+      nil, overrides: ["quotes.cadence=6s", "quotes.symbols=sh600519,sz000001", "clock.speed=600"],
+      table: .candled)
     #expect(settings.quotesCadence == .seconds(6))
     #expect(settings.quotesSymbols.count == 2)
     #expect(settings.clockSpeed == 600)
     let error = #expect(throws: ConfigurationError.self) {
-      try ConfigurationFile.load(nil, overrides: ["quotes.cadense=6s", "log.level=9", "x"])
+      try ConfigurationFile.load(
+        nil, overrides: ["quotes.cadense=6s", "log.level=9", "x"], table: .candled)
     }
     #expect(
       error?.problems.map(\.description) == [
@@ -172,7 +176,7 @@ import Testing
 
   @Test(arguments: ["hunter22", "hunter?22", "hunter22?x=1"])
   func `a password is not taken from the command line`(password: String) throws {
-    var settings = Settings()
+    var settings = Settings(.candled)
     let error = #expect(throws: ConfigurationError.self) {
       try settings.overlay(key: "store.url", value: "postgres://a:\(password)@b/c")
     }
@@ -199,14 +203,14 @@ import Testing
 
   @Test func `a missing file is unreadable, not invalid`() {
     let error = #expect(throws: ConfigurationError.self) {
-      try ConfigurationFile.load("/nonexistent/candled.toml")
+      try ConfigurationFile.load("/nonexistent/candled.toml", table: .candled)
     }
     #expect(error?.exitCode == .noInput)
   }
 
   @Test func `the configuration in force shows origins and no secret`() throws {
     var settings = try ConfigurationFile.parse(
-      "\nstore.url = \"postgres://a:hunter22@b/c\"", origin: "c.toml")
+      "\nstore.url = \"postgres://a:hunter22@b/c\"", origin: "c.toml", table: .candled)
     try settings.overlay(key: "quotes.cadence", value: "5s")
     let text = settings.inForce
     let mask = SecretMask()
@@ -223,15 +227,16 @@ import Testing
   }
 
   @Test func `the sample is valid, and so is every line it comments out`() throws {
-    let settings = try ConfigurationFile.parse(SettingTable.shared.example, origin: "sample")
+    let settings = try ConfigurationFile.parse(
+      SettingTable.candled.example, origin: "sample", table: .candled)
     #expect(settings.quotesSymbols.count > 50)
-    let lines = SettingTable.shared.example.split(separator: "\n").map { line in
+    let lines = SettingTable.candled.example.split(separator: "\n").map { line in
       line.hasPrefix("#") && !line.hasPrefix("# ") ? String(line.dropFirst()) : String(line)
     }
     let uncommented = lines.joined(separator: "\n")
-    let whole = try ConfigurationFile.parse(uncommented, origin: "sample")
-    #expect(whole.entries.count == SettingTable.shared.keys.count)
-    for setting in SettingTable.shared.rows where setting.exampleLines == nil {
+    let whole = try ConfigurationFile.parse(uncommented, origin: "sample", table: .candled)
+    #expect(whole.entries.count == SettingTable.candled.keys.count)
+    for setting in SettingTable.candled.rows where setting.exampleLines == nil {
       let value = try #require(whole.entries[setting.key]).value
       #expect(setting.text(of: value) == setting.defaultText, "\(setting.key)")
     }
@@ -240,17 +245,17 @@ import Testing
   @Test func `config/candled.toml is the sample`() throws {
     let path = "\(repository)/config/candled.toml"
     if getenv("CANDLED_RECORD") != nil, let file = fopen(path, "we") {
-      fputs(SettingTable.shared.example, file)
+      fputs(SettingTable.candled.example, file)
       fclose(file)
     }
-    #expect(try ConfigurationFile.read(path) == SettingTable.shared.example)
+    #expect(try ConfigurationFile.read(path) == SettingTable.candled.example)
   }
 
   @Test func `names and reference cover the table`() {
-    let keys = SettingTable.shared.keys
+    let keys = SettingTable.candled.keys
     #expect(keys.count == Set(keys).count && keys.count >= 24)
-    for key in keys { #expect(SettingTable.shared.reference.contains("| `\(key)` |")) }
-    #expect(!SettingTable.shared.reference.contains("||"))
+    for key in keys { #expect(SettingTable.candled.reference.contains("| `\(key)` |")) }
+    #expect(!SettingTable.candled.reference.contains("||"))
   }
 
   private var repository: String {

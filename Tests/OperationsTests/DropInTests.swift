@@ -23,7 +23,7 @@ import Testing
 
   private func problems(in folder: String) -> [String] {
     do {
-      _ = try ConfigurationFile.load(folder + "/candled.toml")
+      _ = try ConfigurationFile.load(folder + "/candled.toml", table: .candled)
       return []
     } catch {
       return error.problems.map {
@@ -39,7 +39,7 @@ import Testing
     ]
     try withFolder("quotes.cadence = \"5s\"\nclock.speed = 7", dropIns) { folder in
       let settings = try ConfigurationFile.load(
-        folder + "/candled.toml", overrides: ["quotes.phase=200ms"])
+        folder + "/candled.toml", overrides: ["quotes.phase=200ms"], table: .candled)
       #expect(settings.quotesCadence == .seconds(9))
       #expect(settings.quotesPhase == .milliseconds(200))
       #expect(settings.clockSpeed == 7)

@@ -21,7 +21,7 @@ import Testing
   func `anything else is none`(text: String) { #expect(ListenAddress(text) == nil) }
 
   @Test func `the setting takes an address, a path or nothing`() throws {
-    var settings = Settings()
+    var settings = Settings(.candled)
     #expect(settings.adminListen?.description == "127.0.0.1:9466")
     try settings.overlay(key: "admin.listen", value: "")
     #expect(settings.adminListen == nil)

@@ -108,7 +108,7 @@ import Testing
   @Test(arguments: ["[.a]", "[=]", "[#]", "[é]", "[", "[[=]]", "  [ ]"])
   func `a section without a name is a problem with its line`(header: String) {
     #expect(throws: ConfigurationError.self) {
-      try ConfigurationFile.parse("[sina]\n\(header)\n", origin: "c.toml")
+      try ConfigurationFile.parse("[sina]\n\(header)\n", origin: "c.toml", table: .candled)
     }
   }
 }

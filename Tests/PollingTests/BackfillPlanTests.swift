@@ -1,3 +1,4 @@
+import TestSupport
 import Market
 import Polling
 import Testing
@@ -9,7 +10,10 @@ import Testing
   ) throws -> BackfillPlan {
     let list = try (0..<symbols).map { try #require(Symbol("sh\(600_000 + $0)")) }
     let order = BackfillOrder(
-      source: source, symbols: list, timeframe: timeframe, from: try day(from), to: try day(to))
+      source: source, name: source == .sina ? "sina" : "alpaca_iex",
+      form: source == .sina
+        ? .newest(barsMax: 1_970) : .window(symbolsMax: 500, pageBarsMax: 10_000),
+      symbols: list, timeframe: timeframe, from: try day(from), to: try day(to))
     let today = try day(today)
     return BackfillPlan(order, today: today, lastOver: today.advanced(by: isOver ? 0 : -1)) {
       TradingCalendar.shanghai.isTradingDay($0)
@@ -68,8 +72,9 @@ import Testing
     let symbols = try ["AAPL", "MSFT", "NVDA"].map { try #require(Symbol($0)) }
     func order(_ symbols: [Symbol], _ to: String) throws -> BackfillOrder {
       BackfillOrder(
-        source: .alpacaIEX, symbols: symbols, timeframe: .day1, from: try day("2026-01-01"),
-        to: try day(to))
+        source: .alpacaIEX, name: "alpaca_iex",
+        form: .window(symbolsMax: 500, pageBarsMax: 10_000), symbols: symbols, timeframe: .day1,
+        from: try day("2026-01-01"), to: try day(to))
     }
     let name = try order(symbols, "2026-02-01").name
     #expect(name.hasPrefix("alpaca_iex-1d-2026-01-01-"))

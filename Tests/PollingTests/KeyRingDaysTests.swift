@@ -1,3 +1,4 @@
+import Feeds
 import Market
 import TestSupport
 import TestTraits

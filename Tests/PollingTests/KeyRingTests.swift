@@ -1,3 +1,4 @@
+import TestSupport
 import Market
 import Testing
 

@@ -1,3 +1,4 @@
+import Feeds
 import Market
 import Postgres
 import Store

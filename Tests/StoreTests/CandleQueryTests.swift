@@ -1,3 +1,4 @@
+import Feeds
 import Market
 import Postgres
 import Store
@@ -92,14 +93,14 @@ import Testing
     }
     try await store.commit(at: StoreSamples.start, candles: series[0] + series[1])
     for (source, candles) in zip([Source.alpacaIEX, .alpacaSIP], series) {
-      let found = try store.ask(symbol, .minute1) { $0.source = source }
+      let found = try store.ask(symbol, .minute1) { $0.source = source.name }
       #expect(found == candles.map { AskedCandle($0) })
-      let quarters = try store.ask(symbol, .minute15) { $0.source = source }
+      let quarters = try store.ask(symbol, .minute15) { $0.source = source.name }
       #expect(quarters.allSatisfy { $0.source == source.name })
     }
     #expect(try store.ask(symbol, .minute1) == series[1].map { AskedCandle($0) })
     let other = #expect(throws: StoreError.self) {
-      try store.ask(symbol, .minute1) { $0.source = .sina }
+      try store.ask(symbol, .minute1) { $0.source = "sina" }
     }
     #expect(other?.sqlState == "22023")
     let ids = try store.database.execute(

@@ -1,3 +1,4 @@
+import Feeds
 import Market
 import TestSupport
 import Testing
@@ -25,8 +26,8 @@ import Testing
   }
 
   @Test func sources() throws {
-    let all = Source.allCases
-    #expect(try names("source_name", all.map(\.rawValue)) == all.map(\.name))
+    let all = SourceRegistry.series
+    #expect(try names("source_name", all.map(\.source.rawValue)) == all.map(\.name))
   }
 
   @Test func kinds() throws {

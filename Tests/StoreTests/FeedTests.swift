@@ -51,8 +51,8 @@ import Testing
         turnover: ExactDecimal(units: 501, scale: 2), cause: .outage)
     ]
     commit.events += [
-      .feedStalled(source: .sina, since: StoreSamples.start),
-      .feedRecovered(source: .sina, at: StoreSamples.start.adding(seconds: 1)),
+      .feedStalled(source: "sina", since: StoreSamples.start),
+      .feedRecovered(source: "sina", at: StoreSamples.start.adding(seconds: 1)),
       .dayComplete(day: StoreSamples.day, instruments: 2, residuals: 0),
     ]
     commit.events += DisputeEvent.Kind.allCases.map { kind in

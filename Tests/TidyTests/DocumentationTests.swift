@@ -1,5 +1,6 @@
 import Admin
 import Foundation
+import Ingest
 import Operations
 import Testing
 
@@ -21,7 +22,7 @@ import Testing
 
   @Test func `the page of settings has the generated reference`() throws {
     let page = try text(of: "docs/reference/settings.md")
-    let table = SettingTable.shared.reference
+    let table = SettingTable.candled.reference
     #expect(page.hasSuffix("\n\n" + table), "\(table)")
   }
 
@@ -29,7 +30,7 @@ import Testing
     let rows = try text(of: "CHANGELOG.md").matches(of: /(?m)^\| `(\S+)` \| `(\S+)` \|$/)
     let noted = Dictionary(
       uniqueKeysWithValues: rows.map { (String($0.output.1), String($0.output.2)) })
-    #expect(noted == SettingTable.shared.renamed)
+    #expect(noted == SettingTable.candled.renamed)
   }
 
   @Test func `the page of metrics has the generated reference`() throws {

@@ -1,4 +1,5 @@
 import Foundation
+import Ingest
 import Operations
 import TestSupport
 
@@ -81,7 +82,7 @@ struct ConfigurationDamage {
   /// A setting for a drop-in: any that is not protected, with any value.
   private static func piece(_ random: inout SplitMix) -> String {
     let keys =
-      SettingTable.shared.liveKeys + [
+      SettingTable.candled.liveKeys + [
         "candles.max_silence", "universe.follow", "sina.nothing", "log.levle",
       ]
     let key = keys.randomElement(using: &random) ?? "log.level"

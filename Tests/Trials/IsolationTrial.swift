@@ -77,7 +77,7 @@ package struct IsolationTrial: Sendable {
   private let servers: [Station: ExchangeServer]
   private let folder: String
   private let client: HTTPClient
-  private let quotes: SinaUpstream
+  private let quotes: HTTPQuoteUpstream
   private let feeds: HTTPFeedUpstream
   private let licence: String
   private let key: String
@@ -104,13 +104,14 @@ package struct IsolationTrial: Sendable {
     folder = IsolationTrial.temporaryFolder()
     let settings = try IsolationTrial.settings(servers, folder)
     let credentials = try SourceCredentials(settings)
-    licence = credentials.licences.first?.label ?? ""
-    key = credentials.alpaca?.label ?? ""
+    licence = credentials.keys(of: SourceRegistry.definition(of: .mairui)).first?.label ?? ""
+    key = credentials.keys(of: SourceRegistry.definition(of: .alpacaIEX)).first?.label ?? ""
     client = try HTTPClient()
-    quotes = SinaUpstream(
-      client: client, base: try BaseAddress(parsing: settings.sinaBase))
+    let live = SourceRegistry.quotes(of: .live)
+    quotes = HTTPQuoteUpstream(
+      client: client, quotes: live, base: try BaseAddress(parsing: settings[live.base]))
     feeds = HTTPFeedUpstream(
-      client: client, hosts: try HTTPFeedUpstream.Hosts(settings), credentials: credentials)
+      client: client, hosts: try HTTPFeedUpstream.hosts(settings), credentials: credentials)
   }
 
   /// Asks all of them for so long, `trouble` striking one.
@@ -224,7 +225,7 @@ extension IsolationTrial {
         "mairui.bases=\(url(.mairui))", "alpaca.base=\(url(.alpaca))",
         "alpaca.trading_base=\(url(.alpaca))", "mairui.licence_file=\(folder)/licences",
         "alpaca.key_file=\(folder)/key",
-      ])
+      ], table: .candled)
   }
 
   private static func write(_ text: String, to path: String) {

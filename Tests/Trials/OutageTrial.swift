@@ -49,7 +49,7 @@ package struct OutageTrial {
     text.scale(by: speed)
     let file = world.folder + "/candled.toml"
     try text.text.write(toFile: file, atomically: true, encoding: .utf8)
-    let settings = try ConfigurationFile.load(file, overrides: [])
+    let settings = try ConfigurationFile.load(file, overrides: [], table: .candled)
     let lines = Lines()
     let log = Logger(label: "candled") { label in
       LineLogHandler(

@@ -28,7 +28,7 @@ struct StoredDay {
         closedAt: try fields.moment(), open: try fields.decimal(), high: try fields.decimal(),
         low: try fields.decimal(), close: try fields.decimal(), volume: try fields.decimal(),
         turnover: try fields.optional { try $0.decimal() },
-        flags: CandleFlags(rawValue: Int16(try fields.number())), source: .sina)
+        flags: CandleFlags(rawValue: Int16(try fields.number())), source: .live)
     }
   }
 

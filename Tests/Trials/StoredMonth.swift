@@ -85,7 +85,7 @@ struct StoredMonth {
         open: try fields.decimal(), high: try fields.decimal(), low: try fields.decimal(),
         close: try fields.decimal(), volume: try fields.decimal(),
         turnover: try fields.optional { try $0.decimal() },
-        flags: CandleFlags(rawValue: Int16(try fields.number())), source: .sina)
+        flags: CandleFlags(rawValue: Int16(try fields.number())), source: .live)
       let key = Key(symbol: candle.symbol, openedAt: candle.openedAt)
       guard candles.updateValue(candle, forKey: key) == nil else {
         throw StoredFields.Malformed(row: row)

@@ -124,12 +124,3 @@ struct AlpacaBars {
     }
   }
 }
-
-extension AlpacaBarsQuery {
-  func decode(
-    _ body: UnsafeRawBufferPointer, status: Int
-  ) throws(FeedRefusal) -> CandlePage {
-    try AlpacaBars.decode(
-      body, status: status, source: feed.source, timeframe: timeframe, requested: symbols)
-  }
-}

@@ -29,7 +29,7 @@ package enum AlpacaBarsJSON {
     let decode = { (timeframe: Timeframe) throws(FeedRefusal) in
       // The feed is not told either, and not printed.
       try AlpacaBars.decode(
-        body, status: status, source: .alpacaIEX, timeframe: timeframe, requested: nil,
+        body, status: status, source: Alpaca.iex, timeframe: timeframe, requested: nil,
         only: symbol)
     }
     if let timeframe { return try decode(timeframe) }

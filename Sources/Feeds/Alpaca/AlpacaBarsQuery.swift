@@ -8,46 +8,33 @@
 
 import Market
 
-package struct AlpacaBarsQuery: Sendable, Hashable {
-  /// Ascending, each once.
-  package let symbols: [Symbol]
-  package let timeframe: Timeframe
-  package let feed: AlpacaFeed
-  /// Bars that start at or after this …
-  package let start: Timestamp
-  /// … and before this.
-  package let end: Timestamp
-  /// As the page before gave it; nil asks for the first.
-  package var pageToken: String?
+struct AlpacaBarsQuery {
+  let query: BarsQuery
+  let feed: AlpacaFeed
 
   /// 518 were accepted (upstreams/alpaca.md §B.2); the path stays below 4 KB.
-  package static let symbolsMax = 500
+  static let symbolsMax = 500
   /// The server's own bound for one page.
-  package static let pageBarsMax = 10_000
+  static let pageBarsMax = 10_000
   /// Tokens seen have 20 to 60 bytes.
   static let pageTokenBytesMax = 1024
 
-  /// nil unless 1…`symbolsMax` symbols, each of which `isRequestable`, a timeframe that Alpaca
-  /// makes, and a start before the end.
-  package init?(
-    symbols: [Symbol], timeframe: Timeframe, feed: AlpacaFeed, start: Timestamp, end: Timestamp,
-    pageToken: String? = nil
-  ) {
-    let distinct = Set(symbols).sorted()
-    guard (1...AlpacaBarsQuery.symbolsMax).contains(distinct.count), start < end,
-      distinct.allSatisfy(AlpacaBarsQuery.isRequestable), timeframe.alpacaName != nil
-    else { return nil }
-    self.symbols = distinct
-    self.timeframe = timeframe
-    self.feed = feed
-    self.start = start
-    self.end = end
-    self.pageToken = pageToken
+  /// - Precondition: 1…`symbolsMax` symbols, each of which `isRequestable`, a timeframe that Alpaca
+  ///   makes, and a start before the end.
+  init(_ query: BarsQuery, from source: Source) {
+    precondition(AlpacaBarsQuery.isSupported(query), "bars that Alpaca cannot be asked for")
+    self.query = query
+    feed = source == Alpaca.sip ? .sip : .iex
+  }
+
+  static func isSupported(_ query: BarsQuery) -> Bool {
+    (1...symbolsMax).contains(query.symbols.count) && query.start < query.end
+      && query.symbols.allSatisfy(isRequestable) && query.timeframe.alpacaName != nil
   }
 
   /// Whether market data knows symbols of this form: `^[A-Z][A-Z.\-]*$`. One of another form voids
   /// its whole request; assets have some.
-  package static func isRequestable(_ symbol: Symbol) -> Bool {
+  static func isRequestable(_ symbol: Symbol) -> Bool {
     let bytes = symbol.bytes
     let isUpper = { (byte: UInt8) in (65...90).contains(byte) }
     return bytes.first.map(isUpper) == true
@@ -60,23 +47,23 @@ extension AlpacaBarsQuery {
 
   func endpoint(headers: [Endpoint.Header]) -> Endpoint {
     var items = [
-      "symbols=\(symbolList)", "timeframe=\(timeframe.alpacaName ?? "")",
-      "start=\(wire(start))",
+      "symbols=\(symbolList)", "timeframe=\(query.timeframe.alpacaName ?? "")",
+      "start=\(wire(query.start))",
       // Both ends are included there.
-      "end=\(wire(end.adding(milliseconds: -1)))", "limit=\(AlpacaBarsQuery.pageBarsMax)",
+      "end=\(wire(query.end.adding(milliseconds: -1)))", "limit=\(AlpacaBarsQuery.pageBarsMax)",
       "adjustment=raw", "asof=-", "feed=\(feed.rawValue)", "sort=asc",
     ]
-    if let pageToken { items.append("page_token=\(pageToken.percentEncoded)") }
+    if let pageToken = query.pageToken { items.append("page_token=\(pageToken.percentEncoded)") }
     return Endpoint(
       route: AlpacaBarsQuery.route,
       path: AlpacaBarsQuery.route + "?" + items.joined(separator: "&"), headers: headers)
   }
 
-  private var symbolList: String { symbols.map(\.description).joined(separator: ",") }
+  private var symbolList: String { query.symbols.map(\.description).joined(separator: ",") }
 
   /// Days go as dates: a moment would be floored to the New York day it falls on.
   private func wire(_ moment: Timestamp) -> String {
-    timeframe.alpacaBarSeconds == nil
+    query.timeframe.alpacaBarSeconds == nil
       ? moment.newYorkDay.description : moment.utcText.percentEncoded
   }
 }
@@ -87,8 +74,10 @@ extension AlpacaBarsQuery {
   /// `iex 1m 2026-09-03T13:30:00Z 2026-09-03T20:00:00Z AAPL,MSFT`, and the token where there is
   /// one.
   var text: String {
-    let words = [feed.rawValue, timeframe.name, start.utcText, end.utcText, symbolList]
-    return (words + [pageToken?.percentEncoded].compactMap(\.self)).joined(separator: " ")
+    let words = [
+      feed.rawValue, query.timeframe.name, query.start.utcText, query.end.utcText, symbolList,
+    ]
+    return (words + [query.pageToken?.percentEncoded].compactMap(\.self)).joined(separator: " ")
   }
 
   init?(words: ArraySlice<Substring>) {
@@ -99,9 +88,10 @@ extension AlpacaBarsQuery {
     else { return nil }
     let symbols = words[4].split(separator: ",").compactMap { Symbol($0) }
     let token = words.count > 5 ? String(percentEncoded: words[5]) : nil
-    self.init(
-      symbols: symbols, timeframe: timeframe, feed: feed, start: start, end: end,
-      pageToken: token)
+    let query = BarsQuery(
+      symbols: symbols, timeframe: timeframe, start: start, end: end, pageToken: token)
+    guard AlpacaBarsQuery.isSupported(query) else { return nil }
+    self.init(query, from: feed == .sip ? Alpaca.sip : Alpaca.iex)
   }
 }
 

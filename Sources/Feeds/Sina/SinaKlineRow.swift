@@ -49,7 +49,7 @@ struct SinaKlineRow {
       symbol: symbol, timeframe: scale.timeframe, tradingDay: interval.tradingDay,
       openedAt: interval.openedAt, closedAt: interval.closedAt, open: try price(open, "open"),
       high: try price(high, "high"), low: try price(low, "low"), close: try price(close, "close"),
-      volume: volume, turnover: try turnover(beside: volume), flags: [], source: .sina)
+      volume: volume, turnover: try turnover(beside: volume), flags: [], source: Sina.source)
     return try SinaKlineRow.checked(candle)
   }
 

@@ -2,7 +2,7 @@
 ///
 /// One decoder is kept and reused for every response of the feed: it remembers the day of the last
 /// line and the iconv descriptor, nothing that could change a result. The response is judged first
-/// (`SinaOutcome`), then read line by line; a bad line is delivered as rejected and never takes a
+/// (`QuoteOutcome`), then read line by line; a bad line is delivered as rejected and never takes a
 /// neighbour with it. No byte sequence traps, and nothing is allocated for a good line.
 
 import Glibc
@@ -31,9 +31,9 @@ package struct SinaQuoteDecoder {
   ///   - body: as received, content encoding undone.
   ///   - status: of HTTP; the body has the last word.
   package mutating func decode(
-    _ body: UnsafeRawBufferPointer, status: Int, into visitor: inout some SinaQuoteVisitor
-  ) -> SinaOutcome {
-    if let refusal = SinaOutcome.refusal(of: body, status: status) { return refusal }
+    _ body: UnsafeRawBufferPointer, status: Int, into visitor: inout some QuoteVisitor
+  ) -> QuoteOutcome {
+    if let refusal = QuoteOutcome.refusal(of: body, status: status) { return refusal }
     guard let base = body.baseAddress else { return .empty }
     let charset = NameCharset.detected(in: body)
     let end = base + body.count
@@ -68,7 +68,7 @@ package struct SinaQuoteDecoder {
   /// Reads one line with every rule and returns where the next one begins.
   private mutating func decodeCarefully(
     at position: UnsafeRawPointer, end: UnsafeRawPointer, charset: NameCharset,
-    lines: inout Int, into visitor: inout some SinaQuoteVisitor
+    lines: inout Int, into visitor: inout some QuoteVisitor
   ) -> UnsafeRawPointer {
     let rest = UnsafeRawBufferPointer(start: position, count: end - position)
     let lineEnd = rest.offset(of: UInt8(ascii: "\n")) ?? rest.count
@@ -96,7 +96,7 @@ package struct SinaQuoteDecoder {
 
   private func deliver(
     _ content: SinaCarefulLine.Content, of careful: SinaCarefulLine, charset: NameCharset,
-    to visitor: inout some SinaQuoteVisitor
+    to visitor: inout some QuoteVisitor
   ) throws(SinaRowFault) {
     guard let symbol = careful.symbol else { return }
     switch content {
@@ -109,3 +109,5 @@ package struct SinaQuoteDecoder {
     }
   }
 }
+
+extension SinaQuoteDecoder: QuoteDecoder {}

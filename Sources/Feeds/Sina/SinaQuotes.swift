@@ -14,6 +14,12 @@ package enum SinaQuotes {
   /// Required since 2022-01-21; without it the answer is 403 `Kinsoku jikou desu!`.
   static let referer = "https://finance.sina.com.cn/"
 
+  /// An index that moves all day.
+  static let referenceSymbol = Symbol(low: 0x3130_3030_3030_6873, high: 0)  // sh000001
+
+  /// A batch of 800 lines is 220 kB; twenty times that is no batch.
+  package static let bodyBytesMax = 4 << 20
+
   /// Asks for `symbols`, in their order.
   /// - Parameter moment: goes into the path against caches between here and there; a simulator may
   ///   read its clock from it.

@@ -6,26 +6,22 @@
 import Market
 
 package enum SinaQuotesJSON {
-  /// sysexits: the response held an answer, or was refused as a whole.
-  package static let exitAnswered: Int32 = 0
-  package static let exitRefused: Int32 = 65
-
-  /// The lines to print for one response, and how to exit.
+  /// The lines to print for one response, and whether it was refused as a whole.
   package static func write(
     body: UnsafeRawBufferPointer, status: Int
-  ) -> (lines: [String], exitClass: Int32) {
+  ) -> (lines: [String], isRefused: Bool) {
     var decoder = SinaQuoteDecoder()
     var printer = SinaQuotePrinter()
     let outcome = decoder.decode(body, status: status, into: &printer)
-    if case .ok = outcome { return (printer.lines, exitAnswered) }
+    if case .ok = outcome { return (printer.lines, false) }
     var line = JSONLine()
     line.add("outcome", outcome.name)
-    return ([line.finished], exitRefused)
+    return ([line.finished], true)
   }
 }
 
 /// Turns each delivered line into JSON.
-private struct SinaQuotePrinter: SinaQuoteVisitor {
+private struct SinaQuotePrinter: QuoteVisitor {
   private(set) var lines: [String] = []
   private let names = GB18030Decoder()
 

@@ -1,6 +1,6 @@
 /// What an answer of Sina's history and list pages amounts to if it is none.
 ///
-/// The hosts refuse in the words the quote host uses, so what `SinaOutcome` knows is asked first;
+/// The hosts refuse in the words the quote host uses, so what `QuoteOutcome` knows is asked first;
 /// only the format behind it differs. Sentences never quote the body.
 
 import Market
@@ -8,7 +8,7 @@ import Market
 enum SinaRefusal {
   /// nil where the body is to be read.
   static func classify(_ body: UnsafeRawBufferPointer, status: Int) -> FeedRefusal? {
-    guard let outcome = SinaOutcome.refusal(ofAnyHost: body.trimmed, status: status) else {
+    guard let outcome = QuoteOutcome.refusal(ofAnyHost: body.trimmed, status: status) else {
       return nil
     }
     return switch outcome {

@@ -79,7 +79,7 @@ enum JournalTarget {
         let moment = Timestamp(seconds: 1_783_301_400 + Int64(number))
         _ = try writer.append(
           JournalEntry(
-            kind: number == 5 ? .timer : .response, source: .sina, key: "quotes/0",
+            kind: number == 5 ? .timer : .response, source: .live, key: "quotes/0",
             requestedAt: moment, receivedAt: moment, status: 200,
             request: Array("sh000001,sh600519".utf8), body: Array(body.utf8)))
       }

@@ -11,7 +11,7 @@ package enum FeedResponse: Sendable, Hashable {
   case list(InstrumentList)
   case sessions([MarketSession])
   /// How many instruments a list holds.
-  case nodeCount(Int)
+  case listCount(Int)
   /// Of one instrument and kind, by ascending day.
   case factors([AdjustmentFactor])
   /// Trading days, ascending.
@@ -27,23 +27,8 @@ package enum FeedResponse: Sendable, Hashable {
     calendar: TradingCalendar = .shanghai
   ) -> FeedResponse {
     do throws(FeedRefusal) {
-      switch request {
-      case .mairuiList: return .list(try MairuiList.decode(body, status: status))
-      case .alpacaBars(let query): return .candles(try query.decode(body, status: status))
-      case .alpacaCalendar:
-        return .sessions(try AlpacaCalendar.decode(body, status: status))
-      case .alpacaAssets: return .list(try AlpacaAssets.decode(body, status: status))
-      case .sinaKline(let symbol, let scale, _):
-        return .candles(
-          try SinaKline.decode(
-            body, status: status, symbol: symbol, scale: scale, calendar: calendar))
-      case .sinaFactors(let symbol, let kind):
-        return .factors(
-          try SinaFactors.decode(body, status: status, symbol: symbol, kind: kind))
-      case .sinaNodeCount: return .nodeCount(try SinaNodes.decodeCount(body, status: status))
-      case .sinaNodePage: return .list(try SinaNodes.decodePage(body, status: status))
-      case .sinaCalendar: return .calendar(try SinaCalendar.decode(body, status: status))
-      }
+      return try request.definition.decode(
+        body, status: status, of: request.query, from: request.source, calendar: calendar)
     } catch {
       return .refused(error)
     }

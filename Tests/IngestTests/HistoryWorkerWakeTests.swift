@@ -1,19 +1,21 @@
 import Feeds
 import Market
 import Polling
+import TestSupport
 import Testing
 
 @testable import Ingest
 
 /// When the history worker wants to be woken.
-@Suite struct SinaWorkerWakeTests {
+@Suite struct HistoryWorkerWakeTests {
   private let morning = Timestamp(day: TradingDay(daysSince1970: 20_640), secondOfDay: 36_000)
 
-  private func worker() -> SinaWorker {
+  private func worker() -> HistoryWorker {
     let calendar = CalendarStore()
     let lists = ListPlans(
       [], ListPlanConfiguration(seed: 1), universe: Universe(), calendar: calendar)
-    return SinaWorker(
+    return HistoryWorker(
+      SourceRegistry.definition(of: .sina),
       lists: lists, repairs: RepairPlan(), calendar: calendar,
       requestQueue: PacedQueueConfiguration(
         requestsPerMinute: 20, burst: 1, inFlightMax: 1, seed: 1))

@@ -2,13 +2,16 @@ import Feeds
 import Market
 import Polling
 
-/// Asks Alpaca for American bars, the exchange's calendar and the names of what is recorded. One
-/// account, one budget; pages of one walk follow each other, and a symbol the source refuses is
+/// Requests bars in stretches of time, the exchange's calendar and the names of what is recorded.
+/// One account, one budget; pages of one walk follow each other, and a symbol the source refuses is
 /// left out from then on.
-struct AlpacaWorker: SourceWorker {
-  let name = "bars"
+struct BarsWorker: SourceWorker {
+  let name: String
   let source: Source
-  private let feed: AlpacaFeed
+  /// Its calendar and names are of no series.
+  private let reference: Source
+  private let title: String
+  private let bars: BarsDeclaration?
   private var plan: BarsPlan
   private var requestQueue: RequestQueue
   /// When the plan is asked again: not at every turn of the line, or what fails would be asked for
@@ -53,12 +56,21 @@ struct AlpacaWorker: SourceWorker {
   /// From a failure to the next try, if no minute ends earlier.
   private static let failurePauseSeconds: Int64 = 300
 
+  var delaySeconds: Int64 { plan.configuration.delaySeconds }
+
   /// Up to when the bars are read that are asked for.
   var barsThrough: Timestamp? { plan.through }
 
-  init(feed: AlpacaFeed, key: String, plan: BarsPlan, requestQueue: PacedQueueConfiguration) {
-    source = feed.source
-    self.feed = feed
+  /// - Parameter series: one of the source's, whose bars are asked for.
+  init(
+    _ definition: any SourceDefinition, series: Source, key: String?, plan: BarsPlan,
+    requestQueue: PacedQueueConfiguration
+  ) {
+    name = definition.workerName
+    source = series
+    reference = definition.mainSeries
+    title = definition.title
+    bars = definition.bars
     self.plan = plan
     self.requestQueue = RequestQueue(requestQueue, key: key)
   }
@@ -99,10 +111,11 @@ struct AlpacaWorker: SourceWorker {
     let today = now.newYorkDay
     guard today >= calendarDue else { return }
     calendarDue = today.advanced(by: Self.refreshDays)
-    let calendar = FeedRequest.alpacaCalendar(
+    let sessions = FeedQuery.sessions(
       from: today.advanced(by: -Self.calendarDaysBack),
       to: today.advanced(by: Self.calendarDaysAhead))
-    work(.enqueued([PacedJob(calendar, priority: 1)]), now, &actions)
+    work(
+      .enqueued([PacedJob(FeedRequest(sessions, to: reference), priority: 1)]), now, &actions)
   }
 
   /// Of thousands, those of the instruments that bars were asked for: after the first of them.
@@ -110,7 +123,7 @@ struct AlpacaWorker: SourceWorker {
     let today = now.newYorkDay
     guard today >= namesDue else { return }
     namesDue = today.advanced(by: Self.refreshDays)
-    work(.enqueued([PacedJob(.alpacaAssets, priority: -1)]), now, &actions)
+    work(.enqueued([PacedJob(FeedRequest(.names, to: reference), priority: -1)]), now, &actions)
   }
 
   private mutating func askForBars(_ now: Timestamp, _ actions: inout [WorkerAction]) {
@@ -125,13 +138,13 @@ struct AlpacaWorker: SourceWorker {
   private mutating func ask(
     _ window: BarsWindow, _ symbols: [Symbol], _ now: Timestamp, _ actions: inout [WorkerAction]
   ) {
-    guard
-      let query = AlpacaBarsQuery(
-        symbols: symbols, timeframe: window.timeframe, feed: feed, start: window.from,
-        end: window.to)
-    else { return fail(window, now) }
-    let feedRequest = FeedRequest.alpacaBars(query)
-    walks[feedRequest] = Walk(window: window, pages: PageWalk(query))
+    guard window.from < window.to, let bars, symbols.allSatisfy(bars.isRequestable) else {
+      return fail(window, now)
+    }
+    let query = BarsQuery(
+      symbols: symbols, timeframe: window.timeframe, start: window.from, end: window.to)
+    let feedRequest = FeedRequest(.bars(query), to: source)
+    walks[feedRequest] = Walk(window: window, pages: PageWalk(query, from: source))
     readings[window]?.parts += 1
     work(.enqueued([PacedJob(feedRequest, priority: 0)]), now, &actions)
   }
@@ -147,7 +160,7 @@ struct AlpacaWorker: SourceWorker {
 
 // MARK: - Answers
 
-extension AlpacaWorker {
+extension BarsWorker {
   private mutating func handle(
     _ response: WorkerResponse, to id: PollRequestID, _ now: Timestamp,
     _ actions: inout [WorkerAction]
@@ -177,7 +190,7 @@ extension AlpacaWorker {
     let rest = missing.count - Self.missingNamedMax
     let names = rest > 0 ? "\(named) and \(rest) more" : named
     complain(
-      "Alpaca's list of tradable stocks lacks \(names): no more bars of a ticker that was renamed "
+      "\(title)'s list of tradable stocks lacks \(names): no more bars of a ticker that was renamed "
         + "or delisted", of: .listing, &actions)
   }
 
@@ -187,19 +200,20 @@ extension AlpacaWorker {
     _ actions: inout [WorkerAction]
   ) {
     guard var walk = walks.removeValue(forKey: feedRequest),
-      case .alpacaBars(var query) = feedRequest
+      case .bars(var query) = feedRequest.query
     else { return }
     readings[walk.window]?.isAnswered = true
     let rows = page.candles.count + page.refused.count
     switch walk.pages.received(rows: rows, token: page.nextPageToken) {
     case .complete: finish(walk.window, now, &actions)
     case .broken(let fault):
-      complain("a walk through Alpaca's pages would not end: \(fault)", of: .bars, &actions)
+      complain("a walk through \(title)'s pages would not end: \(fault)", of: .bars, &actions)
       fail(walk.window, now)
     case .next(let token):
       query.pageToken = token
-      walks[.alpacaBars(query)] = walk
-      work(.enqueued([PacedJob(.alpacaBars(query), priority: 10)]), now, &actions)
+      let next = FeedRequest(.bars(query), to: source)
+      walks[next] = walk
+      work(.enqueued([PacedJob(next, priority: 10)]), now, &actions)
     }
   }
 
@@ -208,13 +222,13 @@ extension AlpacaWorker {
     _ actions: inout [WorkerAction]
   ) {
     var topic = Topic.reference
-    if case .alpacaBars = feedRequest { topic = .bars }
+    if case .bars = feedRequest.query { topic = .bars }
     switch refusal.kind {
     case .unauthorised:
-      complain("Alpaca does not accept the key", of: topic, &actions)
+      complain("\(title) does not accept the key", of: topic, &actions)
     case .entitlement:
       complain(
-        "the plan at Alpaca does not include \(feed.rawValue) bars this recent", of: topic, &actions
+        "the plan at \(title) does not include \(source.name) bars this recent", of: topic, &actions
       )
     case .invalidSymbol(let name): narrow(feedRequest, name, now, &actions)
     default: break
@@ -225,7 +239,7 @@ extension AlpacaWorker {
   private mutating func narrow(
     _ feedRequest: FeedRequest, _ name: String?, _ now: Timestamp, _ actions: inout [WorkerAction]
   ) {
-    guard case .alpacaBars(let query) = feedRequest,
+    guard case .bars(let query) = feedRequest.query,
       let walk = walks.removeValue(forKey: feedRequest)
     else { return }
     let symbols = query.symbols
@@ -263,13 +277,13 @@ extension AlpacaWorker {
     if readings[window].map({ $0.parts > 0 }) == true { return }
     readings[window] = nil
     guard reading.isAnswered else {
-      complain("Alpaca refuses every symbol it is asked for", of: .bars, &actions)
+      complain("\(title) refuses every symbol it is asked for", of: .bars, &actions)
       return fail(window, now)
     }
     for culprit in reading.condemned.sorted()
     where plan.symbols(of: window.chunk).contains(culprit) {
       plan.drop(culprit)
-      actions.append(.alarm("Alpaca does not know \(culprit): it is left out"))
+      actions.append(.alarm("\(title) does not know \(culprit): it is left out"))
     }
     complaints[.bars] = nil
     plan.completed(window)
@@ -285,11 +299,11 @@ extension AlpacaWorker {
 
   private mutating func requestEnded(_ feedRequest: FeedRequest, _ now: Timestamp) {
     let tomorrow = now.newYorkDay.advanced(by: 1)
-    switch feedRequest {
-    case .alpacaCalendar:
+    switch feedRequest.query {
+    case .sessions:
       calendarDue = tomorrow
       isCalendarGivenUp = true
-    case .alpacaAssets: namesDue = tomorrow
+    case .names: namesDue = tomorrow
     default: if let walk = walks[feedRequest] { fail(walk.window, now) }
     }
   }

@@ -2,11 +2,13 @@ import Feeds
 import Market
 import Polling
 
-/// Asks Mairui for the lists of instruments: a plan for each board, one line to the hosts, and the
-/// ring of licences, which owns the quota.
-struct MairuiWorker: SourceWorker {
-  let name = "lists"
-  let source = Source.mairui
+/// Requests lists of instruments of a source whose keys have a quota: a plan for each list, one
+/// queue to the hosts, and the ring of keys, which owns the quota.
+struct ListWorker: SourceWorker {
+  let name: String
+  let source: Source
+  private let keyNoun: String
+  private let sampleRows: [Symbol]
   private var lists: ListPlans
   private var queue: PacedQueue<FeedRequest>
   private var queueWake: Timestamp?
@@ -22,9 +24,16 @@ struct MairuiWorker: SourceWorker {
   }
 
   /// - Parameters:
-  ///   - lists: of Mairui's boards.
+  ///   - lists: of the source's parts.
   ///   - ring: with what the ledger knows of the licences.
-  init(lists: ListPlans, ring: KeyRing, hostCount: Int, requestQueue: PacedQueueConfiguration) {
+  init(
+    _ definition: any SourceDefinition, lists: ListPlans, ring: KeyRing, hostCount: Int,
+    requestQueue: PacedQueueConfiguration
+  ) {
+    name = definition.workerName
+    source = definition.mainSeries
+    keyNoun = definition.credentials?.noun ?? "key"
+    sampleRows = definition.lists?.sampleRows ?? []
     self.lists = lists
     self.ring = ring
     self.hostCount = hostCount
@@ -57,8 +66,8 @@ struct MairuiWorker: SourceWorker {
     for action in wanted {
       switch action {
       case .ask(let part):
-        guard let board = MairuiBoard(part) else { continue }
-        work(.enqueued([PacedJob(.mairuiList(board), priority: 0)]), now, &actions)
+        let request = FeedRequest(.list(part), to: source)
+        work(.enqueued([PacedJob(request, priority: 0)]), now, &actions)
       case .alarm(let sentence): actions.append(.alarm(sentence))
       }
     }
@@ -110,12 +119,12 @@ struct MairuiWorker: SourceWorker {
     _ actions: inout [WorkerAction]
   ) {
     guard let sent = sent.removeValue(forKey: id) else { return }
-    let keyOutcome = response.isDemoList ? .demoLicence : response.keyOutcome
+    let keyOutcome = isSample(response) ? .demoLicence : response.keyOutcome
     for action in ring.answered(sent.key, outcome: keyOutcome, at: now) {
       switch action {
       case .persist(let usage): actions.append(.record(usage))
       case .alarm(let label, let reason):
-        actions.append(.alarm("the licence \(label) is parked: \(reason.name)"))
+        actions.append(.alarm("the \(keyNoun) \(label) is parked: \(reason.name)"))
       case .recovered: break
       }
     }
@@ -123,10 +132,15 @@ struct MairuiWorker: SourceWorker {
     let outcome = outcome(of: response, sent.feedRequest)
     if outcome == .transient { hosts[sent.feedRequest, default: 0] += 1 }
     work(.answered(id, outcome, retryAfterSeconds: response.waitSeconds), now, &actions)
-    guard case .mairuiList(let board) = sent.feedRequest, let verdict = response.listVerdict else {
+    guard case .list(let part) = sent.feedRequest.query, let verdict = response.listVerdict else {
       return
     }
-    perform(lists.decided(board.part, verdict, at: now), now, &actions)
+    perform(lists.decided(part, verdict, at: now), now, &actions)
+  }
+
+  private func isSample(_ response: WorkerResponse) -> Bool {
+    guard case .list(let list) = response.response, !sampleRows.isEmpty else { return false }
+    return list.rows.map(\.symbol) == sampleRows
   }
 
   /// What is not found at one host may be at the next (mairui.md §A.6).
@@ -134,14 +148,6 @@ struct MairuiWorker: SourceWorker {
     let isMissing = response.refusal?.kind == .notFound || response.refusal?.kind == .noData
     return isMissing && hosts[feedRequest, default: 0] + 1 < hostCount
       ? .transient : response.outcome
-  }
-}
-
-extension WorkerResponse {
-  /// The sample licence answers everything with 000001 (mairui.md §A.2).
-  fileprivate var isDemoList: Bool {
-    guard case .list(let list) = response else { return false }
-    return list.rows.map(\.symbol) == [Symbol("sz000001")]
   }
 }
 

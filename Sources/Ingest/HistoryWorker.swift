@@ -2,12 +2,15 @@ import Feeds
 import Market
 import Polling
 
-/// Asks Sina for what its quotes do not tell: after each close the day's minutes once more, the
-/// factors of what went ex dividend, the lists of instruments where Mairui is not asked, and next
-/// year's trading days.
-struct SinaWorker: SourceWorker {
-  let name = "history"
-  let source = Source.sina
+/// Requests what live quotes do not have, of a source without keys: after each close the day's
+/// minutes once more, the factors of what went ex dividend, the lists of instruments where no other
+/// source is asked for them, and next year's trading days.
+struct HistoryWorker: SourceWorker {
+  let name: String
+  let source: Source
+  private let bars: BarsDeclaration?
+  private let listPageRows: Int
+  private let hasTradingDays: Bool
   private var lists: ListPlans
   private let repairs: RepairPlan
   private let calendar: CalendarStore
@@ -19,7 +22,7 @@ struct SinaWorker: SourceWorker {
   /// Factors that were asked for in vain: again after the next day.
   private var factorsMissed: Set<FeedRequest> = []
   /// Requests for a list that are not answered yet; while there are some it is not begun anew.
-  private var collecting: [SinaNode: Int] = [:]
+  private var collecting: [ListPart: Int] = [:]
   /// The calendar was asked for on that day.
   private var calendarAskedOn: TradingDay?
 
@@ -38,11 +41,16 @@ struct SinaWorker: SourceWorker {
   /// When, on days that lack next year's, the calendar is asked for.
   private static let calendarSecondOfDay = 8 * 3_600
 
-  /// - Parameter lists: of Sina's nodes; of none where Mairui is asked.
+  /// - Parameter lists: of the source's parts; of none where another source is asked.
   init(
-    lists: ListPlans, repairs: RepairPlan, calendar: CalendarStore,
-    requestQueue: PacedQueueConfiguration
+    _ definition: any SourceDefinition, lists: ListPlans, repairs: RepairPlan,
+    calendar: CalendarStore, requestQueue: PacedQueueConfiguration
   ) {
+    name = definition.workerName
+    source = definition.mainSeries
+    bars = definition.bars
+    listPageRows = definition.lists?.pageRows ?? 1
+    hasTradingDays = definition.hasTradingDays
     self.lists = lists
     self.repairs = repairs
     self.calendar = calendar
@@ -69,7 +77,7 @@ struct SinaWorker: SourceWorker {
     case .repairsUnknown: repairWake = now.adding(seconds: Self.repairPauseSeconds)
     case .exRights(let symbols, let isSupposed):
       askForFactors(
-        Self.factors(of: symbols), now, &actions,
+        factors(of: symbols), now, &actions,
         priority: isSupposed ? Priority.factorsSupposed : Priority.factors)
     case .listWanted: perform(lists.wanted(at: now), now, &actions)
     case .answered(let id, let response): handle(response, to: id, now, &actions)
@@ -89,16 +97,16 @@ struct SinaWorker: SourceWorker {
   ) {
     for ending in requestQueue.received(event, at: now, &actions) {
       requestEnded(ending.feedRequest)
-      if case .sinaFactors = ending.feedRequest, let fault = ending.fault, fault != .failed {
+      if case .factors = ending.feedRequest.query, let fault = ending.fault, fault != .failed {
         factorsMissed.insert(ending.feedRequest)
       }
     }
   }
 
   private mutating func requestEnded(_ feedRequest: FeedRequest) {
-    switch feedRequest {
-    case .sinaKline: ordered.remove(feedRequest)
-    case .sinaNodeCount(let node), .sinaNodePage(let node, _): collecting[node, default: 1] -= 1
+    switch feedRequest.query {
+    case .newestBars: ordered.remove(feedRequest)
+    case .listCount(let part), .listPage(let part, _): collecting[part, default: 1] -= 1
     default: break
     }
   }
@@ -111,13 +119,15 @@ struct SinaWorker: SourceWorker {
     // `null` may as well be a throttled answer (sina.md §2): never "there is none".
     let outcome = response.refusal?.kind == .noData ? PacedOutcome.transient : response.outcome
     work(.answered(id, outcome, retryAfterSeconds: response.waitSeconds), now, &actions)
-    if case .sinaNodeCount(let node) = feedRequest, case .nodeCount(let count) = response.response {
-      askForPages(of: node, count, now, &actions)
+    if case .listCount(let part) = feedRequest.query,
+      case .listCount(let count) = response.response
+    {
+      askForPages(of: part, count, now, &actions)
     }
-    if case .sinaNodePage(let node, _) = feedRequest, let verdict = response.listVerdict {
-      perform(lists.decided(node.part, verdict, at: now), now, &actions)
+    if case .listPage(let part, _) = feedRequest.query, let verdict = response.listVerdict {
+      perform(lists.decided(part, verdict, at: now), now, &actions)
     }
-    if case .sinaKline = feedRequest, case .candles = response.response, repairWake == nil {
+    if case .newestBars = feedRequest.query, case .candles = response.response, repairWake == nil {
       // What it did not heal has been looked for once.
       repairWake = now.adding(
         seconds: repairs.configuration.confirmSeconds + Self.repairPauseSeconds)
@@ -127,10 +137,10 @@ struct SinaWorker: SourceWorker {
 
 // MARK: - Repairs
 
-extension SinaWorker {
+extension HistoryWorker {
   private mutating func lookForRepairs(_ now: Timestamp, _ actions: inout [WorkerAction]) {
     repairWake = nil
-    guard repairs.configuration.requestsPerNight > 0 else { return }
+    guard bars != nil, repairs.configuration.requestsPerNight > 0 else { return }
     let first = repairs.firstDay(on: now.shanghaiDay) { calendar.isTradingDay($0) }
     actions.append(.lookForRepairs(from: first))
   }
@@ -139,9 +149,9 @@ extension SinaWorker {
     _ candidates: [RepairCandidate], _ now: Timestamp, _ actions: inout [WorkerAction]
   ) {
     let jobs = repairs.orders(candidates, at: now).compactMap { order -> PacedJob<FeedRequest>? in
-      guard SinaHistory.isRequestable(order.symbol) else { return nil }
+      guard bars?.isRequestable(order.symbol) == true else { return nil }
       return PacedJob(
-        .minutes(of: order, on: now.shanghaiDay, calendar.current),
+        .minutes(of: order, on: now.shanghaiDay, calendar.current, from: source),
         priority: Priority.repair + order.want.rawValue)
     }
     repairWake = repairs.nextCheck(candidates, at: now).map { moment in
@@ -154,10 +164,11 @@ extension SinaWorker {
     work(.enqueued(jobs), now, &actions)
   }
 
-  private static func factors(of symbols: [Symbol]) -> Set<FeedRequest> {
-    Set(
-      symbols.filter(SinaHistory.isRequestable).flatMap { symbol in
-        AdjustmentFactor.Kind.allCases.map { FeedRequest.sinaFactors(symbol, $0) }
+  private func factors(of symbols: [Symbol]) -> Set<FeedRequest> {
+    guard let bars, bars.hasFactors else { return [] }
+    return Set(
+      symbols.filter(bars.isRequestable).flatMap { symbol in
+        AdjustmentFactor.Kind.allCases.map { FeedRequest(.factors(symbol, $0), to: source) }
       })
   }
 
@@ -175,29 +186,34 @@ extension SinaWorker {
 
 // MARK: - Lists and days
 
-extension SinaWorker {
+extension HistoryWorker {
   private mutating func perform(
     _ wanted: [ListPlans.Action], _ now: Timestamp, _ actions: inout [WorkerAction]
   ) {
     for action in wanted {
       switch action {
       case .ask(let part):
-        guard let node = SinaNode(part), collecting[node, default: 0] == 0 else { continue }
-        collecting[node] = 1
-        work(
-          .enqueued([PacedJob(.sinaNodeCount(node), priority: Priority.lists)]), now, &actions)
+        guard collecting[part, default: 0] == 0 else { continue }
+        collecting[part] = 1
+        enqueue([.listCount(part)], priority: Priority.lists, now, &actions)
       case .alarm(let sentence): actions.append(.alarm(sentence))
       }
     }
   }
 
   private mutating func askForPages(
-    of node: SinaNode, _ count: Int, _ now: Timestamp, _ actions: inout [WorkerAction]
+    of part: ListPart, _ count: Int, _ now: Timestamp, _ actions: inout [WorkerAction]
   ) {
-    let jobs = (1...max(SinaNode.pages(of: count), 1)).map { page in
-      PacedJob(FeedRequest.sinaNodePage(node, page: page), priority: Priority.lists)
-    }
-    collecting[node, default: 0] += jobs.count
+    let pages = max((count + listPageRows - 1) / listPageRows, 1)
+    collecting[part, default: 0] += pages
+    enqueue(
+      (1...pages).map { .listPage(part, page: $0) }, priority: Priority.lists, now, &actions)
+  }
+
+  private mutating func enqueue(
+    _ queries: [FeedQuery], priority: Int, _ now: Timestamp, _ actions: inout [WorkerAction]
+  ) {
+    let jobs = queries.map { PacedJob(FeedRequest($0, to: source), priority: priority) }
     work(.enqueued(jobs), now, &actions)
   }
 
@@ -206,11 +222,11 @@ extension SinaWorker {
   private mutating func askForCalendar(_ now: Timestamp, _ actions: inout [WorkerAction]) {
     let today = now.shanghaiDay
     calendarWake = nil
-    guard calendar.current.freshness(on: today) != .fresh else { return }
+    guard hasTradingDays, calendar.current.freshness(on: today) != .fresh else { return }
     calendarWake = Timestamp(
       day: today.advanced(by: 1), secondOfDay: Self.calendarSecondOfDay)
     guard calendarAskedOn != today else { return }
     calendarAskedOn = today
-    work(.enqueued([PacedJob(.sinaCalendar, priority: Priority.calendar)]), now, &actions)
+    enqueue([.tradingDays], priority: Priority.calendar, now, &actions)
   }
 }

@@ -1,3 +1,4 @@
+import Feeds
 import Market
 import TestSupport
 import Testing
@@ -15,7 +16,7 @@ import Testing
   }
 
   @Test func `a row survives a round trip`() {
-    for source in Source.allCases {
+    for source in SourceRegistry.series.map(\.source) {
       for reason in [nil] + KeyParking.allCases {
         let usage = KeyUsage(
           source: source, label: "a.B_9-", day: day, requests: 0,
@@ -40,7 +41,7 @@ import Testing
     #expect(KeyUsage.isLabel(longest))
     #expect(!KeyUsage.isLabel(longest + "a"))
     #expect(["", "a b", "a/b", "键"].filter(KeyUsage.isLabel) == [])
-    for source in Source.allCases {
+    for source in SourceRegistry.series.map(\.source) {
       let usage = KeyUsage(source: source, label: longest, day: day, requests: 1)
       #expect(usage.journalKey.utf8.count <= 64)
     }

@@ -1,56 +1,20 @@
-/// What a whole response of hq.sinajs.cn amounts to.
+/// How hq.sinajs.cn refuses.
 ///
 /// The body decides, not the status: a ban page or a voided batch may come with HTTP 200
-/// (upstreams/sina.md §1.2). Only where the body says nothing does the status speak. A refusal is
-/// never "no data": nothing may be concluded about an instrument from one.
+/// (upstreams/sina.md §1.2). Only where the body says nothing does the status speak.
 
 import Market
 
-package enum SinaOutcome: Sendable, Hashable {
-  /// An answer with so many lines, good, unknown and rejected ones together.
-  case ok(lines: Int)
-  /// Asked too often (429, or the literal `null`).
-  case throttled
-  /// The address is blocked: 456, a ban page, HTML in place of quotes.
-  case banned
-  /// No accepted Referer or a blocked network: `Kinsoku jikou desu!`, `Forbidden`, 401.
-  case unauthorised
-  /// One malformed token voided the whole batch: `sys_auth="FAILED"`.
-  case poisoned
-  /// No body at all; seen now and then (easyquotation #116).
-  case empty
-  /// Not an answer in the format.
-  case malformed
-  /// The server failed: 5xx, 408.
-  case transient
-  case notFound
-
-  /// The word for logs, metric labels and JSON.
-  package var name: String {
-    switch self {
-    case .ok: "ok"
-    case .throttled: "throttled"
-    case .banned: "banned"
-    case .unauthorised: "unauthorised"
-    case .poisoned: "poisoned"
-    case .empty: "empty"
-    case .malformed: "malformed"
-    case .transient: "transient"
-    case .notFound: "not_found"
-    }
-  }
-}
-
-extension SinaOutcome {
+extension QuoteOutcome {
   /// Why `body` holds no quotes to decode; nil if it does.
-  static func refusal(of body: UnsafeRawBufferPointer, status: Int) -> SinaOutcome? {
+  static func refusal(of body: UnsafeRawBufferPointer, status: Int) -> QuoteOutcome? {
     let text = body.trimmed
     if let refusal = refusal(ofAnyHost: text, status: status) { return refusal }
     return text.offset(of: SinaGrammar.lineStart) == nil ? .malformed : nil
   }
 
   /// The same before the format is looked at, for all of Sina's hosts.
-  static func refusal(ofAnyHost text: UnsafeRawBufferPointer, status: Int) -> SinaOutcome? {
+  static func refusal(ofAnyHost text: UnsafeRawBufferPointer, status: Int) -> QuoteOutcome? {
     if let refusal = refusal(in: text) { return refusal }
     switch status {
     case 200..<300: break
@@ -66,7 +30,7 @@ extension SinaOutcome {
   }
 
   /// What the body says of itself, whatever the status.
-  private static func refusal(in text: UnsafeRawBufferPointer) -> SinaOutcome? {
+  private static func refusal(in text: UnsafeRawBufferPointer) -> QuoteOutcome? {
     if voidedBatch.contains(where: { text.starts(with: $0) }) { return .poisoned }
     if refusedReferer.contains(where: { text.starts(with: $0) }) { return .unauthorised }
     if null.withUnsafeBytes({ text.equals($0) }) { return .throttled }

@@ -5,7 +5,7 @@
 
 import Market
 
-package protocol SinaQuoteVisitor {
+package protocol QuoteVisitor {
   /// A good line of the full form.
   /// - Parameters:
   ///   - name: as it came, to be decoded only if it changed (`NameCache`).
@@ -65,4 +65,16 @@ package struct RejectedRow {
     self.detail = detail
     self.line = line
   }
+}
+
+/// Turns responses of one source into quotes. One is kept and reused for every response; what it
+/// remembers never changes a result.
+package protocol QuoteDecoder {
+  /// Decodes one response and hands its rows over in their order; none unless the outcome is `ok`.
+  /// - Parameters:
+  ///   - body: as received, content encoding undone.
+  ///   - status: of HTTP; the body has the last word.
+  mutating func decode(
+    _ body: UnsafeRawBufferPointer, status: Int, into batch: inout QuoteBatch
+  ) -> QuoteOutcome
 }

@@ -15,21 +15,23 @@ import Testing
 
   static func worker(
     _ pipeline: Pipeline = Pipeline(), symbols: [Symbol] = ledger.symbols,
-    feed: AlpacaFeed = .iex, delaySeconds: Int64 = 0
-  ) -> AlpacaWorker {
-    var configuration = WorkerConfiguration()
-    configuration.alpacaDelaySeconds = delaySeconds
-    configuration.usEquities = symbols
-    configuration.alpacaKey = "alpaca-1"
-    configuration.alpacaFeed = feed
-    let workers = SourceRegistry(configuration, upstream: NoUpstream()).make(for: pipeline)
-    return workers.compactMap { $0 as? AlpacaWorker }[0]
+    feed: String = "iex", delaySeconds: Int64 = 0
+  ) throws -> BarsWorker {
+    var sample = SampleWorkers()
+    sample.alpacaDelaySeconds = delaySeconds
+    sample.usEquities = symbols
+    sample.alpacaKey = "alpaca-1"
+    sample.alpacaFeed = feed
+    let workers = SourceWorkers(
+      try sample.configuration(), upstream: NoUpstream()
+    ).make(for: pipeline)
+    return workers.compactMap { $0 as? BarsWorker }[0]
   }
 
   /// The simulated Alpaca, with faults on order and answers of one's own in front of it.
   private static func driver(
     _ pipeline: Pipeline = Pipeline(), symbols: [Symbol] = ledger.symbols,
-    feed: AlpacaFeed = .iex, delaySeconds: Int64 = 0, faults: [Fault] = [], at now: Timestamp,
+    feed: String = "iex", delaySeconds: Int64 = 0, faults: [Fault] = [], at now: Timestamp,
     instead: @escaping (FeedRequest, Timestamp) -> CannedResponse? = { _, _ in nil }
   ) throws -> WorkerDriver {
     let history = SimulatedHistory(
@@ -37,12 +39,12 @@ import Testing
     var exchange = MemoryExchange(
       history: history, faults: FaultPlan(faults), alpaca: AlpacaOptions(keys: ["id": "secret"]))
     return WorkerDriver(
-      worker(pipeline, symbols: symbols, feed: feed, delaySeconds: delaySeconds),
+      try worker(pipeline, symbols: symbols, feed: feed, delaySeconds: delaySeconds),
       pipeline: pipeline, at: now
     ) { request, now in
       if let response = instead(request.feedRequest, now) { return response }
       let endpoint = request.feedRequest.endpoint(
-        credentials: .keyPair(id: "id", secret: "secret"))
+        credentials: FeedCredentials(words: ["id", "secret"]))
       let headers = endpoint.headers.map { ($0.name.lowercased(), $0.value) }
       return exchange.response(
         endpoint.path, headers: Dictionary(uniqueKeysWithValues: headers), at: now
@@ -63,8 +65,8 @@ import Testing
     #expect(differences == [] && !held.isEmpty)
   }
 
-  private static func bars(_ driver: WorkerDriver) -> [AlpacaBarsQuery] {
-    driver.feedRequests.compactMap { if case .alpacaBars(let query) = $0 { query } else { nil } }
+  private static func bars(_ driver: WorkerDriver) -> [BarsQuery] {
+    driver.feedRequests.compactMap { if case .bars(let query) = $0.query { query } else { nil } }
   }
 
   @Test func `asks for the day so far, then each minute for the last three`() throws {
@@ -92,13 +94,13 @@ import Testing
 
   @Test func `goes on after a restart from the stored watermark, page after page`() throws {
     var first = try Self.driver(
-      feed: .sip, delaySeconds: 960, at: try newYork("2026-07-02", 19, 50))
+      feed: "sip", delaySeconds: 960, at: try newYork("2026-07-02", 19, 50))
     first.send(.started)
     first.run(seconds: 300)
     let stop = first.now.adding(seconds: -960)
     let pipeline = try Pipeline(stored: first.stored)
     var second = try Self.driver(
-      pipeline, feed: .sip, delaySeconds: 960, at: try newYork("2026-07-08", 12))
+      pipeline, feed: "sip", delaySeconds: 960, at: try newYork("2026-07-08", 12))
     second.send(.started)
     second.run(seconds: 120)
     let queries = Self.bars(second)
@@ -177,10 +179,9 @@ import Testing
 
   @Test func `nobody has read what is yet to come, whatever a clock that was ahead asked`() throws {
     let now = try newYork("2026-07-08", 10)
-    let query = try #require(
-      AlpacaBarsQuery(
-        symbols: Self.ledger.symbols, timeframe: .minute1, feed: .iex,
-        start: now.adding(seconds: -3_600), end: now.adding(seconds: 60)))
+    let query = BarsQuery(
+      symbols: Self.ledger.symbols, timeframe: .minute1, start: now.adding(seconds: -3_600),
+      end: now.adding(seconds: 60))
     var pipeline = Pipeline()
     pipeline.process(
       .response(
@@ -235,7 +236,7 @@ import Testing
   /// Refuses whatever names one of `voided`.
   private static func refusing(named: Bool) -> (FeedRequest, Timestamp) -> CannedResponse? {
     { feedRequest, _ in
-      guard case .alpacaBars(let query) = feedRequest,
+      guard case .bars(let query) = feedRequest.query,
         let culprit = query.symbols.first(where: voided.contains)
       else { return nil }
       return .text(
@@ -261,7 +262,7 @@ import Testing
   @Test func `leaves out nobody when the source refuses everybody`() throws {
     let start = try newYork("2026-07-08", 11)
     var driver = try Self.driver(at: start) { feedRequest, now in
-      guard case .alpacaBars = feedRequest, now < start.adding(seconds: 150) else { return nil }
+      guard case .bars = feedRequest.query, now < start.adding(seconds: 150) else { return nil }
       return .text(#"{"message":"invalid symbol"}"#, status: 400)
     }
     driver.send(.started)
@@ -273,14 +274,14 @@ import Testing
 
   @Test func `reports a refused key once, and a missing entitlement by another message`() throws {
     var refused = try Self.driver(at: try newYork("2026-07-08", 11)) { feedRequest, _ in
-      if case .alpacaBars = feedRequest { .alpacaUnauthorized } else { nil }
+      if case .bars = feedRequest.query { .alpacaUnauthorized } else { nil }
     }
     refused.send(.started)
     refused.run(seconds: 300)
     #expect(refused.alarms == ["Alpaca does not accept the key"])
     #expect(Self.bars(refused).count < 40)
     // The last quarter of an hour of the whole market, which the simulated plan lacks.
-    var recent = try Self.driver(feed: .sip, at: try newYork("2026-07-08", 11))
+    var recent = try Self.driver(feed: "sip", at: try newYork("2026-07-08", 11))
     recent.send(.started)
     recent.run(seconds: 300)
     #expect(recent.alarms.allSatisfy { $0.hasPrefix("the plan at Alpaca does not include sip") })
@@ -289,7 +290,7 @@ import Testing
 
   @Test func `asks for sessions again the next day if it got none`() throws {
     var driver = try Self.driver(at: try newYork("2026-07-08", 11)) { feedRequest, now in
-      if case .alpacaBars = feedRequest {
+      if case .bars = feedRequest.query {
         .text(#"{"bars":{},"next_page_token":null}"#)
       } else {
         .alpacaForbidden
@@ -298,7 +299,7 @@ import Testing
     driver.send(.started)
     driver.run(until: try newYork("2026-07-10", 12))
     let days = driver.feedRequests.count {
-      if case .alpacaCalendar = $0 { true } else { false }
+      if case .sessions = $0.query { true } else { false }
     }
     #expect(days == 3)
   }
@@ -314,7 +315,7 @@ import Testing
 
   /// How an earlier name is answered.
   private static func withoutBars(_ feedRequest: FeedRequest, _: Timestamp) -> CannedResponse? {
-    guard case .alpacaBars = feedRequest else { return nil }
+    guard case .bars = feedRequest.query else { return nil }
     return .text(#"{"bars":{},"next_page_token":null}"#)
   }
 

@@ -15,15 +15,16 @@ import Testing
 
   private static func worker(
     _ labels: [String] = ["k1", "k2"], _ pipeline: Pipeline = Pipeline(), days: Int = 10,
-    quota: Int = quota, parts: [ListPart] = [.mairuiMain], seed: UInt64 = 1
-  ) -> MairuiWorker {
+    quota: Int = quota, parts: [ListPart] = [MairuiBoard.hslt.part], seed: UInt64 = 1
+  ) -> ListWorker {
     var keys = KeyRingConfiguration(source: .mairui, labels: labels, seed: seed)
     keys.dailyQuota = quota
     var plan = ListPlanConfiguration(seed: seed)
     plan.intervalDays = days
     let line = PacedQueueConfiguration(
       requestsPerMinute: 10, burst: 2, inFlightMax: 1, seed: seed)
-    return MairuiWorker(
+    return ListWorker(
+      SourceRegistry.definition(of: .mairui),
       lists: ListPlans(
         parts, plan, universe: pipeline.universe, calendar: CalendarStore()),
       ring: KeyRing(keys, usage: Array(pipeline.keyUsage.values)), hostCount: 3, requestQueue: line)
@@ -135,7 +136,7 @@ import Testing
 
   @Test func `a licence without Beijing's list has its quota left for the other`() throws {
     var driver = WorkerDriver(
-      Self.worker(["k1"], quota: 50, parts: [.mairuiMain, .mairuiBeijing]),
+      Self.worker(["k1"], quota: 50, parts: [MairuiBoard.hslt.part, MairuiBoard.bj.part]),
       pipeline: Pipeline(limits: Self.limits), at: try shanghai("2026-07-06", 0, 10)
     ) { request, _ in
       request.feedRequest == .mairuiList(.bj) ? .mairuiNotFound : Self.list(0..<40)
@@ -195,17 +196,17 @@ import Testing
   }
 
   /// As the daemon makes it.
-  private func workerAsMade(for pipeline: Pipeline) throws -> MairuiWorker {
-    var configuration = WorkerConfiguration()
-    configuration.wantsLists = true
-    configuration.licences = ["k1"]
+  private func workerAsMade(for pipeline: Pipeline) throws -> ListWorker {
+    var sample = SampleWorkers()
+    sample.wantsLists = true
+    sample.licences = ["k1"]
     let world = SimulatedWorld(
       MemoryExchange(
         history: SimulatedHistory(
           seed: 1, instruments: 10, through: try #require(TradingDay("2026-07-06")), days: 1),
         mairui: MairuiOptions(licences: [:]), alpaca: AlpacaOptions(keys: [:])))
-    let workers = SourceRegistry(configuration, upstream: world).make(for: pipeline)
-    return try #require(workers.lazy.compactMap { $0 as? MairuiWorker }.first)
+    let workers = SourceWorkers(try sample.configuration(), upstream: world).make(for: pipeline)
+    return try #require(workers.lazy.compactMap { $0 as? ListWorker }.first)
   }
 
   @Test func `asks at the next half past four when a symbol is unknown, and not before`() throws {

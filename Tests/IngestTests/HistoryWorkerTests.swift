@@ -14,11 +14,12 @@ import Testing
     nodes: [SinaNode] = [], _ pipeline: Pipeline = Pipeline(),
     calendar: CalendarStore = CalendarStore(), repairsPerNight: Int = 6_000,
     confirmSeconds: Int64 = 12 * 3_600
-  ) -> SinaWorker {
+  ) -> HistoryWorker {
     var repairs = RepairPlanConfiguration()
     repairs.requestsPerNight = repairsPerNight
     repairs.confirmSeconds = confirmSeconds
-    return SinaWorker(
+    return HistoryWorker(
+      SourceRegistry.definition(of: .sina),
       lists: ListPlans(
         nodes.map(\.part), ListPlanConfiguration(seed: 1), universe: pipeline.universe,
         calendar: calendar),
@@ -40,7 +41,7 @@ import Testing
 
   private static func klines(_ driver: WorkerDriver) -> [Symbol] {
     driver.feedRequests.compactMap {
-      if case .sinaKline(let symbol, .minute1, _) = $0 { symbol } else { nil }
+      if case .newestBars(let symbol, .minute1, _) = $0.query { symbol } else { nil }
     }
   }
 
@@ -136,9 +137,9 @@ import Testing
   }
 
   private static func response(_ feedRequest: FeedRequest) -> CannedResponse? {
-    switch feedRequest {
-    case .sinaNodeCount: .text("\"\(rows)\"")
-    case .sinaNodePage(_, let number): page(number)
+    switch feedRequest.query {
+    case .listCount: .text("\"\(rows)\"")
+    case .listPage(_, let number): page(number)
     default: nil
     }
   }
@@ -168,7 +169,7 @@ import Testing
   @Test func `takes null for a page that was throttled away and asks again`() throws {
     var refusals = 3
     var driver = try collector(Pipeline(limits: Self.limits)) { request, _ in
-      if case .sinaNodePage(_, page: 2) = request.feedRequest, refusals > 0 {
+      if case .listPage(_, page: 2) = request.feedRequest.query, refusals > 0 {
         refusals -= 1
         return .null
       }
@@ -182,7 +183,7 @@ import Testing
 
   @Test func `does not believe a list whose pages are cut short`() throws {
     var driver = try collector(Pipeline(limits: Self.limits)) { request, _ in
-      if case .sinaNodePage(_, page: 2) = request.feedRequest { return Self.page(2, rows: 120) }
+      if case .listPage(_, page: 2) = request.feedRequest.query { return Self.page(2, rows: 120) }
       return Self.response(request.feedRequest)
     }
     driver.send(.started)
@@ -195,7 +196,7 @@ import Testing
   func `begins anew after a restart amid a list`(pagesRead: Int) throws {
     var left = pagesRead
     var first = try collector(Pipeline(limits: Self.limits)) { request, _ in
-      if case .sinaNodePage = request.feedRequest {
+      if case .listPage = request.feedRequest.query {
         left -= 1
         if left < 0 { return nil }
       }
@@ -241,7 +242,7 @@ import Testing
     var driver = WorkerDriver(
       Self.worker(repairsPerNight: 0), at: try shanghai("2026-07-06", 9, 16)
     ) { request, now in
-      guard case .sinaFactors(let symbol, let kind) = request.feedRequest, now >= hostIsBack
+      guard case .factors(let symbol, let kind) = request.feedRequest.query, now >= hostIsBack
       else { return nil }
       return Self.factors(symbol, kind)
     }
@@ -263,14 +264,14 @@ import Testing
     var driver = WorkerDriver(
       Self.worker(repairsPerNight: 0), at: try shanghai("2026-07-06", 9, 16)
     ) { request, _ in
-      guard case .sinaFactors(let symbol, let kind) = request.feedRequest else { return nil }
+      guard case .factors(let symbol, let kind) = request.feedRequest.query else { return nil }
       return Self.factors(symbol, kind)
     }
     driver.send(.exRights([supposed, try Self.symbol(521)], isSupposed: true))
     driver.send(.exRights([seen]))
     driver.run(seconds: 3_600)
     let asked = driver.feedRequests.compactMap { feedRequest -> Symbol? in
-      if case .sinaFactors(let symbol, _) = feedRequest { symbol } else { nil }
+      if case .factors(let symbol, _) = feedRequest.query { symbol } else { nil }
     }
     #expect(asked.count == 6)
     let lastSeen = try #require(asked.lastIndex(of: seen))

@@ -1,0 +1,132 @@
+/// Alpaca: bars of the American exchanges, their sessions and the names of their instruments, for
+/// an account's key (upstreams/alpaca.md).
+
+import Market
+
+package struct Alpaca: SourceDefinition {
+  static let iex = Source(rawValue: 3)
+  static let sip = Source(rawValue: 4)
+
+  package let name = "alpaca"
+  package let title = "Alpaca"
+  package let market = MarketDefinition.unitedStates
+  package let settings = AlpacaSettings.section
+  /// Two series of the same stocks, never mixed: IEX sees some two percent of the volume (§B.7).
+  package let series = [
+    SourceSeries(Alpaca.iex, name: "alpaca_iex"), SourceSeries(Alpaca.sip, name: "alpaca_sip"),
+  ]
+  package let credentials: CredentialDeclaration? = CredentialDeclaration(
+    file: AlpacaSettings.keyFile, words: 2)
+  package let workerName = "bars"
+  /// A basic account has 200 (§B.2).
+  package let pace = RequestPace(
+    requestsPerMinute: AlpacaSettings.requestsPerMinute, requestsPerMinuteMax: 200, burst: 10,
+    inFlightMax: 4)
+  package let bars: BarsDeclaration? = BarsDeclaration(
+    form: .window(
+      symbolsMax: AlpacaBarsQuery.symbolsMax, pageBarsMax: AlpacaBarsQuery.pageBarsMax),
+    recording: BarsRecording(
+      symbols: AlpacaSettings.symbols, delay: AlpacaSettings.delay,
+      series: { $0[AlpacaSettings.feed] == .sip ? Alpaca.sip : Alpaca.iex }),
+    timeframes: Set(Timeframe.allCases.filter { $0.alpacaName != nil }),
+    isRequestable: AlpacaBarsQuery.isRequestable)
+
+  package var samples: [ResponseSample] {
+    [
+      ResponseSample(
+        "bars", symbol: .optional, timeframe: .optional,
+        examples: [
+          "page.json --timeframe 15m": "a page of bars, and the token of the next; without "
+            + "--timeframe days if all bars start at a New York midnight, and minutes otherwise"
+        ]
+      ) { body, status, context in
+        AlpacaBarsJSON.write(
+          body: body, status: status, timeframe: context.timeframe, symbol: context.symbol)
+      }
+    ]
+  }
+
+  package let hosts: [HostSetting] = [
+    .one(AlpacaSettings.base), .one(AlpacaSettings.tradingBase),
+  ]
+
+  package func hosts(of query: FeedQuery) -> HostSetting {
+    if case .bars = query { .one(AlpacaSettings.base) } else { .one(AlpacaSettings.tradingBase) }
+  }
+
+  /// The list of instruments: 12,000 assets of half a kilobyte.
+  package func bodyBytesMax(of query: FeedQuery) -> Int { query == .names ? 16 << 20 : 4 << 20 }
+
+  package func journalKey(of query: FeedQuery) -> String {
+    switch query {
+    case .bars(let query): "bars/\(query.timeframe.name)"
+    case .sessions: "calendar"
+    case .names: "assets"
+    case .list, .listCount, .listPage, .newestBars, .factors, .tradingDays:
+      preconditionFailure("not among Alpaca's queries")
+    }
+  }
+
+  /// - `bars iex 1m 2026-09-03T13:30:00Z 2026-09-03T20:00:00Z AAPL,MSFT QUFQTHxNfDE%3D`
+  /// - `calendar us 2026-01-01 2026-12-31`
+  /// - `assets us`
+  package func text(of query: FeedQuery, from source: Source) -> String {
+    switch query {
+    case .bars(let query): "bars \(AlpacaBarsQuery(query, from: source).text)"
+    case .sessions(let from, let to): "calendar us \(from) \(to)"
+    case .names: "assets us"
+    case .list, .listCount, .listPage, .newestBars, .factors, .tradingDays:
+      preconditionFailure("not among Alpaca's queries")
+    }
+  }
+
+  package func query(reading words: [Substring], from source: Source) -> FeedQuery? {
+    switch (words.first, words.count) {
+    case ("bars", 6...7): AlpacaBarsQuery(words: words.dropFirst()).map { .bars($0.query) }
+    case ("calendar", 4):
+      TradingDay(words[2]).flatMap { from in
+        TradingDay(words[3]).map { .sessions(from: from, to: $0) }
+      }
+    case ("assets", 2): .names
+    default: nil
+    }
+  }
+
+  package func endpoint(
+    of query: FeedQuery, from source: Source, credentials: FeedCredentials?
+  ) -> Endpoint {
+    guard let words = credentials?.words, words.count == 2 else {
+      preconditionFailure("Alpaca is asked with a pair of keys")
+    }
+    let headers = [
+      Endpoint.Header(name: "APCA-API-KEY-ID", value: words[0]),
+      Endpoint.Header(name: "APCA-API-SECRET-KEY", value: words[1]),
+    ]
+    switch query {
+    case .bars(let query):
+      return AlpacaBarsQuery(query, from: source).endpoint(headers: headers)
+    case .sessions(let from, let to):
+      return AlpacaCalendar.endpoint(from: from, to: to, headers: headers)
+    case .names: return AlpacaAssets.endpoint(headers: headers)
+    case .list, .listCount, .listPage, .newestBars, .factors, .tradingDays:
+      preconditionFailure("not among Alpaca's queries")
+    }
+  }
+
+  package func decode(
+    _ body: UnsafeRawBufferPointer, status: Int, of query: FeedQuery, from source: Source,
+    calendar: TradingCalendar
+  ) throws(FeedRefusal) -> FeedResponse {
+    switch query {
+    case .bars(let query):
+      .candles(
+        try AlpacaBars.decode(
+          body, status: status, source: source, timeframe: query.timeframe,
+          requested: query.symbols))
+    case .sessions: .sessions(try AlpacaCalendar.decode(body, status: status))
+    case .names: .list(try AlpacaAssets.decode(body, status: status))
+    case .list, .listCount, .listPage, .newestBars, .factors, .tradingDays:
+      preconditionFailure("not among Alpaca's queries")
+    }
+  }
+}

@@ -1,0 +1,40 @@
+/// The section `alpaca` of the configuration.
+
+import Market
+
+/// The two feeds Alpaca's bars are made from. They are different series of the same stock and are
+/// never mixed: IEX sees some two percent of the volume (upstreams/alpaca.md §B.7).
+enum AlpacaFeed: String, Sendable, Hashable, CaseIterable {
+  case iex
+  case sip
+}
+
+enum AlpacaSettings {
+  static let base = SettingKey.origin(
+    "alpaca.base", default: "https://data.alpaca.markets", help: "Where bars are requested.")
+  static let tradingBase = SettingKey.origin(
+    "alpaca.trading_base", default: "https://paper-api.alpaca.markets",
+    help: "Where New York's calendar is requested.")
+  static let keyFile = SettingKey.optionalString(
+    "alpaca.key_file", unset: "no US instruments",
+    help: "File with one line: key id, space, secret; or credential:NAME (renewed by a restart)."
+  ).live
+  static let symbols = SettingKey.symbols(
+    "alpaca.symbols", help: "US instruments whose bars are recorded."
+  ).live.needing("alpaca.key_file")
+  static let feed = SettingKey.choice(
+    "alpaca.feed", default: AlpacaFeed.iex,
+    help: "Which series: one exchange, or the whole market.")
+  static let delay = SettingKey.duration(
+    "alpaca.delay", default: .seconds(0), in: .zero ... .seconds(3_600),
+    help: "How far behind to stay. The basic plan needs 16m for sip."
+  ).live
+  static let requestsPerMinute = SettingKey.integer(
+    "alpaca.requests_per_minute", default: 180, in: 1...10_000,
+    help: "The daemon's. A basic account has 200."
+  ).live
+
+  static let section = SettingSection(
+    "alpaca", base.declaration, tradingBase.declaration, keyFile.declaration, symbols.declaration,
+    feed.declaration, delay.declaration, requestsPerMinute.declaration)
+}

@@ -1,0 +1,70 @@
+/// The rows of one answer, laid out before any is judged: the newest stamp among them dates all of
+/// them, and is known only at the end. Reused between answers; rows remember places in the body,
+/// never pointers into it.
+
+import Market
+
+package struct QuoteBatch: QuoteVisitor {
+  package private(set) var quotes: [BatchQuote] = []
+  package private(set) var overview: [OverviewQuote] = []
+  package private(set) var unknown: [Symbol] = []
+  package private(set) var refused: [BatchRefusal] = []
+  private var base: Int = 0
+
+  package init() {}
+
+  package mutating func begin(body: UnsafeRawBufferPointer) {
+    quotes.removeAll(keepingCapacity: true)
+    overview.removeAll(keepingCapacity: true)
+    unknown.removeAll(keepingCapacity: true)
+    refused.removeAll(keepingCapacity: true)
+    base = Int(bitPattern: body.baseAddress)
+  }
+
+  package mutating func quote(_ quote: Quote, name: RawName, line: UnsafeRawBufferPointer) {
+    quotes.append(
+      BatchQuote(
+        quote: quote, name: place(of: name.bytes), charset: name.charset, line: place(of: line)))
+  }
+
+  package mutating func overview(_ quote: OverviewQuote) { overview.append(quote) }
+
+  package mutating func unknown(_ symbol: Symbol) { unknown.append(symbol) }
+
+  package mutating func rejected(_ row: RejectedRow) {
+    refused.append(
+      BatchRefusal(
+        symbol: row.symbol, reason: row.reason, detail: row.detail, line: place(of: row.line)))
+  }
+
+  private func place(of bytes: UnsafeRawBufferPointer) -> Range<Int> {
+    let start = Int(bitPattern: bytes.baseAddress) - base
+    return start..<start + bytes.count
+  }
+}
+
+package struct BatchQuote {
+  package var quote: Quote
+  package var name: Range<Int>
+  package var charset: NameCharset
+  package var line: Range<Int>
+
+  package func refused(_ reason: RejectionReason, _ detail: String) -> BatchRefusal {
+    BatchRefusal(symbol: quote.symbol, reason: reason, detail: detail, line: line)
+  }
+}
+
+/// A row that does not count, and why.
+package struct BatchRefusal {
+  package var symbol: Symbol?
+  package var reason: RejectionReason
+  package var detail: String
+  package var line: Range<Int>
+
+  package init(symbol: Symbol?, reason: RejectionReason, detail: String, line: Range<Int>) {
+    self.symbol = symbol
+    self.reason = reason
+    self.detail = detail
+    self.line = line
+  }
+}

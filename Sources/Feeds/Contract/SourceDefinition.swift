@@ -1,0 +1,279 @@
+/// What a source of market data declares: everything that the rest of candled knows of it.
+///
+/// A source is one value. It says who it is, what it has, how it wants to be asked, and it turns
+/// requests into endpoints and answers into market events. All of that is pure: hosts, keys, time
+/// and the wire are elsewhere. To add a source, write a folder like the others and name its value
+/// in `SourceRegistry.all`; `docs/adding-a-source.md` goes through it.
+
+import Market
+
+package protocol SourceDefinition: Sendable {
+  /// The section of its settings and its word on the command line: `alpaca`.
+  var name: String { get }
+  /// Its name in sentences: `Alpaca`.
+  var title: String { get }
+  var market: MarketDefinition { get }
+  var settings: SettingSection { get }
+  /// The series it has, at least one. The first has its reference data, too.
+  var series: [SourceSeries] { get }
+  /// Of the sources of a market that have the same data the lowest is asked.
+  var priority: Int { get }
+  /// nil for a source that asks for no key.
+  var credentials: CredentialDeclaration? { get }
+  /// What its worker is called in health and metrics: `history`.
+  var workerName: String { get }
+  var pace: RequestPace { get }
+
+  /// nil for a source without live quotes.
+  var quotes: QuotesDeclaration? { get }
+  /// nil for a source without lists of instruments.
+  var lists: ListsDeclaration? { get }
+  /// nil for a source that has no ready-made bars.
+  var bars: BarsDeclaration? { get }
+  /// Whether it tells the trading days of its market.
+  var hasTradingDays: Bool { get }
+  /// The kinds of its answers that `candled decode` reads.
+  var samples: [ResponseSample] { get }
+
+  /// All its hosts but that of live quotes.
+  var hosts: [HostSetting] { get }
+  /// Which of them answer `query`.
+  func hosts(of query: FeedQuery) -> HostSetting
+  func bodyBytesMax(of query: FeedQuery) -> Int
+  func journalKey(of query: FeedQuery) -> String
+  func text(of query: FeedQuery, from source: Source) -> String
+  func query(reading words: [Substring], from source: Source) -> FeedQuery?
+  func endpoint(
+    of query: FeedQuery, from source: Source, credentials: FeedCredentials?
+  ) -> Endpoint
+  /// - Parameters:
+  ///   - status: of HTTP; the body has the last word where it says anything.
+  ///   - body: as received, content encoding undone.
+  ///   - calendar: as far as it is known; a bar of a day beyond it is refused.
+  func decode(
+    _ body: UnsafeRawBufferPointer, status: Int, of query: FeedQuery, from source: Source,
+    calendar: TradingCalendar
+  ) throws(FeedRefusal) -> FeedResponse
+}
+
+/// What most sources have in common.
+extension SourceDefinition {
+  package var priority: Int { 0 }
+  package var credentials: CredentialDeclaration? { nil }
+  package var quotes: QuotesDeclaration? { nil }
+  package var lists: ListsDeclaration? { nil }
+  package var bars: BarsDeclaration? { nil }
+  package var hasTradingDays: Bool { false }
+  package var samples: [ResponseSample] { [] }
+
+  /// A page of 10,000 bars is 1.1 MB, almost everything else is less.
+  package func bodyBytesMax(of query: FeedQuery) -> Int { 4 << 20 }
+
+  /// The series whose requests are for no series in particular.
+  package var mainSeries: Source { series[0].source }
+}
+
+/// One series of a source, as it is stored.
+package struct SourceSeries: Sendable, Hashable {
+  package let source: Source
+  /// `alpaca_iex`.
+  package let name: String
+  /// Whose instruments it speaks of: a source may list what another one quotes.
+  package let instruments: Source
+
+  package init(_ source: Source, name: String, instruments: Source? = nil) {
+    self.source = source
+    self.name = name
+    self.instruments = instruments ?? source
+  }
+}
+
+/// The setting that names the hosts of an endpoint.
+package enum HostSetting: Sendable {
+  case one(SettingKey<String>)
+  /// In the order they are tried.
+  case several(SettingKey<[String]>)
+
+  package var key: String {
+    switch self {
+    case .one(let key): key.declaration.key
+    case .several(let key): key.declaration.key
+    }
+  }
+
+  package func origins(in settings: some SettingValues) -> [String] {
+    switch self {
+    case .one(let key): [settings[key]]
+    case .several(let key): settings[key]
+    }
+  }
+}
+
+/// The key of a source, in a file of its own.
+package struct CredentialDeclaration: Sendable {
+  /// The setting that names the file.
+  package let file: SettingKey<String?>
+  /// Words of a key: one, or an id and a secret.
+  package let words: Int
+  /// The setting with the requests that each key has a day; the file then holds as many keys as
+  /// one likes, a line each. nil: the file holds one key.
+  package let requestsPerDay: SettingKey<Int>?
+  /// What the keys are called in sentences: `licence`.
+  package let noun: String
+
+  package init(
+    file: SettingKey<String?>, words: Int, requestsPerDay: SettingKey<Int>? = nil,
+    noun: String = "key"
+  ) {
+    self.file = file
+    self.words = words
+    self.requestsPerDay = requestsPerDay
+    self.noun = noun
+  }
+}
+
+/// How a source wants to be asked.
+package struct RequestPace: Sendable {
+  /// The requests that may go out in a minute; nil: as many as the most.
+  package let requestsPerMinute: SettingKey<Int>?
+  /// More get an address banned, or are beyond the account.
+  package let requestsPerMinuteMax: Int
+  /// How many may go out at once.
+  package let burst: Int
+  package let inFlightMax: Int
+
+  package init(
+    requestsPerMinute: SettingKey<Int>?, requestsPerMinuteMax: Int, burst: Int, inFlightMax: Int
+  ) {
+    self.requestsPerMinute = requestsPerMinute
+    self.requestsPerMinuteMax = requestsPerMinuteMax
+    self.burst = burst
+    self.inFlightMax = inFlightMax
+  }
+}
+
+/// Live quotes: a whole market in a few answers, every few seconds.
+package struct QuotesDeclaration: Sendable {
+  package let base: SettingKey<String>
+  package let batchSymbols: SettingKey<Int>
+  package let requestsPerMinute: SettingKey<Int>
+  /// Goes with every batch to date it.
+  package let referenceSymbol: Symbol
+  package let bodyBytesMax: Int
+  package let isRequestable: @Sendable (Symbol) -> Bool
+  /// Asks for symbols, in their order; the moment goes against caches between here and there.
+  package let endpoint: @Sendable ([Symbol], Timestamp) -> Endpoint
+  package let makeDecoder: @Sendable () -> any QuoteDecoder
+
+  package init(
+    base: SettingKey<String>, batchSymbols: SettingKey<Int>, requestsPerMinute: SettingKey<Int>,
+    referenceSymbol: Symbol, bodyBytesMax: Int,
+    isRequestable: @escaping @Sendable (Symbol) -> Bool,
+    endpoint: @escaping @Sendable ([Symbol], Timestamp) -> Endpoint,
+    makeDecoder: @escaping @Sendable () -> any QuoteDecoder
+  ) {
+    self.base = base
+    self.batchSymbols = batchSymbols
+    self.requestsPerMinute = requestsPerMinute
+    self.referenceSymbol = referenceSymbol
+    self.bodyBytesMax = bodyBytesMax
+    self.isRequestable = isRequestable
+    self.endpoint = endpoint
+    self.makeDecoder = makeDecoder
+  }
+}
+
+/// Lists of the instruments of a market.
+package struct ListsDeclaration: Sendable {
+  package let parts: [ListPart]
+  /// Rows of a full page; nil for lists that come in one answer.
+  package let pageRows: Int?
+  /// What a key for trials is answered with in place of any list.
+  package let sampleRows: [Symbol]
+
+  package init(parts: [ListPart], pageRows: Int? = nil, sampleRows: [Symbol] = []) {
+    self.parts = parts
+    self.pageRows = pageRows
+    self.sampleRows = sampleRows
+  }
+}
+
+/// Ready-made bars, and how they are asked for.
+package struct BarsDeclaration: Sendable {
+  package let form: BarsForm
+  /// What is recorded of bars in stretches of time.
+  package let recording: BarsRecording?
+  /// Whether it also has factors for adjusted prices.
+  package let hasFactors: Bool
+  package let timeframes: Set<Timeframe>
+  package let isRequestable: @Sendable (Symbol) -> Bool
+
+  package init(
+    form: BarsForm, recording: BarsRecording? = nil, hasFactors: Bool = false,
+    timeframes: Set<Timeframe>, isRequestable: @escaping @Sendable (Symbol) -> Bool
+  ) {
+    self.form = form
+    self.recording = recording
+    self.hasFactors = hasFactors
+    self.timeframes = timeframes
+    self.isRequestable = isRequestable
+  }
+}
+
+/// Which bars are recorded while they come about.
+package struct BarsRecording: Sendable {
+  package let symbols: SettingKey<[Symbol]>
+  /// How far behind to stay.
+  package let delay: SettingKey<Duration>
+  /// Which of the source's series.
+  package let series: @Sendable (any SettingValues) -> Source
+
+  package init(
+    symbols: SettingKey<[Symbol]>, delay: SettingKey<Duration>,
+    series: @escaping @Sendable (any SettingValues) -> Source
+  ) {
+    self.symbols = symbols
+    self.delay = delay
+    self.series = series
+  }
+}
+
+/// A kind of answer that `candled decode` reads.
+package struct ResponseSample: Sendable {
+  /// What the answer does not say and the caller must or may.
+  package struct Context: Sendable {
+    package var symbol: Symbol?
+    package var timeframe: Timeframe?
+
+    package init(symbol: Symbol? = nil, timeframe: Timeframe? = nil) {
+      self.symbol = symbol
+      self.timeframe = timeframe
+    }
+  }
+
+  package enum Need: Sendable, Hashable { case none, optional, required }
+
+  /// Behind the source's name: `quotes`.
+  package let name: String
+  package let symbol: Need
+  package let timeframe: Need
+  /// Arguments behind the kind, each with what it does, for the help.
+  package let examples: KeyValuePairs<String, String>
+  /// The lines to print, and whether the answer was refused as a whole.
+  package let write:
+    @Sendable (UnsafeRawBufferPointer, Int, Context) -> (lines: [String], isRefused: Bool)
+
+  package init(
+    _ name: String, symbol: Need = .none, timeframe: Need = .none,
+    examples: KeyValuePairs<String, String>,
+    write:
+      @escaping @Sendable (UnsafeRawBufferPointer, Int, Context)
+      -> (lines: [String], isRefused: Bool)
+  ) {
+    self.name = name
+    self.symbol = symbol
+    self.timeframe = timeframe
+    self.examples = examples
+    self.write = write
+  }
+}

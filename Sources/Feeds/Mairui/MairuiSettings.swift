@@ -1,0 +1,21 @@
+/// The section `mairui` of the configuration.
+
+import Market
+
+enum MairuiSettings {
+  static let bases = SettingKey.origins(
+    "mairui.bases",
+    default: ["https://a.mairuiapi.com", "https://api.mairuiapi.com", "https://api.mairui.club"],
+    help: "Where lists are requested, in this order.")
+  static let licenceFile = SettingKey.optionalString(
+    "mairui.licence_file", unset: "lists come from Sina, if universe.follow",
+    help: "File with licences, one a line; or credential:NAME (renewed by a restart)."
+  ).live
+  static let requestsPerDay = SettingKey.integer(
+    "mairui.requests_per_day", default: 50, in: 1...1_000_000,
+    help: "Quota of each licence, a Shanghai day."
+  ).live
+
+  static let section = SettingSection(
+    "mairui", bases.declaration, licenceFile.declaration, requestsPerDay.declaration)
+}

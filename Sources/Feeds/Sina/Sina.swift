@@ -1,0 +1,189 @@
+/// Sina: live quotes of the mainland exchanges, K-lines, factors, lists and trading days, for
+/// nobody's key and whoever asks politely (upstreams/sina.md).
+
+import Market
+
+package struct Sina: SourceDefinition {
+  static let source = Source.live
+
+  package let name = "sina"
+  package let title = "Sina"
+  package let market = MarketDefinition.mainlandChina
+  package let settings = SinaSettings.section
+  package let series = [SourceSeries(Sina.source, name: "sina")]
+  package let priority = 1
+  package let workerName = "history"
+  /// More than 30 get an address banned (sina.md §2); one at a time for the same reason.
+  package let pace = RequestPace(
+    requestsPerMinute: SinaSettings.historyRequestsPerMinute, requestsPerMinuteMax: 30, burst: 1,
+    inFlightMax: 1)
+  package let quotes: QuotesDeclaration? = QuotesDeclaration(
+    base: SinaSettings.base, batchSymbols: SinaSettings.batchSymbols,
+    requestsPerMinute: SinaSettings.requestsPerMinute, referenceSymbol: SinaQuotes.referenceSymbol,
+    bodyBytesMax: SinaQuotes.bodyBytesMax, isRequestable: SinaQuotes.isRequestable,
+    endpoint: SinaQuotes.endpoint, makeDecoder: { SinaQuoteDecoder() })
+  package let lists: ListsDeclaration? = ListsDeclaration(
+    parts: SinaNode.allCases.map(\.part), pageRows: SinaNode.pageRows)
+  package let bars: BarsDeclaration? = BarsDeclaration(
+    form: .newest(barsMax: SinaKline.barsMax), hasFactors: true,
+    timeframes: Set(SinaKlineScale.allCases.map(\.timeframe)),
+    isRequestable: SinaHistory.isRequestable)
+  package let hasTradingDays = true
+
+  package var samples: [ResponseSample] {
+    [
+      ResponseSample(
+        "quotes",
+        examples: [
+          "body.txt": "decode a saved response",
+          "- --status 403 < body.txt": "decode a response that came with HTTP status 403",
+          "body.txt | jq -r .symbol": "the symbols in it",
+        ]
+      ) { body, status, _ in
+        SinaQuotesJSON.write(body: body, status: status)
+      },
+      ResponseSample(
+        "kline", symbol: .required, timeframe: .required,
+        examples: ["body.txt --symbol sh600519 --timeframe 1m": "the minutes of one instrument"]
+      ) { body, status, context in
+        guard let symbol = context.symbol,
+          let scale = context.timeframe.flatMap(SinaKlineScale.init(_:))
+        else { preconditionFailure("symbol and timeframe are required") }
+        return SinaKlineJSON.write(body: body, status: status, symbol: symbol, scale: scale)
+      },
+    ]
+  }
+
+  package let hosts: [HostSetting] = [
+    .one(SinaSettings.historyBase), .one(SinaSettings.listBase),
+    .one(SinaSettings.referenceBase),
+  ]
+
+  package func hosts(of query: FeedQuery) -> HostSetting {
+    switch query {
+    case .list, .listCount, .listPage: .one(SinaSettings.listBase)
+    case .bars, .newestBars: .one(SinaSettings.historyBase)
+    case .names, .factors, .tradingDays, .sessions: .one(SinaSettings.referenceBase)
+    }
+  }
+
+  package func journalKey(of query: FeedQuery) -> String {
+    switch query {
+    case .newestBars(_, let timeframe, _): "kline/\(SinaKlineScale(timeframe)?.rawValue ?? 0)"
+    case .factors(_, let kind): "factors/\(kind.name)"
+    case .listCount(let part): "node-count/\(part.node)"
+    case .listPage(let part, _): part.name
+    case .tradingDays: "calendar"
+    case .list, .names, .bars, .sessions: preconditionFailure("not among Sina's queries")
+    }
+  }
+
+  /// - `kline 1 sh600519 1970`
+  /// - `factors qfq sh600519`
+  /// - `node-count hs_a`
+  /// - `node hs_a 3`
+  /// - `calendar sh`
+  package func text(of query: FeedQuery, from source: Source) -> String {
+    switch query {
+    case .newestBars(let symbol, let timeframe, let count):
+      "kline \(SinaKlineScale(timeframe)?.rawValue ?? 0) \(symbol) \(count)"
+    case .factors(let symbol, let kind): "factors \(kind.name) \(symbol)"
+    case .listCount(let part): "node-count \(part.node)"
+    case .listPage(let part, let page): "node \(part.node) \(page)"
+    case .tradingDays: "calendar sh"
+    case .list, .names, .bars, .sessions: preconditionFailure("not among Sina's queries")
+    }
+  }
+
+  package func query(reading words: [Substring], from source: Source) -> FeedQuery? {
+    switch (words.first, words.count) {
+    case ("kline", 4): newestBars(words)
+    case ("factors", 3):
+      AdjustmentFactor.Kind.allCases.first { $0.name == words[1] }.flatMap { kind in
+        SinaHistory.symbol(words[2]).map { .factors($0, kind) }
+      }
+    case ("node-count", 2): SinaNode(rawValue: String(words[1])).map { .listCount($0.part) }
+    case ("node", 3):
+      SinaNode(rawValue: String(words[1])).flatMap { node in
+        Int(words[2]).flatMap { $0 >= 1 ? .listPage(node.part, page: $0) : nil }
+      }
+    case ("calendar", 2): .tradingDays
+    default: nil
+    }
+  }
+
+  private func newestBars(_ words: [Substring]) -> FeedQuery? {
+    guard let scale = Int(words[1]).flatMap(SinaKlineScale.init(rawValue:)),
+      let symbol = SinaHistory.symbol(words[2]), let count = Int(words[3]),
+      (1...SinaKline.barsMax).contains(count)
+    else { return nil }
+    return .newestBars(symbol, scale.timeframe, count: count)
+  }
+
+  package func endpoint(
+    of query: FeedQuery, from source: Source, credentials: FeedCredentials?
+  ) -> Endpoint {
+    switch query {
+    case .newestBars(let symbol, let timeframe, let count):
+      SinaKline.endpoint(symbol: symbol, scale: .known(timeframe), bars: count)
+    case .factors(let symbol, let kind): SinaFactors.endpoint(symbol: symbol, kind: kind)
+    case .listCount(let part): SinaNodes.countEndpoint(of: .known(part))
+    case .listPage(let part, let page): SinaNodes.pageEndpoint(of: .known(part), page: page)
+    case .tradingDays: SinaCalendar.endpoint
+    case .list, .names, .bars, .sessions: preconditionFailure("not among Sina's queries")
+    }
+  }
+
+  package func decode(
+    _ body: UnsafeRawBufferPointer, status: Int, of query: FeedQuery, from source: Source,
+    calendar: TradingCalendar
+  ) throws(FeedRefusal) -> FeedResponse {
+    switch query {
+    case .newestBars(let symbol, let timeframe, _):
+      .candles(
+        try SinaKline.decode(
+          body, status: status, symbol: symbol, scale: .known(timeframe), calendar: calendar))
+    case .factors(let symbol, let kind):
+      .factors(try SinaFactors.decode(body, status: status, symbol: symbol, kind: kind))
+    case .listCount: .listCount(try SinaNodes.decodeCount(body, status: status))
+    case .listPage: .list(try SinaNodes.decodePage(body, status: status))
+    case .tradingDays: .calendar(try SinaCalendar.decode(body, status: status))
+    case .list, .names, .bars, .sessions: preconditionFailure("not among Sina's queries")
+    }
+  }
+}
+
+extension SinaNode {
+  /// `hs_a` is all of Shanghai and Shenzhen but the depositary receipts.
+  package var part: ListPart {
+    ListPart(name: "node/\(rawValue)", allOf: self == .aShares ? [.shanghai, .shenzhen] : [])
+  }
+
+  fileprivate static func known(_ part: ListPart) -> SinaNode {
+    guard let node = SinaNode(rawValue: part.node) else {
+      preconditionFailure("\(part.name) is no list of Sina's")
+    }
+    return node
+  }
+}
+
+extension ListPart {
+  /// `hs_a` of `node/hs_a`.
+  fileprivate var node: String { String(name.dropFirst("node/".utf8.count)) }
+}
+
+extension SinaKlineScale {
+  init?(_ timeframe: Timeframe) {
+    guard let scale = SinaKlineScale.allCases.first(where: { $0.timeframe == timeframe }) else {
+      return nil
+    }
+    self = scale
+  }
+
+  fileprivate static func known(_ timeframe: Timeframe) -> SinaKlineScale {
+    guard let scale = SinaKlineScale(timeframe) else {
+      preconditionFailure("Sina has no bars of \(timeframe.name)")
+    }
+    return scale
+  }
+}

@@ -1,0 +1,37 @@
+/// The section `sina` of the configuration.
+
+import Market
+
+enum SinaSettings {
+  static let base = SettingKey.origin(
+    "sina.base", default: "https://hq.sinajs.cn", help: "Where quotes are requested.")
+  static let batchSymbols = SettingKey.integer(
+    "sina.batch_symbols", default: 800, in: 2...800,
+    help: "Symbols in one request, sh000001 included."
+  ).live
+  static let requestsPerMinute = SettingKey.integer(
+    "sina.requests_per_minute", default: 160, in: 1...600,
+    help: "Budget for the host. A whole market every 3 s takes 140."
+  ).live
+  static let historyBase = SettingKey.origin(
+    "sina.history_base", default: "https://quotes.sina.cn", help: "Where K-lines are requested.")
+  static let listBase = SettingKey.origin(
+    "sina.list_base", default: "https://vip.stock.finance.sina.com.cn",
+    help: "Where lists of instruments are requested.")
+  static let referenceBase = SettingKey.origin(
+    "sina.reference_base", default: "https://finance.sina.com.cn",
+    help: "Where adjustment factors are requested.")
+  static let historyRequestsPerMinute = SettingKey.integer(
+    "sina.history_requests_per_minute", default: 20, in: 1...60_000,
+    help: "The daemon's for K-lines, lists, factors. Over 30 an address gets banned.")
+
+  static let section = SettingSection(
+    "sina", base.declaration, batchSymbols.declaration, requestsPerMinute.declaration,
+    historyBase.declaration, listBase.declaration, referenceBase.declaration,
+    historyRequestsPerMinute.declaration,
+    renamed: [
+      "sina.symbols": "quotes.symbols", "sina.symbols_file": "quotes.symbols_file",
+      "sina.overview": "quotes.overview", "sina.cadence": "quotes.cadence",
+      "sina.phase": "quotes.phase", "sina.deadline": "quotes.deadline",
+    ])
+}

@@ -1,0 +1,63 @@
+import Feeds
+import Market
+import Operations
+
+/// The keys of the sources, from the files the settings name. A key is known by a label made from a
+/// hash of it: stable when keys are added or reordered, and no way back.
+package struct SourceCredentials: Sendable {
+  package struct Key: Sendable, Equatable {
+    package let label: String
+    let credentials: FeedCredentials
+  }
+
+  /// By the source's name.
+  private var bySource: [String: [Key]] = [:]
+  private var secrets: [Secret] = []
+
+  /// - Parameter bySource: by the source's name; none unless given.
+  init(bySource: [String: [Key]] = [:]) { self.bySource = bySource }
+
+  /// - Throws: `ConfigurationError` if a file is not there or not what it should be.
+  package init(_ settings: Settings) throws(ConfigurationError) {
+    for source in SourceRegistry.all {
+      guard let declared = source.credentials, let file = settings[declared.file] else { continue }
+      let entries: [[Secret]]
+      do throws(ConfigurationError) {
+        entries = try CredentialFile.load(file, words: declared.words)
+      } catch {
+        throw error.about(declared.file.declaration.key)
+      }
+      for entry in declared.requestsPerDay == nil ? Array(entries.prefix(1)) : entries {
+        let words = entry.map { $0.reveal() }
+        bySource[source.name, default: []].append(
+          Key(
+            label: Self.label(source.name, words[0]), credentials: FeedCredentials(words: words)))
+        secrets += entry
+      }
+    }
+  }
+
+  package func keys(of source: any SourceDefinition) -> [Key] { bySource[source.name] ?? [] }
+
+  package func register(in mask: SecretMask) {
+    for secret in secrets { mask.register(secret) }
+  }
+
+  /// The sources whose keys are others.
+  func sourcesChanged(to other: SourceCredentials) -> [any SourceDefinition] {
+    SourceRegistry.all.filter { keys(of: $0) != other.keys(of: $0) }
+  }
+
+  var byLabel: [String: FeedCredentials] {
+    Dictionary(
+      bySource.values.joined().map { ($0.label, $0.credentials) },
+      uniquingKeysWith: { first, _ in first })
+  }
+
+  /// 24 bits of a hash: enough to tell a handful apart, too few to tell anything else.
+  private static func label(_ prefix: String, _ secret: String) -> String {
+    let hash = StableHash(of: secret).value
+    let digits = String((hash ^ (hash >> 32)) & 0xFF_FFFF, radix: 16)
+    return "\(prefix)-" + String(repeating: "0", count: 6 - digits.utf8.count) + digits
+  }
+}

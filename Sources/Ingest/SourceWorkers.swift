@@ -1,0 +1,223 @@
+import Feeds
+import Market
+import Operations
+import Polling
+import Transport
+
+/// Which workers there are, as configured: made when the journal's tail is interpreted, from what
+/// the pipeline then knows of keys, lists and bars.
+package struct SourceWorkers: Sendable {
+  private(set) var upstream: (any FeedUpstream)?
+  let configuration: WorkerConfiguration
+
+  /// No workers.
+  package init() {
+    upstream = nil
+    configuration = WorkerConfiguration()
+  }
+
+  package init(_ configuration: WorkerConfiguration, upstream: any FeedUpstream) {
+    self.upstream = upstream
+    self.configuration = configuration
+  }
+
+  func make(for pipeline: Pipeline) -> [any SourceWorker] {
+    guard upstream != nil else { return [] }
+    return configuration.sources.map { source in
+      if source.definition.bars?.recording != nil { return barsWorker(source, pipeline) }
+      if source.definition.credentials?.requestsPerDay != nil {
+        return listWorker(source, pipeline)
+      }
+      return historyWorker(source, pipeline)
+    }
+  }
+
+  /// The same hosts, with another configuration and other keys.
+  func renewed(_ configuration: WorkerConfiguration, credentials: SourceCredentials)
+    -> SourceWorkers
+  {
+    guard let upstream else { return self }
+    var renewed = SourceWorkers(configuration, upstream: upstream)
+    if let http = upstream as? HTTPFeedUpstream {
+      renewed.upstream = http.with(credentials)
+    }
+    return renewed
+  }
+
+  /// All workers are made from these keys now.
+  mutating func forgetEarlierKeys() {
+    if let http = upstream as? HTTPFeedUpstream { upstream = http.only(configuration.keys) }
+  }
+
+  /// The workers that a change of configuration or of keys means.
+  func namesChanged(from old: SourceWorkers) -> Set<String> {
+    let (now, before) = (configuration.sources, old.configuration.sources)
+    let changed = now.filter { !before.contains($0) } + before.filter { !now.contains($0) }
+    return Set(changed.map(\.definition.workerName))
+  }
+
+  private func listPlans(_ source: SourceConfiguration, _ pipeline: Pipeline) -> ListPlans {
+    var plan = ListPlanConfiguration(seed: configuration.seed)
+    plan.intervalDays = configuration.listDays
+    return ListPlans(
+      source.lists, plan, universe: pipeline.universe,
+      askedAt: source.keys.compactMap { pipeline.keyUsage[$0.label]?.recordedAt }.max(),
+      calendar: configuration.calendar)
+  }
+
+  /// Requests are timed by the wall clock, the queue by the engine's.
+  private func queue(_ source: SourceConfiguration, speed: Int = 1) -> PacedQueueConfiguration {
+    var queue = PacedQueueConfiguration(
+      source.definition.pace, requestsPerMinute: source.requestsPerMinute * speed,
+      seed: configuration.seed)
+    queue.deadlineMilliseconds = HTTPFeedUpstream.deadlineMilliseconds * configuration.speed
+    return queue
+  }
+
+  private func historyWorker(_ source: SourceConfiguration, _ pipeline: Pipeline) -> HistoryWorker {
+    HistoryWorker(
+      source.definition, lists: listPlans(source, pipeline),
+      repairs: RepairPlan(configuration.repairs), calendar: configuration.calendar,
+      requestQueue: queue(source, speed: configuration.speed))
+  }
+
+  private func listWorker(_ source: SourceConfiguration, _ pipeline: Pipeline) -> ListWorker {
+    var keys = KeyRingConfiguration(
+      source: source.definition.mainSeries, labels: source.keys.map(\.label),
+      seed: configuration.seed)
+    keys.dailyQuota = source.requestsPerDay
+    return ListWorker(
+      source.definition, lists: listPlans(source, pipeline),
+      ring: KeyRing(keys, usage: Array(pipeline.keyUsage.values)), hostCount: source.hostCount,
+      requestQueue: queue(source))
+  }
+
+  private func barsWorker(_ source: SourceConfiguration, _ pipeline: Pipeline) -> BarsWorker {
+    var bars = BarsPlanConfiguration(symbols: source.symbols)
+    bars.delaySeconds = source.delaySeconds
+    var plan = BarsPlan(bars, through: pipeline.barsThrough[source.series] ?? [:])
+    plan.learn(pipeline.usSessions)
+    return BarsWorker(
+      source.definition, series: source.series, key: source.keys.first?.label, plan: plan,
+      requestQueue: queue(source))
+  }
+}
+
+extension PacedQueueConfiguration {
+  /// As a source wants to be asked.
+  init(_ pace: RequestPace, requestsPerMinute: Int, seed: UInt64) {
+    self.init(
+      requestsPerMinute: requestsPerMinute, burst: min(requestsPerMinute, pace.burst),
+      inFlightMax: pace.inFlightMax, seed: seed)
+  }
+
+  /// The queue of a command. Without the deadline a request would count as lost, and be sent again,
+  /// while its answer is waited for.
+  package init(_ source: Source, requestsPerMinute: Int, seed: UInt64) {
+    self.init(
+      SourceRegistry.definition(of: source).pace, requestsPerMinute: requestsPerMinute, seed: seed)
+    deadlineMilliseconds = HTTPFeedUpstream.deadlineMilliseconds
+  }
+}
+
+extension Settings {
+  /// As the plan of repairs and the store both keep it.
+  package var confirmSeconds: Int64 { self.repairConfirmAfter.wholeMilliseconds / 1000 }
+}
+
+/// What workers are made from; secrets are with the upstream, here are their labels.
+package struct WorkerConfiguration: Sendable {
+  package var seed: UInt64 = 1
+  /// The engine's seconds in a real one.
+  package var speed = 1
+  package var calendar = CalendarStore()
+  package var listDays = 10
+  package var repairs = RepairPlanConfiguration()
+  /// The sources that have something to do.
+  package var sources: [SourceConfiguration] = []
+  /// To tell whether they changed.
+  var keys = SourceCredentials()
+
+  package init() {}
+
+  /// - Parameter credentials: whose labels are used.
+  package init(
+    _ settings: Settings, credentials: SourceCredentials, calendar: CalendarStore, speed: Int,
+    seed: UInt64
+  ) {
+    self.seed = seed
+    self.speed = speed
+    self.calendar = calendar
+    listDays = settings.universeRefreshDays
+    keys = credentials
+    repairs.requestsPerNight = settings.repairRequestsPerNight
+    repairs.confirmSeconds = settings.confirmSeconds
+    sources = SourceRegistry.all
+      .map { SourceConfiguration($0, settings, keys: credentials.keys(of: $0)) }
+      .filter(\.isActive)
+    chooseLists(of: sources, isWanted: settings.universeFollow)
+  }
+
+  /// Of the sources that have lists the first in order is asked for them. One that is given keys
+  /// for it is asked whether or not the lists are followed.
+  private mutating func chooseLists(of sources: [SourceConfiguration], isWanted: Bool) {
+    let chosen = sources.filter { $0.definition.lists != nil }
+      .min { $0.definition.priority < $1.definition.priority }
+    guard let chosen, isWanted || !chosen.keys.isEmpty,
+      let place = sources.firstIndex(of: chosen)
+    else { return }
+    self.sources[place].lists = chosen.definition.lists?.parts ?? []
+  }
+
+  /// Of keys with a quota.
+  var ringLabels: [String] {
+    sources.filter { $0.definition.credentials?.requestsPerDay != nil }
+      .flatMap { $0.keys.map(\.label) }
+  }
+}
+
+/// A source as it is configured.
+package struct SourceConfiguration: Sendable, Equatable {
+  package let definition: any SourceDefinition
+  package var keys: [SourceCredentials.Key]
+  package var requestsPerMinute: Int
+  /// Of each key.
+  package var requestsPerDay: Int
+  package var hostCount: Int
+  /// Lists to ask for; none where another source is asked.
+  package var lists: [ListPart] = []
+  /// Whose bars are recorded, of which series, how far behind.
+  package var symbols: [Symbol]
+  package var series: Source
+  package var delaySeconds: Int64
+
+  init(_ definition: any SourceDefinition, _ settings: Settings, keys: [SourceCredentials.Key]) {
+    self.definition = definition
+    self.keys = keys
+    let pace = definition.pace
+    requestsPerMinute = pace.requestsPerMinute.map { settings[$0] } ?? pace.requestsPerMinuteMax
+    requestsPerDay = definition.credentials?.requestsPerDay.map { settings[$0] } ?? 0
+    hostCount =
+      definition.lists.map { lists in
+        definition.hosts(of: .list(lists.parts[0])).origins(in: settings).count
+      } ?? 1
+    let recording = definition.bars?.recording
+    symbols = recording.map { settings[$0.symbols] } ?? []
+    series = recording.map { $0.series(settings) } ?? definition.mainSeries
+    delaySeconds = recording.map { settings[$0.delay].wholeMilliseconds / 1000 } ?? 0
+  }
+
+  /// It has what it needs: keys where it asks for some, and symbols where nothing else is asked.
+  var isActive: Bool {
+    (definition.credentials == nil || !keys.isEmpty)
+      && (definition.bars?.recording == nil || !symbols.isEmpty)
+  }
+
+  package static func == (left: Self, right: Self) -> Bool {
+    left.definition.name == right.definition.name && left.keys == right.keys
+      && left.requestsPerMinute == right.requestsPerMinute
+      && left.requestsPerDay == right.requestsPerDay && left.lists == right.lists
+      && left.symbols == right.symbols && left.series == right.series
+      && left.delaySeconds == right.delaySeconds
+  }
+}

@@ -1,0 +1,96 @@
+/// A market as data: what everything that is not a rule of one exchange asks of it.
+///
+/// The values of the markets that candled records stand here and in the table `market`; a source
+/// declares which one it speaks of.
+
+public struct MarketDefinition: Sendable, Hashable {
+  /// Stored, and never given to another market.
+  public let code: Int16
+  /// `cn`, `us`.
+  public let name: String
+  public let zone: MarketZone
+  /// ISO 4217; a quantity of another kind has its usual code.
+  public let currency: String
+  /// Where instruments are listed whose code does not say it.
+  public let exchange: Exchange?
+  /// The hours of trading, on the market's clock, in order.
+  public let sessions: [SessionHours]
+  public let tradingDays: TradingDays
+
+  public init(
+    code: Int16, name: String, zone: MarketZone, currency: String, exchange: Exchange? = nil,
+    sessions: [SessionHours], tradingDays: TradingDays
+  ) {
+    self.code = code
+    self.name = name
+    self.zone = zone
+    self.currency = currency
+    self.exchange = exchange
+    self.sessions = sessions
+    self.tradingDays = tradingDays
+  }
+
+  /// The date on the market's clock.
+  public func day(at moment: Timestamp) -> TradingDay { zone.day(at: moment) }
+
+  /// Shanghai, Shenzhen and Beijing: one calendar, one session.
+  public static let mainlandChina = MarketDefinition(
+    code: 1, name: "cn", zone: .shanghai, currency: "CNY",
+    sessions: [
+      SessionHours(opens: Session.morningOpen, closes: Session.morningClose),
+      SessionHours(opens: Session.afternoonOpen, closes: Session.afternoonClose),
+    ], tradingDays: .listed)
+
+  /// The regular session; bars exist for the hours around it.
+  public static let unitedStates = MarketDefinition(
+    code: 2, name: "us", zone: .newYork, currency: "USD", exchange: .unitedStates,
+    sessions: [SessionHours(opens: NewYork.regularOpen, closes: NewYork.regularClose)],
+    tradingDays: .listed)
+}
+
+/// A stretch of trading, in seconds since midnight.
+public struct SessionHours: Sendable, Hashable {
+  public let opens: Int
+  /// 86,400 for a session that goes on into the next day.
+  public let closes: Int
+
+  public init(opens: Int, closes: Int) {
+    precondition(0 <= opens && opens < closes && closes <= 86_400)
+    self.opens = opens
+    self.closes = closes
+  }
+}
+
+/// On which days a market trades.
+public enum TradingDays: String, Sendable, Hashable {
+  /// On those that its calendar lists.
+  case listed
+  /// On all of them, weekends included.
+  case everyDay = "every_day"
+}
+
+/// A clock on a wall, by its name in the time zone database. No such database is read: a server
+/// without one must not store other candles.
+public enum MarketZone: String, Sendable, Hashable {
+  case shanghai = "Asia/Shanghai"
+  case newYork = "America/New_York"
+  case utc = "UTC"
+
+  /// The date there.
+  public func day(at moment: Timestamp) -> TradingDay {
+    switch self {
+    case .shanghai: moment.shanghaiDay
+    case .newYork: moment.newYorkDay
+    case .utc: TradingDay(daysSince1970: Int32(moment.seconds.flooredQuotient(86_400)))
+    }
+  }
+
+  /// The moment the clock there shows `secondOfDay` on `day`.
+  public func moment(on day: TradingDay, secondOfDay: Int) -> Timestamp {
+    switch self {
+    case .shanghai: Timestamp(day: day, secondOfDay: secondOfDay)
+    case .newYork: Timestamp(day: day, newYorkSecondOfDay: secondOfDay)
+    case .utc: Timestamp(seconds: Int64(day.daysSince1970) * 86_400 + Int64(secondOfDay))
+    }
+  }
+}
