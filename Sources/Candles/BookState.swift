@@ -283,9 +283,9 @@ extension InstrumentDay {
 
   @inline(__always)
   private func writeRest(to writer: inout some StateSink, as form: DayForm) {
-    writer.put(form == .whole ? Int64(aliveThrough - knownThrough) : 0)
-    writer.put(Int64(lag))
-    writer.put(Int64(observedSince))
+    writer.put(form == .whole ? Int64(coverage.aliveThrough - coverage.knownThrough) : 0)
+    writer.put(Int64(coverage.lag))
+    writer.put(Int64(coverage.observedSince))
     writer.put(priorClose)
     writer.put(isBandUnknown)
     writer.put(isDisputed)
@@ -294,27 +294,27 @@ extension InstrumentDay {
   @inline(__always)
   private func writeTotals(to writer: inout some StateSink, as form: DayForm) {
     writer.put(Int64(day.daysSince1970))
-    writer.put(form == .whole ? Int64(knownThrough) : 0)
+    writer.put(form == .whole ? Int64(coverage.knownThrough) : 0)
     writer.put(isObserved)
-    writer.put(form == .whole ? Int64(stamp) : 0)
-    writer.put(volume)
-    writer.put(turnover)
-    writer.put(open)
-    writer.put(high)
-    writer.put(low)
-    writer.put(last)
-    writer.put(previousClose)
-    writer.put(afterHours.volume)
-    writer.put(afterHours.turnover)
-    writer.put(gapVolume)
-    writer.put(gapTurnover)
+    writer.put(form == .whole ? Int64(booked.stamp) : 0)
+    writer.put(booked.volume)
+    writer.put(booked.turnover)
+    writer.put(booked.open)
+    writer.put(booked.high)
+    writer.put(booked.low)
+    writer.put(booked.last)
+    writer.put(booked.previousClose)
+    writer.put(booked.afterHours.volume)
+    writer.put(booked.afterHours.turnover)
+    writer.put(sums.gapVolume)
+    writer.put(sums.gapTurnover)
     // Conservation: what is in no gap is in a minute.
-    writer.put(minuteVolume, less: volume)
-    writer.put(minuteTurnover, less: turnover)
-    writer.put(Int64(trading.rawValue))
-    writer.put(Int64(minutesTraded))
-    writer.put(Int64(minutesUntraded))
-    writer.put(Int64(minutesMissing))
+    writer.put(sums.minuteVolume, less: booked.volume)
+    writer.put(sums.minuteTurnover, less: booked.turnover)
+    writer.put(Int64(booked.trading.rawValue))
+    writer.put(Int64(sums.minutesTraded))
+    writer.put(Int64(sums.minutesUntraded))
+    writer.put(Int64(sums.minutesMissing))
     writer.put(isClosed)
   }
 }
@@ -329,7 +329,7 @@ struct MinuteTotals {
 extension InstrumentDay {
   @inline(__always)
   var minuteTotals: MinuteTotals {
-    MinuteTotals(last: last, volume: minuteVolume, turnover: minuteTurnover)
+    MinuteTotals(last: booked.last, volume: sums.minuteVolume, turnover: sums.minuteTurnover)
   }
 
   /// Of a minute before the current one, which in a difference moves with none of them.

@@ -84,11 +84,12 @@ extension CandleBook {
     guard var state = instruments[index].state else { return }
     if state.isSettled(rules), !isDoubted(index) { return close(index) }
     state.endObservation(into: &output)
-    state.minutesMissing += Session.minutesPerDay - state.current.minute
+    state.sums.minutesMissing += Session.minutesPerDay - state.current.minute
     output.gaps.append(
       Gap(
-        symbol: state.symbol, tradingDay: state.day, from: state.moment(state.knownThrough),
-        to: state.moment(max(Session.afternoonClose, state.knownThrough)), volume: .zero,
+        symbol: state.symbol, tradingDay: state.day,
+        from: state.moment(state.coverage.knownThrough),
+        to: state.moment(max(Session.afternoonClose, state.coverage.knownThrough)), volume: .zero,
         turnover: .zero,
         cause: .unseenClose))
     output.certificates.append(state.certificate(isEndKnown: false))
@@ -96,7 +97,7 @@ extension CandleBook {
     state.current = FormingCandle(minute: Session.minutesPerDay, basis: state.price)
     state.previous = nil
     state.lastMoved = nil
-    state.observedSince = Session.minutesPerDay
+    state.coverage.observedSince = Session.minutesPerDay
     state.isClosed = true
     instruments[index].state = state
   }
@@ -111,7 +112,7 @@ extension CandleBook {
     while let missed = calendar.next(after: day), missed < today {
       day = missed
       var state = InstrumentDay(symbol: instruments[index].symbol, day: missed)
-      state.minutesMissing = Session.minutesPerDay
+      state.sums.minutesMissing = Session.minutesPerDay
       output.gaps.append(
         Gap(
           symbol: state.symbol, tradingDay: missed, from: state.moment(Session.morningOpen),
@@ -126,7 +127,7 @@ extension InstrumentDay {
   /// Proven beyond the closing print.
   @inline(__always)
   func isSettled(_ rules: CandleRules) -> Bool {
-    !isDisputed && knownThrough >= Session.afternoonClose + rules.closingPrintSecondsMax
+    !isDisputed && coverage.knownThrough >= Session.afternoonClose + rules.closingPrintSecondsMax
   }
 
   /// Settled, and its certificate is due and not written.
@@ -137,32 +138,33 @@ extension InstrumentDay {
 
   /// The exchange's own account of the day; nil where nothing traded.
   var dayCandle: Candle? {
-    guard volume.isPositive else { return nil }
+    guard booked.volume.isPositive else { return nil }
     return Candle(
       symbol: symbol, timeframe: .day1, tradingDay: day,
       openedAt: moment(Session.morningOpen), closedAt: moment(Session.afternoonClose),
-      open: open, high: high, low: low, close: last, volume: volume, turnover: turnover,
-      flags: [], source: .live)
+      open: booked.open, high: booked.high, low: booked.low, close: booked.last,
+      volume: booked.volume, turnover: booked.turnover, flags: [], source: .live)
   }
 
   /// The fixed-price session; its price is the close.
   var afterHoursCandle: Candle? {
-    guard afterHours.volume.isPositive else { return nil }
+    guard booked.afterHours.volume.isPositive else { return nil }
     return Candle(
       symbol: symbol, timeframe: .afterHours, tradingDay: day,
       openedAt: moment(Session.afterHoursOpen), closedAt: moment(Session.afterHoursClose),
-      open: last, high: last, low: last, close: last, volume: afterHours.volume,
-      turnover: afterHours.turnover, flags: [], source: .live)
+      open: booked.last, high: booked.last, low: booked.last, close: booked.last,
+      volume: booked.afterHours.volume, turnover: booked.afterHours.turnover, flags: [],
+      source: .live)
   }
 
   func certificate(isEndKnown: Bool) -> DayCertificate {
     let isEndKnown = isEndKnown && !isDisputed
     return DayCertificate(
-      symbol: symbol, tradingDay: day, exchangeVolume: isEndKnown ? volume : nil,
-      exchangeTurnover: isEndKnown ? turnover : nil, minuteVolume: minuteVolume,
-      minuteTurnover: minuteTurnover, gapVolume: gapVolume, gapTurnover: gapTurnover,
-      afterHoursVolume: afterHours.volume, afterHoursTurnover: afterHours.turnover,
-      minutesTraded: Int16(minutesTraded), minutesUntraded: Int16(minutesUntraded),
-      minutesMissing: Int16(minutesMissing))
+      symbol: symbol, tradingDay: day, exchangeVolume: isEndKnown ? booked.volume : nil,
+      exchangeTurnover: isEndKnown ? booked.turnover : nil, minuteVolume: sums.minuteVolume,
+      minuteTurnover: sums.minuteTurnover, gapVolume: sums.gapVolume, gapTurnover: sums.gapTurnover,
+      afterHoursVolume: booked.afterHours.volume, afterHoursTurnover: booked.afterHours.turnover,
+      minutesTraded: Int16(sums.minutesTraded), minutesUntraded: Int16(sums.minutesUntraded),
+      minutesMissing: Int16(sums.minutesMissing))
   }
 }

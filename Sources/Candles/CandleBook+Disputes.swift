@@ -183,7 +183,7 @@ extension CandleBook {
       return takeBack(index, rows: rows)
     }
     // What stood so long was no false row: the exchange took volume back.
-    if base.secondsSeen(through: standing.aliveThrough) > Int(rules.disputeSecondsMax) {
+    if base.secondsSeen(through: standing.coverage.aliveThrough) > Int(rules.disputeSecondsMax) {
       return takeBack(index, rows: rows)
     }
     base.state.isBandUnknown = standing.isBandUnknown
@@ -206,10 +206,11 @@ extension CandleBook {
     let first = rows[0]
     do throws(ExactDecimalError) {
       try state.recordGap(
-        from: state.moment(min(state.stamp, Int(first.quote.secondOfDay))), to: first.quote.at,
+        from: state.moment(min(state.booked.stamp, Int(first.quote.secondOfDay))),
+        to: first.quote.at,
         delta: InstrumentDay.Delta(
-          volume: try first.quote.volume - state.volume,
-          turnover: try first.quote.turnover - state.turnover),
+          volume: try first.quote.volume - state.booked.volume,
+          turnover: try first.quote.turnover - state.booked.turnover),
         cause: .correction, into: &output)
     } catch {
       return .rejected(.implausible, detail: "the day's totals overflow")
@@ -337,7 +338,7 @@ extension CandleBook {
 extension Checkpoint {
   /// For how much trading time since then somebody looked.
   fileprivate func secondsSeen(through last: Int) -> Int {
-    let first = Session.tradingSeconds(before: state.aliveThrough)
+    let first = Session.tradingSeconds(before: state.coverage.aliveThrough)
     let unseen = gaps.opened.lazy.filter(\.isUnseen).map { gap in
       let from = Session.tradingSeconds(before: gap.from.shanghaiSecondOfDay)
       return max(Session.tradingSeconds(before: gap.to.shanghaiSecondOfDay) - max(from, first), 0)
@@ -357,16 +358,17 @@ extension HeldRow {
   /// The totals that stand, as a row.
   fileprivate init(_ state: InstrumentDay) {
     var quote = Quote(
-      symbol: state.symbol, tradingDay: state.day, secondOfDay: Int32(state.stamp))
-    quote.previousClose = state.previousClose
-    quote.open = state.open
-    quote.high = state.high
-    quote.low = state.low
-    quote.last = state.last
-    quote.volume = state.volume
-    quote.turnover = state.turnover
+      symbol: state.symbol, tradingDay: state.day, secondOfDay: Int32(state.booked.stamp))
+    quote.previousClose = state.booked.previousClose
+    quote.open = state.booked.open
+    quote.high = state.booked.high
+    quote.low = state.booked.low
+    quote.last = state.booked.last
+    quote.volume = state.booked.volume
+    quote.turnover = state.booked.turnover
     self.init(
-      quote: quote, trading: state.trading, watermark: state.aliveThrough, responses: 0)
+      quote: quote, trading: state.booked.trading, watermark: state.coverage.aliveThrough,
+      responses: 0)
   }
 }
 

@@ -88,9 +88,9 @@ extension InstrumentDay {
     }
     guard lastMoved != later.lastMoved else { return }
     if let lastMoved { restate(lastMoved, into: &output) }
-    let first = lastMoved.map { $0.minute + 1 } ?? Session.minute(of: stamp)
+    let first = lastMoved.map { $0.minute + 1 } ?? Session.minute(of: booked.stamp)
     let end = previous?.minute ?? current.minute
-    for minute in max(first, observedSince)..<max(first, observedSince, end) {
+    for minute in max(first, coverage.observedSince)..<max(first, coverage.observedSince, end) {
       restate(FormingCandle(minute: minute, basis: price), into: &output)
     }
   }
@@ -103,11 +103,11 @@ extension InstrumentDay {
   /// Minutes before were handed out already: what turns out to belong to them is a gap.
   fileprivate mutating func skip(to minute: Int) {
     guard current.minute < minute else { return }
-    minutesMissing += minute - current.minute
+    sums.minutesMissing += minute - current.minute
     current = FormingCandle(minute: minute, basis: price)
     previous = nil
     lastMoved = nil
-    observedSince = minute
+    coverage.observedSince = minute
   }
 
   /// Minutes that were handed out since `base`, and of which nothing is known now: their volume is
@@ -122,10 +122,10 @@ extension InstrumentDay {
     for minute in first...last
     where !made.contains(minute) && !missed.contains(where: { $0.contains(minute) }) {
       var empty = FormingCandle(minute: minute, basis: base.state.price)
-      if areUnseen || minute < observedSince { empty.flags = .partial }
-      if minute < observedSince, minutesMissing > 0 {
-        minutesMissing -= 1
-        minutesUntraded += 1
+      if areUnseen || minute < coverage.observedSince { empty.flags = .partial }
+      if minute < coverage.observedSince, sums.minutesMissing > 0 {
+        sums.minutesMissing -= 1
+        sums.minutesUntraded += 1
       }
       output.candles.append(empty.candle(symbol: symbol, day: day))
     }

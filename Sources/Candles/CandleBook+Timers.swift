@@ -87,7 +87,7 @@ extension CandleBook {
       forEachOpenState(of: day) { state, output in
         if state.isKnown(throughMinute: minute) {
           state.finish(throughMinute: minute, into: &output)
-        } else if state.lag > 0 {
+        } else if state.coverage.lag > 0 {
           state.finishLate(rules, into: &output)
         }
       }
@@ -139,7 +139,8 @@ extension CandleBook {
   private func tally(ofMinute minute: Int, on day: TradingDay) -> Tally {
     var tally = Tally()
     for entry in instruments {
-      guard let state = entry.state, state.day == day, state.isTradable || !state.volume.isZero
+      guard let state = entry.state, state.day == day,
+        state.isTradable || !state.booked.volume.isZero
       else { continue }
       guard let slot = state.previous, slot.minute == minute, slot.isFinal,
         slot.moved || !slot.flags.contains(.partial)

@@ -27,9 +27,9 @@ struct DifferenceWriter: StateSink {
 
   /// - Parameter day: the one that was written last.
   mutating func write(_ checkpoint: inout Checkpoint, before day: inout InstrumentDay) {
-    writer.put(Int64(checkpoint.state.knownThrough))
-    writer.put(Int64(checkpoint.state.aliveThrough))
-    writer.put(Int64(checkpoint.state.stamp))
+    writer.put(Int64(checkpoint.state.coverage.knownThrough))
+    writer.put(Int64(checkpoint.state.coverage.aliveThrough))
+    writer.put(Int64(checkpoint.state.booked.stamp))
     (place, equal) = (0, 0)
     for part in DayPart.allCases {
       if let numbers = checkpoint.state.numbersIfSame(part, in: &day) {
@@ -86,9 +86,9 @@ extension StateReader {
       place += try equalNumbers(upTo: numbers.count - place)
     }
     var state = try Self.day(of: day.symbol, in: numbers)
-    state.knownThrough = known
-    state.aliveThrough = alive
-    state.stamp = stamp
+    state.coverage.knownThrough = known
+    state.coverage.aliveThrough = alive
+    state.booked.stamp = stamp
     return Checkpoint(state: state, gaps: try gapChanges(of: state))
   }
 

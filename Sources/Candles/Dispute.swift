@@ -111,10 +111,11 @@ struct Former: Sendable {
   /// have not come near them by growing.
   func claims(_ quote: Quote, over standing: InstrumentDay, rules: CandleRules) -> Bool {
     let state = checkpoint.state
-    guard state.volume > standing.volume, state.totals.isContinued(by: quote, rules: rules),
-      let nearer = try? quote.volume - state.volume,
-      let further = try? state.volume - standing.volume,
-      let grown = try? standing.volume - volumeThen
+    guard state.booked.volume > standing.booked.volume,
+      state.totals.isContinued(by: quote, rules: rules),
+      let nearer = try? quote.volume - state.booked.volume,
+      let further = try? state.booked.volume - standing.booked.volume,
+      let grown = try? standing.booked.volume - volumeThen
     else { return false }
     return nearer <= further && grown < further
   }

@@ -9,31 +9,31 @@ extension InstrumentDay {
     _ move: Move, stampedAt stamp: Int, into output: inout CandleOutput
   ) throws(ExactDecimalError) {
     let minute = Session.minute(of: stamp)
-    guard minute >= observedSince else {
+    guard minute >= coverage.observedSince else {
       // Nobody saw that minute: its volume belongs to what passed unseen. The row before may be
       // older than that.
-      let known = max(self.stamp, lastGap?.from.shanghaiSecondOfDay ?? 0)
+      let known = max(self.booked.stamp, lastGap?.from.shanghaiSecondOfDay ?? 0)
       try recordGap(
         from: moment(min(known, stamp)), to: moment(stamp),
         delta: Delta(volume: move.volume, turnover: move.turnover),
         cause: isDisputed ? .dispute : isClosed ? .latePrint : lastGap?.cause ?? .latePrint,
         into: &output)
-      return flattenMinutes(after: observedSince - 1, at: move.last, into: &output)
+      return flattenMinutes(after: coverage.observedSince - 1, at: move.last, into: &output)
     }
-    let volumeSum = try minuteVolume + move.volume
-    let turnoverSum = try minuteTurnover + move.turnover
+    let volumeSum = try sums.minuteVolume + move.volume
+    let turnoverSum = try sums.minuteTurnover + move.turnover
     let held = lastMoved.flatMap { $0.minute == minute ? $0 : nil }
     var late = held ?? FormingCandle(minute: minute, basis: price)
     let wasFlat = !late.moved
     try late.take(move)
     late.isFinal = true
     if wasFlat {
-      minutesTraded += 1
-      if isTradable, minutesUntraded > 0 { minutesUntraded -= 1 }
+      sums.minutesTraded += 1
+      if isTradable, sums.minutesUntraded > 0 { sums.minutesUntraded -= 1 }
     }
     lastMoved = late
-    minuteVolume = volumeSum
-    minuteTurnover = turnoverSum
+    sums.minuteVolume = volumeSum
+    sums.minuteTurnover = turnoverSum
     revise(late, into: &output)
     flattenMinutes(after: minute, at: move.last, into: &output)
   }
@@ -73,10 +73,10 @@ extension InstrumentDay {
     let printed = Session.tradingSeconds(before: stamp)
     let late = Session.tradingSeconds(before: watermark) - printed
     let isLate = late > rules.silenceSecondsMax
-    if lag > 0 {
-      lag = isLate ? late : 0
+    if coverage.lag > 0 {
+      coverage.lag = isLate ? late : 0
     } else if isLate, knownTradingSeconds - printed > rules.silenceSecondsMax {
-      lag = late
+      coverage.lag = late
     }
   }
 }

@@ -10,8 +10,8 @@ extension InstrumentDay {
     into output: inout CandleOutput
   ) throws(ExactDecimalError) {
     let delta = Delta(
-      volume: try quote.volume - volume, turnover: try quote.turnover - turnover)
-    let watermark = max(watermark, aliveThrough)
+      volume: try quote.volume - booked.volume, turnover: try quote.turnover - booked.turnover)
+    let watermark = max(watermark, coverage.aliveThrough)
     if !isObserved { current.basis = quote.previousClose }
     if isBreak(until: watermark, rules: rules) {
       try open(gapUntil: watermark, delta: delta, quote: quote, into: &output)
@@ -27,30 +27,32 @@ extension InstrumentDay {
   @inline(__always)
   func isUnchanged(by quote: Quote, until second: Int, rules: CandleRules) -> Bool {
     guard isObserved, quote.tradingDay == day else { return false }
-    return Int(quote.secondOfDay) == stamp && quote.volume == volume
-      && quote.turnover == turnover && quote.last == last
-      && quote.afterHours ?? afterHours == afterHours
+    return Int(quote.secondOfDay) == booked.stamp && quote.volume == booked.volume
+      && quote.turnover == booked.turnover && quote.last == booked.last
+      && quote.afterHours ?? booked.afterHours == booked.afterHours
       && !isBreak(until: second, rules: rules)
   }
 
   /// Every number that a row is held against is the standing one's.
   @inline(__always)
   func isRepeated(by quote: Quote) -> Bool {
-    isObserved && quote.tradingDay == day && Int(quote.secondOfDay) == stamp && !isMoved(by: quote)
+    isObserved && quote.tradingDay == day && Int(quote.secondOfDay) == booked.stamp
+      && !isMoved(by: quote)
   }
 
   /// Whether booking the row changes more than its stamp.
   @inline(__always)
   func isMoved(by quote: Quote) -> Bool {
-    quote.volume != volume || quote.turnover != turnover || quote.last != last
-      || quote.high != high || quote.low != low || quote.open != open
-      || quote.previousClose != previousClose || quote.afterHours ?? afterHours != afterHours
+    quote.volume != booked.volume || quote.turnover != booked.turnover || quote.last != booked.last
+      || quote.high != booked.high || quote.low != booked.low || quote.open != booked.open
+      || quote.previousClose != booked.previousClose
+      || quote.afterHours ?? booked.afterHours != booked.afterHours
   }
 
   @inline(__always)
   mutating func prove(through second: Int) {
-    aliveThrough = max(aliveThrough, second)
-    knownThrough = max(knownThrough, second - lag)
+    coverage.aliveThrough = max(coverage.aliveThrough, second)
+    coverage.knownThrough = max(coverage.knownThrough, second - coverage.lag)
   }
 
   struct Delta {
@@ -61,7 +63,7 @@ extension InstrumentDay {
   /// Whether more than a straddle passed unseen and a minute ended meanwhile.
   @inline(__always)
   func isBreak(until watermark: Int, rules: CandleRules) -> Bool {
-    let known = Session.tradingSeconds(before: aliveThrough)
+    let known = Session.tradingSeconds(before: coverage.aliveThrough)
     let seen = Session.tradingSeconds(before: watermark)
     let minuteSeen = (seen + 59) / 60 - 1
     return seen - known > rules.silenceSecondsMax && minuteSeen > known / 60
@@ -71,14 +73,14 @@ extension InstrumentDay {
   @inline(__always)
   private func isMovement(_ quote: Quote, delta: Delta) -> Bool {
     if quote.volume.isZero { return false }
-    return !delta.volume.isZero || !delta.turnover.isZero || quote.last != last
+    return !delta.volume.isZero || !delta.turnover.isZero || quote.last != booked.last
   }
 
   @inline(__always)
   private func move(_ quote: Quote, delta: Delta) -> Move {
     let minute = Session.minute(of: Int(quote.secondOfDay))
-    let rose = quote.high > high
-    let fell = quote.low < low || low.isZero
+    let rose = quote.high > booked.high
+    let fell = quote.low < booked.low || booked.low.isZero
     return Move(
       last: quote.last,
       open: minute == 0 && !quote.open.isZero ? quote.open : nil,
@@ -87,7 +89,7 @@ extension InstrumentDay {
       volume: delta.volume, turnover: delta.turnover,
       // Only the instrument's own stamps prove its rows: others' lie elsewhere in the second.
       isAmbiguous: minute > 0 && (rose || fell)
-        && Session.tradingSeconds(before: stamp) < minute * 60)
+        && Session.tradingSeconds(before: booked.stamp) < minute * 60)
   }
 
   /// Puts a movement where its stamp says, however late it comes.
@@ -96,7 +98,8 @@ extension InstrumentDay {
   ) throws(ExactDecimalError) {
     let minute = Session.minute(of: stamp)
     let minuteSum = Delta(
-      volume: try minuteVolume + move.volume, turnover: try minuteTurnover + move.turnover)
+      volume: try sums.minuteVolume + move.volume, turnover: try sums.minuteTurnover + move.turnover
+    )
     begin(minute: minute, into: &output)
     if minute == current.minute {
       try current.take(move)
@@ -106,8 +109,8 @@ extension InstrumentDay {
     } else {
       return try recordLatePrint(move, stampedAt: stamp, into: &output)
     }
-    minuteVolume = minuteSum.volume
-    minuteTurnover = minuteSum.turnover
+    sums.minuteVolume = minuteSum.volume
+    sums.minuteTurnover = minuteSum.turnover
   }
 
   private mutating func replacePrevious(by late: FormingCandle, into output: inout CandleOutput) {
@@ -122,8 +125,8 @@ extension InstrumentDay {
     }
     if late.isFinal {
       if previous?.moved == false {
-        minutesTraded += 1
-        minutesUntraded -= 1
+        sums.minutesTraded += 1
+        sums.minutesUntraded -= 1
       }
       output.revisions.append(
         Revision(candle: late.candle(symbol: symbol, day: day), cause: .latePrint))
@@ -148,7 +151,8 @@ extension InstrumentDay {
     let end =
       isWholeDay ? max(Int(quote.secondOfDay), Session.afternoonClose) : watermark
     try recordGap(
-      from: moment(knownThrough), to: moment(end), delta: delta, cause: cause, into: &output)
+      from: moment(coverage.knownThrough), to: moment(end), delta: delta, cause: cause,
+      into: &output)
     endObservation(into: &output)
     resume(at: watermark, price: quote.last.isZero ? quote.previousClose : quote.last)
   }
@@ -167,9 +171,9 @@ extension InstrumentDay {
     let seen = Session.tradingSeconds(before: watermark)
     // Minutes that were emptied in a dispute are not begun again.
     let resumed = max(seen / 60, current.minute)
-    minutesMissing += resumed - current.minute
-    observedSince = resumed
-    lag = 0
+    sums.minutesMissing += resumed - current.minute
+    coverage.observedSince = resumed
+    coverage.lag = 0
     lastMoved = nil
     previous = nil
     current =
@@ -182,8 +186,8 @@ extension InstrumentDay {
     from: Timestamp, to: Timestamp, delta: Delta, cause: GapCause,
     into output: inout CandleOutput
   ) throws(ExactDecimalError) {
-    let volumeSum = try gapVolume + delta.volume
-    let turnoverSum = try gapTurnover + delta.turnover
+    let volumeSum = try sums.gapVolume + delta.volume
+    let turnoverSum = try sums.gapTurnover + delta.turnover
     var gap = Gap(
       symbol: symbol, tradingDay: day, from: from, to: to, volume: delta.volume,
       turnover: delta.turnover, cause: cause)
@@ -194,30 +198,30 @@ extension InstrumentDay {
       gap.turnover = try last.turnover + delta.turnover
       output.closedGaps.append(last)
     }
-    gapVolume = volumeSum
-    gapTurnover = turnoverSum
+    sums.gapVolume = volumeSum
+    sums.gapTurnover = turnoverSum
     lastGap = gap
     output.gaps.append(gap)
   }
 
   mutating func remember(_ quote: Quote, trading: TradingState, watermark: Int) {
     // Until something trades the previous close may still be put right, and the minute with it.
-    if !current.moved, quote.volume.isZero, current.basis == previousClose {
+    if !current.moved, quote.volume.isZero, current.basis == booked.previousClose {
       current.basis = quote.previousClose
     }
     prove(through: watermark)
     isObserved = true
-    stamp = Int(quote.secondOfDay)
-    if let minute = lastMoved?.minute, Session.minute(of: stamp) > minute { lastMoved = nil }
-    volume = quote.volume
-    turnover = quote.turnover
-    open = quote.open
-    high = quote.high
-    low = quote.low
-    last = quote.last
-    previousClose = quote.previousClose
-    self.trading = trading
-    if let session = quote.afterHours { afterHours = session }
+    booked.stamp = Int(quote.secondOfDay)
+    if let minute = lastMoved?.minute, Session.minute(of: booked.stamp) > minute { lastMoved = nil }
+    booked.volume = quote.volume
+    booked.turnover = quote.turnover
+    booked.open = quote.open
+    booked.high = quote.high
+    booked.low = quote.low
+    booked.last = quote.last
+    booked.previousClose = quote.previousClose
+    booked.trading = trading
+    if let session = quote.afterHours { booked.afterHours = session }
     if !current.moved, current.basis.isZero { current.basis = price }
   }
 }

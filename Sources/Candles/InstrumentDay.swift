@@ -12,13 +12,7 @@ struct InstrumentDay: Sendable, Hashable {
   /// What is proven by an answer of a later day.
   static let lastSecond = Int(Shanghai.secondsPerDay) - 1
 
-  /// Proven state as of this second of the day; the morning's open when nothing was seen yet.
-  var knownThrough = Session.morningOpen
-  /// The instrument's rows were there as of this second. The same, but for a late publisher, whose
-  /// rows prove what they say only to `lag` seconds before.
-  var aliveThrough = Session.morningOpen
-  /// How old the rows of a late publisher are when they come, in seconds; 0 for all others.
-  var lag = 0
+  var coverage = Coverage()
   /// A snapshot of this day was accepted.
   var isObserved = false
   /// The certificate has been written.
@@ -27,16 +21,7 @@ struct InstrumentDay: Sendable, Hashable {
   var isBandUnknown = false
   /// Two readings are served in turn: nothing is booked.
   var isDisputed = false
-  var stamp = 0
-  var volume = ExactDecimal.zero
-  var turnover = ExactDecimal.zero
-  var open = ExactDecimal.zero
-  var high = ExactDecimal.zero
-  var low = ExactDecimal.zero
-  var last = ExactDecimal.zero
-  var previousClose = ExactDecimal.zero
-  var afterHours = AfterHours(volume: .zero, turnover: .zero)
-  var trading = TradingState.preOpen
+  var booked = BookedRow()
 
   /// The minute that takes shape, and the one before it, kept while prints may still change it.
   var current: FormingCandle
@@ -44,20 +29,50 @@ struct InstrumentDay: Sendable, Hashable {
   /// The minute of the last print, where that is none of these two: a late one may still change it.
   /// All minutes between it and them are flat.
   var lastMoved: FormingCandle?
-  /// The first minute since which nothing passed unseen.
-  var observedSince = 0
   /// The gap opened last: one that adjoins it makes one row with it.
   var lastGap: Gap?
 
-  var minuteVolume = ExactDecimal.zero
-  var minuteTurnover = ExactDecimal.zero
-  var gapVolume = ExactDecimal.zero
-  var gapTurnover = ExactDecimal.zero
-  var minutesTraded = 0
-  var minutesUntraded = 0
-  var minutesMissing = 0
+  var sums = DaySums()
   /// Yesterday's close, where it was seen.
   var priorClose = ExactDecimal.zero
+
+  /// How far the day is proven.
+  struct Coverage: Sendable, Hashable {
+    /// Proven state as of this second of the day; the morning's open when nothing was seen yet.
+    var knownThrough = Session.morningOpen
+    /// The instrument's rows were there as of this second. The same, but for a late publisher,
+    /// whose rows prove what they say only to `lag` seconds before.
+    var aliveThrough = Session.morningOpen
+    /// How old the rows of a late publisher are when they come, in seconds; 0 for all others.
+    var lag = 0
+    /// The first minute since which nothing passed unseen.
+    var observedSince = 0
+  }
+
+  /// What the last booked row says, which the next one is held against.
+  struct BookedRow: Sendable, Hashable {
+    var stamp = 0
+    var volume = ExactDecimal.zero
+    var turnover = ExactDecimal.zero
+    var open = ExactDecimal.zero
+    var high = ExactDecimal.zero
+    var low = ExactDecimal.zero
+    var last = ExactDecimal.zero
+    var previousClose = ExactDecimal.zero
+    var afterHours = AfterHours(volume: .zero, turnover: .zero)
+    var trading = TradingState.preOpen
+  }
+
+  /// Where the day's volume and minutes went.
+  struct DaySums: Sendable, Hashable {
+    var minuteVolume = ExactDecimal.zero
+    var minuteTurnover = ExactDecimal.zero
+    var gapVolume = ExactDecimal.zero
+    var gapTurnover = ExactDecimal.zero
+    var minutesTraded = 0
+    var minutesUntraded = 0
+    var minutesMissing = 0
+  }
 
   init(symbol: Symbol, day: TradingDay, basis: ExactDecimal = .zero) {
     self.symbol = symbol
@@ -67,18 +82,18 @@ struct InstrumentDay: Sendable, Hashable {
 
   /// Trading time on which the state is proven, 0…14400 s.
   @inline(__always)
-  var knownTradingSeconds: Int { Session.tradingSeconds(before: knownThrough) }
+  var knownTradingSeconds: Int { Session.tradingSeconds(before: coverage.knownThrough) }
 
   /// What a minute without trades is flat at: the last price, before the first trade the
   /// previous close.
-  var price: ExactDecimal { last.isZero ? previousClose : last }
+  var price: ExactDecimal { booked.last.isZero ? booked.previousClose : booked.last }
 
   /// Minutes without trades make candles only where one could have traded.
   @inline(__always)
   var isTradable: Bool {
-    switch trading {
+    switch booked.trading {
     case .normal, .auction, .preOpen: true
-    case .halted: !last.isZero
+    case .halted: !booked.last.isZero
     case .delisted, .notListed: false
     }
   }
@@ -90,7 +105,7 @@ struct InstrumentDay: Sendable, Hashable {
 
   /// Whether its rows were there to the end of `minute`, however old they were.
   func isAlive(throughMinute minute: Int) -> Bool {
-    Session.tradingSeconds(before: aliveThrough) >= (minute + 1) * 60
+    Session.tradingSeconds(before: coverage.aliveThrough) >= (minute + 1) * 60
   }
 
   /// The last minute that was handed out, or passed over; -1 before the first.
@@ -139,7 +154,7 @@ extension InstrumentDay {
       previous?.isPassedOver = true
       return
     }
-    if minute.moved { minutesTraded += 1 } else { minutesUntraded += 1 }
+    if minute.moved { sums.minutesTraded += 1 } else { sums.minutesUntraded += 1 }
     output.candles.append(minute.candle(symbol: symbol, day: day))
   }
 

@@ -57,16 +57,18 @@ extension InstrumentDay {
   /// Answers have come for long, and none had what stands here: its stamp may be the false one.
   private func isUnobserved(by watermark: Int, rules: CandleRules) -> Bool {
     let traded =
-      Session.tradingSeconds(before: watermark) - Session.tradingSeconds(before: aliveThrough)
-    let sinceClose = watermark - max(aliveThrough, Session.afternoonClose)
+      Session.tradingSeconds(before: watermark)
+      - Session.tradingSeconds(before: coverage.aliveThrough)
+    let sinceClose = watermark - max(coverage.aliveThrough, Session.afternoonClose)
     return max(traded, sinceClose) > rules.unobservedSecondsMin
   }
 
   @inline(__always)
   var totals: RunningTotals {
     RunningTotals(
-      second: stamp, volume: volume, turnover: turnover, high: high, low: low,
-      previousClose: previousClose)
+      second: booked.stamp, volume: booked.volume, turnover: booked.turnover, high: booked.high,
+      low: booked.low,
+      previousClose: booked.previousClose)
   }
 }
 

@@ -146,22 +146,22 @@ struct StateReader {
     symbol: Symbol, as form: DayForm = .whole
   ) throws(BookStateError) -> InstrumentDay {
     var state = InstrumentDay(symbol: symbol, day: try day("day"))
-    state.knownThrough = try integer("known_through", in: Self.secondsOfDay)
+    state.coverage.knownThrough = try integer("known_through", in: Self.secondsOfDay)
     state.isObserved = try flag("is_observed")
-    state.stamp = try integer("stamp", in: Self.secondsOfDay)
+    state.booked.stamp = try integer("stamp", in: Self.secondsOfDay)
     try totals(of: &state)
-    state.trading = try trading()
-    state.minutesTraded = try integer("minutes_traded", in: Self.minuteCounts)
-    state.minutesUntraded = try integer("minutes_untraded", in: Self.minuteCounts)
-    state.minutesMissing = try integer("minutes_missing", in: Self.minuteCounts)
+    state.booked.trading = try trading()
+    state.sums.minutesTraded = try integer("minutes_traded", in: Self.minuteCounts)
+    state.sums.minutesUntraded = try integer("minutes_untraded", in: Self.minuteCounts)
+    state.sums.minutesMissing = try integer("minutes_missing", in: Self.minuteCounts)
     state.isClosed = try flag("is_closed")
     state.current = try formingCandle("current", plus: state.minuteTotals, as: form)
     state.previous = try formingCandleIfAny("previous", of: state, as: form)
-    state.aliveThrough = state.knownThrough
+    state.coverage.aliveThrough = state.coverage.knownThrough
     if version > 1 {
       try rest(of: &state, as: form)
     } else {
-      state.observedSince = state.current.minute
+      state.coverage.observedSince = state.current.minute
     }
     return state
   }
@@ -172,9 +172,9 @@ struct StateReader {
   ) throws(BookStateError) {
     state.lastMoved = try formingCandleIfAny("last_moved", of: state, as: form)
     let lead = try integer("alive_through", in: Self.secondsOfDay)
-    state.aliveThrough += lead
-    state.lag = try integer("lag", in: Self.secondsOfDay)
-    state.observedSince = try integer("observed_since", in: Self.minuteCounts)
+    state.coverage.aliveThrough += lead
+    state.coverage.lag = try integer("lag", in: Self.secondsOfDay)
+    state.coverage.observedSince = try integer("observed_since", in: Self.minuteCounts)
     state.priorClose = try decimal("prior_close")
     state.isBandUnknown = try flag("is_band_unknown")
     state.isDisputed = try flag("is_disputed")
@@ -194,23 +194,23 @@ struct StateReader {
   }
 
   private mutating func totals(of state: inout InstrumentDay) throws(BookStateError) {
-    state.volume = try decimal("volume")
-    state.turnover = try decimal("turnover")
-    state.open = try decimal("open")
-    state.high = try decimal("high")
-    state.low = try decimal("low")
-    state.last = try decimal("last")
-    state.previousClose = try decimal("previous_close")
-    state.afterHours = AfterHours(
+    state.booked.volume = try decimal("volume")
+    state.booked.turnover = try decimal("turnover")
+    state.booked.open = try decimal("open")
+    state.booked.high = try decimal("high")
+    state.booked.low = try decimal("low")
+    state.booked.last = try decimal("last")
+    state.booked.previousClose = try decimal("previous_close")
+    state.booked.afterHours = AfterHours(
       volume: try decimal("after_hours.volume"), turnover: try decimal("after_hours.turnover"))
     if version == 1 {
-      state.minuteVolume = try decimal("minute_volume")
-      state.minuteTurnover = try decimal("minute_turnover")
+      state.sums.minuteVolume = try decimal("minute_volume")
+      state.sums.minuteTurnover = try decimal("minute_turnover")
     }
-    state.gapVolume = try decimal("gap_volume")
-    state.gapTurnover = try decimal("gap_turnover")
+    state.sums.gapVolume = try decimal("gap_volume")
+    state.sums.gapTurnover = try decimal("gap_turnover")
     if version == 1 { return }
-    state.minuteVolume = try decimal("minute_volume", plus: state.volume)
-    state.minuteTurnover = try decimal("minute_turnover", plus: state.turnover)
+    state.sums.minuteVolume = try decimal("minute_volume", plus: state.booked.volume)
+    state.sums.minuteTurnover = try decimal("minute_turnover", plus: state.booked.turnover)
   }
 }

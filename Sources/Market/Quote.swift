@@ -2,10 +2,7 @@
 /// the five-level book. Source: upstreams' level-1 snapshots (Sina fields 0…33).
 public struct Quote: Sendable {
   public var symbol: Symbol
-  /// The exchange's date of the snapshot.
-  public var tradingDay: TradingDay
-  /// The exchange's clock of the snapshot, seconds since Shanghai midnight.
-  public var secondOfDay: Int32
+  @usableFromInline var stamp: Stamp
   public var status: QuoteStatus
   /// Prices in the instrument's currency; zero where the exchange has none yet.
   public var open: ExactDecimal
@@ -30,8 +27,7 @@ public struct Quote: Sendable {
   /// A quote that says nothing yet: for a decoder to fill.
   public init(symbol: Symbol, tradingDay: TradingDay, secondOfDay: Int32) {
     self.symbol = symbol
-    self.tradingDay = tradingDay
-    self.secondOfDay = secondOfDay
+    stamp = Stamp(tradingDay: tradingDay, secondOfDay: secondOfDay)
     status = .normal
     open = .zero
     previousClose = .zero
@@ -48,6 +44,28 @@ public struct Quote: Sendable {
 
   /// The exchange's stamp.
   public var at: Timestamp { Timestamp(day: tradingDay, secondOfDay: Int(secondOfDay)) }
+}
+
+extension Quote {
+  @usableFromInline
+  struct Stamp: Sendable, Hashable {
+    @usableFromInline var tradingDay: TradingDay
+    @usableFromInline var secondOfDay: Int32
+  }
+
+  /// The exchange's date of the snapshot.
+  @inlinable
+  public var tradingDay: TradingDay {
+    get { stamp.tradingDay }
+    set { stamp.tradingDay = newValue }
+  }
+
+  /// The exchange's clock of the snapshot, seconds since Shanghai midnight.
+  @inlinable
+  public var secondOfDay: Int32 {
+    get { stamp.secondOfDay }
+    set { stamp.secondOfDay = newValue }
+  }
 }
 
 /// One price level: shares or units wanted or offered there.
@@ -137,8 +155,7 @@ extension Quote {
 
 extension Quote: Equatable {
   public static func == (left: Quote, right: Quote) -> Bool {
-    left.symbol == right.symbol && left.tradingDay == right.tradingDay
-      && left.secondOfDay == right.secondOfDay && left.status == right.status
+    left.symbol == right.symbol && left.stamp == right.stamp && left.status == right.status
       && left.volume == right.volume && left.turnover == right.turnover
       && left.open == right.open && left.previousClose == right.previousClose
       && left.last == right.last && left.high == right.high && left.low == right.low

@@ -17,13 +17,13 @@ private struct Figure {
 
 extension DemoSnapshot {
   func figures(width: Int) -> [StyledLine] {
-    let panels = [asking, committing, results]
+    let panels = [pollingPanel, storingPanel, resultsPanel]
     let columns = (width - 1) / DemoSnapshot.panelWidthMin
     guard columns >= panels.count else {
       return panels.joined().map { line(of: $0, panelWidth: DemoSnapshot.panelWidthMin) }
     }
     let panelWidth = min((width - 1) / panels.count, DemoSnapshot.panelWidthMax)
-    return asking.indices.map { row in
+    return pollingPanel.indices.map { row in
       var line = StyledLine()
       for (column, panel) in panels.enumerated() {
         line.advance(to: column * panelWidth)
@@ -52,32 +52,34 @@ extension DemoSnapshot {
     return line
   }
 
-  private var asking: [Figure] {
+  private var pollingPanel: [Figure] {
     [
       Figure(
-        label: "sweeps", value: Figures.grouped(sweeps),
-        note: Figures.rate(sweepsPerMinute)),
-      Figure(label: "requests", value: Figures.grouped(requestsAnswered + requestsFailed)),
-      .fault("missed", count: requestsFailed, style: .warning),
-      condition("source", is: source),
+        label: "sweeps", value: Figures.grouped(polling.sweeps),
+        note: Figures.rate(polling.sweepsPerMinute)),
+      Figure(
+        label: "requests", value: Figures.grouped(polling.requestsAnswered + polling.requestsFailed)
+      ),
+      .fault("missed", count: polling.requestsFailed, style: .warning),
+      condition("source", is: polling.source),
     ]
   }
 
-  private var committing: [Figure] {
+  private var storingPanel: [Figure] {
     [
-      Figure(label: "poll→commit", value: milliseconds(lagMicroseconds)),
-      Figure(label: "commit", value: milliseconds(commitMicroseconds)),
-      Figure(label: "change seq", value: Figures.grouped(Int(sequence))),
-      condition("store", is: store),
+      Figure(label: "poll→commit", value: milliseconds(storing.lagMicroseconds)),
+      Figure(label: "commit", value: milliseconds(storing.commitMicroseconds)),
+      Figure(label: "change seq", value: Figures.grouped(Int(storing.sequence))),
+      condition("store", is: storing.store),
     ]
   }
 
-  private var results: [Figure] {
+  private var resultsPanel: [Figure] {
     [
-      Figure(label: "candles", value: Figures.grouped(candles), style: .title),
-      .fault("gaps", count: gaps, style: .warning),
-      .fault("revisions", count: revisions, style: .warning),
-      .fault("rejected", count: rejected, style: .bad),
+      Figure(label: "candles", value: Figures.grouped(results.candles), style: .title),
+      .fault("gaps", count: results.gaps, style: .warning),
+      .fault("revisions", count: results.revisions, style: .warning),
+      .fault("rejected", count: results.rejected, style: .bad),
     ]
   }
 

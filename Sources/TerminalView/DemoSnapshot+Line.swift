@@ -8,16 +8,16 @@ extension DemoSnapshot {
     var parts = [
       "\(at.shanghaiDay) \(Figures.minute(at.shanghaiSecondOfDay))",
       phase.rawValue,
-      "sweeps \(sweeps) (\(Figures.rate(sweepsPerMinute)))",
-      "missed \(requestsFailed)",
-      "lag " + (lagMicroseconds.map(Figures.milliseconds(ofMicroseconds:)) ?? "-"),
-      "candles \(candles)",
-      "gaps \(gaps)",
-      "rejected \(rejected)",
-      "seq \(sequence)",
+      "sweeps \(polling.sweeps) (\(Figures.rate(polling.sweepsPerMinute)))",
+      "missed \(polling.requestsFailed)",
+      "lag " + (storing.lagMicroseconds.map(Figures.milliseconds(ofMicroseconds:)) ?? "-"),
+      "candles \(results.candles)",
+      "gaps \(results.gaps)",
+      "rejected \(results.rejected)",
+      "seq \(storing.sequence)",
     ]
-    if source.health != .good { parts.append("source \(source.word)") }
-    if store.health != .good { parts.append("store \(store.word)") }
+    if polling.source.health != .good { parts.append("source \(polling.source.word)") }
+    if storing.store.health != .good { parts.append("store \(storing.store.word)") }
     if let quote = quotes.first {
       parts.append("\(quote.symbol) \(quote.lastText) \(quote.changeText)")
     }

@@ -10,30 +10,9 @@ package struct DemoSnapshot: Sendable {
   /// How many instruments are polled.
   package var instruments: Int
 
-  package var sweeps = 0
-  /// Rows of quotes taken.
-  package var rows = 0
-  /// Sweeps in the last simulated minute.
-  package var sweepsPerMinute = ExactDecimal.zero
-  package var requestsAnswered = 0
-  /// Batches that had no answer before the next sweep was due, whatever the reason.
-  package var requestsFailed = 0
-  package var source = Condition("starting", health: .waiting)
-  package var store = Condition("starting", health: .waiting)
-
-  /// From the last byte of an answer to its rows being visible, µs of real time; nil before the
-  /// first commit.
-  package var lagMicroseconds: Int64?
-  /// From the beginning of the last commit to its end, µs of real time.
-  package var commitMicroseconds: Int64?
-  package var commits = 0
-  /// The change feed's last number.
-  package var sequence: Int64 = 0
-
-  package var candles = 0
-  package var gaps = 0
-  package var revisions = 0
-  package var rejected = 0
+  package var polling = Polling()
+  package var storing = Storing()
+  package var results = Results()
 
   /// The first few of the market, in the order to show them.
   package var quotes: [DemoQuote] = []
@@ -49,6 +28,39 @@ package struct DemoSnapshot: Sendable {
   }
 
   package var phase: SessionPhase { SessionPhase(secondOfDay: at.shanghaiSecondOfDay) }
+
+  /// What was asked of the source.
+  package struct Polling: Sendable {
+    package var sweeps = 0
+    /// Rows of quotes taken.
+    package var rows = 0
+    /// Sweeps in the last simulated minute.
+    package var sweepsPerMinute = ExactDecimal.zero
+    package var requestsAnswered = 0
+    /// Batches that had no answer before the next sweep was due, whatever the reason.
+    package var requestsFailed = 0
+    package var source = Condition("starting", health: .waiting)
+  }
+
+  /// What was committed.
+  package struct Storing: Sendable {
+    /// From the last byte of an answer to its rows being visible, µs of real time; nil before the
+    /// first commit.
+    package var lagMicroseconds: Int64?
+    /// From the beginning of the last commit to its end, µs of real time.
+    package var commitMicroseconds: Int64?
+    /// The change feed's last number.
+    package var sequence: Int64 = 0
+    package var store = Condition("starting", health: .waiting)
+  }
+
+  /// What came of it.
+  package struct Results: Sendable {
+    package var candles = 0
+    package var gaps = 0
+    package var revisions = 0
+    package var rejected = 0
+  }
 
   /// A word on how something is doing, and whether that is well.
   package struct Condition: Sendable, Hashable {

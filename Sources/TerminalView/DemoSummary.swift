@@ -37,14 +37,14 @@ package struct DemoSummary: Sendable {
       ("certificates", certificates),
       (
         "candles",
-        "\(Figures.grouped(last.candles)), gaps \(Figures.grouped(last.gaps)), "
-          + "revisions \(Figures.grouped(last.revisions)), "
-          + "rejected rows \(Figures.grouped(last.rejected))"
+        "\(Figures.grouped(last.results.candles)), gaps \(Figures.grouped(last.results.gaps)), "
+          + "revisions \(Figures.grouped(last.results.revisions)), "
+          + "rejected rows \(Figures.grouped(last.results.rejected))"
       ),
       (
         "rows",
-        "\(Figures.grouped(last.rows)) quotes, \(Figures.grouped(last.rows / max(seconds, 1))) "
-          + "a second"
+        "\(Figures.grouped(last.polling.rows)) quotes, "
+          + "\(Figures.grouped(last.polling.rows / max(seconds, 1))) a second"
       ),
     ]
     if let unsaved { lines.append(("NOT SAVED", unsaved)) }

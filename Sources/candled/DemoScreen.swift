@@ -61,7 +61,7 @@ actor DemoScreen {
     while !Task.isCancelled {
       let minute = EngineClock.realNow().seconds / 60
       let snapshot = await snapshot(handle)
-      if minute != shownMinute, snapshot.candles > 0 {
+      if minute != shownMinute, snapshot.results.candles > 0 {
         shownMinute = minute
         show(snapshot.line() + "\n")
       }
@@ -79,22 +79,22 @@ actor DemoScreen {
     let report = await handle.engine.report(on: Array(symbols.prefix(DemoScreen.sharesMax)))
     var snapshot = DemoSnapshot(at: report.now, speed: speed, instruments: symbols.count)
     let status = report.status
-    snapshot.sweeps = status.sweeps
-    snapshot.sweepsPerMinute = ExactDecimal(Int64(status.sweepsInLastMinute(at: report.now)))
-    snapshot.requestsAnswered = status.requests - status.failedRequests
-    snapshot.requestsFailed = status.failedRequests
-    snapshot.lagMicroseconds = status.commits > 0 ? status.lagMicroseconds : nil
-    snapshot.commitMicroseconds = status.commits > 0 ? status.commitMicroseconds : nil
-    snapshot.commits = status.commits
-    snapshot.sequence = status.sequence
-    snapshot.rows = report.counters.snapshots
-    snapshot.candles = status.candlesSaved
-    snapshot.gaps = report.counters.gaps
-    snapshot.revisions = report.counters.revisions
-    snapshot.rejected = report.counters.rejectedRows.values.reduce(0, +)
+    snapshot.polling.sweeps = status.sweeps
+    snapshot.polling.sweepsPerMinute = ExactDecimal(
+      Int64(status.sweepsInLastMinute(at: report.now)))
+    snapshot.polling.requestsAnswered = status.requests - status.failedRequests
+    snapshot.polling.requestsFailed = status.failedRequests
+    snapshot.storing.lagMicroseconds = status.commits > 0 ? status.lagMicroseconds : nil
+    snapshot.storing.commitMicroseconds = status.commits > 0 ? status.commitMicroseconds : nil
+    snapshot.storing.sequence = status.sequence
+    snapshot.polling.rows = report.counters.snapshots
+    snapshot.results.candles = status.candlesSaved
+    snapshot.results.gaps = report.counters.gaps
+    snapshot.results.revisions = report.counters.revisions
+    snapshot.results.rejected = report.counters.rejectedRows.values.reduce(0, +)
     snapshot.psql = handle.psqlLine
-    snapshot.source = condition(of: status)
-    snapshot.store =
+    snapshot.polling.source = condition(of: status)
+    snapshot.storing.store =
       status.storeFault.map { .init("\($0)", health: .bad) } ?? .init("ok", health: .good)
     // Before the close none can be of this day.
     let isOver = report.now.shanghaiSecondOfDay >= Session.afternoonClose

@@ -9,20 +9,20 @@ extension DemoSnapshot {
     let day = try #require(TradingDay("2026-07-06"))
     var snapshot = DemoSnapshot(
       at: Timestamp(day: day, secondOfDay: 10 * 3600 + 42 * 60 + 18), speed: 60, instruments: 120)
-    snapshot.sweeps = 1234
-    snapshot.sweepsPerMinute = try ExactDecimal("20.0")
-    snapshot.requestsAnswered = 2466
-    snapshot.requestsFailed = 2
-    snapshot.lagMicroseconds = 12_340
-    snapshot.commitMicroseconds = 4_050
-    snapshot.sequence = 1230
-    snapshot.candles = 12_345
-    snapshot.source = Condition("healthy", health: .good)
-    snapshot.store = Condition("ready", health: .good)
+    snapshot.polling.sweeps = 1234
+    snapshot.polling.sweepsPerMinute = try ExactDecimal("20.0")
+    snapshot.polling.requestsAnswered = 2466
+    snapshot.polling.requestsFailed = 2
+    snapshot.storing.lagMicroseconds = 12_340
+    snapshot.storing.commitMicroseconds = 4_050
+    snapshot.storing.sequence = 1230
+    snapshot.results.candles = 12_345
+    snapshot.polling.source = Condition("healthy", health: .good)
+    snapshot.storing.store = Condition("ready", health: .good)
     snapshot.psql =
       "psql 'host=/tmp/candled-demo-iUijOx/postgres/socket port=5432 dbname=candled "
       + "user=candled_reader'"
-    snapshot.rows = 296_000
+    snapshot.polling.rows = 296_000
     let opening = Timestamp(day: day, secondOfDay: 10 * 3600 + 42 * 60)
     snapshot.quotes = [
       try .made(
@@ -41,15 +41,15 @@ extension DemoSnapshot {
     var snapshot = try midMorning()
     snapshot.at = Timestamp(day: snapshot.at.shanghaiDay, secondOfDay: 15 * 3600 + 31 * 60)
     snapshot.instruments = 5400
-    snapshot.sweeps = 8940
-    snapshot.sweepsPerMinute = .zero
-    snapshot.requestsFailed = 12
-    snapshot.lagMicroseconds = 1_204_490
-    snapshot.sequence = 8930
-    snapshot.candles = 1_296_000
-    snapshot.gaps = 3
-    snapshot.rejected = 7
-    snapshot.source = Condition("banned", health: .bad)
+    snapshot.polling.sweeps = 8940
+    snapshot.polling.sweepsPerMinute = .zero
+    snapshot.polling.requestsFailed = 12
+    snapshot.storing.lagMicroseconds = 1_204_490
+    snapshot.storing.sequence = 8930
+    snapshot.results.candles = 1_296_000
+    snapshot.results.gaps = 3
+    snapshot.results.rejected = 7
+    snapshot.polling.source = Condition("banned", health: .bad)
     snapshot.conservation = Conservation(certificates: 5400, balanced: 5399)
     snapshot.quotes[0].last = try ExactDecimal("1752.000")
     for index in snapshot.quotes.indices { snapshot.quotes[index].forming = nil }

@@ -45,7 +45,7 @@ struct TidyLimit: Sendable, CustomStringConvertible {
     TidyLimit("stored properties of a type, most", target: propertiesMax, today: 49) {
       $0.properties.first?.count ?? 0
     },
-    TidyLimit("types with more than 15", target: 0, today: 20) { measured in
+    TidyLimit("types with more than 15", target: 0, today: 17) { measured in
       measured.properties.count { $0.count > propertiesMax }
     },
     TidyLimit("Type+Aspect files of a type, most", target: aspectFilesMax, today: 20) {
@@ -56,7 +56,7 @@ struct TidyLimit: Sendable, CustomStringConvertible {
     },
     TidyLimit("public outside the client's surface", target: 0, today: 2) { $0.publics.total },
     TidyLimit("words of README", target: 1_200) { $0.readmeWords },
-    TidyLimit("lines of Sources", target: 45_000, today: 51_200) { $0.sourceLines },
+    TidyLimit("lines of Sources", target: 45_000, today: 51_400) { $0.sourceLines },
     TidyLimit("lines of schema.sql", target: 3_250, today: 3_900) { $0.schemaLines },
   ]
 }
