@@ -7,7 +7,7 @@ extension PacedQueue {
   ) {
     guard let inFlightRequest = inFlight.removeValue(forKey: id) else { return }
     inFlightIDs[inFlightRequest.pendingRequest.job] = nil
-    if inFlightRequest.isProbe { breaker.probed(Self.verdict(outcome), at: steady) }
+    if inFlightRequest.isProbe { gate.probed(Self.verdict(outcome)) }
     switch outcome {
     case .ok, .failed:
       succeeded(now)
@@ -21,7 +21,7 @@ extension PacedQueue {
       refuse(inFlightRequest, outcome: outcome)
     case .transient:
       // A 503 may say when to come back.
-      if let retryAfterSeconds { wait(seconds: retryAfterSeconds) }
+      if let retryAfterSeconds { gate.wait(seconds: retryAfterSeconds) }
       missed(now)
       retry(inFlightRequest)
     case .postponed(let until):
@@ -48,8 +48,7 @@ extension PacedQueue {
     guard pendingRequest.retries <= configuration.retriesMax else {
       return actions.append(.abandoned(pendingRequest.job, .triesSpent(.transient)))
     }
-    let delay = retryBackoff.delayMilliseconds(failures: pendingRequest.retries)
-    pendingRequest.restsUntil = steady.adding(milliseconds: Int64(delay))
+    pendingRequest.restsUntil = gate.retryAt(failures: pendingRequest.retries)
     requeue(pendingRequest, of: inFlightRequest)
   }
 
@@ -80,56 +79,28 @@ extension PacedQueue {
   // MARK: The line
 
   private mutating func succeeded(_ now: Timestamp) {
-    throttles = 0
-    failures = 0
-    answeredAt = now
-    if breaker.isClosed { recordHealth(.ok, since: now) }
+    gate.throttlingEnded()
+    gate.answered(at: now)
+    report(gate.found(.ok, at: now))
   }
 
   private mutating func throttle(_ retryAfterSeconds: Int?, at now: Timestamp) {
-    // What was in flight together is one complaint, not one for each.
-    if throttles == 0 || heldUntil.map({ $0 <= steady }) ?? true { throttles += 1 }
-    hold(
-      milliseconds: throttleBackoff.delayMilliseconds(
-        failures: throttles, retryAfterSeconds: retryAfterSeconds))
-    if breaker.isClosed { recordHealth(.degraded, since: now) }
+    gate.throttled(retryAfterSeconds: retryAfterSeconds)
+    report(gate.found(.degraded, at: now))
   }
 
   private mutating func ban(_ retryAfterSeconds: Int?, at now: Timestamp) {
-    breaker.tripped(at: steady)
-    if let retryAfterSeconds { wait(seconds: retryAfterSeconds) }
-    recordHealth(.banned, since: now)
-  }
-
-  /// What a server asks for, as far as it is believed.
-  private mutating func wait(seconds: Int) {
-    hold(milliseconds: min(max(seconds, 0), RetryAfter.secondsMax) * 1_000)
+    if let retryAfterSeconds { gate.wait(seconds: retryAfterSeconds) }
+    report(gate.refused(.banned, at: now))
   }
 
   private mutating func missed(_ now: Timestamp) {
-    failures += 1
-    if isSilent {
-      let pauses = failures - Self.silentFailures + 1
-      hold(milliseconds: retryBackoff.delayMilliseconds(failures: pauses))
-    }
-    guard breaker.isClosed else { return }
-    if isSilent {
-      recordHealth(.stalled, since: answeredAt ?? now)
-    } else {
-      recordHealth(.degraded, since: now)
-    }
+    gate.missed()
+    if gate.isSilent { gate.pause(failures: gate.misses - HostGate.silentMisses + 1) }
+    report(gate.found(gate.isSilent ? .stalled : .degraded, at: now))
   }
 
-  /// Nothing goes out for so long, or longer if a longer hold is on.
-  private mutating func hold(milliseconds: Int) {
-    let until = steady.adding(milliseconds: Int64(milliseconds))
-    heldUntil = max(heldUntil ?? until, until)
-  }
-
-  private mutating func recordHealth(_ condition: SourceState.Condition, since: Timestamp) {
-    guard health?.condition != condition else { return }
-    let state = SourceState(condition, since: since)
-    health = state
-    actions.append(.health(state))
+  private mutating func report(_ health: SourceState?) {
+    if let health { actions.append(.health(health)) }
   }
 }

@@ -61,12 +61,8 @@ package struct PacedQueue<Job: Hashable & Sendable>: Sendable {
   }
 
   let configuration: PacedQueueConfiguration
-  var clock: SteadyClock?
+  var gate: HostGate
   var isStopping = false
-  var breaker: Breaker
-  var budget: RateBudget
-  var retryBackoff: Backoff
-  var throttleBackoff: Backoff
 
   private(set) var waiting: [Job: PendingRequest] = [:]
   /// Those of them that may be sent, and those whose moment has not come.
@@ -74,27 +70,17 @@ package struct PacedQueue<Job: Hashable & Sendable>: Sendable {
   private(set) var resting: Set<Job> = []
   var inFlight: [PollRequestID: InFlightRequest] = [:]
   var inFlightIDs: [Job: PollRequestID] = [:]
-  var requestLast: UInt64 = 0
   var placeLast: UInt64 = 0
 
-  /// Throttled and fruitless answers since the last good one.
-  var throttles = 0
-  var failures = 0
-  var heldUntil: Timestamp?
-  var answeredAt: Timestamp?
-  var health: SourceState?
   var wakeAt: Timestamp?
   var actions: [Action] = []
 
   package init(_ configuration: PacedQueueConfiguration) {
     self.configuration = configuration
-    breaker = Breaker(coolDownSeconds: configuration.coolDownSeconds)
-    budget = RateBudget(
-      requestsPerMinute: configuration.requestsPerMinute, burst: configuration.burst)
-    retryBackoff = Backoff(
-      baseMilliseconds: configuration.retryMilliseconds,
-      capMilliseconds: configuration.retryMillisecondsMax, seed: configuration.seed)
-    throttleBackoff = .throttled(seed: configuration.seed)
+    gate = HostGate(
+      requestsPerMinute: configuration.requestsPerMinute, burst: configuration.burst,
+      retryMilliseconds: configuration.retryMilliseconds...configuration.retryMillisecondsMax,
+      coolDownSeconds: configuration.coolDownSeconds, seed: configuration.seed)
   }
 
   /// Jobs waiting or in flight.
@@ -103,8 +89,10 @@ package struct PacedQueue<Job: Hashable & Sendable>: Sendable {
   /// Takes an event at a wall-clock moment; returns what to do, in order.
   package mutating func received(_ event: Event, at now: Timestamp) -> [Action] {
     actions = []
-    if case .clockJumped(let microseconds) = event { clock?.set(by: microseconds) }
-    advanceClock(now)
+    if case .clockJumped(let microseconds) = event {
+      gate.clockJumped(microseconds: microseconds)
+    }
+    _ = gate.advance(to: now)
     switch event {
     case .enqueued(let jobs): for job in jobs { enqueue(job) }
     case .withdrawn(let jobs): for job in jobs { withdraw(job) }
@@ -117,15 +105,6 @@ package struct PacedQueue<Job: Hashable & Sendable>: Sendable {
     if !isStopping { sendReady(now) }
     armWake(now)
     return actions
-  }
-
-  /// The current moment on the steady axis.
-  var steady: Timestamp { clock?.now ?? Timestamp(microseconds: 0) }
-
-  private mutating func advanceClock(_ now: Timestamp) {
-    var clock = clock ?? SteadyClock(at: now)
-    _ = clock.advance(to: now)
-    self.clock = clock
   }
 
   private mutating func enqueue(_ wanted: PacedJob<Job>) {
@@ -142,7 +121,7 @@ package struct PacedQueue<Job: Hashable & Sendable>: Sendable {
       insert(
         PendingRequest(
           job: wanted.job, priority: wanted.priority, place: placeLast,
-          notBefore: wanted.notBefore, restsUntil: steady))
+          notBefore: wanted.notBefore, restsUntil: gate.steady))
     }
   }
 
@@ -213,7 +192,7 @@ extension PacedQueue {
   }
 
   private func isReady(_ pendingRequest: PendingRequest, at now: Timestamp) -> Bool {
-    pendingRequest.restsUntil <= steady && pendingRequest.notBefore.map { $0 <= now } ?? true
+    pendingRequest.restsUntil <= gate.steady && pendingRequest.notBefore.map { $0 <= now } ?? true
   }
 }
 

@@ -18,8 +18,8 @@ extension Poller {
     configuration.seed = self.configuration.seed
     self.configuration = configuration
     self.schedule = schedule.movedAs(self.schedule)
-    budget.change(requestsPerMinute: configuration.requestsPerMinute, at: steady)
-    if symbols != self.symbols || plan.symbolsMax != configuration.batchSymbolsMax {
+    gate.changeBudget(requestsPerMinute: configuration.requestsPerMinute)
+    if symbols != self.symbols || batching.plan.symbolsMax != configuration.batchSymbolsMax {
       replaceSymbols(symbols, at: now)
     }
     if phase == .running {
@@ -33,31 +33,32 @@ extension Poller {
   /// Other symbols: at once between two slots, else with the next.
   mutating func replaceSymbols(_ symbols: [Symbol], at now: Timestamp) {
     self.symbols = symbols
-    isPlanOld = true
+    batching.isOld = true
     let isSlotUnderWay = pending.contains { $0.isBatch || $0.isPart }
     if !isSlotUnderWay { adoptSymbols(now) }
   }
 
   /// Between two slots: the symbols a new configuration or list names.
   mutating func adoptSymbols(_ now: Timestamp) {
-    guard isPlanOld else { return }
+    guard batching.isOld else { return }
     dropPending(now, where: \.isPart)
     renewPlan()
-    if isQuarantineOver { quarantined = [] } else { quarantined.formIntersection(symbols) }
-    isQuarantineOver = false
+    if batching.isQuarantineOver { quarantined = [] } else { quarantined.formIntersection(symbols) }
+    batching.isQuarantineOver = false
   }
 
   mutating func renewPlan() {
-    isPlanOld = false
-    if plan.symbolsMax == configuration.batchSymbolsMax {
-      plan.replace(with: symbols)
+    batching.isOld = false
+    if batching.plan.symbolsMax == configuration.batchSymbolsMax {
+      batching.plan.replace(with: symbols)
     } else {
-      plan = BatchPlan(
-        symbols, referenceSymbol: plan.referenceSymbol, symbolsMax: configuration.batchSymbolsMax)
-      failures = [:]
-      lastSent = [:]
+      batching.plan = BatchPlan(
+        symbols, referenceSymbol: batching.plan.referenceSymbol,
+        symbolsMax: configuration.batchSymbolsMax)
+      groups.failures = [:]
+      groups.lastSent = [:]
     }
-    planNumber += 1
-    bisections = [:]
+    batching.number += 1
+    groups.bisections = [:]
   }
 }

@@ -12,7 +12,7 @@ extension Poller {
       let mayGo =
         readyAt(pendingRequest).map { $0 <= steady } ?? false
         && inFlight.count < configuration.inFlightMax
-      if mayGo, budget.take(at: steady) {
+      if mayGo, gate.takeBudget() {
         send(pendingRequest)
       } else {
         pending.append(pendingRequest)
@@ -22,54 +22,52 @@ extension Poller {
 
   /// When breaker, hold and its own delay let it go, on the steady axis; nil while banned.
   private func readyAt(_ pendingRequest: PendingRequest) -> Timestamp? {
-    let allowed = max(pendingRequest.notBefore, heldUntil ?? pendingRequest.notBefore)
+    let allowed = max(pendingRequest.notBefore, gate.heldUntil ?? pendingRequest.notBefore)
     if case .probe = pendingRequest.kind { return allowed }
-    return breaker.isClosed ? allowed : nil
+    return gate.isClosed ? allowed : nil
   }
 
   private mutating func send(_ pendingRequest: PendingRequest) {
-    requestLast += 1
-    let id = PollRequestID(requestLast)
-    let symbols = symbols(of: pendingRequest)
     let deadline = configuration.deadlineMilliseconds
+    let (id, expiresAt) = gate.begin(deadlineMilliseconds: deadline)
+    let symbols = symbols(of: pendingRequest)
     inFlight[id] = InFlightRequest(
-      pendingRequest: pendingRequest, symbols: symbols.dropFirst(),
-      expiresAt: steady.adding(milliseconds: Int64(deadline + Poller.lostMilliseconds)),
-      sentInSlot: slotLast)
-    if pendingRequest.isBatch { lastSent[pendingRequest.group] = requestLast }
+      pendingRequest: pendingRequest, symbols: symbols.dropFirst(), expiresAt: expiresAt,
+      sentInSlot: slot.number)
+    if pendingRequest.isBatch { groups.lastSent[pendingRequest.group] = id.number }
     actions.append(
       .request(
         PollRequest(
           id: id, purpose: pendingRequest.purpose, group: pendingRequest.group, symbols: symbols,
-          slot: slotGrid ?? steady,
+          slot: slot.grid ?? steady,
           deadlineMilliseconds: deadline)))
   }
 
   private func symbols(of pendingRequest: PendingRequest) -> [Symbol] {
     switch pendingRequest.kind {
-    case .probe: return [plan.referenceSymbol]
-    case .part(let part): return [plan.referenceSymbol] + part.symbols
+    case .probe: return [batching.plan.referenceSymbol]
+    case .part(let part): return [batching.plan.referenceSymbol] + part.symbols
     case .batch:
-      let suspects = bisections[pendingRequest.group]?.suspects ?? []
+      let suspects = groups.bisections[pendingRequest.group]?.suspects ?? []
       let excluded = suspects.isEmpty ? quarantined : quarantined.union(suspects)
-      return plan.batch(pendingRequest.group, without: excluded)
+      return batching.plan.batch(pendingRequest.group, without: excluded)
     }
   }
 
   /// Asks to be woken when something can next be done, if that is not asked for already.
   mutating func armWake() {
-    guard let clock, let at = [next?.due, recheckAt, pendingAt(clock)].compactMap({ $0 }).min(),
-      at != wakeAt
+    guard let at = [agenda.next?.due, agenda.recheckAt, pendingAt()].compactMap({ $0 }).min(),
+      at != agenda.wakeAt
     else { return }
-    wakeAt = at
+    agenda.wakeAt = at
     actions.append(.wake(at: at))
   }
 
-  private mutating func pendingAt(_ clock: SteadyClock) -> Timestamp? {
+  private mutating func pendingAt() -> Timestamp? {
     guard inFlight.count < configuration.inFlightMax,
       let ready = pending.compactMap({ readyAt($0) }).min()
     else { return nil }
-    return clock.wall(at: max(ready, budget.availableAt(clock.now)))
+    return gate.wall(at: max(ready, gate.budgetedAt))
   }
 }
 

@@ -19,25 +19,24 @@ extension Poller {
 
   /// An empty body is asked for once more, at once, if that still serves the slot.
   private func mayAskAgain(_ pendingRequest: PendingRequest) -> Bool {
-    guard phase == .running, !pendingRequest.hasRetriedEmpty, breaker.isClosed else { return false }
-    return pendingRequest.plan == planNumber
+    guard phase == .running, !pendingRequest.hasRetriedEmpty, gate.isClosed else { return false }
+    return pendingRequest.plan == batching.number
       && (pendingRequest.isPart || isOfThisSlot(pendingRequest))
   }
 
   private func isOfThisSlot(_ pendingRequest: PendingRequest) -> Bool {
-    sweeps[pendingRequest.sweep]?.slot == slotGrid && slotEnd.map { steady < $0 } ?? false
+    sweeps.open[pendingRequest.sweep]?.slot == slot.grid && slot.end.map { steady < $0 } ?? false
   }
 
   private mutating func succeed(_ inFlightRequest: InFlightRequest, at now: Timestamp) {
-    wasAnswered = true
-    missedSlots = 0
-    answeredAt = now
+    slot.wasAnswered = true
+    gate.answered(at: now)
     switch inFlightRequest.pendingRequest.kind {
-    case .probe: breaker.probed(.recovered, at: steady)
+    case .probe: gate.probed(.recovered)
     case .part(let part):
       search(inFlightRequest.pendingRequest, number: part.search, at: now) { $0.cleared(part) }
     case .batch:
-      failures[inFlightRequest.pendingRequest.group] = nil
+      groups.failures[inFlightRequest.pendingRequest.group] = nil
       resolve(inFlightRequest.pendingRequest.sweep, isAnswered: true, at: now)
     }
   }
@@ -49,20 +48,19 @@ extension Poller {
     let isProbe = if case .probe = inFlightRequest.pendingRequest.kind { true } else { false }
     // A throttled batch is held below, by more than what is asked for.
     if outcome != .throttled || isProbe, let retryAfterSeconds {
-      hold(milliseconds: bounded(retryAfterSeconds) * 1_000)
+      gate.wait(seconds: retryAfterSeconds)
     }
     if isProbe {
-      let isRefused = outcome == .banned || outcome == .unauthorised
-      breaker.probed(isRefused ? .banned : .none, at: steady)
-      if isRefused { recordHealth(outcome == .banned ? .banned : .unauthorised, since: now) }
+      gate.probed(outcome.refusal == nil ? .none : .banned)
+      if let refusal = outcome.refusal { report(gate.refused(refusal, at: now)) }
       return
     }
+    if let refusal = outcome.refusal { refuse(refusal, at: now) }
     switch outcome {
     case .banned, .unauthorised:
-      refuse(outcome == .banned ? .banned : .unauthorised, at: now)
       fail(inFlightRequest, at: now)
     case .throttled:
-      throttle(retryAfterSeconds)
+      gate.throttled(retryAfterSeconds: retryAfterSeconds)
       fail(inFlightRequest, at: now)
       dropPending(now, where: \.isBatch)
     case .poisoned: poisoned(inFlightRequest, at: now)
@@ -84,13 +82,12 @@ extension Poller {
     var pendingRequest = inFlightRequest.pendingRequest
     pendingRequest.retries += 1
     if pendingRequest.isPart { return retry(part: pendingRequest) }
-    let failed = failures[pendingRequest.group, default: 0] + 1
-    failures[pendingRequest.group] = failed
-    pendingRequest.notBefore = steady.adding(
-      milliseconds: Int64(retryBackoff.delayMilliseconds(failures: failed)))
+    let failed = groups.failures[pendingRequest.group, default: 0] + 1
+    groups.failures[pendingRequest.group] = failed
+    pendingRequest.notBefore = gate.retryAt(failures: failed)
     let isInTime =
-      isOfThisSlot(pendingRequest) && slotEnd.map { pendingRequest.notBefore < $0 } ?? false
-    if phase == .running, breaker.isClosed, isInTime, pendingRequest.plan == planNumber,
+      isOfThisSlot(pendingRequest) && slot.end.map { pendingRequest.notBefore < $0 } ?? false
+    if phase == .running, gate.isClosed, isInTime, pendingRequest.plan == batching.number,
       pendingRequest.retries <= configuration.retriesPerSlotMax
     {
       pending.append(pendingRequest)
@@ -101,45 +98,25 @@ extension Poller {
 
   /// A search waits as long as it must, but not for ever.
   private mutating func retry(part pendingRequest: PendingRequest) {
-    guard phase == .running, pendingRequest.plan == planNumber,
+    guard phase == .running, pendingRequest.plan == batching.number,
       case .part(let part) = pendingRequest.kind,
-      bisections[pendingRequest.group]?.number == part.search
+      groups.bisections[pendingRequest.group]?.number == part.search
     else { return }
     guard pendingRequest.retries <= Poller.partRetriesMax else {
-      bisections[pendingRequest.group] = nil
+      groups.bisections[pendingRequest.group] = nil
       pending.removeAll { $0.isPart && $0.group == pendingRequest.group }
       return
     }
     var pendingRequest = pendingRequest
-    pendingRequest.notBefore = steady.adding(
-      milliseconds: Int64(retryBackoff.delayMilliseconds(failures: pendingRequest.retries)))
+    pendingRequest.notBefore = gate.retryAt(failures: pendingRequest.retries)
     pending.append(pendingRequest)
   }
 
   /// The host refuses us: nothing more goes out until the cool-down is over.
   private mutating func refuse(_ condition: SourceState.Condition, at now: Timestamp) {
-    breaker.tripped(at: steady)
+    let health = gate.refused(condition, at: now)
     dropPending(now, where: \.isBatch)
-    recordHealth(condition, since: now)
-  }
-
-  private mutating func throttle(_ retryAfterSeconds: Int?) {
-    // The answers of one sweep are one complaint, not one for each.
-    if heldUntil.map({ steady < $0 }) ?? false {
-      return hold(milliseconds: bounded(retryAfterSeconds ?? 0) * 1_000)
-    }
-    throttles += 1
-    let delay = throttleBackoff.delayMilliseconds(
-      failures: throttles, retryAfterSeconds: retryAfterSeconds)
-    hold(milliseconds: delay)
-  }
-
-  private func bounded(_ seconds: Int) -> Int { min(max(seconds, 0), RetryAfter.secondsMax) }
-
-  /// Nothing goes out for so long, or longer if a longer hold is on.
-  private mutating func hold(milliseconds: Int) {
-    let until = steady.adding(milliseconds: Int64(milliseconds))
-    heldUntil = max(heldUntil ?? until, until)
+    report(health)
   }
 
   // MARK: Bisection
@@ -150,28 +127,29 @@ extension Poller {
       return search(pendingRequest, number: part.search, at: now) { $0.poisoned(part) }
     }
     resolve(pendingRequest.sweep, isAnswered: false, at: now)
-    guard pendingRequest.plan == planNumber, bisections[pendingRequest.group] == nil,
+    guard pendingRequest.plan == batching.number, groups.bisections[pendingRequest.group] == nil,
       phase == .running
     else {
       return
     }
     // The heartbeat alone cannot be the bad token: it is what every good answer begins with.
     if inFlightRequest.symbols.isEmpty { return refuse(.unauthorised, at: now) }
-    bisectionLast += 1
-    bisections[pendingRequest.group] = Bisection(
-      batch: Array(inFlightRequest.symbols), number: bisectionLast)
-    search(pendingRequest, number: bisectionLast, at: now) { [$0.begin()] }
+    groups.bisectionLast += 1
+    groups.bisections[pendingRequest.group] = Bisection(
+      batch: Array(inFlightRequest.symbols), number: groups.bisectionLast)
+    search(pendingRequest, number: groups.bisectionLast, at: now) { [$0.begin()] }
   }
 
   private mutating func search(
     _ pendingRequest: PendingRequest, number: Int, at now: Timestamp,
     step: (inout Bisection) -> [Bisection.Step]
   ) {
-    guard pendingRequest.plan == planNumber, var bisection = bisections[pendingRequest.group],
+    guard pendingRequest.plan == batching.number,
+      var bisection = groups.bisections[pendingRequest.group],
       bisection.number == number
     else { return }
     let steps = step(&bisection)
-    bisections[pendingRequest.group] = bisection.isOver ? nil : bisection
+    groups.bisections[pendingRequest.group] = bisection.isOver ? nil : bisection
     for step in steps {
       switch step {
       case .ask(let part):
@@ -184,6 +162,17 @@ extension Poller {
       case .abandon:
         refuse(.unauthorised, at: now)
       }
+    }
+  }
+}
+
+extension PollOutcome {
+  /// How the host refuses us, if that is what it does.
+  fileprivate var refusal: SourceState.Condition? {
+    switch self {
+    case .banned: .banned
+    case .unauthorised: .unauthorised
+    default: nil
     }
   }
 }

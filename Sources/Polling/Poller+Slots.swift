@@ -6,41 +6,40 @@ extension Poller {
   mutating func advanceSlots(_ now: Timestamp) {
     findNext(now)
     let inForce = schedule.slot(at: now)
-    if owesSweep, !plan.groups.isEmpty, schedule.isTradingDay(now.shanghaiDay) != nil {
-      owesSweep = false
+    if sweeps.isOwed, !batching.plan.groups.isEmpty, schedule.isTradingDay(now.shanghaiDay) != nil {
+      sweeps.isOwed = false
       begin(inForce?.grid ?? Timestamp(seconds: now.seconds), at: now)
-    } else if let inForce, slotGrid.map({ inForce.grid > $0 }) ?? true {
+    } else if let inForce, slot.grid.map({ inForce.grid > $0 }) ?? true {
       begin(inForce.grid, at: now)
     }
   }
 
   mutating func findNext(_ now: Timestamp) {
-    next = nil
-    recheckAt = nil
+    agenda.next = nil
+    agenda.recheckAt = nil
     switch schedule.nextSlot(after: now) {
     case .slot(let slot):
-      next = slot
-      dayUnknown = nil
+      agenda.next = slot
+      agenda.dayUnknown = nil
     case .calendarUnknown(let day):
-      recheckAt = now.adding(seconds: Poller.recheckSeconds)
-      if dayUnknown != day { actions.append(.calendarUnknown(day)) }
-      dayUnknown = day
+      agenda.recheckAt = now.adding(seconds: Poller.recheckSeconds)
+      if agenda.dayUnknown != day { actions.append(.calendarUnknown(day)) }
+      agenda.dayUnknown = day
     case .none:
-      recheckAt = now.adding(seconds: Poller.recheckSeconds)
+      agenda.recheckAt = now.adding(seconds: Poller.recheckSeconds)
     }
   }
 
   private mutating func begin(_ grid: Timestamp, at now: Timestamp) {
-    slotGrid = grid
-    slotLast += 1
-    slotEnd = end(now)
+    slot.grid = grid
+    slot.number += 1
+    slot.end = end(now)
     expireLost(now)
     dropPending(now, where: \.isBatch)
     adoptSymbols(now)
-    guard !plan.groups.isEmpty else { return }
+    guard !batching.plan.groups.isEmpty else { return }
     countMissed(now)
-    if let heldUntil, steady < heldUntil { return }
-    switch breaker.admit(at: steady) {
+    switch gate.admit() {
     case .open: beginSweep(grid, at: now)
     case .probe: pending.append(pendingRequest(.probe, group: 0))
     case .refused: break
@@ -49,29 +48,30 @@ extension Poller {
 
   private func end(_ now: Timestamp) -> Timestamp {
     let longest = Poller.slotSecondsMax * 1_000_000
-    let left = next.map { $0.due.microseconds(since: now) } ?? longest
+    let left = agenda.next.map { $0.due.microseconds(since: now) } ?? longest
     return Timestamp(microseconds: steady.microseconds + min(left, longest))
   }
 
   func pendingRequest(_ kind: Kind, group: UInt16) -> PendingRequest {
-    PendingRequest(kind: kind, group: group, sweep: sweepLast, plan: planNumber, notBefore: steady)
+    PendingRequest(
+      kind: kind, group: group, sweep: sweeps.last, plan: batching.number, notBefore: steady)
   }
 
   /// Every group that is not still in flight; while the source is silent, one alone, in turn.
   private mutating func beginSweep(_ grid: Timestamp, at now: Timestamp) {
-    sweepLast += 1
-    sweeps[sweepLast] = Sweep(slot: grid, outstanding: plan.groups.count)
+    sweeps.last += 1
+    sweeps.open[sweeps.last] = Sweep(slot: grid, outstanding: batching.plan.groups.count)
     let busy = Set(inFlight.values.map(\.pendingRequest).filter(\.isBatch).map(\.group))
-    let groups = plan.groups.indices.map { UInt16($0) }
+    let all = batching.plan.groups.indices.map { UInt16($0) }
     // Those that waited longest go first, should the budget not reach for all.
-    let waited = groups.sorted { left, right in
-      (lastSent[left, default: 0], left) < (lastSent[right, default: 0], right)
+    let waited = all.sorted { left, right in
+      (groups.lastSent[left, default: 0], left) < (groups.lastSent[right, default: 0], right)
     }
-    let requestsMax = isSilent ? 1 : groups.count
+    let requestsMax = gate.isSilent ? 1 : all.count
     var requests = 0
     for group in waited {
       guard !busy.contains(group), requests < requestsMax else {
-        resolve(sweepLast, isAnswered: false, at: now)
+        resolve(sweeps.last, isAnswered: false, at: now)
         continue
       }
       requests += 1
@@ -83,7 +83,7 @@ extension Poller {
   private mutating func expireLost(_ now: Timestamp) {
     let lost = inFlight.filter { _, inFlightRequest in
       inFlightRequest.expiresAt <= steady
-        && slotLast - inFlightRequest.sentInSlot >= Poller.lostSlots
+        && slot.number - inFlightRequest.sentInSlot >= Poller.lostSlots
     }
     for (id, inFlightRequest) in lost.sorted(by: { $0.key.number < $1.key.number }) {
       inFlight[id] = nil
@@ -101,12 +101,12 @@ extension Poller {
   }
 
   mutating func resolve(_ number: Int, isAnswered: Bool, at now: Timestamp) {
-    guard var sweep = sweeps[number] else { return }
+    guard var sweep = sweeps.open[number] else { return }
     sweep.outstanding -= 1
     if isAnswered { sweep.answered += 1 } else { sweep.failed += 1 }
-    sweeps[number] = sweep
+    sweeps.open[number] = sweep
     guard sweep.outstanding == 0 else { return }
-    sweeps[number] = nil
+    sweeps.open[number] = nil
     actions.append(
       .sweepCompleted(slot: sweep.slot, answered: sweep.answered, failed: sweep.failed))
     evaluate(sweep, at: now)

@@ -80,6 +80,51 @@ package struct Poller: Sendable {
     var failed = 0
   }
 
+  /// What each group is asked for.
+  struct Batching: Sendable {
+    var plan: BatchPlan
+    var number = 0
+    /// The next slot makes the plan anew.
+    var isOld = false
+    /// With the next plan the quarantined symbols get another chance.
+    var isQuarantineOver = false
+  }
+
+  /// What is known of groups, by their number in the plan.
+  struct Groups: Sendable {
+    var failures: [UInt16: Int] = [:]
+    /// The last request of each.
+    var lastSent: [UInt16: UInt64] = [:]
+    var bisections: [UInt16: Bisection] = [:]
+    var bisectionLast = 0
+  }
+
+  /// Those with groups outstanding, by number.
+  struct Sweeps: Sendable {
+    var open: [Int: Sweep] = [:]
+    var last = 0
+    /// One goes out as soon as it can, slot or not.
+    var isOwed = true
+  }
+
+  /// The slot in force.
+  struct CurrentSlot: Sendable {
+    var grid: Timestamp?
+    /// Counted from 1.
+    var number = 0
+    /// When its retries must have begun, on the steady axis.
+    var end: Timestamp?
+    var wasAnswered = true
+  }
+
+  /// What comes next, on the wall clock.
+  struct Agenda: Sendable {
+    var next: PollSlot?
+    var recheckAt: Timestamp?
+    var wakeAt: Timestamp?
+    var dayUnknown: TradingDay?
+  }
+
   enum Phase: Sendable { case idle, running, stopping }
 
   var configuration: PollerConfiguration
@@ -88,58 +133,23 @@ package struct Poller: Sendable {
   /// As given, in order.
   package internal(set) var symbols: [Symbol]
   var phase = Phase.idle
-  var clock: SteadyClock?
-  var plan: BatchPlan
-  var planNumber = 0
-  /// The next slot makes its plan anew.
-  var isPlanOld = false
-  var breaker: Breaker
-  var budget: RateBudget
-  var retryBackoff: Backoff
-  var throttleBackoff: Backoff
-
+  var gate: HostGate
+  var batching: Batching
+  var groups = Groups()
   var pending: [PendingRequest] = []
   var inFlight: [PollRequestID: InFlightRequest] = [:]
-  var requestLast: UInt64 = 0
-  var sweeps: [Int: Sweep] = [:]
-  var sweepLast = 0
-  var slotGrid: Timestamp?
-  var slotLast = 0
-  /// When the slot's retries must have begun, on the steady axis.
-  var slotEnd: Timestamp?
-  var owesSweep = true
-  var next: PollSlot?
-  var recheckAt: Timestamp?
-  var wakeAt: Timestamp?
-  var dayUnknown: TradingDay?
-
-  var failures: [UInt16: Int] = [:]
-  var throttles = 0
-  var heldUntil: Timestamp?
-  /// The last request of each group.
-  var lastSent: [UInt16: UInt64] = [:]
-  var bisections: [UInt16: Bisection] = [:]
-  var bisectionLast = 0
+  var sweeps = Sweeps()
+  var slot = CurrentSlot()
+  var agenda = Agenda()
   /// The symbols that void every batch they are in; some of those polled, so that they are few.
   package internal(set) var quarantined: Set<Symbol> = []
-  /// With the next plan they get another chance.
-  var isQuarantineOver = false
-
-  var missedSlots = 0
-  var wasAnswered = true
-  var answeredAt: Timestamp?
-  var health: SourceState?
-
   var actions: [Action] = []
 
   /// How often an unknown calendar is asked again.
   static let recheckSeconds: Int64 = 600
-  /// What a request gets beyond its deadline before it counts as lost by the shell.
-  static let lostMilliseconds = 5_000
-  /// And so many slots, because a clock stepped forward ages requests that are still under way.
+  /// A request counts as lost after its time and so many slots, because a clock stepped forward
+  /// ages requests that are still under way.
   static let lostSlots = 4
-  /// Five slots of 3 s are the 15 s a snapshot may straddle a minute.
-  static let stalledSlots = 5
   /// After so many failures a search for a bad token is given up; the next slot starts another.
   static let partRetriesMax = 8
   /// A sweep outside every window has this long for its retries.
@@ -151,22 +161,22 @@ package struct Poller: Sendable {
     self.configuration = configuration
     self.schedule = schedule
     self.symbols = symbols
-    plan = BatchPlan(
-      symbols, referenceSymbol: configuration.referenceSymbol,
-      symbolsMax: configuration.batchSymbolsMax)
-    breaker = Breaker(coolDownSeconds: configuration.coolDownSeconds)
-    budget = RateBudget(
-      requestsPerMinute: configuration.requestsPerMinute, burst: configuration.requestsBurst)
-    retryBackoff = Backoff(
-      baseMilliseconds: configuration.retryMilliseconds,
-      capMilliseconds: configuration.retryMillisecondsMax, seed: configuration.seed)
-    throttleBackoff = .throttled(seed: configuration.seed)
+    batching = Batching(
+      plan: BatchPlan(
+        symbols, referenceSymbol: configuration.referenceSymbol,
+        symbolsMax: configuration.batchSymbolsMax))
+    gate = HostGate(
+      requestsPerMinute: configuration.requestsPerMinute, burst: configuration.requestsBurst,
+      retryMilliseconds: configuration.retryMilliseconds...configuration.retryMillisecondsMax,
+      coolDownSeconds: configuration.coolDownSeconds, seed: configuration.seed)
   }
 
   /// Takes an event at a wall-clock moment; returns what to do, in order.
   package mutating func received(_ event: Event, at now: Timestamp) -> [Action] {
     actions = []
-    if case .clockJumped(let microseconds) = event { clock?.set(by: microseconds) }
+    if case .clockJumped(let microseconds) = event {
+      gate.clockJumped(microseconds: microseconds)
+    }
     advanceClock(now)
     switch event {
     case .started where phase == .idle:
@@ -174,22 +184,22 @@ package struct Poller: Sendable {
       advanceSlots(now)
     case .started: break
     case .woke where phase == .running:
-      wakeAt = nil
+      agenda.wakeAt = nil
       advanceSlots(now)
     case .woke: break
     case .answered(let id, let outcome, let retryAfterSeconds):
       answered(id, outcome: outcome, retryAfterSeconds: retryAfterSeconds, at: now)
     case .symbolsChanged(let symbols):
-      isQuarantineOver = true
+      batching.isQuarantineOver = true
       replaceSymbols(symbols, at: now)
       if phase == .running { advanceSlots(now) }
     case .clockJumped:
-      wakeAt = nil
+      agenda.wakeAt = nil
       if phase == .running { skipSlot(now) }
     case .responseWanted(let seconds):
-      let isSoon = next.map { $0.due <= now.adding(seconds: seconds) } ?? false
+      let isSoon = agenda.next.map { $0.due <= now.adding(seconds: seconds) } ?? false
       if phase == .running, !isSoon, inFlight.isEmpty {
-        owesSweep = true
+        sweeps.isOwed = true
         advanceSlots(now)
       }
     case .stopping:
@@ -204,22 +214,17 @@ package struct Poller: Sendable {
   }
 
   /// The current moment on the steady axis.
-  var steady: Timestamp { clock?.now ?? Timestamp(microseconds: 0) }
+  var steady: Timestamp { gate.steady }
 
   mutating func advanceClock(_ now: Timestamp) {
-    guard var clock else {
-      clock = SteadyClock(at: now)
-      return
-    }
-    let isSteppedBack = clock.advance(to: now)
-    self.clock = clock
+    let isSteppedBack = gate.advance(to: now)
     if isSteppedBack, phase == .running { skipSlot(now) }
   }
 
   /// Slots come again, or were left out; the one in force counts as served, so that nothing is
   /// asked before the next is due.
   private mutating func skipSlot(_ now: Timestamp) {
-    slotGrid = schedule.slot(at: now)?.grid
+    slot.grid = schedule.slot(at: now)?.grid
     findNext(now)
   }
 
