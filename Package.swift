@@ -94,13 +94,18 @@ let package = Package(
       swiftSettings: strict),
     // Where a test runs.
     .target(name: "TestTraits", path: "Tests/TestTraits", swiftSettings: strict),
+    // What a simulated day must have become: the judges of whoever watched it.
+    .target(
+      name: "Ledgers", dependencies: ["Market", "ExchangeSimulator"], path: "Tests/Ledgers",
+      swiftSettings: strict),
     // `script/bench` runs it; a section is one file.
     .executableTarget(
       name: "candled-bench",
       dependencies: [
         "Market", "Candles", "Feeds", "Journal", "EmbeddedPostgres", "Postgres", "Store", "Ingest",
         "Operations",
-        "ExchangeSimulator", "CandledClient", "Platform", "CPostgres", "TestSupport", log,
+        "ExchangeSimulator", "Ledgers", "CandledClient", "Platform", "CPostgres", "TestSupport",
+        log,
       ],
       path: "Tests/Bench", swiftSettings: strict),
     // Bodies to damage, and what must hold of all that is decoded from them.
@@ -115,7 +120,8 @@ let package = Package(
         "Market", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres", "Postgres",
         "Store", "Operations",
         "Ingest",
-        "ExchangeSimulator", "CandledClient", "Platform", "CPostgres", "CLinux", "TestSupport", log,
+        "ExchangeSimulator", "Ledgers", "CandledClient", "Platform", "CPostgres", "CLinux",
+        "TestSupport", log,
       ],
       path: "Tests/Trials", swiftSettings: strict),
     .executableTarget(
@@ -133,7 +139,7 @@ let package = Package(
     tests(
       "TransportTests",
       [
-        "Market", "Polling", "Transport", "ExchangeSimulator", "Platform", "Hostile",
+        "Market", "Polling", "Transport", "ExchangeSimulator", "Ledgers", "Platform", "Hostile",
         "TestSupport", "TestTraits",
       ]),
     tests("JournalTests", ["Market", "Journal", "TestSupport"]),
@@ -145,21 +151,23 @@ let package = Package(
       ],
       exclude: ["Fixtures"]),
     tests("OperationsTests", ["Market", "Feeds", "Operations", "Platform", "TestSupport"]),
-    tests("ExchangeSimulatorTests", ["Market", "ExchangeSimulator", "TestSupport"]),
+    tests(
+      "ExchangeSimulatorTests", ["Market", "ExchangeSimulator", "Ledgers", "TestSupport"]),
     tests(
       "IngestTests",
       [
         "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres",
         "Postgres", "Store",
         "Operations",
-        "Ingest", "Admin", "ExchangeSimulator", "Platform", "Trials", "Hostile", "TestSupport",
+        "Ingest", "Admin", "ExchangeSimulator", "Ledgers", "Platform", "Trials", "Hostile",
+        "TestSupport",
         "TestTraits", log,
       ]),
     .testTarget(
       name: "CandledTests",
       dependencies: [
-        "Market", "Journal", "TerminalView", "ExchangeSimulator", "Platform", "TestSupport",
-        "TestTraits",
+        "Market", "Journal", "TerminalView", "ExchangeSimulator", "Ledgers", "Platform",
+        "TestSupport", "TestTraits",
       ],
       exclude: ["Golden"], swiftSettings: strict),
     tests("PackageTests", [], exclude: ["Golden", "Scenarios"]),

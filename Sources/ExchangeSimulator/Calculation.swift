@@ -2,20 +2,20 @@
 ///
 /// What lies between two moments is reckoned on the axis of trading seconds, 0…14400: lunch is one
 /// point of it, at once the end of the morning's last minute and the beginning of the next.
-enum Calculation {
-  static let minutes = 240
-  static let half = 120
-  static let secondsPerDay = 14_400
+package enum Calculation {
+  package static let minutes = 240
+  package static let half = 120
+  package static let secondsPerDay = 14_400
 
   /// Seconds since Shanghai midnight.
-  static func opening(ofMinute minute: Int) -> Int {
+  package static func opening(ofMinute minute: Int) -> Int {
     minute < half
       ? Grid.morningOpen + minute * 60 : Grid.afternoonOpen + (minute - half) * 60
   }
 
   /// The minute a line stamped `second` speaks of, left-open and right-closed: the opening auction
   /// in minute 0, what straggles in after a close in the last minute before it.
-  static func minute(ofStamp second: Int) -> Int {
+  package static func minute(ofStamp second: Int) -> Int {
     let isMorning = second < Grid.afternoonOpen
     let since = second - (isMorning ? Grid.morningOpen : Grid.afternoonOpen)
     let minute = since <= 0 ? 0 : min((since - 1) / 60, half - 1)
@@ -23,13 +23,13 @@ enum Calculation {
   }
 
   /// The minute that opens at `second`; nil if none does.
-  static func minute(openingAt second: Int) -> Int? {
+  package static func minute(openingAt second: Int) -> Int? {
     let minute = elapsed(at: second + 1) / 60
     return minute < minutes && opening(ofMinute: minute) == second ? minute : nil
   }
 
   /// Trading seconds that have passed at `second`.
-  static func elapsed(at second: Int) -> Int {
+  package static func elapsed(at second: Int) -> Int {
     let morning = min(max(second, Grid.morningOpen), Grid.morningClose) - Grid.morningOpen
     let afternoon = min(max(second, Grid.afternoonOpen), Grid.shanghaiClose) - Grid.afternoonOpen
     return morning + afternoon

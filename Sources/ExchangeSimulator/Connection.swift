@@ -1,15 +1,15 @@
 /// One client's connection: requests in, answers out, as long as both keep it alive.
 struct Connection {
   private let socket: Int32
-  private let response: (HTTPRequest) -> SimulatedResponse
-  private let undelivered: (DayRecorder.Ticket) -> Void
+  private let response: (SimulatedRequest) -> SimulatedResponse
+  private let undelivered: (ResponseTicket) -> Void
 
   private static let end = Array("\r\n\r\n".utf8)
   private static let readBytes = 65_536
 
   init(
-    socket: Int32, response: @escaping (HTTPRequest) -> SimulatedResponse,
-    undelivered: @escaping (DayRecorder.Ticket) -> Void
+    socket: Int32, response: @escaping (SimulatedRequest) -> SimulatedResponse,
+    undelivered: @escaping (ResponseTicket) -> Void
   ) {
     self.socket = socket
     self.response = response
@@ -20,7 +20,7 @@ struct Connection {
   func serve() {
     var received: [UInt8] = []
     while let head = nextHead(&received) {
-      guard let request = HTTPRequest(head: head[...]) else {
+      guard let request = SimulatedRequest(head: head[...]) else {
         _ = deliver(.text(400, "Bad Request"), keepsAlive: false)
         return
       }
@@ -40,7 +40,7 @@ struct Connection {
         return head
       }
       searched = max(received.count - Connection.end.count, 0)
-      if received.count > HTTPRequest.headBytesMax { return nil }
+      if received.count > SimulatedRequest.headBytesMax { return nil }
       guard Socket.receive(socket, into: &received, bytesMax: Connection.readBytes) else {
         return nil
       }

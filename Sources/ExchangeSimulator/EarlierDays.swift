@@ -60,7 +60,7 @@ struct EarlierDays {
     let open = traits.onTick(open + (close - open) * random.below(300) / 1000)
     let high = max(open, close) + traits.onTick(random.below(reach + 1))
     let low = max(min(open, close) - traits.onTick(random.below(reach + 1)), traits.tick)
-    let volume = traits.orderMinimum * random.around(traits.isIndex ? 5_000_000 : 20_000)
+    let volume = traits.order.minimum * random.around(traits.isIndex ? 5_000_000 : 20_000)
     // The mean of the four prices lies within the day's range.
     let mean = (open + high + low + close) / 4
     let turnover = traits.isIndex ? volume * 12_000 : volume * mean

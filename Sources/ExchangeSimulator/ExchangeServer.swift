@@ -12,61 +12,35 @@ package final class ExchangeServer: Sendable {
   private let shared: Locked<Shared>
   private let listener: Int32
 
-  // `@unchecked Sendable`: the recorders are the only objects in it, and they are touched under the
+  // `@unchecked Sendable`: the observers are the only objects in it, and they are touched under the
   // lock alone.
   struct Shared: @unchecked Sendable {
-    var exchange: SimulatedExchange
+    var upstreams: SimulatedUpstreams
     var connections: Set<Int32> = []
     var isStopped = false
-  }
-
-  /// Serves one trading day on 127.0.0.1.
-  /// - Parameters:
-  ///   - recorder: notes what was served; read it with `withRecorder`.
-  ///   - port: 0 for any free one.
-  /// - Throws: `cannotListen`, `cannotServe`.
-  package convenience init(
-    market: SimulatedMarket, clock: MarketClock = .request, faults: FaultPlan = FaultPlan(),
-    recorder: DayRecorder? = nil, mairui: MairuiOptions = MairuiOptions(),
-    alpaca: AlpacaOptions = AlpacaOptions(), port: UInt16 = 0
-  ) throws(SimulatorError) {
-    let timeline = MarketTimeline(SimulatedHistory(market), beginning: market)
-    try self.init(
-      SimulatedExchange(
-        timeline, clock: clock, faults: faults,
-        recorders: DayRecorders(recorder, recordsEveryDay: false), mairui: mairui,
-        alpaca: alpaca),
-      port: port)
   }
 
   /// Serves the trading days of `history` on 127.0.0.1, one after the other, and what lies behind
   /// each moment.
   /// - Parameters:
+  ///   - protocols: what it speaks, each with its own options.
   ///   - from: the day of `history` that is lived through first, those before it being past; its
   ///     first day if nil.
-  ///   - recordsEveryDay: note what was served on each day; read it with `withRecorder(of:)`.
-  ///   - falseRows: those to mix among the quotes of the days that are recorded; none if nil.
+  ///   - observing: who watches a day that is about to begin; read it with `withObserver(of:)`.
   ///   - port: 0 for any free one.
   /// - Throws: `cannotListen`, `cannotServe`.
   package convenience init(
-    history: SimulatedHistory, from day: TradingDay? = nil, clock: MarketClock = .request,
-    faults: FaultPlan = FaultPlan(), recordsEveryDay: Bool = false,
-    falseRows: FalseRowPlan? = nil, mairui: MairuiOptions = MairuiOptions(),
-    alpaca: AlpacaOptions = AlpacaOptions(), port: UInt16 = 0
+    history: SimulatedHistory, protocols: [any UpstreamProtocol], from day: TradingDay? = nil,
+    clock: MarketClock = .request, faults: FaultPlan = FaultPlan(),
+    observing: @escaping DayObservers.Choice = { _ in nil }, port: UInt16 = 0
   ) throws(SimulatorError) {
-    var history = history
-    let market = history.market(on: day ?? history.days[0])
-    let recorders = DayRecorders(nil, recordsEveryDay: recordsEveryDay, falseRows: falseRows)
-    recorders.begin(market)
-    try self.init(
-      SimulatedExchange(
-        MarketTimeline(history, beginning: market), clock: clock, faults: faults,
-        recorders: recorders, mairui: mairui, alpaca: alpaca),
-      port: port)
+    let exchange = SimulatedExchange(
+      history, from: day, clock: clock, faults: faults, observing: observing)
+    try self.init(SimulatedUpstreams(exchange, protocols: protocols), port: port)
   }
 
-  private init(_ exchange: SimulatedExchange, port: UInt16) throws(SimulatorError) {
-    shared = Locked(Shared(exchange: exchange))
+  private init(_ upstreams: SimulatedUpstreams, port: UInt16) throws(SimulatorError) {
+    shared = Locked(Shared(upstreams: upstreams))
     (listener, self.port) = try Socket.listen(port: port)
     let (listener, shared) = (listener, shared)
     do throws(ThreadError) {
@@ -95,40 +69,39 @@ package final class ExchangeServer: Sendable {
 
   /// Orders a fault while serving.
   package func order(_ fault: Fault) {
-    shared.withLock { $0.exchange.faults.add(fault) }
+    shared.withLock { $0.upstreams.exchange.faults.add(fault) }
   }
 
   /// Ends all faults on order.
   package func cancelFaults() {
-    shared.withLock { $0.exchange.faults.removeAll() }
+    shared.withLock { $0.upstreams.exchange.faults.removeAll() }
   }
 
-  package var requestsAnswered: Int { shared.withLock { $0.exchange.requestsAnswered } }
+  package var requestsAnswered: Int { shared.withLock { $0.upstreams.exchange.requestsAnswered } }
 
-  /// Reads what was recorded of a day so far, of the one lived through first if nil; nil if nobody
-  /// recorded it. Nobody is answered meanwhile.
-  package func withRecorder<Result>(
-    of day: TradingDay? = nil, _ body: (DayRecorder) throws -> Result
+  /// Reads who watched a day so far, the first one that was lived through if nil; nil if nobody
+  /// did. Nobody is answered meanwhile.
+  package func withObserver<Result>(
+    of day: TradingDay? = nil, _ body: (any DayObserver) throws -> Result
   ) rethrows -> Result? {
     try shared.withLock { shared in
-      let byDay = shared.exchange.recorders.byDay
+      let byDay = shared.upstreams.exchange.observers.byDay
       return try (day ?? byDay.keys.min()).flatMap { byDay[$0] }.map(body)
     }
   }
 
-  /// Who asked Mairui how often, so far.
-  package var mairuiLedger: MairuiLedger { shared.withLock { $0.exchange.mairui.ledger } }
-
-  /// Who asked Alpaca how often, so far.
-  package var alpacaRequests: AlpacaRequests { shared.withLock { $0.exchange.alpaca.requests } }
+  /// A protocol with what it counted so far; nil if it is not spoken here.
+  package func spoken<Protocol: UpstreamProtocol>(_ type: Protocol.Type) -> Protocol? {
+    shared.withLock { $0.upstreams.spoken(type) }
+  }
 
   /// What really traded on a day of the history, as `SimulatedHistory.trueLedger` says.
   package func trueLedger(on day: TradingDay, until moment: Timestamp? = nil) -> TrueLedger {
-    shared.withLock { $0.exchange.timeline.history.trueLedger(on: day, until: moment) }
+    shared.withLock { $0.upstreams.exchange.timeline.history.trueLedger(on: day, until: moment) }
   }
 
   /// The furthest the day has come.
-  package var now: Timestamp { shared.withLock { $0.exchange.timeline.front.now } }
+  package var now: Timestamp { shared.withLock { $0.upstreams.exchange.timeline.front.now } }
 }
 
 extension ExchangeServer {
@@ -140,9 +113,9 @@ extension ExchangeServer {
       }
       let serve: @Sendable () -> Void = {
         Connection(socket: socket) { request in
-          shared.withLock { $0.exchange.response(request) }
+          shared.withLock { $0.upstreams.response(request) }
         } undelivered: { ticket in
-          shared.withLock { $0.exchange.recorders.withdraw(ticket) }
+          shared.withLock { $0.upstreams.exchange.observers.withdraw(ticket) }
         }.serve()
         shared.withLock { _ = $0.connections.remove(socket) }
         Socket.close(socket)

@@ -2,13 +2,11 @@ import Market
 
 /// Faults on order: what goes wrong, at which upstream, when, for whom and how often.
 package struct Fault: Sendable {
-  /// Which of the upstreams on the port it strikes.
-  package enum Upstream: Sendable, CaseIterable {
-    case sinaQuotes
-    /// Sina's K-lines, factors, calendar and node lists.
-    case sinaHistory
-    case mairui
-    case alpaca
+  /// Which of the upstreams on the port it strikes; each protocol declares its own.
+  package struct Upstream: Sendable, Hashable {
+    private let name: String
+
+    init(_ name: String) { self.name = name }
   }
 
   package enum Kind: Sendable, Hashable {
@@ -104,7 +102,7 @@ package struct Fault: Sendable {
   package var chancePerMille: Int
 
   package init(
-    _ kind: Kind, on upstream: Upstream = .sinaQuotes, from: Timestamp? = nil,
+    _ kind: Kind, on upstream: Upstream, from: Timestamp? = nil,
     to: Timestamp? = nil, responsesMax: Int? = nil, symbols: Set<Symbol>? = nil,
     chancePerMille: Int = 1000
   ) {
@@ -119,7 +117,7 @@ package struct Fault: Sendable {
 
   /// An outage: every connection is reset between two moments.
   package static func silence(
-    on upstream: Upstream = .sinaQuotes, from: Timestamp, to: Timestamp
+    on upstream: Upstream, from: Timestamp, to: Timestamp
   ) -> Fault {
     Fault(.reset, on: upstream, from: from, to: to)
   }
@@ -142,7 +140,7 @@ package struct FaultPlan: Sendable {
   /// The faults that strike an answer of `upstream` at `moment` about `symbols` (nil: malformed
   /// question). Those about rows still choose among the rows; those with a count use it up.
   mutating func active(
-    on upstream: Fault.Upstream = .sinaQuotes, at moment: Timestamp, symbols: [Symbol]?
+    on upstream: Fault.Upstream, at moment: Timestamp, symbols: [Symbol]?
   ) -> [ActiveFault] {
     if faults.isEmpty { return [] }
     var active: [ActiveFault] = []

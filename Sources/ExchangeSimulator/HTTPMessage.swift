@@ -1,6 +1,6 @@
 /// HTTP/1.1 as far as a market-data upstream needs it: GET requests in, complete answers out.
 
-struct HTTPRequest: Sendable {
+package struct SimulatedRequest: Sendable {
   var method: String
   /// Path and query exactly as sent, without the host.
   var target: String
@@ -32,7 +32,7 @@ struct HTTPRequest: Sendable {
     }
   }
 
-  init(target: String, headers: [String: String] = [:]) {
+  package init(target: String, headers: [String: String] = [:]) {
     method = "GET"
     self.target = target
     self.headers = headers
@@ -40,9 +40,9 @@ struct HTTPRequest: Sendable {
 }
 
 /// An answer and how it is to be delivered.
-struct SimulatedResponse: Sendable {
+package struct SimulatedResponse: Sendable {
   /// The ways a connection can treat an answer.
-  enum Delivery: Sendable, Equatable {
+  package enum Delivery: Sendable, Equatable {
     case whole
     case slow(bytesPerSecond: Int)
     /// The promised length never arrives: the connection closes after so many bytes of the body.
@@ -54,16 +54,16 @@ struct SimulatedResponse: Sendable {
     case wire(WireScript)
   }
 
-  var status: Int
+  package var status: Int
   var contentType = "application/javascript; charset=GB18030"
-  var body: [UInt8]
-  var delivery = Delivery.whole
-  var retryAfterSeconds: Int?
+  package var body: [UInt8]
+  package var delivery = Delivery.whole
+  package var retryAfterSeconds: Int?
   var headers: [String] = []
-  /// What the recorder noted about it; withdrawn if it cannot be delivered.
-  var ticket: DayRecorder.Ticket?
+  /// What the observer noted about it; withdrawn if it cannot be delivered.
+  package var ticket: ResponseTicket?
 
-  init(status: Int = 200, body: [UInt8], ticket: DayRecorder.Ticket? = nil) {
+  init(status: Int = 200, body: [UInt8], ticket: ResponseTicket? = nil) {
     self.status = status
     self.body = body
     self.ticket = ticket

@@ -43,14 +43,14 @@ extension InstrumentState {
   }
 
   mutating func orderSize(_ traits: Traits) -> Int64 {
-    traits.orderMinimum + traits.orderStep * random.below(2 * traits.sizeSteps)
+    traits.order.minimum + traits.order.step * random.below(2 * traits.pace.sizeSteps)
   }
 
   /// A random walk of a few ticks, pulled back when it strays far from the previous close.
   private mutating func nextPrice(_ traits: Traits) -> Int64 {
     switch traits.behaviour {
-    case .lockedLimitUp: return traits.limitUp
-    case .lockedLimitDown: return traits.limitDown
+    case .lockedLimitUp: return traits.limits.up
+    case .lockedLimitDown: return traits.limits.down
     default: break
     }
     let stride = max(traits.tick, traits.onTick(reference / 4000))
@@ -65,17 +65,17 @@ extension InstrumentState {
 
   /// The book around the last price. At a limit one side is empty.
   mutating func quote(_ traits: Traits) {
-    book = .continuous
-    bookSeed = random.next()
+    book.kind = .continuous
+    book.seed = random.next()
     let price = anchor
-    if traits.limitUp > 0, price == traits.limitUp {
-      (bid, ask) = (price, 0)
-    } else if traits.limitUp > 0, price == traits.limitDown {
-      (bid, ask) = (0, price)
+    if traits.limits.up > 0, price == traits.limits.up {
+      (book.bid, book.ask) = (price, 0)
+    } else if traits.limits.up > 0, price == traits.limits.down {
+      (book.bid, book.ask) = (0, price)
     } else {
-      bid = price - traits.tick * random.below(2)
-      ask = bid + traits.tick * (1 + random.below(2))
-      if traits.limitUp > 0 { ask = min(ask, traits.limitUp) }
+      book.bid = price - traits.tick * random.below(2)
+      book.ask = book.bid + traits.tick * (1 + random.below(2))
+      if traits.limits.up > 0 { book.ask = min(book.ask, traits.limits.up) }
     }
   }
 
@@ -91,36 +91,36 @@ extension InstrumentState {
   /// More orders for the auction: the virtual match moves.
   mutating func collectAuctionOrders(_ traits: Traits, _ second: Int) {
     stamp = Int32(second)
-    book = .auction
-    matched += orderSize(traits) * (1 + random.below(4))
-    remainder = (random.below(9) - 4) * traits.orderMinimum
+    book.kind = .auction
+    book.matched += orderSize(traits) * (1 + random.below(4))
+    book.remainder = (random.below(9) - 4) * traits.order.minimum
     let price: Int64
     switch traits.behaviour {
     case .lockedLimitUp:
-      price = traits.limitUp
-      remainder = traits.orderMinimum * (1000 + random.below(100_000))
+      price = traits.limits.up
+      book.remainder = traits.order.minimum * (1000 + random.below(100_000))
     case .lockedLimitDown:
-      price = traits.limitDown
-      remainder = -traits.orderMinimum * (1000 + random.below(100_000))
+      price = traits.limits.down
+      book.remainder = -traits.order.minimum * (1000 + random.below(100_000))
     default:
       let first = traits.center > 0 && last == 0 ? traits.center : anchor
-      let center = bid > 0 ? bid : first
+      let center = book.bid > 0 ? book.bid : first
       let stride = max(traits.tick, traits.onTick(reference / 1000))
       let jump = traits.behaviour == .newListing && last == 0 ? 20 * stride : stride
       price = traits.clamped(center + traits.onTick(jump) * (random.below(5) - 2))
     }
-    (bid, ask) = (price, price)
+    (book.bid, book.ask) = (price, price)
   }
 
   /// Matches what the auction collected, if anything crossed, and leaves a continuous book.
   mutating func matchAuction(
     _ traits: Traits, _ index: Int32, _ second: Int, _ millisecond: Int, _ trades: inout [Trade]
   ) {
-    if matched > 0 {
-      execute(bid, matched, traits, index, Int64(millisecond), &trades)
+    if book.matched > 0 {
+      execute(book.bid, book.matched, traits, index, Int64(millisecond), &trades)
     }
-    matched = 0
-    remainder = 0
+    book.matched = 0
+    book.remainder = 0
     stamp = Int32(second)
     quote(traits)
   }
@@ -179,8 +179,8 @@ extension InstrumentState {
   mutating func halt(_ second: Int) {
     stamp = Int32(second)
     status = .haltedTemporarily
-    book = .none
-    (bid, ask) = (0, 0)
+    book.kind = .none
+    (book.bid, book.ask) = (0, 0)
   }
 
   mutating func resume(_ traits: Traits, _ second: Int) {
@@ -192,12 +192,12 @@ extension InstrumentState {
   mutating func tradeAfterHours(
     _ traits: Traits, _ index: Int32, _ second: Int, _ trades: inout [Trade]
   ) {
-    let size = traits.orderMinimum * random.around(8)
+    let size = traits.order.minimum * random.around(8)
     let amount = last * size
     let start = Int64(second - Grid.periodSeconds) * 1000
-    afterHoursVolume += size
-    afterHoursTurnover += amount
-    showsAfterHours = true
+    afterHours.volume += size
+    afterHours.turnover += amount
+    afterHours.isShown = true
     stamp = Int32(second)
     trades.append(
       Trade(
@@ -218,10 +218,10 @@ extension InstrumentState {
     open = reference
     high = max(last, open) + traits.tick * random.below(5)
     low = max(min(last, open) - traits.tick * random.below(5), traits.tick)
-    volume = 100 * traits.orderMinimum * random.around(50)
+    volume = 100 * traits.order.minimum * random.around(50)
     turnover = traits.isIndex ? volume * 10_000 : volume * last
-    book = traits.isIndex ? .none : .continuous
-    bookSeed = random.next()
-    if !traits.isIndex { (bid, ask) = (last, last + traits.tick) }
+    book.kind = traits.isIndex ? .none : .continuous
+    book.seed = random.next()
+    if !traits.isIndex { (book.bid, book.ask) = (last, last + traits.tick) }
   }
 }

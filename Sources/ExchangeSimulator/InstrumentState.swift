@@ -4,42 +4,51 @@ import Market
 ///
 /// Plain integers only (prices in units of 10^-scale, money in thousandths of a yuan), so that a
 /// whole market is stepped, copied and compared without touching the heap.
-struct InstrumentState: Sendable {
-  /// What the ten book levels of the line show.
-  enum Book: UInt8, Sendable {
-    case none
-    /// The virtual match of a call auction: both first levels alike, the remainder on the second.
-    case auction
-    case continuous
+package struct InstrumentState: Sendable {
+  package struct Book: Sendable {
+    /// What the ten book levels of the line show.
+    package enum Kind: UInt8, Sendable {
+      case none
+      /// The virtual match of a call auction: both first levels alike, the remainder on the second.
+      case auction
+      case continuous
+    }
+
+    package var kind = Kind.none
+    package var bid: Int64 = 0
+    package var ask: Int64 = 0
+    /// The levels' volumes are drawn from this when the line is written.
+    package var seed: UInt64 = 0
+    /// Virtual match of the running auction; the remainder is negative on the selling side.
+    var matched: Int64 = 0
+    var remainder: Int64 = 0
+  }
+
+  /// The fixed-price session after the close.
+  package struct AfterHours: Sendable {
+    package var isShown = false
+    package var volume: Int64 = 0
+    package var turnover: Int64 = 0
   }
 
   var random: Randomness
   /// Second of the last change; the date is today's unless `isPreviousSession`.
-  var stamp: Int32 = 0
-  var status = QuoteStatus.normal
-  var book = Book.none
-  var isPreviousSession = false
-  var showsAfterHours = false
+  package var stamp: Int32 = 0
+  package var status = QuoteStatus.normal
+  package var isPreviousSession = false
   /// The line says 0.000 where the open stands: the first of Shanghai's rows after the auction does
   /// (33 of 34 recorded instrument-days).
-  var hidesOpen = false
+  package var hidesOpen = false
   /// The previous close the line shows: yesterday's own before the reset.
-  var reference: Int64 = 0
-  var open: Int64 = 0
-  var last: Int64 = 0
-  var high: Int64 = 0
-  var low: Int64 = 0
-  var bid: Int64 = 0
-  var ask: Int64 = 0
-  /// The book's volumes are drawn from this when the line is written.
-  var bookSeed: UInt64 = 0
-  /// Virtual match of the running auction; the remainder is negative on the selling side.
-  var matched: Int64 = 0
-  var remainder: Int64 = 0
-  var volume: Int64 = 0
-  var turnover: Int64 = 0
-  var afterHoursVolume: Int64 = 0
-  var afterHoursTurnover: Int64 = 0
+  package var reference: Int64 = 0
+  package var open: Int64 = 0
+  package var last: Int64 = 0
+  package var high: Int64 = 0
+  package var low: Int64 = 0
+  package var book = Book()
+  package var volume: Int64 = 0
+  package var turnover: Int64 = 0
+  package var afterHours = AfterHours()
 
   /// The price that moves next: the last trade, or the reference before the first.
   @inline(__always)

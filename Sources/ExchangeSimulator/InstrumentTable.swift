@@ -143,9 +143,8 @@ extension InstrumentTable {
       symbol: InstrumentTable.symbol(code), name: name,
       Traits(
         exchange: exchange, kind: .index, board: .main, behaviour: .index, scale: scale,
-        afterHours: false, tick: 1, orderMinimum: 100, orderStep: 100, previousClose: level,
-        limitUp: 0, limitDown: 0, gapSteps: 1, tradeChancePerMille: 1000, sizeSteps: 1, haltAt: 0,
-        resumeAt: 0))
+        afterHours: false, tick: 1, previousClose: level,
+        pace: Traits.Pace(tradeChancePerMille: 1000)))
   }
 
   private mutating func add(_ segment: Segment, _ behaviour: Behaviour) {
@@ -185,16 +184,14 @@ extension InstrumentTable {
     let sinceRules = InstrumentTable.rulesOf2026.map { day >= $0 } ?? true
     var traits = Traits(
       exchange: .shanghai, kind: isFund ? .fund : .stock, board: .main, behaviour: behaviour,
-      scale: 3, afterHours: sinceRules, tick: isFund ? 1 : 10, orderMinimum: 100, orderStep: 100,
-      previousClose: 0, limitUp: 0, limitDown: 0, gapSteps: 1, tradeChancePerMille: 0,
-      sizeSteps: 1, haltAt: 0, resumeAt: 0)
+      scale: 3, afterHours: sinceRules, tick: isFund ? 1 : 10, previousClose: 0)
     switch segment {
     case .shanghaiMain, .shanghaiFund: break
     case .star:
       traits.board = .star
       traits.afterHours = true
-      traits.orderMinimum = 200
-      traits.orderStep = 1
+      traits.order.minimum = 200
+      traits.order.step = 1
     case .shenzhenMain, .shenzhenFund: traits.exchange = .shenzhen
     case .chiNext:
       traits.exchange = .shenzhen
@@ -204,7 +201,7 @@ extension InstrumentTable {
       traits.exchange = .beijing
       traits.board = .beijing
       traits.afterHours = false
-      traits.orderStep = 1
+      traits.order.step = 1
     }
     return traits
   }
@@ -242,8 +239,8 @@ extension InstrumentTable {
       let isOld = InstrumentTable.rulesOf2026.map { day < $0 } ?? false
       if isSpecialTreatment, isOld { percent = 5 }
     }
-    traits.limitUp = limit(traits, 100 + percent)
-    traits.limitDown = limit(traits, 100 - percent)
+    traits.limits.up = limit(traits, 100 + percent)
+    traits.limits.down = limit(traits, 100 - percent)
   }
 
   /// Previous close × percent, rounded half up to the tick, in integers.
@@ -256,25 +253,25 @@ extension InstrumentTable {
   static func setPace(_ traits: inout Traits, _ random: inout Randomness) {
     switch traits.behaviour {
     case .liquid, .index:
-      (traits.gapSteps, traits.tradeChancePerMille, traits.sizeSteps) = (1, 950, 60)
+      (traits.pace.gapSteps, traits.pace.tradeChancePerMille, traits.pace.sizeSteps) = (1, 950, 60)
     case .active, .lockedLimitUp, .lockedLimitDown, .newListing, .haltedMidday:
-      traits.gapSteps = 3 + random.below(6)
-      (traits.tradeChancePerMille, traits.sizeSteps) = (700, 20)
+      traits.pace.gapSteps = 3 + random.below(6)
+      (traits.pace.tradeChancePerMille, traits.pace.sizeSteps) = (700, 20)
     case .illiquid, .haltedAtOpening:
-      traits.gapSteps = 20 + random.below(60)
-      (traits.tradeChancePerMille, traits.sizeSteps) = (350, 5)
+      traits.pace.gapSteps = 20 + random.below(60)
+      (traits.pace.tradeChancePerMille, traits.pace.sizeSteps) = (350, 5)
     case .untraded, .haltedAllDay, .haltedUnmarked, .delisted, .notListed:
-      traits.gapSteps = 60
+      traits.pace.gapSteps = 60
     }
-    if traits.orderStep == 1 { traits.sizeSteps *= 100 }
+    if traits.order.step == 1 { traits.pace.sizeSteps *= 100 }
   }
 
   /// Halts begin and end at half past a minute; one that would end after 14:50 does not end.
   static func setHalts(_ traits: inout Traits, _ random: inout Randomness) {
     switch traits.behaviour {
     case .haltedAtOpening:
-      traits.haltAt = Int32(Grid.morningOpen)
-      traits.resumeAt = Int32(Grid.clock(10, 30, 30))
+      traits.halt.from = Int32(Grid.morningOpen)
+      traits.halt.to = Int32(Grid.clock(10, 30, 30))
     case .haltedMidday:
       let isMorning = random.chance(perMille: 500)
       let start = isMorning ? Grid.clock(9, 45, 30) : Grid.clock(13, 5, 30)
@@ -282,8 +279,8 @@ extension InstrumentTable {
       var resume = halt + 600 + 60 * Int(random.below(60))
       if isMorning, resume > Grid.clock(11, 25) { resume = Grid.clock(13, 10, 30) }
       if resume > Grid.clock(14, 50) { resume = Grid.dayEnd }
-      traits.haltAt = Int32(halt)
-      traits.resumeAt = Int32(resume)
+      traits.halt.from = Int32(halt)
+      traits.halt.to = Int32(resume)
     default: break
     }
   }

@@ -58,47 +58,63 @@ extension Listing {
       symbol: symbol, name: name, exchange: traits.exchange, kind: traits.kind,
       board: traits.board, behaviour: traits.behaviour,
       previousClose: isListed ? price(traits.previousClose) : .zero,
-      limitUp: traits.limitUp > 0 ? price(traits.limitUp) : nil,
-      limitDown: traits.limitUp > 0 ? price(traits.limitDown) : nil, priceScale: traits.scale)
+      limitUp: traits.limits.up > 0 ? price(traits.limits.up) : nil,
+      limitDown: traits.limits.up > 0 ? price(traits.limits.down) : nil, priceScale: traits.scale)
   }
 }
 
 /// The plain numbers the stepping loop needs of a listing; prices in units of 10^-scale.
-struct Traits: Sendable {
-  var exchange: Exchange
-  var kind: InstrumentKind
-  var board: Board
-  var behaviour: Behaviour
-  var scale: UInt8
-  /// Eligible for the 15:05–15:30 fixed-price session on this date.
-  var afterHours: Bool
-  var tick: Int64
-  /// Smallest order, and what orders are multiples of.
-  var orderMinimum: Int64
-  var orderStep: Int64
-  var previousClose: Int64
-  /// What its prices walk around; 0 for the previous close.
-  var center: Int64 = 0
+package struct Traits: Sendable {
+  package struct Order: Sendable {
+    package var minimum: Int64 = 100
+    /// What orders are multiples of.
+    package var step: Int64 = 100
+  }
+
   /// 0: no limit.
-  var limitUp: Int64
-  var limitDown: Int64
-  /// Publications between two events of this instrument, on average.
-  var gapSteps: Int64
-  var tradeChancePerMille: Int64
-  /// Mean size of a trade in `orderStep`s beyond the minimum.
-  var sizeSteps: Int64
+  package struct Limits: Sendable {
+    package var up: Int64 = 0
+    package var down: Int64 = 0
+  }
+
+  struct Pace: Sendable {
+    /// Publications between two events of this instrument, on average.
+    var gapSteps: Int64 = 1
+    var tradeChancePerMille: Int64 = 0
+    /// Mean size of a trade in order steps beyond the minimum.
+    var sizeSteps: Int64 = 1
+  }
+
+  /// Status 04 between these seconds; 0 if never.
+  struct Halt: Sendable {
+    var from: Int32 = 0
+    var to: Int32 = 0
+  }
+
+  package var exchange: Exchange
+  package var kind: InstrumentKind
+  package var board: Board
+  package var behaviour: Behaviour
+  package var scale: UInt8
+  /// Eligible for the 15:05–15:30 fixed-price session on this date.
+  package var afterHours: Bool
+  package var tick: Int64
+  package var order = Order()
+  package var previousClose: Int64
+  /// What its prices walk around; 0 for the previous close.
+  package var center: Int64 = 0
+  package var limits = Limits()
+  var pace = Pace()
   /// Published in the seconds that leave this remainder when divided by the period.
-  var phase: Int32 = 0
+  package var phase: Int32 = 0
   /// Of 1,000 rows with trades right after another, as many have the stamp of that one.
   var keptStampsPerMille: Int64 = 0
-  /// Status 04 from and to these seconds; 0 if never.
-  var haltAt: Int32
-  var resumeAt: Int32
+  var halt = Halt()
 
-  var isIndex: Bool { kind == .index }
-  var isShanghaiIndex: Bool { kind == .index && exchange == .shanghai }
+  package var isIndex: Bool { kind == .index }
+  package var isShanghaiIndex: Bool { kind == .index && exchange == .shanghai }
   /// One that can trade today at all.
-  var trades: Bool {
+  package var trades: Bool {
     switch behaviour {
     case .untraded, .haltedAllDay, .haltedUnmarked, .delisted, .notListed: false
     default: true
@@ -107,11 +123,11 @@ struct Traits: Sendable {
 
   /// A price on tick and inside the limits.
   @inline(__always)
-  func clamped(_ price: Int64) -> Int64 {
-    if limitUp > 0 { return min(max(price, limitDown), limitUp) }
+  package func clamped(_ price: Int64) -> Int64 {
+    if limits.up > 0 { return min(max(price, limits.down), limits.up) }
     return max(price, 10 * tick)
   }
 
   @inline(__always)
-  func onTick(_ price: Int64) -> Int64 { price - price % tick }
+  package func onTick(_ price: Int64) -> Int64 { price - price % tick }
 }

@@ -7,10 +7,10 @@ import Market
 /// the nearest checkpoint, and kept, because the next such question is usually a little later.
 /// Answers are a pure function of (seed, time) whatever was asked before. At midnight the next day
 /// begins where the last one ended, and shows its lines until it has its own.
-struct MarketTimeline: Sendable {
-  private(set) var front: SimulatedMarket
+package struct MarketTimeline: Sendable {
+  package private(set) var front: SimulatedMarket
   /// The days the market lives through, and what traded in them.
-  var history: SimulatedHistory
+  package var history: SimulatedHistory
   private var checkpoints: [SimulatedMarket]
   private var behind: SimulatedMarket?
 
@@ -23,17 +23,17 @@ struct MarketTimeline: Sendable {
     checkpoints = [market.withoutLines()]
   }
 
-  /// Shows the market as of `moment` to `reader`. `recorders` see each step of a day once,
+  /// Shows the market as of `moment` to `reader`. `observers` see each step of a day once,
   /// whatever is shown again later.
   mutating func show<Result>(
-    at moment: Timestamp, recording recorders: DayRecorders,
+    at moment: Timestamp, watchedBy observers: DayObservers,
     to reader: (inout SimulatedMarket) -> Result
   ) -> Result {
     let day = history.day(at: moment)
-    if day > front.day { begin(day, recorders) }
+    if day > front.day { begin(day, observers) }
     let second = front.publication(at: moment)
     if day == front.day, second >= front.second {
-      advanceFront(to: second, recorders.recorder(of: front))
+      advanceFront(to: second, observers.observer(of: front))
       return reader(&front)
     }
     var copy = copy(before: moment, on: day)
@@ -43,13 +43,13 @@ struct MarketTimeline: Sendable {
     return reader(&copy)
   }
 
-  /// Every day on the way happens to its end, so that its recorder has seen all of it.
-  private mutating func begin(_ day: TradingDay, _ recorders: DayRecorders) {
+  /// Every day on the way happens to its end, so that its observer has seen all of it.
+  private mutating func begin(_ day: TradingDay, _ observers: DayObservers) {
     for next in history.days where front.day < next && next <= day {
-      advanceFront(to: Grid.dayEnd, recorders.recorder(of: front))
+      advanceFront(to: Grid.dayEnd, observers.observer(of: front))
       front = SimulatedMarket(following: front, on: next)
       checkpoints = [front.withoutLines()]
-      recorders.begin(front)
+      observers.begin(front)
     }
   }
 
@@ -61,12 +61,12 @@ struct MarketTimeline: Sendable {
     return checkpoint(before: front.publication(at: moment))
   }
 
-  private mutating func advanceFront(to second: Int, _ recorder: DayRecorder?) {
+  private mutating func advanceFront(to second: Int, _ observer: (any DayObserver)?) {
     while front.second < second {
       let last = checkpoints[checkpoints.count - 1].second
       let stop = min(second, last + MarketTimeline.checkpointSeconds)
       front.advance(
-        to: Timestamp(day: front.day, secondOfDay: stop), recording: recorder)
+        to: Timestamp(day: front.day, secondOfDay: stop), watchedBy: observer)
       if front.second >= last + MarketTimeline.checkpointSeconds {
         checkpoints.append(front.withoutLines())
       }
@@ -79,31 +79,67 @@ struct MarketTimeline: Sendable {
   }
 }
 
-/// Who records which day: the recorder that was handed in its own, and every later day a new one if
-/// that is wanted.
+/// Watches one day of the exchange: every step of its market, and what of it was served.
+///
+/// The ledgers of the tests are one; the exchange answers the same without any. It is called by one
+/// thread at a time.
+package protocol DayObserver: AnyObject {
+  /// The market made a step.
+  func stepped(_ market: SimulatedMarket)
+
+  /// May put other bytes in the place of an instrument's line, which stands in `body` from `start`
+  /// to the end.
+  /// - Returns: a number for them; nil if the line stays.
+  func replaceLine(
+    at place: Int32, of market: inout SimulatedMarket, in body: inout [UInt8], from start: Int
+  ) -> Int?
+
+  /// A client is about to see the lines at `places`, as `market` shows them; those in `invalid`
+  /// are damaged beyond belief, replaced (by the lines of these numbers) or missing.
+  func observed(
+    _ places: [Int32], of market: SimulatedMarket, except invalid: Set<Int32>, replaced: [Int]
+  ) -> ResponseTicket
+
+  /// The moment the question named.
+  func asked(_ ticket: ResponseTicket, at moment: Timestamp)
+
+  /// The answer did not reach its client after all.
+  func withdraw(_ ticket: ResponseTicket)
+
+  /// The latest stamp an instrument's valid lines were served with; 0 if never.
+  func lastServedStamp(at place: Int32) -> Int32
+}
+
+/// One answer that was observed, to be withdrawn if it never arrived.
+package struct ResponseTicket: Sendable, Hashable {
+  package let day: TradingDay
+  package let sequence: Int32
+
+  package init(day: TradingDay, sequence: Int32) {
+    self.day = day
+    self.sequence = sequence
+  }
+}
+
+/// Who watches which day.
 ///
 /// Not safe for several threads at once: `ExchangeServer` holds its lock around it.
-final class DayRecorders {
-  private(set) var byDay: [TradingDay: DayRecorder]
-  private let recordsEveryDay: Bool
-  /// What later days mix among their lines.
-  private let falseRows: FalseRowPlan?
+package final class DayObservers {
+  /// Who is to watch the day of a market that is about to begin; nil if nobody.
+  package typealias Choice = (SimulatedMarket) -> (any DayObserver)?
 
-  init(_ first: DayRecorder?, recordsEveryDay: Bool, falseRows: FalseRowPlan? = nil) {
-    byDay = first.map { [$0.day: $0] } ?? [:]
-    self.recordsEveryDay = recordsEveryDay
-    self.falseRows = falseRows
-  }
+  package private(set) var byDay: [TradingDay: any DayObserver] = [:]
+  private let choice: Choice
+
+  package init(_ choice: @escaping Choice) { self.choice = choice }
 
   /// A day is about to begin.
   func begin(_ market: SimulatedMarket) {
-    if recordsEveryDay, byDay[market.day] == nil {
-      byDay[market.day] = DayRecorder(market, falseRows: falseRows)
-    }
+    if byDay[market.day] == nil { byDay[market.day] = choice(market) }
   }
 
-  /// nil if nobody records that day.
-  func recorder(of market: SimulatedMarket) -> DayRecorder? { byDay[market.day] }
+  /// nil if nobody watches that day.
+  func observer(of market: SimulatedMarket) -> (any DayObserver)? { byDay[market.day] }
 
-  func withdraw(_ ticket: DayRecorder.Ticket) { byDay[ticket.day]?.withdraw(ticket) }
+  package func withdraw(_ ticket: ResponseTicket) { byDay[ticket.day]?.withdraw(ticket) }
 }

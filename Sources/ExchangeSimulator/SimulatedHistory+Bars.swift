@@ -5,17 +5,17 @@ import Market
 /// Minute bars are stamped with their end; a day has 238 of one minute, because the closing auction
 /// is one bar at 15:00 (sina.md §2). The bar that is running is there with what it has so far.
 /// Without a trade a bar is flat at the last price; a day an instrument does not trade has no bars.
-struct HistoryBar: Sendable, Hashable {
-  var day: TradingDay
+package struct HistoryBar: Sendable, Hashable {
+  package var day: TradingDay
   /// End of a minute bar in seconds since Shanghai midnight; nil for days and longer.
-  var end: Int?
+  package var end: Int?
   /// Units of the instrument's scale; thousandths of a yuan.
-  var sums: TrueLedger.Minute
+  package var sums: TrueLedger.Minute
 }
 
 extension SimulatedHistory {
   /// The newest `count` bars that have begun at `moment`, ascending.
-  mutating func bars(
+  package mutating func bars(
     of instrument: Int, _ timeframe: Timeframe, at moment: Timestamp, count: Int
   ) -> [HistoryBar] {
     switch timeframe {
@@ -118,6 +118,6 @@ extension Traits {
 
 extension TradingDay {
   /// Monday.
-  var weekBegin: TradingDay { advanced(by: 1 - weekday) }
-  var monthBegin: TradingDay { advanced(by: 1 - civil.day) }
+  package var weekBegin: TradingDay { advanced(by: 1 - weekday) }
+  package var monthBegin: TradingDay { advanced(by: 1 - civil.day) }
 }

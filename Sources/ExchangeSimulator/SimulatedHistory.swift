@@ -104,7 +104,7 @@ extension SimulatedHistory {
     return morning(place)
   }
 
-  mutating func morning(_ place: Int) -> SimulatedMarket {
+  package mutating func morning(_ place: Int) -> SimulatedMarket {
     while mornings.count <= place { finish(mornings.count - 1) }
     return mornings[place]
   }
@@ -150,7 +150,7 @@ extension SimulatedHistory {
     running = nil  // or every step would copy what it holds
     while market.second < second {
       market.step()
-      ledger.add(market.trades)
+      ledger.add(market.events.trades)
     }
     if second >= Grid.dayEnd { keep(place, market, ledger) }
     running = (place, market, ledger)

@@ -7,9 +7,9 @@ import Market
 extension SimulatedMarket {
   mutating func step() {
     second += 1
-    changed.removeAll(keepingCapacity: true)
-    trades.removeAll(keepingCapacity: true)
-    takenBack.removeAll()
+    events.changed.removeAll(keepingCapacity: true)
+    events.trades.removeAll(keepingCapacity: true)
+    events.takenBack.removeAll()
     if !late.isEmpty { exchangeLateStates() }
     if second < Grid.morningOpen {
       stepBeforeOpening()
@@ -22,7 +22,7 @@ extension SimulatedMarket {
     }
     if !busts.isEmpty { takeBackTrades() }
     if !late.isEmpty { publishLate() }
-    for place in changed { lineTable.markChanged(Int(place)) }
+    for place in events.changed { lineTable.markChanged(Int(place)) }
   }
 
   private mutating func stepBeforeOpening() {
@@ -35,7 +35,7 @@ extension SimulatedMarket {
           return nil
         }
         let crosses = traits.behaviour == .illiquid ? random.chance(perMille: 600) : true
-        return crosses ? min(traits.gapSteps, 20) : nil
+        return crosses ? min(traits.pace.gapSteps, 20) : nil
       }
       moveIndexStamps(.shanghai)
     case Grid.auctionMatch..<Grid.auctionMatch + Grid.periodSeconds:
@@ -104,7 +104,7 @@ extension SimulatedMarket {
       restampTraded { traits, _ in traits.exchange == .beijing }
     case Grid.shanghaiRestamp:
       restampTraded { traits, state in
-        traits.exchange == .shanghai && state.showsAfterHours
+        traits.exchange == .shanghai && state.afterHours.isShown
       }
     case Grid.shenzhenRestamp:
       restampTraded { traits, _ in traits.exchange == .shenzhen }
@@ -120,12 +120,12 @@ typealias MarketEvent = (
 ) -> Void
 
 extension SimulatedMarket {
-  /// Applies `event` to every instrument, all of which count as changed.
+  /// Applies `event` to every instrument, all of which count as events.changed.
   @inline(__always)
   private mutating func updateAll(_ event: MarketEvent) {
     for place in states.indices {
-      event(&states[place], traits[place], Int32(place), second, &trades)
-      changed.append(Int32(place))
+      event(&states[place], traits[place], Int32(place), second, &events.trades)
+      events.changed.append(Int32(place))
     }
   }
 
@@ -133,9 +133,9 @@ extension SimulatedMarket {
   @inline(__always)
   private mutating func runDue(slowedDown slowdown: Int64 = 1, _ event: MarketEvent) {
     for place in due.indices where due[place] <= second {
-      event(&states[place], traits[place], Int32(place), second, &trades)
+      event(&states[place], traits[place], Int32(place), second, &events.trades)
       planNext(place, slowedDown: slowdown)
-      changed.append(Int32(place))
+      events.changed.append(Int32(place))
     }
   }
 
@@ -155,7 +155,7 @@ extension SimulatedMarket {
 
   @inline(__always)
   private mutating func planNext(_ place: Int, slowedDown slowdown: Int64 = 1) {
-    let wait = states[place].random.around(traits[place].gapSteps * slowdown)
+    let wait = states[place].random.around(traits[place].pace.gapSteps * slowdown)
     due[place] = publication(of: place, after: second, waiting: wait)
   }
 
@@ -171,7 +171,7 @@ extension SimulatedMarket {
   private mutating func restamp(_ matching: (Traits) -> Bool) {
     for place in states.indices where matching(traits[place]) {
       states[place].stamp = Int32(second)
-      changed.append(Int32(place))
+      events.changed.append(Int32(place))
     }
   }
 
@@ -181,7 +181,7 @@ extension SimulatedMarket {
       && matching(traits[place], states[place])
     {
       states[place].stamp = Int32(second)
-      changed.append(Int32(place))
+      events.changed.append(Int32(place))
     }
   }
 
@@ -199,7 +199,7 @@ extension SimulatedMarket {
       switch traits.behaviour {
       case .haltedAllDay, .haltedUnmarked, .delisted, .notListed: nil
       case .index: 1
-      default: traits.gapSteps
+      default: traits.pace.gapSteps
       }
     }
     for place in due.indices { planHalts(place) }
@@ -208,8 +208,8 @@ extension SimulatedMarket {
   /// Halts and resumptions come between an instrument and its next event.
   @inline(__always)
   private mutating func planHalts(_ place: Int) {
-    let halt = traits[place].haltAt
-    let resume = traits[place].resumeAt
+    let halt = traits[place].halt.from
+    let resume = traits[place].halt.to
     if halt == 0 { return }
     let isHalted =
       states[place].status == .haltedTemporarily || states[place].status == .haltedOneHour
@@ -225,7 +225,7 @@ extension SimulatedMarket {
       happen(place)
       planNext(place)
       planHalts(place)
-      changed.append(Int32(place))
+      events.changed.append(Int32(place))
     }
   }
 
@@ -233,15 +233,15 @@ extension SimulatedMarket {
   private mutating func happen(_ place: Int) {
     let trait = traits[place]
     if trait.isIndex {
-      states[place].moveIndex(trait, Int32(place), second, second * 1000 - 1500, &trades)
+      states[place].moveIndex(trait, Int32(place), second, second * 1000 - 1500, &events.trades)
       return
     }
-    if trait.haltAt != 0, second == Int(trait.haltAt) {
+    if trait.halt.from != 0, second == Int(trait.halt.from) {
       states[place].halt(second)
-    } else if trait.haltAt != 0, second == Int(trait.resumeAt) {
+    } else if trait.halt.from != 0, second == Int(trait.halt.to) {
       states[place].resume(trait, second)
-    } else if trait.trades, states[place].random.chance(perMille: trait.tradeChancePerMille) {
-      states[place].trade(trait, Int32(place), second, &trades)
+    } else if trait.trades, states[place].random.chance(perMille: trait.pace.tradeChancePerMille) {
+      states[place].trade(trait, Int32(place), second, &events.trades)
     } else {
       states[place].moveBook(trait, second)
     }
@@ -258,9 +258,9 @@ extension SimulatedMarket {
       let price = states[place].last
       if price == 0 { continue }
       let size = states[place].orderSize(trait)
-      states[place].execute(price, size, trait, Int32(place), moment, &trades)
+      states[place].execute(price, size, trait, Int32(place), moment, &events.trades)
       states[place].stamp = Int32(second)
-      changed.append(Int32(place))
+      events.changed.append(Int32(place))
     }
   }
 }
@@ -276,16 +276,16 @@ extension SimulatedMarket {
       let trait = traits[place]
       let moment = Grid.auctionMatch * 1000
       if trait.isIndex {
-        states[place].moveIndex(trait, Int32(place), second, moment, &trades)
+        states[place].moveIndex(trait, Int32(place), second, moment, &events.trades)
       } else if trait.trades && trait.behaviour != .haltedAtOpening
         || trait.behaviour == .untraded
       {
-        states[place].matchAuction(trait, Int32(place), second, moment, &trades)
+        states[place].matchAuction(trait, Int32(place), second, moment, &events.trades)
         states[place].hidesOpen = trait.exchange == .shanghai
       } else {
         continue
       }
-      changed.append(Int32(place))
+      events.changed.append(Int32(place))
     }
     for place in due.indices { due[place] = SimulatedMarket.never }
   }
@@ -296,7 +296,7 @@ extension SimulatedMarket {
     where states[place].hidesOpen && Grid.isPublication(second, phase: traits[place].phase) {
       states[place].hidesOpen = false
       states[place].stamp = Int32(second)
-      changed.append(Int32(place))
+      events.changed.append(Int32(place))
     }
   }
 
@@ -307,7 +307,7 @@ extension SimulatedMarket {
       place += 1
       guard traits.trades, !traits.isIndex, states[place].status == .normal else { return nil }
       let crosses = traits.behaviour == .illiquid ? random.chance(perMille: 400) : true
-      return crosses ? min(traits.gapSteps, 8) : nil
+      return crosses ? min(traits.pace.gapSteps, 8) : nil
     }
   }
 
@@ -319,13 +319,13 @@ extension SimulatedMarket {
         second < Grid.shenzhenClose
         ? Grid.shanghaiClose * 1000 : Grid.shanghaiClose * 1000 + 400
       if trait.isIndex {
-        states[place].moveIndex(trait, Int32(place), second, moment, &trades)
-      } else if states[place].matched > 0 {
-        states[place].matchAuction(trait, Int32(place), second, moment, &trades)
+        states[place].moveIndex(trait, Int32(place), second, moment, &events.trades)
+      } else if states[place].book.matched > 0 {
+        states[place].matchAuction(trait, Int32(place), second, moment, &events.trades)
       } else {
         continue
       }
-      changed.append(Int32(place))
+      events.changed.append(Int32(place))
     }
   }
 
@@ -338,16 +338,16 @@ extension SimulatedMarket {
       guard traits.afterHours, states[place].last > 0, states[place].status == .normal,
         random.chance(perMille: 500)
       else { return nil }
-      return traits.gapSteps * SimulatedMarket.afterHoursSlowdown
+      return traits.pace.gapSteps * SimulatedMarket.afterHoursSlowdown
     }
     for place in states.indices
     where states[place].last > 0
       && (traits[place].board == .star || traits[place].board == .chiNext)
       && traits[place].afterHours
     {
-      self.states[place].showsAfterHours = true
+      self.states[place].afterHours.isShown = true
       self.states[place].stamp = Int32(second)
-      changed.append(Int32(place))
+      events.changed.append(Int32(place))
     }
   }
 }

@@ -70,11 +70,11 @@ extension Traits {
     behaviour = Traits.behaviour(lineage.behaviours[place], lineage.daysBefore, &random)
     // One that is not listed shows no price, and keeps the one it would have.
     if reference > 0 { previousClose = reference }
-    sizeSteps = 1
+    pace.sizeSteps = 1
     InstrumentTable.setPace(&self, &random)
-    (haltAt, resumeAt) = (0, 0)
+    halt = Halt()
     InstrumentTable.setHalts(&self, &random)
-    (limitUp, limitDown) = (0, 0)
+    limits = Limits()
     if isIndex || lineage.isWithoutLimit(place, self) { return }
     InstrumentTable.setLimits(
       &self, isSpecialTreatment: InstrumentTable.isSpecialTreatment(lineage.names[place]), on: day)

@@ -29,7 +29,7 @@ extension SimulatedMarket {
   package mutating func relist(_ symbol: Symbol, aroundPercent percent: Int64) {
     let place = Int(place(known: symbol))
     traits[place].center = traits[place].onTick(traits[place].previousClose * percent / 100)
-    (traits[place].limitUp, traits[place].limitDown) = (0, 0)
+    traits[place].limits = Traits.Limits()
     listings[place] = Listing(
       symbol: symbol, name: listings[place].name, traits[place])
   }
@@ -43,14 +43,14 @@ extension SimulatedMarket {
 }
 
 /// Trades the exchange takes back.
-struct Bust: Sendable {
-  let place: Int32
+package struct Bust: Sendable {
+  package let place: Int32
   let second: Int
   /// A part of the volume; if 0, as many shares as `volume` says.
   var perMille: Int64 = 0
-  var volume: Int64 = 0
+  package internal(set) var volume: Int64 = 0
   /// Once it has happened.
-  var turnover: Int64 = 0
+  package internal(set) var turnover: Int64 = 0
 }
 
 /// An instrument whose lines come late.
@@ -69,7 +69,7 @@ extension SimulatedMarket {
       var bust = busts[index]
       let place = Int(bust.place)
       guard Grid.isPublication(second, phase: traits[place].phase), states[place].volume > 0,
-        !trades.contains(where: { $0.instrument == bust.place })
+        !events.trades.contains(where: { $0.instrument == bust.place })
       else { continue }
       let volume = states[place].volume
       if bust.perMille > 0 { bust.volume = volume * bust.perMille / 1000 }
@@ -78,8 +78,8 @@ extension SimulatedMarket {
       states[place].volume -= bust.volume
       states[place].turnover -= bust.turnover
       states[place].stamp = Int32(second)
-      if !changed.contains(bust.place) { changed.append(bust.place) }
-      takenBack.append(bust)
+      if !events.changed.contains(bust.place) { events.changed.append(bust.place) }
+      events.takenBack.append(bust)
       busts.remove(at: index)
     }
   }
@@ -94,8 +94,8 @@ extension SimulatedMarket {
   mutating func publishLate() {
     for index in late.indices {
       let place = late[index].place
-      if let found = changed.firstIndex(of: place) {
-        changed.remove(at: found)
+      if let found = events.changed.firstIndex(of: place) {
+        events.changed.remove(at: found)
         late[index].coming.append(
           (second + late[index].delaySeconds, states[Int(place)]))
       }
@@ -105,7 +105,7 @@ extension SimulatedMarket {
       guard let next = late[index].coming.first, next.second <= second else { continue }
       states[Int(late[index].place)] = next.state
       late[index].coming.removeFirst()
-      changed.append(late[index].place)
+      events.changed.append(late[index].place)
     }
   }
 }

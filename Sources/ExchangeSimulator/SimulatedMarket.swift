@@ -28,23 +28,19 @@ package struct SimulatedMarket: Sendable {
   package let symbols: [Symbol]
   package internal(set) var listings: [Listing]
 
-  var traits: [Traits]
+  package internal(set) var traits: [Traits]
   let places: [Symbol: Int32]
   let lineage: Lineage
-  var states: [InstrumentState]
+  package internal(set) var states: [InstrumentState]
   /// Second of each instrument's next event; `never` if none is planned.
   var due: [Int32]
   /// Seconds since Shanghai midnight up to which the day has happened.
   package internal(set) var second: Int
-  /// Instruments whose line changed in the last step, ascending within each kind of event.
-  package internal(set) var changed: [Int32] = []
-  /// What the exchange took back in the last step.
-  var takenBack: [Bust] = []
+  /// What happened in the last step.
+  package internal(set) var events = StepEvents()
   /// What it will take back, in no order.
   var busts: [Bust] = []
   var late: [LatePublisher] = []
-  /// What traded in the last step, in the order of time for each instrument.
-  package internal(set) var trades: [Trade] = []
   var lineTable: LineTable
 
   static let never = Int32.max
@@ -98,12 +94,13 @@ package struct SimulatedMarket: Sendable {
   }
 
   /// Lets the day happen up to the second of `moment`; an earlier moment changes nothing.
-  /// `recorder` sees every step.
-  package mutating func advance(to moment: Timestamp, recording recorder: DayRecorder? = nil) {
+  /// `observer` sees every step.
+  package mutating func advance(to moment: Timestamp, watchedBy observer: (any DayObserver)? = nil)
+  {
     let target = publication(at: moment)
     while second < target {
       step()
-      recorder?.stepped(self)
+      observer?.stepped(self)
     }
   }
 
@@ -113,6 +110,16 @@ package struct SimulatedMarket: Sendable {
   package func listing(of symbol: Symbol) -> Listing? {
     places[symbol].map { listings[Int($0)] }
   }
+}
+
+/// What happened in one second of a market.
+package struct StepEvents: Sendable {
+  /// Instruments whose line changed, ascending within each kind of event.
+  package internal(set) var changed: [Int32] = []
+  /// What the exchange took back.
+  package internal(set) var takenBack: [Bust] = []
+  /// What traded, in the order of time for each instrument.
+  package internal(set) var trades: [Trade] = []
 }
 
 /// The wire.
@@ -132,7 +139,7 @@ extension SimulatedMarket {
 
   /// Appends a line of the instrument at `place` with the name, traits and numbers of `source`,
   /// as `state` has them.
-  mutating func appendFalseLine(
+  package mutating func appendFalseLine(
     at place: Int32, source: Int32, _ state: InstrumentState, to body: inout [UInt8]
   ) {
     lineTable.append(

@@ -4,13 +4,21 @@ import Market
 package struct TrueLedger: Sendable {
   /// One minute of one instrument; prices in units of its scale, money in thousandths. No trade:
   /// everything zero.
-  struct Minute: Sendable, Hashable {
-    var open: Int64 = 0
-    var high: Int64 = 0
-    var low: Int64 = 0
-    var close: Int64 = 0
-    var volume: Int64 = 0
-    var turnover: Int64 = 0
+  package struct Minute: Sendable, Hashable {
+    package var open: Int64
+    package var high: Int64
+    package var low: Int64
+    package var close: Int64
+    package var volume: Int64
+    package var turnover: Int64
+
+    package init(
+      open: Int64 = 0, high: Int64 = 0, low: Int64 = 0, close: Int64 = 0, volume: Int64 = 0,
+      turnover: Int64 = 0
+    ) {
+      (self.open, self.high, self.low, self.close) = (open, high, low, close)
+      (self.volume, self.turnover) = (volume, turnover)
+    }
 
     fileprivate mutating func enter(_ trade: Trade) {
       if volume == 0 {
@@ -40,21 +48,21 @@ package struct TrueLedger: Sendable {
     }
   }
 
-  static let minutesPerDay = 240
+  package static let minutesPerDay = 240
 
   package let day: TradingDay
-  let symbols: [Symbol]
-  let scales: [UInt8]
+  package let symbols: [Symbol]
+  package let scales: [UInt8]
   /// Previous closes of the day, in units of each one's scale.
-  let references: [Int64]
+  package let references: [Int64]
   /// Instrument-major: 240 for each.
-  private(set) var minutes: [Minute]
-  private(set) var afterHours: [Minute]
+  package private(set) var minutes: [Minute]
+  package private(set) var afterHours: [Minute]
   /// Of the day and of no minute, by instrument.
   private var takenBack: [Int32: (volume: Int64, turnover: Int64)] = [:]
 
   /// Of a day in which nothing has happened yet.
-  init(_ market: SimulatedMarket) {
+  package init(_ market: SimulatedMarket) {
     day = market.day
     symbols = market.symbols
     scales = market.traits.map(\.scale)
@@ -63,14 +71,14 @@ package struct TrueLedger: Sendable {
     afterHours = Array(repeating: Minute(), count: symbols.count)
   }
 
-  mutating func takeBack(_ busts: [Bust]) {
+  package mutating func takeBack(_ busts: [Bust]) {
     for bust in busts {
       takenBack[bust.place, default: (0, 0)].volume += bust.volume
       takenBack[bust.place, default: (0, 0)].turnover += bust.turnover
     }
   }
 
-  mutating func add(_ trades: [Trade]) {
+  package mutating func add(_ trades: [Trade]) {
     for trade in trades {
       if trade.isAfterHours {
         afterHours[Int(trade.instrument)].enter(trade)
@@ -84,7 +92,7 @@ package struct TrueLedger: Sendable {
   }
 
   /// The 240 minutes of one instrument.
-  func minutes(at place: Int) -> ArraySlice<Minute> {
+  package func minutes(at place: Int) -> ArraySlice<Minute> {
     minutes[place * TrueLedger.minutesPerDay..<(place + 1) * TrueLedger.minutesPerDay]
   }
 

@@ -9,8 +9,8 @@ import Platform
 /// up to the day's (alpaca.md §B.8). The two feeds are two markets of the same shares: IEX sees a
 /// fortieth of the volume and misses minutes. It must never be asked about the future: that is
 /// `USLedger`'s to prevent.
-struct USMarket: Sendable {
-  enum Feed: String, Sendable, CaseIterable {
+package struct USMarket: Sendable {
+  package enum Feed: String, Sendable, CaseIterable {
     case iex, sip
   }
 
@@ -28,15 +28,15 @@ struct USMarket: Sendable {
   }
 
   /// Prices in 10⁻⁴ dollars, the average in 10⁻⁶.
-  struct Bar: Sendable, Hashable {
-    var start: Timestamp
-    var open: Int64
-    var high: Int64
-    var low: Int64
-    var close: Int64
-    var volume: Int64
-    var trades: Int64
-    var average: Int64
+  package struct Bar: Sendable, Hashable {
+    package var start: Timestamp
+    package var open: Int64
+    package var high: Int64
+    package var low: Int64
+    package var close: Int64
+    package var volume: Int64
+    package var trades: Int64
+    package var average: Int64
   }
 
   let seed: UInt64

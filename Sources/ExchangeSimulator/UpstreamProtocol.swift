@@ -3,51 +3,65 @@ import Market
 /// One upstream's way of speaking, one file each: it looks at a request and answers it, or says
 /// that the request is none of its business so that the next protocol may look.
 ///
-/// Everything it may use or change is in the `SimulatedExchange` handed to it; it never does I/O.
-protocol UpstreamProtocol: Sendable {
+/// Everything it may use or change is its own or in the `SimulatedExchange` handed to it; it never
+/// does I/O.
+package protocol UpstreamProtocol: Sendable {
   /// nil if this request belongs to another protocol.
-  func response(_ request: HTTPRequest, from exchange: inout SimulatedExchange)
+  mutating func response(_ request: SimulatedRequest, from exchange: inout SimulatedExchange)
     -> SimulatedResponse?
+}
+
+/// A simulated exchange and the protocols it is asked by, the first that knows a request first.
+package struct SimulatedUpstreams {
+  package var exchange: SimulatedExchange
+  private var protocols: [any UpstreamProtocol]
+
+  package init(_ exchange: SimulatedExchange, protocols: [any UpstreamProtocol]) {
+    self.exchange = exchange
+    self.protocols = protocols
+  }
+
+  package mutating func response(_ request: SimulatedRequest) -> SimulatedResponse {
+    exchange.requestsAnswered += 1
+    for place in protocols.indices {
+      if let response = protocols[place].response(request, from: &exchange) { return response }
+    }
+    return .text(404, "Not Found")
+  }
+
+  /// A protocol with what it counted; nil if it is not spoken here.
+  package func spoken<Protocol: UpstreamProtocol>(_ type: Protocol.Type) -> Protocol? {
+    protocols.lazy.compactMap { $0 as? Protocol }.first
+  }
 }
 
 /// Everything behind the protocols: the markets, the faults on order and the record of what was
 /// served.
-struct SimulatedExchange {
-  var timeline: MarketTimeline
-  var faults: FaultPlan
-  let recorders: DayRecorders
-  var mairui: MairuiState
-  var alpaca: AlpacaState
-  var clock: MarketClock
-  let protocols: [any UpstreamProtocol]
+package struct SimulatedExchange {
+  package var timeline: MarketTimeline
+  package var faults: FaultPlan
+  package let observers: DayObservers
+  package var clock: MarketClock
   /// Latest moment asked for; the answer to a request that names none.
   var latest: Timestamp
   var requestsAnswered = 0
 
-  init(
-    _ timeline: MarketTimeline, clock: MarketClock, faults: FaultPlan, recorders: DayRecorders,
-    mairui: MairuiOptions = MairuiOptions(), alpaca: AlpacaOptions = AlpacaOptions()
+  /// - Parameters:
+  ///   - from: the day of `history` that is lived through first, those before it being past; its
+  ///     first day if nil.
+  ///   - observing: who watches a day that is about to begin.
+  package init(
+    _ history: SimulatedHistory, from day: TradingDay? = nil, clock: MarketClock,
+    faults: FaultPlan = FaultPlan(), observing: @escaping DayObservers.Choice = { _ in nil }
   ) {
-    self.timeline = timeline
-    self.mairui = MairuiState(mairui)
-    self.alpaca = AlpacaState(alpaca)
+    var history = history
+    let market = history.market(on: day ?? history.days[0])
+    observers = DayObservers(observing)
+    observers.begin(market)
+    timeline = MarketTimeline(history, beginning: market)
     self.clock = clock
     self.faults = faults
-    self.recorders = recorders
-    protocols = [
-      SinaQuoteProtocol(), SinaKlineProtocol(), SinaFileProtocol(), SinaNodeProtocol(),
-      MairuiProtocol(),
-      AlpacaProtocol(),
-    ]
     latest = timeline.front.now
-  }
-
-  mutating func response(_ request: HTTPRequest) -> SimulatedResponse {
-    requestsAnswered += 1
-    for candidate in protocols {
-      if let response = candidate.response(request, from: &self) { return response }
-    }
-    return .text(404, "Not Found")
   }
 
   /// 1970 to 2200: a cache buster beyond is no time.

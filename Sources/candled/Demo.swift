@@ -115,8 +115,8 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
     let clock = EngineClock.scaled(
       from: Timestamp(day: day, secondOfDay: Demo.startSecondOfDay), speed: Int64(speed))
     let exchange = try ExchangeServer(
-      market: market, clock: .function { clock.now },
-      mairui: DemoAccounts.mairui, alpaca: DemoAccounts.alpaca)
+      history: SimulatedHistory(market), protocols: DemoUpstream.all.flatMap(\.protocols),
+      clock: .function { clock.now })
     defer { exchange.stop() }
     let settings = try settings(for: exchange, market.symbols, day, folder)
     let log = Logger(label: "candled") { label in
@@ -176,7 +176,8 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
     let hosts = source.hosts.map(\.key) + [source.quotes?.base.declaration.key].compactMap(\.self)
     var overrides = hosts.map { "\($0)=\(url)" }
     overrides += budgets.compactMap { $0.map { "\($0.declaration.key)=600" } }
-    if let file = source.credentials?.file, let key = DemoAccounts.keys[source.name] {
+    let demo = DemoUpstream.all.first { $0.name == source.name }
+    if let file = source.credentials?.file, let key = demo?.key {
       let path = try folder.write(key + "\n", to: source.name + ".key")
       overrides.append("\(file.declaration.key)=\(path)")
     }

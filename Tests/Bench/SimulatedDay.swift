@@ -4,6 +4,7 @@ import EmbeddedPostgres
 import ExchangeSimulator
 import Glibc
 import Ingest
+import Ledgers
 import Market
 import Operations
 import Store

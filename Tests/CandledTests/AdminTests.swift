@@ -1,6 +1,7 @@
 import ExchangeSimulator
 import Foundation
 import Glibc
+import Ledgers
 import Market
 import Platform
 import TestSupport

@@ -1,6 +1,7 @@
 import ExchangeSimulator
 import Glibc
 import Journal
+import Ledgers
 import Market
 import TestSupport
 import TestTraits

@@ -1,5 +1,6 @@
 import ExchangeSimulator
 import Glibc
+import Ledgers
 import Market
 import TestSupport
 import TestTraits

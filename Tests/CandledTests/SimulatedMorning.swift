@@ -3,6 +3,7 @@
 
 import ExchangeSimulator
 import Foundation
+import Ledgers
 import Market
 import TestSupport
 import Testing

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import ExchangeSimulator
+@testable import Ledgers
 
 /// Alpaca's bars over a raw socket.
 @Suite struct AlpacaTests {

@@ -2,6 +2,7 @@ import Market
 import Testing
 
 @testable import ExchangeSimulator
+@testable import Ledgers
 
 @Suite struct FalseRowTests {
   /// A day polled at every publication, with false rows on one instrument in two.
@@ -15,10 +16,10 @@ import Testing
       market = try Fixture.market(seed, instruments: 60)
       recorder = DayRecorder(market, falseRows: rows)
       for second in stride(from: 32_401, through: 56_401, by: 3) where !isSilent(second) {
-        market.advance(to: Timestamp(day: market.day, secondOfDay: second), recording: recorder)
+        market.advance(to: Timestamp(day: market.day, secondOfDay: second), watchedBy: recorder)
         try compare(recorder.serve(market.symbols, of: &market), at: second)
       }
-      market.advance(to: Timestamp(day: market.day, secondOfDay: Grid.dayEnd), recording: recorder)
+      market.advance(to: Timestamp(day: market.day, secondOfDay: Grid.dayEnd), watchedBy: recorder)
     }
 
     private mutating func compare(_ body: [UInt8], at second: Int) throws {

@@ -2,6 +2,7 @@ import Market
 import Testing
 
 @testable import ExchangeSimulator
+@testable import Ledgers
 
 /// Each fault, seen from the other end of a socket.
 @Suite struct FaultTests {

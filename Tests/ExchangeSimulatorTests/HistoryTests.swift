@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import ExchangeSimulator
+@testable import Ledgers
 
 /// Many days of one market, and what lies behind a moment of them.
 @Suite struct HistoryTests {
@@ -19,7 +20,7 @@ import Testing
     let day = history.days[0]
     var market = SimulatedMarket(seed: 21, day: day, instruments: 45)
     let recorder = DayRecorder(market)
-    market.advance(to: Timestamp(day: day, secondOfDay: Grid.dayEnd), recording: recorder)
+    market.advance(to: Timestamp(day: day, secondOfDay: Grid.dayEnd), watchedBy: recorder)
     #expect(history.trueLedger(on: day).minutes == recorder.trueLedger().minutes)
   }
 
@@ -30,13 +31,15 @@ import Testing
       history,
       beginning: SimulatedMarket(
         seed: seed, day: history.days[0], instruments: 45))
-    let recorders = DayRecorders(DayRecorder(timeline.front), recordsEveryDay: true)
+    let observers = DayObservers(DayRecorder.everyDay(true))
+    observers.begin(timeline.front)
     for day in history.days {
       for second in [36_000, 50_000, Grid.dayEnd] {
-        timeline.show(at: Timestamp(day: day, secondOfDay: second), recording: recorders) { _ in }
+        timeline.show(at: Timestamp(day: day, secondOfDay: second), watchedBy: observers) { _ in }
         let truth = timeline.history.trueLedger(
           on: day, until: Timestamp(day: day, secondOfDay: second))
-        #expect(recorders.byDay[day]?.trueLedger().minutes == truth.minutes, "seed \(seed)")
+        let recorder = observers.byDay[day] as? DayRecorder
+        #expect(recorder?.trueLedger().minutes == truth.minutes, "seed \(seed)")
       }
     }
   }

@@ -2,6 +2,7 @@ import Market
 import Testing
 
 @testable import ExchangeSimulator
+@testable import Ledgers
 
 /// Sina's K-lines, byte by byte and against the truth.
 @Suite struct KlineTests {

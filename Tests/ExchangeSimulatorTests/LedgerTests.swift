@@ -2,6 +2,7 @@ import Market
 import Testing
 
 @testable import ExchangeSimulator
+@testable import Ledgers
 
 @Suite struct LedgerTests {
   /// A day polled at every publication from 09:00 to 15:40, except where `isSilent`.
@@ -12,7 +13,7 @@ import Testing
     var market = try Fixture.market(seed, instruments: instruments, stamps: stamps)
     let recorder = DayRecorder(market)
     for second in stride(from: 32_400, through: 56_400, by: 3) {
-      market.advance(to: Timestamp(day: market.day, secondOfDay: second), recording: recorder)
+      market.advance(to: Timestamp(day: market.day, secondOfDay: second), watchedBy: recorder)
       if !isSilent(second) { recorder.observedAll(of: market) }
     }
     return (recorder, market)
@@ -69,7 +70,7 @@ import Testing
     var market = try Fixture.market(instruments: 300)
     market.advance(to: try Fixture.moment(10, 0))
     var phases: [Int32: Int] = [:]
-    for place in market.symbols.indices where market.states[place].book == .continuous {
+    for place in market.symbols.indices where market.states[place].book.kind == .continuous {
       let stamp = market.states[place].stamp
       #expect(stamp % 3 == market.traits[place].phase)
       phases[stamp % 3, default: 0] += 1
@@ -136,7 +137,7 @@ import Testing
     // Reversed, the first batch is answered after the second.
     let batches = isReversed ? [23..<45, 1..<23] : [1..<23, 23..<45]
     for second in stride(from: 32_400, through: 56_400, by: 3) {
-      market.advance(to: Timestamp(day: market.day, secondOfDay: second), recording: recorder)
+      market.advance(to: Timestamp(day: market.day, secondOfDay: second), watchedBy: recorder)
       for places in batches where !(places.contains(1) && silence.contains(second)) {
         recorder.observed([market.symbols[0]] + market.symbols[places], of: market)
       }
@@ -218,8 +219,8 @@ import Testing
     for second in stride(from: 32_400, through: 56_400, by: 3) {
       let moment = Timestamp(day: market.day, secondOfDay: second)
       var copy = market
-      copy.advance(to: moment, recording: confused)
-      market.advance(to: moment, recording: plain)
+      copy.advance(to: moment, watchedBy: confused)
+      market.advance(to: moment, watchedBy: plain)
       plain.observedAll(of: market)
       confused.observedAll(of: market)
       lagging.advance(to: moment.adding(seconds: -45))
@@ -238,9 +239,9 @@ import Testing
     let recorder = DayRecorder(market)
     let place = Int32(try Fixture.place(market, Fixture.symbol("sh600000")))
     for second in stride(from: 32_400, through: 56_400, by: 3) {
-      market.advance(to: Timestamp(day: market.day, secondOfDay: second), recording: recorder)
+      market.advance(to: Timestamp(day: market.day, secondOfDay: second), watchedBy: recorder)
       let damaged: Set<Int32> = (36_000..<36_300).contains(second) ? [place] : []
-      _ = recorder.observed(Array(0..<45), of: market, except: damaged)
+      _ = recorder.observed(Array(0..<45), of: market, except: damaged, replaced: [])
     }
     let observable = recorder.observableLedger()
     #expect(observable.gaps(of: try Fixture.symbol("sh600000")).count == 1)

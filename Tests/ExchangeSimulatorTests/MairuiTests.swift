@@ -2,6 +2,7 @@ import Market
 import Testing
 
 @testable import ExchangeSimulator
+@testable import Ledgers
 
 /// Mairui's lists, its licences and the ways it says no.
 @Suite struct MairuiTests {

@@ -78,12 +78,12 @@ import Testing
     var strays = 0
     while market.second < Grid.dayEnd {
       market.advance(to: market.now.adding(seconds: 3))
-      for trade in market.trades {
+      for trade in market.events.trades {
         let traits = market.traits[Int(trade.instrument)]
         if traits.isIndex { continue }
         if trade.price % traits.tick != 0 || trade.size <= 0 { strays += 1 }
         if trade.amount != trade.price * trade.size { strays += 1 }
-        if traits.limitUp > 0, !(traits.limitDown...traits.limitUp).contains(trade.price) {
+        if traits.limits.up > 0, !(traits.limits.down...traits.limits.up).contains(trade.price) {
           strays += 1
         }
         let millisecond = Int(trade.millisecond)

@@ -2,6 +2,7 @@ import Market
 import Testing
 
 @testable import ExchangeSimulator
+@testable import Ledgers
 
 @Suite struct MemoryExchangeTests {
   private static let referer = ["referer": "https://finance.sina.com.cn/"]

@@ -2,6 +2,7 @@ import Market
 import Testing
 
 @testable import ExchangeSimulator
+@testable import Ledgers
 
 @Suite struct OddityTests {
   private func day(
@@ -11,10 +12,10 @@ import Testing
     prepare(&market)
     let recorder = DayRecorder(market)
     for second in stride(from: 32_401, through: 56_401, by: 3) {
-      market.advance(to: Timestamp(day: market.day, secondOfDay: second), recording: recorder)
+      market.advance(to: Timestamp(day: market.day, secondOfDay: second), watchedBy: recorder)
       recorder.observedAll(of: market)
     }
-    market.advance(to: Timestamp(day: market.day, secondOfDay: Grid.dayEnd), recording: recorder)
+    market.advance(to: Timestamp(day: market.day, secondOfDay: Grid.dayEnd), watchedBy: recorder)
     return (recorder, market)
   }
 

@@ -2,6 +2,7 @@ import Market
 import Testing
 
 @testable import ExchangeSimulator
+@testable import Ledgers
 
 /// Sina's calendar, factors and node lists.
 @Suite struct ReferenceTests {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import ExchangeSimulator
+@testable import Ledgers
 
 /// Questions nobody should ask: every one is answered, and the next good one as if nothing was.
 @Suite struct RequestFuzzTests {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import ExchangeSimulator
+@testable import Ledgers
 
 /// The server over a raw socket.
 @Suite struct ServerTests {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import ExchangeSimulator
+@testable import Ledgers
 
 /// The American market itself: its days, its minutes and what a moment knows of them.
 @Suite struct USLedgerTests {

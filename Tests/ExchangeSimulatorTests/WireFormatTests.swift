@@ -138,7 +138,7 @@ import Testing
     for symbol in symbols {
       let traits = market.traits[try Fixture.place(market, symbol)]
       var copy = market
-      copy.advance(to: Timestamp(day: market.day, secondOfDay: Int(traits.haltAt) + 60))
+      copy.advance(to: Timestamp(day: market.day, secondOfDay: Int(traits.halt.from) + 60))
       let line = try copy.line(symbol)
       #expect(line.text(32) == "04")
       #expect(try line.number(8).isPositive)
@@ -208,7 +208,7 @@ import Testing
     market.advance(to: try Fixture.moment(15, 45))
     #expect(market.states.map(\.volume) == closed)
     var fills = 0
-    for place in market.symbols.indices where market.states[place].afterHoursVolume > 0 {
+    for place in market.symbols.indices where market.states[place].afterHours.volume > 0 {
       let line = try market.line(market.symbols[place])
       let trailer = line.text(33).split(separator: "|")
       let isShanghai = line.symbol.hasPrefix("sh")

@@ -1,6 +1,7 @@
 import ExchangeSimulator
 import Feeds
 import Journal
+import Ledgers
 import Market
 import Polling
 import Store

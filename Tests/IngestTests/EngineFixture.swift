@@ -1,6 +1,7 @@
 import ExchangeSimulator
 import Glibc
 import Ingest
+import Ledgers
 import Logging
 import Market
 import Operations

@@ -1,6 +1,7 @@
 import ExchangeSimulator
 import Feeds
 import Glibc
+import Ledgers
 import Market
 import Operations
 import Platform

@@ -1,6 +1,7 @@
 import ExchangeSimulator
 import Feeds
 import Ingest
+import Ledgers
 import Logging
 import Market
 import Polling

@@ -1,5 +1,6 @@
 import ExchangeSimulator
 import Feeds
+import Ledgers
 import Market
 import Polling
 import Store

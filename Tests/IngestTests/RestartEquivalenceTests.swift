@@ -1,6 +1,7 @@
 import ExchangeSimulator
 import Ingest
 import Journal
+import Ledgers
 import Market
 import TestSupport
 import Testing

@@ -1,5 +1,6 @@
 import ExchangeSimulator
 import Feeds
+import Ledgers
 import Logging
 import Market
 import Platform

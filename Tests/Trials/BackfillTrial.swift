@@ -2,6 +2,7 @@ import EmbeddedPostgres
 import ExchangeSimulator
 import Foundation
 import Ingest
+import Ledgers
 import Market
 import Store
 import TestSupport

@@ -1,5 +1,6 @@
 import ExchangeSimulator
 import Foundation
+import Ledgers
 import Market
 
 /// A day and a night with everything on that takes a secret, at trace level, before servers that

@@ -2,6 +2,7 @@ import ExchangeSimulator
 import Foundation
 import Ingest
 import Journal
+import Ledgers
 import Logging
 import Market
 import Polling

@@ -1,6 +1,7 @@
 import ExchangeSimulator
 import Foundation
 import Ingest
+import Ledgers
 import Market
 import Polling
 import Postgres
@@ -32,7 +33,7 @@ actor ClockWorld: Upstream {
   func response(to request: PollRequest, at now: Timestamp) async -> UpstreamResponse {
     let truth = await engine?.steady ?? now
     requests[truth.seconds / 60, default: 0] += 1
-    market.advance(to: truth, recording: recorder)
+    market.advance(to: truth, watchedBy: recorder)
     if isNextTaken { recorder.observed(request.symbols, of: market) }
     isNextTaken = true
     return .response(
@@ -54,7 +55,7 @@ actor ClockWorld: Upstream {
 
   /// Ends the day, and what it must have left in the tables.
   func differences(_ rows: DayRows, end: Timestamp) -> [String] {
-    market.advance(to: end, recording: recorder)
+    market.advance(to: end, watchedBy: recorder)
     return recorder.observableLedger().differences(
       candles: Array(rows.candles.values), gaps: rows.gaps,
       certificates: Array(rows.certificates.values))

@@ -1,4 +1,5 @@
 import ExchangeSimulator
+import Ledgers
 import Market
 
 /// What a day made of rows that contradicted each other, held against the false rows that were

@@ -1,6 +1,7 @@
 import EmbeddedPostgres
 import ExchangeSimulator
 import Foundation
+import Ledgers
 import Market
 import Postgres
 import Store

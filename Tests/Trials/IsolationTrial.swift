@@ -3,6 +3,7 @@ import ExchangeSimulator
 import Feeds
 import Glibc
 import Ingest
+import Ledgers
 import Market
 import Operations
 import Platform

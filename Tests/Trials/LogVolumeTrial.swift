@@ -1,6 +1,7 @@
 import EmbeddedPostgres
 import ExchangeSimulator
 import Foundation
+import Ledgers
 import Market
 import Store
 import TestSupport
@@ -81,7 +82,7 @@ package struct LogVolumeTrial {
     let kinds: [Fault.Kind] = [.reset, .neverResponds, .badGateway]
     let span = (minutes - 1) * 60 / kinds.count
     for (place, kind) in kinds.enumerated() {
-      for upstream in Fault.Upstream.allCases {
+      for upstream in Fault.Upstream.all {
         world.exchange.order(
           Fault(
             kind, on: upstream, from: world.moment(second + place * span),

@@ -2,6 +2,7 @@ import ExchangeSimulator
 import Feeds
 import Ingest
 import Journal
+import Ledgers
 import Market
 import Polling
 import Store
@@ -75,7 +76,7 @@ package struct MemoryDay {
       }
       if let commit = pipeline.takeCommit() { rows.take(commit) }
     }
-    market.advance(to: end, recording: recorder)
+    market.advance(to: end, watchedBy: recorder)
   }
 
   private mutating func perform(_ first: [Poller.Action]) {
@@ -91,7 +92,7 @@ package struct MemoryDay {
 
   private mutating func response(_ request: PollRequest) -> [Poller.Action] {
     let second = now.shanghaiSecondOfDay
-    market.advance(to: now, recording: recorder)
+    market.advance(to: now, watchedBy: recorder)
     if plan.outages.contains(where: { $0.contains(second) }) {
       return poller.received(.answered(request.id, .transient, retryAfterSeconds: nil), at: now)
     }

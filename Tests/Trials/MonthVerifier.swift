@@ -1,4 +1,5 @@
 import ExchangeSimulator
+import Ledgers
 import Market
 
 /// Holds a stored month against the plan of its troubles and the simulator's two ledgers.

@@ -2,6 +2,7 @@ import ExchangeSimulator
 import Foundation
 import Glibc
 import Journal
+import Ledgers
 import Market
 import Store
 import TestSupport

@@ -2,6 +2,7 @@ import EmbeddedPostgres
 import ExchangeSimulator
 import Foundation
 import Journal
+import Ledgers
 import Market
 import Store
 import TestSupport

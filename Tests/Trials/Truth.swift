@@ -1,5 +1,6 @@
 import ExchangeSimulator
 import Ingest
+import Ledgers
 import Market
 
 /// Days judged by the simulator's ledgers: what a perfect daemon must have written, and what really

@@ -37,6 +37,8 @@ package struct MairuiLedger: Sendable {
   /// Requests that were refused because the licence's day was used up.
   package private(set) var refusals = 0
 
+  package init() {}
+
   /// All requests with a licence on a Shanghai day, whatever the answer.
   package func requests(_ licence: String, on day: TradingDay) -> Int {
     counts[licence]?[day] ?? 0
@@ -52,6 +54,10 @@ package struct MairuiLedger: Sendable {
   }
 
   mutating func refused() { refusals += 1 }
+}
+
+extension Fault.Upstream {
+  package static let mairui = Fault.Upstream("mairui")
 }
 
 /// The ways Mairui says no (mairui.md §A.6).
@@ -74,4 +80,12 @@ extension CannedResponse {
     status: 404, body: "404:资源不存在，请检查参数是否正确！", contentType: "text/plain; charset=utf-8")
   package static let mairuiOverloaded = CannedResponse(status: 503, body: #"{"code":503}"#)
   package static let emptyList = CannedResponse(status: 200, body: "[]")
+}
+
+extension DemoUpstream {
+  static let mairui = DemoUpstream(
+    name: "mairui", key: "demo-licence",
+    protocols: [
+      MairuiProtocol(MairuiOptions(licences: ["demo-licence": .valid(requestsPerDay: 50)]))
+    ])
 }

@@ -1,3 +1,4 @@
+import ExchangeSimulator
 import Market
 
 /// Every state an instrument's line had during the day, in order.
@@ -48,7 +49,7 @@ struct DayTape {
   }
 
   mutating func add(_ market: SimulatedMarket) {
-    for place in market.changed {
+    for place in market.events.changed {
       let state = market.states[Int(place)]
       opens[Int(place)] = state.open
       frames[Int(place)].append(
@@ -56,11 +57,11 @@ struct DayTape {
           stamp: state.stamp, last: Int32(state.last), high: Int32(state.high),
           low: Int32(state.low), volume: state.volume, turnover: state.turnover,
           suspension: DayTape.suspension(state), shownAt: Int32(market.second)))
-      if state.showsAfterHours {
+      if state.afterHours.isShown {
         afterHours[Int(place)].append(
           AfterHoursFrame(
-            stamp: state.stamp, volume: state.afterHoursVolume,
-            turnover: state.afterHoursTurnover))
+            stamp: state.stamp, volume: state.afterHours.volume,
+            turnover: state.afterHours.turnover))
       }
     }
   }
@@ -69,7 +70,7 @@ struct DayTape {
   /// after the opening mean a halt, and zeros with no previous close mean no instrument.
   private static func suspension(_ state: InstrumentState) -> Suspension {
     if state.status == .notListed || state.status == .delisted { return .unlisted }
-    if state.bid != 0 || state.ask != 0 { return .none }
+    if state.book.bid != 0 || state.book.ask != 0 { return .none }
     switch state.status {
     case .haltedOneHour, .halted, .haltedAllDay, .haltedTemporarily, .haltedHalfDay, .paused:
       return .halted
@@ -99,14 +100,14 @@ struct DayDigest {
   init(seed: UInt64) { value = Randomness.mixed(seed) }
 
   mutating func add(_ market: SimulatedMarket) {
-    for place in market.changed {
+    for place in market.events.changed {
       let state = market.states[Int(place)]
       mix(UInt64(place) << 32 | UInt64(state.stamp))
       mix(UInt64(state.last))
       mix(UInt64(state.volume))
       mix(UInt64(state.turnover))
-      mix(state.bookSeed)
-      mix(UInt64(state.afterHoursVolume))
+      mix(state.book.seed)
+      mix(UInt64(state.afterHours.volume))
     }
   }
 

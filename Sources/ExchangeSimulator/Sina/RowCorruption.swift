@@ -45,9 +45,9 @@ struct RowCorruption {
       setField(8, String(state.volume * 1000))
     case .futureStamp:
       // An hour after now, not after its own stamp: a quiet line's last change may be long ago.
-      setField(31, clock(now + RowCorruption.hour))
+      setField(31, clockText(Int(now + RowCorruption.hour)))
     case .backwardStamp where servedStamp > RowCorruption.backwardStamp && servedStamp < Int32.max:
-      setField(31, clock(RowCorruption.backwardStamp))
+      setField(31, clockText(Int(RowCorruption.backwardStamp)))
     case .brokenName:
       return breakName()
     case .duplicateRow:
@@ -61,11 +61,6 @@ struct RowCorruption {
 
   private func scaled(_ units: Int64, _ scale: UInt8) -> String {
     ExactDecimal(units: units * 1000, scale: scale).description
-  }
-
-  private func clock(_ second: Int32) -> String {
-    [second / 3600, second / 60 % 60, second % 60]
-      .map { $0 < 10 ? "0\($0)" : String($0) }.joined(separator: ":")
   }
 
   /// Where field `number` stands; fields count from 0, the name.

@@ -1,3 +1,4 @@
+import ExchangeSimulator
 import Market
 
 /// The American bars as candles, and the comparison with what a daemon stored.

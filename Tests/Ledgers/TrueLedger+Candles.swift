@@ -1,3 +1,4 @@
+import ExchangeSimulator
 import Market
 
 /// The truth against candles that claim all of it: what a day must be once its gaps are repaired.

@@ -1,3 +1,4 @@
+import ExchangeSimulator
 import Market
 
 /// Watches a simulated day for the ledgers: every trade, every state a line had, and what of it was
@@ -5,21 +6,17 @@ import Market
 ///
 /// Recording is append-only and cheap; the ledgers are computed once, at the end, from the whole
 /// day. Not safe for several threads at once: `ExchangeServer` holds its lock around it.
-package final class DayRecorder {
+package final class DayRecorder: DayObserver {
   package let day: TradingDay
   private var truth: TrueLedger
   private var tape: DayTape
   private var log: ObservationLog
   private var digestState: DayDigest
   private var falseRows: FalseRowSchedule?
+  /// The false rows that were written, by their numbers.
+  private var written: [FalseRowNote] = []
   /// When each answer was asked for, by its sequence.
   private var askedAt: [Int32: Timestamp] = [:]
-
-  /// One answer that was noted, to be withdrawn if it never arrived.
-  package struct Ticket: Sendable, Hashable {
-    let day: TradingDay
-    let sequence: Int32
-  }
 
   /// Begins before the day does: `market` must not have been advanced into it yet.
   /// - Parameter falseRows: those to mix among the lines; none if nil.
@@ -34,9 +31,9 @@ package final class DayRecorder {
   }
 
   /// Called by the market after each step.
-  func stepped(_ market: SimulatedMarket) {
-    truth.add(market.trades)
-    truth.takeBack(market.takenBack)
+  package func stepped(_ market: SimulatedMarket) {
+    truth.add(market.events.trades)
+    truth.takeBack(market.events.takenBack)
     tape.add(market)
     digestState.add(market)
   }
@@ -47,34 +44,35 @@ extension DayRecorder {
   /// Notes that a client saw the lines of `symbols` as `market` shows them now: for use without a
   /// server. Unknown symbols are passed over.
   @discardableResult
-  package func observed(_ symbols: [Symbol], of market: SimulatedMarket) -> Ticket {
-    observed(symbols.compactMap { market.place(of: $0) }, of: market, except: [])
+  package func observed(_ symbols: [Symbol], of market: SimulatedMarket) -> ResponseTicket {
+    observed(symbols.compactMap { market.place(of: $0) }, of: market, except: [], replaced: [])
   }
 
   /// The lines of `symbols` with the false rows that are due among them, noted as seen by a client:
   /// for use without a server.
   package func serve(_ symbols: [Symbol], of market: inout SimulatedMarket) -> [UInt8] {
-    var batch = SinaBatch(faults: [], recorder: self)
-    for symbol in symbols { batch.append(symbol, of: &market) }
-    return batch.response(of: market).body
+    market.body(for: symbols, shownTo: self)
   }
 
-  /// The false row that takes the place of an instrument's line now; nil if none does.
-  func falseRow(at place: Int32, of market: SimulatedMarket) -> FalseRowDraft? {
-    falseRows?.next(at: place, of: market, served: lastServedStamp(at: place))
+  package func replaceLine(
+    at place: Int32, of market: inout SimulatedMarket, in body: inout [UInt8], from start: Int
+  ) -> Int? {
+    let served = lastServedStamp(at: place)
+    guard let draft = falseRows?.next(at: place, of: market, served: served) else { return nil }
+    draft.write(over: &body, from: start, &market)
+    written.append(draft.note)
+    return written.count - 1
   }
 
   /// Notes that a client saw every line, in `market.symbols`' order.
   @discardableResult
-  package func observedAll(of market: SimulatedMarket) -> Ticket {
-    observed(log.everything, of: market, except: [])
+  package func observedAll(of market: SimulatedMarket) -> ResponseTicket {
+    observed(log.everything, of: market, except: [], replaced: [])
   }
 
-  /// Notes the lines at `places`; those in `invalid` were damaged beyond belief, false or missing.
-  func observed(
-    _ places: [Int32], of market: SimulatedMarket, except invalid: Set<Int32>,
-    falseRows: [FalseRowNote] = []
-  ) -> Ticket {
+  package func observed(
+    _ places: [Int32], of market: SimulatedMarket, except invalid: Set<Int32>, replaced: [Int]
+  ) -> ResponseTicket {
     var watermark: Int32 = 0
     for place in places {
       let state = market.states[Int(place)]
@@ -84,15 +82,15 @@ extension DayRecorder {
     let sequence = log.record(
       places, asOf: Int32(market.second), watermark: watermark, except: invalid,
       stamps: market.states)
-    log.record(falseRows, in: sequence)
-    return Ticket(day: day, sequence: sequence)
+    log.record(replaced.map { written[$0] }, in: sequence)
+    return ResponseTicket(day: day, sequence: sequence)
   }
 
-  /// The answer did not reach its client after all.
-  package func withdraw(_ ticket: Ticket) { log.withdraw(ticket.sequence) }
+  package func withdraw(_ ticket: ResponseTicket) { log.withdraw(ticket.sequence) }
 
-  /// Notes the moment a question named.
-  func asked(_ ticket: Ticket, at moment: Timestamp) { askedAt[ticket.sequence] = moment }
+  package func asked(_ ticket: ResponseTicket, at moment: Timestamp) {
+    askedAt[ticket.sequence] = moment
+  }
 
   /// Withdraws the answers to questions of other moments than these: a client that was killed has
   /// them no more, and will not ask for those moments again.
@@ -103,8 +101,7 @@ extension DayRecorder {
     return lost.count
   }
 
-  /// The latest stamp an instrument's valid lines were served with; 0 if never.
-  func lastServedStamp(at place: Int32) -> Int32 { log.servedStamps[Int(place)] }
+  package func lastServedStamp(at place: Int32) -> Int32 { log.servedStamps[Int(place)] }
 }
 
 /// The ledgers.

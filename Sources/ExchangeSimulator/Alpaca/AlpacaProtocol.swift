@@ -5,10 +5,17 @@ import Market
 ///
 /// Order of refusals: key, rate, faults on order, question. The question is refused as a whole:
 /// one symbol that is none, or SIP bars too fresh for the plan, and nobody gets anything.
-struct AlpacaProtocol: UpstreamProtocol {
-  func response(_ request: HTTPRequest, from exchange: inout SimulatedExchange)
-    -> SimulatedResponse?
-  {
+package struct AlpacaProtocol: UpstreamProtocol {
+  private let options: AlpacaOptions
+  package private(set) var requests = AlpacaRequests()
+  /// Made when first asked for: most servers never are.
+  private lazy var ledger = USLedger(seed: options.seed)
+
+  package init(_ options: AlpacaOptions = AlpacaOptions()) { self.options = options }
+
+  package mutating func response(
+    _ request: SimulatedRequest, from exchange: inout SimulatedExchange
+  ) -> SimulatedResponse? {
     let target = RequestTarget(request.target)
     let isTrading = target.path != "/v2/stocks/bars"
     guard !isTrading || target.path == "/v2/calendar" || target.path == "/v2/assets" else {
@@ -16,11 +23,11 @@ struct AlpacaProtocol: UpstreamProtocol {
     }
     let moment = exchange.moment(requested: target.milliseconds)
     let key = request.headers["apca-api-key-id"] ?? ""
-    guard let secret = exchange.alpaca.options.keys[key],
+    guard let secret = options.keys[key],
       secret == request.headers["apca-api-secret-key"]
     else { return SimulatedResponse(isTrading ? .alpacaForbidden : .alpacaUnauthorized) }
-    let uses = exchange.alpaca.requests.count(key, at: moment)
-    if uses > exchange.alpaca.options.requestsPerMinuteMax {
+    let uses = requests.count(key, at: moment)
+    if uses > options.requestsPerMinuteMax {
       return SimulatedResponse(.alpacaThrottled)
     }
     let symbols = (target["symbols"] ?? "").split(separator: ",").compactMap { Symbol($0) }
@@ -28,22 +35,22 @@ struct AlpacaProtocol: UpstreamProtocol {
     if let refused = SimulatedResponse.refusal(faults) { return refused }
     let response: SimulatedResponse
     switch target.path {
-    case "/v2/calendar": response = AlpacaProtocol.calendar(target, exchange.alpaca.ledger.market)
+    case "/v2/calendar": response = AlpacaProtocol.calendar(target, ledger.market)
     case "/v2/assets":
-      response = AlpacaProtocol.assets(target, exchange.alpaca.ledger.market, faults)
-    default: response = AlpacaProtocol.bars(target, &exchange, moment, faults)
+      response = AlpacaProtocol.assets(target, ledger.market, faults)
+    default:
+      response = bars(target, number: exchange.requestsAnswered, at: moment, faults: faults)
     }
     return response.suffering(faults)
   }
 
-  private static func bars(
-    _ target: RequestTarget, _ exchange: inout SimulatedExchange, _ moment: Timestamp,
-    _ faults: [ActiveFault]
+  private mutating func bars(
+    _ target: RequestTarget, number: Int, at moment: Timestamp, faults: [ActiveFault]
   ) -> SimulatedResponse {
     do throws(AlpacaRefusal) {
-      let query = try AlpacaQuery(target, exchange.alpaca.options, at: moment)
-      let page = exchange.alpaca.ledger.page(query, at: moment)
-      return .json(AlpacaPageText(page, query, faults, number: exchange.requestsAnswered).body)
+      let query = try AlpacaQuery(target, options, at: moment)
+      let page = ledger.page(query, at: moment)
+      return .json(AlpacaPageText(page, query, faults, number: number).body)
     } catch {
       return SimulatedResponse(error.response)
     }

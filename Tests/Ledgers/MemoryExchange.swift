@@ -1,3 +1,4 @@
+import ExchangeSimulator
 import Market
 
 /// The simulated exchange without a socket: the same answers, asked for directly, at a moment the
@@ -5,7 +6,7 @@ import Market
 ///
 /// Not safe for several threads at once.
 package struct MemoryExchange {
-  private var exchange: SimulatedExchange
+  private var upstreams: SimulatedUpstreams
 
   /// An answer; a connection that breaks or stays silent gives none.
   package struct Response: Sendable {
@@ -22,13 +23,10 @@ package struct MemoryExchange {
     recordsEveryDay: Bool = false, mairui: MairuiOptions = MairuiOptions(),
     alpaca: AlpacaOptions = AlpacaOptions()
   ) {
-    var history = history
-    let market = history.market(on: day ?? history.days[0])
-    let recorders = DayRecorders(nil, recordsEveryDay: recordsEveryDay)
-    recorders.begin(market)
-    exchange = SimulatedExchange(
-      MarketTimeline(history, beginning: market), clock: .request, faults: faults,
-      recorders: recorders, mairui: mairui, alpaca: alpaca)
+    let exchange = SimulatedExchange(
+      history, from: day, clock: .request, faults: faults,
+      observing: DayRecorder.everyDay(recordsEveryDay))
+    upstreams = SimulatedUpstreams(exchange, protocols: allProtocols(mairui, alpaca))
   }
 
   /// Answers `GET target` at `moment`, whatever time the target names. Header names are in lower
@@ -36,32 +34,38 @@ package struct MemoryExchange {
   package mutating func response(
     _ target: String, headers: [String: String] = [:], at moment: Timestamp
   ) -> Response? {
-    exchange.clock = .function { moment }
-    let response = exchange.response(HTTPRequest(target: target, headers: headers))
+    upstreams.exchange.clock = .function { moment }
+    let response = upstreams.response(SimulatedRequest(target: target, headers: headers))
     let whole = Response(
       status: response.status, body: response.body, retryAfterSeconds: response.retryAfterSeconds)
     switch response.delivery {
     case .whole, .slow: return whole
     case .wire(let script) where script.deliversBody: return whole
     case .cut, .reset, .never, .wire:
-      if let ticket = response.ticket { exchange.recorders.withdraw(ticket) }
+      if let ticket = response.ticket { upstreams.exchange.observers.withdraw(ticket) }
       return nil
     }
   }
 
   /// Orders a fault from now on.
-  package mutating func order(_ fault: Fault) { exchange.faults.add(fault) }
+  package mutating func order(_ fault: Fault) { upstreams.exchange.faults.add(fault) }
 
   /// What was served on a day; nil if nobody recorded it.
-  package func recorder(of day: TradingDay) -> DayRecorder? { exchange.recorders.byDay[day] }
+  package func recorder(of day: TradingDay) -> DayRecorder? {
+    upstreams.exchange.observers.byDay[day] as? DayRecorder
+  }
 
-  package var mairuiLedger: MairuiLedger { exchange.mairui.ledger }
-  package var alpacaRequests: AlpacaRequests { exchange.alpaca.requests }
+  package var mairuiLedger: MairuiLedger {
+    upstreams.spoken(MairuiProtocol.self)?.ledger ?? MairuiLedger()
+  }
+  package var alpacaRequests: AlpacaRequests {
+    upstreams.spoken(AlpacaProtocol.self)?.requests ?? AlpacaRequests()
+  }
 
   /// What really traded on a day of the history, as `SimulatedHistory.trueLedger` says.
   package mutating func trueLedger(on day: TradingDay, until moment: Timestamp? = nil)
     -> TrueLedger
   {
-    exchange.timeline.history.trueLedger(on: day, until: moment)
+    upstreams.exchange.timeline.history.trueLedger(on: day, until: moment)
   }
 }

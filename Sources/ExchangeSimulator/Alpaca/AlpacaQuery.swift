@@ -1,7 +1,7 @@
 import Market
 
 /// A question for bars, checked as the real server checks it (alpaca.md §B.2, §B.6).
-struct AlpacaQuery {
+package struct AlpacaQuery {
   /// Ascending, each once.
   var symbols: [Symbol]
   var timeframe: AlpacaTimeframe
@@ -21,7 +21,7 @@ struct AlpacaQuery {
   ]
 
   /// All bars of one share there are between two moments, both inclusive.
-  init(
+  package init(
     _ symbol: Symbol, _ timeframe: AlpacaTimeframe, _ feed: USMarket.Feed,
     from start: Timestamp, to end: Timestamp
   ) {
@@ -168,7 +168,7 @@ extension Timestamp {
 }
 
 /// `5Min`, `1Hour`, `1Day`, `1Week`, `1Month` and their kin.
-enum AlpacaTimeframe: Equatable {
+package enum AlpacaTimeframe: Equatable {
   /// 1, 5, 15, 30, … and 60 for an hour.
   case minutes(Int64)
   case day, week, month

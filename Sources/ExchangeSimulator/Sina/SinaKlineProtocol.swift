@@ -11,7 +11,7 @@ struct SinaKlineProtocol: UpstreamProtocol {
   static let barsMax = 1970
   static let barsDefault = 1023
 
-  func response(_ request: HTTPRequest, from exchange: inout SimulatedExchange)
+  func response(_ request: SimulatedRequest, from exchange: inout SimulatedExchange)
     -> SimulatedResponse?
   {
     let target = RequestTarget(request.target)
@@ -100,7 +100,7 @@ struct KlineQuery {
 }
 
 /// One row, its numbers as text.
-struct KlineRow {
+package struct KlineRow {
   var day: String
   var prices: [String]
   var volume: String
@@ -155,7 +155,7 @@ extension SimulatedHistory {
 
 extension KlineRow {
   /// Digits behind the point of every price; an index of four loses one.
-  static let places: UInt8 = 3
+  package static let places: UInt8 = 3
 
   init(_ bar: HistoryBar, scale: UInt8, hasAmount: Bool, averages: String) {
     day = bar.day.description + (bar.end.map { " " + clockText($0) } ?? "")
@@ -184,12 +184,6 @@ extension KlineRow {
       return "\"ma_price\(length)\":\(self.price(price, scale)),\"ma_volume\(length)\":\(volume)"
     }.joined(separator: ",")
   }
-}
-
-/// `HH:MM:SS`
-func clockText(_ second: Int) -> String {
-  [second / 3600, second / 60 % 60, second % 60]
-    .map { $0 < 10 ? "0\($0)" : String($0) }.joined(separator: ":")
 }
 
 extension SimulatedResponse {

@@ -4,28 +4,32 @@ import Market
 ///
 /// Every request counts against its licence before anything else happens to it. The rows come in no
 /// order, and their names are those of the day.
-struct MairuiProtocol: UpstreamProtocol {
-  func response(_ request: HTTPRequest, from exchange: inout SimulatedExchange)
-    -> SimulatedResponse?
-  {
+package struct MairuiProtocol: UpstreamProtocol {
+  private let options: MairuiOptions
+  package private(set) var ledger = MairuiLedger()
+
+  package init(_ options: MairuiOptions = MairuiOptions()) { self.options = options }
+
+  package mutating func response(
+    _ request: SimulatedRequest, from exchange: inout SimulatedExchange
+  ) -> SimulatedResponse? {
     let target = RequestTarget(request.target)
     guard let (list, licence) = MairuiProtocol.listRequest(target.path) else { return nil }
     let moment = exchange.moment(requested: target.milliseconds)
-    let uses = exchange.mairui.ledger.count(licence, on: moment.shanghaiDay)
+    let uses = ledger.count(licence, on: moment.shanghaiDay)
     let faults = exchange.faults.active(on: .mairui, at: moment, symbols: [])
     if let refused = SimulatedResponse.refusal(faults) { return refused }
-    let options = exchange.mairui.options
     switch options.licences[licence] {
     case nil: return SimulatedResponse(.mairuiInvalid)
     case .expired: return SimulatedResponse(.mairuiExpired)
     case .valid(let limit) where uses > limit:
-      exchange.mairui.ledger.refused()
+      ledger.refused()
       return SimulatedResponse(options.exhausted)
     case .valid, .demonstration: break
     }
     let isDemonstration = options.licences[licence] == .demonstration
-    let recorders = exchange.recorders
-    let rows = exchange.timeline.show(at: moment, recording: recorders) { market in
+    let observers = exchange.observers
+    let rows = exchange.timeline.show(at: moment, watchedBy: observers) { [options] market in
       MairuiRow.rows(of: market, list, options, isDemonstration: isDemonstration)
     }
     return SimulatedResponse.json(MairuiProtocol.body(rows, options.shape, faults)).suffering(

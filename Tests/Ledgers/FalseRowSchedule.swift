@@ -1,3 +1,4 @@
+import ExchangeSimulator
 import Market
 
 /// Which instruments get false rows on a day, when, and of which kind. A function of (plan, day,
@@ -95,9 +96,9 @@ extension FalseRow.Kind {
     switch self {
     case .totalsTripled, .totalsNinefold, .duplicate, .otherInstrument: return self
     case .highWithinLimits:
-      return traits.limitUp >= state.high + 2 * traits.tick ? self : .totalsTripled
+      return traits.limits.up >= state.high + 2 * traits.tick ? self : .totalsTripled
     case .rowTenfold, .pricesTenfold, .pricesDoubled, .highFivefold, .lowFifth:
-      return traits.limitUp > 0 ? self : .totalsNinefold
+      return traits.limits.up > 0 ? self : .totalsNinefold
     }
   }
 }
@@ -125,7 +126,7 @@ struct FalseRowDraft {
     case .highFivefold: state.high *= 5
     case .lowFifth: state.low = max(traits.onTick(state.low / 5), traits.tick)
     case .highWithinLimits:
-      state.high += max(traits.onTick((traits.limitUp - state.high) / 2), traits.tick)
+      state.high += max(traits.onTick((traits.limits.up - state.high) / 2), traits.tick)
       // A line without an open has one price, or it is refused whatever is remembered.
       isPlausible = !state.hidesOpen
     case .otherInstrument: preconditionFailure("a line of another instrument has its own making")
@@ -180,8 +181,8 @@ extension InstrumentState {
     last *= factor
     high *= factor
     low *= factor
-    bid *= factor
-    ask *= factor
+    book.bid *= factor
+    book.ask *= factor
   }
 
   fileprivate func stamped(_ stamp: Int32) -> InstrumentState {

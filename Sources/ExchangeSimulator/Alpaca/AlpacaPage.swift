@@ -1,15 +1,15 @@
 import Market
 
 /// One page of bars: by symbol, then by time, filled up across symbols.
-struct AlpacaPage {
-  var rows: [(symbol: Symbol, bar: USMarket.Bar)] = []
+package struct AlpacaPage {
+  package var rows: [(symbol: Symbol, bar: USMarket.Bar)] = []
   var next: AlpacaPageToken?
 }
 
 extension USLedger {
   /// The page of a question, as `now` knows the bars. The token only says where to begin: asked
   /// with other parameters it gives other data, as the real one does.
-  func page(_ query: AlpacaQuery, at now: Timestamp) -> AlpacaPage {
+  package func page(_ query: AlpacaQuery, at now: Timestamp) -> AlpacaPage {
     var page = AlpacaPage()
     for symbol in query.symbols {
       guard let share = market.place(of: symbol) else { continue }

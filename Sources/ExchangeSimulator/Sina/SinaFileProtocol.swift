@@ -8,7 +8,7 @@ struct SinaFileProtocol: UpstreamProtocol {
   private static let folder = "/realstock/company/"
   private static let dayMissing = TradingDay(year: 1992, month: 5, day: 4)
 
-  func response(_ request: HTTPRequest, from exchange: inout SimulatedExchange)
+  func response(_ request: SimulatedRequest, from exchange: inout SimulatedExchange)
     -> SimulatedResponse?
   {
     let target = RequestTarget(request.target)

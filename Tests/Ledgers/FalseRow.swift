@@ -1,3 +1,4 @@
+import ExchangeSimulator
 import Market
 
 /// Rows that are wrong and look right: each stands in one answer, with a stamp that is new and

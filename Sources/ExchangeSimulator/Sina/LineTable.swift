@@ -103,11 +103,11 @@ extension ByteCursor {
     writeField(price: state.last)
     writeField(price: state.high)
     writeField(price: state.low)
-    writeField(price: traits.isIndex ? 0 : state.bid)
-    writeField(price: traits.isIndex ? 0 : state.ask)
+    writeField(price: traits.isIndex ? 0 : state.book.bid)
+    writeField(price: traits.isIndex ? 0 : state.book.ask)
     writeField(whole: state.volume)
     writeField(price: state.turnover)
-    switch state.book {
+    switch state.book.kind {
     case .none: for _ in 0..<10 { writeLevel(0, 0) }
     case .auction: writeAuctionBook(state)
     case .continuous: writeContinuousBook(state, traits)
@@ -117,24 +117,24 @@ extension ByteCursor {
   /// The virtual match: the matched volume on both sides at one price, the unmatched remainder on
   /// the second level with price 0.000 (600000 at 09:22:28).
   private mutating func writeAuctionBook(_ state: InstrumentState) {
-    for remainder in [state.remainder, -state.remainder] {
-      writeLevel(state.matched, state.bid)
+    for remainder in [state.book.remainder, -state.book.remainder] {
+      writeLevel(state.book.matched, state.book.bid)
       writeLevel(max(remainder, 0), 0)
       for _ in 0..<3 { writeLevel(0, 0) }
     }
   }
 
   private mutating func writeContinuousBook(_ state: InstrumentState, _ traits: Traits) {
-    var random = Randomness(seed: state.bookSeed)
+    var random = Randomness(seed: state.book.seed)
     for level in 0..<5 {
-      let price = state.bid - Int64(level) * traits.tick
-      let floor = max(traits.limitDown, traits.tick)
-      let isThere = state.bid > 0 && price >= floor
+      let price = state.book.bid - Int64(level) * traits.tick
+      let floor = max(traits.limits.down, traits.tick)
+      let isThere = state.book.bid > 0 && price >= floor
       writeLevel(isThere ? bookVolume(&random, state, traits) : 0, isThere ? price : 0)
     }
     for level in 0..<5 {
-      let price = state.ask + Int64(level) * traits.tick
-      let isThere = state.ask > 0 && (traits.limitUp == 0 || price <= traits.limitUp)
+      let price = state.book.ask + Int64(level) * traits.tick
+      let isThere = state.book.ask > 0 && (traits.limits.up == 0 || price <= traits.limits.up)
       writeLevel(isThere ? bookVolume(&random, state, traits) : 0, isThere ? price : 0)
     }
   }
@@ -142,8 +142,8 @@ extension ByteCursor {
   private func bookVolume(
     _ random: inout Randomness, _ state: InstrumentState, _ traits: Traits
   ) -> Int64 {
-    traits.orderMinimum * random.around(200)
-      + (random.chance(perMille: 200) ? random.below(traits.orderMinimum) : 0)
+    traits.order.minimum * random.around(200)
+      + (random.chance(perMille: 200) ? random.below(traits.order.minimum) : 0)
   }
 
   /// Fields 1…29 of a Shanghai index: four decimals, volume in lots, whole yuan, no book.
@@ -169,14 +169,14 @@ extension ByteCursor {
     write(comma)
     write(statusCode(state.status))
     switch traits.exchange {
-    case .shanghai where state.showsAfterHours:
+    case .shanghai where state.afterHours.isShown:
       writeAfterHours(state)
-      write(cents: state.afterHoursTurnover / 10)
+      write(cents: state.afterHours.turnover / 10)
     case .shanghai:
       write(comma)
-    case .shenzhen where state.showsAfterHours:
+    case .shenzhen where state.afterHours.isShown:
       writeAfterHours(state)
-      write(price: state.afterHoursTurnover)
+      write(price: state.afterHours.turnover)
     case .beijing:
       write(",21.0776,0.0000,0,8300000,B,T")
     default: break
@@ -186,7 +186,7 @@ extension ByteCursor {
 
   private mutating func writeAfterHours(_ state: InstrumentState) {
     write(",D|")
-    write(whole: state.afterHoursVolume)
+    write(whole: state.afterHours.volume)
     write(UInt8(ascii: "|"))
   }
 

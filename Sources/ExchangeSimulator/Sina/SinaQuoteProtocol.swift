@@ -7,7 +7,7 @@ import Market
 struct SinaQuoteProtocol: UpstreamProtocol {
   private static let referers = ["finance.sina.com.cn"]
 
-  func response(_ request: HTTPRequest, from exchange: inout SimulatedExchange)
+  func response(_ request: SimulatedRequest, from exchange: inout SimulatedExchange)
     -> SimulatedResponse?
   {
     guard let query = SinaQuoteQuery(target: request.target) else { return nil }
@@ -16,7 +16,7 @@ struct SinaQuoteProtocol: UpstreamProtocol {
     guard SinaQuoteProtocol.referers.contains(where: referer.contains) else {
       return .text(403, "Kinsoku jikou desu!")
     }
-    let faults = exchange.faults.active(at: moment, symbols: query.symbols)
+    let faults = exchange.faults.active(on: .sinaQuotes, at: moment, symbols: query.symbols)
     if let refused = SimulatedResponse.refusal(faults) { return refused }
     guard let symbols = query.symbols, !symbols.isEmpty else { return .batchFailed }
     let shown = faults.reduce(moment) { moment, fault in
@@ -26,13 +26,13 @@ struct SinaQuoteProtocol: UpstreamProtocol {
         moment
       }
     }
-    let recorders = exchange.recorders
-    return exchange.timeline.show(at: shown, recording: recorders) { market in
-      let recorder = recorders.recorder(of: market)
-      var batch = SinaBatch(faults: faults, recorder: recorder)
+    let observers = exchange.observers
+    return exchange.timeline.show(at: shown, watchedBy: observers) { market in
+      let observer = observers.observer(of: market)
+      var batch = SinaBatch(faults: faults, observer: observer)
       for symbol in symbols { batch.append(symbol, of: &market) }
       let response = batch.response(of: market)
-      if let ticket = response.ticket { recorder?.asked(ticket, at: moment) }
+      if let ticket = response.ticket { observer?.asked(ticket, at: moment) }
       return response
     }
   }

@@ -1,3 +1,4 @@
+import ExchangeSimulator
 import Market
 
 /// The ledgers against what somebody else made of the day: every difference a readable line.

@@ -1,3 +1,4 @@
+import ExchangeSimulator
 import Market
 
 /// One instrument's day read back from what was seen of it.

@@ -1,3 +1,4 @@
+import ExchangeSimulator
 import Market
 
 /// One instrument as it was seen in one answer.

@@ -95,9 +95,4 @@ enum SinaOverview {
   private static func decimal(_ units: Int64, _ scale: UInt8) -> String {
     ExactDecimal(units: units, scale: scale).description
   }
-
-  private static func clockText(_ second: Int) -> String {
-    [second / 3600, second / 60 % 60, second % 60]
-      .map { $0 < 10 ? "0\($0)" : String($0) }.joined(separator: ":")
-  }
 }

@@ -2,17 +2,17 @@ import Market
 
 /// One answer in the making: lines, what faults did to them, and which are still worth believing.
 struct SinaBatch {
-  private let recorder: DayRecorder?
+  private let observer: (any DayObserver)?
   private let rowFaults: [ActiveFault]
   private let bodyFaults: [ActiveFault]
   private var body: [UInt8] = []
   /// Instruments in the answer with the bytes of the body that end their lines.
   private var rows: [(place: Int32, end: Int)] = []
   private var invalid: Set<Int32> = []
-  private var falseRows: [FalseRowNote] = []
+  private var replaced: [Int] = []
 
-  init(faults: [ActiveFault], recorder: DayRecorder?) {
-    self.recorder = recorder
+  init(faults: [ActiveFault], observer: (any DayObserver)?) {
+    self.observer = observer
     rowFaults = faults.filter(\.kind.isAboutRows)
     bodyFaults = faults.filter { !$0.kind.isAboutRows }
   }
@@ -24,10 +24,9 @@ struct SinaBatch {
     }
     let start = body.count
     market.appendLine(at: place, to: &body)
-    if let draft = recorder?.falseRow(at: place, of: market) {
-      draft.write(over: &body, from: start, &market)
+    if let number = observer?.replaceLine(at: place, of: &market, in: &body, from: start) {
       invalid.insert(place)
-      falseRows.append(draft.note)
+      replaced.append(number)
     } else if !rowFaults.isEmpty {
       corrupt(symbol, place, from: start, market)
     }
@@ -40,7 +39,7 @@ struct SinaBatch {
   ) {
     for fault in rowFaults where fault.strikes(symbol) {
       var line = RowCorruption(Array(body[start...]))
-      let served = recorder?.lastServedStamp(at: place) ?? Int32.max
+      let served = observer?.lastServedStamp(at: place) ?? Int32.max
       let outcome = line.apply(
         fault, state: market.states[Int(place)], traits: market.traits[Int(place)],
         now: Int32(market.second), servedStamp: served)
@@ -52,7 +51,7 @@ struct SinaBatch {
     }
   }
 
-  /// The finished answer, noted by the recorder.
+  /// The finished answer, shown to the observer.
   mutating func response(of market: SimulatedMarket) -> SimulatedResponse {
     var delivery = SimulatedResponse.Delivery.whole
     for fault in bodyFaults {
@@ -69,8 +68,8 @@ struct SinaBatch {
     var response = SimulatedResponse(body: body)
     response.delivery = delivery
     if case .cut = delivery { return response }
-    response.ticket = recorder?.observed(
-      rows.map(\.place), of: market, except: invalid, falseRows: falseRows)
+    response.ticket = observer?.observed(
+      rows.map(\.place), of: market, except: invalid, replaced: replaced)
     return response
   }
 
@@ -81,5 +80,14 @@ struct SinaBatch {
     if let hit = rows.first(where: { end < $0.end && end >= $0.end - 2 }) { end = hit.end - 3 }
     body.removeLast(body.count - end)
     for row in rows where row.end > end { invalid.insert(row.place) }
+  }
+}
+
+extension SimulatedMarket {
+  /// The lines of `symbols` as a server would send them, shown to `observer`.
+  package mutating func body(for symbols: [Symbol], shownTo observer: any DayObserver) -> [UInt8] {
+    var batch = SinaBatch(faults: [], observer: observer)
+    for symbol in symbols { batch.append(symbol, of: &self) }
+    return batch.response(of: self).body
   }
 }

@@ -1,3 +1,4 @@
+import ExchangeSimulator
 import Market
 
 /// What the answers that were served determine, and nothing more: the candles, gaps and

@@ -10,7 +10,7 @@ struct SinaNodeProtocol: UpstreamProtocol {
   /// More than 100 a page were not seen to work.
   private static let rowsMax = 100
 
-  func response(_ request: HTTPRequest, from exchange: inout SimulatedExchange)
+  func response(_ request: SimulatedRequest, from exchange: inout SimulatedExchange)
     -> SimulatedResponse?
   {
     let target = RequestTarget(request.target)
@@ -20,8 +20,8 @@ struct SinaNodeProtocol: UpstreamProtocol {
     let faults = exchange.faults.active(on: .sinaHistory, at: moment, symbols: [])
     if let refused = SimulatedResponse.refusal(faults) { return refused }
     let node = target["node"] ?? ""
-    let recorders = exchange.recorders
-    let text = exchange.timeline.show(at: moment, recording: recorders) { market -> String? in
+    let observers = exchange.observers
+    let text = exchange.timeline.show(at: moment, watchedBy: observers) { market -> String? in
       let places = market.places(inNode: node)
       switch method {
       case "getHQNodeStockCount": return "\"\(places.count)\""
@@ -99,7 +99,7 @@ extension SimulatedMarket {
     let row =
       "{\"symbol\":\"\(symbol)\",\"code\":\"\(code)\",\"name\":\"\(name)\","
       + "\"trade\":\"\(price(state.last))\",\"pricechange\":\(price(change)),"
-      + "\"buy\":\"\(price(state.bid))\",\"sell\":\"\(price(state.ask))\","
+      + "\"buy\":\"\(price(state.book.bid))\",\"sell\":\"\(price(state.book.ask))\","
       + "\"settlement\":\"\(price(state.reference))\",\"open\":\"\(price(state.open))\","
       + "\"high\":\"\(price(state.high))\",\"low\":\"\(price(state.low))\","
       + "\"volume\":\(state.volume),\"amount\":\(state.turnover / 1000),"

@@ -18,6 +18,8 @@ package struct AlpacaOptions: Sendable {
 package struct AlpacaRequests: Sendable {
   private var counts: [String: [Int64: Int]] = [:]
 
+  package init() {}
+
   /// Most requests a key made in any minute of the clock.
   package func mostInAMinute(_ key: String) -> Int { counts[key]?.values.max() ?? 0 }
 
@@ -28,6 +30,10 @@ package struct AlpacaRequests: Sendable {
     counts[key, default: [:]][moment.seconds / 60, default: 0] += 1
     return counts[key]?[moment.seconds / 60] ?? 0
   }
+}
+
+extension Fault.Upstream {
+  package static let alpaca = Fault.Upstream("alpaca")
 }
 
 /// The ways Alpaca says no (alpaca.md §B.6).
@@ -55,20 +61,8 @@ extension CannedResponse {
   }
 }
 
-/// What the protocol keeps between requests.
-struct AlpacaState {
-  let options: AlpacaOptions
-  var requests = AlpacaRequests()
-  /// Made when first asked for: most servers never are.
-  private(set) lazy var ledger = USLedger(seed: options.seed)
-
-  init(_ options: AlpacaOptions) { self.options = options }
-}
-
-/// What Mairui's protocol keeps between requests.
-struct MairuiState {
-  let options: MairuiOptions
-  var ledger = MairuiLedger()
-
-  init(_ options: MairuiOptions) { self.options = options }
+extension DemoUpstream {
+  static let alpaca = DemoUpstream(
+    name: "alpaca", key: "demo-key demo-secret",
+    protocols: [AlpacaProtocol(AlpacaOptions(keys: ["demo-key": "demo-secret"]))])
 }
