@@ -66,7 +66,8 @@ struct Connection {
     case .whole:
       isDelivered = Socket.send(socket, head + response.body)
     case .slow(let bytesPerSecond):
-      isDelivered = Socket.send(socket, head) && trickle(response.body, bytesPerSecond)
+      isDelivered =
+        Socket.send(socket, head) && trickle(response.body, bytesPerSecond: bytesPerSecond)
     case .cut(let bytes):
       _ = Socket.send(socket, head + response.body.prefix(bytes))
       return false
@@ -105,7 +106,7 @@ struct Connection {
   }
 
   /// Ten portions a second.
-  private func trickle(_ body: [UInt8], _ bytesPerSecond: Int) -> Bool {
+  private func trickle(_ body: [UInt8], bytesPerSecond: Int) -> Bool {
     let portion = max(bytesPerSecond / 10, 1)
     var start = 0
     while start < body.count {

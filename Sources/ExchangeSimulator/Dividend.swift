@@ -15,7 +15,7 @@ struct Dividend: Sendable, Hashable {
 
   /// nil if `day` is no ex-day. `close` is the last close.
   init?(
-    seed: UInt64, place: Int, _ traits: Traits, on day: TradingDay, after previous: TradingDay,
+    seed: UInt64, place: Int, traits: Traits, on day: TradingDay, after previous: TradingDay,
     close: Int64
   ) {
     guard close > 0, !traits.isIndex,
@@ -28,7 +28,7 @@ struct Dividend: Sendable, Hashable {
 
   /// Backwards: the close before a day whose reference price is known.
   init?(
-    seed: UInt64, place: Int, _ traits: Traits, on day: TradingDay, after previous: TradingDay,
+    seed: UInt64, place: Int, traits: Traits, on day: TradingDay, after previous: TradingDay,
     reference: Int64
   ) {
     guard !traits.isIndex,

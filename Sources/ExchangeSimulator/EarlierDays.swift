@@ -16,7 +16,7 @@ struct EarlierDays {
 
   /// Days of an instrument that opens its first simulated day at `traits.previousClose`; none for
   /// one that was not listed then.
-  init(seed: UInt64, place: Int, _ traits: Traits, days: [TradingDay]) {
+  init(seed: UInt64, place: Int, traits: Traits, days: [TradingDay]) {
     switch traits.behaviour {
     case .delisted, .notListed, .newListing: return
     default: break
@@ -24,12 +24,12 @@ struct EarlierDays {
     var random = Randomness(seed: Randomness.mixed(seed), stream: UInt64(place) &+ 0xEA71)
     var close = traits.previousClose
     for index in days.indices.reversed() {
-      let reference = EarlierDays.reference(before: close, traits, &random)
-      bars.append(EarlierDays.bar(from: reference, to: close, traits, &random))
+      let reference = EarlierDays.reference(before: close, traits: traits, using: &random)
+      bars.append(EarlierDays.bar(from: reference, to: close, traits: traits, using: &random))
       close = reference
       guard index > 0 else { break }
       let dividend = Dividend(
-        seed: seed, place: place, traits, on: days[index], after: days[index - 1],
+        seed: seed, place: place, traits: traits, on: days[index], after: days[index - 1],
         reference: reference)
       if let dividend {
         dividends.append(dividend)
@@ -43,7 +43,7 @@ struct EarlierDays {
   /// Where a day that closed at `close` began: pulled back to where the walk started from, so that
   /// five years neither explode nor vanish.
   private static func reference(
-    before close: Int64, _ traits: Traits, _ random: inout Randomness
+    before close: Int64, traits: Traits, using random: inout Randomness
   ) -> Int64 {
     let strayed = close - traits.previousClose
     var perMille = random.below(2 * movePerMilleMax + 1) - movePerMilleMax
@@ -54,7 +54,7 @@ struct EarlierDays {
   }
 
   private static func bar(
-    from open: Int64, to close: Int64, _ traits: Traits, _ random: inout Randomness
+    from open: Int64, to close: Int64, traits: Traits, using random: inout Randomness
   ) -> TrueLedger.Minute {
     let reach = max(close / 100, traits.tick)
     let open = traits.onTick(open + (close - open) * random.below(300) / 1000)

@@ -44,7 +44,7 @@ package final class ExchangeServer: Sendable {
     (listener, self.port) = try Socket.listen(port: port)
     let (listener, shared) = (listener, shared)
     do throws(ThreadError) {
-      try DetachedThread.start { ExchangeServer.acceptConnections(listener, shared) }
+      try DetachedThread.start { ExchangeServer.acceptConnections(listener, shared: shared) }
     } catch {
       throw SimulatorError(.cannotServe, "no thread to listen on")
     }
@@ -105,7 +105,7 @@ package final class ExchangeServer: Sendable {
 }
 
 extension ExchangeServer {
-  private static func acceptConnections(_ listener: Int32, _ shared: Locked<Shared>) {
+  private static func acceptConnections(_ listener: Int32, shared: Locked<Shared>) {
     while let socket = Socket.accept(listener) {
       let isWanted = shared.withLock { shared in
         if !shared.isStopped { shared.connections.insert(socket) }

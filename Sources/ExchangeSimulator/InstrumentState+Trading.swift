@@ -5,14 +5,15 @@ import Market
 
 extension InstrumentState {
   /// Some trades within the interval that ends at `second`, then the book they leave behind.
-  mutating func trade(_ traits: Traits, _ index: Int32, _ second: Int, _ trades: inout [Trade]) {
+  mutating func trade(_ traits: Traits, index: Int32, at second: Int, into trades: inout [Trade]) {
     let count = traits.behaviour == .liquid ? 1 + random.below(4) : 1 + random.below(2)
     let interval = Grid.tradingInterval(endingAt: second)
     let slot = Int64(interval.count) * 1000 / count
     let start = Int64(interval.lowerBound) * 1000
     for place in 0..<count {
       let millisecond = start + place * slot + 1 + random.below(slot)
-      execute(nextPrice(traits), orderSize(traits), traits, index, millisecond, &trades)
+      execute(
+        nextPrice(traits), size: orderSize(traits), index: index, at: millisecond, into: &trades)
     }
     let isNext = Int(stamp) == second - Grid.periodSeconds
     let keepsStamp = isNext && random.chance(perMille: traits.keptStampsPerMille)
@@ -22,8 +23,8 @@ extension InstrumentState {
 
   /// One trade at one price, entered into the running totals and extremes.
   mutating func execute(
-    _ price: Int64, _ size: Int64, _ traits: Traits, _ index: Int32, _ millisecond: Int64,
-    _ trades: inout [Trade]
+    _ price: Int64, size: Int64, index: Int32, at millisecond: Int64,
+    into trades: inout [Trade]
   ) {
     let amount = price * size
     if open == 0 {
@@ -80,7 +81,7 @@ extension InstrumentState {
   }
 
   /// Orders came and went, nothing traded.
-  mutating func moveBook(_ traits: Traits, _ second: Int) {
+  mutating func moveBook(_ traits: Traits, at second: Int) {
     stamp = Int32(second)
     quote(traits)
   }
@@ -89,7 +90,7 @@ extension InstrumentState {
 /// Call auctions.
 extension InstrumentState {
   /// More orders for the auction: the virtual match moves.
-  mutating func collectAuctionOrders(_ traits: Traits, _ second: Int) {
+  mutating func collectAuctionOrders(_ traits: Traits, at second: Int) {
     stamp = Int32(second)
     book.kind = .auction
     book.matched += orderSize(traits) * (1 + random.below(4))
@@ -114,10 +115,10 @@ extension InstrumentState {
 
   /// Matches what the auction collected, if anything crossed, and leaves a continuous book.
   mutating func matchAuction(
-    _ traits: Traits, _ index: Int32, _ second: Int, _ millisecond: Int, _ trades: inout [Trade]
+    _ traits: Traits, index: Int32, at second: Int, millisecond: Int, into trades: inout [Trade]
   ) {
     if book.matched > 0 {
-      execute(book.bid, book.matched, traits, index, Int64(millisecond), &trades)
+      execute(book.bid, size: book.matched, index: index, at: Int64(millisecond), into: &trades)
     }
     book.matched = 0
     book.remainder = 0
@@ -132,7 +133,7 @@ extension InstrumentState {
   private static let lotsPerStep: Int64 = 120_000
 
   mutating func moveIndex(
-    _ traits: Traits, _ index: Int32, _ second: Int, _ millisecond: Int, _ trades: inout [Trade]
+    _ traits: Traits, index: Int32, at second: Int, millisecond: Int, into trades: inout [Trade]
   ) {
     let move = (random.below(2001) - 1000) * reference / 4_000_000
     let price = max(anchor + move, 1)
@@ -183,14 +184,14 @@ extension InstrumentState {
     (book.bid, book.ask) = (0, 0)
   }
 
-  mutating func resume(_ traits: Traits, _ second: Int) {
+  mutating func resume(_ traits: Traits, at second: Int) {
     status = .normal
-    moveBook(traits, second)
+    moveBook(traits, at: second)
   }
 
   /// A fill at the closing price, outside the day's totals.
   mutating func tradeAfterHours(
-    _ traits: Traits, _ index: Int32, _ second: Int, _ trades: inout [Trade]
+    _ traits: Traits, index: Int32, at second: Int, into trades: inout [Trade]
   ) {
     let size = traits.order.minimum * random.around(8)
     let amount = last * size

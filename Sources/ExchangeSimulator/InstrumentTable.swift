@@ -49,8 +49,8 @@ struct InstrumentTable {
     self.stamps = stamps
     random = Randomness(seed: seed, stream: UInt64.max)
     addIndexes()
-    for (segment, behaviour) in InstrumentTable.specials { add(segment, behaviour) }
-    while listings.count < count { add(drawSegment(), drawBehaviour()) }
+    for (segment, behaviour) in InstrumentTable.specials { add(segment, behaviour: behaviour) }
+    while listings.count < count { add(drawSegment(), behaviour: drawBehaviour()) }
     listings.removeLast(listings.count - count)
     traits.removeLast(traits.count - count)
   }
@@ -110,7 +110,7 @@ extension InstrumentTable {
     return String(repeating: "0", count: 6 - digits.utf8.count) + digits
   }
 
-  private mutating func nextName(_ segment: Segment, _ behaviour: Behaviour) -> [UInt8] {
+  private mutating func nextName(_ segment: Segment, behaviour: Behaviour) -> [UInt8] {
     if segment == .shanghaiFund || segment == .shenzhenFund {
       funds += 1
       return names.fund(funds - 1)
@@ -129,41 +129,41 @@ extension InstrumentTable {
 /// One instrument.
 extension InstrumentTable {
   private mutating func addIndexes() {
-    addIndex("sh000001", .shanghai, names.shanghaiIndex, level: 39_565_710)
-    addIndex("sz399001", .shenzhen, names.shenzhenIndex, level: 12_104_350)
-    addIndex("sh000300", .shanghai, names.otherIndexes[0], level: 45_918_020)
-    addIndex("sz399006", .shenzhen, names.otherIndexes[2], level: 2_604_118)
+    addIndex("sh000001", exchange: .shanghai, name: names.shanghaiIndex, level: 39_565_710)
+    addIndex("sz399001", exchange: .shenzhen, name: names.shenzhenIndex, level: 12_104_350)
+    addIndex("sh000300", exchange: .shanghai, name: names.otherIndexes[0], level: 45_918_020)
+    addIndex("sz399006", exchange: .shenzhen, name: names.otherIndexes[2], level: 2_604_118)
   }
 
   private mutating func addIndex(
-    _ code: String, _ exchange: Exchange, _ name: [UInt8], level: Int64
+    _ code: String, exchange: Exchange, name: [UInt8], level: Int64
   ) {
     let scale: UInt8 = exchange == .shanghai ? 4 : 3
     append(
       symbol: InstrumentTable.symbol(code), name: name,
-      Traits(
+      traits: Traits(
         exchange: exchange, kind: .index, board: .main, behaviour: .index, scale: scale,
         afterHours: false, tick: 1, previousClose: level,
         pace: Traits.Pace(tradeChancePerMille: 1000)))
   }
 
-  private mutating func add(_ segment: Segment, _ behaviour: Behaviour) {
-    let name = nextName(segment, behaviour)
-    var traits = base(segment, behaviour)
+  private mutating func add(_ segment: Segment, behaviour: Behaviour) {
+    let name = nextName(segment, behaviour: behaviour)
+    var traits = base(segment, behaviour: behaviour)
     setPrices(&traits, isSpecialTreatment: InstrumentTable.isSpecialTreatment(name))
-    InstrumentTable.setPace(&traits, &random)
-    InstrumentTable.setHalts(&traits, &random)
-    append(symbol: InstrumentTable.symbol(nextCode(segment)), name: name, traits)
+    InstrumentTable.setPace(&traits, using: &random)
+    InstrumentTable.setHalts(&traits, using: &random)
+    append(symbol: InstrumentTable.symbol(nextCode(segment)), name: name, traits: traits)
   }
 
-  private mutating func append(symbol: Symbol, name: [UInt8], _ traits: Traits) {
+  private mutating func append(symbol: Symbol, name: [UInt8], traits: Traits) {
     var traits = traits
     if stamps == .own, !traits.isIndex {
       traits.phase = phase(of: symbol)
       traits.keptStampsPerMille = InstrumentTable.keptStampsPerMille
     }
     self.traits.append(traits)
-    listings.append(Listing(symbol: symbol, name: name, traits))
+    listings.append(Listing(symbol: symbol, name: name, traits: traits))
   }
 
   /// 116 of 73,292 recorded rows had the stamp of the row before and more volume.
@@ -179,7 +179,7 @@ extension InstrumentTable {
     name.starts(with: "ST".utf8) || name.starts(with: "*ST".utf8)
   }
 
-  private func base(_ segment: Segment, _ behaviour: Behaviour) -> Traits {
+  private func base(_ segment: Segment, behaviour: Behaviour) -> Traits {
     let isFund = segment == .shanghaiFund || segment == .shenzhenFund
     let sinceRules = InstrumentTable.rulesOf2026.map { day >= $0 } ?? true
     var traits = Traits(
@@ -239,18 +239,18 @@ extension InstrumentTable {
       let isOld = InstrumentTable.rulesOf2026.map { day < $0 } ?? false
       if isSpecialTreatment, isOld { percent = 5 }
     }
-    traits.limits.up = limit(traits, 100 + percent)
-    traits.limits.down = limit(traits, 100 - percent)
+    traits.limits.up = limit(traits, percent: 100 + percent)
+    traits.limits.down = limit(traits, percent: 100 - percent)
   }
 
   /// Previous close × percent, rounded half up to the tick, in integers.
-  private static func limit(_ traits: Traits, _ percent: Int64) -> Int64 {
+  private static func limit(_ traits: Traits, percent: Int64) -> Int64 {
     let numerator = traits.previousClose * percent
     let denominator = 100 * traits.tick
     return (2 * numerator + denominator) / (2 * denominator) * traits.tick
   }
 
-  static func setPace(_ traits: inout Traits, _ random: inout Randomness) {
+  static func setPace(_ traits: inout Traits, using random: inout Randomness) {
     switch traits.behaviour {
     case .liquid, .index:
       (traits.pace.gapSteps, traits.pace.tradeChancePerMille, traits.pace.sizeSteps) = (1, 950, 60)
@@ -267,7 +267,7 @@ extension InstrumentTable {
   }
 
   /// Halts begin and end at half past a minute; one that would end after 14:50 does not end.
-  static func setHalts(_ traits: inout Traits, _ random: inout Randomness) {
+  static func setHalts(_ traits: inout Traits, using random: inout Randomness) {
     switch traits.behaviour {
     case .haltedAtOpening:
       traits.halt.from = Int32(Grid.morningOpen)

@@ -30,10 +30,10 @@ package struct MarketTimeline: Sendable {
     to reader: (inout SimulatedMarket) -> Result
   ) -> Result {
     let day = history.day(at: moment)
-    if day > front.day { begin(day, observers) }
+    if day > front.day { begin(day, watchedBy: observers) }
     let second = front.publication(at: moment)
     if day == front.day, second >= front.second {
-      advanceFront(to: second, observers.observer(of: front))
+      advanceFront(to: second, watchedBy: observers.observer(of: front))
       return reader(&front)
     }
     var copy = copy(before: moment, on: day)
@@ -44,9 +44,9 @@ package struct MarketTimeline: Sendable {
   }
 
   /// Every day on the way happens to its end, so that its observer has seen all of it.
-  private mutating func begin(_ day: TradingDay, _ observers: DayObservers) {
+  private mutating func begin(_ day: TradingDay, watchedBy observers: DayObservers) {
     for next in history.days where front.day < next && next <= day {
-      advanceFront(to: Grid.dayEnd, observers.observer(of: front))
+      advanceFront(to: Grid.dayEnd, watchedBy: observers.observer(of: front))
       front = SimulatedMarket(following: front, on: next)
       checkpoints = [front.withoutLines()]
       observers.begin(front)
@@ -61,7 +61,7 @@ package struct MarketTimeline: Sendable {
     return checkpoint(before: front.publication(at: moment))
   }
 
-  private mutating func advanceFront(to second: Int, _ observer: (any DayObserver)?) {
+  private mutating func advanceFront(to second: Int, watchedBy observer: (any DayObserver)?) {
     while front.second < second {
       let last = checkpoints[checkpoints.count - 1].second
       let stop = min(second, last + MarketTimeline.checkpointSeconds)

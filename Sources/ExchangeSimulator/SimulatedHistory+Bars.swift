@@ -16,18 +16,19 @@ package struct HistoryBar: Sendable, Hashable {
 extension SimulatedHistory {
   /// The newest `count` bars that have begun at `moment`, ascending.
   package mutating func bars(
-    of instrument: Int, _ timeframe: Timeframe, at moment: Timestamp, count: Int
+    of instrument: Int, timeframe: Timeframe, at moment: Timestamp, count: Int
   ) -> [HistoryBar] {
     switch timeframe {
     case .day1: return dayBars(of: instrument, at: moment).suffix(count)
-    case .week1: return spans(instrument, moment) { $0.weekBegin }.suffix(count)
-    case .month1: return spans(instrument, moment) { $0.monthBegin }.suffix(count)
-    default: return minuteBars(of: instrument, Int(timeframe.rawValue), at: moment, count: count)
+    case .week1: return spans(instrument, at: moment) { $0.weekBegin }.suffix(count)
+    case .month1: return spans(instrument, at: moment) { $0.monthBegin }.suffix(count)
+    default:
+      return minuteBars(of: instrument, scale: Int(timeframe.rawValue), at: moment, count: count)
     }
   }
 
   private mutating func minuteBars(
-    of instrument: Int, _ scale: Int, at moment: Timestamp, count: Int
+    of instrument: Int, scale: Int, at moment: Timestamp, count: Int
   ) -> [HistoryBar] {
     var newestFirst: [[HistoryBar]] = []
     var left = count
@@ -37,7 +38,7 @@ extension SimulatedHistory {
       guard market.traits[instrument].canTrade else { continue }
       let second = place == today ? market.publication(at: moment) : Grid.dayEnd
       let ledger = ledger(place, at: second)
-      let bars = ledger.bars(of: instrument, scale, until: second).suffix(left)
+      let bars = ledger.bars(of: instrument, scale: scale, until: second).suffix(left)
       newestFirst.append(Array(bars))
       left -= bars.count
     }
@@ -49,7 +50,7 @@ extension SimulatedHistory {
     let today = place(at: moment)
     let first = morning(0)
     let earlier = EarlierDays(
-      seed: first.seed, place: instrument, first.traits[instrument], days: earlierDays)
+      seed: first.seed, place: instrument, traits: first.traits[instrument], days: earlierDays)
     var bars = zip(earlierDays, earlier.bars).map { HistoryBar(day: $0, end: nil, sums: $1) }
     for place in 0..<today {
       bars.append(HistoryBar(day: days[place], end: nil, sums: sums(place)[instrument]))
@@ -63,7 +64,7 @@ extension SimulatedHistory {
 
   /// Day bars put together, stamped with the last day in them.
   private mutating func spans(
-    _ instrument: Int, _ moment: Timestamp, begin: (TradingDay) -> TradingDay
+    _ instrument: Int, at moment: Timestamp, begin: (TradingDay) -> TradingDay
   ) -> [HistoryBar] {
     var spans: [HistoryBar] = []
     for bar in dayBars(of: instrument, at: moment) {
@@ -81,7 +82,7 @@ extension SimulatedHistory {
 
 extension TrueLedger {
   /// One day's bars of `scale` minutes that have begun at `second`.
-  fileprivate func bars(of place: Int, _ scale: Int, until second: Int) -> [HistoryBar] {
+  fileprivate func bars(of place: Int, scale: Int, until second: Int) -> [HistoryBar] {
     let minutes = Array(minutes(at: place))
     var last = references[place]
     var bars: [HistoryBar] = []

@@ -152,11 +152,11 @@ extension SimulatedHistory {
       market.step()
       ledger.add(market.events.trades)
     }
-    if second >= Grid.dayEnd { keep(place, market, ledger) }
+    if second >= Grid.dayEnd { keep(place, market: market, ledger: ledger) }
     running = (place, market, ledger)
   }
 
-  private mutating func keep(_ place: Int, _ market: SimulatedMarket, _ ledger: TrueLedger) {
+  private mutating func keep(_ place: Int, market: SimulatedMarket, ledger: TrueLedger) {
     if daySums.count == place {
       daySums.append(ledger.symbols.indices.map { ledger.sum(at: $0) })
     }
@@ -164,7 +164,7 @@ extension SimulatedHistory {
       let next = SimulatedMarket(following: market, on: days[place + 1])
       for instrument in next.traits.indices {
         recordDividend(
-          next.dividend(at: instrument, close: market.states[instrument].anchor), instrument)
+          next.dividend(at: instrument, close: market.states[instrument].anchor), of: instrument)
       }
       mornings.append(next)
     }
@@ -176,7 +176,7 @@ extension SimulatedHistory {
     }
   }
 
-  private mutating func recordDividend(_ dividend: Dividend?, _ instrument: Int) {
+  private mutating func recordDividend(_ dividend: Dividend?, of instrument: Int) {
     if let dividend { dividends[instrument, default: []].append(dividend) }
   }
 }
@@ -185,7 +185,7 @@ extension SimulatedMarket {
   /// The dividend this day began with, if the last close was `close`.
   func dividend(at place: Int, close: Int64) -> Dividend? {
     Dividend(
-      seed: seed, place: place, traits[place], on: day, after: previousDay, close: close)
+      seed: seed, place: place, traits: traits[place], on: day, after: previousDay, close: close)
   }
 }
 

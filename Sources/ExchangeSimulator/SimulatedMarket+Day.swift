@@ -44,7 +44,7 @@ extension SimulatedMarket {
       showOpening()
       moveIndexStamps(.shanghai)
     case (Grid.auctionOpen + 1)..<Grid.auctionMatch:
-      runDue { state, traits, _, second, _ in state.collectAuctionOrders(traits, second) }
+      runDue { state, traits, _, second, _ in state.collectAuctionOrders(traits, at: second) }
       moveIndexStamps(.shanghai)
     default:
       moveIndexStamps(.shanghai)
@@ -84,7 +84,7 @@ extension SimulatedMarket {
       moveIndexStamps(.shanghai)
       matchClosing { $0.exchange == .shenzhen }
     default:
-      runDue { state, traits, _, second, _ in state.collectAuctionOrders(traits, second) }
+      runDue { state, traits, _, second, _ in state.collectAuctionOrders(traits, at: second) }
       moveIndexStamps(.shanghai)
       moveIndexStamps(.shenzhen)
     }
@@ -98,7 +98,7 @@ extension SimulatedMarket {
     case (Grid.afterHoursOpen + 1)...Grid.afterHoursClose:
       runDue(slowedDown: SimulatedMarket.afterHoursSlowdown) {
         state, traits, index, second, trades in
-        state.tradeAfterHours(traits, index, second, &trades)
+        state.tradeAfterHours(traits, index: index, at: second, into: &trades)
       }
     case Grid.beijingRestamp:
       restampTraded { traits, _ in traits.exchange == .beijing }
@@ -233,17 +233,19 @@ extension SimulatedMarket {
   private mutating func happen(_ place: Int) {
     let trait = traits[place]
     if trait.isIndex {
-      states[place].moveIndex(trait, Int32(place), second, second * 1000 - 1500, &events.trades)
+      states[place].moveIndex(
+        trait, index: Int32(place), at: second, millisecond: second * 1000 - 1500,
+        into: &events.trades)
       return
     }
     if trait.halt.from != 0, second == Int(trait.halt.from) {
       states[place].halt(second)
     } else if trait.halt.from != 0, second == Int(trait.halt.to) {
-      states[place].resume(trait, second)
+      states[place].resume(trait, at: second)
     } else if trait.trades, states[place].random.chance(perMille: trait.pace.tradeChancePerMille) {
-      states[place].trade(trait, Int32(place), second, &events.trades)
+      states[place].trade(trait, index: Int32(place), at: second, into: &events.trades)
     } else {
-      states[place].moveBook(trait, second)
+      states[place].moveBook(trait, at: second)
     }
   }
 
@@ -258,7 +260,8 @@ extension SimulatedMarket {
       let price = states[place].last
       if price == 0 { continue }
       let size = states[place].orderSize(trait)
-      states[place].execute(price, size, trait, Int32(place), moment, &events.trades)
+      states[place].execute(
+        price, size: size, index: Int32(place), at: moment, into: &events.trades)
       states[place].stamp = Int32(second)
       events.changed.append(Int32(place))
     }
@@ -276,11 +279,13 @@ extension SimulatedMarket {
       let trait = traits[place]
       let moment = Grid.auctionMatch * 1000
       if trait.isIndex {
-        states[place].moveIndex(trait, Int32(place), second, moment, &events.trades)
+        states[place].moveIndex(
+          trait, index: Int32(place), at: second, millisecond: moment, into: &events.trades)
       } else if trait.trades && trait.behaviour != .haltedAtOpening
         || trait.behaviour == .untraded
       {
-        states[place].matchAuction(trait, Int32(place), second, moment, &events.trades)
+        states[place].matchAuction(
+          trait, index: Int32(place), at: second, millisecond: moment, into: &events.trades)
         states[place].hidesOpen = trait.exchange == .shanghai
       } else {
         continue
@@ -319,9 +324,11 @@ extension SimulatedMarket {
         second < Grid.shenzhenClose
         ? Grid.shanghaiClose * 1000 : Grid.shanghaiClose * 1000 + 400
       if trait.isIndex {
-        states[place].moveIndex(trait, Int32(place), second, moment, &events.trades)
+        states[place].moveIndex(
+          trait, index: Int32(place), at: second, millisecond: moment, into: &events.trades)
       } else if states[place].book.matched > 0 {
-        states[place].matchAuction(trait, Int32(place), second, moment, &events.trades)
+        states[place].matchAuction(
+          trait, index: Int32(place), at: second, millisecond: moment, into: &events.trades)
       } else {
         continue
       }

@@ -44,13 +44,13 @@ extension SimulatedMarket {
       states[place].random = Randomness(seed: daySeed, stream: UInt64(place))
       states[place].isPreviousSession = true
       let dividend = Dividend(
-        seed: seed, place: place, traits[place], on: day, after: market.day,
+        seed: seed, place: place, traits: traits[place], on: day, after: market.day,
         close: states[place].anchor)
       traits[place].renew(
-        lineage, place, on: day, reference: dividend?.reference ?? states[place].anchor,
-        &states[place].random)
-      let name = lineage.name(place, traits[place], isExDay: dividend != nil)
-      listings[place] = Listing(symbol: symbols[place], name: name, traits[place])
+        lineage, place: place, on: day, reference: dividend?.reference ?? states[place].anchor,
+        using: &states[place].random)
+      let name = lineage.name(place, traits: traits[place], isExDay: dividend != nil)
+      listings[place] = Listing(symbol: symbols[place], name: name, traits: traits[place])
     }
     self.traits = traits
     self.states = states
@@ -64,24 +64,25 @@ extension SimulatedMarket {
 extension Traits {
   /// Draws what the instrument does on a day that is not the market's first.
   fileprivate mutating func renew(
-    _ lineage: Lineage, _ place: Int, on day: TradingDay, reference: Int64,
-    _ random: inout Randomness
+    _ lineage: Lineage, place: Int, on day: TradingDay, reference: Int64,
+    using random: inout Randomness
   ) {
-    behaviour = Traits.behaviour(lineage.behaviours[place], lineage.daysBefore, &random)
+    behaviour = Traits.behaviour(
+      lineage.behaviours[place], daysBefore: lineage.daysBefore, using: &random)
     // One that is not listed shows no price, and keeps the one it would have.
     if reference > 0 { previousClose = reference }
     pace.sizeSteps = 1
-    InstrumentTable.setPace(&self, &random)
+    InstrumentTable.setPace(&self, using: &random)
     halt = Halt()
-    InstrumentTable.setHalts(&self, &random)
+    InstrumentTable.setHalts(&self, using: &random)
     limits = Limits()
-    if isIndex || lineage.isWithoutLimit(place, self) { return }
+    if isIndex || lineage.isWithoutLimit(place, traits: self) { return }
     InstrumentTable.setLimits(
       &self, isSpecialTreatment: InstrumentTable.isSpecialTreatment(lineage.names[place]), on: day)
   }
 
   private static func behaviour(
-    _ nature: Behaviour, _ daysBefore: Int, _ random: inout Randomness
+    _ nature: Behaviour, daysBefore: Int, using random: inout Randomness
   ) -> Behaviour {
     let fallsBack = random.chance(perMille: 250)
     switch nature {
@@ -101,12 +102,12 @@ extension Lineage {
   /// Trading days without a price limit after listing: five, one in Beijing (sina.md §6).
   private static let freeDays = 5
 
-  fileprivate func isWithoutLimit(_ place: Int, _ traits: Traits) -> Bool {
+  fileprivate func isWithoutLimit(_ place: Int, traits: Traits) -> Bool {
     behaviours[place] == .newListing && traits.board != .beijing && daysBefore < Lineage.freeDays
   }
 
   /// The name of a day: `N` on the first, `C` on the four after it, `XD` on a day ex dividend.
-  fileprivate func name(_ place: Int, _ traits: Traits, isExDay: Bool) -> [UInt8] {
+  fileprivate func name(_ place: Int, traits: Traits, isExDay: Bool) -> [UInt8] {
     var name = names[place]
     if behaviours[place] == .newListing {
       name.removeFirst()

@@ -31,7 +31,7 @@ extension SimulatedMarket {
     traits[place].center = traits[place].onTick(traits[place].previousClose * percent / 100)
     traits[place].limits = Traits.Limits()
     listings[place] = Listing(
-      symbol: symbol, name: listings[place].name, traits[place])
+      symbol: symbol, name: listings[place].name, traits: traits[place])
   }
 
   private func place(known symbol: Symbol) -> Int32 {

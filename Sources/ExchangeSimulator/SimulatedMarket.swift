@@ -134,16 +134,16 @@ extension SimulatedMarket {
   }
 
   mutating func appendLine(at place: Int32, to body: inout [UInt8]) {
-    lineTable.append(Int(place), states, traits, to: &body)
+    lineTable.append(Int(place), states: states, traits: traits, to: &body)
   }
 
   /// Appends a line of the instrument at `place` with the name, traits and numbers of `source`,
   /// as `state` has them.
   package mutating func appendFalseLine(
-    at place: Int32, source: Int32, _ state: InstrumentState, to body: inout [UInt8]
+    at place: Int32, source: Int32, state: InstrumentState, to body: inout [UInt8]
   ) {
     lineTable.append(
-      state, traits[Int(source)], symbol: symbols[Int(place)].bytes,
+      state, traits: traits[Int(source)], symbol: symbols[Int(place)].bytes,
       name: listings[Int(source)].name, to: &body)
   }
 

@@ -10,7 +10,7 @@ enum Socket {
     let failed = SimulatorError(.cannotListen, "cannot listen on 127.0.0.1:\(port)")
     let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard socket >= 0 else { throw failed }
-    set(socket, SOL_SOCKET, SO_REUSEADDR, Int32(1))
+    set(socket, level: SOL_SOCKET, option: SO_REUSEADDR, to: Int32(1))
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = port.bigEndian
@@ -36,7 +36,7 @@ enum Socket {
     while true {
       let socket = Glibc.accept(listener, nil, nil)
       if socket >= 0 {
-        set(socket, Int32(IPPROTO_TCP), TCP_NODELAY, Int32(1))
+        set(socket, level: Int32(IPPROTO_TCP), option: TCP_NODELAY, to: Int32(1))
         return socket
       }
       if errno != EINTR && errno != ECONNABORTED { return nil }
@@ -86,7 +86,7 @@ enum Socket {
 
   /// The close that follows sends RST and drops what was not sent.
   static func resetOnClose(_ socket: Int32) {
-    set(socket, SOL_SOCKET, SO_LINGER, linger(l_onoff: 1, l_linger: 0))
+    set(socket, level: SOL_SOCKET, option: SO_LINGER, to: linger(l_onoff: 1, l_linger: 0))
   }
 
   static func shutdown(_ socket: Int32) { Glibc.shutdown(socket, Int32(SHUT_RDWR)) }
@@ -94,7 +94,7 @@ enum Socket {
   static func close(_ socket: Int32) { _ = Glibc.close(socket) }
 
   private static func set<Value: BitwiseCopyable>(
-    _ socket: Int32, _ level: Int32, _ option: Int32, _ value: Value
+    _ socket: Int32, level: Int32, option: Int32, to value: Value
   ) {
     var value = value
     _ = setsockopt(socket, level, option, &value, socklen_t(MemoryLayout<Value>.size))

@@ -39,9 +39,9 @@ struct USCalendar: Sendable {
 
   private static func holidays(in year: Int) -> Set<TradingDay> {
     var days: Set<TradingDay> = [
-      weekday(1, 3, of: date(year, 1, 1)), weekday(1, 3, of: date(year, 2, 1)),
-      goodFriday(year), weekday(1, 1, of: date(year, 5, 25)), observed(date(year, 7, 4)),
-      weekday(1, 1, of: date(year, 9, 1)), thanksgiving(year), observed(date(year, 12, 25)),
+      weekday(1, number: 3, of: date(year, 1, 1)), weekday(1, number: 3, of: date(year, 2, 1)),
+      goodFriday(year), weekday(1, number: 1, of: date(year, 5, 25)), observed(date(year, 7, 4)),
+      weekday(1, number: 1, of: date(year, 9, 1)), thanksgiving(year), observed(date(year, 12, 25)),
     ]
     // A New Year's Day on a Saturday is not made up for.
     if date(year, 1, 1).weekday != 6 { days.insert(observed(date(year, 1, 1))) }
@@ -59,7 +59,7 @@ struct USCalendar: Sendable {
   }
 
   private static func thanksgiving(_ year: Int) -> TradingDay {
-    weekday(4, 4, of: date(year, 11, 1))
+    weekday(4, number: 4, of: date(year, 11, 1))
   }
 
   /// Two days before the Sunday of the Gregorian Easter (Meeus, Astronomical Algorithms, ch. 8).
@@ -78,7 +78,8 @@ struct USCalendar: Sendable {
   }
 
   /// The `count`th such weekday from `start` on.
-  private static func weekday(_ weekday: Int, _ count: Int, of start: TradingDay) -> TradingDay {
+  private static func weekday(_ weekday: Int, number count: Int, of start: TradingDay) -> TradingDay
+  {
     start.advanced(by: (weekday - start.weekday + 7) % 7 + 7 * (count - 1))
   }
 

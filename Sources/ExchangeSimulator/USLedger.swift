@@ -23,10 +23,10 @@ package struct USLedger: Sendable {
 
   /// Bars of one session that begin inside it, as `now` knows them.
   func bars(
-    _ share: Int, _ session: Int, _ feed: USMarket.Feed, minutes length: Int64,
+    _ share: Int, session: Int, feed: USMarket.Feed, minutes length: Int64,
     at now: Timestamp
   ) -> [USMarket.Bar] {
-    let minutes = minutes(share, session, feed, at: now)
+    let minutes = minutes(share, session: session, feed: feed, at: now)
     if length == 1 { return minutes }
     var bars: [USMarket.Bar] = []
     for minute in minutes {
@@ -43,12 +43,12 @@ package struct USLedger: Sendable {
   }
 
   private func minutes(
-    _ share: Int, _ session: Int, _ feed: USMarket.Feed, at now: Timestamp
+    _ share: Int, session: Int, feed: USMarket.Feed, at now: Timestamp
   ) -> [USMarket.Bar] {
     let corrected = Timestamp(
       day: market.calendar.sessions[session].day.advanced(by: 1),
       newYorkSecondOfDay: USLedger.correctionSecondOfDay)
-    return market.minutes(share, session, feed).compactMap { final in
+    return market.minutes(share, session: session, feed: feed).compactMap { final in
       let end = final.start.adding(seconds: 60)
       var random = Randomness(
         seed: Randomness.mixed(market.seed &+ UInt64(bitPattern: final.start.seconds)),
@@ -69,17 +69,17 @@ package struct USLedger: Sendable {
 
   /// A day's bar; nil before its regular session has a trade.
   func day(
-    _ share: Int, _ session: Int, _ feed: USMarket.Feed, at now: Timestamp
+    _ share: Int, session: Int, feed: USMarket.Feed, at now: Timestamp
   ) -> USMarket.Bar? {
     let hours = market.calendar.sessions[session]
     let end = Timestamp(day: hours.day, newYorkSecondOfDay: hours.extendedCloses)
-    if now >= end.adding(seconds: 60) { return market.day(share, session, feed) }
+    if now >= end.adding(seconds: 60) { return market.day(share, session: session, feed: feed) }
     let opening = Timestamp(
       day: hours.day, newYorkSecondOfDay: USCalendar.Session.opens)
     let closing = Timestamp(day: hours.day, newYorkSecondOfDay: hours.closes)
     var day: USMarket.Bar?
     var outside: [USMarket.Bar] = []
-    for minute in minutes(share, session, feed, at: now) {
+    for minute in minutes(share, session: session, feed: feed, at: now) {
       if minute.start < opening || minute.start >= closing {
         outside.append(minute)
       } else if day == nil {

@@ -7,33 +7,33 @@ extension USMarket {
 
   /// One session's minute bars as they finally stand, ascending; minutes without a trade are not
   /// there.
-  func minutes(_ share: Int, _ session: Int, _ feed: Feed) -> [Bar] {
+  func minutes(_ share: Int, session: Int, feed: Feed) -> [Bar] {
     let key = SessionKey(share: share, session: session, feed: feed)
     if let known = drawn.withLock({ $0.bars[key] }) { return known }
-    let bars = drawnMinutes(share, session, feed)
-    drawn.withLock { $0.keep(bars, key) }
+    let bars = drawnMinutes(share, session: session, feed: feed)
+    drawn.withLock { $0.keep(bars, for: key) }
     return bars
   }
 
-  private func drawnMinutes(_ share: Int, _ session: Int, _ feed: Feed) -> [Bar] {
-    let day = day(share, session, feed)
+  private func drawnMinutes(_ share: Int, session: Int, feed: Feed) -> [Bar] {
+    let day = day(share, session: session, feed: feed)
     let hours = calendar.sessions[session]
     var random = Randomness(
       seed: Randomness.mixed(seed &+ UInt64(session) &+ (feed == .iex ? 0x1E8 : 0)),
       stream: UInt64(share) &+ 0x3111)
     let regular = (hours.closes - USCalendar.Session.opens) / 60
-    let slots = presentSlots(share, feed, regular, &random)
-    let weights = slots.map { weight(of: $0, regular, &random) }
+    let slots = presentSlots(share, feed: feed, regular: regular, using: &random)
+    let weights = slots.map { weight(of: $0, regular: regular, using: &random) }
     let total = weights.reduce(0, +)
-    let path = bridge(day, regular, &random)
+    let path = bridge(day, regular: regular, using: &random)
     let start = Timestamp(
       day: hours.day, newYorkSecondOfDay: USCalendar.Session.extendedOpens)
-    let inside = slots.filter { isRegular($0, regular) }
+    let inside = slots.filter { isRegular($0, regular: regular) }
     let peak = inside[Int(random.below(Int64(inside.count)))]
     let trough = inside[Int(random.below(Int64(inside.count)))]
     var bars: [Bar] = []
     for (slot, weight) in zip(slots, weights) {
-      var bar = self.bar(slot, in: day, path, regular, &random)
+      var bar = self.bar(slot, in: day, path: path, regular: regular, using: &random)
       bar.start = start.adding(seconds: Int64(slot) * 60)
       bar.volume = max(day.volume * weight / total, 1)
       bar.trades = min(max(day.trades * weight / total, 1), bar.volume)
@@ -56,31 +56,31 @@ extension USMarket {
 
   /// Minutes since 04:00 in which something trades; the first and last regular ones always do.
   private func presentSlots(
-    _ share: Int, _ feed: Feed, _ regular: Int, _ random: inout Randomness
+    _ share: Int, feed: Feed, regular: Int, using random: inout Randomness
   ) -> [Int] {
     let liquid = shares[share].minutesPerMille
     let inside = feed == .sip ? liquid : liquid * 83 / 100
     let outside = (feed == .sip ? 300 : 30) * (liquid - 500) / 500
     let last = USMarket.minutesBeforeOpen + regular - 1
     return (0...last + 240).filter { slot in
-      let isThere = random.chance(perMille: isRegular(slot, regular) ? inside : outside)
+      let isThere = random.chance(perMille: isRegular(slot, regular: regular) ? inside : outside)
       return isThere || slot == USMarket.minutesBeforeOpen || slot == last
     }
   }
 
-  private func isRegular(_ slot: Int, _ regular: Int) -> Bool {
+  private func isRegular(_ slot: Int, regular: Int) -> Bool {
     (0..<regular).contains(slot - USMarket.minutesBeforeOpen)
   }
 
-  private func weight(of slot: Int, _ regular: Int, _ random: inout Randomness) -> Int64 {
-    guard isRegular(slot, regular) else { return 1 + random.below(8) }
+  private func weight(of slot: Int, regular: Int, using random: inout Randomness) -> Int64 {
+    guard isRegular(slot, regular: regular) else { return 1 + random.below(8) }
     let place = slot - USMarket.minutesBeforeOpen
     if place == regular - 1 { return 4000 }
     return (20 + random.below(80)) * (place < 15 ? 4 : 1)
   }
 
   /// Prices at the ends of the regular minutes, from the open to the close.
-  private func bridge(_ day: Bar, _ regular: Int, _ random: inout Randomness) -> [Int64] {
+  private func bridge(_ day: Bar, regular: Int, using random: inout Randomness) -> [Int64] {
     let stride = max((day.high - day.low) / 12, 100)
     var walk: [Int64] = [0]
     for place in 0..<regular { walk.append(walk[place] + random.below(2 * stride + 1) - stride) }
@@ -95,11 +95,11 @@ extension USMarket {
   }
 
   private func bar(
-    _ slot: Int, in day: Bar, _ path: [Int64], _ regular: Int, _ random: inout Randomness
+    _ slot: Int, in day: Bar, path: [Int64], regular: Int, using random: inout Randomness
   ) -> Bar {
     let place = slot - USMarket.minutesBeforeOpen
     var (open, close): (Int64, Int64)
-    if isRegular(slot, regular) {
+    if isRegular(slot, regular: regular) {
       (open, close) = (path[place], path[place + 1])
     } else {
       let near = place < 0 ? day.open : day.close
@@ -109,7 +109,7 @@ extension USMarket {
     let reach = (day.high - day.low) / 40 / 100 + 1
     var high = max(open, close) + random.below(reach) * 100
     var low = min(open, close) - random.below(reach) * 100
-    if isRegular(slot, regular) { (high, low) = (min(high, day.high), max(low, day.low)) }
+    if isRegular(slot, regular: regular) { (high, low) = (min(high, day.high), max(low, day.low)) }
     return Bar(
       start: day.start, open: open, high: high, low: low, close: close, volume: 0, trades: 0,
       average: 0)
@@ -124,7 +124,7 @@ struct DrawnSessions: Sendable {
   /// Both feeds of all shares for three days: 5 MB.
   private static let sessionsMax = 72
 
-  mutating func keep(_ drawn: [USMarket.Bar], _ key: SessionKey) {
+  mutating func keep(_ drawn: [USMarket.Bar], for key: SessionKey) {
     if bars.updateValue(drawn, forKey: key) == nil { order.append(key) }
     if order.count > DrawnSessions.sessionsMax { bars[order.removeFirst()] = nil }
   }

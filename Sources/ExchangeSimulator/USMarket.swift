@@ -52,12 +52,12 @@ package struct USMarket: Sendable {
     shares = USMarket.instrumentTable
     let sessions = calendar.sessions.count
     closes = USMarket.instrumentTable.indices.map { place in
-      USMarket.closes(sessions, of: USMarket.instrumentTable[place], place, seed: seed)
+      USMarket.closes(sessions, of: USMarket.instrumentTable[place], place: place, seed: seed)
     }
   }
 
   /// A walk that is pulled back when it has doubled or halved.
-  private static func closes(_ count: Int, of share: Share, _ place: Int, seed: UInt64) -> [Int64] {
+  private static func closes(_ count: Int, of share: Share, place: Int, seed: UInt64) -> [Int64] {
     var random = Randomness(seed: seed, stream: UInt64(place) &+ 0xA3E1)
     var price = share.price
     return (0..<count).map { _ in
@@ -72,7 +72,7 @@ package struct USMarket: Sendable {
   func place(of symbol: Symbol) -> Int? { shares.firstIndex { $0.symbol == symbol } }
 
   /// A whole day: prices of the regular session, volume of all hours.
-  func day(_ share: Int, _ session: Int, _ feed: Feed) -> Bar {
+  func day(_ share: Int, session: Int, feed: Feed) -> Bar {
     var random = Randomness(
       seed: Randomness.mixed(seed &+ UInt64(session)), stream: UInt64(share) &+ 0xDA7)
     let close = closes[share][session]
@@ -92,29 +92,26 @@ package struct USMarket: Sendable {
     return bar
   }
 
-  private static let instrumentTable: [Share] = [
-    share("AAPL", "Apple Inc. Common Stock", "NASDAQ", 1_052_600, 48_000_000),
-    share("AMZN", "Amazon.com, Inc. Common Stock", "NASDAQ", 337_900, 40_000_000),
-    share("BRK.B", "Berkshire Hathaway Inc. Class B", "NYSE", 1_320_400, 3_400_000, 985),
-    share("F", "Ford Motor Company", "NYSE", 140_900, 55_000_000),
-    share("GOOGL", "Alphabet Inc. Class A Common Stock", "NASDAQ", 389_000, 26_000_000),
-    share("IBM", "International Business Machines Corporation", "NYSE", 1_376_200, 4_000_000, 990),
-    share("JPM", "JPMorgan Chase & Co.", "NYSE", 660_300, 9_000_000),
-    share("MSFT", "Microsoft Corporation Common Stock", "NASDAQ", 554_800, 21_000_000),
-    share("NVDA", "NVIDIA Corporation Common Stock", "NASDAQ", 329_600, 180_000_000),
-    share("QQQ", "Invesco QQQ Trust, Series 1", "NASDAQ", 1_118_600, 35_000_000),
-    share("SPY", "SPDR S&P 500 ETF Trust", "ARCA", 2_038_700, 60_000_000),
-    share("UHAL", "U-Haul Holding Company Common Stock", "NYSE", 389_500, 160_000, 610),
+  private static let rows: [(String, String, String, Int64, Int64, Int64)] = [
+    ("AAPL", "Apple Inc. Common Stock", "NASDAQ", 1_052_600, 48_000_000, 998),
+    ("AMZN", "Amazon.com, Inc. Common Stock", "NASDAQ", 337_900, 40_000_000, 998),
+    ("BRK.B", "Berkshire Hathaway Inc. Class B", "NYSE", 1_320_400, 3_400_000, 985),
+    ("F", "Ford Motor Company", "NYSE", 140_900, 55_000_000, 998),
+    ("GOOGL", "Alphabet Inc. Class A Common Stock", "NASDAQ", 389_000, 26_000_000, 998),
+    ("IBM", "International Business Machines Corporation", "NYSE", 1_376_200, 4_000_000, 990),
+    ("JPM", "JPMorgan Chase & Co.", "NYSE", 660_300, 9_000_000, 998),
+    ("MSFT", "Microsoft Corporation Common Stock", "NASDAQ", 554_800, 21_000_000, 998),
+    ("NVDA", "NVIDIA Corporation Common Stock", "NASDAQ", 329_600, 180_000_000, 998),
+    ("QQQ", "Invesco QQQ Trust, Series 1", "NASDAQ", 1_118_600, 35_000_000, 998),
+    ("SPY", "SPDR S&P 500 ETF Trust", "ARCA", 2_038_700, 60_000_000, 998),
+    ("UHAL", "U-Haul Holding Company Common Stock", "NYSE", 389_500, 160_000, 610),
   ]
 
-  private static func share(
-    _ symbol: String, _ name: String, _ exchange: String, _ price: Int64, _ volume: Int64,
-    _ minutesPerMille: Int64 = 998
-  ) -> Share {
-    guard let symbol = Symbol(symbol) else { preconditionFailure("\(symbol) is no symbol") }
+  private static let instrumentTable = rows.map { name, title, exchange, price, volume, perMille in
+    guard let symbol = Symbol(name) else { preconditionFailure("\(name) is no symbol") }
     return Share(
-      symbol: symbol, name: name, exchange: exchange, price: price, volume: volume,
-      minutesPerMille: minutesPerMille)
+      symbol: symbol, name: title, exchange: exchange, price: price, volume: volume,
+      minutesPerMille: perMille)
   }
 }
 

@@ -108,7 +108,7 @@ import Testing
     let history = try HistoryTests.history(7)
     let market = SimulatedMarket(seed: 7, day: history.days[0], instruments: 45)
     for (place, traits) in market.traits.enumerated() where traits.behaviour == .active {
-      let earlier = EarlierDays(seed: 7, place: place, traits, days: history.earlierDays)
+      let earlier = EarlierDays(seed: 7, place: place, traits: traits, days: history.earlierDays)
       #expect(earlier.bars.count == history.earlierDays.count)
       #expect(earlier.bars.last?.close == traits.previousClose)
       #expect(

@@ -302,7 +302,7 @@ import Transport
     let morning = try shanghai("2026-07-08", 9, 20)
     var paid: Set<Symbol> = []
     for symbol in history.symbols {
-      let found = truth.factors(of: symbol, .qfq, at: morning) ?? []
+      let found = truth.factors(of: symbol, kind: .qfq, at: morning) ?? []
       let day = morning.shanghaiDay
       if found.contains(where: { $0.from > day.advanced(by: -2) }) { paid.insert(symbol) }
     }
@@ -315,7 +315,7 @@ import Transport
     #expect(!paid.isEmpty && asked.isSuperset(of: paid), "\(paid) and \(asked)")
     for symbol in asked {
       for kind in AdjustmentFactor.Kind.allCases {
-        let known = truth.factors(of: symbol, kind, at: morning)?.map(\.factor) ?? []
+        let known = truth.factors(of: symbol, kind: kind, at: morning)?.map(\.factor) ?? []
         let stored = feeds.current.factors.filter {
           $0.key.symbol == symbol && $0.key.kind == kind
         }

@@ -77,7 +77,7 @@ import Testing
     var (exchange, history, moment) = try exchange()
     for symbol in history.symbols {
       for kind in AdjustmentFactor.Kind.allCases {
-        let known = history.factors(of: symbol, kind, at: moment)
+        let known = history.factors(of: symbol, kind: kind, at: moment)
         let truth = try #require(known)
         let response = try ask(&exchange, .sinaFactors(symbol, kind), at: moment)
         #expect(response == .factors(truth.reversed()), "\(symbol)")

@@ -165,7 +165,8 @@ struct FalseRowDraft {
   func write(over body: inout [UInt8], from start: Int, _ market: inout SimulatedMarket) {
     let honest = Array(body[start...])
     body.removeSubrange(start...)
-    market.appendFalseLine(at: note.place, source: source, state.stamped(note.stamp), to: &body)
+    market.appendFalseLine(
+      at: note.place, source: source, state: state.stamped(note.stamp), to: &body)
     if note.kind == .duplicate { body += honest }
   }
 }

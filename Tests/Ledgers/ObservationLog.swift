@@ -1,4 +1,5 @@
 import ExchangeSimulator
+
 /// Who saw what: for each group of instruments ever asked for together, the answers it got.
 ///
 /// Answers are kept a group, not an instrument: a day of seven groups is 40,000 entries instead of

@@ -84,7 +84,7 @@ extension SimulatedHistory {
     let market = morning(0)
     guard let place = market.place(of: symbol).map(Int.init) else { return [] }
     let scale = market.traits[place].scale
-    return bars(of: place, timeframe, at: moment, count: count).map { bar in
+    return bars(of: place, timeframe: timeframe, at: moment, count: count).map { bar in
       Candle(bar, symbol, timeframe, scale: scale)
     }
   }

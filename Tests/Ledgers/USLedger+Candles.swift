@@ -17,7 +17,7 @@ extension USLedger {
   ) -> [Candle] {
     let feed: USMarket.Feed = source == Self.wholeMarket ? .sip : .iex
     guard let length = AlpacaTimeframe(timeframe) else { return [] }
-    let query = AlpacaQuery(symbol, length, feed, from: start, to: end)
+    let query = AlpacaQuery(symbol, timeframe: length, feed: feed, from: start, to: end)
     return page(query, at: now).rows.map { Candle($0.bar, symbol, timeframe, source) }
   }
 

@@ -23,19 +23,21 @@ extension USLedger {
         if symbol == token.symbol, query.isDescending { end = min(end, token.start) }
         if symbol == token.symbol, !query.isDescending { start = max(start, token.start) }
       }
-      if fill(&page, symbol, share, query, start, end, now) { return page }
+      if fill(&page, symbol: symbol, share: share, query: query, from: start, to: end, at: now) {
+        return page
+      }
     }
     return page
   }
 
   /// True if the page is full and something is left.
   private func fill(
-    _ page: inout AlpacaPage, _ symbol: Symbol, _ share: Int, _ query: AlpacaQuery,
-    _ start: Timestamp, _ end: Timestamp, _ now: Timestamp
+    _ page: inout AlpacaPage, symbol: Symbol, share: Int, query: AlpacaQuery,
+    from start: Timestamp, to end: Timestamp, at now: Timestamp
   ) -> Bool {
     let kind: Character = query.timeframe.isInsideDay ? "M" : "D"
-    for part in parts(query, start, end) {
-      var bars = bars(share, part, query, at: now).filter {
+    for part in parts(query, from: start, to: end) {
+      var bars = bars(share, sessions: part, query: query, at: now).filter {
         start <= $0.start && $0.start <= end
       }
       if query.isDescending { bars.reverse() }
@@ -51,7 +53,7 @@ extension USLedger {
   }
 
   /// Sessions between two moments, put together as far as one bar may span them.
-  private func parts(_ query: AlpacaQuery, _ start: Timestamp, _ end: Timestamp)
+  private func parts(_ query: AlpacaQuery, from start: Timestamp, to end: Timestamp)
     -> [Range<Int>]
   {
     let sessions = market.calendar.sessions
@@ -77,14 +79,14 @@ extension USLedger {
   }
 
   private func bars(
-    _ share: Int, _ part: Range<Int>, _ query: AlpacaQuery, at now: Timestamp
+    _ share: Int, sessions part: Range<Int>, query: AlpacaQuery, at now: Timestamp
   ) -> [USMarket.Bar] {
     if case .minutes(let length) = query.timeframe {
-      return bars(share, part.lowerBound, query.feed, minutes: length, at: now)
+      return bars(share, session: part.lowerBound, feed: query.feed, minutes: length, at: now)
     }
     var sum: USMarket.Bar?
     for session in part {
-      guard let day = day(share, session, query.feed, at: now) else { continue }
+      guard let day = day(share, session: session, feed: query.feed, at: now) else { continue }
       if sum == nil { sum = day } else { sum?.append(day) }
     }
     let begin = query.timeframe.span(market.calendar.sessions[part.lowerBound].day)
@@ -110,11 +112,12 @@ struct AlpacaPageText {
 
   /// - Parameter number: of the request; what makes an endless chain of tokens differ.
   init(
-    _ page: AlpacaPage, _ query: AlpacaQuery, _ faults: [ActiveFault], number: Int
+    _ page: AlpacaPage, query: AlpacaQuery, faults: [ActiveFault], number: Int
   ) {
     let kinds = Set(faults.map(\.kind))
     body += "{\"bars\":".utf8
-    body += kinds.contains(.nullBars) ? Array("null".utf8) : AlpacaPageText.bars(page, faults)
+    body +=
+      kinds.contains(.nullBars) ? Array("null".utf8) : AlpacaPageText.bars(page, faults: faults)
     body += ",\"next_page_token\":".utf8
     var next = page.next?.text
     if kinds.contains(.repeatedToken), let first = page.rows.first {
@@ -127,7 +130,7 @@ struct AlpacaPageText {
     body += (next.map { "\"\($0)\"}" } ?? "null}").utf8
   }
 
-  private static func bars(_ page: AlpacaPage, _ faults: [ActiveFault]) -> [UInt8] {
+  private static func bars(_ page: AlpacaPage, faults: [ActiveFault]) -> [UInt8] {
     let rowFaults = faults.filter(\.kind.isAboutRows)
     var body = Array("{".utf8)
     var symbol: Symbol?

@@ -35,9 +35,9 @@ package struct AlpacaProtocol: UpstreamProtocol {
     if let refused = SimulatedResponse.refusal(faults) { return refused }
     let response: SimulatedResponse
     switch target.path {
-    case "/v2/calendar": response = AlpacaProtocol.calendar(target, ledger.market)
+    case "/v2/calendar": response = AlpacaProtocol.calendar(target, of: ledger.market)
     case "/v2/assets":
-      response = AlpacaProtocol.assets(target, ledger.market, faults)
+      response = AlpacaProtocol.assets(target, of: ledger.market, faults: faults)
     default:
       response = bars(target, number: exchange.requestsAnswered, at: moment, faults: faults)
     }
@@ -48,15 +48,15 @@ package struct AlpacaProtocol: UpstreamProtocol {
     _ target: RequestTarget, number: Int, at moment: Timestamp, faults: [ActiveFault]
   ) -> SimulatedResponse {
     do throws(AlpacaRefusal) {
-      let query = try AlpacaQuery(target, options, at: moment)
+      let query = try AlpacaQuery(target, options: options, at: moment)
       let page = ledger.page(query, at: moment)
-      return .json(AlpacaPageText(page, query, faults, number: number).body)
+      return .json(AlpacaPageText(page, query: query, faults: faults, number: number).body)
     } catch {
       return SimulatedResponse(error.response)
     }
   }
 
-  private static func calendar(_ target: RequestTarget, _ market: USMarket) -> SimulatedResponse {
+  private static func calendar(_ target: RequestTarget, of market: USMarket) -> SimulatedResponse {
     let start = target["start"].flatMap { TradingDay($0) }
     let end = target["end"].flatMap { TradingDay($0) }
     let sessions = market.calendar.sessions
@@ -82,7 +82,7 @@ package struct AlpacaProtocol: UpstreamProtocol {
   ]
 
   private static func assets(
-    _ target: RequestTarget, _ market: USMarket, _ faults: [ActiveFault]
+    _ target: RequestTarget, of market: USMarket, faults: [ActiveFault]
   ) -> SimulatedResponse {
     var all = market.shares.map { ("\($0.symbol)", $0.name, $0.exchange, "active", "us_equity") }
     all += oddities

@@ -22,7 +22,7 @@ package struct AlpacaQuery {
 
   /// All bars of one share there are between two moments, both inclusive.
   package init(
-    _ symbol: Symbol, _ timeframe: AlpacaTimeframe, _ feed: USMarket.Feed,
+    _ symbol: Symbol, timeframe: AlpacaTimeframe, feed: USMarket.Feed,
     from start: Timestamp, to end: Timestamp
   ) {
     symbols = [symbol]
@@ -34,7 +34,7 @@ package struct AlpacaQuery {
     isDescending = false
   }
 
-  init(_ target: RequestTarget, _ options: AlpacaOptions, at now: Timestamp)
+  init(_ target: RequestTarget, options: AlpacaOptions, at now: Timestamp)
     throws(AlpacaRefusal)
   {
     symbols = try AlpacaQuery.symbols(target["symbols"] ?? "")

@@ -30,10 +30,11 @@ package struct MairuiProtocol: UpstreamProtocol {
     let isDemonstration = options.licences[licence] == .demonstration
     let observers = exchange.observers
     let rows = exchange.timeline.show(at: moment, watchedBy: observers) { [options] market in
-      MairuiRow.rows(of: market, list, options, isDemonstration: isDemonstration)
+      MairuiRow.rows(of: market, list: list, options: options, isDemonstration: isDemonstration)
     }
-    return SimulatedResponse.json(MairuiProtocol.body(rows, options.shape, faults)).suffering(
-      faults)
+    return SimulatedResponse.json(MairuiProtocol.body(rows, shape: options.shape, faults: faults))
+      .suffering(
+        faults)
   }
 
   enum List { case mainland, beijing }
@@ -47,7 +48,7 @@ package struct MairuiProtocol: UpstreamProtocol {
   }
 
   private static func body(
-    _ rows: [MairuiRow], _ shape: MairuiOptions.Shape, _ faults: [ActiveFault]
+    _ rows: [MairuiRow], shape: MairuiOptions.Shape, faults: [ActiveFault]
   ) -> [UInt8] {
     var rows = rows[...]
     for fault in faults {
@@ -91,7 +92,7 @@ struct MairuiRow {
   }
 
   static func rows(
-    of market: SimulatedMarket, _ list: MairuiProtocol.List, _ options: MairuiOptions,
+    of market: SimulatedMarket, list: MairuiProtocol.List, options: MairuiOptions,
     isDemonstration: Bool
   ) -> [MairuiRow] {
     if isDemonstration {
@@ -104,13 +105,13 @@ struct MairuiRow {
     }
     let isBeijing = list == .beijing
     rows += fillers(
-      (isBeijing ? options.beijingRowsMin : options.rowsMin) - rows.count, isBeijing,
+      (isBeijing ? options.beijingRowsMin : options.rowsMin) - rows.count, isBeijing: isBeijing,
       beside: Set(rows.map(\.code)))
     return shuffled(rows, seed: market.seed)
   }
 
   /// Invented shares, the same for every market.
-  private static func fillers(_ count: Int, _ isBeijing: Bool, beside taken: Set<String>)
+  private static func fillers(_ count: Int, isBeijing: Bool, beside taken: Set<String>)
     -> [MairuiRow]
   {
     var rows: [MairuiRow] = []

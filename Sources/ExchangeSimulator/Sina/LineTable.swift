@@ -18,13 +18,13 @@ struct LineTable: Sendable {
   private var lengths: [Int32]
 
   init(listings: [Listing], day: TradingDay, previousDay: TradingDay) {
-    prefixes = listings.map { LineTable.prefix($0.symbol.bytes, $0.name) }
+    prefixes = listings.map { LineTable.prefix($0.symbol.bytes, name: $0.name) }
     today = Array(day.description.utf8)
     yesterday = Array(previousDay.description.utf8)
     lengths = Array(repeating: 0, count: listings.count)
   }
 
-  private static func prefix(_ symbol: [UInt8], _ name: [UInt8]) -> [UInt8] {
+  private static func prefix(_ symbol: [UInt8], name: [UInt8]) -> [UInt8] {
     Array("var hq_str_".utf8) + symbol + Array("=\"".utf8) + name
   }
 
@@ -43,13 +43,13 @@ struct LineTable: Sendable {
   }
 
   mutating func append(
-    _ place: Int, _ states: [InstrumentState], _ traits: [Traits], to body: inout [UInt8]
+    _ place: Int, states: [InstrumentState], traits: [Traits], to body: inout [UInt8]
   ) {
     if text.isEmpty {
       text = Array(repeating: 0, count: prefixes.count * LineTable.lineBytesMax)
     }
     let start = place * LineTable.lineBytesMax
-    if lengths[place] == 0 { write(place, states[place], traits[place], at: start) }
+    if lengths[place] == 0 { write(place, state: states[place], traits: traits[place], at: start) }
     let length = Int(lengths[place])
     text.withUnsafeBufferPointer { text in
       body.append(contentsOf: UnsafeBufferPointer(rebasing: text[start..<start + length]))
@@ -58,28 +58,32 @@ struct LineTable: Sendable {
 
   /// Appends a line that is no instrument's own.
   func append(
-    _ state: InstrumentState, _ traits: Traits, symbol: [UInt8], name: [UInt8],
+    _ state: InstrumentState, traits: Traits, symbol: [UInt8], name: [UInt8],
     to body: inout [UInt8]
   ) {
     var line = [UInt8](repeating: 0, count: LineTable.lineBytesMax)
-    let prefix = LineTable.prefix(symbol, name)
-    let length = line.withUnsafeMutableBytes { write(prefix, state, traits, into: $0, at: 0) }
+    let prefix = LineTable.prefix(symbol, name: name)
+    let length = line.withUnsafeMutableBytes {
+      write(prefix, state: state, traits: traits, into: $0, at: 0)
+    }
     body += line.prefix(length)
   }
 
   private mutating func write(
-    _ place: Int, _ state: InstrumentState, _ traits: Traits, at start: Int
+    _ place: Int, state: InstrumentState, traits: Traits, at start: Int
   ) {
     let prefix = prefixes[place]
     var text = text
     self.text = []  // or writing would copy it
-    let length = text.withUnsafeMutableBytes { write(prefix, state, traits, into: $0, at: start) }
+    let length = text.withUnsafeMutableBytes {
+      write(prefix, state: state, traits: traits, into: $0, at: start)
+    }
     self.text = text
     lengths[place] = Int32(length)
   }
 
   private func write(
-    _ prefix: [UInt8], _ state: InstrumentState, _ traits: Traits,
+    _ prefix: [UInt8], state: InstrumentState, traits: Traits,
     into text: UnsafeMutableRawBufferPointer, at start: Int
   ) -> Int {
     let date = state.isPreviousSession ? yesterday : today
@@ -88,16 +92,16 @@ struct LineTable: Sendable {
     if traits.isShanghaiIndex {
       line.writeShanghaiIndex(state)
     } else {
-      line.writeNumbers(state, traits)
+      line.writeNumbers(state, traits: traits)
     }
-    line.writeTail(state, traits, date: date)
+    line.writeTail(state, traits: traits, date: date)
     return line.written
   }
 }
 
 extension ByteCursor {
   /// Fields 1…29 of a stock, fund or Shenzhen index.
-  fileprivate mutating func writeNumbers(_ state: InstrumentState, _ traits: Traits) {
+  fileprivate mutating func writeNumbers(_ state: InstrumentState, traits: Traits) {
     writeField(price: state.hidesOpen ? 0 : state.open)
     writeField(price: state.reference)
     writeField(price: state.last)
@@ -110,7 +114,7 @@ extension ByteCursor {
     switch state.book.kind {
     case .none: for _ in 0..<10 { writeLevel(0, 0) }
     case .auction: writeAuctionBook(state)
-    case .continuous: writeContinuousBook(state, traits)
+    case .continuous: writeContinuousBook(state, traits: traits)
     }
   }
 
@@ -124,23 +128,25 @@ extension ByteCursor {
     }
   }
 
-  private mutating func writeContinuousBook(_ state: InstrumentState, _ traits: Traits) {
+  private mutating func writeContinuousBook(_ state: InstrumentState, traits: Traits) {
     var random = Randomness(seed: state.book.seed)
     for level in 0..<5 {
       let price = state.book.bid - Int64(level) * traits.tick
       let floor = max(traits.limits.down, traits.tick)
       let isThere = state.book.bid > 0 && price >= floor
-      writeLevel(isThere ? bookVolume(&random, state, traits) : 0, isThere ? price : 0)
+      writeLevel(
+        isThere ? bookVolume(&random, state: state, traits: traits) : 0, isThere ? price : 0)
     }
     for level in 0..<5 {
       let price = state.book.ask + Int64(level) * traits.tick
       let isThere = state.book.ask > 0 && (traits.limits.up == 0 || price <= traits.limits.up)
-      writeLevel(isThere ? bookVolume(&random, state, traits) : 0, isThere ? price : 0)
+      writeLevel(
+        isThere ? bookVolume(&random, state: state, traits: traits) : 0, isThere ? price : 0)
     }
   }
 
   private func bookVolume(
-    _ random: inout Randomness, _ state: InstrumentState, _ traits: Traits
+    _ random: inout Randomness, state: InstrumentState, traits: Traits
   ) -> Int64 {
     traits.order.minimum * random.around(200)
       + (random.chance(perMille: 200) ? random.below(traits.order.minimum) : 0)
@@ -161,7 +167,7 @@ extension ByteCursor {
   }
 
   /// Date, time, status and what the exchange puts behind them.
-  fileprivate mutating func writeTail(_ state: InstrumentState, _ traits: Traits, date: [UInt8]) {
+  fileprivate mutating func writeTail(_ state: InstrumentState, traits: Traits, date: [UInt8]) {
     write(comma)
     write(date)
     write(comma)

@@ -32,22 +32,22 @@ struct RowCorruption {
     case .garbageRow:
       garble(fault)
     case .notANumber:
-      setField(3, "NaN")
+      setField(3, to: "NaN")
     case .negative:
-      setField(3, "-1.000")
+      setField(3, to: "-1.000")
     case .highBelowLow:
-      setField(4, "1.000")
-      setField(5, "2.000")
+      setField(4, to: "1.000")
+      setField(5, to: "2.000")
     case .priceTimesThousand where state.last > 0:
-      setField(3, scaled(state.last, traits.scale))
-      setField(4, scaled(state.high, traits.scale))
+      setField(3, to: scaled(state.last, scale: traits.scale))
+      setField(4, to: scaled(state.high, scale: traits.scale))
     case .volumeTimesThousand where state.volume > 0 && !traits.isIndex:
-      setField(8, String(state.volume * 1000))
+      setField(8, to: String(state.volume * 1000))
     case .futureStamp:
       // An hour after now, not after its own stamp: a quiet line's last change may be long ago.
-      setField(31, clockText(Int(now + RowCorruption.hour)))
+      setField(31, to: clockText(Int(now + RowCorruption.hour)))
     case .backwardStamp where servedStamp > RowCorruption.backwardStamp && servedStamp < Int32.max:
-      setField(31, clockText(Int(RowCorruption.backwardStamp)))
+      setField(31, to: clockText(Int(RowCorruption.backwardStamp)))
     case .brokenName:
       return breakName()
     case .duplicateRow:
@@ -59,7 +59,7 @@ struct RowCorruption {
     return .invalid
   }
 
-  private func scaled(_ units: Int64, _ scale: UInt8) -> String {
+  private func scaled(_ units: Int64, scale: UInt8) -> String {
     ExactDecimal(units: units * 1000, scale: scale).description
   }
 
@@ -80,7 +80,7 @@ struct RowCorruption {
     return nil
   }
 
-  private mutating func setField(_ number: Int, _ text: String) {
+  private mutating func setField(_ number: Int, to text: String) {
     if let range = range(ofField: number) { bytes.replaceSubrange(range, with: text.utf8) }
   }
 

@@ -28,14 +28,14 @@ struct SinaBatch {
       invalid.insert(place)
       replaced.append(number)
     } else if !rowFaults.isEmpty {
-      corrupt(symbol, place, from: start, market)
+      corrupt(symbol, at: place, from: start, of: market)
     }
     rows.append((place, body.count))
   }
 
   /// Applies the row faults that fall on this line.
   private mutating func corrupt(
-    _ symbol: Symbol, _ place: Int32, from start: Int, _ market: SimulatedMarket
+    _ symbol: Symbol, at place: Int32, from start: Int, of market: SimulatedMarket
   ) {
     for fault in rowFaults where fault.strikes(symbol) {
       var line = RowCorruption(Array(body[start...]))

@@ -24,10 +24,11 @@ struct SinaFileProtocol: UpstreamProtocol {
     }
     let kind = AdjustmentFactor.Kind.allCases.first { parts.last == "\($0.name).js" }
     guard let symbol, let kind,
-      let factors = exchange.timeline.history.factors(of: symbol, kind, at: moment)
+      let factors = exchange.timeline.history.factors(of: symbol, kind: kind, at: moment)
     else { return .text(404, "Not Found") }
-    return SimulatedResponse(script: SinaFileProtocol.script(symbol, kind, factors)).suffering(
-      faults)
+    return SimulatedResponse(script: SinaFileProtocol.script(symbol, kind: kind, factors: factors))
+      .suffering(
+        faults)
   }
 
   private static let calendar: String = {
@@ -39,7 +40,7 @@ struct SinaFileProtocol: UpstreamProtocol {
   }()
 
   private static func script(
-    _ symbol: Symbol, _ kind: AdjustmentFactor.Kind, _ factors: [AdjustmentFactor]
+    _ symbol: Symbol, kind: AdjustmentFactor.Kind, factors: [AdjustmentFactor]
   ) -> String {
     let rows = factors.map { "{\"d\":\"\($0.from)\", \"f\":\"\($0.factor)\"}" }
     return "var \(symbol)\(kind.name)={\"total\":\(rows.count),\"data\":[\n"
@@ -51,16 +52,16 @@ extension SimulatedHistory {
   /// What qfq.js or hfq.js says at `moment`: newest first, the last from 1900-01-01 on. nil for a
   /// symbol nobody knows.
   package mutating func factors(
-    of symbol: Symbol, _ kind: AdjustmentFactor.Kind, at moment: Timestamp
+    of symbol: Symbol, kind: AdjustmentFactor.Kind, at moment: Timestamp
   ) -> [AdjustmentFactor]? {
     let first = morning(0)
     guard let place = first.place(of: symbol).map(Int.init) else { return nil }
     let today = day(at: moment)
     _ = market(on: today)
     let earlier = EarlierDays(
-      seed: first.seed, place: place, first.traits[place], days: earlierDays)
+      seed: first.seed, place: place, traits: first.traits[place], days: earlierDays)
     let past = (earlier.dividends + dividends[place, default: []]).filter { $0.day <= today }
-    return AdjustmentFactor.chain(past, of: symbol, kind)
+    return AdjustmentFactor.chain(past, of: symbol, kind: kind)
   }
 }
 
@@ -71,7 +72,7 @@ extension AdjustmentFactor {
 
   /// - Parameter dividends: ascending.
   fileprivate static func chain(
-    _ dividends: [Dividend], of symbol: Symbol, _ kind: Kind
+    _ dividends: [Dividend], of symbol: Symbol, kind: Kind
   ) -> [AdjustmentFactor] {
     let oldest = TradingDay(year: 1900, month: 1, day: 1)
     let starts = [oldest].compactMap { $0 } + dividends.map(\.day)

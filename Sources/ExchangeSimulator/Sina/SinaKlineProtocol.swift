@@ -21,7 +21,7 @@ struct SinaKlineProtocol: UpstreamProtocol {
     let faults = exchange.faults.active(
       on: .sinaHistory, at: moment, symbols: symbol.map { [$0] })
     if let refused = SimulatedResponse.refusal(faults) { return refused }
-    let query = symbol.flatMap { KlineQuery($0, target, form) }
+    let query = symbol.flatMap { KlineQuery($0, target: target, form: form) }
     let rows = query.flatMap { query in
       exchange.timeline.history.klineRows(query, at: moment)
     }
@@ -79,7 +79,7 @@ struct KlineQuery {
 
   private static let averagesDefault = [5, 10, 30]
 
-  init?(_ symbol: Symbol, _ target: RequestTarget, _ form: SinaKlineProtocol.Form) {
+  init?(_ symbol: Symbol, target: RequestTarget, form: SinaKlineProtocol.Form) {
     let scale = target["scale"].flatMap { Int16($0) } ?? 0
     guard let timeframe = Timeframe(rawValue: scale), timeframe != .afterHours,
       timeframe != .minute1 || form.isService
@@ -143,12 +143,12 @@ extension SimulatedHistory {
   mutating func klineRows(_ query: KlineQuery, at moment: Timestamp) -> [KlineRow]? {
     guard let place = morning(0).place(of: query.symbol).map(Int.init) else { return nil }
     let lead = query.averages.max() ?? 0
-    let bars = bars(of: place, query.timeframe, at: moment, count: query.count + lead)
+    let bars = bars(of: place, timeframe: query.timeframe, at: moment, count: query.count + lead)
     let scale = morning(0).traits[place].scale
     return bars.indices.suffix(query.count).map { index in
       KlineRow(
         bars[index], scale: scale, hasAmount: query.hasAmounts,
-        averages: KlineRow.averages(query.averages, bars[...index], scale))
+        averages: KlineRow.averages(query.averages, bars: bars[...index], scale: scale))
     }
   }
 }
@@ -160,7 +160,7 @@ extension KlineRow {
   init(_ bar: HistoryBar, scale: UInt8, hasAmount: Bool, averages: String) {
     day = bar.day.description + (bar.end.map { " " + clockText($0) } ?? "")
     prices = [bar.sums.open, bar.sums.high, bar.sums.low, bar.sums.close].map {
-      KlineRow.price($0, scale)
+      KlineRow.price($0, scale: scale)
     }
     volume = String(bar.sums.volume)
     amount =
@@ -168,20 +168,21 @@ extension KlineRow {
     self.averages = averages
   }
 
-  static func price(_ units: Int64, _ scale: UInt8) -> String {
+  static func price(_ units: Int64, scale: UInt8) -> String {
     let price = ExactDecimal(units: units, scale: scale)
     return ((try? price.rescaled(places: places)) ?? price).description
   }
 
   /// Bare numbers over the rows up to and with the last; none where there are too few.
   fileprivate static func averages(
-    _ lengths: [Int], _ bars: ArraySlice<HistoryBar>, _ scale: UInt8
+    _ lengths: [Int], bars: ArraySlice<HistoryBar>, scale: UInt8
   ) -> String {
     lengths.filter { $0 <= bars.count }.map { length in
       let window = bars.suffix(length)
       let price = window.reduce(0) { $0 + $1.sums.close } / Int64(length)
       let volume = window.reduce(0) { $0 + $1.sums.volume } / Int64(length)
-      return "\"ma_price\(length)\":\(self.price(price, scale)),\"ma_volume\(length)\":\(volume)"
+      return
+        "\"ma_price\(length)\":\(self.price(price, scale: scale)),\"ma_volume\(length)\":\(volume)"
     }.joined(separator: ",")
   }
 }

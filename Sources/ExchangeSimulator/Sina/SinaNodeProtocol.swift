@@ -26,8 +26,8 @@ struct SinaNodeProtocol: UpstreamProtocol {
       switch method {
       case "getHQNodeStockCount": return "\"\(places.count)\""
       case "getHQNodeData":
-        let page = SinaNodeProtocol.page(of: places, target)
-        return SinaNodeProtocol.list(page, of: market, faults)
+        let page = SinaNodeProtocol.page(of: places, target: target)
+        return SinaNodeProtocol.list(page, of: market, faults: faults)
       default: return nil
       }
     }
@@ -35,7 +35,7 @@ struct SinaNodeProtocol: UpstreamProtocol {
       .suffering(faults)
   }
 
-  private static func page(of places: [Int], _ target: RequestTarget) -> ArraySlice<Int> {
+  private static func page(of places: [Int], target: RequestTarget) -> ArraySlice<Int> {
     let count = min(max(target["num"].flatMap { Int($0) } ?? rowsDefault, 1), rowsMax)
     let page = max(target["page"].flatMap { Int($0) } ?? 1, 1)
     let (start, overflow) = (page - 1).multipliedReportingOverflow(by: count)
@@ -43,7 +43,7 @@ struct SinaNodeProtocol: UpstreamProtocol {
   }
 
   private static func list(
-    _ places: ArraySlice<Int>, of market: SimulatedMarket, _ faults: [ActiveFault]
+    _ places: ArraySlice<Int>, of market: SimulatedMarket, faults: [ActiveFault]
   ) -> String {
     var places = places
     for fault in faults {
@@ -94,7 +94,7 @@ extension SimulatedMarket {
     case .notANumber: code = "60A000"
     default: break
     }
-    func price(_ units: Int64) -> String { KlineRow.price(units, traits[place].scale) }
+    func price(_ units: Int64) -> String { KlineRow.price(units, scale: traits[place].scale) }
     let change = state.last > 0 ? state.last - state.reference : 0
     let row =
       "{\"symbol\":\"\(symbol)\",\"code\":\"\(code)\",\"name\":\"\(name)\","

@@ -19,7 +19,7 @@ enum SinaOverview {
   private static func fields(_ text: String, of market: SimulatedMarket) -> [UInt8]? {
     if text.hasPrefix("s_") { return short(String(text.dropFirst(2)), of: market) }
     guard let index = foreign[text] else { return nil }
-    return line(index, text, market)
+    return line(index, symbol: text, of: market)
   }
 
   private struct ForeignIndex {
@@ -45,14 +45,14 @@ enum SinaOverview {
   ]
 
   private static func line(
-    _ index: ForeignIndex, _ symbol: String, _ market: SimulatedMarket
+    _ index: ForeignIndex, symbol: String, of market: SimulatedMarket
   ) -> [UInt8] {
     var random = Randomness(seed: market.seed ^ UInt64(market.second / 60), stream: 77)
     let change = symbol.hasPrefix("int_") ? 1905 : index.level * (random.below(401) - 200) / 40_000
     let last = index.level + change
-    let percent = decimal(change * 10_000 / index.level, 2)
+    let percent = decimal(change * 10_000 / index.level, scale: 2)
     let name = (try? GB18030.encoded(index.name)) ?? []
-    let level = { (hundredths: Int64) in decimal(hundredths, 2) }
+    let level = { (hundredths: Int64) in decimal(hundredths, scale: 2) }
     if symbol.hasPrefix("int_") {
       return name + Array(",\(level(last)),\(level(change)),\(percent)".utf8)
     }
@@ -87,12 +87,12 @@ enum SinaOverview {
     let percent = state.last > 0 ? change * 10_000 / state.reference : 0
     let lots = traits.isShanghaiIndex ? state.volume / 10_000 : state.volume / 100
     let text =
-      ",\(decimal(state.last, scale)),\(decimal(change, scale)),\(decimal(percent, 2)),\(lots),"
-      + "\(state.turnover / 10_000_000)"
+      ",\(decimal(state.last, scale: scale)),\(decimal(change, scale: scale)),"
+      + "\(decimal(percent, scale: 2)),\(lots),\(state.turnover / 10_000_000)"
     return market.listings[Int(place)].name + Array(text.utf8)
   }
 
-  private static func decimal(_ units: Int64, _ scale: UInt8) -> String {
+  private static func decimal(_ units: Int64, scale: UInt8) -> String {
     ExactDecimal(units: units, scale: scale).description
   }
 }
