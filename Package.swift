@@ -125,7 +125,7 @@ let package = Package(
       ],
       path: "Tests/Trials", swiftSettings: strict),
     .executableTarget(
-      name: "candled-trials", dependencies: ["Trials", "Hostile", arguments],
+      name: "candled-trials", dependencies: ["Trials", "Hostile"],
       path: "Tests/TrialRunner",
       swiftSettings: strict),
     // `script/tidy-report` runs it; the Tidy tests assert what it measures.
