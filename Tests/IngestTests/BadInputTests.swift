@@ -3,6 +3,7 @@ import Ingest
 import Market
 import TestSupport
 import Testing
+import Trials
 
 /// One test for each class of bad input, on the simulator's own lines: the bad row is refused for
 /// its reason, and nothing else of the day is any different.
@@ -17,8 +18,8 @@ import Testing
     victim = clean.busiest
   }
 
-  private static var plan: Recording.Plan {
-    var plan = Recording.Plan(seed: 7)
+  private static var plan: MemoryDay.Plan {
+    var plan = Recording.plan(seed: 7)
     plan.instruments = 24
     plan.start = 9 * 3600 + 29 * 60
     plan.end = 9 * 3600 + 35 * 60

@@ -2,6 +2,7 @@ import Ingest
 import Market
 import TestSupport
 import Testing
+import Trials
 
 /// Answers damaged at random on their way: whatever is made of them, the account adds up.
 @Suite struct DamagePropertyTests {
@@ -28,7 +29,7 @@ import Testing
   @Test func `random damage to one answer in twenty stores nothing impossible`() {
     let seed = UInt64.random(in: .min ... .max)
     var random = SplitMix(seed: seed)
-    var plan = Recording.Plan(seed: seed)
+    var plan = Recording.plan(seed: seed)
     // The last hour, so that the day is certified.
     plan.start = 14 * 3600
     plan.instruments = 24

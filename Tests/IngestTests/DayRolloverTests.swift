@@ -2,6 +2,7 @@ import ExchangeSimulator
 import Journal
 import Market
 import Testing
+import Trials
 
 @testable import Ingest
 
@@ -11,7 +12,7 @@ import Testing
   private static let monday = friday.advanced(by: 3)
 
   private func recording(_ day: TradingDay, from start: Int) -> Recording {
-    var plan = Recording.Plan(seed: 11)
+    var plan = Recording.plan(seed: 11)
     plan.day = day
     plan.instruments = 14
     plan.start = start
@@ -73,7 +74,7 @@ import Testing
   @Test func `who did not see the close only supposes that a dividend was paid`() throws {
     let first = recording(Self.friday, from: 9 * 3600 + 60)
     // Of another market: no price of Friday's is Monday's previous close.
-    var plan = Recording.Plan(seed: 12)
+    var plan = Recording.plan(seed: 12)
     (plan.day, plan.instruments, plan.start) = (Self.monday, 14, 9 * 3600 + 60)
     let monday = Array(Recording(plan).entries.prefix(40))
     func exRights(_ entries: [JournalEntry]) -> ExRights {

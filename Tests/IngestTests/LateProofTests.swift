@@ -1,11 +1,12 @@
 import Ingest
 import Market
 import Testing
+import Trials
 
 /// Minutes proven only after their grace period.
 @Suite struct LateProofTests {
   @Test func `a minute proven late is final with its last chance and not reported as missing`() {
-    var plan = Recording.Plan(seed: 9)
+    var plan = Recording.plan(seed: 9)
     plan.cadenceSeconds = 3
     plan.instruments = 14
     plan.end = 10 * 3600 + 2 * 60

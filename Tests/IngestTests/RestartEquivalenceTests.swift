@@ -5,6 +5,7 @@ import Ledgers
 import Market
 import TestSupport
 import Testing
+import Trials
 
 /// The crash guarantee without processes: wherever a run is cut off, and whenever it last
 /// committed, what it stored plus the journal behind it gives the rows of the run that went on.
@@ -44,7 +45,7 @@ import Testing
   @Test func `a day cut at random entries, outages included, stores the same rows`() throws {
     let seed = UInt64.random(in: .min ... .max)
     var random = SplitMix(seed: seed)
-    var plan = Recording.Plan(seed: seed)
+    var plan = Recording.plan(seed: seed)
     plan.instruments = 24
     plan.batchSymbolsMax = 10
     plan.outages = [36_000..<36_075, 40_000..<41_200, 41_390..<46_815, 53_990..<54_020]
@@ -59,7 +60,7 @@ import Testing
   {
     let seed = UInt64.random(in: .min ... .max)
     var random = SplitMix(seed: seed)
-    var plan = Recording.Plan(seed: seed)
+    var plan = Recording.plan(seed: seed)
     plan.start = 14 * 3600 + 50 * 60
     plan.cadenceSeconds = 3
     plan.outages = [53_700..<53_790]
@@ -112,7 +113,7 @@ import Testing
   @Test func `a restart stands at the moment it was stopped`() throws {
     let recording = Recording(
       {
-        var plan = Recording.Plan(seed: 2)
+        var plan = Recording.plan(seed: 2)
         plan.end = plan.start + 120
         return plan
       }())

@@ -11,7 +11,7 @@ import Store
 /// a socket, a clock or a database between them. A whole market's day takes seconds, so the
 /// ledgers can judge many.
 package struct MemoryDay {
-  package struct Plan: Sendable {
+  package struct Plan {
     package var seed: UInt64
     package var instruments = SimulatedMarket.instrumentsDefault
     /// Symbols of one request, the reference symbol included.
@@ -29,14 +29,20 @@ package struct MemoryDay {
     package var nodeLagsSeconds = [0]
     /// Wrong rows that look right; none if nil.
     package var falseRows: FalseRowPlan?
+    /// Fewer polls than the daemon's own, for speed; still within what may straddle a minute.
+    package var cadenceSeconds: Int?
+    /// What is asked for, where others than the market's are wanted.
+    package var symbols: ([Symbol]) -> [Symbol] = { $0 }
+    /// What becomes of an answer on its way: second of the day, group, body.
+    package var damage: (inout [UInt8], Int, UInt16) -> Void = { _, _, _ in }
     /// What single instruments do, before the day begins.
-    package var prepare: @Sendable (inout SimulatedMarket) -> Void = { _ in }
+    package var prepare: (inout SimulatedMarket) -> Void = { _ in }
 
     package init(seed: UInt64) { self.seed = seed }
   }
 
-  let plan: Plan
-  private var market: SimulatedMarket
+  package let plan: Plan
+  package private(set) var market: SimulatedMarket
   /// The same day as seen from nodes that lag, by how much.
   private var nodes: [Int: SimulatedMarket] = [:]
   private var responses = 0
@@ -47,6 +53,7 @@ package struct MemoryDay {
   private var now: Timestamp
   private var wake: Timestamp?
   private var position: Int64 = 0
+  private var witness: ((JournalEntry, Commit?) -> Void)?
 
   package init(_ plan: Plan) {
     self.plan = plan
@@ -56,15 +63,19 @@ package struct MemoryDay {
     for lag in plan.nodeLagsSeconds + [plan.staleLagSeconds] where lag > 0 { nodes[lag] = market }
     recorder = DayRecorder(market, falseRows: plan.falseRows)
     now = Timestamp(day: plan.day, secondOfDay: plan.start)
+    let windows = plan.cadenceSeconds.map { PollWindow.aShare(every: $0) } ?? PollWindow.aShare()
     let schedule = PollSchedule(
-      seed: plan.seed, isTradingDay: TradingCalendar.shanghai.isTradingDay)
+      windows: windows, seed: plan.seed, isTradingDay: TradingCalendar.shanghai.isTradingDay)
     var configuration = PollerConfiguration(referenceSymbol: market.symbols[0], seed: plan.seed)
     configuration.batchSymbolsMax = plan.batchSymbolsMax
-    poller = Poller(configuration, schedule: schedule, symbols: market.symbols)
+    poller = Poller(configuration, schedule: schedule, symbols: plan.symbols(market.symbols))
   }
 
-  /// Runs the day to its end.
-  package mutating func run() {
+  /// Runs the day to its end. `witness` takes each entry of the journal and what it made; then
+  /// `rows` stays empty.
+  package mutating func run(witness: ((JournalEntry, Commit?) -> Void)? = nil) {
+    self.witness = witness
+    defer { self.witness = nil }
     let end = Timestamp(day: plan.day, secondOfDay: plan.end)
     perform(poller.received(.started, at: now))
     while let due = [wake, pipeline.nextDeadline].compactMap({ $0 }).min(), due <= end {
@@ -100,7 +111,8 @@ package struct MemoryDay {
     let lag =
       isStale ? plan.staleLagSeconds : plan.nodeLagsSeconds[responses % plan.nodeLagsSeconds.count]
     responses += 1
-    let body = body(for: request.symbols, behindBy: lag)
+    var body = body(for: request.symbols, behindBy: lag)
+    plan.damage(&body, second, request.group)
     process(.quotes(request, at: now, body: body))
     return poller.received(.answered(request.id, .ok, retryAfterSeconds: nil), at: now)
   }
@@ -120,6 +132,7 @@ package struct MemoryDay {
   private mutating func process(_ entry: JournalEntry) {
     position += 1
     pipeline.process(entry, at: JournalPosition(position))
+    witness?(entry, pipeline.takeCommit())
   }
 }
 

@@ -5,7 +5,7 @@ import Market
 
 /// Days judged by the simulator's ledgers: what a perfect daemon must have written, and what really
 /// traded.
-package struct TruthTrial: Sendable {
+package struct TruthTrial {
   package var plan: MemoryDay.Plan
   /// Every publication is seen.
   package var isUnbroken: Bool
