@@ -62,6 +62,7 @@ package final class PrivateCluster: Sendable {
     self.disk = disk
     let directory = try disk.map { $0.path + "/cluster" } ?? Self.freshDirectory()
     server = EmbeddedServer(directory: directory, settings: settings)
+    if disk == nil { try Self.copyModel(to: directory) }
     try server.start()
   }
 
@@ -107,6 +108,32 @@ package final class PrivateCluster: Sendable {
   }
 
   package struct Failure: Error { package var sentence: String }
+}
+
+/// A cluster is copied from one that was made once: a copy takes a tenth of the time.
+extension PrivateCluster {
+  private static let modelName = "CANDLED_CLUSTER_MODEL"
+
+  /// The folder of a cluster that is stopped and in good order: that of whoever started this
+  /// process, or our own.
+  private static let model = Result {
+    if let given = getenv(modelName) { return String(cString: given) }
+    let directory = try freshDirectory()
+    let server = EmbeddedServer(directory: directory, settings: settings)
+    try server.start()
+    try server.stop()
+    return directory
+  }
+
+  /// What the environment of a process has to hold to copy our model instead of making its own.
+  package static func environment() throws -> [String: String] { [modelName: try model.get()] }
+
+  private static func copyModel(to directory: String) throws {
+    let model = try model.get()
+    guard Shell.output(of: "cp -a --reflink=auto \(model)/data \(directory)/data") != nil else {
+      throw Failure(sentence: "Cannot copy the cluster \(model).")
+    }
+  }
 }
 
 extension PrivateCluster {

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 
 /// One section of the chaos runner as a process: `candled-trials` beside the running program. It is
 /// told to end when its time is up, and ended a little later.
@@ -43,6 +44,9 @@ package struct SectionRun {
       (isShort ? section.short ?? section.long : section.long) + [
         "--seed", "\(seed)", "--limit", "\(secondsMax)",
       ]
+    process.environment = ProcessInfo.processInfo.environment.merging(
+      try PrivateCluster.environment()
+    ) { $1 }
     if let output {
       process.standardOutput = output
       process.standardError = output
