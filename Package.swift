@@ -7,6 +7,9 @@ let strict: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
+/// The tests live through hundreds of simulated days: these are compiled for speed in every build.
+let quick = strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]
+
 func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
   .target(name: name, dependencies: dependencies, swiftSettings: strict)
 }
@@ -54,7 +57,9 @@ let package = Package(
       dependencies: ["Market", "Candles", "Postgres", "Platform", "CPostgres", "CLinux"],
       resources: [.embedInCode("schema.sql")], swiftSettings: strict),
     module("Operations", ["Market", "Platform", log, toml]),
-    module("ExchangeSimulator", ["Market", "Platform", "CLinux"]),
+    .target(
+      name: "ExchangeSimulator", dependencies: ["Market", "Platform", "CLinux"],
+      swiftSettings: quick),
     module("CandledClient", ["Market", "Postgres", "Store", "CLinux"]),
     module("TerminalView", ["Market"]),
     module(
@@ -97,7 +102,7 @@ let package = Package(
     // What a simulated day must have become: the judges of whoever watched it.
     .target(
       name: "Ledgers", dependencies: ["Market", "ExchangeSimulator"], path: "Tests/Ledgers",
-      swiftSettings: strict),
+      swiftSettings: quick),
     // `script/bench` runs it; a section is one file.
     .executableTarget(
       name: "candled-bench",

@@ -6,10 +6,22 @@ import Testing
 
 /// Sina's calendar, factors and node lists.
 @Suite struct ReferenceTests {
+  /// Its first day has passed: nobody lives through it again.
+  private static let history = Result {
+    var history = try HistoryTests.history(14, days: 2, instruments: 300)
+    _ = history.market(on: history.days[1])
+    return history
+  }
+  /// Answers are functions of the question, so that one server does for all that want no faults.
+  private static let server = Result { try ExchangeServer(history: history.get()) }
+
   private func ask(_ path: String, faults: [Fault] = []) throws -> RawClient.Response {
-    let history = try HistoryTests.history(14, days: 2, instruments: 300)
-    let server = try ExchangeServer(history: history, faults: FaultPlan(seed: 3, faults))
-    defer { server.stop() }
+    let history = try Self.history.get()
+    let server =
+      try faults.isEmpty
+      ? Self.server.get()
+      : ExchangeServer(history: history, from: history.days[1], faults: FaultPlan(seed: 3, faults))
+    defer { if !faults.isEmpty { server.stop() } }
     let client = try RawClient(port: server.port)
     defer { client.close() }
     let moment = Timestamp(day: history.days[1], secondOfDay: 40_000)

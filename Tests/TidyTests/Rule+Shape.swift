@@ -12,7 +12,9 @@ extension Rule {
   ]
 
   static let columns = lines("lines have at most 100 columns") { line in
-    line.raw.count > columnsMax ? "\(line.raw.count) columns" : nil
+    // Bytes are counted faster, and are no fewer.
+    line.raw.utf8.count > columnsMax && line.raw.count > columnsMax
+      ? "\(line.raw.count) columns" : nil
   }
 
   static let fileLength = Rule(name: "files have at most 400 lines") { file in
@@ -32,7 +34,7 @@ extension Rule {
   }
 
   static let whitespace = lines("no tabs, no trailing spaces") { line in
-    if line.raw.contains("\t") { return "a tab" }
+    if line.raw.utf8.contains(UInt8(ascii: "\t")) { return "a tab" }
     return line.raw.last?.isWhitespace == true ? "trailing space" : nil
   }
 
