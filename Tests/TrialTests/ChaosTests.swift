@@ -3,7 +3,7 @@ import Trials
 
 extension EveryTrial {
   /// The sections of `script/chaos`, short: the same commands with smaller numbers.
-  @Suite struct ChaosTests {
+  @Suite(.serialized) struct ChaosTests {
     @Test(arguments: ChaosSection.allShort.filter { !$0.needsMount })
     func `a daemon survives`(_ section: ChaosSection) throws {
       try expectPass(section)

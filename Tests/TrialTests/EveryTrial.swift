@@ -1,5 +1,6 @@
 import TestTraits
 import Testing
 
-/// One at a time: each has daemons, servers and clients of its own, and minutes that must last.
-@Suite(.serialized, .ownThread) enum EveryTrial {}
+/// Trials mostly wait, so that its suites run side by side; inside a suite one goes after the
+/// other. Each has daemons, servers and clients of its own, and minutes that must last.
+@Suite(.ownThread) enum EveryTrial {}

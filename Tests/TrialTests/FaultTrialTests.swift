@@ -3,7 +3,7 @@ import Trials
 
 extension EveryTrial {
   /// The trials of clock and disk, short.
-  @Suite struct FaultTrialTests {
+  @Suite(.serialized) struct FaultTrialTests {
     private var binary: String { DaemonProcess.besideThisProcess }
 
     @Test(arguments: ClockTrial.Phase.allCases)

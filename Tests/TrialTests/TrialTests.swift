@@ -3,7 +3,7 @@ import Trials
 
 extension EveryTrial {
   /// The long proofs of `script/trials`, short: each must be able to fail here too.
-  @Suite struct TrialTests {
+  @Suite(.serialized) struct TrialTests {
     private var binary: String { DaemonProcess.besideThisProcess }
 
     /// The first minutes of a day.
