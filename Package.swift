@@ -52,6 +52,7 @@ let package = Package(
     module("Journal", ["Market", "Platform", "CZstd", "CLinux"]),
     module("Postgres", ["Market", "Platform", "CPostgres", "CLinux"]),
     module("EmbeddedPostgres", ["Market", "Platform", "Postgres", "CPostgres", "CLinux"]),
+    module("Reader", ["Market", "Postgres"]),
     .target(
       name: "Store",
       dependencies: ["Market", "Candles", "Postgres", "Platform", "CPostgres", "CLinux"],
@@ -60,7 +61,7 @@ let package = Package(
     .target(
       name: "ExchangeSimulator", dependencies: ["Market", "Platform", "CLinux"],
       swiftSettings: quick),
-    module("CandledClient", ["Market", "Postgres", "Store", "CLinux"]),
+    module("CandledClient", ["Market", "Postgres", "Reader", "CLinux"]),
     module("TerminalView", ["Market"]),
     module(
       "Ingest",
@@ -81,7 +82,7 @@ let package = Package(
       name: "candled",
       dependencies: [
         "Market", "Candles", "Feeds", "Polling", "Journal", "Transport", "EmbeddedPostgres",
-        "Postgres", "Store",
+        "Postgres", "Reader", "Store",
         "Operations",
         "Ingest", "Admin", "ExchangeSimulator", "CandledClient", "TerminalView", "Platform",
         "CLinux", arguments, log,
@@ -107,7 +108,8 @@ let package = Package(
     .executableTarget(
       name: "candled-bench",
       dependencies: [
-        "Market", "Candles", "Feeds", "Journal", "EmbeddedPostgres", "Postgres", "Store", "Ingest",
+        "Market", "Candles", "Feeds", "Journal", "EmbeddedPostgres", "Postgres", "Reader", "Store",
+        "Ingest",
         "Operations",
         "ExchangeSimulator", "Ledgers", "CandledClient", "Platform", "CPostgres", "TestSupport",
         log,
@@ -123,7 +125,7 @@ let package = Package(
       name: "Trials",
       dependencies: [
         "Market", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres", "Postgres",
-        "Store", "Operations",
+        "Reader", "Store", "Operations",
         "Ingest",
         "ExchangeSimulator", "Ledgers", "CandledClient", "Platform", "CPostgres", "CLinux",
         "TestSupport", log,
@@ -151,7 +153,7 @@ let package = Package(
     tests(
       "StoreTests",
       [
-        "Market", "Feeds", "EmbeddedPostgres", "Postgres", "Store", "CandledClient", "CPostgres",
+        "Market", "Feeds", "EmbeddedPostgres", "Postgres", "Reader", "Store", "CandledClient", "CPostgres",
         "TestSupport", "TestTraits",
       ],
       exclude: ["Fixtures"]),

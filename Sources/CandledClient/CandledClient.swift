@@ -2,13 +2,12 @@
 
 @_exported import struct Postgres.StoreError
 import class Postgres.ThreadExecutor
-@_exported import struct Store.FeedChange
-@_exported import enum Store.FeedItem
-import class Store.FeedReader
-@_exported import struct Store.FeedSnapshot
-@_exported import struct Store.LatestQuote
-@_exported import struct Store.OverviewRow
-@_exported import struct Store.StoredCandle
+@_exported import struct Reader.FeedChange
+@_exported import enum Reader.FeedItem
+@_exported import struct Reader.FeedSnapshot
+@_exported import struct Reader.LatestQuote
+import class Reader.StoreReader
+@_exported import struct Reader.StoredCandle
 
 /// Reads candled's database: everything current in one call, and from there every change.
 ///
@@ -26,7 +25,7 @@ public actor CandledClient {
   }
 
   private let url: String
-  private var reader: FeedReader?
+  private var reader: StoreReader?
 
   private init(url: String) { self.url = url }
 
@@ -38,7 +37,7 @@ public actor CandledClient {
     return client
   }
 
-  private func open() throws(StoreError) { reader = try FeedReader(url: url) }
+  private func open() throws(StoreError) { reader = try StoreReader(following: url) }
 
   /// All quotes with their forming minutes and the market overview, as of one moment, and the
   /// place in the feed from which to follow. Opens the connection again if it was lost.
@@ -52,9 +51,9 @@ public actor CandledClient {
     }
   }
 
-  private func connected() throws(StoreError) -> FeedReader {
+  private func connected() throws(StoreError) -> StoreReader {
     if let reader { return reader }
-    let fresh = try FeedReader(url: url)
+    let fresh = try StoreReader(following: url)
     reader = fresh
     return fresh
   }

@@ -1,5 +1,5 @@
 import Postgres
-import Store
+import Reader
 
 /// The change feed as an asynchronous sequence. It ends when its task is cancelled; a lost
 /// connection is opened again for as long as it takes, with growing pauses.

@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 import Postgres
-import Store
+import Reader
 
 /// One follower: a connection, a cursor, and a thread that waits in poll(2) for the next hint.
 ///
@@ -19,7 +19,7 @@ actor FollowSession {
   private let onConnection: @Sendable (FeedConnection) -> Void
   private var cursor: Int64?
   private var epoch: Int64?
-  private var reader: FeedReader?
+  private var reader: StoreReader?
   /// Read but not handed out yet, last first.
   private var waiting: [FeedItem] = []
   /// There may be more than was read: after connecting, a hint, a batch that ended early, or some
@@ -74,15 +74,15 @@ actor FollowSession {
     }
   }
 
-  private func connected() throws(StoreError) -> FeedReader {
+  private func connected() throws(StoreError) -> StoreReader {
     if let reader { return reader }
-    let fresh = try FeedReader(url: url)
+    let fresh = try StoreReader(following: url)
     reader = fresh
     mayHaveMore = true
     return fresh
   }
 
-  private func enqueue(_ batch: FeedReader.Batch) {
+  private func enqueue(_ batch: StoreReader.Batch) {
     let isAnother = epoch.map { $0 != batch.epoch } ?? false
     let isAhead = cursor.map { $0 > batch.lastSeq } ?? false
     epoch = batch.epoch

@@ -13,7 +13,6 @@ package final class LeaseConnection {
   private let host: String
   private let milliseconds: Int64
   private let gate: ConnectGate?
-  private let requireVersion: (PostgresConnection) throws(StoreError) -> Void
   private var connection: PostgresConnection?
 
   /// As `StoreWriter` reports itself to the server.
@@ -27,17 +26,14 @@ package final class LeaseConnection {
   ///   - host: the machine; the same identity on two machines is a copied folder, and waits.
   ///   - milliseconds: the lease's length.
   ///   - gate: what a daemon's connections pass.
-  ///   - requireVersion: throws where the database's schema is not the one this build reads.
   package init(
-    url: String, holder: String, host: String, milliseconds: Int64, gate: ConnectGate? = nil,
-    requireVersion: @escaping (PostgresConnection) throws(StoreError) -> Void
+    url: String, holder: String, host: String, milliseconds: Int64, gate: ConnectGate? = nil
   ) {
     self.url = url
     self.holder = holder
     self.host = host
     self.milliseconds = milliseconds
     self.gate = gate
-    self.requireVersion = requireVersion
   }
 
   /// Asks for the lease.
@@ -107,7 +103,7 @@ package final class LeaseConnection {
       try PostgresConnection(
         url: url, application: "candled lease", unacknowledgedMilliseconds: Int(milliseconds / 3))
     }
-    try requireVersion(connection)
+    try SchemaVersion.require(connection)
     try connection.execute(
       "set statement_timeout = \(milliseconds / 3); set lock_timeout = \(milliseconds / 6)",
       context: "connect")

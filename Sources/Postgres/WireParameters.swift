@@ -1,3 +1,5 @@
+import Market
+
 /// The bound parameters of one statement, in binary. Each is one field of a `WireBuffer`.
 package struct WireParameters: ~Copyable {
   private var buffer = WireBuffer(capacity: 1024)
@@ -35,5 +37,30 @@ package struct WireParameters: ~Copyable {
         }
       }
     }
+  }
+}
+
+extension WireBuffer {
+  /// NULL for nil.
+  package mutating func optional<Value>(
+    _ value: Value?, _ write: (inout WireBuffer, Value) -> Void
+  ) {
+    if let value { write(&self, value) } else { null() }
+  }
+
+  package mutating func optionalInt16(_ value: Int16?) {
+    if let value { int16(value) } else { null() }
+  }
+
+  package mutating func optionalText(_ value: String?) {
+    if let value { text(value) } else { null() }
+  }
+
+  package mutating func optionalNumeric(_ value: ExactDecimal?) {
+    if let value { numeric(value) } else { null() }
+  }
+
+  package mutating func optionalTimestamp(_ value: Timestamp?) {
+    if let value { timestamp(value) } else { null() }
   }
 }

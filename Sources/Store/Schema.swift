@@ -4,8 +4,7 @@ import Postgres
 
 /// The schema as this binary carries it, and how to compare a database with it.
 package enum Schema {
-  /// The number schema.sql writes into `schema_version`.
-  package static let version = 3
+  package static let version = SchemaVersion.current
 
   /// schema.sql, whole.
   package static let text = String(decoding: PackageResources.schema_sql, as: UTF8.self)
@@ -40,9 +39,9 @@ package enum Schema {
   ) throws(StoreError) {
     let connection = try PostgresConnection(url: url, application: "candled schema")
     do throws(StoreError) {
-      try requireVersion(connection)
+      try SchemaVersion.require(connection)
     } catch  where error.code == .schemaMismatch {
-      if let found = try? storedVersion(connection), found > version { throw error }
+      if let found = try? SchemaVersion.stored(in: connection), found > version { throw error }
     }
     try apply(over: connection, url: url, patience, waiting)
   }
@@ -144,7 +143,7 @@ package enum Schema {
   package static func check(url: String) throws(StoreError) -> [String] {
     let connection = try PostgresConnection(url: url, application: "candled schema")
     do throws(StoreError) {
-      try requireVersion(connection)
+      try SchemaVersion.require(connection)
     } catch  where error.code == .schemaMismatch {
       return [error.message]
     }
@@ -175,44 +174,4 @@ package enum Schema {
         or f.object is null
       order by 1
       """)
-
-  private static let readVersion = Statement(
-    name: "read_schema_version", sql: "select max(version) from candled.schema_version")
-
-  /// - Throws: `schemaMismatch` with the sentence that says what to do.
-  package static func requireVersion(_ connection: PostgresConnection) throws(StoreError) {
-    let found: Int32
-    do throws(StoreError) {
-      found = try storedVersion(connection)
-    } catch  where error.code == .operatorNeeded || error.code == .malformed {
-      throw StoreError(
-        .schemaMismatch, "the database has no candled schema: run `candled schema apply`",
-        sqlState: error.sqlState, context: "schema check")
-    }
-    if found != version {
-      let advice =
-        found < version
-        ? "this candled needs \(version): run `candled schema apply`"
-        : "newer than this candled's \(version): install the candled that applied it"
-      throw StoreError(
-        .schemaMismatch, "the database has schema version \(found), \(advice)",
-        context: "schema check")
-    }
-  }
-
-  private static func storedVersion(_ connection: PostgresConnection) throws(StoreError) -> Int32 {
-    var row = try connection.run(readVersion, context: "schema check").row(0)
-    return try row.int32()
-  }
-}
-
-extension LeaseConnection {
-  /// Of a database with this build's schema.
-  package convenience init(
-    url: String, holder: String, host: String, milliseconds: Int64, gate: ConnectGate? = nil
-  ) {
-    self.init(
-      url: url, holder: holder, host: host, milliseconds: milliseconds, gate: gate,
-      requireVersion: Schema.requireVersion)
-  }
 }

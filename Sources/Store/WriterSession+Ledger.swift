@@ -187,21 +187,3 @@ extension WriterSession {
     ).affectedRows
   }
 }
-
-extension WireBuffer {
-  mutating func optionalInt16(_ value: Int16?) {
-    if let value { int16(value) } else { null() }
-  }
-
-  mutating func optionalText(_ value: String?) {
-    if let value { text(value) } else { null() }
-  }
-
-  mutating func optionalNumeric(_ value: ExactDecimal?) {
-    if let value { numeric(value) } else { null() }
-  }
-
-  mutating func optionalTimestamp(_ value: Timestamp?) {
-    if let value { timestamp(value) } else { null() }
-  }
-}

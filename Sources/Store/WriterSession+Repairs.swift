@@ -77,8 +77,7 @@ extension WriterSession {
     name: "read_day_candles",
     sql: """
       select i.symbol, c.timeframe, c.trading_day, c.opened_at, c.closed_at, c.open, c.high, c.low,
-        c.close, c.volume, c.turnover, c.trades, c.vwap, c.flags, c.source, c.known_from,
-        c.revision
+        c.close, c.volume, c.turnover, c.trades, c.vwap, c.flags, c.source
       from candle c
       join instrument i on i.id = c.instrument_id
       where c.instrument_id = $1::int
@@ -121,7 +120,7 @@ extension WriterSession {
     var day = StoredDay()
     for row in try rows(Self.readCandles, key) {
       var row = row
-      day.candles.append(try row.storedCandle().candle)
+      day.candles.append(try row.candle())
     }
     for row in try rows(Self.readGaps, key) {
       var row = row

@@ -107,28 +107,7 @@ extension WriterSession {
     }
   }
 
-  static let readSessions = Statement(
-    name: "read_sessions",
-    sql: """
-      select m.exchange, m.day, m.opens, m.closes
-      from market_session m
-      order by m.exchange, m.day
-      """)
-
   func storedSessions() throws(StoreError) -> [MarketSession] {
-    try read(Self.readSessions) { (row) throws(StoreError) in try row.marketSession() }
-  }
-}
-
-extension PostgresRow {
-  mutating func marketSession() throws(StoreError) -> MarketSession {
-    guard let exchange = Exchange(rawValue: try int16()) else { throw malformed() }
-    return MarketSession(
-      exchange: exchange, day: try day(), opens: try timestamp(), closes: try timestamp())
-  }
-
-  mutating func source() throws(StoreError) -> Source {
-    let source = Source(rawValue: try int16())
-    return source
+    try read(MarketSession.readAll) { (row) throws(StoreError) in try row.marketSession() }
   }
 }

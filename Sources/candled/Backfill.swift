@@ -7,7 +7,6 @@ import Logging
 import Market
 import Operations
 import Polling
-import Store
 import TerminalView
 
 struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {

@@ -10,6 +10,7 @@ import Logging
 import Market
 import Operations
 import Polling
+import Reader
 import Store
 import TerminalView
 import Transport
@@ -104,8 +105,8 @@ final class BackfillSession {
       throw CommandFailure(
         status: .unavailable, sentence: "--all needs the database (`candled run` starts it)")
     }
-    let source = source ?? .live
-    let found = try Queries(url: url).instruments().filter { $0.source == source.instruments.name }
+    let source = source ?? .sina
+    let found = try StoreReader(url: url).instruments().filter { $0.source == source.series.name }
       .map(\.symbol).filter { source.canProvide(of: $0) }
     guard !found.isEmpty else {
       throw CommandFailure(
@@ -129,7 +130,7 @@ final class BackfillSession {
   }
 
   func gapCounts(of symbol: Symbol?) throws -> [String] {
-    try Queries(url: url).gapCounts(of: symbol)
+    try StoreReader(url: url).gapCounts(of: symbol)
   }
 
   // MARK: - Work

@@ -4,7 +4,7 @@ import ArgumentParser
 import Market
 import Operations
 import Postgres
-import Store
+import Reader
 
 struct Gaps: AsyncParsableCommand, DrainsOnSignal {
   static let configuration = CommandConfiguration(
@@ -44,7 +44,7 @@ struct Gaps: AsyncParsableCommand, DrainsOnSignal {
 
   /// Needs no more than a reader may.
   private func count(at address: String) throws {
-    let queries = try Queries(url: address)
+    let queries = try StoreReader(url: address)
     let chosen = try symbol.map { try SymbolDirectory(queries).resolve($0) }
     try StandardOutput.write(lines: queries.gapCounts(of: chosen))
   }
@@ -57,7 +57,7 @@ struct Gaps: AsyncParsableCommand, DrainsOnSignal {
   }
 }
 
-extension Queries {
+extension StoreReader {
   /// One line a state and cause: `open outage 12`.
   func gapCounts(of symbol: Symbol?) throws(StoreError) -> [String] {
     let gaps = try gapRecords(symbol: symbol)

@@ -1,7 +1,7 @@
 /// `candled query instruments`: what the database knows of.
 
 import ArgumentParser
-import Store
+import Reader
 import TerminalView
 
 struct QueryInstruments: ParsableCommand {

@@ -2,7 +2,7 @@
 
 import ArgumentParser
 import Market
-import Store
+import Reader
 import TerminalView
 
 struct QueryLatest: ParsableCommand {

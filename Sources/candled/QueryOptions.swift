@@ -5,7 +5,7 @@ import ArgumentParser
 import Market
 import Operations
 import Postgres
-import Store
+import Reader
 import TerminalView
 
 struct QueryOptions: ParsableArguments {
@@ -19,10 +19,11 @@ struct QueryOptions: ParsableArguments {
 
   /// Asks, and prints the rows that come of it.
   func print(
-    _ columns: [ResultColumn], _ rows: (Queries) throws -> [[ResultCell]]
+    _ columns: [ResultColumn], _ rows: (StoreReader) throws -> [[ResultCell]]
   ) throws {
     let address = try configuration.load().storeAddress()
-    let queries = try CommandFailure.asking { () throws(StoreError) in try Queries(url: address) }
+    let queries = try CommandFailure.asking { () throws(StoreError) in try StoreReader(url: address)
+    }
     let found: [[ResultCell]]
     do {
       found = try rows(queries)
@@ -53,7 +54,7 @@ struct LedgerOptions: ParsableArguments {
 
   /// Asks for the chosen day and instrument, nil for all, and prints the rows that come of it.
   func print(
-    _ columns: [ResultColumn], _ rows: (Queries, TradingDay?, Symbol?) throws -> [[ResultCell]]
+    _ columns: [ResultColumn], _ rows: (StoreReader, TradingDay?, Symbol?) throws -> [[ResultCell]]
   ) throws {
     try query.print(columns) { queries in
       let chosen = try symbol.map { try SymbolDirectory(queries).resolve($0) }
@@ -80,7 +81,7 @@ struct SymbolDirectory {
   /// More slips than that in eight characters are another symbol.
   private static let slipsMax = 3
 
-  init(_ queries: Queries) throws(StoreError) {
+  init(_ queries: StoreReader) throws(StoreError) {
     let instruments = try queries.instruments()
     known = Set(instruments.map(\.symbol.description))
     names = Dictionary(

@@ -3,7 +3,7 @@
 import ArgumentParser
 import Feeds
 import Market
-import Store
+import Reader
 import TerminalView
 
 struct QueryWhy: ParsableCommand {

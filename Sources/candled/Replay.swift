@@ -8,6 +8,7 @@ import Ingest
 import Journal
 import Market
 import Operations
+import Reader
 import Store
 import TerminalView
 
@@ -95,7 +96,7 @@ struct Replay: AsyncParsableCommand {
     do {
       return .success(
         try await CommandFailure.translating {
-          try Queries(url: settings.storeAddress()).sessions()
+          try StoreReader(url: settings.storeAddress()).sessions()
         })
     } catch {
       return .failure(error)
@@ -160,10 +161,10 @@ extension Replay {
     -> (counts: ReplayCounts, differences: Differences)
   {
     var pipeline = start
-    let queries = try Queries(url: url)
+    let queries = try StoreReader(url: url)
     // The daemon may go on writing meanwhile.
     try queries.holdMoment()
-    let stored = try queries.status().position
+    let stored = try queries.status().feed.position
     var order = try order()
     var verification = try ReplayVerification(queries)
     while pipeline.position < stored, let (position, entry) = try order.next() {

@@ -8,10 +8,11 @@
 import Feeds
 import Market
 import Postgres
+import Reader
 import Store
 
 struct ReplayVerification {
-  private let queries: Queries
+  private let queries: StoreReader
   private let instruments: [Symbol]
   /// Days before the first entry are none of the journal's business.
   private var firstDay: TradingDay?
@@ -24,7 +25,7 @@ struct ReplayVerification {
   /// A certificate may come on the next trading day, a weekend's refused row lies between.
   private static let daysHeldMax = 3
 
-  init(_ queries: Queries) throws(StoreError) {
+  init(_ queries: StoreReader) throws(StoreError) {
     self.queries = queries
     instruments = try queries.instruments().filter { $0.source == Source.live.name }
       .map(\.symbol)

@@ -6,7 +6,7 @@ import Feeds
 import Market
 import Operations
 import Postgres
-import Store
+import Reader
 import TerminalView
 
 struct Status: ParsableCommand {
@@ -40,7 +40,7 @@ struct Status: ParsableCommand {
     do {
       let address = try settings.storeAddress()
       let status = try CommandFailure.asking { () throws(StoreError) in
-        try Queries(url: address).status()
+        try StoreReader(url: address).status()
       }
       try StandardOutput.write(json ? status.json(daemon) + "\n" : daemon.text + status.table)
     } catch {
@@ -71,14 +71,16 @@ extension StoreStatus {
 
   private var members: [(key: String, value: ResultCell)] {
     [
-      ("position", .integer(position.sequence)), ("known_at", .moment(knownAt)),
-      ("epoch", .integer(epoch)), ("last_seq", .integer(lastSeq)),
-      ("last_commit_at", .moment(lastCommitAt)),
-      ("last_commit_age_seconds", .optional(lastCommitAge)),
-      ("instruments", .integer(instruments)), ("trading_day", .day(tradingDay)),
-      ("quotes", .integer(quotes)), ("candles", .integer(candles)), ("gaps", .integer(gaps)),
-      ("rejections", .integer(rejections)), ("audited_day", .day(certifiedDay)),
-      ("certificates", .integer(certificates)), ("residuals", .integer(residuals)),
+      ("position", .integer(feed.position.sequence)), ("known_at", .moment(feed.knownAt)),
+      ("epoch", .integer(feed.epoch)), ("last_seq", .integer(feed.lastSeq)),
+      ("last_commit_at", .moment(feed.lastCommitAt)),
+      ("last_commit_age_seconds", .optional(feed.lastCommitAge)),
+      ("instruments", .integer(instruments)), ("trading_day", .day(day.tradingDay)),
+      ("quotes", .integer(day.quotes)), ("candles", .integer(day.candles)),
+      ("gaps", .integer(day.gaps)),
+      ("rejections", .integer(day.rejections)), ("audited_day", .day(certified.day)),
+      ("certificates", .integer(certified.certificates)),
+      ("residuals", .integer(certified.residuals)),
       ("database_bytes", .integer(databaseBytes)),
       ("notification_queue", .decimal(notificationQueue)),
       ("leader", .optional(leader?.host)), ("leader_journal", .optional(leader?.holder)),

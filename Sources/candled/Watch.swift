@@ -4,7 +4,7 @@ import ArgumentParser
 import CandledClient
 import Operations
 import Postgres
-import Store
+import Reader
 import TerminalView
 
 struct Watch: AsyncParsableCommand, DrainsOnSignal {
@@ -63,7 +63,7 @@ struct Watch: AsyncParsableCommand, DrainsOnSignal {
 
   private func resolve(at address: String) throws -> [Symbol] {
     let directory = try CommandFailure.asking { () throws(StoreError) in
-      try SymbolDirectory(Queries(url: address))
+      try SymbolDirectory(StoreReader(url: address))
     }
     return try directory.resolve(symbols)
   }

@@ -1,5 +1,6 @@
 import Market
 import Postgres
+import Reader
 import Store
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 import Feeds
 import Market
 import Postgres
+import Reader
 import Store
 import TestSupport
 
@@ -49,13 +50,13 @@ struct AskedCandle: Equatable {
 struct AskedStore {
   let database: StoreDatabase
   let writer: StoreWriter
-  let queries: Queries
+  let queries: StoreReader
   private var position: Int64 = 0
 
   init() async throws {
     database = try StoreDatabase()
     writer = try await freshWriter(database)
-    queries = try Queries(url: database.url)
+    queries = try StoreReader(url: database.url)
   }
 
   mutating func commit(

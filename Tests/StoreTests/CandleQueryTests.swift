@@ -1,6 +1,7 @@
 import Feeds
 import Market
 import Postgres
+import Reader
 import Store
 import TestSupport
 import Testing

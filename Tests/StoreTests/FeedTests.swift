@@ -1,5 +1,6 @@
 import CandledClient
 import Market
+import Reader
 import Store
 import TestSupport
 import Testing
@@ -95,7 +96,7 @@ import Testing
       _ = try await writer.commit(
         samples.minute(minute, position: Int64(minute + 1), instruments: instruments))
     }
-    let reader = try FeedReader(url: database.url, candlesMax: 10)
+    let reader = try StoreReader(following: database.url, candlesMax: 10)
     var batches: [[Int]] = []
     var seq: Int64 = 0
     while true {

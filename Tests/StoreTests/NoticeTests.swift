@@ -1,5 +1,6 @@
 import Market
 import Postgres
+import Reader
 import Store
 import TestSupport
 import TestTraits
@@ -35,7 +36,7 @@ import Testing
   @Test func `a follower finds commits that were not notified by its timer`() async throws {
     let database = try StoreDatabase()
     let writer = try await dumbDaemon(database, "mute_daemon")
-    let reader = try FeedReader(url: database.url)
+    let reader = try StoreReader(following: database.url)
     var samples = StoreSamples(seed: 52)
     #expect(
       try await writer.commit(samples.minute(1, position: 1, instruments: 3)).notifyFault != nil)

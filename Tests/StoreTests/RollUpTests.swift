@@ -1,4 +1,5 @@
 import Market
+import Reader
 import Store
 import TestSupport
 import Testing

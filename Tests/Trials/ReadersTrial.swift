@@ -5,6 +5,7 @@ import Market
 import Operations
 import Platform
 import Postgres
+import Reader
 import Store
 import TestSupport
 
@@ -116,10 +117,10 @@ package struct ReadersTrial: Sendable {
       return
     }
     let writer = HistoryWriter(url: server.connectionString)
-    var lease: Queries?
+    var lease: StoreReader?
     while true {
       do throws(StoreError) {
-        if lease == nil { lease = try Queries(url: server.connectionString) }
+        if lease == nil { lease = try StoreReader(url: server.connectionString) }
         try await writer.connect()
         break
       } catch {

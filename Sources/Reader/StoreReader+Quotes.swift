@@ -2,8 +2,8 @@ import Market
 import Postgres
 
 /// Quotes back from their table, with book and forming minute.
-extension FeedReader {
-  static let columns = """
+extension StoreReader {
+  private static let columns = """
     i.symbol, i.name, q.changed_seq, q.received_at, q.trading_day, q.quoted_at,
     \(SnapshotColumns.list), q.candle_opened_at, q.candle_flags, q.candle_source, q.candle_open,
     q.candle_high, q.candle_low, q.candle_close, q.candle_volume, q.candle_turnover
@@ -24,14 +24,32 @@ extension FeedReader {
     var parameters = WireParameters()
     parameters.add { $0.int64(after) }
     parameters.add { $0.int64(through) }
-    let response = try connection.run(Self.readQuotes, parameters, context: "follow")
-    var quotes: [LatestQuote] = []
-    quotes.reserveCapacity(response.rowCount)
-    for row in response.rows {
-      var row = row
-      quotes.append(try row.latestQuote())
+    return try read(Self.readQuotes, with: parameters, context: "follow") {
+      (row) throws(StoreError) in
+      try row.latestQuote()
     }
-    return quotes
+  }
+
+  private static let readLatest = Statement(
+    name: "query_latest",
+    sql: """
+      select \(columns)
+      from feed_quotes q
+      join feed_instruments i on i.id = q.instrument_id
+      where $1::text is null
+        or i.symbol = any (string_to_array($1::text, ' '))
+      order by i.symbol
+      """)
+
+  /// The latest quotes with their forming minutes, by symbol.
+  /// - Parameter symbols: nil for all.
+  package func latest(_ symbols: [Symbol]? = nil) throws(StoreError) -> [LatestQuote] {
+    let list = symbols?.map(\.description).joined(separator: " ")
+    var parameters = WireParameters()
+    parameters.add { $0.optional(list) { $0.text($1) } }
+    return try read(Self.readLatest, with: parameters) { (row) throws(StoreError) in
+      try row.latestQuote()
+    }
   }
 }
 
@@ -56,7 +74,7 @@ extension PostgresRow {
   ) throws(StoreError) -> Candle? {
     guard let openedAt = try optionalTimestamp() else { return nil }
     let flags = CandleFlags(rawValue: try int16())
-    let source = Source(rawValue: try int16())
+    let source = try source()
     return Candle(
       symbol: symbol, timeframe: .minute1, tradingDay: day, openedAt: openedAt,
       closedAt: openedAt.adding(seconds: 60), open: try numeric(), high: try numeric(),

@@ -2,7 +2,7 @@ import Market
 import Postgres
 
 /// The rows that changes name by key, each with the seq of its change.
-extension FeedReader {
+extension StoreReader {
   private static let readCandles = Statement(
     name: "read_changed_candles",
     sql: """
@@ -37,12 +37,10 @@ extension FeedReader {
     var parameters = self.parameters(range)
     parameters.add { $0.timestamp(opened.lowerBound) }
     parameters.add { $0.timestamp(opened.upperBound) }
-    var found: [(seq: Int64, isRevision: Bool, candle: StoredCandle)] = []
-    for row in try connection.run(Self.readCandles, parameters, context: "follow").rows {
-      var row = row
-      found.append((try row.int64(), try row.bool(), try row.storedCandle()))
+    return try read(Self.readCandles, with: parameters, context: "follow") {
+      (row) throws(StoreError) in
+      (try row.int64(), try row.bool(), try row.storedCandle())
     }
-    return found
   }
 
   private static let readGaps = Statement(
@@ -67,12 +65,10 @@ extension FeedReader {
   func gaps(
     _ range: ClosedRange<Int64>
   ) throws(StoreError) -> [(seq: Int64, isClosed: Bool, gap: Gap)] {
-    var found: [(seq: Int64, isClosed: Bool, gap: Gap)] = []
-    for row in try connection.run(Self.readGaps, parameters(range), context: "follow").rows {
-      var row = row
-      found.append((try row.int64(), try row.bool(), try row.gap()))
+    try read(Self.readGaps, with: parameters(range), context: "follow") {
+      (row) throws(StoreError) in
+      (try row.int64(), try row.bool(), try row.gap())
     }
-    return found
   }
 
   private static let readCertificates = Statement(
@@ -90,14 +86,10 @@ extension FeedReader {
       """)
 
   func certificates(_ range: ClosedRange<Int64>) throws(StoreError) -> [(Int64, DayCertificate)] {
-    var found: [(Int64, DayCertificate)] = []
-    for row in try connection.run(Self.readCertificates, parameters(range), context: "follow").rows
-    {
-      var row = row
-      let seq = try row.int64()
-      found.append((seq, try row.certificate()))
+    try read(Self.readCertificates, with: parameters(range), context: "follow") {
+      (row) throws(StoreError) in
+      (try row.int64(), try row.certificate())
     }
-    return found
   }
 
   /// The server takes the JSON apart: what the writer put together needs no second parser here.
@@ -136,45 +128,7 @@ extension FeedReader {
 
 extension PostgresRow {
   mutating func storedCandle() throws(StoreError) -> StoredCandle {
-    let symbol = try symbol()
-    guard let timeframe = Timeframe(rawValue: try int16()) else { throw malformed() }
-    let tradingDay = try day()
-    let openedAt = try timestamp()
-    let closedAt = try timestamp()
-    let prices = (try numeric(), try numeric(), try numeric(), try numeric())
-    let volume = try numeric()
-    let (turnover, trades, vwap) =
-      (try optionalNumeric(), try optionalInt64(), try optionalNumeric())
-    let flags = CandleFlags(rawValue: try int16())
-    let source = Source(rawValue: try int16())
-    let candle = Candle(
-      symbol: symbol, timeframe: timeframe, tradingDay: tradingDay, openedAt: openedAt,
-      closedAt: closedAt, open: prices.0, high: prices.1, low: prices.2, close: prices.3,
-      volume: volume, turnover: turnover, trades: trades, vwap: vwap, flags: flags,
-      source: source)
-    return StoredCandle(candle: candle, knownFrom: try timestamp(), revision: try int16())
-  }
-
-  mutating func gap() throws(StoreError) -> Gap {
-    let symbol = try symbol()
-    let tradingDay = try day()
-    let from = try timestamp()
-    let to = try timestamp()
-    let volume = try numeric()
-    let turnover = try numeric()
-    guard let cause = GapCause(rawValue: try int16()) else { throw malformed() }
-    return Gap(
-      symbol: symbol, tradingDay: tradingDay, from: from, to: to, volume: volume,
-      turnover: turnover, cause: cause)
-  }
-
-  mutating func certificate() throws(StoreError) -> DayCertificate {
-    DayCertificate(
-      symbol: try symbol(), tradingDay: try day(), exchangeVolume: try optionalNumeric(),
-      exchangeTurnover: try optionalNumeric(), minuteVolume: try numeric(),
-      minuteTurnover: try numeric(), gapVolume: try numeric(), gapTurnover: try numeric(),
-      afterHoursVolume: try numeric(), afterHoursTurnover: try numeric(),
-      minutesTraded: try int16(), minutesUntraded: try int16(), minutesMissing: try int16())
+    StoredCandle(candle: try candle(), knownFrom: try timestamp(), revision: try int16())
   }
 
   fileprivate mutating func event() throws(StoreError) -> FeedEvent? {

@@ -1,8 +1,8 @@
 import Market
 import Postgres
 
-/// How the database stands, in two statements.
-extension Queries {
+/// How the database stands, and what it knows of instruments and markets.
+extension StoreReader {
   private static let readStatus = Statement(
     name: "query_status",
     sql: """
@@ -46,30 +46,72 @@ extension Queries {
 
   /// - Throws: `connectionLost`, `malformed`.
   package func status() throws(StoreError) -> StoreStatus {
-    let health = try read(Self.readHealth, WireParameters()) { (row) throws(StoreError) in
+    let health = try read(Self.readHealth) { (row) throws(StoreError) in
       try row.health()
     }
-    let leader = try read(Self.readLeader, WireParameters()) { (row) throws(StoreError) in
+    let leader = try read(Self.readLeader) { (row) throws(StoreError) in
       StoredLeader(
         term: try row.int64(), holder: try row.text(), host: try row.text(),
         acquiredAt: try row.timestamp(), state: try row.text())
     }.first
     var row = try connection.run(Self.readStatus, context: "status").row(0)
-    return StoreStatus(
+    let feed = StoreStatus.Feed(
       position: JournalPosition(try row.int64()), knownAt: try row.optionalTimestamp(),
       epoch: try row.int64(), lastSeq: try row.int64(), lastCommitAt: try row.optionalTimestamp(),
-      lastCommitAge: try row.optionalNumeric(), instruments: try row.int64(),
+      lastCommitAge: try row.optionalNumeric())
+    let instruments = try row.int64()
+    let day = StoreStatus.Day(
       tradingDay: try row.optionalDay(), quotes: try row.int64(), candles: try row.int64(),
-      gaps: try row.int64(), rejections: try row.int64(), certifiedDay: try row.optionalDay(),
-      certificates: try row.int64(), residuals: try row.int64(),
+      gaps: try row.int64(), rejections: try row.int64())
+    let certified = StoreStatus.Certified(
+      day: try row.optionalDay(), certificates: try row.int64(), residuals: try row.int64())
+    return StoreStatus(
+      feed: feed, instruments: instruments, day: day, certified: certified,
       databaseBytes: try row.int64(), notificationQueue: try row.numeric(), health: health,
       leader: leader)
   }
 }
 
+// MARK: - Instruments and sessions
+
+extension StoreReader {
+  private static let readInstruments = Statement(
+    name: "query_instruments",
+    sql: """
+      select symbol, name, exchange, kind, board, source, first_seen
+      from instruments
+      where $1::text is null
+        or position(lower($1::text) in lower(symbol)) > 0
+        or position(lower($1::text) in lower(name)) > 0
+      order by symbol, source
+      """)
+
+  /// Series of instruments, by symbol.
+  /// - Parameter part: what the symbol or the name must contain, in any case; nil for all.
+  package func instruments(like part: String? = nil) throws(StoreError) -> [InstrumentRecord] {
+    var parameters = WireParameters()
+    parameters.add { $0.optional(part) { $0.text($1) } }
+    return try read(Self.readInstruments, with: parameters) { (row) throws(StoreError) in
+      InstrumentRecord(
+        symbol: try row.symbol(), name: try row.optionalText(), exchange: try row.optionalText(),
+        kind: try row.optionalText(), board: try row.optionalText(), source: try row.text(),
+        firstSeen: try row.timestamp())
+    }
+  }
+
+  /// When markets trade, as far as the daemon has learnt. A table without a view: with the daemon's
+  /// rights.
+  /// - Throws: `operatorNeeded` for others.
+  package func sessions() throws(StoreError) -> [MarketSession] {
+    try read(MarketSession.readAll) { (row) throws(StoreError) in
+      try row.marketSession()
+    }
+  }
+}
+
 extension PostgresRow {
   fileprivate mutating func health() throws(StoreError) -> SourceHealthRow {
-    let source = Source(rawValue: try int16())
+    let source = try source()
     let endpoint = try text()
     guard let state = SourceHealthRow.State(rawValue: try text()) else { throw malformed() }
     return SourceHealthRow(

@@ -1,13 +1,14 @@
-import CPostgres
 import Glibc
 import Market
 import Postgres
 
-/// One reading connection of a follower: snapshot, changes, and the wait for a hint. Blocking.
+/// One reading connection: what people ask of a database, and for a follower snapshot, changes and
+/// the wait for a hint. The rights of `candled_reader` suffice, unless a function says otherwise.
+/// Every value is a parameter, never part of the SQL. Blocking; use it on the thread that made it.
 ///
-/// NOTIFY is a hint, the tables are the truth: every answer comes from one repeatable-read
+/// NOTIFY is a hint, the tables are the truth: what a follower gets comes from one repeatable-read
 /// transaction, so that rows and seq belong together.
-package final class FeedReader {
+package final class StoreReader {
   let connection: PostgresConnection
 
   /// Changes read at once, and the candles they may name together: both bound the memory of a
@@ -17,13 +18,56 @@ package final class FeedReader {
   static let candlesMaxDefault = 100_000
   let candlesMax: Int
 
-  /// Connects and, before anything is read, listens: no commit falls between.
+  /// For queries.
+  /// - Parameter url: a libpq URL or keyword string.
   /// - Throws: `connectionLost`, `transient`, `schemaMismatch`, `refused`, `badAddress`.
-  package init(url: String, candlesMax: Int = candlesMaxDefault) throws(StoreError) {
-    self.candlesMax = candlesMax
-    connection = try PostgresConnection(url: url, application: "candled follower")
-    try Schema.requireVersion(connection)
+  package convenience init(url: String) throws(StoreError) {
+    try self.init(url: url, application: "candled query")
+  }
+
+  /// For a follower: connects and, before anything is read, listens, so that no commit falls
+  /// between.
+  /// - Throws: `connectionLost`, `transient`, `schemaMismatch`, `refused`, `badAddress`.
+  package convenience init(
+    following url: String, candlesMax: Int = candlesMaxDefault
+  ) throws(StoreError) {
+    try self.init(url: url, application: "candled follower", candlesMax: candlesMax)
     try connection.execute("listen candled", context: "listen")
+  }
+
+  private init(
+    url: String, application: String, candlesMax: Int = candlesMaxDefault
+  ) throws(StoreError) {
+    self.candlesMax = candlesMax
+    connection = try PostgresConnection(url: url, application: application)
+    try SchemaVersion.require(connection)
+  }
+
+  func read<Value>(
+    _ statement: Statement, with parameters: borrowing WireParameters = WireParameters(),
+    context: String = "query", decode: (inout PostgresRow) throws(StoreError) -> Value
+  ) throws(StoreError) -> [Value] {
+    let response = try connection.run(statement, parameters, context: context)
+    var values: [Value] = []
+    values.reserveCapacity(response.rowCount)
+    for row in response.rows {
+      var row = row
+      values.append(try decode(&row))
+    }
+    return values
+  }
+
+  func parameters(day: TradingDay?, symbol: Symbol?) -> WireParameters {
+    var parameters = WireParameters()
+    parameters.add { $0.optional(day) { $0.date($1) } }
+    parameters.add { $0.optional(symbol?.description) { $0.text($1) } }
+    return parameters
+  }
+
+  /// From here on every answer is of one moment, whatever is committed meanwhile.
+  /// - Throws: `connectionLost`.
+  package func holdMoment() throws(StoreError) {
+    try connection.execute("begin isolation level repeatable read read only", context: "query")
   }
 
   func inOneMoment<Response>(
@@ -60,13 +104,10 @@ package final class FeedReader {
   package func snapshot() throws(StoreError) -> FeedSnapshot {
     try inOneMoment("snapshot") { () throws(StoreError) -> FeedSnapshot in
       let (epoch, seq) = try position()
-      var overview: [OverviewRow] = []
-      for row in try connection.run(Self.readOverview, context: "snapshot").rows {
-        var row = row
-        overview.append(
-          OverviewRow(
-            symbol: try row.text(), name: try row.optionalText(), last: try row.numeric(),
-            change: try row.numeric(), percentChange: try row.numeric(), at: try row.timestamp()))
+      let overview = try read(Self.readOverview, context: "snapshot") { (row) throws(StoreError) in
+        OverviewRow(
+          symbol: try row.text(), name: try row.optionalText(), last: try row.numeric(),
+          change: try row.numeric(), percentChange: try row.numeric(), at: try row.timestamp())
       }
       return FeedSnapshot(
         epoch: epoch, seq: seq, quotes: try quotes(after: -1, through: .max), overview: overview)

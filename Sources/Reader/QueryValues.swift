@@ -1,30 +1,43 @@
 import Market
 
-/// What `Queries` answers with.
+/// What queries return.
 
 /// How the database stands, at one moment.
 package struct StoreStatus: Sendable {
-  /// The last journal entry whose effects are stored.
-  package var position: JournalPosition
-  /// The daemon's clock at that entry; nil before the first commit.
-  package var knownAt: Timestamp?
-  package var epoch: Int64
-  /// The change that came last.
-  package var lastSeq: Int64
-  package var lastCommitAt: Timestamp?
-  /// Seconds since then, by the server's clock.
-  package var lastCommitAge: ExactDecimal?
-  package var instruments: Int64
-  /// The day of the newest quote. The counts below are of it.
-  package var tradingDay: TradingDay?
-  package var quotes: Int64
-  package var candles: Int64
-  package var gaps: Int64
-  package var rejections: Int64
+  /// How far the journal has become rows.
+  package struct Feed: Sendable {
+    /// The last journal entry whose effects are stored.
+    package var position: JournalPosition
+    /// The daemon's clock at that entry; nil before the first commit.
+    package var knownAt: Timestamp?
+    package var epoch: Int64
+    /// The change that came last.
+    package var lastSeq: Int64
+    package var lastCommitAt: Timestamp?
+    /// Seconds since then, by the server's clock.
+    package var lastCommitAge: ExactDecimal?
+  }
+
+  /// The day of the newest quote, and what is stored of it.
+  package struct Day: Sendable {
+    package var tradingDay: TradingDay?
+    package var quotes: Int64
+    package var candles: Int64
+    package var gaps: Int64
+    package var rejections: Int64
+  }
+
   /// The newest day with certificates, how many it has, and how many of them do not balance.
-  package var certifiedDay: TradingDay?
-  package var certificates: Int64
-  package var residuals: Int64
+  package struct Certified: Sendable {
+    package var day: TradingDay?
+    package var certificates: Int64
+    package var residuals: Int64
+  }
+
+  package var feed: Feed
+  package var instruments: Int64
+  package var day: Day
+  package var certified: Certified
   package var databaseBytes: Int64
   /// Filled share of the server's notification queue, 0…1.
   package var notificationQueue: ExactDecimal

@@ -3,7 +3,7 @@ import Postgres
 
 /// Changes after a cursor, with the rows their keys name: one query a kind of row and batch, and
 /// only for kinds that occur.
-extension FeedReader {
+extension StoreReader {
   /// What one look at the feed found.
   package struct Batch: Sendable {
     package var epoch: Int64

@@ -3,7 +3,7 @@ import Postgres
 
 /// Candles as people ask for them, where one came from, and what two sources did not agree on. What
 /// is rolled up, filled or adjusted is so by the database's functions, never a second time here.
-extension Queries {
+extension StoreReader {
   private static let readCandles = Statement(
     name: "query_candles",
     sql: """
@@ -29,7 +29,7 @@ extension Queries {
     parameters.add { $0.optional(query.asOf) { $0.timestamp($1) } }
     parameters.add { $0.optional(query.source) { $0.text($1) } }
     parameters.add { $0.optional(query.newest) { $0.int32($1) } }
-    return try read(Self.readCandles, parameters) { (row) throws(StoreError) in
+    return try read(Self.readCandles, with: parameters) { (row) throws(StoreError) in
       CandleRecord(
         openedAt: try row.timestamp(), closedAt: try row.timestamp(), tradingDay: try row.day(),
         open: try row.optionalNumeric(), high: try row.optionalNumeric(),
@@ -57,7 +57,7 @@ extension Queries {
     parameters.add { $0.timestamp(moment) }
     parameters.add { $0.text(timeframe.name) }
     parameters.add { $0.optional(source) { $0.text($1) } }
-    return try read(Self.readFacts, parameters) { (row) throws(StoreError) in
+    return try read(Self.readFacts, with: parameters) { (row) throws(StoreError) in
       CandleFact(what: try row.text(), at: try row.timestamp(), detail: try row.text())
     }
   }
@@ -77,7 +77,8 @@ extension Queries {
   package func disagreements(
     day: TradingDay? = nil, symbol: Symbol? = nil
   ) throws(StoreError) -> [DisagreementRecord] {
-    try read(Self.readDisagreements, parameters(day, symbol)) { (row) throws(StoreError) in
+    try read(Self.readDisagreements, with: parameters(day: day, symbol: symbol)) {
+      (row) throws(StoreError) in
       DisagreementRecord(
         symbol: try row.symbol(), timeframe: try row.text(), openedAt: try row.timestamp(),
         tradingDay: try row.day(), field: try row.text(), ours: try row.optionalNumeric(),

@@ -3,7 +3,65 @@ import Postgres
 
 /// A day's rows, instrument by instrument, for whoever compares a database with a replay. Reading
 /// along the key of `candle` keeps the memory it takes to one instrument's day.
-extension Queries {
+extension StoreReader {
+  private static let readGapRecords = Statement(
+    name: "query_gap_records",
+    sql: """
+      select i.symbol, g.trading_day, g.from_at, g.to_at, g.volume, g.turnover, g.cause, s.state,
+        s.sightings, s.permanent_reason, g.known_from
+      from feed_gaps g
+      join feed_instruments i on i.id = g.instrument_id
+      join gaps s on s.id = g.id
+      where ($1::date is null or g.trading_day = $1::date)
+        and ($2::text is null or i.symbol = $2::text)
+        and s.closed_by is distinct from 'superseded'
+      order by g.from_at, i.symbol, g.id
+      """)
+
+  /// What passed unseen and what became of it, oldest first.
+  package func gapRecords(
+    day: TradingDay? = nil, symbol: Symbol? = nil
+  ) throws(StoreError) -> [GapRecord] {
+    try read(Self.readGapRecords, with: parameters(day: day, symbol: symbol)) {
+      (row) throws(StoreError) in
+      GapRecord(
+        gap: try row.gap(), state: try row.text(), sightings: try row.int16(),
+        permanentReason: try row.optionalText(), knownFrom: try row.timestamp())
+    }
+  }
+
+  private static let readCertificates = Statement(
+    name: "query_audits",
+    sql: """
+      select i.symbol, a.trading_day, a.exchange_volume, a.exchange_turnover, a.minute_volume,
+        a.minute_turnover, a.gap_volume, a.gap_turnover, a.after_hours_volume,
+        a.after_hours_turnover, a.minutes_traded, a.minutes_untraded, a.minutes_missing,
+        a.residual_volume, a.residual_turnover, a.balanced, a.repaired_at
+      from feed_audits a
+      join feed_instruments i on i.id = a.instrument_id
+      where a.trading_day = coalesce($1::date, (select max(trading_day) from feed_audits))
+        and ($2::text is null or i.symbol = $2::text)
+      order by i.symbol
+      """)
+
+  /// The certificates of a day, by symbol.
+  /// - Parameter day: nil for the newest day that has some.
+  package func certificates(
+    day: TradingDay? = nil, symbol: Symbol? = nil
+  ) throws(StoreError) -> [CertificateRecord] {
+    try read(Self.readCertificates, with: parameters(day: day, symbol: symbol)) {
+      (row) throws(StoreError) in
+      CertificateRecord(
+        certificate: try row.certificate(), residualVolume: try row.optionalNumeric(),
+        residualTurnover: try row.optionalNumeric(), isBalanced: try row.optionalBool(),
+        repairedAt: try row.optionalTimestamp())
+    }
+  }
+}
+
+// MARK: - A day
+
+extension StoreReader {
   private static let readDayCandles = Statement(
     name: "query_day_candles",
     sql: """
@@ -33,9 +91,9 @@ extension Queries {
   package func candles(
     of symbol: Symbol, day: TradingDay, before moment: Timestamp? = nil
   ) throws(StoreError) -> [StoredCandle] {
-    var parameters = parameters(day, symbol)
+    var parameters = parameters(day: day, symbol: symbol)
     parameters.add { $0.optional(moment) { $0.timestamp($1) } }
-    return try read(Self.readDayCandles, parameters) { (row) throws(StoreError) in
+    return try read(Self.readDayCandles, with: parameters) { (row) throws(StoreError) in
       try row.storedCandle()
     }
   }
@@ -63,7 +121,7 @@ extension Queries {
   package func days(from first: TradingDay) throws(StoreError) -> [TradingDay] {
     var parameters = WireParameters()
     parameters.add { $0.date(first) }
-    return try read(Self.readDays, parameters) { (row) throws(StoreError) in try row.day() }
+    return try read(Self.readDays, with: parameters) { (row) throws(StoreError) in try row.day() }
   }
 
   private static let readRejections = Statement(
@@ -79,8 +137,8 @@ extension Queries {
   package func rejections(day: TradingDay) throws(StoreError) -> [RejectionRecord] {
     var parameters = WireParameters()
     parameters.add { $0.date(day) }
-    return try read(Self.readRejections, parameters) { (row) throws(StoreError) in
-      let source = Source(rawValue: try row.int16())
+    return try read(Self.readRejections, with: parameters) { (row) throws(StoreError) in
+      let source = try row.source()
       return RejectionRecord(
         source: source, symbol: try row.text(), reason: try row.text(), detail: try row.text(),
         payload: try row.bytes())
