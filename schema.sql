@@ -188,96 +188,61 @@ return case code
 end;
 comment on function source_name is 'The name of a stored source.';
 
-create or replace function gap_cause_name(code smallint)
-returns text
-language sql
-immutable
-parallel safe
-return case code
-  when 1 then 'late_start'
-  when 2 then 'outage'
-  when 3 then 'late_print'
-  when 4 then 'unseen_close'
-  when 5 then 'dispute'
-  when 6 then 'correction'
-end;
-comment on function gap_cause_name is
-  'Why volume is in no minute. dispute: two contradicting readings were served in turn; '
-  'correction: volume was taken back, so it is negative.';
-
-create or replace function revision_cause_name(code smallint)
-returns text
-language sql
-immutable
-parallel safe
-return case code
-  when 1 then 'late_print'
-  when 2 then 'source_corrected'
-  when 3 then 'kline'
-  when 4 then 'correction'
-  when 100 then 'rewritten'
-end;
-comment on function revision_cause_name is
-  'Why a final candle changed. kline: the exchange''s own minute bars of the day showed better; '
-  'source_corrected: its source read differently later; correction: a row it was built from was '
-  'false, or the exchange took volume back; rewritten: we said otherwise ourselves.';
-
-create or replace function trading_name(code smallint)
-returns text
-language sql
-immutable
-parallel safe
-return case code
-  when 0 then 'normal'
-  when 1 then 'halted'
-  when 2 then 'delisted'
-  when 3 then 'pre_open'
-  when 4 then 'auction'
-  when 5 then 'not_listed'
-end;
-comment on function trading_name is 'What can be done with an instrument.';
-
-create or replace function exchange_name(code smallint)
-returns text
-language sql
-immutable
-parallel safe
-return case code
-  when 1 then 'shanghai'
-  when 2 then 'shenzhen'
-  when 3 then 'beijing'
-  when 4 then 'hong_kong'
-  when 5 then 'united_states'
-end;
-comment on function exchange_name is 'The name of a stored exchange.';
-
-create or replace function kind_name(code smallint)
-returns text
-language sql
-immutable
-parallel safe
-return case code
-  when 1 then 'stock'
-  when 2 then 'fund'
-  when 3 then 'index'
-  when 4 then 'convertible_bond'
-  when 5 then 'b_share'
-  when 6 then 'repo'
-end;
-comment on function kind_name is 'The name of a stored instrument kind.';
-
-create or replace function board_name(code smallint)
-returns text
-language sql
-immutable
-parallel safe
-return case code
-  when 1 then 'main'
-  when 2 then 'chinext'
-  when 3 then 'star'
-  when 4 then 'beijing'
-end;
-comment on function board_name is 'The name of a stored board.';
+do $codes$
+declare
+  made record;
+begin
+  for made in
+    select *
+    from (
+      values
+        (
+          'gap_cause_name',
+          '1 late_start, 2 outage, 3 late_print, 4 unseen_close, 5 dispute, 6 correction',
+          'Why volume is in no minute. dispute: two contradicting readings were served in turn; '
+            'correction: volume was taken back, so it is negative.'
+        ),
+        (
+          'revision_cause_name',
+          '1 late_print, 2 source_corrected, 3 kline, 4 correction, 100 rewritten',
+          'Why a final candle changed. kline: the exchange''s own minute bars of the day showed '
+            'better; source_corrected: its source read differently later; correction: a row it was '
+            'built from was false, or the exchange took volume back; rewritten: we said otherwise '
+            'ourselves.'
+        ),
+        (
+          'trading_name',
+          '0 normal, 1 halted, 2 delisted, 3 pre_open, 4 auction, 5 not_listed',
+          'What can be done with an instrument.'
+        ),
+        (
+          'exchange_name',
+          '1 shanghai, 2 shenzhen, 3 beijing, 4 hong_kong, 5 united_states',
+          'The name of a stored exchange.'
+        ),
+        (
+          'kind_name',
+          '1 stock, 2 fund, 3 index, 4 convertible_bond, 5 b_share, 6 repo',
+          'The name of a stored instrument kind.'
+        ),
+        (
+          'board_name',
+          '1 main, 2 chinext, 3 star, 4 beijing',
+          'The name of a stored board.'
+        )
+    ) v (name, codes, comment)
+  loop
+    execute format(
+      'create or replace function %I(code smallint) returns text language sql immutable '
+        'parallel safe return case code %s end',
+      made.name,
+      (
+        select string_agg(format('when %s then %L', c[1], c[2]), ' ' order by c[1]::integer)
+        from regexp_matches(made.codes, '([0-9]+) ([a-z_]+)', 'g') c));
+    execute format('comment on function %I is %L', made.name, made.comment);
+  end loop;
+end
+$codes$;
 
 create or replace function book_prices(levels text)
 returns numeric[]
@@ -1271,7 +1236,7 @@ end;
 comment on function average_price is
   'Turnover ÷ volume, to 4 places; null for indexes, whose turnover is not that of their price.';
 
-create or replace view candle_1m as
+create or replace view stored_candles as
 select
   i.symbol,
   c.trading_day,
@@ -1292,10 +1257,10 @@ select
   c.revision,
   source_name(c.source) as source,
   c.known_from,
-  c.instrument_id
+  c.instrument_id,
+  c.timeframe as length
 from candle c
 join instrument i on i.id = c.instrument_id
-where c.timeframe = 1
 union all
 select
   i.symbol,
@@ -1317,7 +1282,8 @@ select
   0::smallint,
   source_name(q.candle_source),
   q.received_at,
-  q.instrument_id
+  q.instrument_id,
+  1::smallint
 from quote q
 join instrument i on i.id = q.instrument_id
 where q.candle_opened_at is not null
@@ -1326,36 +1292,7 @@ where q.candle_opened_at is not null
     from candle c
     where c.instrument_id = q.instrument_id
       and c.timeframe = 1
-      and c.opened_at = q.candle_opened_at);
-comment on view candle_1m is
-  'Minute candles: final ones, and the forming one with state open. symbol is as it is stored: for '
-  'another spelling ask where instrument_id = instrument_id(''600519.SH'').';
-
-create or replace view candle_1d as
-select
-  i.symbol,
-  c.trading_day,
-  c.opened_at,
-  c.closed_at,
-  c.open,
-  c.high,
-  c.low,
-  c.close,
-  c.volume,
-  c.turnover,
-  c.trades,
-  coalesce(c.vwap, average_price(c.turnover, c.volume, i.kind)) as vwap,
-  'final' as state,
-  (c.flags & 1) <> 0 as no_trade,
-  (c.flags & 2) <> 0 as partial,
-  (c.flags & 4) <> 0 as extreme_ambiguous,
-  c.revision,
-  source_name(c.source) as source,
-  c.known_from,
-  c.instrument_id
-from candle c
-join instrument i on i.id = c.instrument_id
-where c.timeframe = 240
+      and c.opened_at = q.candle_opened_at)
 union all
 select
   i.symbol,
@@ -1377,7 +1314,8 @@ select
   0::smallint,
   source_name(coalesce(q.candle_source, 1::smallint)),
   q.received_at,
-  q.instrument_id
+  q.instrument_id,
+  240::smallint
 from quote q
 join instrument i on i.id = q.instrument_id
 where q.last > 0
@@ -1389,8 +1327,8 @@ where q.last > 0
       and c.timeframe = 240
       and c.opened_at >= q.trading_day - interval '1 day'
       and c.trading_day = q.trading_day);
-comment on view candle_1d is
-  'Day candles, from the exchange''s own day fields; today''s with state open.';
+comment on view stored_candles is
+  'Stored candles, and the minute and day that are forming with state open, by length in minutes.';
 
 -- How days are cut. A-share sessions are 09:30–11:30 and 13:00–15:00 in Shanghai; the auction
 -- before the open is in the first bucket, and none reaches over lunch. American buckets begin with
@@ -1791,7 +1729,7 @@ begin
       f.known_from,
       f.instrument_id,
       f.trading_day,
-      length,
+      f.length,
       (32
         | f.no_trade::integer
         | f.partial::integer * 2
@@ -1806,17 +1744,10 @@ begin
       f.turnover,
       f.trades,
       f.vwap
-    from (
-      select m.*
-      from candle_1m m
-      where length = 1
-      union all
-      select d.*
-      from candle_1d d
-      where length = 240
-    ) f
+    from stored_candles f
     join instrument i on i.id = f.instrument_id
     where f.instrument_id = series
+      and f.length = series_forming.length
       and f.state = 'open';
 end
 $function$;
@@ -1874,7 +1805,7 @@ begin
         and f.opened_at < to_ts + reach
     ),
     ready as materialized (
-      select r.*
+      select r as given, r.trading_day, r.opened_at, r.closed_at
       from series_adjusted(series, length, from_ts, to_ts, as_of, factor_kind, stands_on) r
     ),
     session as (
@@ -2020,24 +1951,7 @@ begin
             and d.last_bucket = w.bucket
             and d.closed_at >= w.closed_at))
     union all
-    select
-      d.opened_at,
-      d.closed_at,
-      d.known_from,
-      d.instrument_id,
-      d.trading_day,
-      d.timeframe,
-      d.flags,
-      d.source,
-      d.revision,
-      d.open,
-      d.high,
-      d.low,
-      d.close,
-      d.volume,
-      d.turnover,
-      d.trades,
-      d.vwap
+    select (d.given).*
     from delivered d
     left join rolled w on w.bucket = d.first_bucket
     left join rolled v on v.bucket = d.last_bucket
@@ -2136,7 +2050,7 @@ begin
   limit 1;
   return query
     with ready as materialized (
-      select r.*
+      select r as given, r.trading_day, r.opened_at, r.closed_at
       from series_candles(series, length, day_from, day_to, as_of, factor_kind, stands_on) r
     ),
     session as (
@@ -2173,85 +2087,80 @@ begin
         and g.opened_at < last_opened_at
     ),
     line as (
-      select
-        k.opened_at,
-        k.closed_at,
-        k.known_from,
-        k.trading_day,
-        k.flags,
-        k.source,
-        k.revision,
-        k.open,
-        k.high,
-        k.low,
-        k.close,
-        k.volume,
-        k.turnover,
-        k.trades,
-        k.vwap
+      select k.given, k.opened_at, k.closed_at, k.trading_day
       from known k
       union all
-      select
-        h.opened_at,
-        h.closed_at,
-        null,
-        h.trading_day,
-        17::smallint,
-        null,
-        0::smallint,
-        null,
-        null,
-        null,
-        null,
-        0,
-        0,
-        null,
-        null
+      select null, h.opened_at, h.closed_at, h.trading_day
       from hole h
     ),
     stretch as (
-      select
-        l.*,
-        count(l.source) over (order by l.opened_at) as number
+      select l.*, count((l.given).source) over (order by l.opened_at) as number
       from line l
     ),
     carried as (
-      select
-        s.*,
-        first_value(s.close) over n as carried_close,
-        first_value(s.known_from) over n as carried_known_from,
-        first_value(s.source) over n as carried_source
+      select s.*, first_value(s.given) over (partition by s.number order by s.opened_at) as before
       from stretch s
-      window n as (partition by s.number order by s.opened_at)
+    ),
+    placed as (
+      select c.*, case when (c.before).source is null then earlier else c.before end as flat
+      from carried c
     )
     select
-      c.opened_at,
-      c.closed_at,
-      coalesce(c.carried_known_from, earlier.known_from),
+      p.opened_at,
+      p.closed_at,
+      (p.flat).known_from,
       series,
-      c.trading_day,
+      p.trading_day,
       length,
-      c.flags,
-      coalesce(c.carried_source, earlier.source),
-      c.revision,
-      coalesce(c.open, c.carried_close, earlier.close),
-      coalesce(c.high, c.carried_close, earlier.close),
-      coalesce(c.low, c.carried_close, earlier.close),
-      coalesce(c.close, c.carried_close, earlier.close),
-      c.volume,
-      c.turnover,
-      c.trades,
-      c.vwap
-    from carried c
-    where c.opened_at >= from_ts
-      and c.opened_at < to_ts
-      and coalesce(c.carried_source, earlier.source) is not null
-    order by c.opened_at;
+      case when h.is_hole then 17 else (p.given).flags end::smallint,
+      (p.flat).source,
+      case when h.is_hole then 0 else (p.given).revision end::smallint,
+      case when h.is_hole then (p.flat).close else (p.given).open end,
+      case when h.is_hole then (p.flat).close else (p.given).high end,
+      case when h.is_hole then (p.flat).close else (p.given).low end,
+      (p.flat).close,
+      case when h.is_hole then 0 else (p.given).volume end,
+      case when h.is_hole then 0 else (p.given).turnover end,
+      (p.given).trades,
+      (p.given).vwap
+    from placed p
+    cross join lateral (select (p.given).source is null) h (is_hole)
+    where p.opened_at >= from_ts
+      and p.opened_at < to_ts
+      and (p.flat).source is not null
+    order by p.opened_at;
 end
 $function$;
 comment on function series_filled is
   'Stage of candles(): where a day that has candles lacks one, before the last that is known, a '
   'flat one at the close before it.';
+
+create or replace function shown_candle(stored candle, symbol text, averages boolean)
+returns candle_row
+language sql
+immutable
+parallel safe
+return row(
+  stored.opened_at,
+  stored.closed_at,
+  stored.trading_day,
+  stored.open,
+  stored.high,
+  stored.low,
+  stored.close,
+  stored.volume,
+  stored.turnover,
+  stored.trades,
+  coalesce(
+    stored.vwap,
+    case when averages then average_price(stored.turnover, stored.volume, null) end),
+  stored.flags,
+  stored.revision,
+  stored.known_from,
+  source_name(stored.source),
+  symbol)::candle_row;
+comment on function shown_candle is
+  'A row of candles(); averages: vwap is turnover ÷ volume where its source sends none.';
 
 create or replace function candles(
   symbol text,
@@ -2274,7 +2183,7 @@ as $function$
 declare
   series constant integer := instrument_id(candles.symbol, candles.source);
   canonical text;
-  kind smallint;
+  averages boolean;
   length smallint := timeframe_code(candles.timeframe);
   factor_kind smallint := case left(candles.adjust, 3) when 'qfq' then 1 when 'hfq' then 2 end;
   stands_on date;
@@ -2312,8 +2221,8 @@ begin
   if series is null then
     perform symbol_error(candles.symbol, candles.source);
   end if;
-  select i.symbol, i.kind
-  into canonical, kind
+  select i.symbol, i.kind is distinct from 3 and factor_kind is null
+  into canonical, averages
   from instrument i
   where i.id = series;
   if length in (1, 90, 240)
@@ -2324,23 +2233,7 @@ begin
     return query
       select n.*
       from (
-        select
-          c.opened_at,
-          c.closed_at,
-          c.trading_day,
-          c.open,
-          c.high,
-          c.low,
-          c.close,
-          c.volume,
-          c.turnover,
-          c.trades,
-          coalesce(c.vwap, average_price(c.turnover, c.volume, kind)),
-          c.flags,
-          c.revision,
-          c.known_from,
-          source_name(c.source),
-          canonical
+        select (shown_candle(c, canonical, averages)).*
         from candle c
         where c.instrument_id = series
           and c.timeframe = length
@@ -2388,27 +2281,7 @@ begin
   return query
     select n.*
     from (
-      select
-        c.opened_at,
-        c.closed_at,
-        c.trading_day,
-        c.open,
-        c.high,
-        c.low,
-        c.close,
-        c.volume,
-        c.turnover,
-        c.trades,
-        case
-          when c.vwap is null and factor_kind is null
-          then average_price(c.turnover, c.volume, kind)
-          else c.vwap
-        end,
-        c.flags,
-        c.revision,
-        c.known_from,
-        source_name(c.source),
-        canonical
+      select (shown_candle(c::candle, canonical, averages)).*
       from (
         select r.*
         from series_candles(
@@ -2621,231 +2494,103 @@ comment on function series_days is 'All dates from the first to the last a serie
 create or replace view rolled_candles as
 select
   i.symbol,
-  d.day as trading_day,
-  c.opened_at,
-  c.closed_at,
-  c.open,
-  c.high,
-  c.low,
-  c.close,
-  c.volume,
-  c.turnover,
-  c.trades,
-  c.vwap,
-  case when (c.flags & 32) <> 0 then 'open' else 'final' end as state,
-  (c.flags & 1) <> 0 as no_trade,
-  (c.flags & 2) <> 0 as partial,
-  (c.flags & 4) <> 0 as extreme_ambiguous,
-  c.revision,
-  source_name(c.source) as source,
-  c.known_from,
-  c.instrument_id,
-  t.length
-from instrument i
-cross join (values (5::smallint), (15::smallint), (30::smallint), (60::smallint)) t (length)
-cross join lateral series_days(i.id, t.length) d (day)
-cross join lateral (
-  select case when i.source >= 3 then 'America/New_York' else 'Asia/Shanghai' end
-) z (name)
-cross join lateral series_rolled(
-  i.id,
-  t.length,
-  d.day::timestamp at time zone z.name,
-  (d.day + 1)::timestamp at time zone z.name,
-  null,
-  null,
-  null,
-  true) c
-union all
-select
-  i.symbol,
   c.trading_day,
-  c.opened_at,
-  c.closed_at,
-  c.open,
-  c.high,
-  c.low,
-  c.close,
-  c.volume,
-  c.turnover,
-  c.trades,
-  c.vwap,
-  case when (c.flags & 32) <> 0 then 'open' else 'final' end,
-  (c.flags & 1) <> 0,
-  (c.flags & 2) <> 0,
-  (c.flags & 4) <> 0,
-  c.revision,
-  source_name(c.source),
-  c.known_from,
-  c.instrument_id,
-  t.length
+  (c.rolled).opened_at,
+  (c.rolled).closed_at,
+  (c.rolled).open,
+  (c.rolled).high,
+  (c.rolled).low,
+  (c.rolled).close,
+  (c.rolled).volume,
+  (c.rolled).turnover,
+  (c.rolled).trades,
+  (c.rolled).vwap,
+  case when (c.rolled).flags & 32 <> 0 then 'open' else 'final' end as state,
+  (c.rolled).flags & 1 <> 0 as no_trade,
+  (c.rolled).flags & 2 <> 0 as partial,
+  (c.rolled).flags & 4 <> 0 as extreme_ambiguous,
+  (c.rolled).revision,
+  source_name((c.rolled).source) as source,
+  (c.rolled).known_from,
+  i.id as instrument_id,
+  c.length
 from instrument i
-cross join (values (1200::smallint), (7200::smallint)) t (length)
-cross join lateral series_rolled(
-  i.id, t.length, '-infinity', 'infinity', null, null, null, true) c;
+cross join lateral (
+  select t.length, d.day as trading_day, r as rolled
+  from (values (5::smallint), (15::smallint), (30::smallint), (60::smallint)) t (length)
+  cross join lateral series_days(i.id, t.length) d (day)
+  cross join lateral (
+    select case when i.source >= 3 then 'America/New_York' else 'Asia/Shanghai' end
+  ) z (name)
+  cross join lateral series_rolled(
+    i.id,
+    t.length,
+    d.day::timestamp at time zone z.name,
+    (d.day + 1)::timestamp at time zone z.name,
+    null,
+    null,
+    null,
+    true) r
+  union all
+  select t.length, r.trading_day, r
+  from (values (1200::smallint), (7200::smallint)) t (length)
+  cross join lateral series_rolled(
+    i.id, t.length, '-infinity', 'infinity', null, null, null, true) r
+) c;
 comment on view rolled_candles is 'Candles that are not stored but reckoned, by length in minutes.';
 
-create or replace view candle_5m as
-select
-  symbol,
-  trading_day,
-  opened_at,
-  closed_at,
-  open,
-  high,
-  low,
-  close,
-  volume,
-  turnover,
-  trades,
-  vwap,
-  state,
-  no_trade,
-  partial,
-  extreme_ambiguous,
-  revision,
-  source,
-  known_from,
-  instrument_id
-from rolled_candles
-where length = 5;
-comment on view candle_5m is
-  'Five-minute candles, reckoned from minutes as candles() does; the one not over has state open.';
-
-create or replace view candle_15m as
-select
-  symbol,
-  trading_day,
-  opened_at,
-  closed_at,
-  open,
-  high,
-  low,
-  close,
-  volume,
-  turnover,
-  trades,
-  vwap,
-  state,
-  no_trade,
-  partial,
-  extreme_ambiguous,
-  revision,
-  source,
-  known_from,
-  instrument_id
-from rolled_candles
-where length = 15;
-comment on view candle_15m is
-  'Quarter-hour candles, reckoned from minutes as candles() does; the one not over has state open.';
-
-create or replace view candle_30m as
-select
-  symbol,
-  trading_day,
-  opened_at,
-  closed_at,
-  open,
-  high,
-  low,
-  close,
-  volume,
-  turnover,
-  trades,
-  vwap,
-  state,
-  no_trade,
-  partial,
-  extreme_ambiguous,
-  revision,
-  source,
-  known_from,
-  instrument_id
-from rolled_candles
-where length = 30;
-comment on view candle_30m is
-  'Half-hour candles, reckoned from minutes as candles() does; the one not over has state open.';
-
-create or replace view candle_60m as
-select
-  symbol,
-  trading_day,
-  opened_at,
-  closed_at,
-  open,
-  high,
-  low,
-  close,
-  volume,
-  turnover,
-  trades,
-  vwap,
-  state,
-  no_trade,
-  partial,
-  extreme_ambiguous,
-  revision,
-  source,
-  known_from,
-  instrument_id
-from rolled_candles
-where length = 60;
-comment on view candle_60m is
-  'Hour candles, reckoned from minutes as candles() does; the one not over has state open.';
-
-create or replace view candle_1w as
-select
-  symbol,
-  trading_day,
-  opened_at,
-  closed_at,
-  open,
-  high,
-  low,
-  close,
-  volume,
-  turnover,
-  trades,
-  vwap,
-  state,
-  no_trade,
-  partial,
-  extreme_ambiguous,
-  revision,
-  source,
-  known_from,
-  instrument_id
-from rolled_candles
-where length = 1200;
-comment on view candle_1w is
-  'Week candles, reckoned from days as candles() does; the one not over has state open.';
-
-create or replace view candle_1mo as
-select
-  symbol,
-  trading_day,
-  opened_at,
-  closed_at,
-  open,
-  high,
-  low,
-  close,
-  volume,
-  turnover,
-  trades,
-  vwap,
-  state,
-  no_trade,
-  partial,
-  extreme_ambiguous,
-  revision,
-  source,
-  known_from,
-  instrument_id
-from rolled_candles
-where length = 7200;
-comment on view candle_1mo is
-  'Month candles, reckoned from days as candles() does; the one not over has state open.';
+do $views$
+declare
+  shown constant text := (
+    select string_agg(attname, ', ' order by attnum)
+    from pg_attribute
+    where attrelid = 'rolled_candles'::regclass
+      and attnum > 0
+      and attname <> 'length');
+  made record;
+begin
+  for made in
+    select *
+    from (
+      values
+        (
+          'candle_1m',
+          'stored_candles',
+          1,
+          'Minute candles: final ones, and the forming one with state open. symbol is as it is '
+            'stored: for another spelling ask where instrument_id = '
+            'instrument_id(''600519.SH'').'
+        ),
+        (
+          'candle_1d',
+          'stored_candles',
+          240,
+          'Day candles, from the exchange''s own day fields; today''s with state open.'
+        ),
+        ('candle_5m', 'rolled_candles', 5, 'Five-minute candles, reckoned from minutes'),
+        ('candle_15m', 'rolled_candles', 15, 'Quarter-hour candles, reckoned from minutes'),
+        ('candle_30m', 'rolled_candles', 30, 'Half-hour candles, reckoned from minutes'),
+        ('candle_60m', 'rolled_candles', 60, 'Hour candles, reckoned from minutes'),
+        ('candle_1w', 'rolled_candles', 1200, 'Week candles, reckoned from days'),
+        ('candle_1mo', 'rolled_candles', 7200, 'Month candles, reckoned from days')
+    ) v (name, base, length, comment)
+  loop
+    execute format(
+      'create or replace view %I as select %s from %I where length = %s',
+      made.name,
+      shown,
+      made.base,
+      made.length);
+    execute format(
+      'comment on view %I is %L',
+      made.name,
+      made.comment || case made.base
+        when 'rolled_candles' then ' as candles() does; the one not over has state open.'
+        else ''
+      end);
+  end loop;
+end
+$views$;
 
 create or replace view latest as
 select
@@ -3426,165 +3171,46 @@ comment on function prune_changes is
 -- The same rows for programs, codes as numbers: the library, `candled query` and `candled status`
 -- read these. Whatever only the daemon understands is left out.
 
-create or replace view feed_instruments as
-select id, symbol, source, exchange, kind, board, name, first_seen, delisted_at
-from instrument;
-comment on view feed_instruments is 'As the table instrument.';
-
-create or replace view feed_quotes as
-select
-  changed_seq,
-  quoted_at,
-  received_at,
-  candle_opened_at,
-  instrument_id,
-  trading_day,
-  status,
-  trading,
-  candle_flags,
-  candle_source,
-  open,
-  previous_close,
-  last,
-  high,
-  low,
-  bid,
-  ask,
-  volume,
-  turnover,
-  after_hours_volume,
-  after_hours_turnover,
-  candle_open,
-  candle_high,
-  candle_low,
-  candle_close,
-  candle_volume,
-  candle_turnover,
-  bids,
-  asks
-from quote;
-comment on view feed_quotes is 'As the table quote, without what is only the daemon''s.';
-
-create or replace view feed_overview as
-select symbol, name, last, change, percent_change, at
-from overview;
-comment on view feed_overview is 'As the table overview.';
-
-create or replace view feed_candles as
-select
-  opened_at,
-  closed_at,
-  known_from,
-  instrument_id,
-  trading_day,
-  timeframe,
-  flags,
-  source,
-  revision,
-  open,
-  high,
-  low,
-  close,
-  volume,
-  turnover,
-  trades,
-  vwap
-from candle;
-comment on view feed_candles is 'As the table candle.';
-
-create or replace view feed_revisions as
-select
-  opened_at,
-  closed_at,
-  known_from,
-  instrument_id,
-  trading_day,
-  timeframe,
-  flags,
-  source,
-  revision,
-  open,
-  high,
-  low,
-  close,
-  volume,
-  turnover,
-  trades,
-  vwap,
-  known_to,
-  cause
-from candle_revision;
-comment on view feed_revisions is 'As the table candle_revision.';
-
-create or replace view feed_gaps as
-select
-  id,
-  instrument_id,
-  trading_day,
-  from_at,
-  to_at,
-  volume,
-  turnover,
-  cause,
-  known_from,
-  known_to
-from gap;
-comment on view feed_gaps is 'As the table gap; what became of each is in gaps.';
-
-create or replace view feed_audits as
-select
-  instrument_id,
-  trading_day,
-  exchange_volume,
-  exchange_turnover,
-  minute_volume,
-  minute_turnover,
-  gap_volume,
-  gap_turnover,
-  after_hours_volume,
-  after_hours_turnover,
-  residual_volume,
-  residual_turnover,
-  balanced,
-  minutes_traded,
-  minutes_untraded,
-  minutes_missing,
-  known_from,
-  repaired_at
-from day_audit;
-comment on view feed_audits is 'As the table day_audit.';
-
-create or replace view feed_changes as
-select
-  seq,
-  committed_at,
-  known_at,
-  position,
-  quotes,
-  rejections,
-  candle_instrument_ids,
-  candle_timeframes,
-  candle_opened_ats,
-  revision_instrument_ids,
-  revision_timeframes,
-  revision_opened_ats,
-  gap_ids,
-  closed_gap_ids,
-  audit_instrument_ids,
-  audit_days,
-  events
-from change;
-comment on view feed_changes is 'As the table change; changes() also tells what is kept no more.';
-
-create or replace view feed_rejections as
-select id, trading_day, source, symbol, reason, detail, payload
-from rejected;
-comment on view feed_rejections is 'As the table rejected.';
-
-create or replace view feed_health as
-select source, endpoint, state, since, last_success_at, requests, failures, detail
-from source_health;
-comment on view feed_health is 'As the table source_health.';
+do $views$
+declare
+  made record;
+  shown text;
+begin
+  for made in
+    select *
+    from (
+      values
+        ('feed_instruments', 'instrument', '{missed_lists,listed_part}', ''),
+        ('feed_quotes', 'quote', '{book_state}', ', without what is only the daemon''s'),
+        ('feed_overview', 'overview', '{}', ''),
+        ('feed_candles', 'candle', '{}', ''),
+        ('feed_revisions', 'candle_revision', '{}', ''),
+        (
+          'feed_gaps',
+          'gap',
+          '{closed_by,sightings,last_sighting_at,permanent_at,permanent_reason}',
+          '; what became of each is in gaps'),
+        ('feed_audits', 'day_audit', '{}', ''),
+        ('feed_changes', 'change', '{term}', '; changes() also tells what is kept no more'),
+        ('feed_rejections', 'rejected', '{received_at,payload_md5}', ''),
+        ('feed_health', 'source_health', '{updated_at}', '')
+    ) v (name, source, hidden, remark)
+  loop
+    select string_agg(a.attname, ', ' order by a.attnum)
+    into shown
+    from pg_attribute a
+    where a.attrelid = made.source::regclass
+      and a.attnum > 0
+      and not a.attisdropped
+      and a.attname <> all (made.hidden::name[]);
+    execute format('create or replace view %I as select %s from %I', made.name, shown, made.source);
+    execute format(
+      'comment on view %I is %L',
+      made.name,
+      format('As the table %s%s.', made.source, made.remark));
+  end loop;
+end
+$views$;
 
 create or replace view feed_place as
 select j.position, j.known_from, j.updated_at, f.epoch, f.last_seq
