@@ -21,7 +21,7 @@ enum ChildProcess {
   /// - Returns: the start of what it said, nil unless it ended well.
   static func output(of arguments: [String]) throws(EmbeddedServerError) -> String? {
     var ends: [Int32] = [-1, -1]
-    guard pipe(&ends) == 0 else { throw failure(arguments, errno) }
+    guard pipe(&ends) == 0 else { throw failure(arguments, errno: errno) }
     let child: pid_t
     do {
       defer { close(ends[1]) }
@@ -60,7 +60,7 @@ enum ChildProcess {
         posix_spawn(&child, arguments[0], &actions, &attributes, argv, envp)
       }
     }
-    guard failed == 0 else { throw failure(arguments, failed) }
+    guard failed == 0 else { throw failure(arguments, errno: failed) }
     return child
   }
 
@@ -87,7 +87,7 @@ enum ChildProcess {
   }
 
   private static func withPointers<Value>(
-    to strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Value
+    to strings: [String], body: ([UnsafeMutablePointer<CChar>?]) -> Value
   ) -> Value {
     let copies = strings.map { strdup($0) }
     defer { for copy in copies { free(copy) } }
@@ -116,9 +116,9 @@ enum ChildProcess {
     return signal == 0 ? (status >> 8) & 0xff : 128 + signal
   }
 
-  private static func failure(_ arguments: [String], _ number: Int32) -> EmbeddedServerError {
+  private static func failure(_ arguments: [String], errno number: Int32) -> EmbeddedServerError {
     let reason = String(cString: strerror(number))
     return EmbeddedServerError(
-      .spawnFailed, "Cannot run \(arguments[0]): \(reason).", systemError: number)
+      .spawnFailed, sentence: "Cannot run \(arguments[0]): \(reason).", systemError: number)
   }
 }

@@ -64,7 +64,8 @@ extension EmbeddedServer {
     ) throws(EmbeddedServerError) {
       directory = server.directory
       let failure = EmbeddedServerError(
-        .startFailed, "The server of \(directory) accepts no connection.", directory: directory)
+        .startFailed, sentence: "The server of \(directory) accepts no connection.",
+        directory: directory)
       guard let opened = PQconnectdb(server.address(database, as: user)) else { throw failure }
       connection = opened
       // What it says beside its answers is for nobody: libpq would print it.
@@ -104,7 +105,7 @@ extension EmbeddedServer {
 
     private func refused() -> EmbeddedServerError {
       EmbeddedServerError(
-        .initFailed, "The server of \(directory) refused a command on a database.",
+        .initFailed, sentence: "The server of \(directory) refused a command on a database.",
         directory: directory, log: message)
     }
 

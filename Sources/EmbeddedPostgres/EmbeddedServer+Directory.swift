@@ -28,11 +28,12 @@ extension EmbeddedServer {
 
   func prepareDirectory(for user: ServerUser) throws(EmbeddedServerError) {
     try makeParents()
-    if mkdir(directory, 0o700) != 0, errno != EEXIST { throw unusable("make", errno) }
+    if mkdir(directory, 0o700) != 0, errno != EEXIST { throw unusable("make", errno: errno) }
     if !isInitialized, let unknownFile = try firstUnknownFile() {
       throw EmbeddedServerError(
         .directoryUnusable,
-        "\(directory) is not empty (\(unknownFile)): give the embedded server a folder of its own.",
+        sentence:
+          "\(directory) is not empty (\(unknownFile)): give the embedded server a folder of its own.",
         directory: directory)
     }
     try own(directory, for: user)
@@ -43,13 +44,14 @@ extension EmbeddedServer {
   func prepareSocketDirectory(for user: ServerUser) throws(EmbeddedServerError) {
     let folder = socketDirectory
     let isNew = mkdir(folder, 0o700) == 0
-    if !isNew, errno != EEXIST { throw unusable("make \(folder) for", errno) }
+    if !isNew, errno != EEXIST { throw unusable("make \(folder) for", errno: errno) }
     var status = stat()
     guard lstat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR,
       status.st_uid == geteuid() || status.st_uid == user.uid
     else {
       throw EmbeddedServerError(
-        .directoryUnusable, "\(folder) is needed for the server's socket, but is another user's.",
+        .directoryUnusable,
+        sentence: "\(folder) is needed for the server's socket, but is another user's.",
         directory: folder)
     }
     try own(folder, for: user)
@@ -58,12 +60,12 @@ extension EmbeddedServer {
   /// While it is held, no other process sets up or starts this cluster.
   func lockDirectory() throws(EmbeddedServerError) -> Int32 {
     let folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard folder >= 0 else { throw unusable("open", errno) }
+    guard folder >= 0 else { throw unusable("open", errno: errno) }
     while flock(folder, LOCK_EX) != 0 {
       guard errno == EINTR else {
         let number = errno
         close(folder)
-        throw unusable("lock", number)
+        throw unusable("lock", errno: number)
       }
     }
     return folder
@@ -75,7 +77,8 @@ extension EmbeddedServer {
       let number = errno
       guard access(parent, F_OK) == 0 else {
         throw EmbeddedServerError(
-          .directoryUnusable, "Cannot make \(parent): \(String(cString: strerror(number))).",
+          .directoryUnusable,
+          sentence: "Cannot make \(parent): \(String(cString: strerror(number))).",
           directory: parent, systemError: number)
       }
     }
@@ -88,7 +91,7 @@ extension EmbeddedServer {
   }
 
   private func firstUnknownFile() throws(EmbeddedServerError) -> String? {
-    guard let stream = opendir(directory) else { throw unusable("read", errno) }
+    guard let stream = opendir(directory) else { throw unusable("read", errno: errno) }
     defer { closedir(stream) }
     while let item = readdir(stream) {
       let name = withUnsafeBytes(of: &item.pointee.d_name) { bytes in
@@ -101,18 +104,18 @@ extension EmbeddedServer {
 
   private func own(_ folder: String, for user: ServerUser) throws(EmbeddedServerError) {
     if user.isOther, lchown(folder, user.uid, user.gid) != 0 {
-      throw unusable("give \(user.name)", errno)
+      throw unusable("give \(user.name)", errno: errno)
     }
     var status = stat()
     guard lstat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR,
       status.st_uid == user.uid
     else {
       throw EmbeddedServerError(
-        .directoryUnusable, "\(folder) is not a folder of the user \(user.name).",
+        .directoryUnusable, sentence: "\(folder) is not a folder of the user \(user.name).",
         directory: folder)
     }
     if status.st_mode & 0o7777 != 0o700, chmod(folder, 0o700) != 0 {
-      throw unusable("protect", errno)
+      throw unusable("protect", errno: errno)
     }
   }
 
@@ -123,18 +126,20 @@ extension EmbeddedServer {
     for parent in parents where try !user.canEnter(parent) {
       throw EmbeddedServerError(
         .directoryUnusable,
-        "PostgreSQL does not run as root, and the user \(user.name) cannot pass \(parent): "
+        sentence:
+          "PostgreSQL does not run as root, and the user \(user.name) cannot pass \(parent): "
           + "choose another folder or `chmod o+x \(parent)`.",
         directory: parent)
     }
     throw EmbeddedServerError(
-      .directoryUnusable, "The user \(user.name) cannot enter \(directory).", directory: directory)
+      .directoryUnusable, sentence: "The user \(user.name) cannot enter \(directory).",
+      directory: directory)
   }
 
-  private func unusable(_ doing: String, _ number: Int32) -> EmbeddedServerError {
+  private func unusable(_ doing: String, errno number: Int32) -> EmbeddedServerError {
     EmbeddedServerError(
       .directoryUnusable,
-      "Cannot \(doing) \(directory): \(String(cString: strerror(number))).",
+      sentence: "Cannot \(doing) \(directory): \(String(cString: strerror(number))).",
       directory: directory, systemError: number)
   }
 }

@@ -21,7 +21,8 @@ extension EmbeddedServer {
       let number = errno
       if file >= 0 { close(file) }
       throw EmbeddedServerError(
-        .directoryUnusable, "Cannot open \(logPath): \(String(cString: strerror(number))).",
+        .directoryUnusable,
+        sentence: "Cannot open \(logPath): \(String(cString: strerror(number))).",
         directory: directory, systemError: number)
     }
     return file

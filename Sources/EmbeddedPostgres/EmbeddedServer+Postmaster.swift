@@ -23,7 +23,7 @@ extension EmbeddedServer {
       let arguments = contents(of: "/proc/\(identifier)/cmdline").split(
         separator: "\0", omittingEmptySubsequences: false)
       guard let flag = arguments.firstIndex(of: "-D"), flag + 1 < arguments.count,
-        isSameFile(String(arguments[flag + 1]), data)
+        isSameFile(String(arguments[flag + 1]), as: data)
       else { return nil }
     }
 
@@ -60,7 +60,8 @@ extension EmbeddedServer {
     guard let postmaster else { return }
     guard kill(postmaster.identifier, signal) == 0 || errno == ESRCH else {
       throw EmbeddedServerError(
-        .stopFailed, "The server of \(directory) is another user's.", directory: directory,
+        .stopFailed, sentence: "The server of \(directory) is another user's.",
+        directory: directory,
         systemError: errno)
     }
     let start = ContinuousClock.now
@@ -68,7 +69,7 @@ extension EmbeddedServer {
       guard ContinuousClock.now - start < .seconds(Self.stopSecondsMax) else {
         throw EmbeddedServerError(
           .stopFailed,
-          "The server of \(directory) did not end within \(Self.stopSecondsMax) s.",
+          sentence: "The server of \(directory) did not end within \(Self.stopSecondsMax) s.",
           directory: directory, log: logTail(from: 0))
       }
       Self.pause()
@@ -92,7 +93,7 @@ private func contents(of path: String) -> String {
   String(decoding: EmbeddedServer.smallFile(path), as: UTF8.self)
 }
 
-private func isSameFile(_ one: String, _ other: String) -> Bool {
+private func isSameFile(_ one: String, as other: String) -> Bool {
   var first = stat()
   var second = stat()
   guard stat(one, &first) == 0, stat(other, &second) == 0 else { return false }

@@ -36,14 +36,15 @@ extension EmbeddedServer {
     guard let preferred = candidates.first else {
       throw EmbeddedServerError(
         .serverMissing,
-        "No PostgreSQL server binaries were found: "
+        sentence: "No PostgreSQL server binaries were found: "
           + "install them with `apt-get install postgresql`.")
     }
     guard let major = clusterMajor else { return preferred }
     guard let matching = candidates.first(where: { $0.major == major }) else {
       throw EmbeddedServerError(
         .serverMissing,
-        "\(directory) was written by PostgreSQL \(major), whose server binaries were not found: "
+        sentence:
+          "\(directory) was written by PostgreSQL \(major), whose server binaries were not found: "
           + "install them with `apt-get install postgresql-\(major)`.",
         directory: directory)
     }
@@ -68,7 +69,8 @@ extension EmbeddedServer {
     if settings["fsync"] == "off" { arguments.append("--no-sync") }
     guard try ChildProcess.run(user.running(arguments), log: log) == 0 else {
       throw EmbeddedServerError(
-        .initFailed, "initdb could not make a cluster in \(directory).", directory: directory,
+        .initFailed, sentence: "initdb could not make a cluster in \(directory).",
+        directory: directory,
         log: logTail(from: logStart))
     }
     try install(fresh)
@@ -89,7 +91,8 @@ extension EmbeddedServer {
       let isWorthRetrying = running != nil || log.contains { $0.contains("is still in use") }
       guard isWorthRetrying, ContinuousClock.now - start < .seconds(Self.responseSecondsMax) else {
         throw EmbeddedServerError(
-          .startFailed, "The server of \(directory) ended while starting.", directory: directory,
+          .startFailed, sentence: "The server of \(directory) ended while starting.",
+          directory: directory,
           log: log)
       }
       Self.pause()
@@ -111,7 +114,7 @@ extension EmbeddedServer {
     defer { if folder >= 0 { close(folder) } }
     guard folder >= 0, rename(fresh, dataDirectory) == 0, fsync(folder) == 0 else {
       throw EmbeddedServerError(
-        .initFailed, "Cannot put the new cluster of \(directory) in its place.",
+        .initFailed, sentence: "Cannot put the new cluster of \(directory) in its place.",
         directory: directory, systemError: errno)
     }
   }
@@ -135,7 +138,7 @@ extension EmbeddedServer {
   ) throws(EmbeddedServerError) -> [(String, String)] {
     var all = Self.defaultSettings.merging(settings) { _, own in own }
     if all["wal_compression"] == nil {
-      all["wal_compression"] = try hasLZ4(binaries, user) ? "lz4" : "on"
+      all["wal_compression"] = try hasLZ4(binaries, as: user) ? "lz4" : "on"
     }
     all["listen_addresses"] = ""
     all["port"] = "\(Self.port)"
@@ -145,7 +148,7 @@ extension EmbeddedServer {
 
   /// A build option of the server: asked by having it read the setting and say it back.
   private func hasLZ4(
-    _ binaries: ServerBinaries, _ user: ServerUser
+    _ binaries: ServerBinaries, as user: ServerUser
   ) throws(EmbeddedServerError) -> Bool {
     let setting = "wal_compression"
     let arguments = [
@@ -169,7 +172,8 @@ extension EmbeddedServer {
         // One in recovery goes on, and a later start adopts it; a mute one is of no use.
         if !isRecovering { try? stopImmediately() }
         throw EmbeddedServerError(
-          .startFailed, "The server of \(directory) does not answer after \(secondsMax) s.",
+          .startFailed,
+          sentence: "The server of \(directory) does not answer after \(secondsMax) s.",
           directory: directory, log: logTail(from: logStart))
       }
       Self.pause()

@@ -63,7 +63,8 @@ extension EmbeddedServer {
       let status = try ChildProcess.run(running(["/usr/bin/test", "-x", folder]))
       guard status == 0 || status == 1 else {
         throw EmbeddedServerError(
-          .spawnFailed, "Cannot run programs as the user \(name): setpriv ended with \(status).",
+          .spawnFailed,
+          sentence: "Cannot run programs as the user \(name): setpriv ended with \(status).",
           directory: folder)
       }
       return status == 0
@@ -78,7 +79,7 @@ extension EmbeddedServer {
     guard let setpriv = Self.setprivPaths.first(where: { access($0, X_OK) == 0 }) else {
       throw EmbeddedServerError(
         .spawnFailed,
-        "PostgreSQL does not run as root and setpriv was not found: "
+        sentence: "PostgreSQL does not run as root and setpriv was not found: "
           + "install it with `apt-get install util-linux`.")
     }
     let user =
@@ -88,7 +89,8 @@ extension EmbeddedServer {
     guard let user else {
       throw EmbeddedServerError(
         .spawnFailed,
-        "PostgreSQL does not run as root, and there is neither a user postgres nor nobody.")
+        sentence:
+          "PostgreSQL does not run as root, and there is neither a user postgres nor nobody.")
     }
     return user
   }

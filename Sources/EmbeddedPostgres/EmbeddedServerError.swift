@@ -28,7 +28,7 @@ package struct EmbeddedServerError: Error, Sendable, Hashable {
   package var systemError: Int32?
 
   init(
-    _ code: Code, _ sentence: String, directory: String? = nil, log: [String] = [],
+    _ code: Code, sentence: String, directory: String? = nil, log: [String] = [],
     systemError: Int32? = nil
   ) {
     self.code = code

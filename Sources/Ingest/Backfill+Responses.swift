@@ -97,7 +97,7 @@ extension Backfill {
         let receipt = try await parts.writer.commit(commit)
         progress.candles += receipt.candles
         progress.revisions += receipt.revisions
-        progress.gapsClosed += receipt.closedGaps
+        progress.gapsClosed += receipt.repairs.closedGaps
         break
       } catch {
         guard error.code == .connectionLost || error.code == .transient,

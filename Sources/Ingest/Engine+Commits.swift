@@ -127,8 +127,8 @@ extension Engine {
         // Where nothing is known yet, the health of a source is known now, not in 1970.
         knownAt: pipeline.knownAt.microseconds == 0 ? now : pipeline.knownAt,
         bookState: pipeline.sharedState)
-    commit.health = commitState.health.map { source, state in healthRow(source, state) }
-    commit.health += commitState.staleHealth.sorted().compactMap {
+    commit.reference.health = commitState.health.map { source, state in healthRow(source, state) }
+    commit.reference.health += commitState.staleHealth.sorted().compactMap {
       workerSlots[$0].healthRow(at: now)
     }
     commitState.health = [:]
@@ -216,11 +216,11 @@ extension Engine {
   /// What was stored and is still worth a word: on change, for a source may send what is refused
   /// with every sweep.
   private func report(of receipt: CommitReceipt) {
-    if receipt.refused > 0, receipt.firstRefusal != status.lastRefusal {
-      status.lastRefusal = receipt.firstRefusal
+    if receipt.refusals.rows > 0, receipt.refusals.first != status.lastRefusal {
+      status.lastRefusal = receipt.refusals.first
       parts.log.error(
         "the database refused rows, they are in rejections",
-        metadata: ["rows": "\(receipt.refused)", "first": "\(receipt.firstRefusal ?? "")"])
+        metadata: ["rows": "\(receipt.refusals.rows)", "first": "\(receipt.refusals.first ?? "")"])
     }
     guard receipt.seq != nil, receipt.notifyFault != status.notifyFault else { return }
     if let fault = receipt.notifyFault {

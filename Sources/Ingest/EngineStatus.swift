@@ -124,12 +124,12 @@ package struct EngineStatus: Sendable {
     self.answeredAt = answeredAt
     if let seq = receipt.seq { sequence = seq }
     candlesSaved += receipt.candles
-    rowsRefused += receipt.refused
+    rowsRefused += receipt.refusals.rows
     if receipt.notifyFault != nil { notifyFailures += 1 }
     gapsOpened += receipt.gaps
-    gapsClosed += receipt.closedGaps
+    gapsClosed += receipt.repairs.closedGaps
     revisionsSaved += receipt.revisions
-    disagreements += receipt.disagreements
+    disagreements += receipt.repairs.disagreements
     commitMicroseconds = end.microseconds(since: start)
     commitSeconds.record(microseconds: commitMicroseconds)
     lastCommitAt = EngineClock.realNow()

@@ -26,14 +26,16 @@ extension Pipeline {
     commit.events = rows.events
     commit.instruments += rows.listed
     commit.bars = rows.bars
-    commit.factors = rows.factors
-    commit.keyUsage = rows.keyUsage.values.sorted { ($0.day, $0.label) < ($1.day, $1.label) }
-    commit.lists = rows.lists
-    commit.instrumentMarks = rows.marks
-    commit.sessions = rows.sessions
+    commit.reference.factors = rows.factors
+    commit.reference.keyUsage = rows.keyUsage.values.sorted {
+      ($0.day, $0.label) < ($1.day, $1.label)
+    }
+    commit.reference.lists = rows.lists
+    commit.reference.instrumentMarks = rows.marks
+    commit.reference.sessions = rows.sessions
     commit.firstDayAvailable = rows.firstDayAvailable
-    commit.watermarks = rows.watermarks.values.sorted { $0.chunk < $1.chunk }
-    commit.overview = rows.overview.values.sorted { $0.symbol < $1.symbol }.map { row in
+    commit.reference.watermarks = rows.watermarks.values.sorted { $0.chunk < $1.chunk }
+    commit.reference.overview = rows.overview.values.sorted { $0.symbol < $1.symbol }.map { row in
       OverviewRow(
         symbol: row.symbol.description, name: row.name, last: row.last, change: row.change,
         percentChange: row.percentChange, at: row.at ?? knownAt)

@@ -44,7 +44,7 @@ package final class ConnectGate: Sendable {
 
   /// Waits for the session's turn and connects. Blocks: for a thread of one's own.
   func pass<Connection>(
-    _ session: Session, _ connect: () throws(StoreError) -> Connection
+    _ session: Session, connect: () throws(StoreError) -> Connection
   ) throws(StoreError) -> Connection {
     let share =
       switch session {
@@ -84,9 +84,9 @@ package final class ConnectGate: Sendable {
 extension ConnectGate? {
   /// Whoever has no gate connects at once.
   package func pass<Connection>(
-    _ session: ConnectGate.Session, _ connect: () throws(StoreError) -> Connection
+    _ session: ConnectGate.Session, connect: () throws(StoreError) -> Connection
   ) throws(StoreError) -> Connection {
     guard let gate = self else { return try connect() }
-    return try gate.pass(session, connect)
+    return try gate.pass(session, connect: connect)
   }
 }

@@ -62,7 +62,7 @@ package final class LeaseConnection {
       parameters.add { $0.int64(lease.term) }
       parameters.add { $0.text(lease.holder) }
       parameters.add { $0.int64(lease.milliseconds * 1_000) }
-      guard try connection.run(Self.extend, parameters, context: Self.context).rowCount == 0
+      guard try connection.run(Self.extend, with: parameters, context: Self.context).rowCount == 0
       else { return }
       var row = try connection.run(Self.read, context: Self.context).row(0)
       throw StoreError.leaseLost(lease.term, to: try row.lease().term, context: Self.context)
@@ -76,7 +76,7 @@ package final class LeaseConnection {
       parameters.add { $0.int64(lease.term) }
       parameters.add { $0.text(lease.holder) }
       parameters.add { $0.int64(0) }
-      try connection.run(Self.extend, parameters, context: Self.context)
+      try connection.run(Self.extend, with: parameters, context: Self.context)
     }
   }
 
@@ -186,7 +186,7 @@ extension LeaseConnection {
     parameters.add { $0.text(holder) }
     parameters.add { $0.text(host) }
     parameters.add { $0.int64(milliseconds * 1_000) }
-    let response = try connection.run(Self.takeOver, parameters, context: Self.context)
+    let response = try connection.run(Self.takeOver, with: parameters, context: Self.context)
     guard response.rowCount == 1 else { return nil }
     var row = response.row(0)
     return try row.int64()
@@ -197,14 +197,15 @@ extension LeaseConnection {
   private func evictWriters(_ connection: PostgresConnection) {
     var parameters = WireParameters()
     parameters.add { $0.int32(Self.evictionMillisecondsMax) }
-    _ = try? connection.run(Self.evict, parameters, context: Self.context)
+    _ = try? connection.run(Self.evict, with: parameters, context: Self.context)
   }
 }
 
 extension StoreError {
   package static func leaseLost(_ term: Int64, to later: Int64, context: String) -> StoreError {
     StoreError(
-      .leaseLost, "term \(term) is over, the database is in term \(later): another daemon leads",
+      .leaseLost,
+      message: "term \(term) is over, the database is in term \(later): another daemon leads",
       context: context)
   }
 }

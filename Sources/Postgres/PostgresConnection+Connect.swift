@@ -23,7 +23,8 @@ extension PostgresConnection {
     let given = AddressOptions(url)
     if given == nil, url.contains("=") || url.contains("://") {
       throw StoreError(
-        .badAddress, "the connection string cannot be understood", context: StoreError.connecting)
+        .badAddress, message: "the connection string cannot be understood",
+        context: StoreError.connecting)
     }
     let settings =
       [("application_name", application), ("client_encoding", "UTF8")]
@@ -33,14 +34,14 @@ extension PostgresConnection {
       withCStrings(settings.map(\.1)) { values in PQconnectStartParams(keywords, values, 1) }
     }
     guard let handle = started else {
-      throw StoreError(.connectionLost, "out of memory", context: StoreError.connecting)
+      throw StoreError(.connectionLost, message: "out of memory", context: StoreError.connecting)
     }
     // Before anybody was asked: what it says may be about the string alone.
     if PQstatus(handle) == CONNECTION_BAD,
       let complaint = AddressComplaint.sentence(for: String(cString: PQerrorMessage(handle)))
     {
       PQfinish(handle)
-      throw StoreError(.badAddress, complaint, context: StoreError.connecting)
+      throw StoreError(.badAddress, message: complaint, context: StoreError.connecting)
     }
     // The only way libpq 15 tells why a server said no, whatever language it says it in.
     PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
@@ -100,7 +101,7 @@ extension PostgresConnection {
       let left = deadline - MonotonicClock.microseconds()
       if left <= 0 {
         return StoreError(
-          .connectionLost, "PostgreSQL does not answer within \(seconds) s",
+          .connectionLost, message: "PostgreSQL does not answer within \(seconds) s",
           context: StoreError.connecting)
       }
       if poll(&descriptor, 1, Int32(clamping: left / 1_000 + 1)) <= 0 { continue }
@@ -119,20 +120,21 @@ extension PostgresConnection {
   /// on, or a sentence of ours.
   static func refusal(_ text: String) -> StoreError {
     if let advice = advice(text) {
-      return StoreError(.operatorNeeded, advice, context: StoreError.connecting)
+      return StoreError(.operatorNeeded, message: advice, context: StoreError.connecting)
     }
     let lines = text.split(separator: "\n")
     for line in lines {
       guard let (state, message) = stateAndMessage(line) else { continue }
       let code = StoreError.code(forSQLState: state)
       return StoreError(
-        code == .operatorNeeded ? code : .connectionLost, "PostgreSQL says: \(message)",
+        code == .operatorNeeded ? code : .connectionLost, message: "PostgreSQL says: \(message)",
         sqlState: state, context: StoreError.connecting)
     }
     let asked = lines.first { AddressComplaint.sentence(forLine: $0) == nil }
     let reason = asked?.split(separator: ":").last?.drop { $0 == " " } ?? "no answer"
     return StoreError(
-      .connectionLost, "cannot reach PostgreSQL: \(reason)", context: StoreError.connecting)
+      .connectionLost, message: "cannot reach PostgreSQL: \(reason)", context: StoreError.connecting
+    )
   }
 
   /// `… FATAL:  28P01: password authentication failed for user "x"`

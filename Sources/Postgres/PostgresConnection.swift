@@ -51,7 +51,7 @@ extension PostgresConnection {
   @discardableResult
   package func execute(
     _ sql: String, context: String, lookingEvery milliseconds: Int32,
-    _ look: () throws(StoreError) -> Void
+    look: () throws(StoreError) -> Void
   ) throws(StoreError) -> PostgresResult {
     if PQsendQuery(handle, sql) != 1 { throw lost(context: context) }
     var last: PostgresResult?
@@ -71,7 +71,7 @@ extension PostgresConnection {
   /// Runs a prepared statement, preparing it on first use.
   @discardableResult
   package func run(
-    _ statement: Statement, _ parameters: borrowing WireParameters, context: String
+    _ statement: Statement, with parameters: borrowing WireParameters, context: String
   ) throws(StoreError) -> PostgresResult {
     if !prepared.contains(statement.name) {
       try check(PQprepare(handle, statement.name, statement.sql, 0, nil), context: context)
@@ -85,13 +85,28 @@ extension PostgresConnection {
 
   @discardableResult
   package func run(_ statement: Statement, context: String) throws(StoreError) -> PostgresResult {
-    try run(statement, WireParameters(), context: context)
+    try run(statement, with: WireParameters(), context: context)
+  }
+
+  /// Runs a prepared statement and decodes its rows.
+  package func read<Value>(
+    _ statement: Statement, with parameters: borrowing WireParameters = WireParameters(),
+    context: String, decode: (inout PostgresRow) throws(StoreError) -> Value
+  ) throws(StoreError) -> [Value] {
+    let response = try run(statement, with: parameters, context: context)
+    var values: [Value] = []
+    values.reserveCapacity(response.rowCount)
+    for row in response.rows {
+      var row = row
+      values.append(try decode(&row))
+    }
+    return values
   }
 
   /// Sends a binary COPY. `sql` is `copy … from stdin (format binary)`.
   /// - Returns: rows copied.
   package func copy(
-    _ sql: String, _ body: inout WireBuffer, context: String
+    _ sql: String, from body: inout WireBuffer, context: String
   ) throws(StoreError) -> Int {
     try beginCopy(sql, context: context)
     return try endCopy(&body, context: context)
@@ -158,13 +173,13 @@ extension PostgresConnection {
       if PQstatus(handle) != CONNECTION_OK { throw lost(context: context) }
       throw StoreError(
         StoreError.code(forSQLState: result.sqlState),
-        result.primaryMessage ?? "the server gave no reason",
+        message: result.primaryMessage ?? "the server gave no reason",
         sqlState: result.sqlState, context: context)
     }
   }
 
   private func lost(context: String) -> StoreError {
-    StoreError(.connectionLost, "the connection to PostgreSQL was lost", context: context)
+    StoreError(.connectionLost, message: "the connection to PostgreSQL was lost", context: context)
   }
 }
 
@@ -181,7 +196,7 @@ package struct Statement: Sendable {
 
 /// Calls `body` with a null-terminated array of C strings.
 func withCStrings<Response>(
-  _ strings: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>?) -> Response
+  _ strings: [String], body: (UnsafePointer<UnsafePointer<CChar>?>?) -> Response
 ) -> Response {
   var bytes: [CChar] = []
   var offsets: [Int] = []

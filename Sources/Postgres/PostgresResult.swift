@@ -33,12 +33,12 @@ package final class PostgresResult {
   package var textRows: [[String?]] {
     (0..<Int32(rowCount)).map { row in
       (0..<PQnfields(handle)).map { column in
-        field(row, column).map { String(decoding: $0, as: UTF8.self) }
+        field(row, column: column).map { String(decoding: $0, as: UTF8.self) }
       }
     }
   }
 
-  fileprivate func field(_ row: Int32, _ column: Int32) -> UnsafeRawBufferPointer? {
+  fileprivate func field(_ row: Int32, column: Int32) -> UnsafeRawBufferPointer? {
     if PQgetisnull(handle, row, column) == 1 { return nil }
     return UnsafeRawBufferPointer(
       start: PQgetvalue(handle, row, column), count: Int(PQgetlength(handle, row, column)))
@@ -59,12 +59,12 @@ package struct PostgresRow {
 
   private mutating func nextField() -> UnsafeRawBufferPointer? {
     defer { column += 1 }
-    return result.field(index, column)
+    return result.field(index, column: column)
   }
 
   package func malformed() -> StoreError {
     StoreError(
-      .malformed, "column \(column) of an answer is not what the schema promises",
+      .malformed, message: "column \(column) of an answer is not what the schema promises",
       context: "decode")
   }
 

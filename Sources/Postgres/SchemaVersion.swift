@@ -13,7 +13,7 @@ package enum SchemaVersion {
       found = try stored(in: connection)
     } catch  where error.code == .operatorNeeded || error.code == .malformed {
       throw StoreError(
-        .schemaMismatch, "the database has no candled schema: run `candled schema apply`",
+        .schemaMismatch, message: "the database has no candled schema: run `candled schema apply`",
         sqlState: error.sqlState, context: "schema check")
     }
     if found != current {
@@ -22,7 +22,7 @@ package enum SchemaVersion {
         ? "this candled needs \(current): run `candled schema apply`"
         : "newer than this candled's \(current): install the candled that applied it"
       throw StoreError(
-        .schemaMismatch, "the database has schema version \(found), \(advice)",
+        .schemaMismatch, message: "the database has schema version \(found), \(advice)",
         context: "schema check")
     }
   }

@@ -33,7 +33,7 @@ public struct StoreError: Error, Sendable, Hashable {
   /// What was being done: `commit`, `load`, `connect`.
   public let context: String
 
-  public init(_ code: Code, _ message: String, sqlState: String? = nil, context: String) {
+  public init(_ code: Code, message: String, sqlState: String? = nil, context: String) {
     self.code = code
     self.message = message
     self.sqlState = sqlState

@@ -125,7 +125,7 @@ extension WireBuffer {
   /// A one-dimensional array of elements without nulls.
   package mutating func array<Element>(
     _ elements: some Collection<Element>, type: ElementType,
-    _ write: (inout WireBuffer, Element) -> Void
+    write: (inout WireBuffer, Element) -> Void
   ) {
     reserveRow()
     let lengthAt = count

@@ -43,7 +43,7 @@ package struct WireParameters: ~Copyable {
 extension WireBuffer {
   /// NULL for nil.
   package mutating func optional<Value>(
-    _ value: Value?, _ write: (inout WireBuffer, Value) -> Void
+    _ value: Value?, write: (inout WireBuffer, Value) -> Void
   ) {
     if let value { write(&self, value) } else { null() }
   }

@@ -75,7 +75,7 @@ package struct CandleQuery: Sendable {
   /// How many at most, counted from the end; nil for all.
   package var newest: Int32?
 
-  package init(_ symbol: Symbol, _ timeframe: Timeframe) {
+  package init(_ symbol: Symbol, timeframe: Timeframe) {
     self.symbol = symbol
     self.timeframe = timeframe
   }

@@ -50,7 +50,7 @@ extension StoreReader {
 
   /// Where the candle came from that was open at a moment.
   package func why(
-    _ symbol: Symbol, at moment: Timestamp, _ timeframe: Timeframe, source: String? = nil
+    _ symbol: Symbol, at moment: Timestamp, timeframe: Timeframe, source: String? = nil
   ) throws(StoreError) -> [CandleFact] {
     var parameters = WireParameters()
     parameters.add { $0.text(symbol.description) }

@@ -32,7 +32,7 @@ extension StoreReader {
       """)
 
   func candles(
-    _ range: ClosedRange<Int64>, _ opened: ClosedRange<Timestamp>
+    _ range: ClosedRange<Int64>, opened: ClosedRange<Timestamp>
   ) throws(StoreError) -> [(seq: Int64, isRevision: Bool, candle: StoredCandle)] {
     var parameters = self.parameters(range)
     parameters.add { $0.timestamp(opened.lowerBound) }
@@ -110,7 +110,8 @@ extension StoreReader {
   /// Events this version does not know are left out.
   func events(_ range: ClosedRange<Int64>) throws(StoreError) -> [(Int64, FeedEvent)] {
     var found: [(Int64, FeedEvent)] = []
-    for row in try connection.run(Self.readEvents, parameters(range), context: "follow").rows {
+    for row in try connection.run(Self.readEvents, with: parameters(range), context: "follow").rows
+    {
       var row = row
       let seq = try row.int64()
       if let event = try row.event() { found.append((seq, event)) }

@@ -45,7 +45,7 @@ extension StoreReader {
     parameters.add { $0.int64(seq) }
     parameters.add { $0.int32(Self.changesMax) }
     var contents = Contents()
-    for row in try connection.run(Self.readChanges, parameters, context: "follow").rows {
+    for row in try connection.run(Self.readChanges, with: parameters, context: "follow").rows {
       var row = row
       let kind = try row.text()
       let from = try row.int64()
@@ -66,14 +66,14 @@ extension StoreReader {
       contents.gaps += Int(try row.int32())
       contents.certificates += Int(try row.int32())
       contents.events += Int(try row.int32())
-      contents.widen(try row.optionalTimestamp(), try row.optionalTimestamp())
+      contents.widen(from: try row.optionalTimestamp(), to: try row.optionalTimestamp())
     }
     guard let first = batch.changes.first?.seq, let last = batch.changes.last?.seq else { return }
     guard last - first == Int64(batch.changes.count - 1) else {
       throw StoreError(
-        .malformed, "changes are missing between \(first) and \(last)", context: "follow")
+        .malformed, message: "changes are missing between \(first) and \(last)", context: "follow")
     }
-    try addRows(contents, first...last, to: &batch.changes)
+    try addRows(contents, of: first...last, to: &batch.changes)
   }
 
   /// What a batch holds, so that nothing is asked for that is not there.
@@ -86,14 +86,14 @@ extension StoreReader {
     /// When its candles opened: tells the planner the partitions.
     var opened: ClosedRange<Timestamp>?
 
-    mutating func widen(_ first: Timestamp?, _ last: Timestamp?) {
+    mutating func widen(from first: Timestamp?, to last: Timestamp?) {
       guard let first, let last else { return }
       opened = min(first, opened?.lowerBound ?? first)...max(last, opened?.upperBound ?? last)
     }
   }
 
   private func addRows(
-    _ contents: Contents, _ range: ClosedRange<Int64>, to changes: inout [FeedChange]
+    _ contents: Contents, of range: ClosedRange<Int64>, to changes: inout [FeedChange]
   ) throws(StoreError) {
     // seq is contiguous: a change's place is its distance from the first.
     func place(_ seq: Int64) -> Int { Int(seq - range.lowerBound) }
@@ -103,7 +103,7 @@ extension StoreReader {
       }
     }
     if let opened = contents.opened {
-      for row in try candles(range, opened) {
+      for row in try candles(range, opened: opened) {
         if row.isRevision {
           changes[place(row.seq)].revisions.append(row.candle)
         } else {

@@ -47,14 +47,7 @@ package final class StoreReader {
     _ statement: Statement, with parameters: borrowing WireParameters = WireParameters(),
     context: String = "query", decode: (inout PostgresRow) throws(StoreError) -> Value
   ) throws(StoreError) -> [Value] {
-    let response = try connection.run(statement, parameters, context: context)
-    var values: [Value] = []
-    values.reserveCapacity(response.rowCount)
-    for row in response.rows {
-      var row = row
-      values.append(try decode(&row))
-    }
-    return values
+    try connection.read(statement, with: parameters, context: context, decode: decode)
   }
 
   func parameters(day: TradingDay?, symbol: Symbol?) -> WireParameters {
@@ -71,7 +64,7 @@ package final class StoreReader {
   }
 
   func inOneMoment<Response>(
-    _ context: String, _ body: () throws(StoreError) -> Response
+    _ context: String, body: () throws(StoreError) -> Response
   ) throws(StoreError) -> Response {
     try connection.execute("begin isolation level repeatable read read only", context: context)
     do throws(StoreError) {

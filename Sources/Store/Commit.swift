@@ -21,15 +21,8 @@ package struct Commit: Sendable {
   package var certificates: [DayCertificate] = []
   package var rejections: [Rejection] = []
   package var events: [FeedEvent] = []
-  package var overview: [OverviewRow] = []
-  package var health: [SourceHealthRow] = []
   package var bars: [BarBatch] = []
-  package var factors: [FactorBatch] = []
-  package var keyUsage: [KeyUsage] = []
-  package var lists: [ListVerdict] = []
-  package var instrumentMarks: [InstrumentMarks] = []
-  package var sessions: [MarketSession] = []
-  package var watermarks: [BarWatermark] = []
+  package var reference = ReferenceRows()
   /// The first day whose minutes their source still tells: what is open of earlier ones stays so.
   package var firstDayAvailable: TradingDay?
 
@@ -45,10 +38,8 @@ package struct Commit: Sendable {
 
   var isEmptyButForQuotes: Bool {
     instruments.isEmpty && candles.isEmpty && revisions.isEmpty && gaps.isEmpty
-      && closedGaps.isEmpty && certificates.isEmpty
-      && rejections.isEmpty && events.isEmpty && overview.isEmpty && health.isEmpty
-      && bars.isEmpty && factors.isEmpty && keyUsage.isEmpty && lists.isEmpty
-      && instrumentMarks.isEmpty && sessions.isEmpty && watermarks.isEmpty
+      && closedGaps.isEmpty && certificates.isEmpty && rejections.isEmpty && events.isEmpty
+      && bars.isEmpty && reference.isEmpty
   }
 }
 
@@ -95,93 +86,4 @@ package struct QuoteRow: Sendable {
     self.bookState = bookState
     self.receivedAt = receivedAt
   }
-}
-
-/// What a commit wrote.
-package struct CommitReceipt: Sendable, Hashable {
-  /// Its place in the change feed; nil when nothing differed from what was stored, and so nothing
-  /// was written.
-  package var seq: Int64?
-  package var instruments = 0
-  package var quotes = 0
-  package var candles = 0
-  package var revisions = 0
-  /// Opened.
-  package var gaps = 0
-  /// Their minutes were found.
-  package var closedGaps = 0
-  /// Another row took their place.
-  package var supersededGaps = 0
-  /// Gaps that were looked for once more.
-  package var gapChecks = 0
-  package var certificates = 0
-  /// New, changed or resolved.
-  package var disagreements = 0
-  package var rejections = 0
-  package var events = 0
-  package var overview = 0
-  package var health = 0
-  /// New, or ended.
-  package var factors = 0
-  package var keyUsage = 0
-  package var lists = 0
-  package var instrumentMarks = 0
-  package var sessions = 0
-  package var watermarks = 0
-  /// Rows the database would not have: they are in `rejected`, and the rest is stored.
-  package var refused = 0
-  /// Why, of the first of them.
-  package var firstRefusal: String?
-  /// Groups of rows that were tried and taken back to find them.
-  package var rejectedGroups = 0
-  /// Why this commit was not notified; followers find it by their timers.
-  package var notifyFault: StoreError?
-  /// The commit had been made before the connection was lost; this call only learnt of it, and
-  /// the counts are not known.
-  package var wasAlreadyStored = false
-
-  package init(seq: Int64? = nil) { self.seq = seq }
-
-  var rows: Int {
-    let account = instruments + quotes + candles + revisions + gaps + certificates + rejections
-    let repairs = closedGaps + supersededGaps + gapChecks + disagreements
-    let reference = factors + keyUsage + lists + instrumentMarks + sessions + watermarks
-    return account + repairs + reference + events + overview + health
-  }
-}
-
-/// What a restart goes on from.
-package struct StoredState: Sendable {
-  /// A row of `quote`: the snapshot taken last, and how the book goes on from it.
-  package struct InstrumentState: Sendable, Equatable {
-    package var quote: Quote
-    package var name: String?
-    package var receivedAt: Timestamp
-    package var bookState: [UInt8]
-
-    package var symbol: Symbol { quote.symbol }
-    package var tradingDay: TradingDay { quote.tradingDay }
-  }
-
-  /// Replay the journal after it.
-  package var position: JournalPosition
-  /// The identity of the journal it belongs to; empty where none was ever told.
-  package var journal = ""
-  /// The daemon's clock there; nil in a database that was never written to.
-  package var knownAt: Timestamp?
-  package var bookState: [UInt8]
-  /// One for each row of `quote`, by instrument id.
-  package var quotes: [InstrumentState]
-  /// Of the change feed.
-  package var epoch: Int64
-  package var lastSeq: Int64
-  /// Every series there is, by instrument id.
-  package var instruments: [StoredInstrument] = []
-  /// The last accepted list of each part.
-  package var lists: [ListVerdict] = []
-  /// Of each key, its last day.
-  package var keyUsage: [KeyUsage] = []
-  package var watermarks: [BarWatermark] = []
-  /// Of every market, by exchange and day.
-  package var sessions: [MarketSession] = []
 }

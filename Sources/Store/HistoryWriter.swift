@@ -40,24 +40,24 @@ package actor HistoryWriter {
   package func commit(_ commit: HistoryCommit) throws(StoreError) -> CommitReceipt {
     var rows = Commit(position: .start, knownAt: commit.knownAt)
     rows.bars = commit.bars
-    rows.factors = commit.factors
+    rows.reference.factors = commit.factors
     return try open().store(
       SortedCommit(rows, history: SortedCommit.History(chunk: commit.chunk)))
   }
 
   /// Those of the chunks that are stored, by name.
   package func doneChunks(_ names: [String]) throws(StoreError) -> [String: DoneChunk] {
-    try open().doneChunks(names)
+    try open().reference.doneChunks(names)
   }
 
   /// When markets trade, as far as the daemon has learnt.
   package func sessions() throws(StoreError) -> [MarketSession] {
-    try open().storedSessions()
+    try open().reference.storedSessions()
   }
 
   func open() throws(StoreError) -> WriterSession {
     guard let session else {
-      throw StoreError(.connectionLost, "not connected to PostgreSQL", context: "commit")
+      throw StoreError(.connectionLost, message: "not connected to PostgreSQL", context: "commit")
     }
     return session
   }

@@ -9,7 +9,7 @@ struct InstrumentRegistry {
     let symbol: Symbol
     let source: Source
 
-    init(_ symbol: Symbol, _ source: Source) {
+    init(_ symbol: Symbol, source: Source) {
       self.symbol = symbol
       self.source = source
     }
@@ -38,8 +38,8 @@ struct InstrumentRegistry {
   /// What a commit adds to or changes in the registry: new series first, in order.
   func differences(in commit: Commit) -> (added: [Entry], updated: [Entry]) {
     var touched: [Series: InstrumentRow] = [:]
-    func touch(_ symbol: Symbol, _ source: Source = .live) {
-      let series = Series(symbol, source)
+    func touch(_ symbol: Symbol, source: Source = .live) {
+      let series = Series(symbol, source: source)
       if entries[series] == nil, touched[series] == nil {
         touched[series] = InstrumentRow(symbol: symbol, source: source)
       }
@@ -55,21 +55,23 @@ struct InstrumentRegistry {
     for place in commit.quotes.indices {
       let symbol = commit.quotes[place].quote.symbol
       let name = commit.quotes[place].name
-      if let name, entries[Series(symbol, .live)]?.row.name != name {
+      if let name, entries[Series(symbol, source: .live)]?.row.name != name {
         merge(InstrumentRow(symbol: symbol, name: name))
       } else {
         touch(symbol)
       }
     }
-    for candle in commit.candles { touch(candle.symbol, candle.source) }
-    for revision in commit.revisions { touch(revision.candle.symbol, revision.candle.source) }
+    for candle in commit.candles { touch(candle.symbol, source: candle.source) }
+    for revision in commit.revisions {
+      touch(revision.candle.symbol, source: revision.candle.source)
+    }
     for gap in commit.gaps + commit.closedGaps { touch(gap.symbol) }
     for certificate in commit.certificates { touch(certificate.symbol) }
-    for batch in commit.bars { touch(batch.symbol, batch.source) }
-    for batch in commit.factors {
-      for factor in batch.factors { touch(factor.symbol, batch.source) }
+    for batch in commit.bars { touch(batch.symbol, source: batch.source) }
+    for batch in commit.reference.factors {
+      for factor in batch.factors { touch(factor.symbol, source: batch.source) }
     }
-    for marks in commit.instrumentMarks { touch(marks.symbol, marks.source) }
+    for marks in commit.reference.instrumentMarks { touch(marks.symbol, source: marks.source) }
     return split(touched)
   }
 
@@ -88,7 +90,7 @@ struct InstrumentRegistry {
 }
 
 extension InstrumentRow {
-  var series: InstrumentRegistry.Series { InstrumentRegistry.Series(symbol, source) }
+  var series: InstrumentRegistry.Series { InstrumentRegistry.Series(symbol, source: source) }
 
   func updated(by newer: InstrumentRow) -> InstrumentRow {
     InstrumentRow(

@@ -14,9 +14,7 @@ struct Notices {
   var isMuted: Bool { MonotonicClock.seconds() < mutedUntil }
 
   /// What a commit found out, and, in its receipt, why it went without a hint.
-  mutating func recorded(in receipt: CommitReceipt, _ strategy: WriterSession.CommitStrategy)
-    -> CommitReceipt
-  {
+  mutating func recorded(in receipt: CommitReceipt, by strategy: CommitStrategy) -> CommitReceipt {
     if let found = strategy.notifyFault {
       fault = found
       mutedUntil = MonotonicClock.seconds() + Self.pauseSeconds

@@ -11,19 +11,38 @@ struct RefusedRow {
   /// The row as text.
   var payload: [UInt8]
 
+  /// Whose row it is.
+  struct Origin {
+    var source = Source.live
+    var symbol = ""
+    /// nil is the commit's.
+    var day: TradingDay?
+  }
+
   /// What is known of a row before anybody refuses it.
   struct Sketch {
     var kind: String
-    var source: Source
-    var symbol: String
-    var day: TradingDay
     var row: Any
+    var origin: Origin
+
+    init(_ kind: String, of row: Any, from origin: Origin) {
+      self.kind = kind
+      self.row = row
+      self.origin = origin
+    }
+
+    init(_ kind: String, of candle: Candle) {
+      self.init(
+        kind, of: candle,
+        from: Origin(
+          source: candle.source, symbol: "\(candle.symbol)", day: candle.tradingDay))
+    }
   }
 
-  init(_ sketch: Sketch, _ error: StoreError) {
-    source = sketch.source
-    symbol = sketch.symbol
-    day = sketch.day
+  init(_ sketch: Sketch, day: TradingDay, error: StoreError) {
+    source = sketch.origin.source
+    symbol = sketch.origin.symbol
+    self.day = sketch.origin.day ?? day
     // The server's primary message names the constraint, never a value.
     detail = "\(sketch.kind): \(error.message) [\(error.sqlState ?? "-----")]"
     payload = Array(Self.text(of: sketch).utf8.prefix(Rejection.payloadBytesMax))
@@ -32,11 +51,11 @@ struct RefusedRow {
   /// `candle symbol=sh600519 timeframe=1m open=10.000 …`: the fields by name, in order.
   private static func text(of sketch: Sketch) -> String {
     var words = [sketch.kind]
-    collect(Mirror(reflecting: sketch.row), under: "", &words)
+    collect(Mirror(reflecting: sketch.row), under: "", into: &words)
     return words.joined(separator: " ")
   }
 
-  private static func collect(_ mirror: Mirror, under prefix: String, _ words: inout [String]) {
+  private static func collect(_ mirror: Mirror, under prefix: String, into words: inout [String]) {
     for child in mirror.children {
       guard let label = child.label, label != "bookState" else { continue }
       var value = child.value
@@ -51,8 +70,56 @@ struct RefusedRow {
       } else if let raw = value as? any RawRepresentable {
         words.append("\(prefix)\(label)=\(raw.rawValue)")
       } else {
-        collect(Mirror(reflecting: value), under: "\(label).", &words)
+        collect(Mirror(reflecting: value), under: "\(label).", into: &words)
       }
     }
+  }
+}
+
+extension QuoteRow {
+  var sketch: RefusedRow.Sketch {
+    RefusedRow.Sketch(
+      "quote", of: self, from: .init(symbol: "\(quote.symbol)", day: quote.tradingDay))
+  }
+}
+
+extension InstrumentRow {
+  var sketch: RefusedRow.Sketch {
+    RefusedRow.Sketch("instrument", of: self, from: .init(source: source, symbol: "\(symbol)"))
+  }
+}
+
+extension Gap {
+  var sketch: RefusedRow.Sketch {
+    RefusedRow.Sketch("gap", of: self, from: .init(symbol: "\(symbol)", day: tradingDay))
+  }
+}
+
+extension DayCertificate {
+  var sketch: RefusedRow.Sketch {
+    RefusedRow.Sketch("audit", of: self, from: .init(symbol: "\(symbol)", day: tradingDay))
+  }
+}
+
+extension BarBatch {
+  /// One bar where there is but one.
+  var sketch: RefusedRow.Sketch {
+    if candles.count == 1, role == .deliver { return .init("bar", of: candles[0]) }
+    return RefusedRow.Sketch(
+      "bars", of: self,
+      from: .init(source: source, symbol: "\(symbol)", day: candles.first?.tradingDay))
+  }
+}
+
+extension FactorBatch {
+  var sketch: RefusedRow.Sketch {
+    let symbol = factors.first.map { "\($0.symbol)" } ?? ""
+    return RefusedRow.Sketch("factors", of: self, from: .init(source: source, symbol: symbol))
+  }
+}
+
+extension InstrumentMarks {
+  var sketch: RefusedRow.Sketch {
+    RefusedRow.Sketch("marks", of: self, from: .init(source: source, symbol: "\(symbol)"))
   }
 }

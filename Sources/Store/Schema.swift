@@ -24,18 +24,20 @@ package enum Schema {
 
   /// Applies schema.sql in one transaction: an older version is upgraded in place, doing it again
   /// changes nothing, and a newer one is refused.
-  /// - Parameter waiting: called with a sentence for people when a session is in the way, and again
-  ///   when it is another one.
+  /// - Parameters:
+  ///   - waiting: called with a sentence for people when a session is in the way, and again when it
+  ///     is another one.
   /// - Throws: `operatorNeeded` where a right is missing, `schemaMismatch`, `connectionLost`,
   ///   `transient` with the session that was in the way at last.
   package static func apply(
     url: String, waiting: (String) -> Void = { _ in }
   ) throws(StoreError) {
-    try apply(url: url, Patience(), waiting)
+    try apply(url: url, patience: Patience(), waiting: waiting)
   }
 
   static func apply(
-    url: String, _ patience: Patience, _ waiting: (String) -> Void = { _ in }
+    url: String, patience: Patience,
+    waiting: (String) -> Void = { _ in }
   ) throws(StoreError) {
     let connection = try PostgresConnection(url: url, application: "candled schema")
     do throws(StoreError) {
@@ -43,7 +45,7 @@ package enum Schema {
     } catch  where error.code == .schemaMismatch {
       if let found = try? SchemaVersion.stored(in: connection), found > version { throw error }
     }
-    try apply(over: connection, url: url, patience, waiting)
+    try apply(over: connection, url: url, patience: patience, waiting: waiting)
   }
 
   private static let announceDigest = Statement(
@@ -51,12 +53,12 @@ package enum Schema {
     sql: "select set_config('candled.schema_digest', md5($1::text), false)")
 
   private static func apply(
-    over connection: PostgresConnection, url: String, _ patience: Patience,
-    _ waiting: (String) -> Void
+    over connection: PostgresConnection, url: String, patience: Patience,
+    waiting: (String) -> Void
   ) throws(StoreError) {
     var parameters = WireParameters()
     parameters.add { $0.text(text) }
-    try connection.run(announceDigest, parameters, context: context)
+    try connection.run(announceDigest, with: parameters, context: context)
     try connection.execute(
       "set lock_timeout = \(patience.lockMilliseconds)", context: context)
     var reported: [String?]?
@@ -77,7 +79,8 @@ package enum Schema {
         let sentence = blockers.sentence
         guard attempt < patience.triesMax else {
           throw StoreError(
-            .transient, "not applied: \(sentence)", sqlState: error.sqlState, context: context)
+            .transient, message: "not applied: \(sentence)", sqlState: error.sqlState,
+            context: context)
         }
         if reported != blockers.processes { waiting("waiting: \(sentence)") }
         reported = blockers.processes
@@ -104,10 +107,12 @@ package enum Schema {
   ///   `waiting` of each; for the private cluster, as its superuser.
   /// - Throws: as `apply`.
   package static func applyIfDifferent(
-    url: String, endingReaders: Bool = false, waiting: (String) -> Void = { _ in }
+    url: String, endingReaders: Bool = false,
+    waiting: (String) -> Void = { _ in }
   ) throws(StoreError) {
     if try holdsText(url: url) { return }
-    try apply(url: url, Patience(endsReaders: endingReaders), waiting)
+    try apply(
+      url: url, patience: Patience(endsReaders: endingReaders), waiting: waiting)
   }
 
   private static func holdsText(url: String) throws(StoreError) -> Bool {
@@ -116,7 +121,7 @@ package enum Schema {
     parameters.add { $0.int32(Int32(version)) }
     parameters.add { $0.text(text) }
     do throws(StoreError) {
-      var row = try connection.run(readDigest, parameters, context: "schema check").row(0)
+      var row = try connection.run(readDigest, with: parameters, context: "schema check").row(0)
       guard try row.bool() else { return false }
       return try connection.run(compare, context: "schema check").rowCount == 0
     } catch {
@@ -134,7 +139,8 @@ package enum Schema {
   package static func applyIfAbsent(url: String) throws(StoreError) {
     let connection = try PostgresConnection(url: url, application: "candled schema")
     var row = try connection.run(readPresence, context: "schema check").row(0)
-    if try !row.bool() { try apply(over: connection, url: url, Patience()) { _ in } }
+    if try row.bool() { return }
+    try apply(over: connection, url: url, patience: Patience()) { _ in }
   }
 
   /// Compares a database with what schema.sql made of it.

@@ -39,7 +39,7 @@ package actor StoreWriter {
     self.confirmSeconds = confirmSeconds
   }
 
-  package static let confirmSecondsDefault = WriterSession.confirmSecondsDefault
+  package static let confirmSecondsDefault = RepairTable.confirmSecondsDefault
 
   /// Connects and checks the schema's version.
   /// - Throws: `connectionLost`, `transient`, `schemaMismatch`, `badAddress`, `leaseLost`.
@@ -113,7 +113,7 @@ package actor StoreWriter {
 
   func open() throws(StoreError) -> WriterSession {
     guard let session else {
-      throw StoreError(.connectionLost, "not connected to PostgreSQL", context: "commit")
+      throw StoreError(.connectionLost, message: "not connected to PostgreSQL", context: "commit")
     }
     return session
   }

@@ -44,7 +44,7 @@ extension WriterSession {
     parameters.add { $0.text(lease.holder) }
     parameters.add { $0.int64(place.sequence) }
     parameters.add { $0.int64(position.sequence) }
-    var row = try connection.run(Self.takeUp, parameters, context: "take up").row(0)
+    var row = try connection.run(Self.takeUp, with: parameters, context: "take up").row(0)
     if try row.int64() == 1 {
       position = place
       return
@@ -52,7 +52,7 @@ extension WriterSession {
     let found = try load()
     throw StoreError(
       .positionConflict,
-      "the database stands at journal position \(found.position.sequence), not "
+      message: "the database stands at journal position \(found.position.sequence), not "
         + "\(position.sequence): another writer is at work",
       context: "take up")
   }

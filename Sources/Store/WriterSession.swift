@@ -31,7 +31,7 @@ final class WriterSession {
   /// - Throws: `connectionLost`, `schemaMismatch`, `leaseLost`.
   init(
     url: String, application: String = LeaseConnection.writerApplication, lease: Lease? = nil,
-    gate: ConnectGate? = nil, confirmSeconds: Int64 = confirmSecondsDefault
+    gate: ConnectGate? = nil, confirmSeconds: Int64 = RepairTable.confirmSecondsDefault
   ) throws(StoreError) {
     self.confirmSeconds = Int32(clamping: confirmSeconds)
     connection = try gate.pass(.writer) { () throws(StoreError) in
@@ -45,7 +45,7 @@ final class WriterSession {
       "set idle_in_transaction_session_timeout = \(milliseconds)", context: "connect")
     let response = try connection.run(Self.readPosition, context: "connect")
     guard response.rowCount == 1 else {
-      throw StoreError(.schemaMismatch, "journal_position has no row", context: "connect")
+      throw StoreError(.schemaMismatch, message: "journal_position has no row", context: "connect")
     }
     var row = response.row(0)
     let found = (epoch: try row.int64(), position: try row.int64(), term: try row.int64())
@@ -75,7 +75,7 @@ final class WriterSession {
     with no data
     """
 
-  private static let readPosition = Statement(
+  static let readPosition = Statement(
     name: "read_position",
     sql: """
       select f.epoch, j.position, l.term
@@ -127,10 +127,17 @@ final class WriterSession {
     registry = fresh
   }
 
+  var quotes: QuoteTable { QuoteTable(session: self) }
+  var candles: CandleTable { CandleTable(session: self) }
+  var ledger: LedgerTable { LedgerTable(session: self) }
+  var certificates: CertificateTable { CertificateTable(session: self) }
+  var repairs: RepairTable { RepairTable(session: self) }
+  var reference: ReferenceTable { ReferenceTable(session: self) }
+
   /// The id of a series of the commit being written; its row was inserted first. Quotes and their
   /// ledger are Sina's.
-  func id(of symbol: Symbol, _ source: Source = .live) -> Int32 {
-    guard let id = registry[InstrumentRegistry.Series(symbol, source)] else {
+  func id(of symbol: Symbol, source: Source = .live) -> Int32 {
+    guard let id = registry[InstrumentRegistry.Series(symbol, source: source)] else {
       preconditionFailure("instruments are registered before rows refer to them")
     }
     return id
@@ -144,115 +151,4 @@ struct PendingCommit {
   let backendProcess: Int32
   let position: JournalPosition
   let seq: Int64
-}
-
-// MARK: restart
-
-extension WriterSession {
-  private static let readState = Statement(
-    name: "read_state",
-    sql: """
-      select j.position, nullif(j.known_from, '-infinity'), j.book_state, f.epoch, f.last_seq,
-        j.journal, l.term
-      from journal_position j
-      cross join feed_sequence f
-      cross join lease l
-      """)
-
-  /// Reads the position and every instrument's state as of one moment.
-  func load() throws(StoreError) -> StoredState {
-    do throws(StoreError) {
-      return try read()
-    } catch {
-      // Or else this connection would refuse everything from here on.
-      _ = try? connection.execute("rollback", context: "load")
-      throw error
-    }
-  }
-
-  private func read() throws(StoreError) -> StoredState {
-    try connection.execute("begin isolation level repeatable read read only", context: "load")
-    let response = try connection.run(Self.readState, context: "load")
-    var row = response.row(0)
-    let stored = JournalPosition(try row.int64())
-    let knownAt = try row.optionalTimestamp()
-    let bookState = try row.bytes()
-    let epoch = try row.int64()
-    let lastSeq = try row.int64()
-    let journal = try row.text()
-    let found = try row.int64()
-    if found != term { throw .leaseLost(term, to: found, context: "load") }
-    var state = StoredState(
-      position: stored, knownAt: knownAt, bookState: bookState, quotes: try storedQuotes(),
-      epoch: epoch, lastSeq: lastSeq)
-    state.journal = journal
-    try readReference(into: &state)
-    try connection.execute("commit", context: "load")
-    position = stored
-    written = []
-    return state
-  }
-
-  private static let transactionStatus = Statement(
-    name: "transaction_status", sql: "select pg_xact_status($1::text::xid8)")
-  private static let endBackend = Statement(
-    name: "end_backend", sql: "select pg_terminate_backend($1::int, 5000)")
-
-  /// Whether a commit made over an earlier connection took effect. Its backend is ended first if
-  /// it has not noticed yet that nobody listens.
-  ///
-  /// A server that crashed may know nothing of the transaction, and give its number to another: so
-  /// the number alone proves nothing, the position must have moved too.
-  func tookEffect(_ commit: PendingCommit) throws(StoreError) -> Bool {
-    for attempt in 0..<2 {
-      let status = try status(of: commit)
-      if status != "in progress" {
-        guard status == "committed" else { return false }
-        return try storedPosition() >= commit.position
-      }
-      if attempt == 0 {
-        var backend = WireParameters()
-        backend.add { $0.int32(commit.backendProcess) }
-        try connection.run(Self.endBackend, backend, context: "reconnect")
-      }
-    }
-    throw StoreError(
-      .transient, "the previous connection's commit is still in progress", context: "reconnect")
-  }
-
-  /// - Returns: nil for a transaction the server knows nothing of: too old, or lost in a crash.
-  private func status(of commit: PendingCommit) throws(StoreError) -> String? {
-    var parameters = WireParameters()
-    parameters.add { $0.text(commit.transaction) }
-    do throws(StoreError) {
-      var row = try connection.run(Self.transactionStatus, parameters, context: "reconnect").row(0)
-      return try row.optionalText()
-    } catch {
-      if error.sqlState == Self.inTheFuture { return nil }
-      throw error
-    }
-  }
-
-  /// invalid_parameter_value, as pg_xact_status says that a number was not given out yet.
-  private static let inTheFuture = "22023"
-
-  private func storedPosition() throws(StoreError) -> JournalPosition {
-    var row = try connection.run(Self.readPosition, context: "reconnect").row(0)
-    _ = try row.int64()  // the epoch
-    return JournalPosition(try row.int64())
-  }
-}
-
-// MARK: horizon
-
-extension WriterSession {
-  private static let prune = Statement(
-    name: "prune_changes", sql: "select prune_changes($1::bigint)")
-
-  func pruneChanges(keepRows: Int64) throws(StoreError) -> Int64 {
-    var parameters = WireParameters()
-    parameters.add { $0.int64(keepRows) }
-    var row = try connection.run(Self.prune, parameters, context: "prune").row(0)
-    return try row.int64()
-  }
 }

@@ -66,7 +66,7 @@ struct QueryCandles: ParsableCommand {
   }
 
   private func candleQuery(of symbol: Symbol) -> CandleQuery {
-    var query = CandleQuery(symbol, timeframe.value)
+    var query = CandleQuery(symbol, timeframe: timeframe.value)
     query.from = from?.first
     query.to = to?.end
     query.fill = fill

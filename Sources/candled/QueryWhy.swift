@@ -39,10 +39,10 @@ struct QueryWhy: ParsableCommand {
   func run() throws {
     try options.print(ResultColumn.leading("what", "at", "detail")) { queries in
       let symbol = try SymbolDirectory(queries).resolve(symbol)
-      return try queries.why(symbol, at: at.first, timeframe.value, source: source?.name).map {
-        fact in
-        [.text(fact.what), .moment(fact.at), .text(fact.detail)]
-      }
+      return try queries.why(symbol, at: at.first, timeframe: timeframe.value, source: source?.name)
+        .map { fact in
+          [.text(fact.what), .moment(fact.at), .text(fact.detail)]
+        }
     }
   }
 }

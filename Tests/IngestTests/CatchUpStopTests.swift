@@ -21,7 +21,7 @@ import Testing
     private func open() async throws(StoreError) {
       if let engine, await engine.now >= opensAt { return }
       refusals += 1
-      throw StoreError(.connectionLost, "on order", context: "connect")
+      throw StoreError(.connectionLost, message: "on order", context: "connect")
     }
 
     func commit(_ commit: Commit) async throws(StoreError) -> CommitReceipt {

@@ -22,7 +22,7 @@ import Testing
     }
 
     func load() throws(StoreError) -> StoredState {
-      throw StoreError(.connectionLost, "on order", context: "load")
+      throw StoreError(.connectionLost, message: "on order", context: "load")
     }
 
     func repairCandidates(from day: TradingDay) -> [RepairCandidate] { [] }
@@ -31,10 +31,10 @@ import Testing
   @Test func `rows the store refused and hints it could not give are counted`() async throws {
     let sink = ScriptedSink { attempt in
       var receipt = CommitReceipt(seq: Int64(attempt))
-      receipt.refused = attempt <= 2 ? 3 : 0
+      receipt.refusals.rows = attempt <= 2 ? 3 : 0
       if attempt <= 4 {
         receipt.notifyFault = StoreError(
-          .transient, "too many notifications", sqlState: "54000", context: "commit end")
+          .transient, message: "too many notifications", sqlState: "54000", context: "commit end")
       }
       return .success(receipt)
     }
@@ -76,7 +76,7 @@ import Testing
     let sink = ScriptedSink { attempt in
       attempt > 4
         ? .success(CommitReceipt(seq: 1))
-        : .failure(StoreError(.connectionLost, "on order", context: "commit"))
+        : .failure(StoreError(.connectionLost, message: "on order", context: "commit"))
     }
     let run = try EngineRun()
     let engine = try run.engine(sink)
@@ -115,7 +115,7 @@ import Testing
     }
 
     func load() throws(StoreError) -> StoredState {
-      throw StoreError(.connectionLost, "on order", context: "load")
+      throw StoreError(.connectionLost, message: "on order", context: "load")
     }
 
     func repairCandidates(from day: TradingDay) -> [RepairCandidate] { [] }
@@ -145,7 +145,7 @@ import Testing
       attempt == 1
         ? .failure(
           StoreError(
-            .operatorNeeded, "permission denied for table candle", sqlState: "42501",
+            .operatorNeeded, message: "permission denied for table candle", sqlState: "42501",
             context: "commit"))
         : .success(CommitReceipt(seq: Int64(attempt)))
     }

@@ -40,22 +40,25 @@ struct FeedTables: Sendable, Equatable {
     for row in commit.instruments {
       instruments[row.series] = (instruments[row.series] ?? row).updated(by: row)
     }
-    for row in commit.instrumentMarks {
-      marks[InstrumentRegistry.Series(row.symbol, row.source)] = row
+    for row in commit.reference.instrumentMarks {
+      marks[InstrumentRegistry.Series(row.symbol, source: row.source)] = row
     }
-    lists += commit.lists
-    for factor in commit.factors.flatMap(\.factors) {
+    lists += commit.reference.lists
+    for factor in commit.reference.factors.flatMap(\.factors) {
       factors[FactorKey(symbol: factor.symbol, kind: factor.kind, from: factor.from)] =
         factor.factor
     }
-    for row in commit.keyUsage { usage[Day(of: row.label, day: row.day)] = row }
-    for row in commit.sessions { sessions[Day(of: "\(row.exchange)", day: row.day)] = row }
-    for row in commit.watermarks { watermarks[row.chunk] = row }
+    for row in commit.reference.keyUsage { usage[Day(of: row.label, day: row.day)] = row }
+    for row in commit.reference.sessions {
+      sessions[Day(of: "\(row.exchange)", day: row.day)] = row
+    }
+    for row in commit.reference.watermarks { watermarks[row.chunk] = row }
   }
 
   private mutating func take(_ bar: Candle, of batch: BarBatch) {
     let key = BarKey(
-      series: InstrumentRegistry.Series(batch.symbol, batch.source), timeframe: batch.timeframe,
+      series: InstrumentRegistry.Series(batch.symbol, source: batch.source),
+      timeframe: batch.timeframe,
       openedAt: bar.openedAt)
     if let known = bars.updateValue(bar, forKey: key), known != bar { revisions += 1 }
   }
@@ -66,7 +69,7 @@ struct FeedTables: Sendable, Equatable {
   }
 
   func mark(_ symbol: Symbol) -> InstrumentMarks? {
-    marks[InstrumentRegistry.Series(symbol, .sina)]
+    marks[InstrumentRegistry.Series(symbol, source: .sina)]
   }
 
   /// Adds to what a restart finds.

@@ -97,7 +97,7 @@ import Testing
     }
     // A renewal tells it, within a third of the lease; a commit would at once.
     let engine = try #require(first.daemon.state.engine)
-    engine.loseLeadership(StoreError(.leaseLost, "taken", context: "test"))
+    engine.loseLeadership(StoreError(.leaseLost, message: "taken", context: "test"))
     await standsBy(first)
     #expect(first.daemon.state.role == .standby(leader: "elsewhere"))
     try thief.release(lease)

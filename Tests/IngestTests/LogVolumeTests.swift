@@ -24,15 +24,15 @@ import Testing
     }
 
     func load() throws(StoreError) -> StoredState {
-      throw StoreError(.connectionLost, "on order", context: "load")
+      throw StoreError(.connectionLost, message: "on order", context: "load")
     }
 
     func repairCandidates(from day: TradingDay) -> [RepairCandidate] { [] }
   }
 
   @Test func `two alternating faults of the store are logged once each`() async throws {
-    let gone = StoreError(.transient, "gone", context: "commit")
-    let starting = StoreError(.transient, "starting", context: "commit")
+    let gone = StoreError(.transient, message: "gone", context: "commit")
+    let starting = StoreError(.transient, message: "starting", context: "commit")
     let sink = AlternatingSink([gone, starting, gone, starting, gone])
     let lines = LogLines()
     var run = try EngineRun()

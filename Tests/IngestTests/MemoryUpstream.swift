@@ -127,6 +127,6 @@ actor MemorySink: CommitSink {
   }
 
   private func error(_ code: StoreError.Code) -> StoreError {
-    StoreError(code, "on order", context: "commit")
+    StoreError(code, message: "on order", context: "commit")
   }
 }

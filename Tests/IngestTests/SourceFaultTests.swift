@@ -80,7 +80,7 @@ import Transport
     run.outages = [(run.start + 60)..<(run.start + 120)]
     let commits = Locked([SourceHealthRow]())
     let engine = try run.engine(
-      MemorySink(inspect: { commit in commits.withLock { $0 += commit.health } }))
+      MemorySink(inspect: { commit in commits.withLock { $0 += commit.reference.health } }))
     _ = try await engine.run()
     let report = try #require(await engine.report(on: []).sources.first)
     #expect(report.fault == nil && report.lastSuccessAt != nil)

@@ -27,7 +27,7 @@ import Testing
 
     func prune() async throws(StoreError) {
       prunes += 1
-      throw StoreError(.refused, "on order", context: "prune")
+      throw StoreError(.refused, message: "on order", context: "prune")
     }
   }
 

@@ -16,7 +16,8 @@ import Testing
     _ sessions: RecentSessions, on day: TradingDay, _ symbol: Symbol
   ) throws -> BackfillPlan {
     let order = BackfillOrder(
-      source: .sina, name: "sina", form: .newest(barsMax: 1_970), symbols: [symbol], timeframe: .minute1,
+      source: .sina, name: "sina", form: .newest(barsMax: 1_970), symbols: [symbol],
+      timeframe: .minute1,
       from: try #require(sessions.minuteDays.first), to: day)
     return BackfillPlan(order, today: day, lastOver: day.advanced(by: -1)) {
       sessions.calendar.isTradingDay($0)

@@ -73,7 +73,7 @@ struct AskedStore {
     _ symbol: Symbol, _ timeframe: Timeframe,
     _ set: (inout CandleQuery) throws -> Void = { _ in }
   ) throws -> [AskedCandle] {
-    var query = CandleQuery(symbol, timeframe)
+    var query = CandleQuery(symbol, timeframe: timeframe)
     try set(&query)
     return try queries.candles(query).map { AskedCandle($0) }
   }

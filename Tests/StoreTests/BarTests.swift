@@ -75,7 +75,7 @@ import Testing
     second.bars = [try batch([day], receivedAt: second.knownAt)]
     second.position = JournalPosition(3)
     let receipt = try await writer.commit(second)
-    #expect(receipt.disagreements == 1 && receipt.revisions == 0)
+    #expect(receipt.repairs.disagreements == 1 && receipt.revisions == 0)
     #expect(
       try database.execute(
         "select field, ours, theirs from candled.disagreement where timeframe = 240")
@@ -118,7 +118,7 @@ import Testing
     let writer = try await freshWriter(database)
     func factors(_ rows: [(Int, Int64)], _ position: Int64) async throws -> Int {
       var commit = commit(position)
-      commit.factors = [
+      commit.reference.factors = [
         FactorBatch(
           source: .sina,
           factors: rows.map { day, factor in
@@ -128,7 +128,7 @@ import Testing
               factor: ExactDecimal(units: factor, scale: 1))
           })
       ]
-      return try await writer.commit(commit).factors
+      return try await writer.commit(commit).reference.factors
     }
     #expect(try await factors([(0, 10), (-100, 12), (-200, 15)], 1) == 3)
     #expect(try await factors([(0, 10), (-100, 12), (-200, 15)], 2) == 0)
@@ -166,16 +166,19 @@ import Testing
       exchange: .unitedStates, day: StoreSamples.day, opens: StoreSamples.start,
       closes: StoreSamples.start.adding(seconds: 3600))
     commit.instruments = [instrument]
-    commit.instrumentMarks = [marks]
-    commit.keyUsage = [usage]
+    commit.reference.instrumentMarks = [marks]
+    commit.reference.keyUsage = [usage]
     var quarantined = list
     quarantined.verdict = .quarantined
-    commit.lists = [list, quarantined]
-    commit.watermarks = [watermark]
-    commit.sessions = [session]
+    commit.reference.lists = [list, quarantined]
+    commit.reference.watermarks = [watermark]
+    commit.reference.sessions = [session]
     let receipt = try await writer.commit(commit)
-    #expect(receipt.keyUsage == 1 && receipt.instrumentMarks == 1 && receipt.lists == 2)
-    #expect(receipt.watermarks == 1 && receipt.sessions == 1 && receipt.seq == 1)
+    #expect(
+      receipt.reference.keyUsage == 1 && receipt.reference.instrumentMarks == 1
+        && receipt.reference.lists == 2)
+    #expect(
+      receipt.reference.watermarks == 1 && receipt.reference.sessions == 1 && receipt.seq == 1)
     let state = try await freshWriter(database).load()
     #expect(state.instruments == [StoredInstrument(row: instrument, marks: marks)])
     usage.recordedAt = commit.knownAt
@@ -184,7 +187,7 @@ import Testing
     #expect(state.watermarks == [watermark])
     #expect(state.sessions == [session])
     commit.position = JournalPosition(2)
-    commit.lists = []
+    commit.reference.lists = []
     #expect(try await writer.commit(commit).seq == nil)
   }
 }

@@ -135,7 +135,7 @@ import Testing
         their_source, known_from)
       values (1, 1, '2026-07-06 09:30+08', '2026-07-06', 'volume', 1, 2, 1, 1, now())
       """)
-    let facts = try store.queries.why(Self.symbol, at: StoreSamples.start, .minute1)
+    let facts = try store.queries.why(Self.symbol, at: StoreSamples.start, timeframe: .minute1)
     #expect(
       facts.map(\.what) == ["candle", "revision", "change", "change", "gap", "disagreement"])
     #expect(facts[0].at == known.adding(seconds: 60))
@@ -143,11 +143,11 @@ import Testing
     #expect(facts[2].detail.hasPrefix("seq 1, journal position 1"))
     #expect(facts[3].detail.hasPrefix("seq 2, journal position 2"))
     #expect(facts[4].detail.contains("volume 7"))
-    let rolled = try store.queries.why(Self.symbol, at: StoreSamples.start, .minute5)
+    let rolled = try store.queries.why(Self.symbol, at: StoreSamples.start, timeframe: .minute5)
     #expect(rolled.map(\.what).filter { $0 == "candle" }.count == 2)
     #expect(rolled.first?.what == "rolled up")
     let nothing = try store.queries.why(
-      Self.symbol, at: StoreSamples.start.adding(seconds: 7200), .minute1)
+      Self.symbol, at: StoreSamples.start.adding(seconds: 7200), timeframe: .minute1)
     #expect(nothing.map(\.what) == ["nothing"])
   }
 

@@ -54,7 +54,7 @@ private final class SteppedClock: Sendable {
 
   @Test func `an attempt that failed counts`() throws {
     let start = clock.now
-    let away = StoreError(.connectionLost, "away", context: "test")
+    let away = StoreError(.connectionLost, message: "away", context: "test")
     #expect(throws: away) {
       try gate.pass(.writer) { () throws(StoreError) -> Int in throw away }
     }

@@ -99,12 +99,12 @@ struct PoisonedCommit {
           source: .sina, receivedAt: commit.knownAt, symbol: StoreSamples.symbol(number),
           reason: isBad ? .duplicate : .malformed, detail: "row \(number)",
           payload: Array("\(position) \(number)".utf8)))
-      commit.overview.append(
+      commit.reference.overview.append(
         OverviewRow(
           symbol: "index \(number)", name: nil,
           last: isPoisoned("overview") ? ExactDecimal(666) : ExactDecimal(position),
           change: .zero, percentChange: .zero, at: commit.knownAt))
-      commit.health.append(
+      commit.reference.health.append(
         SourceHealthRow(
           source: .sina, endpoint: "endpoint \(number)", state: .up, since: StoreSamples.start,
           lastSuccessAt: nil, requests: isPoisoned("health") ? -position : position, failures: 0,
@@ -115,10 +115,10 @@ struct PoisonedCommit {
   private mutating func fillReference(_ rows: Int, _ position: Int64) {
     for number in 0..<rows {
       let symbol = StoreSamples.symbol(number)
-      commit.instrumentMarks.append(
+      commit.reference.instrumentMarks.append(
         InstrumentMarks(
           symbol: symbol, missedLists: isPoisoned("marks") ? -Int16(position) : Int16(position)))
-      commit.factors.append(
+      commit.reference.factors.append(
         FactorBatch(
           source: .sina,
           factors: [
@@ -126,22 +126,22 @@ struct PoisonedCommit {
               symbol: symbol, kind: .qfq, from: StoreSamples.day,
               factor: isPoisoned("factors") ? ExactDecimal(-position) : ExactDecimal(position))
           ]))
-      commit.lists.append(
+      commit.reference.lists.append(
         ListVerdict(
           source: .mairui, part: "part \(number)", decidedAt: commit.knownAt,
           rows: isPoisoned("list") ? -1 : 5_000, contentHash: 7, verdict: .accepted, detail: ""))
-      commit.sessions.append(
+      commit.reference.sessions.append(
         MarketSession(
           exchange: .unitedStates,
           day: TradingDay(daysSince1970: Int32(position) * 100 + Int32(number)),
           opens: StoreSamples.start,
           closes: StoreSamples.start.adding(seconds: isPoisoned("session") ? -1 : 60)))
-      commit.keyUsage.append(
+      commit.reference.keyUsage.append(
         KeyUsage(
           source: .mairui, label: "key \(number)", day: StoreSamples.day,
           requests: isPoisoned("key usage") ? -Int(position) : Int(position)))
       let name = isPoisoned("watermark") ? "poison" : "chunk"
-      commit.watermarks.append(
+      commit.reference.watermarks.append(
         BarWatermark(
           source: .alpacaIEX, chunk: "\(name) \(position) \(number)", timeframe: .minute1,
           through: commit.knownAt))

@@ -29,7 +29,7 @@ import Testing
         among: seed * 4)
       let receipt = try await writer.commit(sample.commit)
       #expect(receipt.seq == Int64(position))
-      #expect(receipt.refused == sample.poisoned.values.reduce(0, +), "seed \(seed)")
+      #expect(receipt.refusals.rows == sample.poisoned.values.reduce(0, +), "seed \(seed)")
       poisoned.merge(sample.poisoned, uniquingKeysWith: +)
       good.merge(sample.good, uniquingKeysWith: +)
     }
@@ -65,9 +65,9 @@ import Testing
     var commit = samples.minute(0, position: 1, instruments: 1_024)
     commit.candles[777].high = ExactDecimal(units: 1, scale: 3)
     let receipt = try await writer.commit(commit)
-    #expect(receipt.refused == 1 && receipt.candles == 1_023 && receipt.quotes == 1_024)
+    #expect(receipt.refusals.rows == 1 && receipt.candles == 1_023 && receipt.quotes == 1_024)
     // The whole, and one half of each of ten halvings.
-    #expect(receipt.rejectedGroups == 11)
+    #expect(receipt.refusals.groups == 11)
     #expect(
       try database.execute("select symbol, reason, trading_day from candled.rejections")
         == [["sh600777", "refused_by_store", "2026-07-06"]])
@@ -87,7 +87,7 @@ import Testing
     for place in first.candles.indices { first.candles[place].volume = ExactDecimal(100) }
     let turnovers = first.candles.map { $0.turnover ?? .zero }
     first.candles[1].high = ExactDecimal(units: 1, scale: 3)
-    #expect(try await writer.commit(first).refused == 1)
+    #expect(try await writer.commit(first).refusals.rows == 1)
     // The book knows nothing of that: its account of the day balances.
     var close = Commit(
       position: JournalPosition(2), knownAt: StoreSamples.start.adding(seconds: 20_000))
@@ -135,7 +135,7 @@ import Testing
     certificate.exchangeVolume = ExactDecimal(130)
     certificate.minuteVolume = ExactDecimal(130)
     late.certificates = [certificate]
-    #expect(try await writer.commit(late).refused == 1)
+    #expect(try await writer.commit(late).refusals.rows == 1)
     #expect(
       try database.execute("select residual_volume, balanced from candled.day_audit")
         == [["30", "f"]])
@@ -177,7 +177,7 @@ import Testing
             receivedAt: StoreSamples.start)
         ],
         chunk: HistoryCommit.Chunk(name: "days", through: StoreSamples.start.shanghaiDay)))
-    #expect(receipt.candles == 199 && receipt.refused == 1 && receipt.seq == 1)
+    #expect(receipt.candles == 199 && receipt.refusals.rows == 1 && receipt.seq == 1)
     #expect(try await history.doneChunks(["days"]).count == 1)
   }
 }

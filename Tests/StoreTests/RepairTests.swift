@@ -87,7 +87,7 @@ import Testing
     let receipt = try await writer.commit(repair(try bars(), position: 2))
     #expect(receipt.seq == 2)
     #expect(
-      [receipt.candles, receipt.revisions, receipt.closedGaps, receipt.certificates] == [
+      [receipt.candles, receipt.revisions, receipt.repairs.closedGaps, receipt.certificates] == [
         3, 1, 1, 1,
       ])
     #expect(try certificate(database) == [["23800", "23800", "0", "t", "0", "t"]])
@@ -164,7 +164,7 @@ import Testing
     var more = try bars()
     more.candles[237] = try candle(239, volume: 135)
     let repaired = try await writer.commit(repair(more, position: 4))
-    #expect(repaired.closedGaps == 1 && repaired.revisions == 1)
+    #expect(repaired.repairs.closedGaps == 1 && repaired.revisions == 1)
     #expect(try certificate(database) == [["23835", "23835", "0", "t", "0", "t"]])
   }
 
@@ -194,7 +194,8 @@ import Testing
       afternoon.candles.append(wrong)
     }
     let receipt = try await writer.commit(afternoon)
-    #expect([receipt.candles, receipt.revisions, receipt.refused] == [0, 0, isIsolated ? 1 : 0])
+    #expect(
+      [receipt.candles, receipt.revisions, receipt.refusals.rows] == [0, 0, isIsolated ? 1 : 0])
     #expect(try certificate(database) == before)
   }
 
@@ -254,15 +255,15 @@ import Testing
     _ = try await writer.commit(try watchedDay())
     var wrong = try bars()
     wrong.candles[10] = try candle(10, volume: 99)
-    #expect(try await writer.commit(repair(wrong, position: 2)).disagreements == 4)
-    #expect(try await writer.commit(repair(wrong, position: 3)).disagreements == 0)
+    #expect(try await writer.commit(repair(wrong, position: 2)).repairs.disagreements == 4)
+    #expect(try await writer.commit(repair(wrong, position: 3)).repairs.disagreements == 0)
     #expect(
       try database.execute(
         """
         select timeframe, field, ours, theirs from candled.disagreement
         where field = 'volume' order by 1
         """) == [["1", "volume", "300", "299"], ["240", "volume", "23800", "23799"]])
-    #expect(try await writer.commit(repair(try bars(), position: 4)).disagreements == 4)
+    #expect(try await writer.commit(repair(try bars(), position: 4)).repairs.disagreements == 4)
     #expect(
       try database.value(
         "select count(*) from candled.disagreement where resolved_at is null") == "0")
@@ -280,9 +281,9 @@ import Testing
     // What Sina still tells of the ninth day back.
     var part = try bars()
     part.candles = Array(part.candles.suffix(66))
-    #expect(try await writer.commit(repair(part, position: 3)).disagreements == 0)
+    #expect(try await writer.commit(repair(part, position: 3)).repairs.disagreements == 0)
     part.candles = []
-    #expect(try await writer.commit(repair(part, position: 4)).disagreements == 0)
+    #expect(try await writer.commit(repair(part, position: 4)).repairs.disagreements == 0)
     #expect(try database.value(open) == "4")
   }
 
@@ -303,7 +304,7 @@ import Testing
     delivered.candles.append(earlier)
     let receipt = try await past.commit(
       HistoryCommit(knownAt: delivered.receivedAt, bars: [delivered]))
-    #expect([receipt.candles, receipt.revisions, receipt.closedGaps] == [4, 1, 1])
+    #expect([receipt.candles, receipt.revisions, receipt.repairs.closedGaps] == [4, 1, 1])
     #expect(
       try database.execute(
         "select minute_volume, gap_volume, balanced from candled.day_audit")

@@ -32,7 +32,8 @@ enum RightsTable {
 
   static let views: Set<String> = [
     "instruments", "candle_1m", "candle_5m", "candle_15m", "candle_30m", "candle_60m", "candle_1d",
-    "candle_1w", "candle_1mo", "rolled_candles", "latest", "coverage", "gaps", "revisions",
+    "candle_1w", "candle_1mo", "stored_candles", "rolled_candles", "latest", "coverage", "gaps",
+    "revisions",
     "disagreements", "factors", "lists", "key_usage", "rejections", "health", "feed_instruments",
     "feed_quotes", "feed_overview", "feed_candles", "feed_revisions", "feed_gaps", "feed_audits",
     "feed_changes", "feed_rejections", "feed_health", "feed_place", "leaders",
@@ -44,8 +45,8 @@ enum RightsTable {
       "timeframe_name", "timeframe_code", "source_name", "gap_cause_name", "revision_cause_name",
       "trading_name", "exchange_name", "kind_name", "board_name", "book_prices", "book_volumes",
       "argument_error", "instrument_id", "symbol_error", "average_price", "bucket_opened_at",
-      "bucket_closed_at", "bucket_minutes",
-      "is_auction_minute", "regular_session", "period_is_whole", "session_grid", "series_rows",
+      "bucket_closed_at", "bucket_minutes", "is_auction_minute", "regular_session",
+      "shown_candle", "period_is_whole", "session_grid", "series_rows",
       "series_last", "series_adjusted", "series_forming", "series_rolled", "series_candles",
       "series_filled", "candles", "market_at", "series_days", "flag_names", "why",
       "feed_position", "changes", "schema_objects",

@@ -51,7 +51,7 @@ import Testing
     try database.execute("drop trigger fault on candled.journal_position")
     let receipt = try await writer.commit(commit)
     #expect(receipt.candles == 3 && receipt.quotes == 3 && receipt.seq == 1)
-    #expect(receipt.refused == 0)
+    #expect(receipt.refusals.rows == 0)
   }
 
   @Test func `a right that is taken away and given back heals without a restart`() async throws {

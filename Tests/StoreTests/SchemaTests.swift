@@ -41,7 +41,7 @@ import Testing
     let reader = try reader(database, "select 1 from candled.latest")
     var messages: [String] = []
     let error = #expect(throws: StoreError.self) {
-      try Schema.apply(url: database.url, Self.impatient) { messages.append($0) }
+      try Schema.apply(url: database.url, patience: Self.impatient) { messages.append($0) }
     }
     let sentence = "session \(reader.backendProcess) (postgres, reader, idle in transaction, in a "
     #expect(error?.code == .transient && error?.sqlState == "55P03")
@@ -59,14 +59,14 @@ import Testing
     var patience = Self.impatient
     patience.endsReaders = true
     var messages: [String] = []
-    try Schema.apply(url: database.url, patience) { messages.append($0) }
+    try Schema.apply(url: database.url, patience: patience) { messages.append($0) }
     let sentence = "session \(reader.backendProcess) (candled_reader, notebook, idle in transaction"
     #expect(messages.count == 2 && messages[0].hasPrefix("waiting: \(sentence)"), "\(messages)")
     #expect(
       messages.last?.hasPrefix("ended the session of a reader: \(sentence)") == true, "\(messages)")
     #expect(throws: StoreError.self) { try reader.execute("commit", context: "test") }
     let superuser = try self.reader(database, "select 1 from candled.latest")
-    #expect(throws: StoreError.self) { try Schema.apply(url: database.url, patience) }
+    #expect(throws: StoreError.self) { try Schema.apply(url: database.url, patience: patience) }
     try superuser.execute("commit", context: "test")
   }
 
@@ -94,7 +94,7 @@ import Testing
     let url = database.url
     let applying = Task {
       let patience = Schema.Patience(lockMilliseconds: 200, pauseMilliseconds: 200, triesMax: 100)
-      try Schema.apply(url: url, patience) { inbox.yield($0) }
+      try Schema.apply(url: url, patience: patience) { inbox.yield($0) }
     }
     for await _ in waits { break }
     var samples = StoreSamples(seed: 12)

@@ -30,7 +30,7 @@ import Testing
     _ = try await writer.commit(commit(1, open: [gap(5, to: 10), gap(7, to: 20)]))
     let receipt = try await writer.commit(
       commit(2, open: [gap(12, to: 20)], closed: [gap(5, to: 10), gap(7, to: 20)]))
-    #expect(receipt.supersededGaps == 2 && receipt.closedGaps == 0)
+    #expect(receipt.repairs.supersededGaps == 2 && receipt.repairs.closedGaps == 0)
     #expect(
       try database.execute(
         "select volume, state, closed_by from candled.gaps order by id") == [
@@ -58,6 +58,6 @@ import Testing
     #expect(
       try database.execute("select volume, cause from candled.gaps") == [["-5", "correction"]])
     let receipt = try await writer.commit(commit(2, open: [gap(-5, to: 10, .outage)]))
-    #expect(receipt.refused == 1)
+    #expect(receipt.refusals.rows == 1)
   }
 }

@@ -26,7 +26,7 @@ import Testing
           from unnest($1::numeric[]) with ordinality as t (v, place)
           order by place
           """),
-      parameters, context: "test")
+      with: parameters, context: "test")
     for (decimal, row) in zip(decimals, response.rows) {
       var row = row
       #expect(try row.text() == decimal.description, "seed \(seed)")

@@ -97,30 +97,31 @@ extension WriterSession {
 
   /// At the very end of a commit that nobody else must wait for: its rows may take a second, the
   /// row lock only lasts from here on.
-  func takeSeq(_ commitContext: inout CommitContext) throws(StoreError) {
-    var row = try connection.run(Self.takeSeq, context: Context.commit).row(0)
-    commitContext.seq = try row.int64()
+  func takeSeq(in context: inout CommitContext) throws(StoreError) {
+    var row = try connection.run(Self.takeSeq, context: CommitStep.commit).row(0)
+    context.seq = try row.int64()
   }
 
   /// - Returns: whether it took effect; false when another writer was quicker.
   func writeChange(
-    _ sorted: SortedCommit, _ commitContext: CommitContext, notifies: Bool
+    _ sorted: SortedCommit, in context: CommitContext
   ) throws(StoreError) -> Bool {
     let commit = sorted.base
-    let certificates = commitContext.certificates.sorted()
+    let notifies = context.strategy.notifies
+    let certificates = context.keys.certificates.sorted()
     var parameters = WireParameters()
-    parameters.add { $0.int64(commitContext.seq) }
+    parameters.add { $0.int64(context.seq) }
     parameters.add { $0.timestamp(commit.knownAt) }
-    parameters.add { $0.int32(Int32(clamping: commitContext.receipt.quotes)) }
-    parameters.add { $0.int32(Int32(clamping: commitContext.receipt.rejections)) }
-    add(commitContext.candles, to: &parameters)
-    add(commitContext.revisions, to: &parameters)
-    parameters.add { $0.array(commitContext.gaps, type: .int8) { $0.int64($1) } }
-    parameters.add { $0.array(commitContext.closedGaps, type: .int8) { $0.int64($1) } }
+    parameters.add { $0.int32(Int32(clamping: context.receipt.quotes)) }
+    parameters.add { $0.int32(Int32(clamping: context.receipt.rejections)) }
+    add(context.keys.candles, to: &parameters)
+    add(context.keys.revisions, to: &parameters)
+    parameters.add { $0.array(context.keys.gaps, type: .int8) { $0.int64($1) } }
+    parameters.add { $0.array(context.keys.closedGaps, type: .int8) { $0.int64($1) } }
     parameters.add { $0.array(certificates, type: .int4) { $0.int32($1.instrument) } }
     parameters.add { $0.array(certificates, type: .date) { $0.date($1.day) } }
-    parameters.add { $0.jsonb(FeedEventText.array(commitContext.corrected(commit.events))) }
-    parameters.add { $0.text(notice(commitContext)) }
+    parameters.add { $0.jsonb(FeedEventText.array(context.corrected(commit.events))) }
+    parameters.add { $0.text(notice(of: context)) }
     let statement: Statement
     if sorted.history == nil {
       statement = notifies ? Self.writeChange : Self.writeQuietChange
@@ -131,7 +132,7 @@ extension WriterSession {
     } else {
       statement = notifies ? Self.writeHistory : Self.writeQuietHistory
     }
-    return try connection.run(statement, parameters, context: Context.change).rowCount == 1
+    return try connection.run(statement, with: parameters, context: CommitStep.change).rowCount == 1
   }
 
   private func add(_ keys: [CandleKey], to parameters: inout WireParameters) {
@@ -141,10 +142,10 @@ extension WriterSession {
   }
 
   /// The hint: under 200 bytes even if every number in it had all its digits.
-  private func notice(_ commitContext: CommitContext) -> String {
-    let receipt = commitContext.receipt
+  private func notice(of context: CommitContext) -> String {
+    let receipt = context.receipt
     return """
-      {"v":1,"epoch":\(epoch),"first":\(commitContext.seq),"last":\(commitContext.seq),\
+      {"v":1,"epoch":\(epoch),"first":\(context.seq),"last":\(context.seq),\
       "q":\(receipt.quotes),"c":\(receipt.candles),"r":\(receipt.revisions),"g":\(receipt.gaps),\
       "a":\(receipt.certificates),"e":\(receipt.events)}
       """

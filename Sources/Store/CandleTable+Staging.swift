@@ -1,9 +1,53 @@
 import Market
 import Postgres
 
+/// The staging table, where new candles, equal ones and revisions are told apart, and a source's own
+/// day is held against the exchange's.
+extension CandleTable {
+  private static let copyStage = "copy candle_stage from stdin (format binary)"
+
+  /// Inserts new candles and revises those that differ. A key at most once.
+  func stage(_ rows: [StagedCandle], in context: inout CommitContext) throws(StoreError) {
+    guard let first = rows.map(\.key.openedAt).min(), let last = rows.map(\.key.openedAt).max()
+    else { return }
+    // A second batch of one transaction must not find the first one's rows.
+    try connection.execute("delete from candle_stage", context: CommitStep.commit)
+    session.buffer.beginCopy()
+    try connection.beginCopy(Self.copyStage, context: CommitStep.commit)
+    for row in rows {
+      session.buffer.candleRow(row.candle, key: row.key, knownAt: row.knownAt, cause: row.cause)
+      try connection.sendWhenLarge(&session.buffer, context: CommitStep.commit)
+    }
+    session.buffer.endCopy()
+    _ = try connection.endCopy(&session.buffer, context: CommitStep.commit)
+    var parameters = WireParameters()
+    parameters.add { $0.timestamp(first) }
+    parameters.add { $0.timestamp(last) }
+    if rows.contains(where: \.mayContradict) { try contradict(within: parameters, in: &context) }
+    let inserted = try keys(connection.run(CandleColumns.insert, context: CommitStep.commit))
+    let revised = try keys(
+      connection.run(CandleColumns.revise, with: parameters, context: CommitStep.commit))
+    context.keys.candles += inserted
+    context.receipt.candles += inserted.count
+    context.keys.revisions += revised
+    context.receipt.revisions += revised.count
+  }
+
+  private func keys(_ response: PostgresResult) throws(StoreError) -> [CandleKey] {
+    var keys: [CandleKey] = []
+    for row in response.rows {
+      var row = row
+      keys.append(
+        CandleKey(
+          instrument: try row.int32(), timeframe: try row.int16(), openedAt: try row.timestamp()))
+    }
+    return keys.sorted()
+  }
+}
+
 /// A source's own day beside the exchange's: K-lines tell of days too, without their money. What is
 /// certified is not changed by them; what they contradict is said.
-extension WriterSession {
+extension CandleTable {
   /// Takes bars of certified days out of what is staged. Where a bar tells no money and the volume
   /// is the stored one, the stored money stands.
   private static let contradictDays = Statement(
@@ -52,16 +96,17 @@ extension WriterSession {
       """)
 
   /// - Parameter span: the first and the last `opened_at` of what is staged.
-  func contradict(
-    _ span: borrowing WireParameters, _ commitContext: inout CommitContext
+  private func contradict(
+    within span: borrowing WireParameters, in context: inout CommitContext
   ) throws(StoreError) {
-    let contradicted = try connection.run(Self.contradictDays, span, context: Context.commit)
-    commitContext.receipt.disagreements += contradicted.affectedRows
-    try connection.run(Self.keepTurnover, span, context: Context.commit)
+    let contradicted = try connection.run(
+      Self.contradictDays, with: span, context: CommitStep.commit)
+    context.receipt.repairs.disagreements += contradicted.affectedRows
+    try connection.run(Self.keepTurnover, with: span, context: CommitStep.commit)
   }
 }
 
 extension StagedCandle {
   /// A bar of Sina's that tells no money: of a day, or from before it told any.
-  var mayContradict: Bool { candle.source == .live && candle.turnover == nil }
+  fileprivate var mayContradict: Bool { candle.source == .live && candle.turnover == nil }
 }

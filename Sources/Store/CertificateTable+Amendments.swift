@@ -5,37 +5,7 @@ import Postgres
 /// of such a day, gaps and all, while the tables hold the bars'. Its totals are the exchange's and
 /// count; its minutes and gaps would undo the repair, and do not. What the totals grew by since is
 /// a gap at the close, for the next repair to find.
-extension WriterSession {
-  private static let lockDay = Statement(
-    name: "lock_day",
-    sql: """
-      select day
-      from day_lock
-      where day = $1::date
-      for update
-      """)
-
-  private static let addDay = Statement(
-    name: "add_day_lock",
-    sql: """
-      insert into day_lock (day)
-      values ($1::date)
-      on conflict (day) do nothing
-      """)
-
-  /// Until the transaction ends: whoever repairs or certifies minutes of a day waits for the one
-  /// who does.
-  func lock(_ day: TradingDay) throws(StoreError) {
-    var parameters = WireParameters()
-    parameters.add { $0.date(day) }
-    if try connection.run(Self.lockDay, parameters, context: Context.commit).rowCount == 1 {
-      return
-    }
-    // Waits for who adds it at the same time, whose row is there to be locked afterwards.
-    try connection.run(Self.addDay, parameters, context: Context.commit)
-    try connection.run(Self.lockDay, parameters, context: Context.commit)
-  }
-
+extension CertificateTable {
   private static let readRepaired = Statement(
     name: "read_repaired_days",
     sql: """
@@ -49,9 +19,8 @@ extension WriterSession {
   /// What of a commit concerns such days. Asks only where something is said about a day's account
   /// beside new minutes, or where those may not be new: a repair stores what its day has of them,
   /// also what is still in the journal then.
-  /// - Parameter areMinutesNew: whether every minute delivered is expected to be.
   func findRepairedDays(
-    _ commit: Commit, areMinutesNew: Bool, _ commitContext: inout CommitContext
+    _ commit: Commit, in context: inout CommitContext
   ) throws(StoreError) {
     var keys: Set<DayKey> = []
     for certificate in commit.certificates {
@@ -60,10 +29,10 @@ extension WriterSession {
     for gap in commit.gaps + commit.closedGaps {
       keys.insert(DayKey(instrument: id(of: gap.symbol), day: gap.tradingDay))
     }
-    let delivered = areMinutesNew ? [] : commit.candles
+    let delivered = context.stagesCandles ? commit.candles : []
     for candle in delivered + commit.revisions.map(\.candle) where candle.timeframe == .minute1 {
       keys.insert(
-        DayKey(instrument: id(of: candle.symbol, candle.source), day: candle.tradingDay))
+        DayKey(instrument: id(of: candle.symbol, source: candle.source), day: candle.tradingDay))
     }
     if keys.isEmpty { return }
     let days = Set(keys.map(\.day)).sorted()
@@ -72,9 +41,11 @@ extension WriterSession {
     var parameters = WireParameters()
     parameters.add { $0.array(days, type: .date) { $0.date($1) } }
     parameters.add { $0.array(instruments, type: .int4) { $0.int32($1) } }
-    for row in try connection.run(Self.readRepaired, parameters, context: Context.commit).rows {
+    for row in try connection.run(Self.readRepaired, with: parameters, context: CommitStep.commit)
+      .rows
+    {
       var row = row
-      commitContext.repaired.insert(DayKey(instrument: try row.int32(), day: try row.day()))
+      context.repaired.insert(DayKey(instrument: try row.int32(), day: try row.day()))
     }
   }
 
@@ -149,37 +120,31 @@ extension WriterSession {
       left join opened o using (instrument_id, trading_day)
       """)
 
-  func amendRepairedDays(_ commit: Commit, _ commitContext: inout CommitContext) throws(StoreError)
-  {
-    let rows = sortedCertificates(commit).filter {
-      commitContext.repaired.contains(DayKey(instrument: $0.id, day: $0.certificate.tradingDay))
-    }
+  func amend(
+    _ rows: [Identified<DayCertificate>], in context: inout CommitContext
+  ) throws(StoreError) {
     if rows.isEmpty { return }
     var parameters = WireParameters()
-    parameters.add { $0.array(rows, type: .int4) { $0.int32($1.id) } }
-    parameters.add { $0.array(rows, type: .date) { $0.date($1.certificate.tradingDay) } }
-    let totals: [KeyPath<DayCertificate, ExactDecimal?>] = [\.exchangeVolume, \.exchangeTurnover]
-    for field in totals {
-      parameters.add {
-        $0.array(rows, type: .numeric) { $0.optionalNumeric($1.certificate[keyPath: field]) }
-      }
+    for column in Self.totals {
+      parameters.add { $0.array(rows, type: column.type) { column.write(&$0, $1) } }
     }
-    let afterHours: [KeyPath<DayCertificate, ExactDecimal>] = [
-      \.afterHoursVolume, \.afterHoursTurnover,
-    ]
-    for field in afterHours {
-      parameters.add {
-        $0.array(rows, type: .numeric) { $0.numeric($1.certificate[keyPath: field]) }
-      }
-    }
-    parameters.add { $0.array(rows, type: .int2) { $0.int16($1.certificate.minutesMissing) } }
-    parameters.add { $0.timestamp(commit.knownAt) }
-    for row in try connection.run(Self.amend, parameters, context: Context.commit).rows {
+    parameters.add { $0.timestamp(context.knownAt) }
+    for row in try run(Self.amend, with: parameters).rows {
       var row = row
-      commitContext.certificates.append(DayKey(instrument: try row.int32(), day: try row.day()))
-      commitContext.receipt.certificates += 1
-      if let gap = try row.optionalInt64() { commitContext.gaps.append(gap) }
+      context.keys.certificates.append(DayKey(instrument: try row.int32(), day: try row.day()))
+      context.receipt.certificates += 1
+      if let gap = try row.optionalInt64() { context.keys.gaps.append(gap) }
     }
-    commitContext.receipt.gaps = commitContext.gaps.count
+    context.receipt.gaps = context.keys.gaps.count
   }
+
+  private static let totals: [RowTable<Identified<DayCertificate>>.Column] = [
+    .int32("instrument_id") { $0.id },
+    .day("trading_day") { $0.row.tradingDay },
+    .numeric("exchange_volume") { $0.row.exchangeVolume },
+    .numeric("exchange_turnover") { $0.row.exchangeTurnover },
+    .numeric("after_hours_volume") { $0.row.afterHoursVolume },
+    .numeric("after_hours_turnover") { $0.row.afterHoursTurnover },
+    .int16("minutes_missing") { $0.row.minutesMissing },
+  ]
 }

@@ -3,24 +3,13 @@ import Postgres
 
 /// Reading back what a restart needs beside the quotes: the universe, what keys have spent, and how
 /// far plans have come.
-extension WriterSession {
-  func readReference(into state: inout StoredState) throws(StoreError) {
+extension ReferenceTable {
+  func read(into state: inout StoredState) throws(StoreError) {
     state.instruments = try storedInstruments()
     state.lists = try storedLists()
     state.keyUsage = try storedKeyUsage()
     state.watermarks = try storedWatermarks()
     state.sessions = try storedSessions()
-  }
-
-  private func read<Value>(
-    _ statement: Statement, _ decode: (inout PostgresRow) throws(StoreError) -> Value
-  ) throws(StoreError) -> [Value] {
-    var values: [Value] = []
-    for row in try connection.run(statement, context: "load").rows {
-      var row = row
-      values.append(try decode(&row))
-    }
-    return values
   }
 
   private static let readInstruments = Statement(
@@ -32,7 +21,7 @@ extension WriterSession {
       """)
 
   private func storedInstruments() throws(StoreError) -> [StoredInstrument] {
-    try read(Self.readInstruments) { (row) throws(StoreError) in
+    try connection.read(Self.readInstruments, context: "load") { (row) throws(StoreError) in
       let symbol = try row.symbol()
       let source = try row.source()
       let instrument = InstrumentRow(
@@ -56,7 +45,7 @@ extension WriterSession {
       """)
 
   private func storedLists() throws(StoreError) -> [ListVerdict] {
-    try read(Self.readLists) { (row) throws(StoreError) in
+    try connection.read(Self.readLists, context: "load") { (row) throws(StoreError) in
       ListVerdict(
         source: try row.source(), part: try row.text(), decidedAt: try row.timestamp(),
         rows: Int(try row.int32()), contentHash: UInt64(bitPattern: try row.int64()),
@@ -74,7 +63,7 @@ extension WriterSession {
       """)
 
   private func storedKeyUsage() throws(StoreError) -> [KeyUsage] {
-    try read(Self.readKeyUsage) { (row) throws(StoreError) in
+    try connection.read(Self.readKeyUsage, context: "load") { (row) throws(StoreError) in
       var usage = KeyUsage(
         source: try row.source(), label: try row.text(), day: try row.day(),
         requests: Int(try row.int32()), parkedUntil: try row.optionalTimestamp())
@@ -98,7 +87,7 @@ extension WriterSession {
       """)
 
   private func storedWatermarks() throws(StoreError) -> [BarWatermark] {
-    try read(Self.readWatermarks) { (row) throws(StoreError) in
+    try connection.read(Self.readWatermarks, context: "load") { (row) throws(StoreError) in
       let source = try row.source()
       let chunk = try row.text()
       guard let timeframe = Timeframe(rawValue: try row.int16()) else { throw row.malformed() }
@@ -108,6 +97,8 @@ extension WriterSession {
   }
 
   func storedSessions() throws(StoreError) -> [MarketSession] {
-    try read(MarketSession.readAll) { (row) throws(StoreError) in try row.marketSession() }
+    try connection.read(MarketSession.readAll, context: "load") { (row) throws(StoreError) in
+      try row.marketSession()
+    }
   }
 }

@@ -3,13 +3,13 @@ import Postgres
 
 /// The last of a commit's rows, once it is known which of them the database took: those it refused
 /// go to `rejected`, and certificates tell what is stored, not what was meant to be.
-extension WriterSession {
-  func settle(_ commit: Commit, _ commitContext: inout CommitContext) throws(StoreError) {
-    try writeRefused(commit, &commitContext)
+extension CertificateTable {
+  func settle(_ commit: Commit, in context: inout CommitContext) throws(StoreError) {
+    try writeRefused(in: &context)
     var days = Set(commit.certificates.lazy.map(\.tradingDay))
-    days.formUnion(commitContext.refused.lazy.map(\.day))
-    if !days.isEmpty { try recount(days.sorted(), commit.knownAt, &commitContext) }
-    try writeTradingDays(commit, &commitContext)
+    days.formUnion(context.refused.lazy.map(\.day))
+    if !days.isEmpty { try recount(days.sorted(), in: &context) }
+    try writeTradingDays(commit, in: &context)
   }
 
   private static let addRefused = Statement(
@@ -22,15 +22,13 @@ extension WriterSession {
       on conflict (trading_day, source, symbol, reason, payload_md5) do nothing
       """)
 
-  private func writeRefused(_ commit: Commit, _ commitContext: inout CommitContext)
-    throws(StoreError)
-  {
-    let rows = commitContext.refused
+  private func writeRefused(in context: inout CommitContext) throws(StoreError) {
+    let rows = context.refused
     if rows.isEmpty { return }
-    commitContext.receipt.refused = rows.count
-    commitContext.receipt.firstRefusal = rows[0].detail
+    context.receipt.refusals.rows = rows.count
+    context.receipt.refusals.first = rows[0].detail
     var parameters = WireParameters()
-    parameters.add { $0.timestamp(commit.knownAt) }
+    parameters.add { $0.timestamp(context.knownAt) }
     parameters.add { $0.text(RejectionReason.refusedByStore.rawValue) }
     parameters.add { $0.array(rows, type: .date) { $0.date($1.day) } }
     parameters.add { $0.array(rows, type: .int2) { $0.int16($1.source.rawValue) } }
@@ -38,8 +36,8 @@ extension WriterSession {
     parameters.add { $0.array(rows, type: .text) { $0.bytes($1.symbol.utf8.filter { $0 != 0 }) } }
     parameters.add { $0.array(rows, type: .text) { $0.bytes($1.detail.utf8.filter { $0 != 0 }) } }
     parameters.add { $0.array(rows, type: .bytea) { $0.bytes($1.payload) } }
-    commitContext.receipt.rejections += try connection.run(
-      Self.addRefused, parameters, context: Context.commit
+    context.receipt.rejections += try connection.run(
+      Self.addRefused, with: parameters, context: CommitStep.commit
     ).affectedRows
   }
 
@@ -79,18 +77,18 @@ extension WriterSession {
       """)
 
   private func recount(
-    _ days: [TradingDay], _ knownAt: Timestamp, _ commitContext: inout CommitContext
+    _ days: [TradingDay], in context: inout CommitContext
   ) throws(StoreError) {
     var parameters = WireParameters()
     parameters.add { $0.array(days, type: .date) { $0.date($1) } }
     parameters.add { $0.text(RejectionReason.refusedByStore.rawValue) }
-    parameters.add { $0.timestamp(knownAt) }
-    for row in try connection.run(Self.recount, parameters, context: Context.commit).rows {
+    parameters.add { $0.timestamp(context.knownAt) }
+    for row in try connection.run(Self.recount, with: parameters, context: CommitStep.commit).rows {
       var row = row
       let key = DayKey(instrument: try row.int32(), day: try row.day())
-      if commitContext.certificates.contains(key) { continue }
-      commitContext.certificates.append(key)
-      commitContext.receipt.certificates += 1
+      if context.keys.certificates.contains(key) { continue }
+      context.keys.certificates.append(key)
+      context.receipt.certificates += 1
     }
   }
 
@@ -110,9 +108,9 @@ extension WriterSession {
       returning day, residuals
       """)
 
-  private func writeTradingDays(_ commit: Commit, _ commitContext: inout CommitContext)
-    throws(StoreError)
-  {
+  private func writeTradingDays(
+    _ commit: Commit, in context: inout CommitContext
+  ) throws(StoreError) {
     var days: [(day: TradingDay, instruments: Int, residuals: Int)] = []
     for case .dayComplete(let day, let instruments, let residuals) in commit.events {
       days.append((day, instruments, residuals))
@@ -123,11 +121,13 @@ extension WriterSession {
     parameters.add { $0.array(rows, type: .date) { $0.date($1.day) } }
     parameters.add { $0.array(rows, type: .int4) { $0.int32(Int32(clamping: $1.instruments)) } }
     parameters.add { $0.array(rows, type: .int4) { $0.int32(Int32(clamping: $1.residuals)) } }
-    parameters.add { $0.timestamp(commit.knownAt) }
-    for row in try connection.run(Self.certifyDays, parameters, context: Context.commit).rows {
+    parameters.add { $0.timestamp(context.knownAt) }
+    for row in try connection.run(Self.certifyDays, with: parameters, context: CommitStep.commit)
+      .rows
+    {
       var row = row
       let day = try row.day()
-      commitContext.residuals[day] = Int(try row.int32())
+      context.residuals[day] = Int(try row.int32())
     }
   }
 }

@@ -2,8 +2,7 @@ import Market
 import Postgres
 
 /// Days that a source's own bars could make better, for whoever plans repairs.
-
-extension WriterSession {
+extension RepairTable {
   private static let readCandidates = Statement(
     name: "query_repair_candidates",
     sql: """
@@ -39,11 +38,11 @@ extension WriterSession {
 
   /// The A-share days from `first` on that bars could make better, the neediest of each day first.
   /// Gaps that were accepted for good do not count.
-  func repairCandidates(from first: TradingDay) throws(StoreError) -> [RepairCandidate] {
+  func candidates(from first: TradingDay) throws(StoreError) -> [RepairCandidate] {
     var parameters = WireParameters()
     parameters.add { $0.date(first) }
     var candidates: [RepairCandidate] = []
-    for row in try connection.run(Self.readCandidates, parameters, context: "load").rows {
+    for row in try connection.run(Self.readCandidates, with: parameters, context: "load").rows {
       var row = row
       let day = try row.day()
       let symbol = try row.symbol()
@@ -64,7 +63,7 @@ extension StoreWriter {
   package func repairCandidates(
     from day: TradingDay
   ) throws(StoreError) -> [RepairCandidate] {
-    try open().repairCandidates(from: day)
+    try open().repairs.candidates(from: day)
   }
 }
 
@@ -73,6 +72,6 @@ extension HistoryWriter {
   package func repairCandidates(
     from day: TradingDay
   ) throws(StoreError) -> [RepairCandidate] {
-    try open().repairCandidates(from: day)
+    try open().repairs.candidates(from: day)
   }
 }

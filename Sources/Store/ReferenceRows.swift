@@ -1,43 +1,23 @@
 import Market
 
-/// What a commit may carry beside the quotes' own account: ready-made bars, and what sources say
-/// of instruments, days and keys.
+/// What a commit may carry beside the quotes' own account and bars: what sources say of
+/// instruments, days, keys and themselves, and how far plans have come.
+package struct ReferenceRows: Sendable {
+  package var overview: [OverviewRow] = []
+  package var health: [SourceHealthRow] = []
+  package var factors: [FactorBatch] = []
+  package var keyUsage: [KeyUsage] = []
+  package var lists: [ListVerdict] = []
+  package var instrumentMarks: [InstrumentMarks] = []
+  package var sessions: [MarketSession] = []
+  package var watermarks: [BarWatermark] = []
 
-/// Ready-made bars of one series, as one answer delivered them.
-package struct BarBatch: Sendable {
-  package enum Role: Sendable, Hashable {
-    /// New bars become final candles; one that differs from what is stored revises it. Minutes of
-    /// an A-share day that has a certificate are a repair of that day all the same.
-    case deliver
-    /// The minute bars of one A-share day, to hold the day's own account against (see
-    /// `Reconciliation`). Bars of other days are left out.
-    case repair(TradingDay)
+  package init() {}
+
+  var isEmpty: Bool {
+    overview.isEmpty && health.isEmpty && factors.isEmpty && keyUsage.isEmpty && lists.isEmpty
+      && instrumentMarks.isEmpty && sessions.isEmpty && watermarks.isEmpty
   }
-
-  package var symbol: Symbol
-  package var source: Source
-  package var timeframe: Timeframe
-  /// All of `symbol`, `source` and `timeframe`.
-  package var candles: [Candle]
-  package var receivedAt: Timestamp
-  package var role: Role
-  /// Beside a repair's minutes: the source's own day, where it was asked for.
-  package var dayBar: Candle?
-
-  package init(
-    symbol: Symbol, source: Source, timeframe: Timeframe, candles: [Candle],
-    receivedAt: Timestamp, role: Role = .deliver, dayBar: Candle? = nil
-  ) {
-    self.symbol = symbol
-    self.source = source
-    self.timeframe = timeframe
-    self.candles = candles
-    self.receivedAt = receivedAt
-    self.role = role
-    self.dayBar = dayBar
-  }
-
-  var series: InstrumentRegistry.Series { InstrumentRegistry.Series(symbol, source) }
 }
 
 /// Adjustment factors as a source sent them. Of each instrument and kind in it they are all there
@@ -122,13 +102,15 @@ package struct BarWatermark: Sendable, Hashable {
   }
 }
 
-/// A row of `instrument`.
-package struct StoredInstrument: Sendable, Hashable {
-  package var row: InstrumentRow
-  package var marks: InstrumentMarks
-
-  package init(row: InstrumentRow, marks: InstrumentMarks) {
-    self.row = row
-    self.marks = marks
+extension FactorBatch {
+  /// One batch an instrument and kind: what is not told of those ends.
+  var byInstrument: [FactorBatch] {
+    struct Key: Hashable {
+      let symbol: Symbol
+      let kind: Int16
+    }
+    return Dictionary(grouping: factors) { Key(symbol: $0.symbol, kind: $0.kind.rawValue) }
+      .sorted { ($0.key.symbol, $0.key.kind) < ($1.key.symbol, $1.key.kind) }
+      .map { FactorBatch(source: source, factors: $0.value) }
   }
 }

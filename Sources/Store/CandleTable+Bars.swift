@@ -4,7 +4,7 @@ import Postgres
 /// Ready-made bars that are taken as delivered. History's go by COPY straight into `candle`, and
 /// through the staging table only once they clash with stored keys; the daemon's, mostly read
 /// again minutes, are staged at once, so that a clash never costs its sweep.
-extension WriterSession {
+extension CandleTable {
   /// A bar where it lies: a candle is 200 bytes, too much to sort a hundred thousand of.
   private struct BarPlace {
     var key: CandleKey
@@ -13,18 +13,25 @@ extension WriterSession {
   }
 
   func writeBars(
-    _ bars: [BarBatch], stages: Bool, _ commitContext: inout CommitContext
+    _ bars: [BarBatch], in context: inout CommitContext
   ) throws(StoreError) {
-    let batches = bars.filter { $0.role == .deliver }
-    if batches.isEmpty { return }
+    let delivered = bars.filter { $0.role == .deliver }
+    let rows =
+      context.strategy.isolatesRows ? delivered.flatMap(\.byCandle) : delivered
+    try session.write(rows, in: &context, sketch: \.sketch, by: add)
+  }
+
+  private func add(_ batches: [BarBatch], in context: inout CommitContext) throws(StoreError) {
     let places = places(of: batches)
-    if !stages { return try copy(places, of: batches, &commitContext) }
+    if context.isHistory, !context.stagesCandles {
+      return try copy(places, of: batches, in: &context)
+    }
     let rows = places.map { place in
       StagedCandle(
         key: place.key, candle: batches[place.batch].candles[place.index],
         cause: RevisionCause.sourceCorrected.rawValue, knownAt: batches[place.batch].receivedAt)
     }
-    try stage(rows, &commitContext)
+    try stage(rows, in: &context)
   }
 
   /// In key order, of equal keys the last.
@@ -32,7 +39,7 @@ extension WriterSession {
     var places: [BarPlace] = []
     places.reserveCapacity(batches.reduce(0) { $0 + $1.candles.count })
     for (batch, rows) in batches.enumerated() {
-      let id = id(of: rows.symbol, rows.source)
+      let id = id(of: rows.symbol, source: rows.source)
       for index in rows.candles.indices {
         let key = CandleKey(
           instrument: id, timeframe: rows.timeframe.rawValue,
@@ -49,25 +56,25 @@ extension WriterSession {
   }
 
   private func copy(
-    _ places: [BarPlace], of batches: [BarBatch], _ commitContext: inout CommitContext
+    _ places: [BarPlace], of batches: [BarBatch], in context: inout CommitContext
   ) throws(StoreError) {
-    try connection.beginCopy(Self.copyCandles, context: Context.candles)
-    buffer.beginCopy()
+    try connection.beginCopy(Self.copyCandles, context: CommitStep.candles)
+    session.buffer.beginCopy()
     for place in places {
-      buffer.candleRow(
+      session.buffer.candleRow(
         batches[place.batch].candles[place.index], key: place.key,
         knownAt: batches[place.batch].receivedAt, cause: nil)
-      try connection.sendWhenLarge(&buffer, context: Context.candles)
+      try connection.sendWhenLarge(&session.buffer, context: CommitStep.candles)
     }
-    buffer.endCopy()
-    commitContext.receipt.candles += try connection.endCopy(&buffer, context: Context.candles)
-    commitContext.candles += places.map(\.key)
+    session.buffer.endCopy()
+    context.receipt.candles += try connection.endCopy(&session.buffer, context: CommitStep.candles)
+    context.keys.candles += places.map(\.key)
   }
 }
 
 // MARK: - Certified days
 
-extension WriterSession {
+extension CandleTable {
   private static let readCertified = Statement(
     name: "read_certified_days",
     sql: """
@@ -83,39 +90,22 @@ extension WriterSession {
     let minutes = bars.filter(\.mayTouchCertificates)
     let days = Set(minutes.lazy.flatMap { $0.candles.lazy.map(\.tradingDay) })
     guard let first = days.min(), let last = days.max() else { return bars }
-    let instruments = Set(minutes.map { id(of: $0.symbol, $0.source) }).sorted()
+    let instruments = Set(minutes.map { id(of: $0.symbol, source: $0.source) }).sorted()
     var parameters = WireParameters()
     parameters.add { $0.array(instruments, type: .int4) { $0.int32($1) } }
     parameters.add { $0.date(first) }
     parameters.add { $0.date(last) }
     var certified: [Int32: Set<TradingDay>] = [:]
-    for row in try connection.run(Self.readCertified, parameters, context: Context.commit).rows {
+    for row in try connection.run(Self.readCertified, with: parameters, context: CommitStep.commit)
+      .rows
+    {
       var row = row
       certified[try row.int32(), default: []].insert(try row.day())
     }
     if certified.isEmpty { return bars }
     return bars.flatMap { batch in
-      let days = certified[id(of: batch.symbol, batch.source)] ?? []
+      let days = certified[id(of: batch.symbol, source: batch.source)] ?? []
       return batch.mayTouchCertificates ? batch.divided(repairing: days) : [batch]
     }
-  }
-}
-
-extension BarBatch {
-  fileprivate var mayTouchCertificates: Bool {
-    role == .deliver && timeframe == .minute1 && source == .live
-  }
-
-  fileprivate func divided(repairing days: Set<TradingDay>) -> [BarBatch] {
-    var rest = self
-    rest.candles = candles.filter { !days.contains($0.tradingDay) }
-    var batches = [rest]
-    for (day, candles) in Dictionary(grouping: candles, by: \.tradingDay) where days.contains(day) {
-      var repair = self
-      repair.role = .repair(day)
-      repair.candles = candles
-      batches.append(repair)
-    }
-    return batches
   }
 }

@@ -1,75 +1,6 @@
 import Market
 import Postgres
 
-/// Quotes: COPY into a staging table, then a MERGE that touches only rows that differ. Measured
-/// against UPDATE FROM, ON CONFLICT and unnest (MEASURED): the only one that writes nothing when
-/// nothing changed and is also the quickest when everything did.
-extension WriterSession {
-  /// Up to that many rows the planner is told so, and probes the key instead of hashing the table.
-  private static let fewRows = 200
-
-  private static let merge = Statement(name: "merge_quotes", sql: QuoteColumns.merge(limit: nil))
-  private static let mergeFew = Statement(
-    name: "merge_few_quotes", sql: QuoteColumns.merge(limit: fewRows))
-
-  /// The places of the rows this session did not write itself, word for word. A sweep in which
-  /// nothing changed so opens no transaction: even one that merges nothing logs 230 bytes, for the
-  /// locks under which the staging tables are emptied. The fence vouches that nobody else wrote.
-  func unstored(_ quotes: [QuoteRow]) -> [Int] {
-    quotes.indices.filter { !isStored(quotes[$0]) }
-  }
-
-  private func isStored(_ row: borrowing QuoteRow) -> Bool {
-    guard let entry = registry.entries[.init(row.quote.symbol, .live)],
-      entry.id < written.count
-    else { return false }
-    let isRenamed = row.name != nil && row.name != entry.row.name
-    return !isRenamed && Self.isSame(written[Int(entry.id)], row)
-  }
-
-  private static func isSame(_ known: borrowing QuoteRow?, _ row: borrowing QuoteRow) -> Bool {
-    switch known {
-    case .some(let known):
-      known.quote.secondOfDay == row.quote.secondOfDay && known.quote == row.quote
-        && known.forming == row.forming && known.bookState == row.bookState
-    case .none: false
-    }
-  }
-
-  func remember(_ commit: SortedCommit) {
-    let missing = Int(registry.idMax) + 1 - written.count
-    if missing > 0 { written.append(contentsOf: repeatElement(nil, count: missing)) }
-    for place in commit.quotesToWrite {
-      written[Int(id(of: commit.base.quotes[place].quote.symbol))] = commit.base.quotes[place]
-    }
-  }
-
-  func writeQuotes(_ commit: SortedCommit, _ commitContext: inout CommitContext) throws(StoreError)
-  {
-    if commit.quotesToWrite.isEmpty { return }
-    let quotes = commit.base.quotes
-    let order = commit.quotesToWrite.map { (id: id(of: quotes[$0].quote.symbol), place: $0) }
-      .sorted { $0.id < $1.id }
-    // Sent while it is encoded: the server takes in one piece as the next is being made.
-    try connection.beginCopy(
-      "copy quote_stage from stdin (format binary)", context: Context.commit)
-    buffer.beginCopy()
-    for (id, place) in order {
-      buffer.quoteRow(quotes[place], id: id)
-      try connection.sendWhenLarge(&buffer, context: Context.commit)
-    }
-    buffer.endCopy()
-    _ = try connection.endCopy(&buffer, context: Context.commit)
-    var parameters = WireParameters()
-    parameters.add { $0.int64(commitContext.seq) }
-    let statement = order.count <= Self.fewRows ? Self.mergeFew : Self.merge
-    commitContext.receipt.quotes += try connection.run(
-      statement, parameters, context: Context.commit
-    )
-    .affectedRows
-  }
-}
-
 enum QuoteColumns {
   /// As in `quote_stage`, in the order `quoteRow` writes them.
   static let staged = [
@@ -85,7 +16,7 @@ enum QuoteColumns {
   private static let compared = staged.filter { $0 != "received_at" && $0 != "instrument_id" }
 
   static func merge(limit: Int?) -> String {
-    func list(_ columns: [String], _ form: (String) -> String) -> String {
+    func list(_ columns: [String], form: (String) -> String) -> String {
       columns.map(form).joined(separator: ", ")
     }
     let written = staged.filter { $0 != "instrument_id" }
@@ -104,7 +35,7 @@ enum QuoteColumns {
 }
 
 extension WireBuffer {
-  fileprivate mutating func quoteRow(_ row: QuoteRow, id: Int32) {
+  mutating func quoteRow(_ row: QuoteRow, id: Int32) {
     let quote = row.quote
     beginRow(fields: Int16(QuoteColumns.staged.count))
     timestamp(quote.at)

@@ -1,0 +1,75 @@
+import Postgres
+
+/// What a commit wrote.
+package struct CommitReceipt: Sendable, Hashable {
+  /// What repairs changed beside candles.
+  package struct Repairs: Sendable, Hashable {
+    /// Their minutes were found.
+    package var closedGaps = 0
+    /// Another row took their place.
+    package var supersededGaps = 0
+    /// Gaps that were looked for once more.
+    package var gapChecks = 0
+    /// New, changed or resolved.
+    package var disagreements = 0
+  }
+
+  package struct Reference: Sendable, Hashable {
+    package var overview = 0
+    package var health = 0
+    /// New, or ended.
+    package var factors = 0
+    package var keyUsage = 0
+    package var lists = 0
+    package var instrumentMarks = 0
+    package var sessions = 0
+    package var watermarks = 0
+  }
+
+  /// Rows the database would not have: they are in `rejected`, and the rest is stored.
+  package struct Refusals: Sendable, Hashable {
+    package var rows = 0
+    /// Why, of the first of them.
+    package var first: String?
+    /// Groups of rows that were tried and taken back to find them.
+    package var groups = 0
+  }
+
+  /// Its place in the change feed; nil when nothing differed from what was stored, and so nothing
+  /// was written.
+  package var seq: Int64?
+  package var instruments = 0
+  package var quotes = 0
+  package var candles = 0
+  package var revisions = 0
+  /// Opened.
+  package var gaps = 0
+  package var certificates = 0
+  package var rejections = 0
+  package var events = 0
+  package var repairs = Repairs()
+  package var reference = Reference()
+  package var refusals = Refusals()
+  /// Why this commit was not notified; followers find it by their timers.
+  package var notifyFault: StoreError?
+  /// The commit had been made before the connection was lost; this call only learnt of it, and
+  /// the counts are not known.
+  package var wasAlreadyStored = false
+
+  package init(seq: Int64? = nil) { self.seq = seq }
+
+  var rows: Int {
+    let account = instruments + quotes + candles + revisions + gaps + certificates + rejections
+    return account + events + repairs.rows + reference.rows
+  }
+}
+
+extension CommitReceipt.Repairs {
+  fileprivate var rows: Int { closedGaps + supersededGaps + gapChecks + disagreements }
+}
+
+extension CommitReceipt.Reference {
+  fileprivate var rows: Int {
+    overview + health + factors + keyUsage + lists + instrumentMarks + sessions + watermarks
+  }
+}

@@ -1,0 +1,209 @@
+import Market
+import Postgres
+
+/// Instruments, registered before rows refer to them, with their marks and factors.
+extension ReferenceTable {
+  private static let added = RowTable<InstrumentRegistry.Entry>(
+    "instrument", name: "add_instruments", into: "instrument",
+    columns: columns + [.int16("source") { $0.row.source.rawValue }], stamps: ["first_seen"],
+    conflict: .refused, counter: \.instruments)
+
+  private static let columns: [RowTable<InstrumentRegistry.Entry>.Column] = [
+    .int32("id") { $0.id },
+    .text("symbol") { $0.row.symbol.description },
+    .int16("exchange") { $0.row.exchange?.rawValue },
+    .int16("kind") { $0.row.kind?.rawValue },
+    .int16("board") { $0.row.board?.rawValue },
+    .text("name") { $0.row.name },
+  ]
+
+  private static let updateInstruments = Statement(
+    name: "update_instruments",
+    sql: """
+      update instrument i
+      set exchange = r.exchange, kind = r.kind, board = r.board, name = r.name
+      from unnest(
+          $1::int[], $2::text[], $3::smallint[], $4::smallint[], $5::smallint[], $6::text[],
+          $7::smallint[])
+        r (id, symbol, exchange, kind, board, name, source)
+      where i.id = r.id
+      """)
+
+  /// An instrument whose description is refused is registered by its symbol alone; one that is
+  /// refused even so takes its rows with it.
+  /// - Parameter commit: afterwards without the rows of series that could not be registered.
+  func writeInstruments(
+    of commit: inout SortedCommit, in context: inout CommitContext
+  ) throws(StoreError) {
+    let (added, updated) = session.registry.differences(in: commit.base)
+    guard context.strategy.isolatesRows else {
+      try add(added, in: &context)
+      return try update(updated, in: &context)
+    }
+    try session.write(updated, in: &context, sketch: \.row.sketch, by: update)
+    var unknown: [InstrumentRegistry.Series: StoreError] = [:]
+    for (entry, error) in try session.isolateRejectedRows(added, in: &context, by: add) {
+      try session.refuse(entry.row.sketch, error: error, in: &context)
+      var bare = entry
+      bare.row = InstrumentRow(symbol: entry.row.symbol, source: entry.row.source)
+      let refused = try session.isolateRejectedRows([bare], in: &context, by: add)
+      if let again = refused.first { unknown[entry.row.series] = again.error }
+    }
+    if !unknown.isEmpty { try leaveOut(unknown, of: &commit, in: &context) }
+  }
+
+  private func add(
+    _ entries: [InstrumentRegistry.Entry], in context: inout CommitContext
+  ) throws(StoreError) {
+    if entries.isEmpty { return }
+    let parameters = Self.added.parameters(entries, stamp: context.knownAt)
+    try run(Self.added.statement, with: parameters, step: CommitStep.instruments)
+    register(entries, in: &context)
+  }
+
+  private func update(
+    _ entries: [InstrumentRegistry.Entry], in context: inout CommitContext
+  ) throws(StoreError) {
+    if entries.isEmpty { return }
+    var parameters = WireParameters()
+    for column in Self.added.columns {
+      parameters.add { $0.array(entries, type: column.type) { column.write(&$0, $1) } }
+    }
+    try run(Self.updateInstruments, with: parameters, step: CommitStep.instruments)
+    register(entries, in: &context)
+  }
+
+  private func register(
+    _ entries: [InstrumentRegistry.Entry], in context: inout CommitContext
+  ) {
+    for entry in entries { session.registry.insert(entry) }
+    context.receipt.instruments += entries.count
+  }
+
+  private func leaveOut(
+    _ unknown: [InstrumentRegistry.Series: StoreError], of commit: inout SortedCommit,
+    in context: inout CommitContext
+  ) throws(StoreError) {
+    func keep<Row>(
+      _ rows: [Row], sketch: (Row) -> RefusedRow.Sketch
+    ) throws(StoreError) -> [Row] {
+      var kept: [Row] = []
+      for row in rows {
+        let sketch = sketch(row)
+        let series = Symbol(sketch.origin.symbol).map {
+          InstrumentRegistry.Series($0, source: sketch.origin.source)
+        }
+        if let series, let error = unknown[series] {
+          try session.refuse(sketch, error: error, in: &context)
+        } else {
+          kept.append(row)
+        }
+      }
+      return kept
+    }
+    let quotes = commit.base.quotes
+    commit.quotesToWrite = try keep(commit.quotesToWrite) { quotes[$0].sketch }
+    commit.base.candles = try keep(commit.base.candles) { .init("candle", of: $0) }
+    commit.base.revisions = try keep(commit.base.revisions) { .init("revision", of: $0.candle) }
+    commit.base.gaps = try keep(commit.base.gaps, sketch: \.sketch)
+    commit.base.certificates = try keep(commit.base.certificates, sketch: \.sketch)
+    commit.base.bars = try keep(commit.base.bars, sketch: \.sketch)
+    commit.base.reference.factors = try keep(
+      commit.base.reference.factors.flatMap(\.byInstrument), sketch: \.sketch)
+    commit.base.reference.instrumentMarks = try keep(
+      commit.base.reference.instrumentMarks, sketch: \.sketch)
+  }
+}
+
+// MARK: - Marks and factors
+
+extension ReferenceTable {
+  private static let markInstruments = Statement(
+    name: "mark_instruments",
+    sql: """
+      update instrument i
+      set delisted_at = r.delisted_at, missed_lists = r.missed_lists, listed_part = r.listed_part
+      from unnest($1::int[], $2::date[], $3::smallint[], $4::text[])
+        r (id, delisted_at, missed_lists, listed_part)
+      where i.id = r.id
+        and (i.delisted_at, i.missed_lists, i.listed_part)
+          is distinct from (r.delisted_at, r.missed_lists, r.listed_part)
+      """)
+
+  func mark(_ marks: [InstrumentMarks], in context: inout CommitContext) throws(StoreError) {
+    let rows = marks.map { Identified(id: id(of: $0.symbol, source: $0.source), row: $0) }
+      .lastOfEach(\.id)
+      .sorted { $0.id < $1.id }
+    var parameters = WireParameters()
+    parameters.add { $0.array(rows, type: .int4) { $0.int32($1.id) } }
+    parameters.add {
+      $0.array(rows, type: .date) { $0.optional($1.row.delistedAt) { $0.date($1) } }
+    }
+    parameters.add { $0.array(rows, type: .int2) { $0.int16($1.row.missedLists) } }
+    parameters.add { $0.array(rows, type: .text) { $0.optionalText($1.row.listedPart) } }
+    context.receipt.reference.instrumentMarks += try run(Self.markInstruments, with: parameters)
+      .affectedRows
+  }
+
+  /// What is believed no more ends, a factor that changed included …
+  private static let endFactors = Statement(
+    name: "end_factors",
+    sql: """
+      with told as (
+        select *
+        from unnest($1::int[], $2::smallint[], $3::date[], $4::numeric[])
+          r (instrument_id, kind, from_day, factor)
+      )
+      update adjustment_factor a
+      set known_to = greatest($5::timestamptz, a.known_from)
+      where a.known_to is null
+        and (a.instrument_id, a.kind) in (select instrument_id, kind from told)
+        and (a.instrument_id, a.kind, a.from_day, a.factor) not in (select * from told)
+      """)
+
+  /// … before what is new begins: the index of current factors is checked row by row.
+  private static let addFactors = Statement(
+    name: "add_factors",
+    sql: """
+      insert into adjustment_factor (instrument_id, kind, from_day, factor, known_from)
+      select t.*, $5::timestamptz
+      from unnest($1::int[], $2::smallint[], $3::date[], $4::numeric[])
+        t (instrument_id, kind, from_day, factor)
+      where not exists (
+        select
+        from adjustment_factor a
+        where a.known_to is null
+          and (a.instrument_id, a.kind, a.from_day, a.factor)
+            = (t.instrument_id, t.kind, t.from_day, t.factor))
+      on conflict (instrument_id, kind, from_day, known_from) do update
+      set factor = excluded.factor, known_to = null
+      """)
+
+  private struct FactorKey: Hashable {
+    var id: Int32
+    var kind: Int16
+    var day: TradingDay
+  }
+
+  func replace(_ batches: [FactorBatch], in context: inout CommitContext) throws(StoreError) {
+    let incoming = batches.flatMap { batch in
+      batch.factors.map { factor in
+        let key = FactorKey(
+          id: id(of: factor.symbol, source: batch.source), kind: factor.kind.rawValue,
+          day: factor.from)
+        return (key: key, factor: factor.factor)
+      }
+    }
+    let rows = incoming.lastOfEach(\.key)
+    if rows.isEmpty { return }
+    for statement in [Self.endFactors, Self.addFactors] {
+      var parameters = WireParameters()
+      parameters.add { $0.array(rows, type: .int4) { $0.int32($1.key.id) } }
+      parameters.add { $0.array(rows, type: .int2) { $0.int16($1.key.kind) } }
+      parameters.add { $0.array(rows, type: .date) { $0.date($1.key.day) } }
+      parameters.add { $0.array(rows, type: .numeric) { $0.numeric($1.factor) } }
+      parameters.add { $0.timestamp(context.knownAt) }
+      context.receipt.reference.factors += try run(statement, with: parameters).affectedRows
+    }
+  }
+}

@@ -1,0 +1,109 @@
+import Candles
+import Market
+import Postgres
+
+/// The gaps of a repaired day: closed, opened for what is left, counted, given up.
+extension RepairTable {
+  private static let closeGaps = Statement(
+    name: "close_gaps",
+    sql: """
+      update gap
+      set known_to = greatest($2::timestamptz, known_from), closed_by = 'kline'
+      where id = any ($1::bigint[])
+      """)
+
+  func close(
+    _ gaps: [Int64], at moment: Timestamp, in context: inout CommitContext
+  ) throws(StoreError) {
+    if gaps.isEmpty { return }
+    var parameters = WireParameters()
+    parameters.add { $0.array(gaps, type: .int8) { $0.int64($1) } }
+    parameters.add { $0.timestamp(moment) }
+    context.receipt.repairs.closedGaps += try connection.run(
+      Self.closeGaps, with: parameters, context: CommitStep.commit
+    ).affectedRows
+    context.keys.closedGaps += gaps
+  }
+
+  private static let openRemainder = Statement(
+    name: "open_remainder",
+    sql: """
+      insert into gap
+        (instrument_id, trading_day, from_at, to_at, volume, turnover, cause, known_from,
+        permanent_at, permanent_reason)
+      values ($1::int, $2::date, $3::timestamptz, $4::timestamptz, $5::numeric, $6::numeric,
+        $7::smallint, $8::timestamptz, $8::timestamptz, 'the bars tell no money')
+      returning id
+      """)
+
+  func open(
+    _ gaps: [Gap], of key: DayKey, at moment: Timestamp, in context: inout CommitContext
+  ) throws(StoreError) {
+    for gap in gaps {
+      var parameters = WireParameters()
+      parameters.add { $0.int32(key.instrument) }
+      parameters.add { $0.date(key.day) }
+      parameters.add { $0.timestamp(gap.from) }
+      parameters.add { $0.timestamp(gap.to) }
+      parameters.add { $0.numeric(gap.volume) }
+      parameters.add { $0.numeric(gap.turnover) }
+      parameters.add { $0.int16(gap.cause.rawValue) }
+      parameters.add { $0.timestamp(moment) }
+      var row = try connection.run(Self.openRemainder, with: parameters, context: CommitStep.commit)
+        .row(0)
+      context.keys.gaps.append(try row.int64())
+    }
+    context.receipt.gaps = context.keys.gaps.count
+  }
+
+  private static let markPermanentGaps = Statement(
+    name: "resign_gaps",
+    sql: """
+      update gap
+      set permanent_at = $2::timestamptz, permanent_reason = 'its source tells of it no more'
+      where known_to is null
+        and permanent_at is null
+        and trading_day < $1::date
+      """)
+
+  /// Nobody will look for a hole that is too old, so nobody shall wait for it.
+  func markPermanentGaps(_ commit: Commit) throws(StoreError) {
+    guard let day = commit.firstDayAvailable else { return }
+    var parameters = WireParameters()
+    parameters.add { $0.date(day) }
+    parameters.add { $0.timestamp(commit.knownAt) }
+    try connection.run(Self.markPermanentGaps, with: parameters, context: CommitStep.commit)
+  }
+
+  private static let recordGapChecks = Statement(
+    name: "sight_gaps",
+    sql: """
+      update gap g
+      set
+        sightings = g.sightings + 1,
+        last_sighting_at = $3::timestamptz,
+        permanent_at =
+          case when g.sightings + 1 >= $4::smallint then $3::timestamptz end,
+        permanent_reason = case when g.sightings + 1 >= $4::smallint then r.reason end
+      from unnest($1::bigint[], $2::text[]) r (id, reason)
+      where g.id = r.id
+        and g.permanent_at is null
+        and (g.last_sighting_at is null
+          or g.last_sighting_at <= $3::timestamptz - make_interval(secs => $5::int))
+      """)
+
+  func recordChecks(
+    _ gapChecks: [Reconciliation.GapCheck], at moment: Timestamp, in context: inout CommitContext
+  ) throws(StoreError) {
+    if gapChecks.isEmpty { return }
+    var parameters = WireParameters()
+    parameters.add { $0.array(gapChecks, type: .int8) { $0.int64($1.gap) } }
+    parameters.add { $0.array(gapChecks, type: .text) { $0.text($1.reason.rawValue) } }
+    parameters.add { $0.timestamp(moment) }
+    parameters.add { $0.int16(Self.checksMax) }
+    parameters.add { $0.int32(session.confirmSeconds) }
+    context.receipt.repairs.gapChecks += try connection.run(
+      Self.recordGapChecks, with: parameters, context: CommitStep.commit
+    ).affectedRows
+  }
+}

@@ -1,0 +1,48 @@
+import Market
+
+/// What a restart goes on from.
+package struct StoredState: Sendable {
+  /// A row of `quote`: the snapshot taken last, and how the book goes on from it.
+  package struct InstrumentState: Sendable, Equatable {
+    package var quote: Quote
+    package var name: String?
+    package var receivedAt: Timestamp
+    package var bookState: [UInt8]
+
+    package var symbol: Symbol { quote.symbol }
+    package var tradingDay: TradingDay { quote.tradingDay }
+  }
+
+  /// Replay the journal after it.
+  package var position: JournalPosition
+  /// The identity of the journal it belongs to; empty where none was ever told.
+  package var journal = ""
+  /// The daemon's clock there; nil in a database that was never written to.
+  package var knownAt: Timestamp?
+  package var bookState: [UInt8]
+  /// One for each row of `quote`, by instrument id.
+  package var quotes: [InstrumentState]
+  /// Of the change feed.
+  package var epoch: Int64
+  package var lastSeq: Int64
+  /// Every series there is, by instrument id.
+  package var instruments: [StoredInstrument] = []
+  /// The last accepted list of each part.
+  package var lists: [ListVerdict] = []
+  /// Of each key, its last day.
+  package var keyUsage: [KeyUsage] = []
+  package var watermarks: [BarWatermark] = []
+  /// Of every market, by exchange and day.
+  package var sessions: [MarketSession] = []
+}
+
+/// A row of `instrument`.
+package struct StoredInstrument: Sendable, Hashable {
+  package var row: InstrumentRow
+  package var marks: InstrumentMarks
+
+  package init(row: InstrumentRow, marks: InstrumentMarks) {
+    self.row = row
+    self.marks = marks
+  }
+}
