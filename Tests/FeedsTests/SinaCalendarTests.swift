@@ -78,11 +78,11 @@ import Testing
     let days = SinaCalendarTests.known.filter { $0.civil.year != 2020 || $0.civil.month != 3 }
     #expect(
       fault(SinaCalendarPacker.file(of: days))
-        == FeedRefusal(.implausible, "22 days differ from the calendar that is known"))
+        == FeedRefusal(.implausible, "22 days differ from the known calendar"))
   }
 
   @Test func `another form or version of packing is refused`() {
-    let wanted = FeedRefusal(.malformed, "the packed bits are no calendar")
+    let wanted = FeedRefusal(.malformed, "the packed bits are not a calendar")
     let known = SinaCalendarTests.known
     #expect(fault(SinaCalendarPacker.file(of: known, form: 136)) == wanted)
     #expect(fault(SinaCalendarPacker.file(of: known, version: 2)) == wanted)

@@ -57,8 +57,14 @@ import Testing
   }
 
   @Test(arguments: [
-    (#"{"d":"2026-07-16","f":"0.0000"}"#, FeedRefusal(.implausible, "row 0: not positive")),
-    (#"{"d":"2026-07-16","f":"-1.5"}"#, FeedRefusal(.implausible, "row 0: not positive")),
+    (
+      #"{"d":"2026-07-16","f":"0.0000"}"#,
+      FeedRefusal(.implausible, "row 0: the factor is not positive")
+    ),
+    (
+      #"{"d":"2026-07-16","f":"-1.5"}"#,
+      FeedRefusal(.implausible, "row 0: the factor is not positive")
+    ),
     (#"{"d":"2026-02-30","f":"1.5"}"#, FeedRefusal(.malformed, "row 0: a date expected")),
     (#"{"d":20260716,"f":"1.5"}"#, FeedRefusal(.malformed, "row 0: a date expected")),
     (#"{"d":"2026-07-16","f":"1.5e0"}"#, FeedRefusal(.malformed, "row 0: a factor expected")),
@@ -78,7 +84,8 @@ import Testing
     let same = try decode(#"var sh600000qfq={"total":2,"data":[\#(row),\#(row)]}"#)
     #expect(same.count == 1)
     let other = #"{"d":"2026-07-16","f":"1.6"}"#
-    #expect(throws: FeedRefusal(.implausible, "row 1: a second factor for its day")) {
+    #expect(throws: FeedRefusal(.implausible, "row 1: a second, different factor for the same day"))
+    {
       try decode(#"var sh600000qfq={"total":2,"data":[\#(row),\#(other)]}"#)
     }
   }
@@ -91,7 +98,7 @@ import Testing
   }
 
   @Test func `rows that went missing are noticed by their count`() {
-    #expect(throws: FeedRefusal(.malformed, "the rows are not as many as they say")) {
+    #expect(throws: FeedRefusal(.malformed, "the number of rows differs from `total`")) {
       try decode(#"var sh600000qfq={"total":2,"data":[{"d":"2026-07-16","f":"1.5"}]}"#)
     }
   }

@@ -46,13 +46,14 @@ import Testing
     ("=(null);", SinaRefusal.null), (comment + "=(null);", SinaRefusal.null),
     (#"{"result":{"data":null}}"#, SinaRefusal.null),
     (#"{"__ERROR":1,"__ERRORMSG":"Input error"}"#, SinaRefusal.inputError),
-    ("[]", FeedRefusal(.noData, "no bars")), ("=([]);", FeedRefusal(.noData, "no bars")),
-    (#"{"result":{"status":{"code":11}}}"#, FeedRefusal(.malformed, "no rows")),
-    ("{}", FeedRefusal(.malformed, "no rows")),
-    ("=([]x)", FeedRefusal(.malformed, "the call is not closed")),
-    ("=([]", FeedRefusal(.malformed, "the call is not closed")),
-    ("=([]);x", FeedRefusal(.malformed, "something follows the answer")),
-    ("[];[]", FeedRefusal(.malformed, "something follows the answer")),
+    ("[]", FeedRefusal(.noData, "the response holds no bars")),
+    ("=([]);", FeedRefusal(.noData, "no bars")),
+    (#"{"result":{"status":{"code":11}}}"#, FeedRefusal(.malformed, "the response holds no rows")),
+    ("{}", FeedRefusal(.malformed, "the response holds no rows")),
+    ("=([]x)", FeedRefusal(.malformed, "the closing parenthesis is missing")),
+    ("=([]", FeedRefusal(.malformed, "the closing parenthesis is missing")),
+    ("=([]);x", FeedRefusal(.malformed, "unexpected text after the data")),
+    ("[];[]", FeedRefusal(.malformed, "unexpected text after the data")),
   ])
   func `a body without rows is a failure of its kind`(_ body: String, _ refusal: FeedRefusal) {
     #expect(throws: refusal) { try SinaKlineTests.decode(body) }

@@ -27,9 +27,9 @@ enum AlpacaAssets {
     } catch {
       throw FeedRefusal(error)
     }
-    if page.count == 0 { throw FeedRefusal(.noData, "an empty list") }
+    if page.count == 0 { throw FeedRefusal(.noData, "the list is empty") }
     if page.refused.count == page.count {
-      throw FeedRefusal(.malformed, "none of \(page.count) rows is an asset")
+      throw FeedRefusal(.malformed, "none of \(page.count) rows is a valid asset")
     }
     return InstrumentList(listed: page.listed, refused: page.refused, skipped: page.skipped)
   }

@@ -77,7 +77,7 @@ struct AlpacaBar {
       throw RowFault(.notANumber, "\(field): a number expected")
     }
     guard let number = try? literal.decimal() else {
-      throw RowFault(.notANumber, "\(field): a number of more digits than fit")
+      throw RowFault(.notANumber, "\(field): too many digits")
     }
     if number.isNegative { throw RowFault(.negative, "\(field): a number below zero") }
     return number

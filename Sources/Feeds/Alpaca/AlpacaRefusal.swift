@@ -1,4 +1,4 @@
-/// What an answer of Alpaca that is not data amounts to, market data and trading hosts alike.
+/// What a response of Alpaca that is not data means, market data and trading hosts alike.
 ///
 /// The status comes first, the message only where a status means several things
 /// (upstreams/alpaca.md §B.6): a 403 may be a wrong key or a plan without recent SIP data, a 400
@@ -18,12 +18,12 @@ enum AlpacaRefusal {
       return classify(message) ?? FeedRefusal(.unauthorised, "HTTP 403: the key was refused")
     case 408, 500..<600: return FeedRefusal(.transient, "HTTP \(status): the server failed")
     // Its hosts do not redirect; a network that wants a login does.
-    case 300..<400: return FeedRefusal(.transient, "HTTP \(status): sent elsewhere")
+    case 300..<400: return FeedRefusal(.transient, "HTTP \(status): redirected")
     case 429:
-      return FeedRefusal(.throttled(retryAfterSeconds: nil), "HTTP 429: asked too often")
+      return FeedRefusal(.throttled(retryAfterSeconds: nil), "HTTP 429: too many requests")
     default:
       return classify(message)
-        ?? FeedRefusal(.programmingError, "HTTP \(status): the request was refused as wrong")
+        ?? FeedRefusal(.programmingError, "HTTP \(status): the request was refused as invalid")
     }
   }
 
@@ -33,20 +33,20 @@ enum AlpacaRefusal {
     if let message { return classify(misplaced: message) }
     switch text.first {
     case UInt8(ascii: "{"), UInt8(ascii: "["): return nil
-    case UInt8(ascii: "<"): return FeedRefusal(.transient, "a page of HTML in place of data")
-    case nil: return FeedRefusal(.malformed, "an empty answer")
-    default: return FeedRefusal(.malformed, "not an answer in the format")
+    case UInt8(ascii: "<"): return FeedRefusal(.transient, "an HTML page instead of data")
+    case nil: return FeedRefusal(.malformed, "the response is empty")
+    default: return FeedRefusal(.malformed, "the response is not in the expected format")
     }
   }
 
-  /// nil for a message that says nothing of its own.
+  /// nil for a message without a meaning of its own.
   private static func classify(_ message: AlpacaMessage?) -> FeedRefusal? {
     if message?.isEntitlement == true {
-      return FeedRefusal(.entitlement, "the plan does not include this")
+      return FeedRefusal(.entitlement, "the plan does not include this data")
     }
     guard let message, message.isAboutSymbol else { return nil }
     return FeedRefusal(
-      .invalidSymbol(message.refusedSymbol), "a symbol market data does not take")
+      .invalidSymbol(message.refusedSymbol), "market data does not know a symbol of the request")
   }
 
   /// Behind a status of success, which an intermediary may have put there.
@@ -54,11 +54,11 @@ enum AlpacaRefusal {
     if let refusal = classify(message) { return refusal }
     switch message.topic {
     case .requestRate:
-      return FeedRefusal(.throttled(retryAfterSeconds: nil), "asked too often")
+      return FeedRefusal(.throttled(retryAfterSeconds: nil), "too many requests")
     case .key: return FeedRefusal(.unauthorised, "the key was refused")
     case .server: return FeedRefusal(.transient, "the server failed")
-    case .request: return FeedRefusal(.programmingError, "the request was refused as wrong")
-    case nil: return FeedRefusal(.malformed, "a message in place of data")
+    case .request: return FeedRefusal(.programmingError, "the request was refused as invalid")
+    case nil: return FeedRefusal(.malformed, "a message instead of data")
     }
   }
 }
@@ -105,7 +105,7 @@ private struct AlpacaMessage {
     case requestRate, key, server, request
   }
 
-  /// What the messages on record are about, told by their first words.
+  /// The subject of a known message, found by its first words.
   var topic: Topic? {
     let words = words.lowercased()
     return AlpacaMessage.topics.first { words.hasPrefix($0.lead) }?.topic

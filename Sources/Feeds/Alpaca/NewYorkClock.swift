@@ -19,7 +19,7 @@ struct NewYorkClock {
     if !(midnight..<nextMidnight).contains(openedAt) { move(to: openedAt) }
     if let seconds = timeframe.alpacaBarSeconds {
       guard openedAt.microseconds % (seconds * 1_000_000) == 0 else {
-        throw RowFault(.inconsistent, "t: not where a bar of \(timeframe.name) starts")
+        throw RowFault(.inconsistent, "t: not the start of a \(timeframe.name) bar")
       }
       return (day, openedAt.adding(seconds: seconds))
     }

@@ -1,4 +1,4 @@
-/// Why an answer holds nothing to decode, in the classes a poller acts on.
+/// Why a response holds nothing to decode, in the classes a poller acts on.
 ///
 /// A refusal is never "there is none": nothing may be concluded about an instrument from one. The
 /// sentence is for people and may be logged and stored; it never quotes the body, which may repeat
@@ -10,26 +10,26 @@ package struct FeedRefusal: Error, Sendable, Hashable {
     case quotaExhausted
     /// The key is wrong, expired or of another environment.
     case unauthorised
-    /// Asked too often.
-    /// - retryAfterSeconds: where the body tells; what a header tells is the transport's to add.
+    /// Too many requests.
+    /// - retryAfterSeconds: from the body; the transport adds what a header contains.
     case throttled(retryAfterSeconds: Int?)
     /// The address is blocked.
     case banned
     /// Not at this host, not now or not for this key.
     case notFound
-    /// An answer in the format that says there is nothing.
+    /// A valid response without data.
     case noData
     /// The key is good, the plan does not include this.
     case entitlement
-    /// One symbol voids the request; nil where the answer does not say which.
+    /// One symbol voids the request; nil where the response does not name it.
     case invalidSymbol(String?)
-    /// The request itself is wrong: asking again is useless.
+    /// The request itself is wrong: repeating it is useless.
     case programmingError
-    /// Not an answer in the format, or one that was cut off.
+    /// Not in the expected format, or cut off.
     case malformed
     /// The server failed; the same request may work later.
     case transient
-    /// In the format, and it cannot be true.
+    /// In the expected format, and it cannot be true.
     case implausible
   }
 
@@ -42,7 +42,7 @@ package struct FeedRefusal: Error, Sendable, Hashable {
   }
 
   /// An answer that is not the JSON it should be.
-  init(_ fault: JSONFault) { self.init(.malformed, "not the JSON expected: \(fault)") }
+  init(_ fault: JSONFault) { self.init(.malformed, "unexpected JSON: \(fault)") }
 }
 
 extension FeedRefusal.Kind {

@@ -32,9 +32,9 @@ enum MairuiList {
     } catch {
       throw FeedRefusal(error)
     }
-    if page.count == 0 { throw FeedRefusal(.noData, "an empty list") }
+    if page.count == 0 { throw FeedRefusal(.noData, "the list is empty") }
     if page.listed.isEmpty {
-      throw FeedRefusal(.malformed, "none of \(page.count) rows is one of a list")
+      throw FeedRefusal(.malformed, "none of \(page.count) rows is a listed instrument")
     }
     return page
   }

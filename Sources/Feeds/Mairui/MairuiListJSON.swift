@@ -22,7 +22,7 @@ package enum MairuiListJSON {
     for (index, row) in page.listed.enumerated() { last[row.symbol] = index }
     let rows = page.listed.enumerated().map { index, row in
       last[row.symbol] == index
-        ? line(of: row) : RefusedRow.json(row.symbol, .duplicate, "listed again further on")
+        ? line(of: row) : RefusedRow.json(row.symbol, .duplicate, "repeated later in the list")
     }
     return rows.merged(with: page.refused)
   }

@@ -1,8 +1,9 @@
-/// What an answer of Mairui that is no list amounts to.
+/// What a response of Mairui that is no list means.
 ///
 /// The body decides and the status only where the body is silent: the quota's end, for one, comes
 /// with HTTP 200 as `9`, `101`, `101:…`, `{"code":101}` or a sentence (upstreams/mairui.md §A.6).
-/// There is no official table of the numbers, so sentences are told by their few steady words.
+/// There is no official table of the numbers, so sentences are recognised by a few words that do
+/// not change.
 
 import Market
 
@@ -21,8 +22,10 @@ enum MairuiRefusal {
     }
     if let refusal = classify(status: status) { return refusal }
     return text.first == UInt8(ascii: "<")
-      ? FeedRefusal(.transient, "a page of HTML in place of a list")
-      : FeedRefusal(.malformed, text.isEmpty ? "an empty answer" : "not an answer in the format")
+      ? FeedRefusal(.transient, "an HTML page instead of a list")
+      : FeedRefusal(
+        .malformed,
+        text.isEmpty ? "the response is empty" : "the response is not in the expected format")
   }
 
   /// nil for success.
@@ -31,9 +34,9 @@ enum MairuiRefusal {
     case 200..<300: nil
     case 401, 403, 407: FeedRefusal(.unauthorised, "HTTP \(status): the licence was refused")
     // Hosts were moved before: the answer may be at the next one.
-    case 300..<400, 404, 410: FeedRefusal(.notFound, "HTTP \(status): not at this host")
-    case 429: FeedRefusal(.throttled(retryAfterSeconds: nil), "HTTP 429: asked too often")
-    case 503: FeedRefusal(.throttled(retryAfterSeconds: nil), "HTTP 503: too much load")
+    case 300..<400, 404, 410: FeedRefusal(.notFound, "HTTP \(status): not found on this host")
+    case 429: FeedRefusal(.throttled(retryAfterSeconds: nil), "HTTP 429: too many requests")
+    case 503: FeedRefusal(.throttled(retryAfterSeconds: nil), "HTTP 503: the server is overloaded")
     case 408, 500..<600: FeedRefusal(.transient, "HTTP \(status): the server failed")
     default: FeedRefusal(.programmingError, "HTTP \(status): the request was refused")
     }
@@ -90,24 +93,24 @@ private struct MairuiMessage {
       FeedRefusal(
         .throttled(retryAfterSeconds: MairuiMessage.addressWindowSeconds),
         "the licence is in use from more than two addresses")
-    case 104, 404: FeedRefusal(.notFound, "no such resource here, or not for this licence")
-    case 429, 503: FeedRefusal(.throttled(retryAfterSeconds: nil), "asked too often")
+    case 104, 404: FeedRefusal(.notFound, "not found on this host, or not included in this licence")
+    case 429, 503: FeedRefusal(.throttled(retryAfterSeconds: nil), "too many requests")
     case 500, 502, 504: FeedRefusal(.transient, "the server failed")
     default: nil
     }
   }
 
   private var refusalByText: FeedRefusal? {
-    let speaksOfLicence = words.lowercased().contains("licence") || words.contains("证书")
+    let mentionsLicence = words.lowercased().contains("licence") || words.contains("证书")
     if contains("超出", "超限", "用尽") {
       return FeedRefusal(.quotaExhausted, "the licence has no requests left today")
     }
-    if speaksOfLicence, contains("无效", "不存在", "过期", "到期") {
+    if mentionsLicence, contains("无效", "不存在", "过期", "到期") {
       return FeedRefusal(.unauthorised, "the licence is not valid")
     }
     if contains("数据不存在") { return FeedRefusal(.noData, "the source has no such data") }
     if contains("资源不存在") {
-      return FeedRefusal(.notFound, "no such resource here, or not for this licence")
+      return FeedRefusal(.notFound, "not found on this host, or not included in this licence")
     }
     return nil
   }

@@ -5,7 +5,7 @@
 /// The bits are form 139 of the packer in Sina's pages (function `k` of `hk_js_decode` in akshare's
 /// `stock/cons.py`, akfamily/akshare@5935a84): twelve bits 139, six bits of version, the first and
 /// the last day as days since 1990-12-19, and then runs of trading weekdays, each but the first
-/// behind one weekday without trading. A run is told by a bit that says whether the width of its
+/// behind one weekday without trading. A run is a bit that shows whether the width of its
 /// length changes, that change, and the length in three bits a width.
 ///
 /// The days are given as they are sent: 1992-05-04 is missing there (`TradingCalendar` says why
@@ -31,7 +31,7 @@ enum SinaCalendar {
     let days = try unpack(packed(in: body.trimmed))
     let count = disagreements(of: days, with: .shanghai)
     guard count <= disagreementsMax else {
-      throw FeedRefusal(.implausible, "\(count) days differ from the calendar that is known")
+      throw FeedRefusal(.implausible, "\(count) days differ from the known calendar")
     }
     return days
   }
@@ -42,7 +42,7 @@ enum SinaCalendar {
   ) throws(FeedRefusal) -> UnsafeRawBufferPointer {
     guard text.starts(with: declaration), let opening = text.offset(of: quote),
       let closing = text.offset(of: quote, from: opening + 1)
-    else { throw FeedRefusal(.malformed, "no `var …=\"…\"`") }
+    else { throw FeedRefusal(.malformed, "`var …=\"…\"` expected") }
     return text.slice(opening + 1, closing)
   }
 
@@ -51,7 +51,7 @@ enum SinaCalendar {
   ) throws(FeedRefusal) -> [TradingDay] {
     var bits = SinaSextets(text)
     guard try bits.number(bits: 12) == form, try bits.number(bits: 6) ^ 63 <= versionMax else {
-      throw FeedRefusal(.malformed, "the packed bits are no calendar")
+      throw FeedRefusal(.malformed, "the packed bits are not a calendar")
     }
     let first = TradingDay(daysSince1970: epoch).advanced(by: try bits.number(bits: 18))
     let last = TradingDay(daysSince1970: epoch).advanced(by: try bits.number(bits: 18))
@@ -71,7 +71,7 @@ enum SinaCalendar {
     var days: [TradingDay] = []
     var width = 0
     var left = try runLength(&bits, &width)
-    guard left > 0 else { throw FeedRefusal(.malformed, "the first day is none") }
+    guard left > 0 else { throw FeedRefusal(.malformed, "the first day is not a trading day") }
     for day in first...last where !day.isWeekend {
       if left > 0 {
         days.append(day)
@@ -88,7 +88,7 @@ enum SinaCalendar {
   ) throws(FeedRefusal) -> Int {
     if try bits.bit() { width += try bits.change() }
     guard (0...widthMax).contains(width) else {
-      throw FeedRefusal(.malformed, "a run of impossible width")
+      throw FeedRefusal(.malformed, "a run has an impossible width")
     }
     return try bits.number(bits: bitsPerWidth * width)
   }

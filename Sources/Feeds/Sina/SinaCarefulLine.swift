@@ -22,14 +22,14 @@ struct SinaCarefulLine {
 
   mutating func read() throws(SinaRowFault) -> Content {
     let (symbolBytes, content) = try frame()
-    guard let symbol else { throw .malformed("the symbol has a byte that none has") }
+    guard let symbol else { throw .malformed("the symbol contains an invalid byte") }
     if content.isEmpty { return .unknown }
     let fields = content.parts(separatedBy: UInt8(ascii: ","))
       .map { content.slice($0.lowerBound, $0.upperBound) }
     switch SinaFamily(symbolBytes) {
     case .full: return .quote(try SinaCarefulLine.quote(symbol, fields), name: fields[0])
     case .companion: throw .malformed("a companion line carries no quote")
-    case nil: throw .malformed("no family of symbols that candled reads")
+    case nil: throw .malformed("candled does not read symbols of this kind")
     case .some(let family): return .overview(family, fields: fields)
     }
   }
@@ -39,18 +39,18 @@ struct SinaCarefulLine {
     symbol: UnsafeRawBufferPointer, content: UnsafeRawBufferPointer
   ) {
     guard line.starts(with: SinaGrammar.lineStart) else {
-      throw .malformed("no line of the format: `var hq_str_` expected")
+      throw .malformed("`var hq_str_` expected")
     }
     let symbolStart = SinaGrammar.lineStart.count
     guard let symbolEnd = line.offset(of: SinaGrammar.opening, from: symbolStart) else {
-      throw .malformed("cut off before the fields begin")
+      throw .malformed("the line is cut off before its fields")
     }
     let symbolBytes = line.slice(symbolStart, symbolEnd)
     symbol = Symbol(bytes: symbolBytes)
     let contentStart = symbolEnd + SinaGrammar.opening.count
     let contentEnd = line.count - SinaGrammar.closing.count
     guard contentEnd >= contentStart, line.starts(with: SinaGrammar.closing, at: contentEnd) else {
-      throw .malformed("cut off inside: the closing `\";` is missing")
+      throw .malformed("the line is cut off: the closing `\";` is missing")
     }
     let content = line.slice(contentStart, contentEnd)
     // A name may hold a stray quotation mark (easyquotation #51), the rest of a line never does.
@@ -144,7 +144,7 @@ extension SinaCarefulLine {
   private static func shares(ofLots lots: ExactDecimal) throws(SinaRowFault) -> ExactDecimal {
     let (units, overflow) = lots.units.multipliedReportingOverflow(by: SinaSecurity.lot)
     if overflow {
-      throw SinaRowFault(reason: .notANumber, detail: "volume: \(lots) lots are too many")
+      throw SinaRowFault(reason: .notANumber, detail: "volume: \(lots) lots exceed the limit")
     }
     return ExactDecimal(units: units, scale: lots.scale)
   }

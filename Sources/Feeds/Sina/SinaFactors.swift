@@ -3,8 +3,8 @@
 ///     var sh600000qfq={"total":2,"data":[{"d":"2026-07-16","f":"1.0"},…]}⏎/* … */
 ///
 /// Read as data and never run. A factor that is wrong spoils every price before it, so here nothing
-/// is mended or left out: the variable must be named for what was asked, the rows must be as many
-/// as they say, and one that is not positive refuses the file. The row of 1900-01-01, which stands
+/// is mended or left out: the variable must have the requested name, the number of rows must equal
+/// `total`, and a factor that is not positive refuses the file. The row of 1900-01-01, which stands
 /// for the time before the first change, is kept.
 
 import Market
@@ -12,7 +12,7 @@ import Market
 enum SinaFactors {
   /// - Precondition: `symbol` is `sh`, `sz` or `bj` and six digits.
   static func endpoint(symbol: Symbol, kind: AdjustmentFactor.Kind) -> Endpoint {
-    precondition(SinaHistory.isRequestable(symbol), "factors are of sh, sz and bj")
+    precondition(SinaHistory.isRequestable(symbol), "only sh, sz and bj have factors")
     return Endpoint(
       route: "/realstock/company/{symbol}/\(kind.name).js",
       path: "/realstock/company/\(symbol)/\(kind.name).js", headers: SinaHistory.headers)
@@ -84,13 +84,14 @@ enum SinaFactors {
 
     func factors() throws(FeedRefusal) -> [(key: TradingDay, value: ExactDecimal)] {
       guard let rows, total == Int64(rows.count) else {
-        throw FeedRefusal(.malformed, "the rows are not as many as they say")
+        throw FeedRefusal(.malformed, "the number of rows differs from `total`")
       }
       var factors: [TradingDay: ExactDecimal] = [:]
       for (place, row) in rows.enumerated() {
         let (day, factor) = try File.factor(of: row, place)
         guard factors.updateValue(factor, forKey: day).map({ $0 == factor }) ?? true else {
-          throw FeedRefusal(.implausible, "row \(place): a second factor for its day")
+          throw FeedRefusal(
+            .implausible, "row \(place): a second, different factor for the same day")
         }
       }
       return factors.sorted { $0.key < $1.key }
@@ -106,7 +107,7 @@ enum SinaFactors {
         throw FeedRefusal(.malformed, "row \(place): a factor expected")
       }
       guard factor.isPositive else {
-        throw FeedRefusal(.implausible, "row \(place): not positive")
+        throw FeedRefusal(.implausible, "row \(place): the factor is not positive")
       }
       return (day, factor)
     }

@@ -16,8 +16,8 @@ package enum SinaKline {
   /// Asks for the newest `bars` bars of `symbol`, the forming one included.
   /// - Precondition: `symbol` is `sh`, `sz` or `bj` and six digits; 1…`barsMax` bars.
   static func endpoint(symbol: Symbol, scale: SinaKlineScale, bars: Int) -> Endpoint {
-    precondition(SinaHistory.isRequestable(symbol), "K-lines are of sh, sz and bj")
-    precondition((1...barsMax).contains(bars), "an answer holds 1…1970 bars")
+    precondition(SinaHistory.isRequestable(symbol), "only sh, sz and bj have K-lines")
+    precondition((1...barsMax).contains(bars), "a response holds 1…1970 bars")
     let method = "/cn/api/jsonp_v2.php/=/CN_MarketDataService.getKLineData"
     return Endpoint(
       route: "\(method)?scale=\(scale.rawValue)",
@@ -72,8 +72,10 @@ private struct SinaKlineRows {
   /// - Throws: `noData` for no rows; `malformed` where no row is a bar.
   mutating func page() throws(FeedRefusal) -> CandlePage {
     if bars.isEmpty {
-      guard let first = refused.first else { throw FeedRefusal(.noData, "no bars") }
-      throw FeedRefusal(.malformed, "no row is a bar: \(first.detail)")
+      guard let first = refused.first else {
+        throw FeedRefusal(.noData, "the response holds no bars")
+      }
+      throw FeedRefusal(.malformed, "no row is a valid bar: \(first.detail)")
     }
     let (kept, faults) = SinaKlineOrder.check(bars.map(\.candle))
     for (index, fault) in faults { refuse(bars[index].place, fault, bars[index].text) }

@@ -42,7 +42,7 @@ enum SinaKlineOrder {
     return chain.reversed()
   }
 
-  private static let duplicate = RowFault(.duplicate, "day: a second bar of its interval")
+  private static let duplicate = RowFault(.duplicate, "day: a second bar for the same interval")
   private static let backward = RowFault(.backwardStamp, "day: out of order")
 }
 

@@ -79,7 +79,7 @@ struct SinaKlineRow {
     case .closed:
       throw RowFault(.notATradingDay, "day: the exchange was closed")
     case .unknown:
-      throw RowFault(.notATradingDay, "day: beyond the calendar that is known")
+      throw RowFault(.notATradingDay, "day: after the last known day of the calendar")
     }
   }
 
@@ -91,7 +91,7 @@ struct SinaKlineRow {
     if rest.isEmpty { return nil }
     guard rest.first == UInt8(ascii: " "), rest.count == SinaClock.timeBytes + 1,
       let second = SinaClock.secondOfDay(rest.dropping(1))
-    else { throw .malformed("day: HH:MM:SS expected behind the date") }
+    else { throw .malformed("day: HH:MM:SS expected after the date") }
     return Int(second)
   }
 

@@ -52,7 +52,7 @@ struct SinaKlineInterval: Equatable {
     switch (scale.minutes, secondOfDay) {
     case (let minutes?, let second?):
       guard SinaKlineInterval.isOnGrid(second, minutes: minutes) else {
-        throw .malformed("day: no \(minutes)-minute bar ends there")
+        throw .malformed("day: no \(minutes)-minute bar ends at this time")
       }
       closedAt = Timestamp(day: day, secondOfDay: second)
       openedAt = closedAt.adding(seconds: Int64(-60 * minutes))

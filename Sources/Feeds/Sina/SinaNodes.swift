@@ -62,7 +62,7 @@ enum SinaNodes {
       let count = try? ExactDecimal(parsing: text), count.scale == 0
     else { throw FeedRefusal(.malformed, "a count expected") }
     guard counts.contains(count.units) else {
-      throw FeedRefusal(.implausible, "a list of \(count)")
+      throw FeedRefusal(.implausible, "the list has an impossible size: \(count)")
     }
     return Int(count.units)
   }
@@ -95,7 +95,7 @@ enum SinaNodes {
         }
       }
       if listed.isEmpty, let first = refused.first {
-        throw FeedRefusal(.malformed, "no row is one of a list: \(first.detail)")
+        throw FeedRefusal(.malformed, "no row is a listed instrument: \(first.detail)")
       }
       return InstrumentList(listed: listed, refused: refused)
     }
@@ -131,7 +131,7 @@ private struct SinaNodeRow {
       let exchange = SinaNodeRow.exchange(of: symbol)
     else { throw .malformed("symbol: sh, sz or bj and six digits expected") }
     if let code, code.string?.text != String(symbol.description.dropFirst(2)) {
-      throw .malformed("code: other than the symbol's")
+      throw .malformed("code: differs from the symbol")
     }
     return ListedInstrument(symbol: symbol, name: try readableName(), exchange: exchange)
   }

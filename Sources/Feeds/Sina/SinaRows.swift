@@ -20,7 +20,7 @@ enum SinaRows {
     if let reader = page.reader { try script.finish(reader) }
     if page.isInputError { throw SinaRefusal.inputError }
     if page.isNull { throw SinaRefusal.null }
-    if !page.hasRows { throw FeedRefusal(.malformed, "no rows") }
+    if !page.hasRows { throw FeedRefusal(.malformed, "the response holds no rows") }
   }
 
   /// What the walk through one answer has met.

@@ -31,13 +31,13 @@ struct SinaScript {
     var rest = json.dropping(reader.offset).trimmed
     if isCall {
       guard rest.first == UInt8(ascii: ")") else {
-        throw FeedRefusal(.malformed, "the call is not closed")
+        throw FeedRefusal(.malformed, "the closing parenthesis is missing")
       }
       rest = rest.dropping(1)
     }
     rest = SinaScript.skippingComments(rest)
     while rest.first == UInt8(ascii: ";") { rest = SinaScript.skippingComments(rest.dropping(1)) }
-    guard rest.isEmpty else { throw FeedRefusal(.malformed, "something follows the answer") }
+    guard rest.isEmpty else { throw FeedRefusal(.malformed, "unexpected text after the data") }
   }
 
   private static func skippingComments(_ text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {

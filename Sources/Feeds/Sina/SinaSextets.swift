@@ -23,7 +23,7 @@ struct SinaSextets {
       throw FeedRefusal(.malformed, "the packed bits end too early")
     }
     guard let sextet = SinaSextets.value(of: text[place]) else {
-      throw FeedRefusal(.malformed, "character \(place) is none of the 64 that pack bits")
+      throw FeedRefusal(.malformed, "character \(place) is not one of the 64 that encode bits")
     }
     defer { position += 1 }
     return sextet >> (position % SinaSextets.bitsPerCharacter) & 1 == 1

@@ -1,6 +1,6 @@
 /// Why a text is no JSON, or not the JSON that was expected, and where.
 ///
-/// It may be logged and stored, so it speaks of positions and expectations and never quotes the
+/// It may be logged and stored, so it names positions and expectations and never quotes the
 /// text: an answer may repeat what was asked for, a licence included.
 
 struct JSONFault: Error, Equatable, CustomStringConvertible {
@@ -33,12 +33,12 @@ extension JSONFault.Reason {
     switch self {
     case .endOfText: "the text ends inside a value"
     case .expected(let what): "\(what) expected"
-    case .badEscape: "no such escape"
+    case .badEscape: "an unknown escape"
     case .controlCharacter: "a control character in a string"
     case .notUTF8: "a string that is not UTF-8"
     case .tooDeep: "more than \(JSONReader.depthMax) levels"
     case .tooLong: "more than \(JSONReader.bytesMax >> 20) MiB"
-    case .numberBeyondRange: "a number of more digits than fit"
+    case .numberBeyondRange: "a number with too many digits"
     }
   }
 }

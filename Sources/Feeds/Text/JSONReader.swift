@@ -115,7 +115,7 @@ extension JSONReader {
   }
 
   private mutating func nextMember(orClose bracket: UInt8) throws(JSONFault) -> Bool {
-    precondition(depth > 0, "a member is asked for and nothing is open")
+    precondition(depth > 0, "a member is read outside an object")
     let level: UInt64 = 1 << (depth - 1)
     let byte = try nextByte()
     if byte == bracket {
