@@ -65,7 +65,7 @@ extension Backfill {
   private func report(_ refused: [RefusedRow], of feedRequest: FeedRequest) {
     guard let first = refused.first else { return }
     parts.log.warning(
-      "rows are refused",
+      "rows refused",
       metadata: [
         "request": "\(feedRequest.text)", "rows": "\(refused.count)",
         "first": "\(first.reason.rawValue): \(first.detail)",
@@ -79,7 +79,7 @@ extension Backfill {
     switch walk.received(rows: rows, token: page.nextPageToken) {
     case .complete: return nil
     case .broken(let fault):
-      throw BackfillError(description: "a walk through the source's pages would not end: \(fault)")
+      throw BackfillError(description: "the source's pages do not end: \(fault)")
     case .next(let token):
       query.pageToken = token
       let next = FeedRequest(.bars(query), to: feedRequest.source)
@@ -124,7 +124,7 @@ extension Backfill {
       guard let name = commit.chunk?.name else { return false }
       return try await parts.writer.doneChunks([name])[name]?.doneAt == commit.knownAt
     } catch {
-      parts.log.warning("the store is away", metadata: ["error": "\(error)"])
+      parts.log.warning("cannot reach the database, will retry", metadata: ["error": "\(error)"])
       return false
     }
   }
@@ -136,7 +136,7 @@ extension Backfill {
       end != .stopped
     else { return }
     parts.log.error(
-      "given up", metadata: ["request": "\(feedRequest.journalKey)", "why": "\(end)"])
+      "gave up on a request", metadata: ["request": "\(feedRequest.journalKey)", "why": "\(end)"])
     tasks[place] = nil
     progress.tasksFailed += 1
     let rest = open.task.feedRequests.filter { owners.removeValue(forKey: $0) != nil }

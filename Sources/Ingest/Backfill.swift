@@ -144,11 +144,11 @@ package actor Backfill {
       let workerResponse = try handle(response, to: feedRequest, requestedAt: requestedAt, now)
       if let refusal = workerResponse.refusal {
         parts.log.warning(
-          "refused",
+          "request refused",
           metadata: ["request": "\(feedRequest.journalKey)", "why": "\(refusal.sentence)"])
       }
       if workerResponse.refusal?.kind == .unauthorised {
-        throw BackfillError(description: "the source does not accept the key")
+        throw BackfillError(description: "the source refused the API key")
       }
       try await advance(feedRequest, workerResponse, now)
       perform(

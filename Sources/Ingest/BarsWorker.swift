@@ -190,8 +190,8 @@ extension BarsWorker {
     let rest = missing.count - Self.missingNamedMax
     let names = rest > 0 ? "\(named) and \(rest) more" : named
     complain(
-      "\(title)'s list of tradable stocks lacks \(names): no more bars of a ticker that was renamed "
-        + "or delisted", of: .listing, &actions)
+      "\(title)'s list of tradable stocks lacks \(names): a renamed or delisted "
+        + "ticker gets no more bars", of: .listing, &actions)
   }
 
   /// The next page is asked for ahead of what waits, with the same parameters.
@@ -207,7 +207,7 @@ extension BarsWorker {
     switch walk.pages.received(rows: rows, token: page.nextPageToken) {
     case .complete: finish(walk.window, now, &actions)
     case .broken(let fault):
-      complain("a walk through \(title)'s pages would not end: \(fault)", of: .bars, &actions)
+      complain("the pages of \(title)'s bars do not end: \(fault)", of: .bars, &actions)
       fail(walk.window, now)
     case .next(let token):
       query.pageToken = token
@@ -225,10 +225,10 @@ extension BarsWorker {
     if case .bars = feedRequest.query { topic = .bars }
     switch refusal.kind {
     case .unauthorised:
-      complain("\(title) does not accept the key", of: topic, &actions)
+      complain("\(title) refused the API key", of: topic, &actions)
     case .entitlement:
       complain(
-        "the plan at \(title) does not include \(source.name) bars this recent", of: topic, &actions
+        "the plan at \(title) does not include recent \(source.name) bars", of: topic, &actions
       )
     case .invalidSymbol(let name): narrow(feedRequest, name, now, &actions)
     default: break
@@ -277,13 +277,13 @@ extension BarsWorker {
     if readings[window].map({ $0.parts > 0 }) == true { return }
     readings[window] = nil
     guard reading.isAnswered else {
-      complain("\(title) refuses every symbol it is asked for", of: .bars, &actions)
+      complain("\(title) refused every requested symbol", of: .bars, &actions)
       return fail(window, now)
     }
     for culprit in reading.condemned.sorted()
     where plan.symbols(of: window.chunk).contains(culprit) {
       plan.drop(culprit)
-      actions.append(.alarm("\(title) does not know \(culprit): it is left out"))
+      actions.append(.alarm("\(title) does not know \(culprit): it is no longer requested"))
     }
     complaints[.bars] = nil
     plan.completed(window)

@@ -113,11 +113,11 @@ extension Daemon {
       if unsaved.isNone { await releaseLease(term.lease, leadership) }
       return unsaved
     } catch let error as EngineError where error.code == .leaseLost {
-      log.error("the lead is lost", metadata: ["error": "\(error)"])
+      log.error("leadership lost", metadata: ["error": "\(error)"])
     } catch let error as StoreError where error.code == .leaseLost {
-      log.error("the lead is lost", metadata: ["error": "\(error)"])
+      log.error("leadership lost", metadata: ["error": "\(error)"])
     } catch let error as StoreError where error.isTransient && stop.isWanted {
-      log.notice("stopped before the term began", metadata: ["error": "\(error)"])
+      log.notice("stopped before leading began", metadata: ["error": "\(error)"])
     } catch {
       // Whatever it fails of, it may fail of again as soon as it is restarted: a standby that can
       // lead must not wait for it.
@@ -171,7 +171,8 @@ extension Daemon {
       place = try journal.append(
         .termStart(start, at: now), makingRoomUpTo: journal.lastPosition,
         sacrificed: {
-          log.error("the disk is full", metadata: ["gone": "\($0.name)"])
+          log.error(
+            "disk full, deleted an old segment of the journal", metadata: ["segment": "\($0.name)"])
         })
       try journal.sync()
       log.notice(
@@ -223,7 +224,7 @@ extension Daemon {
       } catch {
         guard error.isTransient, !stop.isWanted else { throw error }
         if logThrottle.isNew(error.description) {
-          log.error("the term cannot begin yet, will retry", metadata: ["error": "\(error)"])
+          log.error("cannot begin to lead, will retry", metadata: ["error": "\(error)"])
         }
         isConnected = false
       }

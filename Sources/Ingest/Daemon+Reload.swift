@@ -40,7 +40,9 @@ extension Daemon {
     state.reloaded(
       at: EngineClock.realNow(), problem: verdict.problem, needsRestart: verdict.needsRestart)
     if let problem = verdict.problem {
-      log.error("reload refused, the old configuration stays", metadata: ["problem": "\(problem)"])
+      log.error(
+        "reload refused, the previous configuration stays in force",
+        metadata: ["problem": "\(problem)"])
       return verdict
     }
     log.notice(
@@ -53,7 +55,7 @@ extension Daemon {
     }
     if !verdict.credentialsKept.isEmpty {
       log.notice(
-        "credentials are as they were: renewed ones need a restart",
+        "credentials were not read again: renewed ones need a restart",
         metadata: ["settings": "\(verdict.credentialsKept.joined(separator: ", "))"])
     }
     return verdict

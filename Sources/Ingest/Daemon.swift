@@ -142,11 +142,13 @@ package struct Daemon: Sendable {
         "torn_bytes": "\(recovery.tornBytes)", "symbols": "\(configuration.polled.count)",
       ])
     for sentence in recovery.ignored {
-      log.error("the journal's folder holds what is no segment", metadata: ["found": "\(sentence)"])
+      log.error(
+        "the journal's folder contains a file that is no segment",
+        metadata: ["found": "\(sentence)"])
     }
     if let path = recovery.tornPath {
       log.warning(
-        "cut off what was no whole entry",
+        "truncated an incomplete entry at the end of the journal",
         metadata: ["path": "\(path)", "bytes": "\(recovery.tornBytes)"])
     }
     if let damage = recovery.damage {

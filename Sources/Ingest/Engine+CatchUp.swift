@@ -38,7 +38,9 @@ extension Engine {
         return try reader.next()
       } catch {
         guard error.code == .damaged || error.code == .missing else { throw error }
-        parts.log.critical("part of the journal is lost", metadata: ["error": "\(error)"])
+        parts.log.critical(
+          "part of the journal is unreadable, its responses are lost",
+          metadata: ["error": "\(error)"])
       }
       guard try reader.skipDamage() != nil else { return nil }
     }
@@ -53,15 +55,16 @@ extension Engine {
     } catch {
       throw EngineError(
         code: .journalIncomplete,
-        description: "the store stands at entry \(pipeline.position.sequence): \(error) If it was "
-          + "restored from a backup that old, move the journal's folder away: a new journal goes "
-          + "on from there, and what lies between is an outage")
+        description:
+          "the database stands at journal entry \(pipeline.position.sequence): \(error) If it was "
+          + "restored from an older backup, move the journal's folder away: candled then begins a "
+          + "new journal there, and the time between counts as an outage")
     }
   }
 
   /// Memory is full and the store is away: drop what the journal can tell again.
   func forgetInterpretation() {
-    parts.log.error("store away too long, only the journal remembers from here")
+    parts.log.error("no commits for too long, from now on responses are kept in the journal only")
     isJournalOnly = true
     catchUp = nil
     commitState.commit = nil
@@ -97,12 +100,13 @@ extension Engine {
       guard let commit = commitState.commit, stored.position == commit.position else {
         let reason =
           stored.position < status.committed
-          ? "and stood at \(status.committed.sequence) before: it was put back, from a backup or "
-            + "to a replica that lags; the next start goes on from there"
+          ? "and stood at \(status.committed.sequence) before: it was restored from a backup or "
+            + "failed over to a replica that lags; the next start continues from there"
           : "which this daemon did not write: another daemon uses the same database"
         throw EngineError(
           code: .anotherWriter,
-          description: "the store stands at entry \(stored.position.sequence), \(reason)")
+          description: "the database stands at journal entry \(stored.position.sequence), \(reason)"
+        )
       }
       saved()
     }

@@ -167,7 +167,7 @@ extension Engine {
   }
 
   func saved() {
-    if commitState.failures > 0 { parts.log.notice("store takes commits again") }
+    if commitState.failures > 0 { parts.log.notice("commits succeed again") }
     if let commit = commitState.commit {
       status.committed = max(status.committed, commit.position)
       if !commit.daysEnded.isEmpty { notifyWorkers(.certified) }
@@ -201,7 +201,7 @@ extension Engine {
   /// - Parameter error: why old changes are still there; nil if they are gone.
   func finishPruning(_ error: StoreError?) {
     if error == nil, commitState.pruneAgainAt != nil {
-      parts.log.notice("old changes are pruned again")
+      parts.log.notice("old rows of the table change are deleted again")
     }
     commitState.pruneAgainAt = nil
     guard let error else { return }
@@ -209,7 +209,7 @@ extension Engine {
     commitState.pruneAgainAt = EngineClock.steadyNow().adding(seconds: pruneRetrySeconds)
     status.pruneFailures += 1
     parts.log.error(
-      "old changes were not pruned, the table change grows; next try in an hour",
+      "cannot delete old rows of the table change, will retry in an hour",
       metadata: ["error": "\(error)"])
   }
 
@@ -219,16 +219,16 @@ extension Engine {
     if receipt.refusals.rows > 0, receipt.refusals.first != status.lastRefusal {
       status.lastRefusal = receipt.refusals.first
       parts.log.error(
-        "the database refused rows, they are in rejections",
+        "the database refused rows, see the view rejections",
         metadata: ["rows": "\(receipt.refusals.rows)", "first": "\(receipt.refusals.first ?? "")"])
     }
     guard receipt.seq != nil, receipt.notifyFault != status.notifyFault else { return }
     if let fault = receipt.notifyFault {
       parts.log.error(
-        "commits go without NOTIFY, followers find them by their timers",
+        "NOTIFY failed, followers find commits by their timers",
         metadata: ["error": "\(fault)"])
     } else {
-      parts.log.notice("commits are notified again")
+      parts.log.notice("NOTIFY works again")
     }
     status.notifyFault = receipt.notifyFault
   }
@@ -239,7 +239,9 @@ extension Engine {
     let wasFilling = (status.notificationQueue ?? .zero) >= NotificationQueue.alarmUsage
     status.notificationQueue = queue.usage
     if isFilling == wasFilling { return }
-    guard isFilling else { return parts.log.notice("the notification queue empties") }
+    guard isFilling else {
+      return parts.log.notice("the notification queue is below its alarm level again")
+    }
     var metadata: Logger.Metadata = ["share": "\(queue.usage)"]
     if let holder = queue.holder {
       metadata["pid"] = "\(holder.process)"
@@ -248,7 +250,7 @@ extension Engine {
       metadata["open_seconds"] = "\(holder.openSeconds)"
     }
     parts.log.critical(
-      "a listener does not read, and the notification queue fills: end its session",
+      "a listener does not read and the notification queue fills: end its session",
       metadata: metadata)
   }
 
@@ -264,7 +266,7 @@ extension Engine {
       }
     commitState.retryAt = EngineClock.steadyNow().adding(milliseconds: .random(in: range))
     if commitState.loggedFaults.isNew(error.description) {
-      parts.log.error("store refuses commits, will retry", metadata: ["error": "\(error)"])
+      parts.log.error("commit failed, will retry", metadata: ["error": "\(error)"])
     }
     if status.storeFault == nil { status.storeFaultSince = EngineClock.realNow() }
     status.storeFault = error.code

@@ -16,7 +16,7 @@ private let tidySecondsMax: Int64 = 60
 /// Between two lines about a journal that was healed and lost nothing, elapsed seconds.
 private let healingLogSecondsMin: Int64 = 60
 
-/// A small entry may find room where others do not: that a journal takes entries again is said once
+/// A small entry may find room where others do not: that writing works again is logged once
 /// it has refused none for so long, elapsed ms of the simulation where there is one.
 private let mendedMillisecondsMin: Int64 = 60_000
 
@@ -45,7 +45,7 @@ extension Engine {
       return position
     } catch {
       if maintenance.loggedFaults.insert(error.code).inserted {
-        parts.log.critical("journal refuses entries", metadata: ["error": "\(error)"])
+        parts.log.critical("cannot write to the journal", metadata: ["error": "\(error)"])
       }
       maintenance.refusedAt = time.steady
       status.journalFault = error.code
@@ -60,7 +60,7 @@ extension Engine {
       time.steady
         >= refusedAt.adding(milliseconds: mendedMillisecondsMin / Int64(parts.clock.speed))
     else { return }
-    parts.log.notice("journal takes entries again")
+    parts.log.notice("writing to the journal works again")
     (maintenance.refusedAt, maintenance.loggedFaults) = (nil, [])
   }
 
@@ -69,7 +69,7 @@ extension Engine {
     let today = now.shanghaiDay
     if maintenance.deletionLoggedOn != today {
       parts.log.error(
-        "the disk is full, old segments of the journal go", metadata: ["first": "\(segment.name)"])
+        "disk full, deleting old segments of the journal", metadata: ["first": "\(segment.name)"])
     }
     maintenance.deletionLoggedOn = today
   }
@@ -88,7 +88,7 @@ extension Engine {
     guard isDue || hasLost else { return }
     maintenance.healingLoggedAt = time.steady
     parts.log.error(
-      "the journal is healed",
+      "repaired the journal",
       metadata: ["rewritten": "\(healing.rewritten)", "lost": "\(healing.lost)"])
   }
 
@@ -111,7 +111,8 @@ extension Engine {
       status.isJournalUntidy = false
     } catch {
       if !status.isJournalUntidy {
-        parts.log.error("the journal cannot be tidied", metadata: ["error": "\(error)"])
+        parts.log.error(
+          "cannot delete old segments of the journal", metadata: ["error": "\(error)"])
       }
       status.isJournalUntidy = true
     }
@@ -119,15 +120,16 @@ extension Engine {
 
   private func record(_ retention: JournalRetention) {
     if !retention.deleted.isEmpty {
-      parts.log.info("journal tidied", metadata: ["segments": "\(retention.deleted.count)"])
+      parts.log.info(
+        "deleted old segments of the journal", metadata: ["segments": "\(retention.deleted.count)"])
     }
     // The segment being written may always be there.
     let over = max(0, retention.bytesOver - retention.bytesWriting)
     if (over > 0) != (status.journalBytesOver > 0) {
       parts.log.warning(
         over > 0
-          ? "the journal is over its limit: the store has not taken what is in it"
-          : "the journal is within its limit again", metadata: ["bytes": "\(retention.bytes)"])
+          ? "the journal exceeds its size limit: the database has not stored its entries yet"
+          : "the journal is within its size limit again", metadata: ["bytes": "\(retention.bytes)"])
     }
     status.journalBytesOver = over
   }

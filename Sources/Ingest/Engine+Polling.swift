@@ -22,7 +22,7 @@ extension Engine {
         parts.log.error("symbol quarantined", metadata: ["symbol": "\(symbol)"])
       case .health(let state): recordHealth(state)
       case .calendarUnknown(let day):
-        parts.log.critical("the trading calendar ends", metadata: ["day": "\(day)"])
+        parts.log.critical("the trading calendar has ended", metadata: ["day": "\(day)"])
       }
     }
     status.quarantined = poller.quarantined
@@ -111,7 +111,7 @@ extension Engine {
     let rows = ArrivedRows(askedAt: askedAt, stamps: pipeline.stamps(of: request.symbols))
     guard let milliseconds = poller.arrived(rows, in: request) else { return }
     parts.log.info(
-      "rows arrive after the sweep that asks for them; sweeps begin later",
+      "rows arrive after the sweep that requests them, sweeps begin later from now on",
       metadata: ["phase": "\(milliseconds)ms"])
   }
 

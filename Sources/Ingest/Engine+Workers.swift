@@ -36,7 +36,7 @@ struct WorkerSlot {
       since: health.since, lastSuccessAt: lastSuccessAt, requests: Int64(requests),
       failures: Int64(failures),
       detail: isClosed
-        ? "not configured any more" : fault?.sentence(at: now) ?? "\(health.condition)")
+        ? "no longer configured" : fault?.sentence(at: now) ?? "\(health.condition)")
     row.updatedAt = now
     return row
   }
@@ -222,7 +222,7 @@ extension Engine {
     switch result {
     case .success(let candidates): notify(place, .repairsFound(candidates))
     case .failure(let error):
-      parts.log.error("no repairs for now", metadata: ["error": "\(error)"])
+      parts.log.error("cannot look up repairs, will retry", metadata: ["error": "\(error)"])
       notify(place, .repairsUnknown)
     }
   }

@@ -259,7 +259,7 @@ extension EngineError {
       switch error {
       case .corrupt(let field, let expected, let byte):
         "is damaged at byte \(byte): field \(field), expected \(expected)"
-      case .unknownVersion(let version): "is of version \(version), written by another candled"
+      case .unknownVersion(let version): "has version \(version), of another release of candled"
       }
     description =
       "\(place) \(fault). Nothing was changed: start the version that wrote it, restore the "

@@ -79,18 +79,21 @@ extension Engine {
     case .unchanged: break
     case .doubted(let microseconds):
       status.wallClockJumps += 1
-      log("the wall clock jumped, the steady clock goes on for now", .warning, microseconds)
+      log(
+        "the system clock jumped, the monotonic clock is used until the jump is confirmed",
+        .warning, microseconds)
       perform(
         poller.received(.responseWanted(withinSeconds: ClockVerifier.doubtSeconds), at: now))
-    case .agreed: parts.log.notice("the wall clock agrees again")
+    case .agreed: parts.log.notice("the system clock is right again")
     case .refused(let microseconds):
       log(
-        "the wall clock is wrong, and not believed: see to the machine's", .critical, microseconds)
+        "the system clock is wrong and not used: correct the clock of this machine", .critical,
+        microseconds)
     case .adopted(let microseconds):
-      log("the wall clock's jump is followed", .warning, microseconds)
+      log("the system clock's jump is confirmed and followed", .warning, microseconds)
       clockJumped(by: microseconds)
     case .corrected(let microseconds):
-      log("both clocks were wrong, the exchange's time is followed", .critical, microseconds)
+      log("both clocks were wrong, the exchange's time is used", .critical, microseconds)
       clockJumped(by: microseconds)
     }
   }

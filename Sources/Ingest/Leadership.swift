@@ -53,7 +53,7 @@ actor Leadership {
       do throws(StoreError) {
         let response = try take(loop)
         away(false)
-        if !hasAsked, !loggedFaults.isEmpty { log.notice("the database is there") }
+        if !hasAsked, !loggedFaults.isEmpty { log.notice("connected to the database") }
         hasAsked = true
         switch response {
         case .taken(let lease, let before):
@@ -78,7 +78,7 @@ actor Leadership {
       } catch {
         guard hasAsked || error.code == .connectionLost else { throw error }
         away(true)
-        record(error, hasAsked ? Self.cannotAsk : "the database is not there, waiting for it")
+        record(error, hasAsked ? Self.cannotAsk : "cannot reach the database, will retry")
       }
       await pause(wait)
     }
@@ -117,7 +117,7 @@ actor Leadership {
   /// Lets a standby begin at once. Failing matters little: then it waits for the lease to run out.
   func release(_ lease: Lease) { try? connection.release(lease) }
 
-  private static let cannotAsk = "the lease cannot be asked for, will retry"
+  private static let cannotAsk = "cannot take or renew the lease, will retry"
 
   private func record(_ error: StoreError, _ sentence: String) {
     guard loggedFaults.insert(error.code).inserted else { return }

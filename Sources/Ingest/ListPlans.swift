@@ -52,7 +52,8 @@ struct ListPlans: Sendable {
   ) -> [Action] {
     switch verdict {
     case .accepted: send(part, .accepted, now)
-    case .quarantined(let sentence): [.alarm("a list of instruments is not believed: \(sentence)")]
+    case .quarantined(let sentence):
+      [.alarm("a list of instruments is implausible and not used: \(sentence)")]
     }
   }
 
@@ -66,7 +67,7 @@ struct ListPlans: Sendable {
       case .ask: actions.append(.ask(part))
       case .wake(let moment): wakes[part] = moment
       case .overdue(let day):
-        actions.append(.alarm("no list of instruments (\(part.name)) on \(day)"))
+        actions.append(.alarm("no list of instruments (\(part.name)) received on \(day)"))
       }
     }
     return actions

@@ -53,7 +53,7 @@ extension Pipeline {
       _ = rowMatching.markAnswered(index)
       guard rowMatching.wasAsked(for: index) else {
         reject(
-          quoteBatch.quotes[place].refused(.unrequested, "the line was not asked for"), &response)
+          quoteBatch.quotes[place].refused(.unrequested, "the symbol was not requested"), &response)
         continue
       }
       // The heartbeat rides in every group to date it; only group 0 speaks for the instrument.

@@ -80,7 +80,7 @@ package actor PostgresSupervisor {
   private func logStep(_ step: ServerRestartPolicy.Step) {
     switch step {
     case .start: break
-    case .logStopped: log.error("the embedded PostgreSQL is gone, starting it again")
+    case .logStopped: log.error("the embedded PostgreSQL stopped, restarting it")
     case .logFault(let fault):
       log.error("the embedded PostgreSQL does not start", metadata: ["error": "\(fault)"])
     case .logRecovered: log.notice("the embedded PostgreSQL runs again")

@@ -46,7 +46,7 @@ struct RowMatching {
     return switch duplicates[place] {
     case nil: nil
     case .same: "a second line for the symbol"
-    case .differing: "two lines for the symbol that differ, neither is taken"
+    case .differing: "two different lines for the symbol, neither is used"
     }
   }
 }

@@ -95,9 +95,9 @@ package struct ServiceReporter: Sendable {
         stale = staleNow
         let loops = Logger.MetadataValue(stringLiteral: stale.joined(separator: ", "))
         if stale.isEmpty {
-          log.notice("every loop turns again")
+          log.notice("all loops make progress again")
         } else {
-          log.critical("a loop has stopped turning", metadata: ["loops": loops])
+          log.critical("a loop makes no progress", metadata: ["loops": loops])
         }
       }
       if watchdog.isDue(at: nanoseconds(), stale: stale) { notifier.watchdog() }

@@ -56,9 +56,9 @@ package struct SourceFault: Sendable, Hashable {
     case .transport(.connect): return "cannot connect to \(host)"
     case .transport(.timeout): return "no response from \(host) in time"
     case .transport(.tls): return "no valid TLS connection to \(host)"
-    case .transport(.reset), .transport(.truncated): return "\(host) broke the connection"
+    case .transport(.reset), .transport(.truncated): return "\(host) closed the connection early"
     case .transport(let code): return "request to \(host) failed: \(code.name)"
-    case .response(let status, let outcome): return "\(host) answered HTTP \(status), \(outcome)"
+    case .response(let status, let outcome): return "\(host) returned HTTP \(status), \(outcome)"
     }
   }
 

@@ -79,9 +79,9 @@ extension Engine {
 
   private func logLine(_ line: SourceLogThrottle.Line) {
     var metadata = line.metadata
-    if line.condition == .ok { return parts.log.notice("source changed", metadata: metadata) }
+    if line.condition == .ok { return parts.log.notice("source state changed", metadata: metadata) }
     if let fault = fault(of: line.name) { metadata["reason"] = "\(fault.advice(at: now))" }
-    parts.log.warning("source changed", metadata: metadata)
+    parts.log.warning("source state changed", metadata: metadata)
   }
 
   private func fault(of name: SourceLogThrottle.Name) -> SourceFault? {

@@ -11,9 +11,9 @@ extension DaemonReport {
   package var statusLine: String {
     var parts = [roleText]
     let stale = loops.filter(\.isStale).map(\.name)
-    if !stale.isEmpty { parts.append("hangs: \(stale.joined(separator: ", "))") }
+    if !stale.isEmpty { parts.append("no progress: \(stale.joined(separator: ", "))") }
     if let since = storeAwaySince, engine == nil {
-      parts.append("store away since \(since.clockMinute)")
+      parts.append("no database since \(since.clockMinute)")
     }
     if let engine {
       if role.isLeading { parts += engine.marketTexts }
@@ -21,7 +21,7 @@ extension DaemonReport {
     }
     if let reload, let problem = reload.problem { parts.append("reload refused: \(problem)") }
     if let reload, !reload.needsRestart.isEmpty {
-      parts.append("needs a restart: \(reload.needsRestart.joined(separator: ", "))")
+      parts.append("restart needed for \(reload.needsRestart.joined(separator: ", "))")
     }
     return parts.joined(separator: " · ")
   }
@@ -41,7 +41,7 @@ extension EngineReport {
     var texts = [sessionText, counted(symbols, "instrument")]
     for source in sources {
       guard let condition = source.state?.condition else { continue }
-      // One that is well needs no word, the quotes apart.
+      // A healthy source is left out, except for the quotes.
       if source.isQuotes {
         let fault = source.fault.map { ": " + $0.sentence(at: now) }
         texts.append("\(source.source.name) \(condition)\(fault ?? sweepText)")
@@ -63,7 +63,7 @@ extension EngineReport {
 
   /// `morning session`, or `market closed, next session Mon 09:15 Shanghai`.
   package var sessionText: String {
-    if isTodayUnknown { return "calendar ended" }
+    if isTodayUnknown { return "trading calendar ended" }
     // Others may be in theirs, New York's.
     guard sources.first(where: \.isQuotes)?.freshness?.isInSession == true else {
       return closedText
@@ -95,7 +95,7 @@ extension EngineReport {
     if status.storeFault != nil || awaySince != nil {
       let since = (status.storeFaultSince ?? awaySince).map { " since \($0.clockMinute)" } ?? ""
       let entries = counted(held, "entry", "entries")
-      texts.append("store away\(since), journal holds \(entries)")
+      texts.append("no commits\(since), journal holds \(entries)")
     } else if status.commits > 0 {
       let pending =
         pendingCandles == 0 ? "nothing pending" : counted(pendingCandles, "candle") + " pending"
@@ -104,7 +104,7 @@ extension EngineReport {
     if isCatchingUp {
       texts.append("catching up, \(counted(backlogEntries, "entry", "entries")) behind")
     }
-    if status.journalFault != nil { texts.append("journal takes no entries") }
+    if status.journalFault != nil { texts.append("cannot write to the journal") }
     return texts
   }
 }

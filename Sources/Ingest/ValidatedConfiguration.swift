@@ -118,7 +118,9 @@ package struct Finding: Sendable {
 extension Finding {
   /// Whoever gets here has one without a fault.
   fileprivate static func configuration(_ path: String?) -> Finding {
-    guard let path else { return Finding(check: "configuration", detail: "all defaults, no file") }
+    guard let path else {
+      return Finding(check: "configuration", detail: "no file, every setting at its default")
+    }
     let dropIns = ((try? ConfigurationFile.files(of: path)) ?? []).dropFirst().count
     return Finding(
       check: "configuration", detail: dropIns == 0 ? path : "\(path) and \(dropIns) in conf.d")
@@ -136,10 +138,10 @@ extension Finding {
     if count > ValidatedConfiguration.symbolsMax {
       return Finding(
         check: "symbols", status: .configuration,
-        detail: "\(count) are more than \(ValidatedConfiguration.symbolsMax)")
+        detail: "\(count) symbols, at most \(ValidatedConfiguration.symbolsMax) are possible")
     }
     if settings.universeFollow {
-      return Finding(check: "symbols", detail: "every listed A share, and \(count) by name")
+      return Finding(check: "symbols", detail: "all listed A shares, and \(count) by name")
     }
     return Finding(check: "symbols", detail: "\(count) instrument\(count == 1 ? "" : "s")")
   }
@@ -159,17 +161,17 @@ extension Finding {
     _ calendar: TradingCalendar = .shanghai, on day: TradingDay
   ) -> Finding {
     switch calendar.freshness(on: day) {
-    case .fresh: Finding(check: "calendar", detail: "known to \(calendar.lastDay)")
+    case .fresh: Finding(check: "calendar", detail: "known until \(calendar.lastDay)")
     case .endsSoon(let daysLeft):
       Finding(
         check: "calendar",
         detail:
-          "our table ends in \(daysLeft) days: the quote source is asked for the days after it")
+          "the built-in table ends in \(daysLeft) days: the quote source sends later ones")
     case .ended:
       Finding(
         check: "calendar",
         detail:
-          "our table ended on \(calendar.lastDay): the quote source is asked for the days after it")
+          "the built-in table ended on \(calendar.lastDay): the quote source sends later days")
     }
   }
 

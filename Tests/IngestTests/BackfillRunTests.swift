@@ -102,7 +102,7 @@ import Testing
     let end = try await backfill.run(
       [BackfillTask(feedRequests: [feedRequest], days: Self.last...first)]
     ) { _ in }
-    #expect(end.candles == 1 && lines.count("rows are refused") == 1, "\(lines.lines)")
+    #expect(end.candles == 1 && lines.count("rows refused") == 1, "\(lines.lines)")
     #expect(lines.count("\(feedRequest.text)") == 1 && lines.count("rows=1") == 1)
   }
 

@@ -215,7 +215,7 @@ import Testing
     driver.send(.started)
     driver.run(seconds: 140)
     #expect(driver.feedRequests.count < 100)
-    #expect(driver.alarms.count == 1 && driver.alarms[0].contains("would not end"))
+    #expect(driver.alarms.count == 1 && driver.alarms[0].contains("do not end"))
     driver.run(seconds: 240)
     #expect(driver.alarms.count == 1)
     expectTruth(
@@ -253,7 +253,7 @@ import Testing
     driver.send(.started)
     driver.run(seconds: 200)
     #expect(
-      driver.alarms == Self.voided.map { "Alpaca does not know \($0): it is left out" })
+      driver.alarms == Self.voided.map { "Alpaca does not know \($0): it is no longer requested" })
     let latest = try #require(Self.bars(driver).last)
     #expect(latest.symbols == Self.ledger.symbols)
     expectTruth(
@@ -268,7 +268,7 @@ import Testing
     }
     driver.send(.started)
     driver.run(seconds: 400)
-    #expect(driver.alarms == ["Alpaca refuses every symbol it is asked for"])
+    #expect(driver.alarms == ["Alpaca refused every requested symbol"])
     expectTruth(
       driver, from: try newYork("2026-07-08", 4), to: driver.now.adding(seconds: -120))
   }
@@ -279,13 +279,14 @@ import Testing
     }
     refused.send(.started)
     refused.run(seconds: 300)
-    #expect(refused.alarms == ["Alpaca does not accept the key"])
+    #expect(refused.alarms == ["Alpaca refused the API key: check alpaca.key_file"])
     #expect(Self.bars(refused).count < 40)
     // The last quarter of an hour of the whole market, which the simulated plan lacks.
     var recent = try Self.driver(feed: "sip", at: try newYork("2026-07-08", 11))
     recent.send(.started)
     recent.run(seconds: 300)
-    #expect(recent.alarms.allSatisfy { $0.hasPrefix("the plan at Alpaca does not include sip") })
+    #expect(
+      recent.alarms.allSatisfy { $0.hasPrefix("the Alpaca plan does not include recent sip") })
     #expect(recent.alarms.count <= 2 && !recent.alarms.isEmpty)
   }
 

@@ -70,7 +70,7 @@ import Testing
     await sink.putBack(to: Tables())
     let engine = try run.engine(sink)
     await #expect { try await engine.run() } throws: { error in
-      "\(error)".contains("it was put back, from a backup")
+      "\(error)".contains("it was restored from a backup")
     }
   }
 

@@ -199,7 +199,7 @@ import Transport
     _ = try await engine.run()
     #expect(await engine.report(on: []).sources.map(\.endpoint) == ["quotes", "history", "lists"])
     let lastRow = try #require(rows.withLock { $0.last })
-    #expect(lastRow.state == .up && lastRow.detail == "not configured any more")
+    #expect(lastRow.state == .up && lastRow.detail == "no longer configured")
   }
 
   @Test func `bars are as old as the oldest that are still asked for`() async throws {

@@ -59,7 +59,7 @@ import Testing
     #expect(page["candled_loop_age_seconds", ["loop": "engine"]] == 31)
     let readyz = await endpoint.response(to: AdminRequest(path: "/readyz"))
     #expect(readyz.status == 503 && readyz.body.hasPrefix("makes no progress: engine\n"))
-    #expect(await state.report().statusLine == "leading · hangs: engine")
+    #expect(await state.report().statusLine == "leading · no progress: engine")
     #expect(try await signs(of: state, clock) == 0)
 
     // The disk answers again, and the loop turns.

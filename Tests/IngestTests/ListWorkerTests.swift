@@ -131,7 +131,7 @@ import Testing
     var driver = try driver(
       ["k1"], responses: Array(repeating: CannedResponse.emptyList, count: 500))
     driver.run(until: try shanghai("2026-07-06", 19))
-    #expect(driver.alarms == ["no list of instruments (hslt) on 2026-07-06"])
+    #expect(driver.alarms == ["no list of instruments (hslt) received on 2026-07-06"])
     #expect(driver.keys.count <= Self.quota)
   }
 
@@ -258,6 +258,6 @@ import Testing
     #expect(driver.tables.lists.map(\.verdict) == [.accepted, .quarantined])
     #expect(driver.tables.lists.last?.rows == 200)
     #expect(driver.tables.marks == marks && driver.pipeline.universe.members == members)
-    #expect(driver.alarms.count == 1 && driver.alarms[0].contains("is not believed"))
+    #expect(driver.alarms.count == 1 && driver.alarms[0].contains("is implausible"))
   }
 }

@@ -87,7 +87,7 @@ import Testing
       logged.append(line)
       if line.contains("runs again") { break }
     }
-    #expect(logged.count == 2 && logged[0].contains("is gone"), "\(logged)")
+    #expect(logged.count == 2 && logged[0].contains("stopped, restarting"), "\(logged)")
     let found = try SQLProbe.run("select n from t", url: cluster.server.ownerConnectionString)
     #expect(found == [["7"]])
     watch.cancel()

@@ -98,7 +98,7 @@ private let silence = Logger(label: "reload", factory: { _ in SwiftLogNoOpLogHan
     #expect(daemon.settings.candlesMaxSilence == .seconds(15))
     #expect(daemon.settings.journalRetainDays == 20)
     let line = await daemon.state.report().statusLine
-    #expect(line == "starting · needs a restart: candles.max_silence")
+    #expect(line == "starting · restart needed for candles.max_silence")
   }
 
   @Test func `reads the files a configuration names again`() async throws {

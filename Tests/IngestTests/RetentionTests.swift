@@ -68,7 +68,7 @@ import Testing
     let segments = kept.withLock { $0 }
     #expect(segments.first?.first == 1 && segments.count > 6)
     #expect(segments.reduce(0) { $0 + $1.bytes } > 12_000)
-    #expect(lines.count("the journal is over its limit") == 1, "\(lines.lines)")
+    #expect(lines.count("the journal exceeds its size limit") == 1, "\(lines.lines)")
     let status = await engine.status
     #expect(unsaved.isNone && status.responsesDropped == 0 && status.storeFault == nil)
     // Of what is deleted in the end the store has all.
@@ -92,7 +92,7 @@ import Testing
     #expect(kept.withLock { $0.first?.first } == 1)
     #expect(status.responsesDropped > 0 && unsaved.isNone && status.storeFault == nil)
     // A second in which nothing comes, but for an entry that just fits, is the end of a refusal.
-    #expect((1...2).contains(lines.count("journal refuses entries")), "\(lines.lines)")
+    #expect((1...2).contains(lines.count("cannot write to the journal")), "\(lines.lines)")
     #expect(status.committed.sequence > 20)
   }
 

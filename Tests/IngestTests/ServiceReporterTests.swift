@@ -169,13 +169,13 @@ private let silence = Logger(label: "service", factory: { _ in SwiftLogNoOpLogHa
       $0.lastPosition = JournalPosition(412)
       $0.status.committed = JournalPosition(100)
     }.statusLine
-    #expect(line.hasSuffix(" · store away since 09:41, journal holds 312 entries"))
+    #expect(line.hasSuffix(" · no commits since 09:41, journal holds 312 entries"))
   }
 
   @Test func `says that the store is away also where nothing is to be committed`() {
     var idle = report { _ in }
     idle.storeAwaySince = idle.at.adding(seconds: -19 * 60)
-    #expect(idle.statusLine.contains(" · store away since "))
+    #expect(idle.statusLine.contains(" · no commits since "))
     #expect(!idle.statusLine.contains("nothing pending"))
   }
 
@@ -202,13 +202,13 @@ private let silence = Logger(label: "service", factory: { _ in SwiftLogNoOpLogHa
       $0.calendarDaysLeft = -1
       $0.sources[0].freshness?.isInSession = false
     }.statusLine
-    #expect(line.hasPrefix("leading · calendar ended · 5400 instruments · "))
+    #expect(line.hasPrefix("leading · trading calendar ended · 5400 instruments · "))
   }
 
   @Test func `says which loop hangs`() {
     var report = report { _ in }
     report.engine = nil
     report.loops = [.init(name: "engine", ageMicroseconds: 31_000_000, isStale: true)]
-    #expect(report.statusLine == "leading · hangs: engine")
+    #expect(report.statusLine == "leading · no progress: engine")
   }
 }

@@ -40,7 +40,7 @@ import Transport
   @Test func `names the status of a response that cannot be used`() {
     let fault = fault(.response(status: 456, outcome: "banned"), attempts: 2)
     #expect(
-      fault.sentence(at: ten) == "hq.sinajs.cn answered HTTP 456, banned (2 attempts since 10:00)")
+      fault.sentence(at: ten) == "hq.sinajs.cn returned HTTP 456, banned (2 attempts since 10:00)")
     #expect(fault.advice(at: ten) == fault.sentence(at: ten))
   }
 

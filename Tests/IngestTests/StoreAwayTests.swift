@@ -26,7 +26,7 @@ import Testing
     }
     while !daemon.state.isStoreAway { await Task.yield() }
     let report = await daemon.state.report()
-    #expect(report.role == .starting && report.statusLine.hasPrefix("starting · store away since"))
+    #expect(report.role == .starting && report.statusLine.hasPrefix("starting · no database since"))
     try await keeper.start()
     for await _ in leads { break }
     #expect(daemon.state.role == .leading(term: 1))

@@ -36,8 +36,8 @@ package struct DiskTrial {
     try daemon.finish(secondsMax: 900)
     var verdict = try world.verify(deaths: nil)
     let log = try String(contentsOfFile: daemon.log, encoding: .utf8)
-    let refusals = log.components(separatedBy: "journal refuses entries").count - 1
-    let recoveries = log.components(separatedBy: "journal takes entries again").count - 1
+    let refusals = log.components(separatedBy: "cannot write to the journal").count - 1
+    let recoveries = log.components(separatedBy: "writing to the journal works again").count - 1
     verdict.figures.insert(
       "filled \(asked.count) times, \(refusals) times refused, \(recoveries) times healed, "
         + "\(asked.reduce(0, +)) requests meanwhile", at: 0)

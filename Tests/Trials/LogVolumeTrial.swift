@@ -105,11 +105,12 @@ package struct LogVolumeTrial {
 
   private static func wentAndCame(hasDisk: Bool) -> [(went: String, came: String)] {
     let all = [
-      ("store refuses commits", "store takes commits again"),
-      ("the lease cannot be asked for", "the lease is renewed again"),
+      ("commit failed, will retry", "commits succeed again"),
+      ("cannot take or renew the lease", "the lease is renewed again"),
       ("state=stalled", "state=ok"),
     ]
-    return hasDisk ? all + [("journal refuses entries", "journal takes entries again")] : all
+    return hasDisk
+      ? all + [("cannot write to the journal", "writing to the journal works again")] : all
   }
 
   private func waitForRecovery(_ log: LogTail, hasDisk: Bool) -> Bool {
