@@ -14,53 +14,53 @@ import TerminalView
 
 struct Replay: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Read a journal again, into an empty database or against the present one.",
+    abstract: "Replay a journal into an empty database, or compare it with the present one.",
     discussion: Help.discussion(
       """
-      With --into, writes what the journal says into an empty database; the schema is applied if \
-      there is none. With --verify, compares what the journal says with the configured database, \
-      as far as that has come: candles, gaps, certificates, refused rows and quotes; every \
-      difference is a line, and the exit status is 65 if there is one. The configuration must be \
-      the one the daemon ran with. Where two daemons took turns, name the journals of both: each \
-      term is read from its leader's, as far as the next leader found it stored.
+      With --into, writes the rows of the journal into an empty database; a missing schema is \
+      applied. With --verify, compares the rows of the journal with the configured database, up \
+      to the position the database has stored: candles, gaps, certificates, refused rows and \
+      quotes. Every difference is one line, and the exit status is 65 if there is one. Use the \
+      configuration the daemon ran with. If two daemons have led in turn, name the journals of \
+      both: each term is read from the journal of its leader, up to where the next one began.
       """,
       examples: [
         "candled replay /var/lib/candled/journal --verify":
-          "is the database what the journal says?",
+          "compare the database with the journal",
         "candled replay journal --into postgres://db/again":
-          "make another database of it",
+          "build another database from it",
         "candled replay first/journal second/journal --verify":
-          "of two daemons on one database",
+          "the journals of two daemons on one database",
         "candled replay journal --verify --from-position 120000":
-          "where the journal's beginning is no longer kept",
+          "if the journal's oldest segments were deleted",
       ]))
 
-  @Argument(help: "The folder of the journal, or of each daemon's.", completion: .directory)
+  @Argument(help: "The folder of the journal, or one of each daemon.", completion: .directory)
   var journals: [String]
 
-  @Option(help: ArgumentHelp("Write into this database.", valueName: "url"))
+  @Option(help: ArgumentHelp("Write into this empty database.", valueName: "url"))
   var into: String?
 
   @Flag(help: "Compare with the configured database.")
   var verify = false
 
-  @Option(help: "Begin behind this entry, best one between two days.")
+  @Option(help: "Begin after this entry; choose one between two days.")
   var fromPosition: Int64 = 0
 
-  @Flag(help: "Print JSON: one object a difference, and one with the counts.")
+  @Flag(help: "Print one JSON object per difference, and one with the counts.")
   var json = false
 
   @OptionGroup var options: ConfigurationOptions
 
   func validate() throws {
     guard (into != nil) != verify else {
-      throw ValidationError("Say either --into with a database, or --verify.")
+      throw ValidationError("Use either --into or --verify.")
     }
     guard fromPosition >= 0 else {
-      throw ValidationError("--from-position is a number from 0 on")
+      throw ValidationError("--from-position takes a number from 0")
     }
     guard !journals.isEmpty, fromPosition == 0 || journals.count == 1 else {
-      throw ValidationError("--from-position is of one journal")
+      throw ValidationError("--from-position works with one journal only")
     }
   }
 
@@ -147,8 +147,8 @@ extension Replay {
     guard stored.position == .start, stored.lastSeq == 0 else {
       throw CommandFailure(
         status: .cannotCreate,
-        sentence: "the database is not empty: it stands at journal entry "
-          + "\(stored.position.sequence); --into wants an empty one")
+        sentence: "the database is not empty, it stands at journal entry "
+          + "\(stored.position.sequence): --into needs an empty one")
     }
     return writer
   }
@@ -177,7 +177,7 @@ extension Replay {
         status: .dataError,
         sentence: "the database stands at journal entry \(stored.sequence), "
           + "\(journals.joined(separator: ", ")) ends at \(pipeline.position.sequence): "
-          + "not its journal, or entries were lost")
+          + "this is another journal, or entries were lost")
     }
     try verification.finish()
     return (ReplayCounts(pipeline), verification.differences)
@@ -198,18 +198,18 @@ struct ReplayCounts {
     lastDay = pipeline.knownAt.shanghaiDay
   }
 
-  /// Says so if days were replayed of which nobody knows whether they traded.
+  /// Warns if the trading calendar does not cover all replayed days.
   func complain(of learnt: Result<[MarketSession], any Error>) {
     guard calendarEnd < lastDay else { return }
     let reason =
       switch learnt {
-      case .success: "nor does the configured database"
+      case .success: "the configured database has no calendar for them, either"
       case .failure(let failure as CommandFailure): failure.sentence ?? "\(failure)"
       case .failure(let error): "\(error)"
       }
     StandardError.writeLine(
-      "the journal does not say which days trade after \(calendarEnd), and K-lines of them were "
-        + "refused; \(reason)")
+      "the journal holds no trading calendar after \(calendarEnd), so K-lines of later days were "
+        + "refused: \(reason)")
   }
 
   /// - Parameter differences: nil where nothing was compared.

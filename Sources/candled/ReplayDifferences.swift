@@ -1,4 +1,4 @@
-/// Where tables and journal disagree, in words. The first are kept, the rest counted.
+/// The differences between tables and journal. The first are kept, the rest counted.
 
 import Market
 import TerminalView
@@ -33,6 +33,12 @@ struct Differences {
     kept += found.prefix(Self.keptMax - kept.count)
   }
 
+  /// Compares two sets of rows that have nothing beside their keys.
+  mutating func compare<Key: Hashable>(_ table: String, stored: Set<Key>, replayed: Set<Key>) {
+    let rows = { (keys: Set<Key>) in Dictionary(uniqueKeysWithValues: keys.map { ($0, "a row") }) }
+    compare(table, stored: rows(stored), replayed: rows(replayed))
+  }
+
   private static func difference<Key, Row>(
     _ table: String, _ key: Key, _ stored: Row?, _ replayed: Row?
   ) -> Difference {
@@ -57,9 +63,9 @@ struct Differences {
   private static func sentence(_ difference: Difference) -> String {
     let subject = "\(difference.table) \(difference.key): "
     switch (difference.stored, difference.replayed) {
-    case (let stored?, let replayed?): return subject + "is \(stored), the journal says \(replayed)"
-    case (_?, nil): return subject + "is not in the journal"
-    case (nil, _): return subject + "is missing"
+    case (let stored?, let replayed?): return subject + "database \(stored), journal \(replayed)"
+    case (_?, nil): return subject + "only in the database"
+    case (nil, _): return subject + "only in the journal"
     }
   }
 
@@ -67,14 +73,14 @@ struct Differences {
     switch row {
     case let candle as Candle:
       "o \(candle.open) h \(candle.high) l \(candle.low) c \(candle.close) v \(candle.volume) "
-        + "t \(candle.turnover?.description ?? "untold") "
+        + "t \(candle.turnover?.description ?? "none") "
         + candle.flags.names.joined(separator: " ")
     case let gap as Gap: "\(gap.symbol) \(gap.from) to \(gap.to) \(gap.cause.name) \(gap.volume)"
     case let row as ReplayedQuote:
       "\(row.quote.at) \(row.quote.last) v \(row.quote.volume) t \(row.quote.turnover)"
         + (row.forming.map { " forming \(words($0))" } ?? "")
     case let certificate as DayCertificate:
-      "exchange \(certificate.exchangeVolume?.description ?? "unseen") "
+      "exchange \(certificate.exchangeVolume?.description ?? "none") "
         + "minutes \(certificate.minuteVolume) gaps \(certificate.gapVolume)"
     default: "\(row)"
     }

@@ -34,7 +34,8 @@ struct ReplayOrder {
     guard let first = starts.first else {
       guard paths.count == 1 else {
         throw CommandFailure(
-          status: .dataError, sentence: "no journal here took over from another: name one")
+          status: .dataError,
+          sentence: "none of these journals continues another one: name one journal")
       }
       parts = [Part(path: paths[0], begin: begin)]
       return
@@ -45,7 +46,8 @@ struct ReplayOrder {
       if let path = byName[name] { return path }
       throw CommandFailure(
         status: .dataError,
-        sentence: "term \(term) goes on from another daemon's journal, \(name): name that, too")
+        sentence:
+          "term \(term) continues the journal \(name) of another daemon: name its folder, too")
     }
     var found = [
       Part(
@@ -60,8 +62,8 @@ struct ReplayOrder {
         guard try path(next.fromJournal, term: next.term) == start.path else {
           throw CommandFailure(
             status: .dataError,
-            sentence: "term \(next.term) goes on from another journal than term "
-              + "\(start.term.term) was written to: a journal is missing")
+            sentence: "term \(next.term) does not continue the journal of term "
+              + "\(start.term.term): a journal is missing")
         }
         part.end = next.fromPosition
       }
@@ -98,7 +100,7 @@ struct ReplayOrder {
       }
       throw CommandFailure(
         status: .dataError,
-        sentence: "\(path): \(error.sentence); say --from-position \(first.sequence)")
+        sentence: "\(path): \(error.sentence): use --from-position \(first.sequence)")
     }
   }
 

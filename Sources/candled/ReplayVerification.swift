@@ -97,10 +97,9 @@ struct ReplayVerification {
       "gap", stored: Dictionary(gaps.map { ($0.gap, 1) }, uniquingKeysWith: +),
       replayed: replayed.gaps)
     try compareCertificates(of: day, replayed.certificates)
-    let rejections = Dictionary(
-      try queries.rejections(day: day).map { (RejectionKey($0), $0.detail) },
-      uniquingKeysWith: { first, _ in first })
-    differences.compare("rejected", stored: rejections, replayed: replayed.rejections)
+    differences.compare(
+      "rejected", stored: Set(try queries.rejections(day: day).map(RejectionKey.init)),
+      replayed: replayed.rejections)
   }
 
   /// A repair moves a certificate's sums from gaps to minutes; that they still add up is the
@@ -132,8 +131,7 @@ struct ReplayedDay {
   /// With how often each occurs.
   var gaps: [Gap: Int] = [:]
   var certificates: [Symbol: DayCertificate] = [:]
-  /// The detail as it was told first.
-  var rejections: [RejectionKey: String] = [:]
+  var rejections: Set<RejectionKey> = []
 
   mutating func put(_ candle: Candle) {
     candles[candle.symbol, default: [:]][CandleKey(candle)] = candle
@@ -144,10 +142,7 @@ struct ReplayedDay {
     gaps[gap] = count > 1 ? count - 1 : nil
   }
 
-  mutating func put(_ row: Rejection) {
-    let key = RejectionKey(row)
-    if rejections[key] == nil { rejections[key] = row.detail }
-  }
+  mutating func put(_ row: Rejection) { rejections.insert(RejectionKey(row)) }
 }
 
 struct ReplayedQuote: Equatable {
@@ -169,6 +164,7 @@ struct CandleKey: Hashable, CustomStringConvertible {
   var description: String { "\(symbol) \(timeframe.name) \(openedAt)" }
 }
 
+/// Without the detail: a later release may word it better.
 struct RejectionKey: Hashable, CustomStringConvertible {
   var source: Source
   var symbol: String

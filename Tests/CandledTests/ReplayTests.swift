@@ -93,7 +93,7 @@ import Testing
     try again.execute("delete from market_session")
     let blind = try SimulatedMorning.ask(again, ["replay", journal, "--verify"])
     #expect(blind.status == 65)
-    #expect(blind.errors.contains("which days trade after 2026-12-31"), "\(blind.errors)")
+    #expect(blind.errors.contains("no trading calendar after 2026-12-31"), "\(blind.errors)")
   }
 
   private static func digest(_ database: StoreDatabase) throws -> String? {
