@@ -12,54 +12,55 @@ import TerminalView
 struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
   static let configuration = CommandConfiguration(
     commandName: "backfill",
-    abstract: "Fill in history from a source's own bars.",
+    abstract: "Fill in history from a source's bars.",
     discussion: Help.discussion(
       """
-      Says what it will ask and how long that takes, then asks politely, journals each answer, and \
-      stores chunk after chunk in the same change feed as the daemon, which may go on meanwhile. \
-      Killed or stopped, it goes on with --resume where it was. Minutes of an A share are held \
-      against the day's certificate: what adds up heals gaps and revises, what does not is a row \
-      of `disagreements`. Sina has the newest 1,970 bars: eight days of minutes, forty of 5m, \
-      eight years of days.
+      Prints the plan and how long it takes, then sends the requests within the source's rate \
+      limit, journals each response and stores chunk after chunk. The daemon may run meanwhile; \
+      both use one change feed. After a kill or a stop, --resume continues where it ended. \
+      Minutes of an A share are compared with the day's certificate: if they add up, gaps are \
+      closed and candles revised; if not, the view `disagreements` has a row. Sina has the newest \
+      1,970 bars: eight days of 1m, forty of 5m, eight years of 1d.
       """,
       examples: [
-        "candled backfill sh600519 --from 2021-01-01 --timeframe 1d": "five years of days",
-        "candled backfill --all --from 2026-07-01 --timeframe 1m --dry-run": "only plan it",
-        "candled backfill AAPL --from 2026-01-01 --source alpaca_sip": "days of a US instrument",
+        "candled backfill sh600519 --from 2021-01-01 --timeframe 1d": "daily candles since 2021",
+        "candled backfill --all --from 2026-07-01 --timeframe 1m --dry-run": "print the plan only",
+        "candled backfill AAPL --from 2026-01-01 --source alpaca_sip":
+          "daily candles of a US instrument",
       ]))
 
   @Argument(help: "The instruments, in any spelling.")
   var symbols: [String] = []
 
-  @Flag(help: "All instruments of the source that the database knows.")
+  @Flag(help: "All instruments of the source in the database.")
   var all = false
 
-  @Option(help: "Which candles: 1m, 5m, 15m, 30m, 60m, 1d, 1w, 1mo.")
+  @Option(help: "The timeframe: 1m, 5m, 15m, 30m, 60m, 1d, 1w or 1mo.")
   var timeframe = TimeframeArgument(.day1)
 
   @Option(help: ArgumentHelp("The first trading day.", valueName: "yyyy-mm-dd"))
   var from: DayArgument
 
-  @Option(help: ArgumentHelp("The last trading day; today.", valueName: "yyyy-mm-dd"))
+  @Option(help: ArgumentHelp("The last trading day. (default: today)", valueName: "yyyy-mm-dd"))
   var to: DayArgument?
 
-  @Option(help: "The source; by the symbols if not given.")
+  @Option(help: "The source. (default: by the symbols)")
   var source: Source?
 
-  @Flag(help: "Only say what would be asked.")
+  @Flag(help: "Print the plan and stop.")
   var dryRun = false
 
-  @Flag(help: "Leave out what an earlier run stored; days since then come last.")
+  @Flag(help: "Skip what an earlier run stored; days since then come last.")
   var resume = false
 
   @OptionGroup var options: ConfigurationOptions
 
   func validate() throws {
     guard symbols.isEmpty == all else {
-      throw ValidationError("Name instruments, or say --all.")
+      throw ValidationError("Name at least one instrument, or use --all.")
     }
     guard timeframe.value != .afterHours else {
-      throw ValidationError("--timeframe after_hours: no source delivers it.")
+      throw ValidationError("--timeframe after_hours: no source has it.")
     }
   }
 
@@ -67,7 +68,7 @@ struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
     let settings = try options.load()
     try await CommandFailure.translating {
       let backfillSession = try BackfillSession(settings)
-      // A slip of the pen must not start a server first, nor may a plan.
+      // A typing error must not start a server first, nor may a plan.
       let order =
         all ? nil : try order(try symbols.map(BackfillSession.resolve), settings, backfillSession)
       try await backfillSession.whileOpen(starting: !dryRun) {
@@ -91,7 +92,7 @@ struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
       plan, rounds.first + rounds.second, tasks + later,
       backfillSession.budget(of: order.source).requestsPerMinute)
     if !tasks.isEmpty, !later.isEmpty {
-      StandardError.writeLine("\(later.count) of them, stored on an earlier day, come last")
+      StandardError.writeLine("\(later.count) of these chunks, stored on an earlier day, come last")
     }
     if dryRun || (tasks + later).isEmpty { return }
     try await backfillSession.run(
@@ -107,7 +108,7 @@ struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
     }
     let last = to?.day ?? backfillSession.today(of: source)
     guard from.day <= last else {
-      throw CommandFailure(status: .usage, sentence: "--from \(from.day) is behind --to \(last)")
+      throw CommandFailure(status: .usage, sentence: "--from \(from.day) is after --to \(last)")
     }
     try backfillSession.check(symbols, of: source)
     guard let bars = SourceRegistry.definition(of: source).bars else {

@@ -66,7 +66,8 @@ final class BackfillSession {
   private func open(starting: Bool) async throws {
     if settings.storeURL == nil, !settings.embeddedServer.isRunning {
       guard starting else {
-        return StandardError.writeLine("no database is running: what is stored is not known")
+        return StandardError.writeLine(
+          "no database is running: the plan does not know what is stored")
       }
       StandardError.writeLine("starting the private PostgreSQL …")
       try settings.embeddedServer.start()
@@ -110,12 +111,12 @@ final class BackfillSession {
       .map(\.symbol).filter { source.canProvide(of: $0) }
     guard !found.isEmpty else {
       throw CommandFailure(
-        status: .dataError, sentence: "the database knows no instrument of \(source.name)")
+        status: .dataError, sentence: "the database has no instrument of \(source.name)")
     }
     return found
   }
 
-  /// - Throws: `usage` for the first symbol the source cannot tell of, or a missing key.
+  /// - Throws: `usage` for the first symbol the source does not have, or a missing key.
   func check(_ symbols: [Symbol], of source: Source) throws {
     if let unknownSymbol = symbols.first(where: { !source.canProvide(of: $0) }) {
       throw CommandFailure(
@@ -236,7 +237,7 @@ final class BackfillSession {
       guard error.code == .locked else { throw error }
       throw CommandFailure(
         status: .temporaryFailure,
-        sentence: "another command asks \(source.name) just now: rerun when it has ended")
+        sentence: "another command sends requests to \(source.name): rerun when it has ended")
     }
   }
 
@@ -257,7 +258,7 @@ final class BackfillSession {
     let budget = budget(of: source)
     if budget.isShared {
       StandardError.writeLine(
-        "the daemon asks \(source.name) too: "
+        "the daemon sends requests to \(source.name), too: this command sends at most "
           + "\(counted(budget.requestsPerMinute, "request")) a minute")
     }
     let upstream = HTTPFeedUpstream(

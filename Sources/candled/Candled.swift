@@ -13,17 +13,17 @@ struct Candled: AsyncParsableCommand {
     abstract: "Exact candles from market snapshots, in PostgreSQL, with change notification.",
     discussion: Help.discussion(
       """
-      candled polls market-data sources, journals every answer before it is interpreted, builds \
-      exact decimal candles and commits them to PostgreSQL together with the journal position \
-      they came from. Consumers are woken by NOTIFY.
+      candled polls market-data sources, writes every response to a journal before it interprets \
+      it, builds exact decimal candles and commits them to PostgreSQL together with the journal \
+      position they came from. NOTIFY wakes consumers.
 
       Results go to standard output, messages to standard error.
 
       EXIT STATUS:
       """ + exitStatuses,
       examples: [
-        "candled demo": "a whole market day in six minutes, on this machine alone",
-        "candled run --config candled.toml": "the daemon",
+        "candled demo": "a simulated market day in six minutes, without network",
+        "candled run --config candled.toml": "run the daemon",
         "candled query candles sh600519 --limit 10": "the newest ten minutes",
       ]),
     version: BuildVersion.current,

@@ -11,21 +11,21 @@ struct Check: ParsableCommand {
     discussion: Help.discussion(
       """
       Checks the configuration, the symbols, the trading calendar, the state directory and the \
-      database, and asks no upstream. Exits 0 when all is well, else with the status of the first \
-      thing that is not.
+      database. Sends no request to a source. Exits 0 if all checks pass, else with the status of \
+      the first one that fails.
       """,
       examples: [
-        "candled check --config candled.toml": "before the daemon is restarted",
-        "candled check --offline": "without asking the database",
-        "candled check --json": "one JSON object a check",
+        "candled check --config candled.toml": "before a restart of the daemon",
+        "candled check --offline": "without the database",
+        "candled check --json": "one JSON object per check",
       ]))
 
   @OptionGroup var options: ConfigurationOptions
 
-  @Flag(help: "Do not ask the database.")
+  @Flag(help: "Do not connect to the database.")
   var offline = false
 
-  @Flag(help: "Print one JSON object a check.")
+  @Flag(help: "Print one JSON object per check.")
   var json = false
 
   func run() throws {

@@ -14,15 +14,16 @@ struct CommandFailure: Error {
     CommandFailure(status: status, sentence: nil)
   }
 
-  /// The reader of our output has seen enough: no failure of ours, and nobody to tell.
+  /// The reader closed our standard output: not a failure, and nothing to print.
   static let readerLeft = CommandFailure.silent(.ok)
 
   /// What may be had again when others have ended theirs.
   static func tooFewThreads(_ what: String) -> CommandFailure {
     CommandFailure(
       status: .temporaryFailure,
-      sentence: "the system gives only \(what): see ulimit -u, the unit's TasksMax= and the "
-        + "container's pids limit")
+      sentence:
+        "too few threads: the system gives \(what): check ulimit -u, the unit's TasksMax= and "
+        + "the container's pids limit")
   }
 
   func report() {

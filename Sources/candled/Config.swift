@@ -10,29 +10,29 @@ struct Config: ParsableCommand {
     abstract: "Print the configuration in force, or an example with every setting.",
     discussion: Help.discussion(
       """
-      Later layers win: the default, the file, the files conf.d/*.toml beside it by name, --set.
+      Later layers win: defaults, the file, the files in conf.d/ beside it by name, --set.
       """,
       examples: [
-        "candled config example > candled.toml": "begin a configuration",
+        "candled config example > candled.toml": "start a configuration file",
         "candled config print --config candled.toml":
-          "the settings in force, and where each was set",
+          "the settings in force, and where each one was set",
       ]),
     subcommands: [Print.self, Example.self])
 
   struct Print: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Print every setting in force and where it was set.",
+      abstract: "Print the effective settings and where each one was set.",
       discussion: Help.discussion(
-        "Secrets are masked. A wrong configuration is reported line by line and exits 78.",
+        "Secrets are masked. An invalid configuration is reported line by line (exit status 78).",
         examples: [
           "candled config print": "the settings of /etc/candled/candled.toml",
-          "candled config print --set quotes.cadence=6s": "what an override would change",
-          "candled config print --json": "one JSON object a setting",
+          "candled config print --set quotes.cadence=6s": "the same with one setting changed",
+          "candled config print --json": "one JSON object per setting",
         ]))
 
     @OptionGroup var options: ConfigurationOptions
 
-    @Flag(help: "Print one JSON object a setting.")
+    @Flag(help: "Print one JSON object per setting.")
     var json = false
 
     func run() throws {
@@ -52,8 +52,8 @@ struct Config: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Print a commented configuration with every setting.",
       discussion: Help.discussion(
-        "It is valid as it stands; settings at their defaults are commented out.",
-        examples: ["candled config example > candled.toml": "begin a configuration"]))
+        "The output is a valid configuration; settings at their defaults are commented out.",
+        examples: ["candled config example > candled.toml": "start a configuration file"]))
 
     func run() throws {
       try StandardOutput.write(SettingTable.candled.example)

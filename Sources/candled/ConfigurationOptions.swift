@@ -7,13 +7,15 @@ import Operations
 
 struct ConfigurationOptions: ParsableArguments {
   @Option(
-    help: "The configuration file; conf.d beside it too. (default: \(defaultPath) if it is there)",
+    help:
+      "The configuration file, and conf.d/*.toml beside it. (default: \(defaultPath) if it exists)",
     completion: .file())
   var config: String?
 
   @Option(
     name: .customLong("set"),
-    help: ArgumentHelp("Set one setting over the file's; may be repeated.", valueName: "key=value"))
+    help: ArgumentHelp("Override one setting of the file; may be repeated.", valueName: "key=value")
+  )
   var overrides: [String] = []
 
   /// Where the Debian way of things puts it.

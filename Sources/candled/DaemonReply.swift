@@ -23,12 +23,12 @@ struct DaemonReply {
       let (status, body) = try AdminClient(address).get("/status")
       document = StatusDocument(json: body)
       if document == nil {
-        silence = "what answers at \(address) is no candled (HTTP \(status))"
+        silence = "another server than candled listens at \(address) (HTTP \(status))"
       } else {
         raw = body.split(separator: "\n").first.map(String.init)
       }
     } catch {
-      silence = "none answers at \(address) (\(error))"
+      silence = "not running, or not listening at \(address) (\(error))"
     }
   }
 
@@ -50,7 +50,7 @@ extension StatusDocument {
     rows.append(("up", "\(duration(uptimeSeconds)), version \(version)"))
     if let market = engine?.market { rows.append(("market", market)) }
     if !staleLoops.isEmpty {
-      rows.append(("makes no progress", staleLoops.joined(separator: ", ")))
+      rows.append(("no progress", staleLoops.joined(separator: ", ")))
     }
     rows += sources.map { ("\($0.source) \($0.endpoint)", $0.sentence) }
     if let engine { rows += engine.rows(storeTrouble) }
@@ -83,12 +83,12 @@ extension StatusDocument.Engine {
     var rows = [
       ("sweeps", "\(sweeps) over \(counted(symbols, "symbol"))"),
       ("commits", "\(commits)\(duration)\(lag)"),
-      ("store", "\(storeTrouble ?? "takes commits"), \(counted(pendingCandles, "candle")) pending"),
+      ("store", "\(storeTrouble ?? "ok"), \(counted(pendingCandles, "candle")) pending"),
     ]
     if isCatchingUp {
       rows.append(("catching up", counted(backlogEntries, "entry", "entries") + " to go"))
     }
-    if let journalFault { rows.append(("journal refuses", journalFault)) }
+    if let journalFault { rows.append(("journal cannot be written", journalFault)) }
     if keysParked > 0 { rows.append(("keys parked", "\(keysParked)")) }
     if isCertificateOverdue { rows.append(("certificate", "overdue")) }
     return rows

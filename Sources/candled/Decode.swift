@@ -8,37 +8,37 @@ import Operations
 
 struct Decode: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Print what a recorded answer says, one JSON object a record.",
+    abstract: "Decode a recorded response, one JSON object per record.",
     discussion: Help.discussion(
       """
       Reads the body of one response exactly as the source sent it and prints its records in \
-      order. Numbers are JSON strings with every digit the source sent; times carry their offset. \
-      A record that was refused is printed with its reason; a response refused as a whole prints \
-      one object and exits 65.
+      order. Numbers are JSON strings with every digit the source sent; times have their offset. \
+      A refused record is printed with its reason. A response refused as a whole prints one \
+      object and exits 65.
       """,
       examples: ResponseKind.examples)
   )
 
-  @Argument(help: "What kind of response it is: a source and what was requested of it.")
+  @Argument(help: "The kind of response: a source and what was requested.")
   var kind: ResponseKind
 
   @Argument(help: "The file with the body, or - for standard input.", completion: .file())
   var file: String
 
-  @Option(help: "The HTTP status it came with.")
+  @Option(help: "The HTTP status of the response.")
   var status = 200
 
-  @Option(help: "How long the bars are, where the response does not say.")
+  @Option(help: "The timeframe of the bars, if the body does not contain it.")
   var timeframe: BarTimeframe?
 
-  @Option(help: "Whose bars they are, where the response does not say.")
+  @Option(help: "The symbol of the bars, if the body does not contain it.")
   var symbol: String?
 
   func validate() throws {
     try check(timeframe != nil, against: kind.sample.timeframe, option: "--timeframe")
     try check(symbol != nil, against: kind.sample.symbol, option: "--symbol")
     guard symbol == nil || instrument != nil else {
-      throw ValidationError("--symbol '\(symbol ?? "")' is no symbol.")
+      throw ValidationError("--symbol '\(symbol ?? "")' is not a symbol.")
     }
     if kind.sample.symbol == .required, let instrument,
       kind.source.bars?.isRequestable(instrument) != true
@@ -46,7 +46,7 @@ struct Decode: ParsableCommand {
       throw ValidationError("--symbol '\(instrument)': \(kind.source.title) has no bars of it.")
     }
     guard (100...599).contains(status) else {
-      throw ValidationError("'\(status)' is no HTTP status: 100 to 599.")
+      throw ValidationError("--status '\(status)' is not an HTTP status: expected 100 to 599.")
     }
   }
 
@@ -55,7 +55,7 @@ struct Decode: ParsableCommand {
   ) throws {
     if need == .none, isGiven { throw ValidationError("\(kind.name) takes no \(option).") }
     if need == .required, !isGiven {
-      throw ValidationError("\(kind.name) needs \(option): the response does not say it.")
+      throw ValidationError("\(kind.name) needs \(option): the body does not contain it.")
     }
   }
 

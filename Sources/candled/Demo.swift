@@ -13,32 +13,32 @@ import TerminalView
 /// `candled demo`: a market day on this machine, with nothing to configure.
 struct Demo: AsyncParsableCommand, DrainsOnSignal {
   static let configuration = CommandConfiguration(
-    abstract: "Watch a simulated market day flow into a private PostgreSQL.",
+    abstract: "Run a simulated market day into a private PostgreSQL.",
     discussion: Help.discussion(
       """
-      Starts a private PostgreSQL, an exchange on loopback that speaks the protocols of all \
-      sources, and the whole daemon between them, at many times the speed of a real \
-      day. No network, no keys. New York's last session comes at once, as bars; after the close \
-      the day's K-lines confirm its minutes. Ends with the simulated day, or with Ctrl-C; both \
-      save what is pending; exits 75 if something is not saved.
+      Starts a private PostgreSQL, a simulated exchange on loopback with the protocols of all \
+      sources, and the whole daemon between them, faster than a real day. It needs no network \
+      and no keys. The bars of New York's last session come first; after the close, K-lines \
+      confirm the day's minutes. It ends with the simulated day or with Ctrl-C and saves what is \
+      pending; the exit status is 75 if something was not saved.
       """,
       examples: [
         "candled demo": "300 instruments at 60 times the speed",
         "candled demo --instruments 5400 --speed 10": "the whole market",
-        "candled demo --date 2026-07-03 --keep /tmp/day": "another day, kept afterwards",
-        "candled demo --open /tmp/day": "the database of a kept one, without polling",
+        "candled demo --date 2026-07-03 --keep /tmp/day": "another day, and keep its database",
+        "candled demo --open /tmp/day": "open the database of a kept demo, without polling",
       ]))
 
-  @Option(help: "Simulated seconds in a real one.")
+  @Option(help: "Simulated seconds per real second.")
   var speed = 60
 
-  @Option(help: "How many instruments the exchange lists.")
+  @Option(help: "Number of instruments.")
   var instruments = 300
 
   @Option(help: ArgumentHelp("The trading day to simulate.", valueName: "yyyy-mm-dd"))
   var date = "2026-07-06"
 
-  @Option(help: "Which of the possible days: the same seed is the same day.")
+  @Option(help: "The seed of the simulation: the same seed gives the same day.")
   var seed: UInt64 = 1
 
   @Option(help: ArgumentHelp("Keep database and journal in this folder.", valueName: "folder"))
@@ -61,16 +61,16 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
       throw ValidationError("--open and --keep exclude each other")
     }
     guard (1...1000).contains(speed) else {
-      throw ValidationError("--speed is a number from 1 to 1000")
+      throw ValidationError("--speed takes a number from 1 to 1000")
     }
     guard (10...6000).contains(instruments) else {
-      throw ValidationError("--instruments is a number from 10 to 6000")
+      throw ValidationError("--instruments takes a number from 10 to 6000")
     }
     guard let day = TradingDay(date) else {
       throw ValidationError("--date \(date): expected a date such as 2026-07-06")
     }
     guard TradingCalendar.shanghai.status(of: day) == .trading else {
-      throw ValidationError("--date \(date): not a trading day of the calendar")
+      throw ValidationError("--date \(date): not a trading day")
     }
   }
 
@@ -80,7 +80,7 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
     if let keep, KeptDemo(keep).isThere {
       throw CommandFailure(
         status: .cannotCreate,
-        sentence: "\(keep) holds a demo already: open it with `candled demo --open \(keep)`, or "
+        sentence: "\(keep) already holds a demo: open it with `candled demo --open \(keep)`, or "
           + "name another folder")
     }
     let folder = try DemoFolder(keep)
@@ -202,7 +202,7 @@ struct DemoFolder {
     }
     var template = Array("/tmp/candled-demo-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else {
-      throw CommandFailure(status: .cannotCreate, sentence: "no folder can be made in /tmp")
+      throw CommandFailure(status: .cannotCreate, sentence: "cannot create a folder in /tmp")
     }
     path = template.withUnsafeBufferPointer { buffer in
       String(decoding: buffer.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -229,12 +229,14 @@ struct DemoFolder {
     guard lstat(path, &status) == 0 else { throw unusable(": \(reason(errno))") }
     switch status.st_mode & S_IFMT {
     case S_IFDIR: break
-    case S_IFLNK: throw unusable(" is no folder of its own: a link")
-    default: throw unusable(" is no folder")
+    case S_IFLNK: throw unusable(" is a symbolic link: name a folder")
+    default: throw unusable(" is not a folder")
     }
-    if status.st_uid != geteuid() { throw unusable(" is another user's: name another") }
+    if status.st_uid != geteuid() {
+      throw unusable(" belongs to another user: name another folder")
+    }
     if status.st_mode & 0o022 != 0 {
-      throw unusable(" can be written by others: chmod go-w, or name another")
+      throw unusable(" is writable by others: run chmod go-w, or name another folder")
     }
   }
 

@@ -30,9 +30,10 @@ extension Finding {
     guard let binaries = ServerBinaries.installed().first else {
       return Finding(
         check: "database", status: .unavailable,
-        detail: "no PostgreSQL server binaries: apt-get install postgresql")
+        detail: "no PostgreSQL server programs: run apt-get install postgresql")
     }
     return Finding(
-      check: "database", detail: "embedded PostgreSQL \(binaries.major), not running")
+      check: "database",
+      detail: "embedded PostgreSQL \(binaries.major), not running: `candled run` starts it")
   }
 }

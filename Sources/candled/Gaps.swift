@@ -8,23 +8,23 @@ import Reader
 
 struct Gaps: AsyncParsableCommand, DrainsOnSignal {
   static let configuration = CommandConfiguration(
-    abstract: "Show what is missing, and look for it.",
+    abstract: "Count the gaps, and fill them.",
     discussion: Help.discussion(
       """
-      Counts the gaps that are open, closed and permanent, and why. With --fill, asks the source \
-      once more for the minutes of every day with an open gap, as far back as it has minutes; \
-      the daemon does the same after each close. The gaps themselves: `candled query gaps`.
+      Counts open, closed and permanent gaps by cause. With --fill, requests the minutes of every \
+      day with an open gap again, as far back as the source has minutes; the daemon does the \
+      same after each close. `candled query gaps` prints the gaps.
       """,
       examples: [
-        "candled gaps": "how many, and why",
-        "candled gaps --fill": "look for all that is open",
-        "candled gaps sh600519 --fill": "for one instrument's",
+        "candled gaps": "the number of gaps by cause",
+        "candled gaps --fill": "fill all open gaps",
+        "candled gaps sh600519 --fill": "fill the open gaps of one instrument",
       ]))
 
   @Argument(help: "The instrument, in any spelling; all if none is named.")
   var symbol: String?
 
-  @Flag(help: "Ask the source for what is missing.")
+  @Flag(help: "Request the missing minutes from the source.")
   var fill = false
 
   @OptionGroup var options: ConfigurationOptions
@@ -51,7 +51,7 @@ struct Gaps: AsyncParsableCommand, DrainsOnSignal {
 
   private func look(for symbol: Symbol?, _ backfillSession: BackfillSession) async throws {
     let tasks = try await backfillSession.repairTasks(symbol: symbol)
-    StandardError.writeLine("asking for the minutes of \(counted(tasks.count, "instrument"))")
+    StandardError.writeLine("requesting the minutes of \(counted(tasks.count, "instrument"))")
     if tasks.isEmpty { return }
     try await backfillSession.run(tasks, source: .live, journal: "gaps", resumption: "rerun later")
   }

@@ -18,7 +18,7 @@ struct KeptDemo {
 
   /// Why it cannot be asked; nil if it is no demo's folder.
   var closedSentence: String? {
-    isThere ? "\(path) holds a demo that is closed: `candled demo --open \(path)` opens it" : nil
+    isThere ? "\(path) holds a closed demo: `candled demo --open \(path)` opens it" : nil
   }
 
   /// Runs its PostgreSQL until a signal.
@@ -39,7 +39,7 @@ struct KeptDemo {
     let (signals, inbox) = AsyncStream.makeStream(of: Void.self)
     try ServiceSignals.watch { inbox.yield() }
     defer { if !isOpen { try? server.stop() } }
-    let end = isOpen ? "it is open already, and stays so" : "Ctrl-C stops its PostgreSQL"
+    let end = isOpen ? "already open, stays open" : "Ctrl-C stops its PostgreSQL"
     try StandardOutput.write(
       """
       \(summary)  look inside   \(server.psqlLine)
@@ -60,7 +60,7 @@ struct KeptDemo {
     defer { close(file) }
     var status = stat()
     guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-      throw unreadable(" is no file")
+      throw unreadable(" is not a file")
     }
     var bytes = [UInt8](repeating: 0, count: Self.summaryBytesMax)
     let count = read(file, &bytes, bytes.count)

@@ -12,51 +12,54 @@ struct QueryCandles: ParsableCommand {
     abstract: "Print the final candles of an instrument, oldest first.",
     discussion: Help.discussion(
       """
-      A candle still forming is none of them: `candled query latest` shows where an instrument \
-      stands. 1m, after_hours and 1d are as stored; 5m to 60m are calculated from minutes, 1w and \
-      1mo from days. The flags: no_trade, partial (see `candled query gaps`), extreme_ambiguous, \
-      outside_range, filled. Adjusted prices are rounded to 4 places, half away from zero.
+      A candle still forming is not printed: see `candled query latest`. 1m, after_hours and 1d \
+      are stored; 5m to 60m are calculated from minutes, 1w and 1mo from days. Flags: no_trade, \
+      partial (see `candled query gaps`), extreme_ambiguous, outside_range, filled. Adjusted \
+      prices are rounded to 4 places, half away from zero.
       """,
       examples: [
-        "candled query candles 600519.SH --from 2026-07-06 --format csv": "since that day",
-        "candled query candles sh600519 --from '2026-07-06 09:30' --json": "from a minute on",
+        "candled query candles 600519.SH --from 2026-07-06 --format csv": "all since a day",
+        "candled query candles sh600519 --from '2026-07-06 09:30' --json": "all since a minute",
         "candled query candles sh600519 --timeframe 1d --limit 20": "the newest 20 days",
-        "candled query candles sh600519 --timeframe 1w --adjust qfq": "weeks, adjusted forward",
-        "candled query candles sh600519 --as-of '2026-07-06 10:00'": "as was believed then",
-        "candled query candles AAPL --source alpaca_iex --fill flat": "a series, without holes",
+        "candled query candles sh600519 --timeframe 1w --adjust qfq":
+          "weekly candles, adjusted forward",
+        "candled query candles sh600519 --as-of '2026-07-06 10:00'": "as they were known at a time",
+        "candled query candles AAPL --source alpaca_iex --fill flat": "one series, holes filled",
       ]))
 
   @Argument(help: "The instrument, in any spelling.")
   var symbol: String
 
-  @Option(help: "How long a candle is.")
+  @Option(help: "The timeframe.")
   var timeframe = TimeframeArgument(.minute1)
 
-  @Option(help: ArgumentHelp("Opened then or later.", valueName: "time"))
+  @Option(help: ArgumentHelp("Only candles opened at this time or later.", valueName: "time"))
   var from: MomentArgument?
 
-  @Option(help: ArgumentHelp("Opened before then; a date counts to its end.", valueName: "time"))
+  @Option(
+    help: ArgumentHelp(
+      "Only candles opened before this time, or until the end of this day.", valueName: "time"))
   var to: MomentArgument?
 
-  @Option(help: "At most so many, the newest.")
+  @Option(help: "At most this many, the newest.")
   var limit: Int32?
 
-  @Option(help: "What stands where a candle is missing.")
+  @Option(help: "What to print where a candle is missing.")
   var fill = CandleFill.none
 
-  @Option(help: "Which prices: raw, qfq, hfq, or qfq:yyyy-mm-dd, as they stood that day.")
+  @Option(help: "The adjustment: raw, qfq, hfq, or qfq:yyyy-mm-dd for the prices of that day.")
   var adjust = PriceAdjustment.raw
 
-  @Option(help: ArgumentHelp("What was believed then.", valueName: "time"))
+  @Option(help: ArgumentHelp("The values as they were known at this time.", valueName: "time"))
   var asOf: MomentArgument?
 
-  @Option(help: "Whose series, where a symbol has several.")
+  @Option(help: "The series, if a symbol has several.")
   var source: Source?
 
   @OptionGroup var options: QueryOptions
 
   func validate() throws {
-    if let limit, limit < 1 { throw ValidationError("--limit is a number from 1 on") }
+    if let limit, limit < 1 { throw ValidationError("--limit takes a number above 0") }
   }
 
   func run() throws {

@@ -7,12 +7,12 @@ import TerminalView
 struct QueryInstruments: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "instruments",
-    abstract: "Print the instruments the database knows.",
+    abstract: "Print the instruments in the database.",
     discussion: Help.discussion(
-      "By symbol, with exchange, kind, board and whose series it is.",
+      "Ordered by symbol, with exchange, kind, board and series.",
       examples: [
-        "candled query instruments --like 6005": "by a part of the symbol",
-        "candled query instruments --like 银行": "or of the name",
+        "candled query instruments --like 6005": "by part of the symbol",
+        "candled query instruments --like 银行": "by part of the name",
       ]))
 
   @Option(help: "Only those whose symbol or name contains this.")

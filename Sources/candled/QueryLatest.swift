@@ -11,15 +11,15 @@ struct QueryLatest: ParsableCommand {
     abstract: "Print the latest quotes.",
     discussion: Help.discussion(
       """
-      One row an instrument, all of them where none is named. Before the day's first trade \
-      last, change and prices are empty; `trading` says if it is halted.
+      One row per instrument; all instruments if none is named. Before the day's first trade \
+      last, change and prices are empty; `trading` is false if the instrument is halted.
       """,
       examples: [
         "candled query latest sh600519": "one instrument",
-        "candled query latest --format jsonl": "the whole market, an object a line",
+        "candled query latest --format jsonl": "the whole market, one JSON object per line",
       ]))
 
-  @Argument(help: "Instruments, in any spelling.")
+  @Argument(help: "The instruments, in any spelling. (default: all)")
   var symbols: [String] = []
 
   @OptionGroup var options: QueryOptions

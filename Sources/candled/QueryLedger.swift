@@ -8,15 +8,15 @@ import TerminalView
 struct QueryGaps: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "gaps",
-    abstract: "Print what passed unseen, and why.",
+    abstract: "Print the gaps and their causes.",
     discussion: Help.discussion(
       """
-      Trading that is in the day's volume and in no minute, oldest first. A closed gap is one \
-      whose minutes were found; a permanent one was looked for in vain.
+      A gap is volume of the day that is in no minute. Oldest first. The minutes of a closed gap \
+      were found later; those of a permanent gap are not available.
       """,
       examples: [
-        "candled query gaps --date 2026-07-06": "of a day",
-        "candled query gaps sh600519 --format csv": "of an instrument",
+        "candled query gaps --date 2026-07-06": "all of a day",
+        "candled query gaps sh600519 --format csv": "all of an instrument",
       ]))
 
   @OptionGroup var options: LedgerOptions
@@ -51,12 +51,13 @@ struct QueryCertificates: ParsableCommand {
     abstract: "Print the certificates of a day.",
     discussion: Help.discussion(
       """
-      One row an instrument: the exchange's day total, what the minutes hold, what the gaps hold, \
+      One row per instrument: the exchange's day total, what the minutes hold, what the gaps hold, \
       and the residual, which is 0. Without --date it is the newest day that has certificates.
       """,
       examples: [
         "candled query audit": "the newest day",
-        "candled query audit --json | jq 'map(select(.balanced | not))'": "what does not add up",
+        "candled query audit --json | jq 'map(select(.balanced | not))'":
+          "certificates with a residual",
       ]))
 
   @OptionGroup var options: LedgerOptions

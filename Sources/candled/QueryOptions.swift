@@ -11,7 +11,7 @@ import TerminalView
 struct QueryOptions: ParsableArguments {
   @OptionGroup var configuration: ConfigurationOptions
 
-  @Option(help: "How to print: table, csv, json or jsonl.")
+  @Option(help: "The output format: table, csv, json or jsonl.")
   var format = ResultFormat.table
 
   @Flag(help: "The same as --format json.")
@@ -44,10 +44,10 @@ struct QueryOptions: ParsableArguments {
 
 /// What is kept a day and an instrument, and may be asked for by both.
 struct LedgerOptions: ParsableArguments {
-  @Argument(help: "The instrument, in any spelling; all if none is named.")
+  @Argument(help: "The instrument, in any spelling. (default: all)")
   var symbol: String?
 
-  @Option(help: ArgumentHelp("Only of this trading day.", valueName: "yyyy-mm-dd"))
+  @Option(help: ArgumentHelp("Only this trading day.", valueName: "yyyy-mm-dd"))
   var date: DayArgument?
 
   @OptionGroup var query: QueryOptions
@@ -100,12 +100,12 @@ struct SymbolDirectory {
       if known.isEmpty {
         "the database has no instruments"
       } else if nearest.isEmpty {
-        "`candled query instruments --like PART` looks for a part of a symbol or name"
+        "`candled query instruments --like PART` finds a part of a symbol or name"
       } else {
         "nearest known: \(nearest.joined(separator: ", "))"
       }
     throw CommandFailure(
-      status: .dataError, sentence: "\(spelling): no instrument of this database; \(hint)")
+      status: .dataError, sentence: "\(spelling): not in this database; \(hint)")
   }
 
   func resolve(_ spellings: [String]) throws(CommandFailure) -> [Symbol] {

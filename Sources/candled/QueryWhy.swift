@@ -9,29 +9,30 @@ import TerminalView
 struct QueryWhy: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "why",
-    abstract: "Print where one candle came from.",
+    abstract: "Print the origin of one candle.",
     discussion: Help.discussion(
       """
-      The candle that had opened and not yet closed at a time: its source and values, what it was \
-      rolled up from, its earlier revisions with their causes, the changes that wrote it with \
-      their places in the journal, and the gaps, disagreements and certificates that touch it.
+      Finds the candle whose interval contains a time, and prints its source and values, the \
+      candles it was calculated from, its earlier revisions with their causes, the changes that \
+      wrote it with their journal positions, and the gaps, disagreements and certificates of its \
+      interval.
       """,
       examples: [
-        "candled query why sh600519 '2026-07-06 09:31'": "a minute",
-        "candled query why sh600519 2026-07-06T09:30 --timeframe 60m": "an hour",
+        "candled query why sh600519 '2026-07-06 09:31'": "one minute",
+        "candled query why sh600519 2026-07-06T09:30 --timeframe 60m": "one hour",
         "candled query why 600519.SH '2026-07-06 10:00' --timeframe 1d --json": "a day",
       ]))
 
   @Argument(help: "The instrument, in any spelling.")
   var symbol: String
 
-  @Argument(help: "A time in its interval, when it opened for one.")
+  @Argument(help: "A time in its interval, such as its opening.")
   var at: MomentArgument
 
-  @Option(help: "How long the candle is.")
+  @Option(help: "The timeframe.")
   var timeframe = TimeframeArgument(.minute1)
 
-  @Option(help: "Whose series, where a symbol has several.")
+  @Option(help: "The series, if a symbol has several.")
   var source: Source?
 
   @OptionGroup var options: QueryOptions
@@ -50,12 +51,12 @@ struct QueryWhy: ParsableCommand {
 struct QueryDisagreements: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "disagreements",
-    abstract: "Print what two sources did not agree on.",
+    abstract: "Print the disagreements of two sources.",
     discussion: Help.discussion(
-      "Nothing was changed for these; the resolved ones are printed too, oldest first.",
+      "A disagreement changed no candle. Resolved ones are printed, too. Oldest first.",
       examples: [
-        "candled query disagreements --date 2026-07-06": "of a day",
-        "candled query disagreements sh600519 --format csv": "of an instrument",
+        "candled query disagreements --date 2026-07-06": "all of a day",
+        "candled query disagreements sh600519 --format csv": "all of an instrument",
       ]))
 
   @OptionGroup var options: LedgerOptions

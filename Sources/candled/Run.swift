@@ -10,14 +10,14 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
     abstract: "Run the daemon.",
     discussion: Help.discussion(
       """
-      Polls the configured source, journals every answer, and writes candles until SIGTERM or \
+      Polls the configured sources, journals every response and writes candles until SIGTERM or \
       SIGINT; then saves what is pending and exits 0. Without store.url it runs a private \
       PostgreSQL in its state directory.
       """,
       examples: [
         "candled run --config config/candled.toml": "the configuration of this checkout",
         "candled run --set quotes.symbols=sh600519 --set state_directory=/tmp/candled":
-          "defaults but for two settings",
+          "defaults, two settings changed",
       ]))
 
   @OptionGroup var options: ConfigurationOptions
@@ -74,11 +74,11 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
       log.notice("stopped", metadata: end)
     } else {
       log.warning(
-        "stopped; the journal holds what is unsaved, and the next start saves it", metadata: end)
+        "stopped with entries not yet in the database, the next start saves them", metadata: end)
     }
   }
 
-  /// A daemon with nothing to ask for would look well and be of no use.
+  /// A daemon without instruments would look healthy and be of no use.
   private func accepted() throws(CommandFailure) -> ValidatedConfiguration {
     let configuration = try options.validated()
     guard let problem = configuration.problem else { return configuration }
@@ -117,7 +117,10 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
     try ServiceSignals.watch(
       hangup: .reload { inbox.yield() },
       secondsMax: isPrivate ? Self.serverStopSecondsMax : Self.stopSecondsMax,
-      late: { log.error("stopped without the store's answer; the journal holds what is unsaved") },
+      late: {
+        log.error(
+          "stopped before the database confirmed the last commit, the next start saves the rest")
+      },
       stop: {
         reporter?.stopping()
         log.notice("stopping, saving what is pending")

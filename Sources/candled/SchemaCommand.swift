@@ -12,13 +12,13 @@ struct SchemaCommand: ParsableCommand {
     abstract: "Print the database schema, apply it, or compare a database with it.",
     discussion: Help.discussion(
       """
-      The schema is part of this binary. Where the embedded PostgreSQL is used, `candled run` \
-      applies it; elsewhere whoever owns the database does, once.
+      The schema is part of this program. `candled run` applies it to the embedded PostgreSQL; \
+      apply it to any other database yourself, once, as its owner.
       """,
       examples: [
-        "candled schema print > schema.sql": "read it first",
-        "candled schema apply --config candled.toml": "make the tables, views and roles",
-        "candled schema check": "is the database as this version needs it?",
+        "candled schema print > schema.sql": "save the schema to read it",
+        "candled schema apply --config candled.toml": "create the tables, views and roles",
+        "candled schema check": "compare the database with this version",
       ]),
     subcommands: [Print.self, Apply.self, Check.self])
 
@@ -26,8 +26,8 @@ struct SchemaCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Print the schema as SQL.",
       discussion: Help.discussion(
-        "Plain SQL for psql: everything in one transaction, and a second time changes nothing.",
-        examples: ["candled schema print | psql -1 mydatabase": "apply it by hand"]))
+        "Plain SQL for psql. It may be applied again without a change.",
+        examples: ["candled schema print | psql -1 mydatabase": "apply it with psql"]))
 
     func run() throws {
       try StandardOutput.write(Schema.text)
@@ -39,9 +39,9 @@ struct SchemaCommand: ParsableCommand {
       abstract: "Apply the schema to the configured database.",
       discussion: Help.discussion(
         """
-        In one transaction. A second time changes nothing. It waits for readers a second at a \
-        time, so that the daemon never waits long behind it, names who is in the way, and gives up \
-        after a minute (exit 75).
+        Runs in one transaction and may be repeated without a change. It waits for readers one \
+        second at a time so that the daemon is never blocked for long, prints which session \
+        blocks it, and gives up after a minute (exit status 75).
         """,
         examples: [
           "candled schema apply --config candled.toml":
@@ -65,9 +65,9 @@ struct SchemaCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Compare the configured database with the schema.",
       discussion: Help.discussion(
-        "Prints one line a difference and exits 65 if there is one.",
+        "Prints one line per difference and exits 65 if there is one.",
         examples: [
-          "candled schema check && echo fit": "in a script",
+          "candled schema check && echo same": "in a script",
           "candled schema check --json": "version and differences as one JSON object",
         ]))
 

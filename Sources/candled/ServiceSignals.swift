@@ -119,7 +119,7 @@ enum ServiceSignals {
     do throws(ThreadError) {
       try DetachedThread.start(name: "signals") { watcher.run() }
     } catch {
-      throw .tooFewThreads("no thread for signals")
+      throw .tooFewThreads("none for signals")
     }
   }
 

@@ -11,17 +11,17 @@ import TerminalView
 
 struct Status: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Show what the daemon is doing and how the database stands.",
+    abstract: "Show the state of the daemon and of the database.",
     discussion: Help.discussion(
       """
-      Asks the daemon at admin.listen first: its role, its sources and how late they are, the \
-      journal, the last reload; if none answers, one line says so. Then asks the database: how far \
-      the journal has become rows, when the last commit was, what the newest trading day holds, \
-      whether the certificates balance. Exits 69 if there is no database.
+      From the daemon at admin.listen: its role, its sources and how late they are, the journal \
+      and the last reload, or one line if it is not reachable. From the database: the stored \
+      journal position, the last commit, the row counts of the newest trading day and the \
+      certificates. Exits 69 if there is no database.
       """,
       examples: [
-        "candled status": "for people",
-        "candled status --json | jq .daemon.role": "what the daemon is to its database",
+        "candled status": "as a table",
+        "candled status --json | jq .daemon.role": "the role of the daemon",
         "candled status --json | jq .last_commit_age_seconds": "for a monitor",
       ]))
 
@@ -35,7 +35,7 @@ struct Status: ParsableCommand {
     let demo = KeptDemo(settings.stateDirectory)
     let daemon =
       settings.storeURL == nil && demo.isThere
-      ? DaemonReply(silence: "none: \(demo.path) is a demo's folder")
+      ? DaemonReply(silence: "none: \(demo.path) is the folder of a demo")
       : DaemonReply(of: settings.adminListen)
     do {
       let address = try settings.storeAddress()

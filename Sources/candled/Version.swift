@@ -43,7 +43,7 @@ struct Version: ParsableCommand {
     discussion: Help.discussion(
       "The version, and how it was built.",
       examples: [
-        "candled version": "for people",
+        "candled version": "as text",
         "candled version --json": "for scripts",
       ])
   )

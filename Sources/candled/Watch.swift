@@ -12,38 +12,38 @@ struct Watch: AsyncParsableCommand, DrainsOnSignal {
     abstract: "Follow the change feed.",
     discussion: Help.discussion(
       """
-      Prints the latest quotes, then a line for every final candle, revision, gap, certificate and \
-      completed minute as it is committed, until a signal. A lost connection is said on standard \
-      error and opened again; nothing is skipped or repeated by it. Each line carries its seq: \
-      with --after a later watch goes on behind it, without the quotes.
+      Prints the latest quotes, then one line for every final candle, revision, gap, certificate \
+      and completed minute as it is committed, until a signal. A lost connection is reported on \
+      standard error and opened again; no line is skipped or repeated. Each line has its seq: \
+      `--after seq` continues there, without the quotes.
       """,
       examples: [
-        "candled watch sh600519": "one instrument, for people",
-        "candled watch --json --after 1200": "everything behind change 1200",
-        "candled watch --count 1 --timeout 10": "is anything coming at all?",
+        "candled watch sh600519": "one instrument, as text",
+        "candled watch --json --after 1200": "everything after change 1200",
+        "candled watch --count 1 --timeout 10": "the next event within ten seconds",
       ]))
 
-  @Argument(help: "Instruments, in any spelling; all if none is named.")
+  @Argument(help: "The instruments, in any spelling. (default: all)")
   var symbols: [String] = []
 
-  @Flag(help: "Print one JSON object a line.")
+  @Flag(help: "Print one JSON object per line.")
   var json = false
 
-  @Option(help: "Go on behind this change, without the latest quotes.")
+  @Option(help: "Continue after this change, without the latest quotes.")
   var after: Int64?
 
-  @Option(help: "End after so many lines that are no quotes.")
+  @Option(help: "Stop after this many lines, quotes not counted.")
   var count: Int?
 
-  @Option(help: "End after so many seconds.")
+  @Option(help: "Stop after this many seconds.")
   var timeout: Int?
 
   @OptionGroup var options: ConfigurationOptions
 
   func validate() throws {
-    if let after, after < 0 { throw ValidationError("--after is a number from 0 on") }
-    if let count, count < 1 { throw ValidationError("--count is a number from 1 on") }
-    if let timeout, timeout < 1 { throw ValidationError("--timeout is a number from 1 on") }
+    if let after, after < 0 { throw ValidationError("--after takes a number from 0") }
+    if let count, count < 1 { throw ValidationError("--count takes a number above 0") }
+    if let timeout, timeout < 1 { throw ValidationError("--timeout takes a number above 0") }
   }
 
   func run() async throws {
@@ -94,8 +94,8 @@ struct Watch: AsyncParsableCommand, DrainsOnSignal {
 
   @Sendable private static func report(_ connection: FeedConnection) {
     switch connection {
-    case .lost(let error): StandardError.writeLine("\(error); trying again")
-    case .restored: StandardError.writeLine("connected again")
+    case .lost(let error): StandardError.writeLine("\(error); reconnecting")
+    case .restored: StandardError.writeLine("reconnected")
     }
   }
 }

@@ -25,7 +25,7 @@ struct SimulatedDay {
     database = try StoreDatabase.alone(isDurable: true)
     var template = Array("/tmp/candled-bench-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else {
-      throw BenchFailure(description: "no folder can be made in /tmp")
+      throw BenchFailure(description: "cannot create a folder in /tmp")
     }
     folder = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
     guard let file = fopen(symbolsFile, "w") else {

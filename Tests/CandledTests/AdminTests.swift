@@ -134,7 +134,7 @@ import Testing
     let run = try SimulatedMorning.ask(
       try SimulatedMorning.get().database, ["status", "--set", "admin.listen=/tmp/candled-none"])
     #expect(run.status == 0)
-    #expect(run.output.hasPrefix("daemon  none answers at /tmp/candled-none"))
+    #expect(run.output.hasPrefix("daemon  not running, or not listening at /tmp/candled-none"))
     #expect(run.output.contains("last_commit_at"))
     let json = try SimulatedMorning.get().ask("status", "--json")
     #expect(try Parsed.object(json.output)["daemon"] is NSNull)

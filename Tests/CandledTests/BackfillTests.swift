@@ -125,12 +125,12 @@ private struct Past {
     let daemon = try JournalIdentity(directory: past.folder + "/journal")
     let beside = try past.run(arguments)
     #expect(beside.status == 0 && beside.errors.contains("at 6000 a minute"))
-    #expect(beside.errors.contains("the daemon asks sina too: 6000 requests a minute"))
+    #expect(beside.errors.contains("the daemon sends requests to sina, too: this command"))
     withExtendedLifetime(daemon) {}
     let asked = past.exchange.requestsAnswered
     let other = try JournalIdentity(directory: past.folder + "/backfill/line-sina")
     let second = try past.run(arguments)
-    #expect(second.status == 75 && second.errors.contains("another command asks sina just now"))
+    #expect(second.status == 75 && second.errors.contains("another command sends requests to sina"))
     #expect(past.exchange.requestsAnswered == asked)
     withExtendedLifetime(other) {}
   }
@@ -153,7 +153,7 @@ private struct Past {
     let asked = past.exchange.requestsAnswered
     let failed = try past.run(arguments(3) + ["--resume"])
     #expect(failed.status == 75 && failed.errors.contains("3 of 3 chunks to do"))
-    #expect(failed.errors.contains("2 of them, stored on an earlier day, come last"))
+    #expect(failed.errors.contains("2 of these chunks, stored on an earlier day, come last"))
     #expect(failed.errors.contains("3 of 3 chunks left"), "\(failed.errors)")
     #expect(past.exchange.requestsAnswered > asked)
     #expect(try past.count("from candle where timeframe = 240") < whole)
@@ -240,8 +240,8 @@ private struct Past {
 
   @Test(arguments: [
     (["6005!9", "--from", "2026-07-01"], Int32(64), "6005!9: expected a symbol"),
-    (["sh600519", "--from", "2026-07-02", "--to", "2026-07-01"], 64, "is behind --to"),
-    (["--from", "2026-07-01"], 64, "Name instruments, or say --all"),
+    (["sh600519", "--from", "2026-07-02", "--to", "2026-07-01"], 64, "is after --to"),
+    (["--from", "2026-07-01"], 64, "Name at least one instrument, or use --all"),
     (["sh600519", "--from", "yesterday"], 64, "yesterday"),
     (["AAPL", "--from", "2026-07-01", "--source", "sina"], 64, "sina does not know AAPL"),
     (["AAPL", "--from", "2026-07-01"], 78, "needs a key: set alpaca.key_file"),
@@ -280,7 +280,7 @@ private struct Past {
       "backfill", "AAPL", "MSFT", "--from", "2020-01-01", "--timeframe", "1m",
       "--set", "alpaca.key_file=\(keys)", "--set", "alpaca.base=\(past.exchange.url)",
     ])
-    #expect(run.status == 65 && run.errors.contains("does not accept the key"), "\(run.errors)")
+    #expect(run.status == 65 && run.errors.contains("refused the API key"), "\(run.errors)")
     #expect(past.exchange.requestsAnswered < 12)
     #expect(!run.errors.contains("CANARY") && !run.errors.contains("some-long-secret"))
   }
@@ -321,7 +321,7 @@ private struct Past {
       """)
     let fill = try past.run(["gaps", symbol, "--fill"])
     #expect(fill.status == 0, "\(fill.errors)")
-    #expect(fill.errors.contains("asking for the minutes of 0 instruments"), "\(fill.errors)")
+    #expect(fill.errors.contains("requesting the minutes of 0 instruments"), "\(fill.errors)")
     #expect(fill.output.hasPrefix("open ") && past.exchange.requestsAnswered == 0)
   }
 
@@ -353,7 +353,7 @@ private struct Past {
     #expect(before.status == 0 && before.output.contains("open outage"), "\(before.output)")
     let fill = try past.run(["gaps", symbols[0], "--fill"])
     #expect(fill.status == 0, "\(fill.errors)")
-    #expect(fill.errors.contains("asking for the minutes of 1 instrument\n"))
+    #expect(fill.errors.contains("requesting the minutes of 1 instrument\n"))
     #expect(!fill.output.contains("open") && fill.output.contains("closed outage"))
     #expect(!(fill.output + fill.errors).contains("\u{1B}"))
     let others = try past.run(["gaps", symbols[1]])

@@ -41,7 +41,7 @@ import Testing
       }, "\(watch.captured)")
     try database.execute("select pg_terminate_backend(pid) \(sessions)")
     #expect(watch.logContains("trying again"))
-    #expect(watch.logContains("connected again"), "\(watch.captured)")
+    #expect(watch.logContains("reconnected"), "\(watch.captured)")
     watch.signal(SIGINT)
     #expect(try watch.ended() == 0, "\(watch.captured)")
   }

@@ -45,7 +45,7 @@ import Testing
     for spelling in [link, link + "/"] {
       let demo = try BuiltBinary.run(["demo", "--keep", spelling])
       #expect(demo.status == 73, "\(demo.errors)")
-      #expect(demo.errors == "candled: \(link) is no folder of its own: a link\n")
+      #expect(demo.errors == "candled: \(link) is a symbolic link: name a folder\n")
     }
     #expect(try FileManager.default.contentsOfDirectory(atPath: target) == [])
   }
@@ -64,7 +64,7 @@ import Testing
     #expect(
       open.status == 66
         && open.errors
-          == "candled: \(kept) can be written by others: chmod go-w, or name another\n"
+          == "candled: \(kept) is writable by others: run chmod go-w, or name another folder\n"
     )
     #expect(try FileManager.default.contentsOfDirectory(atPath: kept) == ["demo.txt"])
   }
@@ -75,7 +75,8 @@ import Testing
     let demo = try BuiltBinary.run(["demo", "--keep", open])
     #expect(demo.status == 73)
     #expect(
-      demo.errors == "candled: \(open) can be written by others: chmod go-w, or name another\n")
+      demo.errors
+        == "candled: \(open) is writable by others: run chmod go-w, or name another folder\n")
     #expect(try FileManager.default.contentsOfDirectory(atPath: open) == [])
   }
 
@@ -95,7 +96,7 @@ import Testing
     #expect(mkdir(foreign, 0o755) == 0 && chown(foreign, 61_000, 61_000) == 0)
     let demo = try BuiltBinary.run(["demo", "--keep", foreign])
     #expect(demo.status == 73)
-    #expect(demo.errors == "candled: \(foreign) is another user's: name another\n")
+    #expect(demo.errors == "candled: \(foreign) belongs to another user: name another folder\n")
     #expect(try FileManager.default.contentsOfDirectory(atPath: foreign) == [])
   }
 

@@ -23,7 +23,7 @@ package enum Leftovers {
     _ = atExit
     var template = Array("/tmp/candled-\(name)-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else {
-      throw TrialFailure("no folder can be made in /tmp")
+      throw TrialFailure("cannot create a folder in /tmp")
     }
     let path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
     chmod(path, 0o711)

@@ -18,7 +18,7 @@ package struct PairTrial {
   package var pauses: Int
   package var instruments: Int
   package var seed: UInt64
-  /// Simulated seconds in a real one.
+  /// Simulated seconds per real second.
   package var speed = 20
   /// Second of the day at which it begins.
   package var start = TrialDay.start
