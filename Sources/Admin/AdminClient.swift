@@ -27,7 +27,7 @@ package struct AdminClient: Sendable {
     defer { close(socket) }
     let request = Array("GET \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".utf8)
     guard AdminSocket.write(socket, request[...]) == request.count else {
-      throw Failure(description: "the connection broke")
+      throw Failure(description: "the connection was closed")
     }
     return try AdminClient.parse(try read(socket))
   }
@@ -39,19 +39,19 @@ package struct AdminClient: Sendable {
       switch AdminSocket.read(socket, bytesMax: 65_536) {
       case .bytes(let more): bytes += more
       case .over: return bytes
-      case .later: throw Failure(description: "no answer within \(AdminClient.secondsMax) s")
+      case .later: throw Failure(description: "no response within \(AdminClient.secondsMax) s")
       }
     }
-    throw Failure(description: "no answer that ends")
+    throw Failure(description: "the response does not end")
   }
 
   static func parse(_ bytes: [UInt8]) throws(Failure) -> (status: Int, body: String) {
     guard let end = AdminRequest.end(of: bytes) else {
-      throw Failure(description: "what answers there speaks no HTTP")
+      throw Failure(description: "the response is not HTTP")
     }
     let words = String(decoding: bytes[..<end].prefix(64), as: UTF8.self).split(separator: " ")
     guard words.count > 1, words[0].hasPrefix("HTTP/1."), let status = Int(words[1]) else {
-      throw Failure(description: "what answers there speaks no HTTP")
+      throw Failure(description: "the response is not HTTP")
     }
     let body = bytes[(end + AdminRequest.endingCount)...]
     return (status, String(decoding: body, as: UTF8.self))

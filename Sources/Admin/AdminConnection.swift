@@ -73,7 +73,7 @@ struct AdminConnection {
     if let end = AdminRequest.end(of: head) {
       phase = .waiting
       guard let request = AdminRequest(head: head[..<end]) else {
-        return refuse(.text(400, "this is no HTTP request"))
+        return refuse(.text(400, "not an HTTP request"))
       }
       wantsBody = request.method != "HEAD"
       return .asks(request)

@@ -44,7 +44,7 @@ package struct AdminEndpoint: Sendable {
   private var livez: AdminResponse {
     let stale = state.heartbeats.stale()
     return stale.isEmpty
-      ? .text(200, "ok") : .text(503, "makes no progress: " + stale.joined(separator: ", "))
+      ? .text(200, "ok") : .text(503, "no progress: " + stale.joined(separator: ", "))
   }
 
   private func readyz(_ report: DaemonReport) -> AdminResponse {

@@ -75,10 +75,10 @@ struct AdminLoop {
     case .success(let (socket, bound)):
       listener = socket
       isRefusalLogged = false
-      log.info("admin endpoint listens", metadata: ["address": "\(bound)"])
+      log.info("admin endpoint listening", metadata: ["address": "\(bound)"])
       if !address.isLocal {
         log.warning(
-          "the admin endpoint answers other machines, without a password",
+          "the admin endpoint is open to other machines without a password",
           metadata: ["address": "\(bound)"])
       }
     case .failure(let error):
@@ -131,7 +131,7 @@ struct AdminLoop {
       return deliver(response, to: place, visit)
     }
     guard reportsUnderWay < AdminLoop.reportsMax else {
-      return deliver(.unavailable("the daemon does not answer"), to: place, visit)
+      return deliver(.unavailable("the daemon does not respond"), to: place, visit)
     }
     reportsUnderWay += 1
     connections[place]?.deadline =
@@ -153,7 +153,7 @@ struct AdminLoop {
     for connection in connections.values where connection.deadline <= now {
       if connection.isWaiting {
         deliver(
-          .unavailable("the daemon does not answer"), to: connection.socket, connection.visit)
+          .unavailable("the daemon does not respond"), to: connection.socket, connection.visit)
       } else {
         end(connection.socket)
       }

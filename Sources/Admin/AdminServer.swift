@@ -22,7 +22,7 @@ package final class AdminServer: Sendable {
   /// - Returns: nil if the system has no thread or descriptor to give; the log says so.
   package init?(at address: ListenAddress, answering endpoint: AdminEndpoint, log: Logger) {
     guard let mailbox = AdminMailbox() else {
-      log.error("no admin endpoint: out of descriptors")
+      log.error("no admin endpoint: too few file descriptors")
       return nil
     }
     self.mailbox = mailbox
@@ -31,7 +31,7 @@ package final class AdminServer: Sendable {
       loop.run()
     }
     guard let thread else {
-      log.error("no admin endpoint: out of threads")
+      log.error("no admin endpoint: too few threads")
       return nil
     }
     self.thread = thread

@@ -5,20 +5,22 @@ import Operations
 /// What becomes of the answers: sweeps, candles, what passed unseen and what was refused.
 extension MetricTable {
   static let recording: [Family] = [
-    gauge("candled_symbols", "Instruments polled.") { .integer(Int64($0.symbols)) },
-    gauge("candled_symbols_quarantined", "Symbols left out: they void their batch.") {
+    gauge("candled_symbols", "Polled instruments.") { .integer(Int64($0.symbols)) },
+    gauge(
+      "candled_symbols_quarantined", "Symbols no longer requested because they void their batch."
+    ) {
       .integer(Int64($0.status.quarantined.count))
     },
-    counter("candled_sweeps_total", "Rounds through all instruments.") { $0.status.sweeps },
-    counter("candled_snapshots_total", "Rows of quotes taken.") { $0.counters.snapshots },
-    counter("candled_snapshots_changed_total", "Rows that differ from the one before.") {
+    counter("candled_sweeps_total", "Completed sweeps over all instruments.") { $0.status.sweeps },
+    counter("candled_snapshots_total", "Accepted rows of quotes.") { $0.counters.snapshots },
+    counter("candled_snapshots_changed_total", "Accepted rows that differ from the previous one.") {
       $0.counters.changedSnapshots
     },
-    counter("candled_rows_missing_total", "Rows asked for that did not come.") {
+    counter("candled_rows_missing_total", "Requested rows that the response did not contain.") {
       $0.counters.missingRows
     },
     counters(
-      "candled_rejections_total", "Rows refused, by why.", by: "reason",
+      "candled_rejections_total", "Refused rows, by reason.", by: "reason",
       RejectionReason.allCases.map(\.rawValue)
     ) { engine in
       Dictionary(
@@ -26,7 +28,7 @@ extension MetricTable {
     },
     counters(
       "candled_disputes_total",
-      "Times rows of one instrument contradicted each other, by what came of it.", by: "outcome",
+      "Disputes: contradicting rows of one instrument, by outcome.", by: "outcome",
       DisputeEvent.Kind.allCases.map(\.rawValue)
     ) { engine in
       Dictionary(
@@ -34,7 +36,7 @@ extension MetricTable {
     },
     Family(
       .gauge, "candled_instruments_silent",
-      "In session, without an accepted row for 60 s of trading, by the last refusal.",
+      "Instruments without an accepted row for 60 s of trading, by the last refusal.",
       labels: MetricLabels("reason", EngineReport.silenceReasons)
     ) { source in
       guard let engine = source.report.engine else { return [] }
@@ -43,25 +45,26 @@ extension MetricTable {
       }
     },
     counter(
-      "candled_answers_out_of_time_total", "Answers not taken: their date contradicts our clock."
+      "candled_answers_out_of_time_total",
+      "Responses not used because their date contradicts the clock."
     ) {
       $0.status.responsesOutOfTime
     },
-    counter("candled_bars_total", "Candles a source delivered ready-made.") { $0.counters.bars },
-    counter("candled_candles_total", "Final candles stored.") { $0.status.candlesSaved },
-    counter("candled_gaps_opened_total", "Stretches that passed unseen.") {
+    counter("candled_bars_total", "Bars received from sources.") { $0.counters.bars },
+    counter("candled_candles_total", "Final candles created.") { $0.status.candlesSaved },
+    counter("candled_gaps_opened_total", "Gaps opened: periods with unseen volume.") {
       $0.status.gapsOpened
     },
-    counter("candled_gaps_closed_total", "Gaps that later bars filled.") { $0.status.gapsClosed },
-    counter("candled_revisions_total", "Final candles that changed.") {
+    counter("candled_gaps_closed_total", "Gaps closed by later bars.") { $0.status.gapsClosed },
+    counter("candled_revisions_total", "Revisions of final candles.") {
       $0.status.revisionsSaved
     },
-    counter("candled_disagreements_total", "Times two sources did not agree.") {
+    counter("candled_disagreements_total", "Values on which two sources disagree.") {
       $0.status.disagreements
     },
     counters(
       "candled_certificates_total",
-      "Days of instruments: balanced, not balanced (a bug), or whose end was not seen.",
+      "Certificates by outcome: balanced, unbalanced (a bug), or the end of the day was not seen.",
       by: "outcome", ["balanced", "residual", "unseen"]
     ) { engine in
       let counters = engine.counters
@@ -72,7 +75,7 @@ extension MetricTable {
       ]
     },
     gauge(
-      "candled_certificate_overdue", "1 if the last day that is over has no certificate."
+      "candled_certificate_overdue", "1 if the last completed trading day has no certificate."
     ) {
       .flag($0.isCertificateOverdue)
     },

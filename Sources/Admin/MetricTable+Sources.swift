@@ -52,47 +52,49 @@ extension MetricTable {
       .integer(Int64(source.requests))
     },
     eachSource(
-      .counter, "candled_answers_total", "Answers, by what they turned out to be.",
+      .counter, "candled_answers_total", "Responses, by outcome.",
       by: "outcome", outcomes
     ) { source, outcome in
       Int64(source.outcomes[outcome] ?? 0)
     },
     counters(
-      "candled_request_faults_total", "Requests without an answer, by why.", by: "code",
+      "candled_request_faults_total", "Requests without a response, by reason.", by: "code",
       TransportError.Code.names
     ) { engine in
       Dictionary(
         engine.status.transportFaults.map { ($0.key.name, $0.value) }, uniquingKeysWith: +)
     },
     eachSource(
-      .gauge, "candled_source_state", "1 for how the endpoint is doing.", by: "state", conditions
+      .gauge, "candled_source_state", "1 for the current state of the endpoint.", by: "state",
+      conditions
     ) { source, condition in
       (source.state.map { "\($0.condition)" } ?? "waiting") == condition ? 1 : 0
     },
     eachSource(
-      .gauge, "candled_source_in_session", "1 while new rows are due from it."
+      .gauge, "candled_source_in_session", "1 while the endpoint should have new rows."
     ) { source, _ in
       source.freshness.map { .flag($0.isInSession) }
     },
     eachSource(
       .gauge, "candled_source_staleness_seconds",
-      "Age of its newest row, in session seconds."
+      "Age of the newest row, in session seconds."
     ) { source, _ in
       source.freshness?.stalenessSeconds.map { .integer($0) }
     },
     eachSource(
-      .gauge, "candled_source_staleness_limit_seconds", "Session seconds it may be behind."
+      .gauge, "candled_source_staleness_limit_seconds",
+      "Greatest allowed age of the newest row, in session seconds."
     ) { source, _ in
       source.freshness.map { .integer($0.limitSeconds) }
     },
     eachSource(
-      .gauge, "candled_source_fresh", "1 if it is within its limit, or out of session."
+      .gauge, "candled_source_fresh", "1 if the newest row is within its limit, or out of session."
     ) { source, _ in
       source.freshness.map { .flag($0.isFresh) }
     },
-    gauge("candled_keys", "Licences configured.") { .integer(Int64($0.keys)) },
+    gauge("candled_keys", "Configured licences.") { .integer(Int64($0.keys)) },
     Family(
-      .gauge, "candled_keys_parked", "Of those, not used for a while, by why.",
+      .gauge, "candled_keys_parked", "Licences not used for now, by reason.",
       labels: MetricLabels("reason", KeyParking.allCases.map(\.name))
     ) { source in
       guard let engine = source.report.engine else { return [] }

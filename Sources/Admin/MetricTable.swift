@@ -67,35 +67,36 @@ package enum MetricTable {
 extension MetricTable {
   private static let daemon: [Family] = [
     Family(
-      .gauge, "candled_build_info", "1, with what is running.",
+      .gauge, "candled_build_info", "1, with the build as labels.",
       labels: MetricLabels(["version", "swift", "configuration"], atMost: 1)
     ) { source in
       let build = source.build
       return [MetricSeries([build.version, build.swift, build.configuration], .integer(1))]
     },
     Family(
-      .gauge, "candled_role", "1 for what the daemon is to its database.",
+      .gauge, "candled_role", "1 for the current role of the daemon.",
       labels: MetricLabels("role", DaemonRole.words)
     ) { source in
       DaemonRole.words.map { MetricSeries([$0], .flag($0 == source.report.role.word)) }
     },
-    Family(.gauge, "candled_ready", "1 while /readyz answers 200.") { source in
+    Family(.gauge, "candled_ready", "1 while /readyz returns 200.") { source in
       .flag(Readiness(source.report).isReady)
     },
-    Family(.gauge, "candled_lease_term", "The term it leads in.") { source in
+    Family(.gauge, "candled_lease_term", "The term in which this daemon leads.") { source in
       if case .leading(let term) = source.report.role { .integer(term) } else { nil }
     },
-    Family(.counter, "candled_takeovers_total", "Leads taken from another daemon.") { source in
+    Family(.counter, "candled_takeovers_total", "Times this daemon took over from another one.") {
+      source in
       .integer(Int64(source.report.takeovers))
     },
     Family(
-      .gauge, "candled_loop_age_seconds", "Since a loop last turned.",
+      .gauge, "candled_loop_age_seconds", "Time since the last turn of a loop.",
       labels: MetricLabels(["loop"], atMost: 8)
     ) { source in
       source.report.loops.map { MetricSeries([$0.name], .microseconds($0.ageMicroseconds)) }
     },
     Family(
-      .counter, "candled_reloads_total", "Orders to read the configuration again.",
+      .counter, "candled_reloads_total", "Reloads of the configuration, by outcome.",
       labels: MetricLabels("outcome", ["accepted", "refused"])
     ) { source in
       let reload = source.report.reload
@@ -105,21 +106,22 @@ extension MetricTable {
       ]
     },
     Family(
-      .gauge, "candled_last_reload_accepted", "0 if the last reload was refused; 1 before any."
+      .gauge, "candled_last_reload_accepted",
+      "1 if the last reload was accepted, or there was none."
     ) { source in
       .flag(source.report.reload?.isAccepted ?? true)
     },
-    counter("candled_clock_jumps_total", "Jumps of the wall clock seen.") {
+    counter("candled_clock_jumps_total", "Detected jumps of the system clock.") {
       $0.status.wallClockJumps
     },
-    counter("candled_clock_corrections_total", "Times our time was moved or corrected.") {
+    counter("candled_clock_corrections_total", "Corrections of the time candled uses.") {
       $0.status.clockCorrections
     },
-    gauge("candled_clock_refused", "1 while the exchange contradicts the wall clock.") {
+    gauge("candled_clock_refused", "1 while the exchange's time contradicts the system clock.") {
       .flag($0.status.isWallClockRefused)
     },
     gauge(
-      "candled_calendar_remaining_seconds", "From now to the end of the trading calendar."
+      "candled_calendar_remaining_seconds", "Time until the trading calendar ends."
     ) { engine in
       let end = Timestamp(
         day: engine.now.shanghaiDay.advanced(by: engine.calendarDaysLeft + 1), secondOfDay: 0)

@@ -18,15 +18,15 @@ package struct Readiness: Sendable, Hashable {
   package init(_ report: DaemonReport) {
     evaluateRole(report.role)
     let stale = report.loops.filter(\.isStale).map(\.name)
-    if !stale.isEmpty { fail("makes no progress: \(stale.joined(separator: ", "))") }
+    if !stale.isEmpty { fail("no progress: \(stale.joined(separator: ", "))") }
     guard let engine = report.engine else {
-      if report.storeAwaySince != nil { fail("store away, waiting for it") }
-      if report.role.isLeading { fail("the engine does not answer") }
+      if report.storeAwaySince != nil { fail("no connection to the database yet") }
+      if report.role.isLeading { fail("the engine does not respond") }
       return
     }
     evaluateStore(report, engine)
-    evaluate("journal", engine.status.journalFault.map { "refuses entries: \($0.rawValue)" })
-    if engine.isTodayUnknown { fail("the trading calendar does not know today, nothing is polled") }
+    evaluate("journal", engine.status.journalFault.map { "cannot be written: \($0.rawValue)" })
+    if engine.isTodayUnknown { fail("the trading calendar has ended, nothing is polled") }
     if engine.symbols > 0 { lines.append(engine.sessionText) }
     for source in engine.sources { evaluate(source, at: engine.now) }
   }
@@ -61,7 +61,7 @@ package struct Readiness: Sendable, Hashable {
     guard let freshness = source.freshness else {
       return lines.append("\(source.name) \(state)\(fault)")
     }
-    let age = freshness.stalenessSeconds.map { "\($0) s behind" } ?? "nothing seen yet"
+    let age = freshness.stalenessSeconds.map { "\($0) s behind" } ?? "no data yet"
     let sentence =
       "\(source.name) \(state), \(age), limit \(freshness.limitSeconds) s"
       + (freshness.isInSession ? "" : ", out of session") + fault
@@ -89,11 +89,11 @@ extension DaemonReport {
 
   /// Why the store is not to be counted on; nil while it answers and takes what it is given.
   var storeTrouble: String? {
-    if let fault = engine?.status.storeFault { return "refuses commits: \(fault.rawValue)" }
+    if let fault = engine?.status.storeFault { return "commits fail: \(fault.rawValue)" }
     let commit = (engine?.commitWaitMicroseconds ?? 0) / 1_000_000
-    if commit > Self.storeSilenceSecondsMax { return "has not answered for \(commit) s" }
+    if commit > Self.storeSilenceSecondsMax { return "has not responded for \(commit) s" }
     let lease = storeAwaySince.map { at.microseconds(since: $0) / 1_000_000 } ?? 0
-    if lease > Self.storeSilenceSecondsMax { return "cannot be asked for the lease for \(lease) s" }
+    if lease > Self.storeSilenceSecondsMax { return "cannot renew the lease for \(lease) s" }
     return nil
   }
 }

@@ -159,13 +159,13 @@ private struct Reading {
     if let number = value.int { return .integer(Int64(number)) }
     if let array = value.array {
       let strings = array.compactMap(\.string)
-      return strings.count == array.count ? .strings(strings) : .other("a list of other things")
+      return strings.count == array.count ? .strings(strings) : .other("a list of other values")
     }
     switch value.type {
     case .date, .dateTime, .time: return .other("a bare date; put it in quotes")
     case .double: return .other("a fraction")
     case .table: return .other("a section")
-    default: return .other("something else")
+    default: return .other("another kind of value")
     }
   }
 }

@@ -30,7 +30,7 @@ package enum CredentialFile {
       }
       entries.append(found.map { Secret(String($0)) })
     }
-    if entries.isEmpty { throw problem(path, nil, "holds no entry") }
+    if entries.isEmpty { throw problem(path, nil, "contains no entry") }
     return entries
   }
 
@@ -77,7 +77,7 @@ package enum CredentialFile {
     let candidates = folders.map { "\($0)/\(name)" }
     guard let found = candidates.first(where: { access($0, F_OK) == 0 }) else {
       throw problem(
-        path, nil, "is in none of \(folders.joined(separator: ", ")), or not yours to see")
+        path, nil, "is not in \(folders.joined(separator: ", ")), or may not be read")
     }
     return found
   }

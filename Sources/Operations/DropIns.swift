@@ -33,7 +33,7 @@ enum DropIns {
       // Not what an editor or dpkg leaves behind: `.10.toml.swp`, `10.toml~`, `10.toml.dpkg-old`.
       guard name.hasSuffix(".toml"), !name.hasPrefix(".") else { continue }
       guard names.count < filesMax else {
-        throw unreadable(folder, "holds more than \(filesMax) files")
+        throw unreadable(folder, "contains more than \(filesMax) files")
       }
       names.append(name)
     }

@@ -18,16 +18,16 @@ package enum ExitCode: Int32, Sendable, CaseIterable {
   package var meaning: String {
     switch self {
     case .ok: "done"
-    case .usage: "the command line is wrong"
-    case .dataError: "the input is not what it claims to be, or a response was refused as a whole"
+    case .usage: "the command line is invalid"
+    case .dataError: "the input is invalid, or a response was refused as a whole"
     case .noInput: "an input file is missing or unreadable"
-    case .unavailable: "something needed is not there: PostgreSQL binaries, the database"
+    case .unavailable: "a requirement is missing: the PostgreSQL programs or the database"
     case .software: "a bug in candled"
-    case .cannotCreate: "an output file or folder cannot be made"
-    case .inputOutput: "reading or writing failed"
-    case .temporaryFailure: "in use or overloaded just now; trying again may help"
-    case .noPermission: "not allowed"
-    case .configuration: "the configuration is wrong"
+    case .cannotCreate: "an output file or folder cannot be created"
+    case .inputOutput: "a read or write failed"
+    case .temporaryFailure: "in use or overloaded; try again later"
+    case .noPermission: "permission denied"
+    case .configuration: "the configuration is invalid"
     }
   }
 }

@@ -44,7 +44,7 @@ package enum ListenAddress: Sendable, Hashable {
     guard case .unix(let path) = self else { return nil }
     var status = stat()
     guard lstat(path, &status) == 0, status.st_mode & S_IFMT != S_IFSOCK else { return nil }
-    return "\(path) exists and is no socket"
+    return "\(path) exists and is not a socket"
   }
 
   /// sun_path with its final zero.

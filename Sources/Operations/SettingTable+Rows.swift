@@ -10,29 +10,29 @@ import Market
 package struct StorageSettings: Sendable {
   package let stateDirectory = Setting.string(
     "state_directory", default: "/var/lib/candled",
-    help: "Where the journal and the embedded database live.")
+    help: "Folder of the journal and of the embedded PostgreSQL.")
   package let storeURL = Setting.connectionURL(
     "store.url", unset: "embedded PostgreSQL",
-    help: "A PostgreSQL 15 or later: postgres://user:password@host/database.")
+    help: "PostgreSQL 15 or later: postgres://user:password@host/database.")
   package let storePasswordFile = Setting.optionalString(
-    "store.password_file", unset: "as libpq does, ~/.pgpass",
+    "store.password_file", unset: "~/.pgpass, as in libpq",
     help: "File with one line: the password of store.url's user.")
   package let storeLease = Setting.duration(
     "store.lease", default: .seconds(10), in: .seconds(3) ... .seconds(60),
-    help: "Silence of the leading daemon after which another on the same database takes over.")
+    help: "Time without a renewal after which another daemon on the database may lead.")
   package let journalDirectory = Setting.optionalString(
     "journal.directory", unset: "journal in state_directory",
-    help: "Where the journal lives.")
+    help: "Folder of the journal.")
   package let journalSegmentBytes = Setting.bytes(
     "journal.segment_bytes", default: 64 << 20, in: 1 << 20...1 << 30,
-    help: "Size at which a file is full.")
+    help: "Size of a segment.")
   package let journalRetainDays = Setting.integer(
     "journal.retain_days", default: 30, in: 1...3650,
-    help: "Calendar days the journal goes back."
+    help: "Calendar days to keep in the journal."
   ).live
   package let journalRetainBytes = Setting.bytes(
     "journal.retain_bytes", default: 20 << 30, in: 64 << 20...1 << 44,
-    help: "Size the journal may reach. What the store has not committed is kept beyond it."
+    help: "Size limit of the journal. Entries not yet in the database are kept beyond it."
   ).live
 }
 
@@ -40,15 +40,15 @@ package struct StorageSettings: Sendable {
 package struct RecordingSettings: Sendable {
   package let quotesSymbols = Setting.symbols(
     "quotes.symbols", example: ExampleSymbols.market,
-    help: "Instruments candles are built for."
+    help: "Instruments to build candles for."
   ).live
   package let quotesSymbolsFile = Setting.optionalString(
     "quotes.symbols_file", unset: "none",
-    help: "File with more symbols, one a line, # for comments."
+    help: "File with more symbols, one per line, # for comments."
   ).live
   package let quotesOverview = Setting.symbols(
     "quotes.overview", example: ExampleSymbols.overview,
-    help: "Foreign indexes shown beside the market; no candles."
+    help: "Foreign indexes to show beside the market, without candles."
   ).live
   package let quotesCadence = Setting.duration(
     "quotes.cadence", default: .seconds(3), in: .seconds(1) ... .seconds(60),
@@ -56,64 +56,64 @@ package struct RecordingSettings: Sendable {
   ).live
   package let quotesPhase = Setting.duration(
     "quotes.phase", default: .milliseconds(400), in: .zero ... .seconds(60),
-    help: "Least time from a grid moment to its sweep. Up to 0.3 s by chance, and up to 1 s "
-      + "learnt from late rows, are added."
+    help: "Shortest delay of a sweep after its grid time. Up to 0.3 s at random and up to 1 s "
+      + "learnt from late rows are added."
   ).live
   package let quotesDeadline = Setting.duration(
     "quotes.deadline", default: .milliseconds(2500), in: .milliseconds(100) ... .seconds(60),
-    help: "An answer later than this is given up."
+    help: "Timeout of a request for quotes."
   ).live
   package let universeFollow = Setting.boolean(
     "universe.follow", default: false,
-    help: "Build candles for every listed A share, beside quotes.symbols.")
+    help: "Build candles for all listed A shares, in addition to quotes.symbols.")
   package let universeRefreshDays = Setting.integer(
     "universe.refresh_days", default: 10, in: 1...90,
-    help: "Days from one list of the instruments to the next.")
+    help: "Days between two requests for the list of instruments.")
   package let universeRowsMin = Setting.integer(
     "universe.rows_min", default: 4_500, in: 1...100_000,
-    help: "A list with fewer rows is not believed.")
+    help: "A list with fewer rows is not used.")
   package let candlesMaxSilence = Setting.duration(
     "candles.max_silence", default: .seconds(15), in: .seconds(3) ... .seconds(60),
-    help: "Longest silence whose volume may still go to a minute; a longer one is a gap.")
+    help: "Longest silence whose volume still goes to a minute. After a longer one it is a gap.")
   package let candlesGrace = Setting.duration(
     "candles.grace", default: .seconds(6), in: .zero ... .seconds(60),
-    help: "How long after its end a minute waits for late prints before it is final.")
+    help: "Time after the end of a minute before it is final, for late prints.")
   package let candlesSourceTimeout = Setting.duration(
     "candles.source_timeout", default: .seconds(30), in: .seconds(5) ... .seconds(600),
-    help: "How long after its end a minute waits for a source that is silent.")
+    help: "Time after the end of a minute before it is final if the source is silent.")
   package let repairRequestsPerNight = Setting.integer(
     "repair.requests_per_night", default: 6_000, in: 0...20_000,
-    help: "K-lines that may be asked after a close to confirm or revise the day. 0: none.")
+    help: "K-line requests after a close to confirm or revise the day. 0: none.")
   package let repairConfirmAfter = Setting.duration(
     "repair.confirm_after", default: .seconds(43_200), in: .seconds(43_200) ... .seconds(604_800),
-    help: "Time between the two sightings after which a hole is permanent.")
+    help: "A gap is permanent if it is found twice, at least this long apart.")
 }
 
 /// How the daemon is watched, and what its time is.
 package struct OperatingSettings: Sendable {
   package let adminListen = Setting.listenAddress(
     "admin.listen", default: .ipv4(host: "127.0.0.1", port: 9466),
-    help: "Where /livez, /readyz, /metrics and /status are served.")
+    help: "Address of /livez, /readyz, /metrics and /status.")
   package let logLevel = Setting.choice(
     "log.level", default: Logger.Level.info,
-    help: "Least severity logged."
+    help: "Lowest level to log."
   ).live
   package let logFormat = Setting.choice(
     "log.format", default: LogFormat.text,
-    help: "Form of a log line."
+    help: "Format of a log line."
   ).live
   package let clockMode = Setting.choice(
     "clock.mode", default: ClockMode.real,
-    help: "Where time comes from.")
+    help: "Source of the time.")
   package let clockSpeed = Setting.integer(
     "clock.speed", default: 60, in: 1...10_000,
-    help: "With mode scaled: seconds that pass in one.")
+    help: "With mode scaled: simulated seconds per real second.")
   package let clockStart = Setting.moment(
     "clock.start", unset: "now",
-    help: "With mode scaled or stepped: the moment it starts at.")
+    help: "With mode scaled or stepped: the start time.")
   package let clockStop = Setting.moment(
     "clock.stop", unset: "never",
-    help: "After this moment the daemon drains and exits 0.")
+    help: "The daemon drains and exits 0 after this time.")
 }
 
 package enum ClockMode: String, Sendable, CaseIterable {

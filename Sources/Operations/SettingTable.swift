@@ -78,7 +78,7 @@ extension SettingTable {
       $0.quotesPhase < $0.quotesCadence
     },
     .needs("store.password_file", other: "store.url"),
-    Rule("store.password_file", must: "store.url holds a password too; keep one of them") {
+    Rule("store.password_file", must: "store.url contains a password, too: keep one of them") {
       $0.storePasswordFile == nil
         || ConnectionURL($0.storeURL?.reveal() ?? "")?.passwords.isEmpty != false
     },

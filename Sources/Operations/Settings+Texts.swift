@@ -6,9 +6,9 @@ extension SettingTable {
   /// commented out.
   package var example: String {
     var text = """
-      # candled: configuration. Made by `candled config example`; every setting is listed.
-      # A key that is not known is an error. `candled check` says what is wrong with a file.
-      # A reload (SIGHUP) takes up what is marked live; everything else needs a restart.
+      # Configuration of candled, printed by `candled config example`. It lists every setting.
+      # An unknown key is an error. `candled check` finds what is wrong with a file.
+      # A reload (SIGHUP) applies the settings marked live; all others need a restart.
 
       """
     var section = ""

@@ -33,7 +33,7 @@ package struct Settings: Sendable {
     // A command line is there for everybody to read (ps, /proc).
     if setting.isSecret, ConnectionURL(value)?.passwords.isEmpty == false {
       let problem = ConfigurationProblem(
-        origin: origin, key: key, sentence: "holds a password; put it in the configuration file")
+        origin: origin, key: key, sentence: "contains a password: set it in the configuration file")
       throw ConfigurationError(code: .invalid, problems: [problem])
     }
     if let problem = set(setting, to: setting.input(from: value), origin: origin, line: nil) {
@@ -103,7 +103,7 @@ extension SettingTable {
   func unknown(_ key: String, origin: String, line: Int?) -> ConfigurationProblem {
     if let name = renamed[key] {
       return ConfigurationProblem(
-        origin: origin, line: line, key: key, sentence: "renamed; write \(name)")
+        origin: origin, line: line, key: key, sentence: "renamed: use \(name)")
     }
     return ConfigurationProblem(
       origin: origin, line: line, key: key, sentence: "unknown setting",

@@ -26,7 +26,7 @@ package enum SymbolFile {
         problems.append(
           ConfigurationProblem(
             origin: origin, line: index + 1, key: nil,
-            sentence: "\(symbol) stands on line \(first) already"))
+            sentence: "\(symbol) is already on line \(first)"))
       }
       symbols.append(symbol)
     }

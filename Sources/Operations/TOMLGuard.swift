@@ -54,7 +54,7 @@ struct TOMLGuard {
       advance()
     case "]", "}":
       let opening: Unicode.Scalar = scalar == "]" ? "[" : "{"
-      guard open.popLast() == opening else { return "a `\(scalar)` that closes nothing" }
+      guard open.popLast() == opening else { return "a `\(scalar)` without its opening bracket" }
       advance()
     default: advance()
     }
@@ -68,7 +68,7 @@ struct TOMLGuard {
     if current == "[" { advance() }
     skipBlanks()
     guard let first = current else { return nil }
-    guard TOMLGuard.mayBeginName(first) else { return "the name of a section expected behind `[`" }
+    guard TOMLGuard.mayBeginName(first) else { return "the name of a section expected after `[`" }
     while let next = current, !TOMLGuard.isLineBreak(next), next != "#", next != "]" {
       if next == "\"" || next == "'" { skipString(next) } else { advance() }
     }

@@ -39,7 +39,7 @@ final class Served: Sendable {
       // The suite around it may hold all of Swift's threads for longer than an answer may take.
       for _ in 0..<Self.triesMax {
         if let response = try? AdminClient(address).get(path),
-          response.body != "the daemon does not answer\n"
+          response.body != "the daemon does not respond\n"
         {
           return response
         }
@@ -119,7 +119,7 @@ final class LineBox: Sendable {
     let served = try await Served()
     #expect(try await served.get("/livez") == (200, "ok\n"))
     let loop = served.state.heartbeats.begin("engine", ageSecondsMax: -1)
-    #expect(try await served.get("/livez") == (503, "makes no progress: engine\n"))
+    #expect(try await served.get("/livez") == (503, "no progress: engine\n"))
     served.state.heartbeats.end(loop)
     #expect(try await served.get("/livez").status == 200)
   }

@@ -30,7 +30,7 @@ import Testing
       Issue.record("it listens")
       return
     }
-    #expect(failure.sentence == "\(path) exists and is no socket")
+    #expect(failure.sentence == "\(path) exists and is not a socket")
     #expect(Self.kind(of: path) == kind)
   }
 

@@ -37,7 +37,7 @@ import Transport
     }
     #expect(
       readiness(change).headline
-        == "sina quotes stalled, nothing seen yet, limit 15 s: "
+        == "sina quotes stalled, no data yet, limit 15 s: "
         + "cannot resolve hq.sinajs.cn (1 attempt since 10:00): check DNS or the network")
     var engine = Sample.engine()
     change(&engine)
@@ -79,7 +79,7 @@ import Transport
       (engine.calendarDaysLeft, engine.symbols) = (-1, 1)
     }
     let blind = readiness(change)
-    #expect(blind.headline == "the trading calendar does not know today, nothing is polled")
+    #expect(blind.headline == "the trading calendar has ended, nothing is polled")
     #expect(!blind.isReady)
     let saturday = Timestamp(day: try #require(TradingDay("2026-07-04")), secondOfDay: 36_000)
     #expect(
@@ -97,9 +97,9 @@ import Transport
 
   @Test func `a store that refuses, hangs or is behind is not ready`() {
     let refuses = readiness { $0.status.storeFault = .connectionLost }
-    #expect(refuses.reasons == ["store refuses commits: connection_lost"])
+    #expect(refuses.reasons == ["store commits fail: connection_lost"])
     let hangs = readiness { $0.commitWaitMicroseconds = 12_000_000 }
-    #expect(hangs.reasons == ["store has not answered for 12 s"])
+    #expect(hangs.reasons == ["store has not responded for 12 s"])
     #expect(readiness { $0.commitWaitMicroseconds = 9_000_000 }.isReady)
     let behind = readiness {
       $0.isCatchingUp = true
@@ -113,7 +113,7 @@ import Transport
     report.storeAwaySince = report.at.adding(seconds: -10)
     #expect(Readiness(report).isReady)
     report.storeAwaySince = report.at.adding(seconds: -11)
-    #expect(Readiness(report).reasons == ["store cannot be asked for the lease for 11 s"])
+    #expect(Readiness(report).reasons == ["store cannot renew the lease for 11 s"])
     #expect(StatusDocument(report, Sample.build).storeTrouble != nil)
     #expect(try PrometheusPage(Sample.page(report))["candled_store_up"] == 0)
     // Nor has it an engine when it stands by.
@@ -140,7 +140,7 @@ import Transport
   @Test func `a daemon that waits for its database at the start reports it`() {
     var report = DaemonReport(at: Sample.now, startedAt: Sample.now, role: .starting)
     report.storeAwaySince = Sample.now
-    #expect(Readiness(report).reasons == ["starting", "store away, waiting for it"])
+    #expect(Readiness(report).reasons == ["starting", "no connection to the database yet"])
   }
 
   @Test func `status shows the same, and reads back as it was written`() throws {

@@ -52,13 +52,13 @@ import Testing
     clock.pass(seconds: 31)
 
     let livez = await endpoint.response(to: AdminRequest(path: "/livez"))
-    #expect(livez.status == 503 && livez.body == "makes no progress: engine\n")
+    #expect(livez.status == 503 && livez.body == "no progress: engine\n")
     let metrics = await endpoint.response(to: AdminRequest(path: "/metrics"))
     let page = try PrometheusPage(metrics.body)
     #expect(metrics.status == 200 && page["candled_ready"] == 0)
     #expect(page["candled_loop_age_seconds", ["loop": "engine"]] == 31)
     let readyz = await endpoint.response(to: AdminRequest(path: "/readyz"))
-    #expect(readyz.status == 503 && readyz.body.hasPrefix("makes no progress: engine\n"))
+    #expect(readyz.status == 503 && readyz.body.hasPrefix("no progress: engine\n"))
     #expect(await state.report().statusLine == "leading · no progress: engine")
     #expect(try await signs(of: state, clock) == 0)
 

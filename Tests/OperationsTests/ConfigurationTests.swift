@@ -116,7 +116,7 @@ import Testing
     ("\nquotes = { cadense = \"3s\" }", "c.toml:2: quotes.cadense: unknown setting; did you mean"),
     ("[[quotes]]\ncadence = \"3s\"", "c.toml:1: quotes: is a section"),
     ("clock.start = 2026-07-06", "found a bare date; put it in quotes"),
-    ("quotes.symbols = [1, 2]", "found a list of other things"),
+    ("quotes.symbols = [1, 2]", "found a list of other values"),
     ("quotes.symbols = [\"行情\"]", "expected symbols such as \"sh600519\", found \"行情\""),
     ("sina.base = \"https://hq.sinajs.cn/list\"", "expected an origin such as"),
     ("journal.directory = 3", "expected a string, found 3"),
@@ -128,8 +128,8 @@ import Testing
   @Test func `a setting by its old name is refused with the new one`() {
     #expect(
       problems(in: "[sina]\ncadence = \"6s\"\n[candles]\ngive_up = \"1m\"\n") == [
-        "c.toml:2: sina.cadence: renamed; write quotes.cadence",
-        "c.toml:4: candles.give_up: renamed; write candles.source_timeout",
+        "c.toml:2: sina.cadence: renamed: use quotes.cadence",
+        "c.toml:4: candles.give_up: renamed: use candles.source_timeout",
       ])
     let known = Set(SettingTable.candled.rows.map(\.key))
     #expect(known.isSuperset(of: SettingTable.candled.renamed.values))
@@ -180,7 +180,7 @@ import Testing
     let error = #expect(throws: ConfigurationError.self) {
       try settings.overlay(key: "store.url", value: "postgres://a:\(password)@b/c")
     }
-    #expect(error?.description.contains("holds a password") == true)
+    #expect(error?.description.contains("contains a password") == true)
     #expect(error?.description.contains("hunter") == false)
     try settings.overlay(key: "store.url", value: "postgres://b/c")
     #expect(settings.storeURL?.reveal() == "postgres://b/c")

@@ -29,7 +29,7 @@ import Testing
   @Test(arguments: [
     ("canary-1 canary-2\n", 1, "1: expected one word of printable ASCII"),
     ("# x\ncanary-1\n", 2, "2: expected 2 words of printable ASCII"),
-    ("canary-é\n", 1, "1: expected one word of printable ASCII"), ("#\n", 1, "holds no entry"),
+    ("canary-é\n", 1, "1: expected one word of printable ASCII"), ("#\n", 1, "contains no entry"),
   ])
   func `a bad line is named and not repeated`(
     _ text: String, _ words: Int, _ expected: String
@@ -99,7 +99,7 @@ import Testing
       try CredentialFile.resolve("credential:candled.mairui", folders: folders)
     }
     #expect(
-      "\(try #require(error))".hasPrefix("credential:candled.mairui: is in none of \(folder)"))
+      "\(try #require(error))".hasPrefix("credential:candled.mairui: is not in \(folder)"))
   }
 
   @Test(arguments: ["credential:", "credential:../shadow", "credential:a/b", "credential:.a"])

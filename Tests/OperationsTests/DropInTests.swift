@@ -78,7 +78,7 @@ import Testing
     let dropIns = Dictionary(
       uniqueKeysWithValues: (0...DropIns.filesMax).map { ("\($0).toml", "") })
     try withFolder("", dropIns) { folder in
-      #expect(problems(in: folder) == ["conf.d: holds more than 64 files"])
+      #expect(problems(in: folder) == ["conf.d: contains more than 64 files"])
     }
   }
 

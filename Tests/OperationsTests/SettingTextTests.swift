@@ -61,7 +61,7 @@ import Testing
     }
     #expect(
       error?.problems.map(\.description) == [
-        "list:2: expected a symbol such as sh600519", "list:3: sh600519 stands on line 1 already",
+        "list:2: expected a symbol such as sh600519", "list:3: sh600519 is already on line 1",
       ])
   }
 }

@@ -47,7 +47,7 @@ struct InstalledTests {
     let absent = try await lines(in: "credential, absent")
     #expect(
       absent.contains {
-        $0.contains("credential:candled.mairui: mairui.licence_file: is in none of")
+        $0.contains("credential:candled.mairui: mairui.licence_file: is not in")
       })
     #expect(absent.last == "exit 78")
     let present = try await lines(in: "credential, present")

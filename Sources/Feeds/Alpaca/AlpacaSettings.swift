@@ -14,7 +14,7 @@ enum AlpacaSettings {
     "alpaca.base", default: "https://data.alpaca.markets", help: "Where bars are requested.")
   static let tradingBase = SettingKey.origin(
     "alpaca.trading_base", default: "https://paper-api.alpaca.markets",
-    help: "Where New York's calendar is requested.")
+    help: "Host for New York's calendar.")
   static let keyFile = SettingKey.optionalString(
     "alpaca.key_file", unset: "no US instruments",
     help: "File with one line: key id, space, secret; or credential:NAME (renewed by a restart)."
@@ -24,14 +24,14 @@ enum AlpacaSettings {
   ).live.needing("alpaca.key_file")
   static let feed = SettingKey.choice(
     "alpaca.feed", default: AlpacaFeed.iex,
-    help: "Which series: one exchange, or the whole market.")
+    help: "The series: iex is one exchange, sip the whole market.")
   static let delay = SettingKey.duration(
     "alpaca.delay", default: .seconds(0), in: .zero ... .seconds(3_600),
-    help: "How far behind to stay. The basic plan needs 16m for sip."
+    help: "Delay of the newest bar. The basic plan needs 16m for sip."
   ).live
   static let requestsPerMinute = SettingKey.integer(
     "alpaca.requests_per_minute", default: 180, in: 1...10_000,
-    help: "The daemon's. A basic account has 200."
+    help: "Rate limit. A basic account has 200."
   ).live
 
   static let section = SettingSection(

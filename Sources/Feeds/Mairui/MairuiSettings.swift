@@ -9,11 +9,11 @@ enum MairuiSettings {
     help: "Where lists are requested, in this order.")
   static let licenceFile = SettingKey.optionalString(
     "mairui.licence_file", unset: "lists come from Sina, if universe.follow",
-    help: "File with licences, one a line; or credential:NAME (renewed by a restart)."
+    help: "File with licences, one per line; or credential:NAME (renewed by a restart)."
   ).live
   static let requestsPerDay = SettingKey.integer(
     "mairui.requests_per_day", default: 50, in: 1...1_000_000,
-    help: "Quota of each licence, a Shanghai day."
+    help: "Quota of each licence per Shanghai day."
   ).live
 
   static let section = SettingSection(

@@ -7,11 +7,11 @@ enum SinaSettings {
     "sina.base", default: "https://hq.sinajs.cn", help: "Where quotes are requested.")
   static let batchSymbols = SettingKey.integer(
     "sina.batch_symbols", default: 800, in: 2...800,
-    help: "Symbols in one request, sh000001 included."
+    help: "Symbols per request, sh000001 included."
   ).live
   static let requestsPerMinute = SettingKey.integer(
     "sina.requests_per_minute", default: 160, in: 1...600,
-    help: "Budget for the host. A whole market every 3 s takes 140."
+    help: "Rate limit for quotes. A whole market every 3 s needs 140."
   ).live
   static let historyBase = SettingKey.origin(
     "sina.history_base", default: "https://quotes.sina.cn", help: "Where K-lines are requested.")
@@ -23,7 +23,7 @@ enum SinaSettings {
     help: "Where adjustment factors are requested.")
   static let historyRequestsPerMinute = SettingKey.integer(
     "sina.history_requests_per_minute", default: 20, in: 1...60_000,
-    help: "The daemon's for K-lines, lists, factors. Over 30 an address gets banned.")
+    help: "Rate limit for K-lines, lists and factors. Sina bans an address over 30.")
 
   static let section = SettingSection(
     "sina", base.declaration, batchSymbols.declaration, requestsPerMinute.declaration,
