@@ -121,7 +121,7 @@ final class Interrupt: Sendable {
 
   init() {
     descriptor = eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK))
-    precondition(descriptor >= 0, "the system has no file descriptor left to give")
+    precondition(descriptor >= 0, "the system has no file descriptor left")
   }
 
   deinit { close(descriptor) }

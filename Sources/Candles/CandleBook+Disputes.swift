@@ -305,7 +305,7 @@ extension CandleBook {
     dispute.lastHeldAt = receivedAt
     disputes[index] = dispute
     guard Dispute.responses(in: chain) >= rules.agreeingResponsesMin else {
-      return .held(.backwardStamp, detail: "two contradicting readings are served in turn")
+      return .held(.backwardStamp, detail: "the source sends two contradicting readings in turn")
     }
     defer { _ = closeIfOver(index, at: receivedAt) }
     return endDispute(of: index, with: chain.filter { $0.responses > 0 })

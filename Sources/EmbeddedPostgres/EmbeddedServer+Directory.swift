@@ -51,7 +51,7 @@ extension EmbeddedServer {
     else {
       throw EmbeddedServerError(
         .directoryUnusable,
-        sentence: "\(folder) is needed for the server's socket, but is another user's.",
+        sentence: "\(folder) is needed for the server's socket, but belongs to another user.",
         directory: folder)
     }
     try own(folder, for: user)
@@ -127,7 +127,7 @@ extension EmbeddedServer {
       throw EmbeddedServerError(
         .directoryUnusable,
         sentence:
-          "PostgreSQL does not run as root, and the user \(user.name) cannot pass \(parent): "
+          "PostgreSQL does not run as root, and the user \(user.name) cannot enter \(parent): "
           + "choose another folder or `chmod o+x \(parent)`.",
         directory: parent)
     }

@@ -60,7 +60,7 @@ extension EmbeddedServer {
     guard let postmaster else { return }
     guard kill(postmaster.identifier, signal) == 0 || errno == ESRCH else {
       throw EmbeddedServerError(
-        .stopFailed, sentence: "The server of \(directory) is another user's.",
+        .stopFailed, sentence: "The server of \(directory) belongs to another user.",
         directory: directory,
         systemError: errno)
     }
@@ -69,7 +69,7 @@ extension EmbeddedServer {
       guard ContinuousClock.now - start < .seconds(Self.stopSecondsMax) else {
         throw EmbeddedServerError(
           .stopFailed,
-          sentence: "The server of \(directory) did not end within \(Self.stopSecondsMax) s.",
+          sentence: "The server of \(directory) did not stop within \(Self.stopSecondsMax) s.",
           directory: directory, log: logTail(from: 0))
       }
       Self.pause()

@@ -69,7 +69,7 @@ extension EmbeddedServer {
     if settings["fsync"] == "off" { arguments.append("--no-sync") }
     guard try ChildProcess.run(user.running(arguments), log: log) == 0 else {
       throw EmbeddedServerError(
-        .initFailed, sentence: "initdb could not make a cluster in \(directory).",
+        .initFailed, sentence: "initdb could not create a cluster in \(directory).",
         directory: directory,
         log: logTail(from: logStart))
     }
@@ -91,7 +91,7 @@ extension EmbeddedServer {
       let isWorthRetrying = running != nil || log.contains { $0.contains("is still in use") }
       guard isWorthRetrying, ContinuousClock.now - start < .seconds(Self.responseSecondsMax) else {
         throw EmbeddedServerError(
-          .startFailed, sentence: "The server of \(directory) ended while starting.",
+          .startFailed, sentence: "The server of \(directory) stopped while starting.",
           directory: directory,
           log: log)
       }
@@ -114,7 +114,7 @@ extension EmbeddedServer {
     defer { if folder >= 0 { close(folder) } }
     guard folder >= 0, rename(fresh, dataDirectory) == 0, fsync(folder) == 0 else {
       throw EmbeddedServerError(
-        .initFailed, sentence: "Cannot put the new cluster of \(directory) in its place.",
+        .initFailed, sentence: "Cannot rename the new cluster of \(directory).",
         directory: directory, systemError: errno)
     }
   }
@@ -173,7 +173,7 @@ extension EmbeddedServer {
         if !isRecovering { try? stopImmediately() }
         throw EmbeddedServerError(
           .startFailed,
-          sentence: "The server of \(directory) does not answer after \(secondsMax) s.",
+          sentence: "The server of \(directory) does not respond after \(secondsMax) s.",
           directory: directory, log: logTail(from: logStart))
       }
       Self.pause()

@@ -102,7 +102,7 @@ package final class ReaderSessions {
       looks += 1
       guard looks >= Self.responseSecondsMax else { return }
       throw StoreError(
-        .connectionLost, message: "PostgreSQL does not answer within \(Self.responseSecondsMax) s",
+        .connectionLost, message: "PostgreSQL does not respond within \(Self.responseSecondsMax) s",
         context: Self.context)
     }.textRows
     connection = open

@@ -85,7 +85,7 @@ struct JournalDirectory: Sendable {
   private static func obstacle(_ first: Int64, _ status: stat) -> String? {
     switch status.st_mode & S_IFMT {
     case S_IFREG:
-      first > JournalSegment.firstMax ? "has a number beyond any journal's" : nil
+      first > JournalSegment.firstMax ? "has a number too large for a journal" : nil
     case S_IFDIR: "is a folder"
     case S_IFIFO: "is a named pipe"
     case S_IFSOCK: "is a socket"

@@ -46,7 +46,7 @@ package final class JournalIdentity: Sendable {
     guard count == digits + 1, bytes[digits] == UInt8(ascii: "\n"),
       name.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) })
     else {
-      throw JournalError(.damaged, "\(path) holds no identity. Delete it to get a new one.")
+      throw JournalError(.damaged, "\(path) contains no identity. Delete it to get a new one.")
     }
     return String(decoding: name, as: UTF8.self)
   }

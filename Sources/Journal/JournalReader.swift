@@ -156,7 +156,7 @@ package final class JournalReader {
 
   private func gap(from: Int64, to: Int64, in segment: JournalSegment) -> JournalError {
     JournalError(
-      .missing, "Entries \(from) to \(to) are missing behind segment \(segment.name).",
+      .missing, "Entries \(from) to \(to) are missing after segment \(segment.name).",
       segment: segment.name)
   }
 

@@ -86,7 +86,7 @@ package struct JournalRecovery: Sendable, Hashable {
       try checked("open \(path)", segment: segment.name) { open(path, O_RDWR | O_CLOEXEC) })
     tornBytes = segment.bytes - offset
     tornPath = path
-    _ = try checked("cut off a torn entry", segment: segment.name) {
+    _ = try checked("truncate a torn entry", segment: segment.name) {
       ftruncate(file.number, off_t(offset))
     }
     guard offset == 0 else { return }

@@ -29,9 +29,10 @@ public struct DisputeEvent: Sendable, Hashable {
     /// For the log.
     public var sentence: String {
       switch self {
-      case .corrected: "a false row, or volume taken back: what was booked was corrected"
-      case .undone: "the corrected readings came back: the correction was undone"
-      case .disputed: "two contradicting readings are served in turn: neither is booked"
+      case .corrected:
+        "a false row, or volume taken back by the exchange: what was booked is corrected"
+      case .undone: "the corrected readings returned: the correction is undone"
+      case .disputed: "the source sends two contradicting readings in turn: neither is booked"
       case .settled: "one of two contradicting readings ended: the other is booked"
       case .bandUnknown: "prices outside the legal band were confirmed by trading"
       }

@@ -11,7 +11,7 @@ package enum AddressComplaint {
     ("could not parse network address ", "hostaddr is not a numeric address"),
     ("Unix-domain socket path ", "the path of the socket is too long"),
     ("definition of service ", "the service is not defined"),
-    ("service file ", "the file of services is not there"),
+    ("service file ", "the service file does not exist"),
   ]
 
   /// - Returns: nil unless every line is about the string, for another host might do.

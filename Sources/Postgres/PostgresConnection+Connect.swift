@@ -23,7 +23,7 @@ extension PostgresConnection {
     let given = AddressOptions(url)
     if given == nil, url.contains("=") || url.contains("://") {
       throw StoreError(
-        .badAddress, message: "the connection string cannot be understood",
+        .badAddress, message: "the connection string cannot be parsed",
         context: StoreError.connecting)
     }
     let settings =
@@ -101,7 +101,7 @@ extension PostgresConnection {
       let left = deadline - MonotonicClock.microseconds()
       if left <= 0 {
         return StoreError(
-          .connectionLost, message: "PostgreSQL does not answer within \(seconds) s",
+          .connectionLost, message: "PostgreSQL does not respond within \(seconds) s",
           context: StoreError.connecting)
       }
       if poll(&descriptor, 1, Int32(clamping: left / 1_000 + 1)) <= 0 { continue }
@@ -127,11 +127,11 @@ extension PostgresConnection {
       guard let (state, message) = stateAndMessage(line) else { continue }
       let code = StoreError.code(forSQLState: state)
       return StoreError(
-        code == .operatorNeeded ? code : .connectionLost, message: "PostgreSQL says: \(message)",
+        code == .operatorNeeded ? code : .connectionLost, message: "PostgreSQL reports: \(message)",
         sqlState: state, context: StoreError.connecting)
     }
     let asked = lines.first { AddressComplaint.sentence(forLine: $0) == nil }
-    let reason = asked?.split(separator: ":").last?.drop { $0 == " " } ?? "no answer"
+    let reason = asked?.split(separator: ":").last?.drop { $0 == " " } ?? "no response"
     return StoreError(
       .connectionLost, message: "cannot reach PostgreSQL: \(reason)", context: StoreError.connecting
     )
@@ -154,15 +154,15 @@ extension PostgresConnection {
         + "certificate made for this one"
     }
     if text.contains("certificate verify failed") {
-      return "the server's certificate is not signed by an authority known here: name the file of "
+      return "the server's certificate is signed by an unknown authority: set the file of "
         + "its authority with sslrootcert=FILE in store.url"
     }
     if text.contains("root certificate file") {
-      return "the file of authorities is not there: install ca-certificates, or name another with "
+      return "the file of certificate authorities does not exist: install ca-certificates, or set "
         + "sslrootcert=FILE in store.url"
     }
     if text.contains("server does not support SSL") {
-      return "the server offers no TLS: turn ssl on there, or, where the way to it is trusted, say "
+      return "the server offers no TLS: turn on ssl there or, on a trusted network, set "
         + "sslmode=disable in store.url"
     }
     return nil

@@ -64,7 +64,7 @@ package struct PostgresRow {
 
   package func malformed() -> StoreError {
     StoreError(
-      .malformed, message: "column \(column) of an answer is not what the schema promises",
+      .malformed, message: "column \(column) of a result does not match the schema",
       context: "decode")
   }
 

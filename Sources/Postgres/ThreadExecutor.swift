@@ -14,7 +14,7 @@ package final class ThreadExecutor: SerialExecutor {
     do {
       try DetachedThread.start(name: name) { queue.run() }
     } catch {
-      preconditionFailure("the system has no thread left to give")
+      preconditionFailure("the system has no thread left")
     }
   }
 

@@ -48,14 +48,14 @@ final class Blockers {
   var sentence: String {
     guard !found.isEmpty else { return "another session holds a lock on the schema" }
     return found.compactMap { $0[1] }.joined(separator: "; ")
-      + ": let it end its transaction, or run select pg_terminate_backend(PID)"
+      + ": end its transaction there, or run select pg_terminate_backend(PID)"
   }
 
   /// What another role is doing is hidden from who is no superuser; its number and name are not.
   private func blockersQuery(endingReaders: Bool) -> String {
     """
     select a.pid, format(
-      'session %s (%s%s%s) is in the way',
+      'session %s (%s%s%s) blocks the schema',
       a.pid,
       coalesce(a.usename, a.backend_type),
       coalesce(', ' || nullif(a.application_name, ''), ''),

@@ -31,7 +31,7 @@ extension WriterSession {
       }
     }
     throw StoreError(
-      .transient, message: "other writers were always quicker", context: CommitStep.commit)
+      .transient, message: "other writers always committed first", context: CommitStep.commit)
   }
 
   /// nil when another writer took the seq meanwhile, or another daemon the lead.
@@ -131,7 +131,7 @@ extension WriterSession {
         .positionConflict,
         message:
           "the database stands at journal position \(storedPosition ?? -1), not \(position.sequence):"
-          + " another writer is at work",
+          + " another writer uses this database",
         context: CommitStep.commit)
     }
     precondition(

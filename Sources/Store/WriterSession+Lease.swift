@@ -53,7 +53,7 @@ extension WriterSession {
     throw StoreError(
       .positionConflict,
       message: "the database stands at journal position \(found.position.sequence), not "
-        + "\(position.sequence): another writer is at work",
+        + "\(position.sequence): another writer uses this database",
       context: "take up")
   }
 }

@@ -82,19 +82,19 @@ extension TransportError: CustomStringConvertible {
   /// What happened, without the route.
   package var sentence: String {
     switch code {
-    case .timeout: "the deadline ran out"
+    case .timeout: "the request timed out"
     case .connect: "the connection was refused"
     case .resolve: "the host name has no address"
-    case .tls: "the peer's certificate or handshake is not valid"
-    case .bodyTooLarge: "the answer is larger than allowed"
-    case .reset: "the connection broke before the answer was whole"
-    case .truncated: "the answer ended before its announced length"
-    case .encoding: "the answer's compression is damaged"
+    case .tls: "the server's certificate or TLS handshake is not valid"
+    case .bodyTooLarge: "the response is larger than allowed"
+    case .reset: "the connection broke before the response was complete"
+    case .truncated: "the response ended before its announced length"
+    case .encoding: "the compressed response is damaged"
     case .cancelled: "the request was cancelled"
     case .tooManyInFlight: "too many requests are in flight"
     case .shutDown: "the client was shut down"
     case .invalidRequest: "the address, path or header is not valid"
-    case .noResources: "the system has no thread or memory for it"
+    case .noResources: "the system has no thread or memory left"
     case .other(let curl): "the transfer failed (libcurl \(curl))"
     }
   }

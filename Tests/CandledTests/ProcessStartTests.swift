@@ -73,7 +73,7 @@ import Testing
       let run = try BuiltBinary.run(
         command, under: BuiltBinary.Conditions(launcher: launcher))
       #expect(run.status == 75, "\(command): \(run.errors)")
-      let sentence = "candled: the system gives only \(threads - 1) of "
+      let sentence = "candled: too few threads: the system gives \(threads - 1) of "
       #expect(run.errors.hasPrefix(sentence), "\(run.errors)")
     }
     // What needs no second thread does its work.
@@ -96,7 +96,7 @@ import Testing
     #expect(run.status == 0 && run.candles > 0, "\(run.errors)")
     for sentence in [
       "\(pipe) is a named pipe", "\(folder) is a folder",
-      "\(last) has a number beyond any journal's",
+      "\(last) has a number too large for a journal",
     ] {
       #expect(run.errors.contains(sentence), "\(run.errors)")
     }

@@ -30,10 +30,10 @@ import Testing
     let check = try BuiltBinary.run(["check", "--offline"] + settings)
     #expect(check.status == 78, "\(check.output)")
     #expect(check.output.contains("admin.listen"))
-    #expect(check.output.contains("\(file) exists and is no socket"))
+    #expect(check.output.contains("\(file) exists and is not a socket"))
     let run = try BuiltBinary.run(["run"] + settings)
     #expect(run.status == 78)
-    #expect(run.errors == "candled: admin.listen: \(file) exists and is no socket\n")
+    #expect(run.errors == "candled: admin.listen: \(file) exists and is not a socket\n")
     #expect(try String(contentsOfFile: file, encoding: .utf8) == "precious")
   }
 
@@ -55,7 +55,7 @@ import Testing
     #expect(mkdir(kept, 0o700) == 0)
     #expect(mkfifo(kept + "/demo.txt", 0o600) == 0)
     let pipe = try BuiltBinary.run(["demo", "--open", kept])
-    #expect(pipe.status == 66 && pipe.errors == "candled: \(kept)/demo.txt is no file\n")
+    #expect(pipe.status == 66 && pipe.errors == "candled: \(kept)/demo.txt is not a file\n")
     #expect(unlink(kept + "/demo.txt") == 0 && symlink("/etc/hostname", kept + "/demo.txt") == 0)
     let link = try BuiltBinary.run(["demo", "--open", kept])
     #expect(link.status == 66 && link.errors.hasPrefix("candled: \(kept)/demo.txt: "))

@@ -47,7 +47,7 @@ import Testing
     (#"{"result":{"data":null}}"#, SinaRefusal.null),
     (#"{"__ERROR":1,"__ERRORMSG":"Input error"}"#, SinaRefusal.inputError),
     ("[]", FeedRefusal(.noData, "the response holds no bars")),
-    ("=([]);", FeedRefusal(.noData, "no bars")),
+    ("=([]);", FeedRefusal(.noData, "the response holds no bars")),
     (#"{"result":{"status":{"code":11}}}"#, FeedRefusal(.malformed, "the response holds no rows")),
     ("{}", FeedRefusal(.malformed, "the response holds no rows")),
     ("=([]x)", FeedRefusal(.malformed, "the closing parenthesis is missing")),

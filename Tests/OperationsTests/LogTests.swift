@@ -26,7 +26,7 @@ private final class Lines: @unchecked Sendable {
   }
 
   @Test func `a line of text quotes only what needs it`() {
-    logger(.text).warning("no answer", metadata: ["source": "sina", "reason": "a \"b\"\nc"])
+    logger(.text).warning("no response", metadata: ["source": "sina", "reason": "a \"b\"\nc"])
     #expect(
       lines.lines == [
         "time=2026-07-06T09:30:00+08:00 level=warning logger=polling message=\"no answer\" "

@@ -356,7 +356,7 @@ import Testing
     #expect(try await end(day.advanced(by: 9), availableFrom: day, 2) == [["open", nil]])
     #expect(
       try await end(day.advanced(by: 10), availableFrom: day.advanced(by: 1), 3)
-        == [["permanent", "its source tells of it no more"]])
+        == [["permanent", "its source no longer has bars for it"]])
     #expect(try await writer.repairCandidates(from: day).map(\.want) == [.flagged])
   }
 }

@@ -47,7 +47,7 @@ import Testing
 
   @Test func `a missing file of authorities is named as such`() {
     let error = refusal(server.url(host: "localhost", "sslrootcert=/nowhere/ca.crt"))
-    #expect(error?.message.hasPrefix("the file of authorities is not there") == true)
+    #expect(error?.message.hasPrefix("the file of certificate authorities does not exist") == true)
   }
 
   @Test func `what the address says of TLS counts`() throws {

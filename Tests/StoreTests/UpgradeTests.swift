@@ -89,8 +89,8 @@ import Testing
     try database.execute("update candled.schema_version set version = 99")
     #expect(
       try Schema.check(url: database.url) == [
-        "the database has schema version 99, newer than this candled's \(Schema.version): "
-          + "install the candled that applied it"
+        "the database has schema version 99, newer than version \(Schema.version) of this "
+          + "candled: install the release that applied it"
       ])
     let error = #expect(throws: StoreError.self) { try Schema.apply(url: database.url) }
     #expect(error?.code == .schemaMismatch)

@@ -181,7 +181,7 @@ import Transport
       _ = try await HTTPClient().send(request)
       Issue.record("the server never answers")
     } catch {
-      #expect(error.description == "test: the connection broke before the answer was whole")
+      #expect(error.description == "test: the connection broke before the response was complete")
       #expect(!String(reflecting: error).contains("secret"))
       #expect(!String(reflecting: error).contains("127.0.0.1"))
     }

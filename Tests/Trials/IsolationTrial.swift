@@ -62,7 +62,7 @@ package struct IsolationTrial: Sendable {
   }
 
   package static let troubles: [(name: String, kind: Fault.Kind)] = [
-    ("a byte a second", .wire(.slowLoris)), ("no answer", .neverResponds),
+    ("a byte a second", .wire(.slowLoris)), ("no response", .neverResponds),
     ("resets in the body", .wire(.resetInBody)), ("an endless body", .wire(.endlessChunks)),
     ("an endless head", .wire(.endlessHead)), ("a gzip bomb", .wire(.bomb(gzip: bomb))),
     ("a ban page", .banPage),
