@@ -42,7 +42,7 @@ extension ObservableLedger {
     var given = Array(repeating: false, count: symbols.count * Calculation.minutes)
     for candle in candles {
       guard let place = places[candle.symbol] else {
-        differences.add("\(candle.symbol) \(candle.openedAt): nobody asked for this candle")
+        differences.add("\(candle.symbol) \(candle.openedAt): no such instrument in the ledger")
         continue
       }
       let second = candle.openedAt.shanghaiSecondOfDay

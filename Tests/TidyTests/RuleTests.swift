@@ -50,8 +50,8 @@ private func repeated(_ line: String, _ count: Int) -> String {
 }
 
 extension Case {
-  static let broken: [Case] = brokenShape + brokenSafety + brokenBoundaries
-  static let kept: [Case] = keptShape + keptSafety + keptBoundaries
+  static let broken: [Case] = brokenShape + brokenSafety + brokenBoundaries + brokenWording
+  static let kept: [Case] = keptShape + keptSafety + keptBoundaries + keptWording
 
   private static let brokenShape: [Case] = [
     Case(.columns, "short\n" + String(repeating: "x", count: 101), at: [2]),
@@ -151,5 +151,17 @@ extension Case {
     Case(.addresses, "let a = \"https://a.cn/\"\nlet b = \"http://127.0.0.1:\\(port)\""),
     Case(.addresses, "let a = \"https://\" + b // https://a.cn/list="),
     Case(.addresses, "let a = \"https://a.cn/list=\"", in: "Sources/Transport/A.swift"),
+  ]
+
+  private static let brokenWording: [Case] = [
+    Case(.words, "let a = 1\nlet b = \"the source tells \\(c)\"", at: [2]),
+    Case(.words, "let a = \"\"\"\n  A list that is\n  rows.\n  \"\"\"", at: [1]),
+    Case(.words, "f(\"\"\"\n  select 'it is told' from told\n  \"\"\")", at: [1]),
+  ]
+
+  private static let keptWording: [Case] = [
+    Case(.words, "// It tells.\nlet told = \"a workshop\"\nlet b = \"\\(told)\""),
+    Case(.words, "f(\"\"\"\n  with told as (select 'a' from b)\n  select 1 from told\n  \"\"\")"),
+    Case(.words, "let a = \"it tells\"", in: "Tests/FeedsTests/A.swift"),
   ]
 }
