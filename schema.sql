@@ -199,7 +199,7 @@ begin
         (
           'gap_cause_name',
           '1 late_start, 2 outage, 3 late_print, 4 unseen_close, 5 dispute, 6 correction',
-          'Why volume is in no minute. dispute: two contradicting readings were served in turn; '
+          'Why volume is in no minute. dispute: two contradicting readings came in turn; '
             'correction: volume was taken back, so it is negative.'
         ),
         (
@@ -277,12 +277,15 @@ create table if not exists schema_version (
   text_digest text
 );
 alter table schema_version add column if not exists text_digest text;
-comment on table schema_version is 'One row: which schema.sql made this, and the objects it made.';
-comment on column schema_version.version is 'Counts up with every change of schema.sql.';
-comment on column schema_version.applied_at is 'When it was applied last.';
-comment on column schema_version.objects is 'What schema_objects() said then; the check compares.';
+comment on table schema_version is
+  'One row: the schema version of this database, and the objects it made.';
+comment on column schema_version.version is 'Schema version; each change of schema.sql adds one.';
+comment on column schema_version.applied_at is 'When schema.sql was applied last.';
+comment on column schema_version.objects is
+  'Result of schema_objects() then; candled schema check compares it.';
 comment on column schema_version.text_digest is
-  'Of schema.sql, where candled applied it: then it need not be applied again at every start.';
+  'MD5 of schema.sql as applied by candled, else null. If it is equal, the schema is not applied '
+  'again.';
 
 create table if not exists instrument (
   id integer primary key,
@@ -301,24 +304,23 @@ create table if not exists instrument (
   constraint missed_lists_is_a_count check (missed_lists >= 0)
 );
 comment on table instrument is
-  'Every series there ever was, one row each: AAPL of IEX and AAPL of SIP are two. '
-  'Ids are given once, by the writer.';
+  'One row per series: AAPL of IEX and AAPL of SIP are two. The writer assigns each id once.';
 comment on column instrument.id is 'Small and dense: the key of quotes and candles.';
 comment on column instrument.symbol is 'Canonical spelling: sh600519, sz000001, bj920000, AAPL.';
 comment on column instrument.source is
-  'Whose series it is, see source_name(); sina and mairui share sina''s.';
+  'Source of the series, see source_name(); sina and mairui share the one of sina.';
 comment on column instrument.exchange is 'See exchange_name().';
 comment on column instrument.kind is 'See kind_name().';
 comment on column instrument.board is 'See board_name(); null where boards do not apply.';
 comment on column instrument.name is
   'The name the source sends now, without control and format characters.';
-comment on column instrument.first_seen is 'The daemon''s clock when it first knew of it.';
+comment on column instrument.first_seen is
+  'The daemon''s clock when it first received the instrument.';
 comment on column instrument.delisted_at is
-  'The day it was given up, after it had vanished from enough accepted lists; null while listed.';
-comment on column instrument.missed_lists is
-  'Accepted lists in a row in which it did not stand.';
+  'The day it was marked delisted because enough accepted lists lacked it; null while listed.';
+comment on column instrument.missed_lists is 'Number of consecutive accepted lists without it.';
 comment on column instrument.listed_part is
-  'The list it stands in, hslt or bj; null where no list named it.';
+  'The list that contains it, hslt or bj; null if none does.';
 
 create table if not exists trading_day (
   day date primary key,
@@ -326,12 +328,12 @@ create table if not exists trading_day (
   instruments integer,
   residuals integer
 );
-comment on table trading_day is 'The days that were certified.';
+comment on table trading_day is 'Days with certificates.';
 comment on column trading_day.day is 'The exchange''s date.';
 comment on column trading_day.completed_at is 'When the certificates were written.';
-comment on column trading_day.instruments is 'How many certificates.';
+comment on column trading_day.instruments is 'Number of certificates.';
 comment on column trading_day.residuals is
-  'How many of them did not balance: 0, or candled has a bug.';
+  'Number of certificates that do not balance: 0, or candled has a bug.';
 
 create table if not exists market_session (
   exchange smallint not null,
@@ -341,7 +343,7 @@ create table if not exists market_session (
   primary key (exchange, day),
   constraint session_is_forward check (closes > opens)
 );
-comment on table market_session is 'When markets trade, as their own calendars say.';
+comment on table market_session is 'Trading sessions from the calendars of the markets.';
 comment on column market_session.exchange is 'See exchange_name().';
 comment on column market_session.day is 'The exchange''s date.';
 comment on column market_session.opens is 'The regular session is [opens, closes).';
@@ -360,17 +362,17 @@ create table if not exists instrument_list (
 );
 create index if not exists instrument_list_newest on instrument_list (source, part, id);
 comment on index instrument_list_newest is 'The list accepted last.';
-comment on table instrument_list is
-  'Every list of instruments there was, and what was made of it.';
-comment on column instrument_list.id is 'In the order they were judged.';
+comment on table instrument_list is 'Every list of instruments received, and the verdict on it.';
+comment on column instrument_list.id is 'In order of the verdicts.';
 comment on column instrument_list.source is 'See source_name().';
-comment on column instrument_list.part is 'Of the universe: hslt, bj, a node, assets.';
-comment on column instrument_list.judged_at is 'The daemon''s clock.';
-comment on column instrument_list.rows is 'How many instruments it named.';
+comment on column instrument_list.part is 'Part of the universe: hslt, bj, a node, assets.';
+comment on column instrument_list.judged_at is
+  'When the verdict was reached, by the daemon''s clock.';
+comment on column instrument_list.rows is 'Number of instruments in the list.';
 comment on column instrument_list.content_hash is
   'Of its sorted rows: equal lists have equal hashes.';
 comment on column instrument_list.verdict is 'accepted, or quarantined as not plausible.';
-comment on column instrument_list.detail is 'For people: why.';
+comment on column instrument_list.detail is 'The reason, for people.';
 
 create table if not exists adjustment_factor (
   instrument_id integer not null,
@@ -386,16 +388,15 @@ create table if not exists adjustment_factor (
 create unique index if not exists adjustment_factor_now
   on adjustment_factor (instrument_id, kind, from_day)
   where known_to is null;
-comment on index adjustment_factor_now is 'One factor a day is believed at a time.';
+comment on index adjustment_factor_now is 'One current factor per day.';
 comment on table adjustment_factor is
-  'What raw prices are divided by (qfq) or multiplied with (hfq), with what was believed before.';
+  'Adjustment factors with their history: qfq divides raw prices, hfq multiplies them.';
 comment on column adjustment_factor.instrument_id is 'instrument.id';
 comment on column adjustment_factor.kind is '1 qfq, 2 hfq.';
-comment on column adjustment_factor.from_day is
-  'It holds from this day on, until the next row''s.';
+comment on column adjustment_factor.from_day is 'Valid from this day until the next row''s.';
 comment on column adjustment_factor.factor is 'As the source sends it.';
-comment on column adjustment_factor.known_from is 'Believed in [known_from, known_to).';
-comment on column adjustment_factor.known_to is 'Null while it is believed.';
+comment on column adjustment_factor.known_from is 'This value was known in [known_from, known_to).';
+comment on column adjustment_factor.known_to is 'Null for the current value.';
 
 create table if not exists api_key_usage (
   source smallint not null,
@@ -408,15 +409,14 @@ create table if not exists api_key_usage (
   primary key (source, label, day),
   constraint requests_is_a_count check (requests >= 0)
 );
-comment on table api_key_usage is
-  'What each key has spent of its quota. Keys are named, never shown.';
+comment on table api_key_usage is 'Used quota of each key. Keys are named, never shown.';
 comment on column api_key_usage.source is 'See source_name().';
-comment on column api_key_usage.label is 'The key''s name in the configuration.';
-comment on column api_key_usage.day is 'The day the quota is counted by: Shanghai''s for mairui.';
-comment on column api_key_usage.requests is 'Sent that day, those that failed included.';
-comment on column api_key_usage.parked_until is 'Not to be used before then.';
-comment on column api_key_usage.parked_reason is 'Why: quota, an invalid key, a rate limit.';
-comment on column api_key_usage.updated_at is 'The daemon''s clock.';
+comment on column api_key_usage.label is 'Name of the key in the configuration.';
+comment on column api_key_usage.day is 'Day of the quota: Shanghai''s for mairui.';
+comment on column api_key_usage.requests is 'Requests sent that day, failed ones included.';
+comment on column api_key_usage.parked_until is 'The key is not used before this time.';
+comment on column api_key_usage.parked_reason is 'Reason: quota, an invalid key, a rate limit.';
+comment on column api_key_usage.updated_at is 'When the verdict was reached, by the daemon''s clock.';
 
 create table if not exists bar_watermark (
   source smallint not null,
@@ -425,10 +425,9 @@ create table if not exists bar_watermark (
   through timestamptz not null,
   primary key (source, chunk, timeframe)
 );
-comment on table bar_watermark is 'How far ready-made bars have been taken in.';
+comment on table bar_watermark is 'Progress of the bars received from sources.';
 comment on column bar_watermark.source is 'See source_name().';
-comment on column bar_watermark.chunk is
-  'The symbols that are asked for together, by the name the plan gives them.';
+comment on column bar_watermark.chunk is 'The symbols of one request, by their name in the plan.';
 comment on column bar_watermark.timeframe is 'See timeframe_name().';
 comment on column bar_watermark.through is 'Every bar that closed until then is stored.';
 
@@ -454,13 +453,13 @@ create table if not exists backfill_chunk (
   done_at timestamptz not null,
   candles bigint not null
 );
-comment on table backfill_chunk is 'What a backfill has done, so that it goes on there.';
+comment on table backfill_chunk is 'Finished chunks of backfill, so that --resume can skip them.';
 comment on column backfill_chunk.name is
-  'Source, timeframe, first day and instruments: what is asked for.';
+  'The request: source, timeframe, first day and instruments.';
 comment on column backfill_chunk.through is
-  'The last day that was over when it was asked for: what is later may be told since.';
-comment on column backfill_chunk.done_at is 'Our clock.';
-comment on column backfill_chunk.candles is 'How many were written or revised for it.';
+  'The last completed day at the time of the request; later days are not included.';
+comment on column backfill_chunk.done_at is 'The client''s clock.';
+comment on column backfill_chunk.candles is 'Number of candles written or revised.';
 
 -- Live: one row an instrument.
 
@@ -509,8 +508,9 @@ create table if not exists quote (
   autovacuum_analyze_threshold = 50000
 );
 comment on table quote is
-  'The latest snapshot of each instrument, with its forming minute. People read latest.';
-comment on column quote.changed_seq is 'The change (change.seq) that wrote this row last.';
+  'The latest snapshot of each instrument with its forming minute. For queries use the view '
+  'latest.';
+comment on column quote.changed_seq is 'The change (change.seq) that last wrote this row.';
 comment on column quote.quoted_at is 'The exchange''s stamp.';
 comment on column quote.received_at is 'When it arrived; moves only with the rest of the row.';
 comment on column quote.candle_opened_at is
@@ -543,7 +543,7 @@ comment on column quote.candle_volume is 'Of the forming minute, so far.';
 comment on column quote.candle_turnover is 'Of the forming minute, so far.';
 comment on column quote.bids is 'price:volume of up to five levels, best first; see book_prices().';
 comment on column quote.asks is 'price:volume of up to five levels, best first; see book_prices().';
-comment on column quote.book_state is 'What the daemon needs to go on after a restart; opaque.';
+comment on column quote.book_state is 'Opaque state of the daemon for a restart.';
 
 create table if not exists overview (
   symbol text primary key,
@@ -553,7 +553,7 @@ create table if not exists overview (
   percent_change numeric not null,
   at timestamptz not null
 );
-comment on table overview is 'World indexes for a market overview; not candled.';
+comment on table overview is 'World indexes for a market overview, without candles.';
 comment on column overview.symbol is 'The source''s symbol: gb_$ixic, rt_hkHSI, s_sh000001.';
 comment on column overview.name is 'The name the source sends.';
 comment on column overview.last is 'Last price.';
@@ -593,8 +593,9 @@ create table if not exists candle (
 comment on table candle is
   'Final candles. Insert-only but for revisions, whose old values candle_revision keeps.';
 comment on column candle.opened_at is
-  'The interval is left-open: a print stamped exactly then is not in it …';
-comment on column candle.closed_at is '… and right-closed: one stamped exactly then is.';
+  'Start of the interval, exclusive: a print stamped exactly then is in the previous one.';
+comment on column candle.closed_at is
+  'End of the interval, inclusive: a print stamped exactly then is in this one.';
 comment on column candle.known_from is 'When these values became known.';
 comment on column candle.instrument_id is 'instrument.id';
 comment on column candle.trading_day is 'The exchange''s date.';
@@ -608,11 +609,11 @@ comment on column candle.high is 'Highest price in the interval.';
 comment on column candle.low is 'Lowest price in the interval.';
 comment on column candle.close is 'Last price in the interval.';
 comment on column candle.volume is
-  'Shares or units. 0 without the flag no trade is a partial minute in which no trade was seen: '
-  'what passed unseen is in gap.';
+  'Shares or units. 0 without the flag no trade: a partial minute in which no trade was seen; '
+  'volume that passed unseen is in gap.';
 comment on column candle.turnover is
-  'Money, in the instrument''s currency; null where the source does not tell.';
-comment on column candle.trades is 'How many trades; null where the source does not tell.';
+  'Money, in the instrument''s currency; null if the source does not send it.';
+comment on column candle.trades is 'Number of trades; null if the source does not send it.';
 comment on column candle.vwap is
   'Volume-weighted average price as its source sends it, else null. The views and candles() show '
   'turnover ÷ volume there, to 4 places; null for indexes, without volume, and adjusted.';
@@ -631,10 +632,9 @@ create table if not exists candle_revision (
   cause smallint not null,
   primary key (instrument_id, timeframe, opened_at, revision)
 );
-comment on table candle_revision is 'What a candle said before it was revised.';
-comment on column candle_revision.known_to is
-  'These values were believed in [known_from, known_to).';
-comment on column candle_revision.cause is 'Why they were replaced; see revision_cause_name().';
+comment on table candle_revision is 'Earlier values of revised candles.';
+comment on column candle_revision.known_to is 'These values were known in [known_from, known_to).';
+comment on column candle_revision.cause is 'Cause of the revision; see revision_cause_name().';
 
 create or replace function ensure_partition(day date)
 returns boolean
@@ -674,7 +674,7 @@ exception
 end
 $function$;
 comment on function ensure_partition is
-  'Makes the month''s partition of candle if it is not there: the daemon''s only DDL.';
+  'Creates the month''s partition of candle if it does not exist: the only DDL of the daemon.';
 
 -- The ledger: what passed unseen, what was refused, and the proof at the end of the day.
 
@@ -714,15 +714,15 @@ $block$;
 create index if not exists gap_instrument on gap (instrument_id, trading_day);
 comment on index gap_instrument is 'The gaps of one instrument''s day.';
 create index if not exists gap_open on gap (trading_day, instrument_id) where known_to is null;
-comment on index gap_open is 'What is still to be healed.';
+comment on index gap_open is 'Open gaps.';
 comment on table gap is
-  'Trading that passed while nobody looked: in the day''s volume, in no minute. '
-  'Never deleted: a gap whose minutes were found is closed.';
+  'Trading that candled did not see: in the day''s volume, in no minute. Never deleted: a gap '
+  'whose minutes were found is closed.';
 comment on column gap.id is 'In the order they were written.';
 comment on column gap.instrument_id is 'instrument.id';
 comment on column gap.trading_day is 'The exchange''s date.';
-comment on column gap.from_at is 'The last moment the feed was proven alive …';
-comment on column gap.to_at is '… and the first one after.';
+comment on column gap.from_at is 'The last time the feed was proven alive before the gap.';
+comment on column gap.to_at is 'The first time the feed was proven alive after the gap.';
 comment on column gap.volume is
   'Shares or units that passed unseen; negative where the exchange took volume back.';
 comment on column gap.turnover is
@@ -735,11 +735,11 @@ comment on column gap.closed_by is
   'What closed it: kline, a smaller one may have been opened for the rest; superseded, another row '
   'took its place: a gap that adjoins it, or a correction.';
 comment on column gap.sightings is
-  'How often its minutes were looked for and not found, on separate occasions.';
-comment on column gap.last_sighting_at is 'The last of those occasions.';
+  'Number of separate occasions on which its minutes were requested and not found.';
+comment on column gap.last_sighting_at is 'The last of these occasions.';
 comment on column gap.permanent_at is
-  'Since when nobody looks for it any more; its volume stays in the account.';
-comment on column gap.permanent_reason is 'Why not.';
+  'When the search for its minutes ended; its volume stays in the day''s account.';
+comment on column gap.permanent_reason is 'Why the search ended.';
 
 create table if not exists day_audit (
   instrument_id integer not null,
@@ -789,7 +789,7 @@ comment on column day_audit.residual_turnover is
 comment on column day_audit.balanced is
   'Both residuals are 0; null if the day''s end was not seen.';
 comment on column day_audit.minutes_traded is 'Of 240.';
-comment on column day_audit.minutes_untraded is 'Of 240: proven alive, nothing traded.';
+comment on column day_audit.minutes_untraded is 'Of 240: the feed was alive, nothing traded.';
 comment on column day_audit.minutes_missing is 'Of 240: no candle.';
 comment on column day_audit.known_from is 'When it was written, by the daemon''s clock.';
 comment on column day_audit.repaired_at is
@@ -800,7 +800,7 @@ create table if not exists day_lock (
   day date primary key
 );
 comment on table day_lock is
-  'Days whose minutes were repaired or certified: who does so holds the row locked.';
+  'Days whose minutes were repaired or certified; the writer locks the row meanwhile.';
 comment on column day_lock.day is 'The exchange''s date.';
 
 create table if not exists disagreement (
@@ -821,22 +821,22 @@ create table if not exists disagreement (
 create unique index if not exists disagreement_open
   on disagreement (instrument_id, timeframe, opened_at, field)
   where resolved_at is null;
-comment on index disagreement_open is 'One open row a candle and field.';
+comment on index disagreement_open is 'One open row per candle and field.';
 comment on table disagreement is
-  'Where two sources, or two readings, could not be reconciled. Nothing was changed for it.';
+  'Values on which two sources, or two readings, disagree. They changed no candle.';
 comment on column disagreement.id is 'In the order they were written.';
 comment on column disagreement.instrument_id is 'instrument.id';
 comment on column disagreement.timeframe is
   'See timeframe_name(): 1 for a minute, or the gap that begins in it; 240 for the day as a whole.';
-comment on column disagreement.opened_at is 'Of the candle it is about.';
+comment on column disagreement.opened_at is 'Of the candle in question.';
 comment on column disagreement.trading_day is 'The exchange''s date.';
 comment on column disagreement.field is 'volume, turnover, open, high, low or close.';
-comment on column disagreement.ours is 'As stored; null where nothing is.';
-comment on column disagreement.theirs is 'As the other one says; null where it says nothing.';
+comment on column disagreement.ours is 'The stored value; null if there is none.';
+comment on column disagreement.theirs is 'The value of the other source; null if there is none.';
 comment on column disagreement.our_source is 'See source_name().';
 comment on column disagreement.their_source is 'See source_name().';
 comment on column disagreement.known_from is 'When it was first seen, by the daemon''s clock.';
-comment on column disagreement.resolved_at is 'When it was gone; null while it stands.';
+comment on column disagreement.resolved_at is 'When the values agreed; null while they disagree.';
 
 create table if not exists rejected (
   id bigint generated always as identity primary key,
@@ -851,18 +851,18 @@ create table if not exists rejected (
   unique (trading_day, source, symbol, reason, payload_md5)
 );
 comment on table rejected is
-  'Rows that were refused, by the daemon or by a constraint here: each distinct one, once a day.';
+  'Rows refused by the daemon or by a constraint: each distinct row once per day.';
 comment on column rejected.id is 'In the order they were written.';
 comment on column rejected.received_at is
   'When it was first received; with the reason refused_by_store, the daemon''s clock.';
 comment on column rejected.trading_day is
-  'The Shanghai date of that; with the reason refused_by_store, the row''s own day.';
+  'The Shanghai date of received_at; with the reason refused_by_store, the row''s own day.';
 comment on column rejected.source is 'See source_name().';
-comment on column rejected.symbol is 'As far as it could be read; empty otherwise.';
-comment on column rejected.reason is 'The class of the fault, as counted in the metrics.';
-comment on column rejected.detail is 'For people: which field, and what was expected.';
+comment on column rejected.symbol is 'Empty if it could not be read.';
+comment on column rejected.reason is 'The class of the fault, as in the metrics.';
+comment on column rejected.detail is 'For people: the field, and what was expected.';
 comment on column rejected.payload is
-  'The row as it came, at most 1 KiB; with the reason refused_by_store, its fields by name.';
+  'The row as received, at most 1 KiB; with the reason refused_by_store, its fields by name.';
 comment on column rejected.payload_md5 is 'Of the payload, for the key.';
 
 create table if not exists source_health (
@@ -877,16 +877,16 @@ create table if not exists source_health (
   updated_at timestamptz not null,
   primary key (source, endpoint)
 );
-comment on table source_health is 'How each endpoint of each source is doing.';
+comment on table source_health is 'State of each endpoint of each source.';
 comment on column source_health.source is 'See source_name().';
 comment on column source_health.endpoint is 'The endpoint''s name; never its address.';
 comment on column source_health.state is 'up, degraded or down.';
-comment on column source_health.since is 'In this state since then.';
-comment on column source_health.last_success_at is 'The last usable answer.';
-comment on column source_health.requests is 'Since the daemon started.';
-comment on column source_health.failures is 'Since the daemon started.';
+comment on column source_health.since is 'Start of this state.';
+comment on column source_health.last_success_at is 'Time of the last usable response.';
+comment on column source_health.requests is 'Number since the daemon started.';
+comment on column source_health.failures is 'Number since the daemon started.';
 comment on column source_health.detail is 'For people.';
-comment on column source_health.updated_at is 'The daemon''s clock.';
+comment on column source_health.updated_at is 'When the verdict was reached, by the daemon''s clock.';
 
 -- The change feed and the daemon's place in its journal.
 
@@ -901,15 +901,14 @@ create table if not exists journal_position (
 ) with (fillfactor = 50);
 alter table journal_position add column if not exists journal text not null default '';
 comment on table journal_position is
-  'How far the journal has become rows. A writer that believes otherwise is refused.';
+  'Progress of the journal in the database. A writer that expects another position is refused.';
 comment on column journal_position.only_row is 'There is one row.';
 comment on column journal_position.position is 'The last journal entry whose effects are stored.';
 comment on column journal_position.journal is
-  'Whose entry that is: the identity of the journal; empty where none was told.';
+  'Identity of the journal of that entry; empty if unknown.';
 comment on column journal_position.known_from is 'The daemon''s clock at that entry.';
 comment on column journal_position.updated_at is 'The server''s clock.';
-comment on column journal_position.book_state is
-  'What the daemon needs to go on from there; opaque.';
+comment on column journal_position.book_state is 'Opaque state of the daemon for a restart.';
 
 create table if not exists feed_sequence (
   only_row boolean primary key default true,
@@ -923,11 +922,11 @@ comment on table feed_sequence is
   'The counter of changes: incremented under its row lock, so seq is commit order.';
 comment on column feed_sequence.only_row is 'There is one row.';
 comment on column feed_sequence.epoch is
-  'Of this database''s life. Another epoch: start again from a snapshot.';
+  'The epoch of the feed. If it changes, start again from a snapshot.';
 comment on column feed_sequence.last_seq is 'The seq of the last commit.';
 comment on column feed_sequence.identity is
-  'What feed_identity() said when the epoch began: a writer who finds it saying otherwise begins '
-  'another. Empty it where files were put back: that, nothing here can tell.';
+  'Result of feed_identity() when the epoch began: if it differs, the writer begins a new epoch. '
+  'Empty it after restoring the files of a server: this cannot be detected.';
 
 create or replace function feed_identity()
 returns text
@@ -952,9 +951,8 @@ exception
 end
 $function$;
 comment on function feed_identity is
-  'The server, its timeline, the database and the feed''s table. A restored database, and a '
-  'promoted replica, are others: commits that followers saw may be gone, and their seqs be given '
-  'again.';
+  'The server, its timeline, the database and the feed''s table. A restored database and a '
+  'promoted replica differ: commits that followers saw may be gone, and their seqs assigned again.';
 
 create table if not exists change (
   seq bigint primary key,
@@ -977,14 +975,14 @@ create table if not exists change (
   term bigint
 );
 alter table change add column if not exists term bigint;
-comment on table change is 'One row a commit: the keys of what it changed. Kept for a horizon.';
+comment on table change is 'One row per commit: the keys of what it changed. Old rows are deleted.';
 comment on column change.seq is 'Contiguous, in commit order.';
 comment on column change.committed_at is 'The server''s clock.';
-comment on column change.known_at is 'The daemon''s clock.';
+comment on column change.known_at is 'When the verdict was reached, by the daemon''s clock.';
 comment on column change.position is 'journal_position.position of the commit.';
 comment on column change.quotes is
-  'How many quotes it wrote: those with quote.changed_seq = seq, until written again.';
-comment on column change.rejections is 'How many rejected rows it wrote.';
+  'Number of quotes it wrote: those with quote.changed_seq = seq, until they are written again.';
+comment on column change.rejections is 'Number of rejected rows it wrote.';
 comment on column change.candle_instrument_ids is
   'Candles that became final, as parallel arrays of keys.';
 comment on column change.candle_timeframes is
@@ -1008,8 +1006,8 @@ comment on column change.events is
   'dispute_settled, band_unknown.';
 
 comment on column change.term is
-  'lease.term it was written under, which tells whose position is meant; null for history, which '
-  'any command may write.';
+  'The lease.term of the writer, and so of position; null for history, which any command may '
+  'write.';
 
 -- Which daemon leads. The rules of who may take it are in LeaseConnection.swift; that a writer
 -- whose term is over cannot commit is seen to by the row's locks (WriterSession+Feed.swift).
@@ -1023,17 +1021,16 @@ create table if not exists lease (
   expires_at timestamptz not null,
   constraint one_row check (only_row)
 ) with (fillfactor = 50);
-comment on table lease is 'Which daemon leads: it alone writes what comes from a journal.';
+comment on table lease is 'The leading daemon: only it writes the rows of a journal.';
 comment on column lease.only_row is 'There is one row.';
 comment on column lease.term is
-  'Counts who led, from 1 on; a commit of an earlier term is refused. Unique, though there is one '
-  'row: that makes it a key, so a writer can hold the term without holding up the renewal.';
+  'Number of the term, from 1; a commit of an earlier term is refused. A key of its own so that a '
+  'writer can lock the term without blocking the renewal.';
 comment on column lease.holder is 'The identity of the leader''s journal.';
-comment on column lease.host is
-  'The machine it runs on; for people, and against a copied identity.';
+comment on column lease.host is 'The leader''s host, for people and against a copied identity.';
 comment on column lease.acquired_at is 'The server''s clock when the term began.';
 comment on column lease.expires_at is
-  'The server''s clock when anybody may take it; renewed every third of its length.';
+  'The server''s clock when another daemon may take the lease; renewed every third of its length.';
 
 create table if not exists lease_term (
   term bigint primary key,
@@ -1045,17 +1042,17 @@ create table if not exists lease_term (
   position bigint
 );
 comment on table lease_term is
-  'One row a term: who led, and where it went on from. What its journal holds of earlier terms '
-  'behind from_position was never committed.';
+  'One row per term: who led, and where the term continued. Entries of earlier terms after '
+  'from_position in its journal were never committed.';
 comment on column lease_term.term is 'lease.term.';
 comment on column lease_term.holder is 'The identity of the leader''s journal.';
 comment on column lease_term.host is 'The machine it ran on.';
 comment on column lease_term.acquired_at is 'The server''s clock.';
 comment on column lease_term.from_journal is
-  'Whose position it found; null while it has not begun to write.';
+  'The journal of the position it found; null before its first write.';
 comment on column lease_term.from_position is 'The position it found, in from_journal.';
 comment on column lease_term.position is
-  'Where it went on, in its own journal: the entries behind it are this term''s.';
+  'Where it continued in its own journal: the entries after it belong to this term.';
 
 insert into lease (term, holder, host, acquired_at, expires_at)
 values (0, '', '', '-infinity', '-infinity')
@@ -1112,9 +1109,9 @@ begin
 end
 $types$;
 comment on type candle_row is
-  'A candle as candles() gives it: as in the table candle, the source as a word, and in flags '
-  'also 16: filled, there is no such candle.';
-comment on type candle_fact is 'One thing known of a candle, and since when.';
+  'A candle of candles(): as in the table candle, with the source as a word; in flags also 16: '
+  'filled, no such candle is stored.';
+comment on type candle_fact is 'One fact about a candle, and its time.';
 
 create or replace function argument_error(argument text, given text, expected text)
 returns void
@@ -1128,7 +1125,7 @@ begin
 end
 $function$;
 comment on function argument_error is
-  'Refuses an argument (SQLSTATE 22023) and says what would do.';
+  'Refuses an argument (SQLSTATE 22023) and names valid values.';
 
 create or replace function instrument_id(spelling text, source text default null)
 returns integer
@@ -1164,8 +1161,8 @@ begin
 end
 $function$;
 comment on function instrument_id is
-  'The series behind any usual spelling: 600519.SH, sh600519, SH600519, 600519.XSHG, AAPL, aapl; '
-  'null if unknown. Where a symbol has several: the named source''s, else SIP before IEX.';
+  'The series of any usual spelling: 600519.SH, sh600519, SH600519, 600519.XSHG, AAPL, aapl; null '
+  'if unknown. If a symbol has several: the named source''s, else SIP before IEX.';
 
 create or replace function symbol_error(symbol text, source text default null)
 returns void
@@ -1209,7 +1206,7 @@ begin
 end
 $function$;
 comment on function symbol_error is
-  'Refuses an unknown symbol (SQLSTATE 22023) and says which are spelled nearly like it.';
+  'Refuses an unknown symbol (SQLSTATE 22023) and names the nearest known ones.';
 
 create or replace view instruments as
 select
@@ -1395,7 +1392,7 @@ return least(
     when opened_at < opens then opens
     when opened_at < closes then closes
   end);
-comment on function bucket_closed_at is 'When a bucket of minutes closes that opened then.';
+comment on function bucket_closed_at is 'When the bucket of minutes opened at that time closes.';
 
 -- K-lines have no 14:57 and 14:58: the closing auction is collected then, and prints at 15:00.
 create or replace function bucket_minutes(length smallint, closed_at timestamptz)
@@ -1418,7 +1415,7 @@ parallel safe
 return (opened_at at time zone 'Asia/Shanghai')::time
   in (time '14:57', time '14:58');
 comment on function is_auction_minute is
-  'Whether the closing auction is being collected: nothing can trade, a candle may be absent.';
+  'Whether the minute is in the closing auction: nothing can trade, a candle may be absent.';
 
 create or replace function regular_session(
   day date,
@@ -1471,7 +1468,7 @@ begin
 end
 $function$;
 comment on function period_is_whole is
-  'Whether so many day candles in [first_day, last_day] are all its trading days.';
+  'Whether the given number of day candles in [first_day, last_day] is all its trading days.';
 
 create or replace function session_grid(american boolean, day date, length smallint)
 returns table (opened_at timestamptz, closed_at timestamptz)
@@ -1582,7 +1579,7 @@ begin
 end
 $function$;
 comment on function series_rows is
-  'Stage of candles(): the stored rows of a series opened in [from_ts, to_ts), as believed then.';
+  'Stage of candles(): the stored rows of a series opened in [from_ts, to_ts), as known then.';
 
 create or replace function series_last(
   series integer,
@@ -1629,7 +1626,7 @@ begin
 end
 $function$;
 comment on function series_last is
-  'Stage of candles(): the newest row of a series, opened before a moment, that was known then; '
+  'Stage of candles(): the newest row of a series that was opened before a time and known then, '
   'with its present values.';
 
 create or replace function series_adjusted(
@@ -1708,8 +1705,8 @@ begin
 end
 $function$;
 comment on function series_adjusted is
-  'Stage of candles(): prices by the factor in force on the trading day, as believed then, rounded '
-  'to 4 places, half away from zero; null on days no factor is known for. factor_kind null is raw.';
+  'Stage of candles(): prices by the factor in force on the trading day, as known then, rounded '
+  'to 4 places, half away from zero; null on days without a known factor. factor_kind null is raw.';
 
 create or replace function series_forming(series integer, length smallint)
 returns setof candle
@@ -1964,9 +1961,9 @@ begin
 end
 $function$;
 comment on function series_rolled is
-  'Stage of candles(): 5m … 60m reckoned from minutes, weeks and months from days. A bucket of '
-  'which rows are missing is the one its source delivered ready-made, if it did; else partial. '
-  'forming: with the minute or day that is, and 32 in flags where a bucket is not over.';
+  'Stage of candles(): 5m … 60m from minutes, weeks and months from days. A bucket with missing '
+  'rows is the bar of its source if there is one, else partial. forming: includes the forming '
+  'minute or day; 32 in flags for a bucket that is not over.';
 
 create or replace function series_candles(
   series integer,
@@ -2132,8 +2129,8 @@ begin
 end
 $function$;
 comment on function series_filled is
-  'Stage of candles(): where a day that has candles lacks one, before the last that is known, a '
-  'flat one at the close before it.';
+  'Stage of candles(): for each candle a day lacks before its last known one, a flat candle at '
+  'the close before it.';
 
 create or replace function shown_candle(stored candle, symbol text, averages boolean)
 returns candle_row
@@ -2301,14 +2298,14 @@ end
 $function$;
 comment on function
   candles(text, text, timestamptz, timestamptz, text, text, timestamptz, text, integer) is
-  'Final candles of an instrument opened in [from_ts, to_ts), oldest first; only the newest so '
-  'many if newest is given. timeframe: 1m, after_hours and 1d as stored; 5m, 15m, 30m, 60m from '
-  'minutes, 1w and 1mo from days, where partial (2 in flags) also says that some are missing. '
-  'fill: none, or flat: a flat candle (17 in flags) wherever a day that has candles lacks one. '
-  'adjust: raw, qfq (today''s prices stand), qfq:2025-06-30 (that day''s do), hfq (the first do); '
-  'rounded to 4 places, half away from zero; volumes stay. as_of: what was believed then, '
-  'corrections and factors alike. source: whose series, where a symbol has several. vwap is '
-  'turnover ÷ volume where the source sends none; null for indexes and adjusted prices.';
+  'Final candles of an instrument opened in [from_ts, to_ts), oldest first; with newest, only '
+  'that many of the newest. timeframe: 1m, after_hours and 1d are stored; 5m, 15m, 30m and 60m '
+  'come from minutes, 1w and 1mo from days, where partial (2 in flags) also means that some are '
+  'missing. fill: none, or flat: a flat candle (17 in flags) wherever a day that has candles '
+  'lacks one. adjust: raw, qfq (today''s prices stand), qfq:2025-06-30 (that day''s do), hfq (the '
+  'first do); rounded to 4 places, half away from zero; volumes stay. as_of: the values known at '
+  'that time, corrections and factors alike. source: the series, if a symbol has several. vwap is '
+  'turnover ÷ volume if the source sends none; null for indexes and adjusted prices.';
 
 create or replace function candles(
   symbols text[],
@@ -2334,7 +2331,7 @@ as $function$
 $function$;
 comment on function
   candles(text[], text, timestamptz, timestamptz, text, text, timestamptz, text, integer) is
-  'The same of several instruments: in their order, newest of each.';
+  'The same for several instruments: in their order, newest for each.';
 
 -- For each series one look into the key's index. A BRIN on the time finds a minute sooner while a
 -- partition is in the order of time; back-filling or clustering by key ends that.
@@ -2442,9 +2439,9 @@ begin
 end
 $function$;
 comment on function market_at is
-  'The final minute candle that holds the moment, of every series that has one, in no order: '
-  'opened_at < at <= closed_at, so 10:00:00 is in the minute 09:59–10:00. '
-  'as_of: as it was believed then.';
+  'The final minute candle that contains the time, for every series that has one, in no order: '
+  'opened_at < at <= closed_at, so 10:00:00 is in the minute 09:59–10:00. as_of: the values known '
+  'at that time.';
 
 create or replace function series_days(series integer, length smallint)
 returns setof date
@@ -2487,7 +2484,7 @@ begin
     from edge e;
 end
 $function$;
-comment on function series_days is 'All dates from the first to the last a series has minutes of.';
+comment on function series_days is 'All dates from the first to the last minute of a series.';
 
 -- What candle_5m … candle_1mo show. Minutes are rolled up a day at a time, so that a condition on
 -- the trading day, or on the symbol, is all that is reckoned.
@@ -2537,7 +2534,7 @@ cross join lateral (
   cross join lateral series_rolled(
     i.id, t.length, '-infinity', 'infinity', null, null, null, true) r
 ) c;
-comment on view rolled_candles is 'Candles that are not stored but reckoned, by length in minutes.';
+comment on view rolled_candles is 'Candles that are calculated, not stored, by length in minutes.';
 
 do $views$
 declare
@@ -2626,8 +2623,8 @@ from quote q
 join instrument i on i.id = q.instrument_id;
 comment on view latest is
   'The latest quote of each instrument, its five-level book as arrays, best first. Before the '
-  'first trade of the day its prices and change are null, also where the source sends the previous '
-  'close as the last price (ETFs, indexes); trading says if it is halted.';
+  'first trade of the day its prices and change are null, also if the source sends the previous '
+  'close as the last price (ETFs, indexes); trading is halted for a halted instrument.';
 
 create or replace view coverage as
 select
@@ -2673,8 +2670,8 @@ where c.timeframe = 1
       and a.trading_day = c.trading_day)
 group by i.symbol, i.source, c.instrument_id, c.trading_day;
 comment on view coverage is
-  'Minutes traded, untraded, missing per series and day; missing and residual once certified; '
-  'repaired_at once the source''s own bars were asked.';
+  'Minutes traded, untraded and missing per series and day; missing and residual once certified; '
+  'repaired_at once the day was reconciled with the source''s bars.';
 
 create or replace view gaps as
 select
@@ -2702,8 +2699,8 @@ select
 from gap g
 join instrument i on i.id = g.instrument_id;
 comment on view gaps is
-  'What passed unseen, why, and what became of it: open, closed (its minutes were found, or '
-  'closed_by is superseded: another row took its place) or permanent (nobody has them).';
+  'Trading that candled did not see, with its cause and state: open, closed (its minutes were '
+  'found; closed_by superseded: another row replaced it) or permanent (no source has them).';
 
 create or replace view revisions as
 select
@@ -2726,7 +2723,7 @@ select
   r.instrument_id
 from candle_revision r
 join instrument i on i.id = r.instrument_id;
-comment on view revisions is 'What candles said before they were revised.';
+comment on view revisions is 'Earlier values of revised candles.';
 
 create or replace view disagreements as
 select
@@ -2747,7 +2744,7 @@ select
 from disagreement d
 join instrument i on i.id = d.instrument_id;
 comment on view disagreements is
-  'Where two sources, or two readings, could not be reconciled; nothing was changed for it.';
+  'Values on which two sources, or two readings, disagree. They changed no candle.';
 
 create or replace view factors as
 select
@@ -2762,7 +2759,7 @@ select
 from adjustment_factor f
 join instrument i on i.id = f.instrument_id;
 comment on view factors is
-  'Adjustment factors, present (known_to is null) and earlier ones: qfq divides, hfq multiplies.';
+  'Adjustment factors, current (known_to is null) and earlier ones: qfq divides, hfq multiplies.';
 
 create or replace view lists as
 select
@@ -2775,7 +2772,7 @@ select
   l.content_hash,
   l.id
 from instrument_list l;
-comment on view lists is 'The lists of instruments that came, and what was made of each.';
+comment on view lists is 'Received lists of instruments, and the verdict on each.';
 
 create or replace view key_usage as
 select
@@ -2789,7 +2786,7 @@ select
   k.updated_at
 from api_key_usage k;
 comment on view key_usage is
-  'What each key spent a day, and whether it was parked when it was last heard of; never the key.';
+  'Requests of each key per day, and whether it is parked; never the key.';
 
 create or replace view rejections as
 select
@@ -2818,7 +2815,7 @@ select
   h.detail,
   h.updated_at
 from source_health h;
-comment on view health is 'How each endpoint of each source is doing.';
+comment on view health is 'State of each endpoint of each source.';
 
 create or replace view leaders as
 select
@@ -2838,7 +2835,7 @@ select
 from lease_term t
 left join lease l on l.term = t.term;
 comment on view leaders is
-  'Who led, term by term. The last one leads, or its lease has expired and nobody has taken it.';
+  'The leaders, one row per term. The last one leads, or its lease has expired.';
 
 create or replace function flag_names(flags smallint)
 returns text[]
@@ -2854,7 +2851,7 @@ return array_remove(
     case when flags & 16 <> 0 then 'filled' end
   ],
   null);
-comment on function flag_names is 'What the bits of a candle''s flags say.';
+comment on function flag_names is 'The names of the bits of a candle''s flags.';
 
 create or replace function why(
   symbol text,
@@ -2935,7 +2932,7 @@ begin
       'revision',
       r.known_from,
       format(
-        'revision %s of %s, believed until %s (%s): '
+        'revision %s of %s, known until %s (%s): '
           'open %s high %s low %s close %s volume %s turnover %s',
         r.revision,
         r.opened_at,
@@ -3041,9 +3038,9 @@ begin
 end
 $function$;
 comment on function why is
-  'Where one candle came from: the candle with opened_at <= at < closed_at, what it was rolled up '
-  'from, its earlier revisions, the changes that wrote it (while the change feed keeps them), and '
-  'the gaps, disagreements and certificates that touch it.';
+  'The origin of one candle: the candle with opened_at <= at < closed_at, the candles it was '
+  'calculated from, its earlier revisions, the changes that wrote it (while the change feed keeps '
+  'them), and the gaps, disagreements and certificates of its interval.';
 
 -- For followers. LISTEN candled is a hint; these are the truth.
 
@@ -3068,7 +3065,7 @@ as $function$
   cross join journal_position j
 $function$;
 comment on function feed_position is
-  'The feed''s epoch, its oldest change still kept, its last, and the journal position behind it.';
+  'The feed''s epoch, its oldest kept change, its last one, and the journal position of that.';
 
 create or replace function changes(
   after_seq bigint,
@@ -3149,7 +3146,7 @@ as $function$
   )
 $function$;
 comment on function changes is
-  'The changes after a cursor, in order; first a row of kind skipped if some are no longer kept.';
+  'The changes after a cursor, in order; first a row of kind skipped if some were deleted.';
 
 create or replace function prune_changes(keep_rows bigint default 200000)
 returns bigint
@@ -3166,7 +3163,7 @@ as $function$
   from pruned
 $function$;
 comment on function prune_changes is
-  'Ends the horizon: forgets all but the last keep_rows changes. A day has about 5,000.';
+  'Deletes all but the last keep_rows changes. A day has about 5,000.';
 
 -- The same rows for programs, codes as numbers: the library, `candled query` and `candled status`
 -- read these. Whatever only the daemon understands is left out.
@@ -3216,7 +3213,7 @@ create or replace view feed_place as
 select j.position, j.known_from, j.updated_at, f.epoch, f.last_seq
 from journal_position j
 cross join feed_sequence f;
-comment on view feed_place is 'How far the journal has become rows, and the feed''s last seq.';
+comment on view feed_place is 'Progress of the journal in the database, and the feed''s last seq.';
 
 -- What the schema check compares.
 
@@ -3400,9 +3397,9 @@ as $function$
   order by 1
 $function$;
 comment on function schema_objects is
-  'One line an object or right, for comparison with schema_version.objects. Grants to roles other '
-  'than the three of the schema, and who is a member of those, are left out: they are an '
-  'operator''s to give.';
+  'One line per object or right, for comparison with schema_version.objects. Grants to other '
+  'roles than the three of the schema, and the members of those, are left out: the operator '
+  'manages them.';
 
 -- Rights. Nobody outside the three roles gets any. Readers may read no table: the functions they
 -- call read it for them, each with its search_path pinned.
