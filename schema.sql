@@ -416,7 +416,7 @@ comment on column api_key_usage.day is 'Day of the quota: Shanghai''s for mairui
 comment on column api_key_usage.requests is 'Requests sent that day, failed ones included.';
 comment on column api_key_usage.parked_until is 'The key is not used before this time.';
 comment on column api_key_usage.parked_reason is 'Reason: quota, an invalid key, a rate limit.';
-comment on column api_key_usage.updated_at is 'When the verdict was reached, by the daemon''s clock.';
+comment on column api_key_usage.updated_at is 'The daemon''s clock.';
 
 create table if not exists bar_watermark (
   source smallint not null,
@@ -886,7 +886,7 @@ comment on column source_health.last_success_at is 'Time of the last usable resp
 comment on column source_health.requests is 'Number since the daemon started.';
 comment on column source_health.failures is 'Number since the daemon started.';
 comment on column source_health.detail is 'For people.';
-comment on column source_health.updated_at is 'When the verdict was reached, by the daemon''s clock.';
+comment on column source_health.updated_at is 'The daemon''s clock.';
 
 -- The change feed and the daemon's place in its journal.
 
@@ -978,7 +978,7 @@ alter table change add column if not exists term bigint;
 comment on table change is 'One row per commit: the keys of what it changed. Old rows are deleted.';
 comment on column change.seq is 'Contiguous, in commit order.';
 comment on column change.committed_at is 'The server''s clock.';
-comment on column change.known_at is 'When the verdict was reached, by the daemon''s clock.';
+comment on column change.known_at is 'The daemon''s clock.';
 comment on column change.position is 'journal_position.position of the commit.';
 comment on column change.quotes is
   'Number of quotes it wrote: those with quote.changed_seq = seq, until they are written again.';

@@ -75,7 +75,7 @@ extension Source {
 
 extension ListPart {
   /// One that a source declares.
-  package init?(name: String) {
+  package init?(stored name: String) {
     let parts = SourceRegistry.all.flatMap { $0.lists?.parts ?? [] }
     guard let part = parts.first(where: { $0.name == name }) else { return nil }
     self = part

@@ -151,7 +151,7 @@ extension Pipeline {
 extension UniverseMember {
   /// nil for an instrument that no list named.
   fileprivate init?(_ stored: StoredInstrument) {
-    guard let part = stored.marks.listedPart.flatMap({ ListPart(name: $0) }),
+    guard let part = stored.marks.listedPart.flatMap({ ListPart(stored: $0) }),
       let exchange = stored.row.exchange
     else { return nil }
     self.init(
@@ -163,7 +163,7 @@ extension UniverseMember {
 
 extension AcceptedList {
   fileprivate init?(_ stored: ListVerdict) {
-    guard let part = ListPart(name: stored.part) else { return nil }
+    guard let part = ListPart(stored: stored.part) else { return nil }
     self.init(part: part, rows: stored.rows, at: stored.decidedAt)
   }
 }

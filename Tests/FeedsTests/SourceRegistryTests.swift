@@ -24,10 +24,10 @@ import Testing
 
   @Test func `a list survives being stored by its name`() {
     for part in SourceRegistry.all.flatMap({ $0.lists?.parts ?? [] }) {
-      #expect(ListPart(name: part.name) == part)
-      #expect(ListPart(name: part.name + "/") == nil)
+      #expect(ListPart(stored: part.name) == part)
+      #expect(ListPart(stored: part.name + "/") == nil)
     }
-    #expect(ListPart(name: "HSLT") == nil)
+    #expect(ListPart(stored: "HSLT") == nil)
   }
 
   @Test func `every setting of a source stands in its own section`() {
