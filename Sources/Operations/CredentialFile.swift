@@ -72,7 +72,7 @@ package enum CredentialFile {
     guard path.hasPrefix(prefix) else { return path }
     let name = path.dropFirst(prefix.count)
     guard !name.isEmpty, !name.hasPrefix("."), !name.contains("/") else {
-      throw problem(path, nil, "expected the name of a credential such as \(prefix)candled.alpaca")
+      throw problem(path, nil, "expected the name of a credential such as \(prefix)candled.key")
     }
     let candidates = folders.map { "\($0)/\(name)" }
     guard let found = candidates.first(where: { access($0, F_OK) == 0 }) else {

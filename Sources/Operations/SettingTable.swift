@@ -82,7 +82,6 @@ extension SettingTable {
       $0.storePasswordFile == nil
         || ConnectionURL($0.storeURL?.reveal() ?? "")?.passwords.isEmpty != false
     },
-    .needs("alpaca.symbols", other: "alpaca.key_file"),
     Rule("clock.stop", must: "must be later than clock.start") { settings in
       guard let start = settings.clockStart, let stop = settings.clockStop else { return true }
       return start < stop

@@ -19,13 +19,13 @@ struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
       limit, journals each response and stores chunk after chunk. The daemon may run meanwhile; \
       both use one change feed. After a kill or a stop, --resume continues where it ended. \
       Minutes of an A share are compared with the day's certificate: if they add up, gaps are \
-      closed and candles revised; if not, the view `disagreements` has a row. Sina has the newest \
-      1,970 bars: eight days of 1m, forty of 5m, eight years of 1d.
+      closed and candles revised; if not, the view `disagreements` has a row. A source may have \
+      the newest bars only; the plan says how far it goes back.
       """,
       examples: [
         "candled backfill sh600519 --from 2021-01-01 --timeframe 1d": "daily candles since 2021",
         "candled backfill --all --from 2026-07-01 --timeframe 1m --dry-run": "print the plan only",
-        "candled backfill AAPL --from 2026-01-01 --source alpaca_sip":
+        "candled backfill AAPL --from 2026-01-01 --source \(Help.otherSource)":
           "daily candles of a US instrument",
       ]))
 

@@ -106,8 +106,8 @@ final class BackfillSession {
       throw CommandFailure(
         status: .unavailable, sentence: "--all needs the database (`candled run` starts it)")
     }
-    let source = source ?? .sina
-    let found = try StoreReader(url: url).instruments().filter { $0.source == source.series.name }
+    let source = source ?? .live
+    let found = try StoreReader(url: url).instruments().filter { $0.source == source.instruments.name }
       .map(\.symbol).filter { source.canProvide(of: $0) }
     guard !found.isEmpty else {
       throw CommandFailure(

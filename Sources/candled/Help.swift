@@ -1,6 +1,11 @@
 /// The shape of every command's help: prose first, then examples that can be pasted as they are.
 
+import Feeds
+
 enum Help {
+  /// A source that must be named to be meant.
+  static let otherSource = SourceRegistry.series.last { $0.source.hasBarsAlone }?.name ?? ""
+
   /// `prose`, then a section EXAMPLES with each command line and, indented below, what it is for.
   static func discussion(
     _ prose: String, examples: KeyValuePairs<String, String>
