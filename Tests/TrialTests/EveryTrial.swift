@@ -1,6 +1,9 @@
 import TestTraits
 import Testing
 
-/// Trials mostly wait, so that its suites run side by side; inside a suite one goes after the
-/// other. Each has daemons, servers and clients of its own, and minutes that must last.
-@Suite(.ownThread) enum EveryTrial {}
+/// Trials mostly wait, so that two go at once: one of chaos and one of days. Each has daemons,
+/// servers and clients of its own, and minutes that must last.
+@Suite(.ownThread) enum EveryTrial {
+  /// One after the other, as the sections of chaos.
+  @Suite(.serialized) enum Days {}
+}

@@ -1,9 +1,9 @@
 import Testing
 import Trials
 
-extension EveryTrial {
+extension EveryTrial.Days {
   /// The trials of clock and disk, short.
-  @Suite(.serialized) struct FaultTrialTests {
+  @Suite struct FaultTrialTests {
     private var binary: String { DaemonProcess.besideThisProcess }
 
     @Test(arguments: ClockTrial.Phase.allCases)

@@ -1,9 +1,9 @@
 import Testing
 import Trials
 
-extension EveryTrial {
+extension EveryTrial.Days {
   /// The long proofs of `script/trials`, short: each must be able to fail here too.
-  @Suite(.serialized) struct TrialTests {
+  @Suite struct TrialTests {
     private var binary: String { DaemonProcess.besideThisProcess }
 
     /// The first minutes of a day.
