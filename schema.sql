@@ -2487,7 +2487,7 @@ $function$;
 comment on function series_days is 'All dates from the first to the last minute of a series.';
 
 -- What candle_5m … candle_1mo show. Minutes are rolled up a day at a time, so that a condition on
--- the trading day, or on the symbol, is all that is reckoned.
+-- the trading day, or on the symbol, is all that is calculated.
 create or replace view rolled_candles as
 select
   i.symbol,
@@ -2555,7 +2555,7 @@ begin
           'stored_candles',
           1,
           'Minute candles: final ones, and the forming one with state open. symbol is as it is '
-            'stored: for another spelling ask where instrument_id = '
+            'stored: for another spelling use where instrument_id = '
             'instrument_id(''600519.SH'').'
         ),
         (
@@ -2564,12 +2564,12 @@ begin
           240,
           'Day candles, from the exchange''s own day fields; today''s with state open.'
         ),
-        ('candle_5m', 'rolled_candles', 5, 'Five-minute candles, reckoned from minutes'),
-        ('candle_15m', 'rolled_candles', 15, 'Quarter-hour candles, reckoned from minutes'),
-        ('candle_30m', 'rolled_candles', 30, 'Half-hour candles, reckoned from minutes'),
-        ('candle_60m', 'rolled_candles', 60, 'Hour candles, reckoned from minutes'),
-        ('candle_1w', 'rolled_candles', 1200, 'Week candles, reckoned from days'),
-        ('candle_1mo', 'rolled_candles', 7200, 'Month candles, reckoned from days')
+        ('candle_5m', 'rolled_candles', 5, 'Five-minute candles, calculated from minutes'),
+        ('candle_15m', 'rolled_candles', 15, 'Quarter-hour candles, calculated from minutes'),
+        ('candle_30m', 'rolled_candles', 30, 'Half-hour candles, calculated from minutes'),
+        ('candle_60m', 'rolled_candles', 60, 'Hour candles, calculated from minutes'),
+        ('candle_1w', 'rolled_candles', 1200, 'Week candles, calculated from days'),
+        ('candle_1mo', 'rolled_candles', 7200, 'Month candles, calculated from days')
     ) v (name, base, length, comment)
   loop
     execute format(
@@ -3146,7 +3146,8 @@ as $function$
   )
 $function$;
 comment on function changes is
-  'The changes after a cursor, in order; first a row of kind skipped if some were deleted.';
+  'The changes after a cursor, in order, with the columns of the table change. kind is change, or '
+  'skipped in a first row if changes from from_seq to seq were deleted.';
 
 create or replace function prune_changes(keep_rows bigint default 200000)
 returns bigint
@@ -3400,6 +3401,106 @@ comment on function schema_objects is
   'One line per object or right, for comparison with schema_version.objects. Grants to other '
   'roles than the three of the schema, and the members of those, are left out: the operator '
   'manages them.';
+
+-- The columns of views and types: the first pattern that fits, else the comment of the table's column
+-- of that name. Views that are stages of the client's queries (feed_*) have only the latter.
+do $columns$
+declare
+  shown record;
+begin
+  for shown in
+    select r.relname, a.attname, coalesce(listed.comment, inherited.comment) as comment
+    from pg_class r
+    join pg_attribute a on a.attrelid = r.oid and a.attnum > 0
+    left join lateral (
+      select c.comment
+      from (values
+        (1, 'latest.last', 'Last price; null before the first trade of the day.'),
+        (2, 'latest.change', 'last minus previous_close; null before the first trade.'),
+        (3, 'latest.percent_change', 'change in per cent of previous_close, to 2 places.'),
+        (4, 'latest.open', 'Price of the day''s first trade; null before it.'),
+        (5, 'latest.high', 'Highest price of the day so far; null before the first trade.'),
+        (6, 'latest.low', 'Lowest price of the day so far; null before the first trade.'),
+        (7, 'latest.trading', 'normal, halted, delisted, pre_open, auction or not_listed.'),
+        (8, 'latest.volume', 'Shares or units traded since the day began.'),
+        (9, 'latest.turnover', 'Money traded since the day began, in the instrument''s currency.'),
+        (10, 'latest.%\_prices', 'Prices of up to five levels, best first.'),
+        (11, 'latest.%\_volumes', 'Shares or units of those levels.'),
+        (12, 'coverage.traded', 'Minutes with trades, of 240.'),
+        (13, 'coverage.untraded', 'Minutes without trades while the feed was alive, of 240.'),
+        (14, 'coverage.missing', 'Minutes without a candle, of 240; null until certified.'),
+        (15, 'coverage.minute_volume', 'Shares or units: sum over the minute candles.'),
+        (16, 'coverage.gap_volume', 'Shares or units: sum over the open gaps; null until certified.'),
+        (17, 'coverage.certified', 'Whether the day has a certificate.'),
+        (18, 'gaps.cause', 'Why: the names of gap_cause_name().'),
+        (19, 'gaps.state', 'open, closed or permanent.'),
+        (20, 'revisions.cause', 'Why the values were replaced: the names of revision_cause_name().'),
+        (21, 'disagreements.state', 'open or resolved.'),
+        (22, 'factors.kind', 'qfq or hfq.'),
+        (23, 'key\_usage.state', 'parked (not used before parked_until) or usable.'),
+        (24, 'leaders.acquired\_at', 'When the term began, by the server''s clock.'),
+        (25, 'leaders.state', 'leads, expired (the lease ran out) or over.'),
+        (26, 'leaders.ended_at', 'When the next term began; null for the last one.'),
+        (27, 'instruments.exchange', 'shanghai, shenzhen, beijing, hong_kong or united_states.'),
+        (28, 'instruments.kind', 'stock, fund, index, convertible_bond, b_share or repo.'),
+        (29, 'instruments.board', 'main, chinext, star or beijing; null where boards do not apply.'),
+        (30, 'instruments.id', 'instrument_id of the other views.'),
+        (31, 'candle\_fact.what', 'Kind of the fact: candle, part, revision, change, gap, ….'),
+        (32, 'candle\_fact.at', 'The time the fact is about, or became known.'),
+        (33, 'candle\_fact.detail', 'The fact in one sentence, for people.'),
+        (34, 'candle\_row.symbol', 'Canonical spelling: sh600519, sz000001, bj920000, AAPL.'),
+        (35, '%.id', 'In order of writing.'),
+        (36, '%candle%.state', 'final, or open while the interval is not over.'),
+        (37, '%.no_trade', 'Whether the feed was alive and nothing traded: a flat candle.'),
+        (38, '%.partial', 'Whether volume of the interval may be missing; see gaps.'),
+        (39, '%.extreme_ambiguous', 'Whether high or low may belong to the previous minute.'),
+        (40, '%.length', 'Length in trading minutes: 240 a day, 1200 a week, 7200 a month.'),
+        (41, '%.symbol', 'Canonical spelling: sh600519, sz000001, bj920000, AAPL.'),
+        (42, '%.source', 'Name of the source: sina, mairui, alpaca_iex or alpaca_sip.'),
+        (43, '%.our_source', 'Name of the source of ours.'),
+        (44, '%.their_source', 'Name of the source of theirs.'),
+        (45, '%.timeframe', 'Name of the timeframe: 1m, 5m, … 1mo.'),
+        (46, '%.instrument_id', 'instruments.id'),
+        (47, '%.trading_day', 'The exchange''s date.'),
+        (48, '%.opened_at', 'Start of the interval, exclusive.'),
+        (49, '%.closed_at', 'End of the interval, inclusive.'),
+        (50, '%candle%.open', 'First price in the interval, in the instrument''s currency.'),
+        (51, '%candle%.high', 'Highest price in the interval, in the instrument''s currency.'),
+        (52, '%candle%.low', 'Lowest price in the interval, in the instrument''s currency.'),
+        (53, '%candle%.close', 'Last price in the interval, in the instrument''s currency.'),
+        (54, '%candle%.volume', 'Shares or units.'),
+        (55, '%candle%.turnover', 'Money, in the instrument''s currency; null if not sent.'),
+        (56, '%candle%.trades', 'Number of trades; null if not sent.'),
+        (57, '%candle%.vwap', 'Volume-weighted average price: the source''s, else turnover ÷ volume.'),
+        (58, '%candle%.flags', 'Bits; flag_names() has their names.'),
+        (59, '%candle%.revision', '0 as first written; each revision adds one.'),
+        (60, '%candle%.known_from', 'When these values became known.')
+      ) c (rank, pattern, comment)
+      where r.relname || '.' || a.attname like c.pattern
+        and r.relname not like 'feed\_%'
+      order by c.rank
+      limit 1
+    ) listed on true
+    left join lateral (
+      select col_description(t.attrelid, t.attnum) as comment
+      from pg_rewrite w
+      join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = w.oid
+      join pg_attribute t on t.attrelid = d.refobjid and t.attnum = d.refobjsubid
+      where w.ev_class = r.oid
+        and d.refclassid = 'pg_class'::regclass
+        and t.attname = a.attname
+        and t.attrelid <> r.oid
+        and col_description(t.attrelid, t.attnum) is not null
+      order by t.attrelid
+      limit 1
+    ) inherited on true
+    where r.relnamespace = 'candled'::regnamespace
+      and r.relkind in ('v', 'c')
+  loop
+    execute format('comment on column %I.%I is %L', shown.relname, shown.attname, shown.comment);
+  end loop;
+end
+$columns$;
 
 -- Rights. Nobody outside the three roles gets any. Readers may read no table: the functions they
 -- call read it for them, each with its search_path pinned.

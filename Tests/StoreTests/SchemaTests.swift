@@ -207,12 +207,22 @@ import Testing
       """
       select r.relname || coalesce('.' || a.attname, '')
       from pg_class r
-      left join pg_attribute a
-        on a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped and r.relkind in ('r', 'p')
+      cross join lateral (
+        select
+          null as attname,
+          coalesce(obj_description(r.oid, 'pg_class'), obj_description(r.reltype, 'pg_type'))
+            as comment
+        union all
+        select attname, col_description(r.oid, attnum)
+        from pg_attribute
+        where attrelid = r.oid
+          and attnum > 0
+          and not attisdropped
+      ) a
       where r.relnamespace = 'candled'::regnamespace
-        and r.relkind in ('r', 'p', 'v')
+        and r.relkind in ('r', 'p', 'v', 'c')
         and not r.relispartition
-        and coalesce(col_description(r.oid, a.attnum), obj_description(r.oid, 'pg_class')) is null
+        and a.comment is null
       union all
       select p.proname
       from pg_proc p

@@ -7,7 +7,8 @@ enum BannedWords {
   static let list = [
     "tell", "tells", "told", "telling", "hear", "hears", "heard", "talk", "talks", "talking",
     "speaks", "bears", "desk", "desks", "shop", "shops", "errand", "errands", "roster", "rosters",
-    "reckon", "reckons", "reckoning", "stranger", "strangers", "americans", "sheet", "sheets",
+    "reckon", "reckons", "reckoned", "reckoning", "stranger", "strangers", "americans", "sheet",
+    "sheets",
     "said so", "says so", "say so", "say it again", "so many of them", "is rows", "made of it",
     "does not turn", "put back", "believe", "believes", "believed", "politely", "nobody", "whoever",
     "asked for", "asked too often", "is away",
