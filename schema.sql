@@ -175,19 +175,6 @@ end)::smallint;
 comment on function timeframe_code is
   'The stored code of a timeframe''s name, null for an unknown one.';
 
-create or replace function source_name(code smallint)
-returns text
-language sql
-immutable
-parallel safe
-return case code
-  when 1 then 'sina'
-  when 2 then 'mairui'
-  when 3 then 'alpaca_iex'
-  when 4 then 'alpaca_sip'
-end;
-comment on function source_name is 'The name of a stored source.';
-
 do $codes$
 declare
   made record;
@@ -286,6 +273,89 @@ comment on column schema_version.objects is
 comment on column schema_version.text_digest is
   'MD5 of schema.sql as applied by candled, else null. If it is equal, the schema is not applied '
   'again.';
+
+-- Markets and sources are data. Whoever applies the schema, and the daemon as its term begins,
+-- writes the rows; nothing here knows one by its number.
+
+create table if not exists market (
+  code smallint primary key,
+  name text not null unique,
+  zone text not null,
+  opens time[] not null,
+  closes time[] not null,
+  day_opens time not null,
+  weekdays smallint[] not null,
+  calendar smallint,
+  every_minute boolean not null,
+  silent_minutes time[] not null,
+  currency text not null,
+  constraint sessions_have_two_ends check (cardinality(opens) = cardinality(closes)),
+  constraint market_trades check (cardinality(opens) > 0 and cardinality(weekdays) > 0)
+);
+comment on table market is 'Markets: when they trade, and in what money.';
+comment on column market.code is 'Given once.';
+comment on column market.name is 'As settings and people name it.';
+comment on column market.zone is 'Of its clock, by the name in the time zone database.';
+comment on column market.opens is 'When its sessions begin, on its clock, in order.';
+comment on column market.closes is 'When they end; 24:00 for the end of the day.';
+comment on column market.day_opens is 'When its day, week and month candles open.';
+comment on column market.weekdays is 'Days of the week it trades on, 1 is Monday.';
+comment on column market.calendar is
+  'The exchange whose days market_session has, see exchange_name(); null where it has no calendar.';
+comment on column market.every_minute is
+  'Whether each minute of a session has a candle, so that one that lacks is missing.';
+comment on column market.silent_minutes is
+  'Minutes, by when they open, that need no candle: an auction is being collected.';
+comment on column market.currency is 'ISO 4217.';
+
+create table if not exists source (
+  code smallint primary key,
+  name text not null unique,
+  market smallint not null references market,
+  series smallint not null,
+  priority smallint not null,
+  kind text not null
+);
+comment on table source is 'Series of market data, one for each source and feed.';
+comment on column source.code is 'Given once: rows and journals hold it.';
+comment on column source.name is 'As it is shown.';
+comment on column source.market is 'Where its instruments trade: market.code.';
+comment on column source.series is
+  'Whose instruments its rows belong to: its own code, or that of the source that quotes them.';
+comment on column source.priority is
+  'If a symbol has several series and the query names none, the lowest wins.';
+comment on column source.kind is 'quotes, or bars where it has nothing else.';
+
+create or replace function source_name(code smallint)
+returns text
+language sql
+stable
+parallel safe
+security definer
+set search_path = candled, pg_temp
+return (
+  select s.name
+  from source s
+  where s.code = source_name.code);
+comment on function source_name is 'The name of a stored source.';
+
+create or replace function source_names()
+returns text[]
+language plpgsql
+stable
+parallel safe
+security definer
+set search_path = candled, pg_temp
+as $function$
+begin
+  -- The places between known codes stay empty.
+  return (
+    select array_agg(s.name order by c.code)
+    from generate_series(1, (select max(m.code) from source m)) c (code)
+    left join source s on s.code = c.code);
+end
+$function$;
+comment on function source_names is 'The names of the sources, each at the place of its code.';
 
 create table if not exists instrument (
   id integer primary key,
@@ -1134,15 +1204,28 @@ stable
 set search_path = candled, pg_temp
 as $function$
 declare
-  wanted smallint := case instrument_id.source
-    when 'sina' then 1
-    when 'mairui' then 1
-    when 'alpaca_iex' then 3
-    when 'alpaca_sip' then 4
-  end;
+  wanted smallint;
 begin
+  if instrument_id.source is not null then
+    select s.series
+    into wanted
+    from source s
+    where s.name = instrument_id.source;
+  end if;
   if wanted is null and instrument_id.source is not null then
-    perform argument_error('source', instrument_id.source, 'sina, alpaca_iex or alpaca_sip');
+    perform argument_error(
+      'source',
+      instrument_id.source,
+      (
+        select concat_ws(
+          ' or ',
+          string_agg(n.name, ', ' order by n.code) filter (where not n.is_last),
+          max(n.name) filter (where n.is_last))
+        from (
+          select s.*, s.code = max(s.code) over () as is_last
+          from source s
+          where s.series = s.code
+        ) n));
   end if;
   return (
     select i.id
@@ -1156,13 +1239,13 @@ begin
         else spelling
       end
       and (wanted is null or i.source = wanted)
-    order by case i.source when 4 then 0 when 3 then 1 else 2 end, i.source
+    order by (select s.priority from source s where s.code = i.source), i.source
     limit 1);
 end
 $function$;
 comment on function instrument_id is
   'The series of any usual spelling: 600519.SH, sh600519, SH600519, 600519.XSHG, AAPL, aapl; null '
-  'if unknown. If a symbol has several: the named source''s, else SIP before IEX.';
+  'if unknown. If a symbol has several: the named source''s, else by source.priority.';
 
 create or replace function symbol_error(symbol text, source text default null)
 returns void
@@ -1210,16 +1293,17 @@ comment on function symbol_error is
 
 create or replace view instruments as
 select
-  id,
-  symbol,
-  name,
-  exchange_name(exchange) as exchange,
-  kind_name(kind) as kind,
-  board_name(board) as board,
-  source_name(source) as source,
-  first_seen,
-  delisted_at
-from instrument;
+  i.id,
+  i.symbol,
+  i.name,
+  exchange_name(i.exchange) as exchange,
+  kind_name(i.kind) as kind,
+  board_name(i.board) as board,
+  s.name as source,
+  i.first_seen,
+  i.delisted_at
+from instrument i
+left join source s on s.code = i.source;
 comment on view instruments is 'Series of instruments, with their codes as words.';
 
 create or replace function average_price(turnover numeric, volume numeric, kind smallint)
@@ -1252,12 +1336,13 @@ select
   (c.flags & 2) <> 0 as partial,
   (c.flags & 4) <> 0 as extreme_ambiguous,
   c.revision,
-  source_name(c.source) as source,
+  n.name as source,
   c.known_from,
   c.instrument_id,
   c.timeframe as length
 from candle c
 join instrument i on i.id = c.instrument_id
+left join source n on n.code = c.source
 union all
 select
   i.symbol,
@@ -1277,12 +1362,13 @@ select
   (q.candle_flags & 2) <> 0,
   (q.candle_flags & 4) <> 0,
   0::smallint,
-  source_name(q.candle_source),
+  n.name,
   q.received_at,
   q.instrument_id,
   1::smallint
 from quote q
 join instrument i on i.id = q.instrument_id
+left join source n on n.code = q.candle_source
 where q.candle_opened_at is not null
   and not exists (
     select
@@ -1294,8 +1380,8 @@ union all
 select
   i.symbol,
   q.trading_day,
-  (q.trading_day + time '09:30') at time zone 'Asia/Shanghai',
-  (q.trading_day + time '15:00') at time zone 'Asia/Shanghai',
+  (q.trading_day + m.day_opens) at time zone m.zone,
+  (q.trading_day + m.closes[cardinality(m.closes)]) at time zone m.zone,
   q.open,
   q.high,
   q.low,
@@ -1309,12 +1395,15 @@ select
   false,
   false,
   0::smallint,
-  source_name(coalesce(q.candle_source, 1::smallint)),
+  n.name,
   q.received_at,
   q.instrument_id,
   240::smallint
 from quote q
 join instrument i on i.id = q.instrument_id
+left join source n on n.code = coalesce(q.candle_source, i.source)
+left join source o on o.code = i.source
+left join market m on m.code = o.market
 where q.last > 0
   and q.open > 0
   and not exists (
@@ -1327,121 +1416,124 @@ where q.last > 0
 comment on view stored_candles is
   'Stored candles, and the minute and day that are forming with state open, by length in minutes.';
 
--- How days are cut. A-share sessions are 09:30–11:30 and 13:00–15:00 in Shanghai; the auction
--- before the open is in the first bucket, and none reaches over lunch. American buckets begin with
--- the regular session (09:30 in New York, or as market_session says), whose last hour is short;
--- before and after it they keep the clock, cut off at its ends.
+-- How days are cut: buckets begin with each session and end with it at the latest; before, between
+-- and after sessions they keep the clock. A bucket before a session ends where that begins. The
+-- auction before the open is in the first bucket.
+
+drop function if exists
+  bucket_closed_at,
+  bucket_minutes,
+  is_auction_minute,
+  regular_session,
+  session_grid;
+drop function if exists
+  bucket_opened_at(smallint, boolean, timestamptz, date, timestamptz, timestamptz);
+drop function if exists period_is_whole(boolean, date, date, bigint, date);
+
+create or replace function market_of(series integer)
+returns market
+language plpgsql
+stable
+set search_path = candled, pg_temp
+as $function$
+declare
+  place market;
+begin
+  select m.*
+  into place
+  from instrument i
+  join source s on s.code = i.source
+  join market m on m.code = s.market
+  where i.id = market_of.series;
+  return place;
+end
+$function$;
+comment on function market_of is 'Where a series trades.';
+
+create or replace function market_day(place market, day date)
+returns table (
+  opens timestamptz,
+  closes timestamptz,
+  anchor timestamptz
+)
+language plpgsql
+stable
+rows 5
+set search_path = candled, pg_temp
+as $function$
+begin
+  return query
+    with session as (
+      select
+        case h.number when 1 then coalesce(c.opens, h.opens) else h.opens end as opens,
+        case
+          when h.number = cardinality(place.closes) or c.closes < h.closes
+          then coalesce(c.closes, h.closes)
+          else h.closes
+        end as closes
+      from (
+        select
+          u.number,
+          (market_day.day + u.opens) at time zone place.zone as opens,
+          (market_day.day + u.closes) at time zone place.zone as closes
+        from unnest(place.opens, place.closes) with ordinality u (opens, closes, number)
+      ) h
+      left join market_session c on c.exchange = place.calendar and c.day = market_day.day
+      where c.closes is null
+        or h.number = 1
+        or h.opens < c.closes
+    ),
+    clock (anchor) as (values (timestamptz '2000-01-01 00:00+00')),
+    edge as (
+      select s.opens as opens, s.opens as anchor, 1 as place
+      from session s
+      union all
+      select s.closes, c.anchor, 0
+      from session s
+      cross join clock c
+      union all
+      select '-infinity', c.anchor, 0
+      from clock c
+    )
+    select
+      e.opens,
+      lead(e.opens, 1, 'infinity') over (order by e.opens, e.place),
+      e.anchor
+    from edge e;
+end
+$function$;
+comment on function market_day is
+  'A day of a market from end to end: sessions, as its calendar says, and the hours around them. '
+  'Buckets are counted from anchor, which is opens in a session.';
 
 create or replace function bucket_opened_at(
   length smallint,
-  american boolean,
-  opened_at timestamptz,
+  zone text,
+  day_opens time,
   trading_day date,
+  opened_at timestamptz,
   opens timestamptz,
-  closes timestamptz
+  anchor timestamptz
 )
 returns timestamptz
 language sql
 immutable
 parallel safe
 return case
-  when length > 240 and american then
-    date_trunc(case length when 1200 then 'week' else 'month' end, trading_day::timestamp)
-      at time zone 'America/New_York'
   when length > 240 then
     (date_trunc(case length when 1200 then 'week' else 'month' end, trading_day::timestamp)
-      + interval '09:30')
-      at time zone 'Asia/Shanghai'
-  when not american then
-    date_bin(
-      make_interval(mins => length),
-      opened_at,
-      (trading_day
-        + case
-          when opened_at < (trading_day + time '12:00') at time zone 'Asia/Shanghai'
-          then time '09:30'
-          else time '13:00'
-        end)
-        at time zone 'Asia/Shanghai')
-  when opened_at >= opens and opened_at < closes then
-    date_bin(make_interval(mins => length), opened_at, opens)
-  else
-    greatest(
-      date_bin(make_interval(mins => length), opened_at, timestamptz '2000-01-01 00:00+00'),
-      case when opened_at >= closes then closes end)
+      + day_opens)
+      at time zone zone
+  else greatest(date_bin(make_interval(mins => length), opened_at, anchor), opens)
 end;
 comment on function bucket_opened_at is
-  'When the 5m … 60m, week or month opens that a minute or day belongs to; opens and closes '
-  'bound the American regular session.';
-
-create or replace function bucket_closed_at(
-  length smallint,
-  american boolean,
-  opened_at timestamptz,
-  opens timestamptz,
-  closes timestamptz
-)
-returns timestamptz
-language sql
-immutable
-parallel safe
-return least(
-  opened_at + make_interval(mins => length),
-  case
-    when not american then null
-    when opened_at < opens then opens
-    when opened_at < closes then closes
-  end);
-comment on function bucket_closed_at is 'When the bucket of minutes opened at that time closes.';
-
--- K-lines have no 14:57 and 14:58: the closing auction is collected then, and prints at 15:00.
-create or replace function bucket_minutes(length smallint, closed_at timestamptz)
-returns integer
-language sql
-immutable
-parallel safe
-return length
-  - case
-    when (closed_at at time zone 'Asia/Shanghai')::time = time '15:00' then 2
-    else 0
-  end;
-comment on function bucket_minutes is 'How many minutes an A-share bucket needs to be whole.';
-
-create or replace function is_auction_minute(opened_at timestamptz)
-returns boolean
-language sql
-immutable
-parallel safe
-return (opened_at at time zone 'Asia/Shanghai')::time
-  in (time '14:57', time '14:58');
-comment on function is_auction_minute is
-  'Whether the minute is in the closing auction: nothing can trade, a candle may be absent.';
-
-create or replace function regular_session(
-  day date,
-  out opens timestamptz,
-  out closes timestamptz
-)
-language sql
-stable
-set search_path = candled, pg_temp
-as $function$
-  select
-    coalesce(
-      max(s.opens), (regular_session.day + time '09:30') at time zone 'America/New_York'),
-    coalesce(
-      max(s.closes), (regular_session.day + time '16:00') at time zone 'America/New_York')
-  from market_session s
-  where s.exchange = 5
-    and s.day = regular_session.day
-$function$;
-comment on function regular_session is
-  'The American regular session of a day: market_session''s, or 09:30–16:00 in New York.';
+  'When the 5m … 60m, week or month opens that a minute or day belongs to; opens and anchor are '
+  'those of market_day().';
 
 -- Whether a week or month is all there. With a calendar its days are counted (a suspension counts
--- as missing: the bars cannot tell); without one it is over once its last weekday is known.
+-- as missing: the bars cannot tell); without one it is over once its last trading weekday is known.
 create or replace function period_is_whole(
-  american boolean,
+  place market,
   first_day date,
   last_day date,
   days bigint,
@@ -1452,49 +1544,26 @@ language plpgsql
 stable
 set search_path = candled, pg_temp
 as $function$
-declare
-  market constant smallint := case when american then 5 else 1 end;
 begin
-  if exists (select from market_session s where s.exchange = market and s.day <= first_day)
-    and exists (select from market_session s where s.exchange = market and s.day >= last_day)
+  if exists (
+      select from market_session s where s.exchange = place.calendar and s.day <= first_day)
+    and exists (
+      select from market_session s where s.exchange = place.calendar and s.day >= last_day)
   then
     return days >= (
       select count(*)
       from market_session s
-      where s.exchange = market
+      where s.exchange = place.calendar
         and s.day between first_day and last_day);
   end if;
-  return last_known_day >= last_day - greatest(extract(isodow from last_day)::integer - 5, 0);
+  return last_known_day >= (
+    select max(d.day)::date
+    from generate_series(last_day - 6, last_day, interval '1 day') d (day)
+    where extract(isodow from d.day) = any (place.weekdays));
 end
 $function$;
 comment on function period_is_whole is
   'Whether the given number of day candles in [first_day, last_day] is all its trading days.';
-
-create or replace function session_grid(american boolean, day date, length smallint)
-returns table (opened_at timestamptz, closed_at timestamptz)
-language sql
-stable
-set search_path = candled, pg_temp
-as $function$
-  select g.opened_at, least(g.opened_at + make_interval(mins => length), h.closes)
-  from regular_session(day) r
-  cross join lateral (
-    values
-      (american, r.opens, r.closes),
-      (
-        not american,
-        (day + time '09:30') at time zone 'Asia/Shanghai',
-        (day + time '11:30') at time zone 'Asia/Shanghai'),
-      (
-        not american,
-        (day + time '13:00') at time zone 'Asia/Shanghai',
-        (day + time '15:00') at time zone 'Asia/Shanghai')
-  ) h (applies, opens, closes)
-  cross join lateral generate_series(
-    h.opens, h.closes - interval '1 second', make_interval(mins => length)) g (opened_at)
-  where h.applies
-$function$;
-comment on function session_grid is 'The intervals the regular sessions of a day are cut into.';
 
 -- The stages candles() is made of. Each gives rows shaped as the table candle's, oldest first.
 -- Their plans are kept for a session and generic: partitions are then left out at execution, and
@@ -1700,7 +1769,7 @@ begin
     left join scale s on r.trading_day >= s.from_day and r.trading_day < s.to_day
     where length <= 240
       -- No one factor holds for a delivered week or month in which it changed.
-      or s.from_day <= (r.opened_at at time zone 'Asia/Shanghai')::date
+      or s.from_day <= (r.opened_at at time zone (market_of(series)).zone)::date
     order by r.opened_at;
 end
 $function$;
@@ -1776,13 +1845,13 @@ declare
     when 7200 then interval '31 days'
     else interval '1 hour'
   end;
-  american boolean;
+  place constant market := market_of(series);
   kind smallint;
   quoted_at timestamptz;
   last candle;
 begin
-  select i.source >= 3, i.kind, q.quoted_at
-  into american, kind, quoted_at
+  select i.kind, q.quoted_at
+  into kind, quoted_at
   from instrument i
   left join quote q on q.instrument_id = i.id
   where i.id = series;
@@ -1805,8 +1874,8 @@ begin
       select r as given, r.trading_day, r.opened_at, r.closed_at
       from series_adjusted(series, length, from_ts, to_ts, as_of, factor_kind, stands_on) r
     ),
-    session as (
-      select d.day, s.opens, s.closes
+    session as materialized (
+      select d.day, s.*
       from (
         select p.trading_day
         from part p
@@ -1814,24 +1883,29 @@ begin
         select r.trading_day
         from ready r
       ) d (day)
-      cross join lateral regular_session(d.day) s
-      where american
-        and base = 1
+      cross join lateral market_day(place, d.day) s
+      where base = 1
     ),
     member as (
-      select p.*, b.bucket, p.flags & 1 = 0 as traded, h.opens, h.closes
+      select
+        p.*,
+        bucket_opened_at(
+          length, place.zone, place.day_opens, p.trading_day, p.opened_at, h.opens, h.anchor)
+          as bucket,
+        p.flags & 1 = 0 as traded,
+        h.closes
       from part p
-      left join session h on h.day = p.trading_day
-      cross join lateral (
-        select bucket_opened_at(length, american, p.opened_at, p.trading_day, h.opens, h.closes)
-      ) b (bucket)
+      left join session h
+        on h.day = p.trading_day
+        and h.opens <= p.opened_at
+        and h.closes > p.opened_at
     ),
     grouped as (
       select
         m.bucket,
         case
           when base = 240 then max(m.closed_at)
-          else bucket_closed_at(length, american, m.bucket, min(m.opens), min(m.closes))
+          else least(m.bucket + make_interval(mins => length), min(m.closes))
         end as closed_at,
         max(m.known_from) as known_from,
         max(m.trading_day) as trading_day,
@@ -1854,7 +1928,10 @@ begin
         case when count(m.trades) = count(*) then sum(m.trades)::bigint end as trades,
         count(*) as rows,
         count(*) filter (
-          where m.flags & 32 = 0 and (american or not is_auction_minute(m.opened_at))
+          where m.flags & 32 = 0
+            and (
+              not place.every_minute
+              or (m.opened_at at time zone place.zone)::time <> all (place.silent_minutes))
         ) as needed_rows
       from member m
       group by m.bucket
@@ -1868,7 +1945,7 @@ begin
           else (p.first_day + interval '1 month')::date - 1
         end as last_day
       from grouped g
-      cross join lateral (select (g.bucket at time zone 'Asia/Shanghai')::date) p (first_day)
+      cross join lateral (select (g.bucket at time zone place.zone)::date) p (first_day)
     ),
     rolled as (
       select
@@ -1877,34 +1954,46 @@ begin
           when base = 240 then
             not n.has_open
             and (
-              length = 1200 and n.rows >= 5
-              or period_is_whole(american, n.first_day, n.last_day, n.rows, last.trading_day))
-          when american then n.closed_at <= last.closed_at
-          else n.needed_rows >= bucket_minutes(length, n.closed_at)
+              length = 1200 and n.rows >= cardinality(place.weekdays)
+              or period_is_whole(place, n.first_day, n.last_day, n.rows, last.trading_day))
+          when not place.every_minute then n.closed_at <= last.closed_at
+          else n.needed_rows >= extract(epoch from n.closed_at - n.bucket) / 60 - (
+            select count(*)
+            from unnest(place.silent_minutes) q (minute)
+            where (n.trading_day + q.minute) at time zone place.zone >= n.bucket
+              and (n.trading_day + q.minute) at time zone place.zone < n.closed_at)
         end as is_whole,
         case
           when base = 240 then last.trading_day < n.last_day
-          when american then true
+          when not place.every_minute then true
           else n.closed_at > quoted_at
         end as is_current
       from bounded n
     ),
     delivered as (
-      select r.*, f.bucket as first_bucket, l.bucket as last_bucket
-      from ready r
-      left join session h on h.day = r.trading_day
-      cross join lateral (
-        select bucket_opened_at(length, american, r.opened_at, r.trading_day, h.opens, h.closes)
-      ) f (bucket)
-      cross join lateral (
-        select bucket_opened_at(
+      select
+        r.*,
+        bucket_opened_at(
+          length, place.zone, place.day_opens, r.trading_day, r.opened_at, f.opens, f.anchor)
+          as first_bucket,
+        bucket_opened_at(
           length,
-          american,
-          r.closed_at - interval '1 second',
+          place.zone,
+          place.day_opens,
           r.trading_day,
-          h.opens,
-          h.closes)
-      ) l (bucket)
+          r.closed_at - interval '1 second',
+          l.opens,
+          l.anchor)
+          as last_bucket
+      from ready r
+      left join session f
+        on f.day = r.trading_day
+        and f.opens <= r.opened_at
+        and f.closes > r.opened_at
+      left join session l
+        on l.day = r.trading_day
+        and l.opens < r.closed_at
+        and l.closes >= r.closed_at
     )
     select
       w.bucket,
@@ -2013,23 +2102,18 @@ set plan_cache_mode = force_generic_plan
 set jit = off
 as $function$
 declare
-  clock text;
-  american boolean;
+  place constant market := market_of(series);
   day_from timestamptz;
   day_to timestamptz;
   last_opened_at timestamptz;
   earlier candle;
 begin
-  select i.source >= 3, case when i.source >= 3 then 'America/New_York' else 'Asia/Shanghai' end
-  into american, clock
-  from instrument i
-  where i.id = series;
   select max(l.opened_at)
   into last_opened_at
   from unnest(array[1, length]) t (code)
   cross join lateral series_last(series, t.code::smallint, 'infinity', as_of) l;
-  day_from := date_trunc('day', from_ts, clock);
-  day_to := date_trunc('day', to_ts, clock) + interval '1 day';
+  day_from := date_trunc('day', from_ts, place.zone);
+  day_to := date_trunc('day', to_ts, place.zone) + interval '1 day';
   -- The close that a hole at the beginning goes on from.
   select a.*
   into earlier
@@ -2050,33 +2134,44 @@ begin
       select r as given, r.trading_day, r.opened_at, r.closed_at
       from series_candles(series, length, day_from, day_to, as_of, factor_kind, stands_on) r
     ),
-    session as (
-      select d.day, s.opens, s.closes
+    session as materialized (
+      select d.day, s.*
       from (select distinct r.trading_day from ready r) d (day)
-      cross join lateral regular_session(d.day) s
-      where american
+      cross join lateral market_day(place, d.day) s
     ),
     known as (
-      select k.*, f.bucket as first_bucket, l.bucket as last_bucket
-      from ready k
-      left join session h on h.day = k.trading_day
-      cross join lateral (
-        select bucket_opened_at(length, american, k.opened_at, k.trading_day, h.opens, h.closes)
-      ) f (bucket)
-      cross join lateral (
-        select bucket_opened_at(
+      select
+        k.*,
+        bucket_opened_at(
+          length, place.zone, place.day_opens, k.trading_day, k.opened_at, f.opens, f.anchor)
+          as first_bucket,
+        bucket_opened_at(
           length,
-          american,
-          k.closed_at - interval '1 second',
+          place.zone,
+          place.day_opens,
           k.trading_day,
-          h.opens,
-          h.closes)
-      ) l (bucket)
+          k.closed_at - interval '1 second',
+          l.opens,
+          l.anchor)
+          as last_bucket
+      from ready k
+      left join session f
+        on f.day = k.trading_day
+        and f.opens <= k.opened_at
+        and f.closes > k.opened_at
+      left join session l
+        on l.day = k.trading_day
+        and l.opens < k.closed_at
+        and l.closes >= k.closed_at
     ),
     hole as (
-      select g.opened_at, g.closed_at, d.trading_day
-      from (select distinct k.trading_day from known k) d
-      cross join lateral session_grid(american, d.trading_day, length) g
+      select
+        g.opened_at,
+        least(g.opened_at + make_interval(mins => length), h.closes) as closed_at,
+        h.day as trading_day
+      from (select * from session where anchor = opens) h
+      cross join lateral generate_series(
+        h.opens, h.closes - interval '1 second', make_interval(mins => length)) g (opened_at)
       left join known f on f.first_bucket = g.opened_at
       left join known l on l.last_bucket = g.opened_at
       where f.opened_at is null
@@ -2132,7 +2227,12 @@ comment on function series_filled is
   'Stage of candles(): for each candle a day lacks before its last known one, a flat candle at '
   'the close before it.';
 
-create or replace function shown_candle(stored candle, symbol text, averages boolean)
+create or replace function shown_candle(
+  stored candle,
+  symbol text,
+  averages boolean,
+  sources text[]
+)
 returns candle_row
 language sql
 immutable
@@ -2154,7 +2254,7 @@ return row(
   stored.flags,
   stored.revision,
   stored.known_from,
-  source_name(stored.source),
+  sources[stored.source],
   symbol)::candle_row;
 comment on function shown_candle is
   'A row of candles(); averages: vwap is turnover ÷ volume where its source sends none.';
@@ -2179,6 +2279,7 @@ set jit = off
 as $function$
 declare
   series constant integer := instrument_id(candles.symbol, candles.source);
+  sources constant text[] := source_names();
   canonical text;
   averages boolean;
   length smallint := timeframe_code(candles.timeframe);
@@ -2230,7 +2331,7 @@ begin
     return query
       select n.*
       from (
-        select (shown_candle(c, canonical, averages)).*
+        select (shown_candle(c, canonical, averages, sources)).*
         from candle c
         where c.instrument_id = series
           and c.timeframe = length
@@ -2278,7 +2379,7 @@ begin
   return query
     select n.*
     from (
-      select (shown_candle(c::candle, canonical, averages)).*
+      select (shown_candle(c::candle, canonical, averages, sources)).*
       from (
         select r.*
         from series_candles(
@@ -2363,6 +2464,7 @@ set plan_cache_mode = force_generic_plan
 set jit = off
 as $function$
 declare
+  sources constant text[] := source_names();
   minute constant timestamptz := date_bin(
     '1 minute', market_at.at - interval '1 microsecond', '2000-01-01 00:00+00');
 begin
@@ -2384,7 +2486,7 @@ begin
       c.flags,
       c.revision,
       c.known_from,
-      source_name(c.source)
+      sources[c.source]
     from instrument i
     cross join lateral (
       select m.*
@@ -2416,7 +2518,7 @@ begin
       r.flags,
       r.revision,
       r.known_from,
-      source_name(r.source)
+      sources[r.source]
     from instrument i
     cross join lateral (
       select e.*
@@ -2507,23 +2609,22 @@ select
   (c.rolled).flags & 2 <> 0 as partial,
   (c.rolled).flags & 4 <> 0 as extreme_ambiguous,
   (c.rolled).revision,
-  source_name((c.rolled).source) as source,
+  n.name as source,
   (c.rolled).known_from,
   i.id as instrument_id,
   c.length
 from instrument i
+join source o on o.code = i.source
+join market m on m.code = o.market
 cross join lateral (
   select t.length, d.day as trading_day, r as rolled
   from (values (5::smallint), (15::smallint), (30::smallint), (60::smallint)) t (length)
   cross join lateral series_days(i.id, t.length) d (day)
-  cross join lateral (
-    select case when i.source >= 3 then 'America/New_York' else 'Asia/Shanghai' end
-  ) z (name)
   cross join lateral series_rolled(
     i.id,
     t.length,
-    d.day::timestamp at time zone z.name,
-    (d.day + 1)::timestamp at time zone z.name,
+    d.day::timestamp at time zone m.zone,
+    (d.day + 1)::timestamp at time zone m.zone,
     null,
     null,
     null,
@@ -2533,7 +2634,8 @@ cross join lateral (
   from (values (1200::smallint), (7200::smallint)) t (length)
   cross join lateral series_rolled(
     i.id, t.length, '-infinity', 'infinity', null, null, null, true) r
-) c;
+) c
+left join source n on n.code = (c.rolled).source;
 comment on view rolled_candles is 'Candles that are calculated, not stored, by length in minutes.';
 
 do $views$
@@ -2640,10 +2742,11 @@ select
   a.balanced,
   true as certified,
   a.repaired_at,
-  source_name(i.source) as source,
+  s.name as source,
   a.instrument_id
 from day_audit a
 join instrument i on i.id = a.instrument_id
+left join source s on s.code = i.source
 union all
 select
   i.symbol,
@@ -2658,17 +2761,18 @@ select
   null,
   false,
   null,
-  source_name(i.source),
+  s.name,
   c.instrument_id
 from candle c
 join instrument i on i.id = c.instrument_id
+left join source s on s.code = i.source
 where c.timeframe = 1
   and not exists (
     select
     from day_audit a
     where a.instrument_id = c.instrument_id
       and a.trading_day = c.trading_day)
-group by i.symbol, i.source, c.instrument_id, c.trading_day;
+group by i.symbol, s.name, c.instrument_id, c.trading_day;
 comment on view coverage is
   'Minutes traded, untraded and missing per series and day; missing and residual once certified; '
   'repaired_at once the day was reconciled with the source''s bars.';
@@ -2719,10 +2823,11 @@ select
   r.known_from,
   r.known_to,
   revision_cause_name(r.cause) as cause,
-  source_name(r.source) as source,
+  s.name as source,
   r.instrument_id
 from candle_revision r
-join instrument i on i.id = r.instrument_id;
+join instrument i on i.id = r.instrument_id
+left join source s on s.code = r.source;
 comment on view revisions is 'Earlier values of revised candles.';
 
 create or replace view disagreements as
@@ -2734,15 +2839,17 @@ select
   d.field,
   d.ours,
   d.theirs,
-  source_name(d.our_source) as our_source,
-  source_name(d.their_source) as their_source,
+  o.name as our_source,
+  t.name as their_source,
   case when d.resolved_at is null then 'open' else 'resolved' end as state,
   d.known_from,
   d.resolved_at,
   d.id,
   d.instrument_id
 from disagreement d
-join instrument i on i.id = d.instrument_id;
+join instrument i on i.id = d.instrument_id
+left join source o on o.code = d.our_source
+left join source t on t.code = d.their_source;
 comment on view disagreements is
   'Values on which two sources, or two readings, disagree. They changed no candle.';
 
@@ -2754,16 +2861,17 @@ select
   f.factor,
   f.known_from,
   f.known_to,
-  source_name(i.source) as source,
+  s.name as source,
   f.instrument_id
 from adjustment_factor f
-join instrument i on i.id = f.instrument_id;
+join instrument i on i.id = f.instrument_id
+left join source s on s.code = i.source;
 comment on view factors is
   'Adjustment factors, current (known_to is null) and earlier ones: qfq divides, hfq multiplies.';
 
 create or replace view lists as
 select
-  source_name(l.source) as source,
+  s.name as source,
   l.part,
   l.judged_at,
   l.verdict,
@@ -2771,12 +2879,13 @@ select
   l.detail,
   l.content_hash,
   l.id
-from instrument_list l;
+from instrument_list l
+left join source s on s.code = l.source;
 comment on view lists is 'Received lists of instruments, and the verdict on each.';
 
 create or replace view key_usage as
 select
-  source_name(k.source) as source,
+  s.name as source,
   k.label,
   k.day,
   k.requests,
@@ -2784,7 +2893,8 @@ select
   k.parked_until,
   k.parked_reason,
   k.updated_at
-from api_key_usage k;
+from api_key_usage k
+left join source s on s.code = k.source;
 comment on view key_usage is
   'Requests of each key per day, and whether it is parked; never the key.';
 
@@ -2792,12 +2902,13 @@ create or replace view rejections as
 select
   r.trading_day,
   r.received_at,
-  source_name(r.source) as source,
+  s.name as source,
   r.symbol,
   r.reason,
   r.detail,
   r.payload
-from rejected r;
+from rejected r
+left join source s on s.code = r.source;
 comment on view rejections is
   'Rows that were refused or held, with the reason. lagging: older than what is known, routine; '
   'backward_stamp: newer, with less volume or turnover, a lower high or a higher low; '
@@ -2805,7 +2916,7 @@ comment on view rejections is
 
 create or replace view health as
 select
-  source_name(h.source) as source,
+  s.name as source,
   h.endpoint,
   h.state,
   h.since,
@@ -2814,7 +2925,8 @@ select
   h.failures,
   h.detail,
   h.updated_at
-from source_health h;
+from source_health h
+left join source s on s.code = h.source;
 comment on view health is 'State of each endpoint of each source.';
 
 create or replace view leaders as
@@ -3033,7 +3145,8 @@ begin
         coalesce(a.residual_volume::text, 'unknown'))
     from day_audit a
     where a.instrument_id = series
-      and a.trading_day between (it.opened_at at time zone 'Asia/Shanghai')::date and it.trading_day
+      and a.trading_day
+        between (it.opened_at at time zone (market_of(series)).zone)::date and it.trading_day
     order by a.trading_day;
 end
 $function$;
@@ -3509,9 +3622,9 @@ revoke all on schema candled from public;
 revoke execute on all functions in schema candled from public;
 
 alter function instrument_id security definer;
-alter function regular_session security definer;
+alter function market_of security definer;
+alter function market_day security definer;
 alter function period_is_whole security definer;
-alter function session_grid security definer;
 alter function series_rows security definer;
 alter function series_last security definer;
 alter function series_adjusted security definer;
@@ -3551,6 +3664,8 @@ begin
   grant execute on all functions in schema candled to candled, candled_reader;
   revoke execute on function ensure_partition, prune_changes, feed_identity from candled_reader;
   grant insert, update on
+    market,
+    source,
     instrument,
     trading_day,
     market_session,
@@ -3585,6 +3700,8 @@ begin
   if not exists (select from pg_publication where pubname = 'candled') then
     create publication candled
       for table
+        market,
+        source,
         instrument,
         market_session,
         adjustment_factor,
@@ -3598,6 +3715,12 @@ begin
       with (publish_via_partition_root = true);
     comment on publication candled is
       'Instruments, quotes, candles and the ledger, for logical replication.';
+  end if;
+  -- Before markets and sources were data there were no such tables.
+  if not exists (
+    select from pg_publication_tables where pubname = 'candled' and tablename = 'market')
+  then
+    alter publication candled add table market, source;
   end if;
 exception
   when insufficient_privilege then

@@ -1,4 +1,5 @@
 import Candles
+import Feeds
 import Journal
 import Logging
 import Market
@@ -199,6 +200,7 @@ extension Daemon {
         if place > stored, found.position == place, found.journal == term.identity.name { return }
       }
       isRepeated = true
+      try await writer.record(SourceRegistry.rows)
       try await writer.takeUp(at: place)
     }
   }

@@ -72,7 +72,8 @@ package struct Daemon: Sendable {
     let watch = Task { await keeper.keepRunning() }
     do {
       try Schema.applyIfDifferent(
-        url: settings.embeddedServer.ownerConnectionString, endingReaders: true
+        url: settings.embeddedServer.ownerConnectionString, sources: SourceRegistry.rows,
+        endingReaders: true
       ) {
         log.warning("the schema is not applied yet, \($0)")
       }

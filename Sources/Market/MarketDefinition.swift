@@ -16,10 +16,19 @@ public struct MarketDefinition: Sendable, Hashable {
   /// The hours of trading, on the market's clock, in order.
   public let sessions: [SessionHours]
   public let tradingDays: TradingDays
+  /// Whose days its calendar lists; nil for a market without one.
+  public let calendar: Exchange?
+  /// When a candle of a day, a week or a month opens, in seconds since midnight.
+  public let dayOpens: Int
+  /// Whether each minute of a session has a candle, so that one that lacks is missing …
+  public let hasEveryMinute: Bool
+  /// … but for these, by their opening in seconds since midnight: an auction is being collected.
+  public let silentMinutes: [Int]
 
   public init(
     code: Int16, name: String, zone: MarketZone, currency: String, exchange: Exchange? = nil,
-    sessions: [SessionHours], tradingDays: TradingDays
+    sessions: [SessionHours], tradingDays: TradingDays, calendar: Exchange? = nil,
+    dayOpens: Int = 0, hasEveryMinute: Bool = false, silentMinutes: [Int] = []
   ) {
     self.code = code
     self.name = name
@@ -28,6 +37,10 @@ public struct MarketDefinition: Sendable, Hashable {
     self.exchange = exchange
     self.sessions = sessions
     self.tradingDays = tradingDays
+    self.calendar = calendar
+    self.dayOpens = dayOpens
+    self.hasEveryMinute = hasEveryMinute
+    self.silentMinutes = silentMinutes
   }
 
   /// The date on the market's clock.
@@ -39,13 +52,15 @@ public struct MarketDefinition: Sendable, Hashable {
     sessions: [
       SessionHours(opens: Session.morningOpen, closes: Session.morningClose),
       SessionHours(opens: Session.afternoonOpen, closes: Session.afternoonClose),
-    ], tradingDays: .listed)
+    ], tradingDays: .listed, calendar: .shanghai, dayOpens: Session.morningOpen,
+    hasEveryMinute: true,
+    silentMinutes: [Session.afternoonClose - 180, Session.afternoonClose - 120])
 
   /// The regular session; bars exist for the hours around it.
   public static let unitedStates = MarketDefinition(
     code: 2, name: "us", zone: .newYork, currency: "USD", exchange: .unitedStates,
     sessions: [SessionHours(opens: NewYork.regularOpen, closes: NewYork.regularClose)],
-    tradingDays: .listed)
+    tradingDays: .listed, calendar: .unitedStates)
 }
 
 /// A stretch of trading, in seconds since midnight.

@@ -7,7 +7,7 @@
 public enum NewYork {
   static let winterOffsetSeconds: Int64 = -5 * 3600
   static let summerOffsetSeconds: Int64 = -4 * 3600
-  /// The regular session, on the wall clock; `regular_session` in schema.sql has the same.
+  /// The regular session, on the wall clock; `MarketDefinition` has the same.
   static let regularOpen = 9 * 3600 + 30 * 60
   static let regularClose = 16 * 3600
 

@@ -25,18 +25,19 @@ package enum Schema {
   /// Applies schema.sql in one transaction: an older version is upgraded in place, doing it again
   /// changes nothing, and a newer one is refused.
   /// - Parameters:
+  ///   - sources: what is written to `market` and `source`.
   ///   - waiting: called with a sentence for people when a session is in the way, and again when it
   ///     is another one.
   /// - Throws: `operatorNeeded` where a right is missing, `schemaMismatch`, `connectionLost`,
   ///   `transient` with the session that was in the way at last.
   package static func apply(
-    url: String, waiting: (String) -> Void = { _ in }
+    url: String, sources: [SourceRow] = [], waiting: (String) -> Void = { _ in }
   ) throws(StoreError) {
-    try apply(url: url, patience: Patience(), waiting: waiting)
+    try apply(url: url, sources: sources, patience: Patience(), waiting: waiting)
   }
 
   static func apply(
-    url: String, patience: Patience,
+    url: String, sources: [SourceRow] = [], patience: Patience,
     waiting: (String) -> Void = { _ in }
   ) throws(StoreError) {
     let connection = try PostgresConnection(url: url, application: "candled schema")
@@ -46,6 +47,7 @@ package enum Schema {
       if let found = try? SchemaVersion.stored(in: connection), found > version { throw error }
     }
     try apply(over: connection, url: url, patience: patience, waiting: waiting)
+    try SourceCatalog.write(sources, over: connection)
   }
 
   private static let announceDigest = Statement(
@@ -107,12 +109,15 @@ package enum Schema {
   ///   `waiting` of each; for the private cluster, as its superuser.
   /// - Throws: as `apply`.
   package static func applyIfDifferent(
-    url: String, endingReaders: Bool = false,
+    url: String, sources: [SourceRow] = [], endingReaders: Bool = false,
     waiting: (String) -> Void = { _ in }
   ) throws(StoreError) {
-    if try holdsText(url: url) { return }
+    if try holdsText(url: url) {
+      let connection = try PostgresConnection(url: url, application: "candled schema")
+      return try SourceCatalog.write(sources, over: connection)
+    }
     try apply(
-      url: url, patience: Patience(endsReaders: endingReaders), waiting: waiting)
+      url: url, sources: sources, patience: Patience(endsReaders: endingReaders), waiting: waiting)
   }
 
   private static func holdsText(url: String) throws(StoreError) -> Bool {
@@ -136,11 +141,14 @@ package enum Schema {
 
   /// Applies schema.sql to a database that has none of it, and leaves any other alone.
   /// - Throws: as `apply`.
-  package static func applyIfAbsent(url: String) throws(StoreError) {
+  package static func applyIfAbsent(
+    url: String, sources: [SourceRow] = []
+  ) throws(StoreError) {
     let connection = try PostgresConnection(url: url, application: "candled schema")
     var row = try connection.run(readPresence, context: "schema check").row(0)
     if try row.bool() { return }
     try apply(over: connection, url: url, patience: Patience()) { _ in }
+    try SourceCatalog.write(sources, over: connection)
   }
 
   /// Compares a database with what schema.sql made of it.

@@ -109,7 +109,8 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
     // Before the simulated clock starts: it would run on while a cluster is made.
     try await CommandFailure.translating {
       try server.start()
-      try Schema.apply(url: server.ownerConnectionString)
+      try Schema.apply(
+        url: server.ownerConnectionString, sources: SourceRegistry.rows)
     }
     let market = SimulatedMarket(seed: seed, day: day, instruments: instruments)
     let clock = EngineClock.scaled(

@@ -1,4 +1,5 @@
 import EmbeddedPostgres
+import Feeds
 import Glibc
 import Ingest
 import Operations
@@ -32,7 +33,9 @@ struct KeptDemo {
     let isOpen = server.isRunning
     try await CommandFailure.translating {
       try server.start()
-      try Schema.applyIfDifferent(url: server.ownerConnectionString, endingReaders: true) {
+      try Schema.applyIfDifferent(
+        url: server.ownerConnectionString, sources: SourceRegistry.rows, endingReaders: true
+      ) {
         StandardError.writeLine("the schema is not applied yet, \($0)")
       }
     }

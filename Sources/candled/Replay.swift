@@ -3,6 +3,7 @@
 
 import ArgumentParser
 import Candles
+import Feeds
 import Glibc
 import Ingest
 import Journal
@@ -140,7 +141,7 @@ extension Replay {
   }
 
   private func emptyDatabase(_ url: String, _ settings: Settings) async throws -> StoreWriter {
-    try Schema.applyIfAbsent(url: url)
+    try Schema.applyIfAbsent(url: url, sources: SourceRegistry.rows)
     let writer = StoreWriter(url: url, confirmSeconds: settings.confirmSeconds)
     try await writer.connect()
     let stored = try await writer.load()

@@ -1,6 +1,7 @@
 /// `candled schema`: the database's side of the contract. The SQL itself is in Sources/Store.
 
 import ArgumentParser
+import Feeds
 import Operations
 import Postgres
 import Store
@@ -53,7 +54,7 @@ struct SchemaCommand: ParsableCommand {
     func run() throws {
       let address = try options.load().storeAddress(asOwner: true)
       do throws(StoreError) {
-        try Schema.apply(url: address) { StandardError.writeLine($0) }
+        try Schema.apply(url: address, sources: SourceRegistry.rows) { StandardError.writeLine($0) }
       } catch {
         throw CommandFailure(error)
       }

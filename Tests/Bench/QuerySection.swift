@@ -61,6 +61,17 @@ private enum QueryBench {
   private static let values = """
     p + 0.01, p + 0.05, p, p + 0.03, 100 * s.age, 100 * s.age * p, null, null
     """
+  /// Those of the sessions of a day.
+  private static let minutes = """
+    (
+      select m
+      from market p
+      cross join lateral (select * from market_day(p, s.day) where anchor = opens) d
+      cross join lateral generate_series(
+        d.opens, d.closes - interval '1 minute', interval '1 minute') m
+      where p.code = 1
+    )
+    """
   private static let price = "((n % 90) * 10 + 10 + s.age % 50)::numeric(10, 3)"
 
   static let filling = [
@@ -92,24 +103,24 @@ private enum QueryBench {
     """
     set search_path = candled;
     insert into candle
-    select opened_at, closed_at, opened_at + interval '65 seconds', n, s.day, 1, 0, 1, 0, \(values)
+    select o, o + interval '1 minute', o + interval '65 seconds', n, s.day, 1, 0, 1, 0, \(values)
     from generate_series(1, 130) n
     cross join bench_day s
-    cross join lateral session_grid(false, s.day, 1::smallint)
+    cross join lateral \(minutes) t (o)
     cross join lateral (select \(price)) x (p)
     where s.age between 6 and 60
-    order by n, opened_at
+    order by n, o
     """,
     """
     set search_path = candled;
     insert into candle
-    select opened_at, closed_at, opened_at + interval '65 seconds', n, s.day, 1, 0, 1, 0, \(values)
+    select o, o + interval '1 minute', o + interval '65 seconds', n, s.day, 1, 0, 1, 0, \(values)
     from bench_day s
-    cross join lateral session_grid(false, s.day, 1::smallint)
+    cross join lateral \(minutes) t (o)
     cross join generate_series(1, 5400) n
     cross join lateral (select \(price)) x (p)
     where s.age <= 5
-    order by opened_at, n
+    order by o, n
     """,
     "analyze candled.candle",
   ]

@@ -1,4 +1,5 @@
 import EmbeddedPostgres
+import Feeds
 import Logging
 import Postgres
 import Store
@@ -14,7 +15,7 @@ import Testing
     let cluster = try PrivateCluster.own()
     let keeper = PostgresSupervisor(
       cluster.server, log: Logger(label: "away") { _ in SwiftLogNoOpLogHandler() })
-    try Schema.apply(url: cluster.server.ownerConnectionString)
+    try Schema.apply(url: cluster.server.ownerConnectionString, sources: SourceRegistry.rows)
     try await keeper.stop()
     let daemon = try Daemon.withoutUpstream(
       in: PrivateCluster.freshDirectory(),

@@ -5,6 +5,8 @@ enum RightsTable {
 
   static let tables: [String: Rights] = [
     "schema_version": ("s", "s"),
+    "market": ("siu", ""),
+    "source": ("siu", ""),
     "instrument": ("siu", ""),
     "trading_day": ("siu", ""),
     "market_session": ("siu", ""),
@@ -45,8 +47,7 @@ enum RightsTable {
       "timeframe_name", "timeframe_code", "source_name", "gap_cause_name", "revision_cause_name",
       "trading_name", "exchange_name", "kind_name", "board_name", "book_prices", "book_volumes",
       "argument_error", "instrument_id", "symbol_error", "average_price", "bucket_opened_at",
-      "bucket_closed_at", "bucket_minutes", "is_auction_minute", "regular_session",
-      "shown_candle", "period_is_whole", "session_grid", "series_rows",
+      "source_names", "shown_candle", "market_of", "market_day", "period_is_whole", "series_rows",
       "series_last", "series_adjusted", "series_forming", "series_rolled", "series_candles",
       "series_filled", "candles", "market_at", "series_days", "flag_names", "why",
       "feed_position", "changes", "schema_objects",

@@ -1,4 +1,5 @@
 import EmbeddedPostgres
+import Feeds
 import Postgres
 import Store
 
@@ -26,7 +27,7 @@ package struct StoreDatabase: Sendable {
   private init(on cluster: PrivateCluster) throws {
     self.cluster = cluster
     url = try cluster.freshDatabase(named: "store", template: Self.template) { url in
-      try Schema.apply(url: url)
+      try Schema.apply(url: url, sources: SourceRegistry.rows)
     }
   }
 

@@ -1,5 +1,6 @@
 import EmbeddedPostgres
 import ExchangeSimulator
+import Feeds
 import Foundation
 import Ingest
 import Ledgers
@@ -49,7 +50,7 @@ package struct BackfillTrial: Sendable {
     defer { Leftovers.remove(folder) }
     let cluster = try PrivateCluster.own()
     let admin = cluster.server.ownerConnectionString
-    try Schema.apply(url: admin)
+    try Schema.apply(url: admin, sources: SourceRegistry.rows)
     let store = cluster.server.url(database: EmbeddedServer.databaseName)
     let live = try ExchangeServer(
       history: SimulatedHistory(

@@ -1,5 +1,6 @@
 import EmbeddedPostgres
 import ExchangeSimulator
+import Feeds
 import Foundation
 import Ledgers
 import Market
@@ -65,7 +66,7 @@ package struct CrashTrial {
   ) throws -> (dump: TableDump, kills: Int) {
     try cluster.server.createDatabase(database)
     let admin = cluster.server.adminConnectionString(database: database)
-    try Schema.apply(url: admin)
+    try Schema.apply(url: admin, sources: SourceRegistry.rows)
     let market = SimulatedMarket(
       seed: seed, day: TradingDay(daysSince1970: 20_640), instruments: instruments)
     let exchange = try ExchangeServer(market: market)

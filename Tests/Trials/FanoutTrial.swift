@@ -1,5 +1,6 @@
 import EmbeddedPostgres
 import ExchangeSimulator
+import Feeds
 import Foundation
 import Ledgers
 import Market
@@ -38,7 +39,7 @@ package struct FanoutTrial: Sendable {
     defer { Leftovers.remove(folder) }
     let cluster = try PrivateCluster.own()
     let admin = cluster.server.ownerConnectionString
-    try Schema.apply(url: admin)
+    try Schema.apply(url: admin, sources: SourceRegistry.rows)
     let market = SimulatedMarket(
       seed: seed, day: TradingDay(daysSince1970: 20_640), instruments: instruments)
     let exchange = try ExchangeServer(market: market)

@@ -1,4 +1,5 @@
 import EmbeddedPostgres
+import Feeds
 import Market
 import Postgres
 import Store
@@ -34,7 +35,7 @@ package struct ListenerTrial: Sendable {
   package func run() async throws -> Verdict {
     let cluster = try PrivateCluster.own(isDurable: true)
     let url = cluster.server.ownerConnectionString
-    try Schema.apply(url: url)
+    try Schema.apply(url: url, sources: SourceRegistry.rows)
     let writer = StoreWriter(url: cluster.server.connectionString)
     try await writer.connect()
     var samples = StoreSamples(seed: 1)

@@ -1,5 +1,6 @@
 import EmbeddedPostgres
 import ExchangeSimulator
+import Feeds
 import Foundation
 import Ledgers
 import Market
@@ -59,7 +60,7 @@ package struct MonthTrial {
     defer { Leftovers.remove(folder) }
     let cluster = try PrivateCluster.own()
     let url = cluster.server.ownerConnectionString
-    try Schema.apply(url: url)
+    try Schema.apply(url: url, sources: SourceRegistry.rows)
     // A daemon that starts sees yesterday's totals first, so there must be a yesterday.
     var history = SimulatedHistory(
       seed: seed, instruments: instruments, through: MonthTrial.lastDay, days: days + 1)

@@ -1,5 +1,6 @@
 import EmbeddedPostgres
 import ExchangeSimulator
+import Feeds
 import Ingest
 import Journal
 import Market
@@ -33,7 +34,7 @@ package struct QuietTrial: Sendable {
     // Vacuuming is the server's own affair, and a transaction.
     let cluster = try PrivateCluster.own(more: ["autovacuum": "off"])
     let url = cluster.server.ownerConnectionString
-    try Schema.apply(url: url)
+    try Schema.apply(url: url, sources: SourceRegistry.rows)
     try SQLProbe.run("create extension pg_walinspect", url: url)
     let writer = StoreWriter(url: url)
     try await writer.connect()

@@ -1,4 +1,5 @@
 import EmbeddedPostgres
+import Feeds
 import Ingest
 import Logging
 import Market
@@ -50,7 +51,7 @@ package struct ReadersTrial: Sendable {
     let cluster = try PrivateCluster.own(isDurable: true)
     let server = cluster.server
     let admin = server.ownerConnectionString
-    try Schema.apply(url: admin)
+    try Schema.apply(url: admin, sources: SourceRegistry.rows)
     try SQLProbe.run("create role alice login in role candled_reader", url: admin)
     let ended = Locked(0)
     let log = Logger(label: "keeper") { label in
@@ -111,7 +112,7 @@ package struct ReadersTrial: Sendable {
     let start = ContinuousClock.now
     do {
       try server.start()
-      try Schema.applyIfDifferent(url: server.ownerConnectionString)
+      try Schema.applyIfDifferent(url: server.ownerConnectionString, sources: SourceRegistry.rows)
     } catch {
       verdict.complaints.append("a start was refused: \(error)")
       return

@@ -1,5 +1,6 @@
 import EmbeddedPostgres
 import ExchangeSimulator
+import Feeds
 import Foundation
 import Journal
 import Ledgers
@@ -57,7 +58,7 @@ package final class TrialDay {
     if hasCluster {
       let cluster = try disk.map { try PrivateCluster.own(on: $0) } ?? PrivateCluster.own()
       let url = cluster.server.ownerConnectionString
-      try Schema.apply(url: url)
+      try Schema.apply(url: url, sources: SourceRegistry.rows)
       self.cluster = cluster
       listener = NotificationListener(url: url)
     } else {

@@ -1,0 +1,91 @@
+import Market
+import Postgres
+
+/// Markets and sources as rows: what the functions of the schema know of them. Written by whoever
+/// applies the schema, and by the daemon at the start of its term. An equal row is left alone.
+enum SourceCatalog {
+  private static let context = "source catalog"
+
+  private static let writeMarkets = Statement(
+    name: "write_markets",
+    sql: """
+      insert into candled.market as t
+      select r.*
+      from jsonb_populate_recordset(null::candled.market, $1::jsonb) r
+      on conflict (code) do update
+      set (name, zone, opens, closes, day_opens, weekdays, calendar, every_minute, silent_minutes,
+          currency)
+        = (excluded.name, excluded.zone, excluded.opens, excluded.closes, excluded.day_opens,
+          excluded.weekdays, excluded.calendar, excluded.every_minute, excluded.silent_minutes,
+          excluded.currency)
+      where t is distinct from excluded
+      """)
+
+  private static let writeSources = Statement(
+    name: "write_sources",
+    sql: """
+      insert into candled.source as t
+      select r.*
+      from jsonb_populate_recordset(null::candled.source, $1::jsonb) r
+      on conflict (code) do update
+      set (name, market, series, priority, kind)
+        = (excluded.name, excluded.market, excluded.series, excluded.priority, excluded.kind)
+      where t is distinct from excluded
+      """)
+
+  /// - Throws: `connectionLost`, `operatorNeeded`.
+  static func write(
+    _ sources: [SourceRow], over connection: PostgresConnection
+  ) throws(StoreError) {
+    if sources.isEmpty { return }
+    let markets = Set(sources.map(\.market)).sorted { $0.code < $1.code }
+    try write(markets.map(\.json), by: writeMarkets, over: connection)
+    try write(sources.map(\.json), by: writeSources, over: connection)
+  }
+
+  private static func write(
+    _ objects: [String], by statement: Statement, over connection: PostgresConnection
+  ) throws(StoreError) {
+    var parameters = WireParameters()
+    parameters.add { $0.jsonb("[\(objects.joined(separator: ","))]") }
+    try connection.run(statement, with: parameters, context: context)
+  }
+}
+
+extension MarketDefinition {
+  /// Its names are words of ours: nothing needs escaping.
+  fileprivate var json: String {
+    func times(_ seconds: [Int]) -> String {
+      "[" + seconds.map { "\"\(Self.clock($0))\"" }.joined(separator: ",") + "]"
+    }
+    return """
+      {"code":\(code),"name":"\(name)","zone":"\(zone.rawValue)",\
+      "opens":\(times(sessions.map(\.opens))),"closes":\(times(sessions.map(\.closes))),\
+      "day_opens":"\(Self.clock(dayOpens))",\
+      "weekdays":\(tradingDays == .everyDay ? [1, 2, 3, 4, 5, 6, 7] : [1, 2, 3, 4, 5]),\
+      "calendar":\(calendar.map { "\($0.rawValue)" } ?? "null"),\
+      "every_minute":\(hasEveryMinute),"silent_minutes":\(times(silentMinutes)),\
+      "currency":"\(currency)"}
+      """
+  }
+
+  private static func clock(_ seconds: Int) -> String { "\(seconds / 3600):\(seconds / 60 % 60)" }
+}
+
+extension SourceRow {
+  fileprivate var json: String {
+    """
+    {"code":\(source.rawValue),"name":"\(name)","market":\(market.code),\
+    "series":\(instruments.rawValue),"priority":\(priority),\
+    "kind":"\(hasQuotes ? "quotes" : "bars")"}
+    """
+  }
+}
+
+extension StoreWriter {
+  /// What the schema's functions know of markets and sources from here on.
+  /// - Throws: `connectionLost`, `operatorNeeded`.
+  package func record(_ sources: [SourceRow]) throws(StoreError) {
+    try SourceCatalog.write(sources, over: open().connection)
+  }
+}
