@@ -22,6 +22,9 @@ func tests(
 
 let log = Target.Dependency.product(name: "Logging", package: "swift-log")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let nio = ["NIOCore", "NIOConcurrencyHelpers", "NIOPosix", "NIOHTTP1"].map {
+  Target.Dependency.product(name: $0, package: "swift-nio")
+}
 let toml = Target.Dependency.product(name: "TOMLKit", package: "TOMLKit")
 
 let package = Package(
@@ -33,6 +36,7 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
   ],
   targets: [
@@ -58,6 +62,7 @@ let package = Package(
       dependencies: ["Market", "Candles", "Postgres", "Platform", "CPostgres", "CLinux"],
       resources: [.embedInCode("schema.sql")], swiftSettings: strict),
     module("Operations", ["Market", "Platform", log, toml]),
+    module("HTTPServing", ["Operations"] + nio),
     .target(
       name: "ExchangeSimulator", dependencies: ["Market", "Platform", "CLinux"],
       swiftSettings: quick),
@@ -75,8 +80,7 @@ let package = Package(
       "Admin",
       [
         "Market", "Feeds", "Polling", "Transport", "Journal", "Postgres", "Store", "Operations",
-        "Ingest",
-        "Platform", "CLinux", log,
+        "Ingest", "HTTPServing", log,
       ]),
     .executableTarget(
       name: "candled",
@@ -84,8 +88,8 @@ let package = Package(
         "Market", "Candles", "Feeds", "Polling", "Journal", "Transport", "EmbeddedPostgres",
         "Postgres", "Reader", "Store",
         "Operations",
-        "Ingest", "Admin", "ExchangeSimulator", "CandledClient", "TerminalView", "Platform",
-        "CLinux", arguments, log,
+        "Ingest", "HTTPServing", "Admin", "ExchangeSimulator", "CandledClient", "TerminalView",
+        "Platform", "CLinux", arguments, log,
       ],
       swiftSettings: strict),
 
@@ -166,9 +170,8 @@ let package = Package(
         "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres",
         "Postgres", "Store",
         "Operations",
-        "Ingest", "Admin", "ExchangeSimulator", "Ledgers", "Platform", "Trials", "Hostile",
-        "TestSupport",
-        "TestTraits", log,
+        "Ingest", "HTTPServing", "Admin", "ExchangeSimulator", "Ledgers", "Platform", "Trials",
+        "Hostile", "TestSupport", "TestTraits", log,
       ]),
     .testTarget(
       name: "CandledTests",
@@ -183,8 +186,8 @@ let package = Package(
       "AdminTests",
       [
         "Market", "Feeds", "Polling", "Transport", "Journal", "Postgres", "Store", "Operations",
-        "Ingest",
-        "Admin", "Platform", "TestSupport", log,
+        "Ingest", "HTTPServing", "Admin", "Platform", "TestSupport", log,
+        .product(name: "NIOCore", package: "swift-nio"),
       ]),
     tests("TidyTests", ["Operations", "Ingest", "Admin", "candled-tidy", "TestTraits"]),
   ],

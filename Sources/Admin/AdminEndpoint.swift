@@ -1,3 +1,4 @@
+import HTTPServing
 import Ingest
 import Operations
 
@@ -17,17 +18,17 @@ package struct AdminEndpoint: Sendable {
   }
 
   /// What needs nobody's help: whether the daemon's own loops turn, and what is asked wrongly.
-  func immediateResponse(_ request: AdminRequest) -> AdminResponse? {
+  func immediateResponse(_ request: ServerRequest) -> ServerResponse? {
     if request.method != "GET", request.method != "HEAD" {
-      return .text(405, "GET and HEAD only")
+      return .text("GET and HEAD only", status: 405)
     }
     if !AdminEndpoint.paths.contains(request.path) {
-      return .text(404, AdminEndpoint.paths.joined(separator: "\n"))
+      return .text(AdminEndpoint.paths.joined(separator: "\n"), status: 404)
     }
     return request.path == "/livez" ? livez : nil
   }
 
-  package func response(to request: AdminRequest) async -> AdminResponse {
+  package func response(to request: ServerRequest) async -> ServerResponse {
     if let response = immediateResponse(request) { return response }
     let report = await state.report()
     var response =
@@ -41,27 +42,28 @@ package struct AdminEndpoint: Sendable {
   }
 
   /// Exactly what the watchdog goes by: never the database.
-  private var livez: AdminResponse {
+  private var livez: ServerResponse {
     let stale = state.heartbeats.stale()
     return stale.isEmpty
-      ? .text(200, "ok") : .text(503, "no progress: " + stale.joined(separator: ", "))
+      ? .text("ok", status: 200)
+      : .text("no progress: " + stale.joined(separator: ", "), status: 503)
   }
 
-  private func readyz(_ report: DaemonReport) -> AdminResponse {
+  private func readyz(_ report: DaemonReport) -> ServerResponse {
     let readiness = Readiness(report)
     return .text(
-      readiness.isReady ? 200 : 503,
-      ([readiness.headline] + readiness.lines).joined(separator: "\n"))
+      ([readiness.headline] + readiness.lines).joined(separator: "\n"),
+      status: readiness.isReady ? 200 : 503)
   }
 
-  private func metrics(_ report: DaemonReport) -> AdminResponse {
+  private func metrics(_ report: DaemonReport) -> ServerResponse {
     let page = MetricTable.families.exposition(of: MetricSource(report: report, build: build))
-    return AdminResponse(
+    return ServerResponse(
       status: 200, contentType: "text/plain; version=0.0.4; charset=utf-8", body: page)
   }
 
-  private func status(_ report: DaemonReport) -> AdminResponse {
-    AdminResponse(
+  private func status(_ report: DaemonReport) -> ServerResponse {
+    ServerResponse(
       status: 200, contentType: "application/json",
       body: StatusDocument(report, build).json + "\n")
   }

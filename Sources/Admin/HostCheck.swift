@@ -1,4 +1,5 @@
 import Glibc
+import HTTPServing
 import Operations
 
 /// Whether a request calls us by a name of ours.
@@ -8,10 +9,10 @@ import Operations
 /// loopback only loopback's names count. No page reaches a socket in the file system. An address of
 /// the network has whatever name its scrapers know it by, and answers everybody anyway.
 extension ListenAddress {
-  static let hostRefusal = AdminResponse.text(
-    421, "the Host header must be localhost or a loopback address such as 127.0.0.1")
+  static let hostRefusal = ServerResponse.text(
+    "the Host header must be localhost or a loopback address such as 127.0.0.1", status: 421)
 
-  func isMeant(by request: AdminRequest) -> Bool {
+  func isMeant(by request: ServerRequest) -> Bool {
     if case .unix = self { return true }
     return !isLocal || request.hosts.allSatisfy(ListenAddress.isLoopback)
   }

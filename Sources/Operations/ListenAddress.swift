@@ -47,8 +47,8 @@ package enum ListenAddress: Sendable, Hashable {
     return "\(path) exists and is not a socket"
   }
 
-  /// sun_path with its final zero.
-  private static let pathBytesMax = 107
+  /// What swift-nio takes, and every Unix.
+  private static let pathBytesMax = 103
 
   /// Whether only this machine reaches it.
   package var isLocal: Bool {

@@ -1,4 +1,5 @@
 import Admin
+import HTTPServing
 import Market
 import Operations
 import TerminalView
@@ -20,7 +21,7 @@ struct DaemonReply {
       return
     }
     do {
-      let (status, body) = try AdminClient(address).get("/status")
+      let (status, body) = try HTTPFetch.get("/status", from: address)
       document = StatusDocument(json: body)
       if document == nil {
         silence = "another server than candled listens at \(address) (HTTP \(status))"

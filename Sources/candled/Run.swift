@@ -57,7 +57,7 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
     defer { trimming.cancel() }
     let unsaved = try await CommandFailure.translating {
       // Before anything that may take long or fail: whoever asks is told that it starts.
-      let admin = settings.adminListen.flatMap { address in
+      let admin = settings.adminListen.map { address in
         AdminServer(
           at: address,
           answering: AdminEndpoint(state: daemon.state, build: .current, mask: mask), log: log)

@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import HTTPServing
 import Ingest
 import Logging
 import Operations
@@ -22,8 +23,8 @@ final class Served: Sendable {
     if let secret { mask.register(Secret(secret)) }
     let endpoint = AdminEndpoint(state: state, build: Sample.build, mask: mask)
     let wanted = try #require(wanted ?? ListenAddress("127.0.0.1:0"))
-    server = try #require(AdminServer(at: wanted, answering: endpoint, log: log.logger(mask)))
-    let line = await log.wait(for: "endpoint listens")
+    server = AdminServer(at: wanted, answering: endpoint, log: log.logger(mask))
+    let line = await log.wait(for: "endpoint listening")
     let logged = line.firstMatch(of: #/address="?([^" \n]+)/#).map { String($0.1) }
     address = try #require(logged.flatMap { ListenAddress($0) })
   }
@@ -38,14 +39,14 @@ final class Served: Sendable {
     return try await offPool {
       // The suite around it may hold all of Swift's threads for longer than an answer may take.
       for _ in 0..<Self.triesMax {
-        if let response = try? AdminClient(address).get(path),
+        if let response = try? HTTPFetch.get(path, from: address),
           response.body != "the daemon does not respond\n"
         {
           return response
         }
         usleep(Self.pauseMicroseconds)
       }
-      return try AdminClient(address).get(path)
+      return try HTTPFetch.get(path, from: address)
     }
   }
 
@@ -55,28 +56,15 @@ final class Served: Sendable {
     return try await offPool {
       var response = ""
       for _ in 0..<Self.triesMax {
-        let socket = try AdminSocket.connect(to: address, secondsMax: 60).get()
-        defer { close(socket) }
-        _ = AdminSocket.write(socket, Array(text.utf8)[...])
-        response = try #require(readAll(socket))
-        // HEAD has no body to tell by: only a late answer is 27 bytes long.
-        let isLate = response.contains("Content-Length: 27\r\n")
+        let client = try RawClient(address, secondsMax: 60)
+        client.send(text)
+        response = try #require(client.readAll())
+        // HEAD has no body to tell by: only a late response is 28 bytes long.
+        let isLate = response.contains("Content-Length: 28\r\n")
         if !isLate { break }
         usleep(Self.pauseMicroseconds)
       }
       return response
-    }
-  }
-}
-
-/// Reads to the end; nil if the server does not hang up while the socket waits.
-private func readAll(_ socket: Int32) -> String? {
-  var bytes: [UInt8] = []
-  while true {
-    switch AdminSocket.read(socket, bytesMax: 65_536) {
-    case .bytes(let more): bytes += more
-    case .over: return String(decoding: bytes, as: UTF8.self)
-    case .later: return nil
     }
   }
 }
@@ -151,7 +139,10 @@ final class LineBox: Sendable {
     let post = try await served.send("POST /metrics HTTP/1.1\r\nContent-Length: 2\r\n\r\nhi")
     #expect(post.hasPrefix("HTTP/1.1 405 ") && post.contains("Allow: GET, HEAD\r\n"))
     #expect(try await served.send("hello\r\n\r\n").hasPrefix("HTTP/1.1 400 "))
-    #expect(try await served.send("GET  / HTTP/1.1\r\n\r\n").hasPrefix("HTTP/1.1 400 "))
+    #expect(try await served.send("GET livez HTTP/1.1\r\n\r\n").hasPrefix("HTTP/1.1 400 "))
+    #expect(try await served.send("GET /livez HTTP/x\r\n\r\n").hasPrefix("HTTP/1.1 400 "))
+    let elsewhere = "GET http://evil.example/livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    #expect(try await served.send(elsewhere).hasPrefix("HTTP/1.1 400 "))
     #expect(try await served.send("GET / HTTP/1.1\r\nno header\r\n\r\n").hasPrefix("HTTP/1.1 400 "))
   }
 
@@ -166,42 +157,41 @@ final class LineBox: Sendable {
 
   @Test func `a request that does not end is cut off at its bound`() async throws {
     let served = try await Served()
-    let long = String(repeating: "x", count: AdminConnection.headBytesMax + 4_096)
+    let long = String(repeating: "x", count: HTTPServer.Limits().headBytesMax + 4_096)
     #expect(try await served.send("GET /\(long)").hasPrefix("HTTP/1.1 431 "))
     #expect(try await served.get("/livez").status == 200)
   }
 
   @Test func `clients that say nothing take no place from one that asks`() async throws {
     let served = try await Served()
-    let idle = try (0..<AdminLoop.connectionsMax + 20).map { _ in
-      try AdminSocket.connect(to: served.address, secondsMax: 20).get()
+    let idle = try (0..<HTTPServer.Limits().connectionsMax + 20).map { _ in
+      try RawClient(served.address, secondsMax: 20)
     }
     #expect(try await served.get("/livez").status == 200)
     // The oldest made room, long before it would have been let go for dawdling.
     var byte: UInt8 = 0
-    #expect(recv(idle[0], &byte, 1, Int32(MSG_DONTWAIT)) == 0)
-    for socket in idle { close(socket) }
+    #expect(recv(idle[0].socket, &byte, 1, Int32(MSG_DONTWAIT)) == 0)
+    for client in idle { client.hangUp() }
     #expect(try await served.get("/livez").status == 200)
   }
 
   @Test func `a client that dawdles is let go`() async throws {
     let served = try await Served()
-    let socket = try AdminSocket.connect(to: served.address, secondsMax: 60).get()
-    defer { close(socket) }
-    _ = AdminSocket.write(socket, Array("GET /li".utf8)[...])
+    let client = try RawClient(served.address, secondsMax: 60)
+    client.send("GET /li")
     // The server hangs up.
-    #expect(try await offPool { readAll(socket) } == "")
+    #expect(try await offPool { client.readAll() } == "")
   }
 
   @Test func `a port in use is logged once and bound when it is free`() async throws {
     let first = try await Served()
     let log = LineBox()
     let endpoint = AdminEndpoint(state: DaemonState(), build: Sample.build, mask: SecretMask())
-    let second = try #require(
-      AdminServer(at: first.address, answering: endpoint, log: log.logger(SecretMask())))
+    let second = AdminServer(
+      at: first.address, answering: endpoint, log: log.logger(SecretMask()))
     await log.wait(for: "cannot listen, will retry")
     first.server.stop()
-    await log.wait(for: "listens")
+    await log.wait(for: "listening")
     #expect(try await first.get("/livez").status == 200)
     second.stop()
     #expect(log.all.count { $0.contains("cannot listen") } == 1)

@@ -1,5 +1,6 @@
 import Admin
 import Dispatch
+import HTTPServing
 import Market
 import Operations
 import Platform
@@ -48,16 +49,16 @@ import Testing
     state.role = .leading(term: 1)
     async let unsaved = engine.run()
     for await _ in hangs { break }
-    #expect(await endpoint.response(to: AdminRequest(path: "/livez")).status == 200)
+    #expect(await endpoint.response(to: ServerRequest(path: "/livez")).status == 200)
     clock.pass(seconds: 31)
 
-    let livez = await endpoint.response(to: AdminRequest(path: "/livez"))
+    let livez = await endpoint.response(to: ServerRequest(path: "/livez"))
     #expect(livez.status == 503 && livez.body == "no progress: engine\n")
-    let metrics = await endpoint.response(to: AdminRequest(path: "/metrics"))
+    let metrics = await endpoint.response(to: ServerRequest(path: "/metrics"))
     let page = try PrometheusPage(metrics.body)
     #expect(metrics.status == 200 && page["candled_ready"] == 0)
     #expect(page["candled_loop_age_seconds", ["loop": "engine"]] == 31)
-    let readyz = await endpoint.response(to: AdminRequest(path: "/readyz"))
+    let readyz = await endpoint.response(to: ServerRequest(path: "/readyz"))
     #expect(readyz.status == 503 && readyz.body.hasPrefix("no progress: engine\n"))
     #expect(await state.report().statusLine == "leading · no progress: engine")
     #expect(try await signs(of: state, clock) == 0)
@@ -66,7 +67,7 @@ import Testing
     disk.signal()
     engine.stop()
     _ = try await unsaved
-    #expect(await endpoint.response(to: AdminRequest(path: "/livez")).status == 200)
+    #expect(await endpoint.response(to: ServerRequest(path: "/livez")).status == 200)
     #expect(try await signs(of: state, clock) > 0)
     withExtendedLifetime(run) {}
   }

@@ -20,6 +20,9 @@ extension Rule {
     "Reader": ["Market", "Postgres"],
     "Store": ["Market", "Candles", "Postgres", "Platform", "CPostgres", "CLinux"],
     "Operations": ["Market", "Platform", "CLinux", "Logging", "TOMLKit"],
+    "HTTPServing": [
+      "Operations", "NIOCore", "NIOConcurrencyHelpers", "NIOHTTP1", "NIOPosix",
+    ],
     "ExchangeSimulator": ["Market", "Platform", "CLinux"],
     "CandledClient": ["Market", "Postgres", "Reader", "CLinux"],
     "TerminalView": ["Market"],
@@ -38,8 +41,8 @@ extension Rule {
       "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres",
       "Postgres", "Reader", "Store",
       "Operations",
-      "ExchangeSimulator", "CandledClient", "TerminalView", "Ingest", "Admin", "Platform", "CLinux",
-      "Logging", "ArgumentParser",
+      "ExchangeSimulator", "CandledClient", "TerminalView", "Ingest", "HTTPServing", "Admin",
+      "Platform", "CLinux", "Logging", "ArgumentParser",
     ],
   ]
 
