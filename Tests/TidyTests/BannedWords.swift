@@ -1,3 +1,5 @@
+@testable import candled_tidy
+
 /// Words that a text for people must not have: each personifies a program, or is a riddle where a
 /// usual word exists. "A source tells" is "a source sends"; "asked too often" is "too many requests".
 ///

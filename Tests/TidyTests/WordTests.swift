@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import candled_tidy
+
 /// The texts beside Swift that people read: pages, configuration, units, scripts, and the comments
 /// and messages of the schema.
 @Suite struct WordTests {
