@@ -33,7 +33,8 @@ extension EmbeddedServer {
       throw EmbeddedServerError(
         .directoryUnusable,
         sentence:
-          "\(directory) is not empty (\(unknownFile)): give the embedded server a folder of its own.",
+          "\(directory) is not empty (\(unknownFile)): "
+          + "give the embedded server a folder of its own.",
         directory: directory)
     }
     try own(directory, for: user)

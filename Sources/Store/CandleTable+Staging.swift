@@ -1,8 +1,8 @@
 import Market
 import Postgres
 
-/// The staging table, where new candles, equal ones and revisions are told apart, and a source's own
-/// day is held against the exchange's.
+/// The staging table, where new candles, equal ones and revisions are separated, and a source's own
+/// day is compared with the exchange's.
 extension CandleTable {
   private static let copyStage = "copy candle_stage from stdin (format binary)"
 

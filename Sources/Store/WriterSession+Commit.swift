@@ -129,9 +129,8 @@ extension WriterSession {
     guard storedEpoch == epoch, isFenced, let lastSeq else {
       throw StoreError(
         .positionConflict,
-        message:
-          "the database stands at journal position \(storedPosition ?? -1), not \(position.sequence):"
-          + " another writer uses this database",
+        message: "the database stands at journal position \(storedPosition ?? -1), not "
+          + "\(position.sequence): another writer uses this database",
         context: CommitStep.commit)
     }
     precondition(

@@ -72,7 +72,8 @@ final class BackfillSession {
       StandardError.writeLine("starting the private PostgreSQL …")
       try settings.embeddedServer.start()
       startedServer = settings.embeddedServer
-      try Schema.apply(url: settings.embeddedServer.ownerConnectionString)
+      try Schema.apply(
+        url: settings.embeddedServer.ownerConnectionString, sources: SourceRegistry.rows)
     }
     try await writer.connect()
     isOpen = true

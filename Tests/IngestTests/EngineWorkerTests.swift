@@ -187,7 +187,7 @@ import Transport
     let rows = Locked([SourceHealthRow]())
     let engine = try run.engine(
       MemorySink(inspect: { commit in
-        rows.withLock { $0 += commit.health.filter { $0.endpoint == "bars" } }
+        rows.withLock { $0 += commit.reference.health.filter { $0.endpoint == "bars" } }
       }))
     var others = run.workers
     others.alpacaKey = nil

@@ -68,10 +68,11 @@ import Transport
     #expect(report.fault?.code == "timeout" && report.fault?.host == "exchange.test")
     #expect((report.fault?.attempts ?? 0) > 16)
     let stored = commits.withLock { $0 }
-    let row = try #require(stored.last?.health.last)
+    let row = try #require(stored.last?.reference.health.last)
     #expect(row.lastSuccessAt == nil)
     #expect(row.detail.hasPrefix("no response from exchange.test in time ("))
-    let times = stored.map(\.knownAt) + stored.flatMap(\.health).map { $0.updatedAt ?? $0.since }
+    let health = stored.flatMap(\.reference.health)
+    let times = stored.map(\.knownAt) + health.map { $0.updatedAt ?? $0.since }
     #expect(times.allSatisfy { $0 >= run.moment(run.start) })
   }
 
