@@ -62,10 +62,11 @@ package enum ConfigurationFile {
   private static func apply(
     _ text: String, origin: String, to settings: inout Settings
   ) -> [ConfigurationProblem] {
-    if let (line, sentence) = TOMLGuard.fault(in: text) {
+    let scan = TOMLScan(text)
+    if let fault = scan.fault {
       return [
         ConfigurationProblem(
-          origin: origin, line: line, key: nil, sentence: "not TOML: \(sentence)")
+          origin: origin, line: fault.line, key: nil, sentence: "not TOML: \(fault.sentence)")
       ]
     }
     let table: TOMLTable
@@ -80,7 +81,7 @@ package enum ConfigurationFile {
     } catch {
       return [ConfigurationProblem(origin: origin, key: nil, sentence: "not TOML")]
     }
-    let reading = Reading(origin: origin, lines: TOMLKeyLocator.lines(in: text))
+    let reading = Reading(origin: origin, lines: scan.lines)
     let problems = reading.problems(of: table, at: [], in: &settings)
     return problems.sorted { ($0.line ?? 0, $0.key ?? "") < ($1.line ?? 0, $1.key ?? "") }
   }
