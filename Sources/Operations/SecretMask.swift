@@ -3,6 +3,7 @@
 /// `user:password`, so the secret may begin at any of three places in a group). The last line of
 /// defence: the first is `Secret`.
 
+import FoundationEssentials
 import Platform
 
 package final class SecretMask: Sendable {
@@ -90,10 +91,7 @@ package final class SecretMask: Sendable {
     var forms = [bytes]
     forms.append(percentEncoded(bytes, digits: "0123456789ABCDEF"))
     forms.append(percentEncoded(bytes, digits: "0123456789abcdef"))
-    for before in 0..<3 {
-      forms.append(base64(bytes, before: before, tail: "+/"))
-      forms.append(base64(bytes, before: before, tail: "-_"))
-    }
+    for before in 0..<3 { forms += base64(bytes, before: before) }
     return forms.filter { $0.count >= secretBytesMin }
   }
 
@@ -107,20 +105,15 @@ package final class SecretMask: Sendable {
     }
   }
 
-  /// The characters that depend on `bytes` alone when `before` bytes stand ahead of them.
-  private static func base64(_ bytes: [UInt8], before: Int, tail: String) -> [UInt8] {
-    let alphabet = Array(
-      ("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789" + tail).utf8)
-    let bits = [UInt8](repeating: 0, count: before) + bytes
-    let firstWhole = (before * 8 + 5) / 6
-    let endWhole = bits.count * 8 / 6
-    guard firstWhole < endWhole else { return [] }
-    return (firstWhole..<endWhole).map { index in
-      let bit = index * 6
-      let high = UInt16(bits[bit / 8]) << 8
-      let low = bit / 8 + 1 < bits.count ? UInt16(bits[bit / 8 + 1]) : 0
-      return alphabet[Int((high | low) >> UInt16(10 - bit % 8)) & 63]
-    }
+  /// The characters that depend on `bytes` alone when `before` bytes stand ahead of them, in both
+  /// alphabets.
+  private static func base64(_ bytes: [UInt8], before: Int) -> [[UInt8]] {
+    let whole = Data([UInt8](repeating: 0, count: before) + bytes)
+    let (first, end) = ((before * 8 + 5) / 6, whole.count * 8 / 6)
+    guard first < end else { return [] }
+    let text = Array(whole.base64EncodedData()[first..<end])
+    let other = [UInt8(ascii: "+"): UInt8(ascii: "-"), UInt8(ascii: "/"): UInt8(ascii: "_")]
+    return [text, text.map { other[$0] ?? $0 }]
   }
 }
 

@@ -1,3 +1,4 @@
+import Foundation
 import Market
 import TestSupport
 import Testing
@@ -98,9 +99,9 @@ import Testing
     defer { server.stop() }
     let path = "/v2/stocks/bars?symbols=AAPL&limit=1&\(AlpacaTests.morning)"
     let token = try #require(AlpacaTests.page(try ask(server, path).text).token)
-    let text = String(decoding: try #require(Base64.decoded(token)), as: UTF8.self)
+    let text = String(decoding: try #require(Data(base64Encoded: token)), as: UTF8.self)
     #expect(text.hasPrefix("AAPL|M|17885") && text.count == 26)
-    #expect(Base64.text(text.utf8) == token)
+    #expect(Data(text.utf8).base64EncodedString() == token)
   }
 
   @Test(arguments: [

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Market
 
 /// A question for bars, checked as the real server checks it (alpaca.md §B.2, §B.6).
@@ -206,7 +207,7 @@ struct AlpacaPageToken: Equatable {
   }
 
   init?(_ token: String) {
-    guard let bytes = Base64.decoded(token) else { return nil }
+    guard let bytes = Data(base64Encoded: token) else { return nil }
     let parts = String(decoding: bytes, as: UTF8.self).split(separator: "|")
     guard parts.count == 3, let symbol = Symbol(parts[0]), let kind = parts[1].first,
       let nanoseconds = Int64(parts[2])
@@ -214,40 +215,7 @@ struct AlpacaPageToken: Equatable {
     self.init(symbol: symbol, start: Timestamp(microseconds: nanoseconds / 1000), kind: kind)
   }
 
-  var text: String { Base64.text("\(symbol)|\(kind)|\(start.microseconds * 1000)".utf8) }
-}
-
-enum Base64 {
-  private static let digits = Array(
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-
-  static func text(_ bytes: some Sequence<UInt8>) -> String {
-    var text: [UInt8] = []
-    var rest = Array(bytes)[...]
-    while !rest.isEmpty {
-      let group = rest.prefix(3)
-      rest = rest.dropFirst(3)
-      let bits = (Array(group) + [0, 0]).prefix(3).reduce(0) { $0 << 8 | Int($1) }
-      for place in 0..<4 {
-        text.append(
-          place <= group.count ? digits[bits >> (18 - 6 * place) & 63] : UInt8(ascii: "="))
-      }
-    }
-    return String(decoding: text, as: UTF8.self)
-  }
-
-  static func decoded(_ text: String) -> [UInt8]? {
-    var bytes: [UInt8] = []
-    var (bits, count) = (0, 0)
-    for byte in text.utf8 where byte != UInt8(ascii: "=") {
-      guard let digit = digits.firstIndex(of: byte) else { return nil }
-      bits = (bits << 6 | digit) & 0xFFFF
-      count += 6
-      if count >= 8 {
-        count -= 8
-        bytes.append(UInt8(truncatingIfNeeded: bits >> count))
-      }
-    }
-    return bytes
+  var text: String {
+    Data("\(symbol)|\(kind)|\(start.microseconds * 1000)".utf8).base64EncodedString()
   }
 }
