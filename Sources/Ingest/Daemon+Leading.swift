@@ -53,6 +53,7 @@ extension Daemon {
     stop.onStop { inbox.yield(.stopped) }
     let loop = state.heartbeats.begin("lease", ageSecondsMax: Self.loopSecondsMax)
     defer { state.heartbeats.end(loop) }
+    // Unstructured: a database that hangs must not keep a stopped daemon waiting.
     let asking = Task { [log, state] in
       do throws(StoreError) {
         guard
@@ -83,6 +84,7 @@ extension Daemon {
   /// - Returns: what could not be saved; nil if the lease was lost and it may stand by.
   private func lead(_ term: Term, _ leadership: Leadership) async throws -> Unsaved? {
     let loss = LeadershipLoss()
+    // Unstructured, like all of a term: what asks a database that hangs is not waited for.
     let renewal = Task { [state] in
       let error = await leadership.keep(term.lease, away: { state.isStoreAway = $0 })
       if let error { loss.happened(error) }
@@ -134,6 +136,7 @@ extension Daemon {
   /// Waits for it only so long: a database that hangs is no reason to stay.
   private func releaseLease(_ lease: Lease, _ leadership: Leadership) async {
     let (ends, inbox) = AsyncStream.makeStream(of: Void.self)
+    // Unstructured: whichever ends first is enough.
     Task {
       await leadership.release(lease)
       inbox.yield()

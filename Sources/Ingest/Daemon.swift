@@ -69,20 +69,11 @@ package struct Daemon: Sendable {
     guard settings.storeURL == nil else { return try await serve(onReady) }
     let keeper = PostgresSupervisor(settings.embeddedServer, log: log)
     try await keeper.start()
-    let watch = Task { await keeper.keepRunning() }
     do {
-      try Schema.applyIfDifferent(
-        url: settings.embeddedServer.ownerConnectionString, sources: SourceRegistry.rows,
-        endingReaders: true
-      ) {
-        log.warning("the schema is not applied yet, \($0)")
-      }
-      let unsaved = try await serve(onReady)
-      await end(watch)
+      let unsaved = try await serve(beside: keeper, onReady)
       try await keeper.stop()
       return unsaved
     } catch {
-      await end(watch)
       // Another daemon's folder is another daemon's server.
       let isForeign = (error as? JournalError)?.code == .locked
       if !isForeign { try? await keeper.stop() }
@@ -90,14 +81,23 @@ package struct Daemon: Sendable {
     }
   }
 
+  /// The private server is watched meanwhile and no longer: once it is stopped, the keeper would
+  /// start it again.
+  private func serve(
+    beside keeper: PostgresSupervisor, _ onReady: @escaping @Sendable (DaemonHandle) async -> Void
+  ) async throws -> Unsaved {
+    async let _: Void = keeper.keepRunning()
+    try Schema.applyIfDifferent(
+      url: settings.embeddedServer.ownerConnectionString, sources: SourceRegistry.rows,
+      endingReaders: true
+    ) {
+      log.warning("the schema is not applied yet, \($0)")
+    }
+    return try await serve(onReady)
+  }
+
   /// The engine turns every 5 s; one that has not for so long hangs.
   static let loopSecondsMax: Int64 = 30
-
-  /// Before the server is stopped: the keeper would start it again.
-  private func end(_ watch: Task<Void, Never>) async {
-    watch.cancel()
-    await watch.value
-  }
 
   /// May hold a password: never to be printed.
   var storeURL: String {

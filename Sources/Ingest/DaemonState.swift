@@ -154,6 +154,7 @@ package final class DaemonState: Sendable {
     }
     guard isAsked else { return nil }
     let (responses, inbox) = AsyncStream.makeStream(of: EngineReport?.self)
+    // Unstructured: an engine that hangs is not waited for.
     Task {
       inbox.yield(await engine.report(on: []))
       parts.withLock { $0.pendingReports -= 1 }
