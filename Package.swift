@@ -157,7 +157,8 @@ let package = Package(
     tests(
       "StoreTests",
       [
-        "Market", "Feeds", "EmbeddedPostgres", "Postgres", "Reader", "Store", "CandledClient", "CPostgres",
+        "Market", "Feeds", "EmbeddedPostgres", "Postgres", "Reader", "Store", "CandledClient",
+        "CPostgres",
         "TestSupport", "TestTraits",
       ],
       exclude: ["Fixtures"]),

@@ -67,7 +67,7 @@ struct TOMLScan {
     skipBlanks()
     guard let first = current else { return }
     guard TOMLScan.mayBeginName(first) else {
-      return fail("the name of a section expected behind `[`")
+      return fail("the name of a section expected after `[`")
     }
     section = path(until: "]")
     record(section, at: start)
@@ -112,7 +112,9 @@ struct TOMLScan {
     case "[", "{": open.append(scalar)
     case "]", "}":
       let opening: Unicode.Scalar = scalar == "]" ? "[" : "{"
-      guard open.popLast() == opening else { return fail("a `\(scalar)` that closes nothing") }
+      guard open.popLast() == opening else {
+        return fail("a `\(scalar)` without its opening bracket")
+      }
     default: break
     }
     advance()

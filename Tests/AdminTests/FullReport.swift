@@ -1,4 +1,3 @@
-import TestSupport
 import Admin
 import Feeds
 import Journal
@@ -7,6 +6,7 @@ import Operations
 import Polling
 import Postgres
 import Store
+import TestSupport
 import Transport
 
 @testable import Ingest

@@ -32,7 +32,7 @@ import Testing
       ],
       input: SimulatedMorning.configuration(database))
     #expect(
-      daemon.logContains("message=ready") && daemon.logContains("endpoint listens"),
+      daemon.logContains("message=ready") && daemon.logContains("endpoint listening"),
       "\(daemon.captured)")
     let port = try #require(
       daemon.captured.firstMatch(of: #/address="?127\.0\.0\.1:([0-9]+)/#).flatMap {

@@ -8,7 +8,7 @@ import Testing
 @Suite struct TOMLScanTests {
   private func problems(_ text: String) -> [ConfigurationProblem] {
     do throws(ConfigurationError) {
-      _ = try ConfigurationFile.parse(text, origin: "test")
+      _ = try ConfigurationFile.parse(text, origin: "test", table: .candled)
       return []
     } catch {
       return error.problems
