@@ -11,6 +11,7 @@ struct BarsWorker: SourceWorker {
   /// Its calendar and names are of no series.
   private let reference: Source
   private let title: String
+  private let credentialSetting: String?
   private let bars: BarsDeclaration?
   private var plan: BarsPlan
   private var requestQueue: RequestQueue
@@ -70,6 +71,7 @@ struct BarsWorker: SourceWorker {
     source = series
     reference = definition.mainSeries
     title = definition.title
+    credentialSetting = definition.credentials?.file.declaration.key
     bars = definition.bars
     self.plan = plan
     self.requestQueue = RequestQueue(requestQueue, key: key)
@@ -225,10 +227,11 @@ extension BarsWorker {
     if case .bars = feedRequest.query { topic = .bars }
     switch refusal.kind {
     case .unauthorised:
-      complain("\(title) refused the API key", of: topic, &actions)
+      let file = credentialSetting.map { ": check \($0)" } ?? ""
+      complain("\(title) refused the API key\(file)", of: topic, &actions)
     case .entitlement:
       complain(
-        "the plan at \(title) does not include recent \(source.name) bars", of: topic, &actions
+        "the \(title) plan does not include recent \(source.name) bars", of: topic, &actions
       )
     case .invalidSymbol(let name): narrow(feedRequest, name, now, &actions)
     default: break

@@ -108,8 +108,10 @@ final class BackfillSession {
         status: .unavailable, sentence: "--all needs the database (`candled run` starts it)")
     }
     let source = source ?? .live
-    let found = try StoreReader(url: url).instruments().filter { $0.source == source.instruments.name }
-      .map(\.symbol).filter { source.canProvide(of: $0) }
+    let found = try StoreReader(url: url).instruments().filter {
+      $0.source == source.instruments.name
+    }
+    .map(\.symbol).filter { source.canProvide(of: $0) }
     guard !found.isEmpty else {
       throw CommandFailure(
         status: .dataError, sentence: "the database has no instrument of \(source.name)")

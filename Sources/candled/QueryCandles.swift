@@ -24,7 +24,8 @@ struct QueryCandles: ParsableCommand {
         "candled query candles sh600519 --timeframe 1w --adjust qfq":
           "weekly candles, adjusted forward",
         "candled query candles sh600519 --as-of '2026-07-06 10:00'": "as they were known at a time",
-        "candled query candles AAPL --source \(Help.otherSource) --fill flat": "one series, holes filled",
+        "candled query candles AAPL --source \(Help.otherSource) --fill flat":
+          "one series, holes filled",
       ]))
 
   @Argument(help: "The instrument, in any spelling.")

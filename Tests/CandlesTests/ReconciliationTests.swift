@@ -1,6 +1,6 @@
-import TestSupport
 import Candles
 import Market
+import TestSupport
 import Testing
 
 /// One rule each, on a morning of ten minutes written by hand.

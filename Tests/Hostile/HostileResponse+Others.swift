@@ -50,7 +50,8 @@ extension HostileResponse {
     let html = HostileText.html
     return [
       alpaca("bars", bars, 200, good, .ok(3)),
-      alpaca("the response holds no bars", bars, 200, #"{"bars":{},"next_page_token":null}"#, .ok(0)),
+      alpaca(
+        "the response holds no bars", bars, 200, #"{"bars":{},"next_page_token":null}"#, .ok(0)),
       alpaca(
         "another symbol", bars, 200, good.replacing("OAKX", with: "ELMX"),
         .ok(1, refused: 2)),

@@ -286,7 +286,9 @@ import Testing
     recent.send(.started)
     recent.run(seconds: 300)
     #expect(
-      recent.alarms.allSatisfy { $0.hasPrefix("the Alpaca plan does not include recent sip") })
+      recent.alarms.allSatisfy {
+        $0.hasPrefix("the Alpaca plan does not include recent alpaca_sip")
+      })
     #expect(recent.alarms.count <= 2 && !recent.alarms.isEmpty)
   }
 

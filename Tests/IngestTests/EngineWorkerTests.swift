@@ -252,7 +252,7 @@ import Transport
     let settings = try ConfigurationFile.load(
       nil,
       overrides: bases.map { "\($0)=http://127.0.0.1:1" }
-        + ["alpaca.key_file=\(folder)/keys"])
+        + ["alpaca.key_file=\(folder)/keys"], table: .candled)
     let credentials = try SourceCredentials(settings)
     let upstream = HTTPFeedUpstream(
       client: try HTTPClient(), hosts: try HTTPFeedUpstream.hosts(settings),

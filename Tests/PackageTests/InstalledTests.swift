@@ -51,7 +51,7 @@ struct InstalledTests {
       })
     #expect(absent.last == "exit 78")
     let present = try await lines(in: "credential, present")
-    #expect(present.contains { $0.contains("1 Mairui licences") })
+    #expect(present.contains { $0.contains("1 Mairui licence, ") })
     #expect(present.last == "exit 0")
   }
 

@@ -1,6 +1,6 @@
-import TestSupport
 import Market
 import Polling
+import TestSupport
 import Testing
 
 @Suite struct BackfillPlanTests {

@@ -1,5 +1,5 @@
-import TestSupport
 import Market
+import TestSupport
 import Testing
 
 @testable import Polling

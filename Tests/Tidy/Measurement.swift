@@ -103,7 +103,8 @@ enum Vendor: String, CaseIterable {
   case tencent = "Tencent"
 
   private func isHome(_ path: String) -> Bool {
-    path == "Sources/Feeds/SourceRegistry.swift"
+    ["Sources/Feeds/SourceRegistry.swift", "Sources/ExchangeSimulator/DemoUpstream.swift"]
+      .contains(path)
       || ["Feeds", "ExchangeSimulator"].contains { path.hasPrefix("Sources/\($0)/\(rawValue)/") }
   }
 
