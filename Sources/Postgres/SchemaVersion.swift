@@ -20,7 +20,7 @@ package enum SchemaVersion {
       let advice =
         found < current
         ? "this candled needs \(current): run `candled schema apply`"
-        : "newer than this candled's \(current): install the candled that applied it"
+        : "newer than version \(current) of this candled: install the release that applied it"
       throw StoreError(
         .schemaMismatch, message: "the database has schema version \(found), \(advice)",
         context: "schema check")

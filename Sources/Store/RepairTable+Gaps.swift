@@ -60,7 +60,7 @@ extension RepairTable {
     name: "resign_gaps",
     sql: """
       update gap
-      set permanent_at = $2::timestamptz, permanent_reason = 'its source tells of it no more'
+      set permanent_at = $2::timestamptz, permanent_reason = 'its source no longer has bars for it'
       where known_to is null
         and permanent_at is null
         and trading_day < $1::date
