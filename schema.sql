@@ -3302,7 +3302,7 @@ begin
           '{closed_by,sightings,last_sighting_at,permanent_at,permanent_reason}',
           '; what became of each is in gaps'),
         ('feed_audits', 'day_audit', '{}', ''),
-        ('feed_changes', 'change', '{term}', '; changes() also tells what is kept no more'),
+        ('feed_changes', 'change', '{term}', '; changes() also says what is kept no more'),
         ('feed_rejections', 'rejected', '{received_at,payload_md5}', ''),
         ('feed_health', 'source_health', '{updated_at}', '')
     ) v (name, source, hidden, remark)
@@ -3558,6 +3558,7 @@ begin
         (28, 'instruments.kind', 'stock, fund, index, convertible_bond, b_share or repo.'),
         (29, 'instruments.board', 'main, chinext, star or beijing; null where boards do not apply.'),
         (30, 'instruments.id', 'instrument_id of the other views.'),
+        (30, 'instruments.name', 'The name the source sends now, without control characters.'),
         (31, 'candle\_fact.what', 'Kind of the fact: candle, part, revision, change, gap, ….'),
         (32, 'candle\_fact.at', 'The time the fact is about, or became known.'),
         (33, 'candle\_fact.detail', 'The fact in one sentence, for people.'),

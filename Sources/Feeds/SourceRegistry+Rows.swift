@@ -1,7 +1,9 @@
+/// The sources as rows of the tables `market` and `source`.
+
 import Market
 
 extension SourceRegistry {
-  /// What the database is told of the sources. Where a symbol has several series, a source of a
+  /// The rows of all sources. Where a symbol has several series, a source of a
   /// lower priority comes first, and of the series of one the last.
   package static let rows: [SourceRow] = {
     let ranked = all.enumerated().sorted {

@@ -1,3 +1,5 @@
+/// The settings of candled, the sources' own included.
+
 import Feeds
 import Operations
 

@@ -156,7 +156,7 @@ extension Finding {
     return Finding(check: "keys", detail: counts.joined(separator: ", "))
   }
 
-  /// A daemon asks a source for the days beyond the table, and keeps them: never a reason to refuse.
+  /// A daemon requests the days beyond the table, and keeps them: never a reason to refuse.
   fileprivate static func calendar(
     _ calendar: TradingCalendar = .shanghai, on day: TradingDay
   ) -> Finding {

@@ -1,3 +1,5 @@
+/// The columns of the table `quote` as they are staged and merged.
+
 import Market
 import Postgres
 

@@ -40,7 +40,7 @@ import Testing
         (try? database.value("select count(*) \(sessions) and state = 'idle'")) == "2"
       }, "\(watch.captured)")
     try database.execute("select pg_terminate_backend(pid) \(sessions)")
-    #expect(watch.logContains("trying again"))
+    #expect(watch.logContains("reconnecting"))
     #expect(watch.logContains("reconnected"), "\(watch.captured)")
     watch.signal(SIGINT)
     #expect(try watch.ended() == 0, "\(watch.captured)")

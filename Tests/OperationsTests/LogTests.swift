@@ -29,7 +29,7 @@ private final class Lines: @unchecked Sendable {
     logger(.text).warning("no response", metadata: ["source": "sina", "reason": "a \"b\"\nc"])
     #expect(
       lines.lines == [
-        "time=2026-07-06T09:30:00+08:00 level=warning logger=polling message=\"no answer\" "
+        "time=2026-07-06T09:30:00+08:00 level=warning logger=polling message=\"no response\" "
           + "reason=\"a \\\"b\\\"\\nc\" source=sina\n"
       ])
   }

@@ -75,7 +75,7 @@ import Testing
           requests_per_minute = 601
           feed = "brisk"
           """) == [
-          "c.toml:2: tokyo.url: renamed; write tokyo.base",
+          "c.toml:2: tokyo.url: renamed: use tokyo.base",
           "c.toml:3: tokyo.requests_per_minutes: unknown setting; did you mean "
             + "tokyo.requests_per_minute?",
           "c.toml:4: tokyo.requests_per_minute: expected an integer in 1…600, found 601",

@@ -76,7 +76,7 @@ struct BootedTests {
   @Test func `an upgrade does not wait for a database that is away`() async throws {
     #expect(
       try await lines(in: "upgrade while its database is away") == [
-        "exit 0", "activating", "new daemon", "candled is not ready yet", "inactive",
+        "exit 0", "activating", "new daemon", "candled is still starting", "inactive",
       ])
   }
 

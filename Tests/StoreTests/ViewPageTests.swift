@@ -4,8 +4,8 @@ import Testing
 
 @testable import Store
 
-/// docs/reference/views.md, held to the comments that `\d+` shows. A failure prints the reference to
-/// paste.
+/// docs/reference/views.md, held to the comments that `\d+` shows. A failure prints the reference
+/// to paste.
 @Suite struct ViewPageTests {
   @Test func `the page of views has every view and function of the contract`() throws {
     let reference = try Self.reference(try StoreDatabase())
@@ -34,7 +34,9 @@ import Testing
       select r.relname,
         coalesce(obj_description(r.oid, 'pg_class'), obj_description(r.reltype, 'pg_type')),
         string_agg(
-        format('| `%s` | %s | %s |', a.attname, \(shortType("format_type(a.atttypid, a.atttypmod)")),
+        format(
+          '| `%s` | %s | %s |', a.attname,
+          \(shortType("format_type(a.atttypid, a.atttypmod)")),
           col_description(r.oid, a.attnum)),
         e'\\n' order by a.attnum)
       from pg_class r

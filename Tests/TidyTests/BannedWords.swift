@@ -1,7 +1,8 @@
 @testable import candled_tidy
 
 /// Words that a text for people must not have: each personifies a program, or is a riddle where a
-/// usual word exists. "A source tells" is "a source sends"; "asked too often" is "too many requests".
+/// usual word exists. "A source tells" is "a source sends"; "asked too often" is "too many
+/// requests".
 ///
 /// Words are compared whole and without case. Anything but a letter, a digit or an apostrophe
 /// separates words, so that a phrase is found over a line break of a literal.

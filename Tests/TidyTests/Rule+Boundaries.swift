@@ -34,8 +34,7 @@ extension Rule {
     ],
     "Admin": [
       "Market", "Feeds", "Polling", "Transport", "Journal", "Postgres", "Store", "Operations",
-      "Ingest",
-      "Platform", "CLinux", "Logging",
+      "Ingest", "HTTPServing", "Platform", "CLinux", "Logging",
     ],
     "candled": [
       "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres",

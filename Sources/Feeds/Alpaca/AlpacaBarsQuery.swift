@@ -22,7 +22,7 @@ struct AlpacaBarsQuery {
   /// - Precondition: 1…`symbolsMax` symbols, each of which `isRequestable`, a timeframe that Alpaca
   ///   makes, and a start before the end.
   init(_ query: BarsQuery, from source: Source) {
-    precondition(AlpacaBarsQuery.isSupported(query), "bars that Alpaca cannot be asked for")
+    precondition(AlpacaBarsQuery.isSupported(query), "a query that Alpaca does not support")
     self.query = query
     feed = source == Alpaca.sip ? .sip : .iex
   }

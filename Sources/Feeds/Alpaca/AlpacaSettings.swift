@@ -11,7 +11,7 @@ enum AlpacaFeed: String, Sendable, Hashable, CaseIterable {
 
 enum AlpacaSettings {
   static let base = SettingKey.origin(
-    "alpaca.base", default: "https://data.alpaca.markets", help: "Where bars are requested.")
+    "alpaca.base", default: "https://data.alpaca.markets", help: "Host for bars.")
   static let tradingBase = SettingKey.origin(
     "alpaca.trading_base", default: "https://paper-api.alpaca.markets",
     help: "Host for New York's calendar.")

@@ -6,7 +6,7 @@ enum MairuiSettings {
   static let bases = SettingKey.origins(
     "mairui.bases",
     default: ["https://a.mairuiapi.com", "https://api.mairuiapi.com", "https://api.mairui.club"],
-    help: "Where lists are requested, in this order.")
+    help: "Hosts for lists, tried in this order.")
   static let licenceFile = SettingKey.optionalString(
     "mairui.licence_file", unset: "lists come from Sina, if universe.follow",
     help: "File with licences, one per line; or credential:NAME (renewed by a restart)."

@@ -4,7 +4,7 @@ import Market
 
 enum SinaSettings {
   static let base = SettingKey.origin(
-    "sina.base", default: "https://hq.sinajs.cn", help: "Where quotes are requested.")
+    "sina.base", default: "https://hq.sinajs.cn", help: "Host for quotes.")
   static let batchSymbols = SettingKey.integer(
     "sina.batch_symbols", default: 800, in: 2...800,
     help: "Symbols per request, sh000001 included."
@@ -14,13 +14,13 @@ enum SinaSettings {
     help: "Rate limit for quotes. A whole market every 3 s needs 140."
   ).live
   static let historyBase = SettingKey.origin(
-    "sina.history_base", default: "https://quotes.sina.cn", help: "Where K-lines are requested.")
+    "sina.history_base", default: "https://quotes.sina.cn", help: "Host for K-lines.")
   static let listBase = SettingKey.origin(
     "sina.list_base", default: "https://vip.stock.finance.sina.com.cn",
-    help: "Where lists of instruments are requested.")
+    help: "Host for lists of instruments.")
   static let referenceBase = SettingKey.origin(
     "sina.reference_base", default: "https://finance.sina.com.cn",
-    help: "Where adjustment factors are requested.")
+    help: "Host for adjustment factors.")
   static let historyRequestsPerMinute = SettingKey.integer(
     "sina.history_requests_per_minute", default: 20, in: 1...60_000,
     help: "Rate limit for K-lines, lists and factors. Sina bans an address over 30.")
