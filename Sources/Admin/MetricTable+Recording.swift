@@ -5,67 +5,76 @@ import Operations
 /// What becomes of the answers: sweeps, candles, what passed unseen and what was refused.
 extension MetricTable {
   static let recording: [Family] = [
-    gauge("candled_symbols", "Polled instruments.") { .integer(Int64($0.symbols)) },
+    gauge("candled_symbols", help: "Polled instruments.") { .integer(Int64($0.symbols)) },
     gauge(
-      "candled_symbols_quarantined", "Symbols no longer requested because they void their batch."
+      "candled_symbols_quarantined",
+      help: "Symbols no longer requested because they void their batch."
     ) {
       .integer(Int64($0.status.quarantined.count))
     },
-    counter("candled_sweeps_total", "Completed sweeps over all instruments.") { $0.status.sweeps },
-    counter("candled_snapshots_total", "Accepted rows of quotes.") { $0.counters.snapshots },
-    counter("candled_snapshots_changed_total", "Accepted rows that differ from the previous one.") {
+    counter("candled_sweeps_total", help: "Completed sweeps over all instruments.") {
+      $0.status.sweeps
+    },
+    counter("candled_snapshots_total", help: "Accepted rows of quotes.") { $0.counters.snapshots },
+    counter(
+      "candled_snapshots_changed_total", help: "Accepted rows that differ from the previous one."
+    ) {
       $0.counters.changedSnapshots
     },
-    counter("candled_rows_missing_total", "Requested rows that the response did not contain.") {
+    counter("candled_rows_missing_total", help: "Requested rows that the response did not contain.")
+    {
       $0.counters.missingRows
     },
     counters(
-      "candled_rejections_total", "Refused rows, by reason.", by: "reason",
-      RejectionReason.allCases.map(\.rawValue)
+      "candled_rejections_total", help: "Refused rows, by reason.", by: "reason",
+      words: RejectionReason.allCases.map(\.rawValue)
     ) { engine in
       Dictionary(
         uniqueKeysWithValues: engine.counters.rejectedRows.map { ($0.key.rawValue, $0.value) })
     },
     counters(
       "candled_disputes_total",
-      "Disputes: contradicting rows of one instrument, by outcome.", by: "outcome",
-      DisputeEvent.Kind.allCases.map(\.rawValue)
+      help: "Disputes: contradicting rows of one instrument, by outcome.", by: "outcome",
+      words: DisputeEvent.Kind.allCases.map(\.rawValue)
     ) { engine in
       Dictionary(
         uniqueKeysWithValues: engine.counters.disputes.map { ($0.key.rawValue, $0.value) })
     },
     Family(
-      .gauge, "candled_instruments_silent",
-      "Instruments without an accepted row for 60 s of trading, by the last refusal.",
-      labels: MetricLabels("reason", EngineReport.silenceReasons)
+      .gauge, name: "candled_instruments_silent",
+      help: "Instruments without an accepted row for 60 s of trading, by the last refusal.",
+      labels: MetricLabels("reason", values: EngineReport.silenceReasons)
     ) { source in
       guard let engine = source.report.engine else { return [] }
       return EngineReport.silenceReasons.map {
-        MetricSeries([$0], .integer(Int64(engine.silentInstruments[$0] ?? 0)))
+        MetricSeries([$0], value: .integer(Int64(engine.silentInstruments[$0] ?? 0)))
       }
     },
     counter(
       "candled_answers_out_of_time_total",
-      "Responses not used because their date contradicts the clock."
+      help: "Responses not used because their date contradicts the clock."
     ) {
       $0.status.responsesOutOfTime
     },
-    counter("candled_bars_total", "Bars received from sources.") { $0.counters.bars },
-    counter("candled_candles_total", "Final candles created.") { $0.status.candlesSaved },
-    counter("candled_gaps_opened_total", "Gaps opened: periods with unseen volume.") {
+    counter("candled_bars_total", help: "Bars received from sources.") { $0.counters.bars },
+    counter("candled_candles_total", help: "Final candles created.") { $0.status.candlesSaved },
+    counter("candled_gaps_opened_total", help: "Gaps opened: periods with unseen volume.") {
       $0.status.gapsOpened
     },
-    counter("candled_gaps_closed_total", "Gaps closed by later bars.") { $0.status.gapsClosed },
-    counter("candled_revisions_total", "Revisions of final candles.") {
+    counter("candled_gaps_closed_total", help: "Gaps closed by later bars.") {
+      $0.status.gapsClosed
+    },
+    counter("candled_revisions_total", help: "Revisions of final candles.") {
       $0.status.revisionsSaved
     },
-    counter("candled_disagreements_total", "Values on which two sources disagree.") {
+    counter("candled_disagreements_total", help: "Values on which two sources disagree.") {
       $0.status.disagreements
     },
     counters(
       "candled_certificates_total",
-      "Certificates by outcome: balanced, unbalanced (a bug), or the end of the day was not seen.",
-      by: "outcome", ["balanced", "residual", "unseen"]
+      help:
+        "Certificates by outcome: balanced, unbalanced (a bug), or the end of the day was not seen.",
+      by: "outcome", words: ["balanced", "residual", "unseen"]
     ) { engine in
       let counters = engine.counters
       return [
@@ -75,7 +84,7 @@ extension MetricTable {
       ]
     },
     gauge(
-      "candled_certificate_overdue", "1 if the last completed trading day has no certificate."
+      "candled_certificate_overdue", help: "1 if the last completed trading day has no certificate."
     ) {
       .flag($0.isCertificateOverdue)
     },

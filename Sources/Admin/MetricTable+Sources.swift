@@ -10,7 +10,7 @@ extension MetricTable {
   /// Every endpoint there is.
   private static let endpoints = MetricLabels(
     ["source", "endpoint"],
-    SourceRegistry.all.flatMap { source in
+    combinations: SourceRegistry.all.flatMap { source in
       (source.quotes == nil ? [] : [[source.series[0].name, "quotes"]])
         + source.series.map { [$0.name, source.workerName] }
     })
@@ -25,81 +25,83 @@ extension MetricTable {
   private static let conditions = ["waiting"] + SourceState.Condition.allCases.map { "\($0)" }
 
   private static func eachSource(
-    _ kind: Family.Kind, _ name: String, _ help: String,
-    _ read: @escaping @Sendable (SourceReport, EngineReport) -> MetricValue?
+    _ kind: Family.Kind, name: String, help: String,
+    read: @escaping @Sendable (SourceReport, EngineReport) -> MetricValue?
   ) -> Family {
-    Family(kind, name, help, labels: endpoints) { source in
+    Family(kind, name: name, help: help, labels: endpoints) { source in
       guard let engine = source.report.engine else { return [] }
       return engine.sources.compactMap { one in
-        read(one, engine).map { MetricSeries(one.labels, $0) }
+        read(one, engine).map { MetricSeries(one.labels, value: $0) }
       }
     }
   }
 
   private static func eachSource(
-    _ kind: Family.Kind, _ name: String, _ help: String, by label: String, _ words: [String],
-    _ read: @escaping @Sendable (SourceReport, String) -> Int64
+    _ kind: Family.Kind, name: String, help: String, by label: String, words: [String],
+    read: @escaping @Sendable (SourceReport, String) -> Int64
   ) -> Family {
-    Family(kind, name, help, labels: endpoints.times(label, words)) { source in
+    Family(kind, name: name, help: help, labels: endpoints.times(label, values: words)) { source in
       (source.report.engine?.sources ?? []).flatMap { one in
-        words.map { MetricSeries(one.labels + [$0], .integer(read(one, $0))) }
+        words.map { MetricSeries(one.labels + [$0], value: .integer(read(one, $0))) }
       }
     }
   }
 
   static let sources: [Family] = [
-    eachSource(.counter, "candled_requests_total", "Requests sent.") { source, _ in
+    eachSource(.counter, name: "candled_requests_total", help: "Requests sent.") { source, _ in
       .integer(Int64(source.requests))
     },
     eachSource(
-      .counter, "candled_answers_total", "Responses, by outcome.",
-      by: "outcome", outcomes
+      .counter, name: "candled_answers_total", help: "Responses, by outcome.",
+      by: "outcome", words: outcomes
     ) { source, outcome in
       Int64(source.outcomes[outcome] ?? 0)
     },
     counters(
-      "candled_request_faults_total", "Requests without a response, by reason.", by: "code",
-      TransportError.Code.names
+      "candled_request_faults_total", help: "Requests without a response, by reason.", by: "code",
+      words: TransportError.Code.names
     ) { engine in
       Dictionary(
         engine.status.transportFaults.map { ($0.key.name, $0.value) }, uniquingKeysWith: +)
     },
     eachSource(
-      .gauge, "candled_source_state", "1 for the current state of the endpoint.", by: "state",
-      conditions
+      .gauge, name: "candled_source_state", help: "1 for the current state of the endpoint.",
+      by: "state",
+      words: conditions
     ) { source, condition in
       (source.state.map { "\($0.condition)" } ?? "waiting") == condition ? 1 : 0
     },
     eachSource(
-      .gauge, "candled_source_in_session", "1 while the endpoint should have new rows."
+      .gauge, name: "candled_source_in_session", help: "1 while the endpoint should have new rows."
     ) { source, _ in
       source.freshness.map { .flag($0.isInSession) }
     },
     eachSource(
-      .gauge, "candled_source_staleness_seconds",
-      "Age of the newest row, in session seconds."
+      .gauge, name: "candled_source_staleness_seconds",
+      help: "Age of the newest row, in session seconds."
     ) { source, _ in
       source.freshness?.stalenessSeconds.map { .integer($0) }
     },
     eachSource(
-      .gauge, "candled_source_staleness_limit_seconds",
-      "Greatest allowed age of the newest row, in session seconds."
+      .gauge, name: "candled_source_staleness_limit_seconds",
+      help: "Greatest allowed age of the newest row, in session seconds."
     ) { source, _ in
       source.freshness.map { .integer($0.limitSeconds) }
     },
     eachSource(
-      .gauge, "candled_source_fresh", "1 if the newest row is within its limit, or out of session."
+      .gauge, name: "candled_source_fresh",
+      help: "1 if the newest row is within its limit, or out of session."
     ) { source, _ in
       source.freshness.map { .flag($0.isFresh) }
     },
-    gauge("candled_keys", "Configured licences.") { .integer(Int64($0.keys)) },
+    gauge("candled_keys", help: "Configured licences.") { .integer(Int64($0.keys)) },
     Family(
-      .gauge, "candled_keys_parked", "Licences not used for now, by reason.",
-      labels: MetricLabels("reason", KeyParking.allCases.map(\.name))
+      .gauge, name: "candled_keys_parked", help: "Licences not used for now, by reason.",
+      labels: MetricLabels("reason", values: KeyParking.allCases.map(\.name))
     ) { source in
       guard let engine = source.report.engine else { return [] }
       return KeyParking.allCases.map { reason in
-        MetricSeries([reason.name], .integer(Int64(engine.keysParked[reason] ?? 0)))
+        MetricSeries([reason.name], value: .integer(Int64(engine.keysParked[reason] ?? 0)))
       }
     },
   ]

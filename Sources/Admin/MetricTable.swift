@@ -29,35 +29,36 @@ package enum MetricTable {
   // MARK: Shorthands
 
   static func counter(
-    _ name: String, _ help: String, _ read: @escaping @Sendable (EngineReport) -> Int
+    _ name: String, help: String, read: @escaping @Sendable (EngineReport) -> Int
   ) -> Family {
-    Family(.counter, name, help) { source in
+    Family(.counter, name: name, help: help) { source in
       source.report.engine.map { .integer(Int64(read($0))) }
     }
   }
 
   static func gauge(
-    _ name: String, _ help: String, _ read: @escaping @Sendable (EngineReport) -> MetricValue?
+    _ name: String, help: String, read: @escaping @Sendable (EngineReport) -> MetricValue?
   ) -> Family {
-    Family(.gauge, name, help) { source in source.report.engine.flatMap(read) }
+    Family(.gauge, name: name, help: help) { source in source.report.engine.flatMap(read) }
   }
 
   static func histogram(
-    _ name: String, _ help: String, _ read: @escaping @Sendable (EngineReport) -> MetricHistogram
+    _ name: String, help: String, read: @escaping @Sendable (EngineReport) -> MetricHistogram
   ) -> Family {
-    Family(.histogram, name, help) { source in
+    Family(.histogram, name: name, help: help) { source in
       source.report.engine.map { .histogram(read($0)) }
     }
   }
 
   /// A series for each word, at zero from the start.
   static func counters(
-    _ name: String, _ help: String, by label: String, _ words: [String],
-    _ read: @escaping @Sendable (EngineReport) -> [String: Int]
+    _ name: String, help: String, by label: String, words: [String],
+    read: @escaping @Sendable (EngineReport) -> [String: Int]
   ) -> Family {
-    Family(.counter, name, help, labels: MetricLabels(label, words)) { source in
+    Family(.counter, name: name, help: help, labels: MetricLabels(label, combinations: words)) {
+      source in
       guard let counts = source.report.engine.map(read) else { return [] }
-      return words.map { MetricSeries([$0], .integer(Int64(counts[$0] ?? 0))) }
+      return words.map { MetricSeries([$0], value: .integer(Int64(counts[$0] ?? 0))) }
     }
   }
 }
@@ -67,61 +68,67 @@ package enum MetricTable {
 extension MetricTable {
   private static let daemon: [Family] = [
     Family(
-      .gauge, "candled_build_info", "1, with the build as labels.",
+      .gauge, name: "candled_build_info", help: "1, with the build as labels.",
       labels: MetricLabels(["version", "swift", "configuration"], atMost: 1)
     ) { source in
       let build = source.build
-      return [MetricSeries([build.version, build.swift, build.configuration], .integer(1))]
+      return [MetricSeries([build.version, build.swift, build.configuration], value: .integer(1))]
     },
     Family(
-      .gauge, "candled_role", "1 for the current role of the daemon.",
-      labels: MetricLabels("role", DaemonRole.words)
+      .gauge, name: "candled_role", help: "1 for the current role of the daemon.",
+      labels: MetricLabels("role", values: DaemonRole.words)
     ) { source in
-      DaemonRole.words.map { MetricSeries([$0], .flag($0 == source.report.role.word)) }
+      DaemonRole.words.map { MetricSeries([$0], value: .flag($0 == source.report.role.word)) }
     },
-    Family(.gauge, "candled_ready", "1 while /readyz returns 200.") { source in
+    Family(.gauge, name: "candled_ready", help: "1 while /readyz returns 200.") { source in
       .flag(Readiness(source.report).isReady)
     },
-    Family(.gauge, "candled_lease_term", "The term in which this daemon leads.") { source in
+    Family(.gauge, name: "candled_lease_term", help: "The term in which this daemon leads.") {
+      source in
       if case .leading(let term) = source.report.role { .integer(term) } else { nil }
     },
-    Family(.counter, "candled_takeovers_total", "Times this daemon took over from another one.") {
+    Family(
+      .counter, name: "candled_takeovers_total",
+      help: "Times this daemon took over from another one."
+    ) {
       source in
       .integer(Int64(source.report.takeovers))
     },
     Family(
-      .gauge, "candled_loop_age_seconds", "Time since the last turn of a loop.",
+      .gauge, name: "candled_loop_age_seconds", help: "Time since the last turn of a loop.",
       labels: MetricLabels(["loop"], atMost: 8)
     ) { source in
-      source.report.loops.map { MetricSeries([$0.name], .microseconds($0.ageMicroseconds)) }
+      source.report.loops.map { MetricSeries([$0.name], value: .microseconds($0.ageMicroseconds)) }
     },
     Family(
-      .counter, "candled_reloads_total", "Reloads of the configuration, by outcome.",
-      labels: MetricLabels("outcome", ["accepted", "refused"])
+      .counter, name: "candled_reloads_total", help: "Reloads of the configuration, by outcome.",
+      labels: MetricLabels("outcome", values: ["accepted", "refused"])
     ) { source in
       let reload = source.report.reload
       return [
-        MetricSeries(["accepted"], .integer(Int64(reload?.accepted ?? 0))),
-        MetricSeries(["refused"], .integer(Int64(reload?.refused ?? 0))),
+        MetricSeries(["accepted"], value: .integer(Int64(reload?.accepted ?? 0))),
+        MetricSeries(["refused"], value: .integer(Int64(reload?.refused ?? 0))),
       ]
     },
     Family(
-      .gauge, "candled_last_reload_accepted",
-      "1 if the last reload was accepted, or there was none."
+      .gauge, name: "candled_last_reload_accepted",
+      help: "1 if the last reload was accepted, or there was none."
     ) { source in
       .flag(source.report.reload?.isAccepted ?? true)
     },
-    counter("candled_clock_jumps_total", "Detected jumps of the system clock.") {
+    counter("candled_clock_jumps_total", help: "Detected jumps of the system clock.") {
       $0.status.wallClockJumps
     },
-    counter("candled_clock_corrections_total", "Corrections of the time candled uses.") {
+    counter("candled_clock_corrections_total", help: "Corrections of the time candled uses.") {
       $0.status.clockCorrections
     },
-    gauge("candled_clock_refused", "1 while the exchange's time contradicts the system clock.") {
+    gauge(
+      "candled_clock_refused", help: "1 while the exchange's time contradicts the system clock."
+    ) {
       .flag($0.status.isWallClockRefused)
     },
     gauge(
-      "candled_calendar_remaining_seconds", "Time until the trading calendar ends."
+      "candled_calendar_remaining_seconds", help: "Time until the trading calendar ends."
     ) { engine in
       let end = Timestamp(
         day: engine.now.shanghaiDay.advanced(by: engine.calendarDaysLeft + 1), secondOfDay: 0)

@@ -120,7 +120,7 @@ extension ExchangeServer {
         shared.withLock { _ = $0.connections.remove(socket) }
         Socket.close(socket)
       }
-      if !isWanted || (try? DetachedThread.start(serve)) == nil {
+      if !isWanted || (try? DetachedThread.start(running: serve)) == nil {
         shared.withLock { _ = $0.connections.remove(socket) }
         Socket.close(socket)
       }

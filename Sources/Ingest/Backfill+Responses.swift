@@ -11,7 +11,7 @@ import Store
 extension Backfill {
   func handle(
     _ response: UpstreamResponse, to feedRequest: FeedRequest, requestedAt: Timestamp,
-    _ now: Timestamp
+    at now: Timestamp
   ) throws -> WorkerResponse {
     guard case .response(let status, let body, _, _) = response else {
       return WorkerResponse()
@@ -26,7 +26,7 @@ extension Backfill {
     return workerResponse
   }
 
-  func advance(_ feedRequest: FeedRequest, _ workerResponse: WorkerResponse, _ now: Timestamp)
+  func advance(_ feedRequest: FeedRequest, _ workerResponse: WorkerResponse, at now: Timestamp)
     async throws
   {
     guard let place = owners[feedRequest], var open = tasks[place] else { return }
@@ -51,7 +51,7 @@ extension Backfill {
       open.left -= 1
     }
     tasks[place] = open
-    if open.left == 0 { try await store(open, place, now) }
+    if open.left == 0 { try await store(open, place, at: now) }
   }
 
   /// An instrument without bars is done too, and so is one without a file of factors: nothing says
@@ -89,7 +89,7 @@ extension Backfill {
   }
 
   /// A lost connection leaves it open whether the task is stored: its chunk tells.
-  private func store(_ open: Open, _ place: Int, _ now: Timestamp) async throws {
+  private func store(_ open: Open, _ place: Int, at now: Timestamp) async throws {
     let commit = HistoryCommit(
       knownAt: now, bars: open.bars, factors: open.factors, chunk: open.task.chunk)
     for attempt in 1... {

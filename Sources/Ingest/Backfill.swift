@@ -141,7 +141,7 @@ package actor Backfill {
       perform(queue.received(.stopping, at: now))
     case .answered(let id, let response, let requestedAt):
       guard let feedRequest = asked.removeValue(forKey: id) else { return }
-      let workerResponse = try handle(response, to: feedRequest, requestedAt: requestedAt, now)
+      let workerResponse = try handle(response, to: feedRequest, requestedAt: requestedAt, at: now)
       if let refusal = workerResponse.refusal {
         parts.log.warning(
           "request refused",
@@ -150,7 +150,7 @@ package actor Backfill {
       if workerResponse.refusal?.kind == .unauthorised {
         throw BackfillError(description: "the source refused the API key")
       }
-      try await advance(feedRequest, workerResponse, now)
+      try await advance(feedRequest, workerResponse, at: now)
       perform(
         queue.received(
           .answered(id, workerResponse.outcome, retryAfterSeconds: workerResponse.waitSeconds),

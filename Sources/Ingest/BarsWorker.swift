@@ -81,20 +81,20 @@ struct BarsWorker: SourceWorker {
     var actions: [WorkerAction] = []
     switch event {
     case .started:
-      askForSessions(now, &actions)
-      askForBars(now, &actions)
+      askForSessions(now, into: &actions)
+      askForBars(now, into: &actions)
     case .woke:
-      work(.woke, now, &actions)
-      askForSessions(now, &actions)
-      if planWake <= now { askForBars(now, &actions) }
-    case .answered(let id, let response): handle(response, to: id, now, &actions)
+      work(.woke, at: now, into: &actions)
+      askForSessions(now, into: &actions)
+      if planWake <= now { askForBars(now, into: &actions) }
+    case .answered(let id, let response): handle(response, to: id, at: now, into: &actions)
     case .clockJumped(let microseconds):
-      work(.clockJumped(microseconds: microseconds), now, &actions)
+      work(.clockJumped(microseconds: microseconds), at: now, into: &actions)
       // What was due by another clock says nothing of what is due by this one.
       calendarDue = min(calendarDue, now.newYorkDay)
-      askForSessions(now, &actions)
-      askForBars(now, &actions)
-    case .stopping: work(.stopping, now, &actions)
+      askForSessions(now, into: &actions)
+      askForBars(now, into: &actions)
+    case .stopping: work(.stopping, at: now, into: &actions)
     case .certified, .repairsFound, .repairsUnknown, .exRights, .listWanted: break
     }
     actions.append(.wake(at: min(requestQueue.wake ?? planWake, planWake)))
@@ -102,14 +102,14 @@ struct BarsWorker: SourceWorker {
   }
 
   private mutating func work(
-    _ event: PacedQueue<FeedRequest>.Event, _ now: Timestamp, _ actions: inout [WorkerAction]
+    _ event: PacedQueue<FeedRequest>.Event, at now: Timestamp, into actions: inout [WorkerAction]
   ) {
-    for ending in requestQueue.received(event, at: now, &actions) where ending.fault != nil {
-      requestEnded(ending.feedRequest, now)
+    for ending in requestQueue.received(event, at: now, into: &actions) where ending.fault != nil {
+      requestEnded(ending.feedRequest, at: now)
     }
   }
 
-  private mutating func askForSessions(_ now: Timestamp, _ actions: inout [WorkerAction]) {
+  private mutating func askForSessions(_ now: Timestamp, into actions: inout [WorkerAction]) {
     let today = now.newYorkDay
     guard today >= calendarDue else { return }
     calendarDue = today.advanced(by: Self.refreshDays)
@@ -117,43 +117,46 @@ struct BarsWorker: SourceWorker {
       from: today.advanced(by: -Self.calendarDaysBack),
       to: today.advanced(by: Self.calendarDaysAhead))
     work(
-      .enqueued([PacedJob(FeedRequest(sessions, to: reference), priority: 1)]), now, &actions)
+      .enqueued([PacedJob(FeedRequest(sessions, to: reference), priority: 1)]), at: now,
+      into: &actions)
   }
 
   /// Of thousands, those of the instruments that bars were asked for: after the first of them.
-  private mutating func askForNames(_ now: Timestamp, _ actions: inout [WorkerAction]) {
+  private mutating func askForNames(_ now: Timestamp, into actions: inout [WorkerAction]) {
     let today = now.newYorkDay
     guard today >= namesDue else { return }
     namesDue = today.advanced(by: Self.refreshDays)
-    work(.enqueued([PacedJob(FeedRequest(.names, to: reference), priority: -1)]), now, &actions)
+    work(
+      .enqueued([PacedJob(FeedRequest(.names, to: reference), priority: -1)]), at: now,
+      into: &actions)
   }
 
-  private mutating func askForBars(_ now: Timestamp, _ actions: inout [WorkerAction]) {
+  private mutating func askForBars(_ now: Timestamp, into actions: inout [WorkerAction]) {
     planWake = plan.nextWake(after: now)
     guard isCalendarGivenUp || plan.knownThrough != nil else { return }
     for window in plan.due(at: now) {
       readings[window] = Reading()
-      ask(window, plan.symbols(of: window.chunk), now, &actions)
+      ask(window, plan.symbols(of: window.chunk), at: now, into: &actions)
     }
   }
 
   private mutating func ask(
-    _ window: BarsWindow, _ symbols: [Symbol], _ now: Timestamp, _ actions: inout [WorkerAction]
+    _ window: BarsWindow, _ symbols: [Symbol], at now: Timestamp, into actions: inout [WorkerAction]
   ) {
     guard window.from < window.to, let bars, symbols.allSatisfy(bars.isRequestable) else {
-      return fail(window, now)
+      return fail(window, at: now)
     }
     let query = BarsQuery(
       symbols: symbols, timeframe: window.timeframe, start: window.from, end: window.to)
     let feedRequest = FeedRequest(.bars(query), to: source)
     walks[feedRequest] = Walk(window: window, pages: PageWalk(query, from: source))
     readings[window]?.parts += 1
-    work(.enqueued([PacedJob(feedRequest, priority: 0)]), now, &actions)
+    work(.enqueued([PacedJob(feedRequest, priority: 0)]), at: now, into: &actions)
   }
 
   /// Once for each thing that is wrong.
   private mutating func complain(
-    _ sentence: String, of topic: Topic, _ actions: inout [WorkerAction]
+    _ sentence: String, of topic: Topic, into actions: inout [WorkerAction]
   ) {
     guard complaints.updateValue(sentence, forKey: topic) != sentence else { return }
     actions.append(.alarm(sentence))
@@ -164,25 +167,27 @@ struct BarsWorker: SourceWorker {
 
 extension BarsWorker {
   private mutating func handle(
-    _ response: WorkerResponse, to id: PollRequestID, _ now: Timestamp,
-    _ actions: inout [WorkerAction]
+    _ response: WorkerResponse, to id: PollRequestID, at now: Timestamp,
+    into actions: inout [WorkerAction]
   ) {
     guard let feedRequest = requestQueue.feedRequest(of: id) else { return }
     switch response.response {
     case .sessions(let sessions):
       complaints[.reference] = nil
       plan.learn(sessions)
-    case .candles(let page): handle(page, of: feedRequest, now, &actions)
-    case .list(let list): seekTickers(in: list, &actions)
-    case .refused(let refusal): refused(refusal, feedRequest, now, &actions)
+    case .candles(let page): handle(page, of: feedRequest, at: now, into: &actions)
+    case .list(let list): seekTickers(in: list, into: &actions)
+    case .refused(let refusal): refused(refusal, feedRequest, at: now, into: &actions)
     default: break
     }
-    work(.answered(id, response.outcome, retryAfterSeconds: response.waitSeconds), now, &actions)
-    if case .sessions = response.response { askForBars(now, &actions) }
+    work(
+      .answered(id, response.outcome, retryAfterSeconds: response.waitSeconds), at: now,
+      into: &actions)
+    if case .sessions = response.response { askForBars(now, into: &actions) }
   }
 
   /// A ticker that is gone is not refused: its bars are answered, and there are none any more.
-  private mutating func seekTickers(in list: InstrumentList, _ actions: inout [WorkerAction]) {
+  private mutating func seekTickers(in list: InstrumentList, into actions: inout [WorkerAction]) {
     let missing = Set(plan.symbols).subtracting(list.rows.map(\.symbol)).sorted()
     guard !missing.isEmpty else {
       complaints[.listing] = nil
@@ -193,13 +198,13 @@ extension BarsWorker {
     let names = rest > 0 ? "\(named) and \(rest) more" : named
     complain(
       "\(title)'s list of tradable stocks lacks \(names): a renamed or delisted "
-        + "ticker gets no more bars", of: .listing, &actions)
+        + "ticker gets no more bars", of: .listing, into: &actions)
   }
 
   /// The next page is asked for ahead of what waits, with the same parameters.
   private mutating func handle(
-    _ page: CandlePage, of feedRequest: FeedRequest, _ now: Timestamp,
-    _ actions: inout [WorkerAction]
+    _ page: CandlePage, of feedRequest: FeedRequest, at now: Timestamp,
+    into actions: inout [WorkerAction]
   ) {
     guard var walk = walks.removeValue(forKey: feedRequest),
       case .bars(var query) = feedRequest.query
@@ -207,40 +212,41 @@ extension BarsWorker {
     readings[walk.window]?.isAnswered = true
     let rows = page.candles.count + page.refused.count
     switch walk.pages.received(rows: rows, token: page.nextPageToken) {
-    case .complete: finish(walk.window, now, &actions)
+    case .complete: finish(walk.window, at: now, into: &actions)
     case .broken(let fault):
-      complain("the pages of \(title)'s bars do not end: \(fault)", of: .bars, &actions)
-      fail(walk.window, now)
+      complain("the pages of \(title)'s bars do not end: \(fault)", of: .bars, into: &actions)
+      fail(walk.window, at: now)
     case .next(let token):
       query.pageToken = token
       let next = FeedRequest(.bars(query), to: source)
       walks[next] = walk
-      work(.enqueued([PacedJob(next, priority: 10)]), now, &actions)
+      work(.enqueued([PacedJob(next, priority: 10)]), at: now, into: &actions)
     }
   }
 
   private mutating func refused(
-    _ refusal: FeedRefusal, _ feedRequest: FeedRequest, _ now: Timestamp,
-    _ actions: inout [WorkerAction]
+    _ refusal: FeedRefusal, _ feedRequest: FeedRequest, at now: Timestamp,
+    into actions: inout [WorkerAction]
   ) {
     var topic = Topic.reference
     if case .bars = feedRequest.query { topic = .bars }
     switch refusal.kind {
     case .unauthorised:
       let file = credentialSetting.map { ": check \($0)" } ?? ""
-      complain("\(title) refused the API key\(file)", of: topic, &actions)
+      complain("\(title) refused the API key\(file)", of: topic, into: &actions)
     case .entitlement:
       complain(
-        "the \(title) plan does not include recent \(source.name) bars", of: topic, &actions
+        "the \(title) plan does not include recent \(source.name) bars", of: topic, into: &actions
       )
-    case .invalidSymbol(let name): narrow(feedRequest, name, now, &actions)
+    case .invalidSymbol(let name): narrow(feedRequest, name, at: now, into: &actions)
     default: break
     }
   }
 
   /// One symbol voids its whole request: asked again without the one that is named, or in halves.
   private mutating func narrow(
-    _ feedRequest: FeedRequest, _ name: String?, _ now: Timestamp, _ actions: inout [WorkerAction]
+    _ feedRequest: FeedRequest, _ name: String?, at now: Timestamp,
+    into actions: inout [WorkerAction]
   ) {
     guard case .bars(let query) = feedRequest.query,
       let walk = walks.removeValue(forKey: feedRequest)
@@ -253,35 +259,35 @@ extension BarsWorker {
       } else {
         readings[walk.window]?.suspects.insert(culprit)
       }
-      again(walk.window, symbols.filter { $0 != culprit }, now, &actions)
+      again(walk.window, symbols.filter { $0 != culprit }, at: now, into: &actions)
     } else {
-      again(walk.window, Array(symbols[..<(symbols.count / 2)]), now, &actions)
-      again(walk.window, Array(symbols[(symbols.count / 2)...]), now, &actions)
+      again(walk.window, Array(symbols[..<(symbols.count / 2)]), at: now, into: &actions)
+      again(walk.window, Array(symbols[(symbols.count / 2)...]), at: now, into: &actions)
     }
-    finish(walk.window, now, &actions)
+    finish(walk.window, at: now, into: &actions)
   }
 
   private mutating func again(
-    _ window: BarsWindow, _ symbols: [Symbol], _ now: Timestamp, _ actions: inout [WorkerAction]
+    _ window: BarsWindow, _ symbols: [Symbol], at now: Timestamp, into actions: inout [WorkerAction]
   ) {
-    if !symbols.isEmpty { ask(window, symbols, now, &actions) }
+    if !symbols.isEmpty { ask(window, symbols, at: now, into: &actions) }
   }
 
   /// One part of a window is read; the window is, once all are.
   private mutating func finish(
-    _ window: BarsWindow, _ now: Timestamp, _ actions: inout [WorkerAction]
+    _ window: BarsWindow, at now: Timestamp, into actions: inout [WorkerAction]
   ) {
     guard var reading = readings[window] else { return }
     reading.parts -= 1
     let suspects = reading.parts == 0 && reading.isAnswered ? reading.suspects : []
     reading.suspects.subtract(suspects)
     readings[window] = reading
-    for suspect in suspects.sorted() { ask(window, [suspect], now, &actions) }
+    for suspect in suspects.sorted() { ask(window, [suspect], at: now, into: &actions) }
     if readings[window].map({ $0.parts > 0 }) == true { return }
     readings[window] = nil
     guard reading.isAnswered else {
-      complain("\(title) refused every requested symbol", of: .bars, &actions)
-      return fail(window, now)
+      complain("\(title) refused every requested symbol", of: .bars, into: &actions)
+      return fail(window, at: now)
     }
     for culprit in reading.condemned.sorted()
     where plan.symbols(of: window.chunk).contains(culprit) {
@@ -290,24 +296,24 @@ extension BarsWorker {
     }
     complaints[.bars] = nil
     plan.completed(window)
-    askForNames(now, &actions)
+    askForNames(now, into: &actions)
   }
 
-  private mutating func fail(_ window: BarsWindow, _ now: Timestamp) {
+  private mutating func fail(_ window: BarsWindow, at now: Timestamp) {
     planWake = min(planWake, now.adding(seconds: Self.failurePauseSeconds))
     readings[window] = nil
     walks = walks.filter { $0.value.window != window }
     plan.failed(window)
   }
 
-  private mutating func requestEnded(_ feedRequest: FeedRequest, _ now: Timestamp) {
+  private mutating func requestEnded(_ feedRequest: FeedRequest, at now: Timestamp) {
     let tomorrow = now.newYorkDay.advanced(by: 1)
     switch feedRequest.query {
     case .sessions:
       calendarDue = tomorrow
       isCalendarGivenUp = true
     case .names: namesDue = tomorrow
-    default: if let walk = walks[feedRequest] { fail(walk.window, now) }
+    default: if let walk = walks[feedRequest] { fail(walk.window, at: now) }
     }
   }
 }

@@ -8,7 +8,7 @@ extension FeedRequest {
   /// The minutes of a repair's instrument from its first day on, with a day more than there are:
   /// held up by a ban, the answer may come when the next day has begun.
   package static func minutes(
-    of order: RepairPlan.Order, on today: TradingDay, _ calendar: TradingCalendar,
+    of order: RepairPlan.Order, on today: TradingDay, calendar: TradingCalendar,
     from source: Source
   ) -> FeedRequest {
     let days = (order.firstDay...max(order.firstDay, today)).count {

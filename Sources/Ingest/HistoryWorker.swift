@@ -61,31 +61,31 @@ struct HistoryWorker: SourceWorker {
     var actions: [WorkerAction] = []
     switch event {
     case .started:
-      perform(lists.started(at: now), now, &actions)
-      lookForRepairs(now, &actions)
-      askForCalendar(now, &actions)
+      perform(lists.started(at: now), at: now, into: &actions)
+      lookForRepairs(now, into: &actions)
+      askForCalendar(now, into: &actions)
     case .woke:
-      perform(lists.woke(at: now), now, &actions)
-      if let wake = repairWake, wake <= now { lookForRepairs(now, &actions) }
-      if let wake = calendarWake, wake <= now { askForCalendar(now, &actions) }
-      work(.woke, now, &actions)
+      perform(lists.woke(at: now), at: now, into: &actions)
+      if let wake = repairWake, wake <= now { lookForRepairs(now, into: &actions) }
+      if let wake = calendarWake, wake <= now { askForCalendar(now, into: &actions) }
+      work(.woke, at: now, into: &actions)
     case .certified:
-      lookForRepairs(now, &actions)
-      askForCalendar(now, &actions)
-      askForFactors(factorsMissed, now, &actions)
-    case .repairsFound(let candidates): order(candidates, now, &actions)
+      lookForRepairs(now, into: &actions)
+      askForCalendar(now, into: &actions)
+      askForFactors(factorsMissed, at: now, into: &actions)
+    case .repairsFound(let candidates): order(candidates, at: now, into: &actions)
     case .repairsUnknown: repairWake = now.adding(seconds: Self.repairPauseSeconds)
     case .exRights(let symbols, let isSupposed):
       askForFactors(
-        factors(of: symbols), now, &actions,
+        factors(of: symbols), at: now, into: &actions,
         priority: isSupposed ? Priority.factorsSupposed : Priority.factors)
-    case .listWanted: perform(lists.wanted(at: now), now, &actions)
-    case .answered(let id, let response): handle(response, to: id, now, &actions)
+    case .listWanted: perform(lists.wanted(at: now), at: now, into: &actions)
+    case .answered(let id, let response): handle(response, to: id, at: now, into: &actions)
     case .clockJumped(let microseconds):
       let pauseEnd = now.adding(seconds: Self.repairPauseSeconds)
       repairWake = repairWake.map { min($0, pauseEnd) }
-      work(.clockJumped(microseconds: microseconds), now, &actions)
-    case .stopping: work(.stopping, now, &actions)
+      work(.clockJumped(microseconds: microseconds), at: now, into: &actions)
+    case .stopping: work(.stopping, at: now, into: &actions)
     }
     let wakes = [lists.wake, requestQueue.wake, repairWake, calendarWake].compactMap { $0 }
     if let wake = wakes.min() { actions.append(.wake(at: wake)) }
@@ -93,9 +93,9 @@ struct HistoryWorker: SourceWorker {
   }
 
   private mutating func work(
-    _ event: PacedQueue<FeedRequest>.Event, _ now: Timestamp, _ actions: inout [WorkerAction]
+    _ event: PacedQueue<FeedRequest>.Event, at now: Timestamp, into actions: inout [WorkerAction]
   ) {
-    for ending in requestQueue.received(event, at: now, &actions) {
+    for ending in requestQueue.received(event, at: now, into: &actions) {
       requestEnded(ending.feedRequest)
       if case .factors = ending.feedRequest.query, let fault = ending.fault, fault != .failed {
         factorsMissed.insert(ending.feedRequest)
@@ -112,20 +112,20 @@ struct HistoryWorker: SourceWorker {
   }
 
   private mutating func handle(
-    _ response: WorkerResponse, to id: PollRequestID, _ now: Timestamp,
-    _ actions: inout [WorkerAction]
+    _ response: WorkerResponse, to id: PollRequestID, at now: Timestamp,
+    into actions: inout [WorkerAction]
   ) {
     guard let feedRequest = requestQueue.feedRequest(of: id) else { return }
     // `null` may as well be a throttled answer (sina.md §2): never "there is none".
     let outcome = response.refusal?.kind == .noData ? PacedOutcome.transient : response.outcome
-    work(.answered(id, outcome, retryAfterSeconds: response.waitSeconds), now, &actions)
+    work(.answered(id, outcome, retryAfterSeconds: response.waitSeconds), at: now, into: &actions)
     if case .listCount(let part) = feedRequest.query,
       case .listCount(let count) = response.response
     {
-      askForPages(of: part, count, now, &actions)
+      askForPages(of: part, count: count, at: now, into: &actions)
     }
     if case .listPage(let part, _) = feedRequest.query, let verdict = response.listVerdict {
-      perform(lists.decided(part, verdict, at: now), now, &actions)
+      perform(lists.decided(part, verdict, at: now), at: now, into: &actions)
     }
     if case .newestBars = feedRequest.query, case .candles = response.response, repairWake == nil {
       // What it did not heal has been looked for once.
@@ -138,7 +138,7 @@ struct HistoryWorker: SourceWorker {
 // MARK: - Repairs
 
 extension HistoryWorker {
-  private mutating func lookForRepairs(_ now: Timestamp, _ actions: inout [WorkerAction]) {
+  private mutating func lookForRepairs(_ now: Timestamp, into actions: inout [WorkerAction]) {
     repairWake = nil
     guard bars != nil, repairs.configuration.requestsPerNight > 0 else { return }
     let first = repairs.firstDay(on: now.shanghaiDay) { calendar.isTradingDay($0) }
@@ -146,12 +146,12 @@ extension HistoryWorker {
   }
 
   private mutating func order(
-    _ candidates: [RepairCandidate], _ now: Timestamp, _ actions: inout [WorkerAction]
+    _ candidates: [RepairCandidate], at now: Timestamp, into actions: inout [WorkerAction]
   ) {
     let jobs = repairs.orders(candidates, at: now).compactMap { order -> PacedJob<FeedRequest>? in
       guard bars?.isRequestable(order.symbol) == true else { return nil }
       return PacedJob(
-        .minutes(of: order, on: now.shanghaiDay, calendar.current, from: source),
+        .minutes(of: order, on: now.shanghaiDay, calendar: calendar.current, from: source),
         priority: Priority.repair + order.want.rawValue)
     }
     repairWake = repairs.nextCheck(candidates, at: now).map { moment in
@@ -159,9 +159,9 @@ extension HistoryWorker {
     }
     // What still waits from an earlier evening is in the new order, with the bars it needs now.
     let wanted = Set(jobs.map(\.job))
-    work(.withdrawn(Array(ordered.subtracting(wanted))), now, &actions)
+    work(.withdrawn(Array(ordered.subtracting(wanted))), at: now, into: &actions)
     ordered = wanted
-    work(.enqueued(jobs), now, &actions)
+    work(.enqueued(jobs), at: now, into: &actions)
   }
 
   private func factors(of symbols: [Symbol]) -> Set<FeedRequest> {
@@ -173,14 +173,14 @@ extension HistoryWorker {
   }
 
   private mutating func askForFactors(
-    _ wanted: Set<FeedRequest>, _ now: Timestamp, _ actions: inout [WorkerAction],
+    _ wanted: Set<FeedRequest>, at now: Timestamp, into actions: inout [WorkerAction],
     priority: Int = Priority.factors
   ) {
     factorsMissed.subtract(wanted)
     let jobs = wanted.sorted { $0.text < $1.text }.map { feedRequest in
       PacedJob(feedRequest, priority: priority)
     }
-    work(.enqueued(jobs), now, &actions)
+    work(.enqueued(jobs), at: now, into: &actions)
   }
 }
 
@@ -188,38 +188,39 @@ extension HistoryWorker {
 
 extension HistoryWorker {
   private mutating func perform(
-    _ wanted: [ListPlans.Action], _ now: Timestamp, _ actions: inout [WorkerAction]
+    _ wanted: [ListPlans.Action], at now: Timestamp, into actions: inout [WorkerAction]
   ) {
     for action in wanted {
       switch action {
       case .ask(let part):
         guard collecting[part, default: 0] == 0 else { continue }
         collecting[part] = 1
-        enqueue([.listCount(part)], priority: Priority.lists, now, &actions)
+        enqueue([.listCount(part)], priority: Priority.lists, at: now, into: &actions)
       case .alarm(let sentence): actions.append(.alarm(sentence))
       }
     }
   }
 
   private mutating func askForPages(
-    of part: ListPart, _ count: Int, _ now: Timestamp, _ actions: inout [WorkerAction]
+    of part: ListPart, count: Int, at now: Timestamp, into actions: inout [WorkerAction]
   ) {
     let pages = max((count + listPageRows - 1) / listPageRows, 1)
     collecting[part, default: 0] += pages
     enqueue(
-      (1...pages).map { .listPage(part, page: $0) }, priority: Priority.lists, now, &actions)
+      (1...pages).map { .listPage(part, page: $0) }, priority: Priority.lists, at: now,
+      into: &actions)
   }
 
   private mutating func enqueue(
-    _ queries: [FeedQuery], priority: Int, _ now: Timestamp, _ actions: inout [WorkerAction]
+    _ queries: [FeedQuery], priority: Int, at now: Timestamp, into actions: inout [WorkerAction]
   ) {
     let jobs = queries.map { PacedJob(FeedRequest($0, to: source), priority: priority) }
-    work(.enqueued(jobs), now, &actions)
+    work(.enqueued(jobs), at: now, into: &actions)
   }
 
   /// Next year's days appear in late December; they are asked for once a day until they do. A
   /// calendar that has ended certifies no day any more, so the plan wakes itself.
-  private mutating func askForCalendar(_ now: Timestamp, _ actions: inout [WorkerAction]) {
+  private mutating func askForCalendar(_ now: Timestamp, into actions: inout [WorkerAction]) {
     let today = now.shanghaiDay
     calendarWake = nil
     guard hasTradingDays, calendar.current.freshness(on: today) != .fresh else { return }
@@ -227,6 +228,6 @@ extension HistoryWorker {
       day: today.advanced(by: 1), secondOfDay: Self.calendarSecondOfDay)
     guard calendarAskedOn != today else { return }
     calendarAskedOn = today
-    enqueue([.tradingDays], priority: Priority.calendar, now, &actions)
+    enqueue([.tradingDays], priority: Priority.calendar, at: now, into: &actions)
   }
 }

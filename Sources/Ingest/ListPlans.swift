@@ -33,32 +33,32 @@ struct ListPlans: Sendable {
   var wake: Timestamp? { wakes.values.min() }
 
   mutating func started(at now: Timestamp) -> [Action] {
-    parts.flatMap { send($0, .woke, now) }
+    parts.flatMap { send($0, .woke, at: now) }
   }
 
   mutating func woke(at now: Timestamp) -> [Action] {
     parts.flatMap { part in
-      wakes[part].map { $0 <= now } == true ? send(part, .woke, now) : []
+      wakes[part].map { $0 <= now } == true ? send(part, .woke, at: now) : []
     }
   }
 
   /// The next list is due at the next 16:30.
   mutating func wanted(at now: Timestamp) -> [Action] {
-    parts.flatMap { send($0, .wanted, now) }
+    parts.flatMap { send($0, .wanted, at: now) }
   }
 
   mutating func decided(
     _ part: ListPart, _ verdict: UniverseVerdict, at now: Timestamp
   ) -> [Action] {
     switch verdict {
-    case .accepted: send(part, .accepted, now)
+    case .accepted: send(part, .accepted, at: now)
     case .quarantined(let sentence):
       [.alarm("a list of instruments is implausible and not used: \(sentence)")]
     }
   }
 
   private mutating func send(
-    _ part: ListPart, _ event: ListPlan.Event, _ now: Timestamp
+    _ part: ListPart, _ event: ListPlan.Event, at now: Timestamp
   ) -> [Action] {
     wakes[part] = nil
     var actions: [Action] = []

@@ -43,15 +43,15 @@ struct ListWorker: SourceWorker {
   mutating func received(_ event: WorkerEvent, at now: Timestamp) -> [WorkerAction] {
     var actions: [WorkerAction] = []
     switch event {
-    case .started: perform(lists.started(at: now), now, &actions)
+    case .started: perform(lists.started(at: now), at: now, into: &actions)
     case .woke:
-      perform(lists.woke(at: now), now, &actions)
-      work(.woke, now, &actions)
-    case .answered(let id, let response): handle(response, to: id, now, &actions)
+      perform(lists.woke(at: now), at: now, into: &actions)
+      work(.woke, at: now, into: &actions)
+    case .answered(let id, let response): handle(response, to: id, at: now, into: &actions)
     case .clockJumped(let microseconds):
-      work(.clockJumped(microseconds: microseconds), now, &actions)
-    case .stopping: work(.stopping, now, &actions)
-    case .listWanted: perform(lists.wanted(at: now), now, &actions)
+      work(.clockJumped(microseconds: microseconds), at: now, into: &actions)
+    case .stopping: work(.stopping, at: now, into: &actions)
+    case .listWanted: perform(lists.wanted(at: now), at: now, into: &actions)
     case .certified, .repairsFound, .repairsUnknown, .exRights: break
     }
     if let wake = [lists.wake, queueWake].compactMap({ $0 }).min() {
@@ -61,20 +61,20 @@ struct ListWorker: SourceWorker {
   }
 
   private mutating func perform(
-    _ wanted: [ListPlans.Action], _ now: Timestamp, _ actions: inout [WorkerAction]
+    _ wanted: [ListPlans.Action], at now: Timestamp, into actions: inout [WorkerAction]
   ) {
     for action in wanted {
       switch action {
       case .ask(let part):
         let request = FeedRequest(.list(part), to: source)
-        work(.enqueued([PacedJob(request, priority: 0)]), now, &actions)
+        work(.enqueued([PacedJob(request, priority: 0)]), at: now, into: &actions)
       case .alarm(let sentence): actions.append(.alarm(sentence))
       }
     }
   }
 
   private mutating func work(
-    _ event: PacedQueue<FeedRequest>.Event, _ now: Timestamp, _ actions: inout [WorkerAction]
+    _ event: PacedQueue<FeedRequest>.Event, at now: Timestamp, into actions: inout [WorkerAction]
   ) {
     // Or a wake that has come would be asked for again, for ever.
     if event == .woke { queueWake = nil }
@@ -83,7 +83,9 @@ struct ListWorker: SourceWorker {
       for action in queue.received(events.removeFirst(), at: now) {
         switch action {
         case .request(let id, let feedRequest, _):
-          if !ask(feedRequest, id, now, &actions) { events.append(postponed(id, now)) }
+          if !ask(feedRequest, id, at: now, into: &actions) {
+            events.append(postponed(id, at: now))
+          }
         case .wake(let moment): queueWake = moment
         case .health(let state): actions.append(.health(state))
         case .finished(let feedRequest), .abandoned(let feedRequest, _): hosts[feedRequest] = nil
@@ -95,8 +97,8 @@ struct ListWorker: SourceWorker {
   /// The licence is counted before the request leaves.
   /// - Returns: false without a free one: the question waits.
   private mutating func ask(
-    _ feedRequest: FeedRequest, _ id: PollRequestID, _ now: Timestamp,
-    _ actions: inout [WorkerAction]
+    _ feedRequest: FeedRequest, _ id: PollRequestID, at now: Timestamp,
+    into actions: inout [WorkerAction]
   ) -> Bool {
     guard let grant = ring.take(at: now) else { return false }
     sent[id] = SentRequest(feedRequest: feedRequest, key: grant.label)
@@ -108,15 +110,15 @@ struct ListWorker: SourceWorker {
     return true
   }
 
-  private func postponed(_ id: PollRequestID, _ now: Timestamp) -> PacedQueue<FeedRequest>.Event {
+  private func postponed(_ id: PollRequestID, at now: Timestamp) -> PacedQueue<FeedRequest>.Event {
     .answered(
       id, .postponed(until: ring.nextAvailable(at: now) ?? now.adding(seconds: 3_600)),
       retryAfterSeconds: nil)
   }
 
   private mutating func handle(
-    _ response: WorkerResponse, to id: PollRequestID, _ now: Timestamp,
-    _ actions: inout [WorkerAction]
+    _ response: WorkerResponse, to id: PollRequestID, at now: Timestamp,
+    into actions: inout [WorkerAction]
   ) {
     guard let sent = sent.removeValue(forKey: id) else { return }
     let keyOutcome = isSample(response) ? .demoLicence : response.keyOutcome
@@ -128,14 +130,14 @@ struct ListWorker: SourceWorker {
       case .recovered: break
       }
     }
-    if keyOutcome.isAboutKey { return work(postponed(id, now), now, &actions) }
+    if keyOutcome.isAboutKey { return work(postponed(id, at: now), at: now, into: &actions) }
     let outcome = outcome(of: response, sent.feedRequest)
     if outcome == .transient { hosts[sent.feedRequest, default: 0] += 1 }
-    work(.answered(id, outcome, retryAfterSeconds: response.waitSeconds), now, &actions)
+    work(.answered(id, outcome, retryAfterSeconds: response.waitSeconds), at: now, into: &actions)
     guard case .list(let part) = sent.feedRequest.query, let verdict = response.listVerdict else {
       return
     }
-    perform(lists.decided(part, verdict, at: now), now, &actions)
+    perform(lists.decided(part, verdict, at: now), at: now, into: &actions)
   }
 
   private func isSample(_ response: WorkerResponse) -> Bool {

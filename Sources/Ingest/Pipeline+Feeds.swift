@@ -24,10 +24,10 @@ extension Pipeline {
     }
     var workerResponse = WorkerResponse(response: response)
     switch response {
-    case .candles(let page): apply(page, of: feedRequest, entry)
+    case .candles(let page): apply(page, of: feedRequest, in: entry)
     case .list(let list):
-      for row in list.refused { reject(row, entry) }
-      workerResponse.listVerdict = apply(list, of: feedRequest, entry)
+      for row in list.refused { reject(row, in: entry) }
+      workerResponse.listVerdict = apply(list, of: feedRequest, in: entry)
     case .listCount(let count):
       if case .listCount(let part) = feedRequest.query {
         collections[part] = ListCollection(expected: count)
@@ -56,7 +56,7 @@ extension Pipeline {
 
 extension Pipeline {
   private mutating func apply(
-    _ page: CandlePage, of feedRequest: FeedRequest, _ entry: JournalEntry
+    _ page: CandlePage, of feedRequest: FeedRequest, in entry: JournalEntry
   ) {
     let batches = BarBatch.batches(
       of: page, feedRequest, rules: book.rules, calendar: book.calendar,
@@ -69,13 +69,13 @@ extension Pipeline {
       pending.add(batch)
     }
     if case .bars(let query) = feedRequest.query {
-      recordBars(query, from: feedRequest.source, entry, page)
+      recordBars(query, from: feedRequest.source, in: entry, page: page)
     }
-    for row in page.refused { reject(row, entry) }
+    for row in page.refused { reject(row, in: entry) }
   }
 
   private mutating func recordBars(
-    _ query: BarsQuery, from source: Source, _ entry: JournalEntry, _ page: CandlePage
+    _ query: BarsQuery, from source: Source, in entry: JournalEntry, page: CandlePage
   ) {
     for symbol in query.symbols {
       let row = InstrumentRow(barsOf: symbol, from: source)

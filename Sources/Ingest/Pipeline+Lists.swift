@@ -31,10 +31,10 @@ struct ListCollection: Sendable {
 
 extension Pipeline {
   mutating func apply(
-    _ list: InstrumentList, of feedRequest: FeedRequest, _ entry: JournalEntry
+    _ list: InstrumentList, of feedRequest: FeedRequest, in entry: JournalEntry
   ) -> UniverseVerdict? {
     switch feedRequest.query {
-    case .list(let part): return offer(list, part: part, entry)
+    case .list(let part): return offer(list, part: part, in: entry)
     case .listPage(let part, let page):
       collections[part]?.pages[page] = list
       guard let pageRows = feedRequest.definition.lists?.pageRows,
@@ -42,7 +42,7 @@ extension Pipeline {
         let whole = collection.whole(rowsPerPage: pageRows)
       else { return nil }
       collections[part] = nil
-      return offer(whole, part: part, missing: collection.missing(from: whole), entry)
+      return offer(whole, part: part, missing: collection.missing(from: whole), in: entry)
     case .names:
       nameUSEquities(list)
       return nil
@@ -51,7 +51,7 @@ extension Pipeline {
   }
 
   private mutating func offer(
-    _ list: InstrumentList, part: ListPart, missing: Int = 0, _ entry: JournalEntry
+    _ list: InstrumentList, part: ListPart, missing: Int = 0, in entry: JournalEntry
   ) -> UniverseVerdict {
     let verdict = universe.offer(
       list.rows, rejectedRows: list.refused.count + missing, part: part, at: entry.receivedAt)

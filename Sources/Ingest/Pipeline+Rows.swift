@@ -18,11 +18,11 @@ extension Pipeline {
       guard case .ok = outcome else { return response.digest }
       let membership = membership(of: response.group, request: entry.request)
       rowMatching.expect(membership.indexes, of: latest.count)
-      takeQuotes(membership, &response)
-      for row in quoteBatch.refused { reject(row, &response) }
-      for symbol in quoteBatch.unknown { rejectUnknown(symbol, &response) }
+      takeQuotes(membership, in: &response)
+      for row in quoteBatch.refused { reject(row, in: &response) }
+      for symbol in quoteBatch.unknown { rejectUnknown(symbol, in: &response) }
       takeOverview()
-      countMissing(membership, &response)
+      countMissing(membership, in: &response)
       return response.digest
     }
   }
@@ -35,7 +35,7 @@ extension Pipeline {
     var digest: Digest
   }
 
-  private mutating func takeQuotes(_ membership: Membership, _ response: inout Response) {
+  private mutating func takeQuotes(_ membership: Membership, in response: inout Response) {
     let watermark = quoteBatch.newestStamp(
       receivedAt: response.entry.receivedAt, clockSkewSecondsMax: book.rules.clockSkewSecondsMax)
     response.digest.newestAt = watermark
@@ -47,24 +47,25 @@ extension Pipeline {
     for place in quoteBatch.quotes.indices {
       let index = rowMatching.indexes[place]
       if let fault = rowMatching.duplicateFault(place) {
-        reject(quoteBatch.quotes[place].refused(.duplicate, fault), &response)
+        reject(quoteBatch.quotes[place].refused(.duplicate, fault), in: &response)
         continue
       }
       _ = rowMatching.markAnswered(index)
       guard rowMatching.wasAsked(for: index) else {
         reject(
-          quoteBatch.quotes[place].refused(.unrequested, "the symbol was not requested"), &response)
+          quoteBatch.quotes[place].refused(.unrequested, "the symbol was not requested"),
+          in: &response)
         continue
       }
       // The heartbeat rides in every group to date it; only group 0 speaks for the instrument.
       if response.group != 0, index == referenceIndex { continue }
-      observe(place, index, watermark ?? quoteBatch.quotes[place].quote.at, &response)
+      observe(place, index, watermark ?? quoteBatch.quotes[place].quote.at, in: &response)
     }
   }
 
   /// Rows are named by their place in the sheet: one is half a kilobyte, and a `let` would copy it.
   private mutating func observe(
-    _ place: Int, _ index: Int, _ watermark: Timestamp, _ response: inout Response
+    _ place: Int, _ index: Int, _ watermark: Timestamp, in response: inout Response
   ) {
     let name = UnsafeRawBufferPointer(rebasing: response.body[quoteBatch.quotes[place].name])
     let verdict = book.observe(
@@ -75,24 +76,24 @@ extension Pipeline {
       pending.dirty(index)
       silence.refused(index, reason, at: response.entry.receivedAt)
       rowMatching.withdraw(index)
-      reject(quoteBatch.quotes[place].refused(reason, detail), &response)
+      reject(quoteBatch.quotes[place].refused(reason, detail), in: &response)
     case .rejected(let reason, let detail):
       silence.refused(index, reason, at: response.entry.receivedAt)
       rowMatching.withdraw(index)
-      reject(quoteBatch.quotes[place].refused(reason, detail), &response)
+      reject(quoteBatch.quotes[place].refused(reason, detail), in: &response)
     case .accepted(let stateChanged):
       response.digest.accepted += 1
       silence.accepted(index, at: response.entry.receivedAt)
       counters.snapshots += 1
       let line = UnsafeRawBufferPointer(rebasing: response.body[quoteBatch.quotes[place].line])
       let isRepetition = lines.holds(line, at: index) ?? isLatest(place, index)
-      if !isRepetition { replaceLatest(index, by: place, line: line, &response) }
+      if !isRepetition { replaceLatest(index, by: place, line: line, in: &response) }
       if stateChanged || !isRepetition { pending.dirty(index) }
     }
   }
 
   @inline(__always)  // Called, it would get a copy of the pipeline and the answer.
-  private func rawName(_ place: Int, _ response: borrowing Response) -> RawName {
+  private func rawName(_ place: Int, in response: borrowing Response) -> RawName {
     RawName(
       bytes: UnsafeRawBufferPointer(rebasing: response.body[quoteBatch.quotes[place].name]),
       charset: quoteBatch.quotes[place].charset)
@@ -105,7 +106,7 @@ extension Pipeline {
   }
 
   private mutating func replaceLatest(
-    _ index: Int, by place: Int, line: UnsafeRawBufferPointer, _ response: inout Response
+    _ index: Int, by place: Int, line: UnsafeRawBufferPointer, in response: inout Response
   ) {
     response.digest.changed += 1
     counters.changedSnapshots += 1
@@ -113,7 +114,7 @@ extension Pipeline {
     latest[index] = LatestQuote(
       quote: quoteBatch.quotes[place].quote, receivedAt: response.entry.receivedAt)
     lines.keep(line, at: index)
-    if names.update(at: index, raw: rawName(place, response)) {
+    if names.update(at: index, raw: rawName(place, in: response)) {
       pending.names[index] = names.name(at: index)
     }
   }
@@ -158,7 +159,7 @@ extension Pipeline {
   }
 
   /// Rows asked for that were absent or refused: silence of one instrument amid a living feed.
-  private mutating func countMissing(_ membership: Membership, _ response: inout Response) {
+  private mutating func countMissing(_ membership: Membership, in response: inout Response) {
     for (place, index) in membership.indexes.enumerated() where !rowMatching.isAnswered(index) {
       if place == 0, response.group != 0 { continue }
       response.digest.missing += 1
@@ -179,7 +180,7 @@ extension Pipeline {
 private let rejectionsPerResponseMax = 100
 
 extension Pipeline {
-  private mutating func reject(_ row: BatchRefusal, _ response: inout Response) {
+  private mutating func reject(_ row: BatchRefusal, in response: inout Response) {
     counters.rejectedRows[row.reason, default: 0] += 1
     response.digest.rejected += 1
     guard response.digest.rejected <= rejectionsPerResponseMax else { return }
@@ -190,7 +191,7 @@ extension Pipeline {
   }
 
   /// A row of a page of bars or of a list.
-  mutating func reject(_ row: RefusedRow, _ entry: JournalEntry) {
+  mutating func reject(_ row: RefusedRow, in entry: JournalEntry) {
     counters.rejectedRows[row.reason, default: 0] += 1
     keep(
       Rejection(
@@ -202,11 +203,11 @@ extension Pipeline {
     if rejectionsSeen.isNew(rejection) { pending.rejections.append(rejection) }
   }
 
-  private mutating func rejectUnknown(_ symbol: Symbol, _ response: inout Response) {
+  private mutating func rejectUnknown(_ symbol: Symbol, in response: inout Response) {
     let row = BatchRefusal(
       symbol: symbol, reason: .unknownSymbol, detail: "the source does not know the symbol",
       line: 0..<0)
-    reject(row, &response)
+    reject(row, in: &response)
   }
 }
 

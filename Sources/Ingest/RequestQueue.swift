@@ -30,7 +30,7 @@ struct RequestQueue: Sendable {
   /// Tells the line, and adds what is to be done to `actions`.
   /// - Returns: the questions that ended, in order.
   mutating func received(
-    _ event: PacedQueue<FeedRequest>.Event, at now: Timestamp, _ actions: inout [WorkerAction]
+    _ event: PacedQueue<FeedRequest>.Event, at now: Timestamp, into actions: inout [WorkerAction]
   ) -> [Ending] {
     // Or a wake that has come would be asked for again, for ever.
     if event == .woke { wake = nil }

@@ -24,11 +24,11 @@ package struct SourceWorkers: Sendable {
   func make(for pipeline: Pipeline) -> [any SourceWorker] {
     guard upstream != nil else { return [] }
     return configuration.sources.map { source in
-      if source.definition.bars?.recording != nil { return barsWorker(source, pipeline) }
+      if source.definition.bars?.recording != nil { return barsWorker(source, for: pipeline) }
       if source.definition.credentials?.requestsPerDay != nil {
-        return listWorker(source, pipeline)
+        return listWorker(source, for: pipeline)
       }
-      return historyWorker(source, pipeline)
+      return historyWorker(source, for: pipeline)
     }
   }
 
@@ -56,7 +56,7 @@ package struct SourceWorkers: Sendable {
     return Set(changed.map(\.definition.workerName))
   }
 
-  private func listPlans(_ source: SourceConfiguration, _ pipeline: Pipeline) -> ListPlans {
+  private func listPlans(_ source: SourceConfiguration, for pipeline: Pipeline) -> ListPlans {
     var plan = ListPlanConfiguration(seed: configuration.seed)
     plan.intervalDays = configuration.listDays
     return ListPlans(
@@ -74,25 +74,26 @@ package struct SourceWorkers: Sendable {
     return queue
   }
 
-  private func historyWorker(_ source: SourceConfiguration, _ pipeline: Pipeline) -> HistoryWorker {
+  private func historyWorker(_ source: SourceConfiguration, for pipeline: Pipeline) -> HistoryWorker
+  {
     HistoryWorker(
-      source.definition, lists: listPlans(source, pipeline),
+      source.definition, lists: listPlans(source, for: pipeline),
       repairs: RepairPlan(configuration.repairs), calendar: configuration.calendar,
       requestQueue: queue(source, speed: configuration.speed))
   }
 
-  private func listWorker(_ source: SourceConfiguration, _ pipeline: Pipeline) -> ListWorker {
+  private func listWorker(_ source: SourceConfiguration, for pipeline: Pipeline) -> ListWorker {
     var keys = KeyRingConfiguration(
       source: source.definition.mainSeries, labels: source.keys.map(\.label),
       seed: configuration.seed)
     keys.dailyQuota = source.requestsPerDay
     return ListWorker(
-      source.definition, lists: listPlans(source, pipeline),
+      source.definition, lists: listPlans(source, for: pipeline),
       ring: KeyRing(keys, usage: Array(pipeline.keyUsage.values)), hostCount: source.hostCount,
       requestQueue: queue(source))
   }
 
-  private func barsWorker(_ source: SourceConfiguration, _ pipeline: Pipeline) -> BarsWorker {
+  private func barsWorker(_ source: SourceConfiguration, for pipeline: Pipeline) -> BarsWorker {
     var bars = BarsPlanConfiguration(symbols: source.symbols)
     bars.delaySeconds = source.delaySeconds
     var plan = BarsPlan(bars, through: pipeline.barsThrough[source.series] ?? [:])

@@ -127,7 +127,7 @@ final class BackgroundSync: Sendable {
       let started = try JoinableThread { self.run() }
       state.withLock { $0.thread = started }
     } catch {
-      throw .systemCall("start the journal's sync thread", error.systemError)
+      throw .systemCall("start the journal's sync thread", number: error.systemError)
     }
   }
 
@@ -175,14 +175,14 @@ final class BackgroundSync: Sendable {
         _ = try checked("sync the journal") { systemSync(file.number) }
         // Bytes in a file without a name are gone with the process.
         if isRemoved(file.number) {
-          throw JournalError(.syncFailed, "A segment of the journal was removed.")
+          throw JournalError(.syncFailed, sentence: "A segment of the journal was removed.")
         }
       }
       if work.folderChanged { try directory.sync() }
       for file in work.rolled { _ = close(file.number) }
       return nil
     } catch {
-      return JournalError(.syncFailed, error.sentence, systemError: error.systemError)
+      return JournalError(.syncFailed, sentence: error.sentence, systemError: error.systemError)
     }
   }
 }

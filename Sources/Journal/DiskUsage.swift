@@ -24,7 +24,7 @@ package struct DiskUsage: Sendable, Hashable {
     bytes = found.reduce(0) { $0 + $1.bytes }
     var disk = statvfs()
     guard statvfs(path, &disk) == 0 else {
-      throw .systemCall("measure the disk of \(path)", errno)
+      throw .systemCall("measure the disk of \(path)", number: errno)
     }
     let block = Int64(clamping: disk.f_frsize)
     diskBytes = Int64(clamping: disk.f_blocks) * block

@@ -10,7 +10,7 @@ final class EntryDecoder {
 
   init() throws(JournalError) {
     guard let context = ZSTD_createDCtx() else {
-      throw JournalError(.system, "Cannot make a decompressor: out of memory.")
+      throw JournalError(.system, sentence: "Cannot make a decompressor: out of memory.")
     }
     self.context = context
   }
@@ -26,7 +26,8 @@ final class EntryDecoder {
     guard let meta = EntryMeta(payload) else { return nil }
     let key = payload[EntryMeta.byteCount..<meta.dataOffset]
     let stored = UnsafeRawBufferPointer(rebasing: payload[meta.dataOffset...])
-    guard let data = unpack(stored, meta), data.count == meta.requestBytes + meta.bodyBytes else {
+    guard let data = unpack(stored, of: meta), data.count == meta.requestBytes + meta.bodyBytes
+    else {
       return nil
     }
     if Int(meta.slot) < slots.count { slots[Int(meta.slot)] = data }
@@ -36,7 +37,7 @@ final class EntryDecoder {
       request: Array(data[..<meta.requestBytes]), body: Array(data[meta.requestBytes...]))
   }
 
-  private func unpack(_ stored: UnsafeRawBufferPointer, _ meta: EntryMeta) -> [UInt8]? {
+  private func unpack(_ stored: UnsafeRawBufferPointer, of meta: EntryMeta) -> [UInt8]? {
     let base = Int(meta.slot) < slots.count ? slots[Int(meta.slot)] : nil
     switch meta.packing {
     case .plain: return Array(stored)

@@ -50,7 +50,7 @@ final class EntryEncoder {
 
   init() throws(JournalError) {
     guard let context = ZSTD_createCCtx() else {
-      throw JournalError(.system, "Cannot make a compressor: out of memory.")
+      throw JournalError(.system, sentence: "Cannot make a compressor: out of memory.")
     }
     self.context = context
     ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, EntryEncoder.compressionLevel)
@@ -107,13 +107,13 @@ final class EntryEncoder {
     guard entry.key.utf8.count <= EntryLimits.keyBytesMax, entry.key.utf8.allSatisfy({ $0 < 128 })
     else {
       throw JournalError(
-        .invalidEntry, "A key must be at most \(EntryLimits.keyBytesMax) ASCII bytes.")
+        .invalidEntry, sentence: "A key must be at most \(EntryLimits.keyBytesMax) ASCII bytes.")
     }
     let bytes = entry.request.count + entry.body.count
     guard bytes <= EntryLimits.payloadBytesMax else {
       throw JournalError(
         .invalidEntry,
-        "An entry of \(bytes) bytes is over the \(EntryLimits.payloadBytesMax) allowed.")
+        sentence: "An entry of \(bytes) bytes is over the \(EntryLimits.payloadBytesMax) allowed.")
     }
   }
 
@@ -170,7 +170,7 @@ final class EntryEncoder {
     }
     guard ZSTD_isError(result) == 0 else {
       throw JournalError(
-        .system, "Cannot compress: \(String(cString: ZSTD_getErrorName(result))).")
+        .system, sentence: "Cannot compress: \(String(cString: ZSTD_getErrorName(result))).")
     }
     return result
   }

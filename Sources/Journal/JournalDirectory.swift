@@ -57,7 +57,7 @@ struct JournalDirectory: Sendable {
   func listing() throws(JournalError) -> Listing {
     guard let stream = opendir(path) else {
       if errno == ENOENT { return Listing() }
-      throw .systemCall("open the journal folder \(path)", errno)
+      throw .systemCall("open the journal folder \(path)", number: errno)
     }
     defer { closedir(stream) }
     var found = Listing()
@@ -69,7 +69,7 @@ struct JournalDirectory: Sendable {
       // One that is not there any more was deleted meanwhile.
       guard let first = JournalSegment.first(inName: name), stat(path(of: name), &status) == 0
       else { continue }
-      if let obstacle = JournalDirectory.obstacle(first, status) {
+      if let obstacle = JournalDirectory.obstacle(first, status: status) {
         found.ignored.append("\(path(of: name)) \(obstacle)")
       } else {
         found.segments.append(
@@ -82,7 +82,7 @@ struct JournalDirectory: Sendable {
   }
 
   /// Why it is no segment; nil if it may be one.
-  private static func obstacle(_ first: Int64, _ status: stat) -> String? {
+  private static func obstacle(_ first: Int64, status: stat) -> String? {
     switch status.st_mode & S_IFMT {
     case S_IFREG:
       first > JournalSegment.firstMax ? "has a number too large for a journal" : nil
@@ -97,11 +97,11 @@ struct JournalDirectory: Sendable {
   func create() throws(JournalError) {
     if mkdir(path, 0o750) == 0 || errno == EEXIST { return }
     guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex else {
-      throw .systemCall("make the journal folder \(path)", errno)
+      throw .systemCall("make the journal folder \(path)", number: errno)
     }
     try JournalDirectory(path: String(path[..<slash])).create()
     if mkdir(path, 0o750) != 0, errno != EEXIST {
-      throw .systemCall("make the journal folder \(path)", errno)
+      throw .systemCall("make the journal folder \(path)", number: errno)
     }
   }
 
@@ -120,9 +120,10 @@ struct JournalDirectory: Sendable {
     let file = Descriptor(
       try checked("open the lock \(path)") { open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o640) })
     guard uninterrupted({ flock(file.number, LOCK_EX | LOCK_NB) }) == 0 else {
-      guard errno == EWOULDBLOCK else { throw .systemCall("lock \(path)", errno) }
+      guard errno == EWOULDBLOCK else { throw .systemCall("lock \(path)", number: errno) }
       throw JournalError(
-        .locked, "The journal in \(self.path) is in use by process \(owner(of: file.number)).")
+        .locked,
+        sentence: "The journal in \(self.path) is in use by process \(owner(of: file.number)).")
     }
     record(getpid(), in: file.number)
     return file

@@ -35,7 +35,7 @@ package struct JournalError: Error, Sendable, Hashable {
   package var available: ClosedRange<JournalPosition>?
 
   init(
-    _ code: Code, _ sentence: String, segment: String? = nil, offset: Int64? = nil,
+    _ code: Code, sentence: String, segment: String? = nil, offset: Int64? = nil,
     systemError: Int32? = nil, available: ClosedRange<JournalPosition>? = nil
   ) {
     self.code = code

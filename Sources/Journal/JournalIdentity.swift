@@ -46,7 +46,8 @@ package final class JournalIdentity: Sendable {
     guard count == digits + 1, bytes[digits] == UInt8(ascii: "\n"),
       name.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) })
     else {
-      throw JournalError(.damaged, "\(path) contains no identity. Delete it to get a new one.")
+      throw JournalError(
+        .damaged, sentence: "\(path) contains no identity. Delete it to get a new one.")
     }
     return String(decoding: name, as: UTF8.self)
   }
@@ -81,7 +82,7 @@ package final class JournalIdentity: Sendable {
         open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o640)
       })
     let written = try checked("write \(draft)") { pwrite(file.number, text, text.count, 0) }
-    guard written == text.count else { throw .systemCall("write \(draft)", ENOSPC) }
+    guard written == text.count else { throw .systemCall("write \(draft)", number: ENOSPC) }
     _ = try checked("sync \(draft)") { fsync(file.number) }
     _ = try checked("rename \(draft)") { rename(draft, path) }
     try directory.sync()

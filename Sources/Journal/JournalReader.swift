@@ -93,7 +93,8 @@ package final class JournalReader {
     let range = available.map { "\($0.lowerBound.sequence) to \($0.upperBound.sequence)" }
     throw JournalError(
       .missing,
-      "Entry \(position.sequence + 1) is not in the journal, which holds \(range ?? "none").",
+      sentence:
+        "Entry \(position.sequence + 1) is not in the journal, which holds \(range ?? "none").",
       available: available)
   }
 
@@ -105,7 +106,7 @@ package final class JournalReader {
         continue
       }
       switch try scanner.step() {
-      case .frame(let header): return try decoded(header, scanner)
+      case .frame(let header): return try decoded(header, from: scanner)
       case .end, .broken:
         guard let entry = try readPastEnd(of: scanner) else {
           if self.scanner === scanner { return nil }
@@ -125,7 +126,7 @@ package final class JournalReader {
     let following = try directory.segments().first { $0.first > scanner.segment.first }
     switch try scanner.step() {
     case .frame(let header):
-      return try decoded(header, scanner)
+      return try decoded(header, from: scanner)
     case .broken(let offset):
       if let following, following.first <= scanner.expected {
         try enter(following)
@@ -156,12 +157,12 @@ package final class JournalReader {
 
   private func gap(from: Int64, to: Int64, in segment: JournalSegment) -> JournalError {
     JournalError(
-      .missing, "Entries \(from) to \(to) are missing after segment \(segment.name).",
+      .missing, sentence: "Entries \(from) to \(to) are missing after segment \(segment.name).",
       segment: segment.name)
   }
 
   private func decoded(
-    _ header: FrameHeader, _ scanner: SegmentScanner
+    _ header: FrameHeader, from scanner: SegmentScanner
   ) throws(JournalError) -> (JournalPosition, JournalEntry) {
     guard let entry = scanner.withPayload({ decoder.decode($0) }) else {
       let start = scanner.offset - Int64(FrameHeader.byteCount + header.payloadBytes)

@@ -95,7 +95,7 @@ package struct JournalRecovery: Sendable, Hashable {
       pwrite(file.number, header, header.count, 0)
     }
     guard written == header.count else {
-      throw .systemCall("write a segment header", ENOSPC, segment: segment.name)
+      throw .systemCall("write a segment header", number: ENOSPC, segment: segment.name)
     }
   }
 
@@ -112,7 +112,8 @@ package struct JournalRecovery: Sendable, Hashable {
 extension JournalError {
   static func damage(in segment: JournalSegment, at offset: Int64) -> JournalError {
     JournalError(
-      .damaged, "Segment \(segment.name) is damaged at byte \(offset).", segment: segment.name,
+      .damaged, sentence: "Segment \(segment.name) is damaged at byte \(offset).",
+      segment: segment.name,
       offset: offset)
   }
 }

@@ -33,7 +33,7 @@ extension JournalWriter {
       try heal()
     } catch {
       throw JournalError(
-        error.code == .full ? .full : .syncFailed, error.sentence, segment: error.segment,
+        error.code == .full ? .full : .syncFailed, sentence: error.sentence, segment: error.segment,
         systemError: error.systemError)
     }
     healTriedAt = nil
@@ -106,7 +106,7 @@ extension JournalWriter {
         let entry = scanner.withPayload({ decoder.decode($0) })
       {
         guard header.sequence >= wanted.lowerBound else { continue }
-        try put(entry, header.sequence, in: &copy.segment)
+        try put(entry, at: header.sequence, in: &copy.segment)
         copy.entries += 1
       }
       guard copy.entries > 0 else {

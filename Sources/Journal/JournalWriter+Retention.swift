@@ -28,7 +28,7 @@ extension JournalWriter {
     let segments = try directory.segments()
     var retention = JournalRetention()
     retention.bytes = segments.reduce(0) { $0 + $1.bytes }
-    for segment in forgettable(segments, committed) {
+    for segment in forgettable(segments, upTo: committed) {
       let isTooMuch = bytesMax.map { retention.bytes > $0 } ?? false
       let isTooOld = try daysMax.map { (days) throws(JournalError) in
         try directory.day(of: segment).map { $0.distance(to: today) > days } ?? false
@@ -69,7 +69,8 @@ extension JournalWriter {
   private func makeRoom(
     committed: JournalPosition
   ) throws(JournalError) -> JournalSegment? {
-    guard let oldest = forgettable(try directory.segments(), committed).first, isSynced(oldest)
+    guard let oldest = forgettable(try directory.segments(), upTo: committed).first,
+      isSynced(oldest)
     else { return nil }
     try delete(oldest)
     return oldest
@@ -77,7 +78,7 @@ extension JournalWriter {
 
   /// Those whose entries are all committed, oldest first; never the one being written.
   private func forgettable(
-    _ segments: [JournalSegment], _ committed: JournalPosition
+    _ segments: [JournalSegment], upTo committed: JournalPosition
   ) -> [JournalSegment] {
     zip(segments, segments.dropFirst()).prefix { segment, next in
       next.first - 1 <= committed.sequence && segment.first != self.segment?.first

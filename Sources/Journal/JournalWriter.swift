@@ -97,7 +97,7 @@ package final class JournalWriter {
     try healIfNeeded()
     let sequence = lastPosition.sequence + 1
     var segment = try segmentForAppend(on: entry.receivedAt.shanghaiDay, sequence: sequence)
-    try put(entry, sequence, in: &segment)
+    try put(entry, at: sequence, in: &segment)
     self.segment = segment
     lastPosition = JournalPosition(sequence)
     backgroundSync.appended(sequence)
@@ -109,7 +109,7 @@ package final class JournalWriter {
 
   /// Writes the entry at the segment's end, or nothing.
   func put(
-    _ entry: JournalEntry, _ sequence: Int64, in segment: inout OpenSegment
+    _ entry: JournalEntry, at sequence: Int64, in segment: inout OpenSegment
   ) throws(JournalError) {
     let link = try encoder.encode(entry, sequence: sequence, previous: segment.link)
     let target = segment
@@ -175,7 +175,7 @@ package final class JournalWriter {
       let count = uninterrupted { systemWrite(segment.file, rest, off_t(segment.bytes) + done) }
       if count <= 0 {
         let error = JournalError.systemCall(
-          "append to the journal", count == 0 ? ENOSPC : errno, segment: segment.name)
+          "append to the journal", number: count == 0 ? ENOSPC : errno, segment: segment.name)
         _ = ftruncate(segment.file, off_t(segment.bytes))
         return .failure(error)
       }

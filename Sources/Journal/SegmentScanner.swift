@@ -96,7 +96,8 @@ final class SegmentScanner {
     else { return false }
     guard header.version == SegmentHeader.version else {
       throw JournalError(
-        .unsupportedVersion, "Segment \(segment.name) has format version \(header.version).",
+        .unsupportedVersion,
+        sentence: "Segment \(segment.name) has format version \(header.version).",
         segment: segment.name)
     }
     offset = Int64(SegmentHeader.byteCount)
@@ -152,7 +153,7 @@ final class SegmentScanner {
     if errno == ENXIO { return nil }
     // A file system that cannot tell: all of it is data.
     guard errno == EINVAL || errno == EOPNOTSUPP else {
-      throw .systemCall("read", errno, segment: segment.name)
+      throw .systemCall("read", number: errno, segment: segment.name)
     }
     return start
   }

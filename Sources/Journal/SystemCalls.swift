@@ -12,21 +12,21 @@ func uninterrupted<Result: FixedWidthInteger>(_ call: () -> Result) -> Result {
 
 /// `doing` completes the sentence "Cannot …".
 func checked<Result: FixedWidthInteger>(
-  _ doing: String, segment: String? = nil, _ call: () -> Result
+  _ doing: String, segment: String? = nil, call: () -> Result
 ) throws(JournalError) -> Result {
   let result = uninterrupted(call)
-  guard result >= 0 else { throw .systemCall(doing, errno, segment: segment) }
+  guard result >= 0 else { throw .systemCall(doing, number: errno, segment: segment) }
   return result
 }
 
 extension JournalError {
   static func systemCall(
-    _ doing: String, _ number: Int32, segment: String? = nil
+    _ doing: String, number: Int32, segment: String? = nil
   ) -> JournalError {
     let code: Code = number == ENOSPC || number == EDQUOT ? .full : .system
     let reason = String(cString: strerror(number))
     return JournalError(
-      code, "Cannot \(doing): \(reason).", segment: segment, systemError: number)
+      code, sentence: "Cannot \(doing): \(reason).", segment: segment, systemError: number)
   }
 }
 

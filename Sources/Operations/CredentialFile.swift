@@ -26,11 +26,11 @@ package enum CredentialFile {
       if found.isEmpty { continue }
       guard found.count == words, found.allSatisfy(isPrintable) else {
         let expected = words == 1 ? "one word" : "\(words) words"
-        throw problem(path, index + 1, "expected \(expected) of printable ASCII")
+        throw problem(path, line: index + 1, sentence: "expected \(expected) of printable ASCII")
       }
       entries.append(found.map { Secret(String($0)) })
     }
-    if entries.isEmpty { throw problem(path, nil, "contains no entry") }
+    if entries.isEmpty { throw problem(path, sentence: "contains no entry") }
     return entries
   }
 
@@ -41,9 +41,9 @@ package enum CredentialFile {
     try refuseOpenOne(path)
     var text = Substring(try ConfigurationFile.read(path))
     if text.last?.isNewline == true { text.removeLast() }
-    if text.isEmpty { throw problem(path, nil, "is empty, expected one line") }
+    if text.isEmpty { throw problem(path, sentence: "is empty, expected one line") }
     guard !text.contains(where: \.isNewline), !text.contains("\0") else {
-      throw problem(path, nil, "expected one line")
+      throw problem(path, sentence: "expected one line")
     }
     return Secret(String(text))
   }
@@ -51,7 +51,7 @@ package enum CredentialFile {
   private static func refuseOpenOne(_ path: String) throws(ConfigurationError) {
     var status = stat()
     if stat(path, &status) == 0, status.st_mode & 0o007 != 0 {
-      throw problem(path, nil, "others can read it: chmod 600")
+      throw problem(path, sentence: "others can read it: chmod 600")
     }
   }
 
@@ -72,12 +72,13 @@ package enum CredentialFile {
     guard path.hasPrefix(prefix) else { return path }
     let name = path.dropFirst(prefix.count)
     guard !name.isEmpty, !name.hasPrefix("."), !name.contains("/") else {
-      throw problem(path, nil, "expected the name of a credential such as \(prefix)candled.key")
+      throw problem(
+        path, sentence: "expected the name of a credential such as \(prefix)candled.key")
     }
     let candidates = folders.map { "\($0)/\(name)" }
     guard let found = candidates.first(where: { access($0, F_OK) == 0 }) else {
       throw problem(
-        path, nil, "is not in \(folders.joined(separator: ", ")), or may not be read")
+        path, sentence: "is not in \(folders.joined(separator: ", ")), or may not be read")
     }
     return found
   }
@@ -88,7 +89,7 @@ package enum CredentialFile {
   }
 
   private static func problem(
-    _ path: String, _ line: Int?, _ sentence: String
+    _ path: String, line: Int? = nil, sentence: String
   ) -> ConfigurationError {
     ConfigurationError(
       code: .invalid,

@@ -22,7 +22,7 @@ enum DropIns {
     guard let stream = opendir(folder) else {
       // ENOTDIR: the main file is no file of a folder, such as /dev/stdin.
       if errno == ENOENT || errno == ENOTDIR { return [] }
-      throw unreadable(folder, "cannot be read: \(String(cString: strerror(errno)))")
+      throw unreadable(folder, sentence: "cannot be read: \(String(cString: strerror(errno)))")
     }
     defer { closedir(stream) }
     var names: [String] = []
@@ -33,14 +33,14 @@ enum DropIns {
       // Not what an editor or dpkg leaves behind: `.10.toml.swp`, `10.toml~`, `10.toml.dpkg-old`.
       guard name.hasSuffix(".toml"), !name.hasPrefix(".") else { continue }
       guard names.count < filesMax else {
-        throw unreadable(folder, "contains more than \(filesMax) files")
+        throw unreadable(folder, sentence: "contains more than \(filesMax) files")
       }
       names.append(name)
     }
     return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }
 
-  private static func unreadable(_ folder: String, _ sentence: String) -> ConfigurationError {
+  private static func unreadable(_ folder: String, sentence: String) -> ConfigurationError {
     ConfigurationError(
       code: .unreadable,
       problems: [ConfigurationProblem(origin: folder, key: nil, sentence: sentence)])

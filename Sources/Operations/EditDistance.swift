@@ -2,7 +2,7 @@
 
 /// The least insertions, deletions, substitutions and swaps of neighbours that make `left` into
 /// `right` (optimal string alignment).
-package func editDistance(_ left: String, _ right: String) -> Int {
+package func editDistance(_ left: String, to right: String) -> Int {
   let left = Array(left.utf8)
   let right = Array(right.utf8)
   var beforePrevious = [Int](repeating: 0, count: right.count + 1)
@@ -26,7 +26,7 @@ package func editDistance(_ left: String, _ right: String) -> Int {
 /// The known name nearest to `name`, if any is near enough to be meant: a third of it wrong at
 /// most, or the same last part under another section.
 func nearestName(to name: String, among known: [String]) -> String? {
-  let scored = known.map { (name: $0, distance: editDistance(name, $0)) }
+  let scored = known.map { (name: $0, distance: editDistance(name, to: $0)) }
   let best = scored.min { $0.distance < $1.distance }
   if let best, best.distance <= max(2, name.utf8.count / 3) { return best.name }
   let last = name.split(separator: ".").last

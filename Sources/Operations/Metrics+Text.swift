@@ -31,21 +31,21 @@ extension Sequence {
 extension MetricFamily {
   fileprivate func write(_ series: MetricSeries, to page: inout String) {
     let pairs = zip(labels.names, series.labels).map { "\($0)=\"\($1.labelEscaped)\"" }
-    func line(_ suffix: String, _ extra: [String], _ value: String) {
+    func line(_ suffix: String = "", extra: [String] = [], value: String) {
       let labels = (pairs + extra).joined(separator: ",")
       page += name + suffix + (labels.isEmpty ? "" : "{\(labels)}") + " \(value)\n"
     }
     guard case .histogram(let histogram) = series.value else {
-      return line("", [], series.value.text)
+      return line(value: series.value.text)
     }
     var total = 0
     for (bound, count) in zip(MetricHistogram.boundsMicroseconds, histogram.counts) {
       total += count
-      line("_bucket", ["le=\"\(MetricValue.microseconds(bound).text)\""], "\(total)")
+      line("_bucket", extra: ["le=\"\(MetricValue.microseconds(bound).text)\""], value: "\(total)")
     }
-    line("_bucket", ["le=\"+Inf\""], "\(histogram.count)")
-    line("_sum", [], MetricValue.microseconds(histogram.sumMicroseconds).text)
-    line("_count", [], "\(histogram.count)")
+    line("_bucket", extra: ["le=\"+Inf\""], value: "\(histogram.count)")
+    line("_sum", value: MetricValue.microseconds(histogram.sumMicroseconds).text)
+    line("_count", value: "\(histogram.count)")
   }
 }
 

@@ -23,7 +23,7 @@ package struct MetricSeries: Sendable, Hashable {
   package var labels: [String]
   package var value: MetricValue
 
-  package init(_ labels: [String] = [], _ value: MetricValue) {
+  package init(_ labels: [String] = [], value: MetricValue) {
     self.labels = labels
     self.value = value
   }
@@ -36,17 +36,17 @@ package struct MetricLabels: Sendable {
   package let combinations: Set<[String]>?
   package let combinationsMax: Int
 
-  package static let none = MetricLabels([], [[]])
+  package static let none = MetricLabels([], combinations: [[]])
 
-  package init(_ names: [String], _ combinations: [[String]]) {
+  package init(_ names: [String], combinations: [[String]]) {
     precondition(combinations.allSatisfy { $0.count == names.count })
     self.names = names
     self.combinations = Set(combinations)
     combinationsMax = combinations.count
   }
 
-  package init(_ name: String, _ values: some Sequence<String>) {
-    self.init([name], values.map { [$0] })
+  package init(_ name: String, values: some Sequence<String>) {
+    self.init([name], combinations: values.map { [$0] })
   }
 
   /// Values that are known at run time only: names the program gives its own parts.
@@ -57,10 +57,11 @@ package struct MetricLabels: Sendable {
   }
 
   /// Every combination of both.
-  package func times(_ name: String, _ values: some Sequence<String>) -> MetricLabels {
+  package func times(_ name: String, values: some Sequence<String>) -> MetricLabels {
     let values = Array(values)
     return MetricLabels(
-      names + [name], (combinations ?? []).flatMap { mine in values.map { mine + [$0] } })
+      names + [name],
+      combinations: (combinations ?? []).flatMap { mine in values.map { mine + [$0] } })
   }
 
   func admits(_ labels: [String]) -> Bool {
@@ -81,7 +82,7 @@ package struct MetricFamily<Report: Sendable>: Sendable {
   private let read: @Sendable (Report) -> [MetricSeries]
 
   package init(
-    _ kind: Kind, _ name: String, _ help: String, labels: MetricLabels,
+    _ kind: Kind, name: String, help: String, labels: MetricLabels,
     read: @escaping @Sendable (Report) -> [MetricSeries]
   ) {
     self.name = name
@@ -93,11 +94,11 @@ package struct MetricFamily<Report: Sendable>: Sendable {
 
   /// Without labels; nil is not known, and then there is no series.
   package init(
-    _ kind: Kind, _ name: String, _ help: String,
+    _ kind: Kind, name: String, help: String,
     read: @escaping @Sendable (Report) -> MetricValue?
   ) {
-    self.init(kind, name, help, labels: .none) { report in
-      read(report).map { [MetricSeries([], $0)] } ?? []
+    self.init(kind, name: name, help: help, labels: .none) { report in
+      read(report).map { [MetricSeries([], value: $0)] } ?? []
     }
   }
 

@@ -44,7 +44,9 @@ struct SecretPatterns: Sendable {
         let start = bytes.loadUnaligned(fromByteOffset: place, as: UInt32.self)
         let hash = Self.hash(start)
         if marks[hash >> 6] & 1 << UInt64(hash & 63) == 0 { continue }
-        guard let length = length(at: place, start, in: bytes, bytesMin) else { continue }
+        guard let length = length(at: place, start: start, in: bytes, bytesMin: bytesMin) else {
+          continue
+        }
         if let last = places.last, place < last.upperBound {
           places[places.count - 1] = last.lowerBound..<max(last.upperBound, place + length)
         } else {
@@ -57,7 +59,7 @@ struct SecretPatterns: Sendable {
 
   /// Of the longest that begins there.
   private func length(
-    at place: Int, _ start: UInt32, in bytes: UnsafeRawBufferPointer, _ bytesMin: Int
+    at place: Int, start: UInt32, in bytes: UnsafeRawBufferPointer, bytesMin: Int
   ) -> Int? {
     let rest = UnsafeRawBufferPointer(rebasing: bytes[place...])
     return byStart[start]?.first { $0.count >= bytesMin && rest.starts(with: $0) }?.count

@@ -14,9 +14,9 @@ package struct ThreadError: Error {
 package enum DetachedThread {
   /// - Parameter name: shown by `top -H`; 15 bytes count.
   package static func start(
-    name: String? = nil, _ body: @escaping @Sendable () -> Void
+    name: String? = nil, running body: @escaping @Sendable () -> Void
   ) throws(ThreadError) {
-    pthread_detach(try startThread(name: name, body))
+    pthread_detach(try startThread(name: name, running: body))
   }
 }
 
@@ -36,7 +36,7 @@ package final class JoinableThread: Sendable {
     sigfillset(&everySignal)
     pthread_sigmask(SIG_SETMASK, &everySignal, &before)
     defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-    thread = try startThread(name: name, body)
+    thread = try startThread(name: name, running: body)
   }
 
   /// Returns once the closure has; the second and later calls wait for the first.
@@ -60,7 +60,7 @@ private final class Work: Sendable {
 }
 
 private func startThread(
-  name: String?, _ body: @escaping @Sendable () -> Void
+  name: String?, running body: @escaping @Sendable () -> Void
 ) throws(ThreadError) -> pthread_t {
   let work = Unmanaged.passRetained(Work(name: name, body: body))
   var thread = pthread_t()

@@ -12,7 +12,7 @@ struct EasyOptions {
     if code != CURLE_OK, failure == nil { failure = code }
   }
 
-  mutating func set(_ option: CURLoption, _ value: Int) {
+  mutating func set(_ option: CURLoption, to value: Int) {
     record(ccurl_set_long(easy, option, value))
   }
 
@@ -20,11 +20,11 @@ struct EasyOptions {
     record(ccurl_set_offset(easy, option, curl_off_t(bytes)))
   }
 
-  mutating func set(_ option: CURLoption, _ value: String) {
+  mutating func set(_ option: CURLoption, to value: String) {
     record(ccurl_set_string(easy, option, value))
   }
 
-  mutating func set(_ option: CURLoption, _ value: UnsafeMutablePointer<curl_slist>?) {
+  mutating func set(_ option: CURLoption, to value: UnsafeMutablePointer<curl_slist>?) {
     record(ccurl_set_list(easy, option, value))
   }
 
@@ -40,29 +40,29 @@ struct EasyOptions {
 
   /// What is the same for every request.
   mutating func apply(_ configuration: HTTPClientConfiguration) {
-    set(CURLOPT_PROTOCOLS_STR, "http,https")
-    set(CURLOPT_FOLLOWLOCATION, 0)
-    set(CURLOPT_PATH_AS_IS, 1)
-    set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
-    set(CURLOPT_SSL_VERIFYPEER, 1)
-    set(CURLOPT_SSL_VERIFYHOST, 2)
-    set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
-    if let path = configuration.authoritiesPath { set(CURLOPT_CAINFO, path) }
+    set(CURLOPT_PROTOCOLS_STR, to: "http,https")
+    set(CURLOPT_FOLLOWLOCATION, to: 0)
+    set(CURLOPT_PATH_AS_IS, to: 1)
+    set(CURLOPT_HTTP_VERSION, to: CURL_HTTP_VERSION_2TLS)
+    set(CURLOPT_SSL_VERIFYPEER, to: 1)
+    set(CURLOPT_SSL_VERIFYHOST, to: 2)
+    set(CURLOPT_SSLVERSION, to: CURL_SSLVERSION_TLSv1_2)
+    if let path = configuration.authoritiesPath { set(CURLOPT_CAINFO, to: path) }
     // The empty list is libcurl's word for every encoding it was built with.
-    set(CURLOPT_ACCEPT_ENCODING, "")
+    set(CURLOPT_ACCEPT_ENCODING, to: "")
     // Both set, or libcurl takes them from the environment.
-    set(CURLOPT_PROXY, configuration.proxy)
-    set(CURLOPT_NOPROXY, "")
-    set(CURLOPT_LOW_SPEED_LIMIT, configuration.lowSpeedBytesPerSecond)
-    set(CURLOPT_LOW_SPEED_TIME, configuration.lowSpeedSeconds)
-    set(CURLOPT_TCP_KEEPALIVE, 1)
-    set(CURLOPT_NOSIGNAL, 1)
+    set(CURLOPT_PROXY, to: configuration.proxy)
+    set(CURLOPT_NOPROXY, to: "")
+    set(CURLOPT_LOW_SPEED_LIMIT, to: configuration.lowSpeedBytesPerSecond)
+    set(CURLOPT_LOW_SPEED_TIME, to: configuration.lowSpeedSeconds)
+    set(CURLOPT_TCP_KEEPALIVE, to: 1)
+    set(CURLOPT_NOSIGNAL, to: 1)
     // Without it a cancelled or timed-out lookup holds the thread until getaddrinfo returns, and
     // with it every other transfer.
-    set(CURLOPT_QUICK_EXIT, 1)
+    set(CURLOPT_QUICK_EXIT, to: 1)
   }
 
-  mutating func set(_ option: CURLoption, _ value: some RawRepresentable<UInt32>) {
-    set(option, Int(value.rawValue))
+  mutating func set(_ option: CURLoption, to value: some RawRepresentable<UInt32>) {
+    set(option, to: Int(value.rawValue))
   }
 }

@@ -42,16 +42,16 @@ final class Transfer {
       request.deadlineMilliseconds > 0, request.connectMilliseconds > 0, request.bodyBytesMax > 0
     else { throw error(.invalidRequest) }
     var options = EasyOptions(easy: easy)
-    options.set(CURLOPT_URL, url)
+    options.set(CURLOPT_URL, to: url)
     for line in lines {
       guard let longer = curl_slist_append(headerList, line) else {
         throw error(.other(curl: Int(CURLE_OUT_OF_MEMORY.rawValue)))
       }
       headerList = longer
     }
-    options.set(CURLOPT_HTTPHEADER, headerList)
-    options.set(CURLOPT_TIMEOUT_MS, max(remainingMilliseconds, 1))
-    options.set(CURLOPT_CONNECTTIMEOUT_MS, request.connectMilliseconds)
+    options.set(CURLOPT_HTTPHEADER, to: headerList)
+    options.set(CURLOPT_TIMEOUT_MS, to: max(remainingMilliseconds, 1))
+    options.set(CURLOPT_CONNECTTIMEOUT_MS, to: request.connectMilliseconds)
     options.set(CURLOPT_MAXFILESIZE_LARGE, bytes: request.bodyBytesMax)
     options.apply(configuration)
     options.setCallbacks(write: transferWrite, header: transferHeader, context: pointer)

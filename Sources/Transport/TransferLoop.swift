@@ -75,7 +75,7 @@ final class TransferLoop: @unchecked Sendable {
 
   private func start(_ submission: Submission) {
     guard let easy = idle.popLast() ?? curl_easy_init() else {
-      return complete(submission, .failure(submission.error(.outOfMemory)))
+      return complete(submission, with: .failure(submission.error(.outOfMemory)))
     }
     let transfer = Transfer(submission, easy: easy)
     do throws(TransportError) {
@@ -83,11 +83,11 @@ final class TransferLoop: @unchecked Sendable {
       try transfer.prepare(configuration, remainingMilliseconds: remaining)
     } catch {
       park(easy)
-      return complete(submission, .failure(error))
+      return complete(submission, with: .failure(error))
     }
     guard curl_multi_add_handle(multi, easy) == CURLM_OK else {
       park(easy)
-      return complete(submission, .failure(submission.error(.outOfMemory)))
+      return complete(submission, with: .failure(submission.error(.outOfMemory)))
     }
     active[easy] = transfer
   }
@@ -102,15 +102,15 @@ final class TransferLoop: @unchecked Sendable {
       else { continue }
       // Read before the handle is removed: removal may free the message.
       let code = ccurl_message_result(message)
-      finish(transfer, transfer.result(code))
+      finish(transfer, with: transfer.result(code))
     }
   }
 
-  private func finish(_ transfer: Transfer, _ result: Result<HTTPResponse, TransportError>) {
+  private func finish(_ transfer: Transfer, with result: Result<HTTPResponse, TransportError>) {
     curl_multi_remove_handle(multi, transfer.easy)
     active[transfer.easy] = nil
     park(transfer.easy)
-    complete(transfer.submission, result)
+    complete(transfer.submission, with: result)
   }
 
   /// Keeps the handle for the next request, without anything of this one.
@@ -119,7 +119,8 @@ final class TransferLoop: @unchecked Sendable {
     idle.append(easy)
   }
 
-  private func complete(_ submission: Submission, _ result: Result<HTTPResponse, TransportError>) {
+  private func complete(_ submission: Submission, with result: Result<HTTPResponse, TransportError>)
+  {
     mailbox.release(submission.ticket)
     submission.continuation.resume(returning: result)
   }
@@ -127,9 +128,9 @@ final class TransferLoop: @unchecked Sendable {
   private func cancel(_ ticket: UInt64) {
     if let index = waiting.firstIndex(where: { $0.ticket == ticket }) {
       let submission = waiting.remove(at: index)
-      complete(submission, .failure(submission.error(.cancelled)))
+      complete(submission, with: .failure(submission.error(.cancelled)))
     } else if let transfer = active.values.first(where: { $0.submission.ticket == ticket }) {
-      finish(transfer, .failure(transfer.error(.cancelled)))
+      finish(transfer, with: .failure(transfer.error(.cancelled)))
     }
   }
 
@@ -138,13 +139,15 @@ final class TransferLoop: @unchecked Sendable {
     let expired = waiting.filter { $0.remainingMilliseconds(at: now) <= 0 }
     guard !expired.isEmpty else { return }
     waiting.removeAll { $0.remainingMilliseconds(at: now) <= 0 }
-    for submission in expired { complete(submission, .failure(submission.error(.timeout))) }
+    for submission in expired { complete(submission, with: .failure(submission.error(.timeout))) }
   }
 
   private func closeDown() {
     waiting += mailbox.close().submissions
-    for transfer in Array(active.values) { finish(transfer, .failure(transfer.error(.shutDown))) }
-    for submission in waiting { complete(submission, .failure(submission.error(.shutDown))) }
+    for transfer in Array(active.values) {
+      finish(transfer, with: .failure(transfer.error(.shutDown)))
+    }
+    for submission in waiting { complete(submission, with: .failure(submission.error(.shutDown))) }
     waiting = []
     for easy in idle { curl_easy_cleanup(easy) }
     idle = []

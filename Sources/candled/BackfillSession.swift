@@ -219,7 +219,7 @@ final class BackfillSession {
     }
     return plan.orders(never, at: clock.now).map { order in
       BackfillTask(
-        feedRequests: [.minutes(of: order, on: today, calendar, from: .live)],
+        feedRequests: [.minutes(of: order, on: today, calendar: calendar, from: .live)],
         days: order.firstDay...today)
     }
   }

@@ -45,9 +45,9 @@ import Testing
   }
 
   @Test func `the distance counts a swap as one`() {
-    #expect(editDistance("cadence", "cadence") == 0)
-    #expect(editDistance("cadnece", "cadence") == 1)
-    #expect(editDistance("", "abc") == 3)
+    #expect(editDistance("cadence", to: "cadence") == 0)
+    #expect(editDistance("cadnece", to: "cadence") == 1)
+    #expect(editDistance("", to: "abc") == 3)
     #expect(
       nearestName(to: "poll.cadence", among: ["log.level", "quotes.cadence"]) == "quotes.cadence")
     #expect(nearestName(to: "xyz", among: ["log.level"]) == nil)
