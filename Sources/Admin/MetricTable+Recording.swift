@@ -73,7 +73,7 @@ extension MetricTable {
     counters(
       "candled_certificates_total",
       help:
-        "Certificates by outcome: balanced, unbalanced (a bug), or the end of the day was not seen.",
+        "Certificates by outcome: balanced, unbalanced (a bug), or the day's end was not seen.",
       by: "outcome", words: ["balanced", "residual", "unseen"]
     ) { engine in
       let counters = engine.counters

@@ -55,7 +55,7 @@ package enum MetricTable {
     _ name: String, help: String, by label: String, words: [String],
     read: @escaping @Sendable (EngineReport) -> [String: Int]
   ) -> Family {
-    Family(.counter, name: name, help: help, labels: MetricLabels(label, combinations: words)) {
+    Family(.counter, name: name, help: help, labels: MetricLabels(label, values: words)) {
       source in
       guard let counts = source.report.engine.map(read) else { return [] }
       return words.map { MetricSeries([$0], value: .integer(Int64(counts[$0] ?? 0))) }

@@ -32,7 +32,7 @@ extension RepairTable {
         (instrument_id, trading_day, from_at, to_at, volume, turnover, cause, known_from,
         permanent_at, permanent_reason)
       values ($1::int, $2::date, $3::timestamptz, $4::timestamptz, $5::numeric, $6::numeric,
-        $7::smallint, $8::timestamptz, $8::timestamptz, 'the bars tell no money')
+        $7::smallint, $8::timestamptz, $8::timestamptz, 'the bars have no turnover')
       returning id
       """)
 

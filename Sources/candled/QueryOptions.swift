@@ -121,7 +121,7 @@ struct SymbolDirectory {
     if !named.isEmpty { return Array(named.prefix(Self.suggestionsMax)) }
     let wanted = spelling.lowercased()
     let scored = known.map { symbol in
-      (symbol: symbol, distance: symbol.hasSuffix(wanted) ? 0 : editDistance(symbol, wanted))
+      (symbol: symbol, distance: symbol.hasSuffix(wanted) ? 0 : editDistance(symbol, to: wanted))
     }
     return
       scored.filter { $0.distance <= Self.slipsMax }

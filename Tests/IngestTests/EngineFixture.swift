@@ -20,7 +20,7 @@ final class JournalFolder: Sendable {
     let parent = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
     var template = Array("\(parent)/candled-ingest-XXXXXX".utf8CString)
     guard let made = mkdtemp(&template) else {
-      throw JournalError.systemCall("make a temporary folder", errno)
+      throw JournalError.systemCall("make a temporary folder", number: errno)
     }
     path = String(cString: made)
   }

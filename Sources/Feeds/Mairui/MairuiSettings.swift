@@ -8,7 +8,7 @@ enum MairuiSettings {
     default: ["https://a.mairuiapi.com", "https://api.mairuiapi.com", "https://api.mairui.club"],
     help: "Hosts for lists, tried in this order.")
   static let licenceFile = SettingKey.optionalString(
-    "mairui.licence_file", unset: "lists come from Sina, if universe.follow",
+    "mairui.licence_file", unset: "lists come from another source, if universe.follow",
     help: "File with licences, one per line; or credential:NAME (renewed by a restart)."
   ).live
   static let requestsPerDay = SettingKey.integer(
