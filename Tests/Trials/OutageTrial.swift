@@ -81,7 +81,7 @@ package struct OutageTrial {
     return verdict
   }
 
-  private static let fullWords = "only the journal remembers"
+  private static let fullWords = "responses are kept in the journal only"
 
   private func waitUntilMemoryIsFull(_ lines: Lines) async throws {
     let deadline = MonotonicClock.seconds() + Self.fullSecondsMax
