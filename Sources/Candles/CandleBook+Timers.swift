@@ -171,10 +171,10 @@ extension CandleBook {
     if isStalled, progress.stalledSince == nil {
       let since = watermarks.newest ?? closedAt
       progress.stalledSince = since
-      output.events.append(.feedStalled(source: rules.sourceName, since: since))
+      output.events.append(.feedStalled(source: sourceName, since: since))
     } else if !isStalled, progress.stalledSince != nil {
       progress.stalledSince = nil
-      output.events.append(.feedRecovered(source: rules.sourceName, at: closedAt))
+      output.events.append(.feedRecovered(source: sourceName, at: closedAt))
     }
   }
 }

@@ -8,6 +8,7 @@ import Market
 /// decides when waiting ends.
 package struct CandleBook: Sendable {
   package let rules: CandleRules
+  let sourceName: String
   /// May reach further than at the beginning, never say otherwise of a day.
   package var calendar: TradingCalendar {
     didSet { plausibility = Plausibility(rules: rules, calendar: calendar) }
@@ -97,8 +98,14 @@ package struct CandleBook: Sendable {
     case held(RejectionReason, detail: String)
   }
 
-  package init(rules: CandleRules = CandleRules(), calendar: TradingCalendar = .shanghai) {
+  /// - Parameter sourceName: of the source whose quotes are booked, for events. Not among the rules:
+  ///   they are copied often, and a string is counted with each copy.
+  package init(
+    rules: CandleRules = CandleRules(), calendar: TradingCalendar = .shanghai,
+    sourceName: String = "live"
+  ) {
     self.rules = rules
+    self.sourceName = sourceName
     self.calendar = calendar
     plausibility = Plausibility(rules: rules, calendar: calendar)
     timers = rules.timers

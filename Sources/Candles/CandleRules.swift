@@ -38,8 +38,6 @@ package struct CandleRules: Sendable {
   /// When the exchange has said its last of a day; certificates are written then. The fixed-price
   /// session ends 15:30, the last stamps seen were 15:35:45.
   package var dayEndSecondOfDay = 15 * 3600 + 36 * 60
-  /// The name, in events, of the source whose quotes are booked.
-  package var sourceName = "live"
 
   package init() {}
 }

@@ -194,7 +194,6 @@ extension CandleRules {
       Int(settings.candlesSourceTimeout.wholeMilliseconds - settings.candlesGrace.wholeMilliseconds)
         / 1000,
       silenceSecondsMax)
-    sourceName = Source.live.name
   }
 }
 

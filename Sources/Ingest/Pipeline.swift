@@ -52,7 +52,7 @@ package struct Pipeline {
   package init(
     rules: CandleRules = CandleRules(), limits: UniverseLimits = UniverseLimits()
   ) {
-    book = CandleBook(rules: rules)
+    book = CandleBook(rules: rules, sourceName: Source.live.name)
     universe = Universe(limits: limits)
     position = .start
   }
@@ -63,7 +63,7 @@ package struct Pipeline {
     rules: CandleRules = CandleRules(), limits: UniverseLimits = UniverseLimits(),
     stored: StoredState
   ) throws {
-    book = CandleBook(rules: rules)
+    book = CandleBook(rules: rules, sourceName: Source.live.name)
     position = stored.position
     knownAt = stored.knownAt ?? knownAt
     if !stored.bookState.isEmpty {
