@@ -98,8 +98,8 @@ package struct CandleBook: Sendable {
     case held(RejectionReason, detail: String)
   }
 
-  /// - Parameter sourceName: of the source whose quotes are booked, for events. Not among the rules:
-  ///   they are copied often, and a string is counted with each copy.
+  /// - Parameter sourceName: of the source whose quotes are booked, for events. It is not among the
+  ///   rules: they are copied often, and a string is counted with each copy.
   package init(
     rules: CandleRules = CandleRules(), calendar: TradingCalendar = .shanghai,
     sourceName: String = "live"
