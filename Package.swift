@@ -97,8 +97,8 @@ let package = Package(
     .target(
       name: "TestSupport",
       dependencies: [
-        "Market", "Feeds", "EmbeddedPostgres", "Postgres", "Store", "Platform", "CPostgres",
-        "CLinux",
+        "Market", "Feeds", "Transport", "Journal", "EmbeddedPostgres", "Postgres", "Store",
+        "Ingest", "Platform", "CPostgres", "CLinux",
       ],
       path: "Tests/TestSupport",
       swiftSettings: strict),

@@ -10,7 +10,7 @@ extension MetricTable {
       "candled_symbols_quarantined",
       help: "Symbols no longer requested because they void their batch."
     ) {
-      .integer(Int64($0.status.quarantined.count))
+      .integer(Int64($0.quarantined))
     },
     counter("candled_sweeps_total", help: "Completed sweeps over all instruments.") {
       $0.status.sweeps

@@ -194,7 +194,7 @@ package actor Backfill {
 
 /// What a backfill is joined from.
 package struct BackfillParts {
-  package var upstream: any FeedUpstream
+  package var upstream: any Upstream
   /// The label of the key to ask with; nil where none is needed.
   package var key: String?
   package var writer: HistoryWriter
@@ -210,7 +210,7 @@ package struct BackfillParts {
   var sleep: @Sendable (UInt64) async -> Void = { try? await Task.sleep(nanoseconds: $0) }
 
   package init(
-    upstream: any FeedUpstream, key: String?, writer: HistoryWriter, journal: JournalWriter,
+    upstream: any Upstream, key: String?, writer: HistoryWriter, journal: JournalWriter,
     rules: CandleRules, calendar: TradingCalendar,
     clock: EngineClock = .scaled(from: EngineClock.realNow(), speed: 1), log: Logger
   ) {

@@ -10,10 +10,22 @@ extension Daemon {
   private static let slotsStaleMax: Int64 = 5
   private static let phaseSpreadMilliseconds = 300
 
-  /// Of the source that live quotes are requested from.
-  var quotes: QuotesDeclaration { SourceRegistry.quotes(of: .live) }
+  /// The live quotes of every source that has some: each symbol is requested from the first that
+  /// knows it.
+  var quotes: [QuotesConfiguration] {
+    var symbols = configuration.polled
+    return SourceRegistry.all.sorted { $0.priority < $1.priority }.compactMap { definition in
+      guard let quotes = definition.quotes else { return nil }
+      let own = symbols.filter(quotes.isRequestable)
+      symbols.removeAll(where: quotes.isRequestable)
+      return QuotesConfiguration(
+        source: definition.mainSeries, poller: pollerConfiguration(of: quotes),
+        schedule: schedule(of: definition.market), symbols: own,
+        followsUniverse: settings.universeFollow && definition.hasListedInstruments)
+    }
+  }
 
-  var pollerConfiguration: PollerConfiguration {
+  private func pollerConfiguration(of quotes: QuotesDeclaration) -> PollerConfiguration {
     let settings = settings
     var configuration = PollerConfiguration(referenceSymbol: quotes.referenceSymbol, seed: seed)
     configuration.batchSymbolsMax = settings[quotes.batchSymbols]
@@ -23,14 +35,16 @@ extension Daemon {
     return configuration
   }
 
-  var schedule: PollSchedule {
+  private func schedule(of market: MarketDefinition) -> PollSchedule {
     let settings = settings
     let cadence = Int(settings.quotesCadence.wholeMilliseconds)
     let phase = Int(settings.quotesPhase.wholeMilliseconds)
+    let isListed = market.tradingDays == .listed
     return PollSchedule(
-      windows: PollWindow.aShare(every: cadence / 1000), phaseMilliseconds: phase,
+      windows: PollWindow.windows(of: market, every: cadence / 1000), zone: market.zone,
+      phaseMilliseconds: phase,
       spreadMilliseconds: min(Self.phaseSpreadMilliseconds, cadence - phase - 1), seed: seed,
-      isTradingDay: { [calendar] in calendar.isTradingDay($0) })
+      isTradingDay: { isListed ? TradingCalendar.shanghai.isTradingDay($0) : true })
   }
 
   var engineLimits: EngineLimits {
@@ -39,7 +53,6 @@ extension Daemon {
     limits.stopAt = settings.clockStop
     limits.journalBytesMax = Int64(settings.journalRetainBytes)
     limits.journalDaysMax = settings.journalRetainDays
-    limits.followsUniverse = settings.universeFollow
     limits.quotesStaleSecondsMax = max(
       limits.quotesStaleSecondsMax,
       Self.slotsStaleMax * settings.quotesCadence.wholeMilliseconds / 1000)
@@ -47,8 +60,10 @@ extension Daemon {
   }
 
   var workerConfiguration: WorkerConfiguration {
-    WorkerConfiguration(
-      settings, credentials: credentials, calendar: calendar, speed: clock.speed, seed: seed)
+    var workers = WorkerConfiguration(
+      settings, credentials: credentials, speed: clock.speed, seed: seed)
+    workers.quotes = quotes
+    return workers
   }
 
   /// It looks after a PostgreSQL of its own.
@@ -64,8 +79,13 @@ extension Daemon {
   }
 
   var engineUpdate: EngineUpdate {
-    EngineUpdate(
-      poller: pollerConfiguration, schedule: schedule, symbols: configuration.polled,
-      limits: engineLimits, workers: workerConfiguration, credentials: credentials)
+    EngineUpdate(limits: engineLimits, workers: workerConfiguration, credentials: credentials)
+  }
+}
+
+extension SourceDefinition {
+  /// Whether lists name the instruments it quotes.
+  fileprivate var hasListedInstruments: Bool {
+    SourceRegistry.all.contains { $0.lists != nil && $0.mainSeries.instruments == mainSeries }
   }
 }

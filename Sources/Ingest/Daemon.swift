@@ -20,7 +20,6 @@ package struct Daemon: Sendable {
   let log: Logger
   /// Given for a simulation that shares its clock with an exchange in the same process.
   let clock: EngineClock
-  let calendar = CalendarStore()
   /// A stepped run is repeatable in everything, the phase of its polls included.
   let seed: UInt64
   /// Call it to let `run` drain and return, at any time.
@@ -114,25 +113,23 @@ package struct Daemon: Sendable {
   ) throws -> Engine {
     let pipeline = try Pipeline(
       rules: CandleRules(settings), limits: UniverseLimits(settings), stored: stored)
-    calendar.set(pipeline.calendar)
     let parts = EngineParts(
       clock: clock,
-      upstream: HTTPQuoteUpstream(
-        client: client, quotes: quotes, base: try BaseAddress(parsing: settings[quotes.base]),
-        speed: clock.speed),
-      workers: try makeWorkers(client: client),
+      workers: SourceWorkers(
+        workerConfiguration,
+        upstream: HTTPUpstream(
+          client: client, hosts: try HTTPUpstream.hosts(settings), credentials: credentials,
+          speed: clock.speed)),
       store: PersistentStore(writer: writer, state: state), journal: journal,
       journalDirectory: settings.journalPath, log: log, heartbeat: heartbeat)
-    return Engine(
-      parts: parts, poller: makePoller(following: pipeline.universe), pipeline: pipeline,
-      limits: engineLimits)
+    warn(of: pipeline.calendar)
+    return Engine(parts: parts, pipeline: pipeline, limits: engineLimits)
   }
 
-  private func makeWorkers(client: HTTPClient) throws -> SourceWorkers {
-    SourceWorkers(
-      workerConfiguration,
-      upstream: HTTPFeedUpstream(
-        client: client, hosts: try HTTPFeedUpstream.hosts(settings), credentials: credentials))
+  private func warn(of calendar: TradingCalendar) {
+    let today = clock.startingPoint.shanghaiDay
+    guard case .endsSoon(let days) = calendar.freshness(on: today) else { return }
+    log.warning("the trading calendar ends soon", metadata: ["days_left": "\(days)"])
   }
 
   func report(_ recovery: JournalRecovery, _ stored: StoredState) {
@@ -155,17 +152,6 @@ package struct Daemon: Sendable {
     if let damage = recovery.damage {
       log.error("the journal is damaged", metadata: ["error": "\(damage)"])
     }
-    if case .endsSoon(let days) = calendar.current.freshness(
-      on: clock.startingPoint.shanghaiDay)
-    {
-      log.warning("the trading calendar ends soon", metadata: ["days_left": "\(days)"])
-    }
-  }
-
-  private func makePoller(following universe: Universe) -> Poller {
-    let polled = configuration.polled
-    let followed = settings.universeFollow ? universe.listedSymbols(beside: polled) : []
-    return Poller(pollerConfiguration, schedule: schedule, symbols: polled + followed)
   }
 }
 

@@ -8,23 +8,27 @@ import Store
 
 /// Interpretation that lags behind the journal: after a restart, and after the store was away for
 /// longer than memory holds. Both are the same work: take up the stored state and read on.
-struct CatchUp {
-  let reader: JournalReader
+struct Interpretation {
+  /// Reads what is not interpreted yet; nil once that is all.
+  var catchUp: JournalReader?
+  /// The store was away for longer than memory holds: the journal alone goes on.
+  var isJournalOnly = false
 }
 
 extension Engine {
   /// Reads on a little; polling goes on between two calls.
   func interpretBacklog() throws {
-    guard let catchUp, !isBehindStore else { return }
+    guard let reader = interpretation.catchUp, !isBehindStore else { return }
     for _ in 0..<limits.catchUpEntriesMax {
-      guard let (position, entry) = try nextEntry(catchUp.reader) else {
-        self.catchUp = nil
-        if areWorkersOpen { followTail() }
+      guard let (position, entry) = try nextEntry(reader) else {
+        interpretation.catchUp = nil
+        if workers.areOpen { followTail() }
         return
       }
       let digest = pipeline.process(entry, at: position)
-      status.record(digest)
+      workers.quoted(entry.source, through: digest.newestAt)
       report(digest, isReplayed: true)
+      workers.keep(digest.found)
     }
   }
 
@@ -50,8 +54,8 @@ extension Engine {
   func beginCatchUp() throws {
     guard parts.journal.lastPosition > pipeline.position else { return }
     do throws(JournalError) {
-      catchUp = CatchUp(
-        reader: try JournalReader(directory: parts.journalDirectory, after: pipeline.position))
+      interpretation.catchUp = try JournalReader(
+        directory: parts.journalDirectory, after: pipeline.position)
     } catch {
       throw EngineError(
         code: .journalIncomplete,
@@ -65,11 +69,9 @@ extension Engine {
   /// Memory is full and the store is away: drop what the journal can tell again.
   func forgetInterpretation() {
     parts.log.error("no commits for too long, from now on responses are kept in the journal only")
-    isJournalOnly = true
-    catchUp = nil
+    interpretation = Interpretation(catchUp: nil, isJournalOnly: true)
     commitState.commit = nil
-    if let state = status.source { commitState.health[.live] = state }
-    commitState.staleHealth.formUnion(workerSlots.indices)
+    commitState.staleHealth.formUnion(workers.slots.indices)
     var empty = Pipeline(rules: pipeline.rules, limits: pipeline.universe.limits)
     empty.counters = pipeline.counters
     // Polling goes by these, and a reload may ask for them before the store is back.
@@ -87,8 +89,8 @@ extension Engine {
       throw EngineError(error)
     case .failure(let error):
       postpone(error)
-    case .success(let stored) where isJournalOnly:
-      isJournalOnly = false
+    case .success(let stored) where interpretation.isJournalOnly:
+      interpretation.isJournalOnly = false
       status.committed = max(status.committed, stored.position)
       let counters = pipeline.counters
       pipeline = try Pipeline(
@@ -120,9 +122,9 @@ extension Pipeline {
     var quoteBatch = QuoteBatch()
     return entry.body.withUnsafeBytes { body in
       quoteBatch.begin(body: body)
-      var digest = Digest(
-        outcome: decoder.decode(body, status: Int(entry.status), into: &quoteBatch))
-      if case .ok = digest.outcome {
+      let outcome = decoder.decode(body, status: Int(entry.status), into: &quoteBatch)
+      var digest = Digest(.quotes(outcome))
+      if case .ok = outcome {
         digest.newestAt = quoteBatch.newestStamp(
           receivedAt: entry.receivedAt, clockSkewSecondsMax: rules.clockSkewSecondsMax)
       }

@@ -26,6 +26,8 @@ extension StoreWriter: CommitSink {}
 /// The commit under way, and when to try again.
 struct CommitState {
   var commit: Commit?
+  /// Of the last answer whose rows are in no commit yet, on the steady clock.
+  var receivedSteady: Timestamp?
   /// Real time of the last answer that went into it, and the steady clock's.
   var answeredAt: Timestamp?
   var answeredSteady: Timestamp?
@@ -38,7 +40,6 @@ struct CommitState {
   var commitDue: Timestamp?
   /// Since the store last took a commit.
   var loggedFaults = LogThrottle()
-  var health: [Source: SourceState] = [:]
   /// The day of the commits whose changes were pruned last.
   var prunedOn: TradingDay?
   /// After pruning has failed: not before this on the steady clock.
@@ -70,12 +71,13 @@ extension Engine {
     guard !commitState.isBusy else { return boundMemory() }
     let steady = EngineClock.steadyNow()
     if let retryAt = commitState.retryAt, retryAt > steady { return }
-    if isJournalOnly { return load() }
+    if interpretation.isJournalOnly { return load() }
     if commitState.commit == nil {
       guard isReadyToCommit(at: steady) else { return }
       commitState.commit = nextCommit()
       commitState.answeredAt = status.lastResponseAt
-      (commitState.answeredSteady, answeredSteady) = (answeredSteady, nil)
+      commitState.answeredSteady = commitState.receivedSteady
+      commitState.receivedSteady = nil
     }
     guard let commit = commitState.commit else { return }
     begin(at: steady)
@@ -91,9 +93,8 @@ extension Engine {
   }
 
   private func isReadyToCommit(at steady: Timestamp) -> Bool {
-    guard pipeline.hasPendingRows || !commitState.health.isEmpty || !commitState.staleHealth.isEmpty
-    else { return false }
-    if inFlight.isEmpty || isStopping { return true }
+    guard pipeline.hasPendingRows || !commitState.staleHealth.isEmpty else { return false }
+    if !workers.isSweeping || waiting.isStopping { return true }
     let due = commitState.commitDue ?? steady.adding(milliseconds: limits.commitDelayMilliseconds)
     commitState.commitDue = due
     return due <= steady
@@ -127,24 +128,11 @@ extension Engine {
         // Where nothing is known yet, the health of a source is known now, not in 1970.
         knownAt: pipeline.knownAt.microseconds == 0 ? now : pipeline.knownAt,
         bookState: pipeline.sharedState)
-    commit.reference.health = commitState.health.map { source, state in healthRow(source, state) }
-    commit.reference.health += commitState.staleHealth.sorted().compactMap {
-      workerSlots[$0].healthRow(at: now)
+    commit.reference.health = commitState.staleHealth.sorted().compactMap {
+      workers.slots[$0].healthRow(at: now)
     }
-    commitState.health = [:]
     commitState.staleHealth = []
     return commit
-  }
-
-  private func healthRow(_ source: Source, _ state: SourceState) -> SourceHealthRow {
-    let fault = state.condition == .ok ? nil : status.fault
-    var row = SourceHealthRow(
-      source: source, endpoint: "quotes", state: state.condition.word, since: state.since,
-      lastSuccessAt: status.lastSuccessAt, requests: Int64(status.requests),
-      failures: Int64(status.failedRequests),
-      detail: fault?.sentence(at: now) ?? "\(state.condition)")
-    row.updatedAt = now
-    return row
   }
 
   func finishCommit(_ result: Result<CommitReceipt, StoreError>) throws {
@@ -277,7 +265,8 @@ extension Engine {
 
   /// A store that refuses and one that never answers cost the same memory.
   private func boundMemory() {
-    guard pipeline.pendingCandles > limits.pendingCandlesMax, catchUp == nil else { return }
+    guard pipeline.pendingCandles > limits.pendingCandlesMax, interpretation.catchUp == nil
+    else { return }
     forgetInterpretation()
   }
 }

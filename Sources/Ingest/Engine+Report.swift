@@ -1,6 +1,7 @@
 import Candles
 import Feeds
 import Journal
+import Logging
 import Market
 import Polling
 
@@ -12,20 +13,20 @@ extension Engine {
     var report = EngineReport(now: now, status: status, counters: pipeline.counters)
     report.snapshots = symbols.compactMap { pipeline.snapshot(of: $0) }
     report.usEquities = pipeline.usBars.values.sorted { $0.symbol < $1.symbol }
-    report.sources = [quotesReport(now)]
-    report.sources += workerSlots.filter { !$0.isClosed }.map { workerReport($0, now) }
-    report.isStopping = isStopping
+    report.sources = workers.slots.filter { !$0.isClosed }.map { sourceReport($0, now) }
+    report.isStopping = waiting.isStopping
     report.isCatchingUp = !isInterpreting
     report.lastPosition = parts.journal.lastPosition
     report.syncedPosition = parts.journal.syncedPosition
-    let read = isJournalOnly ? status.committed : pipeline.position
+    let read = interpretation.isJournalOnly ? status.committed : pipeline.position
     report.backlogEntries = max(report.lastPosition.sequence - read.sequence, 0)
     report.pendingCandles = pipeline.pendingCandles + commitState.unsavedCandles
     if commitState.isBusy {
       report.commitWaitMicroseconds = EngineClock.steadyNow().microseconds(
         since: commitState.startedAt)
     }
-    report.symbols = poller.symbols.count
+    report.symbols = workers.liveSymbols.count
+    report.quarantined = workers.quarantinedCount
     // Between sessions no answer may come that would clear them.
     if pipeline.calendar.isInSession(now) { report.silentInstruments = pipeline.silence.counts }
     // The ledger also knows those that were replaced, for ever.
@@ -41,43 +42,60 @@ extension Engine {
     return report
   }
 
-  private func quotesReport(_ now: Timestamp) -> SourceReport {
-    var report = SourceReport(source: .live, endpoint: "quotes")
-    report.state = status.source
-    report.requests = status.requests
-    report.failures = status.failedRequests
-    report.lastSuccessAt = status.lastSuccessAt
-    report.fault = status.source?.condition == .ok ? nil : status.fault
-    report.outcomes = status.outcomes
-    guard !poller.symbols.isEmpty else { return report }
-    let calendar = pipeline.calendar
-    report.freshness = SourceReport.Freshness(
-      isInSession: calendar.isInSession(now),
-      stalenessSeconds: status.quotedThrough.map { calendar.tradingSeconds(from: $0, to: now) },
-      limitSeconds: limits.quotesStaleSecondsMax)
+  private func sourceReport(_ slot: WorkerSlot, _ now: Timestamp) -> SourceReport {
+    var report = SourceReport(source: slot.worker.source, endpoint: slot.worker.name)
+    report.state = slot.account.health
+    report.requests = slot.account.requests
+    report.failures = slot.account.failures
+    report.lastSuccessAt = slot.account.lastSuccessAt
+    report.fault = slot.account.health?.condition == .ok ? nil : slot.account.fault
+    report.outcomes = slot.account.outcomes
+    switch slot.worker {
+    case let quotes as QuotesWorker where !quotes.poller.symbols.isEmpty:
+      report.freshness = freshness(of: slot.account, now)
+    case let bars as BarsWorker: report.freshness = freshness(of: bars, now)
+    default: break
+    }
     return report
   }
 
-  private func workerReport(_ workerSlot: WorkerSlot, _ now: Timestamp) -> SourceReport {
-    var report = SourceReport(source: workerSlot.worker.source, endpoint: workerSlot.worker.name)
-    report.state = workerSlot.health
-    report.requests = workerSlot.requests
-    report.failures = workerSlot.failures
-    report.lastSuccessAt = workerSlot.lastSuccessAt
-    report.fault = workerSlot.health?.condition == .ok ? nil : workerSlot.fault
-    report.outcomes = workerSlot.outcomes
+  private func freshness(of account: EndpointAccount, _ now: Timestamp) -> SourceReport.Freshness {
+    let calendar = pipeline.calendar
+    return SourceReport.Freshness(
+      isInSession: calendar.isInSession(now),
+      stalenessSeconds: account.quotedThrough.map { calendar.tradingSeconds(from: $0, to: now) },
+      limitSeconds: limits.quotesStaleSecondsMax)
+  }
+
+  private func freshness(of bars: BarsWorker, _ now: Timestamp) -> SourceReport.Freshness {
     // The worker knows what it still asks for; watermarks of other symbols stay as they were.
-    guard let bars = workerSlot.worker as? BarsWorker else { return report }
     let today = now.newYorkDay
     let known = bars.barsThrough?.newYorkDay ?? today
     // Where the calendar is refused, bars that stand still must not pass for a market at rest.
     let sessions = pipeline.usSessions.supposingWeekdays(
       of: min(max(known, today.advanced(by: -supposedDaysMax)), today)...today)
-    report.freshness = SourceReport.Freshness(
+    return SourceReport.Freshness(
       isInSession: sessions.contains { $0.opens <= now && now < $0.closes },
       stalenessSeconds: bars.barsThrough.map { sessions.tradingSeconds(from: $0, to: now) },
       limitSeconds: bars.delaySeconds + barsStaleSecondsMax)
-    return report
+  }
+
+  /// What a person has to know of an answer beside its outcome.
+  /// - Parameter isReplayed: it came earlier, so that its silences are over or are found again.
+  func report(_ digest: Digest, isReplayed: Bool = false) {
+    let log = parts.log
+    for dispute in digest.disputes {
+      var metadata: Logger.Metadata = ["symbol": "\(dispute.symbol)", "at": "\(dispute.at)"]
+      if isReplayed { metadata["replayed"] = "true" }
+      log.warning("\(dispute.kind.sentence)", metadata: metadata)
+    }
+    if isReplayed { return }
+    let silent = digest.silences.filter { $0.reason != nil }
+    if !silent.isEmpty {
+      log.warning("no row accepted \(SilenceMonitor.Change.silent(silent, at: now))")
+    }
+    let back = digest.silences.filter { $0.reason == nil }
+    if !back.isEmpty { log.notice("rows accepted again: \(SilenceMonitor.Change.back(back))") }
   }
 }
 

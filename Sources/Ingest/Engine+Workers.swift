@@ -7,193 +7,202 @@ import Postgres
 import Store
 import Transport
 
-/// The engine's side of the workers: it performs what they ask for, journals it, and tells them
-/// what came of it. A worker is named by its place.
-
-/// A worker with what the engine keeps for it.
-struct WorkerSlot {
-  var worker: any SourceWorker
-  var wake: Timestamp?
-  var health: SourceState?
-  var requests = 0
-  var failures = 0
-  var lastSuccessAt: Timestamp?
-  /// Since its last good answer.
-  var fault: SourceFault?
-  /// Answers, by the outcome's name.
-  var outcomes: [String: Int] = [:]
-  var inFlight: [PollRequestID: Task<Void, Never>] = [:]
-  /// Counts the workers that had this seat: an answer to an earlier one is not this one's.
-  var round = 0
-  /// The configuration has no such worker any more.
-  var isClosed = false
-
-  func healthRow(at now: Timestamp) -> SourceHealthRow? {
-    guard let health else { return nil }
-    let fault = health.condition == .ok ? nil : fault
-    var row = SourceHealthRow(
-      source: worker.source, endpoint: worker.name, state: health.condition.word,
-      since: health.since, lastSuccessAt: lastSuccessAt, requests: Int64(requests),
-      failures: Int64(failures),
-      detail: isClosed
-        ? "no longer configured" : fault?.sentence(at: now) ?? "\(health.condition)")
-    row.updatedAt = now
-    return row
-  }
-}
+/// The engine's side of the workers: it makes the requests they want, journals the answers, and
+/// tells them what came of it. A worker is named by its place.
 
 extension Engine {
+  /// Live quotes are requested at once: what is answered meanwhile waits its turn in the journal.
+  /// Without a clock that begins once the tail is interpreted, which tells the moment to go on from.
+  func startLive() {
+    guard !workers.isLiveStarted, interpretation.catchUp == nil || !parts.clock.isStepped else {
+      return
+    }
+    workers.isLiveStarted = true
+    if !time.mayBeWrong { time.step(to: pipeline.knownAt) }
+    for place in workers.slots.indices { notify(place, .started) }
+  }
+
   /// Once the tail is interpreted: before that, what keys have spent is not known. And by a clock
   /// that is right: their answers are journaled by it.
   func openWorkers() {
-    guard !areWorkersOpen, isInterpreting, time.isTrusted, !isStopping else { return }
-    areWorkersOpen = true
+    guard !workers.areOpen, isInterpreting, time.isTrusted, !waiting.isStopping else { return }
+    workers.areOpen = true
     followTail()
-    workerSlots = parts.workers.make(for: pipeline).map { WorkerSlot(worker: $0) }
-    for place in workerSlots.indices { notify(place, .started) }
-    notifyExRights()
+    let first = workers.slots.count
+    workers.slots += parts.workers.make(for: pipeline).map { WorkerSlot(worker: $0) }
+    for place in workers.slots.indices.dropFirst(first) { notify(place, .started) }
+    deliver(workers.takeKept())
   }
 
-  /// What the tail told of days and instruments reaches the poller.
+  /// What the tail told of days and instruments.
   func followTail() {
-    parts.workers.configuration.calendar.set(pipeline.calendar)
-    followUniverse()
+    notifyWorkers(.found(.calendar(pipeline.calendar)))
+    notifyWorkers(.found(.universe(pipeline.universe)))
+  }
+
+  /// What was found reaches the workers in order.
+  func deliver(_ events: [MarketEvent]) {
+    guard workers.areOpen else { return workers.keep(events) }
+    for event in events { notifyWorkers(.found(event)) }
   }
 
   /// A request whose key could not be recorded is answered with nothing, once what came with it is
   /// performed: a later wake must not be undone by an earlier one.
   func notify(_ place: Int, _ event: WorkerEvent) {
-    if workerSlots[place].isClosed { return }
+    if workers.slots[place].isClosed { return }
     var events = [event]
     while !events.isEmpty {
-      var isRecorded = true
-      for action in workerSlots[place].worker.received(events.removeFirst(), at: now) {
-        if let event = perform(action, of: place, &isRecorded) { events.append(event) }
-      }
+      events += perform(
+        workers.slots[place].worker.received(events.removeFirst(), at: now), of: place)
     }
   }
 
   func notifyWorkers(_ event: WorkerEvent) {
-    guard areWorkersOpen else { return }
-    for place in workerSlots.indices { notify(place, event) }
+    for place in workers.slots.indices { notify(place, event) }
   }
 
   func wakeWorkers(at now: Timestamp) {
-    for place in workerSlots.indices {
-      guard let wake = workerSlots[place].wake, wake <= now else { continue }
-      workerSlots[place].wake = nil
+    for place in workers.slots.indices {
+      guard let wake = workers.slots[place].wake, wake <= now else { continue }
+      workers.slots[place].wake = nil
       notify(place, .woke)
     }
   }
 
-  var workerWake: Timestamp? { workerSlots.compactMap(\.wake).min() }
-
-  var workerRequestsInFlight: Int { workerSlots.reduce(0) { $0 + $1.inFlight.count } }
-
-  private func perform(
-    _ action: WorkerAction, of place: Int, _ isRecorded: inout Bool
-  ) -> WorkerEvent? {
-    switch action {
-    case .record(let usage): isRecorded = journal(usage)
-    case .request(let request) where !isRecorded:
-      isRecorded = true
-      return .answered(request.id, WorkerResponse())
-    case .request(let request): ask(request, of: place)
-    case .wake(let moment): workerSlots[place].wake = moment
-    case .lookForRepairs(let day): lookForRepairs(from: day, of: place)
-    case .health(let state): recordHealth(state, of: place)
-    case .alarm(let sentence):
-      parts.log.critical("\(sentence)", metadata: ["endpoint": "\(workerSlots[place].worker.name)"])
-    }
-    return nil
-  }
-
-  private func ask(_ request: WorkerRequest, of place: Int) {
-    guard let upstream = parts.workers.upstream else { return }
-    workerSlots[place].requests += 1
-    let asked = time.steady
-    let inbox = inbox
-    let round = workerSlots[place].round
-    workerSlots[place].inFlight[request.id] = Task {
-      let response = await upstream.response(
-        to: request.feedRequest, key: request.key, host: request.host)
-      inbox.yield(.workerAnswered(place, round: round, request, response, asked: asked))
-    }
-  }
-
-  /// Journal first; only then does anybody look into it.
-  func handle(
-    _ response: UpstreamResponse, to request: WorkerRequest, of place: Int, asked: Timestamp
-  ) {
-    guard workerSlots[place].inFlight.removeValue(forKey: request.id) != nil else { return }
-    let (requestedAt, receivedAt) = (time.moment(at: asked), now)
-    let host = parts.workers.upstream?.hostName(of: request.feedRequest, host: request.host)
-    var workerResponse = WorkerResponse()
-    switch response {
-    case .failure(let error):
-      workerSlots[place].failures += 1
-      workerSlots[place].fault.record(.transport(error.code), host: host, at: receivedAt)
-      status.failed(error.code)
-    case .response(let httpStatus, let body, _, _):
-      workerResponse = interpret(
-        .response(
-          to: request.feedRequest, requestedAt: requestedAt, receivedAt: receivedAt,
-          status: httpStatus, body: body))
-      workerResponse.retryAfterSeconds = response.retryAfterSeconds(at: receivedAt)
-      workerSlots[place].outcomes[workerResponse.refusal?.kind.name ?? "ok", default: 0] += 1
-      if workerResponse.response != nil, workerResponse.refusal == nil {
-        workerSlots[place].lastSuccessAt = receivedAt
-        workerSlots[place].fault = nil
-      } else {
-        workerSlots[place].failures += 1
-        let outcome = workerResponse.refusal?.kind.name ?? "not journaled"
-        workerSlots[place].fault.record(
-          .response(status: httpStatus, outcome: outcome), host: host, at: receivedAt)
+  /// - Returns: what the worker must hear next.
+  func perform(_ actions: [WorkerAction], of place: Int) -> [WorkerEvent] {
+    var events: [WorkerEvent] = []
+    var isRecorded = true
+    for action in actions {
+      switch action {
+      case .record(let usage): isRecorded = journal(usage)
+      case .request(let request) where !isRecorded:
+        isRecorded = true
+        events.append(.answered(request.id, WorkerResponse()))
+      case .request(let request): send(request, of: place)
+      case .wake(let moment): workers.slots[place].wake = moment
+      case .lookForRepairs(let day): lookForRepairs(from: day, of: place)
+      case .health(let state): recordHealth(state, of: place)
+      case .sweepCompleted(let failed):
+        workers.slots[place].account.sweepCompleted(failed: failed)
+        status.sweepCompleted(at: now)
+      case .alarm(let sentence):
+        parts.log.critical(
+          "\(sentence)", metadata: ["endpoint": "\(workers.slots[place].worker.name)"])
+      case .log(let level, let sentence, let metadata):
+        parts.log.log(
+          level: level, "\(sentence)", metadata: metadata.mapValues { .string($0) })
       }
     }
-    notify(place, .answered(request.id, workerResponse))
+    return events
   }
 
-  func interpret(_ entry: JournalEntry) -> WorkerResponse {
+  private func send(_ request: WorkerRequest, of place: Int) {
+    workers.slots[place].account.requests += 1
+    let asked = time.steady
+    let (inbox, upstream) = (inbox, parts.workers.upstream)
+    let seat = WorkerSet.Seat(place: place, round: workers.slots[place].round)
+    // Unstructured: an answer is an event of the loop, and a worker that closes cancels it.
+    workers.slots[place].inFlight[request.id] = Task {
+      let response = await upstream.response(
+        to: request.feedRequest, key: request.key, host: request.host)
+      inbox.yield(.answered(request, response, seat, asked: asked))
+    }
+  }
+}
+
+// MARK: - Answers
+
+extension Engine {
+  /// Journal first; only then is anything made of an answer.
+  /// - Parameter asked: on the steady clock, so that it is told in the time believed now.
+  func handle(
+    _ response: UpstreamResponse, to request: WorkerRequest, at seat: WorkerSet.Seat,
+    asked: Timestamp
+  ) {
+    let place = seat.place
+    guard workers.slots[place].round == seat.round,
+      workers.slots[place].inFlight.removeValue(forKey: request.id) != nil
+    else { return }
+    let isLive = workers.slots[place].worker.isLive
+    let isTakeable = !isLive || checkDate(response.date(at: now), askedSteady: asked)
+    let (requestedAt, receivedAt) = (time.moment(at: asked), now)
+    var answer = WorkerResponse()
+    var found: [MarketEvent] = []
+    switch response {
+    case .failure(let error):
+      status.failed(error.code)
+      failed(.transport(error.code), request, of: place, at: receivedAt)
+    case .response where !isTakeable: answer.isReceived = true
+    case .response(let httpStatus, let body, _, _):
+      let entry = JournalEntry.response(
+        to: request.feedRequest, requestedAt: requestedAt, receivedAt: receivedAt,
+        status: httpStatus, body: body)
+      (answer, found) = interpret(entry, of: request.feedRequest)
+      answer.isReceived = true
+      answer.retryAfterSeconds = response.retryAfterSeconds(at: receivedAt)
+      record(answer, httpStatus, request, of: place, at: receivedAt)
+    }
+    notify(place, .answered(request.id, answer))
+    // Two that agree correct us; by a wrong clock the next slot may be far.
+    if !isTakeable {
+      notify(place, .responseWanted(withinSeconds: ClockVerifier.doubtSeconds))
+    }
+    deliver(found)
+  }
+
+  private func record(
+    _ answer: WorkerResponse, _ httpStatus: Int32, _ request: WorkerRequest, of place: Int,
+    at receivedAt: Timestamp
+  ) {
+    let isLive = workers.slots[place].worker.isLive
+    let outcome = answer.outcomeName
+    if let outcome { workers.slots[place].account.outcomes[outcome, default: 0] += 1 }
+    if outcome == "ok" {
+      workers.slots[place].account.lastSuccessAt = receivedAt
+      if !isLive { workers.slots[place].account.fault = nil }
+    } else if outcome != nil || !isLive {
+      let reason = SourceFault.Reason.response(
+        status: httpStatus, outcome: outcome ?? "not journaled")
+      failed(reason, request, of: place, at: receivedAt)
+    }
+  }
+
+  private func failed(
+    _ reason: SourceFault.Reason, _ request: WorkerRequest, of place: Int, at moment: Timestamp
+  ) {
+    // A sweep counts its own.
+    if !workers.slots[place].worker.isLive { workers.slots[place].account.failures += 1 }
+    workers.slots[place].account.fault.record(
+      reason,
+      host: parts.workers.upstream.hostName(of: request.feedRequest, host: request.host),
+      at: moment)
+  }
+
+  /// What an answer says, and what was found in it; nothing where the journal could not take it.
+  func interpret(
+    _ entry: JournalEntry, of feedRequest: FeedRequest
+  ) -> (WorkerResponse, [MarketEvent]) {
+    if case .quotes = feedRequest.query { status.lastResponseAt = EngineClock.realNow() }
     let receivedSteady = EngineClock.steadyNow()
-    guard let position = append(entry) else { return WorkerResponse() }
-    let calendar = parts.workers.configuration.calendar
+    guard let position = append(entry) else { return (WorkerResponse(), []) }
     guard isInterpreting else {
-      return WorkerResponse(response: Pipeline.feedResponse(entry, calendar: calendar.current))
+      // The source told it, whatever becomes of it here.
+      let digest = Pipeline.read(entry, calendar: pipeline.calendar, rules: pipeline.rules)
+      workers.quoted(entry.source, through: digest.newestAt)
+      return (WorkerResponse(response: digest.response), [])
     }
-    let workerResponse = pipeline.process(entry, at: position).feed ?? WorkerResponse()
-    recordResponse(receivedSteady)
-    calendar.set(pipeline.calendar)
-    if case .accepted = workerResponse.listVerdict { followUniverse() }
-    return workerResponse
-  }
-
-  /// A new list changes what is polled, from the next slot on.
-  private func followUniverse() {
-    guard limits.followsUniverse else { return }
-    let added = pipeline.universe.listedSymbols(beside: poller.symbols)
-    let gone = Set(pipeline.universe.members.filter(\.isDelisted).map(\.instrument.symbol))
-    let symbols = poller.symbols.filter { !gone.contains($0) } + added
-    if symbols != poller.symbols { perform(poller.received(.symbolsChanged(symbols), at: now)) }
-  }
-
-  /// A symbol the source no longer knows, or does not know yet: the list may tell. Once each.
-  func requestListOfUnknown() {
-    guard areWorkersOpen, !pipeline.unknownSymbols.isEmpty else { return }
-    let newUnknownSymbols = Set(pipeline.unknownSymbols).subtracting(reportedUnknownSymbols)
-    guard !newUnknownSymbols.isEmpty else { return }
-    reportedUnknownSymbols.formUnion(newUnknownSymbols)
-    notifyWorkers(.listWanted)
-  }
-
-  /// Dividends are noticed by the quotes, their factors asked for by a worker.
-  func notifyExRights() {
-    guard areWorkersOpen else { return }
-    let exRights = pipeline.takeExRights()
-    if !exRights.seen.isEmpty { notifyWorkers(.exRights(exRights.seen.sorted())) }
-    if !exRights.supposed.isEmpty {
-      notifyWorkers(.exRights(exRights.supposed.sorted(), isSupposed: true))
+    let digest = pipeline.process(entry, at: position)
+    // How long what it told takes to be rows is measured from here.
+    if pipeline.hasPendingRows { commitState.receivedSteady = receivedSteady }
+    workers.quoted(entry.source, through: digest.newestAt)
+    report(digest)
+    var answer = WorkerResponse(response: digest.response)
+    if case .quotes(let query) = feedRequest.query, case .quotes(.ok) = digest.response {
+      answer.rows = ArrivedRows(
+        askedAt: entry.requestedAt, stamps: pipeline.stamps(of: query.symbols))
     }
+    return (answer, digest.found)
   }
 
   /// Whether the journal holds it.
@@ -205,9 +214,9 @@ extension Engine {
   }
 
   private func lookForRepairs(from day: TradingDay, of place: Int) {
-    lookups += 1
-    let store = parts.store
-    let inbox = inbox
+    workers.lookups += 1
+    let (inbox, store) = (inbox, parts.store)
+    // Unstructured: what the store answers is an event of the loop.
     Task {
       do throws(StoreError) {
         inbox.yield(.repairsFound(place, .success(try await store.repairCandidates(from: day))))
@@ -218,7 +227,7 @@ extension Engine {
   }
 
   func repairsFound(_ result: Result<[RepairCandidate], StoreError>, for place: Int) {
-    lookups -= 1
+    workers.lookups -= 1
     switch result {
     case .success(let candidates): notify(place, .repairsFound(candidates))
     case .failure(let error):
@@ -228,9 +237,88 @@ extension Engine {
   }
 
   private func recordHealth(_ state: SourceState, of place: Int) {
-    let worker = workerSlots[place].worker
-    logChange(state, of: worker.source, endpoint: worker.name)
-    workerSlots[place].health = state
+    let worker = workers.slots[place].worker
+    workers.slots[place].account.health = state
+    if worker.isLive, state.condition == .ok { workers.slots[place].account.fault = nil }
+    logChange(state, of: worker.source, endpoint: worker.isLive ? nil : worker.name)
     commitState.staleHealth.insert(place)
+  }
+}
+
+// MARK: - A new configuration
+
+/// What a reload changes of a running engine.
+package struct EngineUpdate: Sendable {
+  var limits: EngineLimits
+  var workers: WorkerConfiguration
+  var credentials: SourceCredentials
+}
+
+extension Engine {
+  /// Takes up a new configuration between two turns: slots go on, what is in flight is answered.
+  /// Workers whose keys or instruments changed begin anew, as after a restart.
+  package func update(_ update: EngineUpdate) {
+    guard !waiting.isStopping else { return }
+    limits.journalBytesMax = update.limits.journalBytesMax
+    limits.journalDaysMax = update.limits.journalDaysMax
+    limits.quotesStaleSecondsMax = update.limits.quotesStaleSecondsMax
+    let renewed = parts.workers.renewed(update.workers, credentials: update.credentials)
+    workers.toReopen.formUnion(renewed.namesChanged(from: parts.workers))
+    parts.workers = renewed
+    reconfigureLive(update.workers.quotes)
+    // Not at the next turn: answers that wait for it would be asked on with the old keys.
+    reopenWorkers()
+    inbox.yield(.woke(for: nil))
+  }
+
+  private func reconfigureLive(_ configurations: [QuotesConfiguration]) {
+    for place in workers.slots.indices {
+      guard var worker = workers.slots[place].worker as? QuotesWorker,
+        let configuration = configurations.first(where: { $0.source == worker.source })
+      else { continue }
+      let actions = worker.reconfigured(
+        configuration, following: pipeline.universe, calendar: pipeline.calendar, at: now)
+      workers.slots[place].worker = worker
+      _ = perform(actions, of: place)
+    }
+  }
+
+  /// Not before the tail is interpreted: a worker is made from what the pipeline knows of its keys.
+  /// Until then the one there is goes on, with the keys it was made with.
+  func reopenWorkers() {
+    guard !workers.toReopen.isEmpty, workers.areOpen, isInterpreting, !waiting.isStopping else {
+      return
+    }
+    let made = parts.workers.make(for: pipeline)
+    for name in workers.toReopen.sorted() {
+      let place = workers.slots.firstIndex { $0.worker.name == name }
+      let worker = made.first { $0.name == name }
+      if let place { close(place) }
+      if let worker { open(worker, at: place) }
+    }
+    workers.toReopen = []
+    parts.workers.forgetEarlierKeys()
+  }
+
+  /// Answers that are under way belong to nobody any more, and nothing is wrong with who is not
+  /// asked.
+  private func close(_ place: Int) {
+    for request in workers.slots[place].inFlight.values { request.cancel() }
+    workers.slots[place].inFlight = [:]
+    workers.slots[place].wake = nil
+    workers.slots[place].round += 1
+    workers.slots[place].isClosed = true
+    if workers.slots[place].account.health == nil { return }
+    workers.slots[place].account.health = SourceState(.ok, since: now)
+    commitState.staleHealth.insert(place)
+  }
+
+  private func open(_ worker: any SourceWorker, at place: Int?) {
+    let place = place ?? workers.slots.count
+    if place == workers.slots.count { workers.slots.append(WorkerSlot(worker: worker)) }
+    workers.slots[place].worker = worker
+    workers.slots[place].isClosed = false
+    workers.slots[place].account.health = nil
+    notify(place, .started)
   }
 }

@@ -7,59 +7,33 @@ import Polling
 import Postgres
 import Store
 
-/// The loop that joins the stages: ask, journal, interpret, commit.
+/// The loop that joins the stages: request, journal, interpret, commit.
 ///
-/// It decides nothing about markets, schedules or rows: the poller says what to ask and when, the
+/// It decides nothing about markets, schedules or rows: workers say what to request and when, the
 /// pipeline what an answer means, the store what a commit is. The engine owns the order: an
 /// answer is in the journal before anything is made of it, and there is one commit at a time. All
 /// of its waiting is in one place, so it can be driven by a clock, a 60× clock, or none.
 package actor Engine {
   var parts: EngineParts
   var limits: EngineLimits
-  var poller: Poller
   var pipeline: Pipeline
-
+  var workers: WorkerSet
   let events: AsyncStream<Event>
   let inbox: AsyncStream<Event>.Continuation
-
-  /// Requests under way.
-  var inFlight: [PollRequestID: Task<Void, Never>] = [:]
-  var pollerWake: Timestamp?
-  /// Set while the journal refuses a timer's decision.
-  var timerHeldUntil: Timestamp?
-  var wakes = WakePlan()
   var time: EngineTime
-  /// Of the last answer, on the steady clock.
-  var answeredSteady: Timestamp?
+  var waiting = EngineWaiting()
+  var interpretation = Interpretation()
   var maintenance = JournalMaintenance()
-  var logThrottle = SourceLogThrottle()
   var commitState = CommitState()
-  /// What is asked beside live quotes; opened once the journal's tail is interpreted.
-  var workerSlots: [WorkerSlot] = []
-  var areWorkersOpen = false
-  /// By name: their configuration changed.
-  var workersToReopen: Set<String> = []
-  /// Symbols unknown to the source that a list was wanted for.
-  var reportedUnknownSymbols: Set<Symbol> = []
-  /// Questions of workers to the store that are under way.
-  var lookups = 0
-  /// Set while interpretation lags behind the journal.
-  var catchUp: CatchUp?
-  /// The store was away for longer than memory holds: the journal alone goes on.
-  var isJournalOnly = false
-  var isPolling = false
-  var isStopping = false
-  var stopDeadline: Timestamp?
   package internal(set) var status = EngineStatus()
 
   enum Event: Sendable {
-    case answered(PollRequest, UpstreamResponse, asked: Timestamp)
+    case answered(WorkerRequest, UpstreamResponse, WorkerSet.Seat, asked: Timestamp)
     /// nil for a look round that nobody slept for.
     case woke(for: Timestamp?)
     case saved(Result<CommitReceipt, StoreError>)
     case loaded(Result<StoredState, StoreError>)
     case pruned(StoreError?)
-    case workerAnswered(Int, round: Int, WorkerRequest, UpstreamResponse, asked: Timestamp)
     case repairsFound(Int, Result<[RepairCandidate], StoreError>)
     case leadershipLost(StoreError)
     case stop
@@ -67,15 +41,14 @@ package actor Engine {
 
   /// The journal is handed over whole: the engine alone appends to it.
   package init(
-    parts: sending EngineParts, poller: Poller, pipeline: sending Pipeline,
-    limits: EngineLimits = EngineLimits()
+    parts: sending EngineParts, pipeline: sending Pipeline, limits: EngineLimits = EngineLimits()
   ) {
     self.parts = parts
-    self.poller = poller
     self.pipeline = pipeline
     self.limits = limits
     (events, inbox) = AsyncStream.makeStream(of: Event.self)
     time = EngineTime(parts.clock)
+    workers = WorkerSet(parts.workers.makeLive(for: self.pipeline))
     status.committed = self.pipeline.position
   }
 
@@ -101,7 +74,7 @@ package actor Engine {
       checkClock()
       maintainJournal()
       try interpretBacklog()
-      beginPolling()
+      startLive()
       openWorkers()
       reopenWorkers()
       startCommit()
@@ -117,8 +90,7 @@ package actor Engine {
 
   /// Nobody is asked any more. What was journaled stays there; nothing of it is saved by this one.
   private func abandon() {
-    for request in inFlight.values { request.cancel() }
-    for request in workerSlots.flatMap(\.inFlight.values) { request.cancel() }
+    workers.cancelRequests()
     try? parts.journal.sync()
   }
 
@@ -137,30 +109,18 @@ package actor Engine {
   /// The engine's time.
   package var now: Timestamp { time.now }
 
-  /// Asking begins at once: what is answered meanwhile waits its turn in the journal. Without a
-  /// clock it begins once the tail is interpreted, for then that tells the moment to go on from.
-  private func beginPolling() {
-    guard !isPolling, catchUp == nil || !parts.clock.isStepped else { return }
-    isPolling = true
-    if !time.mayBeWrong { time.step(to: pipeline.knownAt) }
-    perform(poller.received(.started, at: now))
-  }
-
   private func handle(_ event: Event) throws {
     switch event {
-    case .answered(let request, let response, let asked):
-      handle(response, to: request, asked: asked)
+    case .answered(let request, let response, let seat, let asked):
+      handle(response, to: request, at: seat, asked: asked)
     case .woke(let moment):
-      if let moment { wakes.woke(for: moment) }
+      if let moment { waiting.wakes.woke(for: moment) }
       runDue()
     case .saved(let result):
       try finishCommit(result)
     case .loaded(let result):
       try finishLoading(result)
     case .pruned(let error): finishPruning(error)
-    case .workerAnswered(let place, let round, let request, let response, let asked):
-      guard workerSlots[place].round == round else { return }
-      handle(response, to: request, of: place, asked: asked)
     case .repairsFound(let place, let result):
       repairsFound(result, for: place)
     case .leadershipLost(let error): throw EngineError(error)
@@ -173,8 +133,7 @@ package actor Engine {
 /// What an engine is joined from.
 package struct EngineParts {
   package var clock: EngineClock
-  package var upstream: any Upstream
-  /// What is asked beside live quotes, and who answers it.
+  /// What is requested, and who answers it.
   package var workers: SourceWorkers
   package var store: any CommitSink
   package var journal: JournalWriter
@@ -184,12 +143,10 @@ package struct EngineParts {
   package var heartbeat: Heartbeat?
 
   package init(
-    clock: EngineClock, upstream: any Upstream, workers: SourceWorkers = SourceWorkers(),
-    store: any CommitSink, journal: JournalWriter, journalDirectory: String, log: Logger,
-    heartbeat: Heartbeat? = nil
+    clock: EngineClock, workers: SourceWorkers, store: any CommitSink, journal: JournalWriter,
+    journalDirectory: String, log: Logger, heartbeat: Heartbeat? = nil
   ) {
     self.clock = clock
-    self.upstream = upstream
     self.workers = workers
     self.store = store
     self.journal = journal
@@ -218,8 +175,6 @@ package struct EngineLimits: Sendable {
   package var journalDaysMax: Int?
   /// Entries interpreted in one go while catching up, so that polling goes on meanwhile.
   package var catchUpEntriesMax = 64
-  /// Whether every listed A share is polled.
-  package var followsUniverse = false
   /// Quotes older than this, in session seconds, are stale: five slots of 3 s.
   package var quotesStaleSecondsMax: Int64 = 15
 

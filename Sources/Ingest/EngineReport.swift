@@ -25,6 +25,8 @@ package struct EngineReport: Sendable {
   /// How long the commit under way has been, elapsed time; nil without one.
   package var commitWaitMicroseconds: Int64?
   package var symbols = 0
+  /// Symbols left out of their batches now.
+  package var quarantined = 0
   /// In session without an accepted row for a minute of trading, by reason.
   package var silentInstruments: [String: Int] = [:]
   package static let silenceReasons =
@@ -36,6 +38,9 @@ package struct EngineReport: Sendable {
   package var nextSession: Timestamp?
   /// The last day whose evening is over has no certificate.
   package var isCertificateOverdue = false
+
+  /// The first endpoint with live quotes; nil where none are requested.
+  package var quotes: SourceReport? { sources.first { $0.endpoint == "quotes" } }
 
   /// Nobody knows whether the mainland trades on this weekday: what is to be polled is not.
   package var isTodayUnknown: Bool {

@@ -10,13 +10,7 @@ import Transport
 /// What an engine is doing, for the terminal view, the logs and the counters.
 package struct EngineStatus: Sendable {
   package var sweeps = 0
-  package var requests = 0
-  package var failedRequests = 0
   package var lastSweepAt: Timestamp?
-  /// The last usable answer to a quotes' request; nil before the first.
-  package var lastSuccessAt: Timestamp?
-  /// Of the quotes, since their last sweep without a failure.
-  package var fault: SourceFault?
   /// Simulated seconds of the last sweeps, newest last.
   private var sweepMoments: [Timestamp] = []
   /// Real time of the last answer and of the last commit.
@@ -39,14 +33,7 @@ package struct EngineStatus: Sendable {
   /// Share of the server's notification queue in use, where the store tells.
   package var notificationQueue: ExactDecimal?
   package var sequence: Int64 = 0
-  package var source: SourceState?
-  /// Left out of their batches now.
-  package var quarantined: Set<Symbol> = []
   package var transportFaults: [TransportError.Code: Int] = [:]
-  /// Answers to the quotes' requests, by the outcome's name.
-  package var outcomes: [String: Int] = [:]
-  /// The newest moment the exchange stamped into an answer.
-  package var quotedThrough: Timestamp?
   /// The journal's entries up to here are rows.
   package var committed = JournalPosition.start
   package var journalFault: JournalError.Code?
@@ -92,10 +79,8 @@ package struct EngineStatus: Sendable {
     sweepMoments.count { $0 > now.adding(seconds: -60) }
   }
 
-  mutating func sweepCompleted(at now: Timestamp, failed: Int) {
+  mutating func sweepCompleted(at now: Timestamp) {
     sweeps += 1
-    failedRequests += failed
-    if failed == 0 { fault = nil }
     lastSweepAt = now
     sweepMoments.append(now)
     if sweepMoments.count > EngineStatus.sweepMomentsMax { sweepMoments.removeFirst() }
@@ -103,14 +88,6 @@ package struct EngineStatus: Sendable {
 
   /// A minute of sweeps at the shortest cadence a source publishes in.
   private static let sweepMomentsMax = 64
-
-  mutating func answered(_ outcome: QuoteOutcome) {
-    outcomes[outcome.name, default: 0] += 1
-  }
-
-  mutating func record(_ digest: Digest) {
-    if let newest = digest.newestAt { quotedThrough = max(quotedThrough ?? newest, newest) }
-  }
 
   mutating func failed(_ code: TransportError.Code) {
     transportFaults[code, default: 0] += 1

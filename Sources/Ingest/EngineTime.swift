@@ -82,8 +82,7 @@ extension Engine {
       log(
         "the system clock jumped, the monotonic clock is used until the jump is confirmed",
         .warning, microseconds)
-      perform(
-        poller.received(.responseWanted(withinSeconds: ClockVerifier.doubtSeconds), at: now))
+      notifyWorkers(.responseWanted(withinSeconds: ClockVerifier.doubtSeconds))
     case .agreed: parts.log.notice("the system clock is right again")
     case .refused(let microseconds):
       log(
@@ -106,8 +105,7 @@ extension Engine {
   /// Every absolute wake is off by so much; whoever asked for one plans anew.
   private func clockJumped(by microseconds: Int64) {
     status.clockCorrections += 1
-    timerHeldUntil = nil
-    perform(poller.received(.clockJumped(microseconds: microseconds), at: now))
+    waiting.timerHeldUntil = nil
     notifyWorkers(.clockJumped(microseconds: microseconds))
   }
 }

@@ -13,7 +13,7 @@ struct HistoryWorker: SourceWorker {
   private let hasTradingDays: Bool
   private var lists: ListPlans
   private let repairs: RepairPlan
-  private let calendar: CalendarStore
+  private(set) var calendar: TradingCalendar
   private var requestQueue: RequestQueue
   private var repairWake: Timestamp?
   private var calendarWake: Timestamp?
@@ -44,7 +44,7 @@ struct HistoryWorker: SourceWorker {
   /// - Parameter lists: of the source's parts; of none where another source is asked.
   init(
     _ definition: any SourceDefinition, lists: ListPlans, repairs: RepairPlan,
-    calendar: CalendarStore, requestQueue: PacedQueueConfiguration
+    calendar: TradingCalendar, requestQueue: PacedQueueConfiguration
   ) {
     name = definition.workerName
     source = definition.mainSeries
@@ -75,11 +75,10 @@ struct HistoryWorker: SourceWorker {
       askForFactors(factorsMissed, at: now, into: &actions)
     case .repairsFound(let candidates): order(candidates, at: now, into: &actions)
     case .repairsUnknown: repairWake = now.adding(seconds: Self.repairPauseSeconds)
-    case .exRights(let symbols, let isSupposed):
-      askForFactors(
-        factors(of: symbols), at: now, into: &actions,
-        priority: isSupposed ? Priority.factorsSupposed : Priority.factors)
-    case .listWanted: perform(lists.wanted(at: now), at: now, into: &actions)
+    case .found(let event):
+      perform(lists.found(event, at: now), at: now, into: &actions)
+      found(event, at: now, into: &actions)
+    case .responseWanted: break
     case .answered(let id, let response): handle(response, to: id, at: now, into: &actions)
     case .clockJumped(let microseconds):
       let pauseEnd = now.adding(seconds: Self.repairPauseSeconds)
@@ -90,6 +89,19 @@ struct HistoryWorker: SourceWorker {
     let wakes = [lists.wake, requestQueue.wake, repairWake, calendarWake].compactMap { $0 }
     if let wake = wakes.min() { actions.append(.wake(at: wake)) }
     return actions
+  }
+
+  private mutating func found(
+    _ event: MarketEvent, at now: Timestamp, into actions: inout [WorkerAction]
+  ) {
+    switch event {
+    case .exRights(let symbols, let isSupposed):
+      askForFactors(
+        factors(of: symbols), at: now, into: &actions,
+        priority: isSupposed ? Priority.factorsSupposed : Priority.factors)
+    case .calendar(let calendar): self.calendar = calendar
+    case .unknownSymbols, .listDecided, .universe: break
+    }
   }
 
   private mutating func work(
@@ -124,9 +136,6 @@ struct HistoryWorker: SourceWorker {
     {
       askForPages(of: part, count: count, at: now, into: &actions)
     }
-    if case .listPage(let part, _) = feedRequest.query, let verdict = response.listVerdict {
-      perform(lists.decided(part, verdict, at: now), at: now, into: &actions)
-    }
     if case .newestBars = feedRequest.query, case .candles = response.response, repairWake == nil {
       // What it did not heal has been looked for once.
       repairWake = now.adding(
@@ -141,7 +150,7 @@ extension HistoryWorker {
   private mutating func lookForRepairs(_ now: Timestamp, into actions: inout [WorkerAction]) {
     repairWake = nil
     guard bars != nil, repairs.configuration.requestsPerNight > 0 else { return }
-    let first = repairs.firstDay(on: now.shanghaiDay) { calendar.isTradingDay($0) }
+    let first = repairs.firstDay(on: now.shanghaiDay, isTradingDay: calendar.isTradingDay)
     actions.append(.lookForRepairs(from: first))
   }
 
@@ -151,7 +160,7 @@ extension HistoryWorker {
     let jobs = repairs.orders(candidates, at: now).compactMap { order -> PacedJob<FeedRequest>? in
       guard bars?.isRequestable(order.symbol) == true else { return nil }
       return PacedJob(
-        .minutes(of: order, on: now.shanghaiDay, calendar: calendar.current, from: source),
+        .minutes(of: order, on: now.shanghaiDay, calendar: calendar, from: source),
         priority: Priority.repair + order.want.rawValue)
     }
     repairWake = repairs.nextCheck(candidates, at: now).map { moment in
@@ -223,7 +232,7 @@ extension HistoryWorker {
   private mutating func askForCalendar(_ now: Timestamp, into actions: inout [WorkerAction]) {
     let today = now.shanghaiDay
     calendarWake = nil
-    guard hasTradingDays, calendar.current.freshness(on: today) != .fresh else { return }
+    guard hasTradingDays, calendar.freshness(on: today) != .fresh else { return }
     calendarWake = Timestamp(
       day: today.advanced(by: 1), secondOfDay: Self.calendarSecondOfDay)
     guard calendarAskedOn != today else { return }

@@ -6,26 +6,6 @@ import Polling
 /// The series of journal entries, each named in one place: who writes an entry and who reads it
 /// must spell alike.
 extension JournalEntry {
-  /// An answer of the quote endpoint: the series of its request group.
-  /// - Parameter symbols: as asked for, joined by commas.
-  package static func quotes(
-    group: UInt16, symbols: [UInt8], from source: Source = .live, requestedAt: Timestamp,
-    receivedAt: Timestamp, status: Int32 = 200, body: [UInt8]
-  ) -> JournalEntry {
-    JournalEntry(
-      kind: .response, source: source, key: "\(quotesSeries)/\(group)", requestedAt: requestedAt,
-      receivedAt: receivedAt, status: status, request: symbols, body: body)
-  }
-
-  /// An answer to a poll that came at once, as in memory.
-  package static func quotes(
-    _ request: PollRequest, at moment: Timestamp, body: [UInt8]
-  ) -> JournalEntry {
-    .quotes(
-      group: request.group, symbols: request.symbolList, requestedAt: moment, receivedAt: moment,
-      body: body)
-  }
-
   /// A decision taken because time passed.
   package static func timer(at moment: Timestamp) -> JournalEntry {
     JournalEntry(
@@ -33,21 +13,19 @@ extension JournalEntry {
       status: 0, request: [], body: [])
   }
 
-  private static let quotesSeries = "quotes"
-
   /// The request group of an answer with quotes; nil for one of another series.
   var quotesGroup: UInt16? {
     let parts = key.split(separator: "/")
-    guard parts.count == 2, parts[0] == JournalEntry.quotesSeries,
+    guard parts.count == 2, parts[0] == FeedRequest.quotesSeries,
       SourceRegistry.known(source)?.quotes != nil
     else { return nil }
     return UInt16(parts[1])
   }
 }
 
-/// What workers ask.
+/// What workers request.
 extension JournalEntry {
-  /// An answer to a worker's question.
+  /// An answer to a worker's request.
   package static func response(
     to feedRequest: FeedRequest, requestedAt: Timestamp, receivedAt: Timestamp, status: Int32,
     body: [UInt8]
@@ -55,7 +33,7 @@ extension JournalEntry {
     JournalEntry(
       kind: .response, source: feedRequest.source, key: feedRequest.journalKey,
       requestedAt: requestedAt, receivedAt: receivedAt, status: status,
-      request: Array(feedRequest.text.utf8), body: body)
+      request: feedRequest.bytes, body: body)
   }
 
   /// A key is about to be used, or was parked.

@@ -8,6 +8,8 @@ struct ListPlans: Sendable {
   private var plans: [ListPart: ListPlan] = [:]
   private var wakes: [ListPart: Timestamp] = [:]
   private let parts: [ListPart]
+  /// For each of them a list was wanted once.
+  private var unknownSymbols: Set<Symbol> = []
 
   enum Action: Sendable {
     case ask(ListPart)
@@ -18,7 +20,7 @@ struct ListPlans: Sendable {
   ///   restart: with a key it is, for its quota's sake.
   init(
     _ parts: [ListPart], _ configuration: ListPlanConfiguration, universe: Universe,
-    askedAt: Timestamp? = nil, calendar: CalendarStore
+    askedAt: Timestamp? = nil, calendar: TradingCalendar
   ) {
     self.parts = parts
     for part in parts {
@@ -26,7 +28,7 @@ struct ListPlans: Sendable {
       plans[part] = ListPlan(
         configuration, acceptedAt: acceptedAt,
         askedAt: [acceptedAt, askedAt].compactMap { $0 }.max(),
-        isTradingDay: { calendar.isTradingDay($0) })
+        isTradingDay: calendar.isTradingDay)
     }
   }
 
@@ -42,12 +44,23 @@ struct ListPlans: Sendable {
     }
   }
 
-  /// The next list is due at the next 16:30.
-  mutating func wanted(at now: Timestamp) -> [Action] {
-    parts.flatMap { send($0, .wanted, at: now) }
+  mutating func found(_ event: MarketEvent, at now: Timestamp) -> [Action] {
+    switch event {
+    case .unknownSymbols(let symbols):
+      // The list may tell what they are: the next is due at the next 16:30.
+      if unknownSymbols.isSuperset(of: symbols) { return [] }
+      unknownSymbols.formUnion(symbols)
+      return parts.flatMap { send($0, .wanted, at: now) }
+    case .listDecided(let part, let verdict):
+      return parts.contains(part) ? decided(part, verdict, at: now) : []
+    case .calendar(let calendar):
+      for part in parts { plans[part]?.isTradingDay = calendar.isTradingDay }
+      return []
+    case .universe, .exRights: return []
+    }
   }
 
-  mutating func decided(
+  private mutating func decided(
     _ part: ListPart, _ verdict: UniverseVerdict, at now: Timestamp
   ) -> [Action] {
     switch verdict {

@@ -51,8 +51,8 @@ struct ListWorker: SourceWorker {
     case .clockJumped(let microseconds):
       work(.clockJumped(microseconds: microseconds), at: now, into: &actions)
     case .stopping: work(.stopping, at: now, into: &actions)
-    case .listWanted: perform(lists.wanted(at: now), at: now, into: &actions)
-    case .certified, .repairsFound, .repairsUnknown, .exRights: break
+    case .found(let event): perform(lists.found(event, at: now), at: now, into: &actions)
+    case .certified, .repairsFound, .repairsUnknown, .responseWanted: break
     }
     if let wake = [lists.wake, queueWake].compactMap({ $0 }).min() {
       actions.append(.wake(at: wake))
@@ -134,10 +134,6 @@ struct ListWorker: SourceWorker {
     let outcome = outcome(of: response, sent.feedRequest)
     if outcome == .transient { hosts[sent.feedRequest, default: 0] += 1 }
     work(.answered(id, outcome, retryAfterSeconds: response.waitSeconds), at: now, into: &actions)
-    guard case .list(let part) = sent.feedRequest.query, let verdict = response.listVerdict else {
-      return
-    }
-    perform(lists.decided(part, verdict, at: now), at: now, into: &actions)
   }
 
   private func isSample(_ response: WorkerResponse) -> Bool {

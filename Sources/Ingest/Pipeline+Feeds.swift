@@ -16,31 +16,36 @@ extension Pipeline {
     }
   }
 
-  mutating func readFeed(_ entry: JournalEntry) -> WorkerResponse? {
+  /// What an answer amounts to, without taking anything from it.
+  static func read(_ entry: JournalEntry, calendar: TradingCalendar, rules: CandleRules) -> Digest {
+    if entry.quotesGroup != nil { return classify(entry, rules: rules) }
+    return Digest(feedResponse(entry, calendar: calendar))
+  }
+
+  mutating func readFeed(_ entry: JournalEntry, into digest: inout Digest) {
     guard let feedRequest = entry.feedRequest,
       let response = Pipeline.feedResponse(entry, calendar: book.calendar)
-    else {
-      return nil
-    }
-    var workerResponse = WorkerResponse(response: response)
+    else { return }
+    digest.response = response
     switch response {
     case .candles(let page): apply(page, of: feedRequest, in: entry)
     case .list(let list):
       for row in list.refused { reject(row, in: entry) }
-      workerResponse.listVerdict = apply(list, of: feedRequest, in: entry)
+      apply(list, of: feedRequest, in: entry, &digest.found)
     case .listCount(let count):
       if case .listCount(let part) = feedRequest.query {
         collections[part] = ListCollection(expected: count)
       }
     case .factors(let factors):
       pending.factors.append(FactorBatch(source: entry.source, factors: factors))
-    case .calendar(let days): apply(days)
+    case .calendar(let days):
+      apply(days)
+      digest.found.append(.calendar(calendar))
     case .sessions(let sessions):
       usSessions = sessions
       pending.sessions += sessions
-    case .refused: break
+    case .refused, .quotes: break
     }
-    return workerResponse
   }
 
   /// The ledger of keys: the latest row of each counts.

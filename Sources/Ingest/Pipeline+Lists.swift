@@ -31,28 +31,28 @@ struct ListCollection: Sendable {
 
 extension Pipeline {
   mutating func apply(
-    _ list: InstrumentList, of feedRequest: FeedRequest, in entry: JournalEntry
-  ) -> UniverseVerdict? {
+    _ list: InstrumentList, of feedRequest: FeedRequest, in entry: JournalEntry,
+    _ found: inout [MarketEvent]
+  ) {
     switch feedRequest.query {
-    case .list(let part): return offer(list, part: part, in: entry)
+    case .list(let part): offer(list, part: part, in: entry, &found)
     case .listPage(let part, let page):
       collections[part]?.pages[page] = list
       guard let pageRows = feedRequest.definition.lists?.pageRows,
         let collection = collections[part],
         let whole = collection.whole(rowsPerPage: pageRows)
-      else { return nil }
+      else { return }
       collections[part] = nil
-      return offer(whole, part: part, missing: collection.missing(from: whole), in: entry)
-    case .names:
-      nameUSEquities(list)
-      return nil
-    default: return nil
+      offer(whole, part: part, missing: collection.missing(from: whole), in: entry, &found)
+    case .names: nameUSEquities(list)
+    default: break
     }
   }
 
   private mutating func offer(
-    _ list: InstrumentList, part: ListPart, missing: Int = 0, in entry: JournalEntry
-  ) -> UniverseVerdict {
+    _ list: InstrumentList, part: ListPart, missing: Int = 0, in entry: JournalEntry,
+    _ found: inout [MarketEvent]
+  ) {
     let verdict = universe.offer(
       list.rows, rejectedRows: list.refused.count + missing, part: part, at: entry.receivedAt)
     var row = ListVerdict(
@@ -62,12 +62,13 @@ extension Pipeline {
     case .accepted(let change):
       row.detail = change.sentence
       apply(change, of: list, part, on: entry.receivedAt.shanghaiDay)
+      found.append(.universe(universe))
     case .quarantined(let sentence):
       row.verdict = .quarantined
       row.detail = sentence
     }
     pending.lists.append(row)
-    return verdict
+    found.append(.listDecided(part, verdict))
   }
 
   private mutating func apply(

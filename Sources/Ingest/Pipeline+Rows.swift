@@ -14,7 +14,7 @@ extension Pipeline {
       let outcome = decoders[entry.source, default: makeDecoder()].decode(
         body, status: Int(entry.status), into: &quoteBatch)
       var response = Response(
-        entry: entry, body: body, group: group, digest: Digest(outcome: outcome))
+        entry: entry, body: body, group: group, digest: Digest(.quotes(outcome)))
       guard case .ok = outcome else { return response.digest }
       let membership = membership(of: response.group, request: entry.request)
       rowMatching.expect(membership.indexes, of: latest.count)
@@ -23,6 +23,10 @@ extension Pipeline {
       for symbol in quoteBatch.unknown { rejectUnknown(symbol, in: &response) }
       takeOverview()
       countMissing(membership, in: &response)
+      response.digest.found = response.exRights.events
+      if !quoteBatch.unknown.isEmpty {
+        response.digest.found.append(.unknownSymbols(quoteBatch.unknown))
+      }
       return response.digest
     }
   }
@@ -33,6 +37,7 @@ extension Pipeline {
     let body: UnsafeRawBufferPointer
     let group: UInt16
     var digest: Digest
+    var exRights = ExRights()
   }
 
   private mutating func takeQuotes(_ membership: Membership, in response: inout Response) {
@@ -110,7 +115,7 @@ extension Pipeline {
   ) {
     response.digest.changed += 1
     counters.changedSnapshots += 1
-    recordExRights(index, place)
+    recordExRights(index, place, in: &response)
     latest[index] = LatestQuote(
       quote: quoteBatch.quotes[place].quote, receivedAt: response.entry.receivedAt)
     lines.keep(line, at: index)
@@ -121,7 +126,7 @@ extension Pipeline {
 
   /// The exchange adjusts the reference price of a day that trades without a dividend. Who did not
   /// see the close before can only suppose so. What was suspended closed where it stood.
-  private mutating func recordExRights(_ index: Int, _ place: Int) {
+  private func recordExRights(_ index: Int, _ place: Int, in response: inout Response) {
     let today = quoteBatch.quotes[place].quote
     guard let known = latest[index]?.quote, known.tradingDay < today.tradingDay else { return }
     let close = known.last.isPositive ? known.last : known.previousClose
@@ -129,11 +134,7 @@ extension Pipeline {
     let sawClose =
       known.tradingDay == calendar.previous(before: today.tradingDay)
       && known.at.shanghaiSecondOfDay >= Session.afternoonClose
-    if sawClose {
-      exRights.seen.insert(known.symbol)
-    } else {
-      exRights.supposed.insert(known.symbol)
-    }
+    response.exRights.add([known.symbol], isSupposed: !sawClose)
   }
 
   /// The stamps in the last answer with quotes, by the symbols' places in its request.

@@ -36,10 +36,6 @@ package struct Pipeline {
   var usBars: [Symbol: Candle] = [:]
   /// American series that were asked for.
   var usEquities: Set<InstrumentRow> = []
-  /// Whose previous close is not the last price known, since somebody asked.
-  var exRights = ExRights()
-  /// What the last answer with quotes did not know.
-  var unknownSymbols: [Symbol] { quoteBatch.unknown }
   var pending = PendingRows()
   var rejectionsSeen = RejectionMemory()
   /// Instruments without rows that count.
@@ -92,40 +88,51 @@ package struct Pipeline {
   /// Candles that wait for the store: what bounds the memory an outage of it may take.
   package var pendingCandles: Int { pending.candles.count + pending.barCount }
 
-  mutating func takeExRights() -> ExRights {
-    defer { exRights = ExRights() }
-    return exRights
-  }
-
   /// As far as known: the table's, or longer.
   package var calendar: TradingCalendar { book.calendar }
 }
 
-/// Instruments that trade without a dividend from today. Each is there once: a replay, or a daemon
-/// that catches up, takes nothing from here for years of journal.
+/// Instruments that trade without a dividend from today, each once.
 struct ExRights: Sendable {
   /// The price known is the last close.
-  var seen: Set<Symbol> = []
+  private(set) var seen: Set<Symbol> = []
   /// The close passed unseen: mostly nothing was paid.
-  var supposed: Set<Symbol> = []
+  private(set) var supposed: Set<Symbol> = []
+
+  mutating func add(_ symbols: [Symbol], isSupposed: Bool) {
+    if isSupposed { supposed.formUnion(symbols) } else { seen.formUnion(symbols) }
+  }
+
+  mutating func add(_ events: [MarketEvent]) {
+    for case .exRights(let symbols, let isSupposed) in events {
+      add(symbols, isSupposed: isSupposed)
+    }
+  }
+
+  var events: [MarketEvent] {
+    [(seen, false), (supposed, true)].compactMap { symbols, isSupposed in
+      symbols.isEmpty ? nil : .exRights(symbols.sorted(), isSupposed: isSupposed)
+    }
+  }
 }
 
-/// What was made of one entry, for the poller, the logs and the counters.
-package struct Digest: Sendable, Hashable {
-  package var outcome: QuoteOutcome
+/// What was made of one entry, for the workers, the logs and the counters.
+package struct Digest: Sendable {
+  /// nil for an entry that is no answer.
+  package var response: FeedResponse?
   package var accepted = 0
   package var changed = 0
   package var rejected = 0
   package var missing = 0
   /// The newest credible stamp in the answer.
   package var newestAt: Timestamp?
-  /// What a worker was told; nil for an answer with quotes.
-  var feed: WorkerResponse?
+  /// What workers act on.
+  var found: [MarketEvent] = []
   /// What came of rows that contradicted each other.
   package var disputes: [DisputeEvent] = []
   var silences: [SilenceMonitor.Change] = []
 
-  init(outcome: QuoteOutcome) { self.outcome = outcome }
+  init(_ response: FeedResponse? = nil) { self.response = response }
 }
 
 /// Totals since the pipeline was made.
@@ -168,13 +175,13 @@ extension Pipeline {
     knownAt = max(knownAt, entry.receivedAt)
     counters.entries += 1
     book.advance(to: entry.receivedAt)
-    var digest = Digest(outcome: .ok(lines: 0))
+    var digest = Digest()
     switch entry.kind {
     case .response:
       if let group = entry.quotesGroup {
         digest = read(entry, group: group)
       } else {
-        digest.feed = readFeed(entry)
+        readFeed(entry, into: &digest)
       }
     case .control: readUsage(entry)
     case .timer: break

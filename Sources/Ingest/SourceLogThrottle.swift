@@ -70,11 +70,11 @@ struct SourceLogThrottle: Sendable {
 extension Engine {
   func logChange(_ state: SourceState, of source: Source, endpoint: String? = nil) {
     let name = SourceLogThrottle.Name(source: source, endpoint: endpoint)
-    if let line = logThrottle.changed(name, to: state.condition, at: now) { logLine(line) }
+    if let line = workers.logThrottle.changed(name, to: state.condition, at: now) { logLine(line) }
   }
 
   func logSettled(at now: Timestamp) {
-    for line in logThrottle.settled(at: now) { logLine(line) }
+    for line in workers.logThrottle.settled(at: now) { logLine(line) }
   }
 
   private func logLine(_ line: SourceLogThrottle.Line) {
@@ -85,8 +85,9 @@ extension Engine {
   }
 
   private func fault(of name: SourceLogThrottle.Name) -> SourceFault? {
-    guard let endpoint = name.endpoint else { return status.fault }
-    return workerSlots.first { $0.worker.source == name.source && $0.worker.name == endpoint }?
-      .fault
+    workers.slots.first { slot in
+      slot.worker.source == name.source
+        && (slot.worker.isLive ? nil : slot.worker.name) == name.endpoint
+    }?.account.fault
   }
 }

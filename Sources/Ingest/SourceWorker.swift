@@ -1,19 +1,42 @@
 import Feeds
+import Logging
 import Market
 import Polling
 import Store
 
-/// A worker asks for what live quotes do not tell: lists of instruments, K-lines, bars, factors.
+/// A worker makes the requests to one endpoint of a source: live quotes, lists of instruments,
+/// K-lines, bars, factors.
 ///
 /// Each joins a plan (what is wanted) to a line (when it may be asked) and, where a source wants
-/// one, a key ring (who asks). It is a value like the poller: an event and a moment go in, actions
-/// come out. The engine performs them: a key's use is in the journal before the request leaves, an
+/// one, a key ring (who asks). It is a value: an event and a moment go in, actions come out. The engine performs them: a key's use is in the journal before the request leaves, an
 /// answer is in the journal before the worker hears of it.
 protocol SourceWorker: Sendable {
-  /// The endpoint's name in health and logs: `lists`, `history`, `bars`.
+  /// The endpoint's name in health and logs: `quotes`, `lists`, `history`, `bars`.
   var name: String { get }
   var source: Source { get }
+  /// Whether it sweeps live quotes: then it begins at once, its answers date our clock, and rows
+  /// wait for the rest of their sweep.
+  var isLive: Bool { get }
   mutating func received(_ event: WorkerEvent, at now: Timestamp) -> [WorkerAction]
+}
+
+extension SourceWorker {
+  var isLive: Bool { false }
+}
+
+/// What the pipeline found in the journal's entries that workers act on.
+enum MarketEvent: Sendable {
+  /// Their previous close is not the last close: a dividend or split was paid. Of those whose last
+  /// close passed unseen that is only supposed.
+  case exRights([Symbol], isSupposed: Bool)
+  /// The source does not know these symbols, or does not know them yet.
+  case unknownSymbols([Symbol])
+  /// What became of a list that is whole.
+  case listDecided(ListPart, UniverseVerdict)
+  /// Every listed instrument, after a list that was accepted.
+  case universe(Universe)
+  /// The trading days of the mainland exchanges, as far as they are known.
+  case calendar(TradingCalendar)
 }
 
 enum WorkerEvent: Sendable {
@@ -28,12 +51,11 @@ enum WorkerEvent: Sendable {
   case repairsFound([RepairCandidate])
   /// The store did not answer.
   case repairsUnknown
-  /// Their previous close is not the last close: a dividend or split was paid.
-  case exRights([Symbol], isSupposed: Bool = false)
+  case found(MarketEvent)
+  /// An answer is wanted for its own sake, to date our clock by.
+  case responseWanted(withinSeconds: Int64)
   /// The engine's time was moved: what was to come after a while comes at another moment.
   case clockJumped(microseconds: Int64)
-  /// Sina does not know a symbol that is polled, or the lists do not know one that trades.
-  case listWanted
   case stopping
 }
 
@@ -46,8 +68,11 @@ enum WorkerAction: Sendable {
   case record(KeyUsage)
   case lookForRepairs(from: TradingDay)
   case health(SourceState)
+  /// A sweep of live quotes is over; so many of its requests brought nothing.
+  case sweepCompleted(failed: Int)
   /// Something a person must see to.
   case alarm(String)
+  case log(Logger.Level, String, [String: String])
 }
 
 /// One request to perform.
@@ -64,7 +89,9 @@ struct WorkerRequest: Sendable {
 struct WorkerResponse: Sendable, Hashable {
   /// nil if nothing came, or the journal could not take it.
   var response: FeedResponse?
+  /// Whether an answer came, whatever was made of it.
+  var isReceived = false
   var retryAfterSeconds: Int?
-  /// What the universe made of a list; nil where none was complete.
-  var listVerdict: UniverseVerdict?
+  /// The stamps of an answer with quotes.
+  var rows: ArrivedRows?
 }

@@ -4,26 +4,32 @@ import Operations
 import Polling
 import Transport
 
-/// Which workers there are, as configured: made when the journal's tail is interpreted, from what
-/// the pipeline then knows of keys, lists and bars.
+/// Which workers there are, as configured. Those of live quotes are made at once, the others when
+/// the journal's tail is interpreted, from what the pipeline then knows of keys, lists and bars.
 package struct SourceWorkers: Sendable {
-  private(set) var upstream: (any FeedUpstream)?
+  private(set) var upstream: any Upstream
   let configuration: WorkerConfiguration
 
-  /// No workers.
-  package init() {
-    upstream = nil
-    configuration = WorkerConfiguration()
-  }
-
-  package init(_ configuration: WorkerConfiguration, upstream: any FeedUpstream) {
+  package init(_ configuration: WorkerConfiguration, upstream: any Upstream) {
     self.upstream = upstream
     self.configuration = configuration
   }
 
+  /// Live quotes alone.
+  package init(_ quotes: QuotesConfiguration..., upstream: any Upstream) {
+    var configuration = WorkerConfiguration()
+    configuration.quotes = quotes
+    self.init(configuration, upstream: upstream)
+  }
+
+  func makeLive(for pipeline: Pipeline) -> [any SourceWorker] {
+    configuration.quotes.map {
+      QuotesWorker($0, following: pipeline.universe, calendar: pipeline.calendar)
+    }
+  }
+
   func make(for pipeline: Pipeline) -> [any SourceWorker] {
-    guard upstream != nil else { return [] }
-    return configuration.sources.map { source in
+    configuration.sources.map { source in
       if source.definition.bars?.recording != nil { return barsWorker(source, for: pipeline) }
       if source.definition.credentials?.requestsPerDay != nil {
         return listWorker(source, for: pipeline)
@@ -36,9 +42,8 @@ package struct SourceWorkers: Sendable {
   func renewed(_ configuration: WorkerConfiguration, credentials: SourceCredentials)
     -> SourceWorkers
   {
-    guard let upstream else { return self }
     var renewed = SourceWorkers(configuration, upstream: upstream)
-    if let http = upstream as? HTTPFeedUpstream {
+    if let http = upstream as? HTTPUpstream {
       renewed.upstream = http.with(credentials)
     }
     return renewed
@@ -46,7 +51,7 @@ package struct SourceWorkers: Sendable {
 
   /// All workers are made from these keys now.
   mutating func forgetEarlierKeys() {
-    if let http = upstream as? HTTPFeedUpstream { upstream = http.only(configuration.keys) }
+    if let http = upstream as? HTTPUpstream { upstream = http.only(configuration.keys) }
   }
 
   /// The workers that a change of configuration or of keys means.
@@ -62,7 +67,7 @@ package struct SourceWorkers: Sendable {
     return ListPlans(
       source.lists, plan, universe: pipeline.universe,
       askedAt: source.keys.compactMap { pipeline.keyUsage[$0.label]?.recordedAt }.max(),
-      calendar: configuration.calendar)
+      calendar: pipeline.calendar)
   }
 
   /// Requests are timed by the wall clock, the queue by the engine's.
@@ -70,7 +75,7 @@ package struct SourceWorkers: Sendable {
     var queue = PacedQueueConfiguration(
       source.definition.pace, requestsPerMinute: source.requestsPerMinute * speed,
       seed: configuration.seed)
-    queue.deadlineMilliseconds = HTTPFeedUpstream.deadlineMilliseconds * configuration.speed
+    queue.deadlineMilliseconds = HTTPUpstream.deadlineMilliseconds * configuration.speed
     return queue
   }
 
@@ -78,7 +83,7 @@ package struct SourceWorkers: Sendable {
   {
     HistoryWorker(
       source.definition, lists: listPlans(source, for: pipeline),
-      repairs: RepairPlan(configuration.repairs), calendar: configuration.calendar,
+      repairs: RepairPlan(configuration.repairs), calendar: pipeline.calendar,
       requestQueue: queue(source, speed: configuration.speed))
   }
 
@@ -117,7 +122,7 @@ extension PacedQueueConfiguration {
   package init(_ source: Source, requestsPerMinute: Int, seed: UInt64) {
     self.init(
       SourceRegistry.definition(of: source).pace, requestsPerMinute: requestsPerMinute, seed: seed)
-    deadlineMilliseconds = HTTPFeedUpstream.deadlineMilliseconds
+    deadlineMilliseconds = HTTPUpstream.deadlineMilliseconds
   }
 }
 
@@ -131,10 +136,10 @@ package struct WorkerConfiguration: Sendable {
   package var seed: UInt64 = 1
   /// The engine's seconds in a real one.
   package var speed = 1
-  package var calendar = CalendarStore()
   package var listDays = 10
   package var repairs = RepairPlanConfiguration()
-  /// The sources that have something to do.
+  package var quotes: [QuotesConfiguration] = []
+  /// The sources that have something to do beside live quotes.
   package var sources: [SourceConfiguration] = []
   /// To tell whether they changed.
   var keys = SourceCredentials()
@@ -143,12 +148,10 @@ package struct WorkerConfiguration: Sendable {
 
   /// - Parameter credentials: whose labels are used.
   package init(
-    _ settings: Settings, credentials: SourceCredentials, calendar: CalendarStore, speed: Int,
-    seed: UInt64
+    _ settings: Settings, credentials: SourceCredentials, speed: Int, seed: UInt64
   ) {
     self.seed = seed
     self.speed = speed
-    self.calendar = calendar
     listDays = settings.universeRefreshDays
     keys = credentials
     repairs.requestsPerNight = settings.repairRequestsPerNight

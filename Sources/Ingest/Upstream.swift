@@ -1,17 +1,22 @@
 import Feeds
 import Market
+import Operations
 import Polling
 import Transport
 
-/// Who answers a poll. The daemon asks over HTTP; a test may answer from memory.
+/// Who answers a worker's request. The daemon asks over HTTP; a test may answer from memory.
 package protocol Upstream: Sendable {
-  /// Whom it asks; nil where there is no network between.
-  var host: String? { get }
-  func response(to request: PollRequest, at now: Timestamp) async -> UpstreamResponse
+  /// - Parameters:
+  ///   - key: the label of the key to ask with; nil where none is needed.
+  ///   - host: which of a source's hosts, counted on round and round.
+  func response(to feedRequest: FeedRequest, key: String?, host: Int) async -> UpstreamResponse
+
+  /// The name of that host; nil where there is no network between.
+  func hostName(of feedRequest: FeedRequest, host: Int) -> String?
 }
 
 extension Upstream {
-  package var host: String? { nil }
+  package func hostName(of feedRequest: FeedRequest, host: Int) -> String? { nil }
 }
 
 /// What came back, or why nothing did.
@@ -33,35 +38,112 @@ package enum UpstreamResponse: Sendable {
   }
 }
 
-/// The live quotes of a source over HTTP.
-package struct HTTPQuoteUpstream: Upstream {
+/// The hosts and keys of every source. Secrets go from here into a request and
+/// nowhere else; whoever asks knows them by their labels alone.
+package struct HTTPUpstream: Upstream {
+  /// By the setting that names them, in the order they are tried.
+  package typealias Hosts = [String: [BaseAddress]]
+
   private let client: HTTPClient
-  private let quotes: QuotesDeclaration
-  private let base: BaseAddress
-  /// The engine's seconds in a real one: deadlines are the engine's, the wire's are real.
+  private let hosts: Hosts
+  /// The daemon's seconds in a real one: deadlines are the daemon's, the wire's are real.
   private let speed: Int
+  private var keys: [String: FeedCredentials]
+  private var mask = SecretMask()
 
-  static let connectMilliseconds = 2_000
-
-  package var host: String? { base.host }
+  static let connectMillisecondsMax = 5_000
+  /// The lists come slowly: the vendor's own client waits a minute (mairui.md §A.6).
+  static let deadlineMilliseconds = 30_000
 
   package init(
-    client: HTTPClient, quotes: QuotesDeclaration, base: BaseAddress, speed: Int = 1
+    client: HTTPClient, hosts: Hosts, credentials: SourceCredentials = SourceCredentials(),
+    speed: Int = 1
   ) {
     self.client = client
-    self.quotes = quotes
-    self.base = base
+    self.hosts = hosts
     self.speed = speed
+    keys = credentials.byLabel
+    credentials.register(in: mask)
   }
 
-  package func response(to request: PollRequest, at now: Timestamp) async -> UpstreamResponse {
-    let endpoint = quotes.endpoint(request.symbols, now)
+  /// The same with other keys beside its own, which workers go on with until they are made anew;
+  /// answers that echo an earlier one are blanked as before.
+  func with(_ credentials: SourceCredentials) -> HTTPUpstream {
+    var upstream = self
+    upstream.keys.merge(credentials.byLabel) { $1 }
+    credentials.register(in: mask)
+    return upstream
+  }
+
+  /// The same with these keys alone, once every worker is made anew. What is under way goes on with
+  /// the keys and the mask it began with.
+  func only(_ credentials: SourceCredentials) -> HTTPUpstream {
+    var upstream = self
+    upstream.keys = credentials.byLabel
+    upstream.mask = SecretMask()
+    credentials.register(in: upstream.mask)
+    return upstream
+  }
+
+  /// How many keys it would ask with.
+  var keyCount: Int { keys.count }
+
+  package func response(to feedRequest: FeedRequest, key: String?, host: Int) async
+    -> UpstreamResponse
+  {
+    let endpoint = feedRequest.endpoint(credentials: key.flatMap { keys[$0] })
+    let deadline = deadlineMilliseconds(of: feedRequest)
     let call = HTTPRequest(
-      base: base, path: endpoint.path, headers: endpoint.headers.map { ($0.name, $0.value) },
-      deadlineMilliseconds: request.deadlineMilliseconds / speed,
-      connectMilliseconds: Self.connectMilliseconds,
-      bodyBytesMax: quotes.bodyBytesMax, route: endpoint.route)
-    return await client.response(to: call)
+      base: base(of: feedRequest, host), path: endpoint.path,
+      headers: endpoint.headers.map { ($0.name, $0.value) },
+      deadlineMilliseconds: deadline,
+      connectMilliseconds: min(Self.connectMillisecondsMax, max(deadline * 2 / 5, 1)),
+      bodyBytesMax: feedRequest.bodyBytesMax, route: endpoint.route)
+    let response = await client.response(to: call)
+    guard key != nil, case .response(let status, var body, let retryAfter, let date) = response
+    else {
+      return response
+    }
+    // Some servers repeat the path they did not find, licence and all; the journal keeps bodies.
+    mask.blank(&body)
+    return .response(status: status, body: body, retryAfter: retryAfter, date: date)
+  }
+
+  private func deadlineMilliseconds(of feedRequest: FeedRequest) -> Int {
+    guard case .quotes(let query) = feedRequest.query else { return Self.deadlineMilliseconds }
+    return query.deadlineMilliseconds / speed
+  }
+
+  package func hostName(of feedRequest: FeedRequest, host: Int) -> String? {
+    base(of: feedRequest, host).host
+  }
+
+  private func base(of feedRequest: FeedRequest, _ host: Int) -> BaseAddress {
+    let setting = feedRequest.hosts.key
+    guard let candidates = hosts[setting], !candidates.isEmpty else {
+      preconditionFailure("no host is configured by \(setting)")
+    }
+    return candidates[host % candidates.count]
+  }
+}
+
+extension HTTPUpstream {
+  /// All that the settings name.
+  /// - Throws: `invalidRequest` if a setting holds no origin.
+  package static func hosts(_ settings: Settings) throws(TransportError) -> Hosts {
+    var hosts: Hosts = [:]
+    for setting in SourceRegistry.all.flatMap(\.allHosts) {
+      var bases: [BaseAddress] = []
+      for text in setting.origins(in: settings) { bases.append(try BaseAddress(parsing: text)) }
+      hosts[setting.key] = bases
+    }
+    return hosts
+  }
+}
+
+extension SourceDefinition {
+  fileprivate var allHosts: [HostSetting] {
+    hosts + [quotes.map { .one($0.base) }].compactMap(\.self)
   }
 }
 

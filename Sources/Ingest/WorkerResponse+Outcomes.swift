@@ -9,6 +9,16 @@ extension WorkerResponse {
     if case .refused(let refusal) = response { refusal } else { nil }
   }
 
+  /// The word for logs, metric labels and JSON; nil where nothing was made of the answer.
+  var outcomeName: String? {
+    switch response {
+    case nil: nil
+    case .quotes(let outcome): outcome.name
+    case .refused(let refusal): refusal.kind.name
+    default: "ok"
+    }
+  }
+
   /// For the line. What concerns the key alone is the ring's to say.
   var outcome: PacedOutcome {
     guard response != nil else { return .transient }

@@ -44,7 +44,7 @@ package struct ListPlan: Sendable {
   }
 
   let configuration: ListPlanConfiguration
-  let isTradingDay: @Sendable (TradingDay) -> Bool?
+  package var isTradingDay: @Sendable (TradingDay) -> Bool?
   private var acceptedAt: Timestamp?
   private var askedAt: Timestamp?
   private var wantedAt: Timestamp?

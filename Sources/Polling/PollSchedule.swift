@@ -30,6 +30,8 @@ package enum NextSlot: Sendable, Hashable {
 /// The slots of a source, as a function of time.
 package struct PollSchedule: Sendable {
   package let windows: [PollWindow]
+  /// Whose clock the windows are on.
+  let zone: MarketZone
   /// How long after each grid moment a slot is due.
   package private(set) var phaseMilliseconds: Int
   /// The phase as it was drawn.
@@ -37,7 +39,7 @@ package struct PollSchedule: Sendable {
   /// The phase moves no further.
   let phaseMillisecondsMax: Int
   /// nil where the calendar does not say.
-  package let isTradingDay: @Sendable (TradingDay) -> Bool?
+  package var isTradingDay: @Sendable (TradingDay) -> Bool?
 
   package static let phaseMillisecondsDefault = 1_200
   package static let spreadMillisecondsDefault = 300
@@ -51,7 +53,7 @@ package struct PollSchedule: Sendable {
   /// - Parameter spreadMilliseconds: the phase is up to so much longer, as the seed decides.
   /// - Precondition: phase and spread are not negative and together below the shortest cadence.
   package init(
-    windows: [PollWindow] = PollWindow.aShare(),
+    windows: [PollWindow] = PollWindow.aShare(), zone: MarketZone = .shanghai,
     phaseMilliseconds: Int = phaseMillisecondsDefault,
     spreadMilliseconds: Int = spreadMillisecondsDefault, seed: UInt64,
     isTradingDay: @escaping @Sendable (TradingDay) -> Bool?
@@ -63,6 +65,7 @@ package struct PollSchedule: Sendable {
     let drawn = Int.random(in: 0..<max(spreadMilliseconds, 1), using: &generator)
     let first = phaseMilliseconds + drawn
     self.windows = windows
+    self.zone = zone
     self.phaseMilliseconds = first
     phaseMillisecondsFirst = first
     // The last fifth of a cadence is for the answers, which are due before the next slot.
@@ -90,7 +93,7 @@ package struct PollSchedule: Sendable {
   /// The first slot due later than `moment`.
   package func nextSlot(after moment: Timestamp) -> NextSlot {
     guard !windows.isEmpty else { return .none }
-    let first = moment.adding(milliseconds: -Int64(phaseMilliseconds)).shanghaiDay
+    let first = zone.day(at: moment.adding(milliseconds: -Int64(phaseMilliseconds)))
     for day in first..<first.advanced(by: PollSchedule.searchDaysMax) {
       guard let isTradingDay = isTradingDay(day) else { return .calendarUnknown(day) }
       if isTradingDay, let slot = firstSlot(of: day, after: moment) { return .slot(slot) }
@@ -101,9 +104,9 @@ package struct PollSchedule: Sendable {
   /// The latest slot due by `moment`, while it is not older than its cadence.
   package func slot(at moment: Timestamp) -> PollSlot? {
     let asked = moment.adding(milliseconds: -Int64(phaseMilliseconds))
-    let day = asked.shanghaiDay
+    let day = zone.day(at: asked)
     guard isTradingDay(day) == true else { return nil }
-    let second = asked.shanghaiSecondOfDay
+    let second = Int(asked.microseconds(since: zone.moment(on: day, secondOfDay: 0)) / 1_000_000)
     let slots = windows.compactMap { window -> PollSlot? in
       guard let grid = window.lastGrid(upTo: second) else { return nil }
       let latest = slot(day, gridSecond: grid, window: window)
@@ -116,7 +119,7 @@ package struct PollSchedule: Sendable {
   }
 
   private func firstSlot(of day: TradingDay, after moment: Timestamp) -> PollSlot? {
-    let midnight = Timestamp(day: day, secondOfDay: 0)
+    let midnight = zone.moment(on: day, secondOfDay: 0)
     let earliest = moment.adding(milliseconds: -Int64(phaseMilliseconds))
       .microseconds(since: midnight)
     let second = earliest > 0 ? Int(min(earliest / 1_000_000, 86_400)) : 0
@@ -137,7 +140,7 @@ package struct PollSchedule: Sendable {
   }
 
   private func slot(_ day: TradingDay, gridSecond: Int, window: PollWindow) -> PollSlot {
-    let grid = Timestamp(day: day, secondOfDay: gridSecond)
+    let grid = zone.moment(on: day, secondOfDay: gridSecond)
     return PollSlot(
       grid: grid, due: grid.adding(milliseconds: Int64(phaseMilliseconds)),
       cadenceSeconds: window.cadenceSeconds)

@@ -1,7 +1,7 @@
-// A stretch of the Shanghai day in which a source is asked at a fixed cadence.
+// A stretch of a market's day in which a source is asked at a fixed cadence.
 import Market
 
-/// From `opensAt` to before `closesAt`, seconds since Shanghai midnight, on a grid counted from
+/// From `opensAt` to before `closesAt`, seconds since the market's midnight, on a grid counted from
 /// midnight.
 package struct PollWindow: Sendable, Hashable {
   package let opensAt: Int
@@ -20,6 +20,17 @@ package struct PollWindow: Sendable, Hashable {
     self.opensAt = opensAt
     self.closesAt = closesAt
     self.cadenceSeconds = cadenceSeconds
+  }
+
+  /// When a market's quotes are requested: its sessions, and what the mainland's exchanges publish
+  /// around theirs.
+  package static func windows(
+    of market: MarketDefinition, every cadenceSeconds: Int
+  ) -> [PollWindow] {
+    if market == .mainlandChina { return aShare(every: cadenceSeconds) }
+    return market.sessions.map {
+      PollWindow(from: $0.opens, to: $0.closes, every: cadenceSeconds)
+    }
   }
 
   /// The exchanges publish every 3 s while they trade; the edges are for the reset before the

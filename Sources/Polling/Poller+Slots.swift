@@ -6,7 +6,9 @@ extension Poller {
   mutating func advanceSlots(_ now: Timestamp) {
     findNext(now)
     let inForce = schedule.slot(at: now)
-    if sweeps.isOwed, !batching.plan.groups.isEmpty, schedule.isTradingDay(now.shanghaiDay) != nil {
+    if sweeps.isOwed, !batching.plan.groups.isEmpty,
+      schedule.isTradingDay(schedule.zone.day(at: now)) != nil
+    {
       sweeps.isOwed = false
       begin(inForce?.grid ?? Timestamp(seconds: now.seconds), at: now)
     } else if let inForce, slot.grid.map({ inForce.grid > $0 }) ?? true {

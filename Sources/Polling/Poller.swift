@@ -228,13 +228,24 @@ package struct Poller: Sendable {
     findNext(now)
   }
 
-  /// Takes in which rows an answer to `request` held.
+  /// Takes in which rows the answer to a sweep's request held, ahead of its outcome.
   /// - Returns: the new phase, where sweeps begin later from here on.
-  package mutating func arrived(_ rows: ArrivedRows, in request: PollRequest) -> Int? {
-    guard request.purpose == .sweep,
-      arrivals.received(rows, for: request.symbols, group: request.group),
-      schedule.beginLater()
-    else { return nil }
+  package mutating func arrived(_ rows: ArrivedRows, of id: PollRequestID) -> Int? {
+    guard let request = inFlight[id], request.pendingRequest.isBatch else { return nil }
+    return arrived(
+      rows, for: [batching.plan.referenceSymbol] + request.symbols,
+      group: request.pendingRequest.group)
+  }
+
+  mutating func arrived(_ rows: ArrivedRows, for symbols: [Symbol], group: UInt16) -> Int? {
+    guard arrivals.received(rows, for: symbols, group: group), schedule.beginLater() else {
+      return nil
+    }
     return schedule.phaseMilliseconds
+  }
+
+  /// Other days, from the next slot on.
+  package mutating func follow(_ calendar: TradingCalendar) {
+    schedule.isTradingDay = calendar.isTradingDay
   }
 }

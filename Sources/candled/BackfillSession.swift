@@ -264,8 +264,8 @@ final class BackfillSession {
         "the daemon sends requests to \(source.name), too: this command sends at most "
           + "\(counted(budget.requestsPerMinute, "request")) a minute")
     }
-    let upstream = HTTPFeedUpstream(
-      client: client, hosts: try HTTPFeedUpstream.hosts(settings), credentials: credentials)
+    let upstream = HTTPUpstream(
+      client: client, hosts: try HTTPUpstream.hosts(settings), credentials: credentials)
     let backfill = Backfill(
       BackfillParts(
         upstream: upstream,

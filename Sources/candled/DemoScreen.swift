@@ -82,8 +82,10 @@ actor DemoScreen {
     snapshot.polling.sweeps = status.sweeps
     snapshot.polling.sweepsPerMinute = ExactDecimal(
       Int64(status.sweepsInLastMinute(at: report.now)))
-    snapshot.polling.requestsAnswered = status.requests - status.failedRequests
-    snapshot.polling.requestsFailed = status.failedRequests
+    if let quotes = report.quotes {
+      snapshot.polling.requestsAnswered = quotes.requests - quotes.failures
+      snapshot.polling.requestsFailed = quotes.failures
+    }
     snapshot.storing.lagMicroseconds = status.commits > 0 ? status.lagMicroseconds : nil
     snapshot.storing.commitMicroseconds = status.commits > 0 ? status.commitMicroseconds : nil
     snapshot.storing.sequence = status.sequence
@@ -93,7 +95,7 @@ actor DemoScreen {
     snapshot.results.revisions = report.counters.revisions
     snapshot.results.rejected = report.counters.rejectedRows.values.reduce(0, +)
     snapshot.psql = handle.psqlLine
-    snapshot.polling.source = condition(of: status)
+    snapshot.polling.source = condition(of: report.quotes)
     snapshot.storing.store =
       status.storeFault.map { .init("\($0)", health: .bad) } ?? .init("ok", health: .good)
     // Before the close none can be of this day.
@@ -109,8 +111,8 @@ actor DemoScreen {
     return snapshot
   }
 
-  private func condition(of status: EngineStatus) -> DemoSnapshot.Condition {
-    guard let state = status.source else { return .init("waiting", health: .waiting) }
+  private func condition(of quotes: SourceReport?) -> DemoSnapshot.Condition {
+    guard let state = quotes?.state else { return .init("waiting", health: .waiting) }
     return .init("\(state.condition)", health: state.condition == .ok ? .good : .bad)
   }
 }

@@ -64,7 +64,7 @@ enum Sample {
     engine.status.notificationQueue = .zero
     engine.status.lastCommitAt = now
     engine.status.lagSeconds.record(microseconds: 99_000_000)
-    engine.status.quarantined = Set((0..<900).compactMap { Symbol("sh\(600_000 + $0)") })
+    engine.quarantined = 900
     var report = leading(engine)
     report.loops = (0..<100).map {
       DaemonReport.Loop(name: "loop\($0)", ageMicroseconds: 1, isStale: false)

@@ -60,6 +60,7 @@ package enum Probe: Sendable, Hashable {
   private static func classify(_ response: FeedResponse, to request: FeedRequest) -> Verdict {
     var verdict = Verdict("ok")
     switch response {
+    case .quotes(let outcome): verdict.word = outcome.name
     case .refused(let refusal):
       verdict.word = refusal.kind.name
       verdict.expect(!refusal.sentence.isEmpty, "a refusal without a sentence")

@@ -15,7 +15,7 @@ import Testing
 /// Beside the command: what a backfill makes of what it is given, its source answering from memory.
 @Suite(.ownThread) struct `A backfill` {
   /// Answers every question with one day bar each of some days, but for those it does not know.
-  private struct DaySource: FeedUpstream {
+  private struct DaySource: Upstream {
     var days: [TradingDay]
     var unknown: Set<FeedRequest> = []
 
@@ -194,7 +194,7 @@ import Testing
       PacedQueueConfiguration(source, requestsPerMinute: budget.requestsPerMinute, seed: 1))
     let asked = line.received(.enqueued([PacedJob(1, priority: 0)]), at: Self.lateOnLast)
     #expect(asked.count { $0.isRequest } == 1)
-    for second in 1...Int64(HTTPFeedUpstream.deadlineMilliseconds / 1_000) {
+    for second in 1...Int64(HTTPUpstream.deadlineMilliseconds / 1_000) {
       let more = line.received(.woke, at: Self.lateOnLast.adding(seconds: second))
       #expect(!more.contains { $0.isRequest }, "again after \(second) s")
     }

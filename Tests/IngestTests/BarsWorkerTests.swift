@@ -351,7 +351,7 @@ import Testing
 }
 
 /// For sets of workers that are only made.
-struct NoUpstream: FeedUpstream {
+struct NoUpstream: Upstream {
   func response(to feedRequest: FeedRequest, key: String?, host: Int) async -> UpstreamResponse {
     .response(status: 503, body: [], retryAfter: nil)
   }

@@ -1,9 +1,11 @@
 import ExchangeSimulator
+import Feeds
 import Glibc
 import Journal
 import Market
 import Operations
 import Polling
+import TestSupport
 import Testing
 
 @testable import Ingest
@@ -75,9 +77,9 @@ import Testing
     let engine = try run.engine(MemorySink())
     run.market.advance(to: run.moment(run.start))
     let symbols = run.market.symbols
-    let request = PollRequest(
-      id: PollRequestID(1), purpose: .sweep, group: 0, symbols: symbols,
-      slot: run.moment(run.start), deadlineMilliseconds: 1_000)
+    let query = QuotesQuery(symbols: symbols, askedAt: run.moment(run.start))
+    let request = WorkerRequest(
+      id: PollRequestID(1), feedRequest: FeedRequest(.quotes(query), to: .sina))
     await engine.receiveWhileJournalOnly(
       .response(status: 200, body: run.market.body(for: symbols), retryAfter: nil), to: request)
     let freshness = await engine.report(on: []).sources.first?.freshness
@@ -96,9 +98,12 @@ import Testing
 
 extension Engine {
   /// Hears an answer that only the journal remembers.
-  fileprivate func receiveWhileJournalOnly(_ response: UpstreamResponse, to request: PollRequest) {
+  fileprivate func receiveWhileJournalOnly(
+    _ response: UpstreamResponse, to request: WorkerRequest
+  ) {
     forgetInterpretation()
-    inFlight[request.id] = Task {}
-    handle(response, to: request, asked: time.steady)
+    workers.slots[0].inFlight[request.id] = Task {}
+    handle(
+      response, to: request, at: WorkerSet.Seat(place: 0, round: 0), asked: time.steady)
   }
 }

@@ -79,10 +79,11 @@ import Trials
     let monday = Array(Recording(plan).entries.prefix(40))
     func exRights(_ entries: [JournalEntry]) -> ExRights {
       var pipeline = Pipeline()
+      var exRights = ExRights()
       for (place, entry) in entries.enumerated() {
-        pipeline.process(entry, at: JournalPosition(Int64(place + 1)))
+        exRights.add(pipeline.process(entry, at: JournalPosition(Int64(place + 1))).found)
       }
-      return pipeline.takeExRights()
+      return exRights
     }
     let whole = exRights(first.entries + monday)
     #expect(whole.seen.count > 5)

@@ -7,6 +7,7 @@ import Market
 import Operations
 import Polling
 import Store
+import TestSupport
 import Testing
 
 @testable import Journal
@@ -82,16 +83,20 @@ struct EngineRun {
     let parts = EngineParts(
       clock: speed.map { .scaled(from: moment(start), speed: $0) }
         ?? .stepped(start: moment(start)),
-      upstream: upstream, store: sink, journal: journal,
+      workers: SourceWorkers(quotes, upstream: upstream), store: sink, journal: journal,
       journalDirectory: folder.path, log: log, heartbeat: heartbeat)
-    var configuration = PollerConfiguration(referenceSymbol: market.symbols[0], seed: 1)
-    configuration.batchSymbolsMax = 13
-    let poller = Poller(
-      configuration, schedule: PollSchedule(seed: 1) { _ in true }, symbols: market.symbols)
     var limits = limits
     limits.stopAt = moment(end)
     let pipeline = try stored.map { try Pipeline(stored: $0) } ?? Pipeline()
-    return Engine(parts: parts, poller: poller, pipeline: pipeline, limits: limits)
+    return Engine(parts: parts, pipeline: pipeline, limits: limits)
+  }
+
+  private var quotes: QuotesConfiguration {
+    var configuration = PollerConfiguration(referenceSymbol: market.symbols[0], seed: 1)
+    configuration.batchSymbolsMax = 13
+    return QuotesConfiguration(
+      source: .sina, poller: configuration, schedule: PollSchedule(seed: 1) { _ in true },
+      symbols: market.symbols)
   }
 
   /// What the journal says the rows are: everything in it, read from the beginning.

@@ -1,3 +1,4 @@
+import Candles
 import ExchangeSimulator
 import Feeds
 import Glibc
@@ -70,15 +71,13 @@ import Transport
     ]
     let engine = try run.engine(MemorySink(), stored: stored)
     let update = EngineUpdate(
-      poller: PollerConfiguration(referenceSymbol: run.symbols[0], seed: 1),
-      schedule: PollSchedule(seed: 1) { _ in true }, symbols: run.symbols,
-      limits: await engine.limits, workers: try run.workers.configuration(),
+      limits: await engine.limits, workers: try run.configuration(),
       credentials: SourceCredentials())
     await engine.update(update)
-    #expect(await engine.poller.symbols == run.symbols + [listed])
+    #expect(await engine.workers.liveSymbols == run.symbols + [listed])
     await engine.forgetInterpretation()
     await engine.update(update)
-    #expect(await engine.poller.symbols == run.symbols + [listed])
+    #expect(await engine.workers.liveSymbols == run.symbols + [listed])
   }
 
   @Test func `no longer polls what three lists in a row lack`() async throws {
@@ -151,8 +150,6 @@ import Transport
     of engine: Engine, _ run: WorkerRun, workers: WorkerConfiguration
   ) async -> EngineUpdate {
     EngineUpdate(
-      poller: PollerConfiguration(referenceSymbol: run.symbols[0], seed: 1),
-      schedule: PollSchedule(seed: 1) { _ in true }, symbols: run.symbols,
       limits: await engine.limits, workers: workers, credentials: SourceCredentials())
   }
 
@@ -254,8 +251,8 @@ import Transport
       overrides: bases.map { "\($0)=http://127.0.0.1:1" }
         + ["alpaca.key_file=\(folder)/keys"], table: .candled)
     let credentials = try SourceCredentials(settings)
-    let upstream = HTTPFeedUpstream(
-      client: try HTTPClient(), hosts: try HTTPFeedUpstream.hosts(settings),
+    let upstream = HTTPUpstream(
+      client: try HTTPClient(), hosts: try HTTPUpstream.hosts(settings),
       credentials: credentials
     ).with(SourceCredentials())
     let key = try #require(
@@ -328,14 +325,15 @@ import Transport
     let (world, history) = try world()
     let first = try #require(CalendarFile.nextYear.first)
     let start = Timestamp(day: first, secondOfDay: 20 * 3_600)
-    var run = try WorkerRun(world, [history.symbols[0]], from: start, to: start)
+    let run = try WorkerRun(world, [history.symbols[0]], from: start, to: start)
     let days = CalendarFile.days + CalendarFile.nextYear
-    run.workers.calendar = CalendarStore(try #require(TradingCalendar.shanghai.extended(by: days)))
     let engine = try run.engine(MemorySink())
+    await engine.learn(try #require(TradingCalendar.shanghai.extended(by: days)))
+    let request = FeedRequest.sinaKline(history.symbols[0], .day1, bars: 1)
     let workerResponse = await engine.responseWhileJournalOnly(
       .response(
-        to: .sinaKline(history.symbols[0], .day1, bars: 1), requestedAt: start,
-        receivedAt: start, status: 200, body: Array(KlineText.days([first]).utf8)))
+        to: request, requestedAt: start, receivedAt: start, status: 200,
+        body: Array(KlineText.days([first]).utf8)), to: request)
     guard case .candles(let page) = workerResponse.response else {
       Issue.record("\(workerResponse)")
       return
@@ -378,14 +376,18 @@ extension Engine {
   /// The workers that a reload did not make anew at once.
   func workersLeftOld(by new: EngineUpdate) -> Set<String> {
     update(new)
-    return workersToReopen
+    return workers.toReopen
   }
 
   /// What a worker is told of an answer that only the journal remembers.
-  func responseWhileJournalOnly(_ entry: JournalEntry) -> WorkerResponse {
-    isJournalOnly = true
-    return interpret(entry)
+  func responseWhileJournalOnly(
+    _ entry: JournalEntry, to feedRequest: FeedRequest
+  ) -> WorkerResponse {
+    interpretation.isJournalOnly = true
+    return interpret(entry, of: feedRequest).0
   }
+
+  func learn(_ calendar: TradingCalendar) { pipeline.book.calendar = calendar }
 
   /// From now on the disk is full.
   func breakJournal() {

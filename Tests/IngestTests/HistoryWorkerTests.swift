@@ -12,7 +12,7 @@ import Testing
 @Suite struct `The worker for Sina's history` {
   private static func worker(
     nodes: [SinaNode] = [], _ pipeline: Pipeline = Pipeline(),
-    calendar: CalendarStore = CalendarStore(), repairsPerNight: Int = 6_000,
+    calendar: TradingCalendar = .shanghai, repairsPerNight: Int = 6_000,
     confirmSeconds: Int64 = 12 * 3_600
   ) -> HistoryWorker {
     var repairs = RepairPlanConfiguration()
@@ -246,7 +246,7 @@ import Testing
       else { return nil }
       return Self.factors(symbol, kind)
     }
-    driver.send(.exRights([symbol]))
+    driver.send(.found(.exRights([symbol], isSupposed: false)))
     driver.run(until: try shanghai("2026-07-06", 15, 40))
     #expect(driver.tables.factors.isEmpty && !driver.feedRequests.isEmpty)
     driver.send(.certified)
@@ -267,8 +267,9 @@ import Testing
       guard case .factors(let symbol, let kind) = request.feedRequest.query else { return nil }
       return Self.factors(symbol, kind)
     }
-    driver.send(.exRights([supposed, try Self.symbol(521)], isSupposed: true))
-    driver.send(.exRights([seen]))
+    driver.send(
+      .found(.exRights([supposed, try Self.symbol(521)], isSupposed: true)))
+    driver.send(.found(.exRights([seen], isSupposed: false)))
     driver.run(seconds: 3_600)
     let asked = driver.feedRequests.compactMap { feedRequest -> Symbol? in
       if case .factors(let symbol, _) = feedRequest.query { symbol } else { nil }
@@ -281,38 +282,36 @@ import Testing
   // MARK: - Calendar
 
   @Test func `asks for next year's days once a day until they are there, then keeps them`() throws {
-    let calendar = CalendarStore()
     let published = try shanghai("2026-12-23", 7)
     var driver = WorkerDriver(
-      Self.worker(calendar: calendar), at: try shanghai("2026-12-20", 9)
+      Self.worker(), at: try shanghai("2026-12-20", 9)
     ) { _, now in
       .text(now < published ? CalendarFile.known : CalendarFile.withNextYear)
     }
-    driver.calendar = calendar
     driver.send(.started)
     driver.run(until: try shanghai("2026-12-26", 9))
     let days = driver.times(of: .sinaCalendar).map { $0.shanghaiDay.description }
     #expect(days == ["2026-12-20", "2026-12-21", "2026-12-22", "2026-12-23"])
     let monday = try #require(TradingDay("2027-01-04"))
+    let calendar = try #require(driver.worker as? HistoryWorker).calendar
     #expect(calendar.isTradingDay(monday) == true)
     let restarted = try Pipeline(stored: driver.stored)
     #expect(restarted.calendar.isTradingDay(monday) == true)
-    #expect(restarted.calendar.lastDay == calendar.current.lastDay)
+    #expect(restarted.calendar.lastDay == calendar.lastDay)
   }
 
   @Test func `asks also once the calendar has ended`() throws {
-    let calendar = CalendarStore()
     var driver = WorkerDriver(
-      Self.worker(calendar: calendar), at: try shanghai("2027-01-02", 9)
+      Self.worker(), at: try shanghai("2027-01-02", 9)
     ) { _, now in
       .text(
         now.shanghaiDay.description < "2027-01-05"
           ? CalendarFile.known : CalendarFile.withNextYear)
     }
-    driver.calendar = calendar
     driver.send(.started)
     driver.run(until: try shanghai("2027-01-08", 9))
     #expect(driver.times(of: .sinaCalendar).count == 4)
+    let calendar = try #require(driver.worker as? HistoryWorker).calendar
     #expect(calendar.isTradingDay(try #require(TradingDay("2027-01-08"))) == true)
   }
 }

@@ -11,7 +11,7 @@ import Testing
   private let morning = Timestamp(day: TradingDay(daysSince1970: 20_640), secondOfDay: 36_000)
 
   private func worker() -> HistoryWorker {
-    let calendar = CalendarStore()
+    let calendar = TradingCalendar.shanghai
     let lists = ListPlans(
       [], ListPlanConfiguration(seed: 1), universe: Universe(), calendar: calendar)
     return HistoryWorker(
@@ -33,7 +33,8 @@ import Testing
     var worker = worker()
     var actions = worker.received(.started, at: morning)
     let symbol = try #require(Symbol("sh600519"))
-    actions = worker.received(.exRights([symbol]), at: morning)
+    actions = worker.received(
+      .found(.exRights([symbol], isSupposed: false)), at: morning)
     var now = morning
     for _ in 0..<20 {
       if let request = request(actions) {

@@ -6,6 +6,7 @@ import Logging
 import Market
 import Polling
 import Store
+import TestSupport
 import Testing
 
 @testable import Journal
@@ -22,16 +23,19 @@ import Testing
 
   /// What was asked, and when, on its way to the exchange.
   private actor RecordingUpstream: Upstream {
-    private let upstream: HTTPQuoteUpstream
+    private let upstream: HTTPUpstream
     private(set) var asked: [(at: Timestamp, symbols: Int)] = []
     private(set) var answeredAt: [Timestamp] = []
 
-    init(_ upstream: HTTPQuoteUpstream) { self.upstream = upstream }
+    init(_ upstream: HTTPUpstream) { self.upstream = upstream }
 
-    func response(to request: PollRequest, at now: Timestamp) async -> UpstreamResponse {
-      asked.append((now, request.symbols.count))
-      let response = await upstream.response(to: request, at: now)
-      if case .response(200, _, _, _) = response { answeredAt.append(now) }
+    func response(
+      to request: FeedRequest, key: String?, host: Int
+    ) async -> UpstreamResponse {
+      guard case .quotes(let query) = request.query else { preconditionFailure("only quotes") }
+      asked.append((query.askedAt, query.symbols.count))
+      let response = await upstream.response(to: request, key: key, host: host)
+      if case .response(200, _, _, _) = response { answeredAt.append(query.askedAt) }
       return response
     }
   }
@@ -49,22 +53,27 @@ import Testing
       let server = try ExchangeServer(market: market, faults: FaultPlan([fault]))
       let folder = try JournalFolder()
       witness = RecordingUpstream(
-        HTTPQuoteUpstream(
-          client: try HTTPClient(), quotes: SourceRegistry.quotes(of: .live),
-          base: try BaseAddress(parsing: server.url)))
+        HTTPUpstream(
+          client: try HTTPClient(),
+          hosts: [
+            SourceRegistry.quotes(of: .sina).base.declaration.key: [
+              try BaseAddress(parsing: server.url)
+            ]
+          ]))
       let sink = MemorySink()
+      var configuration = PollerConfiguration(referenceSymbol: market.symbols[0], seed: 1)
+      configuration.deadlineMilliseconds = deadlineMilliseconds
+      let quotes = QuotesConfiguration(
+        source: .sina, poller: configuration, schedule: PollSchedule(seed: 1) { _ in true },
+        symbols: market.symbols)
       let parts = EngineParts(
-        clock: .stepped(start: start), upstream: witness, store: sink,
+        clock: .stepped(start: start), workers: SourceWorkers(quotes, upstream: witness),
+        store: sink,
         journal: try JournalWriter(directory: folder.path), journalDirectory: folder.path,
         log: Logger(label: "engine", factory: { _ in SwiftLogNoOpLogHandler() }))
       var limits = EngineLimits()
       limits.stopAt = end
-      var configuration = PollerConfiguration(referenceSymbol: market.symbols[0], seed: 1)
-      configuration.deadlineMilliseconds = deadlineMilliseconds
-      let poller = Poller(
-        configuration,
-        schedule: PollSchedule(seed: 1) { _ in true }, symbols: market.symbols)
-      let engine = Engine(parts: parts, poller: poller, pipeline: Pipeline(), limits: limits)
+      let engine = Engine(parts: parts, pipeline: Pipeline(), limits: limits)
       #expect(try await engine.run().isNone)
       status = await engine.status
       tables = await sink.tables

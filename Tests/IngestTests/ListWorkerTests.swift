@@ -27,7 +27,7 @@ import Testing
     return ListWorker(
       SourceRegistry.definition(of: .mairui),
       lists: ListPlans(
-        parts, plan, universe: pipeline.universe, calendar: CalendarStore()),
+        parts, plan, universe: pipeline.universe, calendar: .shanghai),
       ring: KeyRing(keys, usage: Array(pipeline.keyUsage.values)), hostCount: 3, requestQueue: line)
   }
 
@@ -214,7 +214,7 @@ import Testing
     var driver = try driver(responses: [])
     driver.run(until: try shanghai("2026-07-06", 18))
     let asked = driver.feedRequests.count
-    driver.send(.listWanted)
+    driver.send(.found(.unknownSymbols([try #require(Symbol("sh600000"))])))
     driver.run(until: try shanghai("2026-07-07", 16))
     #expect(driver.feedRequests.count == asked)
     driver.run(until: try shanghai("2026-07-07", 17))

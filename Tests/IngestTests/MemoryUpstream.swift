@@ -1,17 +1,18 @@
 import ExchangeSimulator
+import Feeds
 import Ingest
 import Journal
 import Market
 import Polling
 import Synchronization
+import TestSupport
 
 @testable import Postgres
 @testable import Store
 @testable import Transport
 
 /// A simulated exchange that answers without a socket.
-actor MemoryUpstream: Upstream {
-  nonisolated let host: String? = "exchange.test"
+actor MemoryUpstream: QuotesUpstream {
   private var market: SimulatedMarket
   private let outages: [Range<Int>]
   /// Answers as of one moment, whatever the time.
@@ -30,7 +31,9 @@ actor MemoryUpstream: Upstream {
     self.frozenAt = frozenAt
   }
 
-  func response(to request: PollRequest, at now: Timestamp) -> UpstreamResponse {
+  nonisolated func hostName(of feedRequest: FeedRequest, host: Int) -> String? { "exchange.test" }
+
+  func response(to request: QuotesQuery, at now: Timestamp) -> UpstreamResponse {
     responses += 1
     asked(responses)
     market.advance(to: frozenAt ?? now)

@@ -2,6 +2,7 @@ import ExchangeSimulator
 import Ingest
 import Journal
 import Market
+import TestSupport
 
 /// One line of an answer, opened up so that a test can damage it.
 struct QuoteLine {

@@ -167,7 +167,7 @@ private let silence = Logger(label: "reload", factory: { _ in SwiftLogNoOpLogHan
       }
       // What is in force can be run, whatever it was mixed from.
       #expect(throws: Never.self) { try daemon.settings.validate() }
-      _ = (daemon.schedule, daemon.pollerConfiguration)
+      _ = daemon.quotes
     }
     #expect((50..<400).contains(refused), "seed \(seed): \(refused) of 400 refused")
     let outcome = await daemon.state.report().reload

@@ -17,7 +17,6 @@ struct SampleWorkers {
   var alpacaDelaySeconds: Int64 = 0
   var usEquities: [Symbol] = []
   var repairs = RepairPlanConfiguration()
-  var calendar = CalendarStore()
 
   func configuration() throws -> WorkerConfiguration {
     var settings = Settings(.candled)
@@ -34,7 +33,7 @@ struct SampleWorkers {
       "mairui": licences.map(key), "alpaca": [alpacaKey].compactMap { $0.map(key) },
     ])
     var configuration = WorkerConfiguration(
-      settings, credentials: credentials, calendar: calendar, speed: 1, seed: 1)
+      settings, credentials: credentials, speed: 1, seed: 1)
     configuration.repairs = repairs
     return configuration
   }

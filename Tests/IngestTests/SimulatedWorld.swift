@@ -6,6 +6,7 @@ import Market
 import Platform
 import Polling
 import Store
+import TestSupport
 
 @testable import Ingest
 @testable import Journal
@@ -13,7 +14,7 @@ import Store
 
 /// All upstreams of a simulated exchange in memory, for an engine without a clock: quotes are asked
 /// for at the moment of their request, everything else at the engine's.
-actor SimulatedWorld: Upstream, FeedUpstream {
+actor SimulatedWorld: Upstream {
   private var exchange: MemoryExchange
   private var engine: Engine?
   /// When each instrument's quote was last asked for.
@@ -41,12 +42,11 @@ actor SimulatedWorld: Upstream, FeedUpstream {
     self.meanwhile = meanwhile
   }
 
-  func response(to request: PollRequest, at now: Timestamp) -> UpstreamResponse {
-    for symbol in request.symbols { polledLast[symbol] = now }
-    return ask(SinaQuotes.endpoint(symbols: request.symbols, at: now), at: now)
-  }
-
   func response(to feedRequest: FeedRequest, key: String?, host: Int) async -> UpstreamResponse {
+    if case .quotes(let query) = feedRequest.query {
+      for symbol in query.symbols { polledLast[symbol] = query.askedAt }
+      return ask(feedRequest.endpoint(credentials: nil), at: query.askedAt)
+    }
     guard let now = await engine?.now else {
       return .failure(TransportError(.timeout, route: feedRequest.journalKey))
     }
@@ -97,25 +97,29 @@ struct WorkerRun {
     let pipeline =
       try stored.map { try Pipeline(limits: limits, stored: $0) } ?? Pipeline(limits: limits)
     let parts = EngineParts(
-      clock: .stepped(start: start), upstream: world,
-      workers: SourceWorkers(try workers.configuration(), upstream: world),
+      clock: .stepped(start: start),
+      workers: SourceWorkers(try configuration(), upstream: world),
       store: sink,
       journal: try JournalWriter(
         directory: folder.path, committed: stored?.position ?? .start),
       journalDirectory: folder.path,
       log: Logger(label: "engine", factory: { _ in SwiftLogNoOpLogHandler() }))
-    var poller = PollerConfiguration(referenceSymbol: symbols[0], seed: 1)
-    poller.batchSymbolsMax = 40
-    let calendar = workers.calendar
     var bounds = EngineLimits()
     bounds.stopAt = end
-    bounds.followsUniverse = followsUniverse
-    return Engine(
-      parts: parts,
-      poller: Poller(
-        poller, schedule: PollSchedule(seed: 1) { calendar.isTradingDay($0) },
-        symbols: symbols),
-      pipeline: pipeline, limits: bounds)
+    return Engine(parts: parts, pipeline: pipeline, limits: bounds)
+  }
+
+  func configuration() throws -> WorkerConfiguration {
+    var configuration = try workers.configuration()
+    var poller = PollerConfiguration(referenceSymbol: symbols[0], seed: 1)
+    poller.batchSymbolsMax = 40
+    configuration.quotes = [
+      QuotesConfiguration(
+        source: .sina, poller: poller,
+        schedule: PollSchedule(seed: 1, isTradingDay: TradingCalendar.shanghai.isTradingDay),
+        symbols: symbols, followsUniverse: followsUniverse)
+    ]
+    return configuration
   }
 
   /// Runs to the end, from what was stored.

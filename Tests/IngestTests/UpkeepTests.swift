@@ -49,6 +49,7 @@ import Testing
     var pipeline = Pipeline()
     let symbol = try #require(Symbol("sh600036"))
     var position: Int64 = 0
+    var exRights = ExRights()
     for (number, day) in ["06", "07", "08", "09", "10"].enumerated() {
       let close = "\(10 + number).000"
       let zeros = Array(repeating: "0,0.000", count: 10).joined(separator: ",")
@@ -62,25 +63,26 @@ import Testing
           group: 0, symbols: symbol.bytes, requestedAt: at, receivedAt: at, status: 200,
           body: Array(body.utf8)), at: JournalPosition(position))
       #expect(digest.accepted == 1)
+      exRights.add(digest.found)
     }
-    #expect(pipeline.exRights.seen == [symbol] && pipeline.exRights.supposed == [])
+    #expect(exRights.seen == [symbol] && exRights.supposed == [])
   }
 
   @Test func `keys of earlier reloads are dropped once every worker has the new ones`() throws {
     let settings = try ConfigurationFile.load(nil, overrides: [], table: .candled)
     var workers = SourceWorkers(
       WorkerConfiguration(),
-      upstream: HTTPFeedUpstream(
-        client: try HTTPClient(), hosts: try HTTPFeedUpstream.hosts(settings),
+      upstream: HTTPUpstream(
+        client: try HTTPClient(), hosts: try HTTPUpstream.hosts(settings),
         credentials: SourceCredentials()))
     for number in 1...5 {
       let credentials = try credentials("licence-\(number)-licence")
       var configuration = WorkerConfiguration()
       configuration.keys = credentials
       workers = workers.renewed(configuration, credentials: credentials)
-      #expect((workers.upstream as? HTTPFeedUpstream)?.keyCount == (number == 1 ? 1 : 2))
+      #expect((workers.upstream as? HTTPUpstream)?.keyCount == (number == 1 ? 1 : 2))
       workers.forgetEarlierKeys()
-      #expect((workers.upstream as? HTTPFeedUpstream)?.keyCount == 1)
+      #expect((workers.upstream as? HTTPUpstream)?.keyCount == 1)
     }
   }
 

@@ -27,7 +27,6 @@ struct WorkerDriver {
   var script: Script
   /// What the store would answer.
   var candidates: (Timestamp) -> [RepairCandidate] = { _ in [] }
-  var calendar = CalendarStore()
   private(set) var now: Timestamp
   private(set) var steps: [Step] = []
   private(set) var times: [Timestamp] = []
@@ -51,7 +50,10 @@ struct WorkerDriver {
     while !events.isEmpty {
       for action in worker.received(events.removeFirst(), at: now) {
         switch action {
-        case .request(let request): events.append(.answered(request.id, response(request)))
+        case .request(let request):
+          let (answer, found) = response(request)
+          events.append(.answered(request.id, answer))
+          events += found.map { .found($0) }
         case .wake(let moment): wake = moment
         case .record(let usage):
           record(.recorded(usage))
@@ -59,7 +61,7 @@ struct WorkerDriver {
         case .lookForRepairs(let day):
           record(.looked(day))
           events.append(.repairsFound(candidates(now)))
-        case .health: break
+        case .health, .sweepCompleted, .log: break
         case .alarm(let sentence): record(.alarm(sentence))
         }
       }
@@ -95,25 +97,24 @@ struct WorkerDriver {
     times.append(now)
   }
 
-  private mutating func response(_ request: WorkerRequest) -> WorkerResponse {
+  private mutating func response(_ request: WorkerRequest) -> (WorkerResponse, [MarketEvent]) {
     record(.asked(request.feedRequest, key: request.key, host: request.host))
-    guard let canned = script(request, now) else { return WorkerResponse() }
-    var response =
-      take(
-        .response(
-          to: request.feedRequest, requestedAt: now, receivedAt: now, status: Int32(canned.status),
-          body: Array(canned.body.utf8))) ?? WorkerResponse()
+    guard let canned = script(request, now) else { return (WorkerResponse(), []) }
+    let digest = take(
+      .response(
+        to: request.feedRequest, requestedAt: now, receivedAt: now, status: Int32(canned.status),
+        body: Array(canned.body.utf8)))
+    var response = WorkerResponse(response: digest.response, isReceived: true)
     response.retryAfterSeconds = canned.retryAfterSeconds
-    return response
+    return (response, digest.found)
   }
 
-  private mutating func take(_ entry: JournalEntry) -> WorkerResponse? {
+  private mutating func take(_ entry: JournalEntry) -> Digest {
     position += 1
     entries.append(entry)
     let digest = pipeline.process(entry, at: JournalPosition(position))
     if let commit = pipeline.takeCommit() { tables.take(commit) }
-    calendar.set(pipeline.calendar)
-    return digest.feed
+    return digest
   }
 
   // MARK: - What it did

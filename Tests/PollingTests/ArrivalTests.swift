@@ -50,7 +50,7 @@ import Testing
     var poller = Poller(configuration, schedule: schedule(phase: phase), symbols: symbols)
     var next = [Int](repeating: 0, count: instruments.count)
     var seen = Seen()
-    for (slot, grid) in grids.enumerated() {
+    for grid in grids {
       let askedAt = grid.adding(milliseconds: Int64(poller.schedule.phaseMilliseconds))
       var stamps: [Timestamp?] = [grid]
       var lost = 0
@@ -62,10 +62,8 @@ import Testing
       }
       seen.phases.append(poller.schedule.phaseMilliseconds)
       seen.lost.append(lost)
-      let request = PollRequest(
-        id: PollRequestID(UInt64(slot)), purpose: .sweep, group: 0,
-        symbols: [referenceSymbol()] + symbols, slot: grid, deadlineMilliseconds: 1_000)
-      _ = poller.arrived(ArrivedRows(askedAt: askedAt, stamps: stamps), in: request)
+      _ = poller.arrived(
+        ArrivedRows(askedAt: askedAt, stamps: stamps), for: [referenceSymbol()] + symbols, group: 0)
     }
     return seen
   }

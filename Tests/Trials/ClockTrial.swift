@@ -112,18 +112,18 @@ package struct ClockTrial: Sendable {
     _ world: ClockWorld, _ sink: RowSink, _ clock: EngineClock, stopAt: Timestamp, _ folder: String
   ) async throws -> Engine {
     let symbols = await world.symbols
+    let quotes = QuotesConfiguration(
+      source: .sina, poller: PollerConfiguration(referenceSymbol: symbols[0], seed: seed),
+      schedule: PollSchedule(seed: seed, isTradingDay: TradingCalendar.shanghai.isTradingDay),
+      symbols: symbols)
     let parts = EngineParts(
-      clock: clock, upstream: world, store: sink,
+      clock: clock, workers: SourceWorkers(quotes, upstream: world), store: sink,
       journal: try JournalWriter(directory: folder + "/journal"),
       journalDirectory: folder + "/journal",
       log: Logger(label: "clock", factory: { _ in SwiftLogNoOpLogHandler() }))
-    let poller = Poller(
-      PollerConfiguration(referenceSymbol: symbols[0], seed: seed),
-      schedule: PollSchedule(seed: seed, isTradingDay: TradingCalendar.shanghai.isTradingDay),
-      symbols: symbols)
     var limits = EngineLimits()
     limits.stopAt = stopAt
-    let engine = Engine(parts: parts, poller: poller, pipeline: Pipeline(), limits: limits)
+    let engine = Engine(parts: parts, pipeline: Pipeline(), limits: limits)
     await world.follow(engine)
     return engine
   }

@@ -1,4 +1,5 @@
 import ExchangeSimulator
+import Feeds
 import Foundation
 import Ingest
 import Ledgers
@@ -6,10 +7,11 @@ import Market
 import Polling
 import Postgres
 import Store
+import TestSupport
 
 /// A simulated exchange that lives in true time, whatever the daemon beside it believes, and dates
 /// its answers as a server does.
-actor ClockWorld: Upstream {
+actor ClockWorld: QuotesUpstream {
   private var market: SimulatedMarket
   private let recorder: DayRecorder
   private var engine: Engine?
@@ -30,7 +32,7 @@ actor ClockWorld: Upstream {
   /// The next answer is one that its reader will not take.
   func refuseNext() { isNextTaken = false }
 
-  func response(to request: PollRequest, at now: Timestamp) async -> UpstreamResponse {
+  func response(to request: QuotesQuery, at now: Timestamp) async -> UpstreamResponse {
     let truth = await engine?.steady ?? now
     requests[truth.seconds / 60, default: 0] += 1
     market.advance(to: truth, watchedBy: recorder)

@@ -78,8 +78,7 @@ package struct IsolationTrial: Sendable {
   private let servers: [Station: ExchangeServer]
   private let folder: String
   private let client: HTTPClient
-  private let quotes: HTTPQuoteUpstream
-  private let feeds: HTTPFeedUpstream
+  private let upstream: HTTPUpstream
   private let licence: String
   private let key: String
   private let symbols: [Symbol]
@@ -108,11 +107,8 @@ package struct IsolationTrial: Sendable {
     licence = credentials.keys(of: SourceRegistry.definition(of: .mairui)).first?.label ?? ""
     key = credentials.keys(of: SourceRegistry.definition(of: .alpacaIEX)).first?.label ?? ""
     client = try HTTPClient()
-    let live = SourceRegistry.quotes(of: .live)
-    quotes = HTTPQuoteUpstream(
-      client: client, quotes: live, base: try BaseAddress(parsing: settings[live.base]))
-    feeds = HTTPFeedUpstream(
-      client: client, hosts: try HTTPFeedUpstream.hosts(settings), credentials: credentials)
+    upstream = HTTPUpstream(
+      client: client, hosts: try HTTPUpstream.hosts(settings), credentials: credentials)
   }
 
   /// Asks all of them for so long, `trouble` striking one.
@@ -169,12 +165,10 @@ package struct IsolationTrial: Sendable {
   private func isServing(_ station: Station) async -> Bool {
     switch station {
     case .quotes:
-      let request = PollRequest(
-        id: PollRequestID(1), purpose: .sweep, group: 0, symbols: symbols, slot: now,
-        deadlineMilliseconds: 5_000)
-      guard case .response(200, let body, _, _) = await quotes.response(to: request, at: now) else {
-        return false
-      }
+      let query = FeedRequest(.quotes(QuotesQuery(symbols: symbols, askedAt: now)), to: .sina)
+      guard
+        case .response(200, let body, _, _) = await upstream.response(to: query, key: nil, host: 0)
+      else { return false }
       return body.count > 200 * symbols.count
     case .history: return await isGood(.sinaKline(symbols[0], .day1, bars: 10), nil)
     case .mairui: return await isGood(.mairuiList(.bj), licence)
@@ -184,7 +178,7 @@ package struct IsolationTrial: Sendable {
 
   private func isGood(_ feedRequest: FeedRequest, _ key: String?) async -> Bool {
     guard
-      case .response(let status, let body, _, _) = await feeds.response(
+      case .response(let status, let body, _, _) = await upstream.response(
         to: feedRequest, key: key, host: 0)
     else { return false }
     let response = body.withUnsafeBytes {

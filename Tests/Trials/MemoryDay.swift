@@ -6,6 +6,7 @@ import Ledgers
 import Market
 import Polling
 import Store
+import TestSupport
 
 /// A market day run in memory: the daemon's own poller and pipeline, asking the simulator without
 /// a socket, a clock or a database between them. A whole market's day takes seconds, so the
@@ -113,7 +114,11 @@ package struct MemoryDay {
     responses += 1
     var body = body(for: request.symbols, behindBy: lag)
     plan.damage(&body, second, request.group)
-    process(.quotes(request, at: now, body: body))
+    let query = QuotesQuery(symbols: request.symbols, group: request.group, askedAt: now)
+    process(
+      .response(
+        to: FeedRequest(.quotes(query), to: .sina), requestedAt: now, receivedAt: now, status: 200,
+        body: body))
     return poller.received(.answered(request.id, .ok, retryAfterSeconds: nil), at: now)
   }
 

@@ -62,7 +62,7 @@ package struct Alpaca: SourceDefinition {
     case .bars(let query): "bars/\(query.timeframe.name)"
     case .sessions: "calendar"
     case .names: "assets"
-    case .list, .listCount, .listPage, .newestBars, .factors, .tradingDays:
+    case .quotes, .list, .listCount, .listPage, .newestBars, .factors, .tradingDays:
       preconditionFailure("not among Alpaca's queries")
     }
   }
@@ -75,7 +75,7 @@ package struct Alpaca: SourceDefinition {
     case .bars(let query): "bars \(AlpacaBarsQuery(query, from: source).text)"
     case .sessions(let from, let to): "calendar us \(from) \(to)"
     case .names: "assets us"
-    case .list, .listCount, .listPage, .newestBars, .factors, .tradingDays:
+    case .quotes, .list, .listCount, .listPage, .newestBars, .factors, .tradingDays:
       preconditionFailure("not among Alpaca's queries")
     }
   }
@@ -108,7 +108,7 @@ package struct Alpaca: SourceDefinition {
     case .sessions(let from, let to):
       return AlpacaCalendar.endpoint(from: from, to: to, headers: headers)
     case .names: return AlpacaAssets.endpoint(headers: headers)
-    case .list, .listCount, .listPage, .newestBars, .factors, .tradingDays:
+    case .quotes, .list, .listCount, .listPage, .newestBars, .factors, .tradingDays:
       preconditionFailure("not among Alpaca's queries")
     }
   }
@@ -125,7 +125,7 @@ package struct Alpaca: SourceDefinition {
           requested: query.symbols))
     case .sessions: .sessions(try AlpacaCalendar.decode(body, status: status))
     case .names: .list(try AlpacaAssets.decode(body, status: status))
-    case .list, .listCount, .listPage, .newestBars, .factors, .tradingDays:
+    case .quotes, .list, .listCount, .listPage, .newestBars, .factors, .tradingDays:
       preconditionFailure("not among Alpaca's queries")
     }
   }

@@ -17,8 +17,10 @@ package struct FeedRequest: Sendable, Hashable {
   }
 }
 
-/// What can be wanted of a source beside live quotes. A source supports some of it.
+/// What can be wanted of a source. A source supports some of it.
 package enum FeedQuery: Sendable, Hashable {
+  /// The live quotes of many symbols.
+  case quotes(QuotesQuery)
   /// A list of instruments in one answer.
   case list(ListPart)
   /// How many instruments a list holds: pages are asked for until they are all there.
@@ -36,6 +38,38 @@ package enum FeedQuery: Sendable, Hashable {
   case tradingDays
   /// The sessions of the market, both days included.
   case sessions(from: TradingDay, to: TradingDay)
+}
+
+/// Live quotes of many symbols in one answer.
+package struct QuotesQuery: Sendable, Hashable {
+  /// In the order they are asked for, the reference symbol first.
+  package let symbols: [Symbol]
+  /// Stable as long as the symbols are: the series of the journal.
+  package let group: UInt16
+  /// Goes against caches between here and there.
+  package let askedAt: Timestamp
+  /// An answer that comes later is not waited for; of the daemon's time.
+  package let deadlineMilliseconds: Int
+
+  package init(
+    symbols: [Symbol], group: UInt16 = 0, askedAt: Timestamp, deadlineMilliseconds: Int = 5_000
+  ) {
+    self.symbols = symbols
+    self.group = group
+    self.askedAt = askedAt
+    self.deadlineMilliseconds = deadlineMilliseconds
+  }
+
+  /// The symbols as the journal keeps them: joined by commas.
+  package var text: [UInt8] {
+    var list: [UInt8] = []
+    list.reserveCapacity(symbols.count * 9)
+    for symbol in symbols {
+      if !list.isEmpty { list.append(UInt8(ascii: ",")) }
+      list += symbol.bytes
+    }
+    return list
+  }
 }
 
 /// Bars of many symbols. A page token belongs to its parameters, so it lives in the query.
@@ -70,11 +104,26 @@ extension FeedRequest {
   /// series resemble each other. The journal remembers an answer of each series, so a night of
   /// K-lines is one series and not one an instrument: neighbours have the same stamps, and nobody
   /// asks for the same instrument again while it is remembered.
-  package var journalKey: String { definition.journalKey(of: query) }
+  package var journalKey: String {
+    if case .quotes(let quotes) = query { return "\(Self.quotesSeries)/\(quotes.group)" }
+    return definition.journalKey(of: query)
+  }
+
+  /// The first word of the series of live quotes; behind it stands the group.
+  package static let quotesSeries = "quotes"
 
   /// The request as the line the journal keeps: printable ASCII, words between single spaces. The
   /// spelling is on disk: a word may be added, none may change its meaning.
-  package var text: String { definition.text(of: query, from: source) }
+  package var text: String {
+    if case .quotes(let quotes) = query { return String(decoding: quotes.text, as: UTF8.self) }
+    return definition.text(of: query, from: source)
+  }
+
+  /// The same as the journal's bytes.
+  package var bytes: [UInt8] {
+    if case .quotes(let quotes) = query { return quotes.text }
+    return Array(text.utf8)
+  }
 
   /// Reads what `text` writes; nil for anything else, other spellings of a request included.
   package init?(text: String, source: Source) {
@@ -87,6 +136,20 @@ extension FeedRequest {
 
   /// - Precondition: `credentials` are those of the source, and the source supports the query.
   package func endpoint(credentials: FeedCredentials?) -> Endpoint {
-    definition.endpoint(of: query, from: source, credentials: credentials)
+    if case .quotes(let quotes) = query {
+      return SourceRegistry.quotes(of: source).endpoint(quotes.symbols, quotes.askedAt)
+    }
+    return definition.endpoint(of: query, from: source, credentials: credentials)
+  }
+
+  /// The setting with the hosts that answer it.
+  package var hosts: HostSetting {
+    if case .quotes = query { return .one(SourceRegistry.quotes(of: source).base) }
+    return definition.hosts(of: query)
+  }
+
+  package var bodyBytesMax: Int {
+    if case .quotes = query { return SourceRegistry.quotes(of: source).bodyBytesMax }
+    return definition.bodyBytesMax(of: query)
   }
 }

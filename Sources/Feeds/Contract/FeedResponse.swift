@@ -7,6 +7,8 @@
 import Market
 
 package enum FeedResponse: Sendable, Hashable {
+  /// What an answer with live quotes amounts to; its rows are read where they are booked.
+  case quotes(QuoteOutcome)
   case candles(CandlePage)
   case list(InstrumentList)
   case sessions([MarketSession])
@@ -26,6 +28,12 @@ package enum FeedResponse: Sendable, Hashable {
     _ request: FeedRequest, status: Int, body: UnsafeRawBufferPointer,
     calendar: TradingCalendar = .shanghai
   ) -> FeedResponse {
+    if case .quotes = request.query {
+      var decoder = SourceRegistry.quotes(of: request.source).makeDecoder()
+      var batch = QuoteBatch()
+      batch.begin(body: body)
+      return .quotes(decoder.decode(body, status: status, into: &batch))
+    }
     do throws(FeedRefusal) {
       return try request.definition.decode(
         body, status: status, of: request.query, from: request.source, calendar: calendar)

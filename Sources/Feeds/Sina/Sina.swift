@@ -61,6 +61,7 @@ package struct Sina: SourceDefinition {
 
   package func hosts(of query: FeedQuery) -> HostSetting {
     switch query {
+    case .quotes: .one(SinaSettings.base)
     case .list, .listCount, .listPage: .one(SinaSettings.listBase)
     case .bars, .newestBars: .one(SinaSettings.historyBase)
     case .names, .factors, .tradingDays, .sessions: .one(SinaSettings.referenceBase)
@@ -74,7 +75,8 @@ package struct Sina: SourceDefinition {
     case .listCount(let part): "node-count/\(part.node)"
     case .listPage(let part, _): part.name
     case .tradingDays: "calendar"
-    case .list, .names, .bars, .sessions: preconditionFailure("not among Sina's queries")
+    case .quotes, .list, .names, .bars, .sessions:
+      preconditionFailure("not among Sina's queries")
     }
   }
 
@@ -91,7 +93,8 @@ package struct Sina: SourceDefinition {
     case .listCount(let part): "node-count \(part.node)"
     case .listPage(let part, let page): "node \(part.node) \(page)"
     case .tradingDays: "calendar sh"
-    case .list, .names, .bars, .sessions: preconditionFailure("not among Sina's queries")
+    case .quotes, .list, .names, .bars, .sessions:
+      preconditionFailure("not among Sina's queries")
     }
   }
 
@@ -130,7 +133,8 @@ package struct Sina: SourceDefinition {
     case .listCount(let part): SinaNodes.countEndpoint(of: .known(part))
     case .listPage(let part, let page): SinaNodes.pageEndpoint(of: .known(part), page: page)
     case .tradingDays: SinaCalendar.endpoint
-    case .list, .names, .bars, .sessions: preconditionFailure("not among Sina's queries")
+    case .quotes, .list, .names, .bars, .sessions:
+      preconditionFailure("not among Sina's queries")
     }
   }
 
@@ -148,7 +152,8 @@ package struct Sina: SourceDefinition {
     case .listCount: .listCount(try SinaNodes.decodeCount(body, status: status))
     case .listPage: .list(try SinaNodes.decodePage(body, status: status))
     case .tradingDays: .calendar(try SinaCalendar.decode(body, status: status))
-    case .list, .names, .bars, .sessions: preconditionFailure("not among Sina's queries")
+    case .quotes, .list, .names, .bars, .sessions:
+      preconditionFailure("not among Sina's queries")
     }
   }
 }

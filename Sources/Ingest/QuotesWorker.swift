@@ -1,0 +1,170 @@
+import Feeds
+import Logging
+import Market
+import Polling
+
+/// Live quotes as configured: of which source, of what, and when.
+package struct QuotesConfiguration: Sendable {
+  package var source: Source
+  package var poller: PollerConfiguration
+  package var schedule: PollSchedule
+  /// Without those that accepted lists name.
+  package var symbols: [Symbol]
+  /// Whether every listed instrument is requested, too.
+  package var followsUniverse: Bool
+
+  package init(
+    source: Source, poller: PollerConfiguration, schedule: PollSchedule, symbols: [Symbol],
+    followsUniverse: Bool = false
+  ) {
+    self.source = source
+    self.poller = poller
+    self.schedule = schedule
+    self.symbols = symbols
+    self.followsUniverse = followsUniverse
+  }
+
+  /// With those that lists name, without those they lack.
+  func symbols(following universe: Universe) -> [Symbol] {
+    guard followsUniverse else { return symbols }
+    return Self.symbols(symbols, following: universe)
+  }
+
+  func schedule(_ calendar: TradingCalendar) -> PollSchedule {
+    var schedule = schedule
+    if source.hasListedDays { schedule.isTradingDay = calendar.isTradingDay }
+    return schedule
+  }
+
+  static func symbols(_ symbols: [Symbol], following universe: Universe) -> [Symbol] {
+    let gone = Set(universe.members.filter(\.isDelisted).map(\.instrument.symbol))
+    return symbols.filter { !gone.contains($0) } + universe.listedSymbols(beside: symbols)
+  }
+}
+
+/// Requests the live quotes of a source, sweep by sweep.
+struct QuotesWorker: SourceWorker {
+  let name = "quotes"
+  let source: Source
+  private(set) var poller: Poller
+  private var followsUniverse: Bool
+
+  init(
+    _ configuration: QuotesConfiguration, following universe: Universe, calendar: TradingCalendar
+  ) {
+    source = configuration.source
+    followsUniverse = configuration.followsUniverse
+    poller = Poller(
+      configuration.poller, schedule: configuration.schedule(calendar),
+      symbols: configuration.symbols(following: universe))
+  }
+
+  var isLive: Bool { true }
+
+  mutating func received(_ event: WorkerEvent, at now: Timestamp) -> [WorkerAction] {
+    switch event {
+    case .started: return perform(poller.received(.started, at: now), at: now)
+    case .woke: return perform(poller.received(.woke, at: now), at: now)
+    case .answered(let id, let response): return answered(id, response, at: now)
+    case .responseWanted(let seconds):
+      return perform(poller.received(.responseWanted(withinSeconds: seconds), at: now), at: now)
+    case .clockJumped(let microseconds):
+      return perform(poller.received(.clockJumped(microseconds: microseconds), at: now), at: now)
+    case .stopping: return perform(poller.received(.stopping, at: now), at: now)
+    case .found(.universe(let universe)): return follow(universe, at: now)
+    case .found(.calendar(let calendar)):
+      if source.hasListedDays { poller.follow(calendar) }
+      return []
+    case .found, .certified, .repairsFound, .repairsUnknown: return []
+    }
+  }
+
+  /// Slots go on; what is in flight is answered as it was asked for.
+  mutating func reconfigured(
+    _ configuration: QuotesConfiguration, following universe: Universe,
+    calendar: TradingCalendar, at now: Timestamp
+  ) -> [WorkerAction] {
+    followsUniverse = configuration.followsUniverse
+    let actions = poller.reconfigured(
+      configuration.poller, schedule: configuration.schedule(calendar),
+      symbols: configuration.symbols(following: universe), at: now)
+    return perform(actions, at: now)
+  }
+
+  /// A new list changes what is requested, from the next slot on.
+  private mutating func follow(_ universe: Universe, at now: Timestamp) -> [WorkerAction] {
+    guard followsUniverse else { return [] }
+    let symbols = QuotesConfiguration.symbols(poller.symbols, following: universe)
+    guard symbols != poller.symbols else { return [] }
+    return perform(poller.received(.symbolsChanged(symbols), at: now), at: now)
+  }
+
+  private mutating func answered(
+    _ id: PollRequestID, _ response: WorkerResponse, at now: Timestamp
+  ) -> [WorkerAction] {
+    var actions: [WorkerAction] = []
+    if let rows = response.rows, let milliseconds = poller.arrived(rows, of: id) {
+      actions.append(
+        .log(
+          .info, "rows arrive after the sweep that requests them, sweeps begin later from now on",
+          ["phase": "\(milliseconds)ms"]))
+    }
+    let answer = Poller.Event.answered(
+      id, response.pollOutcome, retryAfterSeconds: response.retryAfterSeconds)
+    return actions + perform(poller.received(answer, at: now), at: now)
+  }
+
+  private func perform(_ actions: [Poller.Action], at now: Timestamp) -> [WorkerAction] {
+    actions.map { action in
+      switch action {
+      case .request(let request):
+        let query = QuotesQuery(
+          symbols: request.symbols, group: request.group, askedAt: now,
+          deadlineMilliseconds: request.deadlineMilliseconds)
+        return .request(
+          WorkerRequest(id: request.id, feedRequest: FeedRequest(.quotes(query), to: source)))
+      case .wake(let moment): return .wake(at: moment)
+      case .sweepCompleted(_, _, let failed): return .sweepCompleted(failed: failed)
+      case .quarantined(let symbol):
+        return .log(.error, "symbol quarantined", ["symbol": "\(symbol)"])
+      case .health(let state): return .health(state)
+      case .calendarUnknown(let day):
+        return .log(.critical, "the trading calendar has ended", ["day": "\(day)"])
+      }
+    }
+  }
+}
+
+extension Source {
+  /// Whether its market trades on the days of a calendar, and not on every one.
+  fileprivate var hasListedDays: Bool {
+    SourceRegistry.definition(of: self).market.tradingDays == .listed
+  }
+}
+
+extension WorkerResponse {
+  /// For the schedule of sweeps.
+  fileprivate var pollOutcome: PollOutcome {
+    switch response {
+    case .quotes(let outcome): PollOutcome(outcome)
+    // It came and was not taken: asking it again at once would not make room here.
+    default: isReceived ? .unchanged : .transient
+    }
+  }
+}
+
+extension PollOutcome {
+  fileprivate init(_ outcome: QuoteOutcome) {
+    switch outcome {
+    case .ok: self = .ok
+    case .throttled: self = .throttled
+    case .banned: self = .banned
+    case .unauthorised: self = .unauthorised
+    case .poisoned: self = .poisoned
+    case .empty: self = .empty
+    case .malformed: self = .malformed
+    case .transient: self = .transient
+    case .notFound: self = .notFound
+    }
+  }
+}

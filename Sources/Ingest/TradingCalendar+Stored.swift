@@ -1,0 +1,12 @@
+import Market
+
+extension TradingCalendar {
+  /// This calendar, with the days behind it that a daemon learnt and stored.
+  package func extended(byStored sessions: [MarketSession]) -> TradingCalendar {
+    let days = sessions.filter { $0.exchange == .shanghai }.map(\.day)
+    // `extended(by:)` judges what is new by the last year of what is known.
+    let known = (TradingDay.first(of: lastDay.civil.year)...lastDay)
+      .filter { status(of: $0) == .trading }
+    return extended(by: known + days.filter { $0 > lastDay }.sorted()) ?? self
+  }
+}
