@@ -46,18 +46,18 @@ extension CandleBook {
         writer.put(Int64(group))
         writer.put(stamp.microseconds)
       }
+      if progress.early != EarlyClosings() { progress.early.write(to: &writer) }
     }
   }
 
   /// Restores the book as a whole; call it before the instruments.
   package mutating func restore(sharedState bytes: [UInt8]) throws(BookStateError) {
-    var reader = try StateReader(bytes, versions: layoutVersions)
+    var reader = try StateReader(bytes, versions: layoutVersions, hours: rules.hours)
     timersDoneThrough = try reader.moment("timers_done_through")
     let hasDay = try reader.flag("has_day")
     let day = try reader.day("day")
     progress.day = hasDay ? day : nil
-    progress.minutesCompleted = try reader.integer(
-      "minutes_completed", in: StateReader.minuteCounts)
+    progress.minutesCompleted = try reader.integer("minutes_completed", in: reader.minuteCounts)
     let isStalled = try reader.flag("is_stalled")
     let since = try reader.moment("stalled_since")
     progress.stalledSince = isStalled ? since : nil
@@ -65,6 +65,7 @@ extension CandleBook {
       let group = try reader.group()
       watermarks.raise(group, to: try reader.moment("watermark of group \(group)"))
     }
+    if !reader.isAtEnd { progress.early = try EarlyClosings(&reader) }
     try reader.end()
   }
 
@@ -73,7 +74,7 @@ extension CandleBook {
   package mutating func restore(
     instrument symbol: Symbol, state bytes: [UInt8]
   ) throws(BookStateError) {
-    var reader = try StateReader(bytes, versions: layoutVersions)
+    var reader = try StateReader(bytes, versions: layoutVersions, hours: rules.hours)
     let index = index(of: symbol)
     instruments[index].group = try reader.group()
     instruments[index].isInStep = try reader.flag("is_in_step")
@@ -91,14 +92,30 @@ extension CandleBook {
     if instruments[index].isInStep, !wasDisputed,
       let watermark = watermarks[instruments[index].group]
     {
-      let day = watermark.shanghaiDay
+      let day = rules.hours.clock.day(at: watermark)
       if day == state.day {
-        state.prove(through: watermark.shanghaiSecondOfDay)
+        state.prove(through: state.second(of: watermark))
       } else if day > state.day {
-        state.prove(through: InstrumentDay.lastSecond)
+        state.prove(through: rules.hours.lastSecond)
       }
     }
     instruments[index].state = state
+  }
+}
+
+extension EarlyClosings {
+  private static let numbers: [any WritableKeyPath<EarlyClosings, Int> & Sendable] = [
+    \.tally.traded, \.tally.untraded, \.tally.missing, \.closed, \.residuals,
+  ]
+
+  fileprivate func write(to writer: inout StateWriter) {
+    for number in Self.numbers { writer.put(Int64(self[keyPath: number])) }
+  }
+
+  fileprivate init(_ reader: inout StateReader) throws(BookStateError) {
+    for number in Self.numbers {
+      self[keyPath: number] = try reader.integer("early_closings", in: 0...Int(Int32.max))
+    }
   }
 }
 
@@ -257,7 +274,7 @@ extension InstrumentDay {
     case .lastGap:
       writer.put(lastGap != nil)
       if let lastGap {
-        lastGap.write(to: &writer)
+        write(lastGap, to: &writer)
       } else {
         skip(Gap.numbers, form: form, of: &writer)
       }

@@ -4,8 +4,7 @@ import Market
 /// that says the account adds up (rules 3, 8 and 9).
 extension CandleBook {
   mutating func endDay(_ day: TradingDay) {
-    var closed = 0
-    var residuals = 0
+    var (closed, residuals) = (progress.early.closed, progress.early.residuals)
     abandonDays(before: day)
     for index in instruments.indices {
       guard let state = instruments[index].state, state.day == day, !state.isClosed,
@@ -49,11 +48,11 @@ extension CandleBook {
 
   private mutating func close(_ index: Int) {
     guard var state = instruments[index].state else { return }
-    state.finish(throughMinute: Session.minutesPerDay - 1, into: &output)
+    state.finish(throughMinute: rules.hours.minutesPerDay - 1, rules: rules, into: &output)
     state.isClosed = true
     instruments[index].state = state
-    if let candle = state.dayCandle { output.candles.append(candle) }
-    if let candle = state.afterHoursCandle { output.candles.append(candle) }
+    if let candle = state.dayCandle(rules) { output.candles.append(candle) }
+    if let candle = state.afterHoursCandle(rules) { output.candles.append(candle) }
     output.certificates.append(state.certificate(isEndKnown: true))
   }
 
@@ -61,8 +60,9 @@ extension CandleBook {
   /// what changed is a revision.
   mutating func recertify(_ index: Int, after old: InstrumentDay, because cause: RevisionCause) {
     guard let state = instruments[index].state else { return }
-    amend(from: old.dayCandle, to: state.dayCandle, because: cause)
-    amend(from: old.afterHoursCandle, to: state.afterHoursCandle, because: cause)
+    amend(from: old.dayCandle(rules), to: state.dayCandle(rules), because: cause)
+    amend(
+      from: old.afterHoursCandle(rules), to: state.afterHoursCandle(rules), because: cause)
     if state.certificate(isEndKnown: true) != old.certificate(isEndKnown: true) {
       output.certificates.append(state.certificate(isEndKnown: true))
     }
@@ -83,21 +83,22 @@ extension CandleBook {
   mutating func abandon(_ index: Int) {
     guard var state = instruments[index].state else { return }
     if state.isSettled(rules), !isDoubted(index) { return close(index) }
-    state.endObservation(into: &output)
-    state.sums.minutesMissing += Session.minutesPerDay - state.current.minute
+    let hours = rules.hours
+    state.endObservation(rules: rules, into: &output)
+    state.sums.minutesMissing += hours.minutesPerDay - state.current.minute
     output.gaps.append(
       Gap(
         symbol: state.symbol, tradingDay: state.day,
         from: state.moment(state.coverage.knownThrough),
-        to: state.moment(max(Session.afternoonClose, state.coverage.knownThrough)), volume: .zero,
+        to: state.moment(max(hours.closes, state.coverage.knownThrough)), volume: .zero,
         turnover: .zero,
         cause: .unseenClose))
     output.certificates.append(state.certificate(isEndKnown: false))
     // Told once: a row of that day that comes all the same finds nothing left to hand out.
-    state.current = FormingCandle(minute: Session.minutesPerDay, basis: state.price)
+    state.current = FormingCandle(minute: hours.minutesPerDay, basis: state.price)
     state.previous = nil
     state.lastMoved = nil
-    state.coverage.observedSince = Session.minutesPerDay
+    state.coverage.observedSince = hours.minutesPerDay
     state.isClosed = true
     instruments[index].state = state
   }
@@ -111,12 +112,13 @@ extension CandleBook {
     var day = max(last, today.advanced(by: -Self.missedDaysMax))
     while let missed = calendar.next(after: day), missed < today {
       day = missed
-      var state = InstrumentDay(symbol: instruments[index].symbol, day: missed)
-      state.sums.minutesMissing = Session.minutesPerDay
+      var state = InstrumentDay(
+        symbol: instruments[index].symbol, day: missed, hours: rules.hours)
+      state.sums.minutesMissing = rules.hours.minutesPerDay
       output.gaps.append(
         Gap(
-          symbol: state.symbol, tradingDay: missed, from: state.moment(Session.morningOpen),
-          to: state.moment(Session.afternoonClose), volume: .zero, turnover: .zero,
+          symbol: state.symbol, tradingDay: missed, from: state.moment(rules.hours.opens),
+          to: state.moment(rules.hours.closes), volume: .zero, turnover: .zero,
           cause: .unseenClose))
       output.certificates.append(state.certificate(isEndKnown: false))
     }
@@ -124,10 +126,10 @@ extension CandleBook {
 }
 
 extension InstrumentDay {
-  /// Proven beyond the closing print.
+  /// Proven to its end.
   @inline(__always)
   func isSettled(_ rules: CandleRules) -> Bool {
-    !isDisputed && coverage.knownThrough >= Session.afternoonClose + rules.closingPrintSecondsMax
+    !isDisputed && coverage.knownThrough >= rules.settledSecond
   }
 
   /// Settled, and its certificate is due and not written.
@@ -137,24 +139,26 @@ extension InstrumentDay {
   }
 
   /// The exchange's own account of the day; nil where nothing traded.
-  var dayCandle: Candle? {
+  func dayCandle(_ rules: CandleRules) -> Candle? {
     guard booked.volume.isPositive else { return nil }
     return Candle(
       symbol: symbol, timeframe: .day1, tradingDay: day,
-      openedAt: moment(Session.morningOpen), closedAt: moment(Session.afternoonClose),
+      openedAt: moment(rules.hours.opens), closedAt: moment(rules.hours.closes),
       open: booked.open, high: booked.high, low: booked.low, close: booked.last,
-      volume: booked.volume, turnover: booked.turnover, flags: [], source: .live)
+      volume: booked.volume, turnover: booked.turnover, flags: [], source: rules.source)
   }
 
   /// The fixed-price session; its price is the close.
-  var afterHoursCandle: Candle? {
-    guard booked.afterHours.volume.isPositive else { return nil }
+  func afterHoursCandle(_ rules: CandleRules) -> Candle? {
+    guard booked.afterHours.volume.isPositive, let session = rules.hours.afterHours else {
+      return nil
+    }
     return Candle(
       symbol: symbol, timeframe: .afterHours, tradingDay: day,
-      openedAt: moment(Session.afterHoursOpen), closedAt: moment(Session.afterHoursClose),
+      openedAt: moment(session.opens), closedAt: moment(session.closes),
       open: booked.last, high: booked.last, low: booked.last, close: booked.last,
       volume: booked.afterHours.volume, turnover: booked.afterHours.turnover, flags: [],
-      source: .live)
+      source: rules.source)
   }
 
   func certificate(isEndKnown: Bool) -> DayCertificate {

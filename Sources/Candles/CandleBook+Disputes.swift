@@ -139,7 +139,7 @@ extension CandleBook {
 
   /// Nobody is asked over lunch, and what was held before it counts after it.
   private func isStale(_ dispute: Dispute, at now: Timestamp) -> Bool {
-    let lunch = dispute.lastHeldAt.lunchSeconds(until: now)
+    let lunch = rules.hours.breakSeconds(from: dispute.lastHeldAt, until: now)
     return now > dispute.lastHeldAt.adding(seconds: rules.disputeSecondsMax + lunch)
   }
 
@@ -183,7 +183,9 @@ extension CandleBook {
       return takeBack(index, rows: rows)
     }
     // What stood so long was no false row: the exchange took volume back.
-    if base.secondsSeen(through: standing.coverage.aliveThrough) > Int(rules.disputeSecondsMax) {
+    if base.secondsSeen(through: standing.coverage.aliveThrough, in: rules.hours)
+      > Int(rules.disputeSecondsMax)
+    {
       return takeBack(index, rows: rows)
     }
     base.state.isBandUnknown = standing.isBandUnknown
@@ -215,8 +217,9 @@ extension CandleBook {
     } catch {
       return .rejected(.implausible, detail: "the day's totals overflow")
     }
-    state.narrow(to: first.quote, into: &output)
-    state.remember(first.quote, trading: first.trading, watermark: first.watermark)
+    state.narrow(to: first.quote, rules: rules, into: &output)
+    state.remember(
+      first.quote, trading: first.trading, watermark: first.watermark, in: rules.hours)
     return replace(index, by: Checkpoint(state: state), booking: Array(rows.dropFirst()))
   }
 
@@ -262,7 +265,7 @@ extension CandleBook {
       if standing.isClosed { recertify(index, after: standing, because: .correction) }
     }
     memories[index].forget()
-    dispute.rival = [HeldRow(standing)]
+    dispute.rival = [HeldRow(standing, clock: rules.hours.clock)]
     dispute.held = dispute.held.last.map { [$0.asHead] } ?? []
     dispute.base = nil
     dispute.former = nil
@@ -337,13 +340,13 @@ extension CandleBook {
 
 extension Checkpoint {
   /// For how much trading time since then somebody looked.
-  fileprivate func secondsSeen(through last: Int) -> Int {
-    let first = Session.tradingSeconds(before: state.coverage.aliveThrough)
+  fileprivate func secondsSeen(through last: Int, in hours: TradingHours) -> Int {
+    let first = hours.tradingSeconds(before: state.coverage.aliveThrough)
     let unseen = gaps.opened.lazy.filter(\.isUnseen).map { gap in
-      let from = Session.tradingSeconds(before: gap.from.shanghaiSecondOfDay)
-      return max(Session.tradingSeconds(before: gap.to.shanghaiSecondOfDay) - max(from, first), 0)
+      let span = hours.tradingSeconds(of: gap)
+      return max(span.upperBound - max(span.lowerBound, first), 0)
     }
-    return Session.tradingSeconds(before: last) - first - unseen.reduce(0, +)
+    return hours.tradingSeconds(before: last) - first - unseen.reduce(0, +)
   }
 }
 
@@ -356,9 +359,10 @@ extension HeldRow {
   }
 
   /// The totals that stand, as a row.
-  fileprivate init(_ state: InstrumentDay) {
+  fileprivate init(_ state: InstrumentDay, clock: LocalClock) {
     var quote = Quote(
       symbol: state.symbol, tradingDay: state.day, secondOfDay: Int32(state.booked.stamp))
+    quote.clock = clock
     quote.previousClose = state.booked.previousClose
     quote.open = state.booked.open
     quote.high = state.booked.high
@@ -372,11 +376,18 @@ extension HeldRow {
   }
 }
 
-extension Timestamp {
+extension TradingHours {
   /// How much of the time until a later moment of the day is the lunch break.
-  fileprivate func lunchSeconds(until later: Timestamp) -> Int64 {
-    guard later.shanghaiDay == shanghaiDay else { return 0 }
-    let from = max(shanghaiSecondOfDay, Session.morningClose)
-    return Int64(max(min(later.shanghaiSecondOfDay, Session.afternoonOpen) - from, 0))
+  fileprivate func breakSeconds(from moment: Timestamp, until later: Timestamp) -> Int64 {
+    guard clock.day(at: later) == clock.day(at: moment) else { return 0 }
+    let from = max(clock.secondOfDay(at: moment), breakSeconds.lowerBound)
+    return Int64(max(min(clock.secondOfDay(at: later), breakSeconds.upperBound) - from, 0))
+  }
+
+  /// Of a gap's span, from the day's first second of trading.
+  func tradingSeconds(of gap: Gap) -> Range<Int> {
+    let (from, to) = (gap.from, gap.to)
+    let first = tradingSeconds(before: clock.second(of: from, on: gap.tradingDay))
+    return first..<max(first, tradingSeconds(before: clock.second(of: to, on: gap.tradingDay)))
   }
 }

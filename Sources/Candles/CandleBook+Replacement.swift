@@ -20,20 +20,23 @@ extension CandleBook {
     } catch {
       return .rejected(.implausible, detail: "the day's totals overflow")
     }
-    let through = old.isClosed ? Session.minutesPerDay - 1 : old.handedOutThrough
+    let through = old.isClosed ? rules.hours.minutesPerDay - 1 : old.handedOutThrough
     // A minute that was given up is not proven by rows that end before it does.
     let isGivenUp =
-      endsObservation || new.current.minute <= through && !new.isAlive(throughMinute: through)
+      endsObservation
+      || new.current.minute <= through
+        && !new.isAlive(throughMinute: through, in: rules.hours)
     if isGivenUp {
-      new.endObservation(into: &made)
+      new.endObservation(rules: rules, into: &made)
     } else if new.current.minute <= through + 1 {
-      new.finish(throughMinute: through, into: &made)
+      new.finish(throughMinute: through, rules: rules, into: &made)
     }
     if old.isTradable {
-      new.emptyMinutes(from: base, through: through, areUnseen: isGivenUp, into: &made)
+      new.emptyMinutes(
+        from: base, through: through, areUnseen: isGivenUp, rules: rules, into: &made)
     }
     if isGivenUp { new.skip(to: through + 1) }
-    base.state.restate(unless: old, into: &output)
+    base.state.restate(unless: old, rules: rules, into: &output)
     handOut(made, revisingThrough: through)
     output.closedGaps += base.gaps.opened
     output.gaps += base.gaps.closed
@@ -49,7 +52,7 @@ extension CandleBook {
 
   private mutating func handOut(_ made: CandleOutput, revisingThrough last: Int) {
     for candle in made.candles {
-      if candle.minute > last {
+      if rules.hours.minute(of: candle) > last {
         output.candles.append(candle)
       } else {
         output.revisions.append(Revision(candle: candle, cause: .correction))
@@ -61,8 +64,10 @@ extension CandleBook {
   }
 }
 
-extension Candle {
-  fileprivate var minute: Int { Session.minute(of: closedAt.shanghaiSecondOfDay) }
+extension TradingHours {
+  func minute(of candle: Candle) -> Int {
+    minute(of: clock.second(of: candle.closedAt, on: candle.tradingDay))
+  }
 }
 
 extension Gap {
@@ -70,34 +75,39 @@ extension Gap {
   var isUnseen: Bool { cause != .latePrint && cause != .correction }
 
   /// The minutes that had no candle because nobody saw them.
-  fileprivate var missingMinutes: Range<Int> {
+  fileprivate func missingMinutes(in hours: TradingHours) -> Range<Int> {
     guard isUnseen else { return 0..<0 }
-    let known = Session.tradingSeconds(before: from.shanghaiSecondOfDay)
+    let span = hours.tradingSeconds(of: self)
+    let known = span.lowerBound
     // An auction's print makes a candle of a minute of which nothing else was seen.
-    let mayHoldAuction = known % (60 * Session.minutesPerHalf) == 0
+    let mayHoldAuction = known % 60 == 0 && (known == 0 || hours.endsSession(known / 60 - 1))
     let first = mayHoldAuction ? known / 60 + 1 : (known + 59) / 60
-    return first..<max(first, Session.tradingSeconds(before: to.shanghaiSecondOfDay) / 60)
+    return first..<max(first, span.upperBound / 60)
   }
 }
 
 extension InstrumentDay {
   /// Minutes that were final here and may have been revised since.
-  fileprivate func restate(unless later: InstrumentDay, into output: inout CandleOutput) {
+  fileprivate func restate(
+    unless later: InstrumentDay, rules: CandleRules, into output: inout CandleOutput
+  ) {
     if let previous, previous.isFinal, !previous.isPassedOver {
-      restate(previous, into: &output)
+      restate(previous, rules: rules, into: &output)
     }
     guard lastMoved != later.lastMoved else { return }
-    if let lastMoved { restate(lastMoved, into: &output) }
-    let first = lastMoved.map { $0.minute + 1 } ?? Session.minute(of: booked.stamp)
+    if let lastMoved { restate(lastMoved, rules: rules, into: &output) }
+    let first = lastMoved.map { $0.minute + 1 } ?? rules.hours.minute(of: booked.stamp)
     let end = previous?.minute ?? current.minute
     for minute in max(first, coverage.observedSince)..<max(first, coverage.observedSince, end) {
-      restate(FormingCandle(minute: minute, basis: price), into: &output)
+      restate(FormingCandle(minute: minute, basis: price), rules: rules, into: &output)
     }
   }
 
-  private func restate(_ minute: FormingCandle, into output: inout CandleOutput) {
+  private func restate(
+    _ minute: FormingCandle, rules: CandleRules, into output: inout CandleOutput
+  ) {
     output.revisions.append(
-      Revision(candle: minute.candle(symbol: symbol, day: day), cause: .correction))
+      Revision(candle: minute.candle(of: symbol, on: day, rules: rules), cause: .correction))
   }
 
   /// Minutes before were handed out already: what turns out to belong to them is a gap.
@@ -113,12 +123,13 @@ extension InstrumentDay {
   /// Minutes that were handed out since `base`, and of which nothing is known now: their volume is
   /// elsewhere, and a candle once handed out stays, empty.
   fileprivate mutating func emptyMinutes(
-    from base: Checkpoint, through last: Int, areUnseen: Bool, into output: inout CandleOutput
+    from base: Checkpoint, through last: Int, areUnseen: Bool, rules: CandleRules,
+    into output: inout CandleOutput
   ) {
     let first = base.state.handedOutThrough + 1
     guard first <= last else { return }
-    let made = Set(output.candles.map(\.minute))
-    let missed = base.gaps.opened.map(\.missingMinutes)
+    let made = Set(output.candles.map { rules.hours.minute(of: $0) })
+    let missed = base.gaps.opened.map { $0.missingMinutes(in: rules.hours) }
     for minute in first...last
     where !made.contains(minute) && !missed.contains(where: { $0.contains(minute) }) {
       var empty = FormingCandle(minute: minute, basis: base.state.price)
@@ -127,7 +138,7 @@ extension InstrumentDay {
         sums.minutesMissing -= 1
         sums.minutesUntraded += 1
       }
-      output.candles.append(empty.candle(symbol: symbol, day: day))
+      output.candles.append(empty.candle(of: symbol, on: day, rules: rules))
     }
   }
 }
@@ -138,13 +149,15 @@ extension InstrumentDay {
   }
 
   /// The day's range is smaller than it was: an extreme beyond it was false.
-  mutating func narrow(to quote: Quote, into output: inout CandleOutput) {
+  mutating func narrow(
+    to quote: Quote, rules: CandleRules, into output: inout CandleOutput
+  ) {
     current.narrow(to: quote)
     guard var minute = previous else { return }
     minute.narrow(to: quote)
     if minute.isFinal, minute != previous {
       output.revisions.append(
-        Revision(candle: minute.candle(symbol: symbol, day: day), cause: .correction))
+        Revision(candle: minute.candle(of: symbol, on: day, rules: rules), cause: .correction))
     }
     previous = minute
   }

@@ -10,6 +10,34 @@ struct DayProgress: Sendable, Hashable {
   /// Minutes whose completion was announced.
   var minutesCompleted = 0
   var stalledSince: Timestamp?
+  var early = EarlyClosings()
+}
+
+/// Instruments whose day was over before its last timers were: the first rows of the next one came.
+struct EarlyClosings: Sendable, Hashable {
+  /// Of the day's last minute.
+  var tally = Tally()
+  var closed = 0
+  var residuals = 0
+}
+
+/// Who has passed a minute, and how.
+struct Tally: Sendable, Hashable {
+  var traded = 0
+  var untraded = 0
+  var missing = 0
+  var expected: Int { traded + untraded + missing }
+
+  mutating func count(_ minute: Int, of state: InstrumentDay) {
+    guard state.isTradable || !state.booked.volume.isZero else { return }
+    guard let slot = state.previous, slot.minute == minute, slot.isFinal,
+      slot.moved || !slot.flags.contains(.partial)
+    else {
+      missing += 1
+      return
+    }
+    if slot.moved { traded += 1 } else { untraded += 1 }
+  }
 }
 
 enum TimerKind: Sendable, Hashable {
@@ -30,10 +58,10 @@ extension CandleRules {
   /// The timers of a day, in order of time.
   var timers: [Timer] {
     var timers = [Timer(secondOfDay: dayEndSecondOfDay, kind: .dayEnd)]
-    for minute in 0..<Session.minutesPerDay {
-      let endsHalf = (minute + 1) % Session.minutesPerHalf == 0
+    for minute in 0..<hours.minutesPerDay {
       let grace =
-        Session.closing(ofMinute: minute) + (endsHalf ? sessionGraceSeconds : graceSeconds)
+        hours.closing(ofMinute: minute)
+        + (hours.endsSession(minute) ? sessionGraceSeconds : graceSeconds)
       timers.append(Timer(secondOfDay: grace, kind: .grace(minute: minute)))
       timers.append(
         Timer(secondOfDay: grace + sourceTimeoutSeconds, kind: .sourceTimeout(minute: minute)))
@@ -46,14 +74,14 @@ extension CandleBook {
   /// The next moment at which `advance(to:)` has something to decide.
   package var nextDeadline: Timestamp? {
     guard let day = progress.day, let timer = nextTimer(on: day) else { return nil }
-    return Timestamp(day: day, secondOfDay: timer.secondOfDay)
+    return rules.hours.moment(on: day, secondOfDay: timer.secondOfDay)
   }
 
   /// Carries out every timer that has come due. Call it with the receive time of each answer
   /// before its rows are observed, and at `nextDeadline` when no answer comes.
   package mutating func advance(to now: Timestamp) {
     while let day = progress.day, let timer = nextTimer(on: day) {
-      let due = Timestamp(day: day, secondOfDay: timer.secondOfDay)
+      let due = rules.hours.moment(on: day, secondOfDay: timer.secondOfDay)
       if due > now { return }
       run(timer.kind, on: day)
       timersDoneThrough = due
@@ -61,9 +89,7 @@ extension CandleBook {
   }
 
   private func nextTimer(on day: TradingDay) -> Timer? {
-    let done =
-      timersDoneThrough.shanghaiDay < day
-      ? -1 : timersDoneThrough.shanghaiDay > day ? Int.max : timersDoneThrough.shanghaiSecondOfDay
+    let done = rules.hours.clock.second(of: timersDoneThrough, on: day)
     var low = 0
     var high = timers.count
     while low < high {
@@ -73,11 +99,28 @@ extension CandleBook {
     return low < timers.count ? timers[low] : nil
   }
 
-  /// The first snapshot of a new market day: timers that lie behind it have nothing to decide.
+  /// The first snapshot of a new market day: timers that lie behind it have nothing to decide. The
+  /// day before is finished first, where it ends at midnight.
   mutating func startDay(_ day: TradingDay, at now: Timestamp) {
-    if let current = progress.day, current >= day { return }
+    if let current = progress.day, current >= day || now < end(of: current) { return }
     progress = DayProgress(day: day, stalledSince: progress.stalledSince)
     timersDoneThrough = max(timersDoneThrough, now)
+  }
+
+  private func end(of day: TradingDay) -> Timestamp {
+    rules.hours.moment(on: day, secondOfDay: rules.dayEndSecondOfDay)
+  }
+
+  /// An instrument was closed by the first row of the next day.
+  mutating func countEarly(_ index: Int, at now: Timestamp) {
+    guard let state = instruments[index].state, state.day == progress.day, now < end(of: state.day)
+    else { return }
+    progress.early.tally.count(rules.hours.minutesPerDay - 1, of: state)
+    guard let certificate = output.certificates.last, certificate.exchangeVolume != nil else {
+      return
+    }
+    progress.early.closed += 1
+    if !certificate.isBalanced { progress.early.residuals += 1 }
   }
 
   private mutating func run(_ kind: TimerKind, on day: TradingDay) {
@@ -85,21 +128,23 @@ extension CandleBook {
     switch kind {
     case .grace(let minute):
       forEachOpenState(of: day) { state, output in
-        if state.isKnown(throughMinute: minute) {
-          state.finish(throughMinute: minute, into: &output)
+        if state.isKnown(throughMinute: minute, in: rules.hours) {
+          state.finish(throughMinute: minute, rules: rules, into: &output)
         } else if state.coverage.lag > 0 {
-          state.finishLate(rules, into: &output)
+          state.finishLate(rules: rules, into: &output)
         }
       }
       let tally = tally(ofMinute: minute, on: day)
       if tally.missing == 0 { complete(minute, with: tally, on: day) }
     case .sourceTimeout(let minute):
       forEachOpenState(of: day) { state, output in
-        if !state.isKnown(throughMinute: minute) {
-          if !state.isAlive(throughMinute: minute) { state.endObservation(into: &output) }
+        if !state.isKnown(throughMinute: minute, in: rules.hours) {
+          if !state.isAlive(throughMinute: minute, in: rules.hours) {
+            state.endObservation(rules: rules, into: &output)
+          }
         } else if state.current.minute <= minute + 1 {
           // Proven after its grace: by an answer that was late, or a clock that runs fast.
-          state.finish(throughMinute: minute, into: &output)
+          state.finish(throughMinute: minute, rules: rules, into: &output)
         }
       }
       if progress.minutesCompleted <= minute {
@@ -107,6 +152,9 @@ extension CandleBook {
       }
     case .dayEnd:
       endDay(day)
+      if let newest = certification?.newest, newest > day {
+        progress = DayProgress(day: newest, stalledSince: progress.stalledSince)
+      }
     }
   }
 
@@ -128,27 +176,11 @@ extension CandleBook {
     }
   }
 
-  struct Tally {
-    var traded = 0
-    var untraded = 0
-    var missing = 0
-    var expected: Int { traded + untraded + missing }
-  }
-
-  /// Who has passed a minute, and how.
   private func tally(ofMinute minute: Int, on day: TradingDay) -> Tally {
-    var tally = Tally()
+    let isLast = minute == rules.hours.minutesPerDay - 1
+    var tally = isLast ? progress.early.tally : Tally()
     for entry in instruments {
-      guard let state = entry.state, state.day == day,
-        state.isTradable || !state.booked.volume.isZero
-      else { continue }
-      guard let slot = state.previous, slot.minute == minute, slot.isFinal,
-        slot.moved || !slot.flags.contains(.partial)
-      else {
-        tally.missing += 1
-        continue
-      }
-      if slot.moved { tally.traded += 1 } else { tally.untraded += 1 }
+      if let state = entry.state, state.day == day { tally.count(minute, of: state) }
     }
     return tally
   }
@@ -156,7 +188,8 @@ extension CandleBook {
   private mutating func complete(_ minute: Int, with tally: Tally, on day: TradingDay) {
     guard tally.expected > 0, progress.minutesCompleted <= minute else { return }
     progress.minutesCompleted = minute + 1
-    let openedAt = Timestamp(day: day, secondOfDay: Session.opening(ofMinute: minute))
+    let openedAt = rules.hours.moment(
+      on: day, secondOfDay: rules.hours.opening(ofMinute: minute))
     output.events.append(
       .minuteComplete(
         MinuteComplete(

@@ -98,12 +98,18 @@ package struct CandleBook: Sendable {
     case held(RejectionReason, detail: String)
   }
 
-  /// - Parameter sourceName: of the source whose quotes are booked, for events. It is not among the
-  ///   rules: they are copied often, and a string is counted with each copy.
+  /// - Parameters:
+  ///   - hours: of the market whose quotes are booked.
+  ///   - source: whose candles they become.
+  ///   - sourceName: of the source whose quotes are booked, for events. It is not among the rules:
+  ///     they are copied often, and a string is counted with each copy.
   package init(
-    rules: CandleRules = CandleRules(), calendar: TradingCalendar = .shanghai,
-    sourceName: String = "live"
+    rules: CandleRules = CandleRules(), hours: TradingHours = .mainlandChina,
+    source: Source = .live, calendar: TradingCalendar = .shanghai, sourceName: String = "live"
   ) {
+    var rules = rules
+    rules.hours = hours
+    rules.source = source
     self.rules = rules
     self.sourceName = sourceName
     self.calendar = calendar
@@ -116,7 +122,7 @@ package struct CandleBook: Sendable {
     if let known = indexes[symbol] { return known }
     indexes[symbol] = instruments.count
     instruments.append(Entry(symbol: symbol))
-    memories.append(DayMemory(of: symbol))
+    memories.append(DayMemory(of: symbol, hours: rules.hours))
     return instruments.count - 1
   }
 
@@ -141,17 +147,18 @@ package struct CandleBook: Sendable {
   /// The minute that takes shape, as it stands; nil before the open, after the close, and for what
   /// does not trade.
   package func formingCandle(at index: Int) -> Candle? {
-    instruments[index].state?.formingCandle
+    instruments[index].state?.formingCandle(rules)
   }
 }
 
 extension InstrumentDay {
   @inline(__always)
-  fileprivate var formingCandle: Candle? {
-    guard isObserved, !isClosed, current.minute < Session.minutesPerDay,
-      current.moved || (isTradable && knownTradingSeconds > current.minute * 60)
+  fileprivate func formingCandle(_ rules: CandleRules) -> Candle? {
+    guard isObserved, !isClosed, current.minute < rules.hours.minutesPerDay,
+      current.moved
+        || (isTradable && knownTradingSeconds(in: rules.hours) > current.minute * 60)
     else { return nil }
-    return current.candle(symbol: symbol, day: day)
+    return current.candle(of: symbol, on: day, rules: rules)
   }
 }
 
@@ -174,11 +181,12 @@ extension CandleBook {
     }
     let trading = quote.trading
     let isListed = trading != .delisted && trading != .notListed
-    if isListed, known ?? TradingDay(daysSince1970: .min) < day {
-      roll(index, to: quote, receivedAt: receivedAt)
-    }
     let second =
-      watermark.shanghaiDay == day ? watermark.shanghaiSecondOfDay : InstrumentDay.lastSecond
+      rules.hours.clock.day(at: watermark) == day
+      ? rules.hours.clock.secondOfDay(at: watermark) : rules.hours.lastSecond
+    if isListed, known ?? TradingDay(daysSince1970: .min) < day {
+      roll(index, to: quote, watermark: second, receivedAt: receivedAt)
+    }
     let isDisputed = instruments[index].isDisputed && known == day
     if !isDisputed,
       let objection = instruments[index].objection(
@@ -255,14 +263,20 @@ extension CandleBook {
 
   /// A new day of an instrument: the old one is closed as far as it was seen.
   private mutating func roll(
-    _ index: Int, to quote: Quote, receivedAt: Timestamp
+    _ index: Int, to quote: Quote, watermark: Int, receivedAt: Timestamp
   ) {
-    if instruments[index].state?.isClosed == false { abandon(index) }
+    let sawClose = instruments[index].state?.isSettled(rules) == true
+    proveOverMidnight(index, to: quote.tradingDay, second: watermark)
+    if instruments[index].state?.isClosed == false {
+      abandon(index)
+      countEarly(index, at: receivedAt)
+    }
     var state = InstrumentDay(
-      symbol: instruments[index].symbol, day: quote.tradingDay, basis: quote.previousClose)
+      symbol: instruments[index].symbol, day: quote.tradingDay, basis: quote.previousClose,
+      hours: rules.hours)
     if let last = instruments[index].state {
       missDays(of: index, after: last.day, before: quote.tradingDay)
-      if last.isSettled(rules), !last.isDisputed,
+      if sawClose,
         calendar.previous(before: quote.tradingDay) == last.day
       {
         state.priorClose = last.price
@@ -272,6 +286,21 @@ extension CandleBook {
     memories[index].forget()
     disputes[index] = nil
     startDay(quote.tradingDay, at: receivedAt)
+  }
+}
+
+// MARK: - Over midnight
+
+extension CandleBook {
+  /// Where trading goes on over midnight no row may come between a day's last and the next day's
+  /// first: if they follow each other without a break, the totals last seen are the day's.
+  private mutating func proveOverMidnight(_ index: Int, to day: TradingDay, second: Int) {
+    let hours = rules.hours
+    guard hours.isUnbroken, let last = instruments[index].state,
+      last.day.advanced(by: 1) == day,
+      hours.closes - last.coverage.aliveThrough + second <= rules.silenceSecondsMax
+    else { return }
+    instruments[index].state?.prove(through: hours.lastSecond)
   }
 }
 

@@ -1,6 +1,7 @@
 import Market
 
-/// The numbers of the candle rules (DESIGN, "Candle rules"), in one place.
+/// The numbers of the candle rules (DESIGN, "Candle rules") and the hours they are applied to, in
+/// one place. Copied often: it must hold nothing that is counted.
 package struct CandleRules: Sendable {
   /// How much trading time two sightings may lie apart and still count as watching without a
   /// break, when a minute boundary lies between them: four lost polls at the exchange's 3 s.
@@ -35,11 +36,18 @@ package struct CandleRules: Sendable {
   package var unobservedSecondsMin = 60
   /// How long after a correction the replaced readings may come back and undo it.
   package var undoSecondsMax: Int64 = 60
-  /// When the exchange has said its last of a day; certificates are written then. The fixed-price
-  /// session ends 15:30, the last stamps seen were 15:35:45.
-  package var dayEndSecondOfDay = 15 * 3600 + 36 * 60
+  /// Of the market whose quotes are booked.
+  package internal(set) var hours = TradingHours.mainlandChina
+  /// Whose candles they become.
+  package internal(set) var source = Source.live
 
   package init() {}
+
+  /// When the exchange has said its last of a day; certificates are written then.
+  package var dayEndSecondOfDay: Int { hours.dayEnds }
+
+  /// The day is proven to its end: beyond the closing print, or to the midnight that it ends with.
+  var settledSecond: Int { min(hours.closes + closingPrintSecondsMax, hours.lastSecond) }
 }
 
 /// What the rules decided: rows for the store, in the order they came about.

@@ -40,7 +40,7 @@ struct DifferenceWriter: StateSink {
       }
     }
     writer.put(number: equal)
-    checkpoint.gaps.write(to: &writer)
+    checkpoint.writeGaps(to: &writer)
   }
 
   @inline(__always)
@@ -85,7 +85,7 @@ extension StateReader {
       place += 1
       place += try equalNumbers(upTo: numbers.count - place)
     }
-    var state = try Self.day(of: day.symbol, in: numbers)
+    var state = try self.day(of: day.symbol, in: numbers)
     state.coverage.knownThrough = known
     state.coverage.aliveThrough = alive
     state.booked.stamp = stamp
@@ -101,13 +101,13 @@ extension StateReader {
   }
 
   /// What a day's numbers say, as `InstrumentDay` writes them.
-  private static func day(
+  private func day(
     of symbol: Symbol, in numbers: [UInt64]
   ) throws(BookStateError) -> InstrumentDay {
     let bytes = StateWriter.bytes(version: layoutVersion) { writer in
       for number in numbers { writer.put(number: number) }
     }
-    var reader = try StateReader(bytes, versions: layoutVersion...layoutVersion)
+    var reader = try StateReader(bytes, versions: layoutVersion...layoutVersion, hours: hours)
     let day = try reader.instrumentDay(symbol: symbol, as: .difference)
     try reader.end()
     return day

@@ -11,8 +11,9 @@ struct DayMemory: Sendable {
   /// Two false rows may come in a row before an honest one shows it.
   static let countMax = 2
 
-  init(of symbol: Symbol) {
-    even = Checkpoint(state: InstrumentDay(symbol: symbol, day: TradingDay(daysSince1970: 0)))
+  init(of symbol: Symbol, hours: TradingHours) {
+    even = Checkpoint(
+      state: InstrumentDay(symbol: symbol, day: TradingDay(daysSince1970: 0), hours: hours))
     odd = even
   }
 

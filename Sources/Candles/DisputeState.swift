@@ -3,28 +3,28 @@ import Market
 /// Disputes as bytes.
 
 extension Gap {
-  /// As many as `write` puts.
+  /// As many as `InstrumentDay.write` puts.
   static let numbers: UInt64 = 7
+}
 
-  func write(to writer: inout some StateSink) {
-    writer.put(Int64(from.shanghaiSecondOfDay))
-    writer.put(Int64(to.shanghaiSecondOfDay))
-    writer.put(volume)
-    writer.put(turnover)
-    writer.put(Int64(cause.rawValue))
+extension InstrumentDay {
+  @inline(__always)
+  func write(_ gap: Gap, to writer: inout some StateSink) {
+    writer.put(Int64(second(of: gap.from)))
+    writer.put(Int64(second(of: gap.to)))
+    writer.put(gap.volume)
+    writer.put(gap.turnover)
+    writer.put(Int64(gap.cause.rawValue))
   }
 }
 
-extension GapChanges {
-  func write(to writer: inout StateWriter) {
-    Self.write(opened, to: &writer)
-    Self.write(closed, to: &writer)
-  }
-
-  @inline(__always)
-  private static func write(_ gaps: [Gap], to writer: inout StateWriter) {
-    writer.put(Int64(gaps.count))
-    for gap in gaps { gap.write(to: &writer) }
+extension Checkpoint {
+  /// Mutating, like all that reads a day where it stands.
+  mutating func writeGaps(to writer: inout StateWriter) {
+    writer.put(Int64(gaps.opened.count))
+    for gap in gaps.opened { state.write(gap, to: &writer) }
+    writer.put(Int64(gaps.closed.count))
+    for gap in gaps.closed { state.write(gap, to: &writer) }
   }
 }
 
@@ -95,8 +95,8 @@ extension StateReader {
       throw .corrupt(field: "gap.cause", expected: "a cause", at: start)
     }
     return Gap(
-      symbol: symbol, tradingDay: day, from: Timestamp(day: day, secondOfDay: from),
-      to: Timestamp(day: day, secondOfDay: to), volume: volume, turnover: turnover, cause: cause)
+      symbol: symbol, tradingDay: day, from: hours.moment(on: day, secondOfDay: from),
+      to: hours.moment(on: day, secondOfDay: to), volume: volume, turnover: turnover, cause: cause)
   }
 
   mutating func gapChanges(
@@ -152,6 +152,7 @@ extension StateReader {
       let trading = try trading()
       var quote = Quote(
         symbol: state.symbol, tradingDay: state.day, secondOfDay: Int32(second))
+      quote.clock = hours.clock
       for price in HeldRow.fields { quote[keyPath: price] = try decimal(field) }
       if try flag("\(field).has_after_hours") {
         quote.afterHours = AfterHours(

@@ -2,7 +2,7 @@ import Market
 
 /// One minute of one instrument while it takes shape.
 struct FormingCandle: Sendable, Hashable {
-  /// 0…239, as `Session` numbers them.
+  /// As `TradingHours` numbers them.
   var minute: Int
   /// The price that stood when the minute began: what a minute without trades is flat at.
   var basis: ExactDecimal
@@ -58,16 +58,16 @@ struct FormingCandle: Sendable, Hashable {
   }
 
   /// The candle as it stands; flat where nothing moved.
-  func candle(symbol: Symbol, day: TradingDay) -> Candle {
-    let opening = Session.opening(ofMinute: minute)
-    let openedAt = Timestamp(day: day, secondOfDay: opening)
+  func candle(of symbol: Symbol, on day: TradingDay, rules: CandleRules) -> Candle {
+    let openedAt = rules.hours.moment(
+      on: day, secondOfDay: rules.hours.opening(ofMinute: minute))
     var flags = flags
     if !moved, !flags.contains(.partial) { flags.insert(.noTrade) }
     return Candle(
       symbol: symbol, timeframe: .minute1, tradingDay: day, openedAt: openedAt,
       closedAt: openedAt.adding(seconds: 60), open: moved ? open : basis,
       high: moved ? high : basis, low: moved ? low : basis, close: moved ? close : basis,
-      volume: volume, turnover: turnover, flags: flags, source: .live)
+      volume: volume, turnover: turnover, flags: flags, source: rules.source)
   }
 }
 

@@ -6,19 +6,20 @@ extension InstrumentDay {
   /// A print stamped into a minute that is neither the current one nor the one before.
   /// - Throws: `overflow`, and then nothing has changed.
   mutating func recordLatePrint(
-    _ move: Move, stampedAt stamp: Int, into output: inout CandleOutput
+    _ move: Move, stampedAt stamp: Int, rules: CandleRules, into output: inout CandleOutput
   ) throws(ExactDecimalError) {
-    let minute = Session.minute(of: stamp)
+    let minute = rules.hours.minute(of: stamp)
     guard minute >= coverage.observedSince else {
       // Nobody saw that minute: its volume belongs to what passed unseen. The row before may be
       // older than that.
-      let known = max(self.booked.stamp, lastGap?.from.shanghaiSecondOfDay ?? 0)
+      let known = max(self.booked.stamp, lastGap.map { second(of: $0.from) } ?? 0)
       try recordGap(
         from: moment(min(known, stamp)), to: moment(stamp),
         delta: Delta(volume: move.volume, turnover: move.turnover),
         cause: isDisputed ? .dispute : isClosed ? .latePrint : lastGap?.cause ?? .latePrint,
         into: &output)
-      return flattenMinutes(after: coverage.observedSince - 1, at: move.last, into: &output)
+      return flattenMinutes(
+        after: coverage.observedSince - 1, at: move.last, rules: rules, into: &output)
     }
     let volumeSum = try sums.minuteVolume + move.volume
     let turnoverSum = try sums.minuteTurnover + move.turnover
@@ -34,13 +35,14 @@ extension InstrumentDay {
     lastMoved = late
     sums.minuteVolume = volumeSum
     sums.minuteTurnover = turnoverSum
-    revise(late, into: &output)
-    flattenMinutes(after: minute, at: move.last, into: &output)
+    revise(late, rules: rules, into: &output)
+    flattenMinutes(after: minute, at: move.last, rules: rules, into: &output)
   }
 
   /// Minutes without trades stand at the price of the last print before them.
   private mutating func flattenMinutes(
-    after minute: Int, at price: ExactDecimal, into output: inout CandleOutput
+    after minute: Int, at price: ExactDecimal, rules: CandleRules,
+    into output: inout CandleOutput
   ) {
     guard isTradable else {
       if !current.moved { current.basis = price }
@@ -53,29 +55,31 @@ extension InstrumentDay {
         flat.flags = held.flags
         lastMoved = flat
       }
-      revise(flat, into: &output)
+      revise(flat, rules: rules, into: &output)
     }
     if previous?.moved == false, previous?.isPassedOver == false {
       previous?.basis = price
-      if let previous, previous.isFinal { revise(previous, into: &output) }
+      if let previous, previous.isFinal { revise(previous, rules: rules, into: &output) }
     }
     if !current.moved { current.basis = price }
   }
 
-  private func revise(_ minute: FormingCandle, into output: inout CandleOutput) {
+  private func revise(
+    _ minute: FormingCandle, rules: CandleRules, into output: inout CandleOutput
+  ) {
     output.revisions.append(
-      Revision(candle: minute.candle(symbol: symbol, day: day), cause: .latePrint))
+      Revision(candle: minute.candle(of: symbol, on: day, rules: rules), cause: .latePrint))
   }
 
   /// A print stamped well before a time that counted as proven shows how late its instrument's rows
   /// come. From then on they prove only what is as old as that, and its minutes wait.
   mutating func learnLag(of stamp: Int, seenAt watermark: Int, rules: CandleRules) {
-    let printed = Session.tradingSeconds(before: stamp)
-    let late = Session.tradingSeconds(before: watermark) - printed
+    let printed = rules.hours.tradingSeconds(before: stamp)
+    let late = rules.hours.tradingSeconds(before: watermark) - printed
     let isLate = late > rules.silenceSecondsMax
     if coverage.lag > 0 {
       coverage.lag = isLate ? late : 0
-    } else if isLate, knownTradingSeconds - printed > rules.silenceSecondsMax {
+    } else if isLate, knownTradingSeconds(in: rules.hours) - printed > rules.silenceSecondsMax {
       coverage.lag = late
     }
   }

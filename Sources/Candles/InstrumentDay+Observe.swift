@@ -14,12 +14,14 @@ extension InstrumentDay {
     let watermark = max(watermark, coverage.aliveThrough)
     if !isObserved { current.basis = quote.previousClose }
     if isBreak(until: watermark, rules: rules) {
-      try open(gapUntil: watermark, delta: delta, quote: quote, into: &output)
+      try open(gapUntil: watermark, delta: delta, quote: quote, rules: rules, into: &output)
     } else if isMovement(quote, delta: delta) {
-      try record(move(quote, delta: delta), stampedAt: Int(quote.secondOfDay), into: &output)
+      try record(
+        move(quote, delta: delta, in: rules.hours), stampedAt: Int(quote.secondOfDay),
+        rules: rules, into: &output)
       learnLag(of: Int(quote.secondOfDay), seenAt: watermark, rules: rules)
     }
-    remember(quote, trading: trading, watermark: watermark)
+    remember(quote, trading: trading, watermark: watermark, in: rules.hours)
   }
 
   /// Nothing the rules care for has moved; the common case, so it is decided first. An outage is
@@ -63,8 +65,8 @@ extension InstrumentDay {
   /// Whether more than a straddle passed unseen and a minute ended meanwhile.
   @inline(__always)
   func isBreak(until watermark: Int, rules: CandleRules) -> Bool {
-    let known = Session.tradingSeconds(before: coverage.aliveThrough)
-    let seen = Session.tradingSeconds(before: watermark)
+    let known = rules.hours.tradingSeconds(before: coverage.aliveThrough)
+    let seen = rules.hours.tradingSeconds(before: watermark)
     let minuteSeen = (seen + 59) / 60 - 1
     return seen - known > rules.silenceSecondsMax && minuteSeen > known / 60
   }
@@ -77,8 +79,8 @@ extension InstrumentDay {
   }
 
   @inline(__always)
-  private func move(_ quote: Quote, delta: Delta) -> Move {
-    let minute = Session.minute(of: Int(quote.secondOfDay))
+  private func move(_ quote: Quote, delta: Delta, in hours: TradingHours) -> Move {
+    let minute = hours.minute(of: Int(quote.secondOfDay))
     let rose = quote.high > booked.high
     let fell = quote.low < booked.low || booked.low.isZero
     return Move(
@@ -89,31 +91,33 @@ extension InstrumentDay {
       volume: delta.volume, turnover: delta.turnover,
       // Only the instrument's own stamps prove its rows: others' lie elsewhere in the second.
       isAmbiguous: minute > 0 && (rose || fell)
-        && Session.tradingSeconds(before: booked.stamp) < minute * 60)
+        && hours.tradingSeconds(before: booked.stamp) < minute * 60)
   }
 
   /// Puts a movement where its stamp says, however late it comes.
   private mutating func record(
-    _ move: Move, stampedAt stamp: Int, into output: inout CandleOutput
+    _ move: Move, stampedAt stamp: Int, rules: CandleRules, into output: inout CandleOutput
   ) throws(ExactDecimalError) {
-    let minute = Session.minute(of: stamp)
+    let minute = rules.hours.minute(of: stamp)
     let minuteSum = Delta(
       volume: try sums.minuteVolume + move.volume, turnover: try sums.minuteTurnover + move.turnover
     )
-    begin(minute: minute, into: &output)
+    begin(minute: minute, rules: rules, into: &output)
     if minute == current.minute {
       try current.take(move)
     } else if var late = previous, late.minute == minute {
       try late.take(move)
-      replacePrevious(by: late, into: &output)
+      replacePrevious(by: late, rules: rules, into: &output)
     } else {
-      return try recordLatePrint(move, stampedAt: stamp, into: &output)
+      return try recordLatePrint(move, stampedAt: stamp, rules: rules, into: &output)
     }
     sums.minuteVolume = minuteSum.volume
     sums.minuteTurnover = minuteSum.turnover
   }
 
-  private mutating func replacePrevious(by late: FormingCandle, into output: inout CandleOutput) {
+  private mutating func replacePrevious(
+    by late: FormingCandle, rules: CandleRules, into output: inout CandleOutput
+  ) {
     // It began at the price this print has moved since.
     if !current.moved { current.basis = late.close }
     if previous?.isPassedOver == true {
@@ -121,7 +125,7 @@ extension InstrumentDay {
       first.isPassedOver = false
       first.isFinal = false
       previous = first
-      return finishPrevious(into: &output)
+      return finishPrevious(rules: rules, into: &output)
     }
     if late.isFinal {
       if previous?.moved == false {
@@ -129,7 +133,7 @@ extension InstrumentDay {
         sums.minutesUntraded -= 1
       }
       output.revisions.append(
-        Revision(candle: late.candle(symbol: symbol, day: day), cause: .latePrint))
+        Revision(candle: late.candle(of: symbol, on: day, rules: rules), cause: .latePrint))
     }
     previous = late
   }
@@ -141,34 +145,35 @@ extension InstrumentDay {
   /// Nobody looked from `knownThrough` to `watermark`: the volume of that time is known, its
   /// minutes are not.
   private mutating func open(
-    gapUntil watermark: Int, delta: Delta, quote: Quote,
+    gapUntil watermark: Int, delta: Delta, quote: Quote, rules: CandleRules,
     into output: inout CandleOutput
   ) throws(ExactDecimalError) {
     let cause = isDisputed ? GapCause.dispute : isObserved ? .outage : .lateStart
     // A row of yesterday in an answer of today is true to its day's end, but tells of no trade
     // after its own stamp.
-    let isWholeDay = watermark == InstrumentDay.lastSecond
-    let end =
-      isWholeDay ? max(Int(quote.secondOfDay), Session.afternoonClose) : watermark
+    let isWholeDay = watermark == rules.hours.lastSecond
+    let end = isWholeDay ? max(Int(quote.secondOfDay), rules.hours.closes) : watermark
     try recordGap(
       from: moment(coverage.knownThrough), to: moment(end), delta: delta, cause: cause,
       into: &output)
-    endObservation(into: &output)
-    resume(at: watermark, price: quote.last.isZero ? quote.previousClose : quote.last)
+    endObservation(rules: rules, into: &output)
+    resume(
+      at: watermark, price: quote.last.isZero ? quote.previousClose : quote.last,
+      in: rules.hours)
   }
 
   /// Hands out what was seen before sight was lost. The opening auction trades before the first
   /// minute has a second: where nothing else of that minute was seen, it is the auction alone.
-  mutating func endObservation(into output: inout CandleOutput) {
-    let known = knownTradingSeconds
-    if known / 60 > 0 { finish(throughMinute: known / 60 - 1, into: &output) }
+  mutating func endObservation(rules: CandleRules, into output: inout CandleOutput) {
+    let known = knownTradingSeconds(in: rules.hours)
+    if known / 60 > 0 { finish(throughMinute: known / 60 - 1, rules: rules, into: &output) }
     guard current.minute == known / 60 else { return }
-    if known % 60 > 0 || current.moved { discardCurrent(into: &output) }
+    if known % 60 > 0 || current.moved { discardCurrent(rules: rules, into: &output) }
   }
 
   /// Minutes between are missing; the one sight returns in starts at the price found.
-  private mutating func resume(at watermark: Int, price: ExactDecimal) {
-    let seen = Session.tradingSeconds(before: watermark)
+  private mutating func resume(at watermark: Int, price: ExactDecimal, in hours: TradingHours) {
+    let seen = hours.tradingSeconds(before: watermark)
     // Minutes that were emptied in a dispute are not begun again.
     let resumed = max(seen / 60, current.minute)
     sums.minutesMissing += resumed - current.minute
@@ -204,7 +209,9 @@ extension InstrumentDay {
     output.gaps.append(gap)
   }
 
-  mutating func remember(_ quote: Quote, trading: TradingState, watermark: Int) {
+  mutating func remember(
+    _ quote: Quote, trading: TradingState, watermark: Int, in hours: TradingHours
+  ) {
     // Until something trades the previous close may still be put right, and the minute with it.
     if !current.moved, quote.volume.isZero, current.basis == booked.previousClose {
       current.basis = quote.previousClose
@@ -212,7 +219,7 @@ extension InstrumentDay {
     prove(through: watermark)
     isObserved = true
     booked.stamp = Int(quote.secondOfDay)
-    if let minute = lastMoved?.minute, Session.minute(of: booked.stamp) > minute { lastMoved = nil }
+    if let minute = lastMoved?.minute, hours.minute(of: booked.stamp) > minute { lastMoved = nil }
     booked.volume = quote.volume
     booked.turnover = quote.turnover
     booked.open = quote.open

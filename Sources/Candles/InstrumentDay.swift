@@ -8,11 +8,10 @@ import Market
 struct InstrumentDay: Sendable, Hashable {
   let symbol: Symbol
   let day: TradingDay
+  /// Of its market's clock, ahead of UTC. Fits beside the day.
+  private let offsetSeconds: Int32
 
-  /// What is proven by an answer of a later day.
-  static let lastSecond = Int(Shanghai.secondsPerDay) - 1
-
-  var coverage = Coverage()
+  var coverage: Coverage
   /// A snapshot of this day was accepted.
   var isObserved = false
   /// The certificate has been written.
@@ -38,15 +37,17 @@ struct InstrumentDay: Sendable, Hashable {
 
   /// How far the day is proven.
   struct Coverage: Sendable, Hashable {
-    /// Proven state as of this second of the day; the morning's open when nothing was seen yet.
-    var knownThrough = Session.morningOpen
+    /// Proven state as of this second of the day; the open when nothing was seen yet.
+    var knownThrough: Int
     /// The instrument's rows were there as of this second. The same, but for a late publisher,
     /// whose rows prove what they say only to `lag` seconds before.
-    var aliveThrough = Session.morningOpen
+    var aliveThrough: Int
     /// How old the rows of a late publisher are when they come, in seconds; 0 for all others.
     var lag = 0
     /// The first minute since which nothing passed unseen.
     var observedSince = 0
+
+    init(from second: Int) { (knownThrough, aliveThrough) = (second, second) }
   }
 
   /// What the last booked row says, which the next one is held against.
@@ -74,15 +75,19 @@ struct InstrumentDay: Sendable, Hashable {
     var minutesMissing = 0
   }
 
-  init(symbol: Symbol, day: TradingDay, basis: ExactDecimal = .zero) {
+  init(symbol: Symbol, day: TradingDay, basis: ExactDecimal = .zero, hours: TradingHours) {
     self.symbol = symbol
     self.day = day
+    offsetSeconds = hours.clock.offsetSeconds
+    coverage = Coverage(from: hours.opens)
     current = FormingCandle(minute: 0, basis: basis)
   }
 
-  /// Trading time on which the state is proven, 0…14400 s.
+  /// Trading time on which the state is proven.
   @inline(__always)
-  var knownTradingSeconds: Int { Session.tradingSeconds(before: coverage.knownThrough) }
+  func knownTradingSeconds(in hours: TradingHours) -> Int {
+    hours.tradingSeconds(before: coverage.knownThrough)
+  }
 
   /// What a minute without trades is flat at: the last price, before the first trade the
   /// previous close.
@@ -99,13 +104,13 @@ struct InstrumentDay: Sendable, Hashable {
   }
 
   /// Whether the state is proven to the end of `minute`.
-  func isKnown(throughMinute minute: Int) -> Bool {
-    knownTradingSeconds >= (minute + 1) * 60
+  func isKnown(throughMinute minute: Int, in hours: TradingHours) -> Bool {
+    knownTradingSeconds(in: hours) >= (minute + 1) * 60
   }
 
   /// Whether its rows were there to the end of `minute`, however old they were.
-  func isAlive(throughMinute minute: Int) -> Bool {
-    Session.tradingSeconds(before: coverage.aliveThrough) >= (minute + 1) * 60
+  func isAlive(throughMinute minute: Int, in hours: TradingHours) -> Bool {
+    hours.tradingSeconds(before: coverage.aliveThrough) >= (minute + 1) * 60
   }
 
   /// The last minute that was handed out, or passed over; -1 before the first.
@@ -115,8 +120,12 @@ struct InstrumentDay: Sendable, Hashable {
   }
 
   func moment(_ secondOfDay: Int) -> Timestamp {
-    Timestamp(day: day, secondOfDay: secondOfDay)
+    Timestamp(
+      seconds: Int64(day.daysSince1970) * 86_400 + Int64(secondOfDay) - Int64(offsetSeconds))
   }
+
+  /// The second of the day that `moment` is.
+  func second(of moment: Timestamp) -> Int { Int(moment.seconds - self.moment(0).seconds) }
 }
 
 // MARK: - Minutes, one after the other
@@ -124,9 +133,9 @@ struct InstrumentDay: Sendable, Hashable {
 extension InstrumentDay {
   /// Lets `minute` be the one that takes shape. Those it passes are complete: each is handed out
   /// as soon as the next but one begins, the last of them waits for its grace period.
-  mutating func begin(minute: Int, into output: inout CandleOutput) {
+  mutating func begin(minute: Int, rules: CandleRules, into output: inout CandleOutput) {
     while current.minute < minute {
-      finishPrevious(into: &output)
+      finishPrevious(rules: rules, into: &output)
       if let passed = previous, passed.moved || passed.flags.contains(.partial) {
         lastMoved = passed
       }
@@ -136,18 +145,22 @@ extension InstrumentDay {
   }
 
   /// Hands out every minute up to and including `minute`.
-  mutating func finish(throughMinute minute: Int, into output: inout CandleOutput) {
-    begin(minute: min(minute + 1, Session.minutesPerDay), into: &output)
-    finishPrevious(into: &output)
+  mutating func finish(
+    throughMinute minute: Int, rules: CandleRules, into output: inout CandleOutput
+  ) {
+    begin(minute: min(minute + 1, rules.hours.minutesPerDay), rules: rules, into: &output)
+    finishPrevious(rules: rules, into: &output)
   }
 
   /// Hands out what is proven of a late publisher, whose minutes end that much later.
-  mutating func finishLate(_ rules: CandleRules, into output: inout CandleOutput) {
-    let minute = (knownTradingSeconds - rules.graceSeconds) / 60 - 1
-    if minute >= 0, current.minute <= minute + 1 { finish(throughMinute: minute, into: &output) }
+  mutating func finishLate(rules: CandleRules, into output: inout CandleOutput) {
+    let minute = (knownTradingSeconds(in: rules.hours) - rules.graceSeconds) / 60 - 1
+    if minute >= 0, current.minute <= minute + 1 {
+      finish(throughMinute: minute, rules: rules, into: &output)
+    }
   }
 
-  mutating func finishPrevious(into output: inout CandleOutput) {
+  mutating func finishPrevious(rules: CandleRules, into output: inout CandleOutput) {
     guard let minute = previous, !minute.isFinal else { return }
     previous?.isFinal = true
     guard minute.moved || isTradable else {
@@ -155,12 +168,12 @@ extension InstrumentDay {
       return
     }
     if minute.moved { sums.minutesTraded += 1 } else { sums.minutesUntraded += 1 }
-    output.candles.append(minute.candle(symbol: symbol, day: day))
+    output.candles.append(minute.candle(of: symbol, on: day, rules: rules))
   }
 
   /// The feed is silent: what was seen of the current minute is all there will be.
-  mutating func discardCurrent(into output: inout CandleOutput) {
+  mutating func discardCurrent(rules: CandleRules, into output: inout CandleOutput) {
     current.flags.insert(.partial)
-    finish(throughMinute: current.minute, into: &output)
+    finish(throughMinute: current.minute, rules: rules, into: &output)
   }
 }

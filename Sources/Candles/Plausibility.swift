@@ -57,9 +57,9 @@ extension InstrumentDay {
   /// Answers have come for long, and none had what stands here: its stamp may be the false one.
   private func isUnobserved(by watermark: Int, rules: CandleRules) -> Bool {
     let traded =
-      Session.tradingSeconds(before: watermark)
-      - Session.tradingSeconds(before: coverage.aliveThrough)
-    let sinceClose = watermark - max(coverage.aliveThrough, Session.afternoonClose)
+      rules.hours.tradingSeconds(before: watermark)
+      - rules.hours.tradingSeconds(before: coverage.aliveThrough)
+    let sinceClose = watermark - max(coverage.aliveThrough, rules.hours.closes)
     return max(traded, sinceClose) > rules.unobservedSecondsMin
   }
 

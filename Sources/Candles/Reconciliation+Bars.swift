@@ -5,21 +5,21 @@ import Market
 /// At most one bar a minute. Sina's 238 leave out the closing auction's first two minutes, whose
 /// trades are in the bar that ends 15:00; a bar that ends 09:30 is the opening auction's.
 struct BarDay: Sendable {
-  static let wholeDay = 0...Session.minutesPerDay - 1
-  /// 14:57–14:59, when orders gather and nothing trades.
-  static let auctionMinutes = 237...238
-
-  private(set) var minutes = [Candle?](repeating: nil, count: Session.minutesPerDay)
+  private(set) var minutes: [Candle?]
   let dayBar: Candle?
+  /// When orders gather and nothing trades: 14:57–14:59 on the mainland.
+  let auctionMinutes: Range<Int>
 
-  init(_ bars: [Candle], dayBar: Candle?) {
+  init(_ bars: [Candle], dayBar: Candle?, hours: TradingHours) {
+    minutes = [Candle?](repeating: nil, count: hours.minutesPerDay)
+    auctionMinutes = hours.silentMinutes
     self.dayBar = dayBar
     var stamps: [Timestamp: Candle] = [:]
     for bar in bars { stamps[bar.closedAt] = bar }
     for bar in stamps.values.sorted(by: { $0.closedAt < $1.closedAt }) {
-      let end = bar.closedAt.shanghaiSecondOfDay
-      if end > Session.afternoonClose { continue }
-      fold(bar, into: Session.minute(of: end))
+      let end = hours.clock.second(of: bar.closedAt, on: bar.tradingDay)
+      if end > hours.closes { continue }
+      fold(bar, into: hours.minute(of: end))
     }
   }
 
@@ -42,11 +42,13 @@ struct BarDay: Sendable {
     minutes[minute] = both
   }
 
+  var wholeDay: ClosedRange<Int> { 0...minutes.count - 1 }
+
   var isEmpty: Bool { minutes.allSatisfy { $0 == nil } }
 
   /// Every minute of the day but those that have no bar by nature.
   var isComplete: Bool {
-    minutes.indices.allSatisfy { minutes[$0] != nil || BarDay.auctionMinutes.contains($0) }
+    minutes.indices.allSatisfy { minutes[$0] != nil || auctionMinutes.contains($0) }
   }
 
   /// Whether there are bars on both sides, so that an absent one means that nothing traded.
@@ -121,11 +123,11 @@ extension Reconciliation {
     return Candle(
       symbol: symbol, timeframe: .minute1, tradingDay: day, openedAt: openedAt,
       closedAt: openedAt.adding(seconds: 60), open: price, high: price, low: price, close: price,
-      volume: .zero, turnover: .zero, flags: .noTrade, source: .live)
+      volume: .zero, turnover: .zero, flags: .noTrade, source: source)
   }
 
   func opening(of minute: Int) -> Timestamp {
-    Timestamp(day: day, secondOfDay: Session.opening(ofMinute: minute))
+    hours.moment(on: day, secondOfDay: hours.opening(ofMinute: minute))
   }
 
   private func priceBefore(_ minute: Int) -> ExactDecimal? {

@@ -77,13 +77,13 @@ extension Reconciliation {
 
   /// The minutes a gap touches, edges included, as far as one bar covers them.
   private func span(of gap: Gap) -> ClosedRange<Int> {
-    let from = Session.tradingSeconds(before: gap.from.shanghaiSecondOfDay)
-    let to = Session.tradingSeconds(before: gap.to.shanghaiSecondOfDay)
-    var last = min(max((to + 59) / 60 - 1, 0), Session.minutesPerDay - 1)
-    var first = min(from / 60, last)
-    if bars.minutes[BarDay.auctionMinutes].allSatisfy({ $0 == nil }) {
-      if last >= BarDay.auctionMinutes.lowerBound { last = Session.minutesPerDay - 1 }
-      if first > BarDay.auctionMinutes.lowerBound { first = BarDay.auctionMinutes.lowerBound }
+    let seconds = hours.tradingSeconds(of: gap)
+    var last = min(max((seconds.upperBound + 59) / 60 - 1, 0), hours.minutesPerDay - 1)
+    var first = min(seconds.lowerBound / 60, last)
+    let auction = bars.auctionMinutes
+    if bars.minutes[auction].allSatisfy({ $0 == nil }) {
+      if last >= auction.lowerBound { last = hours.minutesPerDay - 1 }
+      if first > auction.lowerBound { first = auction.lowerBound }
     }
     return first...last
   }
@@ -112,7 +112,7 @@ extension Reconciliation {
     }
     return differences(
       .day1, openedAt: opening(of: 0), ours: known, theirs: theirs,
-      hasTurnover: bars.hasTurnover(in: BarDay.wholeDay))
+      hasTurnover: bars.hasTurnover(in: bars.wholeDay))
   }
 
   /// Bars that may not stand for the exchange's totals: which of their neighbours they contradict.
@@ -121,7 +121,7 @@ extension Reconciliation {
     if !besideDayBar.isEmpty { return besideDayBar }
     return differences(
       .day1, openedAt: opening(of: 0), ours: try seenTotals(), theirs: theirs,
-      hasTurnover: bars.hasTurnover(in: BarDay.wholeDay))
+      hasTurnover: bars.hasTurnover(in: bars.wholeDay))
   }
 
   /// The day bar beside totals that stand.
@@ -142,7 +142,7 @@ extension Reconciliation {
     return pairs.filter { $0.1 != $0.2 && ($0.0 == .volume || hasTurnover) }.map { pair in
       Disagreement(
         symbol: symbol, timeframe: timeframe, openedAt: openedAt, tradingDay: day, field: pair.0,
-        ours: pair.1, theirs: pair.2, ourSource: .live, theirSource: .live)
+        ours: pair.1, theirs: pair.2, ourSource: source, theirSource: source)
     }
   }
 }
@@ -156,15 +156,15 @@ extension Reconciliation {
   /// The exchange's totals as the bars give them, where nobody saw the exchange's own: the bars
   /// are whole, the day bar does not contradict, and they pass through what we did see.
   func totalsOfBars() throws(ExactDecimalError) -> Totals? {
-    guard bars.isComplete, bars.hasTurnover(in: BarDay.wholeDay), arePriced else { return nil }
+    guard bars.isComplete, bars.hasTurnover(in: bars.wholeDay), arePriced else { return nil }
     let totals = try Totals.of(bars.minutes)
     if let bar = bars.dayBar, try !agrees(bar, with: totals.volume) { return nil }
     guard let second = seenThroughSecond else { return totals }
     let seen = try seenTotals()
-    let passed = (0..<Session.minutesPerDay).filter {
-      Session.closing(ofMinute: $0) <= second - Self.stampSecondsMax
+    let passed = bars.wholeDay.filter {
+      hours.closing(ofMinute: $0) <= second - Self.stampSecondsMax
     }
-    let begun = (0..<Session.minutesPerDay).filter { Session.opening(ofMinute: $0) < second }
+    let begun = bars.wholeDay.filter { hours.opening(ofMinute: $0) < second }
     let least = try Totals.of(passed.map { bars.minutes[$0] })
     let most = try Totals.of(begun.map { bars.minutes[$0] })
     guard least.volume <= seen.volume, seen.volume <= most.volume else { return nil }
@@ -199,9 +199,9 @@ extension Reconciliation {
   private var seenThroughSecond: Int? {
     if let close = gaps.first(where: { $0.gap.cause == .unseenClose }) {
       // Whoever looked on after the close may still have missed its print.
-      return min(close.gap.from.shanghaiSecondOfDay, Session.afternoonClose)
+      return min(hours.clock.second(of: close.gap.from, on: day), hours.closes)
     }
-    return stored.lastIndex { $0 != nil }.map(Session.closing)
+    return stored.lastIndex { $0 != nil }.map(hours.closing)
   }
 
   private func seenTotals() throws(ExactDecimalError) -> Totals {

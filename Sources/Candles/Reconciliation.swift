@@ -20,7 +20,9 @@ import Market
 package struct Reconciliation: Sendable {
   package let symbol: Symbol
   package let day: TradingDay
-  /// By minute 0…239.
+  let hours: TradingHours
+  let source: Source
+  /// By minute.
   let stored: [Candle?]
   let gaps: [OpenGap]
   let certificate: DayCertificate?
@@ -71,22 +73,24 @@ package struct Reconciliation: Sendable {
   ///   - minutes: the day's stored minute candles, in any order.
   ///   - bars: delivered minute bars; those of other days and after the close are left out.
   ///   - dayBar: the delivered day bar, where there is one.
+  ///   - source: whose minutes they are.
   package init(
     symbol: Symbol, day: TradingDay, minutes: [Candle], gaps: [OpenGap],
     certificate: DayCertificate?,
-    dayCandle: Candle?, bars: [Candle], dayBar: Candle? = nil
+    dayCandle: Candle?, bars: [Candle], dayBar: Candle? = nil,
+    hours: TradingHours = .mainlandChina, source: Source = .live
   ) {
+    self.hours = hours
+    self.source = source
     self.symbol = symbol
     self.day = day
-    var stored = [Candle?](repeating: nil, count: Session.minutesPerDay)
-    for candle in minutes {
-      stored[Session.minute(of: candle.closedAt.shanghaiSecondOfDay)] = candle
-    }
+    var stored = [Candle?](repeating: nil, count: hours.minutesPerDay)
+    for candle in minutes { stored[hours.minute(of: candle)] = candle }
     self.stored = stored
     self.gaps = gaps
     self.certificate = certificate
     self.dayCandle = dayCandle
-    self.bars = BarDay(bars.filter { $0.tradingDay == day }, dayBar: dayBar)
+    self.bars = BarDay(bars.filter { $0.tradingDay == day }, dayBar: dayBar, hours: hours)
   }
 
   /// What to do. Totals too large to add up count as bars that differ.
@@ -105,8 +109,8 @@ package struct Reconciliation: Sendable {
         ? try settled(by: Filling(), totals: Totals()) : left(gaps, because: .notInBars)
     }
     let totals = known == nil ? try totalsOfBars() : known
-    if let totals, bars.hasTurnover(in: BarDay.wholeDay),
-      let filling = try filling(of: BarDay.wholeDay, target: totals)
+    if let totals, bars.hasTurnover(in: bars.wholeDay),
+      let filling = try filling(of: bars.wholeDay, target: totals)
     {
       return try settled(by: filling, totals: totals)
     }
@@ -198,7 +202,7 @@ extension Reconciliation {
     let unseen = try Totals.of(openGaps)
     let traded = minutes.count { $0?.volume.isPositive == true }
     let count = minutes.count { $0 != nil }
-    let missing = Session.minutesPerDay - count
+    let missing = hours.minutesPerDay - count
     return DayCertificate(
       symbol: symbol, tradingDay: day, exchangeVolume: totals?.volume,
       exchangeTurnover: totals?.turnover, minuteVolume: sum.volume, minuteTurnover: sum.turnover,
@@ -217,11 +221,11 @@ extension Reconciliation {
     let totals = try Totals.of(traded)
     return Candle(
       symbol: symbol, timeframe: .day1, tradingDay: day,
-      openedAt: Timestamp(day: day, secondOfDay: Session.morningOpen),
-      closedAt: Timestamp(day: day, secondOfDay: Session.afternoonClose), open: first.open,
+      openedAt: hours.moment(on: day, secondOfDay: hours.opens),
+      closedAt: hours.moment(on: day, secondOfDay: hours.closes), open: first.open,
       high: traded.map(\.high).max() ?? first.high, low: traded.map(\.low).min() ?? first.low,
       close: last.close, volume: totals.volume, turnover: totals.turnover, flags: [],
-      source: .live)
+      source: source)
   }
 }
 

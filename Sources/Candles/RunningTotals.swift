@@ -39,23 +39,26 @@ struct RunningTotals: Sendable, Hashable {
   @inline(__always)
   func objection(to quote: Quote, rules: CandleRules) -> Objection? {
     if Int(quote.secondOfDay) < second {
-      let known = Timestamp(day: quote.tradingDay, secondOfDay: second)
+      let known = rules.hours.moment(on: quote.tradingDay, secondOfDay: second)
       return .lagging("stamp \(quote.at), expected \(known) or later")
     }
     if quote.volume < volume {
-      return behind(quote, detail: "volume \(quote.volume) after \(volume)")
+      return behind(quote, detail: "volume \(quote.volume) after \(volume)", rules: rules)
     }
     if quote.turnover < turnover {
-      return behind(quote, detail: "turnover \(quote.turnover) after \(turnover)")
+      return behind(
+        quote, detail: "turnover \(quote.turnover) after \(turnover)", rules: rules)
     }
     if !previousClose.isZero, quote.previousClose != previousClose {
       return .contradiction(
         .implausible, detail: "previous close \(quote.previousClose), expected \(previousClose)")
     }
     guard volume.isPositive else { return nil }
-    if quote.high < high { return behind(quote, detail: "high \(quote.high) after \(high)") }
+    if quote.high < high {
+      return behind(quote, detail: "high \(quote.high) after \(high)", rules: rules)
+    }
     if quote.low > low, low.isPositive {
-      return behind(quote, detail: "low \(quote.low) after \(low)")
+      return behind(quote, detail: "low \(quote.low) after \(low)", rules: rules)
     }
     guard quote.volume != volume, turnover.isPositive else { return nil }
     // The money per share of a day moves slowly.
@@ -70,8 +73,8 @@ struct RunningTotals: Sendable, Hashable {
 
   /// Of two rows of one second in session the lesser is the older one. After the close the stamp
   /// may stand still while the exchange corrects.
-  private func behind(_ quote: Quote, detail: String) -> Objection {
-    let isSameSecond = Int(quote.secondOfDay) == second && second < Session.afternoonClose
+  private func behind(_ quote: Quote, detail: String, rules: CandleRules) -> Objection {
+    let isSameSecond = Int(quote.secondOfDay) == second && second < rules.hours.closes
     return isSameSecond ? .lagging(detail) : .contradiction(.backwardStamp, detail: detail)
   }
 }

@@ -6,18 +6,23 @@ struct StateReader {
   private let bytes: [UInt8]
   private var index = 1
   let version: UInt8
+  /// Of the market whose days these are.
+  let hours: TradingHours
 
   /// The byte to be read next.
   var position: Int { index }
 
   /// How many minutes of a day are this or that.
-  static let minuteCounts = 0...Session.minutesPerDay
-  static let secondsOfDay = 0...Int(Shanghai.secondsPerDay)
+  var minuteCounts: ClosedRange<Int> { 0...hours.minutesPerDay }
+  static let secondsOfDay = 0...LocalClock.secondsPerDay
   /// To the year 2243: a day further on is no day, and its arithmetic would overflow.
   private static let daysMax = 100_000
-  private static let microsecondsMax = Int64(daysMax) * Shanghai.secondsPerDay * 1_000_000
+  private static let microsecondsMax = Int64(daysMax) * 86_400 * 1_000_000
 
-  init(_ bytes: [UInt8], versions: ClosedRange<UInt8>) throws(BookStateError) {
+  init(
+    _ bytes: [UInt8], versions: ClosedRange<UInt8>, hours: TradingHours
+  ) throws(BookStateError) {
+    self.hours = hours
     guard let first = bytes.first else {
       throw .corrupt(field: "version", expected: "\(versions.upperBound)", at: 0)
     }
@@ -26,9 +31,11 @@ struct StateReader {
     version = first
   }
 
+  var isAtEnd: Bool { index == bytes.count }
+
   /// Nothing may follow.
   func end() throws(BookStateError) {
-    guard index == bytes.count else {
+    guard isAtEnd else {
       throw .corrupt(field: "end", expected: "nothing more", at: index)
     }
   }
@@ -114,7 +121,7 @@ struct StateReader {
   private mutating func formingCandle(
     _ name: String, plus day: MinuteTotals, as form: DayForm
   ) throws(BookStateError) -> FormingCandle {
-    let minute = try integer("\(name).minute", in: 0...Session.minutesPerDay)
+    let minute = try integer("\(name).minute", in: minuteCounts)
     let flags = CandleFlags(rawValue: Int16(try integer("\(name).flags", in: 0...Int(Int16.max))))
     let moved = try flag("\(name).moved")
     let isFinal = try flag("\(name).is_final")
@@ -145,15 +152,15 @@ struct StateReader {
   mutating func instrumentDay(
     symbol: Symbol, as form: DayForm = .whole
   ) throws(BookStateError) -> InstrumentDay {
-    var state = InstrumentDay(symbol: symbol, day: try day("day"))
+    var state = InstrumentDay(symbol: symbol, day: try day("day"), hours: hours)
     state.coverage.knownThrough = try integer("known_through", in: Self.secondsOfDay)
     state.isObserved = try flag("is_observed")
     state.booked.stamp = try integer("stamp", in: Self.secondsOfDay)
     try totals(of: &state)
     state.booked.trading = try trading()
-    state.sums.minutesTraded = try integer("minutes_traded", in: Self.minuteCounts)
-    state.sums.minutesUntraded = try integer("minutes_untraded", in: Self.minuteCounts)
-    state.sums.minutesMissing = try integer("minutes_missing", in: Self.minuteCounts)
+    state.sums.minutesTraded = try integer("minutes_traded", in: minuteCounts)
+    state.sums.minutesUntraded = try integer("minutes_untraded", in: minuteCounts)
+    state.sums.minutesMissing = try integer("minutes_missing", in: minuteCounts)
     state.isClosed = try flag("is_closed")
     state.current = try formingCandle("current", plus: state.minuteTotals, as: form)
     state.previous = try formingCandleIfAny("previous", of: state, as: form)
@@ -174,7 +181,7 @@ struct StateReader {
     let lead = try integer("alive_through", in: Self.secondsOfDay)
     state.coverage.aliveThrough += lead
     state.coverage.lag = try integer("lag", in: Self.secondsOfDay)
-    state.coverage.observedSince = try integer("observed_since", in: Self.minuteCounts)
+    state.coverage.observedSince = try integer("observed_since", in: minuteCounts)
     state.priorClose = try decimal("prior_close")
     state.isBandUnknown = try flag("is_band_unknown")
     state.isDisputed = try flag("is_disputed")

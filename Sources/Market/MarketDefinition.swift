@@ -15,6 +15,10 @@ public struct MarketDefinition: Sendable, Hashable {
   public let exchange: Exchange?
   /// The hours of trading, on the market's clock, in order.
   public let sessions: [SessionHours]
+  /// The opening auction takes orders from `opens` and makes a price at `closes`.
+  public let auction: SessionHours?
+  /// A session after the close that trades at its price, apart from the day's totals.
+  public let afterHours: SessionHours?
   public let tradingDays: TradingDays
   /// Whose days its calendar lists; nil for a market without one.
   public let calendar: Exchange?
@@ -27,7 +31,8 @@ public struct MarketDefinition: Sendable, Hashable {
 
   public init(
     code: Int16, name: String, zone: MarketZone, currency: String, exchange: Exchange? = nil,
-    sessions: [SessionHours], tradingDays: TradingDays, calendar: Exchange? = nil,
+    sessions: [SessionHours], auction: SessionHours? = nil, afterHours: SessionHours? = nil,
+    tradingDays: TradingDays, calendar: Exchange? = nil,
     dayOpens: Int = 0, hasEveryMinute: Bool = false, silentMinutes: [Int] = []
   ) {
     self.code = code
@@ -36,6 +41,8 @@ public struct MarketDefinition: Sendable, Hashable {
     self.currency = currency
     self.exchange = exchange
     self.sessions = sessions
+    self.auction = auction
+    self.afterHours = afterHours
     self.tradingDays = tradingDays
     self.calendar = calendar
     self.dayOpens = dayOpens
@@ -52,7 +59,9 @@ public struct MarketDefinition: Sendable, Hashable {
     sessions: [
       SessionHours(opens: Session.morningOpen, closes: Session.morningClose),
       SessionHours(opens: Session.afternoonOpen, closes: Session.afternoonClose),
-    ], tradingDays: .listed, calendar: .shanghai, dayOpens: Session.morningOpen,
+    ], auction: SessionHours(opens: Session.auctionOpen, closes: Session.auctionMatch),
+    afterHours: SessionHours(opens: Session.afterHoursOpen, closes: Session.afterHoursClose),
+    tradingDays: .listed, calendar: .shanghai, dayOpens: Session.morningOpen,
     hasEveryMinute: true,
     silentMinutes: [Session.afternoonClose - 180, Session.afternoonClose - 120])
 
@@ -90,6 +99,15 @@ public enum MarketZone: String, Sendable, Hashable {
   case shanghai = "Asia/Shanghai"
   case newYork = "America/New_York"
   case utc = "UTC"
+
+  /// Ahead of UTC; nil where it is more in summer.
+  var offsetSeconds: Int64? {
+    switch self {
+    case .shanghai: Shanghai.offsetSeconds
+    case .newYork: nil
+    case .utc: 0
+    }
+  }
 
   /// The date there.
   public func day(at moment: Timestamp) -> TradingDay {

@@ -43,7 +43,7 @@ public struct Quote: Sendable {
   }
 
   /// The exchange's stamp.
-  public var at: Timestamp { Timestamp(day: tradingDay, secondOfDay: Int(secondOfDay)) }
+  public var at: Timestamp { clock.moment(on: tradingDay, secondOfDay: Int(secondOfDay)) }
 }
 
 extension Quote {
@@ -51,6 +51,13 @@ extension Quote {
   struct Stamp: Sendable, Hashable {
     @usableFromInline var tradingDay: TradingDay
     @usableFromInline var secondOfDay: Int32
+    var clock = LocalClock.mainlandChina
+  }
+
+  /// Its market's.
+  package var clock: LocalClock {
+    get { stamp.clock }
+    set { stamp.clock = newValue }
   }
 
   /// The exchange's date of the snapshot.
@@ -60,7 +67,8 @@ extension Quote {
     set { stamp.tradingDay = newValue }
   }
 
-  /// The exchange's clock of the snapshot, seconds since Shanghai midnight.
+  /// The exchange's clock of the snapshot, in seconds since midnight; 86,400 where the day's last
+  /// session ends then.
   @inlinable
   public var secondOfDay: Int32 {
     get { stamp.secondOfDay }
@@ -145,10 +153,10 @@ extension Quote {
     let mayHalt = status != .normal && status != .unknown && status != .noRecord
     if mayHalt, !hasBook { return .halted }
     // By the clock: an ETF and an index show the previous close as `last` before anything trades.
-    if secondOfDay < Session.auctionOpen { return .preOpen }
-    if secondOfDay < Session.auctionMatch { return .auction }
+    if secondOfDay < clock.auctionOpens { return .preOpen }
+    if secondOfDay < clock.auctionMatches { return .auction }
     if !last.isZero { return .normal }
-    if secondOfDay < Session.morningOpen { return hasBook ? .auction : .preOpen }
+    if secondOfDay < clock.opens { return hasBook ? .auction : .preOpen }
     return hasBook ? .normal : .halted
   }
 }

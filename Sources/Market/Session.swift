@@ -22,20 +22,12 @@ public enum Session {
 
   /// The minute a trade stamped `secondOfDay` belongs to, left-open and right-closed.
   public static func minute(of secondOfDay: Int) -> Int {
-    if secondOfDay < afternoonOpen {
-      return clampedMinute(secondOfDay - morningOpen)
-    }
-    return minutesPerHalf + clampedMinute(secondOfDay - afternoonOpen)
-  }
-
-  private static func clampedMinute(_ secondOfHalf: Int) -> Int {
-    min(max((secondOfHalf + 59) / 60 - 1, 0), minutesPerHalf - 1)
+    TradingHours.mainlandChina.minute(of: secondOfDay)
   }
 
   /// When minute 0…239 opens, seconds since Shanghai midnight. It closes 60 s later.
   public static func opening(ofMinute minute: Int) -> Int {
-    minute < minutesPerHalf
-      ? morningOpen + minute * 60 : afternoonOpen + (minute - minutesPerHalf) * 60
+    TradingHours.mainlandChina.opening(ofMinute: minute)
   }
 
   /// When minute 0…239 closes, seconds since Shanghai midnight.
@@ -44,8 +36,6 @@ public enum Session {
   /// Seconds of trading that lie behind a wall clock: 0 before the open, 7200 over lunch, 14400
   /// after the close. Outages and freshness are measured on this axis.
   public static func tradingSeconds(before secondOfDay: Int) -> Int {
-    let morning = min(max(secondOfDay - morningOpen, 0), 7200)
-    let afternoon = min(max(secondOfDay - afternoonOpen, 0), 7200)
-    return morning + afternoon
+    TradingHours.mainlandChina.tradingSeconds(before: secondOfDay)
   }
 }

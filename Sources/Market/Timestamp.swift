@@ -2,11 +2,14 @@
 public struct Timestamp: Sendable, Hashable, Comparable {
   public let microseconds: Int64
 
+  @inlinable
   public init(microseconds: Int64) { self.microseconds = microseconds }
 
+  @inlinable
   public init(seconds: Int64) { self.init(microseconds: seconds * 1_000_000) }
 
   /// Whole seconds since 1970, rounded down.
+  @inlinable
   public var seconds: Int64 { microseconds.flooredQuotient(1_000_000) }
 
   public static func < (left: Timestamp, right: Timestamp) -> Bool {
@@ -77,7 +80,8 @@ func twoDigits(_ number: Int) -> String { number < 10 ? "0\(number)" : String(nu
 
 extension Int64 {
   /// Division that rounds towards minus infinity, so that times before 1970 keep their day.
-  func flooredQuotient(_ divisor: Int64) -> Int64 {
+  @inlinable
+  package func flooredQuotient(_ divisor: Int64) -> Int64 {
     let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
     return remainder < 0 ? quotient - 1 : quotient
   }

@@ -14,6 +14,7 @@ public struct TradingCalendar: Sendable {
   /// The last day the table answers for.
   public let lastDay: TradingDay
   private let closures: Set<TradingDay>
+  private let tradesOnWeekends: Bool
 
   public enum Status: Sendable, Hashable {
     case trading
@@ -37,11 +38,12 @@ public struct TradingCalendar: Sendable {
     self.firstDay = firstDay
     self.lastDay = lastDay
     self.closures = Set(closures.flatMap { TradingCalendar.days(of: $0.value, in: $0.key) })
+    tradesOnWeekends = false
   }
 
   public func status(of day: TradingDay) -> Status {
     guard firstDay <= day, day <= lastDay else { return .unknown }
-    return day.isWeekend || closures.contains(day) ? .closed : .trading
+    return day.isWeekend && !tradesOnWeekends || closures.contains(day) ? .closed : .trading
   }
 
   /// Whether the exchange trades that day; nil where the table does not tell.
@@ -89,17 +91,23 @@ public struct TradingCalendar: Sendable {
   /// This calendar, with every weekday behind it taken for a trading day. To read by what others
   /// say of those days, never to ask or to certify by.
   public func supposingWeekdays(through day: TradingDay) -> TradingCalendar {
-    TradingCalendar(firstDay: firstDay, lastDay: max(lastDay, day), closures: closures)
+    TradingCalendar(
+      firstDay: firstDay, lastDay: max(lastDay, day), closures: closures,
+      tradesOnWeekends: tradesOnWeekends)
   }
 
   /// 238 in 1999 to 251 in 1993, with room for another holiday.
   private static let daysPerYear = 230...256
   private static let disputedDaysMax = 10
 
-  private init(firstDay: TradingDay, lastDay: TradingDay, closures: Set<TradingDay>) {
+  private init(
+    firstDay: TradingDay, lastDay: TradingDay, closures: Set<TradingDay>,
+    tradesOnWeekends: Bool = false
+  ) {
     self.firstDay = firstDay
     self.lastDay = lastDay
     self.closures = closures
+    self.tradesOnWeekends = tradesOnWeekends
   }
 
   /// Whether the table still reaches far enough for a daemon that runs on `day`.
@@ -111,6 +119,10 @@ public struct TradingCalendar: Sendable {
 }
 
 extension TradingCalendar {
+  /// Of a market that never closes: all days, weekends included.
+  package static let everyDay = TradingCalendar(
+    firstDay: .first(of: 1970), lastDay: .first(of: 9999), closures: [], tradesOnWeekends: true)
+
   /// The calendar of the three mainland exchanges.
   public static let shanghai = TradingCalendar(
     firstDay: date(in: 1990, monthAndDay: "1219"), lastDay: date(in: 2026, monthAndDay: "1231"),

@@ -3,6 +3,7 @@
 public struct TradingDay: Sendable, Hashable, Comparable, Strideable {
   public let daysSince1970: Int32
 
+  @inlinable
   public init(daysSince1970: Int32) { self.daysSince1970 = daysSince1970 }
 
   /// The proleptic Gregorian date, or nil if there is none such (February 30).
