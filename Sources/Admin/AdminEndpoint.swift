@@ -65,7 +65,7 @@ package struct AdminEndpoint: Sendable {
   private func status(_ report: DaemonReport) -> ServerResponse {
     ServerResponse(
       status: 200, contentType: "application/json",
-      body: StatusDocument(report, build).json + "\n")
+      body: StatusDocument(report, build: build).json + "\n")
   }
 }
 

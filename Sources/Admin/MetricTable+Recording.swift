@@ -13,7 +13,7 @@ extension MetricTable {
       .integer(Int64($0.quarantined))
     },
     counter("candled_sweeps_total", help: "Completed sweeps over all instruments.") {
-      $0.status.sweeps
+      $0.status.quotes.sweeps
     },
     counter("candled_snapshots_total", help: "Accepted rows of quotes.") { $0.counters.snapshots },
     counter(
@@ -54,21 +54,23 @@ extension MetricTable {
       "candled_answers_out_of_time_total",
       help: "Responses not used because their date contradicts the clock."
     ) {
-      $0.status.responsesOutOfTime
+      $0.status.clock.responsesOutOfTime
     },
     counter("candled_bars_total", help: "Bars received from sources.") { $0.counters.bars },
-    counter("candled_candles_total", help: "Final candles created.") { $0.status.candlesSaved },
+    counter("candled_candles_total", help: "Final candles created.") {
+      $0.status.commits.rows.candles
+    },
     counter("candled_gaps_opened_total", help: "Gaps opened: periods with unseen volume.") {
-      $0.status.gapsOpened
+      $0.status.commits.rows.gapsOpened
     },
     counter("candled_gaps_closed_total", help: "Gaps closed by later bars.") {
-      $0.status.gapsClosed
+      $0.status.commits.rows.gapsClosed
     },
     counter("candled_revisions_total", help: "Revisions of final candles.") {
-      $0.status.revisionsSaved
+      $0.status.commits.rows.revisions
     },
     counter("candled_disagreements_total", help: "Values on which two sources disagree.") {
-      $0.status.disagreements
+      $0.status.commits.rows.disagreements
     },
     counters(
       "candled_certificates_total",

@@ -62,7 +62,7 @@ extension MetricTable {
       words: TransportError.Code.names
     ) { engine in
       Dictionary(
-        engine.status.transportFaults.map { ($0.key.name, $0.value) }, uniquingKeysWith: +)
+        engine.status.quotes.transportFaults.map { ($0.key.name, $0.value) }, uniquingKeysWith: +)
     },
     eachSource(
       .gauge, name: "candled_source_state", help: "1 for the current state of the endpoint.",

@@ -25,42 +25,42 @@ extension MetricTable {
       words: StoreError.Code.allCases.map(\.rawValue)
     ) { engine in
       Dictionary(
-        uniqueKeysWithValues: engine.status.storeFaults.map { ($0.key.rawValue, $0.value) })
+        uniqueKeysWithValues: engine.status.store.faults.map { ($0.key.rawValue, $0.value) })
     },
-    counter("candled_commits_total", help: "Committed transactions.") { $0.status.commits },
+    counter("candled_commits_total", help: "Committed transactions.") { $0.status.commits.count },
     histogram("candled_commit_duration_seconds", help: "Duration of a commit.") {
-      $0.status.commitSeconds
+      $0.status.commits.duration.seconds
     },
     histogram(
       "candled_commit_lag_seconds",
       help: "Time from the last byte of a response to the end of its commit."
     ) {
-      $0.status.lagSeconds
+      $0.status.commits.lag.seconds
     },
     gauge("candled_last_commit_timestamp_seconds", help: "Time of the last commit.") { engine in
-      engine.status.lastCommitAt.map { .microseconds($0.microseconds) }
+      engine.status.commits.lastAt.map { .microseconds($0.microseconds) }
     },
     gauge("candled_pending_candles", help: "Candles not yet in the database.") {
       .integer(Int64($0.pendingCandles))
     },
     gauge("candled_change_seq", help: "Number of the last change this daemon wrote.") {
-      .integer($0.status.sequence)
+      .integer($0.status.commits.sequence)
     },
     counter(
       "candled_rows_refused_total", help: "Rows the database refused; the view rejections has them."
-    ) { $0.status.rowsRefused },
+    ) { $0.status.commits.rows.refused },
     counter("candled_notify_failures_total", help: "Commits without their NOTIFY.") {
-      $0.status.notifyFailures
+      $0.status.commits.notifyFailures
     },
     counter(
       "candled_prune_failures_total", help: "Failed deletions of old rows of the table change."
     ) {
-      $0.status.pruneFailures
+      $0.status.store.pruneFailures
     },
     gauge(
       "candled_notification_queue_ratio", help: "Used share of PostgreSQL's notification queue."
     ) {
-      $0.status.notificationQueue.map { .decimal($0) }
+      $0.status.store.notificationQueue.map { .decimal($0) }
     },
   ]
 
@@ -77,46 +77,46 @@ extension MetricTable {
       "candled_journal_committed_position",
       help: "Number of the last journal entry whose rows are committed."
     ) {
-      .integer($0.status.committed.sequence)
+      .integer($0.status.journal.committed.sequence)
     },
     gauge("candled_journal_backlog_entries", help: "Journal entries not interpreted yet.") {
       .integer($0.backlogEntries)
     },
     gauge("candled_journal_up", help: "0 while the journal cannot be written.") {
-      .flag($0.status.journalFault == nil)
+      .flag($0.status.journal.fault == nil)
     },
     counters(
       "candled_journal_faults_total", help: "Failed journal writes, by reason.", by: "code",
       words: JournalError.Code.allCases.map(\.rawValue)
     ) { engine in
       Dictionary(
-        uniqueKeysWithValues: engine.status.journalFaults.map { ($0.key.rawValue, $0.value) })
+        uniqueKeysWithValues: engine.status.journal.faults.map { ($0.key.rawValue, $0.value) })
     },
     counter(
       "candled_answers_dropped_total",
       help: "Responses lost because the journal could not be written."
     ) {
-      $0.status.responsesDropped
+      $0.status.journal.responsesDropped
     },
     counter(
       "candled_journal_healings_total", help: "Failed syncs of the journal that were repaired."
     ) {
-      $0.status.journalHealings
+      $0.status.journal.healings
     },
     counter("candled_journal_entries_lost_total", help: "Journal entries lost for good.") {
-      $0.status.journalEntriesLost
+      $0.status.journal.entriesLost
     },
     counter(
       "candled_journal_segments_sacrificed_total",
       help: "Journal segments deleted early because the disk was full."
     ) {
-      $0.status.journalSegmentsSacrificed
+      $0.status.journal.segmentsSacrificed
     },
     gauge(
       "candled_journal_over_limit_bytes",
       help: "Size of the journal over its limit, not yet in the database."
     ) {
-      .integer($0.status.journalBytesOver)
+      .integer($0.status.journal.bytesOver)
     },
     diskUsage("candled_journal_segments", help: "Segments of the journal.") { Int64($0.segments) },
     diskUsage("candled_journal_bytes", help: "Size of the journal.") { $0.bytes },

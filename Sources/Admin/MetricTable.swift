@@ -117,15 +117,15 @@ extension MetricTable {
       .flag(source.report.reload?.isAccepted ?? true)
     },
     counter("candled_clock_jumps_total", help: "Detected jumps of the system clock.") {
-      $0.status.wallClockJumps
+      $0.status.clock.jumps
     },
     counter("candled_clock_corrections_total", help: "Corrections of the time candled uses.") {
-      $0.status.clockCorrections
+      $0.status.clock.corrections
     },
     gauge(
       "candled_clock_refused", help: "1 while the exchange's time contradicts the system clock."
     ) {
-      .flag($0.status.isWallClockRefused)
+      .flag($0.status.clock.isRefused)
     },
     gauge(
       "candled_calendar_remaining_seconds", help: "Time until the trading calendar ends."

@@ -24,8 +24,9 @@ package struct Readiness: Sendable, Hashable {
       if report.role.isLeading { fail("the engine does not respond") }
       return
     }
-    evaluateStore(report, engine)
-    evaluate("journal", engine.status.journalFault.map { "cannot be written: \($0.rawValue)" })
+    evaluateStore(report, of: engine)
+    let journalTrouble = engine.status.journal.fault.map { "cannot be written: \($0.rawValue)" }
+    evaluate("journal", trouble: journalTrouble)
     if engine.isTodayUnknown { fail("the trading calendar has ended, nothing is polled") }
     if engine.symbols > 0 { lines.append(engine.sessionText) }
     for source in engine.sources { evaluate(source, at: engine.now) }
@@ -39,18 +40,18 @@ package struct Readiness: Sendable, Hashable {
     }
   }
 
-  private mutating func evaluateStore(_ report: DaemonReport, _ engine: EngineReport) {
+  private mutating func evaluateStore(_ report: DaemonReport, of engine: EngineReport) {
     if let trouble = report.storeTrouble {
-      evaluate("store", trouble)
+      evaluate("store", trouble: trouble)
     } else if engine.isCatchingUp {
-      evaluate(
-        "store", "behind the journal by \(counted(engine.backlogEntries, "entry", "entries"))")
+      let entries = counted(engine.backlogEntries, "entry", "entries")
+      evaluate("store", trouble: "behind the journal by \(entries)")
     } else {
-      evaluate("store", nil)
+      evaluate("store", trouble: nil)
     }
   }
 
-  private mutating func evaluate(_ part: String, _ trouble: String?) {
+  private mutating func evaluate(_ part: String, trouble: String?) {
     if let trouble { return fail("\(part) \(trouble)") }
     lines.append("\(part) ok")
   }
@@ -89,7 +90,7 @@ extension DaemonReport {
 
   /// Why the store is not to be counted on; nil while it answers and takes what it is given.
   var storeTrouble: String? {
-    if let fault = engine?.status.storeFault { return "commits fail: \(fault.rawValue)" }
+    if let fault = engine?.status.store.fault { return "commits fail: \(fault.code.rawValue)" }
     let commit = (engine?.commitWaitMicroseconds ?? 0) / 1_000_000
     if commit > Self.storeSilenceSecondsMax { return "has not responded for \(commit) s" }
     let lease = storeAwaySince.map { at.microseconds(since: $0) / 1_000_000 } ?? 0

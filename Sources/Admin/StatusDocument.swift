@@ -105,7 +105,7 @@ package struct StatusDocument: Codable, Sendable, Equatable {
 // MARK: - From a report
 
 extension StatusDocument {
-  package init(_ report: DaemonReport, _ build: BuildFacts) {
+  package init(_ report: DaemonReport, build: BuildFacts) {
     let readiness = Readiness(report)
     version = build.version
     at = "\(report.at)"
@@ -129,7 +129,7 @@ extension StatusDocument {
       Journal(
         position: report.engine?.lastPosition.sequence,
         syncedPosition: report.engine?.syncedPosition.sequence,
-        committedPosition: report.engine?.status.committed.sequence,
+        committedPosition: report.engine?.status.journal.committed.sequence,
         segments: diskUsage.segments, bytes: diskUsage.bytes, diskFreeBytes: diskUsage.freeBytes)
     }
     reload = report.reload.map { reload in
@@ -165,22 +165,22 @@ extension StatusDocument.Engine {
     if report.symbols > 0 { market = report.sessionText }
     nextSessionAt = report.nextSession.map { "\($0)" }
     symbols = report.symbols
-    sweeps = status.sweeps
-    commits = status.commits
-    candles = status.candlesSaved
-    gapsOpened = status.gapsOpened
-    gapsClosed = status.gapsClosed
-    revisions = status.revisionsSaved
+    sweeps = status.quotes.sweeps
+    commits = status.commits.count
+    candles = status.commits.rows.candles
+    gapsOpened = status.commits.rows.gapsOpened
+    gapsClosed = status.commits.rows.gapsClosed
+    revisions = status.commits.rows.revisions
     rejections = report.counters.rejectedRows.values.reduce(0, +)
     pendingCandles = report.pendingCandles
     backlogEntries = report.backlogEntries
-    lastCommitAt = status.lastCommitAt.map { "\($0)" }
-    if status.commits > 0 {
-      commitMilliseconds = Double(status.commitMicroseconds) / 1_000
-      lagMilliseconds = Double(status.lagMicroseconds) / 1_000
+    lastCommitAt = status.commits.lastAt.map { "\($0)" }
+    if status.commits.count > 0 {
+      commitMilliseconds = Double(status.commits.duration.microseconds) / 1_000
+      lagMilliseconds = Double(status.commits.lag.microseconds) / 1_000
     }
-    changeSeq = status.sequence
-    journalFault = status.journalFault?.rawValue
+    changeSeq = status.commits.sequence
+    journalFault = status.journal.fault?.rawValue
     keysParked = report.keysParked.values.reduce(0, +)
     calendarDaysLeft = report.calendarDaysLeft
     isCatchingUp = report.isCatchingUp

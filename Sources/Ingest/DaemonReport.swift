@@ -29,20 +29,5 @@ package struct DaemonReport: Sendable {
     package var name: String
     package var ageMicroseconds: Int64
     package var isStale: Bool
-
-    package init(name: String, ageMicroseconds: Int64, isStale: Bool) {
-      self.name = name
-      self.ageMicroseconds = ageMicroseconds
-      self.isStale = isStale
-    }
-  }
-
-  package init(
-    at: Timestamp, startedAt: Timestamp, role: DaemonRole, engine: EngineReport? = nil
-  ) {
-    self.at = at
-    self.startedAt = startedAt
-    self.role = role
-    self.engine = engine
   }
 }

@@ -91,7 +91,7 @@ extension Engine {
       postpone(error)
     case .success(let stored) where interpretation.isJournalOnly:
       interpretation.isJournalOnly = false
-      status.committed = max(status.committed, stored.position)
+      status.journal.committed(through: stored.position)
       let counters = pipeline.counters
       pipeline = try Pipeline(
         rules: pipeline.rules, limits: pipeline.universe.limits, stored: stored)
@@ -101,9 +101,9 @@ extension Engine {
     case .success(let stored):
       guard let commit = commitState.commit, stored.position == commit.position else {
         let reason =
-          stored.position < status.committed
-          ? "and stood at \(status.committed.sequence) before: it was restored from a backup or "
-            + "failed over to a replica that lags; the next start continues from there"
+          stored.position < status.journal.committed
+          ? "and stood at \(status.journal.committed.sequence) before: it was restored from a "
+            + "backup or failed over to a replica that lags; the next start continues from there"
           : "which this daemon did not write: another daemon uses the same database"
         throw EngineError(
           code: .anotherWriter,

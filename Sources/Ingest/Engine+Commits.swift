@@ -75,7 +75,7 @@ extension Engine {
     if commitState.commit == nil {
       guard isReadyToCommit(at: steady) else { return }
       commitState.commit = nextCommit()
-      commitState.answeredAt = status.lastResponseAt
+      commitState.answeredAt = status.quotes.lastResponseAt
       commitState.answeredSteady = commitState.receivedSteady
       commitState.receivedSteady = nil
     }
@@ -140,9 +140,7 @@ extension Engine {
     switch result {
     case .success(let receipt):
       report(of: receipt)
-      status.saved(
-        receipt, answeredAt: commitState.answeredAt, answeredSteady: commitState.answeredSteady,
-        from: commitState.startedAt, to: EngineClock.steadyNow())
+      status.commits.record(receipt, of: commitState, endedAt: EngineClock.steadyNow())
       saved()
     case .failure(let error) where error.code == .leaseLost:
       throw EngineError(error)
@@ -157,16 +155,14 @@ extension Engine {
   func saved() {
     if commitState.failures > 0 { parts.log.notice("commits succeed again") }
     if let commit = commitState.commit {
-      status.committed = max(status.committed, commit.position)
+      status.journal.committed(through: commit.position)
       if !commit.daysEnded.isEmpty { notifyWorkers(.certified) }
       pruneChanges(on: commit.knownAt.shanghaiDay)
     }
     commitState.commit = nil
     commitState.failures = 0
     commitState.loggedFaults = LogThrottle()
-    status.storeFault = nil
-    status.storeFaultSince = nil
-    status.storeFaultText = nil
+    status.store.fault = nil
   }
 
   /// With the first commit of a day, whatever its markets: old changes of the feed go.
@@ -195,7 +191,7 @@ extension Engine {
     guard let error else { return }
     commitState.prunedOn = nil
     commitState.pruneAgainAt = EngineClock.steadyNow().adding(seconds: pruneRetrySeconds)
-    status.pruneFailures += 1
+    status.store.pruneFailures += 1
     parts.log.error(
       "cannot delete old rows of the table change, will retry in an hour",
       metadata: ["error": "\(error)"])
@@ -204,13 +200,13 @@ extension Engine {
   /// What was stored and is still worth a word: on change, for a source may send what is refused
   /// with every sweep.
   private func report(of receipt: CommitReceipt) {
-    if receipt.refusals.rows > 0, receipt.refusals.first != status.lastRefusal {
-      status.lastRefusal = receipt.refusals.first
+    if receipt.refusals.rows > 0, receipt.refusals.first != status.commits.lastRefusal {
+      status.commits.lastRefusal = receipt.refusals.first
       parts.log.error(
         "the database refused rows, see the view rejections",
         metadata: ["rows": "\(receipt.refusals.rows)", "first": "\(receipt.refusals.first ?? "")"])
     }
-    guard receipt.seq != nil, receipt.notifyFault != status.notifyFault else { return }
+    guard receipt.seq != nil, receipt.notifyFault != status.commits.notifyFault else { return }
     if let fault = receipt.notifyFault {
       parts.log.error(
         "NOTIFY failed, followers find commits by their timers",
@@ -218,14 +214,14 @@ extension Engine {
     } else {
       parts.log.notice("NOTIFY works again")
     }
-    status.notifyFault = receipt.notifyFault
+    status.commits.notifyFault = receipt.notifyFault
   }
 
   /// The notification queue as it was found.
   package func record(_ queue: NotificationQueue) {
     let isFilling = queue.usage >= NotificationQueue.alarmUsage
-    let wasFilling = (status.notificationQueue ?? .zero) >= NotificationQueue.alarmUsage
-    status.notificationQueue = queue.usage
+    let wasFilling = (status.store.notificationQueue ?? .zero) >= NotificationQueue.alarmUsage
+    status.store.notificationQueue = queue.usage
     if isFilling == wasFilling { return }
     guard isFilling else {
       return parts.log.notice("the notification queue is below its alarm level again")
@@ -256,10 +252,7 @@ extension Engine {
     if commitState.loggedFaults.isNew(error.description) {
       parts.log.error("commit failed, will retry", metadata: ["error": "\(error)"])
     }
-    if status.storeFault == nil { status.storeFaultSince = EngineClock.realNow() }
-    status.storeFault = error.code
-    status.storeFaultText = error.description
-    status.storeFaults[error.code, default: 0] += 1
+    status.store.refused(error.code)
     boundMemory()
   }
 

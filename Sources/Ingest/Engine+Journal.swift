@@ -33,13 +33,42 @@ struct JournalMaintenance {
   var deletionLoggedOn: TradingDay?
 }
 
+/// How the journal stands, and what it could not keep.
+package struct JournalAccount: Sendable {
+  /// Its entries up to here are rows.
+  package var committed = JournalPosition.start
+  package var fault: JournalError.Code?
+  /// Every refusal since the start, those of the same kind in a row included.
+  package var faults: [JournalError.Code: Int] = [:]
+  /// Answers it could not take: what they held is a gap.
+  package var responsesDropped = 0
+  /// How much of it is over its limit because the store has not taken it.
+  package var bytesOver: Int64 = 0
+  package var isUntidy = false
+  /// Segments deleted before their time because the disk was full.
+  package var segmentsSacrificed = 0
+  /// Failed syncs healed, and entries that none could bring back.
+  package var healings = 0
+  package var entriesLost = 0
+
+  mutating func committed(through position: JournalPosition) {
+    committed = max(committed, position)
+  }
+
+  mutating func refused(_ entry: JournalEntry, code: JournalError.Code) {
+    fault = code
+    faults[code, default: 0] += 1
+    if entry.kind == .response { responsesDropped += 1 }
+  }
+}
+
 extension Engine {
   /// nil if the journal cannot take it; then nothing may be made of it either.
   func append(_ entry: JournalEntry) -> JournalPosition? {
     do throws(JournalError) {
       let position = try parts.journal.append(
-        entry, makingRoomUpTo: status.committed, sacrificed: reportDeletion)
-      status.journalFault = nil
+        entry, makingRoomUpTo: status.journal.committed, sacrificed: reportDeletion)
+      status.journal.fault = nil
       reportRecovery()
       reportHealing()
       return position
@@ -48,9 +77,7 @@ extension Engine {
         parts.log.critical("cannot write to the journal", metadata: ["error": "\(error)"])
       }
       maintenance.refusedAt = time.steady
-      status.journalFault = error.code
-      status.journalFaults[error.code, default: 0] += 1
-      if entry.kind == .response { status.responsesDropped += 1 }
+      status.journal.refused(entry, code: error.code)
       return nil
     }
   }
@@ -65,7 +92,7 @@ extension Engine {
   }
 
   private func reportDeletion(of segment: JournalSegment) {
-    status.journalSegmentsSacrificed += 1
+    status.journal.segmentsSacrificed += 1
     let today = now.shanghaiDay
     if maintenance.deletionLoggedOn != today {
       parts.log.error(
@@ -78,9 +105,9 @@ extension Engine {
     let healing = parts.journal.healing
     guard healing.times != maintenance.healedTimes else { return }
     maintenance.healedTimes = healing.times
-    status.journalHealings = healing.times
-    let hasLost = status.journalEntriesLost != Int(healing.lost)
-    status.journalEntriesLost = Int(healing.lost)
+    status.journal.healings = healing.times
+    let hasLost = status.journal.entriesLost != Int(healing.lost)
+    status.journal.entriesLost = Int(healing.lost)
     // A disk that fails each sync is healed each time; losses are told at once.
     let isDue =
       maintenance.healingLoggedAt.map { time.steady >= $0.adding(seconds: healingLogSecondsMin) }
@@ -105,16 +132,16 @@ extension Engine {
   private func tidyJournal() {
     do throws(JournalError) {
       let retention = try parts.journal.retain(
-        committed: status.committed, bytesMax: limits.journalBytesMax,
+        committed: status.journal.committed, bytesMax: limits.journalBytesMax,
         daysMax: limits.journalDaysMax, today: pipeline.knownAt.shanghaiDay)
       record(retention)
-      status.isJournalUntidy = false
+      status.journal.isUntidy = false
     } catch {
-      if !status.isJournalUntidy {
+      if !status.journal.isUntidy {
         parts.log.error(
           "cannot delete old segments of the journal", metadata: ["error": "\(error)"])
       }
-      status.isJournalUntidy = true
+      status.journal.isUntidy = true
     }
   }
 
@@ -125,12 +152,12 @@ extension Engine {
     }
     // The segment being written may always be there.
     let over = max(0, retention.bytesOver - retention.bytesWriting)
-    if (over > 0) != (status.journalBytesOver > 0) {
+    if (over > 0) != (status.journal.bytesOver > 0) {
       parts.log.warning(
         over > 0
           ? "the journal exceeds its size limit: the database has not stored its entries yet"
           : "the journal is within its size limit again", metadata: ["bytes": "\(retention.bytes)"])
     }
-    status.journalBytesOver = over
+    status.journal.bytesOver = over
   }
 }

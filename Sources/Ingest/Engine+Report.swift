@@ -18,7 +18,7 @@ extension Engine {
     report.isCatchingUp = !isInterpreting
     report.lastPosition = parts.journal.lastPosition
     report.syncedPosition = parts.journal.syncedPosition
-    let read = interpretation.isJournalOnly ? status.committed : pipeline.position
+    let read = interpretation.isJournalOnly ? status.journal.committed : pipeline.position
     report.backlogEntries = max(report.lastPosition.sequence - read.sequence, 0)
     report.pendingCandles = pipeline.pendingCandles + commitState.unsavedCandles
     if commitState.isBusy {

@@ -85,7 +85,7 @@ extension Engine {
       case .health(let state): recordHealth(state, of: place)
       case .sweepCompleted(let failed):
         workers.slots[place].account.sweepCompleted(failed: failed)
-        status.sweepCompleted(at: now)
+        status.quotes.sweepCompleted(at: now)
       case .alarm(let sentence):
         parts.log.critical(
           "\(sentence)", metadata: ["endpoint": "\(workers.slots[place].worker.name)"])
@@ -131,7 +131,7 @@ extension Engine {
     var found: [MarketEvent] = []
     switch response {
     case .failure(let error):
-      status.failed(error.code)
+      status.quotes.failed(error.code)
       failed(.transport(error.code), request, of: place, at: receivedAt)
     case .response where !isTakeable: answer.isReceived = true
     case .response(let httpStatus, let body, _, _):
@@ -183,7 +183,7 @@ extension Engine {
   func interpret(
     _ entry: JournalEntry, of feedRequest: FeedRequest
   ) -> (WorkerResponse, [MarketEvent]) {
-    if case .quotes = feedRequest.query { status.lastResponseAt = EngineClock.realNow() }
+    if case .quotes = feedRequest.query { status.quotes.lastResponseAt = EngineClock.realNow() }
     let receivedSteady = EngineClock.steadyNow()
     guard let position = append(entry) else { return (WorkerResponse(), []) }
     guard isInterpreting else {

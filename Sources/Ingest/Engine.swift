@@ -49,7 +49,7 @@ package actor Engine {
     (events, inbox) = AsyncStream.makeStream(of: Event.self)
     time = EngineTime(parts.clock)
     workers = WorkerSet(parts.workers.makeLive(for: self.pipeline))
-    status.committed = self.pipeline.position
+    status.journal.committed = self.pipeline.position
   }
 
   /// Runs until `stop()`, or until a simulation's last moment, and then drains.

@@ -9,9 +9,9 @@ package struct EngineReport: Sendable {
   package var now: Timestamp
   package var status: EngineStatus
   package var counters: PipelineCounters
-  package var snapshots: [Snapshot]
+  package var snapshots: [Snapshot] = []
   /// The last minute of each American series, by symbol.
-  package var usEquities: [Candle]
+  package var usEquities: [Candle] = []
   package var sources: [SourceReport] = []
   package var isStopping = false
   /// Interpretation lags behind the journal: after a restart, or the store was away for long.
@@ -51,14 +51,6 @@ package struct EngineReport: Sendable {
     package var name: String
     package var quote: Quote
     package var forming: Candle?
-  }
-
-  package init(now: Timestamp, status: EngineStatus, counters: PipelineCounters) {
-    self.now = now
-    self.status = status
-    self.counters = counters
-    snapshots = []
-    usEquities = []
   }
 }
 

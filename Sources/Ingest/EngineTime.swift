@@ -2,6 +2,17 @@ import Logging
 import Market
 import Polling
 
+/// What the wall clock did, and what the exchange said of it.
+package struct ClockAccount: Sendable {
+  /// Jumps of the wall clock seen, and how often our time moved by one or was corrected.
+  package var jumps = 0
+  package var corrections = 0
+  /// The exchange contradicts the wall clock; time runs on without it.
+  package var isRefused = false
+  /// Answers not taken because their date contradicts our clock.
+  package var responsesOutOfTime = 0
+}
+
 /// An engine's time: the steady clock, and what is believed of the time of day. Durations (a
 /// retry, a drain, a lag) are measured on the steady clock; what the market does, on the other.
 struct EngineTime {
@@ -69,16 +80,16 @@ extension Engine {
     let (decision, isTakeable) = time.verifier.answered(
       date: date, askedSteady: askedSteady, steady: steady)
     follow(decision)
-    if !isTakeable { status.responsesOutOfTime += 1 }
+    if !isTakeable { status.clock.responsesOutOfTime += 1 }
     return isTakeable
   }
 
   private func follow(_ decision: ClockVerifier.Decision) {
-    status.isWallClockRefused = time.verifier.isWallRefused
+    status.clock.isRefused = time.verifier.isWallRefused
     switch decision {
     case .unchanged: break
     case .doubted(let microseconds):
-      status.wallClockJumps += 1
+      status.clock.jumps += 1
       log(
         "the system clock jumped, the monotonic clock is used until the jump is confirmed",
         .warning, microseconds)
@@ -104,7 +115,7 @@ extension Engine {
 
   /// Every absolute wake is off by so much; whoever asked for one plans anew.
   private func clockJumped(by microseconds: Int64) {
-    status.clockCorrections += 1
+    status.clock.corrections += 1
     waiting.timerHeldUntil = nil
     notifyWorkers(.clockJumped(microseconds: microseconds))
   }

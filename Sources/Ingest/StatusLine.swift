@@ -55,7 +55,7 @@ extension EngineReport {
   }
 
   private var sweepText: String {
-    status.lastSweepAt.map {
+    status.quotes.lastSweepAt.map {
       ", last sweep \(max(now.microseconds(since: $0), 0) / 1_000_000) s ago"
     }
       ?? ""
@@ -91,20 +91,20 @@ extension EngineReport {
   /// - Parameter awaySince: since when the lease cannot be renewed.
   fileprivate func storeTexts(awaySince: Timestamp?) -> [String] {
     var texts: [String] = []
-    let held = max(lastPosition.sequence - status.committed.sequence, 0)
-    if status.storeFault != nil || awaySince != nil {
-      let since = (status.storeFaultSince ?? awaySince).map { " since \($0.clockMinute)" } ?? ""
+    let held = max(lastPosition.sequence - status.journal.committed.sequence, 0)
+    if status.store.fault != nil || awaySince != nil {
+      let since = (status.store.fault?.since ?? awaySince).map { " since \($0.clockMinute)" } ?? ""
       let entries = counted(held, "entry", "entries")
       texts.append("no commits\(since), journal holds \(entries)")
-    } else if status.commits > 0 {
+    } else if status.commits.count > 0 {
       let pending =
         pendingCandles == 0 ? "nothing pending" : counted(pendingCandles, "candle") + " pending"
-      texts.append("commit \(status.commitMicroseconds / 1_000) ms, \(pending)")
+      texts.append("commit \(status.commits.duration.microseconds / 1_000) ms, \(pending)")
     }
     if isCatchingUp {
       texts.append("catching up, \(counted(backlogEntries, "entry", "entries")) behind")
     }
-    if status.journalFault != nil { texts.append("cannot write to the journal") }
+    if status.journal.fault != nil { texts.append("cannot write to the journal") }
     return texts
   }
 }

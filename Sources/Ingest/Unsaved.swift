@@ -27,7 +27,7 @@ extension Engine {
     var unsaved = Unsaved()
     guard !isSaved else { return unsaved }
     unsaved.candles = commitState.unsavedCandles + pipeline.pendingCandles
-    let behind = parts.journal.lastPosition.sequence - status.committed.sequence
+    let behind = parts.journal.lastPosition.sequence - status.journal.committed.sequence
     unsaved.entries = Int(max(behind, 0))
     return unsaved
   }

@@ -79,25 +79,26 @@ actor DemoScreen {
     let report = await handle.engine.report(on: Array(symbols.prefix(DemoScreen.sharesMax)))
     var snapshot = DemoSnapshot(at: report.now, speed: speed, instruments: symbols.count)
     let status = report.status
-    snapshot.polling.sweeps = status.sweeps
+    let commits = status.commits
+    snapshot.polling.sweeps = status.quotes.sweeps
     snapshot.polling.sweepsPerMinute = ExactDecimal(
-      Int64(status.sweepsInLastMinute(at: report.now)))
+      Int64(status.quotes.sweepsInLastMinute(at: report.now)))
     if let quotes = report.quotes {
       snapshot.polling.requestsAnswered = quotes.requests - quotes.failures
       snapshot.polling.requestsFailed = quotes.failures
     }
-    snapshot.storing.lagMicroseconds = status.commits > 0 ? status.lagMicroseconds : nil
-    snapshot.storing.commitMicroseconds = status.commits > 0 ? status.commitMicroseconds : nil
-    snapshot.storing.sequence = status.sequence
+    snapshot.storing.lagMicroseconds = commits.count > 0 ? commits.lag.microseconds : nil
+    snapshot.storing.commitMicroseconds = commits.count > 0 ? commits.duration.microseconds : nil
+    snapshot.storing.sequence = commits.sequence
     snapshot.polling.rows = report.counters.snapshots
-    snapshot.results.candles = status.candlesSaved
+    snapshot.results.candles = commits.rows.candles
     snapshot.results.gaps = report.counters.gaps
     snapshot.results.revisions = report.counters.revisions
     snapshot.results.rejected = report.counters.rejectedRows.values.reduce(0, +)
     snapshot.psql = handle.psqlLine
     snapshot.polling.source = condition(of: report.quotes)
     snapshot.storing.store =
-      status.storeFault.map { .init("\($0)", health: .bad) } ?? .init("ok", health: .good)
+      status.store.fault.map { .init("\($0.code)", health: .bad) } ?? .init("ok", health: .good)
     // Before the close none can be of this day.
     let isOver = report.now.shanghaiSecondOfDay >= Session.afternoonClose
     if isOver, report.counters.certificates > 0 {

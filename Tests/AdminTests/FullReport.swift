@@ -32,8 +32,8 @@ enum Sample {
     var engine = EngineReport(
       now: now, status: EngineStatus(), counters: PipelineCounters())
     engine.sources = [quotes()]
-    engine.status.commitSeconds.record(microseconds: 7_400)
-    engine.status.commits = 1
+    engine.status.commits.duration.record(microseconds: 7_400)
+    engine.status.commits.count = 1
     return engine
   }
 
@@ -56,14 +56,14 @@ enum Sample {
         uniqueKeysWithValues: (0..<200).map { ("outcome_\($0)", $0) })
       return report
     }
-    for code in 0..<300 { engine.status.transportFaults[.other(curl: code)] = 1 }
-    for code in StoreError.Code.allCases { engine.status.storeFaults[code] = 1 }
-    for code in JournalError.Code.allCases { engine.status.journalFaults[code] = 1 }
+    for code in 0..<300 { engine.status.quotes.transportFaults[.other(curl: code)] = 1 }
+    for code in StoreError.Code.allCases { engine.status.store.faults[code] = 1 }
+    for code in JournalError.Code.allCases { engine.status.journal.faults[code] = 1 }
     for reason in RejectionReason.allCases { engine.counters.rejectedRows[reason] = 1 }
     for reason in KeyParking.allCases { engine.keysParked[reason] = 1 }
-    engine.status.notificationQueue = .zero
-    engine.status.lastCommitAt = now
-    engine.status.lagSeconds.record(microseconds: 99_000_000)
+    engine.status.store.notificationQueue = .zero
+    engine.status.commits.lastAt = now
+    engine.status.commits.lag.record(microseconds: 99_000_000)
     engine.quarantined = 900
     var report = leading(engine)
     report.loops = (0..<100).map {

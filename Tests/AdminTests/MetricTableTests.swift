@@ -1,10 +1,11 @@
 import Admin
 import Feeds
-import Ingest
 import Market
 import Operations
 import TestSupport
 import Testing
+
+@testable import Ingest
 
 @Suite struct MetricTableTests {
   private let families = MetricTable.families

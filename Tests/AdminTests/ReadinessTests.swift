@@ -1,5 +1,4 @@
 import Admin
-import Ingest
 import Journal
 import Market
 import Polling
@@ -8,6 +7,8 @@ import Store
 import TestSupport
 import Testing
 import Transport
+
+@testable import Ingest
 
 @Suite struct ReadinessTests {
   private func readiness(_ change: (inout EngineReport) -> Void) -> Readiness {
@@ -41,7 +42,7 @@ import Transport
         + "cannot resolve hq.sinajs.cn (1 attempt since 10:00): check DNS or the network")
     var engine = Sample.engine()
     change(&engine)
-    let document = StatusDocument(Sample.leading(engine), Sample.build)
+    let document = StatusDocument(Sample.leading(engine), build: Sample.build)
     let reported = try #require(document.sources.first?.fault)
     #expect(reported.code == "resolve" && reported.host == "hq.sinajs.cn" && reported.attempts == 1)
     #expect(reported.since == "2026-07-06T10:00:00+08:00")
@@ -57,7 +58,7 @@ import Transport
     engine.sources = [Sample.quotes(isInSession: false, staleness: 90_000)]
     let words = "market closed, next session Mon 09:15 Shanghai"
     #expect(Readiness(Sample.leading(engine)).lines.contains(words))
-    let document = StatusDocument(Sample.leading(engine), Sample.build)
+    let document = StatusDocument(Sample.leading(engine), build: Sample.build)
     #expect(document.engine?.market == words)
     #expect(document.engine?.nextSessionAt == "2026-07-06T09:15:00+08:00")
   }
@@ -96,7 +97,9 @@ import Transport
   }
 
   @Test func `a store that refuses, hangs or is behind is not ready`() {
-    let refuses = readiness { $0.status.storeFault = .connectionLost }
+    let refuses = readiness {
+      $0.status.store.fault = .init(code: .connectionLost, since: Sample.now)
+    }
     #expect(refuses.reasons == ["store commits fail: connection_lost"])
     let hangs = readiness { $0.commitWaitMicroseconds = 12_000_000 }
     #expect(hangs.reasons == ["store has not responded for 12 s"])
@@ -114,7 +117,7 @@ import Transport
     #expect(Readiness(report).isReady)
     report.storeAwaySince = report.at.adding(seconds: -11)
     #expect(Readiness(report).reasons == ["store cannot renew the lease for 11 s"])
-    #expect(StatusDocument(report, Sample.build).storeTrouble != nil)
+    #expect(StatusDocument(report, build: Sample.build).storeTrouble != nil)
     #expect(try PrometheusPage(Sample.page(report))["candled_store_up"] == 0)
     // Nor has it an engine when it stands by.
     (report.role, report.engine) = (.standby(leader: "host-a"), nil)
@@ -124,7 +127,7 @@ import Transport
   }
 
   @Test func `a journal that refuses entries is not ready`() {
-    #expect(!readiness { $0.status.journalFault = .full }.isReady)
+    #expect(!readiness { $0.status.journal.fault = .full }.isReady)
   }
 
   @Test func `only a leader is ready`() {
@@ -144,7 +147,7 @@ import Transport
   }
 
   @Test func `status shows the same, and reads back as it was written`() throws {
-    let document = StatusDocument(Sample.full(), Sample.build)
+    let document = StatusDocument(Sample.full(), build: Sample.build)
     #expect(document.role == "leading" && document.term == 4 && document.uptimeSeconds == 90)
     #expect(document.isReady && document.sources.count == 6)
     #expect(StatusDocument(json: document.json) == document)

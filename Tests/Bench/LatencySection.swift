@@ -65,29 +65,29 @@ private struct LatencyBench {
     var lastResponse: Timestamp?
     for try await case .change(let change) in client.follow(after: snapshot) {
       let seenAt = EngineClock.realNow()
-      let status = await status(of: handle.engine, from: change.seq)
-      defer { lastResponse = status.answeredAt }
+      let commits = await commits(of: handle.engine, from: change.seq)
+      defer { lastResponse = commits.answeredAt }
       // A timer's commit has no answer of its own; the first sweep brings the whole market.
-      guard let answeredAt = status.answeredAt, answeredAt != lastResponse, lastResponse != nil
+      guard let answeredAt = commits.answeredAt, answeredAt != lastResponse, lastResponse != nil
       else {
         continue
       }
-      guard status.sequence == change.seq else {
+      guard commits.sequence == change.seq else {
         unmatched += 1
         continue
       }
       total.rounds.append(Double(seenAt.microseconds(since: answeredAt)) / 1000)
-      commit.rounds.append(Double(status.commitMicroseconds) / 1000)
+      commit.rounds.append(Double(commits.duration.microseconds) / 1000)
       quotes += change.quotes.count
       if total.rounds.count == Self.sweeps { return }
     }
   }
 
-  /// The engine's status once it knows of the change; a follower may be quicker.
-  private func status(of engine: Engine, from seq: Int64) async -> EngineStatus {
+  /// The engine's commits once it knows of the change; a follower may be quicker.
+  private func commits(of engine: Engine, from seq: Int64) async -> CommitAccount {
     while true {
-      let status = await engine.report(on: []).status
-      if status.sequence >= seq { return status }
+      let commits = await engine.report(on: []).status.commits
+      if commits.sequence >= seq { return commits }
       try? await Task.sleep(nanoseconds: 100_000)
     }
   }

@@ -57,8 +57,8 @@ import Testing
     let engineReport = try #require(report.engine)
     #expect(report.role == .draining)
     #expect(
-      engineReport.status.committed > .start
-        && engineReport.lastPosition >= engineReport.status.committed)
+      engineReport.status.journal.committed > .start
+        && engineReport.lastPosition >= engineReport.status.journal.committed)
     #expect(
       engineReport.backlogEntries == 0 && engineReport.pendingCandles == 0
         && !engineReport.isCatchingUp)

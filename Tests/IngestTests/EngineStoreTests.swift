@@ -44,9 +44,9 @@ import Testing
     // Its journal's folder goes with it.
     withExtendedLifetime(run) {}
     let status = await engine.status
-    #expect(status.rowsRefused == 6)
-    #expect(status.notifyFailures == 4)
-    #expect(status.notifyFault == nil)
+    #expect(status.commits.rows.refused == 6)
+    #expect(status.commits.notifyFailures == 4)
+    #expect(status.commits.notifyFault == nil)
   }
 
   @Test func `what commits measure is the way of answers, not the time since the last one`()
@@ -59,7 +59,8 @@ import Testing
     _ = try await engine.run()
     withExtendedLifetime(run) {}
     let status = await engine.status
-    #expect(status.lagSeconds.count > 0 && status.lagSeconds.count < status.commits)
+    let commits = status.commits
+    #expect(commits.lag.seconds.count > 0 && commits.lag.seconds.count < commits.count)
   }
 
   @Test func `the notification queue is known as it was found`() async throws {
@@ -69,7 +70,7 @@ import Testing
     let engine = try run.engine(sink)
     let half = ExactDecimal(units: 5, scale: 1)
     await engine.record(NotificationQueue(usage: half))
-    #expect(await engine.status.notificationQueue == half)
+    #expect(await engine.status.store.notificationQueue == half)
   }
 
   @Test func `a store that is away is asked twice a second at most`() async throws {
@@ -154,8 +155,7 @@ import Testing
     _ = try await engine.run()
     // Its journal's folder goes with it.
     withExtendedLifetime(run) {}
-    #expect(await engine.status.storeFault == nil)
-    #expect(await engine.status.storeFaultText == nil)
+    #expect(await engine.status.store.fault == nil)
     #expect(await sink.moments.count > 1)
   }
 }

@@ -190,7 +190,7 @@ import Testing
     #expect(unsaved.isNone && !tables.candles.isEmpty)
     let replayed = try run.replay()
     #expect(tables.differences(from: replayed) == [])
-    #expect(await engine.status.journalFault == nil)
+    #expect(await engine.status.journal.fault == nil)
   }
 
   @Test func `fifty identical sweeps commit nothing`() async throws {
@@ -202,7 +202,7 @@ import Testing
     let sink = MemorySink()
     let engine = try run.engine(sink)
     _ = try await engine.run()
-    #expect(await engine.status.sweeps > 15)
+    #expect(await engine.status.quotes.sweeps > 15)
     #expect(await sink.commits <= 3)
   }
 }

@@ -143,7 +143,7 @@ import Testing
       Fault(.wire(script), from: struck, responsesMax: 1), from: Self.moment(9, 41),
       to: Self.moment(9, 44))
     #expect(try await run.pause(at: struck) <= 4)
-    #expect(run.status.transportFaults.isEmpty)
+    #expect(run.status.quotes.transportFaults.isEmpty)
   }
 
   @Test(arguments: [
@@ -163,7 +163,7 @@ import Testing
       to: Self.moment(9, 44), deadlineMilliseconds: code == .timeout ? 1_500 : 30_000)
     // Of a busy machine other answers may be too late for a deadline as short as that.
     let lateMax = code == .timeout ? 3 : 0
-    let faults = run.status.transportFaults
+    let faults = run.status.quotes.transportFaults
     #expect(Set(faults.keys) == Set([code].compactMap { $0 }))
     #expect(code.map { (1...1 + lateMax).contains(faults[$0] ?? 0) } != false, "\(faults)")
     #expect(try await run.pause(at: struck) <= 3)

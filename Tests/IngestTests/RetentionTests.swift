@@ -34,7 +34,7 @@ import Testing
     #expect(try #require(kept.first).first > 1)
     // A segment is begun once the last is full, and its entries are a few kilobytes.
     #expect(kept.reduce(0) { $0 + $1.bytes } < 60_000 + 20_000 + 10_000)
-    #expect(await engine.status.journalBytesOver == 0)
+    #expect(await engine.status.journal.bytesOver == 0)
   }
 
   @Test func `a full disk costs old segments before it costs an answer`() async throws {
@@ -48,8 +48,8 @@ import Testing
     _ = try await engine.run()
     withExtendedLifetime((run, calm)) {}
     let status = await engine.status
-    #expect(status.journalSegmentsSacrificed > 0 && status.responsesDropped == 0)
-    #expect(status.journalFault == nil)
+    #expect(status.journal.segmentsSacrificed > 0 && status.journal.responsesDropped == 0)
+    #expect(status.journal.fault == nil)
     let tables = await sink.tables
     #expect(tables.differences(from: await undisturbed.tables) == [])
   }
@@ -70,10 +70,10 @@ import Testing
     #expect(segments.reduce(0) { $0 + $1.bytes } > 12_000)
     #expect(lines.count("the journal exceeds its size limit") == 1, "\(lines.lines)")
     let status = await engine.status
-    #expect(unsaved.isNone && status.responsesDropped == 0 && status.storeFault == nil)
+    #expect(unsaved.isNone && status.journal.responsesDropped == 0 && status.store.fault == nil)
     // Of what is deleted in the end the store has all.
-    #expect(await sink.tables.stored.position == status.committed)
-    #expect(status.committed.sequence > 20)
+    #expect(await sink.tables.stored.position == status.journal.committed)
+    #expect(status.journal.committed.sequence > 20)
   }
 
   @Test func `a full disk takes nothing from a store that is away`() async throws {
@@ -90,10 +90,10 @@ import Testing
     let status = await engine.status
     // No room is made of what is not saved: what comes is dropped, counted and told of.
     #expect(kept.withLock { $0.first?.first } == 1)
-    #expect(status.responsesDropped > 0 && unsaved.isNone && status.storeFault == nil)
+    #expect(status.journal.responsesDropped > 0 && unsaved.isNone && status.store.fault == nil)
     // A second in which nothing comes, but for an entry that just fits, is the end of a refusal.
     #expect((1...2).contains(lines.count("cannot write to the journal")), "\(lines.lines)")
-    #expect(status.committed.sequence > 20)
+    #expect(status.journal.committed.sequence > 20)
   }
 
   private typealias Segments = Locked<[JournalSegment]>
@@ -135,8 +135,8 @@ import Testing
     let engine = try run.engine(sink) { $0.limitDisk(to: 15_000) }
     let unsaved = try await engine.run()
     let status = await engine.status
-    #expect(unsaved.isNone && status.responsesDropped > 0 && status.sweeps > 100)
-    #expect(status.journalFault == .full)
+    #expect(unsaved.isNone && status.journal.responsesDropped > 0 && status.quotes.sweeps > 100)
+    #expect(status.journal.fault == .full)
     let tables = await sink.tables
     #expect(tables.differences(from: try run.replay()) == [])
   }

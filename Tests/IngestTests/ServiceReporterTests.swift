@@ -115,9 +115,9 @@ private let silence = Logger(label: "service", factory: { _ in SwiftLogNoOpLogHa
     let at = Timestamp(day: TradingDay(daysSince1970: 20_640), secondOfDay: 10 * 3_600)
     var engine = EngineReport(now: at, status: EngineStatus(), counters: PipelineCounters())
     engine.symbols = 5_400
-    engine.status.lastSweepAt = at.adding(seconds: -2)
-    engine.status.commits = 7
-    engine.status.commitMicroseconds = 12_400
+    engine.status.quotes.lastSweepAt = at.adding(seconds: -2)
+    engine.status.commits.count = 7
+    engine.status.commits.duration.microseconds = 12_400
     var quotes = SourceReport(source: .sina, endpoint: "quotes")
     quotes.state = SourceState(.ok, since: at)
     quotes.freshness = .init(isInSession: true, stalenessSeconds: 2, limitSeconds: 15)
@@ -164,10 +164,10 @@ private let silence = Logger(label: "service", factory: { _ in SwiftLogNoOpLogHa
 
   @Test func `says since when the store is away, and that nothing is lost`() {
     let line = report {
-      $0.status.storeFault = .connectionLost
-      $0.status.storeFaultSince = $0.now.adding(seconds: -19 * 60)
+      $0.status.store.fault = .init(
+        code: .connectionLost, since: $0.now.adding(seconds: -19 * 60))
       $0.lastPosition = JournalPosition(412)
-      $0.status.committed = JournalPosition(100)
+      $0.status.journal.committed = JournalPosition(100)
     }.statusLine
     #expect(line.hasSuffix(" · no commits since 09:41, journal holds 312 entries"))
   }

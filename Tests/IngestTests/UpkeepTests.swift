@@ -40,7 +40,7 @@ import Testing
     let engine = try run.engine(sink)
     _ = try await engine.run()
     #expect(await sink.prunes == 1)
-    #expect(await engine.status.pruneFailures == 1)
+    #expect(await engine.status.store.pruneFailures == 1)
     #expect(run.lines?.count("cannot delete old rows of the table change") == 1)
   }
 

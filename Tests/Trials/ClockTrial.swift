@@ -89,11 +89,11 @@ package struct ClockTrial: Sendable {
     let unsaved = try await engine.run()
     var verdict = try await verify(world, await sink.rows, await engine.status, end)
     if !unsaved.isNone { verdict.complaints.append("\(unsaved) were not saved") }
-    let noticed = phase == .atStart ? await engine.status.clockCorrections : verdict.jumpsSeen
+    let noticed = phase == .atStart ? await engine.status.clock.corrections : verdict.jumpsSeen
     if noticed == 0 { verdict.complaints.append("the jump went unnoticed") }
     // One that was set right is at one with us again; not one that is set right tomorrow.
     let isWrong = jumps.filter { $0.at < end }.reduce(0) { $0 + $1.seconds } != 0
-    if await engine.status.isWallClockRefused != isWrong {
+    if await engine.status.clock.isRefused != isWrong {
       verdict.complaints.append("the alarm does not say what the wall clock does")
     }
     return verdict
@@ -134,7 +134,7 @@ package struct ClockTrial: Sendable {
     var verdict = Verdict(
       candles: rows.candles.count, gaps: rows.gaps.count, certificates: rows.certificates.count,
       requestsPerMinuteMax: await world.requestsInOneMinuteMax,
-      jumpsSeen: status.wallClockJumps)
+      jumpsSeen: status.clock.jumps)
     verdict.complaints = await world.differences(rows, end: end)
     for certificate in rows.certificates.values where !certificate.isBalanced {
       verdict.complaints.append("\(certificate.symbol): the certificate does not balance")
@@ -146,7 +146,7 @@ package struct ClockTrial: Sendable {
         "\(verdict.requestsPerMinuteMax) requests in one minute: a burst")
     }
     // The exchange answers whenever it is asked: nothing may have moved.
-    if phase != .atStart, status.clockCorrections > 0 {
+    if phase != .atStart, status.clock.corrections > 0 {
       verdict.complaints.append("the jump was believed although the exchange contradicted it")
     }
     return verdict
