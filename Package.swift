@@ -57,9 +57,12 @@ let package = Package(
     module("Postgres", ["Market", "Platform", "CPostgres", "CLinux"]),
     module("EmbeddedPostgres", ["Market", "Platform", "Postgres", "CPostgres", "CLinux"]),
     module("Reader", ["Market", "Postgres"]),
+    module("Commits", ["Market"]),
     .target(
       name: "Store",
-      dependencies: ["Market", "Candles", "Postgres", "Platform", "CPostgres", "CLinux"],
+      dependencies: [
+        "Market", "Candles", "Commits", "Postgres", "Platform", "CPostgres", "CLinux",
+      ],
       resources: [.embedInCode("schema.sql")], swiftSettings: strict),
     module("Operations", ["Market", "Platform", log, toml]),
     module("HTTPServing", ["Operations"] + nio),
@@ -72,21 +75,22 @@ let package = Package(
       "Ingest",
       [
         "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres",
-        "Postgres", "Store",
+        "Postgres", "Commits", "Store",
         "Operations",
         "Platform", log,
       ]),
     module(
       "Admin",
       [
-        "Market", "Feeds", "Polling", "Transport", "Journal", "Postgres", "Store", "Operations",
+        "Market", "Feeds", "Polling", "Transport", "Journal", "Postgres", "Commits", "Store",
+        "Operations",
         "Ingest", "HTTPServing", log,
       ]),
     .executableTarget(
       name: "candled",
       dependencies: [
         "Market", "Candles", "Feeds", "Polling", "Journal", "Transport", "EmbeddedPostgres",
-        "Postgres", "Reader", "Store",
+        "Postgres", "Reader", "Commits", "Store",
         "Operations",
         "Ingest", "HTTPServing", "Admin", "ExchangeSimulator", "CandledClient", "TerminalView",
         "Platform", "CLinux", arguments, log,
@@ -97,8 +101,8 @@ let package = Package(
     .target(
       name: "TestSupport",
       dependencies: [
-        "Market", "Feeds", "Transport", "Journal", "EmbeddedPostgres", "Postgres", "Store",
-        "Ingest", "Platform", "CPostgres", "CLinux",
+        "Market", "Feeds", "Transport", "Journal", "EmbeddedPostgres", "Postgres", "Commits",
+        "Store", "Ingest", "Platform", "CPostgres", "CLinux",
       ],
       path: "Tests/TestSupport",
       swiftSettings: strict),
@@ -112,7 +116,8 @@ let package = Package(
     .executableTarget(
       name: "candled-bench",
       dependencies: [
-        "Market", "Candles", "Feeds", "Journal", "EmbeddedPostgres", "Postgres", "Reader", "Store",
+        "Market", "Candles", "Feeds", "Journal", "EmbeddedPostgres", "Postgres", "Reader",
+        "Commits", "Store",
         "Ingest",
         "Operations",
         "ExchangeSimulator", "Ledgers", "CandledClient", "Platform", "CPostgres", "TestSupport",
@@ -129,7 +134,7 @@ let package = Package(
       name: "Trials",
       dependencies: [
         "Market", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres", "Postgres",
-        "Reader", "Store", "Operations",
+        "Reader", "Commits", "Store", "Operations",
         "Ingest",
         "ExchangeSimulator", "Ledgers", "CandledClient", "Platform", "CPostgres", "CLinux",
         "TestSupport", log,
@@ -157,7 +162,8 @@ let package = Package(
     tests(
       "StoreTests",
       [
-        "Market", "Feeds", "EmbeddedPostgres", "Postgres", "Reader", "Store", "CandledClient",
+        "Market", "Feeds", "EmbeddedPostgres", "Postgres", "Reader", "Commits", "Store",
+        "CandledClient",
         "CPostgres",
         "TestSupport", "TestTraits",
       ],
@@ -169,7 +175,7 @@ let package = Package(
       "IngestTests",
       [
         "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres",
-        "Postgres", "Store",
+        "Postgres", "Commits", "Store",
         "Operations",
         "Ingest", "HTTPServing", "Admin", "ExchangeSimulator", "Ledgers", "Platform", "Trials",
         "Hostile", "TestSupport", "TestTraits", log,
@@ -186,7 +192,8 @@ let package = Package(
     tests(
       "AdminTests",
       [
-        "Market", "Feeds", "Polling", "Transport", "Journal", "Postgres", "Store", "Operations",
+        "Market", "Feeds", "Polling", "Transport", "Journal", "Postgres", "Commits", "Store",
+        "Operations",
         "Ingest", "HTTPServing", "Admin", "Platform", "TestSupport", log,
         .product(name: "NIOCore", package: "swift-nio"),
       ]),

@@ -1,6 +1,7 @@
 /// `/status`: the report as JSON, for `candled status` and for people with jq. Names are those of
 /// the metrics where there is one; times are RFC 3339.
 
+import Commits
 import Feeds
 import Foundation
 import Ingest

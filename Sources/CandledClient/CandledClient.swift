@@ -1,6 +1,4 @@
 @_exported import Market
-
-@_exported import struct Postgres.StoreError
 import class Postgres.ThreadExecutor
 @_exported import struct Reader.FeedChange
 @_exported import enum Reader.FeedItem

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Market
 import Postgres
 import Reader
 

@@ -1,9 +1,9 @@
+import Commits
 import Feeds
 import Journal
 import Logging
 import Market
 import Polling
-import Postgres
 import Store
 
 /// What answers bring a backfill: journaled, cut to the days wanted, and stored once the task they

@@ -1,8 +1,8 @@
 import Candles
+import Commits
 import Feeds
 import Market
 import Polling
-import Store
 
 /// From a page of ready-made bars to what the store makes of them: an A-share's minutes are held
 /// against its day's account, everything else is delivered as it is.

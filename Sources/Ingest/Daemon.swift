@@ -1,4 +1,5 @@
 import Candles
+import Commits
 import EmbeddedPostgres
 import Feeds
 import Journal
@@ -202,6 +203,8 @@ extension EngineClock {
   }
 }
 
+extension StoreWriter: CommitSink {}
+
 /// A store that reconnects: one attempt a call, so that the engine's patience sets the pace.
 struct PersistentStore: CommitSink {
   let writer: StoreWriter
@@ -221,7 +224,7 @@ struct PersistentStore: CommitSink {
   }
 
   private func reconnect() async throws(StoreError) {
-    try await writer.reconnect()
+    try await writer.connect()
     state.storeConnected()
   }
 

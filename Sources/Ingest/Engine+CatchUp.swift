@@ -1,10 +1,9 @@
 import Candles
+import Commits
 import Feeds
 import Journal
 import Logging
 import Market
-import Postgres
-import Store
 
 /// Interpretation that lags behind the journal: after a restart, and after the store was away for
 /// longer than memory holds. Both are the same work: take up the stored state and read on.

@@ -1,9 +1,8 @@
+import Commits
 import Journal
 import Logging
 import Market
 import Polling
-import Postgres
-import Store
 
 /// Where commits go. The daemon's is a `StoreWriter`.
 package protocol CommitSink: Sendable {
@@ -20,8 +19,6 @@ package protocol CommitSink: Sendable {
 extension CommitSink {
   package func prune() async throws(StoreError) {}
 }
-
-extension StoreWriter: CommitSink {}
 
 /// The commit under way, and when to try again.
 struct CommitState {

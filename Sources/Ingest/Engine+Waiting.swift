@@ -1,7 +1,7 @@
+import Commits
 import Journal
 import Market
 import Polling
-import Store
 
 /// All of the engine's waiting: until the next due moment, or, without a clock, straight to it.
 

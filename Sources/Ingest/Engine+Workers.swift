@@ -1,10 +1,9 @@
+import Commits
 import Feeds
 import Journal
 import Logging
 import Market
 import Polling
-import Postgres
-import Store
 import Transport
 
 /// The engine's side of the workers: it makes the requests they want, journals the answers, and

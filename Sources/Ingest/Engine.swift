@@ -1,11 +1,10 @@
 import Candles
+import Commits
 import Journal
 import Logging
 import Market
 import Operations
 import Polling
-import Postgres
-import Store
 
 /// The loop that joins the stages: request, journal, interpret, commit.
 ///

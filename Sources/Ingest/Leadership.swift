@@ -1,5 +1,7 @@
+import Commits
 import Glibc
 import Logging
+import Market
 import Operations
 import Postgres
 import Store

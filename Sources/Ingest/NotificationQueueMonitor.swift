@@ -1,3 +1,4 @@
+import Commits
 import Store
 
 /// Asks for the notification queue every ten seconds, whether anything is committed or not: a

@@ -1,7 +1,7 @@
 import Candles
+import Commits
 import Feeds
 import Market
-import Store
 
 /// Rows decided and not yet handed to the store. Quotes coalesce: only the latest of an instrument
 /// matters, so an outage of the store costs memory for candles alone.

@@ -1,7 +1,7 @@
 import Candles
+import Commits
 import Feeds
 import Market
-import Store
 
 /// What leaves the pipeline: one value that the store writes in one transaction.
 extension Pipeline {

@@ -1,9 +1,9 @@
 import Candles
+import Commits
 import Feeds
 import Journal
 import Market
 import Polling
-import Store
 
 /// What workers brought in: bars, lists, factors, sessions and the spending of keys. As with
 /// quotes, rows are a function of the entry and of what came before it.

@@ -1,8 +1,8 @@
 import Candles
+import Commits
 import Feeds
 import Journal
 import Market
-import Store
 
 /// Lists of instruments: gathered until they are whole, judged as a whole, and kept as marks of the
 /// instruments they name and miss.

@@ -1,8 +1,8 @@
 import Candles
+import Commits
 import Feeds
 import Journal
 import Market
-import Store
 
 /// One answer, row by row: which rows count, what they change, and who was asked for in vain.
 extension Pipeline {

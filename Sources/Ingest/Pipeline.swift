@@ -1,9 +1,9 @@
 import Candles
+import Commits
 import Feeds
 import Journal
 import Market
 import Polling
-import Store
 
 /// The middle of candled: journal entries in, a `Commit` out.
 ///

@@ -2,7 +2,6 @@ import Feeds
 import Logging
 import Market
 import Polling
-import Store
 
 /// A worker makes the requests to one endpoint of a source: live quotes, lists of instruments,
 /// K-lines, bars, factors.

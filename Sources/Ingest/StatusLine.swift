@@ -1,8 +1,8 @@
+import Commits
 import Feeds
 import Journal
 import Market
 import Polling
-import Store
 
 /// The one line `systemctl status` shows: what an operator wants to know first, a pure function of
 /// the report. Nothing in it comes from outside but the sentence of a refused reload, which whoever

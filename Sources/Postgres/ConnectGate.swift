@@ -1,4 +1,5 @@
 import Glibc
+import Market
 import Platform
 import Synchronization
 

@@ -1,5 +1,6 @@
 import CPostgres
 import Glibc
+import Market
 import Platform
 
 /// From a connection string to a connection that can be trusted, or a sentence that says what to

@@ -1,5 +1,6 @@
 import CPostgres
 import Glibc
+import Market
 
 /// One libpq connection, blocking. Blocking calls on a thread of one's own measured as fast as
 /// libpq's non-blocking mode with poll(2), at half the code (TOOLCHAIN §6).

@@ -5,33 +5,18 @@ import Market
 extension PostgresRow {
   /// `symbol` … `source` of a candle.
   package mutating func candle() throws(StoreError) -> Candle {
-    let symbol = try symbol()
-    guard let timeframe = Timeframe(rawValue: try int16()) else { throw malformed() }
-    let tradingDay = try day()
-    let openedAt = try timestamp()
-    let closedAt = try timestamp()
-    let prices = (try numeric(), try numeric(), try numeric(), try numeric())
-    let volume = try numeric()
-    let (turnover, trades, vwap) =
-      (try optionalNumeric(), try optionalInt64(), try optionalNumeric())
-    return Candle(
-      symbol: symbol, timeframe: timeframe, tradingDay: tradingDay, openedAt: openedAt,
-      closedAt: closedAt, open: prices.0, high: prices.1, low: prices.2, close: prices.3,
-      volume: volume, turnover: turnover, trades: trades, vwap: vwap,
+    Candle(
+      symbol: try symbol(), timeframe: try code(), tradingDay: try day(),
+      openedAt: try timestamp(), closedAt: try timestamp(), open: try numeric(),
+      high: try numeric(), low: try numeric(), close: try numeric(), volume: try numeric(),
+      turnover: try optionalNumeric(), trades: try optionalInt64(), vwap: try optionalNumeric(),
       flags: CandleFlags(rawValue: try int16()), source: try source())
   }
 
   package mutating func gap() throws(StoreError) -> Gap {
-    let symbol = try symbol()
-    let tradingDay = try day()
-    let from = try timestamp()
-    let to = try timestamp()
-    let volume = try numeric()
-    let turnover = try numeric()
-    guard let cause = GapCause(rawValue: try int16()) else { throw malformed() }
-    return Gap(
-      symbol: symbol, tradingDay: tradingDay, from: from, to: to, volume: volume,
-      turnover: turnover, cause: cause)
+    Gap(
+      symbol: try symbol(), tradingDay: try day(), from: try timestamp(), to: try timestamp(),
+      volume: try numeric(), turnover: try numeric(), cause: try code())
   }
 
   package mutating func certificate() throws(StoreError) -> DayCertificate {
@@ -44,9 +29,14 @@ extension PostgresRow {
   }
 
   package mutating func marketSession() throws(StoreError) -> MarketSession {
-    guard let exchange = Exchange(rawValue: try int16()) else { throw malformed() }
-    return MarketSession(
-      exchange: exchange, day: try day(), opens: try timestamp(), closes: try timestamp())
+    MarketSession(
+      exchange: try code(), day: try day(), opens: try timestamp(), closes: try timestamp())
+  }
+
+  /// One of the numbers by which a value is stored.
+  package mutating func code<Value: RawRepresentable<Int16>>() throws(StoreError) -> Value {
+    guard let value = Value(rawValue: try int16()) else { throw malformed() }
+    return value
   }
 
   package mutating func source() throws(StoreError) -> Source {

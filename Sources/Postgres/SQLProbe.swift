@@ -1,3 +1,5 @@
+import Market
+
 /// Arbitrary SQL for tests and benchmarks of this package; nothing in the daemon uses it.
 package enum SQLProbe {
   /// - Returns: the last statement's rows as text, NULL as nil.

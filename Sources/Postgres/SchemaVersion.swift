@@ -1,3 +1,5 @@
+import Market
+
 /// The schema this build reads and writes, and whether a database has it.
 package enum SchemaVersion {
   /// The number schema.sql writes into `schema_version`.

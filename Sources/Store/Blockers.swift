@@ -1,3 +1,5 @@
+import Commits
+import Market
 import Postgres
 
 /// Who is in the way of a session that waits for a lock. It must be asked while it waits, from

@@ -1,3 +1,4 @@
+import Commits
 import Market
 import Postgres
 
@@ -15,7 +16,7 @@ package actor HistoryWriter {
 
   private let url: String
   private let confirmSeconds: Int64
-  private var session: WriterSession?
+  private(set) var session: WriterSession?
 
   /// Nothing is opened yet.
   /// - Parameter confirmSeconds: as a `StoreWriter`'s.
@@ -41,61 +42,17 @@ package actor HistoryWriter {
     var rows = Commit(position: .start, knownAt: commit.knownAt)
     rows.bars = commit.bars
     rows.reference.factors = commit.factors
-    return try open().store(
+    return try session.opened().store(
       SortedCommit(rows, history: SortedCommit.History(chunk: commit.chunk)))
   }
 
   /// Those of the chunks that are stored, by name.
   package func doneChunks(_ names: [String]) throws(StoreError) -> [String: DoneChunk] {
-    try open().reference.doneChunks(names)
+    try session.opened().reference.doneChunks(names)
   }
 
   /// When markets trade, as far as the daemon has learnt.
   package func sessions() throws(StoreError) -> [MarketSession] {
-    try open().reference.storedSessions()
-  }
-
-  func open() throws(StoreError) -> WriterSession {
-    guard let session else {
-      throw StoreError(.connectionLost, message: "not connected to PostgreSQL", context: "commit")
-    }
-    return session
-  }
-}
-
-/// A chunk as it is stored.
-package struct DoneChunk: Sendable, Hashable {
-  package var through: TradingDay
-  /// Of the commit that stored it last.
-  package var doneAt: Timestamp
-}
-
-/// What a backfill stores at once. A hundred thousand candles is a good size.
-package struct HistoryCommit: Sendable {
-  /// A part of a plan.
-  package struct Chunk: Sendable, Hashable {
-    /// Says what is asked for, whatever plan it stands in.
-    package var name: String
-    /// The last day that was over when it was asked for.
-    package var through: TradingDay
-
-    package init(name: String, through: TradingDay) {
-      self.name = name
-      self.through = through
-    }
-  }
-
-  package var knownAt: Timestamp
-  package var bars: [BarBatch]
-  package var factors: [FactorBatch]
-  package var chunk: Chunk?
-
-  package init(
-    knownAt: Timestamp, bars: [BarBatch], factors: [FactorBatch] = [], chunk: Chunk? = nil
-  ) {
-    self.knownAt = knownAt
-    self.bars = bars
-    self.factors = factors
-    self.chunk = chunk
+    try session.opened().reference.storedSessions()
   }
 }

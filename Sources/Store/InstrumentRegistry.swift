@@ -1,3 +1,4 @@
+import Commits
 import Market
 
 /// Series to id, and what is stored of each instrument, so that a sweep of known instruments asks

@@ -1,5 +1,6 @@
 /// The columns of the table `quote` as they are staged and merged.
 
+import Commits
 import Market
 import Postgres
 

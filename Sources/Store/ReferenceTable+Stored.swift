@@ -1,3 +1,4 @@
+import Commits
 import Market
 import Postgres
 
@@ -5,7 +6,7 @@ import Postgres
 /// far plans have come.
 extension ReferenceTable {
   func read(into state: inout StoredState) throws(StoreError) {
-    state.instruments = try storedInstruments()
+    state.instruments = try storedInstruments(context: "load").map(\.stored)
     state.lists = try storedLists()
     state.keyUsage = try storedKeyUsage()
     state.watermarks = try storedWatermarks()
@@ -15,13 +16,18 @@ extension ReferenceTable {
   private static let readInstruments = Statement(
     name: "read_stored_instruments",
     sql: """
-      select symbol, source, exchange, kind, board, name, delisted_at, missed_lists, listed_part
+      select id, symbol, source, exchange, kind, board, name, delisted_at, missed_lists,
+        listed_part
       from instrument
       order by id
       """)
 
-  private func storedInstruments() throws(StoreError) -> [StoredInstrument] {
-    try connection.read(Self.readInstruments, context: "load") { (row) throws(StoreError) in
+  /// With their ids, in their order.
+  func storedInstruments(
+    context: String
+  ) throws(StoreError) -> [(id: Int32, stored: StoredInstrument)] {
+    try connection.read(Self.readInstruments, context: context) { (row) throws(StoreError) in
+      let id = try row.int32()
       let symbol = try row.symbol()
       let source = try row.source()
       let instrument = InstrumentRow(
@@ -31,7 +37,7 @@ extension ReferenceTable {
       let marks = InstrumentMarks(
         symbol: symbol, source: source, delistedAt: try row.optionalDay(),
         missedLists: try row.int16(), listedPart: try row.optionalText())
-      return StoredInstrument(row: instrument, marks: marks)
+      return (id, StoredInstrument(row: instrument, marks: marks))
     }
   }
 
@@ -88,11 +94,9 @@ extension ReferenceTable {
 
   private func storedWatermarks() throws(StoreError) -> [BarWatermark] {
     try connection.read(Self.readWatermarks, context: "load") { (row) throws(StoreError) in
-      let source = try row.source()
-      let chunk = try row.text()
-      guard let timeframe = Timeframe(rawValue: try row.int16()) else { throw row.malformed() }
-      return BarWatermark(
-        source: source, chunk: chunk, timeframe: timeframe, through: try row.timestamp())
+      BarWatermark(
+        source: try row.source(), chunk: try row.text(), timeframe: try row.code(),
+        through: try row.timestamp())
     }
   }
 

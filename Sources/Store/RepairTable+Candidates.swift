@@ -63,7 +63,7 @@ extension StoreWriter {
   package func repairCandidates(
     from day: TradingDay
   ) throws(StoreError) -> [RepairCandidate] {
-    try open().repairs.candidates(from: day)
+    try session.opened().repairs.candidates(from: day)
   }
 }
 
@@ -72,6 +72,6 @@ extension HistoryWriter {
   package func repairCandidates(
     from day: TradingDay
   ) throws(StoreError) -> [RepairCandidate] {
-    try open().repairs.candidates(from: day)
+    try session.opened().repairs.candidates(from: day)
   }
 }

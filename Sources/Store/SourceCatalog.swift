@@ -6,32 +6,26 @@ import Postgres
 enum SourceCatalog {
   private static let context = "source catalog"
 
-  private static let writeMarkets = Statement(
-    name: "write_markets",
-    sql: """
-      insert into candled.market as t
-      select r.*
-      from jsonb_populate_recordset(null::candled.market, $1::jsonb) r
-      on conflict (code) do update
-      set (name, zone, opens, closes, day_opens, weekdays, calendar, every_minute, silent_minutes,
-          currency)
-        = (excluded.name, excluded.zone, excluded.opens, excluded.closes, excluded.day_opens,
-          excluded.weekdays, excluded.calendar, excluded.every_minute, excluded.silent_minutes,
-          excluded.currency)
-      where t is distinct from excluded
-      """)
+  private static let writeMarkets = statement(
+    table: "market",
+    columns: "name, zone, opens, closes, day_opens, weekdays, calendar, every_minute, "
+      + "silent_minutes, currency")
+  private static let writeSources = statement(
+    table: "source", columns: "name, market, series, priority, kind")
 
-  private static let writeSources = Statement(
-    name: "write_sources",
-    sql: """
-      insert into candled.source as t
-      select r.*
-      from jsonb_populate_recordset(null::candled.source, $1::jsonb) r
-      on conflict (code) do update
-      set (name, market, series, priority, kind)
-        = (excluded.name, excluded.market, excluded.series, excluded.priority, excluded.kind)
-      where t is distinct from excluded
-      """)
+  /// - Parameter columns: beside the key, the code.
+  private static func statement(table: String, columns: String) -> Statement {
+    Statement(
+      name: "write_\(table)s",
+      sql: """
+        insert into candled.\(table) as t
+        select r.*
+        from jsonb_populate_recordset(null::candled.\(table), $1::jsonb) r
+        on conflict (code) do update
+        set (\(columns)) = (excluded.\(columns.replacing(", ", with: ", excluded.")))
+        where t is distinct from excluded
+        """)
+  }
 
   /// - Throws: `connectionLost`, `operatorNeeded`.
   static func write(
@@ -86,6 +80,6 @@ extension StoreWriter {
   /// What the schema's functions know of markets and sources from here on.
   /// - Throws: `connectionLost`, `operatorNeeded`.
   package func record(_ sources: [SourceRow]) throws(StoreError) {
-    try SourceCatalog.write(sources, over: open().connection)
+    try SourceCatalog.write(sources, over: session.opened().connection)
   }
 }

@@ -1,12 +1,13 @@
+import Commits
 import Market
 import Postgres
 
 /// The single writer: turns commits into transactions, over one connection, on one thread of its
 /// own. Exactly-once: a commit whose answer was lost with its connection is looked up by its
-/// transaction id after `reconnect`, and then either counts as made or is made again.
+/// transaction id after `connect`, and then either counts as made or is made again.
 ///
 /// The caller's loop: `connect`, `load`, then `commit` in journal order; after `connectionLost`,
-/// `reconnect` until it answers and commit the same value again.
+/// `connect` until it answers and commit the same value again.
 package actor StoreWriter {
   private let executor = ThreadExecutor(name: "store-writer")
   nonisolated package var unownedExecutor: UnownedSerialExecutor {
@@ -17,7 +18,7 @@ package actor StoreWriter {
   private let lease: Lease?
   private let gate: ConnectGate?
   private let confirmSeconds: Int64
-  private var session: WriterSession?
+  private(set) var session: WriterSession?
   /// Kept over reconnections: the position this writer left behind, and the commit in doubt.
   private var position: JournalPosition?
   private var inDoubt: PendingCommit?
@@ -59,9 +60,6 @@ package actor StoreWriter {
     session = fresh
   }
 
-  /// As `connect`; the name says why.
-  package func reconnect() throws(StoreError) { try connect() }
-
   package func disconnect() {
     if let session { inDoubt = session.pending ?? inDoubt }
     session = nil
@@ -70,7 +68,7 @@ package actor StoreWriter {
   /// What to go on from. Afterwards the writer stands at the stored position.
   /// - Throws: `connectionLost`, `malformed`.
   package func load() throws(StoreError) -> StoredState {
-    let state = try open().load()
+    let state = try session.opened().load()
     position = state.position
     foundStored = nil
     return state
@@ -80,7 +78,7 @@ package actor StoreWriter {
   /// journal holds up to `position` and is not committed stays uncommitted for good.
   /// - Throws: `leaseLost`, `positionConflict` (load again), `connectionLost` (load again).
   package func takeUp(at position: JournalPosition) throws(StoreError) {
-    try open().takeUp(at: position)
+    try session.opened().takeUp(at: position)
     self.position = position
   }
 
@@ -99,7 +97,7 @@ package actor StoreWriter {
         return receipt
       }
     }
-    let session = try open()
+    let session = try session.opened()
     let receipt = try session.commit(commit)
     position = session.position
     return receipt
@@ -108,13 +106,6 @@ package actor StoreWriter {
   /// Forgets all but the last `keepRows` changes of the feed.
   /// - Returns: how many were forgotten.
   package func pruneChanges(keepRows: Int64) throws(StoreError) -> Int64 {
-    try open().pruneChanges(keepRows: keepRows)
-  }
-
-  func open() throws(StoreError) -> WriterSession {
-    guard let session else {
-      throw StoreError(.connectionLost, message: "not connected to PostgreSQL", context: "commit")
-    }
-    return session
+    try session.opened().pruneChanges(keepRows: keepRows)
   }
 }

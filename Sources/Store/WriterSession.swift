@@ -1,3 +1,4 @@
+import Commits
 import Market
 import Postgres
 
@@ -100,29 +101,10 @@ final class WriterSession {
       returning epoch
       """)
 
-  private static let readInstruments = Statement(
-    name: "read_instruments",
-    sql: """
-      select id, symbol, source, exchange, kind, board, name
-      from instrument
-      """)
-
   func readRegistry() throws(StoreError) {
     var fresh = InstrumentRegistry()
-    for row in try connection.run(Self.readInstruments, context: "connect").rows {
-      var row = row
-      let id = try row.int32()
-      let symbol = try row.symbol()
-      let source = Source(rawValue: try row.int16())
-      let exchange = try row.optionalInt16().flatMap(Exchange.init)
-      let kind = try row.optionalInt16().flatMap(InstrumentKind.init)
-      let board = try row.optionalInt16().flatMap(Board.init)
-      fresh.insert(
-        InstrumentRegistry.Entry(
-          id: id,
-          row: InstrumentRow(
-            symbol: symbol, source: source, exchange: exchange, kind: kind, board: board,
-            name: try row.optionalText())))
+    for (id, stored) in try reference.storedInstruments(context: "connect") {
+      fresh.insert(InstrumentRegistry.Entry(id: id, row: stored.row))
     }
     registry = fresh
   }
@@ -141,6 +123,15 @@ final class WriterSession {
       preconditionFailure("instruments are registered before rows refer to them")
     }
     return id
+  }
+}
+
+extension WriterSession? {
+  func opened() throws(StoreError) -> WriterSession {
+    guard let self else {
+      throw StoreError(.connectionLost, message: "not connected to PostgreSQL", context: "commit")
+    }
+    return self
   }
 }
 

@@ -2,6 +2,7 @@
 /// the daemon's, a line to the source, and somebody who says how it goes.
 
 import Candles
+import Commits
 import EmbeddedPostgres
 import Feeds
 import Ingest

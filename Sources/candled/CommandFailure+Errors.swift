@@ -1,6 +1,7 @@
 import EmbeddedPostgres
 import Ingest
 import Journal
+import Market
 import Operations
 import Postgres
 import Transport

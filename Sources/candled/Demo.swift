@@ -1,4 +1,5 @@
 import ArgumentParser
+import Commits
 import EmbeddedPostgres
 import ExchangeSimulator
 import Feeds

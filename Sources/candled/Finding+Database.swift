@@ -1,7 +1,9 @@
 /// What `candled check` looks at beyond the configuration itself: the database.
 
+import Commits
 import EmbeddedPostgres
 import Ingest
+import Market
 import Operations
 import Postgres
 import Store

@@ -1,3 +1,4 @@
+import Commits
 import EmbeddedPostgres
 import Feeds
 import Glibc

@@ -3,6 +3,7 @@
 
 import ArgumentParser
 import Candles
+import Commits
 import Feeds
 import Glibc
 import Ingest

@@ -5,6 +5,7 @@
 /// What was built from quotes is compared. A day that bars were held against later is compared as
 /// it stood before: the database remembers. Bars themselves are copies of the answers.
 
+import Commits
 import Feeds
 import Market
 import Postgres

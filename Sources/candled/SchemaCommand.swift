@@ -1,7 +1,9 @@
 /// `candled schema`: the database's side of the contract. The SQL itself is in Sources/Store.
 
 import ArgumentParser
+import Commits
 import Feeds
+import Market
 import Operations
 import Postgres
 import Store

@@ -1,4 +1,5 @@
 import Admin
+import Commits
 import Feeds
 import Journal
 import Market

@@ -1,4 +1,5 @@
 import Admin
+import Commits
 import Journal
 import Market
 import Polling

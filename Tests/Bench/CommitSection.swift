@@ -5,6 +5,7 @@
 /// slow for both. Ours also tells equal rows from different ones, moves the journal position,
 /// writes the change row and notifies.
 
+import Commits
 import EmbeddedPostgres
 import Ingest
 import Journal

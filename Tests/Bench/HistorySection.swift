@@ -4,6 +4,7 @@
 /// Ours also gives ids to instruments, encodes, writes the change row with every key, and notifies.
 /// The bars come from memory, so that the source is not what is measured.
 
+import Commits
 import EmbeddedPostgres
 import Market
 import Store

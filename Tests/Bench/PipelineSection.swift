@@ -1,6 +1,7 @@
 /// A sweep of the whole market from journal entries to a commit: decoding, the candle book, what
 /// changed, and the rows of it.
 
+import Commits
 import Feeds
 import Ingest
 import Journal

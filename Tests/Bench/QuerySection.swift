@@ -6,6 +6,7 @@
 /// series by series, and the last week's minutes as the daemon does, minute by minute.
 
 import CPostgres
+import Commits
 import EmbeddedPostgres
 import Store
 import TestSupport

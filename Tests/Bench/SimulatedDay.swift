@@ -1,5 +1,6 @@
 /// A whole market on loopback and a durable database, and the settings that join a daemon to both.
 
+import Commits
 import EmbeddedPostgres
 import ExchangeSimulator
 import Glibc

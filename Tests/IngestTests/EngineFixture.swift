@@ -1,3 +1,4 @@
+import Commits
 import ExchangeSimulator
 import Glibc
 import Ingest

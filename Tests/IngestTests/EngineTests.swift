@@ -1,3 +1,4 @@
+import Commits
 import Foundation
 import Glibc
 import Ingest

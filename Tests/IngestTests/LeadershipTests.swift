@@ -1,6 +1,8 @@
+import Commits
 import EmbeddedPostgres
 import Glibc
 import Journal
+import Market
 import Postgres
 import Store
 import TestSupport

@@ -1,3 +1,4 @@
+import Commits
 import Logging
 import Operations
 import Platform

@@ -1,3 +1,4 @@
+import Commits
 import Glibc
 import Ingest
 import Market

@@ -1,3 +1,4 @@
+import Commits
 import ExchangeSimulator
 import Feeds
 import Ingest

@@ -1,6 +1,8 @@
+import Commits
 import EmbeddedPostgres
 import Feeds
 import Logging
+import Market
 import Postgres
 import Store
 import TestSupport

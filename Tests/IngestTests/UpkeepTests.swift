@@ -1,3 +1,4 @@
+import Commits
 import Glibc
 import Journal
 import Logging

@@ -1,3 +1,5 @@
+import Commits
+import Market
 import Synchronization
 import TestSupport
 import Testing
@@ -106,7 +108,7 @@ private final class SteppedClock: Sendable {
     #expect(clock.now == start + Self.second)
     let writer = StoreWriter(url: database.url, gate: gate)
     try await writer.connect()
-    try await writer.reconnect()
+    try await writer.connect()
     #expect(clock.now == start + 2 * Self.second)
   }
 

@@ -1,4 +1,5 @@
 import CPostgres
+import Commits
 import EmbeddedPostgres
 import Glibc
 import Store

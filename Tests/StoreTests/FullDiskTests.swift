@@ -1,3 +1,4 @@
+import Commits
 import EmbeddedPostgres
 import Market
 import Postgres
@@ -70,7 +71,7 @@ import Testing
   private static func reconnect(_ writer: StoreWriter) async throws {
     for _ in 0..<100 {
       do throws(StoreError) {
-        return try await writer.reconnect()
+        return try await writer.connect()
       } catch {
         guard error.isTransient else { throw error }
         try await Task.sleep(nanoseconds: 100_000_000)

@@ -1,4 +1,5 @@
 import CPostgres
+import Commits
 import Market
 import Postgres
 import Store
@@ -48,7 +49,7 @@ import Testing
       } catch {
         if error.code == .leaseLost { return stored }
         do throws(StoreError) {
-          try await contender.writer.reconnect()
+          try await contender.writer.connect()
         } catch {
           if error.code == .leaseLost { return stored }
         }

@@ -1,3 +1,4 @@
+import Commits
 import Market
 import Postgres
 import Store
@@ -125,7 +126,7 @@ import Testing
     let commit = samples.minute(0, position: 5, instruments: 3)
     let cut = await #expect(throws: StoreError.self) { try await stale.commit(commit) }
     #expect(cut?.code == .connectionLost)
-    let again = await #expect(throws: StoreError.self) { try await stale.reconnect() }
+    let again = await #expect(throws: StoreError.self) { try await stale.connect() }
     #expect(again?.code == .leaseLost)
     #expect(try database.value("select count(*) from candled.change") == "0")
     let fresh = try await writer(lease)

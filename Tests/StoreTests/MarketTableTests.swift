@@ -1,3 +1,4 @@
+import Commits
 import Feeds
 import Market
 import Postgres

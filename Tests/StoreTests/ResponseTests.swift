@@ -1,4 +1,6 @@
+import Commits
 import EmbeddedPostgres
+import Market
 import TestSupport
 import Testing
 

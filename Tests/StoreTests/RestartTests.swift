@@ -1,3 +1,4 @@
+import Commits
 import Market
 import Postgres
 import Store
@@ -67,7 +68,7 @@ import Testing
         _ = try await writer.commit(commit)
         return
       } catch  where error.isTransient {
-        while (try? await writer.reconnect()) == nil { await Task.yield() }
+        while (try? await writer.connect()) == nil { await Task.yield() }
       }
     }
   }

@@ -1,3 +1,5 @@
+import Commits
+import Market
 import Postgres
 import Store
 import TestSupport

@@ -1,5 +1,6 @@
 import EmbeddedPostgres
 import Foundation
+import Market
 import TestSupport
 import TestTraits
 import Testing

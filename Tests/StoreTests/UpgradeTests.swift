@@ -1,4 +1,6 @@
+import Commits
 import Foundation
+import Market
 import Postgres
 import Store
 import TestSupport

@@ -2,6 +2,7 @@
 /// from the machine's clock, so what a test lets them ask for lies just behind that, whatever day
 /// it shows: a Saturday, a Monday, one behind the end of the built-in trading calendar.
 
+import Commits
 import Market
 import Postgres
 import Store

@@ -18,7 +18,10 @@ extension Rule {
     "Postgres": ["Market", "Platform", "CPostgres", "CLinux"],
     "EmbeddedPostgres": ["Market", "Platform", "Postgres", "CPostgres", "CLinux"],
     "Reader": ["Market", "Postgres"],
-    "Store": ["Market", "Candles", "Postgres", "Platform", "CPostgres", "CLinux"],
+    "Commits": ["Market"],
+    "Store": [
+      "Market", "Candles", "Commits", "Postgres", "Platform", "CPostgres", "CLinux",
+    ],
     "Operations": ["Market", "Platform", "CLinux", "Logging", "TOMLKit"],
     "HTTPServing": [
       "Operations", "NIOCore", "NIOConcurrencyHelpers", "NIOHTTP1", "NIOPosix",
@@ -28,17 +31,18 @@ extension Rule {
     "TerminalView": ["Market"],
     "Ingest": [
       "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres",
-      "Postgres", "Store",
+      "Postgres", "Commits", "Store",
       "Operations",
       "Platform", "CLinux", "Logging",
     ],
     "Admin": [
-      "Market", "Feeds", "Polling", "Transport", "Journal", "Postgres", "Store", "Operations",
+      "Market", "Feeds", "Polling", "Transport", "Journal", "Postgres", "Commits", "Store",
+      "Operations",
       "Ingest", "HTTPServing", "Platform", "CLinux", "Logging",
     ],
     "candled": [
       "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres",
-      "Postgres", "Reader", "Store",
+      "Postgres", "Reader", "Commits", "Store",
       "Operations",
       "ExchangeSimulator", "CandledClient", "TerminalView", "Ingest", "HTTPServing", "Admin",
       "Platform", "CLinux", "Logging", "ArgumentParser",

@@ -1,3 +1,4 @@
+import Commits
 import ExchangeSimulator
 import Foundation
 import Market

@@ -1,3 +1,4 @@
+import Commits
 import Foundation
 import Journal
 import Market

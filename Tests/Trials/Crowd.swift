@@ -1,5 +1,6 @@
 import EmbeddedPostgres
 import Glibc
+import Market
 import Platform
 import Postgres
 import TestSupport

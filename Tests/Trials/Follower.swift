@@ -1,4 +1,5 @@
 import CandledClient
+import Commits
 import Market
 import Postgres
 import Store

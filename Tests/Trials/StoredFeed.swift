@@ -1,3 +1,4 @@
+import Commits
 import Foundation
 import Postgres
 import Store

@@ -1,3 +1,4 @@
+import Commits
 import EmbeddedPostgres
 import ExchangeSimulator
 import Feeds

@@ -1,4 +1,4 @@
-import Postgres
+import Market
 
 /// What a commit wrote.
 package struct CommitReceipt: Sendable, Hashable {
@@ -12,6 +12,8 @@ package struct CommitReceipt: Sendable, Hashable {
     package var gapChecks = 0
     /// New, changed or resolved.
     package var disagreements = 0
+
+    fileprivate var rows: Int { closedGaps + supersededGaps + gapChecks + disagreements }
   }
 
   package struct Reference: Sendable, Hashable {
@@ -24,6 +26,10 @@ package struct CommitReceipt: Sendable, Hashable {
     package var instrumentMarks = 0
     package var sessions = 0
     package var watermarks = 0
+
+    fileprivate var rows: Int {
+      overview + health + factors + keyUsage + lists + instrumentMarks + sessions + watermarks
+    }
   }
 
   /// Rows the database would not have: they are in `rejected`, and the rest is stored.
@@ -58,18 +64,8 @@ package struct CommitReceipt: Sendable, Hashable {
 
   package init(seq: Int64? = nil) { self.seq = seq }
 
-  var rows: Int {
+  package var rows: Int {
     let account = instruments + quotes + candles + revisions + gaps + certificates + rejections
     return account + events + repairs.rows + reference.rows
-  }
-}
-
-extension CommitReceipt.Repairs {
-  fileprivate var rows: Int { closedGaps + supersededGaps + gapChecks + disagreements }
-}
-
-extension CommitReceipt.Reference {
-  fileprivate var rows: Int {
-    overview + health + factors + keyUsage + lists + instrumentMarks + sessions + watermarks
   }
 }

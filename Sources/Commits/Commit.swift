@@ -1,5 +1,4 @@
 import Market
-import Postgres
 
 /// Everything one transaction stores: the rows of a journal entry and the position behind it.
 /// Rows name instruments by symbol; the writer knows the ids.
@@ -36,7 +35,7 @@ package struct Commit: Sendable {
   /// entries that change nothing is free.
   package var isEmpty: Bool { quotes.isEmpty && isEmptyButForQuotes }
 
-  var isEmptyButForQuotes: Bool {
+  package var isEmptyButForQuotes: Bool {
     instruments.isEmpty && candles.isEmpty && revisions.isEmpty && gaps.isEmpty
       && closedGaps.isEmpty && certificates.isEmpty && rejections.isEmpty && events.isEmpty
       && bars.isEmpty && reference.isEmpty

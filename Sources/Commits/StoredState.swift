@@ -9,6 +9,13 @@ package struct StoredState: Sendable {
     package var receivedAt: Timestamp
     package var bookState: [UInt8]
 
+    package init(quote: Quote, name: String?, receivedAt: Timestamp, bookState: [UInt8]) {
+      self.quote = quote
+      self.name = name
+      self.receivedAt = receivedAt
+      self.bookState = bookState
+    }
+
     package var symbol: Symbol { quote.symbol }
     package var tradingDay: TradingDay { quote.tradingDay }
   }
@@ -34,6 +41,18 @@ package struct StoredState: Sendable {
   package var watermarks: [BarWatermark] = []
   /// Of every market, by exchange and day.
   package var sessions: [MarketSession] = []
+
+  package init(
+    position: JournalPosition, knownAt: Timestamp?, bookState: [UInt8],
+    quotes: [InstrumentState], epoch: Int64, lastSeq: Int64
+  ) {
+    self.position = position
+    self.knownAt = knownAt
+    self.bookState = bookState
+    self.quotes = quotes
+    self.epoch = epoch
+    self.lastSeq = lastSeq
+  }
 }
 
 /// A row of `instrument`.

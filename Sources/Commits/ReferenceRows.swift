@@ -14,7 +14,7 @@ package struct ReferenceRows: Sendable {
 
   package init() {}
 
-  var isEmpty: Bool {
+  package var isEmpty: Bool {
     overview.isEmpty && health.isEmpty && factors.isEmpty && keyUsage.isEmpty && lists.isEmpty
       && instrumentMarks.isEmpty && sessions.isEmpty && watermarks.isEmpty
   }
@@ -29,6 +29,13 @@ package struct FactorBatch: Sendable, Hashable {
   package init(source: Source, factors: [AdjustmentFactor]) {
     self.source = source
     self.factors = factors
+  }
+
+  /// One batch an instrument and kind: what is not told of those ends.
+  package var byInstrument: [FactorBatch] {
+    Dictionary(grouping: factors) { "\($0.symbol) \($0.kind.rawValue)" }
+      .sorted { $0.key < $1.key }
+      .map { FactorBatch(source: source, factors: $0.value) }
   }
 }
 
@@ -99,18 +106,5 @@ package struct BarWatermark: Sendable, Hashable {
     self.chunk = chunk
     self.timeframe = timeframe
     self.through = through
-  }
-}
-
-extension FactorBatch {
-  /// One batch an instrument and kind: what is not told of those ends.
-  var byInstrument: [FactorBatch] {
-    struct Key: Hashable {
-      let symbol: Symbol
-      let kind: Int16
-    }
-    return Dictionary(grouping: factors) { Key(symbol: $0.symbol, kind: $0.kind.rawValue) }
-      .sorted { ($0.key.symbol, $0.key.kind) < ($1.key.symbol, $1.key.kind) }
-      .map { FactorBatch(source: source, factors: $0.value) }
   }
 }

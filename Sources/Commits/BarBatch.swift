@@ -33,25 +33,22 @@ package struct BarBatch: Sendable {
     self.role = role
     self.dayBar = dayBar
   }
-
 }
 
 extension BarBatch {
-  var byCandle: [BarBatch] {
+  package var byCandle: [BarBatch] {
     candles.map { candle in
-      BarBatch(
-        symbol: symbol, source: source, timeframe: timeframe, candles: [candle],
-        receivedAt: receivedAt, role: role)
+      var batch = self
+      (batch.candles, batch.dayBar) = ([candle], nil)
+      return batch
     }
   }
-}
 
-extension BarBatch {
-  var mayTouchCertificates: Bool {
+  package var mayTouchCertificates: Bool {
     role == .deliver && timeframe == .minute1 && source == .live
   }
 
-  func divided(repairing days: Set<TradingDay>) -> [BarBatch] {
+  package func divided(repairing days: Set<TradingDay>) -> [BarBatch] {
     var rest = self
     rest.candles = candles.filter { !days.contains($0.tradingDay) }
     var batches = [rest]

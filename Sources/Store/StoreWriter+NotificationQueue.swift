@@ -1,31 +1,8 @@
+/// How full the server's queue of notifications is.
+
+import Commits
 import Market
 import Postgres
-
-/// The server's queue of notifications, which every listener must have read before it empties. A
-/// stuck one (in an open transaction, or with an unread socket) fills it, and then every commit
-/// with a NOTIFY aborts, its data included.
-package struct NotificationQueue: Sendable, Hashable {
-  /// A session that may be holding it: the one whose transaction has been open longest.
-  package struct Holder: Sendable, Hashable {
-    package var process: Int32
-    package var application: String
-    package var role: String
-    package var openSeconds: Int64
-  }
-
-  /// The filled share, 0…1.
-  package var usage: ExactDecimal
-  /// Looked for once the queue is filled beyond `alarmUsage`.
-  package var holder: Holder?
-
-  /// MEASURED, NOTIFY: alarm at 10 %.
-  package static let alarmUsage = ExactDecimal(units: 1, scale: 1)
-
-  package init(usage: ExactDecimal, holder: Holder? = nil) {
-    self.usage = usage
-    self.holder = holder
-  }
-}
 
 extension WriterSession {
   private static let queueUsage = Statement(
@@ -64,6 +41,6 @@ extension StoreWriter {
   /// To be asked every ten seconds, commits or not. It also proves the connection.
   /// - Throws: `connectionLost`, `transient`.
   package func notificationQueue() throws(StoreError) -> NotificationQueue {
-    try open().notificationQueue()
+    try session.opened().notificationQueue()
   }
 }
