@@ -80,6 +80,12 @@ let package = Package(
         "Platform", log,
       ]),
     module(
+      "History",
+      [
+        "Market", "Candles", "Feeds", "Polling", "Journal", "Postgres", "Reader", "Store",
+        "Operations", "Ingest", log,
+      ]),
+    module(
       "Admin",
       [
         "Market", "Feeds", "Polling", "Transport", "Journal", "Postgres", "Commits", "Store",
@@ -92,8 +98,8 @@ let package = Package(
         "Market", "Candles", "Feeds", "Polling", "Journal", "Transport", "EmbeddedPostgres",
         "Postgres", "Reader", "Commits", "Store",
         "Operations",
-        "Ingest", "HTTPServing", "Admin", "ExchangeSimulator", "CandledClient", "TerminalView",
-        "Platform", "CLinux", arguments, log,
+        "Ingest", "History", "HTTPServing", "Admin", "ExchangeSimulator", "CandledClient",
+        "TerminalView", "Platform", "CLinux", arguments, log,
       ],
       swiftSettings: strict),
 
@@ -177,8 +183,14 @@ let package = Package(
         "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres",
         "Postgres", "Commits", "Store",
         "Operations",
-        "Ingest", "HTTPServing", "Admin", "ExchangeSimulator", "Ledgers", "Platform", "Trials",
-        "Hostile", "TestSupport", "TestTraits", log,
+        "Ingest", "History", "HTTPServing", "Admin", "ExchangeSimulator", "Ledgers", "Platform",
+        "Trials", "Hostile", "TestSupport", "TestTraits", log,
+      ]),
+    tests(
+      "HistoryTests",
+      [
+        "Market", "Candles", "Feeds", "Polling", "Journal", "Postgres", "Reader", "Store",
+        "Operations", "Ingest", "History", "TestSupport",
       ]),
     .testTarget(
       name: "CandledTests",

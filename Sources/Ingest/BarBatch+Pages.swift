@@ -11,8 +11,8 @@ extension BarBatch {
   private static let unfinishedSeconds: Int64 = 5
 
   /// The finished bars of a page, one batch a series, or a day of minutes.
-  static func batches(
-    of page: CandlePage, _ feedRequest: FeedRequest, days: ClosedRange<TradingDay>? = nil,
+  package static func batches(
+    of page: CandlePage, to feedRequest: FeedRequest, days: ClosedRange<TradingDay>? = nil,
     rules: CandleRules, calendar: TradingCalendar, receivedAt: Timestamp
   ) -> [BarBatch] {
     let known = receivedAt.adding(seconds: -unfinishedSeconds)
@@ -77,4 +77,12 @@ extension Candle {
 extension TradingDay {
   /// Counts weeks from Monday to Sunday.
   fileprivate var weekNumber: Int32 { (daysSince1970 + 3) / 7 }
+}
+
+extension PageWalk {
+  /// As many bars as the query's symbols can have.
+  package init(_ query: BarsQuery, from source: Source) {
+    let minutes = Int(query.end.seconds - query.start.seconds) / 60
+    self.init(rows: minutes * query.symbols.count, pageRows: source.pageBarsMax)
+  }
 }

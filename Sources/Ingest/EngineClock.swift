@@ -57,7 +57,7 @@ package enum EngineClock: Sendable, Hashable {
   }
 
   /// Steady nanoseconds until the clock shows `moment`, never negative.
-  func nanoseconds(until moment: Timestamp, from now: Timestamp) -> UInt64 {
+  package func nanoseconds(until moment: Timestamp, from now: Timestamp) -> UInt64 {
     UInt64(max(moment.microseconds - now.microseconds, 0) * 1000 / Int64(speed))
   }
 

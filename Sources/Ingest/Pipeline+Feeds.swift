@@ -9,7 +9,9 @@ import Polling
 /// quotes, rows are a function of the entry and of what came before it.
 extension Pipeline {
   /// The answer in an entry, without taking anything from it; nil if it is none of a worker's.
-  static func feedResponse(_ entry: JournalEntry, calendar: TradingCalendar) -> FeedResponse? {
+  package static func feedResponse(
+    _ entry: JournalEntry, calendar: TradingCalendar
+  ) -> FeedResponse? {
     guard let feedRequest = entry.feedRequest else { return nil }
     return entry.body.withUnsafeBytes { body in
       FeedResponse.decode(feedRequest, status: Int(entry.status), body: body, calendar: calendar)
@@ -64,7 +66,7 @@ extension Pipeline {
     _ page: CandlePage, of feedRequest: FeedRequest, in entry: JournalEntry
   ) {
     let batches = BarBatch.batches(
-      of: page, feedRequest, rules: book.rules, calendar: book.calendar,
+      of: page, to: feedRequest, rules: book.rules, calendar: book.calendar,
       receivedAt: entry.receivedAt)
     for batch in batches {
       counters.bars += batch.candles.count

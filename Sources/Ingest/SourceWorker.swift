@@ -85,12 +85,17 @@ struct WorkerRequest: Sendable {
 }
 
 /// What came back.
-struct WorkerResponse: Sendable, Hashable {
+package struct WorkerResponse: Sendable, Hashable {
   /// nil if nothing came, or the journal could not take it.
-  var response: FeedResponse?
+  package var response: FeedResponse?
   /// Whether an answer came, whatever was made of it.
   var isReceived = false
-  var retryAfterSeconds: Int?
+  package var retryAfterSeconds: Int?
   /// The stamps of an answer with quotes.
   var rows: ArrivedRows?
+
+  package init(response: FeedResponse? = nil, retryAfterSeconds: Int? = nil) {
+    self.response = response
+    self.retryAfterSeconds = retryAfterSeconds
+  }
 }

@@ -26,7 +26,7 @@ package enum UpstreamResponse: Sendable {
   case failure(TransportError)
 
   /// How long the source asks to be left alone, from `now` on; nil if it does not say.
-  func retryAfterSeconds(at now: Timestamp) -> Int? {
+  package func retryAfterSeconds(at now: Timestamp) -> Int? {
     guard case .response(_, _, let retryAfter?, _) = self else { return nil }
     return RetryAfter.seconds(retryAfter, now: now)
   }

@@ -8,18 +8,20 @@ import Market
 /// than all of them begins another. Were each that ends replaced, they would never become fewer:
 /// `script/chaos soak` at 144× came to thousands, some 10 MB, each of which turned the loop again
 /// and again.
-struct WakePlan: Sendable {
+package struct WakePlan: Sendable {
   private var underWay: [Timestamp] = []
 
+  package init() {}
+
   /// Whether a sleep must be begun for the loop to turn at `moment`; the caller then begins it.
-  mutating func mustSleep(until moment: Timestamp, now: Timestamp) -> Bool {
+  package mutating func mustSleep(until moment: Timestamp, now: Timestamp) -> Bool {
     if underWay.contains(where: { now < $0 && $0 <= moment }) { return false }
     underWay.append(moment)
     return true
   }
 
   /// The sleep until `moment` has ended.
-  mutating func woke(for moment: Timestamp) {
+  package mutating func woke(for moment: Timestamp) {
     if let ended = underWay.firstIndex(of: moment) { underWay.remove(at: ended) }
   }
 }

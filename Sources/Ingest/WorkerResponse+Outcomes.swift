@@ -5,7 +5,7 @@ import Polling
 /// with.
 
 extension WorkerResponse {
-  var refusal: FeedRefusal? {
+  package var refusal: FeedRefusal? {
     if case .refused(let refusal) = response { refusal } else { nil }
   }
 
@@ -20,7 +20,7 @@ extension WorkerResponse {
   }
 
   /// For the line. What concerns the key alone is the ring's to say.
-  var outcome: PacedOutcome {
+  package var outcome: PacedOutcome {
     guard response != nil else { return .transient }
     guard let refusal else { return .ok }
     switch refusal.kind {
@@ -47,7 +47,7 @@ extension WorkerResponse {
   }
 
   /// The later of what header and body ask for.
-  var waitSeconds: Int? {
+  package var waitSeconds: Int? {
     guard case .throttled(let seconds) = refusal?.kind else { return retryAfterSeconds }
     return [retryAfterSeconds, seconds].compactMap { $0 }.max()
   }

@@ -207,3 +207,14 @@ package struct RejectionRecord: Sendable, Hashable {
   package var detail: String
   package var payload: [UInt8]
 }
+
+extension CandleFlags {
+  /// As the function `flag_names` calls them.
+  package var names: [String] {
+    let all: [(CandleFlags, String)] = [
+      (.noTrade, "no_trade"), (.partial, "partial"), (.extremeAmbiguous, "extreme_ambiguous"),
+      (.outsideRange, "outside_range"), (.filled, "filled"),
+    ]
+    return all.filter { contains($0.0) }.map(\.1)
+  }
+}

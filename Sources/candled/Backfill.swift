@@ -2,12 +2,8 @@
 
 import ArgumentParser
 import Feeds
-import Ingest
-import Logging
+import History
 import Market
-import Operations
-import Polling
-import TerminalView
 
 struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
   static let configuration = CommandConfiguration(
@@ -45,7 +41,7 @@ struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
   var to: DayArgument?
 
   @Option(help: "The source. (default: by the symbols)")
-  var source: Source?
+  var source: SourceArgument?
 
   @Flag(help: "Print the plan and stop.")
   var dryRun = false
@@ -67,82 +63,49 @@ struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
   func run() async throws {
     let settings = try options.load()
     try await CommandFailure.translating {
-      let backfillSession = try BackfillSession(settings)
+      let session = try BackfillSession(settings)
       // A typing error must not start a server first, nor may a plan.
-      let order =
-        all ? nil : try order(try symbols.map(BackfillSession.resolve), settings, backfillSession)
-      try await backfillSession.whileOpen(starting: !dryRun) {
-        let order =
-          try order
-          ?? self.order(try backfillSession.symbols(of: source), settings, backfillSession)
-        try await fill(order, backfillSession)
+      let early = all ? nil : try order(try symbols.map(BackfillPlanner.resolve), by: session)
+      try await session.whileOpen(starting: !dryRun) {
+        let order = try early ?? order(try session.symbols(of: source?.value), by: session)
+        try await fill(order, by: session)
       }
     }
   }
 
-  private func fill(
-    _ order: BackfillOrder, _ backfillSession: BackfillSession
-  ) async throws {
-    let plan = backfillSession.plan(order)
-    let rounds = try await backfillSession.rounds(of: plan, leavingOutDone: resume)
-    let (tasks, later) = (
-      backfillSession.tasks(of: rounds.first, plan), backfillSession.tasks(of: rounds.second, plan)
-    )
-    printPlan(
-      plan, rounds.first + rounds.second, tasks + later,
-      backfillSession.budget(of: order.source).requestsPerMinute)
-    if !tasks.isEmpty, !later.isEmpty {
-      StandardError.writeLine("\(later.count) of these chunks, stored on an earlier day, come last")
-    }
-    if dryRun || (tasks + later).isEmpty { return }
-    try await backfillSession.run(
-      tasks, later: later, source: order.source, journal: order.name,
-      resumption: "rerun with --resume")
+  private func order(
+    _ symbols: [Symbol], by session: BackfillSession
+  ) throws(HistoryError) -> BackfillOrder {
+    try session.planner.order(
+      of: symbols, from: source?.value, timeframe: timeframe.value, first: from.day, last: to?.day)
   }
 
-  private func order(
-    _ symbols: [Symbol], _ settings: Settings, _ backfillSession: BackfillSession
-  ) throws -> BackfillOrder {
-    guard let source = source ?? symbols.first.flatMap({ settings.source(withBarsOf: $0) }) else {
-      throw CommandFailure(status: .usage, sentence: "no source has bars of these symbols")
-    }
-    let last = to?.day ?? backfillSession.today(of: source)
-    guard from.day <= last else {
-      throw CommandFailure(status: .usage, sentence: "--from \(from.day) is after --to \(last)")
-    }
-    try backfillSession.check(symbols, of: source)
-    guard let bars = SourceRegistry.definition(of: source).bars else {
-      throw CommandFailure(status: .usage, sentence: "\(source.name) has no bars")
-    }
-    return BackfillOrder(
-      source: source, name: source.name, form: bars.form, symbols: symbols,
-      timeframe: timeframe.value, from: from.day, to: last)
+  private func fill(_ order: BackfillOrder, by session: BackfillSession) async throws {
+    let plan = session.planner.plan(order)
+    let done = resume ? try await session.done(plan) : [:]
+    let schedule = session.planner.schedule(plan, done: done)
+    printPlan(
+      plan, schedule: schedule, requestsPerMinute: session.budget(of: order.source).requestsPerMinute)
+    if dryRun || schedule.isEmpty { return }
+    try await session.run(
+      schedule, source: order.source, journal: order.name, resumption: "rerun with --resume")
   }
 
   private func printPlan(
-    _ plan: BackfillPlan, _ chunks: [BackfillPlan.Chunk], _ tasks: [BackfillTask], _ budget: Int
+    _ plan: BackfillPlan, schedule: BackfillSchedule, requestsPerMinute budget: Int
   ) {
-    let requests = zip(chunks, tasks).reduce(0) { sum, pair in
-      // Pages are the plan's to guess; a day's factors are questions of their own.
-      sum + max(pair.0.requests, pair.1.feedRequests.count)
-    }
+    let (order, later) = (plan.order, schedule.later.count)
     StandardError.writeLine(
-      "\(plan.order.source.name) \(plan.order.timeframe.name), \(plan.order.from) to "
-        + "\(plan.order.to): \(counted(plan.order.symbols.count, "instrument")), "
-        + "\(chunks.count) of \(counted(plan.chunks.count, "chunk")) to do, "
-        + "about \(counted(requests, "request")), "
-        + "\(counted((requests + budget - 1) / budget, "minute")) at \(budget) a minute")
+      "\(order.source.name) \(order.timeframe.name), \(order.from) to \(order.to): "
+        + "\(counted(order.symbols.count, "instrument")), \(schedule.tasks.count + later) of "
+        + "\(counted(plan.chunks.count, "chunk")) to do, "
+        + "about \(counted(schedule.requests, "request")), "
+        + "\(counted((schedule.requests + budget - 1) / budget, "minute")) at \(budget) a minute")
     if let first = plan.reachesOnlyTo {
       StandardError.writeLine("the source has no bars before \(first)")
     }
-  }
-}
-
-extension Settings {
-  /// The first source that has bars of a symbol, and which of its series is configured.
-  fileprivate func source(withBarsOf symbol: Symbol) -> Source? {
-    SourceRegistry.all.first { $0.bars?.isRequestable(symbol) == true }.map { definition in
-      definition.bars?.recording.map { $0.series(self) } ?? definition.mainSeries
+    if !schedule.tasks.isEmpty, later > 0 {
+      StandardError.writeLine("\(later) of these chunks, stored on an earlier day, come last")
     }
   }
 }

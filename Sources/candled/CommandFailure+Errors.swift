@@ -1,4 +1,5 @@
 import EmbeddedPostgres
+import History
 import Ingest
 import Journal
 import Market
@@ -28,8 +29,8 @@ extension CommandFailure {
       throw CommandFailure(
         status: error.code == .noResources ? .temporaryFailure : .configuration,
         sentence: error.description)
-    } catch let error as BackfillError {
-      throw CommandFailure(status: .dataError, sentence: error.description)
+    } catch let error as HistoryError {
+      throw CommandFailure(error)
     } catch let error as EngineError {
       throw CommandFailure(
         status: error.code == .stateUnreadable ? .dataError : .software,
@@ -69,6 +70,16 @@ extension CommandFailure {
       case .refused, .rowRefused, .schemaMismatch: .dataError
       case .malformed: .software
       case .badAddress: .configuration
+      }
+    self.init(status: status, sentence: error.description)
+  }
+
+  init(_ error: HistoryError) {
+    let status: Operations.ExitCode =
+      switch error.code {
+      case .invalidOrder: .usage
+      case .keyMissing: .configuration
+      case .sourceFailed, .journalMismatch: .dataError
       }
     self.init(status: status, sentence: error.description)
   }

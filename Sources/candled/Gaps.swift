@@ -1,6 +1,8 @@
-/// `candled gaps`: the holes of the ledger, and the order to look for what is in them.
+/// `candled gaps`: counts the gaps, and fills them.
 
 import ArgumentParser
+import Feeds
+import History
 import Market
 import Operations
 import Postgres
@@ -33,11 +35,11 @@ struct Gaps: AsyncParsableCommand, DrainsOnSignal {
     let settings = try options.load()
     try await CommandFailure.translating {
       guard fill else { return try count(at: settings.storeAddress()) }
-      let backfillSession = try BackfillSession(settings)
-      let chosen = try symbol.map { try BackfillSession.resolve($0) }
-      try await backfillSession.whileOpen {
-        try await look(for: chosen, backfillSession)
-        try StandardOutput.write(lines: backfillSession.gapCounts(of: chosen))
+      let session = try BackfillSession(settings)
+      let chosen = try symbol.map(BackfillPlanner.resolve)
+      try await session.whileOpen {
+        try await requestMinutes(of: chosen, by: session)
+        try StandardOutput.write(lines: session.gapCounts(of: chosen))
       }
     }
   }
@@ -49,11 +51,12 @@ struct Gaps: AsyncParsableCommand, DrainsOnSignal {
     try StandardOutput.write(lines: queries.gapCounts(of: chosen))
   }
 
-  private func look(for symbol: Symbol?, _ backfillSession: BackfillSession) async throws {
-    let tasks = try await backfillSession.repairTasks(symbol: symbol)
-    StandardError.writeLine("requesting the minutes of \(counted(tasks.count, "instrument"))")
-    if tasks.isEmpty { return }
-    try await backfillSession.run(tasks, source: .live, journal: "gaps", resumption: "rerun later")
+  private func requestMinutes(of symbol: Symbol?, by session: BackfillSession) async throws {
+    let schedule = try await session.repairs(of: symbol)
+    StandardError.writeLine(
+      "requesting the minutes of \(counted(schedule.tasks.count, "instrument"))")
+    if schedule.isEmpty { return }
+    try await session.run(schedule, source: .live, journal: "gaps", resumption: "rerun later")
   }
 }
 

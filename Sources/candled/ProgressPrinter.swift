@@ -2,7 +2,7 @@
 /// every half minute elsewhere.
 
 import Glibc
-import Ingest
+import History
 import Market
 import Platform
 import TerminalView

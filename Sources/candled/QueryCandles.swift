@@ -55,7 +55,7 @@ struct QueryCandles: ParsableCommand {
   var asOf: MomentArgument?
 
   @Option(help: "The series, if a symbol has several.")
-  var source: Source?
+  var source: SourceArgument?
 
   @OptionGroup var options: QueryOptions
 
@@ -76,7 +76,7 @@ struct QueryCandles: ParsableCommand {
     query.fill = fill
     query.adjust = adjust
     query.asOf = asOf?.end
-    query.source = source?.name
+    query.source = source?.value.name
     query.newest = limit
     return query
   }
@@ -125,26 +125,16 @@ extension PriceAdjustment: ExpressibleByArgument {
   package var defaultValueDescription: String { text }
 }
 
-extension Source: ExpressibleByArgument {
-  public init?(argument: String) {
-    guard let source = Self.withSeries.first(where: { $0.name == argument }) else { return nil }
-    self = source
+/// A source with series of its own, by its name.
+struct SourceArgument: ExpressibleByArgument {
+  let value: Source
+
+  private static let all = SourceRegistry.series.map(\.source).filter { $0.instruments == $0 }
+
+  init?(argument: String) {
+    guard let value = Self.all.first(where: { $0.name == argument }) else { return nil }
+    self.value = value
   }
 
-  public static var allValueStrings: [String] { withSeries.map(\.name) }
-
-  private static var withSeries: [Source] {
-    SourceRegistry.series.map(\.source).filter { $0.instruments == $0 }
-  }
-}
-
-extension CandleFlags {
-  /// As the function `flag_names` calls them.
-  var names: [String] {
-    let all: [(CandleFlags, String)] = [
-      (.noTrade, "no_trade"), (.partial, "partial"), (.extremeAmbiguous, "extreme_ambiguous"),
-      (.outsideRange, "outside_range"), (.filled, "filled"),
-    ]
-    return all.filter { contains($0.0) }.map(\.1)
-  }
+  static var allValueStrings: [String] { all.map(\.name) }
 }

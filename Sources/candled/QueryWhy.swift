@@ -33,17 +33,16 @@ struct QueryWhy: ParsableCommand {
   var timeframe = TimeframeArgument(.minute1)
 
   @Option(help: "The series, if a symbol has several.")
-  var source: Source?
+  var source: SourceArgument?
 
   @OptionGroup var options: QueryOptions
 
   func run() throws {
     try options.print(ResultColumn.leading("what", "at", "detail")) { queries in
       let symbol = try SymbolDirectory(queries).resolve(symbol)
-      return try queries.why(symbol, at: at.first, timeframe: timeframe.value, source: source?.name)
-        .map { fact in
-          [.text(fact.what), .moment(fact.at), .text(fact.detail)]
-        }
+      let facts = try queries.why(
+        symbol, at: at.first, timeframe: timeframe.value, source: source?.value.name)
+      return facts.map { [.text($0.what), .moment($0.at), .text($0.detail)] }
     }
   }
 }

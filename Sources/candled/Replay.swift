@@ -6,6 +6,7 @@ import Candles
 import Commits
 import Feeds
 import Glibc
+import History
 import Ingest
 import Journal
 import Market
@@ -71,27 +72,19 @@ struct Replay: AsyncParsableCommand {
     var pipeline = Pipeline(rules: CandleRules(settings))
     let learnt = await learntSessions(settings)
     pipeline.know(stored: (try? learnt.get()) ?? [])
-    if let into {
-      let counts = try await CommandFailure.translating {
-        try await write(pipeline, into: into, settings)
-      }
-      try StandardOutput.write(lines: [counts.line(json: json)])
-      counts.complain(of: learnt)
-    } else {
-      let outcome = try await CommandFailure.translating {
-        try compare(pipeline, with: settings.storeAddress())
-      }
-      try StandardOutput.write(
-        lines: outcome.differences.lines(json: json) + [
-          outcome.counts.line(differences: outcome.differences.total, json: json)
-        ])
-      outcome.counts.complain(of: learnt)
-      if outcome.differences.total > 0 { throw CommandFailure.silent(.dataError) }
+    let (counts, differences) = try await CommandFailure.translating {
+      if let into { return (try await write(pipeline, into: into, settings: settings), nil) }
+      return try compare(pipeline, with: settings.storeAddress())
     }
+    try StandardOutput.write(
+      lines: (differences?.lines(json: json) ?? [])
+        + [counts.line(differences: differences?.total, json: json)])
+    counts.complain(of: learnt)
+    if let differences, differences.total > 0 { throw CommandFailure.silent(.dataError) }
   }
 
-  /// The days behind the table that the daemon learnt in a December: its journal may have
-  /// forgotten. A database that is lost is what a replay is for: it may do without.
+  /// The days beyond the built-in calendar that the daemon learnt: the journal may no longer hold
+  /// them. A replay is for a database that is lost, too: it may do without.
   private func learntSessions(
     _ settings: Settings
   ) async -> Result<[MarketSession], any Error> {
@@ -105,43 +98,18 @@ struct Replay: AsyncParsableCommand {
     }
   }
 
-  private func order() throws -> ReplayOrder {
+  private func replay(_ pipeline: Pipeline) throws -> JournalReplay {
     for journal in journals where access(journal, R_OK | X_OK) != 0 {
       throw CommandFailure(
         status: .noInput, sentence: "cannot read \(journal): \(reason(errno))")
     }
-    return try ReplayOrder(journals, from: JournalPosition(fromPosition))
+    return try JournalReplay(pipeline, of: journals, after: JournalPosition(fromPosition))
   }
-}
-
-// MARK: - Into a database
-
-extension Replay {
-  /// Entries received within so long share a commit: about a sweep, as in the daemon.
-  private static let commitSpanMicroseconds: Int64 = 1_000_000
 
   private func write(
-    _ start: Pipeline, into url: String, _ settings: Settings
+    _ pipeline: Pipeline, into url: String, settings: Settings
   ) async throws -> ReplayCounts {
-    var pipeline = start
-    var order = try order()
-    let writer = try await emptyDatabase(url, settings)
-    var spanStart: Timestamp?
-    while let (position, entry) = try order.next() {
-      let span = entry.receivedAt.microseconds(since: spanStart ?? entry.receivedAt)
-      if span >= Self.commitSpanMicroseconds, let commit = pipeline.takeCommit() {
-        _ = try await writer.commit(commit)
-        spanStart = nil
-      }
-      spanStart = spanStart ?? entry.receivedAt
-      pipeline.process(entry, at: position)
-    }
-    if let commit = pipeline.takeCommit() { _ = try await writer.commit(commit) }
-    await writer.disconnect()
-    return ReplayCounts(pipeline)
-  }
-
-  private func emptyDatabase(_ url: String, _ settings: Settings) async throws -> StoreWriter {
+    var replay = try replay(pipeline)
     try Schema.applyIfAbsent(url: url, sources: SourceRegistry.rows)
     let writer = StoreWriter(url: url, confirmSeconds: settings.confirmSeconds)
     try await writer.connect()
@@ -152,42 +120,52 @@ extension Replay {
         sentence: "the database is not empty, it stands at journal entry "
           + "\(stored.position.sequence): --into needs an empty one")
     }
-    return writer
+    while let commit = try replay.nextCommit() { _ = try await writer.commit(commit) }
+    await writer.disconnect()
+    return ReplayCounts(replay.pipeline)
+  }
+
+  private func compare(
+    _ pipeline: Pipeline, with url: String
+  ) throws -> (ReplayCounts, ReplayDifferences?) {
+    let tables = try StoreReader(url: url)
+    // The daemon may go on writing meanwhile.
+    try tables.holdMoment()
+    let stored = try tables.status().feed.position
+    var replay = try replay(pipeline)
+    let differences = try replay.differences(from: tables, at: stored)
+    return (ReplayCounts(replay.pipeline), differences)
   }
 }
 
-// MARK: - Against a database
+extension ReplayDifferences {
+  fileprivate func lines(json: Bool) -> [String] {
+    let lines = kept.map { json ? $0.object : $0.sentence }
+    let more = total - kept.count
+    return json || more == 0 ? lines : lines + ["… and \(more) more differences"]
+  }
+}
 
-extension Replay {
-  private func compare(_ start: Pipeline, with url: String) throws
-    -> (counts: ReplayCounts, differences: Differences)
-  {
-    var pipeline = start
-    let queries = try StoreReader(url: url)
-    // The daemon may go on writing meanwhile.
-    try queries.holdMoment()
-    let stored = try queries.status().feed.position
-    var order = try order()
-    var verification = try ReplayVerification(queries)
-    while pipeline.position < stored, let (position, entry) = try order.next() {
-      pipeline.process(entry, at: position)
-      try verification.record(entry.receivedAt)
-      if let commit = pipeline.takeCommit() { try verification.add(commit) }
+extension ReplayDifference {
+  fileprivate var object: String {
+    JSONText.object([
+      ("table", .text(table)), ("key", .text(key)), ("stored", .optional(stored)),
+      ("replayed", .optional(replayed)),
+    ])
+  }
+
+  fileprivate var sentence: String {
+    let subject = "\(table) \(key): "
+    switch (stored, replayed) {
+    case (let stored?, let replayed?): return subject + "database \(stored), journal \(replayed)"
+    case (_?, nil): return subject + "only in the database"
+    case (nil, _): return subject + "only in the journal"
     }
-    guard pipeline.position == stored else {
-      throw CommandFailure(
-        status: .dataError,
-        sentence: "the database stands at journal entry \(stored.sequence), "
-          + "\(journals.joined(separator: ", ")) ends at \(pipeline.position.sequence): "
-          + "this is another journal, or entries were lost")
-    }
-    try verification.finish()
-    return (ReplayCounts(pipeline), verification.differences)
   }
 }
 
 /// What a replay came to.
-struct ReplayCounts {
+private struct ReplayCounts {
   private let position: JournalPosition
   private let totals: PipelineCounters
   private let calendarEnd: TradingDay
@@ -200,7 +178,7 @@ struct ReplayCounts {
     lastDay = pipeline.knownAt.shanghaiDay
   }
 
-  /// Warns if the trading calendar does not cover all replayed days.
+  /// Prints a warning if the trading calendar does not cover all replayed days.
   func complain(of learnt: Result<[MarketSession], any Error>) {
     guard calendarEnd < lastDay else { return }
     let reason =

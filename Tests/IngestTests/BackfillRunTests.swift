@@ -1,6 +1,7 @@
 import Candles
 import Commits
 import Feeds
+import History
 import Journal
 import Market
 import Operations
@@ -177,20 +178,20 @@ import Testing
     var settings = try ConfigurationFile.load(nil, overrides: [], table: .candled)
     try settings.overlay(key: key, value: "\(own)")
     try settings.overlay(key: "alpaca.symbols", value: "AAPL")
-    let budget = CommandBudget(source, settings, besideDaemon: besideDaemon)
+    let budget = CommandBudget(of: source, settings: settings, besideDaemon: besideDaemon)
     #expect(budget.requestsPerMinute == left && budget.isShared == besideDaemon)
   }
 
   @Test func `has all of the account where the daemon asks nothing of it`() throws {
     let settings = try ConfigurationFile.load(nil, overrides: [], table: .candled)
-    let budget = CommandBudget(.alpacaIEX, settings, besideDaemon: true)
+    let budget = CommandBudget(of: .alpacaIEX, settings: settings, besideDaemon: true)
     #expect(budget.requestsPerMinute == 180 && !budget.isShared)
   }
 
   @Test(arguments: [Source.sina, .alpacaIEX])
   func `asks nobody twice while it waits for the answer`(source: Source) throws {
     let settings = try ConfigurationFile.load(nil, overrides: [], table: .candled)
-    let budget = CommandBudget(source, settings, besideDaemon: false)
+    let budget = CommandBudget(of: source, settings: settings, besideDaemon: false)
     var line = PacedQueue<Int>(
       PacedQueueConfiguration(source, requestsPerMinute: budget.requestsPerMinute, seed: 1))
     let asked = line.received(.enqueued([PacedJob(1, priority: 0)]), at: Self.lateOnLast)

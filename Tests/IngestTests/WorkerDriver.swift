@@ -105,8 +105,9 @@ struct WorkerDriver {
       .response(
         to: request.feedRequest, requestedAt: now, receivedAt: now, status: Int32(canned.status),
         body: Array(canned.body.utf8)))
-    var response = WorkerResponse(response: digest.response, isReceived: true)
-    response.retryAfterSeconds = canned.retryAfterSeconds
+    var response = WorkerResponse(
+      response: digest.response, retryAfterSeconds: canned.retryAfterSeconds)
+    response.isReceived = true
     return (response, digest.found)
   }
 

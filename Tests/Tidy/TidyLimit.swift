@@ -54,7 +54,7 @@ struct TidyLimit: Sendable, CustomStringConvertible {
     TidyLimit("types with more than 6", target: 0, today: 1) { measured in
       measured.aspectFiles.count { $0.count > aspectFilesMax }
     },
-    TidyLimit("public outside the client's surface", target: 0, today: 2) { $0.publics.total },
+    TidyLimit("public outside the client's surface", target: 0) { $0.publics.total },
     TidyLimit("words of README", target: 1_200) { $0.readmeWords },
     TidyLimit("lines of Sources", target: 45_000, today: 51_100) { $0.sourceLines },
     TidyLimit("lines of schema.sql", target: 3_250, today: 3_750) { $0.schemaLines },

@@ -35,6 +35,10 @@ extension Rule {
       "Operations",
       "Platform", "CLinux", "Logging",
     ],
+    "History": [
+      "Market", "Candles", "Feeds", "Polling", "Journal", "Postgres", "Reader", "Store",
+      "Operations", "Ingest", "Logging",
+    ],
     "Admin": [
       "Market", "Feeds", "Polling", "Transport", "Journal", "Postgres", "Commits", "Store",
       "Operations",
@@ -44,8 +48,8 @@ extension Rule {
       "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres",
       "Postgres", "Reader", "Commits", "Store",
       "Operations",
-      "ExchangeSimulator", "CandledClient", "TerminalView", "Ingest", "HTTPServing", "Admin",
-      "Platform", "CLinux", "Logging", "ArgumentParser",
+      "ExchangeSimulator", "CandledClient", "TerminalView", "Ingest", "History",
+      "HTTPServing", "Admin", "Platform", "CLinux", "Logging", "ArgumentParser",
     ],
   ]
 

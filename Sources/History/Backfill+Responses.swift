@@ -1,12 +1,13 @@
 import Commits
 import Feeds
+import Ingest
 import Journal
 import Logging
 import Market
 import Polling
 import Store
 
-/// What answers bring a backfill: journaled, cut to the days wanted, and stored once the task they
+/// The responses of a backfill: journaled, cut to the days wanted, and stored once the task they
 /// belong to has all of them.
 extension Backfill {
   func handle(
@@ -26,16 +27,16 @@ extension Backfill {
     return workerResponse
   }
 
-  func advance(_ feedRequest: FeedRequest, _ workerResponse: WorkerResponse, at now: Timestamp)
-    async throws
-  {
+  func advance(
+    _ feedRequest: FeedRequest, by workerResponse: WorkerResponse, at now: Timestamp
+  ) async throws {
     guard let place = owners[feedRequest], var open = tasks[place] else { return }
     var next: FeedRequest?
     switch workerResponse.response {
     case .candles(let page):
       report(page.refused, of: feedRequest)
       open.bars += BarBatch.batches(
-        of: page, feedRequest, days: open.task.days, rules: parts.rules, calendar: parts.calendar,
+        of: page, to: feedRequest, days: open.task.days, rules: parts.rules, calendar: parts.calendar,
         receivedAt: now)
       next = try nextPage(page, of: feedRequest)
     case .factors(let factors):
@@ -51,7 +52,7 @@ extension Backfill {
       open.left -= 1
     }
     tasks[place] = open
-    if open.left == 0 { try await store(open, place, at: now) }
+    if open.left == 0 { try await store(open, place: place, at: now) }
   }
 
   /// An instrument without bars is done too, and so is one without a file of factors: nothing says
@@ -61,7 +62,7 @@ extension Backfill {
     return refusal.kind == .noData || refusal.kind == .notFound
   }
 
-  /// A chunk is done without them: asked again, the source would say the same.
+  /// A chunk is done without them: requested again, they would be the same.
   private func report(_ refused: [RefusedRow], of feedRequest: FeedRequest) {
     guard let first = refused.first else { return }
     parts.log.warning(
@@ -79,7 +80,7 @@ extension Backfill {
     switch walk.received(rows: rows, token: page.nextPageToken) {
     case .complete: return nil
     case .broken(let fault):
-      throw BackfillError(description: "the source's pages do not end: \(fault)")
+      throw HistoryError(.sourceFailed, sentence: "the source's pages do not end: \(fault)")
     case .next(let token):
       query.pageToken = token
       let next = FeedRequest(.bars(query), to: feedRequest.source)
@@ -88,8 +89,8 @@ extension Backfill {
     }
   }
 
-  /// A lost connection leaves it open whether the task is stored: its chunk tells.
-  private func store(_ open: Open, _ place: Int, at now: Timestamp) async throws {
+  /// After a lost connection the stored chunk decides whether the task is stored.
+  private func store(_ open: Open, place: Int, at now: Timestamp) async throws {
     let commit = HistoryCommit(
       knownAt: now, bars: open.bars, factors: open.factors, chunk: open.task.chunk)
     for attempt in 1... {
@@ -114,7 +115,7 @@ extension Backfill {
   private static let storeTriesMax = 60
   private static let storePauseSeconds: UInt64 = 5
 
-  /// An earlier run may have stored the same chunk, less far: the moment tells this commit's.
+  /// An earlier run may have stored the same chunk, less far: the moment marks this commit's.
   private func isStored(_ commit: HistoryCommit, after attempt: Int) async throws -> Bool {
     if attempt > 1 {
       try? await Task.sleep(nanoseconds: Self.storePauseSeconds * 1_000_000_000)
@@ -129,8 +130,8 @@ extension Backfill {
     }
   }
 
-  /// A task without all of its answers stores nothing.
-  func abandon(_ feedRequest: FeedRequest, _ end: PacedEnd) {
+  /// A task without all of its responses stores nothing.
+  func abandon(_ feedRequest: FeedRequest, because end: PacedEnd) {
     walks[feedRequest] = nil
     guard let place = owners.removeValue(forKey: feedRequest), let open = tasks[place],
       end != .stopped
@@ -141,18 +142,5 @@ extension Backfill {
     progress.tasksFailed += 1
     let rest = open.task.feedRequests.filter { owners.removeValue(forKey: $0) != nil }
     perform(queue.received(.withdrawn(rest), at: clock.now))
-  }
-}
-
-/// Why a backfill ended early.
-package struct BackfillError: Error, Sendable, CustomStringConvertible {
-  package var description: String
-}
-
-extension PageWalk {
-  /// As many bars as the query's symbols can have.
-  init(_ query: BarsQuery, from source: Source) {
-    let minutes = Int(query.end.seconds - query.start.seconds) / 60
-    self.init(rows: minutes * query.symbols.count, pageRows: source.pageBarsMax)
   }
 }

@@ -1,13 +1,14 @@
 import Candles
 import Commits
 import Feeds
+import Ingest
 import Journal
 import Logging
 import Market
 import Polling
 import Store
 
-/// A part of a backfill that is stored, and remembered as stored, in one transaction: its questions
+/// A part of a backfill that is stored, and remembered as stored, in one transaction: its requests
 /// and the days of theirs that are wanted.
 package struct BackfillTask: Sendable {
   /// What it is remembered by; nil for one that is not.
@@ -45,7 +46,8 @@ package struct BackfillProgress: Sendable, Hashable {
   }
 }
 
-/// Fills history beside the daemon: asks politely, journals each answer, stores each task whole.
+/// Fills history beside the daemon: requests within the source's budget, journals each response,
+/// stores each task whole.
 ///
 /// Its journal is its own, its rows enter the same change feed. Killed at any moment it loses at
 /// most the tasks under way; those that are stored are known by their chunks.
@@ -53,10 +55,10 @@ package actor Backfill {
   let parts: BackfillParts
   var queue: PacedQueue<FeedRequest>
   var tasks: [Int: Open] = [:]
-  /// The task a question belongs to.
+  /// The task a request belongs to.
   var owners: [FeedRequest: Int] = [:]
   var walks: [FeedRequest: PageWalk] = [:]
-  var asked: [PollRequestID: FeedRequest] = [:]
+  var inFlight: [PollRequestID: FeedRequest] = [:]
   var progress: BackfillProgress
   var isStopping = false
 
@@ -91,24 +93,24 @@ package actor Backfill {
   /// Asks the backfill to end after what is under way.
   package nonisolated func stop() { inbox.yield(.stop) }
 
-  /// Carries out the tasks, in order as far as answers come in order.
+  /// Carries out the tasks, in order as far as responses come in order.
   /// - Parameters:
   ///   - later: begun once all of `tasks` are done; not at all if one was given up.
-  ///   - report: told after each task.
+  ///   - report: called after each task.
   /// - Returns: how it stands at the end; fewer tasks done than there are if it was stopped.
   /// - Throws: `StoreError` where the store refuses for good, `JournalError`.
   package func run(
     _ tasks: [BackfillTask], later: [BackfillTask] = [],
     report: @Sendable (BackfillProgress) -> Void
   ) async throws -> BackfillProgress {
-    // No answer would ever end one without questions.
+    // No response would ever end one without requests.
     let rounds = [tasks, later].map { $0.filter { !$0.feedRequests.isEmpty } }
     progress.tasks = rounds.reduce(0) { $0 + $1.count }
     var iterator = events.makeAsyncIterator()
     for round in rounds where progress.tasksFailed == 0 && !isStopping {
-      for (place, task) in round.enumerated() { enqueue(task, place) }
+      for (place, task) in round.enumerated() { enqueue(task, place: place) }
       perform(queue.received(.woke, at: clock.now))
-      while !self.tasks.isEmpty, !(isStopping && asked.isEmpty) {
+      while !self.tasks.isEmpty, !(isStopping && inFlight.isEmpty) {
         guard let event = await iterator.next(isolation: self) else { break }
         let before = progress
         try await handle(event)
@@ -121,7 +123,7 @@ package actor Backfill {
     return progress
   }
 
-  private func enqueue(_ task: BackfillTask, _ place: Int) {
+  private func enqueue(_ task: BackfillTask, place: Int) {
     tasks[place] = Open(task: task, left: task.feedRequests.count)
     for feedRequest in task.feedRequests { owners[feedRequest] = place }
     // Earlier tasks first, so that few are under way at once.
@@ -141,7 +143,7 @@ package actor Backfill {
       isStopping = true
       perform(queue.received(.stopping, at: now))
     case .answered(let id, let response, let requestedAt):
-      guard let feedRequest = asked.removeValue(forKey: id) else { return }
+      guard let feedRequest = inFlight.removeValue(forKey: id) else { return }
       let workerResponse = try handle(response, to: feedRequest, requestedAt: requestedAt, at: now)
       if let refusal = workerResponse.refusal {
         parts.log.warning(
@@ -149,9 +151,9 @@ package actor Backfill {
           metadata: ["request": "\(feedRequest.journalKey)", "why": "\(refusal.sentence)"])
       }
       if workerResponse.refusal?.kind == .unauthorised {
-        throw BackfillError(description: "the source refused the API key")
+        throw HistoryError(.sourceFailed, sentence: "the source refused the API key")
       }
-      try await advance(feedRequest, workerResponse, at: now)
+      try await advance(feedRequest, by: workerResponse, at: now)
       perform(
         queue.received(
           .answered(id, workerResponse.outcome, retryAfterSeconds: workerResponse.waitSeconds),
@@ -162,19 +164,20 @@ package actor Backfill {
   func perform(_ actions: [PacedQueue<FeedRequest>.Action]) {
     for action in actions {
       switch action {
-      case .request(let id, let feedRequest, _): ask(feedRequest, id)
+      case .request(let id, let feedRequest, _): send(feedRequest, id: id)
       case .wake(let moment): wake(at: moment)
-      case .abandoned(let feedRequest, let end): abandon(feedRequest, end)
+      case .abandoned(let feedRequest, let end): abandon(feedRequest, because: end)
       case .finished, .health: break
       }
     }
   }
 
-  private func ask(_ feedRequest: FeedRequest, _ id: PollRequestID) {
-    asked[id] = feedRequest
+  private func send(_ feedRequest: FeedRequest, id: PollRequestID) {
+    inFlight[id] = feedRequest
     progress.requests += 1
     let (upstream, key, inbox) = (parts.upstream, parts.key, inbox)
     let requestedAt = clock.now
+    // Unstructured: the response is an event, and `run` waits for those it needs.
     Task {
       let response = await upstream.response(to: feedRequest, key: key, host: 0)
       inbox.yield(.answered(id, response, requestedAt: requestedAt))
@@ -186,6 +189,7 @@ package actor Backfill {
     guard wakes.mustSleep(until: moment, now: now) else { return }
     let (sleep, inbox) = (parts.sleep, inbox)
     let wait = clock.nanoseconds(until: moment, from: now)
+    // Unstructured: a sleep that `run` no longer needs is left to end alone (`WakePlan`).
     Task {
       await sleep(wait)
       inbox.yield(.woke(for: moment))
@@ -206,9 +210,9 @@ package struct BackfillParts {
   package var log: Logger
   /// A scaled one, so that hours of requests are paced by the steady clock, whatever becomes of the
   /// wall clock.
-  var clock: EngineClock
+  package var clock: EngineClock
   /// Waits so many nanoseconds.
-  var sleep: @Sendable (UInt64) async -> Void = { try? await Task.sleep(nanoseconds: $0) }
+  package var sleep: @Sendable (UInt64) async -> Void = { try? await Task.sleep(nanoseconds: $0) }
 
   package init(
     upstream: any Upstream, key: String?, writer: HistoryWriter, journal: JournalWriter,

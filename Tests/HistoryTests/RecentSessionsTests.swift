@@ -1,5 +1,5 @@
+import History
 import Market
-import Polling
 import TestSupport
 import Testing
 

@@ -1,12 +1,11 @@
 import Ingest
 import Journal
 import Market
-import Operations
 
 /// The entries of one or several journals in the order in which they became rows. Each term begins
 /// with an entry that says where its leader found the database standing, in whose journal: so the
 /// term before it ends there, and what that journal holds beyond was never committed.
-struct ReplayOrder {
+package struct ReplayOrder {
   /// What one leader wrote without a break.
   private struct Part {
     var path: String
@@ -24,8 +23,8 @@ struct ReplayOrder {
     var term: TermStart
   }
 
-  /// - Throws: `dataError` where a journal is needed that was not named; `JournalError`.
-  init(_ paths: [String], from begin: JournalPosition) throws {
+  /// - Throws: `journalMismatch` where a journal is needed that was not named; `JournalError`.
+  package init(_ paths: [String], from begin: JournalPosition) throws {
     var starts: [Start] = []
     for path in paths {
       starts += try ReplayOrder.starts(in: path, from: begin)
@@ -33,9 +32,8 @@ struct ReplayOrder {
     starts.sort { $0.term.term < $1.term.term }
     guard let first = starts.first else {
       guard paths.count == 1 else {
-        throw CommandFailure(
-          status: .dataError,
-          sentence: "none of these journals continues another one: name one journal")
+        throw HistoryError(
+          .journalMismatch, sentence: "none of these journals continues another one: name one journal")
       }
       parts = [Part(path: paths[0], begin: begin)]
       return
@@ -44,9 +42,8 @@ struct ReplayOrder {
     for path in paths { byName[try JournalIdentity.name(in: path) ?? ""] = path }
     func path(_ name: String, term: Int64) throws -> String {
       if let path = byName[name] { return path }
-      throw CommandFailure(
-        status: .dataError,
-        sentence:
+      throw HistoryError(
+          .journalMismatch, sentence:
           "term \(term) continues the journal \(name) of another daemon: name its folder, too")
     }
     var found = [
@@ -60,9 +57,8 @@ struct ReplayOrder {
       if place + 1 < starts.count {
         let next = starts[place + 1].term
         guard try path(next.fromJournal, term: next.term) == start.path else {
-          throw CommandFailure(
-            status: .dataError,
-            sentence: "term \(next.term) does not continue the journal of term "
+          throw HistoryError(
+          .journalMismatch, sentence: "term \(next.term) does not continue the journal of term "
               + "\(start.term.term): a journal is missing")
         }
         part.end = next.fromPosition
@@ -85,7 +81,7 @@ struct ReplayOrder {
     return starts
   }
 
-  /// A journal that begins later than asked for is one of a standby, or has been tidied.
+  /// A journal that begins later is that of a standby, or its oldest segments were deleted.
   private static func opened(
     _ path: String, after begin: JournalPosition
   ) throws -> JournalReader {
@@ -98,14 +94,13 @@ struct ReplayOrder {
       if let (_, entry) = try reader.next(), entry.termStart != nil {
         return try JournalReader(directory: path, after: first)
       }
-      throw CommandFailure(
-        status: .dataError,
-        sentence: "\(path): \(error.sentence): use --from-position \(first.sequence)")
+      throw HistoryError(
+          .journalMismatch, sentence: "\(path): \(error.sentence): use --from-position \(first.sequence)")
     }
   }
 
   /// - Throws: `JournalError`.
-  mutating func next() throws -> (position: JournalPosition, entry: JournalEntry)? {
+  package mutating func next() throws -> (position: JournalPosition, entry: JournalEntry)? {
     while true {
       if let (part, reader) = current {
         let found = try reader.next()

@@ -1,9 +1,3 @@
-// What a backfill will ask for, before it asks: chunks that can be done, and done again.
-//
-// A chunk is what is remembered as done: small enough that a crash costs little, large enough that
-// a whole market's history has thousands of them and not millions. It is known by what it asks for,
-// whatever order it stands in, and how far it was told when it was asked: so an interrupted order
-// goes on with what was never stored, on another day and with more instruments too.
 import Market
 
 /// What somebody wants filled.
@@ -35,7 +29,7 @@ package struct BackfillOrder: Sendable, Hashable {
   }
 
   /// Such as `sina-1d-2021-01-01-sh600519`. Orders that differ in their last day alone have one
-  /// name: what is asked later goes on with what was asked before.
+  /// name: the later one goes on with what the earlier one stored.
   package var name: String { name(of: symbols, from: from) }
 
   func name(of symbols: [Symbol], from: TradingDay) -> String {
@@ -46,6 +40,11 @@ package struct BackfillOrder: Sendable, Hashable {
 }
 
 /// The chunks of an order, in the order they are done.
+///
+/// A chunk is what is remembered as done: small enough that a crash costs little, large enough that
+/// a whole market's history has thousands of them and not millions. Its name says what it requests,
+/// whatever order it stands in, and it is stored with the last day that it covers: so an interrupted
+/// order goes on with what was never stored, on another day and with more instruments too.
 package struct BackfillPlan: Sendable {
   package struct Chunk: Sendable, Hashable {
     /// Says what it holds, but for the last day.
@@ -53,7 +52,7 @@ package struct BackfillPlan: Sendable {
     package let symbols: [Symbol]
     package let from: TradingDay
     package let to: TradingDay
-    /// Bars to ask for where a source only tells its newest; 0 elsewhere.
+    /// Bars to request where a source has its newest only; 0 elsewhere.
     package let newestBars: Int
     /// As far as can be told before.
     package let requests: Int
@@ -61,10 +60,9 @@ package struct BackfillPlan: Sendable {
 
   package let order: BackfillOrder
   package let chunks: [Chunk]
-  /// The first day the source can tell of; nil if it reaches to `order.from`.
+  /// The first day the source has bars of; nil if it reaches to `order.from`.
   package let reachesOnlyTo: TradingDay?
-  /// The last day whose bars are all told, and the last trading day of which some are: of what lies
-  /// behind it nothing is.
+  /// The last day whose bars the source has all, and the last trading day of which it has some.
   private let lastWhole: TradingDay
   private let lastAvailable: TradingDay
 
@@ -76,7 +74,7 @@ package struct BackfillPlan: Sendable {
   static let pagesPerChunk = 20
 
   /// - Parameters:
-  ///   - lastOver: the last day that is over, and told of to its end.
+  ///   - lastOver: the last day that is over, and whose bars the source has all.
   ///   - isTradingDay: of the exchange; nil where nobody knows.
   package init(
     _ order: BackfillOrder, today: TradingDay, lastOver: TradingDay,
@@ -201,9 +199,9 @@ extension BackfillPlan {
   package struct Rounds: Sendable, Hashable {
     /// Of these nothing is stored.
     package var first: [Chunk]
-    /// Days may have been told since these were stored. They come last, and only when nothing of
-    /// the first is left: or one chunk that fails again and again would have all others asked
-    /// again day after day.
+    /// There may be new days since these were stored. They come last, and only when nothing of the
+    /// first is left: or one chunk that fails again and again would have all others requested again
+    /// day after day.
     package var second: [Chunk]
   }
 
@@ -222,7 +220,7 @@ extension BackfillPlan {
 }
 
 extension Timeframe {
-  /// A bar of a week or a month is told whole when the next has begun.
+  /// A bar of a week or a month is whole when the next has begun.
   fileprivate func lastWhole(_ lastOver: TradingDay, today: TradingDay) -> TradingDay {
     var day = lastOver
     switch self {

@@ -1,10 +1,3 @@
-/// A replay held against the tables: rows of the last days in memory, each day compared once it can
-/// no longer change, instrument by instrument. Independent of how the daemon grouped its commits:
-/// what depends on that (ids, seq, known_from, received_at) is not compared.
-///
-/// What was built from quotes is compared. A day that bars were held against later is compared as
-/// it stood before: the database remembers. Bars themselves are copies of the answers.
-
 import Commits
 import Feeds
 import Market
@@ -12,24 +5,29 @@ import Postgres
 import Reader
 import Store
 
-struct ReplayVerification {
-  private let queries: StoreReader
+/// A replay compared with the tables: rows of the last days in memory, each day compared once it can
+/// no longer change, instrument by instrument. Independent of how the daemon grouped its commits:
+/// what depends on that (ids, seq, known_from, received_at) is not compared.
+///
+/// What was built from quotes is compared. A day that bars were compared with later is compared as
+/// it stood before: the database remembers. Bars themselves are copies of the answers.
+struct ReplayVerification<Tables: ReplayedTables> {
+  private let tables: Tables
   private let instruments: [Symbol]
   /// Days before the first entry are none of the journal's business.
   private var firstDay: TradingDay?
   private var days: [TradingDay: ReplayedDay] = [:]
   private var quotes: [Symbol: ReplayedQuote] = [:]
-  /// When bars were first held against an instrument's day.
+  /// When bars were first compared with an instrument's day.
   private var repairedAt: [TradingDay: [Symbol: Timestamp]] = [:]
-  private(set) var differences = Differences()
+  private(set) var differences = ReplayDifferences()
 
   /// A certificate may come on the next trading day, a weekend's refused row lies between.
-  private static let daysHeldMax = 3
+  private static var daysHeldMax: Int { 3 }
 
-  init(_ queries: StoreReader) throws(StoreError) {
-    self.queries = queries
-    instruments = try queries.instruments().filter { $0.source == Source.live.name }
-      .map(\.symbol)
+  init(_ tables: Tables) throws(StoreError) {
+    self.tables = tables
+    instruments = try tables.instruments(of: .live)
   }
 
   mutating func record(_ receivedAt: Timestamp) throws(StoreError) {
@@ -71,7 +69,7 @@ struct ReplayVerification {
   /// Compares what is left.
   mutating func finish() throws(StoreError) {
     if let firstDay {
-      for day in try queries.days(from: firstDay) where days[day] == nil {
+      for day in try tables.days(from: firstDay) where days[day] == nil {
         days[day] = ReplayedDay()
       }
       for day in days.keys.sorted() { try compare(day, before: nil) }
@@ -86,29 +84,29 @@ struct ReplayVerification {
     let repaired = repairedAt.removeValue(forKey: day) ?? [:]
     for symbol in Set(instruments).union(replayed.candles.keys).sorted() {
       var stored: [CandleKey: Candle] = [:]
-      for row in try queries.candles(of: symbol, day: day, before: repaired[symbol] ?? moment) {
+      for row in try tables.candles(of: symbol, day: day, before: repaired[symbol] ?? moment) {
         stored[CandleKey(row.candle)] = row.candle
       }
       differences.compare("candle", stored: stored, replayed: replayed.candles[symbol] ?? [:])
     }
-    let gaps = try queries.gapRecords(day: day).filter { row in
+    let gaps = try tables.gaps(day: day).filter { row in
       (repaired[row.gap.symbol] ?? moment).map { row.knownFrom < $0 } ?? true
     }
     differences.compare(
       "gap", stored: Dictionary(gaps.map { ($0.gap, 1) }, uniquingKeysWith: +),
       replayed: replayed.gaps)
-    try compareCertificates(of: day, replayed.certificates)
+    try compareCertificates(of: day, replayed: replayed.certificates)
     differences.compare(
-      "rejected", stored: Set(try queries.rejections(day: day).map(RejectionKey.init)),
+      "rejected", stored: Set(try tables.rejections(day: day).map(RejectionKey.init)),
       replayed: replayed.rejections)
   }
 
   /// A repair moves a certificate's sums from gaps to minutes; that they still add up is the
   /// database's own check.
   private mutating func compareCertificates(
-    of day: TradingDay, _ replayed: [Symbol: DayCertificate]
+    of day: TradingDay, replayed: [Symbol: DayCertificate]
   ) throws(StoreError) {
-    let rows = try queries.certificates(day: day)
+    let rows = try tables.certificates(day: day)
     let repaired = Set(rows.filter { $0.repairedAt != nil }.map(\.certificate.symbol))
     let stored = Dictionary(
       rows.map { ($0.certificate.symbol, $0.certificate) }, uniquingKeysWith: { $1 })
@@ -119,72 +117,9 @@ struct ReplayVerification {
 
   private mutating func compareQuotes(from first: TradingDay) throws(StoreError) {
     var stored: [Symbol: ReplayedQuote] = [:]
-    for row in try queries.latest() where row.quote.tradingDay >= first {
+    for row in try tables.quotes() where row.quote.tradingDay >= first {
       stored[row.quote.symbol] = ReplayedQuote(quote: row.quote, forming: row.forming)
     }
     differences.compare("quote", stored: stored, replayed: quotes)
   }
-}
-
-/// The rows of one trading day, under their keys.
-struct ReplayedDay {
-  var candles: [Symbol: [CandleKey: Candle]] = [:]
-  /// With how often each occurs.
-  var gaps: [Gap: Int] = [:]
-  var certificates: [Symbol: DayCertificate] = [:]
-  var rejections: Set<RejectionKey> = []
-
-  mutating func put(_ candle: Candle) {
-    candles[candle.symbol, default: [:]][CandleKey(candle)] = candle
-  }
-
-  mutating func close(_ gap: Gap) {
-    guard let count = gaps[gap] else { return }
-    gaps[gap] = count > 1 ? count - 1 : nil
-  }
-
-  mutating func put(_ row: Rejection) { rejections.insert(RejectionKey(row)) }
-}
-
-struct ReplayedQuote: Equatable {
-  var quote: Quote
-  var forming: Candle?
-}
-
-struct CandleKey: Hashable, CustomStringConvertible {
-  var symbol: Symbol
-  var timeframe: Timeframe
-  var openedAt: Timestamp
-
-  init(_ candle: Candle) {
-    symbol = candle.symbol
-    timeframe = candle.timeframe
-    openedAt = candle.openedAt
-  }
-
-  var description: String { "\(symbol) \(timeframe.name) \(openedAt)" }
-}
-
-/// Without the detail: a later release may word it better.
-struct RejectionKey: Hashable, CustomStringConvertible {
-  var source: Source
-  var symbol: String
-  var reason: String
-  var payload: [UInt8]
-
-  init(_ row: Rejection) {
-    source = row.source
-    symbol = row.symbol?.description ?? ""
-    reason = row.reason.rawValue
-    payload = row.payload
-  }
-
-  init(_ row: RejectionRecord) {
-    source = row.source
-    symbol = row.symbol
-    reason = row.reason
-    payload = row.payload
-  }
-
-  var description: String { "\(source.name) \(symbol) \(reason)" }
 }

@@ -1,0 +1,79 @@
+import History
+import Ingest
+import Journal
+import Market
+import Store
+import TestSupport
+import Testing
+
+/// A journal replayed without a database: into commits, and against the tables they make.
+@Suite struct `A journal replay` {
+  private let path: String
+  private static let sweeps = 9
+
+  /// Sweeps of two instruments in two responses, every 20 s.
+  init() throws {
+    path = try PrivateCluster.freshDirectory() + "/journal"
+    let writer = try JournalWriter(directory: path)
+    var sample = SinaSweep(seed: 3)
+    let rows = (0..<2).map { sample.row(index: $0) }
+    for sweep in 0..<Self.sweeps {
+      let at = Timestamp(
+        day: StoreSamples.day, secondOfDay: Session.morningOpen + 20 + sweep * 20)
+      for (group, var row) in rows.enumerated() {
+        (row.open, row.high, row.low) = (row.last, row.last, row.last)
+        row.volume = Int64(sweep + 1) * 100
+        row.turnover = row.last * row.volume
+        row.time = String("\(at)".dropFirst(11).prefix(8))
+        let received = at.adding(milliseconds: Int64(group) * 100)
+        try writer.append(
+          .quotes(
+            group: UInt16(group), symbols: Array(row.symbol.utf8), requestedAt: received,
+            receivedAt: received, body: SinaSweep.line(row)))
+      }
+    }
+    try writer.sync()
+  }
+
+  private func replay() throws -> JournalReplay { try JournalReplay(Pipeline(), of: [path]) }
+
+  private func tables() throws -> (StoredTables, JournalPosition) {
+    var (replay, tables) = (try replay(), StoredTables())
+    while let commit = try replay.nextCommit() { tables.take(commit) }
+    return (tables, replay.pipeline.position)
+  }
+
+  @Test func `makes a commit of the entries of a second, to the last one`() throws {
+    var replay = try replay()
+    var positions: [Int64] = []
+    while let commit = try replay.nextCommit() { positions.append(commit.position.sequence) }
+    #expect(positions == (1...Self.sweeps).map { Int64($0 * 2) })
+    #expect(replay.pipeline.counters.entries == Self.sweeps * 2)
+  }
+
+  @Test func `finds no difference from the tables it makes itself`() throws {
+    let (tables, position) = try tables()
+    #expect(!tables.candles.isEmpty && tables.quoteRows.count == 2)
+    var replay = try replay()
+    #expect(try replay.differences(from: tables, at: position).total == 0)
+  }
+
+  @Test func `compares up to the entry that the tables stand at`() throws {
+    var (first, tables) = (try replay(), StoredTables())
+    let commit = try #require(try first.nextCommit())
+    tables.take(commit)
+    var second = try replay()
+    #expect(try second.differences(from: tables, at: commit.position).total == 0)
+    #expect(second.pipeline.position == commit.position)
+  }
+
+  @Test func `refuses tables that stand beyond the journal's end`() throws {
+    let (tables, _) = try tables()
+    var replay = try replay()
+    let error = #expect(throws: HistoryError.self) {
+      try replay.differences(from: tables, at: JournalPosition(1_000))
+    }
+    #expect(error?.code == .journalMismatch)
+    #expect(error?.description.contains("stands at journal entry 1000") == true)
+  }
+}
