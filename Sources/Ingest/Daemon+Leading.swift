@@ -108,6 +108,7 @@ extension Daemon {
       loss.watch { engine.loseLeadership($0) }
       await term.onReady(
         DaemonHandle(engine: engine, storeURL: storeURL, psqlLine: psqlLine))
+      // Unstructured, as the renewal.
       let watch = Task { await NotificationQueueMonitor(writer: writer, engine: engine).run() }
       defer { watch.cancel() }
       let unsaved = try await engine.run()
@@ -142,6 +143,7 @@ extension Daemon {
       await leadership.release(lease)
       inbox.yield()
     }
+    // Unstructured, as above.
     Task {
       try? await Task.sleep(nanoseconds: Self.releaseNanosecondsMax)
       inbox.yield()

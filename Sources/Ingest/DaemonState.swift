@@ -159,6 +159,7 @@ package final class DaemonState: Sendable {
       inbox.yield(await engine.report(on: []))
       parts.withLock { $0.pendingReports -= 1 }
     }
+    // Unstructured, as above.
     let patience = Task { [patienceNanoseconds] in
       try? await Task.sleep(nanoseconds: patienceNanoseconds)
       inbox.yield(nil)

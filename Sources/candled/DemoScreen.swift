@@ -26,6 +26,7 @@ actor DemoScreen {
   /// Begins showing.
   func show(_ handle: DaemonHandle) {
     self.handle = handle
+    // Unstructured: the daemon begins to run once this returns; `finish` ends it.
     task = Task {
       switch mode {
       case .live(let color): await drawFrames(handle, color: color)

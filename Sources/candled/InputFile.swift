@@ -11,7 +11,7 @@ enum InputFile {
   static func read(_ path: String) throws(CommandFailure) -> [UInt8] {
     if path == "-" { return try readAll(from: STDIN_FILENO, name: "standard input") }
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw unreadable(path, errno) }
+    guard descriptor >= 0 else { throw unreadable(path, errorNumber: errno) }
     defer { close(descriptor) }
     return try readAll(from: descriptor, name: path)
   }
@@ -26,7 +26,7 @@ enum InputFile {
       if count == 0 { return bytes }
       if count < 0 {
         if errno == EINTR { continue }
-        throw unreadable(name, errno)
+        throw unreadable(name, errorNumber: errno)
       }
       guard bytes.count + count <= bytesMax else {
         throw CommandFailure(
@@ -36,7 +36,7 @@ enum InputFile {
     }
   }
 
-  private static func unreadable(_ name: String, _ errorNumber: Int32) -> CommandFailure {
+  private static func unreadable(_ name: String, errorNumber: Int32) -> CommandFailure {
     CommandFailure(status: .noInput, sentence: "cannot read \(name): \(reason(errorNumber))")
   }
 }

@@ -45,6 +45,7 @@ enum Program {
   /// On Swift's own threads, while this one only takes signals.
   private static func run(_ command: sending any AsyncParsableCommand) -> Never {
     StartDeadline.set()
+    // Unstructured: this is where structure begins.
     Task {
       StartDeadline.met()
       do {

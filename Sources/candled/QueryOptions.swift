@@ -19,7 +19,7 @@ struct QueryOptions: ParsableArguments {
 
   /// Asks, and prints the rows that come of it.
   func print(
-    _ columns: [ResultColumn], _ rows: (StoreReader) throws -> [[ResultCell]]
+    _ columns: [ResultColumn], rows: (StoreReader) throws -> [[ResultCell]]
   ) throws {
     let address = try configuration.load().storeAddress()
     let queries = try CommandFailure.asking { () throws(StoreError) in try StoreReader(url: address)
@@ -54,7 +54,7 @@ struct LedgerOptions: ParsableArguments {
 
   /// Asks for the chosen day and instrument, nil for all, and prints the rows that come of it.
   func print(
-    _ columns: [ResultColumn], _ rows: (StoreReader, TradingDay?, Symbol?) throws -> [[ResultCell]]
+    _ columns: [ResultColumn], rows: (StoreReader, TradingDay?, Symbol?) throws -> [[ResultCell]]
   ) throws {
     try query.print(columns) { queries in
       let chosen = try symbol.map { try SymbolDirectory(queries).resolve($0) }

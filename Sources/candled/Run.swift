@@ -31,7 +31,7 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
     let mask = SecretMask()
     let notifier = ServiceNotifier.fromEnvironment(mask: mask)
     do {
-      try await run(mask, notifier)
+      try await run(masking: mask, notifying: notifier)
     } catch {
       if let failure = error as? CommandFailure, let sentence = failure.sentence {
         notifier?.status(sentence)
@@ -40,7 +40,9 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
     }
   }
 
-  private func run(_ mask: SecretMask, _ notifier: ServiceNotifier?) async throws {
+  private func run(
+    masking mask: SecretMask, notifying notifier: ServiceNotifier?
+  ) async throws {
     let configuration = try accepted()
     let settings = configuration.settings
     configuration.register(in: mask)
@@ -50,11 +52,14 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
     }
     let daemon = Daemon(configuration: configuration, log: log)
     let reporter = notifier.map { ServiceReporter($0, state: daemon.state, log: log) }
-    try watch(daemon, reporter, log, mask, control)
-    let reporting = Task { await reporter?.run() }
-    defer { reporting.cancel() }
-    let trimming = Task { await Allocator.keepTrimming() }
-    defer { trimming.cancel() }
+    // Several reloads that wait are one.
+    let (reloads, inbox) = AsyncStream.makeStream(
+      of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    try watch(daemon, reporter: reporter, reloads: inbox, log: log)
+    async let _: Void? = reporter?.run()
+    async let _: Void = Allocator.keepTrimming()
+    async let _: Void = reload(
+      daemon, on: reloads, reporter: reporter, mask: mask, control: control)
     let unsaved = try await CommandFailure.translating {
       // Before anything that may take long or fail: whoever asks is told that it starts.
       let admin = settings.adminListen.map { address in
@@ -89,13 +94,28 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
   /// From here on signals are requests. One that came before the daemon was up is not lost: a stop
   /// ends the start, and a reload is made once there is something to reload.
   private func watch(
-    _ daemon: Daemon, _ reporter: ServiceReporter?, _ log: Logger, _ mask: SecretMask,
-    _ control: LogControl
+    _ daemon: Daemon, reporter: ServiceReporter?, reloads: AsyncStream<Void>.Continuation,
+    log: Logger
   ) throws(CommandFailure) {
-    // Several that wait are one.
-    let (orders, inbox) = AsyncStream.makeStream(
-      of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    let options = options
+    try ServiceSignals.watch(
+      hangup: .reload { reloads.yield() },
+      secondsMax: daemon.hasPrivateServer ? Self.serverStopSecondsMax : Self.stopSecondsMax,
+      late: {
+        log.error(
+          "stopped before the database confirmed the last commit, the next start saves the rest")
+      },
+      stop: {
+        reporter?.stopping()
+        log.notice("stopping, saving what is pending")
+        daemon.stop()
+      })
+  }
+
+  /// Until cancelled.
+  private func reload(
+    _ daemon: Daemon, on orders: AsyncStream<Void>, reporter: ServiceReporter?, mask: SecretMask,
+    control: LogControl
+  ) async {
     let reload = { @Sendable () async in
       let verdict = await daemon.reload { () throws(ConfigurationError) in
         let new = try ValidatedConfiguration(path: options.path, overrides: options.overrides)
@@ -107,24 +127,10 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
       mask.renew(with: present)
       if verdict.isAccepted { daemon.applyLog(to: control) }
     }
-    Task {
-      for await _ in orders {
-        await daemon.state.up()
-        if let reporter { await reporter.reloading(reload) } else { await reload() }
-      }
+    for await _ in orders {
+      await daemon.state.up()
+      if Task.isCancelled { return }
+      if let reporter { await reporter.reloading(reload) } else { await reload() }
     }
-    let isPrivate = daemon.hasPrivateServer
-    try ServiceSignals.watch(
-      hangup: .reload { inbox.yield() },
-      secondsMax: isPrivate ? Self.serverStopSecondsMax : Self.stopSecondsMax,
-      late: {
-        log.error(
-          "stopped before the database confirmed the last commit, the next start saves the rest")
-      },
-      stop: {
-        reporter?.stopping()
-        log.notice("stopping, saving what is pending")
-        daemon.stop()
-      })
   }
 }

@@ -49,16 +49,17 @@ struct Watch: AsyncParsableCommand, DrainsOnSignal {
   func run() async throws {
     let address = try options.load().storeAddress()
     let chosen = try symbols.isEmpty ? nil : Set(resolve(at: address))
-    let following = Task { try await follow(address, chosen) }
+    // Unstructured: a signal cancels it.
+    let following = Task { try await follow(address, about: chosen) }
     try ServiceSignals.watch { following.cancel() }
-    let clock = timeout.map { seconds in
-      Task {
-        try await Task.sleep(for: .seconds(seconds))
-        following.cancel()
-      }
-    }
-    defer { clock?.cancel() }
+    async let _: Void = cancel(following)
     try await CommandFailure.translating { try await following.value }
+  }
+
+  private func cancel(_ following: Task<Void, any Error>) async throws {
+    guard let timeout else { return }
+    try await Task.sleep(for: .seconds(timeout))
+    following.cancel()
   }
 
   private func resolve(at address: String) throws -> [Symbol] {
@@ -68,7 +69,7 @@ struct Watch: AsyncParsableCommand, DrainsOnSignal {
     return try directory.resolve(symbols)
   }
 
-  private func follow(_ address: String, _ chosen: Set<Symbol>?) async throws {
+  private func follow(_ address: String, about chosen: Set<Symbol>?) async throws {
     let client = try await CandledClient.connect(address)
     var epoch: Int64?
     var start = after

@@ -34,11 +34,11 @@ struct WatchLine {
     of change: FeedChange, about isChosen: (Symbol) -> Bool
   ) -> [WatchLine] {
     let seq = change.seq
-    return change.candles.filter { isChosen($0.candle.symbol) }.map { .candle($0, "candle", seq) }
-      + change.revisions.filter { isChosen($0.candle.symbol) }.map { .candle($0, "revision", seq) }
-      + change.gaps.filter { isChosen($0.symbol) }.map { .gap($0, seq) }
-      + change.certificates.filter { isChosen($0.symbol) }.map { .certificate($0, seq) }
-      + change.events.map { .event($0, seq) }
+    return change.candles.filter { isChosen($0.candle.symbol) }.map { .candle($0, kind: "candle", seq: seq) }
+      + change.revisions.filter { isChosen($0.candle.symbol) }.map { .candle($0, kind: "revision", seq: seq) }
+      + change.gaps.filter { isChosen($0.symbol) }.map { .gap($0, seq: seq) }
+      + change.certificates.filter { isChosen($0.symbol) }.map { .certificate($0, seq: seq) }
+      + change.events.map { .event($0, seq: seq) }
   }
 
   static func quote(_ row: LatestQuote) -> WatchLine {
@@ -52,7 +52,7 @@ struct WatchLine {
       ])
   }
 
-  private static func candle(_ row: StoredCandle, _ kind: String, _ seq: Int64) -> WatchLine {
+  private static func candle(_ row: StoredCandle, kind: String, seq: Int64) -> WatchLine {
     let candle = row.candle
     return WatchLine(
       kind: kind,
@@ -66,7 +66,7 @@ struct WatchLine {
       ])
   }
 
-  private static func gap(_ gap: Gap, _ seq: Int64) -> WatchLine {
+  private static func gap(_ gap: Gap, seq: Int64) -> WatchLine {
     WatchLine(
       kind: "gap",
       members: [
@@ -76,7 +76,7 @@ struct WatchLine {
       ])
   }
 
-  private static func certificate(_ certificate: DayCertificate, _ seq: Int64) -> WatchLine {
+  private static func certificate(_ certificate: DayCertificate, seq: Int64) -> WatchLine {
     WatchLine(
       kind: "certificate",
       members: [
@@ -88,7 +88,7 @@ struct WatchLine {
       ])
   }
 
-  private static func event(_ event: FeedEvent, _ seq: Int64) -> WatchLine {
+  private static func event(_ event: FeedEvent, seq: Int64) -> WatchLine {
     let (kind, members): (String, [(key: String, value: ResultCell)]) =
       switch event {
       case .minuteComplete(let minute):
