@@ -36,7 +36,8 @@ extension Backfill {
     case .candles(let page):
       report(page.refused, of: feedRequest)
       open.bars += BarBatch.batches(
-        of: page, to: feedRequest, days: open.task.days, rules: parts.rules, calendar: parts.calendar,
+        of: page, to: feedRequest, days: open.task.days, rules: parts.rules,
+        calendar: parts.calendar,
         receivedAt: now)
       next = try nextPage(page, of: feedRequest)
     case .factors(let factors):

@@ -43,8 +43,9 @@ package struct BackfillOrder: Sendable, Hashable {
 ///
 /// A chunk is what is remembered as done: small enough that a crash costs little, large enough that
 /// a whole market's history has thousands of them and not millions. Its name says what it requests,
-/// whatever order it stands in, and it is stored with the last day that it covers: so an interrupted
-/// order goes on with what was never stored, on another day and with more instruments too.
+/// whatever order it stands in, and it is stored with the last day that it covers. So an
+/// interrupted order goes on with what was never stored, on another day and with more instruments
+/// too.
 package struct BackfillPlan: Sendable {
   package struct Chunk: Sendable, Hashable {
     /// Says what it holds, but for the last day.
@@ -65,8 +66,6 @@ package struct BackfillPlan: Sendable {
   /// The last day whose bars the source has all, and the last trading day of which it has some.
   private let lastWhole: TradingDay
   private let lastAvailable: TradingDay
-
-  package var requests: Int { chunks.reduce(0) { $0 + $1.requests } }
 
   /// Symbols in one request.
   package static let symbolsPerRequestMax = 200

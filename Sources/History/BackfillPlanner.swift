@@ -167,7 +167,7 @@ package struct BackfillPlanner: Sendable {
 
   /// The minutes of every day that has open gaps, or is not balanced.
   /// - Parameter symbol: nil for all.
-  package func repairs(_ candidates: [RepairCandidate], of symbol: Symbol?) -> [BackfillTask] {
+  package func repairs(_ candidates: [RepairCandidate], of symbol: Symbol?) -> BackfillSchedule {
     let today = Source.live.today(at: now)
     let wanted = candidates.filter { candidate in
       // A clock that is behind the rows must not ask for a day that it has not come to.
@@ -176,11 +176,12 @@ package struct BackfillPlanner: Sendable {
     }
     // Ordered by hand, nothing rests.
     let never = wanted.map { RepairCandidate(symbol: $0.symbol, day: $0.day, want: $0.want) }
-    return RepairPlan().orders(never, at: now).map { order in
+    let tasks = RepairPlan().orders(never, at: now).map { order in
       BackfillTask(
         feedRequests: [.minutes(of: order, on: today, calendar: calendar, from: .live)],
         days: order.firstDay...today)
     }
+    return BackfillSchedule(tasks: tasks, requests: tasks.count)
   }
 }
 

@@ -33,7 +33,8 @@ package struct ReplayOrder {
     guard let first = starts.first else {
       guard paths.count == 1 else {
         throw HistoryError(
-          .journalMismatch, sentence: "none of these journals continues another one: name one journal")
+          .journalMismatch,
+          sentence: "none of these journals continues another one: name one journal")
       }
       parts = [Part(path: paths[0], begin: begin)]
       return
@@ -43,7 +44,8 @@ package struct ReplayOrder {
     func path(_ name: String, term: Int64) throws -> String {
       if let path = byName[name] { return path }
       throw HistoryError(
-          .journalMismatch, sentence:
+        .journalMismatch,
+        sentence:
           "term \(term) continues the journal \(name) of another daemon: name its folder, too")
     }
     var found = [
@@ -58,7 +60,8 @@ package struct ReplayOrder {
         let next = starts[place + 1].term
         guard try path(next.fromJournal, term: next.term) == start.path else {
           throw HistoryError(
-          .journalMismatch, sentence: "term \(next.term) does not continue the journal of term "
+            .journalMismatch,
+            sentence: "term \(next.term) does not continue the journal of term "
               + "\(start.term.term): a journal is missing")
         }
         part.end = next.fromPosition
@@ -95,7 +98,8 @@ package struct ReplayOrder {
         return try JournalReader(directory: path, after: first)
       }
       throw HistoryError(
-          .journalMismatch, sentence: "\(path): \(error.sentence): use --from-position \(first.sequence)")
+        .journalMismatch,
+        sentence: "\(path): \(error.sentence): use --from-position \(first.sequence)")
     }
   }
 

@@ -5,12 +5,12 @@ import Postgres
 import Reader
 import Store
 
-/// A replay compared with the tables: rows of the last days in memory, each day compared once it can
-/// no longer change, instrument by instrument. Independent of how the daemon grouped its commits:
-/// what depends on that (ids, seq, known_from, received_at) is not compared.
+/// A replay compared with the tables: rows of the last days in memory, each day compared once it
+/// can no longer change, instrument by instrument. Independent of how the daemon grouped its
+/// commits: what depends on that (ids, seq, known_from, received_at) is not compared.
 ///
 /// What was built from quotes is compared. A day that bars were compared with later is compared as
-/// it stood before: the database remembers. Bars themselves are copies of the answers.
+/// it stood before: the database remembers. Bars themselves are copies of the responses.
 struct ReplayVerification<Tables: ReplayedTables> {
   private let tables: Tables
   private let instruments: [Symbol]

@@ -94,34 +94,12 @@ package struct DemoQuote: Sendable, Hashable {
   /// Zero before the first trade.
   package var last: ExactDecimal
   package var previousClose: ExactDecimal
-  /// nil between sessions.
-  package var forming: Forming?
-
-  /// The candle under way.
-  package struct Forming: Sendable, Hashable {
-    package var openedAt: Timestamp
-    package var open: ExactDecimal
-    package var high: ExactDecimal
-    package var low: ExactDecimal
-    package var close: ExactDecimal
-    package var volume: ExactDecimal
-
-    package init(
-      openedAt: Timestamp, open: ExactDecimal, high: ExactDecimal, low: ExactDecimal,
-      close: ExactDecimal, volume: ExactDecimal
-    ) {
-      self.openedAt = openedAt
-      self.open = open
-      self.high = high
-      self.low = low
-      self.close = close
-      self.volume = volume
-    }
-  }
+  /// The candle under way; nil between sessions.
+  package var forming: Candle?
 
   package init(
     symbol: Symbol, name: String, last: ExactDecimal, previousClose: ExactDecimal,
-    forming: Forming? = nil
+    forming: Candle? = nil
   ) {
     self.symbol = symbol
     self.name = name

@@ -52,25 +52,12 @@ struct QuoteTable {
   }
 }
 
-private enum Column: CaseIterable {
+private enum Column: String, CaseIterable {
   case symbol, name, last, change, minute, open, high, low, close, volume
 
   static let leastFirst: [Column] = [.close, .open, .minute, .low, .high, .name, .volume]
 
-  var title: String {
-    switch self {
-    case .symbol: "symbol"
-    case .name: "name"
-    case .last: "last"
-    case .change: "change"
-    case .minute: "minute"
-    case .open: "open"
-    case .high: "high"
-    case .low: "low"
-    case .close: "close"
-    case .volume: "volume"
-    }
-  }
+  var title: String { rawValue }
 
   var alignment: ResultColumn.Alignment {
     switch self {
@@ -99,7 +86,7 @@ private enum Column: CaseIterable {
     }
   }
 
-  private func formingText(_ candle: DemoQuote.Forming) -> String {
+  private func formingText(_ candle: Candle) -> String {
     switch self {
     case .minute: Figures.minute(candle.openedAt.shanghaiSecondOfDay)
     case .open: candle.open.description

@@ -1,5 +1,4 @@
-/// The result of a query in the four shapes people and programs want. Rows go through one at a
-/// time; only the table, whose columns are as wide as their widest cell, waits for the last.
+/// The result of a query in the four shapes people and programs want.
 
 import Market
 
@@ -52,66 +51,47 @@ package enum ResultCell: Sendable, Hashable {
   }
 }
 
-/// Turns rows into text. Every call returns what can be written now.
+/// Turns rows into text.
 package struct ResultWriter: Sendable {
   private let format: ResultFormat
   private let columns: [ResultColumn]
-  private var waiting: [[ResultCell]] = []
-  private var rowsWritten = 0
 
   package init(format: ResultFormat, columns: [ResultColumn]) {
     self.format = format
     self.columns = columns
   }
 
-  /// What stands before the first row.
-  package func header() -> String {
-    switch format {
-    case .table, .jsonl: ""
-    case .csv: ResultWriter.csvLine(columns.map { ResultCell.text($0.name) })
-    case .json: "["
-    }
-  }
-
-  /// One row, with as many cells as there are columns.
-  package mutating func row(_ cells: [ResultCell]) -> String {
-    precondition(cells.count == columns.count, "a row has one cell a column")
-    defer { rowsWritten += 1 }
-    switch format {
-    case .table:
-      waiting.append(cells)
-      return ""
-    case .csv: return ResultWriter.csvLine(cells)
-    case .json: return (rowsWritten == 0 ? "\n" : ",\n") + object(cells)
-    case .jsonl: return object(cells) + "\n"
-    }
-  }
-
-  /// What stands behind the last row.
-  package func footer() -> String {
-    switch format {
-    case .table: table()
-    case .csv, .jsonl: ""
-    case .json: rowsWritten == 0 ? "]\n" : "\n]\n"
-    }
-  }
-
   /// A whole result at once.
   package static func text(
     format: ResultFormat, columns: [ResultColumn], rows: [[ResultCell]]
   ) -> String {
-    var writer = ResultWriter(format: format, columns: columns)
-    var text = writer.header()
-    for row in rows { text += writer.row(row) }
-    return text + writer.footer()
+    ResultWriter(format: format, columns: columns).lines(of: rows).map { $0 + "\n" }.joined()
+  }
+
+  /// Lines without their line feeds, each made when it is wanted.
+  /// - Parameter rows: with as many cells as there are columns.
+  package func lines(of rows: [[ResultCell]]) -> any Sequence<String> {
+    precondition(rows.allSatisfy { $0.count == columns.count }, "a row has one cell a column")
+    switch format {
+    case .table: return table(rows)
+    case .csv:
+      return ([columns.map { .text($0.name) }] + rows).lazy.map(ResultWriter.csvLine)
+    case .jsonl: return rows.lazy.map(object)
+    case .json:
+      if rows.isEmpty { return ["[]"] }
+      return rows.indices.lazy.map { index in
+        (index == 0 ? "[\n" : "") + object(rows[index])
+          + (index == rows.count - 1 ? "\n]" : ",")
+      }
+    }
   }
 
   private func object(_ cells: [ResultCell]) -> String {
     JSONText.object(zip(columns, cells).map { ($0.name, $1) })
   }
 
-  private func table() -> String {
-    let rows = [columns.map(\.name)] + waiting.map { $0.map(ResultWriter.tableText) }
+  private func table(_ cells: [[ResultCell]]) -> [String] {
+    let rows = [columns.map(\.name)] + cells.map { $0.map(ResultWriter.tableText) }
     let widths = columns.indices.map { index in
       rows.reduce(0) { max($0, DisplayWidth.of($1[index])) }
     }
@@ -121,8 +101,8 @@ package struct ResultWriter: Sendable {
         if index > 0 { line += "  " }
         line += text.padded(columns: widths[index], alignment: columns[index].alignment)
       }
-      return line.trimmedAtEnd + "\n"
-    }.joined()
+      return line.trimmedAtEnd
+    }
   }
 
   /// Null is visible, and nothing in a name can steer the terminal.
@@ -131,7 +111,7 @@ package struct ResultWriter: Sendable {
   }
 
   private static func csvLine(_ cells: [ResultCell]) -> String {
-    cells.map(csvField).joined(separator: ",") + "\n"
+    cells.map(csvField).joined(separator: ",")
   }
 
   private static func csvField(_ cell: ResultCell) -> String {

@@ -31,8 +31,8 @@ struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
   @Flag(help: "All instruments of the source in the database.")
   var all = false
 
-  @Option(help: "The timeframe: 1m, 5m, 15m, 30m, 60m, 1d, 1w or 1mo.")
-  var timeframe = TimeframeArgument(.day1)
+  @Option(help: "The timeframe.")
+  var timeframe = BarTimeframe(.day1)
 
   @Option(help: ArgumentHelp("The first trading day.", valueName: "yyyy-mm-dd"))
   var from: DayArgument
@@ -55,21 +55,16 @@ struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
     guard symbols.isEmpty == all else {
       throw ValidationError("Name at least one instrument, or use --all.")
     }
-    guard timeframe.value != .afterHours else {
-      throw ValidationError("--timeframe after_hours: no source has it.")
-    }
   }
 
   func run() async throws {
     let settings = try options.load()
-    try await CommandFailure.translating {
-      let session = try BackfillSession(settings)
-      // A typing error must not start a server first, nor may a plan.
-      let early = all ? nil : try order(try symbols.map(BackfillPlanner.resolve), by: session)
-      try await session.whileOpen(starting: !dryRun) {
-        let order = try early ?? order(try session.symbols(of: source?.value), by: session)
-        try await fill(order, by: session)
-      }
+    let session = try BackfillSession(settings)
+    // A typing error must not start a server first, nor may a plan.
+    let early = all ? nil : try order(try symbols.map(BackfillPlanner.resolve), by: session)
+    try await session.whileOpen(starting: !dryRun) {
+      let order = try early ?? order(try session.symbols(of: source?.value), by: session)
+      try await fill(order, by: session)
     }
   }
 
@@ -85,7 +80,8 @@ struct BackfillCommand: AsyncParsableCommand, DrainsOnSignal {
     let done = resume ? try await session.done(plan) : [:]
     let schedule = session.planner.schedule(plan, done: done)
     printPlan(
-      plan, schedule: schedule, requestsPerMinute: session.budget(of: order.source).requestsPerMinute)
+      plan, schedule: schedule,
+      requestsPerMinute: session.budget(of: order.source).requestsPerMinute)
     if dryRun || schedule.isEmpty { return }
     try await session.run(
       schedule, source: order.source, journal: order.name, resumption: "rerun with --resume")

@@ -1,5 +1,5 @@
-/// The parts that `candled backfill` and `candled gaps --fill` share: a database that is up, a writer
-/// beside the daemon's, the source's requests and the progress on standard error.
+/// The parts that `candled backfill` and `candled gaps --fill` share: a database that is up, a
+/// writer beside the daemon's, the source's requests and the progress on standard error.
 
 import Candles
 import Commits
@@ -123,7 +123,7 @@ final class BackfillSession {
 
   func repairs(of symbol: Symbol?) async throws -> BackfillSchedule {
     let candidates = try await writer.repairCandidates(from: planner.firstRepairDay)
-    return BackfillSchedule(tasks: planner.repairs(candidates, of: symbol))
+    return planner.repairs(candidates, of: symbol)
   }
 
   func budget(of source: Source) -> CommandBudget {

@@ -1,8 +1,11 @@
 /// `candled check`: everything that would keep the daemon from its work, found before it starts.
 
 import ArgumentParser
+import EmbeddedPostgres
 import Ingest
 import Operations
+import Postgres
+import Store
 import TerminalView
 
 struct Check: ParsableCommand {
@@ -40,5 +43,37 @@ struct Check: ParsableCommand {
     if let bad = findings.first(where: { $0.status != .ok }) {
       throw CommandFailure.silent(bad.status)
     }
+  }
+}
+
+extension Finding {
+  fileprivate static func database(_ settings: Settings) -> Finding {
+    if settings.storeURL == nil, !settings.embeddedServer.isRunning {
+      return serverBinaries
+    }
+    do {
+      let differences = try Schema.check(url: settings.storeAddress())
+      guard let first = differences.first else {
+        return Finding(check: "database", detail: "schema version \(Schema.version)")
+      }
+      return Finding(check: "database", status: .dataError, detail: first)
+    } catch let error as StoreError {
+      return Finding(
+        check: "database", status: error.exitCode, detail: error.description)
+    } catch {
+      return Finding(check: "database", status: .unavailable, detail: "not running")
+    }
+  }
+
+  /// The private cluster is made by the first run; all it needs is a server.
+  private static var serverBinaries: Finding {
+    guard let binaries = ServerBinaries.installed().first else {
+      return Finding(
+        check: "database", status: .unavailable,
+        detail: "no PostgreSQL server programs: run apt-get install postgresql")
+    }
+    return Finding(
+      check: "database",
+      detail: "embedded PostgreSQL \(binaries.major), not running: `candled run` starts it")
   }
 }

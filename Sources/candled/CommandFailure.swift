@@ -1,8 +1,12 @@
-/// Why a command gave no result, for people and for scripts.
-
+import EmbeddedPostgres
+import History
+import Ingest
+import Journal
 import Operations
+import Postgres
+import Transport
 
-/// Ends a command with a sentence on standard error and a status.
+/// Why a command gave no result: a sentence on standard error and a status.
 struct CommandFailure: Error {
   var status: ExitCode
   /// For people, without the program's name; a line each where there is more than one thing to
@@ -28,5 +32,66 @@ struct CommandFailure: Error {
 
   func report() {
     for line in (sentence ?? "").split(separator: "\n") { StandardError.writeLine(String(line)) }
+  }
+}
+
+/// The sentence and exit status of whatever a command throws. Commands let the errors of the
+/// modules below pass; the end of the process asks here.
+extension CommandFailure {
+  /// nil for an error that is none of those, such as ArgumentParser's.
+  init?(of error: any Error) {
+    switch error {
+    case let failure as CommandFailure: self = failure
+    case let error as ConfigurationError:
+      self.init(status: error.exitCode, sentence: error.description)
+    case let error as StoreError:
+      self.init(status: error.exitCode, sentence: error.description)
+    case let error as EmbeddedServerError:
+      self.init(
+        status: error.code == .directoryUnusable ? .cannotCreate : .unavailable,
+        sentence: ([error.sentence] + error.log).joined(separator: "\n"))
+    case let error as JournalError:
+      self.init(
+        status: error.code == .locked ? .temporaryFailure : .inputOutput,
+        sentence: error.description)
+    case let error as TransportError:
+      self.init(
+        status: error.code == .noResources ? .temporaryFailure : .configuration,
+        sentence: error.description)
+    case let error as HistoryError:
+      self.init(status: error.exitCode, sentence: error.description)
+    case let error as EngineError:
+      self.init(
+        status: error.code == .stateUnreadable ? .dataError : .software,
+        sentence: error.description)
+    default: return nil
+    }
+  }
+}
+
+extension StoreError {
+  var exitCode: ExitCode {
+    switch code {
+    case .connectionLost: .unavailable
+    case .transient, .positionConflict, .leaseLost: .temporaryFailure
+    // insufficient_privilege and the class of identity (PostgreSQL's errcodes table)
+    case .operatorNeeded where sqlState == "42501": .noPermission
+    case .operatorNeeded where sqlState?.hasPrefix("28") == true: .noPermission
+    // No such database, no trust in the server, a standby: it is not there for us.
+    case .operatorNeeded: .unavailable
+    case .refused, .rowRefused, .schemaMismatch: .dataError
+    case .malformed: .software
+    case .badAddress: .configuration
+    }
+  }
+}
+
+extension HistoryError {
+  fileprivate var exitCode: ExitCode {
+    switch code {
+    case .invalidOrder: .usage
+    case .keyMissing: .configuration
+    case .sourceFailed, .journalMismatch: .dataError
+    }
   }
 }

@@ -27,20 +27,12 @@ struct ConfigurationOptions: ParsableArguments {
   }
 
   /// The settings in force.
-  func load() throws(CommandFailure) -> Settings {
-    do throws(ConfigurationError) {
-      return try ConfigurationFile.load(path, overrides: overrides, table: .candled)
-    } catch {
-      throw CommandFailure(error)
-    }
+  func load() throws(ConfigurationError) -> Settings {
+    try ConfigurationFile.load(path, overrides: overrides, table: .candled)
   }
 
   /// With the files it names, and what is to be said against it.
-  func validated() throws(CommandFailure) -> ValidatedConfiguration {
-    do throws(ConfigurationError) {
-      return try ValidatedConfiguration(path: path, overrides: overrides)
-    } catch {
-      throw CommandFailure(error)
-    }
+  func validated() throws(ConfigurationError) -> ValidatedConfiguration {
+    try ValidatedConfiguration(path: path, overrides: overrides)
   }
 }

@@ -100,17 +100,3 @@ struct ResponseKind: ExpressibleByArgument {
 
   static var allValueStrings: [String] { all.map(\.name) }
 }
-
-/// The lengths of ready-made bars; the session after hours comes in none.
-struct BarTimeframe: ExpressibleByArgument, Equatable {
-  let value: Timeframe
-
-  private static let all = Timeframe.allCases.filter { $0 != .afterHours }
-
-  init?(argument: String) {
-    guard let value = Self.all.first(where: { $0.name == argument }) else { return nil }
-    self.value = value
-  }
-
-  static var allValueStrings: [String] { all.map(\.name) }
-}

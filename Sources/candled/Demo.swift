@@ -3,6 +3,7 @@ import Commits
 import EmbeddedPostgres
 import ExchangeSimulator
 import Feeds
+import FoundationEssentials
 import Glibc
 import Ingest
 import Logging
@@ -108,11 +109,8 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
     let server = EmbeddedServer(directory: folder.path + "/postgres")
     defer { try? server.stop() }
     // Before the simulated clock starts: it would run on while a cluster is made.
-    try await CommandFailure.translating {
-      try server.start()
-      try Schema.apply(
-        url: server.ownerConnectionString, sources: SourceRegistry.rows)
-    }
+    try server.start()
+    try Schema.apply(url: server.ownerConnectionString, sources: SourceRegistry.rows)
     let market = SimulatedMarket(seed: seed, day: day, instruments: instruments)
     let clock = EngineClock.scaled(
       from: Timestamp(day: day, secondOfDay: Demo.startSecondOfDay), speed: Int64(speed))
@@ -120,7 +118,8 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
       history: SimulatedHistory(market), protocols: DemoUpstream.all.flatMap(\.protocols),
       clock: .function { clock.now })
     defer { exchange.stop() }
-    let settings = try settings(for: exchange, market.symbols, day, folder)
+    let settings = try settings(
+      for: exchange, symbols: market.symbols, on: day, in: folder)
     let log = Logger(label: "candled") { label in
       LineLogHandler(label: label, level: .warning, format: .text, mask: SecretMask())
     }
@@ -131,19 +130,17 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
       _ = try folder.write("demo of \(day): not ended\n", to: KeptDemo.summaryName)
     }
     let begun = ContinuousClock.now
-    let unsaved = try await CommandFailure.translating {
-      var daemon = try Daemon(settings: settings, clock: clock, log: log)
-      daemon.limits.drainMilliseconds = Self.drainMillisecondsMax
-      return try await daemon.run { handle in
-        let hangup: ServiceSignals.Hangup = hasTerminal ? .stop : .ignore
-        do throws(CommandFailure) {
-          try ServiceSignals.watch(hangup: hangup) { handle.engine.stop() }
-        } catch {
-          error.report()
-          return handle.engine.stop()
-        }
-        await view.show(handle)
+    var daemon = try Daemon(settings: settings, clock: clock, log: log)
+    daemon.limits.drainMilliseconds = Self.drainMillisecondsMax
+    let unsaved = try await daemon.run { handle in
+      let hangup: ServiceSignals.Hangup = hasTerminal ? .stop : .ignore
+      do throws(CommandFailure) {
+        try ServiceSignals.watch(hangup: hangup) { handle.engine.stop() }
+      } catch {
+        error.report()
+        return handle.engine.stop()
       }
+      await view.show(handle)
     }
     let seconds = Int((ContinuousClock.now - begun).components.seconds)
     let summary = await view.finish().map { last in
@@ -155,7 +152,7 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
   }
 
   private func settings(
-    for exchange: ExchangeServer, _ symbols: [Symbol], _ day: TradingDay, _ folder: DemoFolder
+    for exchange: ExchangeServer, symbols: [Symbol], on day: TradingDay, in folder: DemoFolder
   ) throws -> Settings {
     let list = symbols.map(\.description).joined(separator: ",")
     let url = exchange.url
@@ -166,13 +163,14 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
     ]
     return try ConfigurationFile.load(
       nil,
-      overrides: try own + SourceRegistry.all.flatMap { try overrides(of: $0, at: url, folder) },
+      overrides: try own
+        + SourceRegistry.all.flatMap { try overrides(of: $0, at: url, in: folder) },
       table: .candled)
   }
 
   /// A source as the simulated exchange plays it.
   private func overrides(
-    of source: any SourceDefinition, at url: String, _ folder: DemoFolder
+    of source: any SourceDefinition, at url: String, in folder: DemoFolder
   ) throws -> [String] {
     let budgets = [source.quotes?.requestsPerMinute, source.pace.requestsPerMinute]
     let hosts = source.hosts.map(\.key) + [source.quotes?.base.declaration.key].compactMap(\.self)
@@ -265,25 +263,8 @@ struct DemoFolder {
     return file
   }
 
+  /// A link in it is removed, never followed.
   func remove() {
-    if !isKept { DemoFolder.removeTree(path) }
-  }
-
-  private static func removeTree(_ path: String) {
-    guard let folder = opendir(path) else {
-      unlink(path)
-      return
-    }
-    while let entry = readdir(folder) {
-      let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if name == "." || name == ".." { continue }
-      // A link is removed, never followed.
-      let isFolder = entry.pointee.d_type == UInt8(DT_DIR)
-      if isFolder { removeTree("\(path)/\(name)") } else { unlink("\(path)/\(name)") }
-    }
-    closedir(folder)
-    rmdir(path)
+    if !isKept { try? FileManager.default.removeItem(atPath: path) }
   }
 }

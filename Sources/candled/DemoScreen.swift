@@ -123,11 +123,8 @@ extension DemoQuote {
   /// An American series has no quote: its last minute stands for it.
   fileprivate init(_ bar: Candle) {
     self.init(
-      symbol: bar.symbol, name: "\(bar.source.name) bars", last: bar.close,
-      previousClose: .zero,
-      forming: Forming(
-        openedAt: bar.openedAt, open: bar.open, high: bar.high, low: bar.low, close: bar.close,
-        volume: bar.volume))
+      symbol: bar.symbol, name: "\(bar.source.name) bars", last: bar.close, previousClose: .zero,
+      forming: bar)
   }
 
   /// Over lunch the book holds the afternoon's first minute ready, which has not begun.
@@ -135,11 +132,6 @@ extension DemoQuote {
     self.init(
       symbol: instrument.quote.symbol, name: instrument.name, last: instrument.quote.last,
       previousClose: instrument.quote.previousClose,
-      forming: instrument.forming.flatMap { candle in
-        if candle.openedAt > now { return nil }
-        return Forming(
-          openedAt: candle.openedAt, open: candle.open, high: candle.high, low: candle.low,
-          close: candle.close, volume: candle.volume)
-      })
+      forming: instrument.forming.flatMap { $0.openedAt > now ? nil : $0 })
   }
 }

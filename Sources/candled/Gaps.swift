@@ -33,14 +33,12 @@ struct Gaps: AsyncParsableCommand, DrainsOnSignal {
 
   func run() async throws {
     let settings = try options.load()
-    try await CommandFailure.translating {
-      guard fill else { return try count(at: settings.storeAddress()) }
-      let session = try BackfillSession(settings)
-      let chosen = try symbol.map(BackfillPlanner.resolve)
-      try await session.whileOpen {
-        try await requestMinutes(of: chosen, by: session)
-        try StandardOutput.write(lines: session.gapCounts(of: chosen))
-      }
+    guard fill else { return try count(at: settings.storeAddress()) }
+    let session = try BackfillSession(settings)
+    let chosen = try symbol.map(BackfillPlanner.resolve)
+    try await session.whileOpen {
+      try await requestMinutes(of: chosen, by: session)
+      try StandardOutput.write(lines: session.gapCounts(of: chosen))
     }
   }
 

@@ -32,13 +32,11 @@ struct KeptDemo {
     let summary = try summary()
     let server = EmbeddedServer(directory: path + "/postgres")
     let isOpen = server.isRunning
-    try await CommandFailure.translating {
-      try server.start()
-      try Schema.applyIfDifferent(
-        url: server.ownerConnectionString, sources: SourceRegistry.rows, endingReaders: true
-      ) {
-        StandardError.writeLine("the schema is not applied yet, \($0)")
-      }
+    try server.start()
+    try Schema.applyIfDifferent(
+      url: server.ownerConnectionString, sources: SourceRegistry.rows, endingReaders: true
+    ) {
+      StandardError.writeLine("the schema is not applied yet, \($0)")
     }
     let (signals, inbox) = AsyncStream.makeStream(of: Void.self)
     try ServiceSignals.watch { inbox.yield() }

@@ -61,7 +61,7 @@ enum Program {
 
   private static func end(_ error: any Error) -> Never {
     do {
-      if let failure = error as? CommandFailure { throw failure }
+      if let failure = CommandFailure(of: error) { throw failure }
       // A help that was asked for is a result, and must have been written.
       guard Candled.exitCode(for: error).isSuccess else { Candled.exit(withError: error) }
       let text = Candled.fullMessage(for: error)

@@ -100,41 +100,10 @@ struct QueryCandles: ParsableCommand {
   }
 }
 
-/// A timeframe by its name; of one with a raw value the help would print that.
-struct TimeframeArgument: ExpressibleByArgument {
-  let value: Timeframe
-
-  init(_ value: Timeframe) { self.value = value }
-
-  /// An hour has two names, here as in SQL.
-  init?(argument: String) {
-    guard let value = Timeframe(name: argument == "1h" ? "60m" : argument) else { return nil }
-    self.value = value
-  }
-
-  var defaultValueDescription: String { value.name }
-
-  static var allValueStrings: [String] { Timeframe.allCases.map(\.name) }
-}
-
 extension CandleFill: ExpressibleByArgument {}
 
 extension PriceAdjustment: ExpressibleByArgument {
   package init?(argument: String) { self.init(text: argument) }
 
   package var defaultValueDescription: String { text }
-}
-
-/// A source with series of its own, by its name.
-struct SourceArgument: ExpressibleByArgument {
-  let value: Source
-
-  private static let all = SourceRegistry.series.map(\.source).filter { $0.instruments == $0 }
-
-  init?(argument: String) {
-    guard let value = Self.all.first(where: { $0.name == argument }) else { return nil }
-    self.value = value
-  }
-
-  static var allValueStrings: [String] { all.map(\.name) }
 }

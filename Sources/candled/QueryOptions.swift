@@ -2,6 +2,7 @@
 /// and times.
 
 import ArgumentParser
+import Feeds
 import Market
 import Operations
 import Postgres
@@ -21,25 +22,10 @@ struct QueryOptions: ParsableArguments {
   func print(
     _ columns: [ResultColumn], rows: (StoreReader) throws -> [[ResultCell]]
   ) throws {
-    let address = try configuration.load().storeAddress()
-    let queries = try CommandFailure.asking { () throws(StoreError) in try StoreReader(url: address)
-    }
-    let found: [[ResultCell]]
-    do {
-      found = try rows(queries)
-    } catch let error as StoreError {
-      throw CommandFailure(error)
-    }
-    var writer = ResultWriter(format: json ? .json : format, columns: columns)
-    try StandardOutput.write(writer.header())
-    for block in stride(from: 0, to: found.count, by: Self.blockRows) {
-      let end = min(block + Self.blockRows, found.count)
-      try StandardOutput.write(found[block..<end].map { writer.row($0) }.joined())
-    }
-    try StandardOutput.write(writer.footer())
+    let found = try rows(StoreReader(url: configuration.load().storeAddress()))
+    let writer = ResultWriter(format: json ? .json : format, columns: columns)
+    try StandardOutput.write(lines: writer.lines(of: found))
   }
-
-  private static let blockRows = 1000
 }
 
 /// What is kept a day and an instrument, and may be asked for by both.
@@ -109,9 +95,7 @@ struct SymbolDirectory {
   }
 
   func resolve(_ spellings: [String]) throws(CommandFailure) -> [Symbol] {
-    var symbols: [Symbol] = []
-    for spelling in spellings { symbols.append(try resolve(spelling)) }
-    return symbols
+    try spellings.map { (spelling) throws(CommandFailure) in try resolve(spelling) }
   }
 
   /// A name stands for its instruments, and a code without its exchange is nearest to what it is
@@ -159,4 +143,55 @@ struct DayArgument: ExpressibleByArgument {
     guard let day = TradingDay(argument) else { return nil }
     self.day = day
   }
+}
+
+/// A timeframe by its name; of one with a raw value the help would print that.
+struct TimeframeArgument: ExpressibleByArgument {
+  let value: Timeframe
+
+  init(_ value: Timeframe) { self.value = value }
+
+  /// An hour has two names, here as in SQL.
+  init?(argument: String) {
+    guard let value = Timeframe(name: argument == "1h" ? "60m" : argument) else { return nil }
+    self.value = value
+  }
+
+  var defaultValueDescription: String { value.name }
+
+  static var allValueStrings: [String] { Timeframe.allCases.map(\.name) }
+}
+
+/// The timeframe of ready-made bars; the session after hours has none.
+struct BarTimeframe: ExpressibleByArgument {
+  let value: Timeframe
+
+  init(_ value: Timeframe) { self.value = value }
+
+  init?(argument: String) {
+    guard let named = TimeframeArgument(argument: argument), named.value != .afterHours else {
+      return nil
+    }
+    value = named.value
+  }
+
+  var defaultValueDescription: String { value.name }
+
+  static var allValueStrings: [String] {
+    TimeframeArgument.allValueStrings.filter { $0 != Timeframe.afterHours.name }
+  }
+}
+
+/// A source with series of its own, by its name.
+struct SourceArgument: ExpressibleByArgument {
+  let value: Source
+
+  private static let all = SourceRegistry.series.map(\.source).filter { $0.instruments == $0 }
+
+  init?(argument: String) {
+    guard let value = Self.all.first(where: { $0.name == argument }) else { return nil }
+    self.value = value
+  }
+
+  static var allValueStrings: [String] { all.map(\.name) }
 }

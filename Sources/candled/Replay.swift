@@ -70,11 +70,14 @@ struct Replay: AsyncParsableCommand {
   func run() async throws {
     let settings = try options.load()
     var pipeline = Pipeline(rules: CandleRules(settings))
-    let learnt = await learntSessions(settings)
+    let learnt = learntSessions(settings)
     pipeline.know(stored: (try? learnt.get()) ?? [])
-    let (counts, differences) = try await CommandFailure.translating {
-      if let into { return (try await write(pipeline, into: into, settings: settings), nil) }
-      return try compare(pipeline, with: settings.storeAddress())
+    let counts: ReplayCounts
+    var differences: ReplayDifferences?
+    if let into {
+      counts = try await write(pipeline, into: into, settings: settings)
+    } else {
+      (counts, differences) = try compare(pipeline, with: settings.storeAddress())
     }
     try StandardOutput.write(
       lines: (differences?.lines(json: json) ?? [])
@@ -85,17 +88,8 @@ struct Replay: AsyncParsableCommand {
 
   /// The days beyond the built-in calendar that the daemon learnt: the journal may no longer hold
   /// them. A replay is for a database that is lost, too: it may do without.
-  private func learntSessions(
-    _ settings: Settings
-  ) async -> Result<[MarketSession], any Error> {
-    do {
-      return .success(
-        try await CommandFailure.translating {
-          try StoreReader(url: settings.storeAddress()).sessions()
-        })
-    } catch {
-      return .failure(error)
-    }
+  private func learntSessions(_ settings: Settings) -> Result<[MarketSession], any Error> {
+    Result { try StoreReader(url: settings.storeAddress()).sessions() }
   }
 
   private func replay(_ pipeline: Pipeline) throws -> JournalReplay {
@@ -184,8 +178,7 @@ private struct ReplayCounts {
     let reason =
       switch learnt {
       case .success: "the configured database has no calendar for them, either"
-      case .failure(let failure as CommandFailure): failure.sentence ?? "\(failure)"
-      case .failure(let error): "\(error)"
+      case .failure(let error): CommandFailure(of: error)?.sentence ?? "\(error)"
       }
     StandardError.writeLine(
       "the journal holds no trading calendar after \(calendarEnd), so K-lines of later days were "

@@ -33,9 +33,7 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
     do {
       try await run(masking: mask, notifying: notifier)
     } catch {
-      if let failure = error as? CommandFailure, let sentence = failure.sentence {
-        notifier?.status(sentence)
-      }
+      if let sentence = CommandFailure(of: error)?.sentence { notifier?.status(sentence) }
       throw error
     }
   }
@@ -60,17 +58,15 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
     async let _: Void = Allocator.keepTrimming()
     async let _: Void = reload(
       daemon, on: reloads, reporter: reporter, mask: mask, control: control)
-    let unsaved = try await CommandFailure.translating {
-      // Before anything that may take long or fail: whoever asks is told that it starts.
-      let admin = settings.adminListen.map { address in
-        AdminServer(
-          at: address,
-          answering: AdminEndpoint(state: daemon.state, build: .current, mask: mask), log: log)
-      }
-      defer { admin?.stop() }
-      return try await daemon.run { handle in
-        log.notice("ready", metadata: ["look_inside": "\(handle.psqlLine)"])
-      }
+    // Before anything that may take long or fail: whoever asks is told that it starts.
+    let admin = settings.adminListen.map { address in
+      AdminServer(
+        at: address,
+        answering: AdminEndpoint(state: daemon.state, build: .current, mask: mask), log: log)
+    }
+    defer { admin?.stop() }
+    let unsaved = try await daemon.run { handle in
+      log.notice("ready", metadata: ["look_inside": "\(handle.psqlLine)"])
     }
     let end: Logger.Metadata = [
       "unsaved_candles": "\(unsaved.candles)", "unsaved_entries": "\(unsaved.entries)",
@@ -84,7 +80,7 @@ struct Run: AsyncParsableCommand, DrainsOnSignal {
   }
 
   /// A daemon without instruments would look healthy and be of no use.
-  private func accepted() throws(CommandFailure) -> ValidatedConfiguration {
+  private func accepted() throws -> ValidatedConfiguration {
     let configuration = try options.validated()
     guard let problem = configuration.problem else { return configuration }
     throw CommandFailure(

@@ -55,11 +55,7 @@ struct SchemaCommand: ParsableCommand {
 
     func run() throws {
       let address = try options.load().storeAddress(asOwner: true)
-      do throws(StoreError) {
-        try Schema.apply(url: address, sources: SourceRegistry.rows) { StandardError.writeLine($0) }
-      } catch {
-        throw CommandFailure(error)
-      }
+      try Schema.apply(url: address, sources: SourceRegistry.rows) { StandardError.writeLine($0) }
       StandardError.writeLine("schema version \(Schema.version) is in place")
     }
   }
@@ -80,20 +76,12 @@ struct SchemaCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-      let differences = try self.differences(at: options.load().storeAddress())
+      let differences = try Schema.check(url: options.load().storeAddress())
       let object = JSONText.object([
         ("version", .integer(Int64(Schema.version))), ("differences", .list(differences)),
       ])
       try StandardOutput.write(lines: json ? [object] : differences)
       if !differences.isEmpty { throw CommandFailure.silent(.dataError) }
-    }
-
-    private func differences(at address: String) throws(CommandFailure) -> [String] {
-      do throws(StoreError) {
-        return try Schema.check(url: address)
-      } catch {
-        throw CommandFailure(error)
-      }
     }
   }
 }

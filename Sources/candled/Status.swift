@@ -38,10 +38,7 @@ struct Status: ParsableCommand {
       ? DaemonReply(silence: "none: \(demo.path) is the folder of a demo")
       : DaemonReply(of: settings.adminListen)
     do {
-      let address = try settings.storeAddress()
-      let status = try CommandFailure.asking { () throws(StoreError) in
-        try StoreReader(url: address).status()
-      }
+      let status = try StoreReader(url: settings.storeAddress()).status()
       try StandardOutput.write(json ? status.json(daemon) + "\n" : daemon.text + status.table)
     } catch {
       // What it says is worth having when the database is away.

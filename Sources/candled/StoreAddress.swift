@@ -9,12 +9,8 @@ extension Settings {
   /// - Parameter asOwner: in the private cluster, as the one who may apply the schema.
   /// - Throws: `unavailable` if it is the private cluster and that is not running; a file of the
   ///   password that cannot be read.
-  func storeAddress(asOwner: Bool = false) throws(CommandFailure) -> String {
-    do throws(ConfigurationError) {
-      if let url = try storeConnection() { return url }
-    } catch {
-      throw CommandFailure(error)
-    }
+  func storeAddress(asOwner: Bool = false) throws -> String {
+    if let url = try storeConnection() { return url }
     let server = embeddedServer
     guard server.isRunning else {
       if let sentence = KeptDemo(self.stateDirectory).closedSentence {

@@ -48,25 +48,20 @@ struct Watch: AsyncParsableCommand, DrainsOnSignal {
 
   func run() async throws {
     let address = try options.load().storeAddress()
-    let chosen = try symbols.isEmpty ? nil : Set(resolve(at: address))
+    let chosen =
+      try symbols.isEmpty
+      ? nil : Set(SymbolDirectory(StoreReader(url: address)).resolve(symbols))
     // Unstructured: a signal cancels it.
     let following = Task { try await follow(address, about: chosen) }
     try ServiceSignals.watch { following.cancel() }
     async let _: Void = cancel(following)
-    try await CommandFailure.translating { try await following.value }
+    try await following.value
   }
 
   private func cancel(_ following: Task<Void, any Error>) async throws {
     guard let timeout else { return }
     try await Task.sleep(for: .seconds(timeout))
     following.cancel()
-  }
-
-  private func resolve(at address: String) throws -> [Symbol] {
-    let directory = try CommandFailure.asking { () throws(StoreError) in
-      try SymbolDirectory(StoreReader(url: address))
-    }
-    return try directory.resolve(symbols)
   }
 
   private func follow(_ address: String, about chosen: Set<Symbol>?) async throws {

@@ -33,12 +33,15 @@ struct WatchLine {
   private static func lines(
     of change: FeedChange, about isChosen: (Symbol) -> Bool
   ) -> [WatchLine] {
-    let seq = change.seq
-    return change.candles.filter { isChosen($0.candle.symbol) }.map { .candle($0, kind: "candle", seq: seq) }
-      + change.revisions.filter { isChosen($0.candle.symbol) }.map { .candle($0, kind: "revision", seq: seq) }
-      + change.gaps.filter { isChosen($0.symbol) }.map { .gap($0, seq: seq) }
-      + change.certificates.filter { isChosen($0.symbol) }.map { .certificate($0, seq: seq) }
-      + change.events.map { .event($0, seq: seq) }
+    let lines =
+      change.candles.filter { isChosen($0.candle.symbol) }.map { candle($0, kind: "candle") }
+      + change.revisions.filter { isChosen($0.candle.symbol) }.map { candle($0, kind: "revision") }
+      + change.gaps.filter { isChosen($0.symbol) }.map(gap)
+      + change.certificates.filter { isChosen($0.symbol) }.map(certificate)
+      + change.events.map(event)
+    return lines.map { line in
+      WatchLine(kind: line.kind, members: [("seq", .integer(change.seq))] + line.members)
+    }
   }
 
   static func quote(_ row: LatestQuote) -> WatchLine {
@@ -52,13 +55,13 @@ struct WatchLine {
       ])
   }
 
-  private static func candle(_ row: StoredCandle, kind: String, seq: Int64) -> WatchLine {
+  private static func candle(_ row: StoredCandle, kind: String) -> WatchLine {
     let candle = row.candle
     return WatchLine(
       kind: kind,
       members: [
-        ("seq", .integer(seq)), ("symbol", .text("\(candle.symbol)")),
-        ("timeframe", .text(candle.timeframe.name)), ("opened_at", .moment(candle.openedAt)),
+        ("symbol", .text("\(candle.symbol)")), ("timeframe", .text(candle.timeframe.name)),
+        ("opened_at", .moment(candle.openedAt)),
         ("open", .decimal(candle.open)), ("high", .decimal(candle.high)),
         ("low", .decimal(candle.low)), ("close", .decimal(candle.close)),
         ("volume", .decimal(candle.volume)), ("turnover", .optional(candle.turnover)),
@@ -66,21 +69,21 @@ struct WatchLine {
       ])
   }
 
-  private static func gap(_ gap: Gap, seq: Int64) -> WatchLine {
+  private static func gap(_ gap: Gap) -> WatchLine {
     WatchLine(
       kind: "gap",
       members: [
-        ("seq", .integer(seq)), ("symbol", .text("\(gap.symbol)")), ("from_at", .moment(gap.from)),
+        ("symbol", .text("\(gap.symbol)")), ("from_at", .moment(gap.from)),
         ("to_at", .moment(gap.to)), ("volume", .decimal(gap.volume)),
         ("turnover", .decimal(gap.turnover)), ("cause", .text(gap.cause.name)),
       ])
   }
 
-  private static func certificate(_ certificate: DayCertificate, seq: Int64) -> WatchLine {
+  private static func certificate(_ certificate: DayCertificate) -> WatchLine {
     WatchLine(
       kind: "certificate",
       members: [
-        ("seq", .integer(seq)), ("symbol", .text("\(certificate.symbol)")),
+        ("symbol", .text("\(certificate.symbol)")),
         ("trading_day", .day(certificate.tradingDay)),
         ("residual_volume", .optional(certificate.residualVolume)),
         ("residual_turnover", .optional(certificate.residualTurnover)),
@@ -88,40 +91,36 @@ struct WatchLine {
       ])
   }
 
-  private static func event(_ event: FeedEvent, seq: Int64) -> WatchLine {
-    let (kind, members): (String, [(key: String, value: ResultCell)]) =
-      switch event {
-      case .minuteComplete(let minute):
-        (
-          "minute_complete",
-          [
-            ("trading_day", .day(minute.tradingDay)), ("opened_at", .moment(minute.openedAt)),
-            ("traded", .integer(Int64(minute.traded))),
-            ("untraded", .integer(Int64(minute.untraded))),
-            ("missing", .integer(Int64(minute.missing))),
-          ]
-        )
-      case .feedStalled(let source, let since):
-        ("feed_stalled", [("source", .text(source)), ("since", .moment(since))])
-      case .feedRecovered(let source, let at):
-        ("feed_recovered", [("source", .text(source)), ("at", .moment(at))])
-      case .dayComplete(let day, let instruments, let residuals):
-        (
-          "day_complete",
-          [
-            ("trading_day", .day(day)), ("instruments", .integer(Int64(instruments))),
-            ("residuals", .integer(Int64(residuals))),
-          ]
-        )
-      case .dispute(let dispute):
-        (
-          dispute.kind.rawValue,
-          [
-            ("symbol", .text("\(dispute.symbol)")), ("trading_day", .day(dispute.tradingDay)),
-            ("at", .moment(dispute.at)),
-          ]
-        )
-      }
-    return WatchLine(kind: kind, members: [("seq", .integer(seq))] + members)
+  private static func event(_ event: FeedEvent) -> WatchLine {
+    switch event {
+    case .minuteComplete(let minute):
+      WatchLine(
+        kind: "minute_complete",
+        members: [
+          ("trading_day", .day(minute.tradingDay)), ("opened_at", .moment(minute.openedAt)),
+          ("traded", .integer(Int64(minute.traded))),
+          ("untraded", .integer(Int64(minute.untraded))),
+          ("missing", .integer(Int64(minute.missing))),
+        ])
+    case .feedStalled(let source, let since):
+      WatchLine(
+        kind: "feed_stalled", members: [("source", .text(source)), ("since", .moment(since))])
+    case .feedRecovered(let source, let at):
+      WatchLine(kind: "feed_recovered", members: [("source", .text(source)), ("at", .moment(at))])
+    case .dayComplete(let day, let instruments, let residuals):
+      WatchLine(
+        kind: "day_complete",
+        members: [
+          ("trading_day", .day(day)), ("instruments", .integer(Int64(instruments))),
+          ("residuals", .integer(Int64(residuals))),
+        ])
+    case .dispute(let dispute):
+      WatchLine(
+        kind: dispute.kind.rawValue,
+        members: [
+          ("symbol", .text("\(dispute.symbol)")), ("trading_day", .day(dispute.tradingDay)),
+          ("at", .moment(dispute.at)),
+        ])
+    }
   }
 }

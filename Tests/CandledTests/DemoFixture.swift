@@ -60,7 +60,7 @@ extension DemoSnapshot {
 extension DemoQuote {
   static func made(
     _ symbol: String, _ name: String, _ last: String, _ previousClose: String,
-    forming: Forming? = nil
+    forming: Candle? = nil
   ) throws -> DemoQuote {
     DemoQuote(
       symbol: try #require(Symbol(symbol)), name: name, last: try ExactDecimal(last),
@@ -68,15 +68,17 @@ extension DemoQuote {
   }
 }
 
-extension DemoQuote.Forming {
+extension Candle {
   static func made(
     _ openedAt: Timestamp, _ open: String, _ high: String, _ low: String, _ close: String,
     _ volume: String
-  ) throws -> DemoQuote.Forming {
-    DemoQuote.Forming(
-      openedAt: openedAt, open: try ExactDecimal(open), high: try ExactDecimal(high),
-      low: try ExactDecimal(low), close: try ExactDecimal(close),
-      volume: try ExactDecimal(volume))
+  ) throws -> Candle {
+    Candle(
+      symbol: try #require(Symbol("sh600519")), timeframe: .minute1,
+      tradingDay: openedAt.shanghaiDay, openedAt: openedAt,
+      closedAt: openedAt.adding(seconds: 60), open: try ExactDecimal(open),
+      high: try ExactDecimal(high), low: try ExactDecimal(low), close: try ExactDecimal(close),
+      volume: try ExactDecimal(volume), turnover: nil, flags: [], source: .live)
   }
 }
 

@@ -38,7 +38,7 @@ import Testing
     let plan = try plan(.sina, 3, timeframe, from: from, to: "2026-07-06")
     #expect(plan.reachesOnlyTo == nil)
     #expect(plan.chunks.map(\.newestBars) == [bars, bars, bars])
-    #expect(plan.requests == 3)
+    #expect(plan.chunks.map(\.requests) == [1, 1, 1])
   }
 
   @Test func `what is out of Sina's reach is reported`() throws {

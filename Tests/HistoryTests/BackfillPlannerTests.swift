@@ -83,9 +83,11 @@ import Testing
       // 25 trading days, and the Dragon Boat Festival.
       #expect(queries.first == .newestBars(symbol, .day1, count: 25))
       #expect(
-        queries.dropFirst() == ArraySlice(AdjustmentFactor.Kind.allCases.map {
-          FeedQuery.factors(symbol, $0)
-        }))
+        queries.dropFirst()
+          == ArraySlice(
+            AdjustmentFactor.Kind.allCases.map {
+              FeedQuery.factors(symbol, $0)
+            }))
     }
     let minutes = try planner.plan(order(planner, timeframe: .minute1, from: "2026-07-03"))
     let requests = planner.schedule(minutes, done: [:]).tasks.flatMap(\.feedRequests)
@@ -132,7 +134,7 @@ import Testing
   }
 
   @Test func `counts a day as over once its rows are`() throws {
-    for (time, through) in [("15:20:00", "2026-07-03"), ("18:00:00", "2026-07-06")] {
+    for (time, through) in [("15:20:00", "2026-07-05"), ("18:00:00", "2026-07-06")] {
       let planner = try planner(at: "2026-07-06T\(time)+08:00")
       let tasks = try planner.schedule(planner.plan(order(planner)), done: [:]).tasks
       #expect(try tasks.allSatisfy { $0.chunk?.through == (try day(through)) }, "at \(time)")
@@ -148,10 +150,10 @@ import Testing
     ].map { number, text, want in
       RepairCandidate(symbol: Self.symbols[number], day: try day(text), want: want)
     }
-    let tasks = planner.repairs(days, of: nil)
+    let tasks = planner.repairs(days, of: nil).tasks
     #expect(tasks.map(\.days.lowerBound) == [try day("2026-07-02"), try day("2026-07-03")])
     #expect(tasks.allSatisfy { $0.chunk == nil && $0.days.upperBound == StoreSamples.day })
-    let one = planner.repairs(days, of: Self.symbols[2])
+    let one = planner.repairs(days, of: Self.symbols[2]).tasks
     #expect(one.map(\.days.lowerBound) == [try day("2026-07-03")])
   }
 }

@@ -46,7 +46,8 @@ import Testing
   }
 
   enum Table: String, CaseIterable {
-    case candle, gap, certificate = "day_audit", rejected, quote
+    case candle, gap, rejected, quote
+    case certificate = "day_audit"
 
     /// Removes the first row.
     func shorten(_ tables: inout StoredTables) {
