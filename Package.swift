@@ -82,8 +82,8 @@ let package = Package(
     module(
       "History",
       [
-        "Market", "Candles", "Feeds", "Polling", "Journal", "Postgres", "Reader", "Store",
-        "Operations", "Ingest", log,
+        "Market", "Candles", "Feeds", "Polling", "Journal", "Postgres", "Reader", "Commits",
+        "Store", "Operations", "Ingest", log,
       ]),
     module(
       "Admin",
@@ -189,8 +189,8 @@ let package = Package(
     tests(
       "HistoryTests",
       [
-        "Market", "Candles", "Feeds", "Polling", "Journal", "Postgres", "Reader", "Store",
-        "Operations", "Ingest", "History", "TestSupport",
+        "Market", "Candles", "Feeds", "Polling", "Journal", "Postgres", "Reader", "Commits",
+        "Store", "Operations", "Ingest", "History", "TestSupport",
       ]),
     .testTarget(
       name: "CandledTests",

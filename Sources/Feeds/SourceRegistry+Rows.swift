@@ -5,7 +5,7 @@ import Market
 extension SourceRegistry {
   /// The rows of all sources. Where a symbol has several series, a source of a
   /// lower priority comes first, and of the series of one the last.
-  package static let rows: [SourceRow] = {
+  package static var rows: [SourceRow] {
     let ranked = all.enumerated().sorted {
       ($0.element.priority, $0.offset) < ($1.element.priority, $1.offset)
     }
@@ -17,5 +17,5 @@ extension SourceRegistry {
         source: entry.1.source, name: entry.1.name, market: entry.0.market,
         instruments: entry.1.instruments, priority: Int16(rank), hasQuotes: entry.0.quotes != nil)
     }
-  }()
+  }
 }

@@ -1,12 +1,31 @@
-/// The sources there are. To register one, name its value in `all`.
+/// The sources there are. To register one, name its value in `candled`.
 
 import Market
 
 package enum SourceRegistry {
-  package static let all: [any SourceDefinition] = [Sina(), Mairui(), Alpaca()]
+  package static var all: [any SourceDefinition] { sources.all }
+
+  private static let candled = Sources([Sina(), Mairui(), Alpaca()])
+
+  private static var sources: Sources { other ?? candled }
+
+  /// Other sources in the place of candled's, for a test and the tasks below it.
+  @TaskLocal private static var other: Sources?
+
+  package static func with<Answer>(
+    _ all: [any SourceDefinition], isolation: isolated (any Actor)? = #isolation,
+    _ work: () async throws -> Answer
+  ) async rethrows -> Answer {
+    try await $other.withValue(Sources(all), operation: work)
+  }
+
+  /// Whether others stand in the place of candled's.
+  package static var isReplaced: Bool { other != nil }
 
   /// nil for a code that no source has.
-  package static func known(_ source: Source) -> (any SourceDefinition)? { byCode[source]?.0 }
+  package static func known(_ source: Source) -> (any SourceDefinition)? {
+    sources.byCode[source]?.definition
+  }
 
   /// - Precondition: a source of this version's.
   package static func definition(of source: Source) -> any SourceDefinition {
@@ -16,7 +35,15 @@ package enum SourceRegistry {
     return definition
   }
 
-  package static let series: [SourceSeries] = all.flatMap(\.series)
+  package static var series: [SourceSeries] { sources.series }
+
+  /// The series that live quotes are booked in, one a market, the mainland's first.
+  package static var liveSeries: [Source] {
+    let live = all.filter { $0.quotes != nil }.sorted { $0.market.code < $1.market.code }
+    return live.map(\.mainSeries.instruments).reduce(into: []) { series, source in
+      if !series.contains(source) { series.append(source) }
+    }
+  }
 
   /// - Precondition: a source with live quotes.
   package static func quotes(of source: Source) -> QuotesDeclaration {
@@ -26,12 +53,23 @@ package enum SourceRegistry {
     return quotes
   }
 
-  static func entry(of source: Source) -> SourceSeries? { byCode[source]?.1 }
+  static func entry(of source: Source) -> SourceSeries? { sources.byCode[source]?.series }
 
-  private static let byCode: [Source: (any SourceDefinition, SourceSeries)] = Dictionary(
-    uniqueKeysWithValues: all.flatMap { definition in
-      definition.series.map { ($0.source, (definition, $0)) }
-    })
+  /// Sources, and their series by code.
+  private struct Sources: Sendable {
+    let all: [any SourceDefinition]
+    let series: [SourceSeries]
+    let byCode: [Source: (definition: any SourceDefinition, series: SourceSeries)]
+
+    init(_ all: [any SourceDefinition]) {
+      self.all = all
+      series = all.flatMap(\.series)
+      byCode = Dictionary(
+        uniqueKeysWithValues: all.flatMap { definition in
+          definition.series.map { ($0.source, (definition, $0)) }
+        })
+    }
+  }
 }
 
 extension Source {

@@ -1,4 +1,5 @@
 import Candles
+import Commits
 import Feeds
 import Ingest
 import Market

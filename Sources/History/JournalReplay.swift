@@ -1,3 +1,4 @@
+import Commits
 import Ingest
 import Journal
 import Market

@@ -12,6 +12,7 @@ struct BarsWorker: SourceWorker {
   private let reference: Source
   private let title: String
   private let credentialSetting: String?
+  private let hasNames: Bool
   private let bars: BarsDeclaration?
   private var plan: BarsPlan
   private var requestQueue: RequestQueue
@@ -57,6 +58,8 @@ struct BarsWorker: SourceWorker {
   /// From a failure to the next try, if no minute ends earlier.
   private static let failurePauseSeconds: Int64 = 300
 
+  var hours: BarsHours { plan.configuration.hours }
+
   var delaySeconds: Int64 { plan.configuration.delaySeconds }
 
   /// Up to when the bars are read that are asked for.
@@ -72,6 +75,9 @@ struct BarsWorker: SourceWorker {
     reference = definition.mainSeries
     title = definition.title
     credentialSetting = definition.credentials?.file.declaration.key
+    hasNames = definition.hasNames
+    // Where every day trades there is no calendar to ask for.
+    isCalendarGivenUp = plan.configuration.hours.isEveryDay
     bars = definition.bars
     self.plan = plan
     self.requestQueue = RequestQueue(requestQueue, key: key)
@@ -91,7 +97,7 @@ struct BarsWorker: SourceWorker {
     case .clockJumped(let microseconds):
       work(.clockJumped(microseconds: microseconds), at: now, into: &actions)
       // What was due by another clock says nothing of what is due by this one.
-      calendarDue = min(calendarDue, now.newYorkDay)
+      calendarDue = min(calendarDue, day(at: now))
       askForSessions(now, into: &actions)
       askForBars(now, into: &actions)
     case .stopping: work(.stopping, at: now, into: &actions)
@@ -109,9 +115,13 @@ struct BarsWorker: SourceWorker {
     }
   }
 
+  private func day(at moment: Timestamp) -> TradingDay {
+    plan.configuration.hours.zone.day(at: moment)
+  }
+
   private mutating func askForSessions(_ now: Timestamp, into actions: inout [WorkerAction]) {
-    let today = now.newYorkDay
-    guard today >= calendarDue else { return }
+    let today = day(at: now)
+    guard !plan.configuration.hours.isEveryDay, today >= calendarDue else { return }
     calendarDue = today.advanced(by: Self.refreshDays)
     let sessions = FeedQuery.sessions(
       from: today.advanced(by: -Self.calendarDaysBack),
@@ -123,8 +133,8 @@ struct BarsWorker: SourceWorker {
 
   /// Of thousands, those of the instruments that bars were asked for: after the first of them.
   private mutating func askForNames(_ now: Timestamp, into actions: inout [WorkerAction]) {
-    let today = now.newYorkDay
-    guard today >= namesDue else { return }
+    let today = day(at: now)
+    guard hasNames, today >= namesDue else { return }
     namesDue = today.advanced(by: Self.refreshDays)
     work(
       .enqueued([PacedJob(FeedRequest(.names, to: reference), priority: -1)]), at: now,
@@ -307,7 +317,7 @@ extension BarsWorker {
   }
 
   private mutating func requestEnded(_ feedRequest: FeedRequest, at now: Timestamp) {
-    let tomorrow = now.newYorkDay.advanced(by: 1)
+    let tomorrow = day(at: now).advanced(by: 1)
     switch feedRequest.query {
     case .sessions:
       calendarDue = tomorrow

@@ -1,3 +1,4 @@
+import Commits
 import Market
 import Operations
 import Postgres

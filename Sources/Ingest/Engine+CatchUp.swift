@@ -72,10 +72,10 @@ extension Engine {
     commitState.commit = nil
     commitState.staleHealth.formUnion(workers.slots.indices)
     var empty = Pipeline(rules: pipeline.rules, limits: pipeline.universe.limits)
-    empty.counters = pipeline.counters
+    empty.pending.counters = pipeline.counters
     // Polling goes by these, and a reload may ask for them before the store is back.
     empty.universe = pipeline.universe
-    empty.book.calendar = pipeline.calendar
+    empty.calendar = pipeline.calendar
     pipeline = empty
   }
 
@@ -94,7 +94,7 @@ extension Engine {
       let counters = pipeline.counters
       pipeline = try Pipeline(
         rules: pipeline.rules, limits: pipeline.universe.limits, stored: stored)
-      pipeline.counters = counters
+      pipeline.pending.counters = counters
       try beginCatchUp()
       saved()
     case .success(let stored):

@@ -12,7 +12,7 @@ extension Engine {
     let now = now
     var report = EngineReport(now: now, status: status, counters: pipeline.counters)
     report.snapshots = symbols.compactMap { pipeline.snapshot(of: $0) }
-    report.usEquities = pipeline.usBars.values.sorted { $0.symbol < $1.symbol }
+    report.usEquities = pipeline.recorded.latest.values.sorted { $0.symbol < $1.symbol }
     report.sources = workers.slots.filter { !$0.isClosed }.map { sourceReport($0, now) }
     report.isStopping = waiting.isStopping
     report.isCatchingUp = !isInterpreting
@@ -28,7 +28,9 @@ extension Engine {
     report.symbols = workers.liveSymbols.count
     report.quarantined = workers.quarantinedCount
     // Between sessions no answer may come that would clear them.
-    if pipeline.calendar.isInSession(now) { report.silentInstruments = pipeline.silence.counts }
+    for stage in pipeline.stages where stage.isInSession(now) {
+      report.silentInstruments.merge(stage.silence.counts, uniquingKeysWith: +)
+    }
     // The ledger also knows those that were replaced, for ever.
     let labels = parts.workers.configuration.ringLabels
     report.keys = labels.count
@@ -52,27 +54,40 @@ extension Engine {
     report.outcomes = slot.account.outcomes
     switch slot.worker {
     case let quotes as QuotesWorker where !quotes.poller.symbols.isEmpty:
-      report.freshness = freshness(of: slot.account, now)
+      report.freshness = freshness(of: quotes, slot.account, now)
     case let bars as BarsWorker: report.freshness = freshness(of: bars, now)
     default: break
     }
     return report
   }
 
-  private func freshness(of account: EndpointAccount, _ now: Timestamp) -> SourceReport.Freshness {
-    let calendar = pipeline.calendar
+  private func freshness(
+    of quotes: QuotesWorker, _ account: EndpointAccount, _ now: Timestamp
+  ) -> SourceReport.Freshness? {
+    guard let place = pipeline.place(of: quotes.source) else { return nil }
+    let (calendar, hours) = (
+      pipeline.stages[place].book.calendar, pipeline.stages[place].book.rules.hours
+    )
     return SourceReport.Freshness(
-      isInSession: calendar.isInSession(now),
-      stalenessSeconds: account.quotedThrough.map { calendar.tradingSeconds(from: $0, to: now) },
+      isInSession: calendar.isInSession(now, hours: hours),
+      stalenessSeconds: account.quotedThrough.map {
+        calendar.tradingSeconds(from: $0, to: now, hours: hours)
+      },
       limitSeconds: limits.quotesStaleSecondsMax)
   }
 
   private func freshness(of bars: BarsWorker, _ now: Timestamp) -> SourceReport.Freshness {
     // The worker knows what it still asks for; watermarks of other symbols stay as they were.
+    if bars.hours.isEveryDay {
+      return SourceReport.Freshness(
+        isInSession: true,
+        stalenessSeconds: bars.barsThrough.map { now.microseconds(since: $0) / 1_000_000 },
+        limitSeconds: bars.delaySeconds + barsStaleSecondsMax)
+    }
     let today = now.newYorkDay
     let known = bars.barsThrough?.newYorkDay ?? today
     // Where the calendar is refused, bars that stand still must not pass for a market at rest.
-    let sessions = pipeline.usSessions.supposingWeekdays(
+    let sessions = pipeline.recorded.sessions.supposingWeekdays(
       of: min(max(known, today.advanced(by: -supposedDaysMax)), today)...today)
     return SourceReport.Freshness(
       isInSession: sessions.contains { $0.opens <= now && now < $0.closes },
@@ -111,7 +126,7 @@ extension Pipeline {
 
   /// Whether the last trading day that is wholly over lacks its certificates, or was not seen.
   func isCertificateOverdue(at now: Timestamp) -> Bool {
-    guard let progress = book.certification else { return false }
+    guard let progress = stages[0].book.certification else { return false }
     let today = now.shanghaiDay
     let isOver = now.shanghaiSecondOfDay >= Self.certifiedSecondOfDay
     let ended =

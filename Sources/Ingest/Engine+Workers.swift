@@ -199,7 +199,7 @@ extension Engine {
     var answer = WorkerResponse(response: digest.response)
     if case .quotes(let query) = feedRequest.query, case .quotes(.ok) = digest.response {
       answer.rows = ArrivedRows(
-        askedAt: entry.requestedAt, stamps: pipeline.stamps(of: query.symbols))
+        askedAt: entry.requestedAt, stamps: pipeline.stamps(of: query.symbols, from: entry.source))
     }
     return (answer, digest.found)
   }

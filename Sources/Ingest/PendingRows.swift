@@ -3,33 +3,19 @@ import Commits
 import Feeds
 import Market
 
-/// Rows decided and not yet handed to the store. Quotes coalesce: only the latest of an instrument
-/// matters, so an outage of the store costs memory for candles alone.
+/// Rows decided and not yet handed to the store, and what was counted of all of them. The latest
+/// snapshots are not among them: their stages keep those, so an outage of the store costs memory
+/// for candles alone.
 struct PendingRows: Sendable {
-  var candles: [Candle] = []
-  var revisions: [Revision] = []
-  var gaps: [Gap] = []
-  var closedGaps: [Gap] = []
-  var certificates: [DayCertificate] = []
-  var events: [FeedEvent] = []
-  var rejections: [Rejection] = []
-  /// By the book's index.
-  var names: [Int: String] = [:]
+  /// The rows that are handed over as they are.
+  var commit = Commit(position: .start, knownAt: Timestamp(microseconds: 0))
   var overview: [Symbol: OverviewQuote] = [:]
-  var bars: [BarBatch] = []
-  private(set) var barCount = 0
-  var factors: [FactorBatch] = []
   /// The latest row of each day counts.
   var keyUsage: [KeyDay: KeyUsage] = [:]
-  var lists: [ListVerdict] = []
-  var listed: [InstrumentRow] = []
-  var marks: [InstrumentMarks] = []
-  var sessions: [MarketSession] = []
   var watermarks: [String: BarWatermark] = [:]
-  /// Comes with the certificates of a day.
-  var firstDayAvailable: TradingDay?
-  private(set) var dirtyIndexes: [Int] = []
-  private var isDirty: [Bool] = []
+  private(set) var barCount = 0
+  var counters = PipelineCounters()
+  var rejectionsSeen = RejectionMemory()
 
   struct KeyDay: Hashable {
     var label: String
@@ -37,57 +23,81 @@ struct PendingRows: Sendable {
   }
 
   var isEmpty: Bool {
-    candles.isEmpty && revisions.isEmpty && gaps.isEmpty && closedGaps.isEmpty
-      && certificates.isEmpty && events.isEmpty
-      && rejections.isEmpty && names.isEmpty && overview.isEmpty && dirtyIndexes.isEmpty
-      && isEmptyOfFeeds
-  }
-
-  private var isEmptyOfFeeds: Bool {
-    bars.isEmpty && factors.isEmpty && keyUsage.isEmpty && lists.isEmpty && listed.isEmpty
-      && marks.isEmpty && sessions.isEmpty && watermarks.isEmpty
+    commit.isEmpty && overview.isEmpty && keyUsage.isEmpty && watermarks.isEmpty
   }
 
   mutating func add(_ batch: BarBatch) {
-    bars.append(batch)
+    commit.bars.append(batch)
     barCount += batch.candles.count
   }
 
-  /// The instrument's quote row must be written.
-  mutating func dirty(_ index: Int) {
-    while isDirty.count <= index { isDirty.append(false) }
-    if isDirty[index] { return }
-    isDirty[index] = true
-    dirtyIndexes.append(index)
-  }
-
-  /// Hands everything over and begins anew; the table of dirty instruments stays, for its memory.
-  mutating func handOver() -> PendingRows {
-    for index in dirtyIndexes { isDirty[index] = false }
-    var rows = PendingRows()
-    swap(&rows.isDirty, &isDirty)
-    swap(&rows, &self)
-    return rows
+  mutating func add(_ output: CandleOutput) {
+    commit.candles += output.candles
+    commit.revisions += output.revisions
+    add(gaps: output.gaps, closed: output.closedGaps)
+    commit.certificates += output.certificates
+    commit.events += output.events
+    counters.count(output)
   }
 
   /// What was opened and closed between two commits was never there.
   private mutating func add(gaps opened: [Gap], closed: [Gap]) {
-    gaps += opened
+    commit.gaps += opened
     for gap in closed {
-      if let place = gaps.lastIndex(of: gap) {
-        gaps.remove(at: place)
+      if let place = commit.gaps.lastIndex(of: gap) {
+        commit.gaps.remove(at: place)
       } else {
-        closedGaps.append(gap)
+        commit.closedGaps.append(gap)
       }
     }
   }
 
-  mutating func add(_ output: CandleOutput) {
-    candles += output.candles
-    revisions += output.revisions
-    add(gaps: output.gaps, closed: output.closedGaps)
-    certificates += output.certificates
-    events += output.events
-    for index in output.touched { dirty(index) }
+  /// Hands everything over and begins anew; the counts go on.
+  mutating func handOver(at position: JournalPosition, knownAt: Timestamp) -> Commit {
+    var handed = commit
+    handed.position = position
+    handed.knownAt = knownAt
+    handed.reference.keyUsage = keyUsage.values.sorted { ($0.day, $0.label) < ($1.day, $1.label) }
+    handed.reference.watermarks = watermarks.values.sorted { $0.chunk < $1.chunk }
+    handed.reference.overview = overview.values.sorted { $0.symbol < $1.symbol }.map { row in
+      OverviewRow(
+        symbol: row.symbol.description, name: row.name, last: row.last, change: row.change,
+        percentChange: row.percentChange, at: row.at ?? knownAt)
+    }
+    var begun = PendingRows()
+    (begun.counters, begun.rejectionsSeen) = (counters, rejectionsSeen)
+    self = begun
+    return handed
+  }
+}
+
+/// Totals since the pipeline was made.
+package struct PipelineCounters: Sendable, Hashable {
+  package var entries = 0
+  package var snapshots = 0
+  package var changedSnapshots = 0
+  package var missingRows = 0
+  package var rejectedRows: [RejectionReason: Int] = [:]
+  package var candles = 0
+  /// Delivered ready-made, whatever became of them.
+  package var bars = 0
+  package var gaps = 0
+  package var revisions = 0
+  package var certificates = 0
+  package var balancedCertificates = 0
+  /// The day's end was never seen, so there is nothing to balance against.
+  package var unseenCertificates = 0
+  /// Rows that contradicted what was known, by what came of it.
+  package var disputes: [DisputeEvent.Kind: Int] = [:]
+
+  mutating func count(_ output: CandleOutput) {
+    candles += output.candles.count
+    // One that grows is closed, and opened again as the larger one.
+    gaps += output.gaps.count - output.closedGaps.count
+    revisions += output.revisions.count
+    certificates += output.certificates.count
+    balancedCertificates += output.certificates.count { $0.isBalanced }
+    unseenCertificates += output.certificates.count { $0.exchangeVolume == nil }
+    for case .dispute(let dispute) in output.events { disputes[dispute.kind, default: 0] += 1 }
   }
 }

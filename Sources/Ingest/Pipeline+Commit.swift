@@ -1,6 +1,5 @@
 import Candles
 import Commits
-import Feeds
 import Market
 
 /// What leaves the pipeline: one value that the store writes in one transaction.
@@ -9,66 +8,83 @@ extension Pipeline {
   /// there is nothing, and then the position may stay behind: replaying answers that changed
   /// nothing changes nothing.
   package mutating func takeCommit() -> Commit? {
-    guard !pending.isEmpty else { return nil }
-    let rows = pending.handOver()
-    var commit = Commit(position: position, knownAt: knownAt, bookState: book.sharedState)
-    commit.quotes.reserveCapacity(rows.dirtyIndexes.count)
-    for index in rows.dirtyIndexes {
-      if let row = quoteRow(index) { commit.quotes.append(row) }
-    }
-    commit.instruments = rows.names.keys.sorted().map { instrumentRow($0, name: rows.names[$0]) }
-    commit.candles = rows.candles
-    commit.revisions = rows.revisions
-    commit.gaps = rows.gaps
-    commit.closedGaps = rows.closedGaps
-    commit.certificates = rows.certificates
-    commit.rejections = rows.rejections
-    commit.events = rows.events
-    commit.instruments += rows.listed
-    commit.bars = rows.bars
-    commit.reference.factors = rows.factors
-    commit.reference.keyUsage = rows.keyUsage.values.sorted {
-      ($0.day, $0.label) < ($1.day, $1.label)
-    }
-    commit.reference.lists = rows.lists
-    commit.reference.instrumentMarks = rows.marks
-    commit.reference.sessions = rows.sessions
-    commit.firstDayAvailable = rows.firstDayAvailable
-    commit.reference.watermarks = rows.watermarks.values.sorted { $0.chunk < $1.chunk }
-    commit.reference.overview = rows.overview.values.sorted { $0.symbol < $1.symbol }.map { row in
-      OverviewRow(
-        symbol: row.symbol.description, name: row.name, last: row.last, change: row.change,
-        percentChange: row.percentChange, at: row.at ?? knownAt)
-    }
+    guard hasPendingRows else { return nil }
+    let listed = pending.commit.instruments
+    pending.commit.instruments = []
+    var commit = pending.handOver(at: position, knownAt: knownAt)
+    commit.bookState = sharedState
+    for place in stages.indices { stages[place].handOver(to: &commit) }
+    // After the names of live quotes.
+    commit.instruments += listed
     return commit
   }
 
-  /// The book as a whole, for a commit that has no rows of the pipeline's.
-  var sharedState: [UInt8] { book.sharedState }
+  package var hasPendingRows: Bool { !pending.isEmpty || stages.contains { $0.hasPendingRows } }
 
-  var rules: CandleRules { book.rules }
+  /// Candles that wait for the store: what bounds the memory an outage of it may take.
+  package var pendingCandles: Int { pending.commit.candles.count + pending.barCount }
 
-  private func instrumentRow(_ index: Int, name: String?) -> InstrumentRow {
-    let symbol = book.symbol(at: index)
-    let identity = Instrument.classify(symbol)
-    return InstrumentRow(
-      symbol: symbol, exchange: identity?.exchange, kind: identity?.kind, board: identity?.board,
-      name: name)
+  /// The books as a whole, for a commit that has no rows of the pipeline's.
+  var sharedState: [UInt8] {
+    let beside = stages.dropFirst().filter { $0.book.count > 0 }
+    let first = stages[0].book.sharedState
+    if beside.isEmpty { return first }
+    return MarketStates(
+      states: [(stages[0].source, first)] + beside.map { ($0.source, $0.book.sharedState) }
+    ).bytes
   }
 
-  @inline(__always)  // A row is nearly a kilobyte: made where it goes.
-  private mutating func quoteRow(_ index: Int) -> QuoteRow? {
-    guard let latest = latest[index] else { return nil }
-    return QuoteRow(
-      quote: latest.quote, forming: book.formingCandle(at: index),
-      bookState: book.instrumentState(at: index), receivedAt: latest.receivedAt)
+  /// - Throws: `EngineError` if it is not this version's.
+  mutating func restore(sharedState bytes: [UInt8]) throws {
+    if bytes.isEmpty { return }
+    do throws(BookStateError) {
+      for (source, state) in try MarketStates(bytes, alone: stages[0].source).states {
+        guard let place = place(of: source) else { continue }
+        try stages[place].book.restore(sharedState: state)
+      }
+    } catch {
+      throw EngineError(error, table: "journal_position", row: nil)
+    }
+  }
+}
+
+/// The states of several books as one. That of the first book alone stands without a frame, as it
+/// did when there was but one.
+private struct MarketStates {
+  var states: [(Source, [UInt8])]
+
+  /// No version of a book's state begins so.
+  private static let mark: UInt8 = 0xFF
+  private static let headBytes = 6
+
+  init(states: [(Source, [UInt8])]) { self.states = states }
+
+  var bytes: [UInt8] {
+    states.reduce(into: [Self.mark]) { bytes, entry in
+      withUnsafeBytes(of: entry.0.rawValue.littleEndian) { bytes += $0 }
+      withUnsafeBytes(of: UInt32(entry.1.count).littleEndian) { bytes += $0 }
+      bytes += entry.1
+    }
   }
 
-  /// The latest snapshot and the forming candle of an instrument, for a view.
-  func snapshot(of symbol: Symbol) -> EngineReport.Snapshot? {
-    guard let index = book.knownIndex(of: symbol), let latest = latest[index] else { return nil }
-    return EngineReport.Snapshot(
-      name: names.name(at: index), quote: latest.quote,
-      forming: book.formingCandle(at: index))
+  /// - Parameter alone: whose state it is where it has no frame.
+  init(_ bytes: [UInt8], alone: Source) throws(BookStateError) {
+    guard bytes.first == Self.mark else {
+      states = [(alone, bytes)]
+      return
+    }
+    states = []
+    var rest = bytes.dropFirst()
+    while !rest.isEmpty {
+      let head = rest.prefix(Self.headBytes).map { $0 }
+      let count = head.dropFirst(2).reversed().reduce(0) { $0 << 8 | Int($1) }
+      guard head.count == Self.headBytes, rest.count >= Self.headBytes + count else {
+        throw .corrupt(
+          field: "market_state", expected: "\(count) bytes", at: bytes.count - rest.count)
+      }
+      let code = Int16(truncatingIfNeeded: Int(head[1]) << 8 | Int(head[0]))
+      states.append((Source(rawValue: code), Array(rest.dropFirst(Self.headBytes).prefix(count))))
+      rest = rest.dropFirst(Self.headBytes + count)
+    }
   }
 }

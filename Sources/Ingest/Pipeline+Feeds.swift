@@ -26,26 +26,26 @@ extension Pipeline {
 
   mutating func readFeed(_ entry: JournalEntry, into digest: inout Digest) {
     guard let feedRequest = entry.feedRequest,
-      let response = Pipeline.feedResponse(entry, calendar: book.calendar)
+      let response = Pipeline.feedResponse(entry, calendar: calendar)
     else { return }
     digest.response = response
     switch response {
     case .candles(let page): apply(page, of: feedRequest, in: entry)
     case .list(let list):
-      for row in list.refused { reject(row, in: entry) }
+      for row in list.refused { pending.reject(row, in: entry) }
       apply(list, of: feedRequest, in: entry, &digest.found)
     case .listCount(let count):
       if case .listCount(let part) = feedRequest.query {
         collections[part] = ListCollection(expected: count)
       }
     case .factors(let factors):
-      pending.factors.append(FactorBatch(source: entry.source, factors: factors))
+      pending.commit.reference.factors.append(FactorBatch(source: entry.source, factors: factors))
     case .calendar(let days):
       apply(days)
       digest.found.append(.calendar(calendar))
     case .sessions(let sessions):
-      usSessions = sessions
-      pending.sessions += sessions
+      recorded.sessions = sessions
+      pending.commit.reference.sessions += sessions
     case .refused, .quotes: break
     }
   }
@@ -66,19 +66,19 @@ extension Pipeline {
     _ page: CandlePage, of feedRequest: FeedRequest, in entry: JournalEntry
   ) {
     let batches = BarBatch.batches(
-      of: page, to: feedRequest, rules: book.rules, calendar: book.calendar,
+      of: page, to: feedRequest, rules: rules, calendar: calendar,
       receivedAt: entry.receivedAt)
     for batch in batches {
-      counters.bars += batch.candles.count
+      pending.counters.bars += batch.candles.count
       if batch.source != .live, batch.timeframe == .minute1, let last = batch.candles.last {
-        usBars[batch.symbol] = last
+        recorded.latest[batch.symbol] = last
       }
       pending.add(batch)
     }
     if case .bars(let query) = feedRequest.query {
       recordBars(query, from: feedRequest.source, in: entry, page: page)
     }
-    for row in page.refused { reject(row, in: entry) }
+    for row in page.refused { pending.reject(row, in: entry) }
   }
 
   private mutating func recordBars(
@@ -86,16 +86,18 @@ extension Pipeline {
   ) {
     for symbol in query.symbols {
       let row = InstrumentRow(barsOf: symbol, from: source)
-      if usEquities.insert(row).inserted { pending.listed.append(row) }
+      if recorded.series.insert(row).inserted { pending.commit.instruments.append(row) }
     }
     guard page.nextPageToken == nil, query.timeframe == .minute1 else { return }
     // Asked by a clock that was ahead: nobody has read what is yet to come.
     let now = entry.receivedAt
     guard query.end <= now else { return }
     let chunk = BarsPlan.key(of: query.symbols)
-    let known = barsThrough[source]?[chunk].map { BarsPlan.believed($0, at: now) }
+    let known = recorded.through[source]?[chunk].map {
+      BarsPlan.believed($0, at: now, source.barsHours)
+    }
     guard let through = BarsPlan.through(known, reading: query.start, to: query.end) else { return }
-    barsThrough[source, default: [:]][chunk] = through
+    recorded.through[source, default: [:]][chunk] = through
     pending.watermarks[chunk] = BarWatermark(
       source: source, chunk: chunk, timeframe: query.timeframe, through: through)
   }
@@ -105,27 +107,27 @@ extension Pipeline {
 
 extension Pipeline {
   private mutating func apply(_ days: [TradingDay]) {
-    if let longer = book.calendar.extended(by: days) { know(longer) }
+    if let longer = calendar.extended(by: days) { know(longer) }
   }
 
   /// Takes in the days that a database knows. For a replay: the answer they came from is a year's,
   /// and the journal keeps a month.
   package mutating func know(stored sessions: [MarketSession]) {
-    know(book.calendar.extended(byStored: sessions))
+    know(calendar.extended(byStored: sessions))
   }
 
   private mutating func know(_ longer: TradingCalendar) {
-    let known = book.calendar.lastDay
-    book.calendar = longer
+    let known = calendar.lastDay
+    calendar = longer
     guard known < longer.lastDay else { return }
-    pending.sessions += (known.advanced(by: 1)...longer.lastDay)
+    pending.commit.reference.sessions += (known.advanced(by: 1)...longer.lastDay)
       .filter { longer.status(of: $0) == .trading }.map(session(on:))
   }
 
   /// The sessions that tell whether the weeks and months around a day are whole.
   func sessions(around day: TradingDay) -> [MarketSession] {
     (day.advanced(by: -Self.sessionDaysShown)...day.advanced(by: Self.sessionDaysShown))
-      .filter { book.calendar.status(of: $0) == .trading }.map(session(on:))
+      .filter { calendar.status(of: $0) == .trading }.map(session(on:))
   }
 
   /// The longest month, and the rest of a week.

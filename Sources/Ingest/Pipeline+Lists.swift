@@ -67,21 +67,21 @@ extension Pipeline {
       row.verdict = .quarantined
       row.detail = sentence
     }
-    pending.lists.append(row)
+    pending.commit.reference.lists.append(row)
     found.append(.listDecided(part, verdict))
   }
 
   private mutating func apply(
     _ change: UniverseChange, of list: InstrumentList, _ part: ListPart, on day: TradingDay
   ) {
-    for instrument in change.added { pending.listed.append(row(of: instrument)) }
+    for instrument in change.added { pending.commit.instruments.append(row(of: instrument)) }
     for renamed in change.renamed {
-      pending.listed.append(InstrumentRow(symbol: renamed.symbol, name: renamed.now))
+      pending.commit.instruments.append(InstrumentRow(symbol: renamed.symbol, name: renamed.now))
     }
     let missed = Set(change.vanished + change.delisted)
     for symbol in change.vanished + change.delisted + list.rows.map(\.symbol) {
       guard let member = universe.member(symbol) else { continue }
-      pending.marks.append(
+      pending.commit.reference.instrumentMarks.append(
         InstrumentMarks(
           symbol: symbol, delistedAt: member.isDelisted ? day : nil,
           missedLists: Int16(member.missedLists),
@@ -100,11 +100,11 @@ extension Pipeline {
   private mutating func nameUSEquities(_ list: InstrumentList) {
     let names = Dictionary(
       list.rows.map { ($0.symbol, $0.name) }, uniquingKeysWith: { first, _ in first })
-    for known in usEquities.sorted(by: { $0.symbol < $1.symbol }) {
+    for known in recorded.series.sorted(by: { $0.symbol < $1.symbol }) {
       guard let name = names[known.symbol] else { continue }
       var row = known
       row.name = name
-      pending.listed.append(row)
+      pending.commit.instruments.append(row)
     }
   }
 }
@@ -139,13 +139,13 @@ extension Pipeline {
       accepted: stored.lists.compactMap(AcceptedList.init))
     for usage in stored.keyUsage { keyUsage[usage.label] = usage }
     for mark in stored.watermarks where mark.timeframe == .minute1 {
-      barsThrough[mark.source, default: [:]][mark.chunk] = mark.through
+      recorded.through[mark.source, default: [:]][mark.chunk] = mark.through
     }
     for known in stored.instruments.map(\.row) where known.source.hasBarsAlone {
-      usEquities.insert(InstrumentRow(barsOf: known.symbol, from: known.source))
+      recorded.series.insert(InstrumentRow(barsOf: known.symbol, from: known.source))
     }
-    usSessions = stored.sessions.filter { $0.exchange == .unitedStates }
-    book.calendar = book.calendar.extended(byStored: stored.sessions)
+    recorded.sessions = stored.sessions.filter { $0.exchange == .unitedStates }
+    calendar = calendar.extended(byStored: stored.sessions)
   }
 }
 

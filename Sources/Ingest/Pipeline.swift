@@ -11,44 +11,26 @@ import Polling
 /// journal's tail, `candled replay` the whole journal, a test whatever it likes: the same entries
 /// give the same rows.
 package struct Pipeline {
-  var book: CandleBook
-  /// Of the live sources that entries came from.
-  var decoders: [Source: any QuoteDecoder] = [:]
-  var names = NameCache()
-  var quoteBatch = QuoteBatch()
-  var rowMatching = RowMatching()
-  /// By the book's index: the last snapshot taken, and its line.
-  var latest: [LatestQuote?] = []
-  var lines = LineMemory()
-  /// What each request group asked for when it was last answered.
-  var memberships: [UInt16: Membership] = [:]
-  var overview: [Symbol: OverviewQuote] = [:]
+  /// One for each market with live quotes, the mainland's first.
+  var stages: [QuoteStage]
   /// Every A share there is, as far as accepted lists tell.
   package internal(set) var universe = Universe()
   /// Lists that come in pages.
   var collections: [ListPart: ListCollection] = [:]
   /// What each key has spent on its last day, by label.
   var keyUsage: [String: KeyUsage] = [:]
-  /// Up to when the bars of each chunk were read, and the American sessions known.
-  var barsThrough: [Source: [String: Timestamp]] = [:]
-  var usSessions: [MarketSession] = []
-  /// The last minute of each American series, for a view.
-  var usBars: [Symbol: Candle] = [:]
-  /// American series that were asked for.
-  var usEquities: Set<InstrumentRow> = []
+  var recorded = RecordedBars()
   var pending = PendingRows()
-  var rejectionsSeen = RejectionMemory()
-  /// Instruments without rows that count.
-  var silence = SilenceMonitor()
   package private(set) var position: JournalPosition
   /// Receive time of the last entry: the moment its rows count as known from.
   package private(set) var knownAt = Timestamp(microseconds: 0)
-  package internal(set) var counters = PipelineCounters()
 
   package init(
     rules: CandleRules = CandleRules(), limits: UniverseLimits = UniverseLimits()
   ) {
-    book = CandleBook(rules: rules, sourceName: Source.live.name)
+    stages = SourceRegistry.liveSeries.map {
+      QuoteStage($0, rules: rules, calendar: .shanghai)
+    }
     universe = Universe(limits: limits)
     position = .start
   }
@@ -59,37 +41,56 @@ package struct Pipeline {
     rules: CandleRules = CandleRules(), limits: UniverseLimits = UniverseLimits(),
     stored: StoredState
   ) throws {
-    book = CandleBook(rules: rules, sourceName: Source.live.name)
+    self.init(rules: rules, limits: limits)
     position = stored.position
     knownAt = stored.knownAt ?? knownAt
-    if !stored.bookState.isEmpty {
-      do throws(BookStateError) {
-        try book.restore(sharedState: stored.bookState)
-      } catch {
-        throw EngineError(error, table: "journal_position", row: nil)
-      }
-    }
+    try restore(sharedState: stored.bookState)
     for row in stored.quotes {
-      do throws(BookStateError) {
-        try book.restore(instrument: row.symbol, state: row.bookState)
-      } catch {
-        throw EngineError(error, table: "quote", row: row.symbol)
-      }
-      latest.append(LatestQuote(quote: row.quote, receivedAt: row.receivedAt))
+      if let place = place(of: row.source) { try stages[place].restore(row) }
     }
     restore(stored, limits: limits)
   }
 
+  /// nil for a source whose quotes nobody books.
+  func place(of source: Source) -> Int? {
+    let series = source.instruments
+    return stages.firstIndex { $0.source == series }
+  }
+
   /// When a decision falls due that no answer may come in time for: append a timer entry then.
-  package var nextDeadline: Timestamp? { book.nextDeadline }
+  package var nextDeadline: Timestamp? { stages.compactMap(\.book.nextDeadline).min() }
 
-  package var hasPendingRows: Bool { !pending.isEmpty }
+  package var counters: PipelineCounters { pending.counters }
 
-  /// Candles that wait for the store: what bounds the memory an outage of it may take.
-  package var pendingCandles: Int { pending.candles.count + pending.barCount }
+  var rules: CandleRules { stages[0].book.rules }
 
-  /// As far as known: the table's, or longer.
-  package var calendar: TradingCalendar { book.calendar }
+  /// The mainland's trading days as far as known: the table's, or longer.
+  package internal(set) var calendar: TradingCalendar {
+    get { stages[0].book.calendar }
+    set { stages[0].book.calendar = newValue }
+  }
+
+  /// The latest snapshot and the forming candle of an instrument, for a view.
+  func snapshot(of symbol: Symbol) -> EngineReport.Snapshot? {
+    stages.lazy.compactMap { $0.snapshot(of: symbol) }.first
+  }
+
+  /// The stamps in the last answer with a source's quotes, by the symbols' places in its request.
+  func stamps(of symbols: [Symbol], from source: Source) -> [Timestamp?] {
+    place(of: source).map { stages[$0].stamps(of: symbols) } ?? symbols.map { _ in nil }
+  }
+}
+
+/// Bars in stretches of time, as far as they were read.
+struct RecordedBars: Sendable {
+  /// Up to when the bars of each chunk were read.
+  var through: [Source: [String: Timestamp]] = [:]
+  /// The American sessions known.
+  var sessions: [MarketSession] = []
+  /// The last minute of each series, for a view.
+  var latest: [Symbol: Candle] = [:]
+  /// The series that were asked for.
+  var series: Set<InstrumentRow> = []
 }
 
 /// Instruments that trade without a dividend from today, each once.
@@ -135,36 +136,6 @@ package struct Digest: Sendable {
   init(_ response: FeedResponse? = nil) { self.response = response }
 }
 
-/// Totals since the pipeline was made.
-package struct PipelineCounters: Sendable, Hashable {
-  package var entries = 0
-  package var snapshots = 0
-  package var changedSnapshots = 0
-  package var missingRows = 0
-  package var rejectedRows: [RejectionReason: Int] = [:]
-  package var candles = 0
-  /// Delivered ready-made, whatever became of them.
-  package var bars = 0
-  package var gaps = 0
-  package var revisions = 0
-  package var certificates = 0
-  package var balancedCertificates = 0
-  /// The day's end was never seen, so there is nothing to balance against.
-  package var unseenCertificates = 0
-  /// Rows that contradicted what was known, by what came of it.
-  package var disputes: [DisputeEvent.Kind: Int] = [:]
-}
-
-struct LatestQuote: Sendable {
-  var quote: Quote
-  var receivedAt: Timestamp
-}
-
-struct Membership: Sendable {
-  var request: [UInt8]
-  var indexes: [Int]
-}
-
 // MARK: - Entries
 
 extension Pipeline {
@@ -173,71 +144,41 @@ extension Pipeline {
   package mutating func process(_ entry: JournalEntry, at position: JournalPosition) -> Digest {
     self.position = position
     knownAt = max(knownAt, entry.receivedAt)
-    counters.entries += 1
-    book.advance(to: entry.receivedAt)
+    pending.counters.entries += 1
+    for place in stages.indices { stages[place].book.advance(to: entry.receivedAt) }
     var digest = Digest()
     switch entry.kind {
     case .response:
       if let group = entry.quotesGroup {
-        digest = read(entry, group: group)
+        if let place = place(of: entry.source) {
+          digest = stages[place].read(entry, group: group, into: &pending)
+        }
       } else {
         readFeed(entry, into: &digest)
       }
     case .control: readUsage(entry)
     case .timer: break
     }
-    collect(&digest)
+    for place in stages.indices { collect(place, into: &digest) }
     if entry.kind == .response {
-      digest.silences = silence.changes(at: entry.receivedAt, calendar) { book.symbol(at: $0) }
+      for place in stages.indices {
+        digest.silences += stages[place].silences(at: entry.receivedAt)
+      }
     }
     return digest
   }
 
-  /// The instruments a group asked for. One that left the group is no longer vouched for by it.
-  mutating func membership(of group: UInt16, request: [UInt8]) -> Membership {
-    if let known = memberships[group], known.request == request { return known }
-    let symbols = request.split(separator: UInt8(ascii: ",")).compactMap { token in
-      token.withUnsafeBytes { Symbol(bytes: $0) }
-    }
-    let new = Membership(request: request, indexes: symbols.map { index(of: $0) })
-    // The book knows who was vouched for also when a restart lies between the two requests.
-    for index in book.indexesInStep(with: group, except: Set(new.indexes)) { miss(index) }
-    memberships[group] = new
-    return new
-  }
-
-  mutating func index(of symbol: Symbol) -> Int {
-    let index = book.index(of: symbol)
-    while latest.count < book.count { latest.append(nil) }
-    return index
-  }
-
-  /// Answers come in the order of the question, so that the look-up is seldom needed.
-  mutating func index(of symbol: Symbol, expected: Membership, at place: Int) -> Int {
-    if place < expected.indexes.count {
-      let index = expected.indexes[place]
-      if book.symbol(at: index) == symbol { return index }
-    }
-    return index(of: symbol)
-  }
-
-  private mutating func collect(_ digest: inout Digest) {
-    guard !book.output.isEmpty else { return }
-    let output = book.takeOutput()
-    counters.candles += output.candles.count
-    // One that grows is closed, and opened again as the larger one.
-    counters.gaps += output.gaps.count - output.closedGaps.count
-    counters.revisions += output.revisions.count
-    counters.certificates += output.certificates.count
-    counters.balancedCertificates += output.certificates.count { $0.isBalanced }
-    counters.unseenCertificates += output.certificates.count { $0.exchangeVolume == nil }
-    for case .dispute(let dispute) in output.events {
-      counters.disputes[dispute.kind, default: 0] += 1
-      digest.disputes.append(dispute)
-    }
-    for case .dayComplete(let day, _, _) in output.events {
-      pending.sessions += sessions(around: day)
-      pending.firstDayAvailable = RepairPlan().firstDay(on: day) { book.calendar.isTradingDay($0) }
+  private mutating func collect(_ place: Int, into digest: inout Digest) {
+    guard !stages[place].book.output.isEmpty else { return }
+    let output = stages[place].book.takeOutput()
+    for index in output.touched { stages[place].touched.insert(index) }
+    for case .dispute(let dispute) in output.events { digest.disputes.append(dispute) }
+    if stages[place].isMainland {
+      for case .dayComplete(let day, _, _) in output.events {
+        pending.commit.reference.sessions += sessions(around: day)
+        pending.commit.firstDayAvailable = RepairPlan().firstDay(
+          on: day, isTradingDay: calendar.isTradingDay)
+      }
     }
     pending.add(output)
   }

@@ -5,5 +5,13 @@ import Operations
 
 extension SettingTable {
   /// All settings of candled: those of every module, and those that the sources declare.
-  package static let candled = SettingTable(sources: SourceRegistry.all.map(\.settings))
+  package static var candled: SettingTable {
+    SourceRegistry.isReplaced ? .ofRegisteredSources : own
+  }
+
+  private static let own = ofRegisteredSources
+
+  private static var ofRegisteredSources: SettingTable {
+    SettingTable(sources: SourceRegistry.all.map(\.settings))
+  }
 }

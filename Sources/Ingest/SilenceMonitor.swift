@@ -70,9 +70,10 @@ struct SilenceMonitor: Sendable {
   /// Looks through all of them, at most once in ten seconds. Out of session nobody is silent, and
   /// nobody comes back.
   mutating func changes(
-    at now: Timestamp, _ calendar: TradingCalendar, symbol: (Int) -> Symbol
+    at now: Timestamp, _ calendar: TradingCalendar, hours: TradingHours,
+    symbol: (Int) -> Symbol
   ) -> [Change] {
-    guard calendar.isInSession(now) else {
+    guard calendar.isInSession(now, hours: hours) else {
       for index in entries.indices where entries[index].isSilent { entries[index].isSilent = false }
       return []
     }
@@ -80,7 +81,9 @@ struct SilenceMonitor: Sendable {
     lookedAt = now
     var changes: [Change] = []
     for index in entries.indices {
-      let isSilent = isSilent(entries[index], now, calendar)
+      let isSilent = isSilent(entries[index]) {
+        calendar.tradingSeconds(from: $0, to: now, hours: hours)
+      }
       guard isSilent != entries[index].isSilent else { continue }
       entries[index].isSilent = isSilent
       // One that nobody asks for any more is not silent, and not back either.
@@ -92,14 +95,13 @@ struct SilenceMonitor: Sendable {
     return changes
   }
 
-  private func isSilent(
-    _ entry: Entry, _ now: Timestamp, _ calendar: TradingCalendar
-  ) -> Bool {
+  /// - Parameter tradedSince: the seconds of trading that have passed since a moment.
+  private func isSilent(_ entry: Entry, tradedSince: (Timestamp) -> Int64) -> Bool {
     guard let acceptedAt = entry.acceptedAt, let refusedAt = entry.refusedAt,
       refusedAt > acceptedAt || entry.isSilent,
-      calendar.tradingSeconds(from: refusedAt, to: now) < Self.silentSecondsMin
+      tradedSince(refusedAt) < Self.silentSecondsMin
     else { return false }
-    return calendar.tradingSeconds(from: acceptedAt, to: now) >= Self.silentSecondsMin
+    return tradedSince(acceptedAt) >= Self.silentSecondsMin
   }
 }
 

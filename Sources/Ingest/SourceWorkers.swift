@@ -99,13 +99,26 @@ package struct SourceWorkers: Sendable {
   }
 
   private func barsWorker(_ source: SourceConfiguration, for pipeline: Pipeline) -> BarsWorker {
-    var bars = BarsPlanConfiguration(symbols: source.symbols)
+    var bars = BarsPlanConfiguration(symbols: source.symbols, hours: source.series.barsHours)
     bars.delaySeconds = source.delaySeconds
-    var plan = BarsPlan(bars, through: pipeline.barsThrough[source.series] ?? [:])
-    plan.learn(pipeline.usSessions)
+    var plan = BarsPlan(bars, through: pipeline.recorded.through[source.series] ?? [:])
+    plan.learn(pipeline.recorded.sessions)
     return BarsWorker(
       source.definition, series: source.series, key: source.keys.first?.label, plan: plan,
       requestQueue: queue(source))
+  }
+}
+
+extension Source {
+  /// - Precondition: a source whose bars are recorded.
+  var barsHours: BarsHours {
+    let definition = SourceRegistry.definition(of: self)
+    guard let span = definition.bars?.recording?.hours else {
+      preconditionFailure("no bars of \(name) are recorded")
+    }
+    return BarsHours(
+      zone: definition.market.zone, span: span,
+      isEveryDay: definition.market.tradingDays == .everyDay)
   }
 }
 

@@ -1,12 +1,11 @@
 /// Time as a market counts it: a source that is silent over lunch or a holiday is not late.
 
 extension TradingCalendar {
-  /// Whether the mainland exchanges trade at `moment`; false on a day the table does not know.
-  public func isInSession(_ moment: Timestamp) -> Bool {
-    guard status(of: moment.shanghaiDay) == .trading else { return false }
-    let second = moment.shanghaiSecondOfDay
-    return (Session.morningOpen..<Session.morningClose).contains(second)
-      || (Session.afternoonOpen..<Session.afternoonClose).contains(second)
+  /// Whether a market of these hours trades at `moment`; false on a day the table does not know.
+  package func isInSession(_ moment: Timestamp, hours: TradingHours = .mainlandChina) -> Bool {
+    guard status(of: hours.clock.day(at: moment)) == .trading else { return false }
+    let second = hours.clock.secondOfDay(at: moment)
+    return (hours.opens..<hours.closes).contains(second) && !hours.breakSeconds.contains(second)
   }
 
   /// When the exchanges next begin, with the opening auction or after lunch, later than `moment`;
@@ -26,20 +25,20 @@ extension TradingCalendar {
   private static let daysCountedMax = 400
 
   /// Seconds of trading between two moments; zero if `end` is not the later one.
-  public func tradingSeconds(from start: Timestamp, to end: Timestamp) -> Int64 {
+  package func tradingSeconds(
+    from start: Timestamp, to end: Timestamp, hours: TradingHours = .mainlandChina
+  ) -> Int64 {
     guard start < end else { return 0 }
-    let last = end.shanghaiDay
-    let first = max(start.shanghaiDay, last.advanced(by: -Self.daysCountedMax))
+    let clock = hours.clock
+    let (begun, last) = (clock.day(at: start), clock.day(at: end))
+    let first = max(begun, last.advanced(by: -Self.daysCountedMax))
+    let passed = { (moment: Timestamp) in
+      hours.tradingSeconds(before: clock.secondOfDay(at: moment))
+    }
     var seconds = 0
     for day in first...last where status(of: day) == .trading {
-      seconds += Session.secondsPerDay
-      if day == last {
-        seconds -=
-          Session.secondsPerDay - Session.tradingSeconds(before: end.shanghaiSecondOfDay)
-      }
-      if day == start.shanghaiDay {
-        seconds -= Session.tradingSeconds(before: start.shanghaiSecondOfDay)
-      }
+      seconds += day == last ? passed(end) : hours.secondsPerDay
+      if day == begun { seconds -= passed(start) }
     }
     return Int64(seconds)
   }

@@ -1,4 +1,4 @@
-// When to ask for ready-made American bars, and for which stretch of time.
+// When to ask for ready-made bars, and for which stretch of time.
 //
 // A minute bar is there some seconds after its minute and may change for half a minute more; later
 // corrections reach the history during the day (alpaca.md §B.8). So each minute asks again for the
@@ -17,8 +17,27 @@ package struct BarsWindow: Sendable, Hashable {
   package let to: Timestamp
 }
 
+/// When a market has bars, on its own clock.
+package struct BarsHours: Sendable, Hashable {
+  package let zone: MarketZone
+  /// Trades before and after the regular session count (alpaca.md §B.8).
+  package let span: SessionHours
+  /// On weekends and holidays, too.
+  package let isEveryDay: Bool
+
+  package init(zone: MarketZone, span: SessionHours, isEveryDay: Bool) {
+    self.zone = zone
+    self.span = span
+    self.isEveryDay = isEveryDay
+  }
+
+  func opening(of day: TradingDay) -> Timestamp { zone.moment(on: day, secondOfDay: span.opens) }
+  func closing(of day: TradingDay) -> Timestamp { zone.moment(on: day, secondOfDay: span.closes) }
+}
+
 /// What is fixed for the life of a bars plan.
 package struct BarsPlanConfiguration: Sendable {
+  package let hours: BarsHours
   package var symbols: [Symbol]
   /// How far behind to stay: the basic plan refuses the whole market's last 15 minutes.
   package var delaySeconds: Int64 = 0
@@ -26,7 +45,10 @@ package struct BarsPlanConfiguration: Sendable {
   package var phaseSeconds: Int64 = 5
   package var chunkSymbolsMax = 200
 
-  package init(symbols: [Symbol]) { self.symbols = symbols }
+  package init(symbols: [Symbol], hours: BarsHours) {
+    self.symbols = symbols
+    self.hours = hours
+  }
 }
 
 package struct BarsPlan: Sendable {
@@ -53,11 +75,9 @@ package struct BarsPlan: Sendable {
   private var sessions: [TradingDay: MarketSession] = [:]
   private(set) var chunks: [Chunk]
 
-  /// Trades before and after the regular session count (alpaca.md §B.8), on a New York wall clock.
-  static let dayOpens = 4 * 3_600
-  static let dayCloses = 20 * 3_600
-  static let eveningReread = 20 * 3_600 + 5 * 60
-  static let morningReread = 4 * 3_600 + 30 * 60
+  /// After the close, and after the next morning's open.
+  static let eveningSeconds = 5 * 60
+  static let morningSeconds = 30 * 60
   static let overlapSeconds: Int64 = 180
   /// A longer absence is a backfill's to mend.
   static let daysBackMax = 7
@@ -68,7 +88,7 @@ package struct BarsPlan: Sendable {
   package init(_ configuration: BarsPlanConfiguration, through: [String: Timestamp] = [:]) {
     self.configuration = configuration
     let since = through.values.max().map { latest in
-      Timestamp(day: latest.newYorkDay, newYorkSecondOfDay: BarsPlan.dayOpens)
+      configuration.hours.opening(of: configuration.hours.zone.day(at: latest))
     }
     let symbols = Set(configuration.symbols).sorted()
     chunks = stride(from: 0, to: symbols.count, by: configuration.chunkSymbolsMax).map { start in
@@ -123,9 +143,10 @@ extension BarsPlan {
 
   /// What to believe, at `now`, of having read up to `known`. If that is yet to come, a clock was
   /// ahead: nobody knows what there was to be read of today.
-  package static func believed(_ known: Timestamp, at now: Timestamp) -> Timestamp {
-    known <= now
-      ? known : min(now, Timestamp(day: now.newYorkDay, newYorkSecondOfDay: dayOpens))
+  package static func believed(
+    _ known: Timestamp, at now: Timestamp, _ hours: BarsHours
+  ) -> Timestamp {
+    known <= now ? known : min(now, hours.opening(of: hours.zone.day(at: now)))
   }
 
   private static func earliest(before end: Timestamp) -> Timestamp {
@@ -172,7 +193,7 @@ extension BarsPlan {
   /// nothing.
   private mutating func discardFuture(_ chunk: Int, at now: Timestamp) {
     guard let known = chunks[chunk].through, known > now else { return }
-    chunks[chunk].through = Self.believed(known, at: now)
+    chunks[chunk].through = Self.believed(known, at: now, configuration.hours)
     chunks[chunk].reread = []
   }
 
@@ -180,7 +201,7 @@ extension BarsPlan {
     let isAsked = chunks[chunk].open.contains { $0.timeframe == .minute1 }
     guard !isAsked, let end = lastMinuteEnd(now) else { return nil }
     let earliest = Self.earliest(before: end)
-    let start = chunks[chunk].through ?? opening(of: end.adding(seconds: -1).newYorkDay)
+    let start = chunks[chunk].through ?? opening(of: day(at: end.adding(seconds: -1)))
     guard start < end else { return nil }
     let overlap = end.adding(seconds: -Self.overlapSeconds)
     return BarsWindow(
@@ -191,7 +212,7 @@ extension BarsPlan {
   private func lastMinuteEnd(_ now: Timestamp) -> Timestamp? {
     let visible = now.adding(seconds: -configuration.delaySeconds - configuration.phaseSeconds)
     let minute = Timestamp(seconds: visible.seconds - (visible.seconds % 60 + 60) % 60)
-    var day = minute.newYorkDay
+    var day = day(at: minute)
     for _ in 0..<Self.daysBackMax {
       if trades(day), minute > opening(of: day) { return min(minute, closing(of: day)) }
       day = day.advanced(by: -1)
@@ -204,7 +225,7 @@ extension BarsPlan {
     for occasion in occasions(now) where chunks[chunk].reread.insert(occasion).inserted {
       windows += self.windows(of: occasion, chunk: chunk)
     }
-    let oldest = now.newYorkDay.advanced(by: -Self.daysBackMax)
+    let oldest = day(at: now).advanced(by: -Self.daysBackMax)
     chunks[chunk].reread = chunks[chunk].reread.filter { $0.day >= oldest }
     return windows
   }
@@ -212,14 +233,15 @@ extension BarsPlan {
   /// The evening of the last day that traded and the morning after, the second of the day before.
   private func occasions(_ now: Timestamp) -> [Occasion] {
     let visible = now.adding(seconds: -configuration.delaySeconds)
-    let today = visible.newYorkDay
-    let second = visible.newYorkSecondOfDay
-    if trades(today), second >= Self.eveningReread {
+    let today = day(at: visible)
+    if trades(today), visible >= closing(of: today).adding(seconds: Int64(Self.eveningSeconds)) {
       return [Occasion(day: today, round: .evening)]
     }
     guard let last = previous(today) else { return [] }
     var occasions = [Occasion(day: last, round: .evening)]
-    if second < Self.morningReread { return occasions }
+    if visible < opening(of: today).adding(seconds: Int64(Self.morningSeconds)) {
+      return occasions
+    }
     occasions.append(Occasion(day: last, round: .morning))
     if let before = previous(last) {
       occasions.append(Occasion(day: before, round: .secondMorning))
@@ -230,8 +252,9 @@ extension BarsPlan {
   private func windows(of occasion: Occasion, chunk: Int) -> [BarsWindow] {
     let day = occasion.day
     let first = occasion.round == .evening ? day.advanced(by: -Self.daysBackMax) : day
-    let midnight = Timestamp(day: first, newYorkSecondOfDay: 0)
-    let next = Timestamp(day: day.advanced(by: 1), newYorkSecondOfDay: 0)
+    let zone = configuration.hours.zone
+    let midnight = zone.moment(on: first, secondOfDay: 0)
+    let next = zone.moment(on: day.advanced(by: 1), secondOfDay: 0)
     return [
       BarsWindow(
         chunk: chunk, timeframe: .minute1, from: opening(of: day), to: closing(of: day)),
@@ -249,18 +272,24 @@ extension BarsPlan {
     let visible = now.adding(seconds: -wait)
     let minute = visible.seconds - (visible.seconds % 60 + 60) % 60 + 60
     let next = Timestamp(seconds: minute)
-    let day = next.newYorkDay
+    let day = day(at: next)
     let isInSession = trades(day) && next > opening(of: day) && next <= closing(of: day)
     if isInSession { return next.adding(seconds: wait) }
-    let moments = [Self.dayOpens + 60, Self.morningReread, Self.eveningReread]
-    let today = visible.newYorkDay
+    let today = self.day(at: visible)
     return [today, today.advanced(by: 1)]
-      .flatMap { day in moments.map { Timestamp(day: day, newYorkSecondOfDay: $0) } }
+      .flatMap { day in
+        [
+          opening(of: day).adding(seconds: 60),
+          opening(of: day).adding(seconds: Int64(Self.morningSeconds)),
+          closing(of: day).adding(seconds: Int64(Self.eveningSeconds)),
+        ]
+      }
       .map { $0.adding(seconds: wait) }
       .filter { $0 > now }.min() ?? now.adding(seconds: 3_600)
   }
 
   private func trades(_ day: TradingDay) -> Bool {
+    if configuration.hours.isEveryDay { return true }
     guard let first = sessions.keys.min(), let last = sessions.keys.max(),
       first <= day, day <= last
     else { return !day.isWeekend }
@@ -271,11 +300,7 @@ extension BarsPlan {
     (1...Self.daysBackMax).lazy.map { day.advanced(by: -$0) }.first(where: trades)
   }
 
-  private func opening(of day: TradingDay) -> Timestamp {
-    Timestamp(day: day, newYorkSecondOfDay: Self.dayOpens)
-  }
-
-  private func closing(of day: TradingDay) -> Timestamp {
-    Timestamp(day: day, newYorkSecondOfDay: Self.dayCloses)
-  }
+  private func day(at moment: Timestamp) -> TradingDay { configuration.hours.zone.day(at: moment) }
+  private func opening(of day: TradingDay) -> Timestamp { configuration.hours.opening(of: day) }
+  private func closing(of day: TradingDay) -> Timestamp { configuration.hours.closing(of: day) }
 }

@@ -3,6 +3,7 @@
 import ArgumentParser
 import EmbeddedPostgres
 import Ingest
+import Market
 import Operations
 import Postgres
 import Store

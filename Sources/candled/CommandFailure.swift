@@ -2,6 +2,7 @@ import EmbeddedPostgres
 import History
 import Ingest
 import Journal
+import Market
 import Operations
 import Postgres
 import Transport

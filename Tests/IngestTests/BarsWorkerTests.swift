@@ -165,7 +165,7 @@ import Testing
   @Test func `asks for the sessions of the day that a clock put right shows`() throws {
     let now = try newYork("2026-06-10", 10)
     let driver = try Self.corrected(to: now)
-    #expect(driver.pipeline.usSessions.contains { $0.day == now.newYorkDay })
+    #expect(driver.pipeline.recorded.sessions.contains { $0.day == now.newYorkDay })
   }
 
   @Test func `goes on from today where a clock that was ahead wrote the watermark`() throws {
@@ -190,7 +190,7 @@ import Testing
         to: .alpacaBars(query), requestedAt: now, receivedAt: now, status: 200,
         body: Array(#"{"bars":{},"next_page_token":null}"#.utf8)),
       at: JournalPosition(1))
-    #expect(pipeline.counters.entries == 1 && pipeline.barsThrough.isEmpty)
+    #expect(pipeline.counters.entries == 1 && pipeline.recorded.through.isEmpty)
   }
 
   @Test func `reads what was corrected later and keeps it`() throws {

@@ -1,4 +1,3 @@
-import Candles
 import Commits
 import ExchangeSimulator
 import Feeds
@@ -388,7 +387,7 @@ extension Engine {
     return interpret(entry, of: feedRequest).0
   }
 
-  func learn(_ calendar: TradingCalendar) { pipeline.book.calendar = calendar }
+  func learn(_ calendar: TradingCalendar) { pipeline.calendar = calendar }
 
   /// From now on the disk is full.
   func breakJournal() {

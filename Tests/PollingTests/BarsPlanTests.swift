@@ -14,7 +14,10 @@ import Testing
   private func plan(
     _ names: [String] = ["AAPL", "MSFT"], delay: Int64 = 0, through: [String: Timestamp] = [:]
   ) throws -> BarsPlan {
-    var configuration = BarsPlanConfiguration(symbols: try names.map { try #require(Symbol($0)) })
+    let hours = BarsHours(
+      zone: .newYork, span: SessionHours(opens: 4 * 3_600, closes: 20 * 3_600), isEveryDay: false)
+    var configuration = BarsPlanConfiguration(
+      symbols: try names.map { try #require(Symbol($0)) }, hours: hours)
     configuration.delaySeconds = delay
     configuration.chunkSymbolsMax = 2
     return BarsPlan(configuration, through: through)

@@ -27,9 +27,13 @@ package struct Alpaca: SourceDefinition {
       symbolsMax: AlpacaBarsQuery.symbolsMax, pageBarsMax: AlpacaBarsQuery.pageBarsMax),
     recording: BarsRecording(
       symbols: AlpacaSettings.symbols, delay: AlpacaSettings.delay,
+      // Trades before and after the regular session count (alpaca.md §B.8).
+      hours: SessionHours(opens: 4 * 3_600, closes: 20 * 3_600),
       series: { $0[AlpacaSettings.feed] == .sip ? Alpaca.sip : Alpaca.iex }),
     timeframes: Set(Timeframe.allCases.filter { $0.alpacaName != nil }),
     isRequestable: AlpacaBarsQuery.isRequestable)
+
+  package let hasNames = true
 
   package var samples: [ResponseSample] {
     [

@@ -3,7 +3,7 @@
 /// A source is one value. It says who it is, what it has, how it wants to be asked, and it turns
 /// requests into endpoints and answers into market events. All of that is pure: hosts, keys, time
 /// and the wire are elsewhere. To add a source, write a folder like the others and name its value
-/// in `SourceRegistry.all`; `docs/adding-a-source.md` goes through it.
+/// in `SourceRegistry.candled`; `docs/adding-a-source.md` goes through it.
 
 import Market
 
@@ -32,6 +32,8 @@ package protocol SourceDefinition: Sendable {
   var bars: BarsDeclaration? { get }
   /// Whether it tells the trading days of its market.
   var hasTradingDays: Bool { get }
+  /// Whether it tells the names of all instruments it has bars of.
+  var hasNames: Bool { get }
   /// The kinds of its answers that `candled decode` reads.
   var samples: [ResponseSample] { get }
 
@@ -64,6 +66,7 @@ extension SourceDefinition {
   package var lists: ListsDeclaration? { nil }
   package var bars: BarsDeclaration? { nil }
   package var hasTradingDays: Bool { false }
+  package var hasNames: Bool { false }
   package var samples: [ResponseSample] { [] }
 
   /// A page of 10,000 bars is 1.1 MB, almost everything else is less.
@@ -225,15 +228,18 @@ package struct BarsRecording: Sendable {
   package let symbols: SettingKey<[Symbol]>
   /// How far behind to stay.
   package let delay: SettingKey<Duration>
+  /// When there are bars, on the market's clock.
+  package let hours: SessionHours
   /// Which of the source's series.
   package let series: @Sendable (any SettingValues) -> Source
 
   package init(
-    symbols: SettingKey<[Symbol]>, delay: SettingKey<Duration>,
+    symbols: SettingKey<[Symbol]>, delay: SettingKey<Duration>, hours: SessionHours,
     series: @escaping @Sendable (any SettingValues) -> Source
   ) {
     self.symbols = symbols
     self.delay = delay
+    self.hours = hours
     self.series = series
   }
 }

@@ -5,8 +5,10 @@ import Journal
 import Market
 
 /// One answer, row by row: which rows count, what they change, and who was asked for in vain.
-extension Pipeline {
-  mutating func read(_ entry: JournalEntry, group: UInt16) -> Digest {
+extension QuoteStage {
+  mutating func read(
+    _ entry: JournalEntry, group: UInt16, into rows: inout PendingRows
+  ) -> Digest {
     entry.body.withUnsafeBytes { body in
       quoteBatch.begin(body: body)
       rowMatching.begin()
@@ -18,11 +20,11 @@ extension Pipeline {
       guard case .ok = outcome else { return response.digest }
       let membership = membership(of: response.group, request: entry.request)
       rowMatching.expect(membership.indexes, of: latest.count)
-      takeQuotes(membership, in: &response)
-      for row in quoteBatch.refused { reject(row, in: &response) }
-      for symbol in quoteBatch.unknown { rejectUnknown(symbol, in: &response) }
-      takeOverview()
-      countMissing(membership, in: &response)
+      takeQuotes(membership, in: &response, &rows)
+      for row in quoteBatch.refused { rows.reject(row, in: &response) }
+      for symbol in quoteBatch.unknown { rows.reject(.unknown(symbol), in: &response) }
+      takeOverview(into: &rows)
+      countMissing(membership, in: &response, &rows)
       response.digest.found = response.exRights.events
       if !quoteBatch.unknown.isEmpty {
         response.digest.found.append(.unknownSymbols(quoteBatch.unknown))
@@ -40,7 +42,9 @@ extension Pipeline {
     var exRights = ExRights()
   }
 
-  private mutating func takeQuotes(_ membership: Membership, in response: inout Response) {
+  private mutating func takeQuotes(
+    _ membership: Membership, in response: inout Response, _ rows: inout PendingRows
+  ) {
     let watermark = quoteBatch.newestStamp(
       receivedAt: response.entry.receivedAt, clockSkewSecondsMax: book.rules.clockSkewSecondsMax)
     response.digest.newestAt = watermark
@@ -52,25 +56,26 @@ extension Pipeline {
     for place in quoteBatch.quotes.indices {
       let index = rowMatching.indexes[place]
       if let fault = rowMatching.duplicateFault(place) {
-        reject(quoteBatch.quotes[place].refused(.duplicate, fault), in: &response)
+        rows.reject(quoteBatch.quotes[place].refused(.duplicate, fault), in: &response)
         continue
       }
       _ = rowMatching.markAnswered(index)
       guard rowMatching.wasAsked(for: index) else {
-        reject(
+        rows.reject(
           quoteBatch.quotes[place].refused(.unrequested, "the symbol was not requested"),
           in: &response)
         continue
       }
       // The heartbeat rides in every group to date it; only group 0 speaks for the instrument.
       if response.group != 0, index == referenceIndex { continue }
-      observe(place, index, watermark ?? quoteBatch.quotes[place].quote.at, in: &response)
+      observe(place, index, watermark ?? quoteBatch.quotes[place].quote.at, in: &response, &rows)
     }
   }
 
   /// Rows are named by their place in the sheet: one is half a kilobyte, and a `let` would copy it.
   private mutating func observe(
-    _ place: Int, _ index: Int, _ watermark: Timestamp, in response: inout Response
+    _ place: Int, _ index: Int, _ watermark: Timestamp, in response: inout Response,
+    _ rows: inout PendingRows
   ) {
     let name = UnsafeRawBufferPointer(rebasing: response.body[quoteBatch.quotes[place].name])
     let verdict = book.observe(
@@ -78,22 +83,25 @@ extension Pipeline {
       receivedAt: response.entry.receivedAt, isUnlimited: NameMarks.sayUnlimited(name))
     switch verdict {
     case .held(let reason, let detail):
-      pending.dirty(index)
+      touched.insert(index)
       silence.refused(index, reason, at: response.entry.receivedAt)
       rowMatching.withdraw(index)
-      reject(quoteBatch.quotes[place].refused(reason, detail), in: &response)
+      rows.reject(quoteBatch.quotes[place].refused(reason, detail), in: &response)
     case .rejected(let reason, let detail):
       silence.refused(index, reason, at: response.entry.receivedAt)
       rowMatching.withdraw(index)
-      reject(quoteBatch.quotes[place].refused(reason, detail), in: &response)
+      rows.reject(quoteBatch.quotes[place].refused(reason, detail), in: &response)
     case .accepted(let stateChanged):
       response.digest.accepted += 1
       silence.accepted(index, at: response.entry.receivedAt)
-      counters.snapshots += 1
+      rows.counters.snapshots += 1
       let line = UnsafeRawBufferPointer(rebasing: response.body[quoteBatch.quotes[place].line])
       let isRepetition = lines.holds(line, at: index) ?? isLatest(place, index)
-      if !isRepetition { replaceLatest(index, by: place, line: line, in: &response) }
-      if stateChanged || !isRepetition { pending.dirty(index) }
+      if !isRepetition {
+        rows.counters.changedSnapshots += 1
+        replaceLatest(index, by: place, line: line, in: &response)
+      }
+      if stateChanged || !isRepetition { touched.insert(index) }
     }
   }
 
@@ -114,25 +122,23 @@ extension Pipeline {
     _ index: Int, by place: Int, line: UnsafeRawBufferPointer, in response: inout Response
   ) {
     response.digest.changed += 1
-    counters.changedSnapshots += 1
     recordExRights(index, place, in: &response)
     latest[index] = LatestQuote(
       quote: quoteBatch.quotes[place].quote, receivedAt: response.entry.receivedAt)
     lines.keep(line, at: index)
-    if names.update(at: index, raw: rawName(place, in: response)) {
-      pending.names[index] = names.name(at: index)
-    }
+    if names.update(at: index, raw: rawName(place, in: response)) { renamed.insert(index) }
   }
 
   /// The exchange adjusts the reference price of a day that trades without a dividend. Who did not
   /// see the close before can only suppose so. What was suspended closed where it stood.
   private func recordExRights(_ index: Int, _ place: Int, in response: inout Response) {
+    guard isMainland else { return }
     let today = quoteBatch.quotes[place].quote
     guard let known = latest[index]?.quote, known.tradingDay < today.tradingDay else { return }
     let close = known.last.isPositive ? known.last : known.previousClose
     guard close.isPositive, close != today.previousClose else { return }
     let sawClose =
-      known.tradingDay == calendar.previous(before: today.tradingDay)
+      known.tradingDay == book.calendar.previous(before: today.tradingDay)
       && known.at.shanghaiSecondOfDay >= Session.afternoonClose
     response.exRights.add([known.symbol], isSupposed: !sawClose)
   }
@@ -150,28 +156,30 @@ extension Pipeline {
     return stamps
   }
 
-  private mutating func takeOverview() {
+  private mutating func takeOverview(into rows: inout PendingRows) {
     for row in quoteBatch.overview {
       _ = rowMatching.markAnswered(index(of: row.symbol))
       guard overview[row.symbol] != row else { continue }
       overview[row.symbol] = row
-      pending.overview[row.symbol] = row
+      rows.overview[row.symbol] = row
     }
   }
 
   /// Rows asked for that were absent or refused: silence of one instrument amid a living feed.
-  private mutating func countMissing(_ membership: Membership, in response: inout Response) {
+  private mutating func countMissing(
+    _ membership: Membership, in response: inout Response, _ rows: inout PendingRows
+  ) {
     for (place, index) in membership.indexes.enumerated() where !rowMatching.isAnswered(index) {
       if place == 0, response.group != 0 { continue }
       response.digest.missing += 1
-      counters.missingRows += 1
+      rows.counters.missingRows += 1
       silence.missed(index, at: response.entry.receivedAt)
       miss(index)
     }
   }
 
   mutating func miss(_ index: Int) {
-    if book.missed(index) { pending.dirty(index) }
+    if book.missed(index) { touched.insert(index) }
   }
 }
 
@@ -180,8 +188,8 @@ extension Pipeline {
 /// A flood of bad rows in one answer is told by its first rows and the counters.
 private let rejectionsPerResponseMax = 100
 
-extension Pipeline {
-  private mutating func reject(_ row: BatchRefusal, in response: inout Response) {
+extension PendingRows {
+  mutating func reject(_ row: BatchRefusal, in response: inout QuoteStage.Response) {
     counters.rejectedRows[row.reason, default: 0] += 1
     response.digest.rejected += 1
     guard response.digest.rejected <= rejectionsPerResponseMax else { return }
@@ -201,14 +209,15 @@ extension Pipeline {
   }
 
   private mutating func keep(_ rejection: Rejection) {
-    if rejectionsSeen.isNew(rejection) { pending.rejections.append(rejection) }
+    if rejectionsSeen.isNew(rejection) { commit.rejections.append(rejection) }
   }
+}
 
-  private mutating func rejectUnknown(_ symbol: Symbol, in response: inout Response) {
-    let row = BatchRefusal(
+extension BatchRefusal {
+  fileprivate static func unknown(_ symbol: Symbol) -> BatchRefusal {
+    BatchRefusal(
       symbol: symbol, reason: .unknownSymbol, detail: "the source does not know the symbol",
       line: 0..<0)
-    reject(row, in: &response)
   }
 }
 

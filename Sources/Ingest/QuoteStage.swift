@@ -1,0 +1,163 @@
+import Candles
+import Commits
+import Feeds
+import Journal
+import Market
+
+/// What is booked of one market: answers with live quotes in, candles and the latest snapshots out.
+struct QuoteStage {
+  /// Whose series the candles are.
+  let source: Source
+  var book: CandleBook
+  /// Of the sources that entries came from.
+  var decoders: [Source: any QuoteDecoder] = [:]
+  var names = NameCache()
+  var quoteBatch = QuoteBatch()
+  var rowMatching = RowMatching()
+  /// By the book's index: the last snapshot taken, and its line.
+  var latest: [LatestQuote?] = []
+  var lines = LineMemory()
+  /// What each request group asked for when it was last answered.
+  var memberships: [UInt16: Membership] = [:]
+  var overview: [Symbol: OverviewQuote] = [:]
+  /// Instruments without rows that count.
+  var silence = SilenceMonitor()
+  /// Whose row, and whose name, is to be written.
+  var touched = IndexSet()
+  var renamed = IndexSet()
+
+  /// - Parameter calendar: of the mainland; another market has its own days.
+  init(_ source: Source, rules: CandleRules, calendar: TradingCalendar) {
+    let market = SourceRegistry.definition(of: source).market
+    guard let hours = TradingHours(market) else {
+      preconditionFailure("no candles can be built of live quotes in \(market.name)")
+    }
+    self.source = source
+    book = CandleBook(
+      rules: rules, hours: hours, source: source,
+      calendar: market.tradingDays == .everyDay ? .everyDay : calendar, sourceName: source.name)
+  }
+
+  /// Whether the mainland's own rules hold: of codes, and of the previous close after a dividend.
+  var isMainland: Bool { book.rules.hours == .mainlandChina }
+
+  var hasPendingRows: Bool { !touched.isEmpty || !renamed.isEmpty }
+
+  /// - Throws: `EngineError` if the stored state is not this version's.
+  mutating func restore(_ row: StoredState.InstrumentState) throws {
+    do throws(BookStateError) {
+      try book.restore(instrument: row.symbol, state: row.bookState)
+    } catch {
+      throw EngineError(error, table: "quote", row: row.symbol)
+    }
+    latest.append(LatestQuote(quote: row.quote, receivedAt: row.receivedAt))
+  }
+
+  /// The instruments a group asked for. One that left the group is no longer vouched for by it.
+  mutating func membership(of group: UInt16, request: [UInt8]) -> Membership {
+    if let known = memberships[group], known.request == request { return known }
+    let symbols = request.split(separator: UInt8(ascii: ",")).compactMap { token in
+      token.withUnsafeBytes { Symbol(bytes: $0) }
+    }
+    let new = Membership(request: request, indexes: symbols.map { index(of: $0) })
+    // The book knows who was vouched for also when a restart lies between the two requests.
+    for index in book.indexesInStep(with: group, except: Set(new.indexes)) { miss(index) }
+    memberships[group] = new
+    return new
+  }
+
+  mutating func index(of symbol: Symbol) -> Int {
+    let index = book.index(of: symbol)
+    while latest.count < book.count { latest.append(nil) }
+    return index
+  }
+
+  /// Answers come in the order of the question, so that the look-up is seldom needed.
+  mutating func index(of symbol: Symbol, expected: Membership, at place: Int) -> Int {
+    if place < expected.indexes.count {
+      let index = expected.indexes[place]
+      if book.symbol(at: index) == symbol { return index }
+    }
+    return index(of: symbol)
+  }
+
+  /// Who fell silent, and who is back.
+  mutating func silences(at moment: Timestamp) -> [SilenceMonitor.Change] {
+    silence.changes(at: moment, book.calendar, hours: book.rules.hours) { book.symbol(at: $0) }
+  }
+
+  func isInSession(_ moment: Timestamp) -> Bool {
+    book.calendar.isInSession(moment, hours: book.rules.hours)
+  }
+
+  /// The latest snapshot and the forming candle of an instrument, for a view.
+  func snapshot(of symbol: Symbol) -> EngineReport.Snapshot? {
+    guard let index = book.knownIndex(of: symbol), let latest = latest[index] else { return nil }
+    return EngineReport.Snapshot(
+      name: names.name(at: index), quote: latest.quote,
+      forming: book.formingCandle(at: index))
+  }
+}
+
+// MARK: - Rows for a commit
+
+extension QuoteStage {
+  /// Adds the rows of all that changed since the last commit.
+  mutating func handOver(to commit: inout Commit) {
+    let changed = touched.take()
+    commit.quotes.reserveCapacity(commit.quotes.count + changed.count)
+    for index in changed {
+      if let row = quoteRow(index) { commit.quotes.append(row) }
+    }
+    commit.instruments += renamed.take().sorted().map { instrumentRow($0) }
+  }
+
+  private func instrumentRow(_ index: Int) -> InstrumentRow {
+    let symbol = book.symbol(at: index)
+    let identity = isMainland ? Instrument.classify(symbol) : nil
+    return InstrumentRow(
+      symbol: symbol, source: source,
+      exchange: identity?.exchange ?? SourceRegistry.definition(of: source).market.exchange,
+      kind: identity?.kind, board: identity?.board, name: names.name(at: index))
+  }
+
+  @inline(__always)  // A row is nearly a kilobyte: made where it goes.
+  private mutating func quoteRow(_ index: Int) -> QuoteRow? {
+    guard let latest = latest[index] else { return nil }
+    return QuoteRow(
+      quote: latest.quote, source: source, forming: book.formingCandle(at: index),
+      bookState: book.instrumentState(at: index), receivedAt: latest.receivedAt)
+  }
+}
+
+struct LatestQuote: Sendable {
+  var quote: Quote
+  var receivedAt: Timestamp
+}
+
+struct Membership: Sendable {
+  var request: [UInt8]
+  var indexes: [Int]
+}
+
+/// Indexes, each once, in the order they came. Its memory is used again.
+struct IndexSet: Sendable {
+  private var order: [Int] = []
+  private var holds: [Bool] = []
+
+  var isEmpty: Bool { order.isEmpty }
+
+  mutating func insert(_ index: Int) {
+    while holds.count <= index { holds.append(false) }
+    if holds[index] { return }
+    holds[index] = true
+    order.append(index)
+  }
+
+  /// Hands them over and begins anew.
+  mutating func take() -> [Int] {
+    for index in order { holds[index] = false }
+    defer { order = [] }
+    return order
+  }
+}

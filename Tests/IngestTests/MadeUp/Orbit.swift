@@ -1,0 +1,162 @@
+import Feeds
+import Market
+
+/// A made-up source, written by the contract alone: a market that never closes, with prices and
+/// volumes of eight decimals, live quotes of its own and bars in pages.
+struct Orbit: SourceDefinition {
+  static let quotes = Source(rawValue: 90)
+  static let bars = Source(rawValue: 91)
+  static let coin = Symbol(low: 0x4E_494F_43, high: 0)  // COIN
+
+  let name = "orbit"
+  let title = "Orbit"
+  let market = MarketDefinition(
+    code: 90, name: "orbit", zone: .utc, currency: "USD",
+    sessions: [SessionHours(opens: 0, closes: 86_400)], tradingDays: .everyDay,
+    hasEveryMinute: true)
+  let settings = SettingSection(
+    "orbit", OrbitSettings.base.declaration, OrbitSettings.batchSymbols.declaration,
+    OrbitSettings.requestsPerMinute.declaration, OrbitSettings.symbols.declaration,
+    OrbitSettings.delay.declaration)
+  let series = [
+    SourceSeries(Orbit.quotes, name: "orbit"), SourceSeries(Orbit.bars, name: "orbit_bars"),
+  ]
+  let priority = 9
+  let workerName = "orbit_bars"
+  let pace = RequestPace(
+    requestsPerMinute: OrbitSettings.requestsPerMinute, requestsPerMinuteMax: 6_000, burst: 10,
+    inFlightMax: 2)
+  let quotes: QuotesDeclaration? = QuotesDeclaration(
+    base: OrbitSettings.base, batchSymbols: OrbitSettings.batchSymbols,
+    requestsPerMinute: OrbitSettings.requestsPerMinute, referenceSymbol: Orbit.coin,
+    bodyBytesMax: 1 << 20, isRequestable: { $0 == Orbit.coin },
+    endpoint: { symbols, _ in
+      let list = symbols.map(\.description).joined(separator: ",")
+      return Endpoint(route: "/quotes", path: "/quotes?symbols=\(list)", headers: [])
+    },
+    makeDecoder: { OrbitQuotes() })
+  let bars: BarsDeclaration? = BarsDeclaration(
+    form: .window(symbolsMax: 10, pageBarsMax: 10_000),
+    recording: BarsRecording(
+      symbols: OrbitSettings.symbols, delay: OrbitSettings.delay,
+      hours: SessionHours(opens: 0, closes: 86_400), series: { _ in Orbit.bars }),
+    timeframes: [.minute1, .day1], isRequestable: { $0 == Orbit.coin })
+  let hosts: [HostSetting] = [.one(OrbitSettings.base)]
+
+  func hosts(of query: FeedQuery) -> HostSetting { .one(OrbitSettings.base) }
+
+  func journalKey(of query: FeedQuery) -> String { "bars/\(bars(of: query).timeframe.name)" }
+
+  /// `bars 1m 1788442200 1788528600`
+  func text(of query: FeedQuery, from source: Source) -> String {
+    let bars = bars(of: query)
+    return "bars \(bars.timeframe.name) \(bars.start.seconds) \(bars.end.seconds)"
+  }
+
+  func query(reading words: [Substring], from source: Source) -> FeedQuery? {
+    guard words.count == 4, words[0] == "bars", let timeframe = Timeframe(name: String(words[1])),
+      let start = Int64(words[2]), let end = Int64(words[3])
+    else { return nil }
+    return .bars(
+      BarsQuery(
+        symbols: [Orbit.coin], timeframe: timeframe, start: Timestamp(seconds: start),
+        end: Timestamp(seconds: end)))
+  }
+
+  func endpoint(
+    of query: FeedQuery, from source: Source, credentials: FeedCredentials?
+  ) -> Endpoint {
+    let bars = bars(of: query)
+    return Endpoint(
+      route: "/bars",
+      path: "/bars/\(bars.timeframe.name)?from=\(bars.start.seconds)&to=\(bars.end.seconds)",
+      headers: [])
+  }
+
+  /// A line a bar: seconds of its open, then open, high, low, close, volume, turnover.
+  func decode(
+    _ body: UnsafeRawBufferPointer, status: Int, of query: FeedQuery, from source: Source,
+    calendar: TradingCalendar
+  ) throws(FeedRefusal) -> FeedResponse {
+    guard status == 200 else { throw FeedRefusal(.transient, "HTTP \(status)") }
+    let query = bars(of: query)
+    var page = CandlePage(candles: [], refused: [])
+    for (index, line) in body.split(separator: UInt8(ascii: "\n")).enumerated() {
+      let words = String(decoding: line, as: UTF8.self).split(separator: ",")
+      let numbers = words.dropFirst().compactMap { try? ExactDecimal(String($0)) }
+      guard let seconds = words.first.flatMap({ Int64($0) }), numbers.count == 6 else {
+        page.refused.append(
+          RefusedRow(
+            index: index, reason: .badField, detail: "expected seven numbers", payload: line))
+        continue
+      }
+      let opens = Timestamp(seconds: seconds)
+      page.candles.append(
+        Candle(
+          symbol: Orbit.coin, timeframe: query.timeframe, tradingDay: market.day(at: opens),
+          openedAt: opens, closedAt: opens.adding(seconds: 60), open: numbers[0],
+          high: numbers[1], low: numbers[2], close: numbers[3], volume: numbers[4],
+          turnover: numbers[5], flags: [], source: source))
+    }
+    return .candles(page)
+  }
+
+  private func bars(of query: FeedQuery) -> BarsQuery {
+    guard case .bars(let bars) = query else { preconditionFailure("not among Orbit's queries") }
+    return bars
+  }
+}
+
+enum OrbitSettings {
+  static let base = SettingKey.origin(
+    "orbit.base", default: "https://orbit.example", help: "Host for quotes and bars.")
+  static let batchSymbols = SettingKey.integer(
+    "orbit.batch_symbols", default: 10, in: 1...10, help: "Symbols per request.")
+  static let requestsPerMinute = SettingKey.integer(
+    "orbit.requests_per_minute", default: 600, in: 1...6_000, help: "Rate limit.")
+  static let symbols = SettingKey.symbols(
+    "orbit.symbols", help: "Instruments whose bars are recorded.")
+  static let delay = SettingKey.duration(
+    "orbit.delay", default: .seconds(0), in: .zero ... .seconds(3_600),
+    help: "How far behind to stay.")
+}
+
+/// A line a symbol: its code, day and second of the day, then the previous close, open, high, low,
+/// last, volume and turnover.
+struct OrbitQuotes: QuoteDecoder {
+  private static let clock = TradingHours(Orbit().market)?.clock
+
+  mutating func decode(
+    _ body: UnsafeRawBufferPointer, status: Int, into batch: inout QuoteBatch
+  ) -> QuoteOutcome {
+    guard status == 200 else { return .transient }
+    let lines = body.split(separator: UInt8(ascii: "\n"))
+    for line in lines {
+      let bytes = UnsafeRawBufferPointer(rebasing: body[line.startIndex..<line.endIndex])
+      if let quote = Self.quote(String(decoding: line, as: UTF8.self)) {
+        let name = UnsafeRawBufferPointer(rebasing: bytes[..<4])
+        batch.quote(quote, name: RawName(bytes: name, charset: .utf8), line: bytes)
+      } else {
+        batch.rejected(
+          RejectedRow(
+            symbol: nil, reason: .badField, detail: "expected ten fields", line: bytes))
+      }
+    }
+    return .ok(lines: lines.count)
+  }
+
+  private static func quote(_ line: String) -> Quote? {
+    let words = line.split(separator: ",").map(String.init)
+    guard words.count == 10, let symbol = Symbol(words[0]), let day = TradingDay(words[1]),
+      let second = Int32(words[2]), let clock
+    else { return nil }
+    let numbers = words.dropFirst(3).compactMap { try? ExactDecimal($0) }
+    guard numbers.count == 7 else { return nil }
+    var quote = Quote(symbol: symbol, tradingDay: day, secondOfDay: second)
+    quote.clock = clock
+    (quote.previousClose, quote.open) = (numbers[0], numbers[1])
+    (quote.high, quote.low, quote.last) = (numbers[2], numbers[3], numbers[4])
+    (quote.volume, quote.turnover) = (numbers[5], numbers[6])
+    return quote
+  }
+}
