@@ -4,7 +4,7 @@ import Market
 package struct BarBatch: Sendable {
   package enum Role: Sendable, Hashable {
     /// New bars become final candles; one that differs from what is stored revises it. Minutes of
-    /// an A-share day that has a certificate are a repair of that day all the same.
+    /// a day that has a certificate are a repair of that day all the same.
     case deliver
     /// The minute bars of one A-share day, to hold the day's own account against (see
     /// `Reconciliation`). Bars of other days are left out.
@@ -45,7 +45,7 @@ extension BarBatch {
   }
 
   package var mayTouchCertificates: Bool {
-    role == .deliver && timeframe == .minute1 && source == .live
+    role == .deliver && timeframe == .minute1
   }
 
   package func divided(repairing days: Set<TradingDay>) -> [BarBatch] {

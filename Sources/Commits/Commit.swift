@@ -53,7 +53,7 @@ package struct InstrumentRow: Sendable, Hashable {
   package var name: String?
 
   package init(
-    symbol: Symbol, source: Source = .live, exchange: Exchange? = nil,
+    symbol: Symbol, source: Source, exchange: Exchange? = nil,
     kind: InstrumentKind? = nil, board: Board? = nil, name: String? = nil
   ) {
     self.symbol = symbol
@@ -68,6 +68,8 @@ package struct InstrumentRow: Sendable, Hashable {
 /// The latest snapshot of an instrument with its forming minute.
 package struct QuoteRow: Sendable {
   package var quote: Quote
+  /// Whose series it is.
+  package var source: Source
   /// As the source sends it; nil leaves the stored name as it is.
   package var name: String?
   /// The minute that is still open, if one is.
@@ -77,9 +79,11 @@ package struct QuoteRow: Sendable {
   package var receivedAt: Timestamp
 
   package init(
-    quote: Quote, name: String? = nil, forming: Candle?, bookState: [UInt8], receivedAt: Timestamp
+    quote: Quote, source: Source, name: String? = nil, forming: Candle?, bookState: [UInt8],
+    receivedAt: Timestamp
   ) {
     self.quote = quote
+    self.source = source
     self.name = name
     self.forming = forming
     self.bookState = bookState

@@ -81,7 +81,7 @@ package struct InstrumentMarks: Sendable, Hashable {
   package var listedPart: String?
 
   package init(
-    symbol: Symbol, source: Source = .live, delistedAt: TradingDay? = nil,
+    symbol: Symbol, source: Source, delistedAt: TradingDay? = nil,
     missedLists: Int16 = 0, listedPart: String? = nil
   ) {
     self.symbol = symbol

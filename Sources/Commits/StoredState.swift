@@ -5,12 +5,16 @@ package struct StoredState: Sendable {
   /// A row of `quote`: the snapshot taken last, and how the book goes on from it.
   package struct InstrumentState: Sendable, Equatable {
     package var quote: Quote
+    package var source: Source
     package var name: String?
     package var receivedAt: Timestamp
     package var bookState: [UInt8]
 
-    package init(quote: Quote, name: String?, receivedAt: Timestamp, bookState: [UInt8]) {
+    package init(
+      quote: Quote, source: Source, name: String?, receivedAt: Timestamp, bookState: [UInt8]
+    ) {
       self.quote = quote
+      self.source = source
       self.name = name
       self.receivedAt = receivedAt
       self.bookState = bookState

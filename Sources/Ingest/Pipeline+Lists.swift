@@ -76,14 +76,15 @@ extension Pipeline {
   ) {
     for instrument in change.added { pending.commit.instruments.append(row(of: instrument)) }
     for renamed in change.renamed {
-      pending.commit.instruments.append(InstrumentRow(symbol: renamed.symbol, name: renamed.now))
+      pending.commit.instruments.append(
+        InstrumentRow(symbol: renamed.symbol, source: .live, name: renamed.now))
     }
     let missed = Set(change.vanished + change.delisted)
     for symbol in change.vanished + change.delisted + list.rows.map(\.symbol) {
       guard let member = universe.member(symbol) else { continue }
       pending.commit.reference.instrumentMarks.append(
         InstrumentMarks(
-          symbol: symbol, delistedAt: member.isDelisted ? day : nil,
+          symbol: symbol, source: .live, delistedAt: member.isDelisted ? day : nil,
           missedLists: Int16(member.missedLists),
           listedPart: missed.contains(symbol) ? member.part.name : part.name))
     }
@@ -92,8 +93,8 @@ extension Pipeline {
   private func row(of instrument: ListedInstrument) -> InstrumentRow {
     let identity = Instrument.classify(instrument.symbol)
     return InstrumentRow(
-      symbol: instrument.symbol, exchange: instrument.exchange, kind: identity?.kind,
-      board: identity?.board, name: instrument.name)
+      symbol: instrument.symbol, source: .live, exchange: instrument.exchange,
+      kind: identity?.kind, board: identity?.board, name: instrument.name)
   }
 
   /// America lists ten thousand: only what is recorded gets its name.

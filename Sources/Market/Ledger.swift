@@ -11,10 +11,12 @@ public struct Gap: Sendable, Hashable {
   public var volume: ExactDecimal
   public var turnover: ExactDecimal
   public var cause: GapCause
+  /// Of the series.
+  public var source: Source
 
   public init(
     symbol: Symbol, tradingDay: TradingDay, from: Timestamp, to: Timestamp,
-    volume: ExactDecimal, turnover: ExactDecimal, cause: GapCause
+    volume: ExactDecimal, turnover: ExactDecimal, cause: GapCause, source: Source = .live
   ) {
     self.symbol = symbol
     self.tradingDay = tradingDay
@@ -23,6 +25,7 @@ public struct Gap: Sendable, Hashable {
     self.volume = volume
     self.turnover = turnover
     self.cause = cause
+    self.source = source
   }
 }
 
@@ -98,17 +101,19 @@ public struct DayCertificate: Sendable, Hashable {
   public var gapTurnover: ExactDecimal
   public var afterHoursVolume: ExactDecimal
   public var afterHoursTurnover: ExactDecimal
-  /// Of the day's 240 minutes.
+  /// Of the day's minutes.
   public var minutesTraded: Int16
   public var minutesUntraded: Int16
   public var minutesMissing: Int16
+  /// Of the series.
+  public var source: Source
 
   public init(
     symbol: Symbol, tradingDay: TradingDay, exchangeVolume: ExactDecimal?,
     exchangeTurnover: ExactDecimal?, minuteVolume: ExactDecimal, minuteTurnover: ExactDecimal,
     gapVolume: ExactDecimal, gapTurnover: ExactDecimal, afterHoursVolume: ExactDecimal,
     afterHoursTurnover: ExactDecimal, minutesTraded: Int16, minutesUntraded: Int16,
-    minutesMissing: Int16
+    minutesMissing: Int16, source: Source = .live
   ) {
     self.symbol = symbol
     self.tradingDay = tradingDay
@@ -123,6 +128,7 @@ public struct DayCertificate: Sendable, Hashable {
     self.minutesTraded = minutesTraded
     self.minutesUntraded = minutesUntraded
     self.minutesMissing = minutesMissing
+    self.source = source
   }
 
   /// Exchange volume less minutes less gaps: zero, or candled has a bug. nil without a day's end.

@@ -13,19 +13,22 @@ extension PostgresRow {
       flags: CandleFlags(rawValue: try int16()), source: try source())
   }
 
+  /// `symbol` … `cause` of a gap, and `source` of its instrument.
   package mutating func gap() throws(StoreError) -> Gap {
     Gap(
       symbol: try symbol(), tradingDay: try day(), from: try timestamp(), to: try timestamp(),
-      volume: try numeric(), turnover: try numeric(), cause: try code())
+      volume: try numeric(), turnover: try numeric(), cause: try code(), source: try source())
   }
 
+  /// `symbol` … `minutes_missing` of a certificate, and `source` of its instrument.
   package mutating func certificate() throws(StoreError) -> DayCertificate {
     DayCertificate(
       symbol: try symbol(), tradingDay: try day(), exchangeVolume: try optionalNumeric(),
       exchangeTurnover: try optionalNumeric(), minuteVolume: try numeric(),
       minuteTurnover: try numeric(), gapVolume: try numeric(), gapTurnover: try numeric(),
       afterHoursVolume: try numeric(), afterHoursTurnover: try numeric(),
-      minutesTraded: try int16(), minutesUntraded: try int16(), minutesMissing: try int16())
+      minutesTraded: try int16(), minutesUntraded: try int16(), minutesMissing: try int16(),
+      source: try source())
   }
 
   package mutating func marketSession() throws(StoreError) -> MarketSession {
@@ -64,8 +67,13 @@ package enum SnapshotColumns {
 }
 
 extension PostgresRow {
-  /// The columns of `SnapshotColumns`, in order.
-  package mutating func readSnapshot(into quote: inout Quote) throws(StoreError) {
+  /// `symbol`, `trading_day`, `quoted_at` and the columns of `SnapshotColumns`, in order.
+  package mutating func quote() throws(StoreError) -> Quote {
+    let symbol = try symbol()
+    let day = try day()
+    let second = try timestamp().microseconds(since: Timestamp(day: day, secondOfDay: 0))
+    var quote = Quote(
+      symbol: symbol, tradingDay: day, secondOfDay: Int32(clamping: second / 1_000_000))
     quote.status = QuoteStatus(rawValue: UInt8(clamping: try int16())) ?? .unknown
     quote.open = try numeric()
     quote.previousClose = try numeric()
@@ -83,5 +91,6 @@ extension PostgresRow {
     }
     quote.bids = try book()
     quote.asks = try book()
+    return quote
   }
 }

@@ -37,6 +37,8 @@ public struct StoredCandle: Sendable, Hashable {
 /// The latest snapshot of an instrument and the minute that is still open.
 public struct LatestQuote: Sendable {
   public var quote: Quote
+  /// Of the series: a symbol may have several.
+  public var source: Source
   public var name: String?
   public var forming: Candle?
   public var receivedAt: Timestamp

@@ -47,7 +47,7 @@ extension StoreReader {
     name: "read_changed_gaps",
     sql: """
       select k.seq, k.is_closed, i.symbol, g.trading_day, g.from_at, g.to_at, g.volume, g.turnover,
-        g.cause
+        g.cause, i.source
       from (
         select seq, false as is_closed, unnest(gap_ids) as id
         from feed_changes
@@ -76,7 +76,8 @@ extension StoreReader {
     sql: """
       select c.seq, i.symbol, a.trading_day, a.exchange_volume, a.exchange_turnover,
         a.minute_volume, a.minute_turnover, a.gap_volume, a.gap_turnover, a.after_hours_volume,
-        a.after_hours_turnover, a.minutes_traded, a.minutes_untraded, a.minutes_missing
+        a.after_hours_turnover, a.minutes_traded, a.minutes_untraded, a.minutes_missing,
+        i.source
       from feed_changes c,
         unnest(c.audit_instrument_ids, c.audit_days) k (instrument_id, trading_day)
       join feed_audits a on a.instrument_id = k.instrument_id and a.trading_day = k.trading_day

@@ -7,8 +7,8 @@ extension StoreReader {
   private static let readGapRecords = Statement(
     name: "query_gap_records",
     sql: """
-      select i.symbol, g.trading_day, g.from_at, g.to_at, g.volume, g.turnover, g.cause, s.state,
-        s.sightings, s.permanent_reason, g.known_from
+      select i.symbol, g.trading_day, g.from_at, g.to_at, g.volume, g.turnover, g.cause, i.source,
+        s.state, s.sightings, s.permanent_reason, g.known_from
       from feed_gaps g
       join feed_instruments i on i.id = g.instrument_id
       join gaps s on s.id = g.id
@@ -36,7 +36,7 @@ extension StoreReader {
       select i.symbol, a.trading_day, a.exchange_volume, a.exchange_turnover, a.minute_volume,
         a.minute_turnover, a.gap_volume, a.gap_turnover, a.after_hours_volume,
         a.after_hours_turnover, a.minutes_traded, a.minutes_untraded, a.minutes_missing,
-        a.residual_volume, a.residual_turnover, a.balanced, a.repaired_at
+        i.source, a.residual_volume, a.residual_turnover, a.balanced, a.repaired_at
       from feed_audits a
       join feed_instruments i on i.id = a.instrument_id
       where a.trading_day = coalesce($1::date, (select max(trading_day) from feed_audits))

@@ -4,7 +4,7 @@ import Postgres
 /// Quotes back from their table, with book and forming minute.
 extension StoreReader {
   private static let columns = """
-    i.symbol, i.name, q.changed_seq, q.received_at, q.trading_day, q.quoted_at,
+    i.source, i.name, q.changed_seq, q.received_at, i.symbol, q.trading_day, q.quoted_at,
     \(SnapshotColumns.list), q.candle_opened_at, q.candle_flags, q.candle_source, q.candle_open,
     q.candle_high, q.candle_low, q.candle_close, q.candle_volume, q.candle_turnover
     """
@@ -55,18 +55,13 @@ extension StoreReader {
 
 extension PostgresRow {
   mutating func latestQuote() throws(StoreError) -> LatestQuote {
-    let symbol = try symbol()
-    let name = try optionalText()
-    let seq = try int64()
-    let receivedAt = try timestamp()
-    let day = try day()
-    let at = try timestamp()
-    let second = at.microseconds(since: Timestamp(day: day, secondOfDay: 0)) / 1_000_000
-    var quote = Quote(symbol: symbol, tradingDay: day, secondOfDay: Int32(clamping: second))
-    try readSnapshot(into: &quote)
-    let forming = try formingCandle(symbol: symbol, day: day)
+    let (source, name) = (try source(), try optionalText())
+    let (seq, receivedAt) = (try int64(), try timestamp())
+    let quote = try quote()
     return LatestQuote(
-      quote: quote, name: name, forming: forming, receivedAt: receivedAt, seq: seq)
+      quote: quote, source: source, name: name,
+      forming: try formingCandle(symbol: quote.symbol, day: quote.tradingDay),
+      receivedAt: receivedAt, seq: seq)
   }
 
   private mutating func formingCandle(

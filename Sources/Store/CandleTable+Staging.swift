@@ -108,6 +108,6 @@ extension CandleTable {
 }
 
 extension StagedCandle {
-  /// A bar of Sina's that tells no money: of a day, or from before it told any.
-  fileprivate var mayContradict: Bool { candle.source == .live && candle.turnover == nil }
+  /// A bar without turnover: of a day, or from before its source sent any.
+  fileprivate var mayContradict: Bool { candle.turnover == nil }
 }

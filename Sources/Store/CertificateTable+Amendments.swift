@@ -25,10 +25,12 @@ extension CertificateTable {
   ) throws(StoreError) {
     var keys: Set<DayKey> = []
     for certificate in commit.certificates {
-      keys.insert(DayKey(instrument: id(of: certificate.symbol), day: certificate.tradingDay))
+      let instrument = id(of: certificate.symbol, source: certificate.source)
+      keys.insert(DayKey(instrument: instrument, day: certificate.tradingDay))
     }
     for gap in commit.gaps + commit.closedGaps {
-      keys.insert(DayKey(instrument: id(of: gap.symbol), day: gap.tradingDay))
+      let instrument = id(of: gap.symbol, source: gap.source)
+      keys.insert(DayKey(instrument: instrument, day: gap.tradingDay))
     }
     let delivered = context.stagesCandles ? commit.candles : []
     for candle in delivered + commit.revisions.map(\.candle) where candle.timeframe == .minute1 {
@@ -66,7 +68,7 @@ extension CertificateTable {
           coalesce(t.volume, a.exchange_volume) as volume,
           coalesce(t.turnover, a.exchange_turnover) as turnover,
           t.after_volume, t.after_turnover,
-          least(t.missing, 240 - m.traded - m.untraded) as missing, m.*, g.*
+          least(t.missing, d.minutes - m.traded - m.untraded) as missing, m.*, g.*, d.closes_at
         from told t
         join day_audit a using (instrument_id, trading_day)
         \(DayAccount.sums)
@@ -79,11 +81,9 @@ extension CertificateTable {
       opened as (
         insert into gap
           (instrument_id, trading_day, from_at, to_at, volume, turnover, cause, known_from)
-        select instrument_id, trading_day, at, at, more_volume, more_turnover, 3, $8::timestamptz
+        select instrument_id, trading_day, closes_at, closes_at, more_volume, more_turnover, 3,
+          $8::timestamptz
         from grown
-        cross join lateral (
-          select (trading_day + time '15:00') at time zone 'Asia/Shanghai' as at
-        ) as close
         where more_volume >= 0
           and more_turnover >= 0
           and more_volume + more_turnover > 0

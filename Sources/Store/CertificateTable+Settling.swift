@@ -55,7 +55,7 @@ extension CertificateTable {
           and r.reason = $2::text
       ),
       sums as (
-        select t.instrument_id, t.trading_day, m.*, g.*
+        select t.instrument_id, t.trading_day, m.*, g.*, d.minutes
         from touched t
         \(DayAccount.sums)
       )
@@ -67,7 +67,7 @@ extension CertificateTable {
         gap_turnover = s.gap_turnover,
         minutes_traded = s.traded,
         minutes_untraded = s.untraded,
-        minutes_missing = greatest(240 - s.traded - s.untraded, 0),
+        minutes_missing = greatest(s.minutes - s.traded - s.untraded, 0),
         known_from = $3::timestamptz
       from sums s
       where a.instrument_id = s.instrument_id

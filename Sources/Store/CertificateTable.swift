@@ -33,7 +33,8 @@ struct CertificateTable: TableGroup {
         .int16("minutes_untraded") { $0.row.minutesUntraded },
         .int16("minutes_missing") { $0.row.minutesMissing },
       ],
-      stamps: stamps, conflict: .replaced, refreshes: refreshes, counter: \.certificates)
+      stamps: stamps, conflict: .replaced, refreshes: refreshes, counter: \.certificates,
+      origin: \.row.sketch.origin)
   }
 
   func write(
@@ -75,7 +76,7 @@ struct CertificateTable: TableGroup {
 
   /// By day and id, one a key.
   private func sorted(_ certificates: [DayCertificate]) -> [Identified<DayCertificate>] {
-    certificates.map { Identified(id: id(of: $0.symbol), row: $0) }
+    certificates.map { Identified(id: id(of: $0.symbol, source: $0.source), row: $0) }
       .lastOfEach { DayKey(instrument: $0.id, day: $0.row.tradingDay) }
       .sorted { ($0.row.tradingDay, $0.id) < ($1.row.tradingDay, $1.id) }
   }

@@ -123,7 +123,7 @@ struct SortedCommit {
   init(_ commit: Commit, history: History? = nil) {
     self.history = history
     base = commit
-    base.quotes = commit.quotes.lastOfEach(\.quote.symbol)
+    base.quotes = commit.quotes.lastOfEach(\.series)
   }
 
   /// Whether there is nothing to write.

@@ -1,7 +1,7 @@
 /// What the tables themselves hold of an instrument's day, where the book's word is not enough.
 enum DayAccount {
   /// Beside each (instrument_id, trading_day) of `t`: its minutes as `m`, the gaps that stand as
-  /// `g`. The range of `opened_at` is wider than any day: it keeps to the months concerned.
+  /// `g`, what its market's hours say of it as `d`. The range of `opened_at` is wider than any day: it keeps to the months concerned.
   static let sums = """
     cross join lateral (
       select coalesce(sum(c.volume), 0) as minute_volume,
@@ -22,5 +22,11 @@ enum DayAccount {
         and g.trading_day = t.trading_day
         and g.known_to is null
     ) g
+    cross join lateral (
+      select (sum(extract(epoch from h.closes - h.opens)) / 60)::integer as minutes,
+        (t.trading_day + max(h.closes)) at time zone (market_of(t.instrument_id)).zone as closes_at
+      from unnest((market_of(t.instrument_id)).opens, (market_of(t.instrument_id)).closes)
+        h (opens, closes)
+    ) d
     """
 }

@@ -39,7 +39,7 @@ struct InstrumentRegistry {
   /// What a commit adds to or changes in the registry: new series first, in order.
   func differences(in commit: Commit) -> (added: [Entry], updated: [Entry]) {
     var touched: [Series: InstrumentRow] = [:]
-    func touch(_ symbol: Symbol, source: Source = .live) {
+    func touch(_ symbol: Symbol, source: Source) {
       let series = Series(symbol, source: source)
       if entries[series] == nil, touched[series] == nil {
         touched[series] = InstrumentRow(symbol: symbol, source: source)
@@ -54,20 +54,22 @@ struct InstrumentRegistry {
     }
     for row in commit.instruments { merge(row) }
     for place in commit.quotes.indices {
-      let symbol = commit.quotes[place].quote.symbol
+      let series = commit.quotes[place].series
       let name = commit.quotes[place].name
-      if let name, entries[Series(symbol, source: .live)]?.row.name != name {
-        merge(InstrumentRow(symbol: symbol, name: name))
+      if let name, entries[series]?.row.name != name {
+        merge(InstrumentRow(symbol: series.symbol, source: series.source, name: name))
       } else {
-        touch(symbol)
+        touch(series.symbol, source: series.source)
       }
     }
     for candle in commit.candles { touch(candle.symbol, source: candle.source) }
     for revision in commit.revisions {
       touch(revision.candle.symbol, source: revision.candle.source)
     }
-    for gap in commit.gaps + commit.closedGaps { touch(gap.symbol) }
-    for certificate in commit.certificates { touch(certificate.symbol) }
+    for gap in commit.gaps + commit.closedGaps { touch(gap.symbol, source: gap.source) }
+    for certificate in commit.certificates {
+      touch(certificate.symbol, source: certificate.source)
+    }
     for batch in commit.bars { touch(batch.symbol, source: batch.source) }
     for batch in commit.reference.factors {
       for factor in batch.factors { touch(factor.symbol, source: batch.source) }
@@ -87,6 +89,12 @@ struct InstrumentRegistry {
       }
     }
     return (added, updated)
+  }
+}
+
+extension QuoteRow {
+  var series: InstrumentRegistry.Series {
+    InstrumentRegistry.Series(quote.symbol, source: source)
   }
 }
 

@@ -17,7 +17,8 @@ struct LedgerTable: TableGroup {
       .numeric("turnover") { $0.row.turnover },
       .int16("cause") { $0.row.cause.rawValue },
     ],
-    stamps: ["known_from"], conflict: .refused, returning: "id", counter: \.gaps)
+    stamps: ["known_from"], conflict: .refused, returning: "id", counter: \.gaps,
+    origin: \.row.sketch.origin)
 
   private static let rejections = RowTable<Rejection>(
     "rejection", name: "add_rejections", into: "rejected",
@@ -98,7 +99,7 @@ struct LedgerTable: TableGroup {
 
   /// Without those of days that were repaired, whose account is the tables'.
   private func rows(_ gaps: [Gap], in context: CommitContext) -> [Identified<Gap>] {
-    gaps.map { Identified(id: id(of: $0.symbol), row: $0) }
+    gaps.map { Identified(id: id(of: $0.symbol, source: $0.source), row: $0) }
       .filter {
         !context.repaired.contains(DayKey(instrument: $0.id, day: $0.row.tradingDay))
       }

@@ -23,7 +23,7 @@ struct QuoteTable: TableGroup {
   }
 
   private func isStored(_ row: borrowing QuoteRow) -> Bool {
-    guard let entry = session.registry.entries[.init(row.quote.symbol, source: .live)],
+    guard let entry = session.registry.entries[row.series],
       entry.id < session.written.count
     else { return false }
     let isRenamed = row.name != nil && row.name != entry.row.name
@@ -43,8 +43,7 @@ struct QuoteTable: TableGroup {
     let missing = Int(session.registry.idMax) + 1 - session.written.count
     if missing > 0 { session.written.append(contentsOf: repeatElement(nil, count: missing)) }
     for place in commit.quotesToWrite {
-      session.written[Int(id(of: commit.base.quotes[place].quote.symbol))] =
-        commit.base.quotes[place]
+      session.written[Int(id(of: commit.base.quotes[place]))] = commit.base.quotes[place]
     }
   }
 
@@ -65,8 +64,12 @@ struct QuoteTable: TableGroup {
     }
   }
 
+  private func id(of row: borrowing QuoteRow) -> Int32 {
+    id(of: row.quote.symbol, source: row.source)
+  }
+
   private func stage(_ places: [Int], of quotes: [QuoteRow]) throws(StoreError) {
-    let order = places.map { (id: id(of: quotes[$0].quote.symbol), place: $0) }
+    let order = places.map { (id: id(of: quotes[$0]), place: $0) }
       .sorted { $0.id < $1.id }
     // Sent while it is encoded: the server takes in one piece as the next is being made.
     try connection.beginCopy(
@@ -83,7 +86,8 @@ struct QuoteTable: TableGroup {
   private static let readQuotes = Statement(
     name: "read_quotes",
     sql: """
-      select i.symbol, i.name, q.received_at, q.book_state, q.quoted_at, \(SnapshotColumns.list)
+      select i.source, i.name, q.received_at, q.book_state, i.symbol, q.trading_day, q.quoted_at,
+        \(SnapshotColumns.list)
       from quote q
       join instrument i on i.id = q.instrument_id
       order by i.id
@@ -100,15 +104,10 @@ struct QuoteTable: TableGroup {
 extension PostgresRow {
   /// The columns of `readQuotes`, in order.
   fileprivate mutating func storedQuote() throws(StoreError) -> StoredState.InstrumentState {
-    let symbol = try symbol()
-    let name = try optionalText()
-    let receivedAt = try timestamp()
-    let bookState = try bytes()
-    let at = try timestamp()
-    var quote = Quote(
-      symbol: symbol, tradingDay: at.shanghaiDay, secondOfDay: Int32(at.shanghaiSecondOfDay))
-    try readSnapshot(into: &quote)
+    let (source, name) = (try source(), try optionalText())
+    let (receivedAt, bookState) = (try timestamp(), try bytes())
     return StoredState.InstrumentState(
-      quote: quote, name: name, receivedAt: receivedAt, bookState: bookState)
+      quote: try quote(), source: source, name: name, receivedAt: receivedAt,
+      bookState: bookState)
   }
 }

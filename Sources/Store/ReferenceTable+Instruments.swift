@@ -7,7 +7,7 @@ extension ReferenceTable {
   private static let added = RowTable<InstrumentRegistry.Entry>(
     "instrument", name: "add_instruments", into: "instrument",
     columns: columns + [.int16("source") { $0.row.source.rawValue }], stamps: ["first_seen"],
-    conflict: .refused, counter: \.instruments)
+    conflict: .refused, counter: \.instruments, origin: \.row.sketch.origin)
 
   private static let columns: [RowTable<InstrumentRegistry.Entry>.Column] = [
     .int32("id") { $0.id },

@@ -17,7 +17,8 @@ struct ReferenceTable: TableGroup {
       .numeric("percent_change") { $0.percentChange },
       .timestamp("at") { $0.at },
     ],
-    conflict: .replaced, counter: \.reference.overview, origin: { .init(symbol: $0.symbol) },
+    conflict: .replaced, counter: \.reference.overview,
+    origin: { .init(source: .live, symbol: $0.symbol) },
     identity: { $0.symbol })
 
   private static let health = RowTable<SourceHealthRow>(
@@ -57,7 +58,8 @@ struct ReferenceTable: TableGroup {
       .timestamp("opens") { $0.opens },
       .timestamp("closes") { $0.closes },
     ],
-    conflict: .replaced, counter: \.reference.sessions, origin: { .init(day: $0.day) },
+    conflict: .replaced, counter: \.reference.sessions,
+    origin: { .init(source: .live, day: $0.day) },
     identity: { "\($0.exchange.rawValue) \($0.day)" })
 
   private static let keyUsage = RowTable<KeyUsage>(

@@ -14,7 +14,7 @@ struct RefusedRow {
 
   /// Whose row it is.
   struct Origin {
-    var source = Source.live
+    var source: Source
     var symbol = ""
     /// nil is the commit's.
     var day: TradingDay?
@@ -80,7 +80,8 @@ struct RefusedRow {
 extension QuoteRow {
   var sketch: RefusedRow.Sketch {
     RefusedRow.Sketch(
-      "quote", of: self, from: .init(symbol: "\(quote.symbol)", day: quote.tradingDay))
+      "quote", of: self,
+      from: .init(source: source, symbol: "\(quote.symbol)", day: quote.tradingDay))
   }
 }
 
@@ -92,13 +93,15 @@ extension InstrumentRow {
 
 extension Gap {
   var sketch: RefusedRow.Sketch {
-    RefusedRow.Sketch("gap", of: self, from: .init(symbol: "\(symbol)", day: tradingDay))
+    RefusedRow.Sketch(
+      "gap", of: self, from: .init(source: source, symbol: "\(symbol)", day: tradingDay))
   }
 }
 
 extension DayCertificate {
   var sketch: RefusedRow.Sketch {
-    RefusedRow.Sketch("audit", of: self, from: .init(symbol: "\(symbol)", day: tradingDay))
+    RefusedRow.Sketch(
+      "audit", of: self, from: .init(source: source, symbol: "\(symbol)", day: tradingDay))
   }
 }
 

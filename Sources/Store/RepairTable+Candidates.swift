@@ -31,16 +31,19 @@ extension RepairTable {
       select r.trading_day, i.symbol, max(r.want)::smallint, min(r.last_sighting_at)
       from reasons r
       join instrument i on i.id = r.instrument_id
-      where i.source = 1
+      where i.source = $2::smallint
       group by r.trading_day, i.symbol
       order by 1, 3 desc, 2
       """)
 
-  /// The A-share days from `first` on that bars could make better, the neediest of each day first.
-  /// Gaps that were accepted for good do not count.
-  func candidates(from first: TradingDay) throws(StoreError) -> [RepairCandidate] {
+  /// The days of a source from `first` on that bars could make better, the neediest of each day
+  /// first. Gaps that were accepted for good do not count.
+  func candidates(
+    from first: TradingDay, of source: Source
+  ) throws(StoreError) -> [RepairCandidate] {
     var parameters = WireParameters()
     parameters.add { $0.date(first) }
+    parameters.add { $0.int16(source.rawValue) }
     var candidates: [RepairCandidate] = []
     for row in try connection.run(Self.readCandidates, with: parameters, context: "load").rows {
       var row = row
@@ -63,7 +66,7 @@ extension StoreWriter {
   package func repairCandidates(
     from day: TradingDay
   ) throws(StoreError) -> [RepairCandidate] {
-    try session.opened().repairs.candidates(from: day)
+    try session.opened().repairs.candidates(from: day, of: .live)
   }
 }
 
@@ -72,6 +75,6 @@ extension HistoryWriter {
   package func repairCandidates(
     from day: TradingDay
   ) throws(StoreError) -> [RepairCandidate] {
-    try session.opened().repairs.candidates(from: day)
+    try session.opened().repairs.candidates(from: day, of: .live)
   }
 }

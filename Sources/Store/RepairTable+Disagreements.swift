@@ -34,9 +34,10 @@ extension RepairTable {
       """)
 
   /// Where they are all there are of the day, open ones that are not among them are resolved.
+  /// - Parameter source: whose bars they are about.
   func record(
-    _ disagreements: [Disagreement], areAll: Bool, of key: DayKey, at moment: Timestamp,
-    in context: inout CommitContext
+    _ disagreements: [Disagreement], areAll: Bool, of key: DayKey, with source: Source,
+    at moment: Timestamp, in context: inout CommitContext
   ) throws(StoreError) {
     struct Key: Hashable {
       let timeframe: Timeframe
@@ -50,7 +51,7 @@ extension RepairTable {
       var parameters = WireParameters()
       parameters.add { $0.int32(key.instrument) }
       parameters.add { $0.date(key.day) }
-      parameters.add { $0.int16(Source.live.rawValue) }
+      parameters.add { $0.int16(source.rawValue) }
       parameters.add { $0.timestamp(moment) }
       parameters.add { $0.array(rows, type: .int2) { $0.int16($1.timeframe.rawValue) } }
       parameters.add { $0.array(rows, type: .timestamptz) { $0.timestamp($1.openedAt) } }

@@ -79,7 +79,8 @@ struct RepairTable: TableGroup {
       try session.certificates.certify(certificate, of: key, at: moment, in: &context)
     }
     try record(
-      outcome.disagreements, areAll: outcome.isDayVerified, of: key, at: moment, in: &context)
+      outcome.disagreements, areAll: outcome.isDayVerified, of: key, with: repair.batch.source,
+      at: moment, in: &context)
   }
 }
 
@@ -102,7 +103,8 @@ extension RepairTable {
   private static let readGaps = Statement(
     name: "read_open_gaps",
     sql: """
-      select g.id, i.symbol, g.trading_day, g.from_at, g.to_at, g.volume, g.turnover, g.cause
+      select g.id, i.symbol, g.trading_day, g.from_at, g.to_at, g.volume, g.turnover, g.cause,
+        i.source
       from gap g
       join instrument i on i.id = g.instrument_id
       where g.instrument_id = $1::int
@@ -116,7 +118,7 @@ extension RepairTable {
     sql: """
       select i.symbol, a.trading_day, a.exchange_volume, a.exchange_turnover, a.minute_volume,
         a.minute_turnover, a.gap_volume, a.gap_turnover, a.after_hours_volume,
-        a.after_hours_turnover, a.minutes_traded, a.minutes_untraded, a.minutes_missing
+        a.after_hours_turnover, a.minutes_traded, a.minutes_untraded, a.minutes_missing, i.source
       from day_audit a
       join instrument i on i.id = a.instrument_id
       where a.instrument_id = $1::int

@@ -33,7 +33,7 @@ struct RowTable<Row>: Sendable {
     _ kind: String, name: String, into table: String, columns: [Column], stamps: [String] = [],
     conflict: RowConflict, refreshes: String? = nil, returning: String? = nil,
     counter: any WritableKeyPath<CommitReceipt, Int> & Sendable,
-    origin: @escaping @Sendable (Row) -> RefusedRow.Origin = { _ in RefusedRow.Origin() },
+    origin: @escaping @Sendable (Row) -> RefusedRow.Origin,
     identity: (@Sendable (Row) -> String)? = nil
   ) {
     self.kind = kind

@@ -10,7 +10,7 @@ protocol TableGroup {
 extension TableGroup {
   var connection: PostgresConnection { session.connection }
 
-  func id(of symbol: Symbol, source: Source = .live) -> Int32 {
+  func id(of symbol: Symbol, source: Source) -> Int32 {
     session.id(of: symbol, source: source)
   }
 

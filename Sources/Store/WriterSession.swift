@@ -116,9 +116,8 @@ final class WriterSession {
   var repairs: RepairTable { RepairTable(session: self) }
   var reference: ReferenceTable { ReferenceTable(session: self) }
 
-  /// The id of a series of the commit being written; its row was inserted first. Quotes and their
-  /// ledger are Sina's.
-  func id(of symbol: Symbol, source: Source = .live) -> Int32 {
+  /// The id of a series of the commit being written; its row was inserted first.
+  func id(of symbol: Symbol, source: Source) -> Int32 {
     guard let id = registry[InstrumentRegistry.Series(symbol, source: source)] else {
       preconditionFailure("instruments are registered before rows refer to them")
     }

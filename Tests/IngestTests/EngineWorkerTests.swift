@@ -66,8 +66,8 @@ import Transport
     let listed = try #require(Symbol("sh600999"))
     stored.instruments = [
       StoredInstrument(
-        row: InstrumentRow(symbol: listed, exchange: .shanghai, name: "N"),
-        marks: InstrumentMarks(symbol: listed, missedLists: 0, listedPart: "hslt"))
+        row: InstrumentRow(symbol: listed, source: .live, exchange: .shanghai, name: "N"),
+        marks: InstrumentMarks(symbol: listed, source: .live, missedLists: 0, listedPart: "hslt"))
     ]
     let engine = try run.engine(MemorySink(), stored: stored)
     let update = EngineUpdate(
@@ -89,10 +89,11 @@ import Transport
     let ghost = try #require(Symbol("sh600999"))
     run.symbols.append(ghost)
     var stored = Tables().stored
-    let twice = InstrumentMarks(symbol: ghost, missedLists: 2, listedPart: "hslt")
+    let twice = InstrumentMarks(symbol: ghost, source: .live, missedLists: 2, listedPart: "hslt")
     stored.instruments = [
       StoredInstrument(
-        row: InstrumentRow(symbol: ghost, exchange: .shanghai, name: "N"), marks: twice)
+        row: InstrumentRow(symbol: ghost, source: .live, exchange: .shanghai, name: "N"),
+        marks: twice)
     ]
     stored.lists = [
       ListVerdict(

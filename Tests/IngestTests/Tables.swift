@@ -88,8 +88,8 @@ struct Tables: Sendable, Equatable {
       position: position, knownAt: knownAt, bookState: bookState,
       quotes: quotes.values.map { row in
         StoredState.InstrumentState(
-          quote: row.quote, name: names[row.quote.symbol], receivedAt: row.receivedAt,
-          bookState: row.bookState)
+          quote: row.quote, source: .live, name: names[row.quote.symbol],
+          receivedAt: row.receivedAt, bookState: row.bookState)
       },
       epoch: 1, lastSeq: 0)
   }

@@ -152,9 +152,11 @@ import Testing
     let writer = try await freshWriter(database)
     var commit = commit(1)
     let symbol = StoreSamples.symbol(4)
-    let instrument = InstrumentRow(symbol: symbol, exchange: .shanghai, kind: .stock)
+    let instrument = InstrumentRow(
+      symbol: symbol, source: .live, exchange: .shanghai, kind: .stock)
     let marks = InstrumentMarks(
-      symbol: symbol, delistedAt: StoreSamples.day, missedLists: 3, listedPart: "hslt")
+      symbol: symbol, source: .live, delistedAt: StoreSamples.day, missedLists: 3,
+      listedPart: "hslt")
     var usage = KeyUsage(
       source: .mairui, label: "main", day: StoreSamples.day, requests: 50,
       parkedUntil: StoreSamples.start, parkedReason: .quota)

@@ -57,7 +57,8 @@ struct PoisonedCommit {
       if isPoisoned("revision") { revision.low = Self.minusOne }
       commit.revisions.append(Revision(candle: revision, cause: .latePrint))
       commit.bars.append(bar(number, minute))
-      var row = InstrumentRow(symbol: StoreSamples.symbol(9_000 + rows * minute + number))
+      var row = InstrumentRow(
+        symbol: StoreSamples.symbol(9_000 + rows * minute + number), source: .live)
       row.name = isPoisoned("instrument") ? "poison" : "good"
       commit.instruments.append(row)
     }
@@ -118,7 +119,8 @@ struct PoisonedCommit {
       let symbol = StoreSamples.symbol(number)
       commit.reference.instrumentMarks.append(
         InstrumentMarks(
-          symbol: symbol, missedLists: isPoisoned("marks") ? -Int16(position) : Int16(position)))
+          symbol: symbol, source: .live,
+          missedLists: isPoisoned("marks") ? -Int16(position) : Int16(position)))
       commit.reference.factors.append(
         FactorBatch(
           source: .sina,

@@ -17,7 +17,7 @@ import Testing
   private func commit(_ position: Int64, open: [Gap], closed: [Gap] = []) -> Commit {
     var commit = Commit(
       position: JournalPosition(position), knownAt: StoreSamples.start.adding(seconds: position))
-    commit.instruments = [InstrumentRow(symbol: StoreSamples.symbol(0))]
+    commit.instruments = [InstrumentRow(symbol: StoreSamples.symbol(0), source: .live)]
     commit.gaps = open
     commit.closedGaps = closed
     return commit

@@ -59,7 +59,7 @@ package struct StoreSamples {
     }
     let minute = Session.minute(of: second)
     return QuoteRow(
-      quote: quote, name: "样本\(number)",
+      quote: quote, source: .live, name: "样本\(number)",
       forming: Bool.random(using: &random) ? candle(number, minute: minute) : nil,
       bookState: (0..<Int.random(in: 0...40, using: &random)).map { _ in
         UInt8.random(in: 0...255, using: &random)
