@@ -8,10 +8,11 @@
 -- that; applying twice changes nothing.
 --
 -- Roles: `candled_owner` owns every object, `candled` is the daemon (no DDL, no delete on candles),
--- `candled_reader` reads views and calls functions, and no table but `schema_version`: a group, to
--- be granted to logins. They are made when the installing role may make roles; where it is no
--- superuser it becomes a member of `candled_owner`. Without that right the installing role owns
--- everything: let the daemon log in as that role, or create the three roles first and apply again.
+-- `candled_reader` reads views and calls functions, and no tables but `schema_version`, `market`
+-- and `source`: a group, to be granted to logins. They are made when the installing role may make
+-- roles; where it is no superuser it becomes a member of `candled_owner`. Without that right the
+-- installing role owns everything: let the daemon log in as that role, or create the three roles
+-- first and apply again.
 
 begin;
 
@@ -27,10 +28,10 @@ begin
     return;
   end if;
   execute 'select max(version) from candled.schema_version' into found;
-  if found > 3 then
+  if found > 4 then
     raise exception using
       errcode = 'object_not_in_prerequisite_state',
-      message = format('the database has schema version %s, newer than 3', found);
+      message = format('the database has schema version %s, newer than 4', found);
   end if;
 end
 $version$;
@@ -289,9 +290,12 @@ create table if not exists market (
   every_minute boolean not null,
   silent_minutes time[] not null,
   currency text not null,
+  units text not null default 'shares',
   constraint sessions_have_two_ends check (cardinality(opens) = cardinality(closes)),
   constraint market_trades check (cardinality(opens) > 0 and cardinality(weekdays) > 0)
 );
+-- Before version 4 every market traded shares.
+alter table market add column if not exists units text not null default 'shares';
 comment on table market is 'Markets: when they trade, and in what money.';
 comment on column market.code is 'Given once.';
 comment on column market.name is 'As settings and people name it.';
@@ -306,7 +310,8 @@ comment on column market.every_minute is
   'Whether each minute of a session has a candle, so that one that lacks is missing.';
 comment on column market.silent_minutes is
   'Minutes, by when they open, that need no candle: an auction is being collected.';
-comment on column market.currency is 'ISO 4217.';
+comment on column market.currency is 'What prices and turnover are in: ISO 4217.';
+comment on column market.units is 'What volumes count: shares (of funds, units).';
 
 create table if not exists source (
   code smallint primary key,
@@ -331,8 +336,6 @@ returns text
 language sql
 stable
 parallel safe
-security definer
-set search_path = candled, pg_temp
 return (
   select s.name
   from source s
@@ -344,15 +347,15 @@ returns text[]
 language plpgsql
 stable
 parallel safe
-security definer
-set search_path = candled, pg_temp
 as $function$
+declare
+  names text[] := '{}';
+  known record;
 begin
-  -- The places between known codes stay empty.
-  return (
-    select array_agg(s.name order by c.code)
-    from generate_series(1, (select max(m.code) from source m)) c (code)
-    left join source s on s.code = c.code);
+  for known in select s.code, s.name from candled.source s loop
+    names[known.code] := known.name;
+  end loop;
+  return names;
 end
 $function$;
 comment on function source_names is 'The names of the sources, each at the place of its code.';
@@ -533,11 +536,9 @@ comment on column backfill_chunk.candles is 'Number of candles written or revise
 
 -- Live: one row an instrument.
 
--- fillfactor 50 and no index but the key: every update is HOT, the table never grows. A book
--- side is
--- text (`price:volume price:volume …`, best first): 20 numeric columns made a whole-market sweep
--- 35 %
--- dearer (42 against 31 ms), numeric[] dearer still. The columns are in alignment order.
+-- fillfactor 50 and no index but the key: every update is HOT, the table never grows. A book side
+-- is text (`price:volume price:volume …`, best first): 20 numeric columns made a whole-market sweep
+-- 35 % dearer (42 against 31 ms), numeric[] dearer still. The columns are in alignment order.
 create table if not exists quote (
   changed_seq bigint not null,
   quoted_at timestamptz not null,
@@ -1214,8 +1215,7 @@ begin
   end if;
   if wanted is null and instrument_id.source is not null then
     perform argument_error(
-      'source',
-      instrument_id.source,
+      'source', instrument_id.source,
       (
         select concat_ws(
           ' or ',
@@ -1280,9 +1280,7 @@ begin
     limit 3
   ) n;
   perform argument_error(
-    'symbol',
-    symbol_error.symbol,
-    case
+    'symbol', symbol_error.symbol, case
       when symbol_error.source is null then 'a known instrument'
       else format('an instrument of %s', symbol_error.source)
     end || coalesce(' (the nearest: ' || nearest || ')', ''));
@@ -1293,15 +1291,8 @@ comment on function symbol_error is
 
 create or replace view instruments as
 select
-  i.id,
-  i.symbol,
-  i.name,
-  exchange_name(i.exchange) as exchange,
-  kind_name(i.kind) as kind,
-  board_name(i.board) as board,
-  s.name as source,
-  i.first_seen,
-  i.delisted_at
+  i.id, i.symbol, i.name, exchange_name(i.exchange) as exchange, kind_name(i.kind) as kind,
+  board_name(i.board) as board, s.name as source, i.first_seen, i.delisted_at
 from instrument i
 left join source s on s.code = i.source;
 comment on view instruments is 'Series of instruments, with their codes as words.';
@@ -1319,53 +1310,22 @@ comment on function average_price is
 
 create or replace view stored_candles as
 select
-  i.symbol,
-  c.trading_day,
-  c.opened_at,
-  c.closed_at,
-  c.open,
-  c.high,
-  c.low,
-  c.close,
-  c.volume,
-  c.turnover,
-  c.trades,
-  coalesce(c.vwap, average_price(c.turnover, c.volume, i.kind)) as vwap,
-  'final' as state,
-  (c.flags & 1) <> 0 as no_trade,
-  (c.flags & 2) <> 0 as partial,
-  (c.flags & 4) <> 0 as extreme_ambiguous,
-  c.revision,
-  n.name as source,
-  c.known_from,
-  c.instrument_id,
-  c.timeframe as length
+  i.symbol, c.trading_day, c.opened_at, c.closed_at, c.open, c.high, c.low, c.close, c.volume,
+  c.turnover, c.trades, coalesce(c.vwap, average_price(c.turnover, c.volume, i.kind)) as vwap,
+  'final' as state, (c.flags & 1) <> 0 as no_trade, (c.flags & 2) <> 0 as partial,
+  (c.flags & 4) <> 0 as extreme_ambiguous, c.revision, n.name as source, c.known_from,
+  c.instrument_id, c.timeframe as length
 from candle c
 join instrument i on i.id = c.instrument_id
 left join source n on n.code = c.source
 union all
 select
-  i.symbol,
-  q.trading_day,
-  q.candle_opened_at,
+  i.symbol, q.trading_day, q.candle_opened_at,
   q.candle_opened_at + interval '1 minute',
-  q.candle_open,
-  q.candle_high,
-  q.candle_low,
-  q.candle_close,
-  q.candle_volume,
-  q.candle_turnover,
-  null::bigint,
-  average_price(q.candle_turnover, q.candle_volume, i.kind),
-  'open',
-  (q.candle_flags & 1) <> 0,
-  (q.candle_flags & 2) <> 0,
-  (q.candle_flags & 4) <> 0,
-  0::smallint,
-  n.name,
-  q.received_at,
-  q.instrument_id,
-  1::smallint
+  q.candle_open, q.candle_high, q.candle_low, q.candle_close, q.candle_volume, q.candle_turnover,
+  null::bigint, average_price(q.candle_turnover, q.candle_volume, i.kind), 'open',
+  (q.candle_flags & 1) <> 0, (q.candle_flags & 2) <> 0, (q.candle_flags & 4) <> 0, 0::smallint,
+  n.name, q.received_at, q.instrument_id, 1::smallint
 from quote q
 join instrument i on i.id = q.instrument_id
 left join source n on n.code = q.candle_source
@@ -1378,27 +1338,12 @@ where q.candle_opened_at is not null
       and c.opened_at = q.candle_opened_at)
 union all
 select
-  i.symbol,
-  q.trading_day,
+  i.symbol, q.trading_day,
   (q.trading_day + m.day_opens) at time zone m.zone,
   (q.trading_day + m.closes[cardinality(m.closes)]) at time zone m.zone,
-  q.open,
-  q.high,
-  q.low,
-  q.last,
-  q.volume,
-  q.turnover,
-  null::bigint,
-  average_price(q.turnover, q.volume, i.kind),
-  'open',
-  false,
-  false,
-  false,
-  0::smallint,
-  n.name,
-  q.received_at,
-  q.instrument_id,
-  240::smallint
+  q.open, q.high, q.low, q.last, q.volume, q.turnover, null::bigint,
+  average_price(q.turnover, q.volume, i.kind), 'open', false, false, false, 0::smallint, n.name,
+  q.received_at, q.instrument_id, 240::smallint
 from quote q
 join instrument i on i.id = q.instrument_id
 left join source n on n.code = coalesce(q.candle_source, i.source)
@@ -1421,14 +1366,12 @@ comment on view stored_candles is
 -- auction before the open is in the first bucket.
 
 drop function if exists
-  bucket_closed_at,
-  bucket_minutes,
-  is_auction_minute,
-  regular_session,
-  session_grid;
+  bucket_closed_at, bucket_minutes, is_auction_minute, regular_session, session_grid;
 drop function if exists
   bucket_opened_at(smallint, boolean, timestamptz, date, timestamptz, timestamptz);
 drop function if exists period_is_whole(boolean, date, date, bigint, date);
+drop function if exists series_candles(
+  integer, smallint, timestamptz, timestamptz, timestamptz, smallint, date);
 
 create or replace function market_of(series integer)
 returns market
@@ -1452,9 +1395,7 @@ comment on function market_of is 'Where a series trades.';
 
 create or replace function market_day(place market, day date)
 returns table (
-  opens timestamptz,
-  closes timestamptz,
-  anchor timestamptz
+  opens timestamptz, closes timestamptz, anchor timestamptz
 )
 language plpgsql
 stable
@@ -1507,13 +1448,8 @@ comment on function market_day is
   'Buckets are counted from anchor, which is opens in a session.';
 
 create or replace function bucket_opened_at(
-  length smallint,
-  zone text,
-  day_opens time,
-  trading_day date,
-  opened_at timestamptz,
-  opens timestamptz,
-  anchor timestamptz
+  length smallint, zone text, day_opens time, trading_day date, opened_at timestamptz,
+  opens timestamptz, anchor timestamptz
 )
 returns timestamptz
 language sql
@@ -1533,11 +1469,7 @@ comment on function bucket_opened_at is
 -- Whether a week or month is all there. With a calendar its days are counted (a suspension counts
 -- as missing: the bars cannot tell); without one it is over once its last trading weekday is known.
 create or replace function period_is_whole(
-  place market,
-  first_day date,
-  last_day date,
-  days bigint,
-  last_known_day date
+  place market, first_day date, last_day date, days bigint, last_known_day date
 )
 returns boolean
 language plpgsql
@@ -1570,11 +1502,7 @@ comment on function period_is_whole is
 -- planning over years of them is paid once.
 
 create or replace function series_rows(
-  series integer,
-  length smallint,
-  from_ts timestamptz,
-  to_ts timestamptz,
-  as_of timestamptz
+  series integer, length smallint, from_ts timestamptz, to_ts timestamptz, as_of timestamptz
 )
 returns setof candle
 language plpgsql
@@ -1608,23 +1536,8 @@ begin
       order by r.opened_at, r.revision desc
     )
     select
-      b.opened_at,
-      b.closed_at,
-      b.known_from,
-      b.instrument_id,
-      b.trading_day,
-      b.timeframe,
-      b.flags,
-      b.source,
-      b.revision,
-      b.open,
-      b.high,
-      b.low,
-      b.close,
-      b.volume,
-      b.turnover,
-      b.trades,
-      b.vwap
+      b.opened_at, b.closed_at, b.known_from, b.instrument_id, b.trading_day, b.timeframe, b.flags,
+      b.source, b.revision, b.open, b.high, b.low, b.close, b.volume, b.turnover, b.trades, b.vwap
     from (
       select c.*, null::timestamptz as known_to, null::smallint as cause
       from candle c
@@ -1651,10 +1564,7 @@ comment on function series_rows is
   'Stage of candles(): the stored rows of a series opened in [from_ts, to_ts), as known then.';
 
 create or replace function series_last(
-  series integer,
-  length smallint,
-  before timestamptz,
-  as_of timestamptz
+  series integer, length smallint, before timestamptz, as_of timestamptz
 )
 returns setof candle
 language plpgsql
@@ -1699,13 +1609,8 @@ comment on function series_last is
   'with its present values.';
 
 create or replace function series_adjusted(
-  series integer,
-  length smallint,
-  from_ts timestamptz,
-  to_ts timestamptz,
-  as_of timestamptz,
-  factor_kind smallint,
-  stands_on date
+  series integer, length smallint, from_ts timestamptz, to_ts timestamptz, as_of timestamptz,
+  factor_kind smallint, stands_on date
 )
 returns setof candle
 language plpgsql
@@ -1723,8 +1628,7 @@ begin
   return query
     with known as (
       select
-        f.from_day,
-        f.factor,
+        f.from_day, f.factor,
         lead(f.from_day, 1, 'infinity') over (order by f.from_day) as to_day
       from adjustment_factor f
       where f.instrument_id = series
@@ -1736,9 +1640,7 @@ begin
     ),
     scale as (
       select
-        k.from_day,
-        k.to_day,
-        case
+        k.from_day, k.to_day, case
           when factor_kind = 2 then k.factor
           when stands_on is null then 1
           else s.factor
@@ -1748,22 +1650,10 @@ begin
       left join known s on stands_on >= s.from_day and stands_on < s.to_day
     )
     select
-      r.opened_at,
-      r.closed_at,
-      r.known_from,
-      r.instrument_id,
-      r.trading_day,
-      r.timeframe,
-      r.flags,
-      r.source,
-      r.revision,
-      round(r.open * s.times / s.parts, 4),
-      round(r.high * s.times / s.parts, 4),
-      round(r.low * s.times / s.parts, 4),
-      round(r.close * s.times / s.parts, 4),
-      r.volume,
-      r.turnover,
-      r.trades,
+      r.opened_at, r.closed_at, r.known_from, r.instrument_id, r.trading_day, r.timeframe, r.flags,
+      r.source, r.revision, round(r.open * s.times / s.parts, 4),
+      round(r.high * s.times / s.parts, 4), round(r.low * s.times / s.parts, 4),
+      round(r.close * s.times / s.parts, 4), r.volume, r.turnover, r.trades,
       round(r.vwap * s.times / s.parts, 4)
     from series_rows(series, length, from_ts, to_ts, as_of) r
     left join scale s on r.trading_day >= s.from_day and r.trading_day < s.to_day
@@ -1790,26 +1680,12 @@ begin
   end if;
   return query
     select
-      f.opened_at,
-      f.closed_at,
-      f.known_from,
-      f.instrument_id,
-      f.trading_day,
-      f.length,
+      f.opened_at, f.closed_at, f.known_from, f.instrument_id, f.trading_day, f.length,
       (32
         | f.no_trade::integer
         | f.partial::integer * 2
         | f.extreme_ambiguous::integer * 4)::smallint,
-      i.source,
-      f.revision,
-      f.open,
-      f.high,
-      f.low,
-      f.close,
-      f.volume,
-      f.turnover,
-      f.trades,
-      f.vwap
+      i.source, f.revision, f.open, f.high, f.low, f.close, f.volume, f.turnover, f.trades, f.vwap
     from stored_candles f
     join instrument i on i.id = f.instrument_id
     where f.instrument_id = series
@@ -1821,14 +1697,8 @@ comment on function series_forming is
   'The minute or day of a series that is still forming, 32 in its flags.';
 
 create or replace function series_rolled(
-  series integer,
-  length smallint,
-  from_ts timestamptz,
-  to_ts timestamptz,
-  as_of timestamptz,
-  factor_kind smallint,
-  stands_on date,
-  forming boolean
+  series integer, length smallint, from_ts timestamptz, to_ts timestamptz, as_of timestamptz,
+  factor_kind smallint, stands_on date, forming boolean
 )
 returns setof candle
 language plpgsql
@@ -1902,13 +1772,10 @@ begin
     ),
     grouped as (
       select
-        m.bucket,
-        case
+        m.bucket, case
           when base = 240 then max(m.closed_at)
           else least(m.bucket + make_interval(mins => length), min(m.closes))
-        end as closed_at,
-        max(m.known_from) as known_from,
-        max(m.trading_day) as trading_day,
+        end as closed_at, max(m.known_from) as known_from, max(m.trading_day) as trading_day,
         min(m.source) as source,
         least(sum(m.revision), 32767)::smallint as revision,
         bool_or(m.flags & 32 <> 0) as has_open,
@@ -1938,8 +1805,7 @@ begin
     ),
     bounded as (
       select
-        g.*,
-        p.first_day,
+        g.*, p.first_day,
         case length
           when 1200 then p.first_day + 6
           else (p.first_day + interval '1 month')::date - 1
@@ -1949,8 +1815,7 @@ begin
     ),
     rolled as (
       select
-        n.*,
-        case
+        n.*, case
           when base = 240 then
             not n.has_open
             and (
@@ -1962,8 +1827,7 @@ begin
             from unnest(place.silent_minutes) q (minute)
             where (n.trading_day + q.minute) at time zone place.zone >= n.bucket
               and (n.trading_day + q.minute) at time zone place.zone < n.closed_at)
-        end as is_whole,
-        case
+        end as is_whole, case
           when base = 240 then last.trading_day < n.last_day
           when not place.every_minute then true
           else n.closed_at > quoted_at
@@ -1977,13 +1841,9 @@ begin
           length, place.zone, place.day_opens, r.trading_day, r.opened_at, f.opens, f.anchor)
           as first_bucket,
         bucket_opened_at(
-          length,
-          place.zone,
-          place.day_opens,
-          r.trading_day,
+          length, place.zone, place.day_opens, r.trading_day,
           r.closed_at - interval '1 second',
-          l.opens,
-          l.anchor)
+          l.opens, l.anchor)
           as last_bucket
       from ready r
       left join session f
@@ -1996,12 +1856,7 @@ begin
         and l.closes >= r.closed_at
     )
     select
-      w.bucket,
-      w.closed_at,
-      w.known_from,
-      series,
-      w.trading_day,
-      length,
+      w.bucket, w.closed_at, w.known_from, series, w.trading_day, length,
       (w.no_trade::integer
         | case when w.has_partial or not w.is_whole then 2 else 0 end
         | w.ambiguous
@@ -2013,16 +1868,7 @@ begin
           when greatest(w.open, w.close) > w.high or least(w.open, w.close) < w.low then 8
           else 0
         end)::smallint,
-      w.source,
-      w.revision,
-      w.open,
-      w.high,
-      w.low,
-      w.close,
-      w.volume,
-      w.turnover,
-      w.trades,
-      case
+      w.source, w.revision, w.open, w.high, w.low, w.close, w.volume, w.turnover, w.trades, case
         when factor_kind is null then average_price(w.turnover, w.volume, kind)
       end
     from rolled w
@@ -2055,13 +1901,8 @@ comment on function series_rolled is
   'minute or day; 32 in flags for a bucket that is not over.';
 
 create or replace function series_candles(
-  series integer,
-  length smallint,
-  from_ts timestamptz,
-  to_ts timestamptz,
-  as_of timestamptz,
-  factor_kind smallint,
-  stands_on date
+  series integer, length smallint, from_ts timestamptz, to_ts timestamptz, as_of timestamptz,
+  factor_kind smallint, stands_on date, flat boolean
 )
 returns setof candle
 language plpgsql
@@ -2069,7 +1910,11 @@ stable
 set search_path = candled, pg_temp
 as $function$
 begin
-  if length in (1, 90, 240) then
+  if flat then
+    return query
+      select *
+      from series_filled(series, length, from_ts, to_ts, as_of, factor_kind, stands_on);
+  elsif length in (1, 90, 240) then
     return query
       select *
       from series_adjusted(series, length, from_ts, to_ts, as_of, factor_kind, stands_on);
@@ -2082,16 +1927,11 @@ begin
 end
 $function$;
 comment on function series_candles is
-  'Stage of candles(): minutes, after-hours and days as stored, the others rolled up.';
+  'Stage of candles(): minutes, after-hours and days as stored, the others rolled up; or filled.';
 
 create or replace function series_filled(
-  series integer,
-  length smallint,
-  from_ts timestamptz,
-  to_ts timestamptz,
-  as_of timestamptz,
-  factor_kind smallint,
-  stands_on date
+  series integer, length smallint, from_ts timestamptz, to_ts timestamptz, as_of timestamptz,
+  factor_kind smallint, stands_on date
 )
 returns setof candle
 language plpgsql
@@ -2120,19 +1960,16 @@ begin
   from unnest(array[1, length]) t (code)
   cross join lateral series_last(series, t.code::smallint, day_from, as_of) l
   cross join lateral series_adjusted(
-    series,
-    t.code::smallint,
-    l.opened_at,
+    series, t.code::smallint, l.opened_at,
     l.opened_at + interval '1 second',
-    as_of,
-    factor_kind,
-    stands_on) a
+    as_of, factor_kind, stands_on) a
   order by a.closed_at desc
   limit 1;
   return query
     with ready as materialized (
       select r as given, r.trading_day, r.opened_at, r.closed_at
-      from series_candles(series, length, day_from, day_to, as_of, factor_kind, stands_on) r
+      from series_candles(
+        series, length, day_from, day_to, as_of, factor_kind, stands_on, false) r
     ),
     session as materialized (
       select d.day, s.*
@@ -2146,13 +1983,9 @@ begin
           length, place.zone, place.day_opens, k.trading_day, k.opened_at, f.opens, f.anchor)
           as first_bucket,
         bucket_opened_at(
-          length,
-          place.zone,
-          place.day_opens,
-          k.trading_day,
+          length, place.zone, place.day_opens, k.trading_day,
           k.closed_at - interval '1 second',
-          l.opens,
-          l.anchor)
+          l.opens, l.anchor)
           as last_bucket
       from ready k
       left join session f
@@ -2198,12 +2031,7 @@ begin
       from carried c
     )
     select
-      p.opened_at,
-      p.closed_at,
-      (p.flat).known_from,
-      series,
-      p.trading_day,
-      length,
+      p.opened_at, p.closed_at, (p.flat).known_from, series, p.trading_day, length,
       case when h.is_hole then 17 else (p.given).flags end::smallint,
       (p.flat).source,
       case when h.is_hole then 0 else (p.given).revision end::smallint,
@@ -2213,8 +2041,7 @@ begin
       (p.flat).close,
       case when h.is_hole then 0 else (p.given).volume end,
       case when h.is_hole then 0 else (p.given).turnover end,
-      (p.given).trades,
-      (p.given).vwap
+      (p.given).trades, (p.given).vwap
     from placed p
     cross join lateral (select (p.given).source is null) h (is_hole)
     where p.opened_at >= from_ts
@@ -2228,47 +2055,27 @@ comment on function series_filled is
   'the close before it.';
 
 create or replace function shown_candle(
-  stored candle,
-  symbol text,
-  averages boolean,
-  sources text[]
+  stored candle, symbol text, averages boolean, sources text[]
 )
 returns candle_row
 language sql
 immutable
 parallel safe
 return row(
-  stored.opened_at,
-  stored.closed_at,
-  stored.trading_day,
-  stored.open,
-  stored.high,
-  stored.low,
-  stored.close,
-  stored.volume,
-  stored.turnover,
-  stored.trades,
+  stored.opened_at, stored.closed_at, stored.trading_day, stored.open, stored.high, stored.low,
+  stored.close, stored.volume, stored.turnover, stored.trades,
   coalesce(
     stored.vwap,
     case when averages then average_price(stored.turnover, stored.volume, null) end),
-  stored.flags,
-  stored.revision,
-  stored.known_from,
-  sources[stored.source],
+  stored.flags, stored.revision, stored.known_from, sources[stored.source],
   symbol)::candle_row;
 comment on function shown_candle is
   'A row of candles(); averages: vwap is turnover ÷ volume where its source sends none.';
 
 create or replace function candles(
-  symbol text,
-  timeframe text default '1m',
-  from_ts timestamptz default '-infinity',
-  to_ts timestamptz default 'infinity',
-  fill text default 'none',
-  adjust text default 'raw',
-  as_of timestamptz default null,
-  source text default null,
-  newest integer default null
+  symbol text, timeframe text default '1m', from_ts timestamptz default '-infinity',
+  to_ts timestamptz default 'infinity', fill text default 'none', adjust text default 'raw',
+  as_of timestamptz default null, source text default null, newest integer default null
 )
 returns setof candle_row
 language plpgsql
@@ -2379,18 +2186,10 @@ begin
   return query
     select n.*
     from (
-      select (shown_candle(c::candle, canonical, averages, sources)).*
-      from (
-        select r.*
-        from series_candles(
-          series, length, first_ts, candles.to_ts, candles.as_of, factor_kind, stands_on) r
-        where candles.fill = 'none'
-        union all
-        select r.*
-        from series_filled(
-          series, length, first_ts, candles.to_ts, candles.as_of, factor_kind, stands_on) r
-        where candles.fill = 'flat'
-      ) c
+      select (shown_candle(c, canonical, averages, sources)).*
+      from series_candles(
+        series, length, first_ts, candles.to_ts, candles.as_of, factor_kind, stands_on,
+        candles.fill = 'flat') c
       order by c.opened_at desc
       limit candles.newest
     ) n
@@ -2409,15 +2208,9 @@ comment on function
   'turnover ÷ volume if the source sends none; null for indexes and adjusted prices.';
 
 create or replace function candles(
-  symbols text[],
-  timeframe text default '1m',
-  from_ts timestamptz default '-infinity',
-  to_ts timestamptz default 'infinity',
-  fill text default 'none',
-  adjust text default 'raw',
-  as_of timestamptz default null,
-  source text default null,
-  newest integer default null
+  symbols text[], timeframe text default '1m', from_ts timestamptz default '-infinity',
+  to_ts timestamptz default 'infinity', fill text default 'none', adjust text default 'raw',
+  as_of timestamptz default null, source text default null, newest integer default null
 )
 returns setof candle_row
 language sql
@@ -2438,23 +2231,10 @@ comment on function
 -- partition is in the order of time; back-filling or clustering by key ends that.
 create or replace function market_at(at timestamptz, as_of timestamptz default null)
 returns table (
-  instrument_id integer,
-  symbol text,
-  opened_at timestamptz,
-  closed_at timestamptz,
-  trading_day date,
-  open numeric,
-  high numeric,
-  low numeric,
-  close numeric,
-  volume numeric,
-  turnover numeric,
-  trades bigint,
-  vwap numeric,
-  flags smallint,
-  revision smallint,
-  known_from timestamptz,
-  source text
+  instrument_id integer, symbol text, opened_at timestamptz, closed_at timestamptz,
+  trading_day date, open numeric, high numeric, low numeric, close numeric, volume numeric,
+  turnover numeric, trades bigint, vwap numeric, flags smallint, revision smallint,
+  known_from timestamptz, source text
 )
 language plpgsql
 stable
@@ -2470,23 +2250,10 @@ declare
 begin
   return query
     select
-      i.id,
-      i.symbol,
-      c.opened_at,
-      c.closed_at,
-      c.trading_day,
-      c.open,
-      c.high,
-      c.low,
-      c.close,
-      c.volume,
-      c.turnover,
-      c.trades,
-      coalesce(c.vwap, average_price(c.turnover, c.volume, i.kind)),
-      c.flags,
-      c.revision,
-      c.known_from,
-      sources[c.source]
+      i.id, i.symbol, c.opened_at, c.closed_at, c.trading_day, c.open, c.high, c.low, c.close,
+      c.volume, c.turnover, c.trades,
+      coalesce(c.vwap, average_price(c.turnover, c.volume, i.kind)), c.flags, c.revision,
+      c.known_from, sources[c.source]
     from instrument i
     cross join lateral (
       select m.*
@@ -2502,23 +2269,10 @@ begin
   end if;
   return query
     select
-      i.id,
-      i.symbol,
-      r.opened_at,
-      r.closed_at,
-      r.trading_day,
-      r.open,
-      r.high,
-      r.low,
-      r.close,
-      r.volume,
-      r.turnover,
-      r.trades,
-      coalesce(r.vwap, average_price(r.turnover, r.volume, i.kind)),
-      r.flags,
-      r.revision,
-      r.known_from,
-      sources[r.source]
+      i.id, i.symbol, r.opened_at, r.closed_at, r.trading_day, r.open, r.high, r.low, r.close,
+      r.volume, r.turnover, r.trades,
+      coalesce(r.vwap, average_price(r.turnover, r.volume, i.kind)), r.flags, r.revision,
+      r.known_from, sources[r.source]
     from instrument i
     cross join lateral (
       select e.*
@@ -2592,27 +2346,14 @@ comment on function series_days is 'All dates from the first to the last minute 
 -- the trading day, or on the symbol, is all that is calculated.
 create or replace view rolled_candles as
 select
-  i.symbol,
-  c.trading_day,
-  (c.rolled).opened_at,
-  (c.rolled).closed_at,
-  (c.rolled).open,
-  (c.rolled).high,
-  (c.rolled).low,
-  (c.rolled).close,
-  (c.rolled).volume,
-  (c.rolled).turnover,
-  (c.rolled).trades,
-  (c.rolled).vwap,
+  i.symbol, c.trading_day, (c.rolled).opened_at, (c.rolled).closed_at, (c.rolled).open,
+  (c.rolled).high, (c.rolled).low, (c.rolled).close, (c.rolled).volume, (c.rolled).turnover,
+  (c.rolled).trades, (c.rolled).vwap,
   case when (c.rolled).flags & 32 <> 0 then 'open' else 'final' end as state,
   (c.rolled).flags & 1 <> 0 as no_trade,
   (c.rolled).flags & 2 <> 0 as partial,
   (c.rolled).flags & 4 <> 0 as extreme_ambiguous,
-  (c.rolled).revision,
-  n.name as source,
-  (c.rolled).known_from,
-  i.id as instrument_id,
-  c.length
+  (c.rolled).revision, n.name as source, (c.rolled).known_from, i.id as instrument_id, c.length
 from instrument i
 join source o on o.code = i.source
 join market m on m.code = o.market
@@ -2621,14 +2362,10 @@ cross join lateral (
   from (values (5::smallint), (15::smallint), (30::smallint), (60::smallint)) t (length)
   cross join lateral series_days(i.id, t.length) d (day)
   cross join lateral series_rolled(
-    i.id,
-    t.length,
+    i.id, t.length,
     d.day::timestamp at time zone m.zone,
     (d.day + 1)::timestamp at time zone m.zone,
-    null,
-    null,
-    null,
-    true) r
+    null, null, null, true) r
   union all
   select t.length, r.trading_day, r
   from (values (1200::smallint), (7200::smallint)) t (length)
@@ -2653,17 +2390,13 @@ begin
     from (
       values
         (
-          'candle_1m',
-          'stored_candles',
-          1,
+          'candle_1m', 'stored_candles', 1,
           'Minute candles: final ones, and the forming one with state open. symbol is as it is '
             'stored: for another spelling use where instrument_id = '
             'instrument_id(''600519.SH'').'
         ),
         (
-          'candle_1d',
-          'stored_candles',
-          240,
+          'candle_1d', 'stored_candles', 240,
           'Day candles, from the exchange''s own day fields; today''s with state open.'
         ),
         ('candle_5m', 'rolled_candles', 5, 'Five-minute candles, calculated from minutes'),
@@ -2676,10 +2409,7 @@ begin
   loop
     execute format(
       'create or replace view %I as select %s from %I where length = %s',
-      made.name,
-      shown,
-      made.base,
-      made.length);
+      made.name, shown, made.base, made.length);
     execute format(
       'comment on view %I is %L',
       made.name,
@@ -2693,34 +2423,17 @@ $views$;
 
 create or replace view latest as
 select
-  i.symbol,
-  i.name,
-  trading_name(q.trading) as trading,
-  q.quoted_at,
+  i.symbol, i.name, trading_name(q.trading) as trading, q.quoted_at,
   case when q.high > 0 then q.last end as last,
   case when q.high > 0 then q.last - q.previous_close end as change,
   round(
     case when q.high > 0 then 100 * (q.last - q.previous_close) / nullif(q.previous_close, 0) end,
     2) as percent_change,
-  nullif(q.open, 0) as open,
-  nullif(q.high, 0) as high,
-  nullif(q.low, 0) as low,
-  q.previous_close,
-  q.volume,
-  q.turnover,
-  q.bid,
-  q.ask,
-  book_prices(q.bids) as bid_prices,
-  book_volumes(q.bids) as bid_volumes,
-  book_prices(q.asks) as ask_prices,
-  book_volumes(q.asks) as ask_volumes,
-  q.after_hours_volume,
-  q.after_hours_turnover,
-  q.status,
-  q.trading_day,
-  q.received_at,
-  q.changed_seq,
-  q.instrument_id
+  nullif(q.open, 0) as open, nullif(q.high, 0) as high, nullif(q.low, 0) as low, q.previous_close,
+  q.volume, q.turnover, q.bid, q.ask, book_prices(q.bids) as bid_prices,
+  book_volumes(q.bids) as bid_volumes, book_prices(q.asks) as ask_prices,
+  book_volumes(q.asks) as ask_volumes, q.after_hours_volume, q.after_hours_turnover, q.status,
+  q.trading_day, q.received_at, q.changed_seq, q.instrument_id
 from quote q
 join instrument i on i.id = q.instrument_id;
 comment on view latest is
@@ -2730,39 +2443,19 @@ comment on view latest is
 
 create or replace view coverage as
 select
-  i.symbol,
-  a.trading_day,
-  a.minutes_traded::integer as traded,
-  a.minutes_untraded::integer as untraded,
-  a.minutes_missing::integer as missing,
-  a.minute_volume,
-  a.gap_volume,
-  a.residual_volume,
-  a.residual_turnover,
-  a.balanced,
-  true as certified,
-  a.repaired_at,
-  s.name as source,
-  a.instrument_id
+  i.symbol, a.trading_day, a.minutes_traded::integer as traded,
+  a.minutes_untraded::integer as untraded, a.minutes_missing::integer as missing, a.minute_volume,
+  a.gap_volume, a.residual_volume, a.residual_turnover, a.balanced, true as certified,
+  a.repaired_at, s.name as source, a.instrument_id
 from day_audit a
 join instrument i on i.id = a.instrument_id
 left join source s on s.code = i.source
 union all
 select
-  i.symbol,
-  c.trading_day,
+  i.symbol, c.trading_day,
   (count(*) filter (where c.flags & 1 = 0))::integer,
   (count(*) filter (where c.flags & 1 <> 0))::integer,
-  null,
-  sum(c.volume),
-  null,
-  null,
-  null,
-  null,
-  false,
-  null,
-  s.name,
-  c.instrument_id
+  null, sum(c.volume), null, null, null, null, false, null, s.name, c.instrument_id
 from candle c
 join instrument i on i.id = c.instrument_id
 left join source s on s.code = i.source
@@ -2779,27 +2472,13 @@ comment on view coverage is
 
 create or replace view gaps as
 select
-  i.symbol,
-  g.trading_day,
-  g.from_at,
-  g.to_at,
-  g.volume,
-  g.turnover,
-  gap_cause_name(g.cause) as cause,
-  case
+  i.symbol, g.trading_day, g.from_at, g.to_at, g.volume, g.turnover,
+  gap_cause_name(g.cause) as cause, case
     when g.known_to is not null then 'closed'
     when g.permanent_at is not null then 'permanent'
     else 'open'
-  end as state,
-  g.known_from,
-  g.known_to,
-  g.closed_by,
-  g.sightings,
-  g.last_sighting_at,
-  g.permanent_at,
-  g.permanent_reason,
-  g.id,
-  g.instrument_id
+  end as state, g.known_from, g.known_to, g.closed_by, g.sightings, g.last_sighting_at,
+  g.permanent_at, g.permanent_reason, g.id, g.instrument_id
 from gap g
 join instrument i on i.id = g.instrument_id;
 comment on view gaps is
@@ -2808,23 +2487,9 @@ comment on view gaps is
 
 create or replace view revisions as
 select
-  i.symbol,
-  timeframe_name(r.timeframe) as timeframe,
-  r.opened_at,
-  r.revision,
-  r.open,
-  r.high,
-  r.low,
-  r.close,
-  r.volume,
-  r.turnover,
-  r.trades,
-  r.vwap,
-  r.known_from,
-  r.known_to,
-  revision_cause_name(r.cause) as cause,
-  s.name as source,
-  r.instrument_id
+  i.symbol, timeframe_name(r.timeframe) as timeframe, r.opened_at, r.revision, r.open, r.high,
+  r.low, r.close, r.volume, r.turnover, r.trades, r.vwap, r.known_from, r.known_to,
+  revision_cause_name(r.cause) as cause, s.name as source, r.instrument_id
 from candle_revision r
 join instrument i on i.id = r.instrument_id
 left join source s on s.code = r.source;
@@ -2832,20 +2497,10 @@ comment on view revisions is 'Earlier values of revised candles.';
 
 create or replace view disagreements as
 select
-  i.symbol,
-  timeframe_name(d.timeframe) as timeframe,
-  d.opened_at,
-  d.trading_day,
-  d.field,
-  d.ours,
-  d.theirs,
-  o.name as our_source,
-  t.name as their_source,
+  i.symbol, timeframe_name(d.timeframe) as timeframe, d.opened_at, d.trading_day, d.field, d.ours,
+  d.theirs, o.name as our_source, t.name as their_source,
   case when d.resolved_at is null then 'open' else 'resolved' end as state,
-  d.known_from,
-  d.resolved_at,
-  d.id,
-  d.instrument_id
+  d.known_from, d.resolved_at, d.id, d.instrument_id
 from disagreement d
 join instrument i on i.id = d.instrument_id
 left join source o on o.code = d.our_source
@@ -2857,12 +2512,7 @@ create or replace view factors as
 select
   i.symbol,
   case f.kind when 1 then 'qfq' when 2 then 'hfq' end as kind,
-  f.from_day,
-  f.factor,
-  f.known_from,
-  f.known_to,
-  s.name as source,
-  f.instrument_id
+  f.from_day, f.factor, f.known_from, f.known_to, s.name as source, f.instrument_id
 from adjustment_factor f
 join instrument i on i.id = f.instrument_id
 left join source s on s.code = i.source;
@@ -2871,28 +2521,16 @@ comment on view factors is
 
 create or replace view lists as
 select
-  s.name as source,
-  l.part,
-  l.judged_at,
-  l.verdict,
-  l.rows,
-  l.detail,
-  l.content_hash,
-  l.id
+  s.name as source, l.part, l.judged_at, l.verdict, l.rows, l.detail, l.content_hash, l.id
 from instrument_list l
 left join source s on s.code = l.source;
 comment on view lists is 'Received lists of instruments, and the verdict on each.';
 
 create or replace view key_usage as
 select
-  s.name as source,
-  k.label,
-  k.day,
-  k.requests,
+  s.name as source, k.label, k.day, k.requests,
   case when k.parked_until > k.updated_at then 'parked' else 'usable' end as state,
-  k.parked_until,
-  k.parked_reason,
-  k.updated_at
+  k.parked_until, k.parked_reason, k.updated_at
 from api_key_usage k
 left join source s on s.code = k.source;
 comment on view key_usage is
@@ -2900,13 +2538,7 @@ comment on view key_usage is
 
 create or replace view rejections as
 select
-  r.trading_day,
-  r.received_at,
-  s.name as source,
-  r.symbol,
-  r.reason,
-  r.detail,
-  r.payload
+  r.trading_day, r.received_at, s.name as source, r.symbol, r.reason, r.detail, r.payload
 from rejected r
 left join source s on s.code = r.source;
 comment on view rejections is
@@ -2916,34 +2548,21 @@ comment on view rejections is
 
 create or replace view health as
 select
-  s.name as source,
-  h.endpoint,
-  h.state,
-  h.since,
-  h.last_success_at,
-  h.requests,
-  h.failures,
-  h.detail,
-  h.updated_at
+  s.name as source, h.endpoint, h.state, h.since, h.last_success_at, h.requests, h.failures,
+  h.detail, h.updated_at
 from source_health h
 left join source s on s.code = h.source;
 comment on view health is 'State of each endpoint of each source.';
 
 create or replace view leaders as
 select
-  t.term,
-  t.holder,
-  t.host,
-  t.acquired_at,
+  t.term, t.holder, t.host, t.acquired_at,
   lead(t.acquired_at) over (order by t.term) as ended_at,
   case
     when l.term is null then 'over'
     when l.expires_at > clock_timestamp() then 'leads'
     else 'expired'
-  end as state,
-  t.from_journal,
-  t.from_position,
-  t.position
+  end as state, t.from_journal, t.from_position, t.position
 from lease_term t
 left join lease l on l.term = t.term;
 comment on view leaders is
@@ -2966,10 +2585,7 @@ return array_remove(
 comment on function flag_names is 'The names of the bits of a candle''s flags.';
 
 create or replace function why(
-  symbol text,
-  at timestamptz,
-  timeframe text default '1m',
-  source text default null
+  symbol text, at timestamptz, timeframe text default '1m', source text default null
 )
 returns setof candle_fact
 language plpgsql
@@ -2999,13 +2615,10 @@ begin
   select c.*
   into it
   from series_candles(
-    series,
-    length,
+    series, length,
     why.at - case when length > 240 then interval '32 days' else interval '26 hours' end,
     why.at + interval '1 microsecond',
-    null,
-    null,
-    null) c
+    null, null, null, false) c
   where c.closed_at > why.at
   order by c.opened_at desc
   limit 1;
@@ -3020,16 +2633,8 @@ begin
       b.known_from,
       format(
         '%s to %s from %s, revision %s: open %s high %s low %s close %s volume %s turnover %s%s',
-        b.opened_at,
-        b.closed_at,
-        source_name(b.source),
-        b.revision,
-        b.open,
-        b.high,
-        b.low,
-        b.close,
-        b.volume,
-        coalesce(b.turnover::text, 'unknown'),
+        b.opened_at, b.closed_at, source_name(b.source), b.revision, b.open, b.high, b.low,
+        b.close, b.volume, coalesce(b.turnover::text, 'unknown'),
         case when b.flags = 0 then '' else ', ' || array_to_string(flag_names(b.flags), ' ') end)
     from (
       select 1 as place, it.*
@@ -3041,21 +2646,12 @@ begin
     order by b.place, b.opened_at;
   return query
     select
-      'revision',
-      r.known_from,
+      'revision', r.known_from,
       format(
         'revision %s of %s, known until %s (%s): '
           'open %s high %s low %s close %s volume %s turnover %s',
-        r.revision,
-        r.opened_at,
-        r.known_to,
-        revision_cause_name(r.cause),
-        r.open,
-        r.high,
-        r.low,
-        r.close,
-        r.volume,
-        coalesce(r.turnover::text, 'unknown'))
+        r.revision, r.opened_at, r.known_to, revision_cause_name(r.cause), r.open, r.high, r.low,
+        r.close, r.volume, coalesce(r.turnover::text, 'unknown'))
     from candle_revision r
     where r.instrument_id = series
       and r.timeframe = base
@@ -3064,8 +2660,7 @@ begin
     order by r.opened_at, r.revision desc;
   return query
     select
-      'change',
-      h.committed_at,
+      'change', h.committed_at,
       format(
         'seq %s, journal position %s: %s %s', h.seq, h.position, k.opened_at, k.what)
     from change h
@@ -3097,16 +2692,10 @@ begin
     order by h.seq, k.opened_at;
   return query
     select
-      'gap',
-      g.known_from,
+      'gap', g.known_from,
       format(
         '%s to %s, %s, %s: volume %s turnover %s',
-        g.from_at,
-        g.to_at,
-        g.cause,
-        g.state,
-        g.volume,
-        g.turnover)
+        g.from_at, g.to_at, g.cause, g.state, g.volume, g.turnover)
     from gaps g
     where g.instrument_id = series
       and g.trading_day = it.trading_day
@@ -3115,18 +2704,11 @@ begin
     order by g.from_at, g.id;
   return query
     select
-      'disagreement',
-      d.known_from,
+      'disagreement', d.known_from,
       format(
         '%s of %s %s, %s: %s says %s, %s says %s',
-        d.field,
-        d.timeframe,
-        d.opened_at,
-        d.state,
-        d.our_source,
-        coalesce(d.ours::text, 'nothing'),
-        d.their_source,
-        coalesce(d.theirs::text, 'nothing'))
+        d.field, d.timeframe, d.opened_at, d.state, d.our_source,
+        coalesce(d.ours::text, 'nothing'), d.their_source, coalesce(d.theirs::text, 'nothing'))
     from disagreements d
     where d.instrument_id = series
       and d.opened_at >= it.opened_at
@@ -3134,14 +2716,10 @@ begin
     order by d.opened_at, d.id;
   return query
     select
-      'certificate',
-      a.known_from,
+      'certificate', a.known_from,
       format(
         '%s: the exchange''s day %s, minutes %s, gaps %s, residual %s',
-        a.trading_day,
-        coalesce(a.exchange_volume::text, 'unknown'),
-        a.minute_volume,
-        a.gap_volume,
+        a.trading_day, coalesce(a.exchange_volume::text, 'unknown'), a.minute_volume, a.gap_volume,
         coalesce(a.residual_volume::text, 'unknown'))
     from day_audit a
     where a.instrument_id = series
@@ -3158,10 +2736,7 @@ comment on function why is
 -- For followers. LISTEN candled is a hint; these are the truth.
 
 create or replace function feed_position(
-  out epoch bigint,
-  out first_seq bigint,
-  out last_seq bigint,
-  out "position" bigint,
+  out epoch bigint, out first_seq bigint, out last_seq bigint, out "position" bigint,
   out known_at timestamptz
 )
 language sql
@@ -3171,9 +2746,7 @@ as $function$
   select
     f.epoch,
     coalesce((select min(c.seq) from change c), f.last_seq + 1),
-    f.last_seq,
-    j.position,
-    j.known_from
+    f.last_seq, j.position, j.known_from
   from feed_sequence f
   cross join journal_position j
 $function$;
@@ -3181,28 +2754,14 @@ comment on function feed_position is
   'The feed''s epoch, its oldest kept change, its last one, and the journal position of that.';
 
 create or replace function changes(
-  after_seq bigint,
-  max_rows integer default 1000
+  after_seq bigint, max_rows integer default 1000
 )
 returns table (
-  kind text,
-  from_seq bigint,
-  seq bigint,
-  committed_at timestamptz,
-  known_at timestamptz,
-  quotes integer,
-  rejections integer,
-  candle_instrument_ids integer[],
-  candle_timeframes smallint[],
-  candle_opened_ats timestamptz[],
-  revision_instrument_ids integer[],
-  revision_timeframes smallint[],
-  revision_opened_ats timestamptz[],
-  gap_ids bigint[],
-  closed_gap_ids bigint[],
-  audit_instrument_ids integer[],
-  audit_days date[],
-  events jsonb
+  kind text, from_seq bigint, seq bigint, committed_at timestamptz, known_at timestamptz,
+  quotes integer, rejections integer, candle_instrument_ids integer[],
+  candle_timeframes smallint[], candle_opened_ats timestamptz[], revision_instrument_ids integer[],
+  revision_timeframes smallint[], revision_opened_ats timestamptz[], gap_ids bigint[],
+  closed_gap_ids bigint[], audit_instrument_ids integer[], audit_days date[], events jsonb
 )
 language sql
 stable
@@ -3213,45 +2772,19 @@ as $function$
       'skipped',
       after_seq + 1,
       p.first_seq - 1,
-      null::timestamptz,
-      null::timestamptz,
-      0,
-      0,
-      '{}'::integer[],
-      '{}'::smallint[],
-      '{}'::timestamptz[],
-      '{}'::integer[],
-      '{}'::smallint[],
-      '{}'::timestamptz[],
-      '{}'::bigint[],
-      '{}'::bigint[],
-      '{}'::integer[],
-      '{}'::date[],
-      '[]'::jsonb
+      null::timestamptz, null::timestamptz, 0, 0, '{}'::integer[], '{}'::smallint[],
+      '{}'::timestamptz[], '{}'::integer[], '{}'::smallint[], '{}'::timestamptz[], '{}'::bigint[],
+      '{}'::bigint[], '{}'::integer[], '{}'::date[], '[]'::jsonb
     from feed_position() p
     where p.first_seq > after_seq + 1
   )
   union all
   (
     select
-      'change',
-      c.seq,
-      c.seq,
-      c.committed_at,
-      c.known_at,
-      c.quotes,
-      c.rejections,
-      c.candle_instrument_ids,
-      c.candle_timeframes,
-      c.candle_opened_ats,
-      c.revision_instrument_ids,
-      c.revision_timeframes,
-      c.revision_opened_ats,
-      c.gap_ids,
-      c.closed_gap_ids,
-      c.audit_instrument_ids,
-      c.audit_days,
-      c.events
+      'change', c.seq, c.seq, c.committed_at, c.known_at, c.quotes, c.rejections,
+      c.candle_instrument_ids, c.candle_timeframes, c.candle_opened_ats, c.revision_instrument_ids,
+      c.revision_timeframes, c.revision_opened_ats, c.gap_ids, c.closed_gap_ids,
+      c.audit_instrument_ids, c.audit_days, c.events
     from change c
     where c.seq > after_seq
     order by c.seq
@@ -3297,8 +2830,7 @@ begin
         ('feed_candles', 'candle', '{}', ''),
         ('feed_revisions', 'candle_revision', '{}', ''),
         (
-          'feed_gaps',
-          'gap',
+          'feed_gaps', 'gap',
           '{closed_by,sightings,last_sighting_at,permanent_at,permanent_reason}',
           '; what became of each is in gaps'),
         ('feed_audits', 'day_audit', '{}', ''),
@@ -3393,9 +2925,7 @@ as $function$
   )
   select format(
     'column %s.%s %s%s%s%s%s',
-    r.relname,
-    a.attname,
-    format_type(a.atttypid, a.atttypmod),
+    r.relname, a.attname, format_type(a.atttypid, a.atttypmod),
     case when a.attnotnull then ' not null' else '' end,
     case a.attidentity when 'a' then ' identity always' when 'd' then ' identity' else '' end,
     case when a.attgenerated = 's' then ' generated' else '' end,
@@ -3446,13 +2976,10 @@ as $function$
   union all
   select format(
     'policy %s on %s: %s',
-    p.polname,
-    r.name,
+    p.polname, r.name,
     md5(concat_ws(
       ' ',
-      p.polcmd,
-      p.polpermissive,
-      pg_get_expr(p.polqual, p.polrelid),
+      p.polcmd, p.polpermissive, pg_get_expr(p.polqual, p.polrelid),
       pg_get_expr(p.polwithcheck, p.polrelid))))
   from pg_policy p
   join relation r on r.oid = p.polrelid
@@ -3472,8 +2999,7 @@ as $function$
   union all
   select format(
     'grant %s on %s to %s%s',
-    (g.entry).privilege_type,
-    g.name,
+    (g.entry).privilege_type, g.name,
     case (g.entry).grantee when 0 then 'public' else pg_get_userbyid((g.entry).grantee) end,
     case when (g.entry).is_grantable then ' with grant option' else '' end)
   from granted g
@@ -3524,7 +3050,7 @@ begin
   for shown in
     select r.relname, a.attname, coalesce(listed.comment, inherited.comment) as comment
     from pg_class r
-    join pg_attribute a on a.attrelid = r.oid and a.attnum > 0
+    join pg_attribute a on a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped
     left join lateral (
       select c.comment
       from (values
@@ -3616,31 +3142,31 @@ begin
 end
 $columns$;
 
--- Rights. Nobody outside the three roles gets any. Readers may read no table: the functions they
--- call read it for them, each with its search_path pinned.
+-- Rights. Nobody outside the three roles gets any. Readers may read no table of data: the functions
+-- they call read it for them, each with its search_path pinned.
 
 revoke all on schema candled from public;
 revoke execute on all functions in schema candled from public;
 
-alter function instrument_id security definer;
-alter function market_of security definer;
-alter function market_day security definer;
-alter function period_is_whole security definer;
-alter function series_rows security definer;
-alter function series_last security definer;
-alter function series_adjusted security definer;
-alter function series_forming security definer;
-alter function series_rolled security definer;
-alter function series_candles security definer;
-alter function series_filled security definer;
-alter function symbol_error security definer;
-alter function candles(text, text, timestamptz, timestamptz, text, text, timestamptz, text, integer)
-  security definer;
-alter function market_at security definer;
-alter function series_days security definer;
-alter function why security definer;
-alter function feed_position security definer;
-alter function changes security definer;
+do $definers$
+declare
+  reading regprocedure;
+begin
+  for reading in
+    select p.oid
+    from pg_proc p
+    where p.pronamespace = 'candled'::regnamespace
+      and p.proname in (
+        'instrument_id', 'market_of', 'market_day', 'period_is_whole', 'series_rows',
+        'series_last', 'series_adjusted', 'series_forming', 'series_rolled', 'series_candles',
+        'series_filled', 'symbol_error', 'candles', 'market_at', 'series_days', 'why',
+        'feed_position', 'changes')
+      and pg_get_function_identity_arguments(p.oid) not like 'symbols text[]%'
+  loop
+    execute format('alter function %s security definer', reading);
+  end loop;
+end
+$definers$;
 
 do $grants$
 declare
@@ -3660,35 +3186,16 @@ begin
   loop
     execute format('grant select on %s to candled_reader', view_name);
   end loop;
-  -- The one table: a program must be able to tell a database of another version.
-  grant select on schema_version to candled_reader;
+  -- The only tables: a program must be able to tell a database of another version, and to know
+  -- when, where and in what money a series trades.
+  grant select on schema_version, market, source to candled_reader;
   grant execute on all functions in schema candled to candled, candled_reader;
   revoke execute on function ensure_partition, prune_changes, feed_identity from candled_reader;
   grant insert, update on
-    market,
-    source,
-    instrument,
-    trading_day,
-    market_session,
-    instrument_list,
-    adjustment_factor,
-    api_key_usage,
-    bar_watermark,
-    backfill_chunk,
-    quote,
-    overview,
-    candle,
-    candle_revision,
-    gap,
-    day_audit,
-    day_lock,
-    disagreement,
-    rejected,
-    source_health,
-    journal_position,
-    feed_sequence,
-    change,
-    lease_term
+    market, source, instrument, trading_day, market_session, instrument_list, adjustment_factor,
+    api_key_usage, bar_watermark, backfill_chunk, quote, overview, candle, candle_revision, gap,
+    day_audit, day_lock, disagreement, rejected, source_health, journal_position, feed_sequence,
+    change, lease_term
   to candled;
   grant update on lease to candled;
 end
@@ -3701,18 +3208,8 @@ begin
   if not exists (select from pg_publication where pubname = 'candled') then
     create publication candled
       for table
-        market,
-        source,
-        instrument,
-        market_session,
-        adjustment_factor,
-        quote,
-        candle,
-        candle_revision,
-        gap,
-        day_audit,
-        disagreement,
-        change
+        market, source, instrument, market_session, adjustment_factor, quote, candle,
+        candle_revision, gap, day_audit, disagreement, change
       with (publish_via_partition_root = true);
     comment on publication candled is
       'Instruments, quotes, candles and the ledger, for logical replication.';
@@ -3730,11 +3227,11 @@ end
 $publication$;
 
 delete from schema_version
-where version < 3;
+where version < 4;
 
 insert into schema_version (version, objects, text_digest)
 values (
-  3,
+  4,
   array(select schema_objects()),
   nullif(current_setting('candled.schema_digest', true), ''))
 on conflict (version) do update

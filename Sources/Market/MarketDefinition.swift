@@ -11,6 +11,8 @@ public struct MarketDefinition: Sendable, Hashable {
   public let zone: MarketZone
   /// ISO 4217; a quantity of another kind has its usual code.
   public let currency: String
+  /// What its volumes count: `shares` (of funds, units).
+  public let units: String
   /// Where instruments are listed whose code does not say it.
   public let exchange: Exchange?
   /// The hours of trading, on the market's clock, in order.
@@ -30,15 +32,16 @@ public struct MarketDefinition: Sendable, Hashable {
   public let silentMinutes: [Int]
 
   public init(
-    code: Int16, name: String, zone: MarketZone, currency: String, exchange: Exchange? = nil,
-    sessions: [SessionHours], auction: SessionHours? = nil, afterHours: SessionHours? = nil,
-    tradingDays: TradingDays, calendar: Exchange? = nil,
+    code: Int16, name: String, zone: MarketZone, currency: String, units: String = "shares",
+    exchange: Exchange? = nil, sessions: [SessionHours], auction: SessionHours? = nil,
+    afterHours: SessionHours? = nil, tradingDays: TradingDays, calendar: Exchange? = nil,
     dayOpens: Int = 0, hasEveryMinute: Bool = false, silentMinutes: [Int] = []
   ) {
     self.code = code
     self.name = name
     self.zone = zone
     self.currency = currency
+    self.units = units
     self.exchange = exchange
     self.sessions = sessions
     self.auction = auction

@@ -9,7 +9,7 @@ enum SourceCatalog {
   private static let writeMarkets = statement(
     table: "market",
     columns: "name, zone, opens, closes, day_opens, weekdays, calendar, every_minute, "
-      + "silent_minutes, currency")
+      + "silent_minutes, currency, units")
   private static let writeSources = statement(
     table: "source", columns: "name, market, series, priority, kind")
 
@@ -59,7 +59,7 @@ extension MarketDefinition {
       "weekdays":\(tradingDays == .everyDay ? [1, 2, 3, 4, 5, 6, 7] : [1, 2, 3, 4, 5]),\
       "calendar":\(calendar.map { "\($0.rawValue)" } ?? "null"),\
       "every_minute":\(hasEveryMinute),"silent_minutes":\(times(silentMinutes)),\
-      "currency":"\(currency)"}
+      "currency":"\(currency)","units":"\(units)"}
       """
   }
 

@@ -5,8 +5,8 @@ enum RightsTable {
 
   static let tables: [String: Rights] = [
     "schema_version": ("s", "s"),
-    "market": ("siu", ""),
-    "source": ("siu", ""),
+    "market": ("siu", "s"),
+    "source": ("siu", "s"),
     "instrument": ("siu", ""),
     "trading_day": ("siu", ""),
     "market_session": ("siu", ""),
