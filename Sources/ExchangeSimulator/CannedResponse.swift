@@ -23,7 +23,7 @@ package struct CannedResponse: Sendable, Hashable {
   }
 
   /// What nginx says on its own.
-  package static func nginx(_ status: Int, _ reason: String) -> CannedResponse {
+  package static func nginx(_ status: Int, reason: String) -> CannedResponse {
     let title = "\(status) \(reason)"
     return CannedResponse(
       status: status,

@@ -64,12 +64,12 @@ struct Connection {
     let isDelivered: Bool
     switch response.delivery {
     case .whole:
-      isDelivered = Socket.send(socket, head + response.body)
+      isDelivered = Socket.send(socket, bytes: head + response.body)
     case .slow(let bytesPerSecond):
       isDelivered =
-        Socket.send(socket, head) && trickle(response.body, bytesPerSecond: bytesPerSecond)
+        Socket.send(socket, bytes: head) && trickle(response.body, bytesPerSecond: bytesPerSecond)
     case .cut(let bytes):
-      _ = Socket.send(socket, head + response.body.prefix(bytes))
+      _ = Socket.send(socket, bytes: head + response.body.prefix(bytes))
       return false
     case .reset:
       Socket.resetOnClose(socket)
@@ -90,12 +90,12 @@ struct Connection {
   private func perform(_ script: WireScript, body: [UInt8]) -> Bool {
     for step in script.steps {
       switch step {
-      case .send(let bytes): guard Socket.send(socket, bytes) else { return false }
-      case .sendBody: guard Socket.send(socket, body) else { return false }
-      case .sendEndlessly(let bytes): while Socket.send(socket, bytes) {}
+      case .send(let bytes): guard Socket.send(socket, bytes: bytes) else { return false }
+      case .sendBody: guard Socket.send(socket, bytes: body) else { return false }
+      case .sendEndlessly(let bytes): while Socket.send(socket, bytes: bytes) {}
       case .trickle(let bytes, let milliseconds):
         for byte in bytes {
-          guard Socket.send(socket, [byte]) else { return false }
+          guard Socket.send(socket, bytes: [byte]) else { return false }
           if Socket.hangsUp(socket, within: milliseconds) { return false }
         }
       case .hold: Socket.waitForHangUp(socket)
@@ -111,7 +111,7 @@ struct Connection {
     var start = 0
     while start < body.count {
       let end = min(start + portion, body.count)
-      guard Socket.send(socket, Array(body[start..<end])) else { return false }
+      guard Socket.send(socket, bytes: Array(body[start..<end])) else { return false }
       start = end
       if start < body.count, Socket.hangsUp(socket, within: 100) { return false }
     }

@@ -46,7 +46,7 @@ package final class ExchangeServer: Sendable {
     do throws(ThreadError) {
       try DetachedThread.start { ExchangeServer.acceptConnections(listener, shared: shared) }
     } catch {
-      throw SimulatorError(.cannotServe, "no thread to listen on")
+      throw SimulatorError(.cannotServe, sentence: "no thread to listen on")
     }
   }
 

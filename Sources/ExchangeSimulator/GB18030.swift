@@ -7,7 +7,7 @@ enum GB18030 {
   /// - Throws: `SimulatorError` if this system has no GB18030 converter or `text` no such bytes.
   static func encoded(_ text: String) throws(SimulatorError) -> [UInt8] {
     guard let bytes = converted(Array(text.utf8), to: "GB18030", from: "UTF-8") else {
-      throw SimulatorError(.noConverter, "iconv cannot make GB18030 here")
+      throw SimulatorError(.noConverter, sentence: "iconv cannot make GB18030 here")
     }
     return bytes
   }

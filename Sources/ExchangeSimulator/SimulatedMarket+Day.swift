@@ -131,7 +131,7 @@ extension SimulatedMarket {
 
   /// Applies `event` to the instruments whose time has come and plans their next.
   @inline(__always)
-  private mutating func runDue(slowedDown slowdown: Int64 = 1, _ event: MarketEvent) {
+  private mutating func runDue(slowedDown slowdown: Int64 = 1, event: MarketEvent) {
     for place in due.indices where due[place] <= second {
       event(&states[place], traits[place], Int32(place), second, &events.trades)
       planNext(place, slowedDown: slowdown)

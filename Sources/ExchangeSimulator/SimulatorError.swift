@@ -12,7 +12,7 @@ package struct SimulatorError: Error, Equatable, Sendable, CustomStringConvertib
   package let code: Code
   package let sentence: String
 
-  init(_ code: Code, _ sentence: String) {
+  init(_ code: Code, sentence: String) {
     self.code = code
     self.sentence = sentence
   }

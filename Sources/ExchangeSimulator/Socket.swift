@@ -7,7 +7,7 @@ enum Socket {
 
   /// A listening socket on 127.0.0.1 and its port.
   static func listen(port: UInt16) throws(SimulatorError) -> (Int32, UInt16) {
-    let failed = SimulatorError(.cannotListen, "cannot listen on 127.0.0.1:\(port)")
+    let failed = SimulatorError(.cannotListen, sentence: "cannot listen on 127.0.0.1:\(port)")
     let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard socket >= 0 else { throw failed }
     set(socket, level: SOL_SOCKET, option: SO_REUSEADDR, to: Int32(1))
@@ -57,7 +57,7 @@ enum Socket {
   }
 
   /// False when the other side is gone.
-  static func send(_ socket: Int32, _ bytes: [UInt8]) -> Bool {
+  static func send(_ socket: Int32, bytes: [UInt8]) -> Bool {
     bytes.withUnsafeBytes { buffer in
       var sent = 0
       while sent < buffer.count {

@@ -31,7 +31,7 @@ struct USCalendar: Sendable {
   private static func sessions(in year: Int) -> [Session] {
     let holidays = holidays(in: year)
     let halfDays = halfDays(in: year)
-    let days = date(year, 1, 1)..<date(year + 1, 1, 1)
+    let days = date(year, month: 1, day: 1)..<date(year + 1, month: 1, day: 1)
     return days.filter { !$0.isWeekend && !holidays.contains($0) }.map {
       Session(day: $0, closes: halfDays.contains($0) ? halfCloses : closes)
     }
@@ -39,27 +39,33 @@ struct USCalendar: Sendable {
 
   private static func holidays(in year: Int) -> Set<TradingDay> {
     var days: Set<TradingDay> = [
-      weekday(1, number: 3, of: date(year, 1, 1)), weekday(1, number: 3, of: date(year, 2, 1)),
-      goodFriday(year), weekday(1, number: 1, of: date(year, 5, 25)), observed(date(year, 7, 4)),
-      weekday(1, number: 1, of: date(year, 9, 1)), thanksgiving(year), observed(date(year, 12, 25)),
+      weekday(1, number: 3, of: date(year, month: 1, day: 1)),
+      weekday(1, number: 3, of: date(year, month: 2, day: 1)),
+      goodFriday(year), weekday(1, number: 1, of: date(year, month: 5, day: 25)),
+      observed(date(year, month: 7, day: 4)),
+      weekday(1, number: 1, of: date(year, month: 9, day: 1)), thanksgiving(year),
+      observed(date(year, month: 12, day: 25)),
     ]
     // A New Year's Day on a Saturday is not made up for.
-    if date(year, 1, 1).weekday != 6 { days.insert(observed(date(year, 1, 1))) }
-    if year >= 2022 { days.insert(observed(date(year, 6, 19))) }
+    if date(year, month: 1, day: 1).weekday != 6 {
+      days.insert(observed(date(year, month: 1, day: 1)))
+    }
+    if year >= 2022 { days.insert(observed(date(year, month: 6, day: 19))) }
     return days
   }
 
   private static func halfDays(in year: Int) -> Set<TradingDay> {
     var days: Set<TradingDay> = [thanksgiving(year).advanced(by: 1)]
     // The eves of holidays that fall on a weekday after Monday.
-    for holiday in [date(year, 7, 4), date(year, 12, 25)] where (2...5).contains(holiday.weekday) {
+    for holiday in [date(year, month: 7, day: 4), date(year, month: 12, day: 25)]
+    where (2...5).contains(holiday.weekday) {
       days.insert(holiday.advanced(by: -1))
     }
     return days
   }
 
   private static func thanksgiving(_ year: Int) -> TradingDay {
-    weekday(4, number: 4, of: date(year, 11, 1))
+    weekday(4, number: 4, of: date(year, month: 11, day: 1))
   }
 
   /// Two days before the Sunday of the Gregorian Easter (Meeus, Astronomical Algorithms, ch. 8).
@@ -70,7 +76,7 @@ struct USCalendar: Sendable {
     let m = (a + 11 * h) / 319
     let l = (2 * (b % 4) + 2 * (c / 4) - c % 4 - h + m + 32) % 7
     let month = (h - m + l + 90) / 25
-    return date(year, month, (h - m + l + month + 19) % 32).advanced(by: -2)
+    return date(year, month: month, day: (h - m + l + month + 19) % 32).advanced(by: -2)
   }
 
   private static func observed(_ day: TradingDay) -> TradingDay {
@@ -83,7 +89,7 @@ struct USCalendar: Sendable {
     start.advanced(by: (weekday - start.weekday + 7) % 7 + 7 * (count - 1))
   }
 
-  private static func date(_ year: Int, _ month: Int, _ day: Int) -> TradingDay {
+  private static func date(_ year: Int, month: Int, day: Int) -> TradingDay {
     guard let date = TradingDay(year: year, month: month, day: day) else {
       preconditionFailure("\(year)-\(month)-\(day) is no date")
     }

@@ -56,13 +56,13 @@ extension QuoteStage {
     for place in quoteBatch.quotes.indices {
       let index = rowMatching.indexes[place]
       if let fault = rowMatching.duplicateFault(place) {
-        rows.reject(quoteBatch.quotes[place].refused(.duplicate, fault), in: &response)
+        rows.reject(quoteBatch.quotes[place].refused(.duplicate, detail: fault), in: &response)
         continue
       }
       _ = rowMatching.markAnswered(index)
       guard rowMatching.wasAsked(for: index) else {
         rows.reject(
-          quoteBatch.quotes[place].refused(.unrequested, "the symbol was not requested"),
+          quoteBatch.quotes[place].refused(.unrequested, detail: "the symbol was not requested"),
           in: &response)
         continue
       }
@@ -86,11 +86,11 @@ extension QuoteStage {
       touched.insert(index)
       silence.refused(index, reason, at: response.entry.receivedAt)
       rowMatching.withdraw(index)
-      rows.reject(quoteBatch.quotes[place].refused(reason, detail), in: &response)
+      rows.reject(quoteBatch.quotes[place].refused(reason, detail: detail), in: &response)
     case .rejected(let reason, let detail):
       silence.refused(index, reason, at: response.entry.receivedAt)
       rowMatching.withdraw(index)
-      rows.reject(quoteBatch.quotes[place].refused(reason, detail), in: &response)
+      rows.reject(quoteBatch.quotes[place].refused(reason, detail: detail), in: &response)
     case .accepted(let stateChanged):
       response.digest.accepted += 1
       silence.accepted(index, at: response.entry.receivedAt)

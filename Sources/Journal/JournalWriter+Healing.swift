@@ -77,7 +77,7 @@ extension JournalWriter {
     var entries: Int64 = 0
     private var file: Descriptor?
 
-    init(_ segment: OpenSegment, _ file: consuming Descriptor) {
+    init(_ segment: OpenSegment, file: consuming Descriptor) {
       self.segment = segment
       self.file = consume file
     }
@@ -130,7 +130,8 @@ extension JournalWriter {
     let header = SegmentHeader(firstSequence: first)
     let number = file.number
     let copy = Copy(
-      OpenSegment(name: name, first: first, file: number, bytes: 0, link: header.checksum), file)
+      OpenSegment(name: name, first: first, file: number, bytes: 0, link: header.checksum),
+      file: file)
     encoder.reset()
     do throws(JournalError) {
       try header.encoded.withUnsafeBytes { write($0, to: copy.segment) }.get()

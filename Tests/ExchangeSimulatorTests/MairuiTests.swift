@@ -91,7 +91,7 @@ import Testing
     (CannedResponse.mairuiQuotaBare, 200, "101"), (.mairuiQuotaNine, 200, "9"),
     (.mairuiQuotaJSON, 200, "{\"code\":101"), (.mairuiAddresses, 429, "{\"code\":103}"),
     (.mairuiNotFound, 404, "404:资源不存在"), (.mairuiOverloaded, 503, "{\"code\":503}"),
-    (.emptyList, 200, "[]"), (.nginx(502, "Bad Gateway"), 502, "<html>"),
+    (.emptyList, 200, "[]"), (.nginx(502, reason: "Bad Gateway"), 502, "<html>"),
   ])
   func `an ordered refusal is given word for word and counted`(
     _ canned: CannedResponse, _ status: Int, _ text: String

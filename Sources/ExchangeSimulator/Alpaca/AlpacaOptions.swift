@@ -38,11 +38,11 @@ extension Fault.Upstream {
 
 /// The ways Alpaca says no (alpaca.md §B.6).
 extension CannedResponse {
-  package static let alpacaUnauthorized = nginx(401, "Authorization Required")
-  package static let alpacaGatewayTimeout = nginx(504, "Gateway Time-out")
-  package static let alpacaForbidden = message(403, "forbidden.")
+  package static let alpacaUnauthorized = nginx(401, reason: "Authorization Required")
+  package static let alpacaGatewayTimeout = nginx(504, reason: "Gateway Time-out")
+  package static let alpacaForbidden = message(403, sentence: "forbidden.")
   package static let alpacaRecentSIP = message(
-    403, "subscription does not permit querying recent SIP data")
+    403, sentence: "subscription does not permit querying recent SIP data")
   /// As it was recorded: no header tells how long to wait.
   package static let alpacaThrottled = CannedResponse(
     status: 429, body: #"{"message": "too many requests."}"#)
@@ -55,7 +55,7 @@ extension CannedResponse {
     return response
   }
 
-  static func message(_ status: Int, _ sentence: String) -> CannedResponse {
+  static func message(_ status: Int, sentence: String) -> CannedResponse {
     let escaped = sentence.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
     return CannedResponse(status: status, body: "{\"message\":\"\(escaped)\"}")
   }

@@ -54,7 +54,7 @@ package struct AlpacaQuery {
     else { throw AlpacaRefusal("invalid adjustment: \(target["adjustment"] ?? "")") }
     let asof = target["asof"] ?? "-"
     guard asof == "-" || TradingDay(asof) != nil else {
-      throw AlpacaRefusal(malformed: "asof", asof)
+      throw AlpacaRefusal(malformed: "asof", value: asof)
     }
     isDescending = target["sort"] == "desc"
     guard let feed = USMarket.Feed(rawValue: target["feed"] ?? "sip") else {
@@ -98,10 +98,10 @@ struct AlpacaRefusal: Error {
 
   init(_ response: CannedResponse) { self.response = response }
 
-  init(_ sentence: String) { response = .message(400, sentence) }
+  init(_ sentence: String) { response = .message(400, sentence: sentence) }
 
   /// In the words of the Go server.
-  init(malformed name: String, _ text: String) {
+  init(malformed name: String, value text: String) {
     self.init(
       "Invalid format for parameter \(name): error parsing '\(text)' as RFC3339 or 2006-01-02 "
         + "time: parsing time \"\(text)\" as \"2006-01-02\": cannot parse \"\(text)\" as \"2006\"")
@@ -123,11 +123,11 @@ extension RequestTarget {
     guard let text = self[name] else { return nil }
     let date = TradingDay(text.prefix(10))
     guard let date, RequestTarget.years.contains(date.civil.year) else {
-      throw AlpacaRefusal(malformed: name, text)
+      throw AlpacaRefusal(malformed: name, value: text)
     }
     if text.utf8.count == 10 { return Timestamp(day: date, newYorkSecondOfDay: 0) }
     guard let moment = Timestamp(rfc3339: text) else {
-      throw AlpacaRefusal(malformed: name, text)
+      throw AlpacaRefusal(malformed: name, value: text)
     }
     return moment
   }

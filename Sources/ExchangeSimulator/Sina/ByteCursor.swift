@@ -118,7 +118,7 @@ extension ByteCursor {
 
   /// A book level: volume first, then price.
   @inline(__always)
-  mutating func writeLevel(_ volume: Int64, _ price: Int64) {
+  mutating func writeLevel(_ volume: Int64, price: Int64) {
     writeField(whole: volume)
     writeField(price: price)
   }

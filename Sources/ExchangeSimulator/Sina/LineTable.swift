@@ -112,7 +112,7 @@ extension ByteCursor {
     writeField(whole: state.volume)
     writeField(price: state.turnover)
     switch state.book.kind {
-    case .none: for _ in 0..<10 { writeLevel(0, 0) }
+    case .none: for _ in 0..<10 { writeLevel(0, price: 0) }
     case .auction: writeAuctionBook(state)
     case .continuous: writeContinuousBook(state, traits: traits)
     }
@@ -122,9 +122,9 @@ extension ByteCursor {
   /// the second level with price 0.000 (600000 at 09:22:28).
   private mutating func writeAuctionBook(_ state: InstrumentState) {
     for remainder in [state.book.remainder, -state.book.remainder] {
-      writeLevel(state.book.matched, state.book.bid)
-      writeLevel(max(remainder, 0), 0)
-      for _ in 0..<3 { writeLevel(0, 0) }
+      writeLevel(state.book.matched, price: state.book.bid)
+      writeLevel(max(remainder, 0), price: 0)
+      for _ in 0..<3 { writeLevel(0, price: 0) }
     }
   }
 
@@ -135,13 +135,13 @@ extension ByteCursor {
       let floor = max(traits.limits.down, traits.tick)
       let isThere = state.book.bid > 0 && price >= floor
       writeLevel(
-        isThere ? bookVolume(&random, state: state, traits: traits) : 0, isThere ? price : 0)
+        isThere ? bookVolume(&random, state: state, traits: traits) : 0, price: isThere ? price : 0)
     }
     for level in 0..<5 {
       let price = state.book.ask + Int64(level) * traits.tick
       let isThere = state.book.ask > 0 && (traits.limits.up == 0 || price <= traits.limits.up)
       writeLevel(
-        isThere ? bookVolume(&random, state: state, traits: traits) : 0, isThere ? price : 0)
+        isThere ? bookVolume(&random, state: state, traits: traits) : 0, price: isThere ? price : 0)
     }
   }
 

@@ -41,13 +41,14 @@ struct AlpacaBar {
     let (day, closedAt) = try clock.interval(from: openedAt, timeframe)
     var candle = Candle(
       symbol: symbol, timeframe: timeframe, tradingDay: day, openedAt: openedAt,
-      closedAt: closedAt, open: try AlpacaBar.price(open, "o"),
-      high: try AlpacaBar.price(high, "h"), low: try AlpacaBar.price(low, "l"),
-      close: try AlpacaBar.price(close, "c"), volume: try AlpacaBar.number(volume, "v"),
+      closedAt: closedAt, open: try AlpacaBar.price(open, named: "o"),
+      high: try AlpacaBar.price(high, named: "h"), low: try AlpacaBar.price(low, named: "l"),
+      close: try AlpacaBar.price(close, named: "c"),
+      volume: try AlpacaBar.number(volume, named: "v"),
       turnover: nil, trades: try AlpacaBar.count(trades),
-      vwap: try AlpacaBar.isAbsent(vwap) ? nil : AlpacaBar.number(vwap, "vw"), flags: [],
+      vwap: try AlpacaBar.isAbsent(vwap) ? nil : AlpacaBar.number(vwap, named: "vw"), flags: [],
       source: source)
-    guard candle.high >= candle.low else { throw RowFault(.inconsistent, "h is below l") }
+    guard candle.high >= candle.low else { throw RowFault(.inconsistent, detail: "h is below l") }
     let range = candle.low...candle.high
     if !range.contains(candle.open) || !range.contains(candle.close) {
       candle.flags.insert(.outsideRange)
@@ -62,33 +63,37 @@ struct AlpacaBar {
     return moment
   }
 
-  private static func price(_ value: JSONValue?, _ field: String) throws(RowFault) -> ExactDecimal {
-    let price = try number(value, field)
-    if price.isZero { throw RowFault(.inconsistent, "\(field): a price above zero expected") }
+  private static func price(_ value: JSONValue?, named field: String) throws(RowFault)
+    -> ExactDecimal
+  {
+    let price = try number(value, named: field)
+    if price.isZero {
+      throw RowFault(.inconsistent, detail: "\(field): a price above zero expected")
+    }
     return price
   }
 
   /// Zero or more.
   private static func number(
-    _ value: JSONValue?, _ field: String
+    _ value: JSONValue?, named field: String
   ) throws(RowFault) -> ExactDecimal {
     if isAbsent(value) { throw .malformed("\(field): missing") }
     guard let literal = value?.number else {
-      throw RowFault(.notANumber, "\(field): a number expected")
+      throw RowFault(.notANumber, detail: "\(field): a number expected")
     }
     guard let number = try? literal.decimal() else {
-      throw RowFault(.notANumber, "\(field): too many digits")
+      throw RowFault(.notANumber, detail: "\(field): too many digits")
     }
-    if number.isNegative { throw RowFault(.negative, "\(field): a number below zero") }
+    if number.isNegative { throw RowFault(.negative, detail: "\(field): a number below zero") }
     return number
   }
 
   private static func count(_ value: JSONValue?) throws(RowFault) -> Int64? {
     if isAbsent(value) { return nil }
     guard let count = value?.number?.whole else {
-      throw RowFault(.notANumber, "n: a whole number expected")
+      throw RowFault(.notANumber, detail: "n: a whole number expected")
     }
-    if count < 0 { throw RowFault(.negative, "n: a number below zero") }
+    if count < 0 { throw RowFault(.negative, detail: "n: a number below zero") }
     return count
   }
 

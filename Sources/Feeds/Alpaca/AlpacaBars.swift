@@ -112,7 +112,7 @@ struct AlpacaBars {
       guard kind == .object else { throw .malformed("an object expected") }
       guard let symbol else { throw .malformed("a symbol expected") }
       if let requested, !requested.contains(symbol) {
-        throw RowFault(.unrequested, "the symbol was not requested")
+        throw RowFault(.unrequested, detail: "the symbol was not requested")
       }
       page.candles.append(
         try bar.candle(of: symbol, timeframe: timeframe, source: source, clock: &clock))

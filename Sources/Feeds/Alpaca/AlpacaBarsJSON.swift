@@ -15,7 +15,7 @@ package enum AlpacaBarsJSON {
     body: UnsafeRawBufferPointer, status: Int, timeframe: Timeframe?, symbol: Symbol?
   ) -> (lines: [String], isRefused: Bool) {
     do throws(FeedRefusal) {
-      let page = try decode(body, status, timeframe, symbol)
+      let page = try decode(body, status: status, timeframe: timeframe, symbol: symbol)
       let bars = page.candles.map { $0.json(at: \.utcText) }
       return (bars.merged(with: page.refused) + [lastLine(of: page)], false)
     } catch {
@@ -24,7 +24,7 @@ package enum AlpacaBarsJSON {
   }
 
   private static func decode(
-    _ body: UnsafeRawBufferPointer, _ status: Int, _ timeframe: Timeframe?, _ symbol: Symbol?
+    _ body: UnsafeRawBufferPointer, status: Int, timeframe: Timeframe?, symbol: Symbol?
   ) throws(FeedRefusal) -> CandlePage {
     let decode = { (timeframe: Timeframe) throws(FeedRefusal) in
       // The feed is not told either, and not printed.
@@ -42,7 +42,7 @@ package enum AlpacaBarsJSON {
 
   private static func lastLine(of page: CandlePage) -> String {
     var json = JSONLine()
-    json.add("next_page_token", page.nextPageToken)
+    json.add("next_page_token", value: page.nextPageToken)
     return json.finished
   }
 }

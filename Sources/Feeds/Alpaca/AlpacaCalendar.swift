@@ -63,8 +63,9 @@ enum AlpacaCalendar {
 
   /// `09:30`.
   private static func secondOfDay(_ text: UnsafeRawBufferPointer) -> Int? {
-    guard text.count == 5, text[2] == UInt8(ascii: ":"), let hour = text.slice(0, 2).wholeNumber,
-      let minute = text.slice(3, 5).wholeNumber, hour < 24, minute < 60
+    guard text.count == 5, text[2] == UInt8(ascii: ":"),
+      let hour = text.slice(0, to: 2).wholeNumber,
+      let minute = text.slice(3, to: 5).wholeNumber, hour < 24, minute < 60
     else { return nil }
     return hour * 3600 + minute * 60
   }

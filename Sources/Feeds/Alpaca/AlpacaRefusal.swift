@@ -12,7 +12,7 @@ enum AlpacaRefusal {
     let text = body.trimmed
     let message = AlpacaMessage(text)
     switch status {
-    case 200..<300: return classifySuccess(text, message)
+    case 200..<300: return classifySuccess(text, message: message)
     case 401, 407: return FeedRefusal(.unauthorised, "HTTP \(status): the key was refused")
     case 403:
       return classify(message) ?? FeedRefusal(.unauthorised, "HTTP 403: the key was refused")
@@ -28,7 +28,7 @@ enum AlpacaRefusal {
   }
 
   private static func classifySuccess(
-    _ text: UnsafeRawBufferPointer, _ message: AlpacaMessage?
+    _ text: UnsafeRawBufferPointer, message: AlpacaMessage?
   ) -> FeedRefusal? {
     if let message { return classify(misplaced: message) }
     switch text.first {

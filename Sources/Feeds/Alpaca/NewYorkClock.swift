@@ -19,12 +19,12 @@ struct NewYorkClock {
     if !(midnight..<nextMidnight).contains(openedAt) { move(to: openedAt) }
     if let seconds = timeframe.alpacaBarSeconds {
       guard openedAt.microseconds % (seconds * 1_000_000) == 0 else {
-        throw RowFault(.inconsistent, "t: not the start of a \(timeframe.name) bar")
+        throw RowFault(.inconsistent, detail: "t: not the start of a \(timeframe.name) bar")
       }
       return (day, openedAt.adding(seconds: seconds))
     }
     guard openedAt == midnight else {
-      throw RowFault(.inconsistent, "t: not a New York midnight")
+      throw RowFault(.inconsistent, detail: "t: not a New York midnight")
     }
     return (day, end(timeframe))
   }

@@ -7,18 +7,18 @@ extension Candle {
   /// - Parameter moment: writes a moment as the source's own clock shows it.
   func json(at moment: (Timestamp) -> String) -> String {
     var line = JSONLine()
-    line.add("symbol", symbol.description)
-    line.add("timeframe", timeframe.name)
-    line.add("opened_at", moment(openedAt))
-    line.add("closed_at", moment(closedAt))
-    line.add("open", open)
-    line.add("high", high)
-    line.add("low", low)
-    line.add("close", close)
-    line.add("volume", volume)
-    line.add("turnover", turnover?.description)
+    line.add("symbol", value: symbol.description)
+    line.add("timeframe", value: timeframe.name)
+    line.add("opened_at", value: moment(openedAt))
+    line.add("closed_at", value: moment(closedAt))
+    line.add("open", value: open)
+    line.add("high", value: high)
+    line.add("low", value: low)
+    line.add("close", value: close)
+    line.add("volume", value: volume)
+    line.add("turnover", value: turnover?.description)
     line.add("trades", count: trades)
-    line.add("vwap", vwap?.description)
+    line.add("vwap", value: vwap?.description)
     return line.finished
   }
 }

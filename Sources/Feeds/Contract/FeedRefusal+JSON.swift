@@ -6,26 +6,26 @@ extension FeedRefusal {
   /// One object, alone on its line.
   var json: String {
     var line = JSONLine()
-    line.add("outcome", kind.name)
-    if case .invalidSymbol(let symbol?) = kind { line.add("symbol", symbol) }
-    line.add("sentence", sentence)
+    line.add("outcome", value: kind.name)
+    if case .invalidSymbol(let symbol?) = kind { line.add("symbol", value: symbol) }
+    line.add("sentence", value: sentence)
     return line.finished
   }
 }
 
 extension RefusedRow {
-  var json: String { RefusedRow.json(symbol, reason, detail) }
+  var json: String { RefusedRow.json(symbol, reason: reason, detail: detail) }
 
-  static func json(_ symbol: Symbol?, _ reason: RejectionReason, _ detail: String) -> String {
+  static func json(_ symbol: Symbol?, reason: RejectionReason, detail: String) -> String {
     var line = JSONLine()
     if let symbol {
-      line.add("symbol", symbol.description)
+      line.add("symbol", value: symbol.description)
     } else {
       line.addNull("symbol")
     }
-    line.add("outcome", "rejected")
-    line.add("reason", reason.rawValue)
-    line.add("detail", detail)
+    line.add("outcome", value: "rejected")
+    line.add("reason", value: reason.rawValue)
+    line.add("detail", value: detail)
     return line.finished
   }
 }

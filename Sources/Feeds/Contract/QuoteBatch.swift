@@ -49,7 +49,7 @@ package struct BatchQuote {
   package var charset: NameCharset
   package var line: Range<Int>
 
-  package func refused(_ reason: RejectionReason, _ detail: String) -> BatchRefusal {
+  package func refused(_ reason: RejectionReason, detail: String) -> BatchRefusal {
     BatchRefusal(symbol: quote.symbol, reason: reason, detail: detail, line: line)
   }
 }

@@ -7,10 +7,27 @@ struct RowFault: Error, Equatable {
   let reason: RejectionReason
   let detail: String
 
-  init(_ reason: RejectionReason, _ detail: String) {
+  init(_ reason: RejectionReason, detail: String) {
     self.reason = reason
     self.detail = detail
   }
 
-  static func malformed(_ detail: String) -> RowFault { RowFault(.malformed, detail) }
+  static func malformed(_ detail: String) -> RowFault { RowFault(.malformed, detail: detail) }
+
+  static func notANumber(
+    _ field: String, expected: String, found text: UnsafeRawBufferPointer
+  ) -> RowFault {
+    RowFault(.notANumber, detail: "\(field): \(expected) expected, found `\(excerpt(text))`")
+  }
+
+  /// The beginning of a field as printable ASCII, other bytes as `?`.
+  static func excerpt(_ text: UnsafeRawBufferPointer) -> String {
+    let shown = text.prefix(excerptBytesMax).map { byte in
+      (0x20...0x7E).contains(byte) ? byte : UInt8(ascii: "?")
+    }
+    return String(decoding: shown, as: Unicode.ASCII.self)
+      + (text.count > excerptBytesMax ? "…" : "")
+  }
+
+  private static let excerptBytesMax = 32
 }

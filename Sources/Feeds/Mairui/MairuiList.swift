@@ -52,7 +52,7 @@ enum MairuiList {
         page.add(row, payload: reader.text(from: start))
       } else {
         try reader.skip()
-        page.refuse(.malformed("an object expected"), nil, payload: reader.text(from: start))
+        page.refuse(.malformed("an object expected"), of: nil, payload: reader.text(from: start))
       }
     }
     try reader.finish()
@@ -65,12 +65,12 @@ extension MairuiList.Page {
     do throws(RowFault) {
       listed.append(try row.instrument())
     } catch {
-      refuse(error, row.symbolAsFarAsKnown, payload: payload)
+      refuse(error, of: row.symbolAsFarAsKnown, payload: payload)
     }
   }
 
   fileprivate mutating func refuse(
-    _ fault: RowFault, _ symbol: Symbol?, payload: UnsafeRawBufferPointer
+    _ fault: RowFault, of symbol: Symbol?, payload: UnsafeRawBufferPointer
   ) {
     refused.append(
       RefusedRow(
@@ -106,7 +106,7 @@ private struct MairuiRow {
     }
     guard let exchange = suffix ?? stated else { throw .malformed("jys: an exchange expected") }
     if let stated, stated != exchange {
-      throw RowFault(.inconsistent, "dm and jys name different exchanges")
+      throw RowFault(.inconsistent, detail: "dm and jys name different exchanges")
     }
     guard let symbol = Symbol(exchange.prefix + digits) else {
       throw .malformed("dm: six digits expected")

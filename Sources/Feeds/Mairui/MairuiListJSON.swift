@@ -22,16 +22,17 @@ package enum MairuiListJSON {
     for (index, row) in page.listed.enumerated() { last[row.symbol] = index }
     let rows = page.listed.enumerated().map { index, row in
       last[row.symbol] == index
-        ? line(of: row) : RefusedRow.json(row.symbol, .duplicate, "repeated later in the list")
+        ? line(of: row)
+        : RefusedRow.json(row.symbol, reason: .duplicate, detail: "repeated later in the list")
     }
     return rows.merged(with: page.refused)
   }
 
   private static func line(of row: ListedInstrument) -> String {
     var json = JSONLine()
-    json.add("symbol", row.symbol.description)
-    json.add("name", row.name)
-    json.add("exchange", row.exchange.word)
+    json.add("symbol", value: row.symbol.description)
+    json.add("name", value: row.name)
+    json.add("exchange", value: row.exchange.word)
     return json.finished
   }
 }

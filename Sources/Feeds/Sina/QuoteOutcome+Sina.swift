@@ -35,7 +35,7 @@ extension QuoteOutcome {
     if refusedReferer.contains(where: { text.starts(with: $0) }) { return .unauthorised }
     if null.withUnsafeBytes({ text.equals($0) }) { return .throttled }
     if text.starts(with: SinaGrammar.lineStart) { return nil }
-    let head = text.slice(0, min(text.count, banPageBytesMax))
+    let head = text.slice(0, to: min(text.count, banPageBytesMax))
     return banPhrases.contains { head.offset(of: $0) != nil } ? .banned : nil
   }
 

@@ -8,7 +8,7 @@ enum SinaBareKeys {
   /// Hands `use` the body, mended where it needs that.
   static func mending<Response>(
     _ body: UnsafeRawBufferPointer,
-    _ use: (UnsafeRawBufferPointer) throws(FeedRefusal) -> Response
+    then use: (UnsafeRawBufferPointer) throws(FeedRefusal) -> Response
   ) throws(FeedRefusal) -> Response {
     guard occur(in: body) else { return try use(body) }
     let mended = quoted(body)

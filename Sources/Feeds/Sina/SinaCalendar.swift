@@ -43,7 +43,7 @@ enum SinaCalendar {
     guard text.starts(with: declaration), let opening = text.offset(of: quote),
       let closing = text.offset(of: quote, from: opening + 1)
     else { throw FeedRefusal(.malformed, "`var …=\"…\"` expected") }
-    return text.slice(opening + 1, closing)
+    return text.slice(opening + 1, to: closing)
   }
 
   private static func unpack(
@@ -70,21 +70,21 @@ enum SinaCalendar {
   ) throws(FeedRefusal) -> [TradingDay] {
     var days: [TradingDay] = []
     var width = 0
-    var left = try runLength(&bits, &width)
+    var left = try runLength(&bits, width: &width)
     guard left > 0 else { throw FeedRefusal(.malformed, "the first day is not a trading day") }
     for day in first...last where !day.isWeekend {
       if left > 0 {
         days.append(day)
         left -= 1
       } else {
-        left = try runLength(&bits, &width)
+        left = try runLength(&bits, width: &width)
       }
     }
     return days
   }
 
   private static func runLength(
-    _ bits: inout SinaSextets, _ width: inout Int
+    _ bits: inout SinaSextets, width: inout Int
   ) throws(FeedRefusal) -> Int {
     if try bits.bit() { width += try bits.change() }
     guard (0...widthMax).contains(width) else {

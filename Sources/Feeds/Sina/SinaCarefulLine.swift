@@ -20,14 +20,14 @@ struct SinaCarefulLine {
   /// - Parameter line: without its line end.
   init(_ line: UnsafeRawBufferPointer) { self.line = line }
 
-  mutating func read() throws(SinaRowFault) -> Content {
+  mutating func read() throws(RowFault) -> Content {
     let (symbolBytes, content) = try frame()
     guard let symbol else { throw .malformed("the symbol contains an invalid byte") }
     if content.isEmpty { return .unknown }
     let fields = content.parts(separatedBy: UInt8(ascii: ","))
-      .map { content.slice($0.lowerBound, $0.upperBound) }
+      .map { content.slice($0.lowerBound, to: $0.upperBound) }
     switch SinaFamily(symbolBytes) {
-    case .full: return .quote(try SinaCarefulLine.quote(symbol, fields), name: fields[0])
+    case .full: return .quote(try SinaCarefulLine.quote(symbol, from: fields), name: fields[0])
     case .companion: throw .malformed("a companion line carries no quote")
     case nil: throw .malformed("candled does not read symbols of this kind")
     case .some(let family): return .overview(family, fields: fields)
@@ -35,7 +35,7 @@ struct SinaCarefulLine {
   }
 
   /// Takes off `var hq_str_`, the symbol, `="` and `";`.
-  private mutating func frame() throws(SinaRowFault) -> (
+  private mutating func frame() throws(RowFault) -> (
     symbol: UnsafeRawBufferPointer, content: UnsafeRawBufferPointer
   ) {
     guard line.starts(with: SinaGrammar.lineStart) else {
@@ -45,14 +45,14 @@ struct SinaCarefulLine {
     guard let symbolEnd = line.offset(of: SinaGrammar.opening, from: symbolStart) else {
       throw .malformed("the line is cut off before its fields")
     }
-    let symbolBytes = line.slice(symbolStart, symbolEnd)
+    let symbolBytes = line.slice(symbolStart, to: symbolEnd)
     symbol = Symbol(bytes: symbolBytes)
     let contentStart = symbolEnd + SinaGrammar.opening.count
     let contentEnd = line.count - SinaGrammar.closing.count
     guard contentEnd >= contentStart, line.starts(with: SinaGrammar.closing, at: contentEnd) else {
       throw .malformed("the line is cut off: the closing `\";` is missing")
     }
-    let content = line.slice(contentStart, contentEnd)
+    let content = line.slice(contentStart, to: contentEnd)
     // A name may hold a stray quotation mark (easyquotation #51), the rest of a line never does.
     if let comma = content.offset(of: UInt8(ascii: ",")),
       content.offset(of: UInt8(ascii: "\""), from: comma) != nil
@@ -67,19 +67,19 @@ extension SinaCarefulLine {
   private typealias Field = UnsafeRawBufferPointer
 
   private static func quote(
-    _ symbol: Symbol, _ fields: [UnsafeRawBufferPointer]
-  ) throws(SinaRowFault) -> Quote {
+    _ symbol: Symbol, from fields: [UnsafeRawBufferPointer]
+  ) throws(RowFault) -> Quote {
     guard fields.count >= SinaGrammar.fullFieldsMin else {
       throw .malformed(
         "\(fields.count) fields, at least \(SinaGrammar.fullFieldsMin) expected")
     }
     guard let day = SinaClock.day(fields[30], separator: UInt8(ascii: "-")) else {
-      throw .malformed("date: YYYY-MM-DD expected, found `\(SinaRowFault.excerpt(fields[30]))`")
+      throw .malformed("date: YYYY-MM-DD expected, found `\(RowFault.excerpt(fields[30]))`")
     }
     guard fields[31].count == SinaClock.timeBytes,
       let second = SinaClock.secondOfDay(fields[31])
     else {
-      throw .malformed("time: HH:MM:SS expected, found `\(SinaRowFault.excerpt(fields[31]))`")
+      throw .malformed("time: HH:MM:SS expected, found `\(RowFault.excerpt(fields[31]))`")
     }
     var quote = Quote(symbol: symbol, tradingDay: day, secondOfDay: second)
     try readNumbers(fields, into: &quote)
@@ -88,63 +88,64 @@ extension SinaCarefulLine {
     let security = SinaSecurity(symbol)
     if security.contains(.countsLots) { quote.volume = try shares(ofLots: quote.volume) }
     if let broken = SinaInconsistency.first(in: &quote, of: security) {
-      throw SinaRowFault(reason: .inconsistent, detail: broken.sentence(about: quote))
+      throw RowFault(.inconsistent, detail: broken.sentence(about: quote))
     }
     return quote
   }
 
   private static func readNumbers(
     _ fields: [UnsafeRawBufferPointer], into quote: inout Quote
-  ) throws(SinaRowFault) {
-    quote.open = try decimal(fields[1], "open")
-    quote.previousClose = try decimal(fields[2], "previous close")
-    quote.last = try decimal(fields[3], "last")
-    quote.high = try decimal(fields[4], "high")
-    quote.low = try decimal(fields[5], "low")
-    quote.bid = try decimal(fields[6], "bid")
-    quote.ask = try decimal(fields[7], "ask")
-    quote.volume = try count(fields[8], "volume")
-    quote.turnover = try decimal(fields[9], "turnover")
+  ) throws(RowFault) {
+    quote.open = try decimal(fields[1], named: "open")
+    quote.previousClose = try decimal(fields[2], named: "previous close")
+    quote.last = try decimal(fields[3], named: "last")
+    quote.high = try decimal(fields[4], named: "high")
+    quote.low = try decimal(fields[5], named: "low")
+    quote.bid = try decimal(fields[6], named: "bid")
+    quote.ask = try decimal(fields[7], named: "ask")
+    quote.volume = try count(fields[8], named: "volume")
+    quote.turnover = try decimal(fields[9], named: "turnover")
     for level in 0..<5 {
       let (bid, ask) = (10 + 2 * level, 20 + 2 * level)
-      quote.bids[level].volume = try count(fields[bid], "bid volume \(level + 1)")
-      quote.bids[level].price = try decimal(fields[bid + 1], "bid price \(level + 1)")
-      quote.asks[level].volume = try count(fields[ask], "ask volume \(level + 1)")
-      quote.asks[level].price = try decimal(fields[ask + 1], "ask price \(level + 1)")
+      quote.bids[level].volume = try count(fields[bid], named: "bid volume \(level + 1)")
+      quote.bids[level].price = try decimal(fields[bid + 1], named: "bid price \(level + 1)")
+      quote.asks[level].volume = try count(fields[ask], named: "ask volume \(level + 1)")
+      quote.asks[level].price = try decimal(fields[ask + 1], named: "ask price \(level + 1)")
     }
   }
 
   private static func decimal(
-    _ text: UnsafeRawBufferPointer, _ field: String
-  ) throws(SinaRowFault) -> ExactDecimal {
+    _ text: UnsafeRawBufferPointer, named field: String
+  ) throws(RowFault) -> ExactDecimal {
     let number: ExactDecimal
     do throws(ExactDecimalError) {
       number = try ExactDecimal(parsing: text)
     } catch {
       throw .notANumber(
-        field, error == .overflow ? "a number of at most 18 digits" : "a number", text)
+        field, expected: error == .overflow ? "a number of at most 18 digits" : "a number",
+        found: text)
     }
     if number.isNegative {
-      throw SinaRowFault(reason: .negative, detail: "\(field): \(number) is negative")
+      throw RowFault(.negative, detail: "\(field): \(number) is negative")
     }
     return number
   }
 
   /// A number of shares or units, which nobody trades in parts.
   private static func count(
-    _ text: UnsafeRawBufferPointer, _ field: String
-  ) throws(SinaRowFault) -> ExactDecimal {
-    let number = try decimal(text, field)
+    _ text: UnsafeRawBufferPointer, named field: String
+  ) throws(RowFault) -> ExactDecimal {
+    let number = try decimal(text, named: field)
     guard number.rounded(places: 0) == number else {
-      throw .notANumber(field, "a whole number", text)
+      throw .notANumber(field, expected: "a whole number", found: text)
     }
     return number
   }
 
-  private static func shares(ofLots lots: ExactDecimal) throws(SinaRowFault) -> ExactDecimal {
+  private static func shares(ofLots lots: ExactDecimal) throws(RowFault) -> ExactDecimal {
     let (units, overflow) = lots.units.multipliedReportingOverflow(by: SinaSecurity.lot)
     if overflow {
-      throw SinaRowFault(reason: .notANumber, detail: "volume: \(lots) lots exceed the limit")
+      throw RowFault(.notANumber, detail: "volume: \(lots) lots exceed the limit")
     }
     return ExactDecimal(units: units, scale: lots.scale)
   }
@@ -157,13 +158,14 @@ extension SinaCarefulLine {
   /// `D|shares|money`; anything that does not begin so (a BSE tail) is none.
   private static func afterHours(
     _ text: UnsafeRawBufferPointer
-  ) throws(SinaRowFault) -> AfterHours? {
+  ) throws(RowFault) -> AfterHours? {
     guard text.starts(with: Array("D|".utf8)) else { return nil }
     let parts = text.parts(separatedBy: UInt8(ascii: "|"))
     guard parts.count >= 3 else { throw .malformed("after-hours trailer: D|shares|money expected") }
     return AfterHours(
-      volume: try count(text.slice(parts[1].lowerBound, parts[1].upperBound), "after-hours volume"),
+      volume: try count(
+        text.slice(parts[1].lowerBound, to: parts[1].upperBound), named: "after-hours volume"),
       turnover: try decimal(
-        text.slice(parts[2].lowerBound, parts[2].upperBound), "after-hours turnover"))
+        text.slice(parts[2].lowerBound, to: parts[2].upperBound), named: "after-hours turnover"))
   }
 }

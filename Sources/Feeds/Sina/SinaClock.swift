@@ -17,12 +17,12 @@ struct SinaDateCache {
     let first = Swar.load(text)
     let last = UInt16(littleEndian: (text + 8).loadUnaligned(as: UInt16.self))
     if first == firstBytes, last == lastBytes { return day }
-    return learn(text, first, last)
+    return learn(text, first: first, last: last)
   }
 
   @inline(never)
   private mutating func learn(
-    _ text: UnsafeRawPointer, _ first: UInt64, _ last: UInt16
+    _ text: UnsafeRawPointer, first: UInt64, last: UInt16
   ) -> TradingDay? {
     let bytes = UnsafeRawBufferPointer(start: text, count: SinaDateCache.dateBytes)
     guard let parsed = SinaClock.day(bytes, separator: UInt8(ascii: "-")) else { return nil }
@@ -50,8 +50,8 @@ enum SinaClock {
   /// `YYYY-MM-DD`, with whatever separator.
   static func day(_ text: UnsafeRawBufferPointer, separator: UInt8) -> TradingDay? {
     guard text.count == SinaDateCache.dateBytes, text[4] == separator, text[7] == separator,
-      let year = number(text.slice(0, 4)), let month = number(text.slice(5, 7)),
-      let day = number(text.slice(8, 10))
+      let year = number(text.slice(0, to: 4)), let month = number(text.slice(5, to: 7)),
+      let day = number(text.slice(8, to: 10))
     else { return nil }
     return TradingDay(year: year, month: month, day: day)
   }

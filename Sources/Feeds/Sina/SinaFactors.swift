@@ -121,7 +121,7 @@ enum SinaFactors {
     guard text.offset(of: UInt8(ascii: ".")) != nil else { return nil }
     var end = text.count
     while end > 0, text[end - 1] == UInt8(ascii: "0") { end -= 1 }
-    return try? ExactDecimal(parsing: text.slice(0, end))
+    return try? ExactDecimal(parsing: text.slice(0, to: end))
   }
 }
 

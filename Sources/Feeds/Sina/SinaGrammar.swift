@@ -42,7 +42,7 @@ enum SinaFamily {
       self = .full
     } else if symbol.starts(with: Prefix.short), SinaFamily.isFull(symbol.dropping(2)) {
       self = .short
-    } else if symbol.count == 10, SinaFamily.isFull(symbol.slice(0, 8)),
+    } else if symbol.count == 10, SinaFamily.isFull(symbol.slice(0, to: 8)),
       symbol.starts(with: Prefix.companionTail, at: 8)
     {
       self = .companion
@@ -110,6 +110,6 @@ private func isUpper(_ byte: UInt8) -> Bool { (65...90).contains(byte) }
 
 extension UnsafeRawBufferPointer {
   func dropping(_ count: Int) -> UnsafeRawBufferPointer {
-    slice(Swift.min(count, self.count), self.count)
+    slice(Swift.min(count, self.count), to: self.count)
   }
 }

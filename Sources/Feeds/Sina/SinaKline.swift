@@ -37,7 +37,7 @@ package enum SinaKline {
     return try SinaBareKeys.mending(body) { text throws(FeedRefusal) in
       var rows = SinaKlineRows(symbol: symbol, scale: scale, calendar: calendar)
       try SinaRows.read(text) { (reader: inout JSONReader, place) throws(JSONFault) in
-        try rows.read(&reader, place)
+        try rows.read(&reader, at: place)
       }
       return try rows.page()
     }
@@ -58,14 +58,14 @@ private struct SinaKlineRows {
     self.calendar = calendar
   }
 
-  mutating func read(_ reader: inout JSONReader, _ place: Int) throws(JSONFault) {
+  mutating func read(_ reader: inout JSONReader, at place: Int) throws(JSONFault) {
     let start = reader.offset
     let row = try SinaKlineRow(&reader)
     do throws(RowFault) {
       let candle = try row.candle(of: symbol, scale: scale, calendar: calendar)
       bars.append((place, candle, reader.text(from: start)))
     } catch {
-      refuse(place, error, reader.text(from: start))
+      refuse(place, because: error, text: reader.text(from: start))
     }
   }
 
@@ -78,12 +78,15 @@ private struct SinaKlineRows {
       throw FeedRefusal(.malformed, "no row is a valid bar: \(first.detail)")
     }
     let (kept, faults) = SinaKlineOrder.check(bars.map(\.candle))
-    for (index, fault) in faults { refuse(bars[index].place, fault, bars[index].text) }
+    for (index, fault) in faults {
+      refuse(bars[index].place, because: fault, text: bars[index].text)
+    }
     return CandlePage(
       candles: kept.map { bars[$0].candle }, refused: refused.sorted { $0.index < $1.index })
   }
 
-  private mutating func refuse(_ place: Int, _ fault: RowFault, _ text: UnsafeRawBufferPointer) {
+  private mutating func refuse(_ place: Int, because fault: RowFault, text: UnsafeRawBufferPointer)
+  {
     refused.append(
       RefusedRow(
         index: place, symbol: symbol, reason: fault.reason, detail: fault.detail, payload: text))

@@ -42,8 +42,9 @@ enum SinaKlineOrder {
     return chain.reversed()
   }
 
-  private static let duplicate = RowFault(.duplicate, "day: a second bar for the same interval")
-  private static let backward = RowFault(.backwardStamp, "day: out of order")
+  private static let duplicate = RowFault(
+    .duplicate, detail: "day: a second bar for the same interval")
+  private static let backward = RowFault(.backwardStamp, detail: "day: out of order")
 }
 
 extension [Int] {

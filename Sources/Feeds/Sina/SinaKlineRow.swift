@@ -43,12 +43,14 @@ struct SinaKlineRow {
   func candle(
     of symbol: Symbol, scale: SinaKlineScale, calendar: TradingCalendar
   ) throws(RowFault) -> Candle {
-    let interval = try interval(scale, calendar)
-    let volume = try decimal(self.volume, "volume")
+    let interval = try interval(scale, in: calendar)
+    let volume = try decimal(self.volume, named: "volume")
     let candle = Candle(
       symbol: symbol, timeframe: scale.timeframe, tradingDay: interval.tradingDay,
-      openedAt: interval.openedAt, closedAt: interval.closedAt, open: try price(open, "open"),
-      high: try price(high, "high"), low: try price(low, "low"), close: try price(close, "close"),
+      openedAt: interval.openedAt, closedAt: interval.closedAt,
+      open: try price(open, named: "open"),
+      high: try price(high, named: "high"), low: try price(low, named: "low"),
+      close: try price(close, named: "close"),
       volume: volume, turnover: try turnover(beside: volume), flags: [], source: Sina.source)
     return try SinaKlineRow.checked(candle)
   }
@@ -57,7 +59,7 @@ struct SinaKlineRow {
     guard candle.low <= min(candle.open, candle.close),
       candle.high >= max(candle.open, candle.close)
     else {
-      throw RowFault(.inconsistent, "open or close outside [low, high]")
+      throw RowFault(.inconsistent, detail: "open or close outside [low, high]")
     }
     guard candle.volume.isZero, candle.low == candle.high else { return candle }
     var untraded = candle
@@ -66,20 +68,20 @@ struct SinaKlineRow {
   }
 
   private func interval(
-    _ scale: SinaKlineScale, _ calendar: TradingCalendar
+    _ scale: SinaKlineScale, in calendar: TradingCalendar
   ) throws(RowFault) -> SinaKlineInterval {
     guard let stamp = day?.string?.bytes, stamp.count >= SinaDateCache.dateBytes,
       let date = SinaClock.day(
-        stamp.slice(0, SinaDateCache.dateBytes), separator: UInt8(ascii: "-"))
+        stamp.slice(0, to: SinaDateCache.dateBytes), separator: UInt8(ascii: "-"))
     else { throw .malformed("day: YYYY-MM-DD, with or without HH:MM:SS, expected") }
     let interval = try SinaKlineInterval(
       scale: scale, day: date, secondOfDay: try SinaKlineRow.time(behindDateIn: stamp))
     switch calendar.status(of: date) {
     case .trading: return interval
     case .closed:
-      throw RowFault(.notATradingDay, "day: the exchange was closed")
+      throw RowFault(.notATradingDay, detail: "day: the exchange was closed")
     case .unknown:
-      throw RowFault(.notATradingDay, "day: after the last known day of the calendar")
+      throw RowFault(.notATradingDay, detail: "day: after the last known day of the calendar")
     }
   }
 
@@ -99,28 +101,28 @@ struct SinaKlineRow {
     switch amount {
     case nil, .null: return nil
     case let value?:
-      let turnover = try decimal(value, "amount")
+      let turnover = try decimal(value, named: "amount")
       return turnover.isZero && !volume.isZero ? nil : turnover
     }
   }
 
   /// Nothing trades for nothing: a zero stands where no price was known.
-  private func price(_ value: JSONValue?, _ field: String) throws(RowFault) -> ExactDecimal {
-    let price = try decimal(value, field)
+  private func price(_ value: JSONValue?, named field: String) throws(RowFault) -> ExactDecimal {
+    let price = try decimal(value, named: field)
     guard price.isPositive else {
-      throw RowFault(.inconsistent, "\(field): a price of zero")
+      throw RowFault(.inconsistent, detail: "\(field): a price of zero")
     }
     return price
   }
 
   /// A number that is not negative.
-  private func decimal(_ value: JSONValue?, _ field: String) throws(RowFault) -> ExactDecimal {
+  private func decimal(_ value: JSONValue?, named field: String) throws(RowFault) -> ExactDecimal {
     guard let value else { throw .malformed("\(field): missing") }
     guard let number = SinaKlineRow.number(value) else {
-      throw RowFault(.notANumber, "\(field): a number expected")
+      throw RowFault(.notANumber, detail: "\(field): a number expected")
     }
     guard !number.isNegative else {
-      throw RowFault(.negative, "\(field): \(number)")
+      throw RowFault(.negative, detail: "\(field): \(number)")
     }
     return number
   }

@@ -30,37 +30,37 @@ struct SinaOverviewLine {
 
   func read(
     _ symbol: Symbol, charset: NameCharset, names: GB18030Decoder
-  ) throws(SinaRowFault) -> OverviewQuote {
+  ) throws(RowFault) -> OverviewQuote {
     let layout = layout
     guard fields.count >= layout.fieldsMin else {
       throw .malformed("\(fields.count) fields, at least \(layout.fieldsMin) expected")
     }
     let at = try stamp()
-    let last = try decimal(layout.last, "last")
+    let last = try decimal(layout.last, named: "last")
     if last.isNegative {
-      throw SinaRowFault(reason: .negative, detail: "last: \(last) is negative")
+      throw RowFault(.negative, detail: "last: \(last) is negative")
     }
     return OverviewQuote(
       symbol: symbol,
       name: names.text(of: RawName(bytes: fields[layout.name].trimmed, charset: charset)),
-      last: last, change: try decimal(layout.change, "change"),
-      percentChange: try decimal(layout.percentChange, "percent change"), at: at)
+      last: last, change: try decimal(layout.change, named: "change"),
+      percentChange: try decimal(layout.percentChange, named: "percent change"), at: at)
   }
 
-  private func decimal(_ index: Int, _ field: String) throws(SinaRowFault) -> ExactDecimal {
+  private func decimal(_ index: Int, named field: String) throws(RowFault) -> ExactDecimal {
     do throws(ExactDecimalError) {
       return try ExactDecimal(parsing: fields[index])
     } catch {
-      throw .notANumber(field, "a number", fields[index])
+      throw .notANumber(field, expected: "a number", found: fields[index])
     }
   }
 
-  private func stamp() throws(SinaRowFault) -> Timestamp? {
+  private func stamp() throws(RowFault) -> Timestamp? {
     switch family {
     case .hongKong: return try stamp(date: fields[17], time: fields[18], separator: "/")
     case .unitedStates:
       let text = fields[3]
-      let date = text.slice(0, min(text.count, SinaDateCache.dateBytes))
+      let date = text.slice(0, to: min(text.count, SinaDateCache.dateBytes))
       return try stamp(date: date, time: text.dropping(date.count + 1), separator: "-")
     case .short, .international, .bourse, .full, .companion: return nil
     }
@@ -69,13 +69,13 @@ struct SinaOverviewLine {
   /// Beijing and Hong Kong share a clock.
   private func stamp(
     date: UnsafeRawBufferPointer, time: UnsafeRawBufferPointer, separator: Unicode.Scalar
-  ) throws(SinaRowFault) -> Timestamp {
+  ) throws(RowFault) -> Timestamp {
     guard let day = SinaClock.day(date, separator: UInt8(ascii: separator)),
       let second = SinaClock.secondOfDay(time)
     else {
       throw .malformed(
-        "date and time expected, found `\(SinaRowFault.excerpt(date))`, "
-          + "`\(SinaRowFault.excerpt(time))`")
+        "date and time expected, found `\(RowFault.excerpt(date))`, "
+          + "`\(RowFault.excerpt(time))`")
     }
     return Timestamp(day: day, secondOfDay: Int(second))
   }

@@ -40,7 +40,7 @@ struct SinaPlainLine {
     let security = securities[key]
     quote.symbol = Symbol(low: key, high: 0)
     var fields = SinaPlainLine.readNumbers(FieldScanner(position: nameEnd + 1), into: &quote)
-    guard fields.isPlain, SinaPlainLine.readStamp(&fields, &dates, into: &quote),
+    guard fields.isPlain, SinaPlainLine.readStamp(&fields, dates: &dates, into: &quote),
       let tail = SinaPlainLine.readStatus(&fields, into: &quote), fields.isPlain,
       let lineEnd = SinaPlainLine.endOfLine(from: tail, end: end)
     else { return nil }
@@ -119,7 +119,7 @@ struct SinaPlainLine {
   /// Fields 30 and 31, each with the comma behind it.
   @inline(__always)
   private static func readStamp(
-    _ fields: inout FieldScanner, _ dates: inout SinaDateCache, into quote: inout Quote
+    _ fields: inout FieldScanner, dates: inout SinaDateCache, into quote: inout Quote
   ) -> Bool {
     let date = fields.position
     let comma = UInt8(ascii: ",")

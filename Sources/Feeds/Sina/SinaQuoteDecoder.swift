@@ -72,19 +72,19 @@ package struct SinaQuoteDecoder {
   ) -> UnsafeRawPointer {
     let rest = UnsafeRawBufferPointer(start: position, count: end - position)
     let lineEnd = rest.offset(of: UInt8(ascii: "\n")) ?? rest.count
-    var line = rest.slice(0, lineEnd)
+    var line = rest.slice(0, to: lineEnd)
     var next = position + min(lineEnd + 1, rest.count)
     // Where bytes went missing, the next line begins inside this one.
     if let resumed = line.offset(of: SinaGrammar.lineStart, from: 1) {
-      line = line.slice(0, resumed)
+      line = line.slice(0, to: resumed)
       next = position + resumed
     } else if line.last == UInt8(ascii: "\r") {
-      line = line.slice(0, line.count - 1)
+      line = line.slice(0, to: line.count - 1)
     }
     if line.isEmpty { return next }
     lines += 1
     var careful = SinaCarefulLine(line)
-    do throws(SinaRowFault) {
+    do throws(RowFault) {
       try deliver(careful.read(), of: careful, charset: charset, to: &visitor)
     } catch {
       visitor.rejected(
@@ -97,7 +97,7 @@ package struct SinaQuoteDecoder {
   private func deliver(
     _ content: SinaCarefulLine.Content, of careful: SinaCarefulLine, charset: NameCharset,
     to visitor: inout some QuoteVisitor
-  ) throws(SinaRowFault) {
+  ) throws(RowFault) {
     guard let symbol = careful.symbol else { return }
     switch content {
     case .quote(let quote, let name):

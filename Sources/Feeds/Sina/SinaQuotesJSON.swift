@@ -15,7 +15,7 @@ package enum SinaQuotesJSON {
     let outcome = decoder.decode(body, status: status, into: &printer)
     if case .ok = outcome { return (printer.lines, false) }
     var line = JSONLine()
-    line.add("outcome", outcome.name)
+    line.add("outcome", value: outcome.name)
     return ([line.finished], true)
   }
 }
@@ -27,69 +27,69 @@ private struct SinaQuotePrinter: QuoteVisitor {
 
   mutating func quote(_ quote: Quote, name: RawName, line: UnsafeRawBufferPointer) {
     var json = JSONLine()
-    json.add("symbol", quote.symbol.description)
+    json.add("symbol", value: quote.symbol.description)
     addKind(of: quote.symbol, to: &json)
-    json.add("name", names.text(of: name))
-    json.add("open", quote.open)
-    json.add("previous_close", quote.previousClose)
-    json.add("last", quote.last)
-    json.add("high", quote.high)
-    json.add("low", quote.low)
-    json.add("bid", quote.bid)
-    json.add("ask", quote.ask)
-    json.add("volume", quote.volume)
-    json.add("turnover", quote.turnover)
-    json.add("bids", levels(of: quote.bids))
-    json.add("asks", levels(of: quote.asks))
-    json.add("at", quote.at.description)
-    json.add("status", quote.status.name)
-    json.add("trading", quote.trading.name)
+    json.add("name", value: names.text(of: name))
+    json.add("open", value: quote.open)
+    json.add("previous_close", value: quote.previousClose)
+    json.add("last", value: quote.last)
+    json.add("high", value: quote.high)
+    json.add("low", value: quote.low)
+    json.add("bid", value: quote.bid)
+    json.add("ask", value: quote.ask)
+    json.add("volume", value: quote.volume)
+    json.add("turnover", value: quote.turnover)
+    json.add("bids", value: levels(of: quote.bids))
+    json.add("asks", value: levels(of: quote.asks))
+    json.add("at", value: quote.at.description)
+    json.add("status", value: quote.status.name)
+    json.add("trading", value: quote.trading.name)
     addAfterHours(of: quote, to: &json)
     lines.append(json.finished)
   }
 
   mutating func overview(_ quote: OverviewQuote) {
     var json = JSONLine()
-    json.add("symbol", quote.symbol.description)
-    json.add("kind", "overview")
-    json.add("name", quote.name)
-    json.add("last", quote.last)
-    json.add("change", quote.change)
-    json.add("percent_change", quote.percentChange)
-    if let at = quote.at { json.add("at", at.description) } else { json.addNull("at") }
+    json.add("symbol", value: quote.symbol.description)
+    json.add("kind", value: "overview")
+    json.add("name", value: quote.name)
+    json.add("last", value: quote.last)
+    json.add("change", value: quote.change)
+    json.add("percent_change", value: quote.percentChange)
+    if let at = quote.at { json.add("at", value: at.description) } else { json.addNull("at") }
     lines.append(json.finished)
   }
 
   mutating func unknown(_ symbol: Symbol) {
     var json = JSONLine()
-    json.add("symbol", symbol.description)
-    json.add("outcome", "unknown_symbol")
+    json.add("symbol", value: symbol.description)
+    json.add("outcome", value: "unknown_symbol")
     lines.append(json.finished)
   }
 
   mutating func rejected(_ row: RejectedRow) {
     var json = JSONLine()
     if let symbol = row.symbol {
-      json.add("symbol", symbol.description)
+      json.add("symbol", value: symbol.description)
     } else {
       json.addNull("symbol")
     }
-    json.add("outcome", "rejected")
-    json.add("reason", row.reason.rawValue)
-    json.add("detail", row.detail)
+    json.add("outcome", value: "rejected")
+    json.add("reason", value: row.reason.rawValue)
+    json.add("detail", value: row.detail)
     lines.append(json.finished)
   }
 
   private func addKind(of symbol: Symbol, to json: inout JSONLine) {
     guard let instrument = Instrument.classify(symbol) else { return json.addNull("kind") }
-    json.add("kind", instrument.kind.name)
+    json.add("kind", value: instrument.kind.name)
   }
 
   private func levels(of book: Quote.Book) -> [JSONLine] {
     book.indices.map { index in
       var json = JSONLine()
-      json.add("price", book[index].price)
-      json.add("volume", book[index].volume)
+      json.add("price", value: book[index].price)
+      json.add("volume", value: book[index].volume)
       return json
     }
   }
@@ -97,8 +97,8 @@ private struct SinaQuotePrinter: QuoteVisitor {
   private func addAfterHours(of quote: Quote, to json: inout JSONLine) {
     guard let afterHours = quote.afterHours else { return json.addNull("after_hours") }
     var inner = JSONLine()
-    inner.add("volume", afterHours.volume)
-    inner.add("turnover", afterHours.turnover)
-    json.add("after_hours", inner)
+    inner.add("volume", value: afterHours.volume)
+    inner.add("turnover", value: afterHours.turnover)
+    json.add("after_hours", value: inner)
   }
 }

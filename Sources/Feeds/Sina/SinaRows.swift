@@ -9,11 +9,11 @@ enum SinaRows {
   typealias Row = (inout JSONReader, Int) throws(JSONFault) -> Void
 
   /// Calls `row` for each value of the array.
-  static func read(_ body: UnsafeRawBufferPointer, _ row: Row) throws(FeedRefusal) {
+  static func read(_ body: UnsafeRawBufferPointer, each row: Row) throws(FeedRefusal) {
     let script = SinaScript(body)
     var page = Page()
     do throws(JSONFault) {
-      try page.read(script.json, row)
+      try page.read(script.json, each: row)
     } catch {
       throw FeedRefusal(error)
     }
@@ -31,17 +31,17 @@ enum SinaRows {
     /// Behind the value once it was read.
     var reader: JSONReader?
 
-    mutating func read(_ json: UnsafeRawBufferPointer, _ row: Row) throws(JSONFault) {
+    mutating func read(_ json: UnsafeRawBufferPointer, each row: Row) throws(JSONFault) {
       var reader = try JSONReader(json)
       if try reader.peek() == .object {
-        try readEnvelope(&reader, row)
+        try readEnvelope(&reader, each: row)
       } else {
-        try readRows(&reader, row)
+        try readRows(&reader, each: row)
       }
       self.reader = reader
     }
 
-    private mutating func readRows(_ reader: inout JSONReader, _ row: Row) throws(JSONFault) {
+    private mutating func readRows(_ reader: inout JSONReader, each row: Row) throws(JSONFault) {
       if try reader.peek() == .null {
         try reader.readNull()
         isNull = true
@@ -57,11 +57,12 @@ enum SinaRows {
       hasRows = true
     }
 
-    private mutating func readEnvelope(_ reader: inout JSONReader, _ row: Row) throws(JSONFault) {
+    private mutating func readEnvelope(_ reader: inout JSONReader, each row: Row) throws(JSONFault)
+    {
       try reader.openObject()
       while let key = try reader.nextKey() {
         switch key {
-        case "result" where try reader.peek() == .object: try readResult(&reader, row)
+        case "result" where try reader.peek() == .object: try readResult(&reader, each: row)
         case "__ERROR":
           isInputError = true
           try reader.skip()
@@ -70,11 +71,11 @@ enum SinaRows {
       }
     }
 
-    private mutating func readResult(_ reader: inout JSONReader, _ row: Row) throws(JSONFault) {
+    private mutating func readResult(_ reader: inout JSONReader, each row: Row) throws(JSONFault) {
       try reader.openObject()
       while let key = try reader.nextKey() {
         switch key {
-        case "data" where !hasRows: try readRows(&reader, row)
+        case "data" where !hasRows: try readRows(&reader, each: row)
         default: try reader.skip()
         }
       }

@@ -21,8 +21,9 @@ struct SinaScript {
     var end = 0
     while end < text.count, SinaScript.isName(text[end]) { end += 1 }
     isCall = end < text.count && text[end] == UInt8(ascii: "(")
-    let wraps = isCall || text.slice(0, end).trimmed.last == UInt8(ascii: "=")
-    name = wraps ? SinaScript.withoutAssignment(text.slice(0, end).trimmed) : text.slice(0, 0)
+    let wraps = isCall || text.slice(0, to: end).trimmed.last == UInt8(ascii: "=")
+    name =
+      wraps ? SinaScript.withoutAssignment(text.slice(0, to: end).trimmed) : text.slice(0, to: 0)
     json = (wraps ? text.dropping(isCall ? end + 1 : end) : text).trimmed
   }
 
@@ -49,7 +50,7 @@ struct SinaScript {
   }
 
   private static func withoutAssignment(_ name: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-    name.last == UInt8(ascii: "=") ? name.slice(0, name.count - 1).trimmed : name
+    name.last == UInt8(ascii: "=") ? name.slice(0, to: name.count - 1).trimmed : name
   }
 
   private static func isName(_ byte: UInt8) -> Bool {

@@ -5,7 +5,7 @@ import Glibc
 extension UnsafeRawBufferPointer {
   /// The bytes from `start` up to `end`, as a buffer of their own.
   @inline(__always)
-  func slice(_ start: Int, _ end: Int) -> UnsafeRawBufferPointer {
+  func slice(_ start: Int, to end: Int) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(rebasing: self[start..<end])
   }
 
@@ -47,7 +47,7 @@ extension UnsafeRawBufferPointer {
     var end = count
     while start < end, UnsafeRawBufferPointer.isBlank(self[start]) { start += 1 }
     while end > start, UnsafeRawBufferPointer.isBlank(self[end - 1]) { end -= 1 }
-    return slice(start, end)
+    return slice(start, to: end)
   }
 
   private static func isBlank(_ byte: UInt8) -> Bool {

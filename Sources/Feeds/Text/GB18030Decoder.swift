@@ -39,7 +39,7 @@ package final class GB18030Decoder {
 
   private func rawText(of name: RawName) -> String {
     let count = min(name.bytes.count, GB18030Decoder.nameBytesMax)
-    let bytes = name.bytes.slice(0, count)
+    let bytes = name.bytes.slice(0, to: count)
     if name.charset == .utf8 { return String(decoding: bytes, as: UTF8.self) }
     if let exact = decoded(bytes, replacing: false) { return exact }
     if NameCharset.isUTF8(bytes) { return String(decoding: bytes, as: UTF8.self) }

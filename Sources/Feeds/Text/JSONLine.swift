@@ -12,15 +12,15 @@ struct JSONLine {
   /// The finished object. Nothing may be added afterwards.
   var finished: String { text + "}" }
 
-  mutating func add(_ key: String, _ value: String) {
+  mutating func add(_ key: String, value: String) {
     begin(key)
     text += value.quoted
   }
 
-  mutating func add(_ key: String, _ value: ExactDecimal) { add(key, value.description) }
+  mutating func add(_ key: String, value: ExactDecimal) { add(key, value: value.description) }
 
-  mutating func add(_ key: String, _ value: String?) {
-    if let value { add(key, value) } else { addNull(key) }
+  mutating func add(_ key: String, value: String?) {
+    if let value { add(key, value: value) } else { addNull(key) }
   }
 
   /// A count, which every reader holds exactly: a number. Its range is far below 2^53.
@@ -35,12 +35,12 @@ struct JSONLine {
     text += "null"
   }
 
-  mutating func add(_ key: String, _ object: JSONLine) {
+  mutating func add(_ key: String, value object: JSONLine) {
     begin(key)
     text += object.finished
   }
 
-  mutating func add(_ key: String, _ objects: [JSONLine]) {
+  mutating func add(_ key: String, value objects: [JSONLine]) {
     begin(key)
     text += "[" + objects.map(\.finished).joined(separator: ",") + "]"
   }

@@ -50,12 +50,12 @@ struct JSONReader {
   }
 
   mutating func openObject() throws(JSONFault) {
-    try take(UInt8(ascii: "{"), "an object")
+    try take(UInt8(ascii: "{"), expecting: "an object")
     try descend(intoObject: true)
   }
 
   mutating func openArray() throws(JSONFault) {
-    try take(UInt8(ascii: "["), "an array")
+    try take(UInt8(ascii: "["), expecting: "an array")
     try descend(intoObject: false)
   }
 
@@ -64,7 +64,7 @@ struct JSONReader {
   mutating func nextKey() throws(JSONFault) -> JSONString? {
     guard try nextMember(orClose: UInt8(ascii: "}")) else { return nil }
     let key = try readString()
-    try take(UInt8(ascii: ":"), "a colon")
+    try take(UInt8(ascii: ":"), expecting: "a colon")
     return key
   }
 
@@ -100,7 +100,7 @@ struct JSONReader {
 
 extension JSONReader {
   /// What was read since `start`, an earlier `offset`.
-  func text(from start: Int) -> UnsafeRawBufferPointer { bytes.slice(start, offset) }
+  func text(from start: Int) -> UnsafeRawBufferPointer { bytes.slice(start, to: offset) }
 }
 
 // MARK: - Structure
@@ -168,7 +168,9 @@ extension JSONReader {
   }
 
   @inline(__always)
-  private mutating func take(_ byte: UInt8, _ expected: StaticString) throws(JSONFault) {
+  private mutating func take(
+    _ byte: UInt8, expecting expected: StaticString
+  ) throws(JSONFault) {
     guard try nextByte() == byte else { throw fault(.expected(expected.description)) }
     offset += 1
   }
@@ -182,14 +184,14 @@ extension JSONReader {
 
 extension JSONReader {
   mutating func readString() throws(JSONFault) -> JSONString {
-    try take(UInt8(ascii: "\""), "a string")
+    try take(UInt8(ascii: "\""), expecting: "a string")
     let start = offset
     var hasEscapes = false
     var isASCII = true
     while offset < bytes.count {
       let byte = bytes[offset]
       if byte == UInt8(ascii: "\"") {
-        let content = bytes.slice(start, offset)
+        let content = bytes.slice(start, to: offset)
         guard isASCII || NameCharset.isUTF8(content) else { throw fault(.notUTF8) }
         offset += 1
         return JSONString(bytes: content, hasEscapes: hasEscapes)
@@ -228,7 +230,7 @@ extension JSONReader {
       _ = try readDigits()
     }
     return JSONNumber(
-      bytes: bytes.slice(start, offset), mantissaBytes: mantissaEnd ?? offset - start,
+      bytes: bytes.slice(start, to: offset), mantissaBytes: mantissaEnd ?? offset - start,
       offset: start)
   }
 

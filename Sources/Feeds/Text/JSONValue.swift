@@ -141,7 +141,7 @@ struct JSONNumber {
   /// - Throws: `numberBeyondRange` for more digits than an exact decimal holds.
   func decimal() throws(JSONFault) -> ExactDecimal {
     do throws(ExactDecimalError) {
-      let mantissa = try ExactDecimal(parsing: bytes.slice(0, mantissaBytes))
+      let mantissa = try ExactDecimal(parsing: bytes.slice(0, to: mantissaBytes))
       return mantissaBytes == bytes.count ? mantissa : try mantissa.shifted(by: exponent)
     } catch {
       throw JSONFault(reason: .numberBeyondRange, offset: offset)

@@ -60,7 +60,7 @@ package struct NameCache {
       return false
     }
     return withUnsafeBytes(of: slots[index].words) { kept in
-      kept.slice(0, raw.bytes.count).equals(raw.bytes)
+      kept.slice(0, to: raw.bytes.count).equals(raw.bytes)
     }
   }
 

@@ -13,10 +13,10 @@ extension Timestamp {
   /// the microsecond are dropped. nil for anything else.
   init?(rfc3339 text: UnsafeRawBufferPointer) {
     guard text.count >= 20, text[10] | 0x20 == UInt8(ascii: "t"),
-      let day = TradingDay(ascii: text.slice(0, 10)),
-      let second = Timestamp.secondOfDay(text.slice(11, 19)),
+      let day = TradingDay(ascii: text.slice(0, to: 10)),
+      let second = Timestamp.secondOfDay(text.slice(11, to: 19)),
       let (fraction, zoneStart) = Timestamp.fraction(text, from: 19),
-      let offset = Timestamp.offsetSeconds(text.slice(zoneStart, text.count))
+      let offset = Timestamp.offsetSeconds(text.slice(zoneStart, to: text.count))
     else { return nil }
     let seconds = Int64(day.daysSince1970) * Shanghai.secondsPerDay + second - offset
     self.init(microseconds: seconds * 1_000_000 + fraction)
@@ -25,8 +25,8 @@ extension Timestamp {
   /// `13:30:00`.
   private static func secondOfDay(_ text: UnsafeRawBufferPointer) -> Int64? {
     guard text[2] == UInt8(ascii: ":"), text[5] == UInt8(ascii: ":"),
-      let hour = text.slice(0, 2).wholeNumber, let minute = text.slice(3, 5).wholeNumber,
-      let second = text.slice(6, 8).wholeNumber, hour < 24, minute < 60, second < 60
+      let hour = text.slice(0, to: 2).wholeNumber, let minute = text.slice(3, to: 5).wholeNumber,
+      let second = text.slice(6, to: 8).wholeNumber, hour < 24, minute < 60, second < 60
     else { return nil }
     return Int64(hour * 3600 + minute * 60 + second)
   }
@@ -53,8 +53,8 @@ extension Timestamp {
     if text.count == 1, text[0] | 0x20 == UInt8(ascii: "z") { return 0 }
     guard text.count == 6, text[3] == UInt8(ascii: ":"),
       text[0] == UInt8(ascii: "+")
-        || text[0] == UInt8(ascii: "-"), let hours = text.slice(1, 3).wholeNumber,
-      let minutes = text.slice(4, 6).wholeNumber, hours < 24, minutes < 60
+        || text[0] == UInt8(ascii: "-"), let hours = text.slice(1, to: 3).wholeNumber,
+      let minutes = text.slice(4, to: 6).wholeNumber, hours < 24, minutes < 60
     else { return nil }
     let seconds = Int64(hours * 3600 + minutes * 60)
     return text[0] == UInt8(ascii: "-") ? -seconds : seconds
@@ -65,8 +65,8 @@ extension TradingDay {
   /// Reads exactly `YYYY-MM-DD`.
   init?(ascii text: UnsafeRawBufferPointer) {
     guard text.count == 10, text[4] == UInt8(ascii: "-"), text[7] == UInt8(ascii: "-"),
-      let year = text.slice(0, 4).wholeNumber, let month = text.slice(5, 7).wholeNumber,
-      let day = text.slice(8, 10).wholeNumber
+      let year = text.slice(0, to: 4).wholeNumber, let month = text.slice(5, to: 7).wholeNumber,
+      let day = text.slice(8, to: 10).wholeNumber
     else { return nil }
     self.init(year: year, month: month, day: day)
   }
