@@ -7,17 +7,22 @@ let strict: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
-/// The tests live through hundreds of simulated days: these are compiled for speed in every build.
+/// The tests live through hundreds of simulated days, flip every bit of a body and read the whole
+/// tree: what they spend their time in is compiled for speed in every build. Not what CandledClient
+/// links: no package may depend on a target with flags of its own.
 let quick = strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]
 
-func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: strict)
+func module(
+  _ name: String, _ dependencies: [Target.Dependency] = [], settings: [SwiftSetting] = strict
+) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
 func tests(
-  _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []
+  _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = [],
+  settings: [SwiftSetting] = strict
 ) -> Target {
-  .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
+  .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: settings)
 }
 
 let log = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -49,9 +54,9 @@ let package = Package(
 
     module("Market"),
     module("Platform", ["CLinux"]),
-    module("Candles", ["Market"]),
-    module("Feeds", ["Market"]),
-    module("Polling", ["Market"]),
+    module("Candles", ["Market"], settings: quick),
+    module("Feeds", ["Market"], settings: quick),
+    module("Polling", ["Market"], settings: quick),
     module("Transport", ["Platform", "CCurl", "CLinux"]),
     module("Journal", ["Market", "Platform", "CZstd", "CLinux"]),
     module("Postgres", ["Market", "Platform", "CPostgres", "CLinux"]),
@@ -151,10 +156,11 @@ let package = Package(
       path: "Tests/TrialRunner",
       swiftSettings: strict),
     // `script/tidy-report` runs it; the Tidy tests assert what it measures.
-    .executableTarget(name: "candled-tidy", path: "Tests/Tidy", swiftSettings: strict),
+    .executableTarget(name: "candled-tidy", path: "Tests/Tidy", swiftSettings: quick),
     tests("MarketTests", ["Market", "TestSupport"]),
     tests("PlatformTests", ["Platform"]),
-    tests("CandlesTests", ["Market", "Candles", "TestSupport", "TestTraits"]),
+    tests(
+      "CandlesTests", ["Market", "Candles", "TestSupport", "TestTraits"], settings: quick),
     tests(
       "FeedsTests", ["Market", "Feeds", "Hostile", "TestSupport"], exclude: ["Fixtures", "Golden"]),
     tests("PollingTests", ["Market", "Feeds", "Polling", "TestSupport", "TestTraits"]),
@@ -176,7 +182,8 @@ let package = Package(
       exclude: ["Fixtures"]),
     tests("OperationsTests", ["Market", "Feeds", "Operations", "Platform", "TestSupport"]),
     tests(
-      "ExchangeSimulatorTests", ["Market", "ExchangeSimulator", "Ledgers", "TestSupport"]),
+      "ExchangeSimulatorTests", ["Market", "ExchangeSimulator", "Ledgers", "TestSupport"],
+      settings: quick),
     tests(
       "IngestTests",
       [
@@ -209,7 +216,8 @@ let package = Package(
         "Ingest", "HTTPServing", "Admin", "Platform", "TestSupport", log,
         .product(name: "NIOCore", package: "swift-nio"),
       ]),
-    tests("TidyTests", ["Operations", "Ingest", "Admin", "candled-tidy", "TestTraits"]),
+    tests(
+      "TidyTests", ["Operations", "Ingest", "Admin", "candled-tidy", "TestTraits"], settings: quick),
   ],
   swiftLanguageModes: [.v6]
 )
