@@ -1,20 +1,11 @@
 /// One client's connection: requests in, answers out, as long as both keep it alive.
 struct Connection {
-  private let socket: Int32
-  private let response: (SimulatedRequest) -> SimulatedResponse
-  private let undelivered: (ResponseTicket) -> Void
+  let socket: Int32
+  let response: (SimulatedRequest) -> SimulatedResponse
+  let undelivered: (ResponseTicket) -> Void
 
   private static let end = Array("\r\n\r\n".utf8)
   private static let readBytes = 65_536
-
-  init(
-    socket: Int32, response: @escaping (SimulatedRequest) -> SimulatedResponse,
-    undelivered: @escaping (ResponseTicket) -> Void
-  ) {
-    self.socket = socket
-    self.response = response
-    self.undelivered = undelivered
-  }
 
   /// Serves until either side is done. The socket is the caller's to close.
   func serve() {

@@ -54,7 +54,7 @@ package struct SimulatedResponse: Sendable {
     case wire(WireScript)
   }
 
-  package var status: Int
+  package var status = 200
   var contentType = "application/javascript; charset=GB18030"
   package var body: [UInt8]
   package var delivery = Delivery.whole
@@ -62,12 +62,6 @@ package struct SimulatedResponse: Sendable {
   var headers: [String] = []
   /// What the observer noted about it; withdrawn if it cannot be delivered.
   package var ticket: ResponseTicket?
-
-  init(status: Int = 200, body: [UInt8], ticket: ResponseTicket? = nil) {
-    self.status = status
-    self.body = body
-    self.ticket = ticket
-  }
 
   static func text(_ status: Int, _ text: String) -> SimulatedResponse {
     var response = SimulatedResponse(status: status, body: Array(text.utf8))

@@ -13,11 +13,6 @@ struct Lineage: Sendable {
   var daysBefore = 0
   let behaviours: [Behaviour]
   let names: [[UInt8]]
-
-  init(behaviours: [Behaviour], names: [[UInt8]]) {
-    self.behaviours = behaviours
-    self.names = names
-  }
 }
 
 extension SimulatedMarket {

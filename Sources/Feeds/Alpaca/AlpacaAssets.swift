@@ -49,9 +49,7 @@ enum AlpacaAssets {
       guard let ticker = asset.symbol, let name = asset.name else {
         let fault = RowFault.malformed("an asset with `symbol` and `name` expected")
         refused.append(
-          RefusedRow(
-            index: count, symbol: nil, reason: fault.reason, detail: fault.detail,
-            payload: reader.text(from: start)))
+          RefusedRow(count, of: nil, because: fault, payload: reader.text(from: start)))
         return
       }
       guard asset.isOurs, let symbol = Symbol(ticker.text), AlpacaBarsQuery.isRequestable(symbol)

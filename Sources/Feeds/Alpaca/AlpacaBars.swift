@@ -119,8 +119,8 @@ struct AlpacaBars {
     } catch {
       page.refused.append(
         RefusedRow(
-          index: page.candles.count + page.refused.count, symbol: symbol, reason: error.reason,
-          detail: error.detail, payload: reader.text(from: start)))
+          page.candles.count + page.refused.count, of: symbol, because: error,
+          payload: reader.text(from: start)))
     }
   }
 }

@@ -14,11 +14,6 @@ package struct Endpoint: Sendable, Hashable {
   package struct Header: Sendable, Hashable {
     package let name: String
     package let value: String
-
-    package init(name: String, value: String) {
-      self.name = name
-      self.value = value
-    }
   }
 
   package init(route: String, path: String, headers: [Header]) {

@@ -49,12 +49,6 @@ package struct CandlePage: Sendable, Hashable {
   package var refused: [RefusedRow]
   /// Asks for the next page of the same query; opaque. nil at the end.
   package var nextPageToken: String?
-
-  package init(candles: [Candle], refused: [RefusedRow], nextPageToken: String? = nil) {
-    self.candles = candles
-    self.refused = refused
-    self.nextPageToken = nextPageToken
-  }
 }
 
 /// A row of an answer that was refused; its neighbours were kept.
@@ -69,14 +63,13 @@ package struct RefusedRow: Sendable, Hashable {
   /// The row as it came, cut at `Rejection.payloadBytesMax`.
   package var payload: [UInt8]
 
-  package init(
-    index: Int, symbol: Symbol?, reason: RejectionReason, detail: String,
-    payload: some Sequence<UInt8>
+  init(
+    _ index: Int, of symbol: Symbol?, because fault: RowFault, payload: some Sequence<UInt8>
   ) {
     self.index = index
     self.symbol = symbol
-    self.reason = reason
-    self.detail = detail
+    reason = fault.reason
+    detail = fault.detail
     self.payload = Array(payload.prefix(Rejection.payloadBytesMax))
   }
 }

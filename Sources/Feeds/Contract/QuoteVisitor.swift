@@ -33,18 +33,6 @@ package struct OverviewQuote: Sendable, Hashable {
   /// The source's stamp, where the line carries one: `gb_` in Beijing time, `hk` in Hong Kong time
   /// (the same clock). The stamps of `b_` belong to the refresh and not to the price.
   package var at: Timestamp?
-
-  package init(
-    symbol: Symbol, name: String, last: ExactDecimal, change: ExactDecimal,
-    percentChange: ExactDecimal, at: Timestamp?
-  ) {
-    self.symbol = symbol
-    self.name = name
-    self.last = last
-    self.change = change
-    self.percentChange = percentChange
-    self.at = at
-  }
 }
 
 /// A line that was refused.
@@ -56,15 +44,6 @@ package struct RejectedRow {
   package var detail: String
   /// The line as it came, lent for the length of the call.
   package var line: UnsafeRawBufferPointer
-
-  package init(
-    symbol: Symbol?, reason: RejectionReason, detail: String, line: UnsafeRawBufferPointer
-  ) {
-    self.symbol = symbol
-    self.reason = reason
-    self.detail = detail
-    self.line = line
-  }
 }
 
 /// Turns responses of one source into quotes. One is kept and reused for every response; what it

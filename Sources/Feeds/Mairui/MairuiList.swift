@@ -72,10 +72,7 @@ extension MairuiList.Page {
   fileprivate mutating func refuse(
     _ fault: RowFault, of symbol: Symbol?, payload: UnsafeRawBufferPointer
   ) {
-    refused.append(
-      RefusedRow(
-        index: count, symbol: symbol, reason: fault.reason, detail: fault.detail,
-        payload: payload))
+    refused.append(RefusedRow(count, of: symbol, because: fault, payload: payload))
   }
 }
 

@@ -87,8 +87,6 @@ private struct SinaKlineRows {
 
   private mutating func refuse(_ place: Int, because fault: RowFault, text: UnsafeRawBufferPointer)
   {
-    refused.append(
-      RefusedRow(
-        index: place, symbol: symbol, reason: fault.reason, detail: fault.detail, payload: text))
+    refused.append(RefusedRow(place, of: symbol, because: fault, payload: text))
   }
 }

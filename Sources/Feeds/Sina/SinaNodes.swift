@@ -90,8 +90,7 @@ enum SinaNodes {
         } catch {
           refused.append(
             RefusedRow(
-              index: place, symbol: row.symbol, reason: error.reason, detail: error.detail,
-              payload: reader.text(from: start)))
+              place, of: row.symbol, because: error, payload: reader.text(from: start)))
         }
       }
       if listed.isEmpty, let first = refused.first {
