@@ -94,14 +94,14 @@ extension MetricTable {
     ) { source, _ in
       source.freshness.map { .flag($0.isFresh) }
     },
-    gauge("candled_keys", help: "Configured licences.") { .integer(Int64($0.keys)) },
+    gauge("candled_keys", help: "Configured licences.") { .integer(Int64($0.keys.configured)) },
     Family(
       .gauge, name: "candled_keys_parked", help: "Licences not used for now, by reason.",
       labels: MetricLabels("reason", values: KeyParking.allCases.map(\.name))
     ) { source in
       guard let engine = source.report.engine else { return [] }
       return KeyParking.allCases.map { reason in
-        MetricSeries([reason.name], value: .integer(Int64(engine.keysParked[reason] ?? 0)))
+        MetricSeries([reason.name], value: .integer(Int64(engine.keys.parked[reason] ?? 0)))
       }
     },
   ]

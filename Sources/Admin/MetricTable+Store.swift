@@ -42,7 +42,7 @@ extension MetricTable {
       engine.status.commits.lastAt.map { .microseconds($0.microseconds) }
     },
     gauge("candled_pending_candles", help: "Candles not yet in the database.") {
-      .integer(Int64($0.pendingCandles))
+      .integer(Int64($0.backlog.pendingCandles))
     },
     gauge("candled_change_seq", help: "Number of the last change this daemon wrote.") {
       .integer($0.status.commits.sequence)
@@ -67,12 +67,12 @@ extension MetricTable {
 
   static let journal: [Family] = [
     gauge("candled_journal_position", help: "Number of the last journal entry.") {
-      .integer($0.lastPosition.sequence)
+      .integer($0.backlog.lastPosition.sequence)
     },
     gauge(
       "candled_journal_synced_position", help: "Number of the last journal entry that is on disk."
     ) {
-      .integer($0.syncedPosition.sequence)
+      .integer($0.backlog.syncedPosition.sequence)
     },
     gauge(
       "candled_journal_committed_position",
@@ -81,7 +81,7 @@ extension MetricTable {
       .integer($0.status.journal.committed.sequence)
     },
     gauge("candled_journal_backlog_entries", help: "Journal entries not interpreted yet.") {
-      .integer($0.backlogEntries)
+      .integer($0.backlog.entries)
     },
     gauge("candled_journal_up", help: "0 while the journal cannot be written.") {
       .flag($0.status.journal.fault == nil)

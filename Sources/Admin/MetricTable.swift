@@ -131,7 +131,7 @@ extension MetricTable {
       "candled_calendar_remaining_seconds", help: "Time until the trading calendar ends."
     ) { engine in
       let end = Timestamp(
-        day: engine.now.shanghaiDay.advanced(by: engine.calendarDaysLeft + 1), secondOfDay: 0)
+        day: engine.now.shanghaiDay.advanced(by: engine.calendar.daysLeft + 1), secondOfDay: 0)
       return .microseconds(end.microseconds(since: engine.now))
     },
   ]

@@ -44,8 +44,8 @@ package struct Readiness: Sendable, Hashable {
   private mutating func evaluateStore(_ report: DaemonReport, of engine: EngineReport) {
     if let trouble = report.storeTrouble {
       evaluate("store", trouble: trouble)
-    } else if engine.isCatchingUp {
-      let entries = counted(engine.backlogEntries, "entry", "entries")
+    } else if engine.backlog.isCatchingUp {
+      let entries = counted(engine.backlog.entries, "entry", "entries")
       evaluate("store", trouble: "behind the journal by \(entries)")
     } else {
       evaluate("store", trouble: nil)
@@ -92,7 +92,7 @@ extension DaemonReport {
   /// Why the store is not to be counted on; nil while it answers and takes what it is given.
   var storeTrouble: String? {
     if let fault = engine?.status.store.fault { return "commits fail: \(fault.code.rawValue)" }
-    let commit = (engine?.commitWaitMicroseconds ?? 0) / 1_000_000
+    let commit = (engine?.backlog.commitWaitMicroseconds ?? 0) / 1_000_000
     if commit > Self.storeSilenceSecondsMax { return "has not responded for \(commit) s" }
     let lease = storeAwaySince.map { at.microseconds(since: $0) / 1_000_000 } ?? 0
     if lease > Self.storeSilenceSecondsMax { return "cannot renew the lease for \(lease) s" }

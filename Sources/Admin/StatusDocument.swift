@@ -128,8 +128,8 @@ extension StatusDocument {
     }
     journal = report.journal.map { diskUsage in
       Journal(
-        position: report.engine?.lastPosition.sequence,
-        syncedPosition: report.engine?.syncedPosition.sequence,
+        position: report.engine?.backlog.lastPosition.sequence,
+        syncedPosition: report.engine?.backlog.syncedPosition.sequence,
         committedPosition: report.engine?.status.journal.committed.sequence,
         segments: diskUsage.segments, bytes: diskUsage.bytes, diskFreeBytes: diskUsage.freeBytes)
     }
@@ -164,7 +164,7 @@ extension StatusDocument.Engine {
     let status = report.status
     now = "\(report.now)"
     if report.symbols > 0 { market = report.sessionText }
-    nextSessionAt = report.nextSession.map { "\($0)" }
+    nextSessionAt = report.calendar.nextSession.map { "\($0)" }
     symbols = report.symbols
     sweeps = status.quotes.sweeps
     commits = status.commits.count
@@ -173,8 +173,8 @@ extension StatusDocument.Engine {
     gapsClosed = status.commits.rows.gapsClosed
     revisions = status.commits.rows.revisions
     rejections = report.counters.rejectedRows.values.reduce(0, +)
-    pendingCandles = report.pendingCandles
-    backlogEntries = report.backlogEntries
+    pendingCandles = report.backlog.pendingCandles
+    backlogEntries = report.backlog.entries
     lastCommitAt = status.commits.lastAt.map { "\($0)" }
     if status.commits.count > 0 {
       commitMilliseconds = Double(status.commits.duration.microseconds) / 1_000
@@ -182,9 +182,9 @@ extension StatusDocument.Engine {
     }
     changeSeq = status.commits.sequence
     journalFault = status.journal.fault?.rawValue
-    keysParked = report.keysParked.values.reduce(0, +)
-    calendarDaysLeft = report.calendarDaysLeft
-    isCatchingUp = report.isCatchingUp
+    keysParked = report.keys.parked.values.reduce(0, +)
+    calendarDaysLeft = report.calendar.daysLeft
+    isCatchingUp = report.backlog.isCatchingUp
     isCertificateOverdue = report.isCertificateOverdue
   }
 }

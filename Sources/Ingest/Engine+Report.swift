@@ -15,33 +15,44 @@ extension Engine {
     report.usEquities = pipeline.recorded.latest.values.sorted { $0.symbol < $1.symbol }
     report.sources = workers.slots.filter { !$0.isClosed }.map { sourceReport($0, now) }
     report.isStopping = waiting.isStopping
-    report.isCatchingUp = !isInterpreting
-    report.lastPosition = parts.journal.lastPosition
-    report.syncedPosition = parts.journal.syncedPosition
-    let read = interpretation.isJournalOnly ? status.journal.committed : pipeline.position
-    report.backlogEntries = max(report.lastPosition.sequence - read.sequence, 0)
-    report.pendingCandles = pipeline.pendingCandles + commitState.unsavedCandles
-    if commitState.isBusy {
-      report.commitWaitMicroseconds = EngineClock.steadyNow().microseconds(
-        since: commitState.startedAt)
-    }
+    report.backlog = backlog
     report.symbols = workers.liveSymbols.count
     report.quarantined = workers.quarantinedCount
     // Between sessions no answer may come that would clear them.
     for stage in pipeline.stages where stage.isInSession(now) {
       report.silentInstruments.merge(stage.silence.counts, uniquingKeysWith: +)
     }
-    // The ledger also knows those that were replaced, for ever.
-    let labels = parts.workers.configuration.ringLabels
-    report.keys = labels.count
-    for usage in labels.compactMap({ pipeline.keyUsage[$0] }) {
-      guard let until = usage.parkedUntil, let reason = usage.parkedReason else { continue }
-      if until > now { report.keysParked[reason, default: 0] += 1 }
-    }
-    report.nextSession = pipeline.calendar.nextSession(after: now)
-    report.calendarDaysLeft = now.shanghaiDay.distance(to: pipeline.calendar.lastDay)
+    report.keys = keys(at: now)
+    report.calendar.nextSession = pipeline.calendar.nextSession(after: now)
+    report.calendar.daysLeft = now.shanghaiDay.distance(to: pipeline.calendar.lastDay)
     report.isCertificateOverdue = pipeline.isCertificateOverdue(at: now)
     return report
+  }
+
+  private var backlog: EngineReport.Backlog {
+    var backlog = EngineReport.Backlog()
+    backlog.isCatchingUp = !isInterpreting
+    backlog.lastPosition = parts.journal.lastPosition
+    backlog.syncedPosition = parts.journal.syncedPosition
+    let read = interpretation.isJournalOnly ? status.journal.committed : pipeline.position
+    backlog.entries = max(backlog.lastPosition.sequence - read.sequence, 0)
+    backlog.pendingCandles = pipeline.pendingCandles + commitState.unsavedCandles
+    if commitState.isBusy {
+      backlog.commitWaitMicroseconds = EngineClock.steadyNow().microseconds(
+        since: commitState.startedAt)
+    }
+    return backlog
+  }
+
+  /// The ledger also knows those that were replaced, for ever.
+  private func keys(at now: Timestamp) -> EngineReport.Keys {
+    let labels = parts.workers.configuration.ringLabels
+    var keys = EngineReport.Keys(configured: labels.count)
+    for usage in labels.compactMap({ pipeline.keyUsage[$0] }) {
+      guard let until = usage.parkedUntil, let reason = usage.parkedReason else { continue }
+      if until > now { keys.parked[reason, default: 0] += 1 }
+    }
+    return keys
   }
 
   private func sourceReport(_ slot: WorkerSlot, _ now: Timestamp) -> SourceReport {

@@ -14,16 +14,7 @@ package struct EngineReport: Sendable {
   package var usEquities: [Candle] = []
   package var sources: [SourceReport] = []
   package var isStopping = false
-  /// Interpretation lags behind the journal: after a restart, or the store was away for long.
-  package var isCatchingUp = false
-  /// Entries appended, on the disk, and not interpreted yet.
-  package var lastPosition = JournalPosition.start
-  package var syncedPosition = JournalPosition.start
-  package var backlogEntries: Int64 = 0
-  /// Candles that wait for the store.
-  package var pendingCandles = 0
-  /// How long the commit under way has been, elapsed time; nil without one.
-  package var commitWaitMicroseconds: Int64?
+  package var backlog = Backlog()
   package var symbols = 0
   /// Symbols left out of their batches now.
   package var quarantined = 0
@@ -31,11 +22,8 @@ package struct EngineReport: Sendable {
   package var silentInstruments: [String: Int] = [:]
   package static let silenceReasons =
     [SilenceMonitor.missing] + RejectionReason.allCases.map(\.rawValue)
-  package var keys = 0
-  package var keysParked: [KeyParking: Int] = [:]
-  package var calendarDaysLeft = 0
-  /// When the mainland exchanges next open; nil where the calendar does not reach so far.
-  package var nextSession: Timestamp?
+  package var keys = Keys()
+  package var calendar = CalendarOutlook()
   /// The last day whose evening is over has no certificate.
   package var isCertificateOverdue = false
 
@@ -44,7 +32,33 @@ package struct EngineReport: Sendable {
 
   /// Nobody knows whether the mainland trades on this weekday: what is to be polled is not.
   package var isTodayUnknown: Bool {
-    calendarDaysLeft < 0 && symbols > 0 && !now.shanghaiDay.isWeekend
+    calendar.daysLeft < 0 && symbols > 0 && !now.shanghaiDay.isWeekend
+  }
+
+  /// What is on its way from the journal to the store.
+  package struct Backlog: Sendable {
+    /// Interpretation lags behind the journal: after a restart, or the store was away for long.
+    package var isCatchingUp = false
+    /// Entries appended, on the disk, and not interpreted yet.
+    package var lastPosition = JournalPosition.start
+    package var syncedPosition = JournalPosition.start
+    package var entries: Int64 = 0
+    /// Candles that wait for the store.
+    package var pendingCandles = 0
+    /// How long the commit under way has been, elapsed time; nil without one.
+    package var commitWaitMicroseconds: Int64?
+  }
+
+  package struct Keys: Sendable {
+    package var configured = 0
+    package var parked: [KeyParking: Int] = [:]
+  }
+
+  /// Of the mainland exchanges.
+  package struct CalendarOutlook: Sendable {
+    package var daysLeft = 0
+    /// When they next open; nil where the calendar does not reach so far.
+    package var nextSession: Timestamp?
   }
 
   package struct Snapshot: Sendable {

@@ -79,7 +79,7 @@ extension EngineReport {
   }
 
   private var closedText: String {
-    guard let next = nextSession else { return "market closed" }
+    guard let next = calendar.nextSession else { return "market closed" }
     // What is next at half past nine, the afternoon, is of today: then today trades.
     let isAuction = (Session.auctionOpen..<Session.morningOpen).contains(now.shanghaiSecondOfDay)
     if isAuction, next.shanghaiDay == now.shanghaiDay { return "opening auction" }
@@ -91,18 +91,18 @@ extension EngineReport {
   /// - Parameter awaySince: since when the lease cannot be renewed.
   fileprivate func storeTexts(awaySince: Timestamp?) -> [String] {
     var texts: [String] = []
-    let held = max(lastPosition.sequence - status.journal.committed.sequence, 0)
+    let held = max(backlog.lastPosition.sequence - status.journal.committed.sequence, 0)
     if status.store.fault != nil || awaySince != nil {
       let since = (status.store.fault?.since ?? awaySince).map { " since \($0.clockMinute)" } ?? ""
       let entries = counted(held, "entry", "entries")
       texts.append("no commits\(since), journal holds \(entries)")
     } else if status.commits.count > 0 {
-      let pending =
-        pendingCandles == 0 ? "nothing pending" : counted(pendingCandles, "candle") + " pending"
+      let candles = backlog.pendingCandles
+      let pending = candles == 0 ? "nothing pending" : counted(candles, "candle") + " pending"
       texts.append("commit \(status.commits.duration.microseconds / 1_000) ms, \(pending)")
     }
-    if isCatchingUp {
-      texts.append("catching up, \(counted(backlogEntries, "entry", "entries")) behind")
+    if backlog.isCatchingUp {
+      texts.append("catching up, \(counted(backlog.entries, "entry", "entries")) behind")
     }
     if status.journal.fault != nil { texts.append("cannot write to the journal") }
     return texts

@@ -61,7 +61,7 @@ enum Sample {
     for code in StoreError.Code.allCases { engine.status.store.faults[code] = 1 }
     for code in JournalError.Code.allCases { engine.status.journal.faults[code] = 1 }
     for reason in RejectionReason.allCases { engine.counters.rejectedRows[reason] = 1 }
-    for reason in KeyParking.allCases { engine.keysParked[reason] = 1 }
+    for reason in KeyParking.allCases { engine.keys.parked[reason] = 1 }
     engine.status.store.notificationQueue = .zero
     engine.status.commits.lastAt = now
     engine.status.commits.lag.record(microseconds: 99_000_000)

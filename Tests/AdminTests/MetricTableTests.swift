@@ -80,11 +80,11 @@ import Testing
 
   @Test func `what is left of the calendar is seconds, to the end of its last day`() throws {
     var engine = Sample.engine()
-    engine.calendarDaysLeft = 2
+    engine.calendar.daysLeft = 2
     // 10:00 in Shanghai: 14 hours of today and two days.
     let left = try PrometheusPage(Sample.page(Sample.leading(engine)))
     #expect(left["candled_calendar_remaining_seconds"] == Double((14 + 48) * 3_600))
-    engine.calendarDaysLeft = -1
+    engine.calendar.daysLeft = -1
     let over = try PrometheusPage(Sample.page(Sample.leading(engine)))
     #expect(over["candled_calendar_remaining_seconds"] == Double(-10 * 3_600))
   }

@@ -55,7 +55,7 @@ import Transport
     var engine = Sample.engine()
     engine.now = saturday
     engine.symbols = 1
-    engine.nextSession = TradingCalendar.shanghai.nextSession(after: saturday)
+    engine.calendar.nextSession = TradingCalendar.shanghai.nextSession(after: saturday)
     engine.sources = [Sample.quotes(isInSession: false, staleness: 90_000)]
     let words = "market closed, next session Mon 09:15 Shanghai"
     #expect(Readiness(Sample.leading(engine)).lines.contains(words))
@@ -78,7 +78,7 @@ import Transport
   @Test func `a weekday the calendar does not know is not a day of rest`() throws {
     let change = { (engine: inout EngineReport) in
       engine.sources = [Sample.quotes(isInSession: false, staleness: 90_000)]
-      (engine.calendarDaysLeft, engine.symbols) = (-1, 1)
+      (engine.calendar.daysLeft, engine.symbols) = (-1, 1)
     }
     let blind = readiness(change)
     #expect(blind.headline == "the trading calendar has ended, nothing is polled")
@@ -102,12 +102,12 @@ import Transport
       $0.status.store.fault = .init(code: .connectionLost, since: Sample.now)
     }
     #expect(refuses.reasons == ["store commits fail: connection_lost"])
-    let hangs = readiness { $0.commitWaitMicroseconds = 12_000_000 }
+    let hangs = readiness { $0.backlog.commitWaitMicroseconds = 12_000_000 }
     #expect(hangs.reasons == ["store has not responded for 12 s"])
-    #expect(readiness { $0.commitWaitMicroseconds = 9_000_000 }.isReady)
+    #expect(readiness { $0.backlog.commitWaitMicroseconds = 9_000_000 }.isReady)
     let behind = readiness {
-      $0.isCatchingUp = true
-      $0.backlogEntries = 7
+      $0.backlog.isCatchingUp = true
+      $0.backlog.entries = 7
     }
     #expect(behind.reasons == ["store behind the journal by 7 entries"])
   }

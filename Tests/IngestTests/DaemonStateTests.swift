@@ -58,10 +58,10 @@ import Testing
     #expect(report.role == .draining)
     #expect(
       engineReport.status.journal.committed > .start
-        && engineReport.lastPosition >= engineReport.status.journal.committed)
+        && engineReport.backlog.lastPosition >= engineReport.status.journal.committed)
     #expect(
-      engineReport.backlogEntries == 0 && engineReport.pendingCandles == 0
-        && !engineReport.isCatchingUp)
+      engineReport.backlog.entries == 0 && engineReport.backlog.pendingCandles == 0
+        && !engineReport.backlog.isCatchingUp)
     let quotes = try #require(engineReport.sources.first)
     #expect(quotes.name == "sina quotes" && quotes.state?.condition == .ok)
     #expect(quotes.outcomes["ok"] == quotes.requests && quotes.requests > 100)

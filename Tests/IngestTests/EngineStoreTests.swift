@@ -110,7 +110,7 @@ import Testing
       commits += 1
       if commits == 2 {
         for await request in requests where request >= 100 { break }
-        reportedWait = await engine?.report(on: []).commitWaitMicroseconds
+        reportedWait = await engine?.report(on: []).backlog.commitWaitMicroseconds
       }
       if commits == 3 { engine?.stop() }
       return CommitReceipt(seq: Int64(commits))
@@ -139,7 +139,7 @@ import Testing
     #expect(await store.commits > 2)
     let waited = Duration.microseconds(try #require(await store.reportedWait))
     #expect(waited > .zero && waited <= ContinuousClock.now - began)
-    #expect(await engine.report(on: []).commitWaitMicroseconds == nil)
+    #expect(await engine.report(on: []).backlog.commitWaitMicroseconds == nil)
   }
 
   @Test func `a right that is missing is a fault with a sentence until it is given`() async throws {

@@ -144,7 +144,7 @@ import Transport
           parkedUntil: start.adding(seconds: 3_600), parkedReason: reason))
     }
     let report = await (try run.engine(MemorySink(), stored: stored)).report(on: [])
-    #expect(report.keys == 1 && report.keysParked == [.quota: 1])
+    #expect(report.keys.configured == 1 && report.keys.parked == [.quota: 1])
   }
 
   private static func update(

@@ -149,7 +149,7 @@ private let silence = Logger(label: "service", factory: { _ in SwiftLogNoOpLogHa
       let day = try #require(TradingDay(day))
       return report {
         $0.now = Timestamp(day: day, secondOfDay: hour * 3_600 + minute * 60)
-        $0.nextSession = TradingCalendar.shanghai.nextSession(after: $0.now)
+        $0.calendar.nextSession = TradingCalendar.shanghai.nextSession(after: $0.now)
         $0.sources[0].freshness?.isInSession = false
       }.statusLine
     }
@@ -167,7 +167,7 @@ private let silence = Logger(label: "service", factory: { _ in SwiftLogNoOpLogHa
     let line = report {
       $0.status.store.fault = .init(
         code: .connectionLost, since: $0.now.adding(seconds: -19 * 60))
-      $0.lastPosition = JournalPosition(412)
+      $0.backlog.lastPosition = JournalPosition(412)
       $0.status.journal.committed = JournalPosition(100)
     }.statusLine
     #expect(line.hasSuffix(" · no commits since 09:41, journal holds 312 entries"))
@@ -182,9 +182,9 @@ private let silence = Logger(label: "service", factory: { _ in SwiftLogNoOpLogHa
 
   @Test func `says what waits, what lags and which source is not well`() {
     let line = report {
-      $0.pendingCandles = 12
-      $0.isCatchingUp = true
-      $0.backlogEntries = 90
+      $0.backlog.pendingCandles = 12
+      $0.backlog.isCatchingUp = true
+      $0.backlog.entries = 90
       $0.sources[0].state = SourceState(.banned, since: $0.now)
       $0.sources[0].freshness?.isInSession = false
       var bars = SourceReport(source: .alpacaIEX, endpoint: "bars")
@@ -200,7 +200,7 @@ private let silence = Logger(label: "service", factory: { _ in SwiftLogNoOpLogHa
 
   @Test func `says that nobody knows whether today trades`() {
     let line = report {
-      $0.calendarDaysLeft = -1
+      $0.calendar.daysLeft = -1
       $0.sources[0].freshness?.isInSession = false
     }.statusLine
     #expect(line.hasPrefix("leading · trading calendar ended · 5400 instruments · "))
