@@ -188,7 +188,7 @@ let package = Package(
       "IngestTests",
       [
         "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres",
-        "Postgres", "Commits", "Store",
+        "Postgres", "Reader", "Commits", "Store",
         "Operations",
         "Ingest", "History", "HTTPServing", "Admin", "ExchangeSimulator", "Ledgers", "Platform",
         "Trials", "Hostile", "TestSupport", "TestTraits", log,

@@ -83,7 +83,10 @@ extension Source {
 
   /// Whether nothing is booked of its instruments: it has bars in stretches of time alone.
   package var hasBarsAlone: Bool {
-    if case .window = SourceRegistry.known(self)?.bars?.form { true } else { false }
+    guard let definition = SourceRegistry.known(self), case .window = definition.bars?.form else {
+      return false
+    }
+    return definition.quotes == nil || self != definition.mainSeries
   }
 
   /// - Precondition: a source with the newest bars of an instrument.

@@ -29,7 +29,7 @@ import Testing
     let report: EngineReport
   }
 
-  /// Over a midnight, into a database.
+  /// Ten minutes of one day and twelve of the next, into a database.
   private func run(seed: UInt64) async throws -> Run {
     let world = OrbitWorld(seed: seed)
     let database = try StoreDatabase()
@@ -74,30 +74,104 @@ import Testing
     try await SourceRegistry.with(SourceRegistry.all + [Orbit()], work)
   }
 
-  private func candles(_ run: Run, of series: String) throws -> [Candle] {
-    var query = CandleQuery(Orbit.coin, timeframe: .minute1)
-    query.source = series
-    return try run.reader.candles(query)
+  /// What a follower of the change feed was told.
+  private struct Followed {
+    var quotes: [LatestQuote] = []
+    var candles: [Candle] = []
+    var gaps: [Gap] = []
+    var certificates: [DayCertificate] = []
+
+    init(_ reader: StoreReader) throws {
+      var seq: Int64 = 0
+      while true {
+        let batch = try reader.changes(after: seq)
+        guard let last = batch.changes.last else { return }
+        for change in batch.changes {
+          quotes += change.quotes
+          candles += change.candles.map(\.candle)
+          gaps += change.gaps
+          certificates += change.certificates
+        }
+        seq = last.seq
+      }
+    }
   }
 
-  @Test func `its quotes and bars become exact minutes, over midnight, and balanced days`()
+  /// What the journal says the candles of live quotes are, read from its beginning.
+  private func replay(_ folder: JournalFolder) throws -> (candles: [Candle], sources: Set<Source>) {
+    var pipeline = Pipeline()
+    let reader = try JournalReader(directory: folder.path)
+    var (candles, sources) = ([Candle](), Set<Source>())
+    while let (position, entry) = try reader.next() {
+      if entry.kind == .response { sources.insert(entry.source) }
+      pipeline.process(entry, at: position)
+      candles += pipeline.takeCommit()?.candles ?? []
+    }
+    return (candles, sources)
+  }
+
+  @Test func `its quotes and bars go through journal, book, store, feed, status and metrics`()
     async throws
   {
     try await registered {
       let run = try await run(seed: 7)
-      let built = try candles(run, of: "orbit")
-      #expect(built.count >= 20, "\(built.count)")
-      for candle in built where candle.flags == [] {
-        #expect(try run.world.minute(opening: candle.openedAt) == .init(candle), "\(candle)")
+      let (world, built) = (run.world, try Followed(run.reader))
+      // Book: each minute exactly what traded, over midnight.
+      let minutes = built.candles.filter {
+        $0.timeframe == .minute1 && $0.source == Orbit.quotes
       }
-      // The first may hold what traded before anybody looked.
-      #expect(built.count { $0.flags == [] } >= built.count - 1)
-      #expect(Set(built.map(\.tradingDay)).count == 2)
-      let bars = try candles(run, of: "orbit_bars")
+      #expect(minutes.count >= 20 && Set(minutes.map(\.tradingDay)).count == 2)
+      for candle in minutes where !candle.flags.contains(.partial) {
+        #expect(try world.minute(opening: candle.openedAt) == .init(candle), "\(candle)")
+      }
+      #expect(minutes.count { $0.flags.contains(.partial) } <= 1)
+      // The day that was seen in part: what its minutes lack is in gaps.
+      let certificate = try #require(
+        built.certificates.first { $0.tradingDay == OrbitWorld.day })
+      let traded = world.trades(
+        after: OrbitWorld.midnight, through: OrbitWorld.midnight.adding(seconds: 86_400))
+      #expect(certificate.isBalanced && certificate.source == Orbit.quotes)
+      #expect(certificate.exchangeVolume == (try OrbitWorld.sum(traded.map(\.volume))))
+      let ofDay = minutes.filter { $0.tradingDay == OrbitWorld.day }.map(\.volume)
+      let inGaps = built.gaps.filter { $0.tradingDay == OrbitWorld.day }.map(\.volume)
+      #expect(try OrbitWorld.sum(ofDay + inGaps) == certificate.exchangeVolume)
+      // Store: the bars of a day and more, to the eighth decimal.
+      var query = CandleQuery(Orbit.coin, timeframe: .minute1)
+      query.source = "orbit_bars"
+      let bars = try run.reader.candles(query)
       #expect(bars.count > 1_440)
       for bar in bars {
-        #expect(try run.world.minute(opening: bar.openedAt) == .init(bar), "\(bar)")
+        #expect(try world.minute(opening: bar.openedAt) == .init(bar), "\(bar)")
       }
+      // Feed and journal.
+      #expect(built.quotes.contains { $0.quote.symbol == Orbit.coin && $0.source == Orbit.quotes })
+      let replayed = try replay(run.folder)
+      #expect(replayed.sources == [Orbit.quotes, Orbit.bars])
+      #expect(replayed.candles == built.candles.filter { $0.source == Orbit.quotes })
+      // Status and metrics.
+      let names = run.report.sources.map(\.name)
+      #expect(names == ["orbit quotes", "orbit_bars orbit_bars"])
+      #expect(run.report.sources.allSatisfy { $0.state?.condition == .ok })
+      #expect(run.report.sources.allSatisfy { $0.freshness?.isFresh == true })
+      #expect(run.report.snapshots.first?.quote.symbol == Orbit.coin)
+      let report = DaemonReport(
+        at: run.report.now, startedAt: Self.start, role: .leading(term: 1), engine: run.report)
+      let build = BuildFacts(version: "1", swift: "6", configuration: "debug")
+      let status = StatusDocument(report, build: build)
+      #expect(status.json.contains(#""source":"orbit""#))
+      let page = MetricTable.families.exposition(of: MetricSource(report: report, build: build))
+      #expect(page.contains(#"source="orbit",endpoint="quotes""#))
+      #expect(page.contains(#"source="orbit_bars""#))
     }
+  }
+}
+
+extension OrbitWorld.Minute {
+  fileprivate init?(_ record: CandleRecord) {
+    guard let open = record.open, let high = record.high, let low = record.low,
+      let close = record.close, let turnover = record.turnover
+    else { return nil }
+    self.init(
+      open: open, high: high, low: low, close: close, volume: record.volume, turnover: turnover)
   }
 }

@@ -87,7 +87,7 @@ struct Orbit: SourceDefinition {
       guard let seconds = words.first.flatMap({ Int64($0) }), numbers.count == 6 else {
         page.refused.append(
           RefusedRow(
-            index: index, reason: .badField, detail: "expected seven numbers", payload: line))
+            index: index, reason: .malformed, detail: "expected seven numbers", payload: line))
         continue
       }
       let opens = Timestamp(seconds: seconds)
@@ -139,7 +139,7 @@ struct OrbitQuotes: QuoteDecoder {
       } else {
         batch.rejected(
           RejectedRow(
-            symbol: nil, reason: .badField, detail: "expected ten fields", line: bytes))
+            symbol: nil, reason: .malformed, detail: "expected ten fields", line: bytes))
       }
     }
     return .ok(lines: lines.count)
