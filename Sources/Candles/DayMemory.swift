@@ -22,8 +22,14 @@ struct DayMemory: Sendable {
   mutating func remember(_ day: InstrumentDay, gaps: GapChanges?) {
     isEvenNewest.toggle()
     count = min(count + 1, Self.countMax)
-    let checkpoint = Checkpoint(state: day, gaps: gaps ?? GapChanges())
-    if isEvenNewest { even = checkpoint } else { odd = checkpoint }
+    // Where they stand: a checkpoint of its own would be a second copy of the day.
+    if isEvenNewest {
+      even.state = day
+      even.gaps = gaps ?? GapChanges()
+    } else {
+      odd.state = day
+      odd.gaps = gaps ?? GapChanges()
+    }
   }
 
   mutating func forget() { count = 0 }

@@ -131,8 +131,13 @@ extension QuoteStage {
 
   /// The exchange adjusts the reference price of a day that trades without a dividend. Who did not
   /// see the close before can only suppose so. What was suspended closed where it stood.
-  private func recordExRights(_ index: Int, _ place: Int, in response: inout Response) {
+  private mutating func recordExRights(_ index: Int, _ place: Int, in response: inout Response) {
     guard isMainland else { return }
+    // Most rows are of the day known; a copy of either is half a kilobyte.
+    let day = quoteBatch.quotes.withUnsafeBufferPointer { $0[place].quote.tradingDay }
+    guard latest.withUnsafeBufferPointer({ $0[index]?.quote.tradingDay ?? day }) < day else {
+      return
+    }
     let today = quoteBatch.quotes[place].quote
     guard let known = latest[index]?.quote, known.tradingDay < today.tradingDay else { return }
     let close = known.last.isPositive ? known.last : known.previousClose
