@@ -86,14 +86,7 @@ extension CandleBook {
     let hours = rules.hours
     state.endObservation(rules: rules, into: &output)
     state.sums.minutesMissing += hours.minutesPerDay - state.current.minute
-    output.gaps.append(
-      Gap(
-        symbol: state.symbol, tradingDay: state.day,
-        from: state.moment(state.coverage.knownThrough),
-        to: state.moment(max(hours.closes, state.coverage.knownThrough)), volume: .zero,
-        turnover: .zero,
-        cause: .unseenClose))
-    output.certificates.append(state.certificate(isEndKnown: false))
+    state.recordUnseenClose(rules: rules, into: &output)
     // Told once: a row of that day that comes all the same finds nothing left to hand out.
     state.current = FormingCandle(minute: hours.minutesPerDay, basis: state.price)
     state.previous = nil
@@ -115,12 +108,7 @@ extension CandleBook {
       var state = InstrumentDay(
         symbol: instruments[index].symbol, day: missed, hours: rules.hours)
       state.sums.minutesMissing = rules.hours.minutesPerDay
-      output.gaps.append(
-        Gap(
-          symbol: state.symbol, tradingDay: missed, from: state.moment(rules.hours.opens),
-          to: state.moment(rules.hours.closes), volume: .zero, turnover: .zero,
-          cause: .unseenClose))
-      output.certificates.append(state.certificate(isEndKnown: false))
+      state.recordUnseenClose(rules: rules, into: &output)
     }
   }
 }
@@ -136,6 +124,16 @@ extension InstrumentDay {
   @inline(__always)
   func isOver(at now: Timestamp, rules: CandleRules) -> Bool {
     !isClosed && isSettled(rules) && now >= moment(rules.dayEndSecondOfDay)
+  }
+
+  fileprivate func recordUnseenClose(rules: CandleRules, into output: inout CandleOutput) {
+    let known = coverage.knownThrough
+    output.gaps.append(
+      Gap(
+        symbol: symbol, tradingDay: day, from: moment(known),
+        to: moment(max(rules.hours.closes, known)), volume: .zero, turnover: .zero,
+        cause: .unseenClose))
+    output.certificates.append(certificate(isEndKnown: false))
   }
 
   /// The exchange's own account of the day; nil where nothing traded.

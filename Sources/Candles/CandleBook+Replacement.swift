@@ -92,22 +92,19 @@ extension InstrumentDay {
     unless later: InstrumentDay, rules: CandleRules, into output: inout CandleOutput
   ) {
     if let previous, previous.isFinal, !previous.isPassedOver {
-      restate(previous, rules: rules, into: &output)
+      revise(previous, because: .correction, rules: rules, into: &output)
     }
     guard lastMoved != later.lastMoved else { return }
-    if let lastMoved { restate(lastMoved, rules: rules, into: &output) }
+    if let lastMoved {
+      revise(lastMoved, because: .correction, rules: rules, into: &output)
+    }
     let first = lastMoved.map { $0.minute + 1 } ?? rules.hours.minute(of: booked.stamp)
     let end = previous?.minute ?? current.minute
     for minute in max(first, coverage.observedSince)..<max(first, coverage.observedSince, end) {
-      restate(FormingCandle(minute: minute, basis: price), rules: rules, into: &output)
+      revise(
+        FormingCandle(minute: minute, basis: price), because: .correction, rules: rules,
+        into: &output)
     }
-  }
-
-  private func restate(
-    _ minute: FormingCandle, rules: CandleRules, into output: inout CandleOutput
-  ) {
-    output.revisions.append(
-      Revision(candle: minute.candle(of: symbol, on: day, rules: rules), cause: .correction))
   }
 
   /// Minutes before were handed out already: what turns out to belong to them is a gap.
@@ -156,8 +153,7 @@ extension InstrumentDay {
     guard var minute = previous else { return }
     minute.narrow(to: quote)
     if minute.isFinal, minute != previous {
-      output.revisions.append(
-        Revision(candle: minute.candle(of: symbol, on: day, rules: rules), cause: .correction))
+      revise(minute, because: .correction, rules: rules, into: &output)
     }
     previous = minute
   }

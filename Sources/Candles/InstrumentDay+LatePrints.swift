@@ -64,11 +64,12 @@ extension InstrumentDay {
     if !current.moved { current.basis = price }
   }
 
-  private func revise(
-    _ minute: FormingCandle, rules: CandleRules, into output: inout CandleOutput
+  func revise(
+    _ minute: FormingCandle, because cause: RevisionCause = .latePrint, rules: CandleRules,
+    into output: inout CandleOutput
   ) {
     output.revisions.append(
-      Revision(candle: minute.candle(of: symbol, on: day, rules: rules), cause: .latePrint))
+      Revision(candle: minute.candle(of: symbol, on: day, rules: rules), cause: cause))
   }
 
   /// A print stamped well before a time that counted as proven shows how late its instrument's rows

@@ -132,8 +132,7 @@ extension InstrumentDay {
         sums.minutesTraded += 1
         sums.minutesUntraded -= 1
       }
-      output.revisions.append(
-        Revision(candle: late.candle(of: symbol, on: day, rules: rules), cause: .latePrint))
+      revise(late, rules: rules, into: &output)
     }
     previous = late
   }

@@ -48,7 +48,7 @@ extension Reconciliation {
 
   private func account(of cluster: Cluster) throws(ExactDecimalError) -> Totals {
     var totals = try Totals.of(stored[cluster.span])
-    for gap in cluster.gaps { try totals.add(gap.gap.volume, turnover: gap.gap.turnover) }
+    try totals.add(cluster.gaps.map(\.gap))
     return totals
   }
 
@@ -206,7 +206,7 @@ extension Reconciliation {
 
   private func seenTotals() throws(ExactDecimalError) -> Totals {
     var totals = try Totals.of(stored)
-    for gap in gaps { try totals.add(gap.gap.volume, turnover: gap.gap.turnover) }
+    try totals.add(gaps.map(\.gap))
     return totals
   }
 }

@@ -153,12 +153,8 @@ struct Totals: Sendable, Equatable {
     return totals
   }
 
-  static func of(
-    _ gaps: some Sequence<Gap>
-  ) throws(ExactDecimalError) -> Totals {
-    var totals = Totals()
-    for gap in gaps { try totals.add(gap.volume, turnover: gap.turnover) }
-    return totals
+  mutating func add(_ gaps: some Sequence<Gap>) throws(ExactDecimalError) {
+    for gap in gaps { try add(gap.volume, turnover: gap.turnover) }
   }
 }
 
@@ -199,7 +195,8 @@ extension Reconciliation {
     _ minutes: [Candle?], openGaps: [Gap], totals: Totals?
   ) throws(ExactDecimalError) -> DayCertificate {
     let sum = try Totals.of(minutes)
-    let unseen = try Totals.of(openGaps)
+    var unseen = Totals()
+    try unseen.add(openGaps)
     let traded = minutes.count { $0?.volume.isPositive == true }
     let count = minutes.count { $0 != nil }
     let missing = hours.minutesPerDay - count

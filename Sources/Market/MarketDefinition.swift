@@ -103,30 +103,23 @@ public enum MarketZone: String, Sendable, Hashable {
   case newYork = "America/New_York"
   case utc = "UTC"
 
-  /// Ahead of UTC; nil where it is more in summer.
-  var offsetSeconds: Int64? {
+  /// nil where it is put forward in summer.
+  var clock: LocalClock? {
     switch self {
-    case .shanghai: Shanghai.offsetSeconds
+    case .shanghai: .mainlandChina
     case .newYork: nil
-    case .utc: 0
+    case .utc: LocalClock(offsetSeconds: 0)
     }
   }
 
   /// The date there.
   public func day(at moment: Timestamp) -> TradingDay {
-    switch self {
-    case .shanghai: moment.shanghaiDay
-    case .newYork: moment.newYorkDay
-    case .utc: TradingDay(daysSince1970: Int32(moment.seconds.flooredQuotient(86_400)))
-    }
+    clock?.day(at: moment) ?? moment.newYorkDay
   }
 
   /// The moment the clock there shows `secondOfDay` on `day`.
   public func moment(on day: TradingDay, secondOfDay: Int) -> Timestamp {
-    switch self {
-    case .shanghai: Timestamp(day: day, secondOfDay: secondOfDay)
-    case .newYork: Timestamp(day: day, newYorkSecondOfDay: secondOfDay)
-    case .utc: Timestamp(seconds: Int64(day.daysSince1970) * 86_400 + Int64(secondOfDay))
-    }
+    clock?.moment(on: day, secondOfDay: secondOfDay)
+      ?? Timestamp(day: day, newYorkSecondOfDay: secondOfDay)
   }
 }

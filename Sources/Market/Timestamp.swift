@@ -39,23 +39,14 @@ public enum Shanghai {
 extension Timestamp {
   /// The moment a Shanghai wall clock showed `secondOfDay` on `day`.
   public init(day: TradingDay, secondOfDay: Int) {
-    self.init(
-      seconds: Int64(day.daysSince1970) * Shanghai.secondsPerDay + Int64(secondOfDay)
-        - Shanghai.offsetSeconds)
+    self = LocalClock.mainlandChina.moment(on: day, secondOfDay: secondOfDay)
   }
 
   /// The calendar day on a Shanghai wall clock.
-  public var shanghaiDay: TradingDay {
-    TradingDay(
-      daysSince1970: Int32(
-        (seconds + Shanghai.offsetSeconds).flooredQuotient(Shanghai.secondsPerDay)))
-  }
+  public var shanghaiDay: TradingDay { LocalClock.mainlandChina.day(at: self) }
 
   /// Seconds since Shanghai midnight, 0…86399.
-  public var shanghaiSecondOfDay: Int {
-    let local = seconds + Shanghai.offsetSeconds
-    return Int(local - local.flooredQuotient(Shanghai.secondsPerDay) * Shanghai.secondsPerDay)
-  }
+  public var shanghaiSecondOfDay: Int { LocalClock.mainlandChina.secondOfDay(at: self) }
 }
 
 extension Timestamp: CustomStringConvertible {

@@ -49,7 +49,7 @@ package struct TradingHours: Sendable, Hashable {
   /// nil where the clock is put forward in summer, the sessions are none or more than two, or one
   /// of them has no whole minutes.
   package init?(_ market: MarketDefinition) {
-    guard let offset = market.zone.offsetSeconds, let opening = market.sessions.first,
+    guard let zone = market.zone.clock, let opening = market.sessions.first,
       let closing = market.sessions.last, market.sessions.count <= 2,
       market.sessions.allSatisfy({ ($0.closes - $0.opens) % 60 == 0 })
     else { return nil }
@@ -59,7 +59,8 @@ package struct TradingHours: Sendable, Hashable {
       ? Span(opens: closing.opens, closes: closing.closes)
       : Span(opens: opening.closes, closes: opening.closes)
     clock = LocalClock(
-      offsetSeconds: Int32(offset), auctionOpens: Int32(market.auction?.opens ?? opening.opens),
+      offsetSeconds: zone.offsetSeconds,
+      auctionOpens: Int32(market.auction?.opens ?? opening.opens),
       auctionMatches: Int32(market.auction?.closes ?? opening.opens), opens: Int32(opening.opens))
     afterHoursSpan = Span(
       opens: market.afterHours?.opens ?? closing.closes,
@@ -100,6 +101,12 @@ extension TradingHours {
   /// where a session ends at midnight.
   package var dayEnds: Int { Int(dayEndsAt) }
 
+  /// When something begins: the opening auction, and the session after the break.
+  var beginnings: [Int] {
+    let auction = Int(clock.auctionOpens)
+    return second.seconds > 0 ? [auction, Int(second.opens)] : [auction]
+  }
+
   /// The fixed-price session after the close; nil where there is none.
   package var afterHours: (opens: Int, closes: Int)? {
     afterHoursSpan.seconds > 0 ? (Int(afterHoursSpan.opens), Int(afterHoursSpan.closes)) : nil
@@ -114,8 +121,6 @@ extension TradingHours {
   package func tradingSeconds(before second: Int) -> Int {
     first.seconds(before: second) + self.second.seconds(before: second)
   }
-
-  package var secondsPerDay: Int { first.seconds + second.seconds }
 
   /// The moment of a second of `day`.
   @inlinable
@@ -173,7 +178,9 @@ package struct LocalClock: Sendable, Hashable {
   @inlinable package static var secondsPerDay: Int { 86_400 }
 
   @usableFromInline
-  init(offsetSeconds: Int32, auctionOpens: Int32, auctionMatches: Int32, opens: Int32) {
+  init(
+    offsetSeconds: Int32, auctionOpens: Int32 = 0, auctionMatches: Int32 = 0, opens: Int32 = 0
+  ) {
     self.offsetSeconds = offsetSeconds
     self.auctionOpens = auctionOpens
     self.auctionMatches = auctionMatches

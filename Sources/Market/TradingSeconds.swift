@@ -1,24 +1,24 @@
 /// Time as a market counts it: a source that is silent over lunch or a holiday is not late.
 
 extension TradingCalendar {
-  /// Whether a market of these hours trades at `moment`; false on a day the table does not know.
+  /// Whether the market trades at `moment`; false on a day the table does not know.
   package func isInSession(_ moment: Timestamp, hours: TradingHours = .mainlandChina) -> Bool {
-    guard status(of: hours.clock.day(at: moment)) == .trading else { return false }
     let second = hours.clock.secondOfDay(at: moment)
-    return (hours.opens..<hours.closes).contains(second) && !hours.breakSeconds.contains(second)
+    return status(of: hours.clock.day(at: moment)) == .trading
+      && hours.tradingSeconds(before: second) < hours.tradingSeconds(before: second + 1)
   }
 
-  /// When the exchanges next begin, with the opening auction or after lunch, later than `moment`;
+  /// When the market next begins, with the opening auction or after the break, later than `moment`;
   /// nil where the table does not tell.
-  public func nextSession(after moment: Timestamp) -> Timestamp? {
-    let today = moment.shanghaiDay
-    let begins = [Session.auctionOpen, Session.afternoonOpen].first {
-      $0 > moment.shanghaiSecondOfDay
+  package func nextSession(
+    after moment: Timestamp, hours: TradingHours = .mainlandChina
+  ) -> Timestamp? {
+    let today = hours.clock.day(at: moment)
+    let second = hours.clock.secondOfDay(at: moment)
+    if let begins = hours.beginnings.first(where: { $0 > second }), status(of: today) == .trading {
+      return hours.moment(on: today, secondOfDay: begins)
     }
-    if let begins, status(of: today) == .trading {
-      return Timestamp(day: today, secondOfDay: begins)
-    }
-    return next(after: today).map { Timestamp(day: $0, secondOfDay: Session.auctionOpen) }
+    return next(after: today).map { hours.moment(on: $0, secondOfDay: hours.beginnings[0]) }
   }
 
   /// Further back it does not matter by how much.
@@ -29,18 +29,14 @@ extension TradingCalendar {
     from start: Timestamp, to end: Timestamp, hours: TradingHours = .mainlandChina
   ) -> Int64 {
     guard start < end else { return 0 }
-    let clock = hours.clock
-    let (begun, last) = (clock.day(at: start), clock.day(at: end))
-    let first = max(begun, last.advanced(by: -Self.daysCountedMax))
-    let passed = { (moment: Timestamp) in
-      hours.tradingSeconds(before: clock.secondOfDay(at: moment))
+    let last = hours.clock.day(at: end)
+    let first = max(hours.clock.day(at: start), last.advanced(by: -Self.daysCountedMax))
+    let days = (first...last).filter { status(of: $0) == .trading }
+    let seconds = days.map { day in
+      hours.tradingSeconds(before: hours.clock.second(of: end, on: day))
+        - hours.tradingSeconds(before: hours.clock.second(of: start, on: day))
     }
-    var seconds = 0
-    for day in first...last where status(of: day) == .trading {
-      seconds += day == last ? passed(end) : hours.secondsPerDay
-      if day == begun { seconds -= passed(start) }
-    }
-    return Int64(seconds)
+    return Int64(seconds.reduce(0, +))
   }
 }
 
