@@ -9,7 +9,7 @@ package struct AdminEndpoint: Sendable {
   private let build: BuildFacts
   private let mask: SecretMask
 
-  package static let paths = ["/livez", "/readyz", "/metrics", "/status"]
+  package static let paths = ["/livez", "/readyz", "/metrics", "/status", "/status.txt"]
 
   package init(state: DaemonState, build: BuildFacts, mask: SecretMask) {
     self.state = state
@@ -35,6 +35,8 @@ package struct AdminEndpoint: Sendable {
       switch request.path {
       case "/readyz": readyz(report)
       case "/metrics": metrics(report)
+      case "/status.txt":
+        ServerResponse.text(StatusDocument(report, build: build).text, status: 200)
       default: status(report)
       }
     response.body = mask.masked(response.body)

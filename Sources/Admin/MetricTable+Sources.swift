@@ -69,7 +69,7 @@ extension MetricTable {
       by: "state",
       words: conditions
     ) { source, condition in
-      (source.state.map { "\($0.condition)" } ?? "waiting") == condition ? 1 : 0
+      source.stateName == condition ? 1 : 0
     },
     eachSource(
       .gauge, name: "candled_source_in_session", help: "1 while the endpoint should have new rows."

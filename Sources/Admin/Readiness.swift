@@ -10,46 +10,32 @@ import Store
 /// the journal takes what comes, the calendar knows today, and every source that is in its session
 /// is fresh.
 package struct Readiness: Sendable, Hashable {
-  package private(set) var isReady = true
+  package var isReady: Bool { reasons.isEmpty }
   /// `ready`, or the first reason why not.
-  package private(set) var headline = "ready"
+  package var headline: String { reasons.first ?? "ready" }
+  /// Every reason there is not to be ready.
+  package private(set) var reasons: [String] = []
   /// What was looked at, a line each.
   package private(set) var lines: [String] = []
 
   package init(_ report: DaemonReport) {
-    evaluateRole(report.role)
-    let stale = report.loops.filter(\.isStale).map(\.name)
+    let role = report.role
+    if role.isLeading { lines.append("role \(role)") } else { fail("\(role)") }
+    let stale = report.staleLoops
     if !stale.isEmpty { fail("no progress: \(stale.joined(separator: ", "))") }
     guard let engine = report.engine else {
       if report.storeAwaySince != nil { fail("no connection to the database yet") }
       if report.role.isLeading { fail("the engine does not respond") }
       return
     }
-    evaluateStore(report, of: engine)
+    let entries = counted(engine.backlog.entries, "entry", "entries")
+    let lag = engine.backlog.isCatchingUp ? "behind the journal by \(entries)" : nil
+    evaluate("store", trouble: report.storeTrouble ?? lag)
     let journalTrouble = engine.status.journal.fault.map { "cannot be written: \($0.rawValue)" }
     evaluate("journal", trouble: journalTrouble)
     if engine.isTodayUnknown { fail("the trading calendar has ended, nothing is polled") }
     if engine.symbols > 0 { lines.append(engine.sessionText) }
     for source in engine.sources { evaluate(source, at: engine.now) }
-  }
-
-  private mutating func evaluateRole(_ role: DaemonRole) {
-    switch role {
-    case .leading(let term): lines.append("role leading, term \(term)")
-    case .standby(let leader): fail("standby behind \(leader)")
-    case .starting, .draining: fail(role.word)
-    }
-  }
-
-  private mutating func evaluateStore(_ report: DaemonReport, of engine: EngineReport) {
-    if let trouble = report.storeTrouble {
-      evaluate("store", trouble: trouble)
-    } else if engine.backlog.isCatchingUp {
-      let entries = counted(engine.backlog.entries, "entry", "entries")
-      evaluate("store", trouble: "behind the journal by \(entries)")
-    } else {
-      evaluate("store", trouble: nil)
-    }
   }
 
   private mutating func evaluate(_ part: String, trouble: String?) {
@@ -58,29 +44,20 @@ package struct Readiness: Sendable, Hashable {
   }
 
   private mutating func evaluate(_ source: SourceReport, at now: Timestamp) {
-    let state = source.state.map { "\($0.condition)" } ?? "waiting"
     let fault = source.fault.map { ": " + $0.advice(at: now) } ?? ""
     guard let freshness = source.freshness else {
-      return lines.append("\(source.name) \(state)\(fault)")
+      return lines.append("\(source.name) \(source.stateName)\(fault)")
     }
     let age = freshness.stalenessSeconds.map { "\($0) s behind" } ?? "no data yet"
     let sentence =
-      "\(source.name) \(state), \(age), limit \(freshness.limitSeconds) s"
+      "\(source.name) \(source.stateName), \(age), limit \(freshness.limitSeconds) s"
       + (freshness.isInSession ? "" : ", out of session") + fault
     if freshness.isFresh { lines.append(sentence) } else { fail(sentence) }
   }
 
   private mutating func fail(_ reason: String) {
     lines.append("not ready: " + reason)
-    if isReady { headline = reason }
-    isReady = false
-  }
-
-  /// Every reason there is not to be ready.
-  package var reasons: [String] {
-    lines.compactMap { line in
-      line.hasPrefix("not ready: ") ? String(line.dropFirst("not ready: ".count)) : nil
-    }
+    reasons.append(reason)
   }
 }
 

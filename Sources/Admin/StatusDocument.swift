@@ -1,9 +1,4 @@
-/// `/status`: the report as JSON, for `candled status` and for people with jq. Names are those of
-/// the metrics where there is one; times are RFC 3339.
-
-import Commits
 import Feeds
-import Foundation
 import Ingest
 import Journal
 import Market
@@ -11,201 +6,202 @@ import Operations
 import Polling
 import Store
 
-package struct StatusDocument: Codable, Sendable, Equatable {
-  package var version: String
-  package var at: String
-  package var startedAt: String
-  package var uptimeSeconds: Int64
-  package var role: String
-  package var leader: String?
-  package var term: Int64?
-  package var isReady: Bool
-  package var notReady: [String]
-  package var staleLoops: [String]
-  package var loops: [String: Double]
-  package var engine: Engine?
-  /// nil while it answers and takes what it is given.
-  package var storeTrouble: String?
-  package var sources: [Source]
-  package var journal: Journal?
-  package var reload: Reload?
-  package var residentMemoryBytes: Int64
+/// `/status` and `/status.txt`: the report as ordered pairs, each written once as JSON for programs
+/// and once as text for people. Names are those of the metrics where there is one; times are
+/// RFC 3339.
+package struct StatusDocument: Sendable {
+  private let value: StatusValue
 
-  package struct Engine: Codable, Sendable, Equatable {
-    package var now: String
-    /// `morning session`, or when the next one begins; nil where none is polled.
-    package var market: String?
-    package var nextSessionAt: String?
-    package var symbols: Int
-    package var sweeps: Int
-    package var commits: Int
-    package var candles: Int
-    package var gapsOpened: Int
-    package var gapsClosed: Int
-    package var revisions: Int
-    package var rejections: Int
-    package var pendingCandles: Int
-    package var backlogEntries: Int64
-    package var lastCommitAt: String?
-    package var commitMilliseconds: Double?
-    package var lagMilliseconds: Double?
-    package var changeSeq: Int64
-    package var journalFault: String?
-    package var keysParked: Int
-    package var calendarDaysLeft: Int
-    package var isCatchingUp: Bool
-    package var isCertificateOverdue: Bool
-  }
-
-  package struct Source: Codable, Sendable, Equatable {
-    package var source: String
-    package var endpoint: String
-    package var state: String
-    package var since: String?
-    package var requests: Int
-    package var failures: Int
-    package var lastSuccessAt: String?
-    package var isInSession: Bool?
-    package var stalenessSeconds: Int64?
-    package var limitSeconds: Int64?
-    package var isFresh: Bool?
-    /// nil while it is well.
-    package var fault: Fault?
-  }
-
-  package struct Fault: Codable, Sendable, Equatable {
-    /// As `candled_request_faults_total` and `candled_answers_total` have it.
-    package var code: String
-    package var host: String?
-    package var attempts: Int
-    package var since: String
-    /// The same for people, with what to do about it.
-    package var sentence: String
-  }
-
-  package struct Journal: Codable, Sendable, Equatable {
-    package var position: Int64?
-    package var syncedPosition: Int64?
-    package var committedPosition: Int64?
-    package var segments: Int
-    package var bytes: Int64
-    package var diskFreeBytes: Int64
-  }
-
-  package struct Reload: Codable, Sendable, Equatable {
-    package var at: String
-    package var isAccepted: Bool
-    package var problem: String?
-    package var accepted: Int
-    package var refused: Int
-    /// Settings whose old values stay in force until a restart.
-    package var needsRestart: [String]
-  }
-}
-
-// MARK: - From a report
-
-extension StatusDocument {
   package init(_ report: DaemonReport, build: BuildFacts) {
-    let readiness = Readiness(report)
-    version = build.version
-    at = "\(report.at)"
-    startedAt = "\(report.startedAt)"
-    uptimeSeconds = report.at.microseconds(since: report.startedAt) / 1_000_000
-    role = report.role.word
-    if case .standby(let leader) = report.role { self.leader = leader }
-    if case .leading(let term) = report.role { self.term = term }
-    isReady = readiness.isReady
-    notReady = readiness.reasons
-    staleLoops = report.loops.filter(\.isStale).map(\.name)
-    loops = Dictionary(
-      report.loops.map { ($0.name, Double($0.ageMicroseconds / 1_000) / 1_000) },
-      uniquingKeysWith: max)
-    engine = report.engine.map { Engine($0) }
-    storeTrouble = report.storeTrouble
-    sources = (report.engine?.sources ?? []).map {
-      Source($0, at: report.engine?.now ?? report.at)
-    }
-    journal = report.journal.map { diskUsage in
-      Journal(
-        position: report.engine?.backlog.lastPosition.sequence,
-        syncedPosition: report.engine?.backlog.syncedPosition.sequence,
-        committedPosition: report.engine?.status.journal.committed.sequence,
-        segments: diskUsage.segments, bytes: diskUsage.bytes, diskFreeBytes: diskUsage.freeBytes)
-    }
-    reload = report.reload.map { reload in
-      Reload(
-        at: "\(reload.at)", isAccepted: reload.isAccepted, problem: reload.problem,
-        accepted: reload.accepted, refused: reload.refused, needsRestart: reload.needsRestart)
-    }
-    residentMemoryBytes = report.process.residentBytes
+    value = .object(report.pairs(build))
   }
 
-  package var json: String {
-    let encoder = JSONEncoder()
-    encoder.keyEncodingStrategy = .convertToSnakeCase
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
-  }
+  /// On one line.
+  package var json: String { value.json ?? "" }
 
-  /// nil if it is none.
-  package init?(json: String) {
-    let decoder = JSONDecoder()
-    decoder.keyDecodingStrategy = .convertFromSnakeCase
-    guard let document = try? decoder.decode(StatusDocument.self, from: Data(json.utf8)) else {
-      return nil
-    }
-    self = document
+  /// A line for each fact that people ask for; the first begins with `candled`.
+  package var text: String {
+    let width = value.lines.reduce(0) { max($0, $1.label.utf8.count) }
+    return value.lines.map { line in
+      line.label + String(repeating: " ", count: width + 2 - line.label.utf8.count) + line.words
+    }.joined(separator: "\n")
   }
 }
 
-extension StatusDocument.Engine {
-  fileprivate init(_ report: EngineReport) {
-    let status = report.status
-    now = "\(report.now)"
-    if report.symbols > 0 { market = report.sessionText }
-    nextSessionAt = report.calendar.nextSession.map { "\($0)" }
-    symbols = report.symbols
-    sweeps = status.quotes.sweeps
-    commits = status.commits.count
-    candles = status.commits.rows.candles
-    gapsOpened = status.commits.rows.gapsOpened
-    gapsClosed = status.commits.rows.gapsClosed
-    revisions = status.commits.rows.revisions
-    rejections = report.counters.rejectedRows.values.reduce(0, +)
-    pendingCandles = report.backlog.pendingCandles
-    backlogEntries = report.backlog.entries
-    lastCommitAt = status.commits.lastAt.map { "\($0)" }
-    if status.commits.count > 0 {
-      commitMilliseconds = Double(status.commits.duration.microseconds) / 1_000
-      lagMilliseconds = Double(status.commits.lag.microseconds) / 1_000
+private typealias Pairs = [(name: String, value: StatusValue)]
+
+extension DaemonReport {
+  fileprivate func pairs(_ build: BuildFacts) -> Pairs {
+    let readiness = Readiness(self)
+    let reasons = readiness.reasons
+    let ready = readiness.isReady ? "yes" : reasons.joined(separator: "; ")
+    let up = at.microseconds(since: startedAt) / 1_000_000
+    var (leader, term): (String?, Int64?)
+    if case .standby(let name) = role { leader = name }
+    if case .leading(let number) = role { term = number }
+    let resident = process.residentBytes
+    return [
+      ("version", .text(build.version).line("candled", words: "\(build.version), up \(age(up))")),
+      ("at", .moment(at)),
+      ("started_at", .moment(startedAt)),
+      ("uptime_seconds", .count(up)),
+      ("role", .text(role.word).line("role", words: "\(role)")),
+      ("leader", .text(leader)),
+      ("term", .count(term)),
+      ("is_ready", .flag(readiness.isReady).line("ready", words: ready)),
+      ("not_ready", .texts(reasons)),
+      ("stale_loops", .texts(staleLoops).line("no progress", words: staleLoops.sentence)),
+      ("loops", loopAges),
+      ("engine", .object(engine?.pairs)),
+      ("store_trouble", .text(storeTrouble).line("store", words: storeWords)),
+      ("sources", .list((engine?.sources ?? []).map { .object($0.pairs(at: engine?.now ?? at)) })),
+      ("journal", journal.map { journalValue($0) } ?? .object(nil)),
+      ("reload", .object(reload?.pairs).line("last reload", words: reload?.words)),
+      ("resident_memory_bytes", .count(resident).line("memory", words: "\(resident >> 20) MiB")),
+    ]
+  }
+
+  private var loopAges: StatusValue {
+    let ages = Dictionary(
+      loops.map { ($0.name, $0.ageMicroseconds / 1_000) }, uniquingKeysWith: max)
+    return .object(ages.sorted { $0.key < $1.key }.map { ($0.key, .thousandths($0.value)) })
+  }
+
+  private var storeWords: String? {
+    engine.map {
+      "\(storeTrouble ?? "ok"), \(counted($0.backlog.pendingCandles, "candle")) pending"
     }
-    changeSeq = status.commits.sequence
-    journalFault = status.journal.fault?.rawValue
-    keysParked = report.keys.parked.values.reduce(0, +)
-    calendarDaysLeft = report.calendar.daysLeft
-    isCatchingUp = report.backlog.isCatchingUp
-    isCertificateOverdue = report.isCertificateOverdue
+  }
+
+  private func journalValue(_ usage: DiskUsage) -> StatusValue {
+    let position = engine?.backlog.lastPosition.sequence
+    let committed = engine?.status.journal.committed.sequence
+    let value = StatusValue.object([
+      ("position", .count(position)),
+      ("synced_position", .count(engine?.backlog.syncedPosition.sequence)),
+      ("committed_position", .count(committed)),
+      ("segments", .count(usage.segments)),
+      ("bytes", .count(usage.bytes)),
+      ("disk_free_bytes", .count(usage.freeBytes)),
+    ])
+    let sizes = "\(usage.bytes >> 20) MiB in \(counted(usage.segments, "file"))"
+    return value.line(
+      "journal",
+      words: "entry \(position ?? 0), committed \(committed ?? 0), \(sizes), "
+        + "\(usage.freeBytes >> 30) GiB free")
   }
 }
 
-extension StatusDocument.Source {
-  fileprivate init(_ report: SourceReport, at now: Timestamp) {
-    source = report.source.name
-    endpoint = report.endpoint
-    state = report.state.map { "\($0.condition)" } ?? "waiting"
-    since = report.state.map { "\($0.since)" }
-    requests = report.requests
-    failures = report.failures
-    lastSuccessAt = report.lastSuccessAt.map { "\($0)" }
-    isInSession = report.freshness?.isInSession
-    stalenessSeconds = report.freshness?.stalenessSeconds
-    limitSeconds = report.freshness?.limitSeconds
-    isFresh = report.freshness?.isFresh
-    fault = report.fault.map { fault in
-      StatusDocument.Fault(
-        code: fault.code, host: fault.host, attempts: fault.attempts, since: "\(fault.since)",
-        sentence: fault.advice(at: now))
-    }
+extension EngineReport {
+  fileprivate var pairs: Pairs {
+    let (commits, sweeps) = (status.commits, status.quotes.sweeps)
+    let fault = status.journal.fault?.rawValue
+    let parked = keys.parked.values.reduce(0, +)
+    let isAny = commits.count > 0
+    let duration = StatusValue.thousandths(isAny ? commits.duration.microseconds : nil)
+    let lag = StatusValue.thousandths(isAny ? commits.lag.microseconds : nil)
+    let times = isAny ? ", the last in \(duration.json ?? "") ms, lag \(lag.json ?? "") ms" : ""
+    let entries = counted(backlog.entries, "entry", "entries")
+    let left = backlog.isCatchingUp ? "\(entries) to go" : nil
+    let late = isCertificateOverdue ? "overdue" : nil
+    let market = symbols > 0 ? sessionText : nil
+    let polled = counted(symbols, "symbol")
+    return [
+      ("now", .moment(now)),
+      ("market", .text(market).line("market", words: market)),
+      ("next_session_at", .moment(calendar.nextSession)),
+      ("symbols", .count(symbols)),
+      ("sweeps", .count(sweeps).line("sweeps", words: "\(sweeps) over \(polled)")),
+      ("commits", .count(commits.count).line("commits", words: "\(commits.count)\(times)")),
+      ("candles", .count(commits.rows.candles)),
+      ("gaps_opened", .count(commits.rows.gapsOpened)),
+      ("gaps_closed", .count(commits.rows.gapsClosed)),
+      ("revisions", .count(commits.rows.revisions)),
+      ("rejections", .count(counters.rejectedRows.values.reduce(0, +))),
+      ("pending_candles", .count(backlog.pendingCandles)),
+      ("backlog_entries", .count(backlog.entries)),
+      ("last_commit_at", .moment(commits.lastAt)),
+      ("commit_milliseconds", duration),
+      ("lag_milliseconds", lag),
+      ("change_seq", .count(commits.sequence)),
+      ("journal_fault", .text(fault).line("journal cannot be written", words: fault)),
+      ("keys_parked", .count(parked).line("keys parked", words: parked > 0 ? "\(parked)" : nil)),
+      ("calendar_days_left", .count(calendar.daysLeft)),
+      ("is_catching_up", .flag(backlog.isCatchingUp).line("catching up", words: left)),
+      ("is_certificate_overdue", .flag(isCertificateOverdue).line("certificate", words: late)),
+    ]
   }
+}
+
+extension SourceReport {
+  /// As metrics label it.
+  var stateName: String { state.map { "\($0.condition)" } ?? "waiting" }
+
+  fileprivate func pairs(at now: Timestamp) -> Pairs {
+    [
+      ("source", .text(source.name).line(name, words: words(at: now))),
+      ("endpoint", .text(endpoint)),
+      ("state", .text(stateName)),
+      ("since", .moment(state?.since)),
+      ("requests", .count(requests)),
+      ("failures", .count(failures)),
+      ("last_success_at", .moment(lastSuccessAt)),
+      ("is_in_session", .flag(freshness?.isInSession)),
+      ("staleness_seconds", .count(freshness?.stalenessSeconds)),
+      ("limit_seconds", .count(freshness?.limitSeconds)),
+      ("is_fresh", .flag(freshness?.isFresh)),
+      ("fault", .object(fault?.pairs(at: now))),
+    ]
+  }
+
+  private func words(at now: Timestamp) -> String {
+    let limit = "limit \(freshness?.limitSeconds ?? 0) s"
+    let late = freshness?.stalenessSeconds.map { ", \($0) s behind (\(limit))" } ?? ""
+    let session = freshness?.isInSession == false ? ", out of session" : ""
+    return "\(stateName)\(late)\(session), \(counted(requests, "request")), "
+      + counted(failures, "failure") + (fault.map { ": " + $0.advice(at: now) } ?? "")
+  }
+}
+
+extension SourceFault {
+  /// The code is that of `candled_request_faults_total` and `candled_answers_total`.
+  fileprivate func pairs(at now: Timestamp) -> Pairs {
+    [
+      ("code", .text(code)),
+      ("host", .text(host)),
+      ("attempts", .count(attempts)),
+      ("since", .moment(since)),
+      ("sentence", .text(advice(at: now))),
+    ]
+  }
+}
+
+extension ReloadOutcome {
+  fileprivate var pairs: Pairs {
+    [
+      ("at", .moment(at)),
+      ("is_accepted", .flag(isAccepted)),
+      ("problem", .text(problem)),
+      ("accepted", .count(accepted)),
+      ("refused", .count(refused)),
+      ("needs_restart", .texts(needsRestart)),
+    ]
+  }
+
+  fileprivate var words: String {
+    (problem.map { "refused: \($0)" } ?? "accepted") + " at \(at)"
+      + (needsRestart.sentence.map { "; after a restart: \($0)" } ?? "")
+  }
+}
+
+extension [String] {
+  /// nil where there are none.
+  fileprivate var sentence: String? { isEmpty ? nil : joined(separator: ", ") }
+}
+
+private func age(_ seconds: Int64) -> String {
+  let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60)
+  if days > 0 { return "\(days) d \(hours) h" }
+  if hours > 0 { return "\(hours) h \(minutes) min" }
+  return minutes > 0 ? "\(minutes) min" : "\(seconds) s"
 }

@@ -24,6 +24,8 @@ package struct DaemonReport: Sendable {
   /// it answers.
   package var storeAwaySince: Timestamp?
 
+  package var staleLoops: [String] { loops.filter(\.isStale).map(\.name) }
+
   /// A loop that must turn.
   package struct Loop: Sendable, Hashable {
     package var name: String

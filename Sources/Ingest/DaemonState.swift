@@ -7,7 +7,7 @@ import Operations
 import Platform
 
 /// What a daemon is to its database.
-package enum DaemonRole: Sendable, Hashable {
+package enum DaemonRole: Sendable, Hashable, CustomStringConvertible {
   /// Store and journal are not open yet.
   case starting
   /// Another daemon leads; this one waits for its lease to run out.
@@ -24,6 +24,14 @@ package enum DaemonRole: Sendable, Hashable {
     case .standby: "standby"
     case .leading: "leading"
     case .draining: "draining"
+    }
+  }
+
+  package var description: String {
+    switch self {
+    case .standby(let leader): "standby behind \(leader)"
+    case .leading(let term): "leading, term \(term)"
+    case .starting, .draining: word
     }
   }
 

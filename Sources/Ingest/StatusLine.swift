@@ -9,9 +9,8 @@ import Polling
 /// prints it masks.
 extension DaemonReport {
   package var statusLine: String {
-    var parts = [roleText]
-    let stale = loops.filter(\.isStale).map(\.name)
-    if !stale.isEmpty { parts.append("no progress: \(stale.joined(separator: ", "))") }
+    var parts = [role.isLeading ? role.word : "\(role)"]
+    if !staleLoops.isEmpty { parts.append("no progress: \(staleLoops.joined(separator: ", "))") }
     if let since = storeAwaySince, engine == nil {
       parts.append("no database since \(since.clockMinute)")
     }
@@ -25,15 +24,6 @@ extension DaemonReport {
     }
     return parts.joined(separator: " · ")
   }
-
-  private var roleText: String {
-    switch role {
-    case .starting: "starting"
-    case .standby(let leader): "standby behind \(leader)"
-    case .leading: "leading"
-    case .draining: "draining"
-    }
-  }
 }
 
 extension EngineReport {
@@ -41,12 +31,11 @@ extension EngineReport {
     var texts = [sessionText, counted(symbols, "instrument")]
     for source in sources {
       guard let condition = source.state?.condition else { continue }
+      let fault = source.fault.map { ": " + $0.sentence(at: now) }
       // A healthy source is left out, except for the quotes.
       if source.isQuotes {
-        let fault = source.fault.map { ": " + $0.sentence(at: now) }
         texts.append("\(source.source.name) \(condition)\(fault ?? sweepText)")
       } else if condition != .ok {
-        let fault = source.fault.map { ": " + $0.sentence(at: now) }
         texts.append("\(source.name) \(condition)\(fault ?? "")")
       }
     }

@@ -59,7 +59,7 @@ extension String {
   }
 
   /// Controls, and the formats that turn text around, shown as U+FFFD: names come from upstream.
-  var withoutControls: String {
+  package var withoutControls: String {
     if utf8.allSatisfy({ (0x20...0x7E).contains($0) }) { return self }
     var clean = String.UnicodeScalarView()
     for scalar in unicodeScalars {

@@ -36,7 +36,7 @@ struct Status: ParsableCommand {
     let daemon =
       settings.storeURL == nil && demo.isThere
       ? DaemonReply(silence: "none: \(demo.path) is the folder of a demo")
-      : DaemonReply(of: settings.adminListen)
+      : DaemonReply(of: settings.adminListen, isJSON: json)
     do {
       let status = try StoreReader(url: settings.storeAddress()).status()
       try StandardOutput.write(json ? status.json(daemon) + "\n" : daemon.text + status.table)

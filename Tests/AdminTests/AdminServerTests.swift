@@ -120,8 +120,11 @@ final class LineBox: Sendable {
     let page = try PrometheusPage(await served.get("/metrics").body)
     #expect(page["candled_role", ["role": "standby"]] == 1)
     #expect((page["process_resident_memory_bytes"] ?? 0) > 1_048_576)
-    let status = try #require(StatusDocument(json: await served.get("/status?pretty").body))
-    #expect(status.role == "standby" && status.leader == "host-a")
+    let status = try Sample.members(of: await served.get("/status?pretty").body)
+    #expect(status["role"] as? String == "standby" && status["leader"] as? String == "host-a")
+    let text = try await served.get("/status.txt")
+    #expect(text.status == 200 && text.body.hasPrefix("candled "))
+    #expect(text.body.contains("\nrole     standby behind host-a\n"))
   }
 
   @Test func `content types are those scrapers expect`() async throws {

@@ -1,6 +1,7 @@
 import Admin
 import Commits
 import Feeds
+import Foundation
 import Journal
 import Market
 import Operations
@@ -8,6 +9,7 @@ import Polling
 import Postgres
 import Store
 import TestSupport
+import Testing
 import Transport
 
 @testable import Ingest
@@ -75,6 +77,15 @@ enum Sample {
       segments: 1, bytes: 2, diskBytes: 3, freeBytes: 4)
     report.process = ProcessReport()
     return report
+  }
+
+  /// What `/status` shows, by name.
+  static func status(_ report: DaemonReport) throws -> [String: Any] {
+    try members(of: StatusDocument(report, build: build).json)
+  }
+
+  static func members(of json: String) throws -> [String: Any] {
+    try #require(try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])
   }
 
   static func page(_ report: DaemonReport) -> String {
