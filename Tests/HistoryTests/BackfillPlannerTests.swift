@@ -1,3 +1,4 @@
+import Commits
 import Feeds
 import Glibc
 import History
@@ -5,7 +6,6 @@ import Ingest
 import Market
 import Operations
 import Polling
-import Store
 import TestSupport
 import Testing
 

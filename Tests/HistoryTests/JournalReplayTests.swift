@@ -1,8 +1,8 @@
+import Commits
 import History
 import Ingest
 import Journal
 import Market
-import Store
 import TestSupport
 import Testing
 

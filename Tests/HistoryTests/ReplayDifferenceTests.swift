@@ -1,5 +1,5 @@
+import Commits
 import Market
-import Store
 import TestSupport
 import Testing
 

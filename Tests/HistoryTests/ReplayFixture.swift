@@ -1,7 +1,7 @@
+import Commits
 import Ingest
 import Market
 import Postgres
-import Store
 import TestSupport
 
 @testable import History
@@ -64,7 +64,8 @@ struct StoredTables: ReplayedTables {
   func quotes() -> [LatestQuote] {
     quoteRows.map { row in
       LatestQuote(
-        quote: row.quote, name: row.name, forming: row.forming, receivedAt: row.receivedAt, seq: 1)
+        quote: row.quote, source: row.source, name: row.name, forming: row.forming,
+        receivedAt: row.receivedAt, seq: 1)
     }
   }
 }
