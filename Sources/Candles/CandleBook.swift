@@ -181,9 +181,9 @@ extension CandleBook {
     }
     let trading = quote.trading
     let isListed = trading != .delisted && trading != .notListed
-    let second =
-      rules.hours.clock.day(at: watermark) == day
-      ? rules.hours.clock.secondOfDay(at: watermark) : rules.hours.lastSecond
+    let elapsed = rules.hours.clock.second(of: watermark, on: day)
+    let isToday = (0..<LocalClock.secondsPerDay).contains(elapsed)
+    let second = isToday ? elapsed : rules.hours.lastSecond
     if isListed, known ?? TradingDay(daysSince1970: .min) < day {
       roll(index, to: quote, watermark: second, receivedAt: receivedAt)
     }
