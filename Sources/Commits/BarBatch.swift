@@ -44,8 +44,9 @@ extension BarBatch {
     }
   }
 
+  /// A day is reconciled by the mainland's hours, so days of other series are left as delivered.
   package var mayTouchCertificates: Bool {
-    role == .deliver && timeframe == .minute1
+    role == .deliver && timeframe == .minute1 && source == .live
   }
 
   package func divided(repairing days: Set<TradingDay>) -> [BarBatch] {
