@@ -2,6 +2,7 @@
 /// docs/reference/metrics.md. To add one: keep the number where it is known (`EngineStatus`,
 /// `DaemonState`), and add a line here.
 
+import Feeds
 import Ingest
 import Market
 import Operations
@@ -20,8 +21,15 @@ package struct MetricSource: Sendable {
 package enum MetricTable {
   package typealias Family = MetricFamily<MetricSource>
 
-  package static let families: [Family] =
+  package static var families: [Family] {
+    SourceRegistry.isReplaced ? ofRegisteredSources : own
+  }
+
+  private static let own = ofRegisteredSources
+
+  private static var ofRegisteredSources: [Family] {
     daemon + sources + recording + store + journal + process
+  }
 
   /// However long it runs and whatever it meets.
   package static let seriesMax = 500

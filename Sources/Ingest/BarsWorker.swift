@@ -6,14 +6,9 @@ import Polling
 /// One account, one budget; pages of one walk follow each other, and a symbol the source refuses is
 /// left out from then on.
 struct BarsWorker: SourceWorker {
-  let name: String
+  /// One of the source's series, whose bars are requested.
   let source: Source
-  /// Its calendar and names are of no series.
-  private let reference: Source
-  private let title: String
-  private let credentialSetting: String?
-  private let hasNames: Bool
-  private let bars: BarsDeclaration?
+  private let definition: any SourceDefinition
   private var plan: BarsPlan
   private var requestQueue: RequestQueue
   /// When the plan is asked again: not at every turn of the line, or what fails would be asked for
@@ -65,20 +60,21 @@ struct BarsWorker: SourceWorker {
   /// Up to when the bars are read that are asked for.
   var barsThrough: Timestamp? { plan.through }
 
-  /// - Parameter series: one of the source's, whose bars are asked for.
+  var name: String { definition.workerName }
+
+  private var title: String { definition.title }
+
+  /// Its calendar and names are of no series.
+  private var reference: Source { definition.mainSeries }
+
   init(
     _ definition: any SourceDefinition, series: Source, key: String?, plan: BarsPlan,
     requestQueue: PacedQueueConfiguration
   ) {
-    name = definition.workerName
+    self.definition = definition
     source = series
-    reference = definition.mainSeries
-    title = definition.title
-    credentialSetting = definition.credentials?.file.declaration.key
-    hasNames = definition.hasNames
     // Where every day trades there is no calendar to ask for.
     isCalendarGivenUp = plan.configuration.hours.isEveryDay
-    bars = definition.bars
     self.plan = plan
     self.requestQueue = RequestQueue(requestQueue, key: key)
   }
@@ -134,7 +130,7 @@ struct BarsWorker: SourceWorker {
   /// Of thousands, those of the instruments that bars were asked for: after the first of them.
   private mutating func askForNames(_ now: Timestamp, into actions: inout [WorkerAction]) {
     let today = day(at: now)
-    guard hasNames, today >= namesDue else { return }
+    guard definition.hasNames, today >= namesDue else { return }
     namesDue = today.advanced(by: Self.refreshDays)
     work(
       .enqueued([PacedJob(FeedRequest(.names, to: reference), priority: -1)]), at: now,
@@ -153,7 +149,9 @@ struct BarsWorker: SourceWorker {
   private mutating func ask(
     _ window: BarsWindow, _ symbols: [Symbol], at now: Timestamp, into actions: inout [WorkerAction]
   ) {
-    guard window.from < window.to, let bars, symbols.allSatisfy(bars.isRequestable) else {
+    guard window.from < window.to, let bars = definition.bars,
+      symbols.allSatisfy(bars.isRequestable)
+    else {
       return fail(window, at: now)
     }
     let query = BarsQuery(
@@ -242,7 +240,7 @@ extension BarsWorker {
     if case .bars = feedRequest.query { topic = .bars }
     switch refusal.kind {
     case .unauthorised:
-      let file = credentialSetting.map { ": check \($0)" } ?? ""
+      let file = definition.credentials.map { ": check \($0.file.declaration.key)" } ?? ""
       complain("\(title) refused the API key\(file)", of: topic, into: &actions)
     case .entitlement:
       complain(

@@ -11,7 +11,7 @@ import Transport
 
 extension Engine {
   /// Live quotes are requested at once: what is answered meanwhile waits its turn in the journal.
-  /// Without a clock that begins once the tail is interpreted, which tells the moment to go on from.
+  /// Without a clock that begins once the tail is interpreted: it has the moment to go on from.
   func startLive() {
     guard !workers.isLiveStarted, interpretation.catchUp == nil || !parts.clock.isStepped else {
       return

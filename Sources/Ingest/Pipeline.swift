@@ -170,7 +170,7 @@ extension Pipeline {
 
   private mutating func collect(_ place: Int, into digest: inout Digest) {
     guard !stages[place].book.output.isEmpty else { return }
-    let output = stages[place].book.takeOutput()
+    let output = stages[place].takeOutput()
     for index in output.touched { stages[place].touched.insert(index) }
     for case .dispute(let dispute) in output.events { digest.disputes.append(dispute) }
     if stages[place].isMainland {

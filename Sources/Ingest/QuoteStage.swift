@@ -81,6 +81,16 @@ struct QuoteStage {
     return index(of: symbol)
   }
 
+  /// What the book decided since the last time, as rows of this market's series.
+  mutating func takeOutput() -> CandleOutput {
+    var output = book.takeOutput()
+    if source == .live { return output }
+    for place in output.gaps.indices { output.gaps[place].source = source }
+    for place in output.closedGaps.indices { output.closedGaps[place].source = source }
+    for place in output.certificates.indices { output.certificates[place].source = source }
+    return output
+  }
+
   /// Who fell silent, and who is back.
   mutating func silences(at moment: Timestamp) -> [SilenceMonitor.Change] {
     silence.changes(at: moment, book.calendar, hours: book.rules.hours) { book.symbol(at: $0) }

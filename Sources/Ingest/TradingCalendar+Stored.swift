@@ -1,3 +1,5 @@
+/// The trading days that a daemon learnt from a source.
+
 import Market
 
 extension TradingCalendar {

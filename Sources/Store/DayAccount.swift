@@ -1,7 +1,8 @@
 /// What the tables themselves hold of an instrument's day, where the book's word is not enough.
 enum DayAccount {
   /// Beside each (instrument_id, trading_day) of `t`: its minutes as `m`, the gaps that stand as
-  /// `g`, what its market's hours say of it as `d`. The range of `opened_at` is wider than any day: it keeps to the months concerned.
+  /// `g`, what its market's hours say of it as `d`. The range of `opened_at` is wider than any day:
+  /// it keeps to the months concerned.
   static let sums = """
     cross join lateral (
       select coalesce(sum(c.volume), 0) as minute_volume,

@@ -30,10 +30,10 @@ struct TidyLimit: Sendable, CustomStringConvertible {
     TidyLimit("lines of a function, most", target: 70) { $0.functionLines.last ?? 0 },
     TidyLimit("lines of a file, median", target: 140) { $0.fileLines.percentile(50) },
     TidyLimit("lines of a file, most", target: 400) { $0.fileLines.last ?? 0 },
-    TidyLimit("parameters without a label, ‰", target: unlabelledPermilleMax, today: 69) {
+    TidyLimit("parameters without a label, ‰", target: unlabelledPermilleMax, today: 30) {
       $0.allLabels.permille
     },
-    TidyLimit("modules above that", target: 0, today: 4) { measured in
+    TidyLimit("modules above that", target: 0, today: 1) { measured in
       measured.labels.values.count { $0.permille > unlabelledPermilleMax }
     },
     TidyLimit("parameters without a label in Store", target: 0) {
@@ -42,21 +42,21 @@ struct TidyLimit: Sendable, CustomStringConvertible {
     TidyLimit("lines with a vendor's name outside its folder", target: 0) {
       $0.vendorLines.total
     },
-    TidyLimit("stored properties of a type, most", target: propertiesMax, today: 49) {
+    TidyLimit("stored properties of a type, most", target: propertiesMax) {
       $0.properties.first?.count ?? 0
     },
-    TidyLimit("types with more than 15", target: 0, today: 7) { measured in
+    TidyLimit("types with more than 15", target: 0) { measured in
       measured.properties.count { $0.count > propertiesMax }
     },
-    TidyLimit("Type+Aspect files of a type, most", target: aspectFilesMax, today: 8) {
+    TidyLimit("Type+Aspect files of a type, most", target: aspectFilesMax) {
       $0.aspectFiles.first?.count ?? 0
     },
-    TidyLimit("types with more than 6", target: 0, today: 1) { measured in
+    TidyLimit("types with more than 6", target: 0) { measured in
       measured.aspectFiles.count { $0.count > aspectFilesMax }
     },
     TidyLimit("public outside the client's surface", target: 0) { $0.publics.total },
     TidyLimit("words of README", target: 1_200) { $0.readmeWords },
-    TidyLimit("lines of Sources", target: 45_000, today: 51_100) { $0.sourceLines },
+    TidyLimit("lines of Sources", target: 45_000, today: 51_970) { $0.sourceLines },
     TidyLimit("lines of schema.sql", target: 3_250) { $0.schemaLines },
   ]
 }

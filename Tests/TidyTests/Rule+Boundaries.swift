@@ -36,7 +36,7 @@ extension Rule {
       "Platform", "CLinux", "Logging",
     ],
     "History": [
-      "Market", "Candles", "Feeds", "Polling", "Journal", "Postgres", "Reader", "Store",
+      "Market", "Candles", "Feeds", "Polling", "Journal", "Postgres", "Reader", "Commits", "Store",
       "Operations", "Ingest", "Logging",
     ],
     "Admin": [

@@ -76,7 +76,7 @@ import Testing
 
   /// What a follower of the change feed was told.
   private struct Followed {
-    var quotes: [LatestQuote] = []
+    var quotes: [Reader.LatestQuote] = []
     var candles: [Candle] = []
     var gaps: [Gap] = []
     var certificates: [DayCertificate] = []

@@ -1,5 +1,6 @@
-import Feeds
 import Market
+
+@testable import Feeds
 
 /// A made-up source, written by the contract alone: a market that never closes, with prices and
 /// volumes of eight decimals, live quotes of its own and bars in pages.
@@ -87,7 +88,7 @@ struct Orbit: SourceDefinition {
       guard let seconds = words.first.flatMap({ Int64($0) }), numbers.count == 6 else {
         page.refused.append(
           RefusedRow(
-            index: index, reason: .malformed, detail: "expected seven numbers", payload: line))
+            index, of: Orbit.coin, because: .malformed("expected seven numbers"), payload: line))
         continue
       }
       let opens = Timestamp(seconds: seconds)
