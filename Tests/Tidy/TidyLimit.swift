@@ -30,7 +30,7 @@ struct TidyLimit: Sendable, CustomStringConvertible {
     TidyLimit("lines of a function, most", target: 70) { $0.functionLines.last ?? 0 },
     TidyLimit("lines of a file, median", target: 140) { $0.fileLines.percentile(50) },
     TidyLimit("lines of a file, most", target: 400) { $0.fileLines.last ?? 0 },
-    TidyLimit("parameters without a label, ‰", target: unlabelledPermilleMax, today: 30) {
+    TidyLimit("parameters without a label, ‰", target: unlabelledPermilleMax) {
       $0.allLabels.permille
     },
     TidyLimit("modules above that", target: 0, today: 1) { measured in
@@ -56,7 +56,7 @@ struct TidyLimit: Sendable, CustomStringConvertible {
     },
     TidyLimit("public outside the client's surface", target: 0) { $0.publics.total },
     TidyLimit("words of README", target: 1_200) { $0.readmeWords },
-    TidyLimit("lines of Sources", target: 45_000, today: 51_970) { $0.sourceLines },
+    TidyLimit("lines of Sources", target: 45_000, today: 51_980) { $0.sourceLines },
     TidyLimit("lines of schema.sql", target: 3_250) { $0.schemaLines },
   ]
 }
