@@ -8,12 +8,14 @@ import Transport
 /// Who is asked, how often, and what comes back.
 extension MetricTable {
   /// Every endpoint there is.
-  private static let endpoints = MetricLabels(
-    ["source", "endpoint"],
-    combinations: SourceRegistry.all.flatMap { source in
-      (source.quotes == nil ? [] : [[source.series[0].name, "quotes"]])
-        + source.series.map { [$0.name, source.workerName] }
-    })
+  private static var endpoints: MetricLabels {
+    MetricLabels(
+      ["source", "endpoint"],
+      combinations: SourceRegistry.all.flatMap { source in
+        (source.quotes == nil ? [] : [[source.series[0].name, "quotes"]])
+          + source.series.map { [$0.name, source.workerName] }
+      })
+  }
 
   /// The words of `QuoteOutcome` and `FeedRefusal.Kind`; a test holds them to those.
   static let outcomes = [
@@ -47,64 +49,67 @@ extension MetricTable {
     }
   }
 
-  static let sources: [Family] = [
-    eachSource(.counter, name: "candled_requests_total", help: "Requests sent.") { source, _ in
-      .integer(Int64(source.requests))
-    },
-    eachSource(
-      .counter, name: "candled_answers_total", help: "Responses, by outcome.",
-      by: "outcome", words: outcomes
-    ) { source, outcome in
-      Int64(source.outcomes[outcome] ?? 0)
-    },
-    counters(
-      "candled_request_faults_total", help: "Requests without a response, by reason.", by: "code",
-      words: TransportError.Code.names
-    ) { engine in
-      Dictionary(
-        engine.status.quotes.transportFaults.map { ($0.key.name, $0.value) }, uniquingKeysWith: +)
-    },
-    eachSource(
-      .gauge, name: "candled_source_state", help: "1 for the current state of the endpoint.",
-      by: "state",
-      words: conditions
-    ) { source, condition in
-      source.stateName == condition ? 1 : 0
-    },
-    eachSource(
-      .gauge, name: "candled_source_in_session", help: "1 while the endpoint should have new rows."
-    ) { source, _ in
-      source.freshness.map { .flag($0.isInSession) }
-    },
-    eachSource(
-      .gauge, name: "candled_source_staleness_seconds",
-      help: "Age of the newest row, in session seconds."
-    ) { source, _ in
-      source.freshness?.stalenessSeconds.map { .integer($0) }
-    },
-    eachSource(
-      .gauge, name: "candled_source_staleness_limit_seconds",
-      help: "Greatest allowed age of the newest row, in session seconds."
-    ) { source, _ in
-      source.freshness.map { .integer($0.limitSeconds) }
-    },
-    eachSource(
-      .gauge, name: "candled_source_fresh",
-      help: "1 if the newest row is within its limit, or out of session."
-    ) { source, _ in
-      source.freshness.map { .flag($0.isFresh) }
-    },
-    gauge("candled_keys", help: "Configured licences.") { .integer(Int64($0.keys.configured)) },
-    Family(
-      .gauge, name: "candled_keys_parked", help: "Licences not used for now, by reason.",
-      labels: MetricLabels("reason", values: KeyParking.allCases.map(\.name))
-    ) { source in
-      guard let engine = source.report.engine else { return [] }
-      return KeyParking.allCases.map { reason in
-        MetricSeries([reason.name], value: .integer(Int64(engine.keys.parked[reason] ?? 0)))
-      }
-    },
-  ]
+  static var sources: [Family] {
+    [
+      eachSource(.counter, name: "candled_requests_total", help: "Requests sent.") { source, _ in
+        .integer(Int64(source.requests))
+      },
+      eachSource(
+        .counter, name: "candled_answers_total", help: "Responses, by outcome.",
+        by: "outcome", words: outcomes
+      ) { source, outcome in
+        Int64(source.outcomes[outcome] ?? 0)
+      },
+      counters(
+        "candled_request_faults_total", help: "Requests without a response, by reason.", by: "code",
+        words: TransportError.Code.names
+      ) { engine in
+        Dictionary(
+          engine.status.quotes.transportFaults.map { ($0.key.name, $0.value) }, uniquingKeysWith: +)
+      },
+      eachSource(
+        .gauge, name: "candled_source_state", help: "1 for the current state of the endpoint.",
+        by: "state",
+        words: conditions
+      ) { source, condition in
+        source.stateName == condition ? 1 : 0
+      },
+      eachSource(
+        .gauge, name: "candled_source_in_session",
+        help: "1 while the endpoint should have new rows."
+      ) { source, _ in
+        source.freshness.map { .flag($0.isInSession) }
+      },
+      eachSource(
+        .gauge, name: "candled_source_staleness_seconds",
+        help: "Age of the newest row, in session seconds."
+      ) { source, _ in
+        source.freshness?.stalenessSeconds.map { .integer($0) }
+      },
+      eachSource(
+        .gauge, name: "candled_source_staleness_limit_seconds",
+        help: "Greatest allowed age of the newest row, in session seconds."
+      ) { source, _ in
+        source.freshness.map { .integer($0.limitSeconds) }
+      },
+      eachSource(
+        .gauge, name: "candled_source_fresh",
+        help: "1 if the newest row is within its limit, or out of session."
+      ) { source, _ in
+        source.freshness.map { .flag($0.isFresh) }
+      },
+      gauge("candled_keys", help: "Configured licences.") { .integer(Int64($0.keys.configured)) },
+      Family(
+        .gauge, name: "candled_keys_parked", help: "Licences not used for now, by reason.",
+        labels: MetricLabels("reason", values: KeyParking.allCases.map(\.name))
+      ) { source in
+        guard let engine = source.report.engine else { return [] }
+        return KeyParking.allCases.map { reason in
+          MetricSeries([reason.name], value: .integer(Int64(engine.keys.parked[reason] ?? 0)))
+        }
+      },
+    ]
+  }
 }
 
 extension SourceReport {

@@ -99,10 +99,12 @@ extension Engine {
   private func send(_ request: WorkerRequest, of place: Int) {
     workers.slots[place].account.requests += 1
     let asked = time.steady
+    var request = request
+    request.feedRequest = request.feedRequest.sent(at: time.moment(at: asked))
     let (inbox, upstream) = (inbox, parts.workers.upstream)
     let seat = WorkerSet.Seat(place: place, round: workers.slots[place].round)
     // Unstructured: an answer is an event of the loop, and a worker that closes cancels it.
-    workers.slots[place].inFlight[request.id] = Task {
+    workers.slots[place].inFlight[request.id] = Task { [request] in
       let response = await upstream.response(
         to: request.feedRequest, key: request.key, host: request.host)
       inbox.yield(.answered(request, response, seat, asked: asked))

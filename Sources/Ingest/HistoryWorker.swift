@@ -129,7 +129,7 @@ struct HistoryWorker: SourceWorker {
   ) {
     guard let feedRequest = requestQueue.feedRequest(of: id) else { return }
     // `null` may as well be a throttled answer (sina.md §2): never "there is none".
-    let outcome = response.refusal?.kind == .noData ? PacedOutcome.transient : response.outcome
+    let outcome = response.refusal?.kind == .noData ? RequestOutcome.transient : response.outcome
     work(.answered(id, outcome, retryAfterSeconds: response.waitSeconds), at: now, into: &actions)
     if case .listCount(let part) = feedRequest.query,
       case .listCount(let count) = response.response

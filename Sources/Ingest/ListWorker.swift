@@ -17,6 +17,8 @@ struct ListWorker: SourceWorker {
   /// Hosts that had no answer for a question.
   private var hosts: [FeedRequest: Int] = [:]
   private let hostCount: Int
+  /// Lists that were answered with a sample: what becomes of it says nothing of the list.
+  private var sampled: Set<ListPart> = []
 
   private struct SentRequest: Sendable {
     let feedRequest: FeedRequest
@@ -51,6 +53,7 @@ struct ListWorker: SourceWorker {
     case .clockJumped(let microseconds):
       work(.clockJumped(microseconds: microseconds), at: now, into: &actions)
     case .stopping: work(.stopping, at: now, into: &actions)
+    case .found(.listDecided(let part, _)) where sampled.remove(part) != nil: break
     case .found(let event): perform(lists.found(event, at: now), at: now, into: &actions)
     case .certified, .repairsFound, .repairsUnknown, .responseWanted: break
     }
@@ -121,7 +124,9 @@ struct ListWorker: SourceWorker {
     into actions: inout [WorkerAction]
   ) {
     guard let sent = sent.removeValue(forKey: id) else { return }
-    let keyOutcome = isSample(response) ? .demoLicence : response.keyOutcome
+    let isSample = isSample(response)
+    if isSample, case .list(let part) = sent.feedRequest.query { sampled.insert(part) }
+    let keyOutcome = isSample ? .demoLicence : response.keyOutcome
     for action in ring.answered(sent.key, outcome: keyOutcome, at: now) {
       switch action {
       case .persist(let usage): actions.append(.record(usage))
@@ -132,7 +137,10 @@ struct ListWorker: SourceWorker {
     }
     if keyOutcome.isAboutKey { return work(postponed(id, at: now), at: now, into: &actions) }
     let outcome = outcome(of: response, sent.feedRequest)
-    if outcome == .transient { hosts[sent.feedRequest, default: 0] += 1 }
+    switch outcome {
+    case .transient, .malformed, .unchanged: hosts[sent.feedRequest, default: 0] += 1
+    default: break
+    }
     work(.answered(id, outcome, retryAfterSeconds: response.waitSeconds), at: now, into: &actions)
   }
 
@@ -142,7 +150,7 @@ struct ListWorker: SourceWorker {
   }
 
   /// What is not found at one host may be at the next (mairui.md §A.6).
-  private func outcome(of response: WorkerResponse, _ feedRequest: FeedRequest) -> PacedOutcome {
+  private func outcome(of response: WorkerResponse, _ feedRequest: FeedRequest) -> RequestOutcome {
     let isMissing = response.refusal?.kind == .notFound || response.refusal?.kind == .noData
     return isMissing && hosts[feedRequest, default: 0] + 1 < hostCount
       ? .transient : response.outcome

@@ -110,7 +110,7 @@ struct QuotesWorker: SourceWorker {
           ["phase": "\(milliseconds)ms"]))
     }
     let answer = Poller.Event.answered(
-      id, response.pollOutcome, retryAfterSeconds: response.retryAfterSeconds)
+      id, response.outcome, retryAfterSeconds: response.retryAfterSeconds)
     return actions + perform(poller.received(answer, at: now), at: now)
   }
 
@@ -139,32 +139,5 @@ extension Source {
   /// Whether its market trades on the days of a calendar, and not on every one.
   fileprivate var hasListedDays: Bool {
     SourceRegistry.definition(of: self).market.tradingDays == .listed
-  }
-}
-
-extension WorkerResponse {
-  /// For the schedule of sweeps.
-  fileprivate var pollOutcome: PollOutcome {
-    switch response {
-    case .quotes(let outcome): PollOutcome(outcome)
-    // It came and was not taken: asking it again at once would not make room here.
-    default: isReceived ? .unchanged : .transient
-    }
-  }
-}
-
-extension PollOutcome {
-  fileprivate init(_ outcome: QuoteOutcome) {
-    switch outcome {
-    case .ok: self = .ok
-    case .throttled: self = .throttled
-    case .banned: self = .banned
-    case .unauthorised: self = .unauthorised
-    case .poisoned: self = .poisoned
-    case .empty: self = .empty
-    case .malformed: self = .malformed
-    case .transient: self = .transient
-    case .notFound: self = .notFound
-    }
   }
 }

@@ -20,16 +20,13 @@ extension WorkerResponse {
   }
 
   /// For the line. What concerns the key alone is the ring's to say.
-  package var outcome: PacedOutcome {
-    guard response != nil else { return .transient }
-    guard let refusal else { return .ok }
-    switch refusal.kind {
-    case .throttled: return .throttled
-    case .banned: return .banned
-    case .malformed, .transient: return .transient
-    case .quotaExhausted, .unauthorised, .entitlement, .notFound, .noData, .invalidSymbol,
-      .programmingError, .implausible:
-      return .failed
+  package var outcome: RequestOutcome {
+    switch response {
+    // It came and was not taken: asking again at once would not make room here.
+    case nil: isReceived ? .unchanged : .transient
+    case .quotes(let outcome): RequestOutcome(outcome)
+    case .refused(let refusal): RequestOutcome(refusal.kind)
+    default: .ok
     }
   }
 
@@ -50,5 +47,34 @@ extension WorkerResponse {
   package var waitSeconds: Int? {
     guard case .throttled(let seconds) = refusal?.kind else { return retryAfterSeconds }
     return [retryAfterSeconds, seconds].compactMap { $0 }.max()
+  }
+}
+
+extension RequestOutcome {
+  fileprivate init(_ outcome: QuoteOutcome) {
+    switch outcome {
+    case .ok: self = .ok
+    case .throttled: self = .throttled
+    case .banned: self = .banned
+    case .unauthorised: self = .unauthorised
+    case .poisoned: self = .poisoned
+    case .empty: self = .empty
+    case .malformed: self = .malformed
+    case .transient: self = .transient
+    case .notFound: self = .notFound
+    }
+  }
+
+  fileprivate init(_ refusal: FeedRefusal.Kind) {
+    switch refusal {
+    case .throttled: self = .throttled
+    case .banned: self = .banned
+    case .malformed: self = .malformed
+    case .transient: self = .transient
+    case .notFound: self = .notFound
+    case .unauthorised: self = .unauthorised
+    case .quotaExhausted, .entitlement, .noData, .invalidSymbol, .programmingError, .implausible:
+      self = .failed
+    }
   }
 }

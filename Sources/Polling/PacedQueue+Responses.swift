@@ -3,13 +3,13 @@ import Market
 
 extension PacedQueue {
   mutating func answered(
-    _ id: PollRequestID, outcome: PacedOutcome, retryAfterSeconds: Int?, at now: Timestamp
+    _ id: PollRequestID, outcome: RequestOutcome, retryAfterSeconds: Int?, at now: Timestamp
   ) {
     guard let inFlightRequest = inFlight.removeValue(forKey: id) else { return }
     inFlightIDs[inFlightRequest.pendingRequest.job] = nil
     if inFlightRequest.isProbe { gate.probed(Self.verdict(outcome)) }
     switch outcome {
-    case .ok, .failed:
+    case .ok, .failed, .notFound, .unauthorised, .poisoned:
       succeeded(now)
       let job = inFlightRequest.pendingRequest.job
       actions.append(outcome == .ok ? .finished(job) : .abandoned(job, .failed))
@@ -19,7 +19,7 @@ extension PacedQueue {
     case .banned:
       ban(retryAfterSeconds, at: now)
       refuse(inFlightRequest, outcome: outcome)
-    case .transient:
+    case .transient, .malformed, .empty, .unchanged:
       // A 503 may say when to come back.
       if let retryAfterSeconds { gate.wait(seconds: retryAfterSeconds) }
       missed(now)
@@ -32,11 +32,11 @@ extension PacedQueue {
   }
 
   /// An answer of any content proves that the ban is over; silence proves nothing.
-  private static func verdict(_ outcome: PacedOutcome) -> Breaker.Verdict {
+  private static func verdict(_ outcome: RequestOutcome) -> Breaker.Verdict {
     switch outcome {
-    case .ok, .failed: .recovered
+    case .ok, .failed, .notFound, .unauthorised, .poisoned: .recovered
     case .banned: .banned
-    case .throttled, .transient, .postponed: .none
+    case .throttled, .transient, .malformed, .empty, .unchanged, .postponed: .none
     }
   }
 
@@ -53,7 +53,7 @@ extension PacedQueue {
   }
 
   /// It goes to the end of its line: a job that the host never answers must not be every probe.
-  private mutating func refuse(_ inFlightRequest: InFlightRequest, outcome: PacedOutcome) {
+  private mutating func refuse(_ inFlightRequest: InFlightRequest, outcome: RequestOutcome) {
     var pendingRequest = inFlightRequest.pendingRequest
     pendingRequest.refusals += 1
     placeLast += 1

@@ -22,7 +22,7 @@ package struct PacedQueue<Job: Hashable & Sendable>: Sendable {
     /// The moment of the latest `wake` has come. Early or late does no harm.
     case woke
     /// Unknown ids are ignored.
-    case answered(PollRequestID, PacedOutcome, retryAfterSeconds: Int?)
+    case answered(PollRequestID, RequestOutcome, retryAfterSeconds: Int?)
     /// The moments from here on are of a clock that was set, by so much: no time has passed.
     case clockJumped(microseconds: Int64)
     /// No more requests; those in flight may still be answered.

@@ -1,26 +1,11 @@
 // What passes between a paced queue and the shell that performs its requests.
 import Market
 
-/// What became of one request of a paced queue.
-package enum PacedOutcome: Sendable, Hashable {
-  case ok
-  /// Too many requests.
-  case throttled
-  /// The host refuses us: 403, 456, a ban page.
-  case banned
-  /// No answer, or one that a second try may change: timeout, reset, 5xx, a cut-off body.
-  case transient
-  /// Answered, and asking again would be answered the same: no data, not found, our own mistake.
-  case failed
-  /// It did not go out, or its key was at fault and not the job: again from then on, uncounted.
-  case postponed(until: Timestamp)
-}
-
 /// Why a job ended without success.
 package enum PacedEnd: Sendable, Hashable {
   case failed
   /// Its tries are used up; the last outcome.
-  case triesSpent(PacedOutcome)
+  case triesSpent(RequestOutcome)
   case withdrawn
   case stopped
   /// The queue was full when it came.

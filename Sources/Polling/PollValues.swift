@@ -42,8 +42,8 @@ package struct PollRequest: Sendable, Hashable {
   }
 }
 
-/// What an answer turned out to be, once its body was classified.
-package enum PollOutcome: Sendable, Hashable, CaseIterable {
+/// What became of a request, once the body of its answer was classified.
+package enum RequestOutcome: Sendable, Hashable {
   case ok
   /// Answered and not taken, its date or the journal being against it: the source did its part.
   case unchanged
@@ -59,8 +59,12 @@ package enum PollOutcome: Sendable, Hashable, CaseIterable {
   case poisoned
   /// Nothing at all in the body.
   case empty
-  /// No answer: timeout, reset, refused connection, 5xx.
+  /// No answer, or one that a second try may change: timeout, reset, 5xx, a cut-off body.
   case transient
+  /// Answered, and asking again would be answered the same: no data, our own mistake.
+  case failed
+  /// It did not go out, or its key was at fault and not the job: again from then on, uncounted.
+  case postponed(until: Timestamp)
 }
 
 /// How a source is doing.

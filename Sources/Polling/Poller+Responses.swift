@@ -3,7 +3,7 @@ import Market
 
 extension Poller {
   mutating func answered(
-    _ id: PollRequestID, outcome: PollOutcome, retryAfterSeconds: Int?, at now: Timestamp
+    _ id: PollRequestID, outcome: RequestOutcome, retryAfterSeconds: Int?, at now: Timestamp
   ) {
     guard let inFlightRequest = inFlight.removeValue(forKey: id) else { return }
     switch outcome {
@@ -42,7 +42,7 @@ extension Poller {
   }
 
   mutating func fail(
-    _ inFlightRequest: InFlightRequest, outcome: PollOutcome, retryAfterSeconds: Int?,
+    _ inFlightRequest: InFlightRequest, outcome: RequestOutcome, retryAfterSeconds: Int?,
     at now: Timestamp
   ) {
     let isProbe = if case .probe = inFlightRequest.pendingRequest.kind { true } else { false }
@@ -64,8 +64,9 @@ extension Poller {
       fail(inFlightRequest, at: now)
       dropPending(now, where: \.isBatch)
     case .poisoned: poisoned(inFlightRequest, at: now)
-    case .notFound: fail(inFlightRequest, at: now)
-    case .ok, .unchanged, .empty, .malformed, .transient: retry(inFlightRequest, at: now)
+    case .notFound, .failed: fail(inFlightRequest, at: now)
+    case .ok, .unchanged, .empty, .malformed, .transient, .postponed:
+      retry(inFlightRequest, at: now)
     }
   }
 
@@ -166,7 +167,7 @@ extension Poller {
   }
 }
 
-extension PollOutcome {
+extension RequestOutcome {
   /// How the host refuses us, if that is what it does.
   fileprivate var refusal: SourceState.Condition? {
     switch self {

@@ -16,7 +16,7 @@ package struct Poller: Sendable {
     /// The moment of the latest `wake` has come. Early or late does no harm.
     case woke
     /// Unknown ids are ignored.
-    case answered(PollRequestID, PollOutcome, retryAfterSeconds: Int?)
+    case answered(PollRequestID, RequestOutcome, retryAfterSeconds: Int?)
     /// The symbols to poll from the next slot on; what was quarantined gets another chance.
     case symbolsChanged([Symbol])
     /// The moments from here on are of a clock that was set, by so much. What is asked next is

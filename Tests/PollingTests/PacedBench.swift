@@ -6,7 +6,7 @@ import Market
 /// What the source does with one request; nil milliseconds is an answer that never comes.
 struct PacedReply {
   var milliseconds: Int64? = 100
-  var outcome = PacedOutcome.ok
+  var outcome = RequestOutcome.ok
   var retryAfterSeconds: Int?
 }
 
@@ -24,7 +24,7 @@ struct PacedBench {
   struct Response {
     let elapsed: Int64
     let id: PollRequestID
-    let outcome: PacedOutcome
+    let outcome: RequestOutcome
   }
 
   var queue: Queue

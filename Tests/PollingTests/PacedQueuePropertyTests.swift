@@ -40,7 +40,7 @@ import Testing
   }
 
   private static func reply(_ generator: inout SplitMix, _ now: Timestamp) -> PacedReply {
-    let outcome: PacedOutcome =
+    let outcome: RequestOutcome =
       switch Int.random(in: 0..<400, using: &generator) {
       case 0: .banned
       case 1...4: .throttled
@@ -113,7 +113,7 @@ import Testing
   private func checkBans(_ bench: PacedBench, _ seed: UInt64) {
     enum Moment {
       case sent
-      case ended(PacedOutcome)
+      case ended(RequestOutcome)
     }
     let outcomes = Dictionary(uniqueKeysWithValues: bench.responses.map { ($0.id, $0.outcome) })
     let ends = ends(bench)

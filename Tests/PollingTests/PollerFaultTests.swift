@@ -67,9 +67,9 @@ import Testing
     #expect(conditions(bench).last == .ok)
   }
 
-  @Test(arguments: [PollOutcome.transient, .malformed, .notFound, .banned, .unauthorised])
+  @Test(arguments: [RequestOutcome.transient, .malformed, .notFound, .banned, .unauthorised])
   func `whatever its answer, a source that names a time is not asked before`(
-    _ outcome: PollOutcome
+    _ outcome: RequestOutcome
   ) {
     var bench = started(poller(symbols: 4, batch: 3))
     bench.run(untilElapsedSeconds: 3) { _, _ in Reply(outcome: outcome, retryAfterSeconds: 900) }

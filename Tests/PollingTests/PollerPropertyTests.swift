@@ -68,7 +68,7 @@ import Testing
   }
 
   private static func reply(_ generator: inout SplitMix) -> Reply {
-    let kinds: [PollOutcome] =
+    let kinds: [RequestOutcome] =
       Int.random(in: 0..<400, using: &generator) == 0
       ? [.banned, .unauthorised, .throttled]
       : [.transient, .malformed, .empty, .notFound, .poisoned]

@@ -15,7 +15,7 @@ import Testing
         deadlineMilliseconds: 5_000))
   }
 
-  private func answered(_ number: UInt64, _ outcome: PollOutcome) -> Poller.Event {
+  private func answered(_ number: UInt64, _ outcome: RequestOutcome) -> Poller.Event {
     .answered(PollRequestID(number), outcome, retryAfterSeconds: nil)
   }
 

@@ -50,7 +50,7 @@ extension [Poller.Action] {
 /// An answer on order: when, what.
 struct Reply {
   var milliseconds: Int64 = 100
-  var outcome = PollOutcome.ok
+  var outcome = RequestOutcome.ok
   var retryAfterSeconds: Int?
 }
 
@@ -64,7 +64,7 @@ struct Bench {
   private var wakeElapsed: Int64?
   private var inFlightRequests: [(elapsed: Int64, request: PollRequest, reply: Reply)] = []
   var log: [(elapsed: Int64, wall: Timestamp, action: Poller.Action)] = []
-  var responses: [(elapsed: Int64, outcome: PollOutcome)] = []
+  var responses: [(elapsed: Int64, outcome: RequestOutcome)] = []
   var inFlightMost = 0
 
   init(_ poller: Poller, at start: Timestamp) {

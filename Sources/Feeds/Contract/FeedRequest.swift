@@ -46,8 +46,8 @@ package struct QuotesQuery: Sendable, Hashable {
   package let symbols: [Symbol]
   /// Stable as long as the symbols are: the series of the journal.
   package let group: UInt16
-  /// Goes against caches between here and there.
-  package let askedAt: Timestamp
+  /// Goes against caches between here and there; the moment at which it is sent.
+  package var askedAt: Timestamp
   /// An answer that comes later is not waited for; of the daemon's time.
   package let deadlineMilliseconds: Int
 
@@ -97,6 +97,13 @@ package struct BarsQuery: Sendable, Hashable {
 }
 
 extension FeedRequest {
+  /// The same, sent at `moment`.
+  package func sent(at moment: Timestamp) -> FeedRequest {
+    guard case .quotes(var quotes) = query else { return self }
+    quotes.askedAt = moment
+    return FeedRequest(.quotes(quotes), to: source)
+  }
+
   /// The source that is asked.
   package var definition: any SourceDefinition { SourceRegistry.definition(of: source) }
 
