@@ -859,9 +859,9 @@ comment on column day_audit.residual_turnover is
   'Computed here, not by the daemon: 0, or there is a bug.';
 comment on column day_audit.balanced is
   'Both residuals are 0; null if the day''s end was not seen.';
-comment on column day_audit.minutes_traded is 'Of 240.';
-comment on column day_audit.minutes_untraded is 'Of 240: the feed was alive, nothing traded.';
-comment on column day_audit.minutes_missing is 'Of 240: no candle.';
+comment on column day_audit.minutes_traded is 'Of the minutes of its market''s day: 240 in Shanghai.';
+comment on column day_audit.minutes_untraded is 'Of the same: the feed was alive, nothing traded.';
+comment on column day_audit.minutes_missing is 'Of the same: no candle.';
 comment on column day_audit.known_from is 'When it was written, by the daemon''s clock.';
 comment on column day_audit.repaired_at is
   'When the day was last reconciled with the source''s own bars; null if never.';
@@ -951,7 +951,7 @@ create table if not exists source_health (
 comment on table source_health is 'State of each endpoint of each source.';
 comment on column source_health.source is 'See source_name().';
 comment on column source_health.endpoint is 'The endpoint''s name; never its address.';
-comment on column source_health.state is 'up, degraded or down.';
+comment on column source_health.state is 'up, degraded, or down: stalled, banned or unauthorised.';
 comment on column source_health.since is 'Start of this state.';
 comment on column source_health.last_success_at is 'Time of the last usable response.';
 comment on column source_health.requests is 'Number since the daemon started.';
@@ -3065,9 +3065,9 @@ begin
         (9, 'latest.turnover', 'Money traded since the day began, in the instrument''s currency.'),
         (10, 'latest.%\_prices', 'Prices of up to five levels, best first.'),
         (11, 'latest.%\_volumes', 'Shares or units of those levels.'),
-        (12, 'coverage.traded', 'Minutes with trades, of 240.'),
-        (13, 'coverage.untraded', 'Minutes without trades while the feed was alive, of 240.'),
-        (14, 'coverage.missing', 'Minutes without a candle, of 240; null until certified.'),
+        (12, 'coverage.traded', 'Minutes with trades.'),
+        (13, 'coverage.untraded', 'Minutes without trades while the feed was alive.'),
+        (14, 'coverage.missing', 'Minutes without a candle; null until certified.'),
         (15, 'coverage.minute_volume', 'Shares or units: sum over the minute candles.'),
         (16, 'coverage.gap_volume', 'Shares or units: sum over the open gaps; null until certified.'),
         (17, 'coverage.certified', 'Whether the day has a certificate.'),
@@ -3096,7 +3096,7 @@ begin
         (39, '%.extreme_ambiguous', 'Whether high or low may belong to the previous minute.'),
         (40, '%.length', 'Length in trading minutes: 240 a day, 1200 a week, 7200 a month.'),
         (41, '%.symbol', 'Canonical spelling: sh600519, sz000001, bj920000, AAPL.'),
-        (42, '%.source', 'Name of the source: sina, mairui, alpaca_iex or alpaca_sip.'),
+        (42, '%.source', 'Name of the source.'),
         (43, '%.our_source', 'Name of the source of ours.'),
         (44, '%.their_source', 'Name of the source of theirs.'),
         (45, '%.timeframe', 'Name of the timeframe: 1m, 5m, … 1mo.'),

@@ -8,7 +8,7 @@ extension MetricTable {
     gauge("candled_symbols", help: "Polled instruments.") { .integer(Int64($0.symbols)) },
     gauge(
       "candled_symbols_quarantined",
-      help: "Symbols no longer requested because they void their batch."
+      help: "Symbols no longer requested: the source refuses every batch with them."
     ) {
       .integer(Int64($0.quarantined))
     },

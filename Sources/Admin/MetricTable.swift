@@ -103,7 +103,7 @@ extension MetricTable {
       .integer(Int64(source.report.takeovers))
     },
     Family(
-      .gauge, name: "candled_loop_age_seconds", help: "Time since the last turn of a loop.",
+      .gauge, name: "candled_loop_age_seconds", help: "Time since a loop last made progress.",
       labels: MetricLabels(["loop"], atMost: 8)
     ) { source in
       source.report.loops.map { MetricSeries([$0.name], value: .microseconds($0.ageMicroseconds)) }

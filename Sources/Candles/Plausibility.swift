@@ -3,14 +3,21 @@ import Market
 /// Whether a well-formed row can be true by itself: its stamp, its date and its prices, held
 /// against nothing that is remembered. What fails is refused whole.
 struct Plausibility {
-  let rules: CandleRules
-  let calendar: TradingCalendar
+  private let clockSkewSecondsMax: Int64
+  private let priceRatioMax: ExactDecimal
+  private let calendar: TradingCalendar
+
+  init(rules: CandleRules, calendar: TradingCalendar) {
+    clockSkewSecondsMax = rules.clockSkewSecondsMax
+    priceRatioMax = ExactDecimal(rules.priceRatioMax)
+    self.calendar = calendar
+  }
 
   /// - Parameter known: the day its instrument is in.
   func objection(
     to quote: Quote, on known: TradingDay?, receivedAt: Timestamp
   ) -> Objection? {
-    if quote.at > receivedAt.adding(seconds: rules.clockSkewSecondsMax) {
+    if quote.at > receivedAt.adding(seconds: clockSkewSecondsMax) {
       return .final(.futureStamp, detail: "stamp \(quote.at), received \(receivedAt)")
     }
     if known != quote.tradingDay, calendar.status(of: quote.tradingDay) == .closed {
@@ -21,9 +28,8 @@ struct Plausibility {
 
   private func objectionToPrice(_ quote: Quote) -> Objection? {
     guard quote.last.isPositive, quote.previousClose.isPositive else { return nil }
-    let bound = ExactDecimal(rules.priceRatioMax)
-    guard let above = try? quote.previousClose * bound, let below = try? quote.last * bound,
-      quote.last <= above, quote.previousClose <= below
+    guard let above = try? quote.previousClose * priceRatioMax,
+      let below = try? quote.last * priceRatioMax, quote.last <= above, quote.previousClose <= below
     else {
       return .final(
         .implausible, detail: "last \(quote.last) against previous close \(quote.previousClose)")

@@ -21,7 +21,8 @@ extension BarBatch {
     if case .newestBars(let symbol, .minute1, let asked) = feedRequest.query {
       let isAll = page.candles.count + page.refused.count < asked
       return repairs(
-        of: symbol, from: feedRequest.source, bars, isAll: isAll, rules: rules, calendar: calendar,
+        of: symbol, from: feedRequest.source, bars: bars, isAll: isAll, rules: rules,
+        calendar: calendar,
         receivedAt: receivedAt
       ).filter { batch in
         if case .repair(let day) = batch.role { isWanted(day) } else { false }
@@ -39,7 +40,7 @@ extension BarBatch {
   /// Days whose certificate is due, each on its own. A trading day without bars behind one that has
   /// some is told of too, there were none; and if these are all bars there are, one ahead of them.
   private static func repairs(
-    of symbol: Symbol, from source: Source, _ bars: [Candle], isAll: Bool, rules: CandleRules,
+    of symbol: Symbol, from source: Source, bars: [Candle], isAll: Bool, rules: CandleRules,
     calendar: TradingCalendar, receivedAt: Timestamp
   ) -> [BarBatch] {
     let byDay = Dictionary(grouping: bars, by: \.tradingDay)

@@ -142,12 +142,12 @@ struct BarsWorker: SourceWorker {
     guard isCalendarGivenUp || plan.knownThrough != nil else { return }
     for window in plan.due(at: now) {
       readings[window] = Reading()
-      ask(window, plan.symbols(of: window.chunk), at: now, into: &actions)
+      ask(window, symbols: plan.symbols(of: window.chunk), at: now, into: &actions)
     }
   }
 
   private mutating func ask(
-    _ window: BarsWindow, _ symbols: [Symbol], at now: Timestamp, into actions: inout [WorkerAction]
+    _ window: BarsWindow, symbols: [Symbol], at now: Timestamp, into actions: inout [WorkerAction]
   ) {
     guard window.from < window.to, let bars = definition.bars,
       symbols.allSatisfy(bars.isRequestable)
@@ -185,7 +185,7 @@ extension BarsWorker {
       plan.learn(sessions)
     case .candles(let page): handle(page, of: feedRequest, at: now, into: &actions)
     case .list(let list): seekTickers(in: list, into: &actions)
-    case .refused(let refusal): refused(refusal, feedRequest, at: now, into: &actions)
+    case .refused(let refusal): refused(refusal, feedRequest: feedRequest, at: now, into: &actions)
     default: break
     }
     work(
@@ -233,7 +233,7 @@ extension BarsWorker {
   }
 
   private mutating func refused(
-    _ refusal: FeedRefusal, _ feedRequest: FeedRequest, at now: Timestamp,
+    _ refusal: FeedRefusal, feedRequest: FeedRequest, at now: Timestamp,
     into actions: inout [WorkerAction]
   ) {
     var topic = Topic.reference
@@ -246,14 +246,14 @@ extension BarsWorker {
       complain(
         "the \(title) plan does not include recent \(source.name) bars", of: topic, into: &actions
       )
-    case .invalidSymbol(let name): narrow(feedRequest, name, at: now, into: &actions)
+    case .invalidSymbol(let name): narrow(feedRequest, name: name, at: now, into: &actions)
     default: break
     }
   }
 
   /// One symbol voids its whole request: asked again without the one that is named, or in halves.
   private mutating func narrow(
-    _ feedRequest: FeedRequest, _ name: String?, at now: Timestamp,
+    _ feedRequest: FeedRequest, name: String?, at now: Timestamp,
     into actions: inout [WorkerAction]
   ) {
     guard case .bars(let query) = feedRequest.query,
@@ -267,18 +267,18 @@ extension BarsWorker {
       } else {
         readings[walk.window]?.suspects.insert(culprit)
       }
-      again(walk.window, symbols.filter { $0 != culprit }, at: now, into: &actions)
+      again(walk.window, symbols: symbols.filter { $0 != culprit }, at: now, into: &actions)
     } else {
-      again(walk.window, Array(symbols[..<(symbols.count / 2)]), at: now, into: &actions)
-      again(walk.window, Array(symbols[(symbols.count / 2)...]), at: now, into: &actions)
+      again(walk.window, symbols: Array(symbols[..<(symbols.count / 2)]), at: now, into: &actions)
+      again(walk.window, symbols: Array(symbols[(symbols.count / 2)...]), at: now, into: &actions)
     }
     finish(walk.window, at: now, into: &actions)
   }
 
   private mutating func again(
-    _ window: BarsWindow, _ symbols: [Symbol], at now: Timestamp, into actions: inout [WorkerAction]
+    _ window: BarsWindow, symbols: [Symbol], at now: Timestamp, into actions: inout [WorkerAction]
   ) {
-    if !symbols.isEmpty { ask(window, symbols, at: now, into: &actions) }
+    if !symbols.isEmpty { ask(window, symbols: symbols, at: now, into: &actions) }
   }
 
   /// One part of a window is read; the window is, once all are.
@@ -290,7 +290,7 @@ extension BarsWorker {
     let suspects = reading.parts == 0 && reading.isAnswered ? reading.suspects : []
     reading.suspects.subtract(suspects)
     readings[window] = reading
-    for suspect in suspects.sorted() { ask(window, [suspect], at: now, into: &actions) }
+    for suspect in suspects.sorted() { ask(window, symbols: [suspect], at: now, into: &actions) }
     if readings[window].map({ $0.parts > 0 }) == true { return }
     readings[window] = nil
     guard reading.isAnswered else {

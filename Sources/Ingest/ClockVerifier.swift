@@ -133,11 +133,11 @@ struct ClockVerifier: Sendable {
       isProven = true
       return (.unchanged, true)
     }
-    return contradicted(by: dateOffset, steady)
+    return contradicted(by: dateOffset, steady: steady)
   }
 
   private mutating func contradicted(
-    by dateOffset: Int64, _ steady: Timestamp
+    by dateOffset: Int64, steady: Timestamp
   ) -> (decision: Decision, isTakeable: Bool) {
     guard var seen = contradiction, abs(seen.offset - dateOffset) <= Self.agreementMicroseconds
     else {

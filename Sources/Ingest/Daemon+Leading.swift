@@ -31,7 +31,7 @@ extension Daemon {
     while let lease = try await standBy(leadership) {
       let term = Term(lease: lease, identity: identity, client: client, onReady: notifyReady)
       notifyReady = { @Sendable _ in }
-      if let unsaved = try await lead(term, leadership) { return unsaved }
+      if let unsaved = try await lead(term, leadership: leadership) { return unsaved }
     }
     return Unsaved()
   }
@@ -83,7 +83,7 @@ extension Daemon {
 
   /// Leads for a term.
   /// - Returns: what could not be saved; nil if the lease was lost and it may stand by.
-  private func lead(_ term: Term, _ leadership: Leadership) async throws -> Unsaved? {
+  private func lead(_ term: Term, leadership: Leadership) async throws -> Unsaved? {
     let loss = LeadershipLoss()
     // Unstructured, like all of a term: what asks a database that hangs is not waited for.
     let renewal = Task { [state] in
@@ -99,7 +99,7 @@ extension Daemon {
     let writer = StoreWriter(
       url: storeURL, lease: term.lease, gate: gate, confirmSeconds: settings.confirmSeconds)
     do {
-      let engine = try await makeEngine(term, writer, loop)
+      let engine = try await makeEngine(term, writer: writer, loop: loop)
       state.engine = engine
       // A reload that came while it was made has not reached it.
       await engine.update(engineUpdate)
@@ -115,7 +115,7 @@ extension Daemon {
       renewal.cancel()
       await writer.disconnect()
       // What is unsaved is in this journal alone: who restarts it soon saves it.
-      if unsaved.isNone { await releaseLease(term.lease, leadership) }
+      if unsaved.isNone { await releaseLease(term.lease, leadership: leadership) }
       return unsaved
     } catch let error as EngineError where error.code == .leaseLost {
       log.error("leadership lost", metadata: ["error": "\(error)"])
@@ -127,7 +127,7 @@ extension Daemon {
       // Whatever it fails of, it may fail of again as soon as it is restarted: a standby that can
       // lead must not wait for it.
       renewal.cancel()
-      await releaseLease(term.lease, leadership)
+      await releaseLease(term.lease, leadership: leadership)
       throw error
     }
     await writer.disconnect()
@@ -136,7 +136,7 @@ extension Daemon {
   }
 
   /// Waits for it only so long: a database that hangs is no reason to stay.
-  private func releaseLease(_ lease: Lease, _ leadership: Leadership) async {
+  private func releaseLease(_ lease: Lease, leadership: Leadership) async {
     let (ends, inbox) = AsyncStream.makeStream(of: Void.self)
     // Unstructured: whichever ends first is enough.
     Task {
@@ -158,9 +158,9 @@ extension Daemon {
   /// of an earlier term and is not committed is never read again, for the other leader has seen
   /// those moments, or has accounted for them as an outage; an entry says where this term begins.
   private func makeEngine(
-    _ term: Term, _ writer: StoreWriter, _ loop: Heartbeat
+    _ term: Term, writer: StoreWriter, loop: Heartbeat
   ) async throws -> Engine {
-    var stored = try await patiently(writer, loop, isConnected: false) {
+    var stored = try await patiently(writer, loop: loop, isConnected: false) {
       () async throws(StoreError) in try await writer.load()
     }
     var options = JournalOptions()
@@ -168,7 +168,7 @@ extension Daemon {
     let journal = try JournalWriter(
       directory: settings.journalPath, options: options, committed: stored.position,
       identity: term.identity)
-    report(journal.recovery, stored)
+    report(journal.recovery, stored: stored)
     var place = stored.position
     if !stored.journal.isEmpty, stored.journal != term.identity.name {
       let now = max(clock.now, stored.knownAt ?? clock.now)
@@ -189,18 +189,18 @@ extension Daemon {
           "goes_on_at": "\(place.sequence)",
         ])
     }
-    try await begin(at: place, from: stored.position, term, writer, loop)
+    try await begin(at: place, from: stored.position, term: term, writer: writer, loop: loop)
     stored.position = place
     return try makeEngine(
       stored: stored, journal: journal, writer: writer, client: term.client, heartbeat: loop)
   }
 
   private func begin(
-    at place: JournalPosition, from stored: JournalPosition, _ term: Term, _ writer: StoreWriter,
-    _ loop: Heartbeat
+    at place: JournalPosition, from stored: JournalPosition, term: Term, writer: StoreWriter,
+    loop: Heartbeat
   ) async throws(StoreError) {
     var isRepeated = false
-    try await patiently(writer, loop) { () async throws(StoreError) in
+    try await patiently(writer, loop: loop) { () async throws(StoreError) in
       if isRepeated {
         let found = try await writer.load()
         if place > stored, found.position == place, found.journal == term.identity.name { return }
@@ -214,7 +214,7 @@ extension Daemon {
   /// The database may go away while a term begins: it is tried again for as long as the lease is
   /// not another's.
   private func patiently<Response: Sendable>(
-    _ writer: StoreWriter, _ loop: Heartbeat, isConnected: Bool = true,
+    _ writer: StoreWriter, loop: Heartbeat, isConnected: Bool = true,
     _ work: () async throws(StoreError) -> Response
   ) async throws(StoreError) -> Response {
     var logThrottle = LogThrottle()

@@ -13,7 +13,7 @@ import Store
 import Transport
 
 /// candled as a whole, made from its settings: the store (its own or somebody else's), the journal,
-/// the poller and the engine that joins them. `run()` is what `candled run` does and what the demo
+/// the sources' workers and the engine that joins them. `run()` is what `candled run` does and what the demo
 /// does; they differ in settings alone.
 package struct Daemon: Sendable {
   /// What holds now: a reload replaces it.
@@ -133,7 +133,7 @@ package struct Daemon: Sendable {
     log.warning("the trading calendar ends soon", metadata: ["days_left": "\(days)"])
   }
 
-  func report(_ recovery: JournalRecovery, _ stored: StoredState) {
+  func report(_ recovery: JournalRecovery, stored: StoredState) {
     log.info(
       "opened",
       metadata: [

@@ -13,7 +13,7 @@ extension Engine {
     var report = EngineReport(now: now, status: status, counters: pipeline.counters)
     report.snapshots = symbols.compactMap { pipeline.snapshot(of: $0) }
     report.usEquities = pipeline.recorded.latest.values.sorted { $0.symbol < $1.symbol }
-    report.sources = workers.slots.filter { !$0.isClosed }.map { sourceReport($0, now) }
+    report.sources = workers.slots.filter { !$0.isClosed }.map { sourceReport($0, at: now) }
     report.isStopping = waiting.isStopping
     report.backlog = backlog
     report.symbols = workers.liveSymbols.count
@@ -55,7 +55,7 @@ extension Engine {
     return keys
   }
 
-  private func sourceReport(_ slot: WorkerSlot, _ now: Timestamp) -> SourceReport {
+  private func sourceReport(_ slot: WorkerSlot, at now: Timestamp) -> SourceReport {
     var report = SourceReport(source: slot.worker.source, endpoint: slot.worker.name)
     report.state = slot.account.health
     report.requests = slot.account.requests
@@ -65,15 +65,15 @@ extension Engine {
     report.outcomes = slot.account.outcomes
     switch slot.worker {
     case let quotes as QuotesWorker where !quotes.poller.symbols.isEmpty:
-      report.freshness = freshness(of: quotes, slot.account, now)
-    case let bars as BarsWorker: report.freshness = freshness(of: bars, now)
+      report.freshness = freshness(of: quotes, account: slot.account, at: now)
+    case let bars as BarsWorker: report.freshness = freshness(of: bars, at: now)
     default: break
     }
     return report
   }
 
   private func freshness(
-    of quotes: QuotesWorker, _ account: EndpointAccount, _ now: Timestamp
+    of quotes: QuotesWorker, account: EndpointAccount, at now: Timestamp
   ) -> SourceReport.Freshness? {
     guard let place = pipeline.place(of: quotes.source) else { return nil }
     let (calendar, hours) = (
@@ -87,7 +87,7 @@ extension Engine {
       limitSeconds: limits.quotesStaleSecondsMax)
   }
 
-  private func freshness(of bars: BarsWorker, _ now: Timestamp) -> SourceReport.Freshness {
+  private func freshness(of bars: BarsWorker, at now: Timestamp) -> SourceReport.Freshness {
     // The worker knows what it still asks for; watermarks of other symbols stay as they were.
     if bars.hours.isEveryDay {
       return SourceReport.Freshness(

@@ -18,7 +18,7 @@ extension Engine {
     }
     workers.isLiveStarted = true
     if !time.mayBeWrong { time.step(to: pipeline.knownAt) }
-    for place in workers.slots.indices { notify(place, .started) }
+    for place in workers.slots.indices { notify(place, event: .started) }
   }
 
   /// Once the tail is interpreted: before that, what keys have spent is not known. And by a clock
@@ -29,7 +29,7 @@ extension Engine {
     followTail()
     let first = workers.slots.count
     workers.slots += parts.workers.make(for: pipeline).map { WorkerSlot(worker: $0) }
-    for place in workers.slots.indices.dropFirst(first) { notify(place, .started) }
+    for place in workers.slots.indices.dropFirst(first) { notify(place, event: .started) }
     deliver(workers.takeKept())
   }
 
@@ -47,7 +47,7 @@ extension Engine {
 
   /// A request whose key could not be recorded is answered with nothing, once what came with it is
   /// performed: a later wake must not be undone by an earlier one.
-  func notify(_ place: Int, _ event: WorkerEvent) {
+  func notify(_ place: Int, event: WorkerEvent) {
     if workers.slots[place].isClosed { return }
     var events = [event]
     while !events.isEmpty {
@@ -57,14 +57,14 @@ extension Engine {
   }
 
   func notifyWorkers(_ event: WorkerEvent) {
-    for place in workers.slots.indices { notify(place, event) }
+    for place in workers.slots.indices { notify(place, event: event) }
   }
 
   func wakeWorkers(at now: Timestamp) {
     for place in workers.slots.indices {
       guard let wake = workers.slots[place].wake, wake <= now else { continue }
       workers.slots[place].wake = nil
-      notify(place, .woke)
+      notify(place, event: .woke)
     }
   }
 
@@ -133,7 +133,7 @@ extension Engine {
     switch response {
     case .failure(let error):
       status.quotes.failed(error.code)
-      failed(.transport(error.code), request, of: place, at: receivedAt)
+      failed(.transport(error.code), request: request, of: place, at: receivedAt)
     case .response where !isTakeable: answer.isReceived = true
     case .response(let httpStatus, let body, _, _):
       let entry = JournalEntry.response(
@@ -142,18 +142,18 @@ extension Engine {
       (answer, found) = interpret(entry, of: request.feedRequest)
       answer.isReceived = true
       answer.retryAfterSeconds = response.retryAfterSeconds(at: receivedAt)
-      record(answer, httpStatus, request, of: place, at: receivedAt)
+      record(answer, httpStatus: httpStatus, request: request, of: place, at: receivedAt)
     }
-    notify(place, .answered(request.id, answer))
+    notify(place, event: .answered(request.id, answer))
     // Two that agree correct us; by a wrong clock the next slot may be far.
     if !isTakeable {
-      notify(place, .responseWanted(withinSeconds: ClockVerifier.doubtSeconds))
+      notify(place, event: .responseWanted(withinSeconds: ClockVerifier.doubtSeconds))
     }
     deliver(found)
   }
 
   private func record(
-    _ answer: WorkerResponse, _ httpStatus: Int32, _ request: WorkerRequest, of place: Int,
+    _ answer: WorkerResponse, httpStatus: Int32, request: WorkerRequest, of place: Int,
     at receivedAt: Timestamp
   ) {
     let isLive = workers.slots[place].worker.isLive
@@ -165,12 +165,12 @@ extension Engine {
     } else if outcome != nil || !isLive {
       let reason = SourceFault.Reason.response(
         status: httpStatus, outcome: outcome ?? "not journaled")
-      failed(reason, request, of: place, at: receivedAt)
+      failed(reason, request: request, of: place, at: receivedAt)
     }
   }
 
   private func failed(
-    _ reason: SourceFault.Reason, _ request: WorkerRequest, of place: Int, at moment: Timestamp
+    _ reason: SourceFault.Reason, request: WorkerRequest, of place: Int, at moment: Timestamp
   ) {
     // A sweep counts its own.
     if !workers.slots[place].worker.isLive { workers.slots[place].account.failures += 1 }
@@ -230,10 +230,10 @@ extension Engine {
   func repairsFound(_ result: Result<[RepairCandidate], StoreError>, for place: Int) {
     workers.lookups -= 1
     switch result {
-    case .success(let candidates): notify(place, .repairsFound(candidates))
+    case .success(let candidates): notify(place, event: .repairsFound(candidates))
     case .failure(let error):
       parts.log.error("cannot look up repairs, will retry", metadata: ["error": "\(error)"])
-      notify(place, .repairsUnknown)
+      notify(place, event: .repairsUnknown)
     }
   }
 
@@ -320,6 +320,6 @@ extension Engine {
     workers.slots[place].worker = worker
     workers.slots[place].isClosed = false
     workers.slots[place].account.health = nil
-    notify(place, .started)
+    notify(place, event: .started)
   }
 }

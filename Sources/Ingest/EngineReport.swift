@@ -10,7 +10,7 @@ package struct EngineReport: Sendable {
   package var status: EngineStatus
   package var counters: PipelineCounters
   package var snapshots: [Snapshot] = []
-  /// The last minute of each American series, by symbol.
+  /// The last minute of each series of recorded bars, by symbol.
   package var usEquities: [Candle] = []
   package var sources: [SourceReport] = []
   package var isStopping = false

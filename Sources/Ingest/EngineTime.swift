@@ -92,23 +92,28 @@ extension Engine {
       status.clock.jumps += 1
       log(
         "the system clock jumped, the monotonic clock is used until the jump is confirmed",
-        .warning, microseconds)
+        level: .warning, microseconds: microseconds)
       notifyWorkers(.responseWanted(withinSeconds: ClockVerifier.doubtSeconds))
     case .agreed: parts.log.notice("the system clock is right again")
     case .refused(let microseconds):
       log(
-        "the system clock is wrong and not used: correct the clock of this machine", .critical,
-        microseconds)
+        "the system clock is wrong and not used: correct the clock of this machine",
+        level: .critical,
+        microseconds: microseconds)
     case .adopted(let microseconds):
-      log("the system clock's jump is confirmed and followed", .warning, microseconds)
+      log(
+        "the system clock's jump is confirmed and followed", level: .warning,
+        microseconds: microseconds)
       clockJumped(by: microseconds)
     case .corrected(let microseconds):
-      log("both clocks were wrong, the exchange's time is used", .critical, microseconds)
+      log(
+        "both clocks were wrong, the exchange's time is used", level: .critical,
+        microseconds: microseconds)
       clockJumped(by: microseconds)
     }
   }
 
-  private func log(_ sentence: Logger.Message, _ level: Logger.Level, _ microseconds: Int64) {
+  private func log(_ sentence: Logger.Message, level: Logger.Level, microseconds: Int64) {
     let seconds = ExactDecimal(units: microseconds, scale: 6)
     parts.log.log(level: level, sentence, metadata: ["seconds": "\(seconds)"])
   }

@@ -80,7 +80,7 @@ actor Leadership {
       } catch {
         guard hasAsked || error.code == .connectionLost else { throw error }
         away(true)
-        record(error, hasAsked ? Self.cannotAsk : "cannot reach the database, will retry")
+        record(error, sentence: hasAsked ? Self.cannotAsk : "cannot reach the database, will retry")
       }
       await pause(wait)
     }
@@ -108,7 +108,7 @@ actor Leadership {
       } catch {
         away(error.code != .leaseLost)
         if error.code == .leaseLost { return error }
-        record(error, Self.cannotAsk)
+        record(error, sentence: Self.cannotAsk)
         wait = min(wait, Self.retryMilliseconds)
       }
       await pause(wait)
@@ -121,7 +121,7 @@ actor Leadership {
 
   private static let cannotAsk = "cannot take or renew the lease, will retry"
 
-  private func record(_ error: StoreError, _ sentence: String) {
+  private func record(_ error: StoreError, sentence: String) {
     guard loggedFaults.insert(error.code).inserted else { return }
     log.error("\(sentence)", metadata: ["error": "\(error)"])
   }

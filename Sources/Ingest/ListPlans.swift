@@ -35,12 +35,12 @@ struct ListPlans: Sendable {
   var wake: Timestamp? { wakes.values.min() }
 
   mutating func started(at now: Timestamp) -> [Action] {
-    parts.flatMap { send($0, .woke, at: now) }
+    parts.flatMap { send($0, event: .woke, at: now) }
   }
 
   mutating func woke(at now: Timestamp) -> [Action] {
     parts.flatMap { part in
-      wakes[part].map { $0 <= now } == true ? send(part, .woke, at: now) : []
+      wakes[part].map { $0 <= now } == true ? send(part, event: .woke, at: now) : []
     }
   }
 
@@ -50,9 +50,9 @@ struct ListPlans: Sendable {
       // The list may tell what they are: the next is due at the next 16:30.
       if unknownSymbols.isSuperset(of: symbols) { return [] }
       unknownSymbols.formUnion(symbols)
-      return parts.flatMap { send($0, .wanted, at: now) }
+      return parts.flatMap { send($0, event: .wanted, at: now) }
     case .listDecided(let part, let verdict):
-      return parts.contains(part) ? decided(part, verdict, at: now) : []
+      return parts.contains(part) ? decided(part, verdict: verdict, at: now) : []
     case .calendar(let calendar):
       for part in parts { plans[part]?.isTradingDay = calendar.isTradingDay }
       return []
@@ -61,17 +61,17 @@ struct ListPlans: Sendable {
   }
 
   private mutating func decided(
-    _ part: ListPart, _ verdict: UniverseVerdict, at now: Timestamp
+    _ part: ListPart, verdict: UniverseVerdict, at now: Timestamp
   ) -> [Action] {
     switch verdict {
-    case .accepted: send(part, .accepted, at: now)
+    case .accepted: send(part, event: .accepted, at: now)
     case .quarantined(let sentence):
       [.alarm("a list of instruments is implausible and not used: \(sentence)")]
     }
   }
 
   private mutating func send(
-    _ part: ListPart, _ event: ListPlan.Event, at now: Timestamp
+    _ part: ListPart, event: ListPlan.Event, at now: Timestamp
   ) -> [Action] {
     wakes[part] = nil
     var actions: [Action] = []

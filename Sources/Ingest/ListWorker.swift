@@ -86,7 +86,7 @@ struct ListWorker: SourceWorker {
       for action in queue.received(events.removeFirst(), at: now) {
         switch action {
         case .request(let id, let feedRequest, _):
-          if !ask(feedRequest, id, at: now, into: &actions) {
+          if !ask(feedRequest, id: id, at: now, into: &actions) {
             events.append(postponed(id, at: now))
           }
         case .wake(let moment): queueWake = moment
@@ -100,7 +100,7 @@ struct ListWorker: SourceWorker {
   /// The licence is counted before the request leaves.
   /// - Returns: false without a free one: the question waits.
   private mutating func ask(
-    _ feedRequest: FeedRequest, _ id: PollRequestID, at now: Timestamp,
+    _ feedRequest: FeedRequest, id: PollRequestID, at now: Timestamp,
     into actions: inout [WorkerAction]
   ) -> Bool {
     guard let grant = ring.take(at: now) else { return false }
@@ -136,7 +136,7 @@ struct ListWorker: SourceWorker {
       }
     }
     if keyOutcome.isAboutKey { return work(postponed(id, at: now), at: now, into: &actions) }
-    let outcome = outcome(of: response, sent.feedRequest)
+    let outcome = outcome(of: response, feedRequest: sent.feedRequest)
     switch outcome {
     case .transient, .malformed, .unchanged: hosts[sent.feedRequest, default: 0] += 1
     default: break
@@ -150,7 +150,7 @@ struct ListWorker: SourceWorker {
   }
 
   /// What is not found at one host may be at the next (mairui.md §A.6).
-  private func outcome(of response: WorkerResponse, _ feedRequest: FeedRequest) -> RequestOutcome {
+  private func outcome(of response: WorkerResponse, feedRequest: FeedRequest) -> RequestOutcome {
     let isMissing = response.refusal?.kind == .notFound || response.refusal?.kind == .noData
     return isMissing && hosts[feedRequest, default: 0] + 1 < hostCount
       ? .transient : response.outcome

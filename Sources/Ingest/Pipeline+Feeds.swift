@@ -33,7 +33,7 @@ extension Pipeline {
     case .candles(let page): apply(page, of: feedRequest, in: entry)
     case .list(let list):
       for row in list.refused { pending.reject(row, in: entry) }
-      apply(list, of: feedRequest, in: entry, &digest.found)
+      apply(list, of: feedRequest, in: entry, into: &digest.found)
     case .listCount(let count):
       if case .listCount(let part) = feedRequest.query {
         collections[part] = ListCollection(expected: count)

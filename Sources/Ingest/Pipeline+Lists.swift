@@ -32,10 +32,10 @@ struct ListCollection: Sendable {
 extension Pipeline {
   mutating func apply(
     _ list: InstrumentList, of feedRequest: FeedRequest, in entry: JournalEntry,
-    _ found: inout [MarketEvent]
+    into found: inout [MarketEvent]
   ) {
     switch feedRequest.query {
-    case .list(let part): offer(list, part: part, in: entry, &found)
+    case .list(let part): offer(list, part: part, in: entry, into: &found)
     case .listPage(let part, let page):
       collections[part]?.pages[page] = list
       guard let pageRows = feedRequest.definition.lists?.pageRows,
@@ -43,7 +43,7 @@ extension Pipeline {
         let whole = collection.whole(rowsPerPage: pageRows)
       else { return }
       collections[part] = nil
-      offer(whole, part: part, missing: collection.missing(from: whole), in: entry, &found)
+      offer(whole, part: part, missing: collection.missing(from: whole), in: entry, into: &found)
     case .names: nameUSEquities(list)
     default: break
     }
@@ -51,7 +51,7 @@ extension Pipeline {
 
   private mutating func offer(
     _ list: InstrumentList, part: ListPart, missing: Int = 0, in entry: JournalEntry,
-    _ found: inout [MarketEvent]
+    into found: inout [MarketEvent]
   ) {
     let verdict = universe.offer(
       list.rows, rejectedRows: list.refused.count + missing, part: part, at: entry.receivedAt)
@@ -61,7 +61,7 @@ extension Pipeline {
     switch verdict {
     case .accepted(let change):
       row.detail = change.sentence
-      apply(change, of: list, part, on: entry.receivedAt.shanghaiDay)
+      apply(change, of: list, part: part, on: entry.receivedAt.shanghaiDay)
       found.append(.universe(universe))
     case .quarantined(let sentence):
       row.verdict = .quarantined
@@ -72,7 +72,7 @@ extension Pipeline {
   }
 
   private mutating func apply(
-    _ change: UniverseChange, of list: InstrumentList, _ part: ListPart, on day: TradingDay
+    _ change: UniverseChange, of list: InstrumentList, part: ListPart, on day: TradingDay
   ) {
     for instrument in change.added { pending.commit.instruments.append(row(of: instrument)) }
     for renamed in change.renamed {

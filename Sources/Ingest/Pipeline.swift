@@ -85,7 +85,7 @@ package struct Pipeline {
 struct RecordedBars: Sendable {
   /// Up to when the bars of each chunk were read.
   var through: [Source: [String: Timestamp]] = [:]
-  /// The American sessions known.
+  /// The sessions known, of markets that list them.
   var sessions: [MarketSession] = []
   /// The last minute of each series, for a view.
   var latest: [Symbol: Candle] = [:]

@@ -20,11 +20,11 @@ extension QuoteStage {
       guard case .ok = outcome else { return response.digest }
       let membership = membership(of: response.group, request: entry.request)
       rowMatching.expect(membership.indexes, of: latest.count)
-      takeQuotes(membership, in: &response, &rows)
+      takeQuotes(membership, in: &response, into: &rows)
       for row in quoteBatch.refused { rows.reject(row, in: &response) }
       for symbol in quoteBatch.unknown { rows.reject(.unknown(symbol), in: &response) }
       takeOverview(into: &rows)
-      countMissing(membership, in: &response, &rows)
+      countMissing(membership, in: &response, into: &rows)
       response.digest.found = response.exRights.events
       if !quoteBatch.unknown.isEmpty {
         response.digest.found.append(.unknownSymbols(quoteBatch.unknown))
@@ -43,7 +43,7 @@ extension QuoteStage {
   }
 
   private mutating func takeQuotes(
-    _ membership: Membership, in response: inout Response, _ rows: inout PendingRows
+    _ membership: Membership, in response: inout Response, into rows: inout PendingRows
   ) {
     let watermark = quoteBatch.newestStamp(
       receivedAt: response.entry.receivedAt, clockSkewSecondsMax: book.rules.clockSkewSecondsMax)
@@ -68,14 +68,16 @@ extension QuoteStage {
       }
       // The heartbeat rides in every group to date it; only group 0 speaks for the instrument.
       if response.group != 0, index == referenceIndex { continue }
-      observe(place, index, watermark ?? quoteBatch.quotes[place].quote.at, in: &response, &rows)
+      observe(
+        place, index: index, watermark: watermark ?? quoteBatch.quotes[place].quote.at,
+        in: &response, into: &rows)
     }
   }
 
   /// Rows are named by their place in the sheet: one is half a kilobyte, and a `let` would copy it.
   private mutating func observe(
-    _ place: Int, _ index: Int, _ watermark: Timestamp, in response: inout Response,
-    _ rows: inout PendingRows
+    _ place: Int, index: Int, watermark: Timestamp, in response: inout Response,
+    into rows: inout PendingRows
   ) {
     let name = UnsafeRawBufferPointer(rebasing: response.body[quoteBatch.quotes[place].name])
     let verdict = book.observe(
@@ -84,11 +86,11 @@ extension QuoteStage {
     switch verdict {
     case .held(let reason, let detail):
       touched.insert(index)
-      silence.refused(index, reason, at: response.entry.receivedAt)
+      silence.refused(index, reason: reason, at: response.entry.receivedAt)
       rowMatching.withdraw(index)
       rows.reject(quoteBatch.quotes[place].refused(reason, detail: detail), in: &response)
     case .rejected(let reason, let detail):
-      silence.refused(index, reason, at: response.entry.receivedAt)
+      silence.refused(index, reason: reason, at: response.entry.receivedAt)
       rowMatching.withdraw(index)
       rows.reject(quoteBatch.quotes[place].refused(reason, detail: detail), in: &response)
     case .accepted(let stateChanged):
@@ -96,7 +98,7 @@ extension QuoteStage {
       silence.accepted(index, at: response.entry.receivedAt)
       rows.counters.snapshots += 1
       let line = UnsafeRawBufferPointer(rebasing: response.body[quoteBatch.quotes[place].line])
-      let isRepetition = lines.holds(line, at: index) ?? isLatest(place, index)
+      let isRepetition = lines.holds(line, at: index) ?? isLatest(place, index: index)
       if !isRepetition {
         rows.counters.changedSnapshots += 1
         replaceLatest(index, by: place, line: line, in: &response)
@@ -114,7 +116,7 @@ extension QuoteStage {
 
   /// Seldom asked. Mutating, so that it gets no copy of the pipeline.
   @inline(never)
-  private mutating func isLatest(_ place: Int, _ index: Int) -> Bool {
+  private mutating func isLatest(_ place: Int, index: Int) -> Bool {
     latest[index]?.quote == quoteBatch.quotes[place].quote
   }
 
@@ -122,7 +124,7 @@ extension QuoteStage {
     _ index: Int, by place: Int, line: UnsafeRawBufferPointer, in response: inout Response
   ) {
     response.digest.changed += 1
-    recordExRights(index, place, in: &response)
+    recordExRights(index, place: place, in: &response)
     latest[index] = LatestQuote(
       quote: quoteBatch.quotes[place].quote, receivedAt: response.entry.receivedAt)
     lines.keep(line, at: index)
@@ -131,7 +133,7 @@ extension QuoteStage {
 
   /// The exchange adjusts the reference price of a day that trades without a dividend. Who did not
   /// see the close before can only suppose so. What was suspended closed where it stood.
-  private mutating func recordExRights(_ index: Int, _ place: Int, in response: inout Response) {
+  private mutating func recordExRights(_ index: Int, place: Int, in response: inout Response) {
     guard isMainland else { return }
     // Most rows are of the day known; a copy of either is half a kilobyte.
     let day = quoteBatch.quotes.withUnsafeBufferPointer { $0[place].quote.tradingDay }
@@ -172,7 +174,7 @@ extension QuoteStage {
 
   /// Rows asked for that were absent or refused: silence of one instrument amid a living feed.
   private mutating func countMissing(
-    _ membership: Membership, in response: inout Response, _ rows: inout PendingRows
+    _ membership: Membership, in response: inout Response, into rows: inout PendingRows
   ) {
     for (place, index) in membership.indexes.enumerated() where !rowMatching.isAnswered(index) {
       if place == 0, response.group != 0 { continue }

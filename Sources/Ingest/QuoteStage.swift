@@ -93,7 +93,9 @@ struct QuoteStage {
 
   /// Who fell silent, and who is back.
   mutating func silences(at moment: Timestamp) -> [SilenceMonitor.Change] {
-    silence.changes(at: moment, book.calendar, hours: book.rules.hours) { book.symbol(at: $0) }
+    silence.changes(at: moment, calendar: book.calendar, hours: book.rules.hours) {
+      book.symbol(at: $0)
+    }
   }
 
   func isInSession(_ moment: Timestamp) -> Bool {

@@ -65,7 +65,7 @@ struct QuotesWorker: SourceWorker {
     switch event {
     case .started: return perform(poller.received(.started, at: now), at: now)
     case .woke: return perform(poller.received(.woke, at: now), at: now)
-    case .answered(let id, let response): return answered(id, response, at: now)
+    case .answered(let id, let response): return answered(id, response: response, at: now)
     case .responseWanted(let seconds):
       return perform(poller.received(.responseWanted(withinSeconds: seconds), at: now), at: now)
     case .clockJumped(let microseconds):
@@ -100,7 +100,7 @@ struct QuotesWorker: SourceWorker {
   }
 
   private mutating func answered(
-    _ id: PollRequestID, _ response: WorkerResponse, at now: Timestamp
+    _ id: PollRequestID, response: WorkerResponse, at now: Timestamp
   ) -> [WorkerAction] {
     var actions: [WorkerAction] = []
     if let rows = response.rows, let milliseconds = poller.arrived(rows, of: id) {

@@ -39,17 +39,17 @@ struct SilenceMonitor: Sendable {
     entries[index].acceptedAt = moment
   }
 
-  mutating func refused(_ index: Int, _ reason: RejectionReason, at moment: Timestamp) {
-    record(index, reason.rawValue, moment)
+  mutating func refused(_ index: Int, reason: RejectionReason, at moment: Timestamp) {
+    record(index, reason: reason.rawValue, at: moment)
   }
 
   /// No row of it came; one that came and was refused is known already.
   mutating func missed(_ index: Int, at moment: Timestamp) {
     if index < entries.count, entries[index].refusedAt == moment { return }
-    record(index, Self.missing, moment)
+    record(index, reason: Self.missing, at: moment)
   }
 
-  private mutating func record(_ index: Int, _ reason: String, _ moment: Timestamp) {
+  private mutating func record(_ index: Int, reason: String, at moment: Timestamp) {
     grow(to: index)
     if entries[index].acceptedAt == nil { entries[index].acceptedAt = moment }
     entries[index].refusedAt = moment
@@ -70,7 +70,7 @@ struct SilenceMonitor: Sendable {
   /// Looks through all of them, at most once in ten seconds. Out of session nobody is silent, and
   /// nobody comes back.
   mutating func changes(
-    at now: Timestamp, _ calendar: TradingCalendar, hours: TradingHours,
+    at now: Timestamp, calendar: TradingCalendar, hours: TradingHours,
     symbol: (Int) -> Symbol
   ) -> [Change] {
     guard calendar.isInSession(now, hours: hours) else {

@@ -31,7 +31,8 @@ package struct SourceCredentials: Sendable {
         let words = entry.map { $0.reveal() }
         bySource[source.name, default: []].append(
           Key(
-            label: Self.label(source.name, words[0]), credentials: FeedCredentials(words: words)))
+            label: Self.label(source.name, secret: words[0]),
+            credentials: FeedCredentials(words: words)))
         secrets += entry
       }
     }
@@ -55,7 +56,7 @@ package struct SourceCredentials: Sendable {
   }
 
   /// 24 bits of a hash: enough to tell a handful apart, too few to tell anything else.
-  private static func label(_ prefix: String, _ secret: String) -> String {
+  private static func label(_ prefix: String, secret: String) -> String {
     let hash = StableHash(of: secret).value
     let digits = String((hash ^ (hash >> 32)) & 0xFF_FFFF, radix: 16)
     return "\(prefix)-" + String(repeating: "0", count: 6 - digits.utf8.count) + digits

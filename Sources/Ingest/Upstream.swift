@@ -94,7 +94,7 @@ package struct HTTPUpstream: Upstream {
     let endpoint = feedRequest.endpoint(credentials: key.flatMap { keys[$0] })
     let deadline = deadlineMilliseconds(of: feedRequest)
     let call = HTTPRequest(
-      base: base(of: feedRequest, host), path: endpoint.path,
+      base: base(of: feedRequest, host: host), path: endpoint.path,
       headers: endpoint.headers.map { ($0.name, $0.value) },
       deadlineMilliseconds: deadline,
       connectMilliseconds: min(Self.connectMillisecondsMax, max(deadline * 2 / 5, 1)),
@@ -115,10 +115,10 @@ package struct HTTPUpstream: Upstream {
   }
 
   package func hostName(of feedRequest: FeedRequest, host: Int) -> String? {
-    base(of: feedRequest, host).host
+    base(of: feedRequest, host: host).host
   }
 
-  private func base(of feedRequest: FeedRequest, _ host: Int) -> BaseAddress {
+  private func base(of feedRequest: FeedRequest, host: Int) -> BaseAddress {
     let setting = feedRequest.hosts.key
     guard let candidates = hosts[setting], !candidates.isEmpty else {
       preconditionFailure("no host is configured by \(setting)")

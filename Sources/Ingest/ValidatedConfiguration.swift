@@ -50,7 +50,7 @@ package struct ValidatedConfiguration: Sendable {
     var findings = [Finding.configuration(path)]
     do throws(ConfigurationError) {
       symbols = try settings.polledSymbols()
-      findings.append(.symbols(symbols, settings))
+      findings.append(.symbols(symbols, settings: settings))
     } catch {
       symbols = []
       fault = error
@@ -126,7 +126,7 @@ extension Finding {
       check: "configuration", detail: dropIns == 0 ? path : "\(path) and \(dropIns) in conf.d")
   }
 
-  fileprivate static func symbols(_ symbols: [Symbol], _ settings: Settings) -> Finding {
+  fileprivate static func symbols(_ symbols: [Symbol], settings: Settings) -> Finding {
     let recorded = SourceRegistry.all.compactMap(\.bars?.recording)
     let count = Set(symbols + recorded.flatMap { settings[$0.symbols] }).count
     if count == 0, !settings.universeFollow {

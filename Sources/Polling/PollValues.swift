@@ -1,4 +1,4 @@
-// What passes between the poller and the shell that performs its requests.
+// What passes between a poller or a queue and the worker that makes its requests.
 import Market
 
 /// Names a request for as long as it is in flight.

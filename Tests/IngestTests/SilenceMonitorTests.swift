@@ -14,14 +14,14 @@ import Testing
   }
 
   private mutating func changes(at moment: Timestamp) -> [SilenceMonitor.Change] {
-    watch.changes(at: moment, calendar, hours: .mainlandChina) { [symbols] in symbols[$0] }
+    watch.changes(at: moment, calendar: calendar, hours: .mainlandChina) { [symbols] in symbols[$0] }
   }
 
   /// The first is refused from 10:02 on, and silent at 10:03:03.
   private mutating func fallSilent() throws -> [SilenceMonitor.Change] {
     watch.accepted(0, at: try at(10, 2))
     for second in stride(from: 3, through: 63, by: 3) {
-      watch.refused(0, .lagging, at: try at(10, 2, second))
+      watch.refused(0, reason: .lagging, at: try at(10, 2, second))
       watch.accepted(1, at: try at(10, 2, second))
     }
     return changes(at: try at(10, 3, 3))
