@@ -13,8 +13,8 @@ import Store
 import Transport
 
 /// candled as a whole, made from its settings: the store (its own or somebody else's), the journal,
-/// the sources' workers and the engine that joins them. `run()` is what `candled run` does and what the demo
-/// does; they differ in settings alone.
+/// the sources' workers and the engine that joins them. `run()` is what `candled run` does and what
+/// the demo does; they differ in settings alone.
 package struct Daemon: Sendable {
   /// What holds now: a reload replaces it.
   let inForce: Locked<ValidatedConfiguration>

@@ -21,7 +21,10 @@ extension Engine {
     for _ in 0..<limits.catchUpEntriesMax {
       guard let (position, entry) = try nextEntry(reader) else {
         interpretation.catchUp = nil
-        if workers.areOpen { followTail() }
+        if workers.areOpen {
+          followTail()
+          deliver(workers.takeKept())
+        }
         return
       }
       let digest = pipeline.process(entry, at: position)

@@ -125,7 +125,9 @@ struct ListWorker: SourceWorker {
   ) {
     guard let sent = sent.removeValue(forKey: id) else { return }
     let isSample = isSample(response)
-    if isSample, case .list(let part) = sent.feedRequest.query { sampled.insert(part) }
+    if case .list(let part) = sent.feedRequest.query {
+      if isSample { sampled.insert(part) } else { sampled.remove(part) }
+    }
     let keyOutcome = isSample ? .demoLicence : response.keyOutcome
     for action in ring.answered(sent.key, outcome: keyOutcome, at: now) {
       switch action {

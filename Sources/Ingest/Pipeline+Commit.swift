@@ -28,9 +28,10 @@ extension Pipeline {
   var sharedState: [UInt8] {
     let beside = stages.dropFirst().filter { $0.book.count > 0 }
     let first = stages[0].book.sharedState
-    if beside.isEmpty { return first }
+    if beside.isEmpty, unknownStates.isEmpty { return first }
     return MarketStates(
       states: [(stages[0].source, first)] + beside.map { ($0.source, $0.book.sharedState) }
+        + unknownStates.map { ($0.source, $0.bytes) }
     ).bytes
   }
 
@@ -39,7 +40,10 @@ extension Pipeline {
     if bytes.isEmpty { return }
     do throws(BookStateError) {
       for (source, state) in try MarketStates(bytes, alone: stages[0].source).states {
-        guard let place = place(of: source) else { continue }
+        guard let place = place(of: source) else {
+          unknownStates.append((source, state))
+          continue
+        }
         try stages[place].book.restore(sharedState: state)
       }
     } catch {

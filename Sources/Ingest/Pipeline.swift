@@ -20,6 +20,8 @@ package struct Pipeline {
   /// What each key has spent on its last day, by label.
   var keyUsage: [String: KeyUsage] = [:]
   var recorded = RecordedBars()
+  /// The books of sources that this version does not know: kept as they are.
+  var unknownStates: [(source: Source, bytes: [UInt8])] = []
   var pending = PendingRows()
   package private(set) var position: JournalPosition
   /// Receive time of the last entry: the moment its rows count as known from.

@@ -50,7 +50,12 @@ struct QuoteStage {
     } catch {
       throw EngineError(error, table: "quote", row: row.symbol)
     }
-    latest.append(LatestQuote(quote: row.quote, receivedAt: row.receivedAt))
+    // The table has the moment; which second of its market's day that is, its clock says.
+    var quote = row.quote
+    quote.clock = book.rules.hours.clock
+    quote.secondOfDay = Int32(
+      clamping: quote.clock.second(of: row.quote.at, on: quote.tradingDay))
+    latest.append(LatestQuote(quote: quote, receivedAt: row.receivedAt))
   }
 
   /// The instruments a group asked for. One that left the group is no longer vouched for by it.

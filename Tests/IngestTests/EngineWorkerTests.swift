@@ -342,6 +342,14 @@ import Transport
     #expect(page.candles.map(\.tradingDay) == [first])
   }
 
+  @Test func `a dividend found while catching up reaches the workers`() async throws {
+    let (world, history) = try world()
+    let start = try shanghai("2026-07-06", 10)
+    let engine = try WorkerRun(world, [history.symbols[0]], from: start, to: start)
+      .engine(MemorySink())
+    #expect(try await engine.historyRequests(catchingUpOn: history.symbols[3]) == [0, 1])
+  }
+
   @Test func `goes on polling in a year whose days it learnt`() async throws {
     let (world, history) = try world { feedRequest, _ in
       feedRequest == .sinaCalendar ? .text(CalendarFile.withNextYear) : nil
@@ -389,6 +397,19 @@ extension Engine {
   }
 
   func learn(_ calendar: TradingCalendar) { pipeline.calendar = calendar }
+
+  /// Requests for history before and after a catch-up that found a dividend of `symbol`.
+  func historyRequests(catchingUpOn symbol: Symbol) throws -> [Int] {
+    let requests = {
+      self.workers.slots.last { $0.worker.name == "history" }?.account.requests ?? 0
+    }
+    openWorkers()
+    let before = requests()
+    interpretation.catchUp = try JournalReader(directory: parts.journalDirectory)
+    workers.keep([.exRights([symbol], isSupposed: false)])
+    try interpretBacklog()
+    return [before, requests()]
+  }
 
   /// From now on the disk is full.
   func breakJournal() {

@@ -107,6 +107,19 @@ import Testing
     #expect(driver.tables.lists.map(\.verdict) == [.quarantined, .accepted])
   }
 
+  @Test func `a sample that came while the store was behind hides no later list`() throws {
+    let demo = CannedResponse.text(#"[{"dm":"000001.SZ","mc":"平安银行","jys":"SZ"}]"#)
+    var answers = [demo]
+    var driver = WorkerDriver(
+      Self.worker(), pipeline: Pipeline(limits: Self.limits), at: try shanghai("2026-07-06", 14)
+    ) { _, _ in answers.isEmpty ? Self.list(0..<40) : answers.removeFirst() }
+    driver.isStoreBehind = { $0 == 1 }
+    driver.send(.started)
+    #expect(driver.keys == ["k1@0", "k2@0"])
+    #expect(driver.tables.lists.map(\.verdict).last == .accepted)
+    #expect(try #require(driver.wake) > driver.now.adding(seconds: 86_400))
+  }
+
   @Test func `rests a licence seen from too many addresses for a minute`() throws {
     var driver = try driver(responses: [.mairuiAddresses, .mairuiAddresses])
     driver.run(seconds: 600)

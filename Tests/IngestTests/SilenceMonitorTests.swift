@@ -14,7 +14,8 @@ import Testing
   }
 
   private mutating func changes(at moment: Timestamp) -> [SilenceMonitor.Change] {
-    watch.changes(at: moment, calendar: calendar, hours: .mainlandChina) { [symbols] in symbols[$0] }
+    watch.changes(at: moment, calendar: calendar, hours: .mainlandChina) { [symbols] in symbols[$0]
+    }
   }
 
   /// The first is refused from 10:02 on, and silent at 10:03:03.
