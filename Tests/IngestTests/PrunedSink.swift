@@ -1,0 +1,21 @@
+import Commits
+import Ingest
+import Market
+
+/// Counts what is asked of it.
+actor PrunedSink: CommitSink {
+  private(set) var days: Set<TradingDay> = []
+  private(set) var certificates = 0
+  private(set) var prunes = 0
+  private let sink = MemorySink()
+
+  func commit(_ commit: Commit) async throws(StoreError) -> CommitReceipt {
+    days.insert(commit.knownAt.shanghaiDay)
+    for case .dayComplete in commit.events { certificates += 1 }
+    return try await sink.commit(commit)
+  }
+
+  func load() async throws(StoreError) -> StoredState { try await sink.load() }
+  func repairCandidates(from day: TradingDay) async throws(StoreError) -> [RepairCandidate] { [] }
+  func prune() async throws(StoreError) { prunes += 1 }
+}
