@@ -10,6 +10,11 @@ public struct PriceBand: Sendable, Hashable {
   public let lower: ExactDecimal
   public let upper: ExactDecimal
 
+  package init(lower: ExactDecimal, upper: ExactDecimal) {
+    self.lower = lower
+    self.upper = upper
+  }
+
   public func contains(_ price: ExactDecimal) -> Bool { lower <= price && price <= upper }
 }
 

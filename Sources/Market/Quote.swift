@@ -21,6 +21,9 @@ public struct Quote: Sendable {
   public var asks: Book
   /// The fixed-price session after the close, where the exchange reports one.
   public var afterHours: AfterHours?
+  /// Of the day's totals, for a source that rounds them.
+  public var rounding = Rounding.exact
+  public var limits = StatedLimits.unstated
 
   public typealias Book = InlineArray<5, BookLevel>
 
@@ -74,6 +77,30 @@ extension Quote {
     get { stamp.secondOfDay }
     set { stamp.secondOfDay = newValue }
   }
+}
+
+/// How far running totals may lie above the exchange's own.
+public struct Rounding: Sendable, Hashable {
+  /// Shares or units.
+  public var volume: Int32
+  /// Money, in whole units of the currency.
+  public var turnover: Int32
+
+  public static let exact = Rounding(volume: 0, turnover: 0)
+
+  public init(volume: Int32, turnover: Int32) {
+    self.volume = volume
+    self.turnover = turnover
+  }
+}
+
+/// The legal prices of the day, as the exchange states them.
+public enum StatedLimits: Sendable, Hashable {
+  /// The source does not tell.
+  case unstated
+  /// Stated: no limit applies.
+  case none
+  case band(PriceBand)
 }
 
 /// One price level: shares or units wanted or offered there.
@@ -168,6 +195,7 @@ extension Quote: Equatable {
       && left.open == right.open && left.previousClose == right.previousClose
       && left.last == right.last && left.high == right.high && left.low == right.low
       && left.bid == right.bid && left.ask == right.ask && left.afterHours == right.afterHours
+      && left.rounding == right.rounding && left.limits == right.limits
       && left.bids.indices.allSatisfy {
         left.bids[$0] == right.bids[$0] && left.asks[$0] == right.asks[$0]
       }

@@ -51,6 +51,10 @@ package struct QuotesQuery: Sendable, Hashable {
   /// An answer that comes later is not waited for; of the daemon's time.
   package let deadlineMilliseconds: Int
 
+  /// The group of a request that finds out how a source does while another one serves: its answer
+  /// is in the journal, its rows are not booked.
+  package static let probeGroup = UInt16.max
+
   package init(
     symbols: [Symbol], group: UInt16 = 0, askedAt: Timestamp, deadlineMilliseconds: Int = 5_000
   ) {
