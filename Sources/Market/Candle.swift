@@ -60,6 +60,9 @@ public struct CandleFlags: OptionSet, Sendable, Hashable {
   public static let outsideRange = CandleFlags(rawValue: 8)
   /// There is no such candle: a question asked for flat ones in its place. Never stored.
   public static let filled = CandleFlags(rawValue: 16)
+  /// Volume and turnover are between two totals of which one or both were rounded by the source:
+  /// they may be off by what it rounds. 32 is taken: a bucket that is not over, in SQL alone.
+  public static let coarse = CandleFlags(rawValue: 64)
 }
 
 /// How long a candle is. The raw value is what `candle.timeframe` stores.

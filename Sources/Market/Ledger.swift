@@ -105,6 +105,9 @@ public struct DayCertificate: Sendable, Hashable {
   public var minutesTraded: Int16
   public var minutesUntraded: Int16
   public var minutesMissing: Int16
+  /// The day's last totals came from a source that rounds them: they are lower bounds until a bar
+  /// of the day or an exact total settles them.
+  public var isCoarse: Bool
   /// Of the series.
   public var source: Source
 
@@ -113,7 +116,7 @@ public struct DayCertificate: Sendable, Hashable {
     exchangeTurnover: ExactDecimal?, minuteVolume: ExactDecimal, minuteTurnover: ExactDecimal,
     gapVolume: ExactDecimal, gapTurnover: ExactDecimal, afterHoursVolume: ExactDecimal,
     afterHoursTurnover: ExactDecimal, minutesTraded: Int16, minutesUntraded: Int16,
-    minutesMissing: Int16, source: Source = .live
+    minutesMissing: Int16, isCoarse: Bool = false, source: Source = .live
   ) {
     self.symbol = symbol
     self.tradingDay = tradingDay
@@ -128,6 +131,7 @@ public struct DayCertificate: Sendable, Hashable {
     self.minutesTraded = minutesTraded
     self.minutesUntraded = minutesUntraded
     self.minutesMissing = minutesMissing
+    self.isCoarse = isCoarse
     self.source = source
   }
 
