@@ -1,11 +1,13 @@
-import Feeds
 import Glibc
 import Testing
 
-/// Bodies in, the lines `candled decode sina-quotes` prints out. `CANDLED_RECORD=1 swift test
+@testable import Feeds
+
+/// Bodies of quotes in, the lines `candled decode` prints out. `CANDLED_RECORD=1 swift test
 /// --filter GoldenTests` writes the golden files anew: read the difference before committing it.
 @Suite struct GoldenTests {
   struct Case: Sendable, CustomTestStringConvertible {
+    var source: any SourceDefinition = Sina()
     let fixture: String
     var status = 200
     var isRefused = false
@@ -30,9 +32,8 @@ import Testing
   @Test(arguments: cases)
   func `a body prints what its golden file holds`(_ golden: Case) throws {
     let body = try Files.fixture(golden.fixture)
-    let (lines, isRefused) = body.withUnsafeBytes {
-      SinaQuotesJSON.write(body: $0, status: golden.status)
-    }
+    let sample = try #require(golden.source.samples.first { $0.name == "quotes" })
+    let (lines, isRefused) = body.withUnsafeBytes { sample.write($0, golden.status, .init()) }
     #expect(isRefused == golden.isRefused)
     let text = lines.map { $0 + "\n" }.joined()
     if getenv("CANDLED_RECORD") != nil {

@@ -28,21 +28,4 @@ extension QuoteStatus {
     default: .unknown
     }
   }
-
-  /// The word for JSON.
-  var name: String {
-    switch self {
-    case .normal: "normal"
-    case .haltedOneHour: "halted_one_hour"
-    case .halted: "halted"
-    case .haltedAllDay: "halted_all_day"
-    case .haltedTemporarily: "halted_temporarily"
-    case .haltedHalfDay: "halted_half_day"
-    case .paused: "paused"
-    case .noRecord: "no_record"
-    case .notListed: "not_listed"
-    case .delisted: "delisted"
-    case .unknown: "unknown"
-    }
-  }
 }

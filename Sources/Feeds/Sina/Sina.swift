@@ -40,7 +40,10 @@ package struct Sina: SourceDefinition {
           "body.txt | jq -r .symbol": "the symbols in it",
         ]
       ) { body, status, _ in
-        SinaQuotesJSON.write(body: body, status: status)
+        QuotesJSON.write { printer in
+          var decoder = SinaQuoteDecoder()
+          return decoder.decode(body, status: status, into: &printer)
+        }
       },
       ResponseSample(
         "kline", symbol: .required, timeframe: .required,

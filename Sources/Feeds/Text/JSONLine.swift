@@ -30,6 +30,11 @@ struct JSONLine {
     text += String(count)
   }
 
+  mutating func add(_ key: String, isTrue value: Bool) {
+    begin(key)
+    text += value ? "true" : "false"
+  }
+
   mutating func addNull(_ key: String) {
     begin(key)
     text += "null"

@@ -1,18 +1,21 @@
-/// What `candled decode sina-quotes` prints: one JSON object a record, in the order of the body.
+/// What `candled decode` prints of live quotes, whatever the source: one JSON object a record, in the
+/// order of the body.
 ///
 /// For support and for tests: everything the decoder said is there, exactly, and nothing else. The
 /// keys and words are a contract; the golden files of the tests hold them.
 
 import Market
 
-package enum SinaQuotesJSON {
+enum QuotesJSON {
   /// The lines to print for one response, and whether it was refused as a whole.
-  package static func write(
-    body: UnsafeRawBufferPointer, status: Int
+  /// - Parameters:
+  ///   - showsLimits: for a source that states legal prices or rounds volumes.
+  ///   - decode: hands the records to the printer, in their order.
+  static func write(
+    showsLimits: Bool = false, decode: (inout QuotePrinter) -> QuoteOutcome
   ) -> (lines: [String], isRefused: Bool) {
-    var decoder = SinaQuoteDecoder()
-    var printer = SinaQuotePrinter()
-    let outcome = decoder.decode(body, status: status, into: &printer)
+    var printer = QuotePrinter(showsLimits: showsLimits)
+    let outcome = decode(&printer)
     if case .ok = outcome { return (printer.lines, false) }
     var line = JSONLine()
     line.add("outcome", value: outcome.name)
@@ -21,9 +24,12 @@ package enum SinaQuotesJSON {
 }
 
 /// Turns each delivered line into JSON.
-private struct SinaQuotePrinter: QuoteVisitor {
+struct QuotePrinter: QuoteVisitor {
   private(set) var lines: [String] = []
   private let names = GB18030Decoder()
+  private let showsLimits: Bool
+
+  fileprivate init(showsLimits: Bool) { self.showsLimits = showsLimits }
 
   mutating func quote(_ quote: Quote, name: RawName, line: UnsafeRawBufferPointer) {
     var json = JSONLine()
@@ -45,6 +51,7 @@ private struct SinaQuotePrinter: QuoteVisitor {
     json.add("status", value: quote.status.name)
     json.add("trading", value: quote.trading.name)
     addAfterHours(of: quote, to: &json)
+    if showsLimits { addLimits(of: quote, to: &json) }
     lines.append(json.finished)
   }
 
@@ -68,16 +75,7 @@ private struct SinaQuotePrinter: QuoteVisitor {
   }
 
   mutating func rejected(_ row: RejectedRow) {
-    var json = JSONLine()
-    if let symbol = row.symbol {
-      json.add("symbol", value: symbol.description)
-    } else {
-      json.addNull("symbol")
-    }
-    json.add("outcome", value: "rejected")
-    json.add("reason", value: row.reason.rawValue)
-    json.add("detail", value: row.detail)
-    lines.append(json.finished)
+    lines.append(RefusedRow.json(row.symbol, reason: row.reason, detail: row.detail))
   }
 
   private func addKind(of symbol: Symbol, to json: inout JSONLine) {
@@ -100,5 +98,31 @@ private struct SinaQuotePrinter: QuoteVisitor {
     inner.add("volume", value: afterHours.volume)
     inner.add("turnover", value: afterHours.turnover)
     json.add("after_hours", value: inner)
+  }
+
+  private func addLimits(of quote: Quote, to json: inout JSONLine) {
+    let band: PriceBand? = if case .band(let band) = quote.limits { band } else { nil }
+    json.add("limit_up", value: band?.upper.description)
+    json.add("limit_down", value: band?.lower.description)
+    json.add("volume_exact", isTrue: quote.rounding.volume == 0)
+  }
+}
+
+extension QuoteStatus {
+  /// The word for JSON.
+  var name: String {
+    switch self {
+    case .normal: "normal"
+    case .haltedOneHour: "halted_one_hour"
+    case .halted: "halted"
+    case .haltedAllDay: "halted_all_day"
+    case .haltedTemporarily: "halted_temporarily"
+    case .haltedHalfDay: "halted_half_day"
+    case .paused: "paused"
+    case .noRecord: "no_record"
+    case .notListed: "not_listed"
+    case .delisted: "delisted"
+    case .unknown: "unknown"
+    }
   }
 }
