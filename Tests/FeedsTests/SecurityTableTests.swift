@@ -4,13 +4,17 @@ import Testing
 @testable import Feeds
 
 @Suite struct SecurityTableTests {
+  private func classified(_ symbol: Symbol) -> QuotedSecurity {
+    QuotedSecurity(symbol) { $0.volumeMultiplier == 100 }
+  }
+
   @Test func `the table says of every code what the classification says`() throws {
     for exchange in ["sh", "sz", "bj"] {
       for prefix in 0..<1000 {
         for tail in ["001", "999"] {
           let digits = String(String(1000 + prefix).dropFirst())
           let symbol = try #require(Symbol(exchange + digits + tail))
-          #expect(SinaSecurityTable.shared[symbol.low] == SinaSecurity(symbol), "\(symbol)")
+          #expect(QuotedSecurityTable.sina[symbol.low] == classified(symbol), "\(symbol)")
         }
       }
     }
@@ -18,13 +22,13 @@ import Testing
 
   @Test(
     arguments: [
-      ("sh600519", SinaSecurity.tradesAtPrices), ("sh510300", .tradesAtPrices),
+      ("sh600519", QuotedSecurity.tradesAtPrices), ("sh510300", .tradesAtPrices),
       ("sz300750", .tradesAtPrices), ("bj920000", .tradesAtPrices),
       ("sh000001", [.countsLots, .index]), ("sz399001", .index), ("bj899050", .index),
       ("sh118060", []), ("sh900901", []), ("sz200012", []), ("sh204001", []), ("sh580001", []),
-    ] as [(String, SinaSecurity)])
-  func `kinds are what the decoder needs`(_ text: String, _ security: SinaSecurity) throws {
+    ] as [(String, QuotedSecurity)])
+  func `kinds are what the decoder needs`(_ text: String, _ security: QuotedSecurity) throws {
     let symbol = try #require(Symbol(text))
-    #expect(SinaSecurityTable.shared[symbol.low] == security)
+    #expect(QuotedSecurityTable.sina[symbol.low] == security)
   }
 }

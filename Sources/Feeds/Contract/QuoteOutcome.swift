@@ -20,6 +20,19 @@ package enum QuoteOutcome: Sendable, Hashable {
   case transient
   case notFound
 
+  /// What an HTTP status says where the body says nothing; nil for a success.
+  init?(refusedWith status: Int) {
+    switch status {
+    case 200..<300: return nil
+    case 401, 407: self = .unauthorised
+    case 403, 456, 300..<400: self = .banned
+    case 404, 410: self = .notFound
+    case 408, 500..<600: self = .transient
+    case 429: self = .throttled
+    default: self = .malformed
+    }
+  }
+
   /// The word for logs, metric labels and JSON.
   package var name: String {
     switch self {

@@ -16,15 +16,7 @@ extension QuoteOutcome {
   /// The same before the format is looked at, for all of Sina's hosts.
   static func refusal(ofAnyHost text: UnsafeRawBufferPointer, status: Int) -> QuoteOutcome? {
     if let refusal = refusal(in: text) { return refusal }
-    switch status {
-    case 200..<300: break
-    case 401, 407: return .unauthorised
-    case 403, 456, 300..<400: return .banned
-    case 404, 410: return .notFound
-    case 408, 500..<600: return .transient
-    case 429: return .throttled
-    default: return .malformed
-    }
+    if let outcome = QuoteOutcome(refusedWith: status) { return outcome }
     if text.isEmpty { return .empty }
     return text.first == UInt8(ascii: "<") ? .banned : nil
   }

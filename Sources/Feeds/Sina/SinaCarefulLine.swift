@@ -85,9 +85,9 @@ extension SinaCarefulLine {
     try readNumbers(fields, into: &quote)
     if fields.count > 32 { quote.status = status(fields[32]) }
     if fields.count > 33 { quote.afterHours = try afterHours(fields[33]) }
-    let security = SinaSecurity(symbol)
-    if security.contains(.countsLots) { quote.volume = try shares(ofLots: quote.volume) }
-    if let broken = SinaInconsistency.first(in: &quote, of: security) {
+    let security = QuotedSecurityTable.sina[symbol.low]
+    if security.contains(.countsLots) { quote.volume = try quote.volume.shares(named: "volume") }
+    if let broken = QuoteInconsistency.first(in: &quote, of: security) {
       throw RowFault(.inconsistent, detail: broken.sentence(about: quote))
     }
     return quote
@@ -96,58 +96,26 @@ extension SinaCarefulLine {
   private static func readNumbers(
     _ fields: [UnsafeRawBufferPointer], into quote: inout Quote
   ) throws(RowFault) {
-    quote.open = try decimal(fields[1], named: "open")
-    quote.previousClose = try decimal(fields[2], named: "previous close")
-    quote.last = try decimal(fields[3], named: "last")
-    quote.high = try decimal(fields[4], named: "high")
-    quote.low = try decimal(fields[5], named: "low")
-    quote.bid = try decimal(fields[6], named: "bid")
-    quote.ask = try decimal(fields[7], named: "ask")
-    quote.volume = try count(fields[8], named: "volume")
-    quote.turnover = try decimal(fields[9], named: "turnover")
+    quote.open = try ExactDecimal(field: fields[1], named: "open")
+    quote.previousClose = try ExactDecimal(field: fields[2], named: "previous close")
+    quote.last = try ExactDecimal(field: fields[3], named: "last")
+    quote.high = try ExactDecimal(field: fields[4], named: "high")
+    quote.low = try ExactDecimal(field: fields[5], named: "low")
+    quote.bid = try ExactDecimal(field: fields[6], named: "bid")
+    quote.ask = try ExactDecimal(field: fields[7], named: "ask")
+    quote.volume = try ExactDecimal(countIn: fields[8], named: "volume")
+    quote.turnover = try ExactDecimal(field: fields[9], named: "turnover")
     for level in 0..<5 {
       let (bid, ask) = (10 + 2 * level, 20 + 2 * level)
-      quote.bids[level].volume = try count(fields[bid], named: "bid volume \(level + 1)")
-      quote.bids[level].price = try decimal(fields[bid + 1], named: "bid price \(level + 1)")
-      quote.asks[level].volume = try count(fields[ask], named: "ask volume \(level + 1)")
-      quote.asks[level].price = try decimal(fields[ask + 1], named: "ask price \(level + 1)")
+      quote.bids[level].volume = try ExactDecimal(
+        countIn: fields[bid], named: "bid volume \(level + 1)")
+      quote.bids[level].price = try ExactDecimal(
+        field: fields[bid + 1], named: "bid price \(level + 1)")
+      quote.asks[level].volume = try ExactDecimal(
+        countIn: fields[ask], named: "ask volume \(level + 1)")
+      quote.asks[level].price = try ExactDecimal(
+        field: fields[ask + 1], named: "ask price \(level + 1)")
     }
-  }
-
-  private static func decimal(
-    _ text: UnsafeRawBufferPointer, named field: String
-  ) throws(RowFault) -> ExactDecimal {
-    let number: ExactDecimal
-    do throws(ExactDecimalError) {
-      number = try ExactDecimal(parsing: text)
-    } catch {
-      throw .notANumber(
-        field, expected: error == .overflow ? "a number of at most 18 digits" : "a number",
-        found: text)
-    }
-    if number.isNegative {
-      throw RowFault(.negative, detail: "\(field): \(number) is negative")
-    }
-    return number
-  }
-
-  /// A number of shares or units, which nobody trades in parts.
-  private static func count(
-    _ text: UnsafeRawBufferPointer, named field: String
-  ) throws(RowFault) -> ExactDecimal {
-    let number = try decimal(text, named: field)
-    guard number.rounded(places: 0) == number else {
-      throw .notANumber(field, expected: "a whole number", found: text)
-    }
-    return number
-  }
-
-  private static func shares(ofLots lots: ExactDecimal) throws(RowFault) -> ExactDecimal {
-    let (units, overflow) = lots.units.multipliedReportingOverflow(by: SinaSecurity.lot)
-    if overflow {
-      throw RowFault(.notANumber, detail: "volume: \(lots) lots exceed the limit")
-    }
-    return ExactDecimal(units: units, scale: lots.scale)
   }
 
   private static func status(_ text: UnsafeRawBufferPointer) -> QuoteStatus {
@@ -163,9 +131,11 @@ extension SinaCarefulLine {
     let parts = text.parts(separatedBy: UInt8(ascii: "|"))
     guard parts.count >= 3 else { throw .malformed("after-hours trailer: D|shares|money expected") }
     return AfterHours(
-      volume: try count(
-        text.slice(parts[1].lowerBound, to: parts[1].upperBound), named: "after-hours volume"),
-      turnover: try decimal(
-        text.slice(parts[2].lowerBound, to: parts[2].upperBound), named: "after-hours turnover"))
+      volume: try ExactDecimal(
+        countIn: text.slice(parts[1].lowerBound, to: parts[1].upperBound),
+        named: "after-hours volume"),
+      turnover: try ExactDecimal(
+        field: text.slice(parts[2].lowerBound, to: parts[2].upperBound),
+        named: "after-hours turnover"))
   }
 }

@@ -107,9 +107,3 @@ enum SinaFamily {
 private func isDigit(_ byte: UInt8) -> Bool { (48...57).contains(byte) }
 private func isLower(_ byte: UInt8) -> Bool { (97...122).contains(byte) }
 private func isUpper(_ byte: UInt8) -> Bool { (65...90).contains(byte) }
-
-extension UnsafeRawBufferPointer {
-  func dropping(_ count: Int) -> UnsafeRawBufferPointer {
-    slice(Swift.min(count, self.count), to: self.count)
-  }
-}

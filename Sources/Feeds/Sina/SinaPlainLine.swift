@@ -24,14 +24,16 @@ struct SinaPlainLine {
   /// - Precondition: `windowBytesMin` bytes lie between `start` and `end`.
   @inline(__always)
   init?(
-    at start: UnsafeRawPointer, end: UnsafeRawPointer, securities: SinaSecurityTable,
+    at start: UnsafeRawPointer, end: UnsafeRawPointer, securities: QuotedSecurityTable,
     dates: inout SinaDateCache, into quote: inout Quote
   ) {
     guard Swar.load(start) == SinaPlainLine.lineStart,
       Swar.load(start + 3) == SinaPlainLine.lineStartFromFourth
     else { return nil }
     let key = Swar.load(start + 11)
-    guard SinaPlainLine.isFullSymbol(key), SinaPlainLine.pair(start + 19) == 0x223D else {  // ="
+    guard QuotedSecurityTable.isFullSymbol(key),
+      SinaPlainLine.pair(start + 19) == 0x223D  // ="
+    else {
       return nil
     }
     let nameStart = start + 21
@@ -47,9 +49,9 @@ struct SinaPlainLine {
     if security.contains(.countsLots) {
       // A plain volume has at most 16 digits: two more still fit.
       quote.volume = ExactDecimal(
-        units: quote.volume.units &* SinaSecurity.lot, scale: quote.volume.scale)
+        units: quote.volume.units &* QuotedSecurity.lot, scale: quote.volume.scale)
     }
-    guard SinaInconsistency.first(in: &quote, of: security) == nil else { return nil }
+    guard QuoteInconsistency.first(in: &quote, of: security) == nil else { return nil }
     next = lineEnd + 1
     name = UnsafeRawBufferPointer(start: nameStart, count: nameEnd - nameStart)
     line = UnsafeRawBufferPointer(start: start, count: lineEnd - start)
@@ -62,15 +64,6 @@ struct SinaPlainLine {
   @inline(__always)
   private static func pair(_ pointer: UnsafeRawPointer) -> UInt16 {
     UInt16(littleEndian: pointer.loadUnaligned(as: UInt16.self))
-  }
-
-  @inline(__always)
-  private static func isFullSymbol(_ key: UInt64) -> Bool {
-    let exchange = key & 0xFFFF
-    let digits = (key &>> 16) ^ 0x3030_3030_3030
-    return Swar.faults(inDigits: digits) & Swar.tops == 0
-      && (exchange == SinaSecurityTable.shanghai || exchange == SinaSecurityTable.shenzhen
-        || exchange == SinaSecurityTable.beijing)
   }
 
   /// The comma behind the name; nil if a line end comes first or it is too far.

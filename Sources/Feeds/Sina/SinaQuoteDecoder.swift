@@ -11,7 +11,7 @@ import Market
 package struct SinaQuoteDecoder {
   private var quote: Quote
   private var dates = SinaDateCache()
-  private let securities = SinaSecurityTable.shared
+  private let securities = QuotedSecurityTable.sina
   private let names: GB18030Decoder
   private let skipsPlainWay: Bool
 

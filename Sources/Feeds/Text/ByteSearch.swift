@@ -9,6 +9,11 @@ extension UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(rebasing: self[start..<end])
   }
 
+  /// The bytes behind the first `count`.
+  func dropping(_ count: Int) -> UnsafeRawBufferPointer {
+    slice(Swift.min(count, self.count), to: self.count)
+  }
+
   /// Where `byte` first stands at or behind `start`.
   func offset(of byte: UInt8, from start: Int = 0) -> Int? {
     guard let base = baseAddress, start < count else { return nil }

@@ -7,7 +7,7 @@
 
 import Market
 
-enum SinaInconsistency: UInt8 {
+enum QuoteInconsistency: UInt8 {
   case highBelowLow
   case lowMissing
   case lastOutside
@@ -20,7 +20,7 @@ enum SinaInconsistency: UInt8 {
 
   /// The first rule that `quote` breaks, if any. It changes nothing: `inout` because a
   /// quote lent by value is copied first, half a kilobyte for every line.
-  static func first(in quote: inout Quote, of security: SinaSecurity) -> SinaInconsistency? {
+  static func first(in quote: inout Quote, of security: QuotedSecurity) -> QuoteInconsistency? {
     let extremes = Extremes(high: quote.high, low: quote.low)
     if let found = extremes.fault(last: quote.last, open: quote.open, of: security) {
       return found
@@ -28,7 +28,8 @@ enum SinaInconsistency: UInt8 {
     if isTorn(best: quote.bid, from: quote.bids[0]) { return .bidNotInBook }
     if isTorn(best: quote.ask, from: quote.asks[0]) { return .askNotInBook }
     return security.contains(.tradesAtPrices)
-      ? extremes.fault(volume: quote.volume, turnover: quote.turnover) : nil
+      ? extremes.fault(
+        volume: quote.volume, turnover: quote.turnover, rounding: quote.rounding.volume) : nil
   }
 
   /// Fields 6 and 7 repeat the prices that head the book, in an auction too. A first level
@@ -50,8 +51,8 @@ private struct Extremes {
   /// first after the auction (33 of 34 recorded instrument-days of Shanghai), which has one price.
   @inline(__always)
   func fault(
-    last: ExactDecimal, open: ExactDecimal, of security: SinaSecurity
-  ) -> SinaInconsistency? {
+    last: ExactDecimal, open: ExactDecimal, of security: QuotedSecurity
+  ) -> QuoteInconsistency? {
     if high < low { return .highBelowLow }
     if high.isZero { return nil }
     if low.isZero { return .lowMissing }
@@ -61,19 +62,22 @@ private struct Extremes {
   }
 
   /// Whether the money lies within low × volume and high × volume, give or take the one unit of
-  /// currency to which Shanghai rounds it.
+  /// currency to which Shanghai rounds it, and what a source rounds of the volume.
   @inline(__always)
-  func fault(volume: ExactDecimal, turnover: ExactDecimal) -> SinaInconsistency? {
+  func fault(
+    volume: ExactDecimal, turnover: ExactDecimal, rounding: Int32
+  ) -> QuoteInconsistency? {
     if volume.isZero, turnover.isZero { return nil }
     if high.isZero { return .volumeWithoutPrice }
     let scale = turnover.scale
     guard low.scale == scale, high.scale == scale, volume.scale == 0, scale <= 4 else {
-      return faultOfAnyScale(volume: volume, turnover: turnover)
+      return faultOfAnyScale(volume: volume, turnover: turnover, rounding: rounding)
     }
     let one = Extremes.unit(scale: scale)
     let money = Int128(turnover.units)
-    if money < Int128(low.units) * Int128(volume.units) - one { return .turnoverTooSmall }
-    return money > Int128(high.units) * Int128(volume.units) + one ? .turnoverTooLarge : nil
+    let (shares, slack) = (Int128(volume.units), Int128(rounding))
+    if money < Int128(low.units) * (shares - slack) - one { return .turnoverTooSmall }
+    return money > Int128(high.units) * (shares + slack) + one ? .turnoverTooLarge : nil
   }
 
   @inline(__always)
@@ -90,10 +94,12 @@ private struct Extremes {
   /// The same with the general decimals; a product too large for them is no amount of money.
   @inline(never)
   private func faultOfAnyScale(
-    volume: ExactDecimal, turnover: ExactDecimal
-  ) -> SinaInconsistency? {
-    let one = ExactDecimal(1)
-    guard let least = try? low * volume - one, let most = try? high * volume + one else {
+    volume: ExactDecimal, turnover: ExactDecimal, rounding: Int32
+  ) -> QuoteInconsistency? {
+    let (one, slack) = (ExactDecimal(1), ExactDecimal(Int64(rounding)))
+    guard let least = try? low * (volume - slack) - one,
+      let most = try? high * (volume + slack) + one
+    else {
       return .turnoverTooSmall
     }
     if turnover < least { return .turnoverTooSmall }
@@ -101,7 +107,7 @@ private struct Extremes {
   }
 }
 
-extension SinaInconsistency {
+extension QuoteInconsistency {
   /// The broken rule with its numbers, for people.
   func sentence(about quote: Quote) -> String {
     let (high, low) = (quote.high, quote.low)
