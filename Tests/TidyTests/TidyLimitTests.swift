@@ -80,6 +80,12 @@ import Testing
     #expect(!surface.holds("Session", of: "Postgres"))
   }
 
+  @Test func `a vendor is whoever has a folder among the feeds`() {
+    let names = Vendor.all.map(\.name)
+    #expect(Set(names).isSuperset(of: ["Sina", "Mairui", "Alpaca"]))
+    #expect(Set(names).isDisjoint(with: ["Contract", "Text"]))
+  }
+
   @Test(arguments: [
     ("Sources/Feeds/Sina/A.swift", 1), ("Sources/ExchangeSimulator/Alpaca/A.swift", 2),
     ("Sources/Feeds/SourceRegistry.swift", 0), ("Sources/Feeds/SinaQuotes.swift", 3),
