@@ -13,7 +13,8 @@ extension MetricTable {
       ["source", "endpoint"],
       combinations: SourceRegistry.all.flatMap { source in
         (source.quotes == nil ? [] : [[source.series[0].name, "quotes"]])
-          + source.series.map { [$0.name, source.workerName] }
+          + (source.hasMoreThanQuotes
+            ? source.series.map { [$0.name, source.workerName] } : [])
       })
   }
 

@@ -224,9 +224,10 @@ package struct SourceConfiguration: Sendable, Equatable {
     delaySeconds = recording.map { settings[$0.delay].wholeMilliseconds / 1000 } ?? 0
   }
 
-  /// It has what it needs: keys where it asks for some, and symbols where nothing else is asked.
+  /// It has what it needs: something to ask for, keys where it asks for some, and symbols where
+  /// nothing else is asked.
   var isActive: Bool {
-    (definition.credentials == nil || !keys.isEmpty)
+    definition.hasMoreThanQuotes && (definition.credentials == nil || !keys.isEmpty)
       && (definition.bars?.recording == nil || !symbols.isEmpty)
   }
 

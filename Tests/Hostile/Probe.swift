@@ -7,8 +7,8 @@ import Market
 /// rule a market keeps. A probe says which, and complains of values that break one. The rules are
 /// written down here a second time on purpose: nothing of the decoders' own checks is used.
 package enum Probe: Sendable, Hashable {
-  /// `hq.sinajs.cn`, names included.
-  case quotes
+  /// Live quotes, names included.
+  case quotes(QuoteDialect)
   case feed(FeedRequest)
 
   /// What became of one body.
@@ -27,10 +27,10 @@ package enum Probe: Sendable, Hashable {
     }
   }
 
-  /// - Parameter text: `quotes`, or a request as the journal keeps it.
+  /// - Parameter text: `quotes` or another dialect, or a request as the journal keeps it.
   package init?(_ text: String) {
-    if text == "quotes" {
-      self = .quotes
+    if let dialect = QuoteDialect(rawValue: text) {
+      self = .quotes(dialect)
     } else {
       guard let request = FeedRequest(ofAnySource: text) else { return nil }
       self = .feed(request)
@@ -39,7 +39,7 @@ package enum Probe: Sendable, Hashable {
 
   package var name: String {
     switch self {
-    case .quotes: "quotes"
+    case .quotes(let dialect): dialect.rawValue
     case .feed(let request): request.text
     }
   }
@@ -47,7 +47,7 @@ package enum Probe: Sendable, Hashable {
   /// Decodes `body` and looks at everything that comes out.
   package func classify(_ body: UnsafeRawBufferPointer, status: Int) -> Verdict {
     switch self {
-    case .quotes: return QuoteProbe.classify(body, status: status)
+    case .quotes(let dialect): return QuoteProbe.classify(body, status: status, as: dialect)
     case .feed(let request):
       return Probe.classify(FeedResponse.decode(request, status: status, body: body), to: request)
     }

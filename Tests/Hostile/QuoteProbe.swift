@@ -1,6 +1,12 @@
 import Feeds
 import Market
 
+/// Whose answers with live quotes are decoded.
+package enum QuoteDialect: String, Sendable, Hashable {
+  /// `hq.sinajs.cn`.
+  case sina = "quotes"
+}
+
 /// What holds for every line that may reach a candle: the rules of one snapshot, each row's bytes
 /// where the body has them, and a name that can be read.
 struct QuoteProbe: QuoteVisitor {
@@ -12,10 +18,11 @@ struct QuoteProbe: QuoteVisitor {
 
   private init(_ body: UnsafeRawBufferPointer) { self.body = body }
 
-  static func classify(_ body: UnsafeRawBufferPointer, status: Int) -> Probe.Verdict {
-    var decoder = SinaQuoteDecoder()
+  static func classify(
+    _ body: UnsafeRawBufferPointer, status: Int, as dialect: QuoteDialect
+  ) -> Probe.Verdict {
     var probe = QuoteProbe(body)
-    let outcome = decoder.decode(body, status: status, into: &probe)
+    let outcome = probe.decode(body, status: status, as: dialect)
     let lines = probe.verdict.rows + probe.verdict.refusedRows
     probe.verdict.word = outcome.name
     if case .ok(let lineCount) = outcome {
@@ -24,6 +31,16 @@ struct QuoteProbe: QuoteVisitor {
       probe.verdict.expect(lines == 0, "\(lines) lines of a refusal")
     }
     return probe.verdict
+  }
+
+  private mutating func decode(
+    _ body: UnsafeRawBufferPointer, status: Int, as dialect: QuoteDialect
+  ) -> QuoteOutcome {
+    switch dialect {
+    case .sina:
+      var decoder = SinaQuoteDecoder()
+      return decoder.decode(body, status: status, into: &self)
+    }
   }
 
   mutating func quote(_ quote: Quote, name: RawName, line: UnsafeRawBufferPointer) {

@@ -72,6 +72,11 @@ extension SourceDefinition {
   /// A page of 10,000 bars is 1.1 MB, almost everything else is less.
   package func bodyBytesMax(of query: FeedQuery) -> Int { 4 << 20 }
 
+  /// Whether it has anything beside live quotes, for which it needs a worker.
+  package var hasMoreThanQuotes: Bool {
+    lists != nil || bars != nil || hasTradingDays || hasNames
+  }
+
   /// The series whose requests are for no series in particular.
   package var mainSeries: Source { series[0].source }
 }

@@ -1,0 +1,38 @@
+/// A source that has live quotes and nothing else: it declares those, and is asked for nothing that
+/// has a line in the journal's spelling, a pace or a host of its own.
+
+import Market
+
+package protocol LiveQuotesSource: SourceDefinition {}
+
+extension LiveQuotesSource {
+  /// No worker has it.
+  package var workerName: String { name }
+
+  package var pace: RequestPace {
+    RequestPace(requestsPerMinute: nil, requestsPerMinuteMax: 1, burst: 1, inFlightMax: 1)
+  }
+
+  package var hosts: [HostSetting] { [] }
+
+  package func hosts(of query: FeedQuery) -> HostSetting { hasOnlyQuotes() }
+
+  package func journalKey(of query: FeedQuery) -> String { hasOnlyQuotes() }
+
+  package func text(of query: FeedQuery, from source: Source) -> String { hasOnlyQuotes() }
+
+  package func query(reading words: [Substring], from source: Source) -> FeedQuery? { nil }
+
+  package func endpoint(
+    of query: FeedQuery, from source: Source, credentials: FeedCredentials?
+  ) -> Endpoint { hasOnlyQuotes() }
+
+  package func decode(
+    _ body: UnsafeRawBufferPointer, status: Int, of query: FeedQuery, from source: Source,
+    calendar: TradingCalendar
+  ) throws(FeedRefusal) -> FeedResponse { hasOnlyQuotes() }
+
+  private func hasOnlyQuotes() -> Never {
+    preconditionFailure("\(title) has nothing but live quotes")
+  }
+}
