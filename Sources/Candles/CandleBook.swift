@@ -25,6 +25,8 @@ package struct CandleBook: Sendable {
   /// Timers up to and including this moment have been carried out.
   var timersDoneThrough = Timestamp(microseconds: 0)
   var progress = DayProgress()
+  /// Receive time of the first answer of the source that serves, after another one did.
+  var changedSourceAt: Timestamp?
   package internal(set) var output = CandleOutput()
 
   /// One instrument: its day, and how its proof of life is kept.
