@@ -1,5 +1,5 @@
-/// What `candled decode` prints of live quotes, whatever the source: one JSON object a record, in the
-/// order of the body.
+/// What `candled decode` prints of live quotes, whatever the source: one JSON object a record, in
+/// the order of the body.
 ///
 /// For support and for tests: everything the decoder said is there, exactly, and nothing else. The
 /// keys and words are a contract; the golden files of the tests hold them.
