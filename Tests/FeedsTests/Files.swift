@@ -13,6 +13,7 @@ enum Files {
     return places.first(where: exists) ?? places[0]
   }()
   static let payloads = collected + "/sina"
+  static let tencent = collected + "/tencent"
 
   static let fileBytesMax = 1 << 20
 

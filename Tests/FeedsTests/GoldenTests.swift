@@ -29,7 +29,18 @@ import Testing
       ("refused-empty.txt", 404), ("stocks.gb18030.txt", 500),
     ].map { Case(fixture: $0.0, status: $0.1, isRefused: true) }
 
-  @Test(arguments: cases)
+  static let tencent =
+    [
+      "stocks", "separated", "funds", "indexes", "states", "auction", "limits", "counts", "cut",
+      "bad-rows", "other",
+    ].map { Case(source: Tencent(), fixture: "tencent-\($0).gb18030.txt") }
+    + [
+      Case(source: Tencent(), fixture: "tencent-stocks.utf8.txt"),
+      Case(source: Tencent(), fixture: "tencent-none-match.txt", isRefused: true),
+      Case(source: Tencent(), fixture: "tencent-stocks.gb18030.txt", status: 500, isRefused: true),
+    ]
+
+  @Test(arguments: cases + tencent)
   func `a body prints what its golden file holds`(_ golden: Case) throws {
     let body = try Files.fixture(golden.fixture)
     let sample = try #require(golden.source.samples.first { $0.name == "quotes" })

@@ -63,6 +63,16 @@ func decode(_ body: [UInt8], status: Int = 200) -> (outcome: QuoteOutcome, recor
   return (outcome, recorder)
 }
 
+/// Decodes `body` as Tencent's.
+func decodeTencent(
+  _ body: [UInt8], status: Int = 200
+) -> (outcome: QuoteOutcome, recorder: Recorder) {
+  var decoder = TencentQuoteDecoder()
+  var recorder = Recorder()
+  let outcome = body.withUnsafeBytes { decoder.decode($0, status: status, into: &recorder) }
+  return (outcome, recorder)
+}
+
 func decode(_ text: String, status: Int = 200) -> (outcome: QuoteOutcome, recorder: Recorder) {
   decode(Array(text.utf8), status: status)
 }

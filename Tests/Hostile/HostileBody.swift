@@ -27,6 +27,16 @@ package struct HostileBody: Sendable {
         "refused-html.html", "refused-null.txt", "refused-garbage.txt",
       ]
     ),
+    (
+      "tencent-quotes",
+      [
+        "tencent-stocks.gb18030.txt", "tencent-stocks.utf8.txt", "tencent-separated.gb18030.txt",
+        "tencent-funds.gb18030.txt", "tencent-indexes.gb18030.txt", "tencent-states.gb18030.txt",
+        "tencent-auction.gb18030.txt", "tencent-limits.gb18030.txt", "tencent-counts.gb18030.txt",
+        "tencent-cut.gb18030.txt", "tencent-bad-rows.gb18030.txt", "tencent-other.gb18030.txt",
+        "tencent-none-match.txt",
+      ]
+    ),
     ("kline 1 sz000002 1970", ["kline-1m.jsonp.txt", "kline-bad-rows.jsonp.txt"]),
     ("kline 60 sz000002 1970", ["kline-60m.bare.txt"]),
     ("kline 240 sz000002 1970", ["kline-1d.json", "kline-input-error.json", "kline-none.json"]),

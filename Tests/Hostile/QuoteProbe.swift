@@ -5,6 +5,8 @@ import Market
 package enum QuoteDialect: String, Sendable, Hashable {
   /// `hq.sinajs.cn`.
   case sina = "quotes"
+  /// `qt.gtimg.cn`.
+  case tencent = "tencent-quotes"
 }
 
 /// What holds for every line that may reach a candle: the rules of one snapshot, each row's bytes
@@ -39,6 +41,9 @@ struct QuoteProbe: QuoteVisitor {
     switch dialect {
     case .sina:
       var decoder = SinaQuoteDecoder()
+      return decoder.decode(body, status: status, into: &self)
+    case .tencent:
+      var decoder = TencentQuoteDecoder()
       return decoder.decode(body, status: status, into: &self)
     }
   }

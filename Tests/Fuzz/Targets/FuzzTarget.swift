@@ -7,7 +7,7 @@ import Operations
 /// What is fuzzed. A target ends the process where an invariant is broken, so that libFuzzer keeps
 /// the input.
 enum FuzzTarget: String, CaseIterable {
-  case quotes, kline, factors, nodes, calendar, mairui, bars, sessions, assets
+  case quotes, tencent, kline, factors, nodes, calendar, mairui, bars, sessions, assets
   case json, names, configuration, journal
 
   /// `nonisolated(unsafe)`: written once, before libFuzzer's only thread starts calling.
@@ -17,6 +17,7 @@ enum FuzzTarget: String, CaseIterable {
   private var requestTexts: [String] {
     switch self {
     case .quotes: ["quotes"]
+    case .tencent: ["tencent-quotes"]
     case .kline:
       ["1", "60", "240", "1200", "5", "7200"].map { "kline \($0) sz000002 1970" }
     case .factors: ["factors qfq sh600000", "factors hfq sz300592"]
@@ -66,7 +67,9 @@ enum FuzzTarget: String, CaseIterable {
   func writeSeeds(to folder: String) {
     let seeds: [[UInt8]]
     switch self {
-    case .json: seeds = FuzzTarget.bodies(of: FuzzTarget.allCases.filter { $0 != .quotes })
+    case .json:
+      seeds = FuzzTarget.bodies(
+        of: FuzzTarget.allCases.filter { ![.quotes, .tencent].contains($0) })
     case .names: seeds = NameTarget.seeds
     case .configuration: seeds = ConfigurationTarget.seeds
     case .journal: seeds = JournalTarget.seeds

@@ -1,0 +1,35 @@
+/// Tencent: live quotes of the mainland exchanges, without a key (upstreams/tencent.md).
+///
+/// Its K-lines are left out: they say nothing that the first live source does not, and theirs are
+/// in lots.
+
+import Market
+
+package struct Tencent: LiveQuotesSource {
+  static let source = Source(rawValue: 5)
+
+  package let name = "tencent"
+  package let title = "Tencent"
+  package let market = MarketDefinition.mainlandChina
+  package let settings = TencentSettings.section
+  package let series = [SourceSeries(Tencent.source, name: "tencent", instruments: .live)]
+  package let priority = 2
+  package let quotes: QuotesDeclaration? = QuotesDeclaration(
+    base: TencentSettings.base, batchSymbols: TencentSettings.batchSymbols,
+    requestsPerMinute: TencentSettings.requestsPerMinute,
+    referenceSymbol: TencentQuotes.referenceSymbol, bodyBytesMax: TencentQuotes.bodyBytesMax,
+    isRequestable: TencentQuotes.isRequestable, endpoint: TencentQuotes.endpoint,
+    makeDecoder: { TencentQuoteDecoder() })
+
+  package var samples: [ResponseSample] {
+    [
+      ResponseSample("quotes", examples: ["body.txt": "decode a saved response"]) {
+        body, status, _ in
+        QuotesJSON.write(showsLimits: true) { printer in
+          var decoder = TencentQuoteDecoder()
+          return decoder.decode(body, status: status, into: &printer)
+        }
+      }
+    ]
+  }
+}

@@ -1,0 +1,175 @@
+/// The fields of a line as a quote (tencent.md §4). Rules are checked from the outside in, so that
+/// a line cut short or shifted is called malformed and not by the nonsense its fields then hold.
+
+import Market
+
+struct TencentRow {
+  /// Of the fields, as the line numbers them.
+  private enum Place {
+    static let name = 1, code = 2, last = 3, previousClose = 4, open = 5, volume = 6
+    static let bids = 9, asks = 19, stamp = 30, high = 33, low = 34, totals = 35
+    static let volumeAgain = 36, state = 40, limitUp = 47, limitDown = 48
+    static let turnover = 57, afterHoursTurnover = 58, afterHoursVolume = 59
+  }
+
+  /// Up to the turnover rate: old and shortened lines have no more.
+  static let fieldsMin = 38
+  /// Lots are rounded to the nearest, money to the yuan (tencent.md §4.1, §4.2).
+  private static let rounding = Rounding(volume: 50, turnover: 1)
+
+  private static let ofKnownUnits: QuotedSecurity = [.tradesAtPrices, .index]
+
+  let fields: TencentFields
+  let security: QuotedSecurity
+
+  var name: UnsafeRawBufferPointer { fields[Place.name] }
+
+  func read(into quote: inout Quote, clock: inout TencentClock) throws(RowFault) {
+    guard fields.count >= TencentRow.fieldsMin else {
+      throw .malformed("\(fields.count) fields, at least \(TencentRow.fieldsMin) expected")
+    }
+    guard quote.symbol.bytes.dropFirst(2).elementsEqual(fields[Place.code]) else {
+      throw .malformed(
+        "code: the digits of the symbol expected, found `\(RowFault.excerpt(fields[Place.code]))`")
+    }
+    guard let moment = clock.moment(fields[Place.stamp]) else {
+      throw .malformed(
+        "stamp: YYYYMMDDhhmmss expected, found `\(RowFault.excerpt(fields[Place.stamp]))`")
+    }
+    (quote.tradingDay, quote.secondOfDay) = moment
+    try readPrices(into: &quote)
+    try readBook(into: &quote)
+    try readTotals(into: &quote)
+    quote.status = status(hasTraded: quote.volume.isPositive)
+    quote.limits = try limits()
+    quote.afterHours = try afterHours()
+    // A virtual match price in the auction, the previous close of what does not trade: nothing has
+    // traded there yet. An index has no auction.
+    if quote.volume.isZero, quote.turnover.isZero, quote.open.isZero, quote.high.isZero,
+      !security.contains(.index)
+    {
+      quote.last = .zero
+    }
+    if let broken = QuoteInconsistency.first(in: &quote, of: security) {
+      throw RowFault(.inconsistent, detail: broken.sentence(about: quote))
+    }
+  }
+
+  private func readPrices(into quote: inout Quote) throws(RowFault) {
+    quote.last = try ExactDecimal(field: fields[Place.last], named: "last")
+    quote.previousClose = try ExactDecimal(
+      field: fields[Place.previousClose], named: "previous close")
+    quote.open = try ExactDecimal(field: fields[Place.open], named: "open")
+    quote.high = try ExactDecimal(field: fields[Place.high], named: "high")
+    quote.low = try ExactDecimal(field: fields[Place.low], named: "low")
+  }
+
+  /// Lots, of the STAR board too.
+  private func readBook(into quote: inout Quote) throws(RowFault) {
+    for level in 0..<5 {
+      let (bid, ask) = (Place.bids + 2 * level, Place.asks + 2 * level)
+      quote.bids[level].price = try ExactDecimal(
+        field: fields[bid], named: "bid price \(level + 1)")
+      quote.bids[level].volume = try lots(fields[bid + 1], named: "bid volume \(level + 1)")
+      quote.asks[level].price = try ExactDecimal(
+        field: fields[ask], named: "ask price \(level + 1)")
+      quote.asks[level].volume = try lots(fields[ask + 1], named: "ask volume \(level + 1)")
+    }
+    (quote.bid, quote.ask) = (quote.bids[0].price, quote.asks[0].price)
+  }
+
+  private func lots(
+    _ text: UnsafeRawBufferPointer, named name: @autoclosure () -> String
+  ) throws(RowFault) -> ExactDecimal {
+    try ExactDecimal(countIn: text, named: name()).shares(named: name())
+  }
+
+  /// In the unit of the day's volume.
+  private func shares(
+    _ text: UnsafeRawBufferPointer, named name: String
+  ) throws(RowFault) -> ExactDecimal {
+    security.contains(.countsLots)
+      ? try lots(text, named: name) : try ExactDecimal(countIn: text, named: name)
+  }
+
+  private func readTotals(into quote: inout Quote) throws(RowFault) {
+    guard fields[Place.volume].equals(fields[Place.volumeAgain]) else {
+      throw RowFault(.inconsistent, detail: "volume: field 36 is another than field 6")
+    }
+    quote.volume = try shares(fields[Place.volume], named: "volume")
+    guard quote.volume.isZero || !security.isDisjoint(with: TencentRow.ofKnownUnits) else {
+      throw .malformed("volume: the unit of this kind of instrument is not known")
+    }
+    quote.turnover = try turnover()
+    quote.rounding = security.contains(.countsLots) ? TencentRow.rounding : .exact
+  }
+
+  /// Of `price/volume/turnover`, and again in ten thousands of yuan: to the yuan where that has
+  /// four decimals, as it has since 2020.
+  private func turnover() throws(RowFault) -> ExactDecimal {
+    let totals = fields[Place.totals]
+    guard let first = totals.offset(of: UInt8(ascii: "/")),
+      let second = totals.offset(of: UInt8(ascii: "/"), from: first + 1)
+    else { throw .malformed("totals: price/volume/turnover expected") }
+    let turnover = try ExactDecimal(field: totals.dropping(second + 1), named: "turnover")
+    let again = fields.optional(Place.turnover)
+    guard !again.isEmpty else { return turnover }
+    let tenThousands = try ExactDecimal(field: again, named: "turnover in ten thousands")
+    guard tenThousands.scale == TencentRow.yuanPlaces else { return turnover }
+    let exact = ExactDecimal(tenThousands.units)
+    guard exact == turnover else {
+      throw RowFault(
+        .inconsistent, detail: "turnover: \(turnover) in field 35 and \(exact) in field 57")
+    }
+    return exact
+  }
+
+  /// Decimals of an amount in ten thousands of yuan that is exact to the yuan.
+  private static let yuanPlaces: UInt8 = 4
+
+  private func status(hasTraded: Bool) -> QuoteStatus {
+    let state = fields.optional(Place.state)
+    guard let letter = state.first else { return .normal }
+    guard state.count == 1 else { return .unknown }
+    return switch letter {
+    case UInt8(ascii: "S"): hasTraded ? .haltedTemporarily : .halted
+    case UInt8(ascii: "D"): .delisted
+    case UInt8(ascii: "U"): .notListed
+    default: .unknown
+    }
+  }
+
+  /// -1, or 0 in older lines, where none applies.
+  private func limits() throws(RowFault) -> StatedLimits {
+    let (up, down) = (fields.optional(Place.limitUp), fields.optional(Place.limitDown))
+    if up.isEmpty, down.isEmpty { return .unstated }
+    if TencentRow.isMinusOne(up), TencentRow.isMinusOne(down) { return .none }
+    let upper = try ExactDecimal(field: up, named: "limit-up")
+    let lower = try ExactDecimal(field: down, named: "limit-down")
+    if upper.isZero, lower.isZero { return .none }
+    guard lower.isPositive, lower <= upper else {
+      throw RowFault(.inconsistent, detail: "limit-up \(upper) and limit-down \(lower)")
+    }
+    return .band(PriceBand(lower: lower, upper: upper))
+  }
+
+  private static func isMinusOne(_ text: UnsafeRawBufferPointer) -> Bool {
+    text.count == 2 && text[0] == UInt8(ascii: "-") && text[1] == UInt8(ascii: "1")
+  }
+
+  /// nil where nothing traded after the close.
+  private func afterHours() throws(RowFault) -> AfterHours? {
+    let (money, count) = (
+      fields.optional(Place.afterHoursTurnover), fields.optional(Place.afterHoursVolume)
+    )
+    if money.isEmpty, count.isEmpty { return nil }
+    let volume = try shares(count, named: "after-hours volume")
+    let tenThousands = try ExactDecimal(field: money, named: "after-hours turnover")
+    if volume.isZero, tenThousands.isZero { return nil }
+    guard let turnover = try? tenThousands * ExactDecimal(10_000) else {
+      throw .notANumber(
+        "after-hours turnover", expected: "a number of at most 18 digits", found: money)
+    }
+    return AfterHours(volume: volume, turnover: turnover.rounded(places: 0))
+  }
+}
