@@ -9,10 +9,10 @@ package enum BookStateError: Error, Equatable, Sendable {
   case corrupt(field: String, expected: String, at: Int)
 }
 
-/// 2 since disputes are remembered, 3 since the days before the last rows are written as today. The
-/// shared state is as it was.
-let layoutVersion: UInt8 = 3
-private let layoutVersions: ClosedRange<UInt8> = 1...3
+/// 2 since disputes are remembered, 3 since the days before the last rows are written as today, 4
+/// since several sources serve one book.
+let layoutVersion: UInt8 = 4
+private let layoutVersions: ClosedRange<UInt8> = 1...4
 
 extension CandleBook {
   /// What a restart needs of one instrument, about 250 bytes.
@@ -46,6 +46,8 @@ extension CandleBook {
         writer.put(Int64(group))
         writer.put(stamp.microseconds)
       }
+      writer.put(changedSourceAt != nil)
+      writer.put(changedSourceAt?.microseconds ?? 0)
       if progress.early != EarlyClosings() { progress.early.write(to: &writer) }
     }
   }
@@ -65,6 +67,11 @@ extension CandleBook {
       let group = try reader.group()
       watermarks.raise(group, to: try reader.moment("watermark of group \(group)"))
     }
+    if reader.version > 3 {
+      let hasChanged = try reader.flag("has_changed_source")
+      let moment = try reader.moment("changed_source_at")
+      changedSourceAt = hasChanged ? moment : nil
+    }
     if !reader.isAtEnd { progress.early = try EarlyClosings(&reader) }
     try reader.end()
   }
@@ -82,7 +89,7 @@ extension CandleBook {
     var state = try reader.instrumentDay(symbol: symbol)
     let wasDisputed = state.isDisputed
     switch reader.version {
-    case layoutVersion:
+    case 3...:
       memories[index].checkpoints = try reader.checkpoints(before: state)
       disputes[index] = try reader.dispute(of: state)
       try reader.end()
@@ -230,7 +237,7 @@ enum DayForm {
 
 /// A day is written part by part, in this order.
 enum DayPart: CaseIterable {
-  case totals, current, previous, lastMoved, rest, lastGap
+  case totals, current, previous, lastMoved, rest, lastGap, marks
 }
 
 extension FormingCandle {
@@ -278,8 +285,14 @@ extension InstrumentDay {
       } else {
         skip(Gap.numbers, form: form, of: &writer)
       }
+    case .marks:
+      writer.put(booked.isCoarse)
+      writer.put(areLimitsCompared)
     }
   }
+
+  /// Of the part `marks`, which version 3 did not have.
+  static let marks = 2
 
   @inline(__always)
   private func write(

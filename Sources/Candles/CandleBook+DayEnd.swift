@@ -143,7 +143,8 @@ extension InstrumentDay {
       symbol: symbol, timeframe: .day1, tradingDay: day,
       openedAt: moment(rules.hours.opens), closedAt: moment(rules.hours.closes),
       open: booked.open, high: booked.high, low: booked.low, close: booked.last,
-      volume: booked.volume, turnover: booked.turnover, flags: [], source: rules.source)
+      volume: booked.volume, turnover: booked.turnover, flags: totalsFlags,
+      source: rules.source)
   }
 
   /// The fixed-price session; its price is the close.
@@ -155,9 +156,11 @@ extension InstrumentDay {
       symbol: symbol, timeframe: .afterHours, tradingDay: day,
       openedAt: moment(session.opens), closedAt: moment(session.closes),
       open: booked.last, high: booked.last, low: booked.last, close: booked.last,
-      volume: booked.afterHours.volume, turnover: booked.afterHours.turnover, flags: [],
+      volume: booked.afterHours.volume, turnover: booked.afterHours.turnover, flags: totalsFlags,
       source: rules.source)
   }
+
+  private var totalsFlags: CandleFlags { booked.isCoarse ? .coarse : [] }
 
   func certificate(isEndKnown: Bool) -> DayCertificate {
     let isEndKnown = isEndKnown && !isDisputed
@@ -167,6 +170,6 @@ extension InstrumentDay {
       minuteTurnover: sums.minuteTurnover, gapVolume: sums.gapVolume, gapTurnover: sums.gapTurnover,
       afterHoursVolume: booked.afterHours.volume, afterHoursTurnover: booked.afterHours.turnover,
       minutesTraded: Int16(sums.minutesTraded), minutesUntraded: Int16(sums.minutesUntraded),
-      minutesMissing: Int16(sums.minutesMissing))
+      minutesMissing: Int16(sums.minutesMissing), isCoarse: booked.isCoarse)
   }
 }

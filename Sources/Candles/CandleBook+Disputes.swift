@@ -206,20 +206,24 @@ extension CandleBook {
   private mutating func takeBack(_ index: Int, rows: [HeldRow]) -> Verdict {
     guard var state = instruments[index].state else { return .accepted(stateChanged: false) }
     let first = rows[0]
+    // Of rounded totals the least that they may be, as of all that are booked.
+    let totals = first.totals
+    var quote = first.quote
+    (quote.volume, quote.turnover) = (totals.volume, totals.turnover)
     do throws(ExactDecimalError) {
       try state.recordGap(
         from: state.moment(min(state.booked.stamp, Int(first.quote.secondOfDay))),
         to: first.quote.at,
         delta: InstrumentDay.Delta(
-          volume: try first.quote.volume - state.booked.volume,
-          turnover: try first.quote.turnover - state.booked.turnover),
+          volume: try totals.volume - state.booked.volume,
+          turnover: try totals.turnover - state.booked.turnover),
         cause: .correction, into: &output)
     } catch {
       return .rejected(.implausible, detail: "the day's totals overflow")
     }
     state.narrow(to: first.quote, rules: rules, into: &output)
     state.remember(
-      first.quote, trading: first.trading, watermark: first.watermark, in: rules.hours)
+      quote, trading: first.trading, watermark: first.watermark, in: rules.hours)
     return replace(index, by: Checkpoint(state: state), booking: Array(rows.dropFirst()))
   }
 

@@ -14,7 +14,8 @@ extension CandleBook {
     do throws(ExactDecimalError) {
       for row in rows {
         try new.observe(
-          row.quote, trading: row.trading, watermark: row.watermark, rules: rules, into: &made)
+          new.bounded(row.quote, of: instruments[index].instrument?.kind), trading: row.trading,
+          watermark: row.watermark, rules: rules, into: &made)
         new.prove(through: row.provenThrough)
       }
     } catch {

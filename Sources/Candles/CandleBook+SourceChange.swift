@@ -1,11 +1,62 @@
 import Market
 
 /// One book over a change of source. Totals are the exchange's, whoever serves them, so a day goes
-/// on where it stands; what differs is how late a source shows them, and how finely.
+/// on where it stands. What differs is how late a source shows them, how finely, and what its
+/// stamps mean: one has the last trade's, another the moment it refreshed the row.
 extension CandleBook {
   /// Another source serves from here on. Call it with the receive time of its first answer, before
   /// the rows of that answer are observed.
+  ///
+  /// What was held against the standing totals came from the source before, and counts no more.
   package mutating func sourceChanged(at moment: Timestamp) {
     changedSourceAt = moment
+    for index in disputes.keys.sorted() {
+      guard var dispute = disputes[index] else { continue }
+      if instruments[index].isDisputed {
+        dispute.held = dispute.held.last.map { [$0.asHeadOfAnotherSource] } ?? []
+        dispute.rival = dispute.rival.last.map { [$0.asHeadOfAnotherSource] } ?? []
+      } else {
+        dispute.held = []
+        dispute.base = nil
+        (dispute.against, dispute.inFavour, dispute.inFavourRun) = (0, 0, 0)
+        dispute.former?.returned = []
+      }
+      let isOver = dispute.former == nil && !instruments[index].isDisputed
+      disputes[index] = isOver ? nil : dispute
+      output.touched.append(index)
+    }
+  }
+}
+
+extension HeldRow {
+  /// Its stamp says nothing about the stamps that come.
+  fileprivate var asHeadOfAnotherSource: HeldRow {
+    var head = asHead
+    head.quote.secondOfDay = 0
+    return head
+  }
+}
+
+extension InstrumentDay {
+  /// What is left of an objection to a row after a change of source.
+  ///
+  /// Stamps of two sources are not compared: an older one with no fewer totals continues the day.
+  /// With fewer totals, or by their stamps, rows of the first sweeps only lag.
+  func reconsidered(
+    _ objection: Objection, to quote: Quote, receivedAt: Timestamp, changedSourceAt: Timestamp,
+    rules: CandleRules
+  ) -> Objection? {
+    let isOfSourceBefore =
+      moment(booked.stamp) <= changedSourceAt.adding(seconds: rules.clockSkewSecondsMax)
+    if objection.weight == .lagging, isOfSourceBefore {
+      var known = totals
+      known.second = min(known.second, Int(quote.secondOfDay))
+      if known.isContinued(by: quote, rules: rules) { return nil }
+    }
+    let isLag = objection.reason == .lagging || objection.reason == .backwardStamp
+    guard isLag, receivedAt <= changedSourceAt.adding(seconds: rules.lagSecondsMax) else {
+      return objection
+    }
+    return .lagging(objection.detail)
   }
 }

@@ -59,13 +59,20 @@ package struct CandleBook: Sendable {
     /// price lies beyond it, unless no limit applies or trading showed that the band is another.
     @inline(__always)
     mutating func objection(
-      to quote: Quote, seenAt second: Int, rules: CandleRules, isUnlimited: () -> Bool
+      to quote: Quote, seenAt second: Int, receivedAt: Timestamp, changedSourceAt: Timestamp?,
+      rules: CandleRules, into output: inout CandleOutput, isUnlimited: () -> Bool
     ) -> Objection? {
       if state?.isRepeated(by: quote) == true { return nil }
-      if let objection = state?.objection(to: quote, seenAt: second, rules: rules) {
+      if let objection = state?.objection(
+        to: quote, seenAt: second, receivedAt: receivedAt, changedSourceAt: changedSourceAt,
+        rules: rules)
+      {
         return objection
       }
-      if band?.isOf(quote) != true { band = DayBand(instrument, quote: quote) }
+      if band?.isOf(quote) != true {
+        band = DayBand(instrument, quote: quote)
+        compareLimits(of: quote, rules: rules, into: &output, isUnlimited: isUnlimited)
+      }
       guard let objection = band?.objection(to: quote), state?.isBandUnknown != true,
         !isUnlimited()
       else { return nil }
@@ -192,7 +199,8 @@ extension CandleBook {
     let isDisputed = instruments[index].isDisputed && known == day
     if !isDisputed,
       let objection = instruments[index].objection(
-        to: quote, seenAt: second, rules: rules, isUnlimited: isUnlimited)
+        to: quote, seenAt: second, receivedAt: receivedAt, changedSourceAt: changedSourceAt,
+        rules: rules, into: &output, isUnlimited: isUnlimited)
     {
       if objection.weight == .lagging {
         return .rejected(objection.reason, detail: objection.detail)
@@ -206,19 +214,49 @@ extension CandleBook {
     if isDisputed {
       return observeDisputed(quote, at: index, watermark: second, receivedAt: receivedAt)
     }
-    if instruments[index].proveUnchanged(by: quote, until: second, rules: rules) {
-      let isCounted = hasDispute(index)
-      if isCounted {
-        noteRepeated(quote, at: index, watermark: second, receivedAt: receivedAt)
-      }
-      return .accepted(stateChanged: closeIfOver(index, at: receivedAt) || joined || isCounted)
+    if quote.rounding != .exact {
+      return takeRounded(
+        quote, trading: trading, at: index, watermark: second, receivedAt: receivedAt,
+        joined: joined)
     }
-    return book(quote, trading: trading, at: index, watermark: second, receivedAt: receivedAt)
+    return take(
+      quote, asServed: quote, trading: trading, at: index, watermark: second,
+      receivedAt: receivedAt, joined: joined)
+  }
+
+  /// Out of line: most rows are exact, and must pay for no copy.
+  @inline(never)
+  private mutating func takeRounded(
+    _ quote: Quote, trading: TradingState, at index: Int, watermark: Int,
+    receivedAt: Timestamp, joined: Bool
+  ) -> Verdict {
+    let kind = instruments[index].instrument?.kind
+    let row = instruments[index].state?.bounded(quote, of: kind) ?? quote
+    return take(
+      row, asServed: quote, trading: trading, at: index, watermark: watermark,
+      receivedAt: receivedAt, joined: joined)
   }
 
   /// The row continues what is known of its day.
+  @inline(__always)
+  private mutating func take(
+    _ quote: Quote, asServed served: Quote, trading: TradingState, at index: Int, watermark: Int,
+    receivedAt: Timestamp, joined: Bool
+  ) -> Verdict {
+    if instruments[index].proveUnchanged(by: quote, until: watermark, rules: rules) {
+      let isCounted = hasDispute(index)
+      if isCounted {
+        noteRepeated(served, at: index, watermark: watermark, receivedAt: receivedAt)
+      }
+      return .accepted(stateChanged: closeIfOver(index, at: receivedAt) || joined || isCounted)
+    }
+    return book(
+      quote, asServed: served, trading: trading, at: index, watermark: watermark,
+      receivedAt: receivedAt)
+  }
+
   private mutating func book(
-    _ quote: Quote, trading: TradingState, at index: Int, watermark: Int,
+    _ quote: Quote, asServed served: Quote, trading: TradingState, at index: Int, watermark: Int,
     receivedAt: Timestamp
   ) -> Verdict {
     guard let before = instruments[index].state else { return .accepted(stateChanged: false) }
@@ -237,7 +275,7 @@ extension CandleBook {
     if gaps != nil || before.isMoved(by: quote) { memories[index].remember(before, gaps: gaps) }
     if hasDispute(index) {
       noteBooked(
-        quote, at: index, watermark: watermark, after: before, gaps: gaps,
+        served, at: index, watermark: watermark, after: before, gaps: gaps,
         receivedAt: receivedAt)
     }
     if before.isClosed {

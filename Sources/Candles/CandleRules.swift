@@ -34,6 +34,8 @@ package struct CandleRules: Sendable {
   package var disputeSecondsMax: Int64 = 130
   /// A standing row that no answer has had for so long is no newer one than those they have.
   package var unobservedSecondsMin = 60
+  /// How long after a change of source its rows may lie behind the standing ones: five sweeps.
+  package var lagSecondsMax: Int64 = 15
   /// How long after a correction the replaced readings may come back and undo it.
   package var undoSecondsMax: Int64 = 60
   /// Of the market whose quotes are booked.
@@ -59,6 +61,8 @@ package struct CandleOutput: Sendable {
   /// held was taken back.
   package var closedGaps: [Gap] = []
   package var certificates: [DayCertificate] = []
+  /// Limits that are stated otherwise than our own table has them.
+  package var disagreements: [Disagreement] = []
   package var events: [FeedEvent] = []
   /// Indexes of instruments whose stored state a timer changed.
   package var touched: [Int] = []
@@ -68,6 +72,7 @@ package struct CandleOutput: Sendable {
   package var isEmpty: Bool {
     candles.isEmpty && revisions.isEmpty && gaps.isEmpty && closedGaps.isEmpty
       && certificates.isEmpty
+      && disagreements.isEmpty
       && events.isEmpty
       && touched.isEmpty
   }

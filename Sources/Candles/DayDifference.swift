@@ -68,7 +68,7 @@ extension InstrumentDay {
     case .previous: previous == other.previous ? 1 + FormingCandle.numbers : nil
     case .lastMoved: lastMoved == other.lastMoved ? 1 + FormingCandle.numbers : nil
     case .lastGap: lastGap == other.lastGap ? 1 + Gap.numbers : nil
-    case .totals, .current, .rest: nil
+    case .totals, .current, .rest, .marks: nil
     }
   }
 }
@@ -79,6 +79,7 @@ extension StateReader {
     let alive = try integer("checkpoint.alive_through", in: Self.secondsOfDay)
     let stamp = try integer("checkpoint.stamp", in: Self.secondsOfDay)
     var numbers = day.numbers
+    if version < 4 { numbers.removeLast(InstrumentDay.marks) }
     var place = try equalNumbers(upTo: numbers.count)
     while place < numbers.count {
       numbers[place] &+= UInt64(bitPattern: try integer("checkpoint.change"))
@@ -104,10 +105,10 @@ extension StateReader {
   private func day(
     of symbol: Symbol, in numbers: [UInt64]
   ) throws(BookStateError) -> InstrumentDay {
-    let bytes = StateWriter.bytes(version: layoutVersion) { writer in
+    let bytes = StateWriter.bytes(version: version) { writer in
       for number in numbers { writer.put(number: number) }
     }
-    var reader = try StateReader(bytes, versions: layoutVersion...layoutVersion, hours: hours)
+    var reader = try StateReader(bytes, versions: version...version, hours: hours)
     let day = try reader.instrumentDay(symbol: symbol, as: .difference)
     try reader.end()
     return day
@@ -129,8 +130,8 @@ private struct DayNumbers: StateSink {
   let numbers: UnsafeMutableBufferPointer<UInt64>
   private var count = 0
 
-  /// 32 integers and flags, and 37 decimals of two numbers.
-  private static let countMax = 32 + 2 * 37
+  /// 34 integers and flags, and 37 decimals of two numbers.
+  private static let countMax = 34 + 2 * 37
 
   @inline(__always)
   static func with<Value>(_ body: (inout DayNumbers) -> Value) -> Value {

@@ -121,28 +121,43 @@ struct Former: Sendable {
   }
 }
 
-/// The legal prices of one instrument and day.
+/// The legal prices of one instrument and day: as the exchange states them, else by our own table.
 struct DayBand: Sendable {
   let day: TradingDay
   let previousClose: ExactDecimal
+  private let limits: StatedLimits
   /// nil where no limit applies.
   let band: PriceBand?
 
-  /// A band is known by code alone: ST moves as far as any other since 2026-07-06, and before that
-  /// the wider one errs on the safe side.
   init(_ instrument: Instrument?, quote: Quote) {
     day = quote.tradingDay
     previousClose = quote.previousClose
-    band = instrument.flatMap {
-      PriceLimit.band(
-        for: $0, previousClose: quote.previousClose, on: quote.tradingDay,
-        specialTreatment: false, tradingDaysSinceListing: nil)
-    }
+    limits = quote.limits
+    band =
+      switch quote.limits {
+      case .unstated: instrument.flatMap { Self.table(for: $0, quote: quote) }
+      case .none: nil
+      case .band(let stated): stated
+      }
+  }
+
+  /// A band is known by code alone: ST moves as far as any other since 2026-07-06, and before that
+  /// the wider one errs on the safe side.
+  static func table(for instrument: Instrument, quote: Quote) -> PriceBand? {
+    PriceLimit.band(
+      for: instrument, previousClose: quote.previousClose, on: quote.tradingDay,
+      specialTreatment: false, tradingDaysSinceListing: nil)
   }
 
   @inline(__always)
   func isOf(_ quote: Quote) -> Bool {
-    day == quote.tradingDay && previousClose == quote.previousClose
+    day == quote.tradingDay && previousClose == quote.previousClose && hasLimits(of: quote)
+  }
+
+  @inline(__always)
+  private func hasLimits(of quote: Quote) -> Bool {
+    if case .unstated = limits, case .unstated = quote.limits { return true }
+    return limits == quote.limits
   }
 
   /// Quotes and held rows may have no open, high or low yet.
@@ -165,5 +180,39 @@ struct DayBand: Sendable {
   @inline(__always)
   private func holds(_ price: ExactDecimal, in band: PriceBand) -> Bool {
     price.isZero || band.contains(price)
+  }
+}
+
+extension CandleBook.Entry {
+  /// Holds the limits that the exchange states against our own table, once a day. Both are seldom
+  /// there: a row that states none, an instrument of no known kind, a name that says that the day
+  /// has no limit.
+  @inline(never)
+  mutating func compareLimits(
+    of quote: Quote, rules: CandleRules, into output: inout CandleOutput, isUnlimited: () -> Bool
+  ) {
+    let theirs: PriceBand?
+    switch quote.limits {
+    case .unstated: return
+    case .none: theirs = nil
+    case .band(let stated): theirs = stated
+    }
+    guard let instrument, quote.previousClose.isPositive, state?.day == quote.tradingDay,
+      state?.areLimitsCompared == false
+    else { return }
+    state?.areLimitsCompared = true
+    let ours = isUnlimited() ? nil : DayBand.table(for: instrument, quote: quote)
+    let pairs = [
+      (Disagreement.Field.limitUp, ours?.upper, theirs?.upper),
+      (.limitDown, ours?.lower, theirs?.lower),
+    ]
+    for (field, ours, theirs) in pairs where ours != theirs {
+      output.disagreements.append(
+        Disagreement(
+          symbol: symbol, timeframe: .day1,
+          openedAt: rules.hours.moment(on: quote.tradingDay, secondOfDay: rules.hours.opens),
+          tradingDay: quote.tradingDay, field: field, ours: ours, theirs: theirs,
+          ourSource: rules.source, theirSource: rules.source))
+    }
   }
 }

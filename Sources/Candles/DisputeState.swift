@@ -41,6 +41,8 @@ extension HeldRow {
       writer.put(session.volume)
       writer.put(session.turnover)
     }
+    writer.put(Int64(quote.rounding.volume))
+    writer.put(Int64(quote.rounding.turnover))
   }
 
   static let fields: [any WritableKeyPath<Quote, ExactDecimal> & Sendable] = [
@@ -83,6 +85,7 @@ extension Dispute {
 extension StateReader {
   private static let rowsMax = 16
   private static let gapsMax = 10_000
+  private static let roundings = 0...Int(Int32.max)
 
   mutating func gap(of symbol: Symbol, on day: TradingDay) throws(BookStateError) -> Gap {
     let from = try integer("gap.from", in: Self.secondsOfDay)
@@ -158,6 +161,11 @@ extension StateReader {
         quote.afterHours = AfterHours(
           volume: try decimal("\(field).after_hours.volume"),
           turnover: try decimal("\(field).after_hours.turnover"))
+      }
+      if version > 3 {
+        quote.rounding = Rounding(
+          volume: Int32(try integer("\(field).rounding.volume", in: Self.roundings)),
+          turnover: Int32(try integer("\(field).rounding.turnover", in: Self.roundings)))
       }
       var row = HeldRow(quote: quote, trading: trading, watermark: watermark, responses: responses)
       row.provenThrough = provenThrough

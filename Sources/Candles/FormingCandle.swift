@@ -55,6 +55,7 @@ struct FormingCandle: Sendable, Hashable {
     volume = grownVolume
     turnover = grownTurnover
     if move.isAmbiguous { flags.insert(.extremeAmbiguous) }
+    if move.isCoarse { flags.insert(.coarse) }
   }
 
   /// The candle as it stands; flat where nothing moved.
@@ -83,4 +84,6 @@ struct Move {
   var turnover: ExactDecimal
   /// An extreme moved between sightings on either side of the minute's start.
   var isAmbiguous: Bool
+  /// The totals of one of the two sightings, or of both, were rounded.
+  var isCoarse: Bool
 }

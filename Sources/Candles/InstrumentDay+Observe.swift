@@ -3,7 +3,8 @@ import Market
 /// How a sighting becomes minute volume, a gap or a revision: rules 1–5 of DESIGN. Every change of
 /// the day's volume goes to exactly one of the three, which is why the certificate can be zero.
 extension InstrumentDay {
-  /// Takes in a plausible snapshot that was true at `watermark` (second of the day).
+  /// Takes in a plausible snapshot that was true at `watermark` (second of the day). Rounded totals
+  /// are `bounded` before.
   /// - Throws: `overflow`, and then nothing has changed.
   mutating func observe(
     _ quote: Quote, trading: TradingState, watermark: Int, rules: CandleRules,
@@ -16,10 +17,14 @@ extension InstrumentDay {
     if isBreak(until: watermark, rules: rules) {
       try open(gapUntil: watermark, delta: delta, quote: quote, rules: rules, into: &output)
     } else if isMovement(quote, delta: delta) {
+      let stamp = Int(quote.secondOfDay)
+      let isLate = rules.hours.minute(of: stamp) < current.minute
+      let place = isLate ? place(ofStamp: stamp, in: rules.hours) : stamp
+      let isInPlace = stamp == place && stamp >= booked.stamp
       try record(
-        move(quote, delta: delta, in: rules.hours), stampedAt: Int(quote.secondOfDay),
-        rules: rules, into: &output)
-      learnLag(of: Int(quote.secondOfDay), seenAt: watermark, rules: rules)
+        move(quote, delta: delta, in: rules.hours.minute(of: place), rules.hours),
+        stampedAt: place, rules: rules, into: &output)
+      if isInPlace { learnLag(of: stamp, seenAt: watermark, rules: rules) }
     }
     remember(quote, trading: trading, watermark: watermark, in: rules.hours)
   }
@@ -32,6 +37,7 @@ extension InstrumentDay {
     return Int(quote.secondOfDay) == booked.stamp && quote.volume == booked.volume
       && quote.turnover == booked.turnover && quote.last == booked.last
       && quote.afterHours ?? booked.afterHours == booked.afterHours
+      && (quote.rounding != .exact) == booked.isCoarse
       && !isBreak(until: second, rules: rules)
   }
 
@@ -79,8 +85,9 @@ extension InstrumentDay {
   }
 
   @inline(__always)
-  private func move(_ quote: Quote, delta: Delta, in hours: TradingHours) -> Move {
-    let minute = hours.minute(of: Int(quote.secondOfDay))
+  private func move(
+    _ quote: Quote, delta: Delta, in minute: Int, _ hours: TradingHours
+  ) -> Move {
     let rose = quote.high > booked.high
     let fell = quote.low < booked.low || booked.low.isZero
     return Move(
@@ -91,7 +98,8 @@ extension InstrumentDay {
       volume: delta.volume, turnover: delta.turnover,
       // Only the instrument's own stamps prove its rows: others' lie elsewhere in the second.
       isAmbiguous: minute > 0 && (rose || fell)
-        && hours.tradingSeconds(before: booked.stamp) < minute * 60)
+        && hours.tradingSeconds(before: booked.stamp) < minute * 60,
+      isCoarse: booked.isCoarse || quote.rounding != .exact)
   }
 
   /// Puts a movement where its stamp says, however late it comes.
@@ -218,7 +226,11 @@ extension InstrumentDay {
     prove(through: watermark)
     isObserved = true
     booked.stamp = Int(quote.secondOfDay)
-    if let minute = lastMoved?.minute, hours.minute(of: booked.stamp) > minute { lastMoved = nil }
+    booked.isCoarse = quote.rounding != .exact
+    // What an exact total adds to a rounded one may be as old as the print before it.
+    if !booked.isCoarse, let minute = lastMoved?.minute, hours.minute(of: booked.stamp) > minute {
+      lastMoved = nil
+    }
     booked.volume = quote.volume
     booked.turnover = quote.turnover
     booked.open = quote.open

@@ -20,6 +20,8 @@ struct InstrumentDay: Sendable, Hashable {
   var isBandUnknown = false
   /// Two readings are served in turn: nothing is booked.
   var isDisputed = false
+  /// The limits that the exchange states were held against our own table.
+  var areLimitsCompared = false
   var booked = BookedRow()
 
   /// The minute that takes shape, and the one before it, kept while prints may still change it.
@@ -62,6 +64,8 @@ struct InstrumentDay: Sendable, Hashable {
     var previousClose = ExactDecimal.zero
     var afterHours = AfterHours(volume: .zero, turnover: .zero)
     var trading = TradingState.preOpen
+    /// The totals are lower bounds: the source rounds them.
+    var isCoarse = false
   }
 
   /// Where the day's volume and minutes went.

@@ -42,13 +42,22 @@ extension InstrumentDay {
   /// What speaks against the row after what is known of its day; nil if nothing does. The day's
   /// first row is held against yesterday's close.
   @inline(__always)
-  func objection(to quote: Quote, seenAt watermark: Int, rules: CandleRules) -> Objection? {
+  func objection(
+    to quote: Quote, seenAt watermark: Int, receivedAt: Timestamp, changedSourceAt: Timestamp?,
+    rules: CandleRules
+  ) -> Objection? {
     if quote.tradingDay < day {
       return .lagging("date \(quote.tradingDay), expected \(day) or later")
     }
     if quote.tradingDay > day { return nil }
     if isObserved {
       guard var objection = totals.objection(to: quote, rules: rules) else { return nil }
+      if let changedSourceAt {
+        let left = reconsidered(
+          objection, to: quote, receivedAt: receivedAt, changedSourceAt: changedSourceAt,
+          rules: rules)
+        guard let left, left == objection else { return left }
+      }
       if isUnobserved(by: watermark, rules: rules) { objection.weight = .contradiction }
       return objection
     }

@@ -23,10 +23,13 @@ struct RunningTotals: Sendable, Hashable {
     self.previousClose = previousClose
   }
 
+  /// Of rounded totals the least that they may be.
   init(_ quote: Quote) {
     self.init(
-      second: Int(quote.secondOfDay), volume: quote.volume, turnover: quote.turnover,
-      high: quote.high, low: quote.low, previousClose: quote.previousClose)
+      second: Int(quote.secondOfDay), volume: .zero, turnover: .zero, high: quote.high,
+      low: quote.low, previousClose: quote.previousClose)
+    let row = quote.rounding == .exact ? quote : quote.bounded(after: self)
+    (volume, turnover) = (row.volume, row.turnover)
   }
 
   func isContinued(by quote: Quote, rules: CandleRules) -> Bool {
@@ -38,6 +41,7 @@ struct RunningTotals: Sendable, Hashable {
   /// before and more volume, which is a continuation.
   @inline(__always)
   func objection(to quote: Quote, rules: CandleRules) -> Objection? {
+    if quote.rounding != .exact { return objection(toRounded: quote, rules: rules) }
     if Int(quote.secondOfDay) < second {
       let known = rules.hours.moment(on: quote.tradingDay, secondOfDay: second)
       return .lagging("stamp \(quote.at), expected \(known) or later")
@@ -69,6 +73,14 @@ struct RunningTotals: Sendable, Hashable {
       .implausible,
       detail:
         "turnover \(quote.turnover) for volume \(quote.volume) after \(turnover) for \(volume)")
+  }
+
+  /// Out of line: most rows are exact.
+  @inline(never)
+  private func objection(toRounded quote: Quote, rules: CandleRules) -> Objection? {
+    var row = quote.bounded(after: self)
+    row.rounding = .exact
+    return objection(to: row, rules: rules)
   }
 
   /// Of two rows of one second in session the lesser is the older one. After the close the stamp

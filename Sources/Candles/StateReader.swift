@@ -170,6 +170,10 @@ struct StateReader {
     } else {
       state.coverage.observedSince = state.current.minute
     }
+    if version > 3 {
+      state.booked.isCoarse = try flag("is_coarse")
+      state.areLimitsCompared = try flag("are_limits_compared")
+    }
     return state
   }
 

@@ -3,6 +3,9 @@
 public struct Disagreement: Sendable, Hashable {
   public enum Field: String, Sendable, CaseIterable {
     case open, high, low, close, volume, turnover
+    /// The day's legal prices: by our own table, and as the exchange states them. nil is no limit.
+    case limitUp = "limit_up"
+    case limitDown = "limit_down"
   }
 
   public var symbol: Symbol

@@ -87,6 +87,8 @@ public struct Rounding: Sendable, Hashable {
   public var turnover: Int32
 
   public static let exact = Rounding(volume: 0, turnover: 0)
+  /// To the nearest lot and to whole money: no source rounds more.
+  package static let coarsest = Rounding(volume: 50, turnover: 1)
 
   public init(volume: Int32, turnover: Int32) {
     self.volume = volume

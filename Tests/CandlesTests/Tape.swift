@@ -8,6 +8,8 @@ struct Tape {
   let day = TradingDay(daysSince1970: 20_640)  // 2026-07-06, a Monday
   var output = CandleOutput()
   var verdicts: [CandleBook.Verdict] = []
+  /// The request group whose answers come.
+  var group: UInt16 = 0
   private var high = ExactDecimal.zero
   private var low = ExactDecimal.zero
 
@@ -64,7 +66,7 @@ struct Tape {
     let index = book.index(of: quote.symbol)
     verdicts.append(
       book.observe(
-        quote, at: index, group: 0, watermark: watermark, receivedAt: received))
+        quote, at: index, group: group, watermark: watermark, receivedAt: received))
     collect()
   }
 
@@ -82,6 +84,7 @@ struct Tape {
       if let place = output.gaps.lastIndex(of: gap) { output.gaps.remove(at: place) }
     }
     output.certificates += new.certificates
+    output.disagreements += new.disagreements
     output.events += new.events
   }
 

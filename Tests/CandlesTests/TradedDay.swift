@@ -19,8 +19,10 @@ struct TradedDay {
   /// The exchange's day after each trade.
   private var quotes: [Quote] = []
 
-  /// - Parameter tradesMax: of them, beside the two auctions.
-  init(_ tape: Tape, tradesMax: Int, random: inout SplitMix) throws {
+  /// - Parameters:
+  ///   - tradesMax: of them, beside the two auctions.
+  ///   - lot: of how many shares every trade is a multiple.
+  init(_ tape: Tape, tradesMax: Int, lot: Int64 = 100, random: inout SplitMix) throws {
     symbol = tape.symbol
     day = tape.day
     var seconds = (0..<Int.random(in: 0...tradesMax, using: &random)).map { _ in
@@ -34,7 +36,9 @@ struct TradedDay {
     for second in seconds.sorted() {
       price = min(max(price + .random(in: -3...3, using: &random), 900), 1080)
       trades.append(
-        Trade(second: second, price: price, size: .random(in: 1...90, using: &random) * 100))
+        Trade(
+          second: second, price: price,
+          size: .random(in: 1...9000 / lot, using: &random) * lot))
     }
     try feedQuotes()
   }
