@@ -32,7 +32,8 @@ extension Reconciliation {
     }
     if !outcome.closedGaps.isEmpty {
       outcome.certificate = try makeCertificate(
-        minutes, openGaps: open + outcome.remainders, totals: known)
+        minutes, openGaps: open + outcome.remainders, totals: known,
+        isCoarse: certificate?.isCoarse == true)
     }
     outcome.disagreements += try dayDisagreements(known)
     outcome.isDayVerified = bars.isComplete
@@ -139,7 +140,10 @@ extension Reconciliation {
     let pairs: [(Disagreement.Field, ExactDecimal, ExactDecimal)] = [
       (.volume, ours.volume, theirs.volume), (.turnover, ours.turnover, theirs.turnover),
     ]
-    return pairs.filter { $0.1 != $0.2 && ($0.0 == .volume || hasTurnover) }.map { pair in
+    let isExplained = isWithinRounding(ours, theirs, hasTurnover: hasTurnover)
+    return pairs.filter {
+      $0.1 != $0.2 && ($0.0 == .volume || hasTurnover) && !isExplained
+    }.map { pair in
       Disagreement(
         symbol: symbol, timeframe: timeframe, openedAt: openedAt, tradingDay: day, field: pair.0,
         ours: pair.1, theirs: pair.2, ourSource: source, theirSource: source)
@@ -167,8 +171,12 @@ extension Reconciliation {
     let begun = bars.wholeDay.filter { hours.opening(ofMinute: $0) < second }
     let least = try Totals.of(passed.map { bars.minutes[$0] })
     let most = try Totals.of(begun.map { bars.minutes[$0] })
-    guard least.volume <= seen.volume, seen.volume <= most.volume else { return nil }
-    let under = try least.turnover - seen.turnover
+    // What was seen of rounded totals is the least that they may be.
+    let rounding = isRounded ? Self.roundingSpan : Totals()
+    guard try least.volume <= seen.volume + rounding.volume, seen.volume <= most.volume else {
+      return nil
+    }
+    let under = try least.turnover - seen.turnover - rounding.turnover
     let over = try seen.turnover - most.turnover
     for excess in [under, over] where excess.isPositive {
       guard try isNoise(excess, in: totals.turnover) else { return nil }
@@ -190,7 +198,7 @@ extension Reconciliation {
   }
 
   /// A day bar may count the fixed-price session in.
-  private func agrees(_ bar: Candle, with volume: ExactDecimal) throws(ExactDecimalError) -> Bool {
+  func agrees(_ bar: Candle, with volume: ExactDecimal) throws(ExactDecimalError) -> Bool {
     if bar.volume == volume { return true }
     return try bar.volume == volume + (certificate?.afterHoursVolume ?? .zero)
   }

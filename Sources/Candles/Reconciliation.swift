@@ -8,6 +8,9 @@ import Market
 /// minutes; else each gap is held against the bars of its own span; else nothing changes and the
 /// difference is a `Disagreement`. Σ minutes + Σ open gaps stays what it was, to the last digit.
 ///
+/// Totals that a source rounded are lower bounds, and bars say what they were: see
+/// `Reconciliation+Rounding`.
+///
 /// No bars at all are the whole of a day on which the exchange counted nothing.
 ///
 /// Money. Sina tells a bar's turnover in single precision (sina.md §2: 476800.9888), so bars whose
@@ -23,10 +26,10 @@ package struct Reconciliation: Sendable {
   let hours: TradingHours
   let source: Source
   /// By minute.
-  let stored: [Candle?]
+  var stored: [Candle?]
   let gaps: [OpenGap]
-  let certificate: DayCertificate?
-  let dayCandle: Candle?
+  var certificate: DayCertificate?
+  var dayCandle: Candle?
   let bars: BarDay
 
   /// A gap that is open, by the store's number.
@@ -102,19 +105,22 @@ package struct Reconciliation: Sendable {
     }
   }
 
-  private func weighed() throws(ExactDecimalError) -> Outcome {
+  func weighed() throws(ExactDecimalError) -> Outcome {
     let known = exchangeTotals
-    if bars.isEmpty {
-      return known == Totals()
-        ? try settled(by: Filling(), totals: Totals()) : left(gaps, because: .notInBars)
+    if bars.isEmpty, known == Totals() { return try settled(by: Filling(), totals: Totals()) }
+    let totals: Totals?
+    if let known {
+      totals = try totalsOfBars(beyond: known) ?? known
+    } else {
+      totals = try totalsOfBars()
     }
-    let totals = known == nil ? try totalsOfBars() : known
     if let totals, bars.hasTurnover(in: bars.wholeDay),
       let filling = try filling(of: bars.wholeDay, target: totals)
     {
       return try settled(by: filling, totals: totals)
     }
-    guard certificate != nil else { return left(gaps, because: .notInBars) }
+    if let outcome = try settledByDayBar() { return outcome }
+    guard certificate != nil, !bars.isEmpty else { return left(gaps, because: .notInBars) }
     return try mended(known)
   }
 
@@ -124,7 +130,7 @@ package struct Reconciliation: Sendable {
     return outcome
   }
 
-  private var exchangeTotals: Totals? {
+  var exchangeTotals: Totals? {
     guard let volume = certificate?.exchangeVolume, let turnover = certificate?.exchangeTurnover
     else {
       return nil
@@ -171,6 +177,7 @@ extension Reconciliation {
     if dayCandle == nil, let candle = try wholeDayCandle(of: minutes) {
       outcome.candles.append(candle)
     }
+    outcome.revisions += dayRevision(to: totals)
     outcome.certificate = try makeCertificate(minutes, openGaps: [], totals: totals)
     outcome.disagreements = try dayBarDisagreements(totals)
     outcome.isDayVerified = true
@@ -192,7 +199,7 @@ extension Reconciliation {
   }
 
   func makeCertificate(
-    _ minutes: [Candle?], openGaps: [Gap], totals: Totals?
+    _ minutes: [Candle?], openGaps: [Gap], totals: Totals?, isCoarse: Bool = false
   ) throws(ExactDecimalError) -> DayCertificate {
     let sum = try Totals.of(minutes)
     var unseen = Totals()
@@ -208,7 +215,8 @@ extension Reconciliation {
       afterHoursTurnover: certificate?.afterHoursTurnover ?? .zero, minutesTraded: Int16(traded),
       minutesUntraded: Int16(count - traded),
       // What was never tradable was never missing.
-      minutesMissing: min(certificate?.minutesMissing ?? Int16(missing), Int16(missing)))
+      minutesMissing: min(certificate?.minutesMissing ?? Int16(missing), Int16(missing)),
+      isCoarse: isCoarse)
   }
 
   /// The exchange's day as its minutes tell it.
@@ -228,7 +236,7 @@ extension Reconciliation {
 
 extension CandleFlags {
   /// What a whole reading settles.
-  static let doubts: CandleFlags = [.partial, .extremeAmbiguous]
+  static let doubts: CandleFlags = [.partial, .extremeAmbiguous, .coarse]
 }
 
 extension Candle {
