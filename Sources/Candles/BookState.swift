@@ -287,7 +287,7 @@ extension InstrumentDay {
       }
     case .marks:
       writer.put(booked.isCoarse)
-      writer.put(areLimitsCompared)
+      writer.put(limits.areCompared)
     }
   }
 
@@ -317,7 +317,7 @@ extension InstrumentDay {
     writer.put(Int64(coverage.lag))
     writer.put(Int64(coverage.observedSince))
     writer.put(priorClose)
-    writer.put(isBandUnknown)
+    writer.put(limits.isBandUnknown)
     writer.put(isDisputed)
   }
 

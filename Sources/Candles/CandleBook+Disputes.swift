@@ -171,7 +171,7 @@ extension CandleBook {
     let rows = dispute.rows
     disputes[index] = nil
     if isBandUnknown {
-      standing.isBandUnknown = true
+      standing.limits.isBandUnknown = true
       notify(.bandUnknown, of: standing, at: rows[rows.count - 1])
     }
     if standing.isContinued(by: rows[0].quote, rules: rules) {
@@ -188,7 +188,7 @@ extension CandleBook {
     {
       return takeBack(index, rows: rows)
     }
-    base.state.isBandUnknown = standing.isBandUnknown
+    base.state.limits.isBandUnknown = standing.limits.isBandUnknown
     let before = (opened: output.gaps.count, closed: output.closedGaps.count)
     let verdict = replace(index, by: base, booking: rows)
     var next = Dispute(at: receivedAt)

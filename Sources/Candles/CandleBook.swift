@@ -73,7 +73,7 @@ package struct CandleBook: Sendable {
         band = DayBand(instrument, quote: quote)
         compareLimits(of: quote, rules: rules, into: &output, isUnlimited: isUnlimited)
       }
-      guard let objection = band?.objection(to: quote), state?.isBandUnknown != true,
+      guard let objection = band?.objection(to: quote), state?.limits.isBandUnknown != true,
         !isUnlimited()
       else { return nil }
       return objection

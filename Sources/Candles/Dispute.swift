@@ -198,9 +198,9 @@ extension CandleBook.Entry {
     case .band(let stated): theirs = stated
     }
     guard let instrument, quote.previousClose.isPositive, state?.day == quote.tradingDay,
-      state?.areLimitsCompared == false
+      state?.limits.areCompared == false
     else { return }
-    state?.areLimitsCompared = true
+    state?.limits.areCompared = true
     let ours = isUnlimited() ? nil : DayBand.table(for: instrument, quote: quote)
     let pairs = [
       (Disagreement.Field.limitUp, ours?.upper, theirs?.upper),

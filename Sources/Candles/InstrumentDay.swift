@@ -16,12 +16,9 @@ struct InstrumentDay: Sendable, Hashable {
   var isObserved = false
   /// The certificate has been written.
   var isClosed = false
-  /// Prices beyond the legal band were confirmed: it does not hold today.
-  var isBandUnknown = false
   /// Two readings are served in turn: nothing is booked.
   var isDisputed = false
-  /// The limits that the exchange states were held against our own table.
-  var areLimitsCompared = false
+  var limits = Limits()
   var booked = BookedRow()
 
   /// The minute that takes shape, and the one before it, kept while prints may still change it.
@@ -36,6 +33,14 @@ struct InstrumentDay: Sendable, Hashable {
   var sums = DaySums()
   /// Yesterday's close, where it was seen.
   var priorClose = ExactDecimal.zero
+
+  /// What is known of the day's legal prices.
+  struct Limits: Sendable, Hashable {
+    /// Prices beyond the legal band were confirmed: it does not hold today.
+    var isBandUnknown = false
+    /// Those that the exchange states were held against our own table.
+    var areCompared = false
+  }
 
   /// How far the day is proven.
   struct Coverage: Sendable, Hashable {

@@ -172,7 +172,7 @@ struct StateReader {
     }
     if version > 3 {
       state.booked.isCoarse = try flag("is_coarse")
-      state.areLimitsCompared = try flag("are_limits_compared")
+      state.limits.areCompared = try flag("are_limits_compared")
     }
     return state
   }
@@ -187,7 +187,7 @@ struct StateReader {
     state.coverage.lag = try integer("lag", in: Self.secondsOfDay)
     state.coverage.observedSince = try integer("observed_since", in: minuteCounts)
     state.priorClose = try decimal("prior_close")
-    state.isBandUnknown = try flag("is_band_unknown")
+    state.limits.isBandUnknown = try flag("is_band_unknown")
     state.isDisputed = try flag("is_disputed")
     if try flag("has_last_gap") {
       state.lastGap = try gap(of: state.symbol, on: state.day)
