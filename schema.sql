@@ -28,10 +28,10 @@ begin
     return;
   end if;
   execute 'select max(version) from candled.schema_version' into found;
-  if found > 4 then
+  if found > 5 then
     raise exception using
       errcode = 'object_not_in_prerequisite_state',
-      message = format('the database has schema version %s, newer than 4', found);
+      message = format('the database has schema version %s, newer than 5', found);
   end if;
 end
 $version$;
@@ -140,9 +140,7 @@ comment on schema candled is 'Exact candles, live quotes, and the ledger that pr
 
 create or replace function timeframe_name(code smallint)
 returns text
-language sql
-immutable
-parallel safe
+language sql immutable parallel safe
 return case code
   when 1 then '1m'
   when 5 then '5m'
@@ -158,9 +156,7 @@ comment on function timeframe_name is 'The name of a stored timeframe: 1 is 1m, 
 
 create or replace function timeframe_code(name text)
 returns smallint
-language sql
-immutable
-parallel safe
+language sql immutable parallel safe
 return (case name
   when '1m' then 1
   when '5m' then 5
@@ -173,8 +169,7 @@ return (case name
   when '1w' then 1200
   when '1mo' then 7200
 end)::smallint;
-comment on function timeframe_code is
-  'The stored code of a timeframe''s name, null for an unknown one.';
+comment on function timeframe_code is 'The stored code of a timeframe''s name, or null.';
 
 do $codes$
 declare
@@ -234,9 +229,7 @@ $codes$;
 
 create or replace function book_prices(levels text)
 returns numeric[]
-language sql
-immutable
-parallel safe
+language sql immutable parallel safe
 return array(
   select split_part(level, ':', 1)::numeric
   from unnest(string_to_array(levels, ' ')) with ordinality as book (level, place)
@@ -246,9 +239,7 @@ comment on function book_prices is 'The prices of a stored book side, best level
 
 create or replace function book_volumes(levels text)
 returns numeric[]
-language sql
-immutable
-parallel safe
+language sql immutable parallel safe
 return array(
   select split_part(level, ':', 2)::numeric
   from unnest(string_to_array(levels, ' ')) with ordinality as book (level, place)
@@ -265,12 +256,10 @@ create table if not exists schema_version (
   text_digest text
 );
 alter table schema_version add column if not exists text_digest text;
-comment on table schema_version is
-  'One row: the schema version of this database, and the objects it made.';
+comment on table schema_version is 'One row: the version of the schema, and the objects it made.';
 comment on column schema_version.version is 'Schema version; each change of schema.sql adds one.';
 comment on column schema_version.applied_at is 'When schema.sql was applied last.';
-comment on column schema_version.objects is
-  'Result of schema_objects() then; candled schema check compares it.';
+comment on column schema_version.objects is 'Of schema_objects() then, for candled schema check.';
 comment on column schema_version.text_digest is
   'MD5 of schema.sql as applied by candled, else null. If it is equal, the schema is not applied '
   'again.';
@@ -327,15 +316,12 @@ comment on column source.name is 'As it is shown.';
 comment on column source.market is 'Where its instruments trade: market.code.';
 comment on column source.series is
   'Whose instruments its rows belong to: its own code, or that of the source that quotes them.';
-comment on column source.priority is
-  'If a symbol has several series and the query names none, the lowest wins.';
+comment on column source.priority is 'If a query names no source, the lowest wins.';
 comment on column source.kind is 'quotes, or bars where it has nothing else.';
 
 create or replace function source_name(code smallint)
 returns text
-language sql
-stable
-parallel safe
+language sql stable parallel safe
 return (
   select s.name
   from source s
@@ -344,9 +330,7 @@ comment on function source_name is 'The name of a stored source.';
 
 create or replace function source_names()
 returns text[]
-language plpgsql
-stable
-parallel safe
+language plpgsql stable parallel safe
 as $function$
 declare
   names text[] := '{}';
@@ -385,15 +369,12 @@ comment on column instrument.source is
 comment on column instrument.exchange is 'See exchange_name().';
 comment on column instrument.kind is 'See kind_name().';
 comment on column instrument.board is 'See board_name(); null where boards do not apply.';
-comment on column instrument.name is
-  'The name the source sends now, without control and format characters.';
-comment on column instrument.first_seen is
-  'The daemon''s clock when it first received the instrument.';
+comment on column instrument.name is 'As the source sends it now, without control characters.';
+comment on column instrument.first_seen is 'When it was first received, by the daemon''s clock.';
 comment on column instrument.delisted_at is
   'The day it was marked delisted because enough accepted lists lacked it; null while listed.';
 comment on column instrument.missed_lists is 'Number of consecutive accepted lists without it.';
-comment on column instrument.listed_part is
-  'The list that contains it, hslt or bj; null if none does.';
+comment on column instrument.listed_part is 'The list that has it, hslt or bj; null if none does.';
 
 create table if not exists trading_day (
   day date primary key,
@@ -405,8 +386,7 @@ comment on table trading_day is 'Days with certificates.';
 comment on column trading_day.day is 'The exchange''s date.';
 comment on column trading_day.completed_at is 'When the certificates were written.';
 comment on column trading_day.instruments is 'Number of certificates.';
-comment on column trading_day.residuals is
-  'Number of certificates that do not balance: 0, or candled has a bug.';
+comment on column trading_day.residuals is 'Certificates that do not balance: 0, or a bug.';
 
 create table if not exists market_session (
   exchange smallint not null,
@@ -439,11 +419,9 @@ comment on table instrument_list is 'Every list of instruments received, and the
 comment on column instrument_list.id is 'In order of the verdicts.';
 comment on column instrument_list.source is 'See source_name().';
 comment on column instrument_list.part is 'Part of the universe: hslt, bj, a node, assets.';
-comment on column instrument_list.judged_at is
-  'When the verdict was reached, by the daemon''s clock.';
+comment on column instrument_list.judged_at is 'When the verdict was reached: the daemon''s clock.';
 comment on column instrument_list.rows is 'Number of instruments in the list.';
-comment on column instrument_list.content_hash is
-  'Of its sorted rows: equal lists have equal hashes.';
+comment on column instrument_list.content_hash is 'Of its sorted rows: the same for equal lists.';
 comment on column instrument_list.verdict is 'accepted, or quarantined as not plausible.';
 comment on column instrument_list.detail is 'The reason, for people.';
 
@@ -462,8 +440,7 @@ create unique index if not exists adjustment_factor_now
   on adjustment_factor (instrument_id, kind, from_day)
   where known_to is null;
 comment on index adjustment_factor_now is 'One current factor per day.';
-comment on table adjustment_factor is
-  'Adjustment factors with their history: qfq divides raw prices, hfq multiplies them.';
+comment on table adjustment_factor is 'Adjustment factors over time. qfq divides, hfq multiplies.';
 comment on column adjustment_factor.instrument_id is 'instrument.id';
 comment on column adjustment_factor.kind is '1 qfq, 2 hfq.';
 comment on column adjustment_factor.from_day is 'Valid from this day until the next row''s.';
@@ -511,9 +488,7 @@ begin
   if exists (
     select
     from information_schema.columns
-    where table_schema = 'candled'
-      and table_name = 'backfill_chunk'
-      and column_name = 'job')
+    where (table_schema, table_name, column_name) = ('candled', 'backfill_chunk', 'job'))
   then
     drop table backfill_chunk;
   end if;
@@ -527,8 +502,7 @@ create table if not exists backfill_chunk (
   candles bigint not null
 );
 comment on table backfill_chunk is 'Finished chunks of backfill, so that --resume can skip them.';
-comment on column backfill_chunk.name is
-  'The request: source, timeframe, first day and instruments.';
+comment on column backfill_chunk.name is 'The request: source, timeframe, first day, instruments.';
 comment on column backfill_chunk.through is
   'The last completed day at the time of the request; later days are not included.';
 comment on column backfill_chunk.done_at is 'The client''s clock.';
@@ -584,27 +558,23 @@ comment on table quote is
 comment on column quote.changed_seq is 'The change (change.seq) that last wrote this row.';
 comment on column quote.quoted_at is 'The exchange''s stamp.';
 comment on column quote.received_at is 'When it arrived; moves only with the rest of the row.';
-comment on column quote.candle_opened_at is
-  'The forming minute opened then; null when none is forming.';
+comment on column quote.candle_opened_at is 'When the forming minute opened; null without one.';
 comment on column quote.instrument_id is 'instrument.id';
 comment on column quote.trading_day is 'The exchange''s date of the stamp.';
 comment on column quote.status is 'The exchange''s own status field.';
-comment on column quote.trading is
-  'See trading_name(): derived from status, prices, book and clock.';
+comment on column quote.trading is 'See trading_name(): from status, prices, book and clock.';
 comment on column quote.candle_flags is 'As candle.flags, for the forming minute.';
 comment on column quote.candle_source is 'As candle.source, for the forming minute.';
 comment on column quote.open is 'Day open; 0 before the first trade.';
 comment on column quote.previous_close is 'Last trading day''s close.';
-comment on column quote.last is
-  'Last price; before the first trade 0, of ETFs and indexes the previous close.';
+comment on column quote.last is 'Last price; at first 0, of ETFs and indexes the previous close.';
 comment on column quote.high is 'Day high so far.';
 comment on column quote.low is 'Day low so far.';
 comment on column quote.bid is 'Best bid.';
 comment on column quote.ask is 'Best ask.';
 comment on column quote.volume is 'Shares or units traded since the day began.';
 comment on column quote.turnover is 'Money traded since the day began.';
-comment on column quote.after_hours_volume is
-  'Of the 15:05–15:30 fixed-price session, not in volume.';
+comment on column quote.after_hours_volume is 'Of the 15:05–15:30 session, not in volume.';
 comment on column quote.after_hours_turnover is 'Of the 15:05–15:30 fixed-price session.';
 comment on column quote.candle_open is 'Of the forming minute.';
 comment on column quote.candle_high is 'Of the forming minute.';
@@ -672,7 +642,8 @@ comment on column candle.instrument_id is 'instrument.id';
 comment on column candle.trading_day is 'The exchange''s date.';
 comment on column candle.timeframe is 'See timeframe_name().';
 comment on column candle.flags is
-  'Bits: 1 no trade, 2 partial (see gap), 4 extreme ambiguous, 8 open or close outside range.';
+  'Bits: 1 no trade, 2 partial (see gap), 4 extreme ambiguous, 8 open or close outside range, '
+  '64 coarse: volume and turnover are off by what their source rounds.';
 comment on column candle.source is 'See source_name(). Series of different sources never mix.';
 comment on column candle.revision is '0 as first written; each revision adds one.';
 comment on column candle.open is 'First price in the interval.';
@@ -682,8 +653,7 @@ comment on column candle.close is 'Last price in the interval.';
 comment on column candle.volume is
   'Shares or units. 0 without the flag no trade: a partial minute in which no trade was seen; '
   'volume that passed unseen is in gap.';
-comment on column candle.turnover is
-  'Money, in the instrument''s currency; null if the source does not send it.';
+comment on column candle.turnover is 'Money, in the instrument''s currency; null if not sent.';
 comment on column candle.trades is 'Number of trades; null if the source does not send it.';
 comment on column candle.vwap is
   'Volume-weighted average price as its source sends it, else null. The views and candles() show '
@@ -794,22 +764,17 @@ comment on column gap.instrument_id is 'instrument.id';
 comment on column gap.trading_day is 'The exchange''s date.';
 comment on column gap.from_at is 'The last time the feed was proven alive before the gap.';
 comment on column gap.to_at is 'The first time the feed was proven alive after the gap.';
-comment on column gap.volume is
-  'Shares or units that passed unseen; negative where the exchange took volume back.';
-comment on column gap.turnover is
-  'Money that passed unseen; negative where the exchange took volume back.';
+comment on column gap.volume is 'Shares or units that passed unseen; negative if taken back.';
+comment on column gap.turnover is 'Money that passed unseen; negative if taken back.';
 comment on column gap.cause is 'See gap_cause_name().';
 comment on column gap.known_from is 'When it was written, by the daemon''s clock.';
-comment on column gap.known_to is
-  'When its minutes were found, and it left the day''s account; null while it is open.';
+comment on column gap.known_to is 'When its minutes were found; null while it is open.';
 comment on column gap.closed_by is
   'What closed it: kline, a smaller one may have been opened for the rest; superseded, another row '
   'took its place: a gap that adjoins it, or a correction.';
-comment on column gap.sightings is
-  'Number of separate occasions on which its minutes were requested and not found.';
+comment on column gap.sightings is 'How often its minutes were requested and not found.';
 comment on column gap.last_sighting_at is 'The last of these occasions.';
-comment on column gap.permanent_at is
-  'When the search for its minutes ended; its volume stays in the day''s account.';
+comment on column gap.permanent_at is 'When the search for its minutes ended; it still counts.';
 comment on column gap.permanent_reason is 'Why the search ended.';
 
 create table if not exists day_audit (
@@ -835,43 +800,40 @@ create table if not exists day_audit (
   minutes_missing smallint not null,
   known_from timestamptz not null,
   repaired_at timestamptz,
+  coarse boolean not null default false,
   primary key (trading_day, instrument_id)
 );
+-- Before version 5 no source rounded.
+alter table day_audit add column if not exists coarse boolean not null default false;
 comment on table day_audit is
   'Certificates of conservation: minutes + gaps = the exchange''s day, per instrument and day.';
+comment on column day_audit.coarse is
+  'Whether the source of the exchange''s totals rounds them: then they are lower bounds until a '
+  'bar of the day or an exact total settles them.';
 comment on column day_audit.instrument_id is 'instrument.id';
 comment on column day_audit.trading_day is 'The exchange''s date.';
-comment on column day_audit.exchange_volume is
-  'The exchange''s day total; null if its end was not seen.';
-comment on column day_audit.exchange_turnover is
-  'The exchange''s day total; null if its end was not seen.';
+comment on column day_audit.exchange_volume is 'The day''s total; null if its end was not seen.';
+comment on column day_audit.exchange_turnover is 'As exchange_volume, in money.';
 comment on column day_audit.minute_volume is 'Sum over the minute candles.';
 comment on column day_audit.minute_turnover is 'Sum over the minute candles.';
 comment on column day_audit.gap_volume is 'Sum over the open gaps.';
 comment on column day_audit.gap_turnover is 'Sum over the open gaps.';
-comment on column day_audit.after_hours_volume is
-  'Of the fixed-price session; in none of the sums.';
-comment on column day_audit.after_hours_turnover is
-  'Of the fixed-price session; in none of the sums.';
-comment on column day_audit.residual_volume is
-  'Computed here, not by the daemon: 0, or there is a bug.';
-comment on column day_audit.residual_turnover is
-  'Computed here, not by the daemon: 0, or there is a bug.';
-comment on column day_audit.balanced is
-  'Both residuals are 0; null if the day''s end was not seen.';
+comment on column day_audit.after_hours_volume is 'Of the fixed-price session; in no other sum.';
+comment on column day_audit.after_hours_turnover is 'Of the fixed-price session; in no other sum.';
+comment on column day_audit.residual_volume is 'Computed here, not by the daemon: 0, or a bug.';
+comment on column day_audit.residual_turnover is 'Computed here, not by the daemon: 0, or a bug.';
+comment on column day_audit.balanced is 'Both residuals are 0; null if the day''s end was unseen.';
 comment on column day_audit.minutes_traded is 'Of the minutes of its market''s day: 240 in Shanghai.';
 comment on column day_audit.minutes_untraded is 'Of the same: the feed was alive, nothing traded.';
 comment on column day_audit.minutes_missing is 'Of the same: no candle.';
 comment on column day_audit.known_from is 'When it was written, by the daemon''s clock.';
-comment on column day_audit.repaired_at is
-  'When the day was last reconciled with the source''s own bars; null if never.';
+comment on column day_audit.repaired_at is 'When bars last settled the day; null if never.';
 
 -- A row's lock, and not an advisory one, which any reader may take and keep.
 create table if not exists day_lock (
   day date primary key
 );
-comment on table day_lock is
-  'Days whose minutes were repaired or certified; the writer locks the row meanwhile.';
+comment on table day_lock is 'Days being repaired or certified; the writer locks the row.';
 comment on column day_lock.day is 'The exchange''s date.';
 
 create table if not exists disagreement (
@@ -893,15 +855,15 @@ create unique index if not exists disagreement_open
   on disagreement (instrument_id, timeframe, opened_at, field)
   where resolved_at is null;
 comment on index disagreement_open is 'One open row per candle and field.';
-comment on table disagreement is
-  'Values on which two sources, or two readings, disagree. They changed no candle.';
+comment on table disagreement is 'Values on which two sources, or two readings, disagree.';
 comment on column disagreement.id is 'In the order they were written.';
 comment on column disagreement.instrument_id is 'instrument.id';
 comment on column disagreement.timeframe is
   'See timeframe_name(): 1 for a minute, or the gap that begins in it; 240 for the day as a whole.';
 comment on column disagreement.opened_at is 'Of the candle in question.';
 comment on column disagreement.trading_day is 'The exchange''s date.';
-comment on column disagreement.field is 'volume, turnover, open, high, low or close.';
+comment on column disagreement.field is
+  'volume, turnover, open, high, low, close, limit_up or limit_down.';
 comment on column disagreement.ours is 'The stored value; null if there is none.';
 comment on column disagreement.theirs is 'The value of the other source; null if there is none.';
 comment on column disagreement.our_source is 'See source_name().';
@@ -921,8 +883,7 @@ create table if not exists rejected (
   payload_md5 uuid generated always as (md5(payload)::uuid) stored,
   unique (trading_day, source, symbol, reason, payload_md5)
 );
-comment on table rejected is
-  'Rows refused by the daemon or by a constraint: each distinct row once per day.';
+comment on table rejected is 'Rows refused by the daemon or by a constraint, each once a day.';
 comment on column rejected.id is 'In the order they were written.';
 comment on column rejected.received_at is
   'When it was first received; with the reason refused_by_store, the daemon''s clock.';
@@ -935,6 +896,53 @@ comment on column rejected.detail is 'For people: the field, and what was expect
 comment on column rejected.payload is
   'The row as received, at most 1 KiB; with the reason refused_by_store, its fields by name.';
 comment on column rejected.payload_md5 is 'Of the payload, for the key.';
+
+create table if not exists serving (
+  series smallint not null,
+  since timestamptz not null,
+  source smallint not null,
+  primary key (series, since)
+);
+comment on table serving is
+  'Changes of the source whose live quotes are booked. Before its first row a series has its own.';
+comment on column serving.series is 'Whose series the quotes are booked in: source.code.';
+comment on column serving.since is 'When the first answer of the source was received.';
+comment on column serving.source is 'Who serves until the next row; see source_name().';
+
+create or replace function served(series smallint, from_ts timestamptz, to_ts timestamptz)
+returns table (
+  source text, since timestamptz
+)
+language sql stable
+set search_path = candled, pg_temp
+as $function$
+  select n.name, v.since
+  from (
+    (
+      select s.source, s.since
+      from (
+        select served.series as source, '-infinity'::timestamptz as since
+        union all
+        select c.source, c.since
+        from serving c
+        where c.series = served.series
+          and c.since <= from_ts
+      ) s
+      order by s.since desc
+      limit 1
+    )
+    union all
+    select c.source, c.since
+    from serving c
+    where c.series = served.series
+      and c.since > from_ts
+      and c.since < to_ts
+  ) v
+  join source n on n.code = v.source
+  order by v.since
+$function$;
+comment on function served is
+  'Who served live quotes of a series in [from_ts, to_ts), each from since until the next one.';
 
 create table if not exists source_health (
   source smallint not null,
@@ -975,8 +983,7 @@ comment on table journal_position is
   'Progress of the journal in the database. A writer that expects another position is refused.';
 comment on column journal_position.only_row is 'There is one row.';
 comment on column journal_position.position is 'The last journal entry whose effects are stored.';
-comment on column journal_position.journal is
-  'Identity of the journal of that entry; empty if unknown.';
+comment on column journal_position.journal is 'Identity of the journal of that entry, or empty.';
 comment on column journal_position.known_from is 'The daemon''s clock at that entry.';
 comment on column journal_position.updated_at is 'The server''s clock.';
 comment on column journal_position.book_state is 'Opaque state of the daemon for a restart.';
@@ -989,11 +996,9 @@ create table if not exists feed_sequence (
   constraint one_row check (only_row)
 ) with (fillfactor = 50);
 alter table feed_sequence add column if not exists identity text;
-comment on table feed_sequence is
-  'The counter of changes: incremented under its row lock, so seq is commit order.';
+comment on table feed_sequence is 'The counter of changes. Its row lock makes seq commit order.';
 comment on column feed_sequence.only_row is 'There is one row.';
-comment on column feed_sequence.epoch is
-  'The epoch of the feed. If it changes, start again from a snapshot.';
+comment on column feed_sequence.epoch is 'If it changes, start again from a snapshot.';
 comment on column feed_sequence.last_seq is 'The seq of the last commit.';
 comment on column feed_sequence.identity is
   'Result of feed_identity() when the epoch began: if it differs, the writer begins a new epoch. '
@@ -1001,8 +1006,7 @@ comment on column feed_sequence.identity is
 
 create or replace function feed_identity()
 returns text
-language plpgsql
-stable
+language plpgsql stable
 set search_path = candled, pg_temp
 as $function$
 declare
@@ -1054,22 +1058,15 @@ comment on column change.position is 'journal_position.position of the commit.';
 comment on column change.quotes is
   'Number of quotes it wrote: those with quote.changed_seq = seq, until they are written again.';
 comment on column change.rejections is 'Number of rejected rows it wrote.';
-comment on column change.candle_instrument_ids is
-  'Candles that became final, as parallel arrays of keys.';
-comment on column change.candle_timeframes is
-  'Candles that became final, as parallel arrays of keys.';
-comment on column change.candle_opened_ats is
-  'Candles that became final, as parallel arrays of keys.';
-comment on column change.revision_instrument_ids is
-  'Candles that were revised, as parallel arrays of keys.';
-comment on column change.revision_timeframes is
-  'Candles that were revised, as parallel arrays of keys.';
-comment on column change.revision_opened_ats is
-  'Candles that were revised, as parallel arrays of keys.';
+comment on column change.candle_instrument_ids is 'Candles it made final: parallel arrays of keys.';
+comment on column change.candle_timeframes is 'Candles it made final: parallel arrays of keys.';
+comment on column change.candle_opened_ats is 'Candles it made final: parallel arrays of keys.';
+comment on column change.revision_instrument_ids is 'Candles it revised: parallel arrays of keys.';
+comment on column change.revision_timeframes is 'Candles it revised: parallel arrays of keys.';
+comment on column change.revision_opened_ats is 'Candles it revised: parallel arrays of keys.';
 comment on column change.gap_ids is 'gap.id of the gaps it opened.';
 comment on column change.closed_gap_ids is 'gap.id of the gaps it closed.';
-comment on column change.audit_instrument_ids is
-  'Certificates it wrote, as parallel arrays of keys.';
+comment on column change.audit_instrument_ids is 'Certificates it wrote: parallel arrays of keys.';
 comment on column change.audit_days is 'Certificates it wrote, as parallel arrays of keys.';
 comment on column change.events is
   'Control events, in order: [{"event": "minute_complete", …}]. minute_complete, feed_stalled, '
@@ -1119,11 +1116,9 @@ comment on column lease_term.term is 'lease.term.';
 comment on column lease_term.holder is 'The identity of the leader''s journal.';
 comment on column lease_term.host is 'The machine it ran on.';
 comment on column lease_term.acquired_at is 'The server''s clock.';
-comment on column lease_term.from_journal is
-  'The journal of the position it found; null before its first write.';
+comment on column lease_term.from_journal is 'The journal of the position it found; null at first.';
 comment on column lease_term.from_position is 'The position it found, in from_journal.';
-comment on column lease_term.position is
-  'Where it continued in its own journal: the entries after it belong to this term.';
+comment on column lease_term.position is 'Where it went on in its own journal.';
 
 insert into lease (term, holder, host, acquired_at, expires_at)
 values (0, '', '', '-infinity', '-infinity')
@@ -1186,8 +1181,7 @@ comment on type candle_fact is 'One fact about a candle, and its time.';
 
 create or replace function argument_error(argument text, given text, expected text)
 returns void
-language plpgsql
-immutable
+language plpgsql immutable
 as $function$
 begin
   raise exception using
@@ -1195,13 +1189,11 @@ begin
     message = format('%s: expected %s, found %L', argument, expected, given);
 end
 $function$;
-comment on function argument_error is
-  'Refuses an argument (SQLSTATE 22023) and names valid values.';
+comment on function argument_error is 'Refuses an argument (SQLSTATE 22023) and names valid ones.';
 
 create or replace function instrument_id(spelling text, source text default null)
 returns integer
-language plpgsql
-stable
+language plpgsql stable
 set search_path = candled, pg_temp
 as $function$
 declare
@@ -1249,8 +1241,7 @@ comment on function instrument_id is
 
 create or replace function symbol_error(symbol text, source text default null)
 returns void
-language plpgsql
-stable
+language plpgsql stable
 set search_path = candled, pg_temp
 as $function$
 declare
@@ -1299,9 +1290,7 @@ comment on view instruments is 'Series of instruments, with their codes as words
 
 create or replace function average_price(turnover numeric, volume numeric, kind smallint)
 returns numeric
-language sql
-immutable
-parallel safe
+language sql immutable parallel safe
 return case
   when kind is distinct from 3 then round(turnover / nullif(volume, 0), 4)
 end;
@@ -1314,7 +1303,7 @@ select
   c.turnover, c.trades, coalesce(c.vwap, average_price(c.turnover, c.volume, i.kind)) as vwap,
   'final' as state, (c.flags & 1) <> 0 as no_trade, (c.flags & 2) <> 0 as partial,
   (c.flags & 4) <> 0 as extreme_ambiguous, c.revision, n.name as source, c.known_from,
-  c.instrument_id, c.timeframe as length
+  c.instrument_id, c.timeframe as length, (c.flags & 64) <> 0 as coarse
 from candle c
 join instrument i on i.id = c.instrument_id
 left join source n on n.code = c.source
@@ -1325,7 +1314,7 @@ select
   q.candle_open, q.candle_high, q.candle_low, q.candle_close, q.candle_volume, q.candle_turnover,
   null::bigint, average_price(q.candle_turnover, q.candle_volume, i.kind), 'open',
   (q.candle_flags & 1) <> 0, (q.candle_flags & 2) <> 0, (q.candle_flags & 4) <> 0, 0::smallint,
-  n.name, q.received_at, q.instrument_id, 1::smallint
+  n.name, q.received_at, q.instrument_id, 1::smallint, (q.candle_flags & 64) <> 0
 from quote q
 join instrument i on i.id = q.instrument_id
 left join source n on n.code = q.candle_source
@@ -1343,7 +1332,7 @@ select
   (q.trading_day + m.closes[cardinality(m.closes)]) at time zone m.zone,
   q.open, q.high, q.low, q.last, q.volume, q.turnover, null::bigint,
   average_price(q.turnover, q.volume, i.kind), 'open', false, false, false, 0::smallint, n.name,
-  q.received_at, q.instrument_id, 240::smallint
+  q.received_at, q.instrument_id, 240::smallint, coalesce(q.candle_flags & 64 <> 0, false)
 from quote q
 join instrument i on i.id = q.instrument_id
 left join source n on n.code = coalesce(q.candle_source, i.source)
@@ -1375,8 +1364,7 @@ drop function if exists series_candles(
 
 create or replace function market_of(series integer)
 returns market
-language plpgsql
-stable
+language plpgsql stable
 set search_path = candled, pg_temp
 as $function$
 declare
@@ -1397,8 +1385,7 @@ create or replace function market_day(place market, day date)
 returns table (
   opens timestamptz, closes timestamptz, anchor timestamptz
 )
-language plpgsql
-stable
+language plpgsql stable
 rows 5
 set search_path = candled, pg_temp
 as $function$
@@ -1452,9 +1439,7 @@ create or replace function bucket_opened_at(
   opens timestamptz, anchor timestamptz
 )
 returns timestamptz
-language sql
-immutable
-parallel safe
+language sql immutable parallel safe
 return case
   when length > 240 then
     (date_trunc(case length when 1200 then 'week' else 'month' end, trading_day::timestamp)
@@ -1472,8 +1457,7 @@ create or replace function period_is_whole(
   place market, first_day date, last_day date, days bigint, last_known_day date
 )
 returns boolean
-language plpgsql
-stable
+language plpgsql stable
 set search_path = candled, pg_temp
 as $function$
 begin
@@ -1505,8 +1489,7 @@ create or replace function series_rows(
   series integer, length smallint, from_ts timestamptz, to_ts timestamptz, as_of timestamptz
 )
 returns setof candle
-language plpgsql
-stable
+language plpgsql stable
 rows 1000
 set search_path = candled, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -1567,8 +1550,7 @@ create or replace function series_last(
   series integer, length smallint, before timestamptz, as_of timestamptz
 )
 returns setof candle
-language plpgsql
-stable
+language plpgsql stable
 rows 1
 set search_path = candled, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -1613,8 +1595,7 @@ create or replace function series_adjusted(
   factor_kind smallint, stands_on date
 )
 returns setof candle
-language plpgsql
-stable
+language plpgsql stable
 set search_path = candled, pg_temp
 set plan_cache_mode = force_generic_plan
 as $function$
@@ -1669,8 +1650,7 @@ comment on function series_adjusted is
 
 create or replace function series_forming(series integer, length smallint)
 returns setof candle
-language plpgsql
-stable
+language plpgsql stable
 rows 1
 set search_path = candled, pg_temp
 as $function$
@@ -1684,7 +1664,8 @@ begin
       (32
         | f.no_trade::integer
         | f.partial::integer * 2
-        | f.extreme_ambiguous::integer * 4)::smallint,
+        | f.extreme_ambiguous::integer * 4
+        | f.coarse::integer * 64)::smallint,
       i.source, f.revision, f.open, f.high, f.low, f.close, f.volume, f.turnover, f.trades, f.vwap
     from stored_candles f
     join instrument i on i.id = f.instrument_id
@@ -1693,16 +1674,14 @@ begin
       and f.state = 'open';
 end
 $function$;
-comment on function series_forming is
-  'The minute or day of a series that is still forming, 32 in its flags.';
+comment on function series_forming is 'The minute or day that is still forming, 32 in its flags.';
 
 create or replace function series_rolled(
   series integer, length smallint, from_ts timestamptz, to_ts timestamptz, as_of timestamptz,
   factor_kind smallint, stands_on date, forming boolean
 )
 returns setof candle
-language plpgsql
-stable
+language plpgsql stable
 rows 50
 set search_path = candled, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -1778,9 +1757,8 @@ begin
         end as closed_at, max(m.known_from) as known_from, max(m.trading_day) as trading_day,
         min(m.source) as source,
         least(sum(m.revision), 32767)::smallint as revision,
-        bool_or(m.flags & 32 <> 0) as has_open,
         not bool_or(m.traded) as no_trade,
-        bool_or(m.flags & 2 <> 0) as has_partial,
+        bit_or(m.flags) as flags,
         (array_agg(m.flags & 4 order by m.opened_at))[1] as ambiguous,
         coalesce(
           (array_agg(m.open order by m.opened_at) filter (where m.traded))[1],
@@ -1817,7 +1795,7 @@ begin
       select
         n.*, case
           when base = 240 then
-            not n.has_open
+            n.flags & 32 = 0
             and (
               length = 1200 and n.rows >= cardinality(place.weekdays)
               or period_is_whole(place, n.first_day, n.last_day, n.rows, last.trading_day))
@@ -1858,10 +1836,11 @@ begin
     select
       w.bucket, w.closed_at, w.known_from, series, w.trading_day, length,
       (w.no_trade::integer
-        | case when w.has_partial or not w.is_whole then 2 else 0 end
+        | (w.flags & 66)
+        | case when w.is_whole then 0 else 2 end
         | w.ambiguous
         | case
-          when forming and not w.is_whole and (w.has_open or w.is_current) then 32
+          when forming and not w.is_whole and (w.flags & 32 <> 0 or w.is_current) then 32
           else 0
         end
         | case
@@ -1905,8 +1884,7 @@ create or replace function series_candles(
   factor_kind smallint, stands_on date, flat boolean
 )
 returns setof candle
-language plpgsql
-stable
+language plpgsql stable
 set search_path = candled, pg_temp
 as $function$
 begin
@@ -1934,8 +1912,7 @@ create or replace function series_filled(
   factor_kind smallint, stands_on date
 )
 returns setof candle
-language plpgsql
-stable
+language plpgsql stable
 rows 1000
 set search_path = candled, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -2058,9 +2035,7 @@ create or replace function shown_candle(
   stored candle, symbol text, averages boolean, sources text[]
 )
 returns candle_row
-language sql
-immutable
-parallel safe
+language sql immutable parallel safe
 return row(
   stored.opened_at, stored.closed_at, stored.trading_day, stored.open, stored.high, stored.low,
   stored.close, stored.volume, stored.turnover, stored.trades,
@@ -2078,8 +2053,7 @@ create or replace function candles(
   as_of timestamptz default null, source text default null, newest integer default null
 )
 returns setof candle_row
-language plpgsql
-stable
+language plpgsql stable
 set search_path = candled, pg_temp
 set plan_cache_mode = force_generic_plan
 set jit = off
@@ -2213,8 +2187,7 @@ create or replace function candles(
   as_of timestamptz default null, source text default null, newest integer default null
 )
 returns setof candle_row
-language sql
-stable
+language sql stable
 set search_path = candled, pg_temp
 as $function$
   select c.*
@@ -2236,8 +2209,7 @@ returns table (
   turnover numeric, trades bigint, vwap numeric, flags smallint, revision smallint,
   known_from timestamptz, source text
 )
-language plpgsql
-stable
+language plpgsql stable
 rows 5000
 set search_path = candled, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -2301,8 +2273,7 @@ comment on function market_at is
 
 create or replace function series_days(series integer, length smallint)
 returns setof date
-language plpgsql
-stable
+language plpgsql stable
 rows 100
 set search_path = candled, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -2353,7 +2324,8 @@ select
   (c.rolled).flags & 1 <> 0 as no_trade,
   (c.rolled).flags & 2 <> 0 as partial,
   (c.rolled).flags & 4 <> 0 as extreme_ambiguous,
-  (c.rolled).revision, n.name as source, (c.rolled).known_from, i.id as instrument_id, c.length
+  (c.rolled).revision, n.name as source, (c.rolled).known_from, i.id as instrument_id, c.length,
+  (c.rolled).flags & 64 <> 0 as coarse
 from instrument i
 join source o on o.code = i.source
 join market m on m.code = o.market
@@ -2441,12 +2413,30 @@ comment on view latest is
   'first trade of the day its prices and change are null, also if the source sends the previous '
   'close as the last price (ETFs, indexes); trading is halted for a halted instrument.';
 
+create or replace function served_on(series integer, day date)
+returns text[]
+language sql stable
+set search_path = candled, pg_temp
+as $function$
+  select array_agg(distinct v.source)
+  from instrument i
+  join source s on s.code = i.source
+  join market m on m.code = s.market
+  cross join lateral served(
+    i.source,
+    (day + m.day_opens) at time zone m.zone,
+    (day + 1)::timestamp at time zone m.zone) v
+  where i.id = served_on.series
+$function$;
+comment on function served_on is 'The sources of live quotes on a day, from the open to midnight.';
+
 create or replace view coverage as
 select
   i.symbol, a.trading_day, a.minutes_traded::integer as traded,
   a.minutes_untraded::integer as untraded, a.minutes_missing::integer as missing, a.minute_volume,
   a.gap_volume, a.residual_volume, a.residual_turnover, a.balanced, true as certified,
-  a.repaired_at, s.name as source, a.instrument_id
+  a.repaired_at, s.name as source, a.instrument_id, a.coarse,
+  served_on(a.instrument_id, a.trading_day) as served_by
 from day_audit a
 join instrument i on i.id = a.instrument_id
 left join source s on s.code = i.source
@@ -2455,7 +2445,8 @@ select
   i.symbol, c.trading_day,
   (count(*) filter (where c.flags & 1 = 0))::integer,
   (count(*) filter (where c.flags & 1 <> 0))::integer,
-  null, sum(c.volume), null, null, null, null, false, null, s.name, c.instrument_id
+  null, sum(c.volume), null, null, null, null, false, null, s.name, c.instrument_id, null,
+  served_on(c.instrument_id, c.trading_day)
 from candle c
 join instrument i on i.id = c.instrument_id
 left join source s on s.code = i.source
@@ -2468,7 +2459,7 @@ where c.timeframe = 1
 group by i.symbol, s.name, c.instrument_id, c.trading_day;
 comment on view coverage is
   'Minutes traded, untraded and missing per series and day; missing and residual once certified; '
-  'repaired_at once the day was reconciled with the source''s bars.';
+  'repaired_at once the day was reconciled with the source''s bars; served_by: whose live quotes.';
 
 create or replace view gaps as
 select
@@ -2505,8 +2496,7 @@ from disagreement d
 join instrument i on i.id = d.instrument_id
 left join source o on o.code = d.our_source
 left join source t on t.code = d.their_source;
-comment on view disagreements is
-  'Values on which two sources, or two readings, disagree. They changed no candle.';
+comment on view disagreements is 'Values on which two sources, or two readings, disagree.';
 
 create or replace view factors as
 select
@@ -2533,8 +2523,7 @@ select
   k.parked_until, k.parked_reason, k.updated_at
 from api_key_usage k
 left join source s on s.code = k.source;
-comment on view key_usage is
-  'Requests of each key per day, and whether it is parked; never the key.';
+comment on view key_usage is 'Requests of each key per day, and whether it is parked.';
 
 create or replace view rejections as
 select
@@ -2549,10 +2538,13 @@ comment on view rejections is
 create or replace view health as
 select
   s.name as source, h.endpoint, h.state, h.since, h.last_success_at, h.requests, h.failures,
-  h.detail, h.updated_at
+  h.detail, h.updated_at,
+  case when h.endpoint = 'quotes' then s.name = v.source end as serves
 from source_health h
-left join source s on s.code = h.source;
-comment on view health is 'State of each endpoint of each source.';
+left join source s on s.code = h.source
+left join lateral served(s.series, 'infinity', 'infinity') v on true;
+comment on view health is
+  'State of each endpoint of each source, and whether live quotes come from it.';
 
 create or replace view leaders as
 select
@@ -2565,21 +2557,19 @@ select
   end as state, t.from_journal, t.from_position, t.position
 from lease_term t
 left join lease l on l.term = t.term;
-comment on view leaders is
-  'The leaders, one row per term. The last one leads, or its lease has expired.';
+comment on view leaders is 'One row per term. The last one leads, or its lease has expired.';
 
 create or replace function flag_names(flags smallint)
 returns text[]
-language sql
-immutable
-parallel safe
+language sql immutable parallel safe
 return array_remove(
   array[
     case when flags & 1 <> 0 then 'no_trade' end,
     case when flags & 2 <> 0 then 'partial' end,
     case when flags & 4 <> 0 then 'extreme_ambiguous' end,
     case when flags & 8 <> 0 then 'outside_range' end,
-    case when flags & 16 <> 0 then 'filled' end
+    case when flags & 16 <> 0 then 'filled' end,
+    case when flags & 64 <> 0 then 'coarse' end
   ],
   null);
 comment on function flag_names is 'The names of the bits of a candle''s flags.';
@@ -2588,8 +2578,7 @@ create or replace function why(
   symbol text, at timestamptz, timeframe text default '1m', source text default null
 )
 returns setof candle_fact
-language plpgsql
-stable
+language plpgsql stable
 set search_path = candled, pg_temp
 set plan_cache_mode = force_generic_plan
 set jit = off
@@ -2692,6 +2681,15 @@ begin
     order by h.seq, k.opened_at;
   return query
     select
+      'served',
+      greatest(v.since, it.opened_at),
+      format('live quotes of %s%s', v.source, ' since ' || nullif(v.since, '-infinity'))
+    from instrument i
+    cross join lateral served(i.source, it.opened_at, it.closed_at) v
+    where i.id = series
+      and exists (select from source s where s.code = i.source and s.kind = 'quotes');
+  return query
+    select
       'gap', g.known_from,
       format(
         '%s to %s, %s, %s: volume %s turnover %s',
@@ -2718,8 +2716,9 @@ begin
     select
       'certificate', a.known_from,
       format(
-        '%s: the exchange''s day %s, minutes %s, gaps %s, residual %s',
-        a.trading_day, coalesce(a.exchange_volume::text, 'unknown'), a.minute_volume, a.gap_volume,
+        '%s: the exchange''s day %s%s, minutes %s, gaps %s, residual %s',
+        a.trading_day, coalesce(a.exchange_volume::text, 'unknown'),
+        case when a.coarse then ' (coarse)' end, a.minute_volume, a.gap_volume,
         coalesce(a.residual_volume::text, 'unknown'))
     from day_audit a
     where a.instrument_id = series
@@ -2731,7 +2730,7 @@ $function$;
 comment on function why is
   'The origin of one candle: the candle with opened_at <= at < closed_at, the candles it was '
   'calculated from, its earlier revisions, the changes that wrote it (while the change feed keeps '
-  'them), and the gaps, disagreements and certificates of its interval.';
+  'them), and who served, the gaps, disagreements and certificates in its interval.';
 
 -- For followers. LISTEN candled is a hint; these are the truth.
 
@@ -2739,8 +2738,7 @@ create or replace function feed_position(
   out epoch bigint, out first_seq bigint, out last_seq bigint, out "position" bigint,
   out known_at timestamptz
 )
-language sql
-stable
+language sql stable
 set search_path = candled, pg_temp
 as $function$
   select
@@ -2763,8 +2761,7 @@ returns table (
   revision_timeframes smallint[], revision_opened_ats timestamptz[], gap_ids bigint[],
   closed_gap_ids bigint[], audit_instrument_ids integer[], audit_days date[], events jsonb
 )
-language sql
-stable
+language sql stable
 set search_path = candled, pg_temp
 as $function$
   (
@@ -2809,8 +2806,7 @@ as $function$
   select count(*)
   from pruned
 $function$;
-comment on function prune_changes is
-  'Deletes all but the last keep_rows changes. A day has about 5,000.';
+comment on function prune_changes is 'Deletes all but the last keep_rows changes; a day has 5,000.';
 
 -- The same rows for programs, codes as numbers: the library, `candled query` and `candled status`
 -- read these. Whatever only the daemon understands is left out.
@@ -2836,7 +2832,8 @@ begin
         ('feed_audits', 'day_audit', '{}', ''),
         ('feed_changes', 'change', '{term}', '; changes() also says what is kept no more'),
         ('feed_rejections', 'rejected', '{received_at,payload_md5}', ''),
-        ('feed_health', 'source_health', '{updated_at}', '')
+        ('feed_health', 'source_health', '{updated_at}', ''),
+        ('feed_serving', 'serving', '{}', '')
     ) v (name, source, hidden, remark)
   loop
     select string_agg(a.attname, ', ' order by a.attnum)
@@ -2865,8 +2862,7 @@ comment on view feed_place is 'Progress of the journal in the database, and the 
 
 create or replace function schema_objects()
 returns setof text
-language sql
-stable
+language sql stable
 set search_path = candled, pg_temp
 -- Constants of a body print in the session's zone and style.
 set timezone = 'UTC'
@@ -3061,7 +3057,6 @@ begin
         (5, 'latest.high', 'Highest price of the day so far; null before the first trade.'),
         (6, 'latest.low', 'Lowest price of the day so far; null before the first trade.'),
         (7, 'latest.trading', 'normal, halted, delisted, pre_open, auction or not_listed.'),
-        (8, 'latest.volume', 'Shares or units traded since the day began.'),
         (9, 'latest.turnover', 'Money traded since the day began, in the instrument''s currency.'),
         (10, 'latest.%\_prices', 'Prices of up to five levels, best first.'),
         (11, 'latest.%\_volumes', 'Shares or units of those levels.'),
@@ -3088,11 +3083,13 @@ begin
         (31, 'candle\_fact.what', 'Kind of the fact: candle, part, revision, change, gap, ….'),
         (32, 'candle\_fact.at', 'The time the fact is about, or became known.'),
         (33, 'candle\_fact.detail', 'The fact in one sentence, for people.'),
-        (34, 'candle\_row.symbol', 'Canonical spelling: sh600519, sz000001, bj920000, AAPL.'),
+        (34, 'coverage.served\_by', 'Whose live quotes were booked that day, by name.'),
+        (34, 'health.serves', 'Whether its live quotes are booked; null for other endpoints.'),
         (35, '%.id', 'In order of writing.'),
         (36, '%candle%.state', 'final, or open while the interval is not over.'),
         (37, '%.no_trade', 'Whether the feed was alive and nothing traded: a flat candle.'),
         (38, '%.partial', 'Whether volume of the interval may be missing; see gaps.'),
+        (39, '%candle%.coarse', 'Whether its totals are off by what their source rounds.'),
         (39, '%.extreme_ambiguous', 'Whether high or low may belong to the previous minute.'),
         (40, '%.length', 'Length in trading minutes: 240 a day, 1200 a week, 7200 a month.'),
         (41, '%.symbol', 'Canonical spelling: sh600519, sz000001, bj920000, AAPL.'),
@@ -3159,8 +3156,8 @@ begin
       and p.proname in (
         'instrument_id', 'market_of', 'market_day', 'period_is_whole', 'series_rows',
         'series_last', 'series_adjusted', 'series_forming', 'series_rolled', 'series_candles',
-        'series_filled', 'symbol_error', 'candles', 'market_at', 'series_days', 'why',
-        'feed_position', 'changes')
+        'series_filled', 'symbol_error', 'candles', 'market_at', 'series_days', 'why', 'served',
+        'served_on', 'feed_position', 'changes')
       and pg_get_function_identity_arguments(p.oid) not like 'symbols text[]%'
   loop
     execute format('alter function %s security definer', reading);
@@ -3194,8 +3191,8 @@ begin
   grant insert, update on
     market, source, instrument, trading_day, market_session, instrument_list, adjustment_factor,
     api_key_usage, bar_watermark, backfill_chunk, quote, overview, candle, candle_revision, gap,
-    day_audit, day_lock, disagreement, rejected, source_health, journal_position, feed_sequence,
-    change, lease_term
+    day_audit, day_lock, disagreement, rejected, serving, source_health, journal_position,
+    feed_sequence, change, lease_term
   to candled;
   grant update on lease to candled;
 end
@@ -3209,7 +3206,7 @@ begin
     create publication candled
       for table
         market, source, instrument, market_session, adjustment_factor, quote, candle,
-        candle_revision, gap, day_audit, disagreement, change
+        candle_revision, gap, day_audit, disagreement, serving, change
       with (publish_via_partition_root = true);
     comment on publication candled is
       'Instruments, quotes, candles and the ledger, for logical replication.';
@@ -3220,6 +3217,11 @@ begin
   then
     alter publication candled add table market, source;
   end if;
+  if not exists (
+    select from pg_publication_tables where pubname = 'candled' and tablename = 'serving')
+  then
+    alter publication candled add table serving;
+  end if;
 exception
   when insufficient_privilege then
     raise notice 'not allowed to create the publication candled: skipped';
@@ -3227,11 +3229,11 @@ end
 $publication$;
 
 delete from schema_version
-where version < 4;
+where version < 5;
 
 insert into schema_version (version, objects, text_digest)
 values (
-  4,
+  5,
   array(select schema_objects()),
   nullif(current_setting('candled.schema_digest', true), ''))
 on conflict (version) do update

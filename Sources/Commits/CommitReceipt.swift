@@ -26,9 +26,11 @@ package struct CommitReceipt: Sendable, Hashable {
     package var instrumentMarks = 0
     package var sessions = 0
     package var watermarks = 0
+    package var serving = 0
 
     fileprivate var rows: Int {
       overview + health + factors + keyUsage + lists + instrumentMarks + sessions + watermarks
+        + serving
     }
   }
 

@@ -11,12 +11,13 @@ package struct ReferenceRows: Sendable {
   package var instrumentMarks: [InstrumentMarks] = []
   package var sessions: [MarketSession] = []
   package var watermarks: [BarWatermark] = []
+  package var serving: [ServingRow] = []
 
   package init() {}
 
   package var isEmpty: Bool {
     overview.isEmpty && health.isEmpty && factors.isEmpty && keyUsage.isEmpty && lists.isEmpty
-      && instrumentMarks.isEmpty && sessions.isEmpty && watermarks.isEmpty
+      && instrumentMarks.isEmpty && sessions.isEmpty && watermarks.isEmpty && serving.isEmpty
   }
 }
 

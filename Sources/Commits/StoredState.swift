@@ -45,6 +45,8 @@ package struct StoredState: Sendable {
   package var watermarks: [BarWatermark] = []
   /// Of every market, by exchange and day.
   package var sessions: [MarketSession] = []
+  /// The last of each series; none where it is the series' own and always was.
+  package var serving: [ServingRow] = []
 
   package init(
     position: JournalPosition, knownAt: Timestamp?, bookState: [UInt8],

@@ -3,7 +3,7 @@ public struct RepairCandidate: Sendable, Hashable {
   public enum Want: Int, Sendable, Comparable, CaseIterable {
     /// Nothing is known to be wrong.
     case confirmation
-    /// Minutes seen in part, or with an ambiguous extreme.
+    /// Minutes seen in part, or with an ambiguous extreme; totals that their source rounds.
     case flagged
     /// The certificate does not balance, or has no end of day.
     case unbalanced

@@ -20,7 +20,7 @@ extension PostgresRow {
       volume: try numeric(), turnover: try numeric(), cause: try code(), source: try source())
   }
 
-  /// `symbol` … `minutes_missing` of a certificate, and `source` of its instrument.
+  /// `symbol` … `minutes_missing` and `coarse` of a certificate, and `source` of its instrument.
   package mutating func certificate() throws(StoreError) -> DayCertificate {
     DayCertificate(
       symbol: try symbol(), tradingDay: try day(), exchangeVolume: try optionalNumeric(),
@@ -28,12 +28,17 @@ extension PostgresRow {
       minuteTurnover: try numeric(), gapVolume: try numeric(), gapTurnover: try numeric(),
       afterHoursVolume: try numeric(), afterHoursTurnover: try numeric(),
       minutesTraded: try int16(), minutesUntraded: try int16(), minutesMissing: try int16(),
-      source: try source())
+      isCoarse: try bool(), source: try source())
   }
 
   package mutating func marketSession() throws(StoreError) -> MarketSession {
     MarketSession(
       exchange: try code(), day: try day(), opens: try timestamp(), closes: try timestamp())
+  }
+
+  /// The columns of `serving`.
+  package mutating func servingRow() throws(StoreError) -> ServingRow {
+    ServingRow(series: try source(), since: try timestamp(), source: try source())
   }
 
   /// One of the numbers by which a value is stored.

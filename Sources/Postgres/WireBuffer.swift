@@ -80,6 +80,11 @@ extension WireBuffer {
   @inline(__always)
   package mutating func null() { store(Int32(-1)) }
 
+  package mutating func bool(_ value: Bool) {
+    store(Int32(1))
+    store(Int8(value ? 1 : 0))
+  }
+
   @inline(__always)
   package mutating func int16(_ value: Int16) {
     store(Int32(2))
@@ -152,6 +157,7 @@ extension WireBuffer {
 
 /// Type identifiers that are fixed in every PostgreSQL (pg_type.dat).
 package enum ElementType: UInt32 {
+  case bool = 16
   case int8 = 20
   case int2 = 21
   case int4 = 23

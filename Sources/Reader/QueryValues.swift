@@ -143,7 +143,8 @@ package struct CandleRecord: Sendable, Hashable {
 
 /// One thing known of a candle, as the function `why` tells it.
 package struct CandleFact: Sendable, Hashable {
-  /// `candle`, `rolled up`, `revision`, `change`, `gap`, `disagreement`, `certificate`, `nothing`.
+  /// `candle`, `rolled up`, `revision`, `change`, `served`, `gap`, `disagreement`, `certificate`,
+  /// `nothing`.
   package var what: String
   package var at: Timestamp
   /// For people.
@@ -213,7 +214,7 @@ extension CandleFlags {
   package var names: [String] {
     let all: [(CandleFlags, String)] = [
       (.noTrade, "no_trade"), (.partial, "partial"), (.extremeAmbiguous, "extreme_ambiguous"),
-      (.outsideRange, "outside_range"), (.filled, "filled"),
+      (.outsideRange, "outside_range"), (.filled, "filled"), (.coarse, "coarse"),
     ]
     return all.filter { contains($0.0) }.map(\.1)
   }

@@ -76,7 +76,7 @@ extension StoreReader {
     sql: """
       select c.seq, i.symbol, a.trading_day, a.exchange_volume, a.exchange_turnover,
         a.minute_volume, a.minute_turnover, a.gap_volume, a.gap_turnover, a.after_hours_volume,
-        a.after_hours_turnover, a.minutes_traded, a.minutes_untraded, a.minutes_missing,
+        a.after_hours_turnover, a.minutes_traded, a.minutes_untraded, a.minutes_missing, a.coarse,
         i.source
       from feed_changes c,
         unnest(c.audit_instrument_ids, c.audit_days) k (instrument_id, trading_day)

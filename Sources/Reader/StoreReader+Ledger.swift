@@ -35,7 +35,7 @@ extension StoreReader {
     sql: """
       select i.symbol, a.trading_day, a.exchange_volume, a.exchange_turnover, a.minute_volume,
         a.minute_turnover, a.gap_volume, a.gap_turnover, a.after_hours_volume,
-        a.after_hours_turnover, a.minutes_traded, a.minutes_untraded, a.minutes_missing,
+        a.after_hours_turnover, a.minutes_traded, a.minutes_untraded, a.minutes_missing, a.coarse,
         i.source, a.residual_volume, a.residual_turnover, a.balanced, a.repaired_at
       from feed_audits a
       join feed_instruments i on i.id = a.instrument_id
@@ -122,6 +122,19 @@ extension StoreReader {
     var parameters = WireParameters()
     parameters.add { $0.date(first) }
     return try read(Self.readDays, with: parameters) { (row) throws(StoreError) in try row.day() }
+  }
+
+  private static let readServing = Statement(
+    name: "query_serving",
+    sql: """
+      select series, since, source
+      from feed_serving
+      order by series, since
+      """)
+
+  /// Which source served each series from when on, oldest first.
+  package func serving() throws(StoreError) -> [ServingRow] {
+    try read(Self.readServing) { (row) throws(StoreError) in try row.servingRow() }
   }
 
   private static let readRejections = Statement(

@@ -52,7 +52,8 @@ extension CertificateTable {
     }
   }
 
-  /// The sums are taken from the tables; `told` is what the book says of the exchange's totals.
+  /// The sums are taken from the tables; `told` is what the book says of the exchange's totals:
+  /// coarse ones are lower bounds, which take nothing back from what a repair found.
   private static let amend = Statement(
     name: "amend_repaired_days",
     sql: """
@@ -60,14 +61,19 @@ extension CertificateTable {
         select *
         from unnest(
             $1::int[], $2::date[], $3::numeric[], $4::numeric[], $5::numeric[], $6::numeric[],
-            $7::smallint[])
-          r (instrument_id, trading_day, volume, turnover, after_volume, after_turnover, missing)
+            $7::smallint[], $8::bool[])
+          r (instrument_id, trading_day, volume, turnover, after_volume, after_turnover, missing,
+            coarse)
       ),
       sums as (
         select t.instrument_id, t.trading_day,
-          coalesce(t.volume, a.exchange_volume) as volume,
-          coalesce(t.turnover, a.exchange_turnover) as turnover,
+          case when t.coarse then greatest(t.volume, a.exchange_volume)
+            else coalesce(t.volume, a.exchange_volume) end as volume,
+          case when t.coarse then greatest(t.turnover, a.exchange_turnover)
+            else coalesce(t.turnover, a.exchange_turnover) end as turnover,
           t.after_volume, t.after_turnover,
+          t.coarse and (a.coarse or t.volume > a.exchange_volume
+            or t.turnover > a.exchange_turnover) is true as coarse,
           least(t.missing, d.minutes - m.traded - m.untraded) as missing, m.*, g.*, d.closes_at
         from told t
         join day_audit a using (instrument_id, trading_day)
@@ -82,7 +88,7 @@ extension CertificateTable {
         insert into gap
           (instrument_id, trading_day, from_at, to_at, volume, turnover, cause, known_from)
         select instrument_id, trading_day, closes_at, closes_at, more_volume, more_turnover, 3,
-          $8::timestamptz
+          $9::timestamptz
         from grown
         where more_volume >= 0
           and more_turnover >= 0
@@ -103,17 +109,18 @@ extension CertificateTable {
           minutes_traded = s.traded,
           minutes_untraded = s.untraded,
           minutes_missing = s.missing,
-          known_from = $8::timestamptz
+          coarse = s.coarse,
+          known_from = $9::timestamptz
         from grown s
         left join opened o using (instrument_id, trading_day)
         where a.instrument_id = s.instrument_id
           and a.trading_day = s.trading_day
           and (a.exchange_volume, a.exchange_turnover, a.after_hours_volume,
               a.after_hours_turnover, a.minute_volume, a.minute_turnover, a.gap_volume,
-              a.gap_turnover)
+              a.gap_turnover, a.coarse)
             is distinct from (s.volume, s.turnover, s.after_volume, s.after_turnover,
               s.minute_volume, s.minute_turnover, s.gap_volume + coalesce(o.volume, 0),
-              s.gap_turnover + coalesce(o.turnover, 0))
+              s.gap_turnover + coalesce(o.turnover, 0), s.coarse)
         returning a.instrument_id, a.trading_day
       )
       select c.instrument_id, c.trading_day, o.id
@@ -147,5 +154,6 @@ extension CertificateTable {
     .numeric("after_hours_volume") { $0.row.afterHoursVolume },
     .numeric("after_hours_turnover") { $0.row.afterHoursTurnover },
     .int16("minutes_missing") { $0.row.minutesMissing },
+    .bool("coarse") { $0.row.isCoarse },
   ]
 }

@@ -32,6 +32,7 @@ struct CertificateTable: TableGroup {
         .int16("minutes_traded") { $0.row.minutesTraded },
         .int16("minutes_untraded") { $0.row.minutesUntraded },
         .int16("minutes_missing") { $0.row.minutesMissing },
+        .bool("coarse") { $0.row.isCoarse },
       ],
       stamps: stamps, conflict: .replaced, refreshes: refreshes, counter: \.certificates,
       origin: \.row.sketch.origin)

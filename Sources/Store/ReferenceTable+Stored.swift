@@ -11,6 +11,7 @@ extension ReferenceTable {
     state.keyUsage = try storedKeyUsage()
     state.watermarks = try storedWatermarks()
     state.sessions = try storedSessions()
+    state.serving = try storedServing()
   }
 
   private static let readInstruments = Statement(
@@ -97,6 +98,20 @@ extension ReferenceTable {
       BarWatermark(
         source: try row.source(), chunk: try row.text(), timeframe: try row.code(),
         through: try row.timestamp())
+    }
+  }
+
+  private static let readServing = Statement(
+    name: "read_last_serving",
+    sql: """
+      select distinct on (series) series, since, source
+      from serving
+      order by series, since desc
+      """)
+
+  private func storedServing() throws(StoreError) -> [ServingRow] {
+    try connection.read(Self.readServing, context: "load") { (row) throws(StoreError) in
+      try row.servingRow()
     }
   }
 

@@ -87,6 +87,16 @@ struct ReferenceTable: TableGroup {
     conflict: .replaced, counter: \.reference.watermarks, origin: { .init(source: $0.source) },
     identity: { "\($0.source.rawValue) \($0.chunk) \($0.timeframe.rawValue)" })
 
+  private static let serving = RowTable<ServingRow>(
+    "serving", name: "write_serving", into: "serving",
+    columns: [
+      .int16("series", role: .key) { $0.series.rawValue },
+      .timestamp("since", role: .key) { $0.since },
+      .int16("source") { $0.source.rawValue },
+    ],
+    conflict: .replaced, counter: \.reference.serving, origin: { .init(source: $0.source) },
+    identity: { "\($0.series.rawValue) \($0.since.microseconds)" })
+
   /// What the overview and the sources' health say now.
   func writeObservations(
     _ rows: ReferenceRows, in context: inout CommitContext
@@ -112,6 +122,7 @@ struct ReferenceTable: TableGroup {
     try write(rows.sessions, to: Self.sessions, in: &context)
     try write(rows.keyUsage, to: Self.keyUsage, in: &context)
     try write(rows.watermarks, to: Self.watermarks, in: &context)
+    try write(rows.serving, to: Self.serving, in: &context)
   }
 }
 

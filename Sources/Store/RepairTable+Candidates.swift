@@ -14,10 +14,10 @@ extension RepairTable {
           and permanent_at is null
         union all
         select trading_day, instrument_id,
-          case when balanced is not true then 2 else 0 end, null
+          case when balanced is not true then 2 when coarse then 1 else 0 end, null
         from day_audit
         where trading_day >= $1::date
-          and (balanced is not true or repaired_at is null)
+          and (balanced is not true or coarse or repaired_at is null)
         union all
         select c.trading_day, c.instrument_id, 1, null
         from candle c

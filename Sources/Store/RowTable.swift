@@ -150,6 +150,10 @@ extension RowTable.Column {
     Self(name: name, type: .int8, role: role) { $0.int64(value($1)) }
   }
 
+  static func bool(_ name: String, value: @escaping @Sendable (Row) -> Bool) -> Self {
+    Self(name: name, type: .bool) { $0.bool(value($1)) }
+  }
+
   static func numeric(
     _ name: String, role: ColumnRole = .value, value: @escaping @Sendable (Row) -> ExactDecimal?
   ) -> Self {
@@ -194,6 +198,7 @@ extension ElementType {
     case .int4: "int"
     case .text: "text"
     case .bytea: "bytea"
+    case .bool: "boolean"
     case .date: "date"
     case .timestamptz: "timestamptz"
     case .numeric: "numeric"

@@ -14,8 +14,9 @@ struct QueryCandles: ParsableCommand {
       """
       A candle still forming is not printed: see `candled query latest`. 1m, after_hours and 1d \
       are stored; 5m to 60m are calculated from minutes, 1w and 1mo from days. Flags: no_trade, \
-      partial (see `candled query gaps`), extreme_ambiguous, outside_range, filled. Adjusted \
-      prices are rounded to 4 places, half away from zero.
+      partial (see `candled query gaps`), extreme_ambiguous, outside_range, filled, \
+      coarse (off by what its source rounds). Adjusted prices are rounded to 4 places, half away \
+      from zero.
       """,
       examples: [
         "candled query candles 600519.SH --from 2026-07-06 --format csv": "all since a day",

@@ -52,7 +52,8 @@ struct QueryCertificates: ParsableCommand {
     discussion: Help.discussion(
       """
       One row per instrument: the exchange's day total, what the minutes hold, what the gaps hold, \
-      and the residual, which is 0. Without --date it is the newest day that has certificates.
+      and the residual, which is 0. Coarse means that the source of the day total rounds it, so \
+      that it is a lower bound. Without --date it is the newest day that has certificates.
       """,
       examples: [
         "candled query audit": "the newest day",
@@ -73,6 +74,7 @@ struct QueryCertificates: ParsableCommand {
     + ResultColumn.trailing(
       "exchange_volume", "minute_volume", "gap_volume", "residual_volume", "residual_turnover",
       "traded", "untraded", "missing")
+    + [ResultColumn("coarse")]
 
   private static func cells(_ row: CertificateRecord) -> [ResultCell] {
     let certificate = row.certificate
@@ -83,6 +85,7 @@ struct QueryCertificates: ParsableCommand {
       .optional(row.residualVolume),
       .optional(row.residualTurnover), .integer(Int64(certificate.minutesTraded)),
       .integer(Int64(certificate.minutesUntraded)), .integer(Int64(certificate.minutesMissing)),
+      .boolean(certificate.isCoarse),
     ]
   }
 }

@@ -24,6 +24,7 @@ enum RightsTable {
     "day_lock": ("siu", ""),
     "disagreement": ("siu", ""),
     "rejected": ("siu", ""),
+    "serving": ("siu", ""),
     "source_health": ("siu", ""),
     "journal_position": ("siu", ""),
     "feed_sequence": ("siu", ""),
@@ -39,6 +40,7 @@ enum RightsTable {
     "disagreements", "factors", "lists", "key_usage", "rejections", "health", "feed_instruments",
     "feed_quotes", "feed_overview", "feed_candles", "feed_revisions", "feed_gaps", "feed_audits",
     "feed_changes", "feed_rejections", "feed_health", "feed_place", "leaders",
+    "feed_serving",
   ]
 
   static let functions: [String: Rights] = {
@@ -50,7 +52,7 @@ enum RightsTable {
       "source_names", "shown_candle", "market_of", "market_day", "period_is_whole", "series_rows",
       "series_last", "series_adjusted", "series_forming", "series_rolled", "series_candles",
       "series_filled", "candles", "market_at", "series_days", "flag_names", "why",
-      "feed_position", "changes", "schema_objects",
+      "feed_position", "changes", "schema_objects", "served", "served_on",
     ]
     for name in open { rights[name] = ("x", "x") }
     rights["ensure_partition"] = ("x", "")

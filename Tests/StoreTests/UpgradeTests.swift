@@ -86,6 +86,27 @@ import Testing
     #expect(try database.execute(markets) == before)
   }
 
+  @Test func `a database in which one source served is upgraded and keeps its rows`() throws {
+    let database = try StoreDatabase()
+    try database.execute(
+      """
+      alter publication candled drop table candled.serving;
+      drop table candled.serving cascade;
+      alter table candled.day_audit drop column coarse cascade;
+      insert into candled.instrument (id, symbol, first_seen) values (1, 'sh600519', now());
+      insert into candled.day_audit
+      values
+        (1, '2026-07-06', 5, 50, 5, 50, 0, 0, 0, 0, default, default, default, 1, 239, 0, now());
+      update candled.schema_version set version = 4
+      """)
+    try Schema.apply(url: database.url)
+    #expect(try Schema.check(url: database.url) == [])
+    #expect(
+      try database.execute("select balanced, coarse, served_by from candled.coverage") == [
+        ["t", "f", "{sina}"]
+      ])
+  }
+
   @Test func `an upgraded database is a fresh one but for its rows`() throws {
     let url = try oldDatabase()
     try Schema.apply(url: url)

@@ -5,7 +5,7 @@ set role candled_owner;
 set search_path = candled;
 
 drop publication candled;
-drop table day_lock, lease, lease_term, market, source cascade;
+drop table day_lock, lease, lease_term, market, serving, source cascade;
 
 do $views$
 declare
@@ -31,6 +31,7 @@ drop function
   cascade;
 
 alter table change drop column term;
+alter table day_audit drop column coarse cascade;
 alter table feed_sequence drop column identity;
 alter table journal_position drop column journal;
 alter table schema_version drop column text_digest;
