@@ -8,7 +8,8 @@ import Market
 /// decides when waiting ends.
 package struct CandleBook: Sendable {
   package let rules: CandleRules
-  let sourceName: String
+  /// Of the source whose quotes are booked, for events.
+  package var sourceName: String
   /// May reach further than at the beginning, never say otherwise of a day.
   package var calendar: TradingCalendar {
     didSet { plausibility = Plausibility(rules: rules, calendar: calendar) }

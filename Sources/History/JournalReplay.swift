@@ -61,6 +61,9 @@ package struct JournalReplay {
   ) throws -> ReplayDifferences {
     var verification = try ReplayVerification(tables)
     while pipeline.position < stored, let (position, entry) = try order.next() {
+      if verification.isEmpty {
+        pipeline.know(try tables.serving().filter { $0.since < entry.receivedAt })
+      }
       pipeline.process(entry, at: position)
       try verification.record(entry.receivedAt)
       if let commit = pipeline.takeCommit() { try verification.add(commit) }

@@ -14,10 +14,12 @@ import Store
 struct ReplayVerification<Tables: ReplayedTables> {
   private let tables: Tables
   private let instruments: [Symbol]
-  /// Days before the first entry are none of the journal's business.
-  private var firstDay: TradingDay?
+  /// What was before the first entry is none of the journal's business.
+  private var firstAt: Timestamp?
+  private var firstDay: TradingDay? { firstAt?.shanghaiDay }
   private var days: [TradingDay: ReplayedDay] = [:]
   private var quotes: [Symbol: ReplayedQuote] = [:]
+  private var serving: [ServingRow] = []
   /// When bars were first compared with an instrument's day.
   private var repairedAt: [TradingDay: [Symbol: Timestamp]] = [:]
   private(set) var differences = ReplayDifferences()
@@ -30,8 +32,11 @@ struct ReplayVerification<Tables: ReplayedTables> {
     instruments = try tables.instruments(of: .live)
   }
 
+  /// Whether no entry was recorded yet.
+  var isEmpty: Bool { firstAt == nil }
+
   mutating func record(_ receivedAt: Timestamp) throws(StoreError) {
-    if firstDay == nil { firstDay = receivedAt.shanghaiDay }
+    if firstAt == nil { firstAt = receivedAt }
     while days.count > Self.daysHeldMax, let oldest = days.keys.min() {
       try compare(oldest, before: receivedAt)
     }
@@ -62,8 +67,9 @@ struct ReplayVerification<Tables: ReplayedTables> {
       days[row.receivedAt.shanghaiDay, default: ReplayedDay()].put(row)
     }
     for row in commit.quotes {
-      quotes[row.quote.symbol] = ReplayedQuote(quote: row.quote, forming: row.forming)
+      quotes[row.quote.symbol] = ReplayedQuote(quote: row.quote.asStored, forming: row.forming)
     }
+    serving += commit.reference.serving
   }
 
   /// Compares what is left.
@@ -74,6 +80,11 @@ struct ReplayVerification<Tables: ReplayedTables> {
       }
       for day in days.keys.sorted() { try compare(day, before: nil) }
       try compareQuotes(from: firstDay)
+    }
+    if let firstAt {
+      let stored = try tables.serving().filter { $0.since >= firstAt }
+      differences.compare(
+        "serving", stored: Self.sources(stored), replayed: Self.sources(serving))
     }
   }
 
@@ -113,6 +124,12 @@ struct ReplayVerification<Tables: ReplayedTables> {
     differences.compare(
       "day_audit", stored: stored.filter { !repaired.contains($0.key) },
       replayed: replayed.filter { !repaired.contains($0.key) })
+  }
+
+  private static func sources(_ rows: [ServingRow]) -> [ServingKey: String] {
+    Dictionary(
+      rows.map { (ServingKey(series: $0.series, since: $0.since), $0.source.name) },
+      uniquingKeysWith: { $1 })
   }
 
   private mutating func compareQuotes(from first: TradingDay) throws(StoreError) {

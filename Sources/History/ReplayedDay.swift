@@ -27,6 +27,23 @@ struct ReplayedQuote: Equatable {
   var forming: Candle?
 }
 
+extension Quote {
+  /// Without what the table does not have.
+  var asStored: Quote {
+    var quote = self
+    quote.rounding = .exact
+    quote.limits = .unstated
+    return quote
+  }
+}
+
+struct ServingKey: Hashable, CustomStringConvertible {
+  var series: Source
+  var since: Timestamp
+
+  var description: String { "\(series.name) \(since)" }
+}
+
 struct CandleKey: Hashable, CustomStringConvertible {
   var symbol: Symbol
   var timeframe: Timeframe

@@ -16,6 +16,8 @@ package protocol ReplayedTables {
   func certificates(day: TradingDay) throws(StoreError) -> [CertificateRecord]
   func rejections(day: TradingDay) throws(StoreError) -> [RejectionRecord]
   func quotes() throws(StoreError) -> [LatestQuote]
+  /// Who served each series from when on, in order of time.
+  func serving() throws(StoreError) -> [ServingRow]
 }
 
 extension StoreReader: ReplayedTables {

@@ -47,6 +47,7 @@ package struct Pipeline {
     position = stored.position
     knownAt = stored.knownAt ?? knownAt
     try restore(sharedState: stored.bookState)
+    know(stored.serving)
     for row in stored.quotes {
       if let place = place(of: row.source) { try stages[place].restore(row) }
     }
@@ -57,6 +58,13 @@ package struct Pipeline {
   func place(of source: Source) -> Int? {
     let series = source.instruments
     return stages.firstIndex { $0.source == series }
+  }
+
+  /// Takes in who served last, by rows of each series in order of time.
+  package mutating func know(_ serving: [ServingRow]) {
+    for row in serving {
+      if let place = place(of: row.series) { stages[place].restore(row) }
+    }
   }
 
   /// When a decision falls due that no answer may come in time for: append a timer entry then.

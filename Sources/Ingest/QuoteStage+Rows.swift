@@ -16,11 +16,17 @@ extension QuoteStage {
       let outcome = decoders[entry.source, default: makeDecoder()].decode(
         body, status: Int(entry.status), into: &quoteBatch)
       var response = Response(
-        entry: entry, body: body, group: group, digest: Digest(.quotes(outcome)))
+        entry: entry, body: body, group: group, bookGroup: bookGroup(group, of: entry.source),
+        digest: Digest(.quotes(outcome)))
       guard case .ok = outcome else { return response.digest }
-      let membership = membership(of: response.group, request: entry.request)
+      let watermark = quoteBatch.newestStamp(
+        receivedAt: entry.receivedAt, clockSkewSecondsMax: book.rules.clockSkewSecondsMax)
+      response.digest.newestAt = watermark
+      if group == QuotesQuery.probeGroup { return response.digest }
+      noteSource(of: entry, into: &rows)
+      let membership = membership(of: response.bookGroup, request: entry.request)
       rowMatching.expect(membership.indexes, of: latest.count)
-      takeQuotes(membership, in: &response, into: &rows)
+      takeQuotes(membership, watermark: watermark, in: &response, into: &rows)
       for row in quoteBatch.refused { rows.reject(row, in: &response) }
       for symbol in quoteBatch.unknown { rows.reject(.unknown(symbol), in: &response) }
       takeOverview(into: &rows)
@@ -37,17 +43,29 @@ extension QuoteStage {
   struct Response {
     let entry: JournalEntry
     let body: UnsafeRawBufferPointer
+    /// As its source numbers them.
     let group: UInt16
+    let bookGroup: UInt16
     var digest: Digest
     var exRights = ExRights()
   }
 
+  /// The first answer with quotes of another source changes who serves. One that was asked for
+  /// before the standing source had answered is of the stretch before, and changes nothing.
+  private mutating func noteSource(of entry: JournalEntry, into rows: inout PendingRows) {
+    guard entry.source != serving.source, !quoteBatch.quotes.isEmpty,
+      entry.requestedAt >= serving.since
+    else { return }
+    serving = ServingRow(series: source, since: entry.receivedAt, source: entry.source)
+    book.sourceChanged(at: entry.receivedAt)
+    book.sourceName = entry.source.name
+    rows.commit.reference.serving.append(serving)
+  }
+
   private mutating func takeQuotes(
-    _ membership: Membership, in response: inout Response, into rows: inout PendingRows
+    _ membership: Membership, watermark: Timestamp?, in response: inout Response,
+    into rows: inout PendingRows
   ) {
-    let watermark = quoteBatch.newestStamp(
-      receivedAt: response.entry.receivedAt, clockSkewSecondsMax: book.rules.clockSkewSecondsMax)
-    response.digest.newestAt = watermark
     let referenceIndex = membership.indexes.first
     for place in quoteBatch.quotes.indices {
       let index = index(of: quoteBatch.quotes[place].quote.symbol, expected: membership, at: place)
@@ -81,7 +99,7 @@ extension QuoteStage {
   ) {
     let name = UnsafeRawBufferPointer(rebasing: response.body[quoteBatch.quotes[place].name])
     let verdict = book.observe(
-      quoteBatch.quotes[place].quote, at: index, group: response.group, watermark: watermark,
+      quoteBatch.quotes[place].quote, at: index, group: response.bookGroup, watermark: watermark,
       receivedAt: response.entry.receivedAt, isUnlimited: NameMarks.sayUnlimited(name))
     switch verdict {
     case .held(let reason, let detail):
@@ -114,10 +132,14 @@ extension QuoteStage {
       charset: quoteBatch.quotes[place].charset)
   }
 
-  /// Seldom asked. Mutating, so that it gets no copy of the pipeline.
+  /// Seldom asked. Mutating, so that it gets no copy of the pipeline. What a restart reads back
+  /// says nothing of what is rounded and of limits.
   @inline(never)
   private mutating func isLatest(_ place: Int, index: Int) -> Bool {
-    latest[index]?.quote == quoteBatch.quotes[place].quote
+    guard var known = latest[index]?.quote else { return false }
+    known.rounding = quoteBatch.quotes[place].quote.rounding
+    known.limits = quoteBatch.quotes[place].quote.limits
+    return known == quoteBatch.quotes[place].quote
   }
 
   private mutating func replaceLatest(

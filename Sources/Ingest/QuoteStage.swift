@@ -8,6 +8,8 @@ import Market
 struct QuoteStage {
   /// Whose series the candles are.
   let source: Source
+  /// Whose quotes are booked now.
+  var serving: ServingRow
   var book: CandleBook
   /// Of the sources that entries came from.
   var decoders: [Source: any QuoteDecoder] = [:]
@@ -17,7 +19,7 @@ struct QuoteStage {
   /// By the book's index: the last snapshot taken, and its line.
   var latest: [LatestQuote?] = []
   var lines = LineMemory()
-  /// What each request group asked for when it was last answered.
+  /// What each of the book's groups asked for when it was last answered.
   var memberships: [UInt16: Membership] = [:]
   var overview: [Symbol: OverviewQuote] = [:]
   /// Instruments without rows that count.
@@ -33,9 +35,16 @@ struct QuoteStage {
       preconditionFailure("no candles can be built of live quotes in \(market.name)")
     }
     self.source = source
+    serving = ServingRow(series: source, since: Timestamp(microseconds: 0), source: source)
     book = CandleBook(
       rules: rules, hours: hours, source: source,
       calendar: market.tradingDays == .everyDay ? .everyDay : calendar, sourceName: source.name)
+  }
+
+  /// Whose quotes were booked last, as stored.
+  mutating func restore(_ row: ServingRow) {
+    serving = row
+    book.sourceName = row.source.name
   }
 
   /// Whether the mainland's own rules hold: of codes, and of the previous close after a dividend.
@@ -57,6 +66,20 @@ struct QuoteStage {
       clamping: quote.clock.second(of: row.quote.at, on: quote.tradingDay))
     latest.append(LatestQuote(quote: quote, receivedAt: row.receivedAt))
   }
+
+  /// The number of a request group in the book. The series' own source keeps its numbers; another
+  /// one's come after them, so that neither vouches for what the other was asked for.
+  func bookGroup(_ group: UInt16, of asked: Source) -> UInt16 {
+    if asked == source { return group }
+    let others = SourceRegistry.all.filter { $0.quotes != nil }.map(\.mainSeries)
+      .filter { $0 != source && $0.instruments == source }.sorted { $0.rawValue < $1.rawValue }
+    guard let rank = others.firstIndex(of: asked) else { return group }
+    return UInt16(clamping: (rank + 1) * Self.groupsOfSourceMax + Int(group))
+  }
+
+  /// A market's 6,000 instruments are eight requests, or as many as there are of two symbols each:
+  /// one and the reference symbol.
+  private static let groupsOfSourceMax = 8_192
 
   /// The instruments a group asked for. One that left the group is no longer vouched for by it.
   mutating func membership(of group: UInt16, request: [UInt8]) -> Membership {

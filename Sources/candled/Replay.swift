@@ -22,10 +22,11 @@ struct Replay: AsyncParsableCommand {
       """
       With --into, writes the rows of the journal into an empty database; a missing schema is \
       applied. With --verify, compares the rows of the journal with the configured database, up \
-      to the position the database has stored: candles, gaps, certificates, refused rows and \
-      quotes. Every difference is one line, and the exit status is 65 if there is one. Use the \
-      configuration the daemon ran with. If two daemons have led in turn, name the journals of \
-      both: each term is read from the journal of its leader, up to where the next one began.
+      to the position the database has stored: candles, gaps, certificates, refused rows, \
+      quotes, and which source served. Every difference is one line, and the exit status is 65 \
+      if there is one. Use the configuration the daemon ran with. If two daemons have led in \
+      turn, name the journals of both: each term is read from the journal of its leader, up to \
+      where the next one began.
       """,
       examples: [
         "candled replay /var/lib/candled/journal --verify":

@@ -14,6 +14,7 @@ struct StoredTables: ReplayedTables {
   var certificates: [DayCertificate] = []
   var refused: [Rejection] = []
   var quoteRows: [QuoteRow] = []
+  var servingRows: [ServingRow] = []
   /// Days that bars were compared with, and the moment.
   var repairedAt: Timestamp?
 
@@ -26,6 +27,7 @@ struct StoredTables: ReplayedTables {
     gaps += commit.gaps
     certificates += commit.certificates
     refused += commit.rejections
+    servingRows += commit.reference.serving
     let symbols = Set(commit.quotes.map(\.quote.symbol))
     quoteRows = quoteRows.filter { !symbols.contains($0.quote.symbol) } + commit.quotes
   }
@@ -60,6 +62,8 @@ struct StoredTables: ReplayedTables {
         detail: "", payload: row.payload)
     }
   }
+
+  func serving() -> [ServingRow] { servingRows }
 
   func quotes() -> [LatestQuote] {
     quoteRows.map { row in

@@ -41,6 +41,7 @@ struct Tables: Sendable, Equatable {
   var rejections: [RejectionKey: Rejection] = [:]
   var quotes: [Symbol: QuoteState] = [:]
   var names: [Symbol: String] = [:]
+  var serving: [ServingRow] = []
   /// Final candles that were handed out a second time: there must be none.
   var candlesTwice: [Candle] = []
   private(set) var position = JournalPosition.start
@@ -69,6 +70,7 @@ struct Tables: Sendable, Equatable {
         certificate
     }
     events += commit.events
+    serving += commit.reference.serving
     for rejection in commit.rejections {
       let key = RejectionKey(
         day: rejection.receivedAt.shanghaiDay, symbol: rejection.symbol,
@@ -84,7 +86,7 @@ struct Tables: Sendable, Equatable {
 
   /// What a restart finds, the instruments in another order than they were first seen in.
   var stored: StoredState {
-    StoredState(
+    var state = StoredState(
       position: position, knownAt: knownAt, bookState: bookState,
       quotes: quotes.values.map { row in
         StoredState.InstrumentState(
@@ -92,6 +94,8 @@ struct Tables: Sendable, Equatable {
           receivedAt: row.receivedAt, bookState: row.bookState)
       },
       epoch: 1, lastSeq: 0)
+    state.serving = Array(serving.suffix(1))
+    return state
   }
 
   static func == (left: Tables, right: Tables) -> Bool {
@@ -110,6 +114,7 @@ struct Tables: Sendable, Equatable {
     compare("events", events == other.events)
     compare("rejections", rejections == other.rejections)
     compare("names", names == other.names)
+    compare("serving", serving == other.serving)
     compare(
       "quotes",
       quotes.mapValues { [$0.quote] } == other.quotes.mapValues { [$0.quote] }

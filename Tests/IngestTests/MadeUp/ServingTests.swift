@@ -1,0 +1,203 @@
+import Commits
+import ExchangeSimulator
+import Feeds
+import Journal
+import Market
+import TestSupport
+import Testing
+
+@testable import Ingest
+
+/// Two sources in turn, one book: what the journal holds of either decides who serves.
+@Suite struct `Sources that serve in turn` {
+  /// Seconds of the day: the first source, the second, the first again.
+  private static let stretches = [36_000, 36_120, 36_300, 36_420]
+  private static let cadence = 3
+
+  private let day = TradingDay(daysSince1970: 20_640)
+  private let symbols: [Symbol]
+  /// The second source does not quote it.
+  private let alone: Symbol
+  private let bodies: [Int: [UInt16: [UInt8]]]
+
+  init() {
+    var market = SimulatedMarket(seed: 11, day: day, instruments: 24)
+    symbols = market.symbols
+    let stocks = market.listings.filter { $0.kind == .stock && $0.behaviour == .liquid }
+    alone = stocks.last?.symbol ?? market.symbols[20]
+    var bodies: [Int: [UInt16: [UInt8]]] = [:]
+    for second in stride(from: Self.stretches[0], to: Self.stretches[3], by: Self.cadence) {
+      market.advance(to: Timestamp(day: day, secondOfDay: second))
+      for (group, members) in Self.groups(market.symbols).enumerated() {
+        bodies[second, default: [:]][UInt16(group)] = market.body(for: members)
+      }
+      bodies[second]?[9] = market.body(for: market.symbols.filter { [alone] in $0 != alone })
+    }
+    self.bodies = bodies
+  }
+
+  private func moment(_ second: Int) -> Timestamp { Timestamp(day: day, secondOfDay: second) }
+
+  /// Two, each with the reference symbol.
+  private static func groups(_ symbols: [Symbol]) -> [[Symbol]] {
+    let middle = symbols.count / 2
+    return [Array(symbols[..<middle]), [symbols[0]] + symbols[middle...]]
+  }
+
+  private func entry(
+    _ second: Int, from source: Source, group: UInt16, members: [Symbol], body: UInt16,
+    askedAt: Int? = nil
+  ) -> JournalEntry {
+    .quotes(
+      group: group, symbols: Array(members.map(\.description).joined(separator: ",").utf8),
+      from: source, requestedAt: moment(askedAt ?? second), receivedAt: moment(second),
+      body: bodies[second]?[body] ?? [])
+  }
+
+  private func first(_ second: Int) -> [JournalEntry] {
+    Self.groups(symbols).enumerated().map { group, members in
+      entry(second, from: .live, group: UInt16(group), members: members, body: UInt16(group))
+    }
+  }
+
+  /// All in one request, which has the number of one of the first source's.
+  private func second(_ second: Int, group: UInt16 = 0) -> JournalEntry {
+    entry(
+      second, from: Understudy.source, group: group, members: symbols.filter { $0 != alone },
+      body: 9)
+  }
+
+  private func inTurn() -> [JournalEntry] {
+    bodies.keys.sorted().flatMap { time in
+      (Self.stretches[1]..<Self.stretches[2]).contains(time) ? [second(time)] : first(time)
+    }
+  }
+
+  private func run(
+    _ entries: [JournalEntry], cuts: Set<Int> = [], finish: (Pipeline) -> Void = { _ in }
+  ) throws -> Tables {
+    var (tables, pipeline) = (Tables(), Pipeline())
+    var (next, cutsLeft) = (0, cuts)
+    while next < entries.count {
+      if cutsLeft.remove(next) != nil {
+        pipeline = try Pipeline(stored: tables.stored)
+        next = Int(tables.position.sequence)
+      }
+      pipeline.process(entries[next], at: JournalPosition(Int64(next + 1)))
+      next += 1
+      if let commit = pipeline.takeCommit() { tables.take(commit) }
+    }
+    finish(pipeline)
+    return tables
+  }
+
+  private func registered(_ work: () async throws -> Void) async throws {
+    try await SourceRegistry.with(SourceRegistry.all + [Understudy()], work)
+  }
+
+  @Test func `each change is a row, with the receive time of the first answer`() async throws {
+    try await registered {
+      #expect(SourceRegistry.liveSeries == [.live])
+      let tables = try run(inTurn())
+      #expect(
+        tables.serving == [
+          ServingRow(
+            series: .live, since: moment(Self.stretches[1]), source: Understudy.source),
+          ServingRow(series: .live, since: moment(Self.stretches[2]), source: .live),
+        ])
+      #expect(try run(bodies.keys.sorted().flatMap(first)).serving.isEmpty)
+    }
+  }
+
+  @Test func `what both quote has the candles of one source that never failed`() async throws {
+    try await registered {
+      let tables = try run(inTurn())
+      let whole = try run(bodies.keys.sorted().flatMap(first))
+      #expect(whole.candles.count > 100)
+      for symbol in symbols where symbol != alone {
+        #expect(tables.candles(of: symbol) == whole.candles(of: symbol), "\(symbol)")
+      }
+      let late = { (gap: Gap) in gap.cause == .outage }
+      #expect(tables.gaps.filter(late).allSatisfy { $0.symbol == alone })
+    }
+  }
+
+  @Test func `what the second source does not quote is a gap, and no flat candle`() async throws {
+    try await registered {
+      let tables = try run(inTurn())
+      let gap = try #require(tables.gaps.first { $0.symbol == alone && $0.cause == .outage })
+      #expect(gap.from == moment(Self.stretches[1] - Self.cadence))
+      #expect(gap.to == moment(Self.stretches[2]))
+      let inside = tables.candles(of: alone).filter {
+        $0.openedAt >= moment(Self.stretches[1] + 60) && $0.closedAt < moment(Self.stretches[2])
+      }
+      #expect(inside.isEmpty)
+    }
+  }
+
+  @Test func `request groups of two sources are two in the book`() async throws {
+    try await registered {
+      _ = try run(inTurn()) { pipeline in
+        #expect(pipeline.stages[0].memberships.keys.sorted() == [0, 1, 8_192])
+        #expect(pipeline.stages[0].memberships[0]?.indexes.count == 12)
+        #expect(pipeline.stages[0].memberships[8_192]?.indexes.count == 23)
+      }
+    }
+  }
+
+  @Test func `the answer to a probe says how the source does, and is not booked`() async throws {
+    try await registered {
+      let entries = bodies.keys.sorted().flatMap(first)
+      let probed = entries.flatMap { entry in
+        [entry, second(entry.receivedAt.shanghaiSecondOfDay, group: QuotesQuery.probeGroup)]
+      }
+      let tables = try run(entries)
+      #expect(try run(probed).differences(from: tables) == [])
+      var pipeline = Pipeline()
+      let digest = pipeline.process(
+        second(36_000, group: QuotesQuery.probeGroup), at: JournalPosition(1))
+      guard case .quotes(.ok) = digest.response else {
+        Issue.record("the answer is sound")
+        return
+      }
+      #expect(digest.newestAt != nil && digest.accepted == 0 && digest.missing == 0)
+      #expect(pipeline.takeCommit() == nil)
+    }
+  }
+
+  @Test func `an answer asked for before the change does not undo it`() async throws {
+    try await registered {
+      let change = Self.stretches[1]
+      var entries = inTurn()
+      let place = try #require(entries.firstIndex { $0.source == Understudy.source })
+      entries.insert(
+        entry(
+          change, from: .live, group: 0, members: Self.groups(symbols)[0], body: 0,
+          askedAt: change - 2),
+        at: place + 1)
+      let (late, inTurn) = (try run(entries), try run(inTurn()))
+      #expect(late.serving == inTurn.serving)
+    }
+  }
+
+  @Test func `a restart anywhere does not show`() async throws {
+    try await registered {
+      let entries = inTurn()
+      let whole = try run(entries)
+      let seed = UInt64.random(in: .min ... .max)
+      var random = SplitMix(seed: seed)
+      for (place, entry) in entries.enumerated() where place > 0 {
+        let isChange = entry.source != entries[place - 1].source
+        guard isChange || Int.random(in: 0..<20, using: &random) == 0 else { continue }
+        // Before the first answer of a source, behind it, and at random.
+        for cut in [place, place + 1] {
+          #expect(
+            try run(entries, cuts: [cut]).differences(from: whole) == [],
+            "cut \(cut), seed \(seed)")
+        }
+      }
+      let cuts = Set(entries.indices)
+      #expect(try run(entries, cuts: cuts.subtracting([0])).differences(from: whole) == [])
+    }
+  }
+}
