@@ -21,7 +21,7 @@ enum CalendarFile {
     return (known.firstDay...known.lastDay).filter { known.isTradingDay($0) == true }
   }()
 
-  private static func file(_ days: [TradingDay]) -> String {
+  static func file(_ days: [TradingDay]) -> String {
     "var datelist=\"\(PackedCalendar.text(days))\";var KLC_TD_SH=datelist;"
   }
 }

@@ -36,6 +36,8 @@ package protocol SourceDefinition: Sendable {
   var hasNames: Bool { get }
   /// The kinds of its answers that `candled decode` reads.
   var samples: [ResponseSample] { get }
+  /// What it counts on of its service; `candled doctor` tries it.
+  var beliefs: [Belief] { get }
 
   /// All its hosts but that of live quotes.
   var hosts: [HostSetting] { get }
@@ -68,6 +70,7 @@ extension SourceDefinition {
   package var hasTradingDays: Bool { false }
   package var hasNames: Bool { false }
   package var samples: [ResponseSample] { [] }
+  package var beliefs: [Belief] { [] }
 
   /// A page of 10,000 bars is 1.1 MB, almost everything else is less.
   package func bodyBytesMax(of query: FeedQuery) -> Int { 4 << 20 }

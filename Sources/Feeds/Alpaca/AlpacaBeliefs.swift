@@ -1,0 +1,17 @@
+/// What candled counts on of Alpaca's services (upstreams/alpaca.md).
+
+import Market
+
+extension Alpaca {
+  package var beliefs: [Belief] {
+    // Four weeks with Thanksgiving, Christmas and New Year's Day have 18 sessions.
+    [Belief.credentials(Belief.fourWeeks), Belief.sessions(daysMin: 17)]
+      + Belief.pages { context in
+        // A basic account gets nothing newer of SIP (§B.2); five days always have a session.
+        BarsQuery(
+          symbols: ["AAPL", "MSFT"].compactMap { Symbol($0) }, timeframe: .minute15,
+          start: Timestamp(seconds: context.now.seconds - 5 * 86_400),
+          end: Timestamp(seconds: context.now.seconds - 1_200))
+      }
+  }
+}

@@ -1,0 +1,209 @@
+import Market
+import Testing
+
+@testable import Feeds
+
+/// A change of a service, and the check that must find it.
+struct BrokenBelief: Sendable, CustomTestStringConvertible {
+  let change: String
+  let source: String
+  let finding: String
+  var moment = ExaminedWorld.Moment.session
+  let rewrite: @Sendable (inout ExaminedWorld.Response) -> Void
+
+  var testDescription: String { change }
+
+  static let all = quoteChanges + barChanges + recordChanges + keyChanges
+
+  // MARK: - Live quotes
+
+  private static let quoteChanges = [
+    quotes("a field is added", finding: "quotes.fields") { $0.append("1") },
+    quotes("the last field is removed", finding: "quotes.fields") { $0.removeLast() },
+    quotes("a field is added behind the open", finding: "quotes.rows") {
+      $0.insert("1", at: 2)
+    },
+    quotes("volumes are 100 times as large", finding: "quotes.units") { $0[8] += "00" },
+    quotes("turnover is in ten thousands", finding: "quotes.units") {
+      $0[9] = $0[9].split(separator: ".").first.map { $0.dropLast(4) + ".0000" } ?? "0"
+    },
+    quotes("stamps are an hour ahead", finding: "quotes.clock") {
+      $0[31] = "11" + $0[31].dropFirst(2)
+    },
+    quotes("stamps are an hour behind", finding: "quotes.clock") {
+      $0[31] = "09" + $0[31].dropFirst(2)
+    },
+    quotes("dates are those of the day before", finding: "quotes.date") { $0[30] = "2026-07-09" },
+    quotes("the evening has the day before", finding: "quotes.date", at: .evening) {
+      $0[30] = "2026-07-09"
+    },
+    BrokenBelief(change: "half of the batch is missing", source: "sina", finding: "quotes.batch") {
+      if case .quotes = $0.query { $0.text = $0.lines.prefix($0.lines.count / 2).joined() }
+    },
+    BrokenBelief(
+      change: "unknown symbols have no line", source: "sina", finding: "quotes.unknown"
+    ) {
+      if case .quotes = $0.query {
+        $0.text = $0.lines.filter { !$0.hasSuffix("=\"\";\n") }.joined()
+      }
+    },
+    BrokenBelief(
+      change: "unknown symbols have an index's fields", source: "sina", finding: "quotes.unknown"
+    ) {
+      guard case .quotes = $0.query, let line = $0.lines.first else { return }
+      $0.text += line.replacing("sh000001", with: "sh999999")
+    },
+    BrokenBelief(change: "stamps stand still", source: "sina", finding: "quotes.step") {
+      guard case .quotes(let query) = $0.query, query.symbols.count == 1 else { return }
+      $0.rewriteFields { $0[31] = "10:37:10" }
+    },
+    BrokenBelief(change: "the address is banned", source: "sina", finding: "quotes.rows") {
+      ($0.status, $0.text) = (456, "<html>Client Error</html>")
+    },
+    BrokenBelief(change: "the Referer is refused", source: "sina", finding: "quotes.rows") {
+      if case .quotes = $0.query { ($0.status, $0.text) = (403, "Kinsoku jikou desu!") }
+    },
+    BrokenBelief(change: "separators are others", source: "sina", finding: "quotes.rows") {
+      if case .quotes = $0.query { $0.text = $0.text.replacing(",", with: "~") }
+    },
+  ]
+
+  private static func quotes(
+    _ change: String, finding: String, at moment: ExaminedWorld.Moment = .session,
+    _ edit: @escaping @Sendable (inout [String]) -> Void
+  ) -> BrokenBelief {
+    BrokenBelief(change: change, source: "sina", finding: finding, moment: moment) {
+      if case .quotes = $0.query { $0.rewriteFields(edit) }
+    }
+  }
+
+  // MARK: - Bars
+
+  private static let barChanges = [
+    bars("bars are stamped with their beginning", finding: "bars.ends", of: .minute15) {
+      $0.replacing(#/ (\d\d):(\d\d):00"/#) { stamp in
+        let minutes = (Int(stamp.1) ?? 0) * 60 + (Int(stamp.2) ?? 0) - 15
+        return " \(minutes / 600)\(minutes / 60 % 10):\(minutes % 60 / 10)\(minutes % 10):00\""
+      }
+    },
+    bars("the newest bars are missing", finding: "bars.ends", of: .minute15, at: .evening) {
+      $0.replacing("2026-07-10", with: "2026-07-09")
+    },
+    bars("days lag by one", finding: "bars.ends", of: .day1, at: .saturday) {
+      $0.replacing("2026-07-10", with: "2026-07-01")
+    },
+    bars("bars have volumes in lots", finding: "bars.units", of: .minute1) {
+      $0.replacing(#/"volume":"(\d+)\d\d"/#) { "\"volume\":\"\($0.1)\"" }
+    },
+    bars("bars have no numbers", finding: "bars.rows", of: .minute1) {
+      $0.replacing(#/"close":"[^"]*"/#, with: "\"close\":\"NaN\"")
+    },
+    bars("bars are null", finding: "bars.rows", of: .day1) { _ in "=(null);" },
+    BrokenBelief(change: "an average price is in cents", source: "alpaca", finding: "bars.units") {
+      guard case .bars = $0.query else { return }
+      $0.text = $0.text.replacing(#/"vw":([0-9.]+)/#) { "\"vw\":9\($0.1)" }
+    },
+    BrokenBelief(change: "bars are of another month", source: "alpaca", finding: "bars.window") {
+      if case .bars = $0.query {
+        $0.text = $0.text.replacing("\"t\":\"2026-07", with: "\"t\":\"2026-05")
+      }
+    },
+    BrokenBelief(change: "a page is HTML", source: "alpaca", finding: "bars.rows") {
+      if case .bars = $0.query { $0.text = "<html></html>" }
+    },
+  ]
+
+  private static func bars(
+    _ change: String, finding: String, of timeframe: Timeframe,
+    at moment: ExaminedWorld.Moment = .session, _ edit: @escaping @Sendable (String) -> String
+  ) -> BrokenBelief {
+    BrokenBelief(change: change, source: "sina", finding: finding, moment: moment) {
+      guard case .newestBars(_, timeframe, _) = $0.query else { return }
+      $0.text = edit($0.text)
+    }
+  }
+
+  // MARK: - Factors, lists, calendars
+
+  private static let recordChanges = [
+    BrokenBelief(change: "a factor is negative", source: "sina", finding: "factors") {
+      if case .factors = $0.query { $0.text = $0.text.replacing("\"f\":\"", with: "\"f\":\"-") }
+    },
+    BrokenBelief(change: "the newest factor is not 1", source: "sina", finding: "factors") {
+      guard case .factors(_, .qfq) = $0.query else { return }
+      $0.text = $0.text.replacing("\"f\":\"1.0", with: "\"f\":\"2.0")
+    },
+    BrokenBelief(change: "factors are gone", source: "sina", finding: "factors") {
+      if case .factors = $0.query { ($0.status, $0.text) = (404, "Not Found") }
+    },
+    BrokenBelief(change: "the calendar has ended", source: "sina", finding: "calendar") {
+      guard $0.query == .tradingDays else { return }
+      $0.text = CalendarFile.file(CalendarFile.days.filter { $0.civil.year < 2026 })
+    },
+    BrokenBelief(change: "a day is missing", source: "sina", finding: "calendar") {
+      guard $0.query == .tradingDays else { return }
+      $0.text = CalendarFile.file(CalendarFile.days.filter { $0.description != "2026-07-08" })
+    },
+    BrokenBelief(change: "a list is short", source: "sina", finding: "node/hs_a") {
+      if case .listCount = $0.query { $0.text = "\"1200\"" }
+    },
+    BrokenBelief(change: "a page has half its rows", source: "sina", finding: "node/hs_bjs") {
+      guard case .listPage = $0.query else { return }
+      $0.text = $0.text.split(separator: "},").prefix(40).joined(separator: "},") + "}]"
+    },
+    BrokenBelief(change: "a page is throttled", source: "sina", finding: "node/hs_a") {
+      if case .listPage = $0.query { $0.text = "null" }
+    },
+    BrokenBelief(change: "a list is cut", source: "mairui", finding: "list.hslt") {
+      $0.text = $0.text.split(separator: "},").prefix(1000).joined(separator: "},") + "}]"
+    },
+    BrokenBelief(change: "known members are missing", source: "mairui", finding: "list.hslt") {
+      $0.text = $0.text.replacing("\"dm\":\"60", with: "\"dm\":\"69")
+    },
+    BrokenBelief(change: "a calendar is empty", source: "alpaca", finding: "calendar") {
+      if case .sessions = $0.query { $0.text = "[]" }
+    },
+    BrokenBelief(change: "a session is on a weekend", source: "alpaca", finding: "calendar") {
+      guard case .sessions = $0.query else { return }
+      $0.text = $0.text.replacing("\"date\":\"2026-07-10\"", with: "\"date\":\"2026-07-11\"")
+    },
+  ]
+
+  // MARK: - Keys
+
+  private static let keyChanges = [
+    BrokenBelief(change: "a licence is refused", source: "mairui", finding: "credentials") {
+      $0.text = "{\"code\":102}"
+    },
+    BrokenBelief(change: "a quota is used up", source: "mairui", finding: "credentials") {
+      $0.text = "101"
+    },
+    BrokenBelief(change: "a licence is the sample", source: "mairui", finding: "credentials") {
+      $0.text = #"[{"dm":"000001.SZ","mc":"P","jys":"SZ"}]"#
+    },
+    BrokenBelief(change: "a key is refused", source: "alpaca", finding: "credentials") {
+      ($0.status, $0.text) = (403, #"{"message":"forbidden."}"#)
+    },
+  ]
+}
+
+extension ExaminedWorld.Response {
+  /// With their line feeds.
+  fileprivate var lines: [String] {
+    text.split(separator: "\n").map { $0 + "\n" }
+  }
+
+  /// Of each line that has any.
+  mutating func rewriteFields(_ edit: (inout [String]) -> Void) {
+    text = lines.map { line in
+      guard let start = line.firstRange(of: "=\""), let end = line.firstRange(of: "\";") else {
+        return line
+      }
+      var fields = line[start.upperBound..<end.lowerBound]
+        .split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+      if fields.count < 10 { return line }
+      edit(&fields)
+      return line[..<start.upperBound] + fields.joined(separator: ",") + line[end.lowerBound...]
+    }.joined()
+  }
+}
