@@ -19,9 +19,9 @@ package enum ExitCode: Int32, Sendable, CaseIterable {
     switch self {
     case .ok: "done"
     case .usage: "the command line is invalid"
-    case .dataError: "the input is invalid, or a response was refused as a whole"
+    case .dataError: "the input is invalid, a response was refused as a whole, or a source changed"
     case .noInput: "an input file is missing or unreadable"
-    case .unavailable: "a requirement is missing: the PostgreSQL programs or the database"
+    case .unavailable: "a requirement is missing: the PostgreSQL programs, the database or a source"
     case .software: "a bug in candled"
     case .cannotCreate: "an output file or folder cannot be created"
     case .inputOutput: "a read or write failed"

@@ -1,0 +1,87 @@
+/// `candled doctor`: whether each source still answers as candled expects, found in a minute.
+
+import ArgumentParser
+import Feeds
+import Ingest
+import Market
+import Operations
+
+struct Doctor: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Check that each source still answers as expected.",
+    discussion: Help.discussion(
+      """
+      Sends at most \(Examination.requestsMax) requests to each configured source, within its rate \
+      limit, and compares the responses with what candled expects: fields, units, time stamps, \
+      batch size, lists, calendar, key. Two sources of live quotes are compared with each other. \
+      A check that needs a session is not tried outside one. Writes nothing to the database or the \
+      journal.
+
+      Exits 0 if all checks hold, 65 if one is broken, 69 if a source cannot be reached.
+      """,
+      examples: [
+        "candled doctor": "all sources that are configured",
+        "candled doctor --source \(SourceRegistry.all[0].name)": "one source",
+        "candled doctor --bundle report.jsonl": "with the responses in a file, for a report",
+      ]))
+
+  @OptionGroup var options: ConfigurationOptions
+
+  @Option(name: .customLong("source"), help: "Check this source only; may be repeated.")
+  var sources: [SourceName] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "Write requests and responses to a new file, without keys.", valueName: "file"),
+    completion: .file())
+  var bundle: String?
+
+  @Flag(help: "Print one JSON object per check.")
+  var json = false
+
+  func run() async throws {
+    let configuration = try options.validated()
+    let credentials = try SourceCredentials(configuration.settings)
+    var report = DoctorReport()
+    var chosen: [any SourceDefinition] = []
+    for source in SourceRegistry.all where isWanted(source) {
+      guard let declared = source.credentials, credentials.keys(of: source).isEmpty else {
+        chosen.append(source)
+        continue
+      }
+      let reason = "no \(declared.noun): set \(declared.file.declaration.key)"
+      guard sources.isEmpty else {
+        throw CommandFailure(status: .configuration, sentence: "\(source.name) has \(reason)")
+      }
+      report.findings.append(
+        BeliefFinding(
+          source: source.name, name: "credentials", sentence: "not configured", remedy: "",
+          verdict: .untried(reason)))
+    }
+    // Before any request: a name that is taken must not cost them.
+    let file = try bundle.map { try DoctorBundle(creating: $0, hiding: configuration) }
+    let run = try DoctorRun(chosen, configuration: configuration, credentials: credentials)
+    try await run.run { try file?.add($0) }
+    report.add(run)
+    try StandardOutput.write(json ? report.jsonLines : report.text)
+    if let bundle { StandardError.writeLine("the requests and responses are in \(bundle)") }
+    if report.status != .ok { throw CommandFailure.silent(report.status) }
+  }
+
+  private func isWanted(_ source: any SourceDefinition) -> Bool {
+    !source.beliefs.isEmpty
+      && (sources.isEmpty || sources.contains { $0.value == source.name })
+  }
+}
+
+/// A source by the name of its section in the configuration.
+struct SourceName: ExpressibleByArgument {
+  let value: String
+
+  init?(argument: String) {
+    guard Self.allValueStrings.contains(argument) else { return nil }
+    value = argument
+  }
+
+  static var allValueStrings: [String] { SourceRegistry.all.map(\.name) }
+}
