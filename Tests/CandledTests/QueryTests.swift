@@ -103,8 +103,8 @@ import Testing
       "query", "why", "sh000001", "2026-07-06 09:31", "--format", "jsonl")
     #expect(run.status == 0, "\(run.errors)")
     let facts = try Parsed.lines(run.output)
-    #expect(facts.compactMap { $0["what"] as? String } == ["candle", "change"])
-    let change = try #require(facts.last?["detail"] as? String)
+    #expect(facts.compactMap { $0["what"] as? String } == ["candle", "change", "served"])
+    let change = try #require(facts.dropLast().last?["detail"] as? String)
     #expect(change.contains("journal position"))
   }
 

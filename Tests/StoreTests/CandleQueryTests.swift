@@ -138,12 +138,15 @@ import Testing
       """)
     let facts = try store.queries.why(Self.symbol, at: StoreSamples.start, timeframe: .minute1)
     #expect(
-      facts.map(\.what) == ["candle", "revision", "change", "change", "gap", "disagreement"])
+      facts.map(\.what) == [
+        "candle", "revision", "change", "change", "served", "gap", "disagreement",
+      ])
     #expect(facts[0].at == known.adding(seconds: 60))
     #expect(facts[1].detail.contains("late_print"))
     #expect(facts[2].detail.hasPrefix("seq 1, journal position 1"))
     #expect(facts[3].detail.hasPrefix("seq 2, journal position 2"))
-    #expect(facts[4].detail.contains("volume 7"))
+    #expect(facts[4].detail == "live quotes of sina")
+    #expect(facts[5].detail.contains("volume 7"))
     let rolled = try store.queries.why(Self.symbol, at: StoreSamples.start, timeframe: .minute5)
     #expect(rolled.map(\.what).filter { $0 == "candle" }.count == 2)
     #expect(rolled.first?.what == "rolled up")
