@@ -151,6 +151,17 @@ struct HostGate: Sendable {
     heldUntil = max(heldUntil ?? until, until)
   }
 
+  /// Why and for how long nothing goes out; nil where it is not for long.
+  func refusal(throttleMicrosecondsMin: Int64) -> Poller.Refusal? {
+    if case .open(let until) = breaker.state {
+      let kind: Poller.Refusal.Kind =
+        health?.condition == .unauthorised ? .unauthorised : .banned
+      return Poller.Refusal(kind, microseconds: max(until.microseconds(since: steady), 0))
+    }
+    let held = heldUntil?.microseconds(since: steady) ?? 0
+    return held < throttleMicrosecondsMin ? nil : Poller.Refusal(.throttled, microseconds: held)
+  }
+
   // MARK: Health
 
   /// How the host is doing where it does not refuse us; nil unless that changed.

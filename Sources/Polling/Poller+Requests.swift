@@ -46,6 +46,7 @@ extension Poller {
   private func symbols(of pendingRequest: PendingRequest) -> [Symbol] {
     switch pendingRequest.kind {
     case .probe: return [batching.plan.referenceSymbol]
+    case .sample: return batching.plan.batch(pendingRequest.group, without: quarantined)
     case .part(let part): return [batching.plan.referenceSymbol] + part.symbols
     case .batch:
       let suspects = groups.bisections[pendingRequest.group]?.suspects ?? []
@@ -75,7 +76,7 @@ extension Poller.PendingRequest {
   var purpose: PollRequest.Purpose {
     switch kind {
     case .batch: .sweep
-    case .probe: .probe
+    case .probe, .sample: .probe
     case .part: .search
     }
   }
@@ -83,6 +84,14 @@ extension Poller.PendingRequest {
   var isBatch: Bool {
     if case .batch = kind { return true }
     return false
+  }
+
+  /// Of one group or of a symbol, to find out how the source does.
+  var isProbe: Bool {
+    switch kind {
+    case .probe, .sample: true
+    case .batch, .part: false
+    }
   }
 
   var isPart: Bool {

@@ -32,7 +32,9 @@ extension Poller {
     slot.wasAnswered = true
     gate.answered(at: now)
     switch inFlightRequest.pendingRequest.kind {
-    case .probe: gate.probed(.recovered)
+    case .probe, .sample:
+      gate.probed(.recovered)
+      if role != .serving { report(gate.found(.ok, at: now)) }
     case .part(let part):
       search(inFlightRequest.pendingRequest, number: part.search, at: now) { $0.cleared(part) }
     case .batch:
@@ -45,7 +47,7 @@ extension Poller {
     _ inFlightRequest: InFlightRequest, outcome: RequestOutcome, retryAfterSeconds: Int?,
     at now: Timestamp
   ) {
-    let isProbe = if case .probe = inFlightRequest.pendingRequest.kind { true } else { false }
+    let isProbe = inFlightRequest.pendingRequest.isProbe
     // A throttled batch is held below, by more than what is asked for.
     if outcome != .throttled || isProbe, let retryAfterSeconds {
       gate.wait(seconds: retryAfterSeconds)

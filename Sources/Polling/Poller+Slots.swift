@@ -5,8 +5,9 @@ extension Poller {
   /// Serves the slot in force, or the sweep owed since the start, and finds the next.
   mutating func advanceSlots(_ now: Timestamp) {
     findNext(now)
+    if role == .resting { return }
     let inForce = schedule.slot(at: now)
-    if sweeps.isOwed, !batching.plan.groups.isEmpty,
+    if sweeps.isOwed, role == .serving, !batching.plan.groups.isEmpty,
       schedule.isTradingDay(schedule.zone.day(at: now)) != nil
     {
       sweeps.isOwed = false
@@ -19,12 +20,14 @@ extension Poller {
   mutating func findNext(_ now: Timestamp) {
     agenda.next = nil
     agenda.recheckAt = nil
+    if role == .resting { return }
     switch schedule.nextSlot(after: now) {
     case .slot(let slot):
       agenda.next = slot
       agenda.dayUnknown = nil
     case .calendarUnknown(let day):
       agenda.recheckAt = now.adding(seconds: Poller.recheckSeconds)
+      guard role == .serving else { return }
       if agenda.dayUnknown != day { actions.append(.calendarUnknown(day)) }
       agenda.dayUnknown = day
     case .none:
@@ -40,6 +43,7 @@ extension Poller {
     dropPending(now, where: \.isBatch)
     adoptSymbols(now)
     guard !batching.plan.groups.isEmpty else { return }
+    guard role == .serving else { return probe() }
     countMissed(now)
     switch gate.admit() {
     case .open: beginSweep(grid, at: now)

@@ -24,6 +24,8 @@ package struct Poller: Sendable {
     case clockJumped(microseconds: Int64)
     /// An answer is wanted for its own sake: if no slot is due so soon, one sweep goes out now.
     case responseWanted(withinSeconds: Int64)
+    /// What it is asked for from now on.
+    case roleChanged(Role)
     /// No more requests; those in flight may still be answered.
     case stopping
   }
@@ -46,6 +48,8 @@ package struct Poller: Sendable {
     case batch
     /// The one request of a half-open breaker.
     case probe
+    /// A batch of a source that stands by.
+    case sample
     case part(Bisection.Part)
   }
 
@@ -132,7 +136,7 @@ package struct Poller: Sendable {
   var arrivals = ArrivalLearner()
   /// As given, in order.
   package internal(set) var symbols: [Symbol]
-  var phase = Phase.idle
+  var duty = Duty()
   var gate: HostGate
   var batching: Batching
   var groups = Groups()
@@ -198,10 +202,11 @@ package struct Poller: Sendable {
       if phase == .running { skipSlot(now) }
     case .responseWanted(let seconds):
       let isSoon = agenda.next.map { $0.due <= now.adding(seconds: seconds) } ?? false
-      if phase == .running, !isSoon, inFlight.isEmpty {
+      if phase == .running, role == .serving, !isSoon, inFlight.isEmpty {
         sweeps.isOwed = true
         advanceSlots(now)
       }
+    case .roleChanged(let role): take(role, at: now)
     case .stopping:
       phase = .stopping
       dropPending(now) { _ in true }

@@ -1,0 +1,331 @@
+// Which of the live sources of one series serves, and which are probed.
+//
+//   serving ──refused, silent, standing still──▶ the next in order that does not refuse serves
+//   earlier ──probed every 30 s, sound for 5 min──▶ serves again
+//
+// Sans-IO: what became of requests goes in, a change of the serving source comes out; the poller of
+// each source is then given its role. Sources are named, not known: nothing here depends on whose
+// they are. Only the serving one is asked at full cadence.
+//
+// Where none does better, whichever it is, the trouble is the exchange's or the network's: after
+// one round of all sources nothing changes for five minutes, unless a probe shows one that works.
+import Market
+
+/// The state machine of the live sources of one series.
+package struct Failover: Sendable {
+  package enum Event: Sendable, Hashable {
+    /// A request left.
+    case asked(Source)
+    /// It answered well; `through` is the newest stamp it ever showed, nil where nobody looked.
+    case answered(Source, through: Timestamp?)
+    /// A request came to nothing.
+    case failed(Source)
+    /// It refuses us, and is left alone for so long.
+    case refused(Source, Poller.Refusal)
+    case woke
+    /// The moments from here on are of a clock that was set, by so much.
+    case clockJumped(microseconds: Int64)
+  }
+
+  /// Another source serves from now on.
+  package struct Change: Sendable, Hashable {
+    package let from: Source
+    package let to: Source
+    package let reason: Reason
+  }
+
+  package enum Reason: Sendable, Hashable {
+    case refused(Poller.Refusal.Kind)
+    /// Nothing good for so long.
+    case silent(seconds: Int64)
+    /// It answers, and its newest stamp is the same for so long.
+    case standingStill(seconds: Int64)
+    /// The earlier source does well again.
+    case sound
+    /// After a round of all sources.
+    case noneBetter
+    case reconfigured
+  }
+
+  /// On the steady axis.
+  struct Account: Sendable {
+    var refusedUntil: Timestamp?
+    var refusal = Poller.Refusal.Kind.banned
+    var answeredAt: Timestamp?
+    /// The first request since the last good answer.
+    var askedAt: Timestamp?
+    var through: Timestamp?
+    /// Since when its newest stamp is the same, in session.
+    var stillSince: Timestamp?
+    /// Of one that does not serve: since when every probe was good.
+    var soundSince: Timestamp?
+    /// It stopped serving because of a fault, and no probe was good since.
+    var isUnwell = false
+  }
+
+  /// One source after the other is tried.
+  struct Round: Sendable {
+    /// With whether it answers at all.
+    var tried: [Source: Bool] = [:]
+    /// The newest stamp of any source as the round began: a newer one ends it.
+    var through: Timestamp?
+    var heldUntil: Timestamp?
+  }
+
+  /// In order, the first is preferred.
+  package private(set) var sources: [Source]
+  package private(set) var serving: Source
+  /// On the wall clock.
+  package private(set) var servingSince: Timestamp
+  private var milliseconds: Int64
+  private var beganAt: Timestamp
+  private var accounts: [Source: Account] = [:]
+  private var round: Round?
+  private var clock: SteadyClock
+
+  static let soundSeconds: Int64 = 300
+  static let holdSeconds: Int64 = 300
+  /// Four probes; after a longer pause soundness is shown anew.
+  static let probesApartSecondsMax: Int64 = 120
+
+  /// - Parameter milliseconds: how long the serving source may be silent or stand still.
+  /// - Precondition: at least one source, each once.
+  package init(_ sources: [Source], milliseconds: Int64, at now: Timestamp) {
+    precondition(!sources.isEmpty && Set(sources).count == sources.count)
+    self.sources = sources
+    self.milliseconds = milliseconds
+    serving = sources[0]
+    servingSince = now
+    clock = SteadyClock(at: now)
+    beganAt = now
+  }
+
+  private var steady: Timestamp { clock.now }
+
+  /// What a source is asked for now.
+  package func role(of source: Source) -> Poller.Role {
+    if source == serving { return .serving }
+    guard let place = sources.firstIndex(of: source) else { return .resting }
+    let isEarlier = sources[..<place].contains(serving) == false
+    let isUnwell = accounts[source]?.isUnwell ?? false
+    return isEarlier || isUnwell || trouble != nil ? .probed : .resting
+  }
+
+  /// When `woke` is due, on the wall clock; nil where only answers can change anything.
+  package var wake: Timestamp? {
+    guard sources.count > 1 else { return nil }
+    return [silentAt, round?.heldUntil].compactMap { $0 }.filter { $0 > steady }.min()
+      .map(clock.wall(at:))
+  }
+
+  /// Takes an event at a wall-clock moment.
+  /// - Parameter isInSession: stamps advance.
+  /// - Returns: the change of the serving source, if there is one.
+  package mutating func received(
+    _ event: Event, at now: Timestamp, isInSession: Bool
+  ) -> Change? {
+    if case .clockJumped(let microseconds) = event { clock.set(by: microseconds) }
+    _ = clock.advance(to: now)
+    if !isInSession {
+      for source in sources { accounts[source]?.stillSince = nil }
+    }
+    switch event {
+    case .asked(let source):
+      if accounts[source]?.askedAt == nil { accounts[source, default: Account()].askedAt = steady }
+      return nil
+    case .answered(let source, let through):
+      answered(source, through: through, isInSession: isInSession)
+      if let earlier = soundSource { return change(to: earlier, because: .sound, at: now) }
+    case .failed(let source): accounts[source, default: Account()].soundSince = nil
+    case .refused(let source, let refusal):
+      let isNew = accounts[source]?.refusedUntil == nil
+      refused(source, refusal)
+      if source == serving, isNew { return leaveRefusing(at: now) }
+    case .woke, .clockJumped: break
+    }
+    return leaveFailing(at: now)
+  }
+
+  /// Takes up another order and other bounds. Where the serving source is no more among them the
+  /// first that does not refuse serves.
+  package mutating func reconfigured(
+    _ sources: [Source], milliseconds: Int64, at now: Timestamp
+  ) -> Change? {
+    precondition(!sources.isEmpty && Set(sources).count == sources.count)
+    _ = clock.advance(to: now)
+    self.milliseconds = milliseconds
+    if self.sources != sources { round = nil }
+    self.sources = sources
+    accounts = accounts.filter { sources.contains($0.key) }
+    guard !sources.contains(serving) else { return nil }
+    let next = sources.first { accounts[$0]?.refusedUntil == nil } ?? sources[0]
+    return change(to: next, because: .reconfigured, at: now)
+  }
+}
+
+// MARK: - How sources do
+
+extension Failover {
+  private mutating func answered(_ source: Source, through: Timestamp?, isInSession: Bool) {
+    guard sources.contains(source) else { return }
+    var account = accounts[source] ?? Account()
+    let isAdvancing = through.map { $0 > account.through ?? Timestamp(microseconds: .min) } ?? false
+    if source == serving {
+      if through == nil || isAdvancing { account.stillSince = nil }
+      if isInSession, through != nil, account.stillSince == nil { account.stillSince = steady }
+    } else {
+      let isLate = account.answeredAt.map {
+        steady > $0.adding(seconds: Self.probesApartSecondsMax)
+      }
+      let isStill = isInSession && through != nil && !isAdvancing
+      if account.soundSince == nil || isLate ?? true || isStill { account.soundSince = steady }
+    }
+    account.refusedUntil = nil
+    account.askedAt = nil
+    account.answeredAt = steady
+    account.isUnwell = false
+    account.through = [account.through, through].compactMap { $0 }.max()
+    accounts[source] = account
+    guard source == serving, let known = round?.through, isInSession else {
+      if source == serving { round = nil }
+      return
+    }
+    if let through, through > known { round = nil }
+  }
+
+  private mutating func refused(_ source: Source, _ refusal: Poller.Refusal) {
+    guard sources.contains(source) else { return }
+    var account = accounts[source] ?? Account()
+    account.refusedUntil = Timestamp(microseconds: steady.microseconds + refusal.microseconds)
+    account.refusal = refusal.kind
+    account.askedAt = nil
+    account.soundSince = nil
+    account.isUnwell = true
+    accounts[source] = account
+  }
+
+  /// An earlier source that has done well for long enough.
+  private var soundSource: Source? {
+    sources.prefix { $0 != serving }.first { source in
+      guard let account = accounts[source], let since = account.soundSince,
+        let answeredAt = account.answeredAt
+      else { return false }
+      return answeredAt >= since.adding(seconds: Self.soundSeconds)
+    }
+  }
+
+  /// When the serving source counts as silent. A request gets three quarters of the time, so that
+  /// a source that is asked seldom is not silent between two requests.
+  private var silentAt: Timestamp? {
+    guard let account = accounts[serving], let askedAt = account.askedAt else { return nil }
+    let last = max(account.answeredAt ?? beganAt, beganAt)
+    return max(
+      last.adding(milliseconds: milliseconds), askedAt.adding(milliseconds: milliseconds * 3 / 4))
+  }
+
+  /// What is wrong with the serving source.
+  private var trouble: Reason? {
+    guard let account = accounts[serving] else { return nil }
+    if account.refusedUntil != nil { return .refused(account.refusal) }
+    if let silentAt, steady >= silentAt {
+      let last = max(account.answeredAt ?? beganAt, beganAt)
+      return .silent(seconds: steady.microseconds(since: last) / 1_000_000)
+    }
+    guard let stillSince = account.stillSince, let answeredAt = account.answeredAt,
+      answeredAt >= stillSince.adding(milliseconds: milliseconds)
+    else { return nil }
+    return .standingStill(seconds: answeredAt.microseconds(since: stillSince) / 1_000_000)
+  }
+}
+
+// MARK: - Changes
+
+extension Failover {
+  /// The serving source refuses since just now: the next that may be asked serves.
+  private mutating func leaveRefusing(at now: Timestamp) -> Change? {
+    guard let trouble else { return nil }
+    let open = others.filter { accounts[$0]?.refusedUntil.map { $0 <= steady } ?? true }
+    let untried = open.filter { round?.tried[$0] == nil }
+    return (proven(for: trouble) ?? untried.first ?? open.first)
+      .flatMap { change(to: $0, because: trouble, at: now) }
+  }
+
+  private mutating func leaveFailing(at now: Timestamp) -> Change? {
+    guard sources.count > 1, let trouble else { return nil }
+    if let proven = proven(for: trouble) { return change(to: proven, because: trouble, at: now) }
+    if case .refused = trouble { return nil }
+    if let heldUntil = round?.heldUntil {
+      if steady < heldUntil { return nil }
+      round = nil
+    }
+    var round = self.round ?? Round(through: accounts.values.compactMap(\.through).max())
+    let isAnswering = if case .silent = trouble { false } else { true }
+    round.tried[serving] = isAnswering
+    self.round = round
+    let open = others.filter { accounts[$0]?.refusedUntil.map { $0 <= steady } ?? true }
+    if let next = open.first(where: { round.tried[$0] == nil }) {
+      return change(to: next, because: trouble, at: now)
+    }
+    let heldUntil = steady.adding(seconds: Self.holdSeconds)
+    self.round?.heldUntil = heldUntil
+    let candidates = sources.filter { $0 == serving || open.contains($0) }
+    let best = candidates.first { round.tried[$0] == true } ?? candidates.first
+    return best.flatMap { $0 == serving ? nil : change(to: $0, because: .noneBetter, at: now) }
+  }
+
+  /// Those behind the serving one in order, then those before it.
+  private var others: [Source] {
+    let place = sources.firstIndex(of: serving) ?? 0
+    return Array(sources[(place + 1)...] + sources[..<place])
+  }
+
+  /// The first whose latest probe was good; where stamps stand still it must have a newer one.
+  private func proven(for trouble: Reason) -> Source? {
+    sources.first { source in
+      guard source != serving, let account = accounts[source], account.soundSince != nil,
+        let answeredAt = account.answeredAt,
+        steady <= answeredAt.adding(seconds: Self.probesApartSecondsMax)
+      else { return false }
+      guard case .standingStill = trouble, let through = accounts[serving]?.through else {
+        return true
+      }
+      return account.through.map { $0 > through } ?? false
+    }
+  }
+
+  private mutating func change(
+    to next: Source, because reason: Reason, at now: Timestamp
+  ) -> Change {
+    let hadTrouble = trouble != nil
+    for source in [serving, next] {
+      accounts[source, default: Account()].askedAt = nil
+      accounts[source]?.stillSince = nil
+      accounts[source]?.soundSince = nil
+    }
+    if sources.contains(serving) { accounts[serving]?.isUnwell = hadTrouble }
+    if !sources.contains(serving) { accounts[serving] = nil }
+    accounts[next]?.refusedUntil = nil
+    accounts[next]?.isUnwell = false
+    if reason == .sound { round = nil }
+    defer {
+      serving = next
+      servingSince = now
+      beganAt = steady
+    }
+    return Change(from: serving, to: next, reason: reason)
+  }
+}
+
+extension Failover.Reason: CustomStringConvertible {
+  /// For logs and status, about the source that served.
+  package var description: String {
+    switch self {
+    case .refused(let kind): kind.sentence
+    case .silent(let seconds): "no usable response for \(seconds) s"
+    case .standingStill(let seconds): "its newest row is unchanged for \(seconds) s of trading"
+    case .sound: "the preferred source works again, without a fault for 5 min"
+    case .noneBetter: "no source works better"
+    case .reconfigured: "the configuration changed"
+    }
+  }
+}

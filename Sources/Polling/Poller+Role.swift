@@ -1,0 +1,102 @@
+// A source that serves is swept; one that stands by gets at most a probe.
+//
+// A probe is one batch, another group each time, so that a batch that a source refuses is found,
+// too. After a ban the first is the breaker's: a single symbol. Probes are within the slots of the
+// day, and obey gate, budget and breaker as sweeps do.
+import Market
+
+extension Poller {
+  /// What a source is asked for.
+  package enum Role: Sendable, Hashable {
+    /// Everything, in every slot.
+    case serving
+    /// One batch now and then.
+    case probed
+    /// Nothing.
+    case resting
+  }
+
+  /// Why a source is not asked for a while.
+  package struct Refusal: Sendable, Hashable {
+    package enum Kind: Sendable, Hashable { case banned, unauthorised, throttled }
+
+    package let kind: Kind
+    /// From now on.
+    package let microseconds: Int64
+
+    package init(_ kind: Kind, microseconds: Int64) {
+      self.kind = kind
+      self.microseconds = microseconds
+    }
+  }
+
+  /// What it is there for.
+  struct Duty: Sendable {
+    var phase = Phase.idle
+    var role = Role.serving
+    /// On the steady axis.
+    var probedAt: Timestamp?
+    var probes = 0
+  }
+
+  static let probeSeconds: Int64 = 30
+  /// A shorter wait is no refusal.
+  static let throttleMicrosecondsMin: Int64 = 12_000_000
+
+  var phase: Phase {
+    get { duty.phase }
+    set { duty.phase = newValue }
+  }
+
+  package var role: Role { duty.role }
+
+  /// Why and for how long the host is left alone; nil while it may be asked.
+  package var refusal: Refusal? {
+    gate.refusal(throttleMicrosecondsMin: Self.throttleMicrosecondsMin)
+  }
+
+  /// What is in flight is forgotten by whoever stands down: its answers count for nobody.
+  mutating func take(_ role: Role, at now: Timestamp) {
+    guard role != duty.role else { return }
+    let before = duty.role
+    duty.role = role
+    if before == .serving {
+      gate.probed(.none)
+      pending = []
+      inFlight = [:]
+      sweeps.open = [:]
+      groups.bisections = [:]
+      duty.probedAt = steady
+    }
+    if role == .serving { sweeps.isOwed = true }
+    if phase == .running { advanceSlots(now) }
+  }
+
+  /// In a slot of one that does not serve.
+  mutating func probe() {
+    slot.wasAnswered = true
+    let isDue = duty.probedAt.map { steady >= $0.adding(seconds: Self.probeSeconds) } ?? true
+    let isUnderWay = inFlight.values.contains { $0.pendingRequest.isProbe }
+    guard role == .probed, isDue, !isUnderWay else { return }
+    pending.removeAll { $0.isProbe }
+    switch gate.admit() {
+    case .open:
+      let group = duty.probes % batching.plan.groups.count
+      duty.probes += 1
+      pending.append(pendingRequest(.sample, group: UInt16(group)))
+    case .probe: pending.append(pendingRequest(.probe, group: 0))
+    case .refused: return
+    }
+    duty.probedAt = steady
+  }
+}
+
+extension Poller.Refusal.Kind {
+  package var sentence: String {
+    switch self {
+    case .banned: "it banned this address"
+    case .unauthorised: "it does not authorise requests"
+    case .throttled: "it limits requests"
+    }
+  }
+}
