@@ -50,7 +50,42 @@ extension MetricTable {
     }
   }
 
-  static var sources: [Family] {
+  /// Of the sources of live quotes.
+  private static var live: [String] {
+    SourceRegistry.all.filter { $0.quotes != nil }.map(\.mainSeries.name)
+  }
+
+  static var sources: [Family] { serving + endpointFamilies }
+
+  private static var serving: [Family] {
+    [
+      Family(
+        .gauge, name: "candled_quotes_serving",
+        help: "1 for the source that serves live quotes, 0 for one that stands by.",
+        labels: MetricLabels("source", values: live)
+      ) { source in
+        (source.report.engine?.sources ?? []).filter(\.isQuotes).map {
+          MetricSeries([$0.source.name], value: .flag(!$0.isStandby))
+        }
+      },
+      gauge(
+        "candled_quotes_fallback",
+        help: "1 while a source that is not the preferred one serves live quotes."
+      ) {
+        .flag($0.isOnFallback)
+      },
+      counters(
+        "candled_quotes_failovers_total",
+        help: "Changes of the source that serves live quotes, by the new one.", by: "to",
+        words: live
+      ) { engine in
+        Dictionary(
+          engine.status.quotes.failovers.map { ($0.key.name, $0.value) }, uniquingKeysWith: +)
+      },
+    ]
+  }
+
+  private static var endpointFamilies: [Family] {
     [
       eachSource(.counter, name: "candled_requests_total", help: "Requests sent.") { source, _ in
         .integer(Int64(source.requests))

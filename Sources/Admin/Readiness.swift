@@ -46,7 +46,8 @@ package struct Readiness: Sendable, Hashable {
   private mutating func evaluate(_ source: SourceReport, at now: Timestamp) {
     let fault = source.fault.map { ": " + $0.advice(at: now) } ?? ""
     guard let freshness = source.freshness else {
-      return lines.append("\(source.name) \(source.stateName)\(fault)")
+      let role = source.isStandby ? ", standby" : ""
+      return lines.append("\(source.name) \(source.stateName)\(role)\(fault)")
     }
     let age = freshness.stalenessSeconds.map { "\($0) s behind" } ?? "no data yet"
     let sentence =

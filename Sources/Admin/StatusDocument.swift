@@ -143,6 +143,8 @@ extension SourceReport {
       ("endpoint", .text(endpoint)),
       ("state", .text(stateName)),
       ("since", .moment(state?.since)),
+      ("is_serving", .flag(isQuotes ? !isStandby : nil)),
+      ("serving_since", .moment(servingSince)),
       ("requests", .count(requests)),
       ("failures", .count(failures)),
       ("last_success_at", .moment(lastSuccessAt)),
@@ -157,8 +159,9 @@ extension SourceReport {
   private func words(at now: Timestamp) -> String {
     let limit = "limit \(freshness?.limitSeconds ?? 0) s"
     let late = freshness?.stalenessSeconds.map { ", \($0) s behind (\(limit))" } ?? ""
+    let role = isStandby ? ", standby" : servingSince.map { ", serves since \($0)" } ?? ""
     let session = freshness?.isInSession == false ? ", out of session" : ""
-    return "\(stateName)\(late)\(session), \(counted(requests, "request")), "
+    return "\(stateName)\(role)\(late)\(session), \(counted(requests, "request")), "
       + counted(failures, "failure") + (fault.map { ": " + $0.advice(at: now) } ?? "")
   }
 }

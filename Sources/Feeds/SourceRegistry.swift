@@ -45,6 +45,12 @@ package enum SourceRegistry {
     }
   }
 
+  /// The sources with live quotes of a series, the one of the lowest priority first.
+  package static func liveSources(of series: Source) -> [any SourceDefinition] {
+    all.filter { $0.quotes != nil && $0.mainSeries.instruments == series }
+      .sorted { $0.priority < $1.priority }
+  }
+
   /// - Precondition: a source with live quotes.
   package static func quotes(of source: Source) -> QuotesDeclaration {
     guard let quotes = definition(of: source).quotes else {

@@ -10,18 +10,22 @@ extension Daemon {
   private static let slotsStaleMax: Int64 = 5
   private static let phaseSpreadMilliseconds = 300
 
-  /// The live quotes of every source that has some: each symbol is requested from the first that
-  /// knows it.
+  /// The live quotes of every source that has some: each symbol is of the first series that has it,
+  /// and every source of that series is asked for those it has.
   var quotes: [QuotesConfiguration] {
     var symbols = configuration.polled
-    return SourceRegistry.all.sorted { $0.priority < $1.priority }.compactMap { definition in
-      guard let quotes = definition.quotes else { return nil }
-      let own = symbols.filter(quotes.isRequestable)
-      symbols.removeAll(where: quotes.isRequestable)
-      return QuotesConfiguration(
-        source: definition.mainSeries, poller: pollerConfiguration(of: quotes),
-        schedule: schedule(of: definition.market), symbols: own,
-        followsUniverse: settings.universeFollow && definition.hasListedInstruments)
+    return SourceRegistry.liveSeries.flatMap { series in
+      let sources = settings.liveSources(of: series)
+      let declared = sources.compactMap { source in source.quotes.map { (source, $0) } }
+      let own = symbols.filter { symbol in declared.contains { $1.isRequestable(symbol) } }
+      let taken = Set(own)
+      symbols.removeAll { taken.contains($0) }
+      return declared.map { definition, quotes in
+        QuotesConfiguration(
+          source: definition.mainSeries, poller: pollerConfiguration(of: quotes),
+          schedule: schedule(of: definition.market), symbols: own.filter(quotes.isRequestable),
+          followsUniverse: settings.universeFollow && definition.hasListedInstruments)
+      }
     }
   }
 
@@ -63,6 +67,7 @@ extension Daemon {
     var workers = WorkerConfiguration(
       settings, credentials: credentials, speed: clock.speed, seed: seed)
     workers.quotes = quotes
+    workers.failoverMilliseconds = settings.quotesFailover.wholeMilliseconds
     return workers
   }
 
@@ -86,6 +91,7 @@ extension Daemon {
 extension SourceDefinition {
   /// Whether lists name the instruments it quotes.
   fileprivate var hasListedInstruments: Bool {
-    SourceRegistry.all.contains { $0.lists != nil && $0.mainSeries.instruments == mainSeries }
+    let series = mainSeries.instruments
+    return SourceRegistry.all.contains { $0.lists != nil && $0.mainSeries.instruments == series }
   }
 }

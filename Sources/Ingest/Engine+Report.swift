@@ -22,6 +22,7 @@ extension Engine {
     for stage in pipeline.stages where stage.isInSession(now) {
       report.silentInstruments.merge(stage.silence.counts, uniquingKeysWith: +)
     }
+    report.isOnFallback = workers.failovers.values.contains { $0.serving != $0.sources.first }
     report.keys = keys(at: now)
     report.calendar.nextSession = pipeline.calendar.nextSession(after: now)
     report.calendar.daysLeft = now.shanghaiDay.distance(to: pipeline.calendar.lastDay)
@@ -63,17 +64,23 @@ extension Engine {
     report.lastSuccessAt = slot.account.lastSuccessAt
     report.fault = slot.account.health?.condition == .ok ? nil : slot.account.fault
     report.outcomes = slot.account.outcomes
+    if let failover = workers.failovers[slot.worker.source.instruments], slot.worker.isLive {
+      report.isStandby = failover.serving != slot.worker.source
+      let isAlone = failover.sources.count == 1
+      report.servingSince = report.isStandby || isAlone ? nil : failover.servingSince
+    }
     switch slot.worker {
-    case let quotes as QuotesWorker where !quotes.poller.symbols.isEmpty:
-      report.freshness = freshness(of: quotes, account: slot.account, at: now)
+    case let quotes as QuotesWorker where !report.isStandby && !quotes.poller.symbols.isEmpty:
+      report.freshness = freshness(of: quotes, at: now)
     case let bars as BarsWorker: report.freshness = freshness(of: bars, at: now)
     default: break
     }
     return report
   }
 
+  /// The newest row of the series counts, whichever source had it.
   private func freshness(
-    of quotes: QuotesWorker, account: EndpointAccount, at now: Timestamp
+    of quotes: QuotesWorker, at now: Timestamp
   ) -> SourceReport.Freshness? {
     guard let place = pipeline.place(of: quotes.source) else { return nil }
     let (calendar, hours) = (
@@ -81,7 +88,7 @@ extension Engine {
     )
     return SourceReport.Freshness(
       isInSession: calendar.isInSession(now, hours: hours),
-      stalenessSeconds: account.quotedThrough.map {
+      stalenessSeconds: workers.quotedThrough(quotes.source.instruments).map {
         calendar.tradingSeconds(from: $0, to: now, hours: hours)
       },
       limitSeconds: limits.quotesStaleSecondsMax)

@@ -61,6 +61,7 @@ extension Engine {
       return endSimulation(at: time.shows(end: stopAt))
     }
     if let deadline = timerDue, deadline <= now { decide(at: now) }
+    runFailovers(at: now)
     wakeWorkers(at: now)
     logSettled(at: now)
   }

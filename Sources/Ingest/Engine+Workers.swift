@@ -18,6 +18,7 @@ extension Engine {
     }
     workers.isLiveStarted = true
     if !time.mayBeWrong { time.step(to: pipeline.knownAt) }
+    assignRoles()
     for place in workers.slots.indices { notify(place, event: .started) }
   }
 
@@ -98,6 +99,7 @@ extension Engine {
 
   private func send(_ request: WorkerRequest, of place: Int) {
     workers.slots[place].account.requests += 1
+    if case .quotes = request.feedRequest.query { follow(.asked(request.feedRequest.source)) }
     let asked = time.steady
     var request = request
     request.feedRequest = request.feedRequest.sent(at: time.moment(at: asked))
@@ -145,6 +147,7 @@ extension Engine {
       record(answer, httpStatus: httpStatus, request: request, of: place, at: receivedAt)
     }
     notify(place, event: .answered(request.id, answer))
+    followAnswer(answer, at: place)
     // Two that agree correct us; by a wrong clock the next slot may be far.
     if !isTakeable {
       notify(place, event: .responseWanted(withinSeconds: ClockVerifier.doubtSeconds))
@@ -266,22 +269,10 @@ extension Engine {
     let renewed = parts.workers.renewed(update.workers, credentials: update.credentials)
     workers.toReopen.formUnion(renewed.namesChanged(from: parts.workers))
     parts.workers = renewed
-    reconfigureLive(update.workers.quotes)
+    reconfigureLive(update.workers)
     // Not at the next turn: answers that wait for it would be asked on with the old keys.
     reopenWorkers()
     inbox.yield(.woke(for: nil))
-  }
-
-  private func reconfigureLive(_ configurations: [QuotesConfiguration]) {
-    for place in workers.slots.indices {
-      guard var worker = workers.slots[place].worker as? QuotesWorker,
-        let configuration = configurations.first(where: { $0.source == worker.source })
-      else { continue }
-      let actions = worker.reconfigured(
-        configuration, following: pipeline.universe, calendar: pipeline.calendar, at: now)
-      workers.slots[place].worker = worker
-      _ = perform(actions, of: place)
-    }
   }
 
   /// Not before the tail is interpreted: a worker is made from what the pipeline knows of its keys.
@@ -303,9 +294,9 @@ extension Engine {
 
   /// Answers that are under way belong to nobody any more, and nothing is wrong with who is not
   /// asked.
-  private func close(_ place: Int) {
-    for request in workers.slots[place].inFlight.values { request.cancel() }
-    workers.slots[place].inFlight = [:]
+  func close(_ place: Int) {
+    if workers.slots[place].isClosed { return }
+    workers.cancelRequests(of: place)
     workers.slots[place].wake = nil
     workers.slots[place].round += 1
     workers.slots[place].isClosed = true
@@ -314,12 +305,12 @@ extension Engine {
     commitState.staleHealth.insert(place)
   }
 
-  private func open(_ worker: any SourceWorker, at place: Int?) {
+  func open(_ worker: any SourceWorker, at place: Int?, isStarted: Bool = true) {
     let place = place ?? workers.slots.count
     if place == workers.slots.count { workers.slots.append(WorkerSlot(worker: worker)) }
     workers.slots[place].worker = worker
     workers.slots[place].isClosed = false
     workers.slots[place].account.health = nil
-    notify(place, event: .started)
+    if isStarted { notify(place, event: .started) }
   }
 }

@@ -47,7 +47,9 @@ package actor Engine {
     self.limits = limits
     (events, inbox) = AsyncStream.makeStream(of: Event.self)
     time = EngineTime(parts.clock)
-    workers = WorkerSet(parts.workers.makeLive(for: self.pipeline))
+    workers = WorkerSet(
+      parts.workers.makeLive(for: self.pipeline),
+      failoverMilliseconds: parts.workers.configuration.failoverMilliseconds, at: time.now)
     status.journal.committed = self.pipeline.position
   }
 

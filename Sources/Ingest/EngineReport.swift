@@ -22,13 +22,15 @@ package struct EngineReport: Sendable {
   package var silentInstruments: [String: Int] = [:]
   package static let silenceReasons =
     [SilenceMonitor.missing] + RejectionReason.allCases.map(\.rawValue)
+  /// Live quotes come from a source that is not the preferred one.
+  package var isOnFallback = false
   package var keys = Keys()
   package var calendar = CalendarOutlook()
   /// The last day whose evening is over has no certificate.
   package var isCertificateOverdue = false
 
-  /// The first endpoint with live quotes; nil where none are requested.
-  package var quotes: SourceReport? { sources.first { $0.endpoint == "quotes" } }
+  /// The source of the first market's live quotes that serves; nil where none are requested.
+  package var quotes: SourceReport? { sources.first { $0.isQuotes && !$0.isStandby } }
 
   /// Nobody knows whether the mainland trades on this weekday: what is to be polled is not.
   package var isTodayUnknown: Bool {
@@ -73,6 +75,10 @@ package struct SourceReport: Sendable {
   package var source: Source
   /// As in `source_health`: `quotes`, `history`, `lists`, `bars`.
   package var endpoint: String
+  /// Of live quotes: another source of the same instruments serves.
+  package var isStandby = false
+  /// Of live quotes that may come from several sources: since when it serves.
+  package var servingSince: Timestamp?
   /// nil before the first answer.
   package var state: SourceState?
   package var requests = 0
@@ -108,6 +114,8 @@ package struct SourceReport: Sendable {
     self.source = source
     self.endpoint = endpoint
   }
+
+  package var isQuotes: Bool { endpoint == "quotes" }
 
   /// For people: `sina quotes`.
   package var name: String { "\(source.name) \(endpoint)" }

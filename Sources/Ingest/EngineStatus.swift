@@ -22,6 +22,8 @@ package struct QuotesAccount: Sendable {
   private var sweepMoments: [Timestamp] = []
   /// Real time of the last answer.
   package var lastResponseAt: Timestamp?
+  /// Changes of the source that serves, by the one that serves since.
+  package var failovers: [Source: Int] = [:]
   package var transportFaults: [TransportError.Code: Int] = [:]
 
   /// Sweeps completed in the minute before `now`.

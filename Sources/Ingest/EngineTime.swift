@@ -122,6 +122,7 @@ extension Engine {
   private func clockJumped(by microseconds: Int64) {
     status.clock.corrections += 1
     waiting.timerHeldUntil = nil
+    failoversJumped(by: microseconds)
     notifyWorkers(.clockJumped(microseconds: microseconds))
   }
 }

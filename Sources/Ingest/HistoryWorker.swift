@@ -78,7 +78,7 @@ struct HistoryWorker: SourceWorker {
     case .found(let event):
       perform(lists.found(event, at: now), at: now, into: &actions)
       found(event, at: now, into: &actions)
-    case .responseWanted: break
+    case .responseWanted, .roleChanged: break
     case .answered(let id, let response): handle(response, to: id, at: now, into: &actions)
     case .clockJumped(let microseconds):
       let pauseEnd = now.adding(seconds: Self.repairPauseSeconds)

@@ -55,7 +55,7 @@ struct ListWorker: SourceWorker {
     case .stopping: work(.stopping, at: now, into: &actions)
     case .found(.listDecided(let part, _)) where sampled.remove(part) != nil: break
     case .found(let event): perform(lists.found(event, at: now), at: now, into: &actions)
-    case .certified, .repairsFound, .repairsUnknown, .responseWanted: break
+    case .certified, .repairsFound, .repairsUnknown, .responseWanted, .roleChanged: break
     }
     if let wake = [lists.wake, queueWake].compactMap({ $0 }).min() {
       actions.append(.wake(at: wake))

@@ -27,7 +27,7 @@ package struct QuotesConfiguration: Sendable {
   /// With those that lists name, without those they lack.
   func symbols(following universe: Universe) -> [Symbol] {
     guard followsUniverse else { return symbols }
-    return Self.symbols(symbols, following: universe)
+    return Self.symbols(symbols, following: universe, of: source)
   }
 
   func schedule(_ calendar: TradingCalendar) -> PollSchedule {
@@ -36,9 +36,13 @@ package struct QuotesConfiguration: Sendable {
     return schedule
   }
 
-  static func symbols(_ symbols: [Symbol], following universe: Universe) -> [Symbol] {
+  static func symbols(
+    _ symbols: [Symbol], following universe: Universe, of source: Source
+  ) -> [Symbol] {
     let gone = Set(universe.members.filter(\.isDelisted).map(\.instrument.symbol))
-    return symbols.filter { !gone.contains($0) } + universe.listedSymbols(beside: symbols)
+    let isRequestable = SourceRegistry.quotes(of: source).isRequestable
+    return symbols.filter { !gone.contains($0) }
+      + universe.listedSymbols(beside: symbols).filter(isRequestable)
   }
 }
 
@@ -70,6 +74,10 @@ struct QuotesWorker: SourceWorker {
       return perform(poller.received(.responseWanted(withinSeconds: seconds), at: now), at: now)
     case .clockJumped(let microseconds):
       return perform(poller.received(.clockJumped(microseconds: microseconds), at: now), at: now)
+    case .roleChanged(let role):
+      // Not in one expression: what is to be performed goes by the new role.
+      let actions = poller.received(.roleChanged(role), at: now)
+      return perform(actions, at: now)
     case .stopping: return perform(poller.received(.stopping, at: now), at: now)
     case .found(.universe(let universe)): return follow(universe, at: now)
     case .found(.calendar(let calendar)):
@@ -94,7 +102,7 @@ struct QuotesWorker: SourceWorker {
   /// A new list changes what is requested, from the next slot on.
   private mutating func follow(_ universe: Universe, at now: Timestamp) -> [WorkerAction] {
     guard followsUniverse else { return [] }
-    let symbols = QuotesConfiguration.symbols(poller.symbols, following: universe)
+    let symbols = QuotesConfiguration.symbols(poller.symbols, following: universe, of: source)
     guard symbols != poller.symbols else { return [] }
     return perform(poller.received(.symbolsChanged(symbols), at: now), at: now)
   }
@@ -119,7 +127,8 @@ struct QuotesWorker: SourceWorker {
       switch action {
       case .request(let request):
         let query = QuotesQuery(
-          symbols: request.symbols, group: request.group, askedAt: now,
+          symbols: request.symbols,
+          group: poller.role == .serving ? request.group : QuotesQuery.probeGroup, askedAt: now,
           deadlineMilliseconds: request.deadlineMilliseconds)
         return .request(
           WorkerRequest(id: request.id, feedRequest: FeedRequest(.quotes(query), to: source)))

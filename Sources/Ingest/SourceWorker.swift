@@ -56,6 +56,8 @@ enum WorkerEvent: Sendable {
   case responseWanted(withinSeconds: Int64)
   /// The engine's time was moved: what was to come after a while comes at another moment.
   case clockJumped(microseconds: Int64)
+  /// Of live quotes: what the source is asked for from now on.
+  case roleChanged(Poller.Role)
   case stopping
 }
 

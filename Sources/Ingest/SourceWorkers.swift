@@ -151,7 +151,10 @@ package struct WorkerConfiguration: Sendable {
   package var speed = 1
   package var listDays = 10
   package var repairs = RepairPlanConfiguration()
+  /// Of each series in the order of preference.
   package var quotes: [QuotesConfiguration] = []
+  /// How long the source that serves may be silent.
+  package var failoverMilliseconds: Int64 = 12_000
   /// The sources that have something to do beside live quotes.
   package var sources: [SourceConfiguration] = []
   /// To tell whether they changed.

@@ -33,8 +33,9 @@ extension EngineReport {
       guard let condition = source.state?.condition else { continue }
       let fault = source.fault.map { ": " + $0.sentence(at: now) }
       // A healthy source is left out, except for the quotes.
-      if source.isQuotes {
-        texts.append("\(source.source.name) \(condition)\(fault ?? sweepText)")
+      if source.isQuotes, !source.isStandby {
+        let since = source.servingSince.map { ", serves since \($0.clock(on: now))" } ?? ""
+        texts.append("\(source.source.name) \(condition)\(fault ?? sweepText)\(since)")
       } else if condition != .ok {
         texts.append("\(source.name) \(condition)\(fault ?? "")")
       }
@@ -54,7 +55,7 @@ extension EngineReport {
   package var sessionText: String {
     if isTodayUnknown { return "trading calendar ended" }
     // Others may be in theirs, New York's.
-    guard sources.first(where: \.isQuotes)?.freshness?.isInSession == true else {
+    guard quotes?.freshness?.isInSession == true else {
       return closedText
     }
     return switch now.shanghaiSecondOfDay {
@@ -96,10 +97,6 @@ extension EngineReport {
     if status.journal.fault != nil { texts.append("cannot write to the journal") }
     return texts
   }
-}
-
-extension SourceReport {
-  fileprivate var isQuotes: Bool { endpoint == "quotes" }
 }
 
 extension Timestamp {

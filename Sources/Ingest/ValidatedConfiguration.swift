@@ -65,6 +65,12 @@ package struct ValidatedConfiguration: Sendable {
       findings.append(Finding(check: "keys", error))
     }
     do throws(ConfigurationError) {
+      try settings.checkLiveSources()
+    } catch {
+      fault = fault ?? error
+      findings.append(Finding(check: "quotes.sources", error))
+    }
+    do throws(ConfigurationError) {
       store = try settings.storeConnection().map { Secret($0) }
     } catch {
       store = nil
@@ -191,6 +197,22 @@ extension Finding {
 }
 
 extension Settings {
+  /// The sources that may serve the live quotes of a series, in order. Of a market other than the
+  /// mainland all that there are.
+  func liveSources(of series: Source) -> [any SourceDefinition] {
+    let known = SourceRegistry.liveSources(of: series)
+    guard series == .live, !self.quotesSources.isEmpty else { return known }
+    return self.quotesSources.compactMap { name in known.first { $0.name == name } }
+  }
+
+  fileprivate func checkLiveSources() throws(ConfigurationError) {
+    let known = SourceRegistry.liveSources(of: .live).map(\.name)
+    guard let unknown = self.quotesSources.first(where: { !known.contains($0) }) else { return }
+    throw error(
+      in: "quotes.sources",
+      "expected names of \(known.joined(separator: ", ")), found \(unknown.quoted)")
+  }
+
   /// `quotes.symbols` and what its file adds.
   fileprivate func polledSymbols() throws(ConfigurationError) -> [Symbol] {
     guard let file = self.quotesSymbolsFile else { return self.quotesSymbols }

@@ -17,6 +17,8 @@ struct WorkerSet {
   /// What no worker has been told of yet.
   var exRights = ExRights()
   var logThrottle = SourceLogThrottle()
+  /// Which source of each series with live quotes serves.
+  var failovers: [Source: Failover] = [:]
 
   /// Whose request it was: an answer to an earlier worker at a place is not this one's.
   struct Seat: Sendable, Hashable {
@@ -24,25 +26,31 @@ struct WorkerSet {
     var round: Int
   }
 
-  /// - Parameter live: those of live quotes.
-  init(_ live: [any SourceWorker]) {
+  /// - Parameter live: those of live quotes, of each series in the order of preference.
+  init(_ live: [any SourceWorker], failoverMilliseconds: Int64, at now: Timestamp) {
     slots = live.map { WorkerSlot(worker: $0) }
+    for (series, sources) in liveSources {
+      failovers[series] = Failover(sources, milliseconds: failoverMilliseconds, at: now)
+    }
   }
 
-  var wake: Timestamp? { slots.compactMap(\.wake).min() }
+  var wake: Timestamp? {
+    (slots.compactMap(\.wake) + failovers.values.compactMap(\.wake)).min()
+  }
 
   /// Rows of live quotes are on their way.
-  var isSweeping: Bool { slots.contains { $0.worker.isLive && !$0.inFlight.isEmpty } }
+  var isSweeping: Bool { slots.contains { isServing($0) && !$0.inFlight.isEmpty } }
 
   var isBusy: Bool { lookups > 0 || slots.contains { !$0.inFlight.isEmpty } }
 
   var liveSymbols: [Symbol] {
-    slots.flatMap { ($0.worker as? QuotesWorker)?.poller.symbols ?? [] }
+    slots.filter(isServing).flatMap { ($0.worker as? QuotesWorker)?.poller.symbols ?? [] }
   }
 
   /// Symbols that are left out of their batches now.
   var quarantinedCount: Int {
-    slots.reduce(0) { $0 + (($1.worker as? QuotesWorker)?.poller.quarantined.count ?? 0) }
+    slots.filter(isServing)
+      .reduce(0) { $0 + (($1.worker as? QuotesWorker)?.poller.quarantined.count ?? 0) }
   }
 
   func cancelRequests() {
@@ -56,6 +64,12 @@ struct WorkerSet {
     else { return }
     let known = slots[place].account.quotedThrough
     slots[place].account.quotedThrough = max(known ?? stamp, stamp)
+  }
+
+  /// The newest stamp of any source of a series.
+  func quotedThrough(_ series: Source) -> Timestamp? {
+    slots.filter { $0.worker.isLive && $0.worker.source.instruments == series }
+      .compactMap(\.account.quotedThrough).max()
   }
 
   /// Dividends wait for the worker that asks for their factors; whatever else was found is old.

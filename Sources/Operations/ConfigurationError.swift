@@ -54,6 +54,16 @@ package struct ConfigurationError: Error, Sendable, Hashable {
   }
 }
 
+extension Settings {
+  /// What is wrong with a value that only another module can judge.
+  package func error(in key: String, _ sentence: String) -> ConfigurationError {
+    let entry = entries[key]
+    let problem = ConfigurationProblem(
+      origin: entry?.origin ?? "default", line: entry?.line, key: key, sentence: sentence)
+    return ConfigurationError(code: .invalid, problems: [problem])
+  }
+}
+
 extension ConfigurationError {
   /// What is wrong with a file, with the setting that names it: who reads it knows neither.
   package func about(_ setting: String) -> ConfigurationError {

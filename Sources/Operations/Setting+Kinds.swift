@@ -198,6 +198,21 @@ extension Setting where Value == Int64 {
   }
 }
 
+extension Setting where Value == [String] {
+  /// Names, which the module that knows them judges.
+  static func names(_ key: String, unset: String, help: String) -> Self {
+    Setting(
+      key, kind: "list", default: [], range: "names, each once; empty: \(unset)", help: help,
+      print: { "[" + $0.map(\.quoted).joined(separator: ", ") + "]" },
+      read: { input in
+        guard case .strings(let names) = input, Set(names).count == names.count else {
+          throw SettingMismatch(expected: "a list of names, each once")
+        }
+        return names
+      })
+  }
+}
+
 extension Setting where Value == [Symbol] {
   static func symbols(
     _ key: String, example: [String]? = nil, help: String

@@ -36,8 +36,8 @@ package struct StorageSettings: Sendable {
   ).live
 }
 
-/// What is recorded.
-package struct RecordingSettings: Sendable {
+/// Live quotes: of what, of which sources, and when.
+package struct QuotesSettings: Sendable {
   package let quotesSymbols = Setting.symbols(
     "quotes.symbols", example: ExampleSymbols.market,
     help: "Instruments to build candles for."
@@ -63,6 +63,20 @@ package struct RecordingSettings: Sendable {
     "quotes.deadline", default: .milliseconds(2500), in: .milliseconds(100) ... .seconds(60),
     help: "Timeout of a request for quotes."
   ).live
+  package let quotesSources = Setting.names(
+    "quotes.sources", unset: "all there are",
+    help: "Sources of the mainland's live quotes, in order of preference. The first serves; the "
+      + "others stand by."
+  ).live
+  package let quotesFailover = Setting.duration(
+    "quotes.failover", default: .seconds(12), in: .seconds(3) ... .seconds(14),
+    help: "Time without a usable response, or with unchanged rows, after which the next of "
+      + "quotes.sources serves. After a ban it serves at once."
+  ).live
+}
+
+/// What is recorded beside, and how.
+package struct RecordingSettings: Sendable {
   package let universeFollow = Setting.boolean(
     "universe.follow", default: false,
     help: "Build candles for all listed A shares, in addition to quotes.symbols.")

@@ -11,6 +11,7 @@ package struct SettingTable: Sendable {
   private let places: [String: Int]
 
   static let storage = StorageSettings()
+  static let quotes = QuotesSettings()
   static let recording = RecordingSettings()
   static let operating = OperatingSettings()
 
@@ -20,8 +21,8 @@ package struct SettingTable: Sendable {
   package init(sources: [SettingSection]) {
     let declarations = sources.flatMap(\.declarations)
     rows =
-      Self.rows(of: Self.storage) + Self.rows(of: Self.recording) + declarations.map(\.setting)
-      + Self.rows(of: Self.operating)
+      Self.rows(of: Self.storage) + Self.rows(of: Self.quotes) + Self.rows(of: Self.recording)
+      + declarations.map(\.setting) + Self.rows(of: Self.operating)
     renamed = sources.reduce(into: Self.renamedBefore010) { all, section in
       all.merge(section.renamed) { _, _ in preconditionFailure("one old name, two settings") }
     }

@@ -120,6 +120,10 @@ extension Settings {
     value(of: SettingTable.storage[keyPath: member])
   }
 
+  package subscript<Value>(dynamicMember member: KeyPath<QuotesSettings, Setting<Value>>) -> Value {
+    value(of: SettingTable.quotes[keyPath: member])
+  }
+
   package subscript<Value>(dynamicMember member: KeyPath<RecordingSettings, Setting<Value>>)
     -> Value
   {

@@ -1,0 +1,67 @@
+import ExchangeSimulator
+import Feeds
+import Ingest
+import Market
+import Transport
+
+/// One exchange, shown by two sources, each with faults of its own.
+actor TwoSources: Upstream {
+  enum Fault: Sendable { case banned, silent, still }
+
+  struct Outage: Sendable {
+    var source: Source
+    /// Of the day.
+    var seconds: Range<Int>
+    var fault: Fault
+  }
+
+  struct Request: Sendable {
+    var at: Timestamp
+    var source: Source
+    var group: UInt16
+    var symbols: [Symbol]
+    var isRefused: Bool
+
+    var isProbe: Bool { group == QuotesQuery.probeGroup }
+    var second: Int { at.shanghaiSecondOfDay }
+  }
+
+  private var markets: [Source: SimulatedMarket] = [:]
+  private let market: SimulatedMarket
+  private let outages: [Outage]
+  private(set) var requests: [Request] = []
+  /// Once, from that second of the day on.
+  private var meanwhile: (second: Int, work: @Sendable () async -> Void)?
+
+  init(_ market: SimulatedMarket, _ outages: [Outage]) {
+    self.market = market
+    self.outages = outages
+  }
+
+  func at(_ second: Int, _ work: @escaping @Sendable () async -> Void) {
+    meanwhile = (second, work)
+  }
+
+  func response(to request: FeedRequest, key: String?, host: Int) async -> UpstreamResponse {
+    guard case .quotes(let query) = request.query else {
+      return .failure(TransportError(.timeout, route: request.journalKey))
+    }
+    let second = query.askedAt.shanghaiSecondOfDay
+    let fault = outages.last { $0.source == request.source && $0.seconds.contains(second) }?.fault
+    requests.append(
+      Request(
+        at: query.askedAt, source: request.source, group: query.group, symbols: query.symbols,
+        isRefused: fault == .banned))
+    if let due = meanwhile, second >= due.second {
+      meanwhile = nil
+      await due.work()
+    }
+    if fault == .banned { return .response(status: 403, body: [], retryAfter: nil) }
+    if fault == .silent { return .failure(TransportError(.timeout, route: "quotes")) }
+    var shown = markets[request.source] ?? market
+    if fault == nil { shown.advance(to: query.askedAt) }
+    let body = shown.body(for: query.symbols)
+    markets[request.source] = shown
+    return .response(status: 200, body: body, retryAfter: nil)
+  }
+}
