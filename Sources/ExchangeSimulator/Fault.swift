@@ -55,6 +55,8 @@ package struct Fault: Sendable {
     // Single rows; their neighbours are untouched.
     case emptyLine
     case missingRow
+    /// A line that stops behind its totals, without its closing quote.
+    case cutLine
     /// A name that is no GB18030. Its numbers are right: the row counts as valid.
     case brokenName
     /// Noise over the first numbers.
@@ -77,7 +79,7 @@ package struct Fault: Sendable {
 
     var isAboutRows: Bool {
       switch self {
-      case .emptyLine, .missingRow, .brokenName, .garbageRow, .notANumber, .negative,
+      case .emptyLine, .missingRow, .cutLine, .brokenName, .garbageRow, .notANumber, .negative,
         .highBelowLow, .priceTimesThousand, .volumeTimesThousand, .futureStamp, .backwardStamp,
         .duplicateRow, .openAboveHigh, .wrongExchange:
         true

@@ -98,6 +98,7 @@ package struct SimulatedResponse: Sendable {
     case 401: "Unauthorized"
     case 403: "Forbidden"
     case 404: "Not Found"
+    case 414: "Request-URI Too Large"
     case 429: "Too Many Requests"
     case 456: "Client Error"
     case 500: "Internal Server Error"

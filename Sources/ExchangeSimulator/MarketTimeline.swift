@@ -94,11 +94,8 @@ package protocol DayObserver: AnyObject {
     at place: Int32, of market: inout SimulatedMarket, in body: inout [UInt8], from start: Int
   ) -> Int?
 
-  /// A client is about to see the lines at `places`, as `market` shows them; those in `invalid`
-  /// are damaged beyond belief, replaced (by the lines of these numbers) or missing.
-  func observed(
-    _ places: [Int32], of market: SimulatedMarket, except invalid: Set<Int32>, replaced: [Int]
-  ) -> ResponseTicket
+  /// A client is about to see these lines, as `market` shows them.
+  func observed(_ lines: ServedLines, of market: SimulatedMarket) -> ResponseTicket
 
   /// The moment the question named.
   func asked(_ ticket: ResponseTicket, at moment: Timestamp)

@@ -241,7 +241,7 @@ import Testing
     for second in stride(from: 32_400, through: 56_400, by: 3) {
       market.advance(to: Timestamp(day: market.day, secondOfDay: second), watchedBy: recorder)
       let damaged: Set<Int32> = (36_000..<36_300).contains(second) ? [place] : []
-      _ = recorder.observed(Array(0..<45), of: market, except: damaged, replaced: [])
+      _ = recorder.observed(ServedLines(places: Array(0..<45), invalid: damaged), of: market)
     }
     let observable = recorder.observableLedger()
     #expect(observable.gaps(of: try Fixture.symbol("sh600000")).count == 1)

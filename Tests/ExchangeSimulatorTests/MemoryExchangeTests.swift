@@ -20,7 +20,7 @@ import Testing
     let targets = [
       Fixture.path(history.symbols, at: moment), "/realstock/company/sh600000/qfq.js?\(time)",
       "/cn/api/jsonp_v2.php/=/CN_MarketDataService.getKLineData?symbol=sh600000&scale=1&\(time)",
-      "/hslt/list/a?\(time)", "/nothing",
+      "/hslt/list/a?\(time)", "/nothing", "/\(time)&q=sh600000,sz000001,bj920000",
     ]
     for target in targets {
       let remembered = memory.response(target, headers: MemoryExchangeTests.referer, at: moment)

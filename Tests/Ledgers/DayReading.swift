@@ -15,6 +15,16 @@ struct DayReading {
     /// Known through, before this answer and with it.
     var known: Int
     var learned: Int
+    /// Of the line, and of the one before; −1 if there was none.
+    var stamp: Int
+    var stampBefore: Int
+    /// What was known to have traded, before and with it.
+    var totalsBefore: Totals
+    var totals: Totals
+
+    var volume: Int64 { totals.volume - totalsBefore.volume }
+    var turnover: Int64 { totals.turnover - totalsBefore.turnover }
+    var isCoarse: Bool { totals.isRounded || totalsBefore.isRounded }
   }
 
   /// A snapshot that comes this many trading seconds late may still be put into one minute
@@ -28,6 +38,7 @@ struct DayReading {
   private let reference: Int64
   private let open: Int64
   private let afterHours: [DayTape.AfterHoursFrame]
+  private let isIndex: Bool
   private var frameReadings: [FrameReading] = []
 
   /// nil if no line of today was seen, or there is no such instrument.
@@ -36,18 +47,29 @@ struct DayReading {
     reference = tape.references[place]
     open = tape.opens[place]
     afterHours = tape.afterHours[place]
+    isIndex = tape.traits[place].isIndex
     frameReadings.reserveCapacity(observations.count)
     var known = Grid.morningOpen
     var shown = -1
+    var stamp = -1
+    var totals = Totals()
     for observation in observations {
+      let frame = frames[observation.frame]
       // Stamps, volumes and turnovers only grow from one state to the next: an earlier state is a
-      // line that went backwards, and is not believed.
-      if observation.frame < shown { continue }
+      // line that went backwards, and is not believed. Rounded totals may be the same again.
+      let next =
+        observation.refreshedAt == nil
+        ? observation.frame < shown ? nil : Totals(exact: frame)
+        : totals.after(rounded: frame, tape.traits[place])
+      guard let next else { continue }
       let learned = max(known, Int(observation.watermark))
-      frameReadings.append(
-        FrameReading(frame: observation.frame, before: shown, known: known, learned: learned))
+      let reading = FrameReading(
+        frame: max(observation.frame, shown), before: shown, known: known, learned: learned,
+        stamp: Int(observation.refreshedAt ?? frame.stamp), stampBefore: stamp,
+        totalsBefore: totals, totals: next)
+      frameReadings.append(reading)
       known = learned
-      shown = observation.frame
+      (shown, stamp, totals) = (reading.frame, reading.stamp, next)
     }
     guard let last = frameReadings.last, frames[last.frame].suspension != .unlisted else {
       return nil
@@ -57,6 +79,7 @@ struct DayReading {
   func page() -> ObservableLedger.Page {
     var minutes = MinuteTable()
     var holes: [ObservableLedger.Hole] = []
+    var lastMinute = 0
     for frameReading in frameReadings {
       if let hole = hole(at: frameReading) {
         DayReading.add(hole, to: &holes)
@@ -64,7 +87,7 @@ struct DayReading {
           from: Calculation.elapsed(at: hole.from), to: Calculation.elapsed(at: hole.to),
           price: price(of: frameReading))
       } else {
-        enter(frameReading, into: &minutes, &holes)
+        enter(frameReading, into: &minutes, &holes, after: &lastMinute)
       }
     }
     let known = frameReadings[frameReadings.count - 1].learned
@@ -86,13 +109,10 @@ struct DayReading {
 extension DayReading {
   private func hole(at frameReading: FrameReading) -> ObservableLedger.Hole? {
     guard DayReading.isBreak(from: frameReading.known, to: frameReading.learned) else { return nil }
-    let before = frameReading.before >= 0 ? frames[frameReading.before] : nil
-    let now = frames[frameReading.frame]
     return ObservableLedger.Hole(
-      from: frameReading.known, to: frameReading.learned,
-      volume: now.volume - (before?.volume ?? 0),
-      turnover: now.turnover - (before?.turnover ?? 0),
-      cause: before == nil ? .lateStart : .outage)
+      from: frameReading.known, to: frameReading.learned, volume: frameReading.volume,
+      turnover: frameReading.turnover, cause: frameReading.before < 0 ? .lateStart : .outage,
+      isCoarse: frameReading.isCoarse)
   }
 
   /// Holes of one cause that adjoin are one.
@@ -103,8 +123,7 @@ extension DayReading {
       return holes.append(hole)
     }
     holes[holes.count - 1].to = hole.to
-    holes[holes.count - 1].volume += hole.volume
-    holes[holes.count - 1].turnover += hole.turnover
+    holes[holes.count - 1].add(hole.volume, hole.turnover, isCoarse: hole.isCoarse)
   }
 
   /// Whether nobody looked for too long, and a minute ended meanwhile.
@@ -124,32 +143,35 @@ extension DayReading {
   /// minute.
   private func enter(
     _ frameReading: FrameReading, into minutes: inout MinuteTable,
-    _ holes: inout [ObservableLedger.Hole]
+    _ holes: inout [ObservableLedger.Hole], after lastMinute: inout Int
   ) {
-    if frameReading.frame == frameReading.before { return }
+    let (volume, turnover) = (frameReading.volume, frameReading.turnover)
+    if frameReading.frame == frameReading.before, volume == 0, turnover == 0 { return }
     let now = frames[frameReading.frame]
     let before = frameReading.before >= 0 ? frames[frameReading.before] : nil
     // Before the day's first trade a last price is indicative at most.
     if now.volume == 0 { return }
-    let volume = now.volume - (before?.volume ?? 0)
-    let turnover = now.turnover - (before?.turnover ?? 0)
-    if volume == 0 && turnover == 0 && now.last == before?.last { return }
-    let minute = Calculation.minute(ofStamp: Int(now.stamp))
+    // Where totals are rounded, a price that moved without them has not traded.
+    let isQuiet = now.last == before?.last || frameReading.totals.isRounded && !isIndex
+    if volume == 0 && turnover == 0 && isQuiet { return }
+    // Stamps of two sources mean two things: a print is never older than the one before it.
+    let minute = max(Calculation.minute(ofStamp: frameReading.stamp), lastMinute)
+    lastMinute = minute
     if let hole = holes.last, minute < Calculation.elapsed(at: hole.to) / 60 {
-      holes[holes.count - 1].volume += volume
-      holes[holes.count - 1].turnover += turnover
+      holes[holes.count - 1].add(volume, turnover, isCoarse: frameReading.isCoarse)
       minutes.find(Int64(now.last), at: Calculation.elapsed(at: hole.to) / 60)
       return
     }
     let rose = now.high > (before?.high ?? 0)
     let fell = (before?.low ?? 0) == 0 || now.low < (before?.low ?? 0)
     // Only its own stamps say when an instrument's extreme moved.
-    let earlier = Calculation.elapsed(at: before.map { Int($0.stamp) } ?? Grid.morningOpen)
+    let earlier = Calculation.elapsed(
+      at: before == nil ? Grid.morningOpen : frameReading.stampBefore)
     let isAmbiguous = (rose || fell) && minute > 0 && earlier < minute * 60
     minutes.add(
       minute, volume: volume, turnover: turnover, last: Int64(now.last),
       open: minute == 0 ? open : Int64(now.last), high: rose ? Int64(now.high) : nil,
-      low: fell ? Int64(now.low) : nil, isAmbiguous: isAmbiguous)
+      low: fell ? Int64(now.low) : nil, isAmbiguous: isAmbiguous, isCoarse: frameReading.isCoarse)
   }
 
   /// The state an instrument was last seen in at the end of each minute.
@@ -195,11 +217,13 @@ extension DayReading {
       }
       if let price = cell.close { carried = price }
     }
-    let last = frames[frameReadings[frameReadings.count - 1].frame]
+    let reading = frameReadings[frameReadings.count - 1]
+    let (last, totals) = (frames[reading.frame], reading.totals)
     page.day = ObservableLedger.Row(
       open: last.volume > 0 ? open : 0, high: Int64(last.high), low: Int64(last.low),
-      close: Int64(last.last), volume: last.volume, turnover: last.turnover, flags: [],
-      hasMoved: last.volume > 0)
+      close: Int64(last.last), volume: totals.volume, turnover: totals.turnover,
+      flags: totals.isRounded ? .coarse : [], hasMoved: last.volume > 0)
+    page.hasCoarse = frameReadings.contains(where: \.isCoarse)
     if let trailer = afterHours.last(where: { $0.stamp <= last.stamp }) {
       page.afterHoursVolume = trailer.volume
       page.afterHoursTurnover = trailer.turnover
@@ -207,87 +231,35 @@ extension DayReading {
   }
 }
 
-/// The 240 minutes while lines are being laid out on them.
-struct MinuteTable {
-  enum Coverage { case whole, partial, missing }
+/// What is known to have traded of an instrument; money in thousandths.
+///
+/// Rounded totals are lower bounds: the exchange's own are never below, so that an exact line after
+/// them only adds.
+struct Totals {
+  private(set) var volume: Int64 = 0
+  private(set) var turnover: Int64 = 0
+  /// As they were last served: they may be below the exchange's.
+  private(set) var isRounded = false
 
-  struct Cell {
-    var coverage = Coverage.whole
-    var open: Int64?
-    var high: Int64 = 0
-    var low: Int64 = 0
-    var close: Int64?
-    /// The price the feed came back with, at this minute's beginning or inside it.
-    var found: Int64?
-    var volume: Int64 = 0
-    var turnover: Int64 = 0
-    var isAmbiguous = false
+  init() {}
 
-    func row(flatAt price: Int64) -> ObservableLedger.Row {
-      var flags: CandleFlags = coverage == .partial ? .partial : []
-      guard let open, let close else {
-        if coverage == .whole { flags.insert(.noTrade) }
-        return ObservableLedger.Row(
-          open: price, high: price, low: price, close: price, volume: 0, turnover: 0,
-          flags: flags, hasMoved: false)
-      }
-      if isAmbiguous { flags.insert(.extremeAmbiguous) }
-      return ObservableLedger.Row(
-        open: open, high: high, low: low, close: close, volume: volume, turnover: turnover,
-        flags: flags, hasMoved: true)
-    }
+  init(exact frame: DayTape.Frame) {
+    volume = frame.volume
+    turnover = frame.turnover
   }
 
-  private(set) var cells = Array(repeating: Cell(), count: Calculation.minutes)
-
-  mutating func add(
-    _ minute: Int, volume: Int64, turnover: Int64, last: Int64, open: Int64, high: Int64?,
-    low: Int64?, isAmbiguous: Bool
-  ) {
-    if cells[minute].open == nil {
-      // The first sight of a minute come back to is its open, whether or not it traded then.
-      let first = cells[minute].coverage == .partial ? cells[minute].found ?? open : open
-      cells[minute].open = first
-      cells[minute].high = first
-      cells[minute].low = first
-    }
-    cells[minute].high = max(cells[minute].high, last, high ?? last)
-    cells[minute].low = min(cells[minute].low, last, low ?? last)
-    cells[minute].close = last
-    cells[minute].volume += volume
-    cells[minute].turnover += turnover
-    if isAmbiguous { cells[minute].isAmbiguous = true }
-  }
-
-  /// Nobody looked between two moments (trading seconds): minutes inside are missing, those at the
-  /// edges partial. `price` is what was found at the end.
-  mutating func tear(from start: Int, to end: Int, price: Int64) {
-    leave(at: start, until: end)
-    let minute = end / 60
-    if minute == Calculation.minutes { return }
-    cells[minute] = Cell()
-    if end % 60 > 0 { cells[minute].coverage = .partial }
-    find(price, at: minute)
-  }
-
-  /// The price at which a minute begins that came after a time nobody saw.
-  mutating func find(_ price: Int64, at minute: Int) {
-    if minute < cells.count { cells[minute].found = price }
-  }
-
-  /// Nothing is known after `known`, in trading seconds.
-  mutating func end(known: Int) { leave(at: known, until: Calculation.secondsPerDay) }
-
-  private mutating func leave(at start: Int, until end: Int) {
-    var minute = start / 60
-    // What is in a minute none of whose seconds was seen is the opening auction.
-    if minute < cells.count, start % 60 > 0 || cells[minute].open != nil {
-      cells[minute].coverage = .partial
-      minute += 1
-    }
-    while (minute + 1) * 60 <= end {
-      cells[minute].coverage = .missing
-      minute += 1
-    }
+  /// What they are after a line that rounds the totals of `frame`; nil if it shows fewer.
+  func after(rounded frame: DayTape.Frame, _ traits: Traits) -> Totals? {
+    let lot = RefreshedLines.lot(traits)
+    let stated = RefreshedLines.lots(frame.volume, traits) * lot
+    let money = RefreshedLines.yuan(frame.turnover) * 1000
+    let volumeError: Int64 = lot > 1 ? 50 : 0
+    if stated + volumeError < volume || money + 1000 < turnover { return nil }
+    var next = self
+    next.volume = max(stated - volumeError, volume)
+    next.turnover = max(money - 1000, turnover)
+    // Where nothing traded nothing was rounded.
+    next.isRounded = stated > 0 || money > 0
+    return next
   }
 }

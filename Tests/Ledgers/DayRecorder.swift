@@ -45,7 +45,7 @@ extension DayRecorder {
   /// server. Unknown symbols are passed over.
   @discardableResult
   package func observed(_ symbols: [Symbol], of market: SimulatedMarket) -> ResponseTicket {
-    observed(symbols.compactMap { market.place(of: $0) }, of: market, except: [], replaced: [])
+    observed(ServedLines(places: symbols.compactMap { market.place(of: $0) }), of: market)
   }
 
   /// The lines of `symbols` with the false rows that are due among them, noted as seen by a client:
@@ -67,22 +67,18 @@ extension DayRecorder {
   /// Notes that a client saw every line, in `market.symbols`' order.
   @discardableResult
   package func observedAll(of market: SimulatedMarket) -> ResponseTicket {
-    observed(log.everything, of: market, except: [], replaced: [])
+    observed(ServedLines(places: log.everything), of: market)
   }
 
-  package func observed(
-    _ places: [Int32], of market: SimulatedMarket, except invalid: Set<Int32>, replaced: [Int]
-  ) -> ResponseTicket {
-    var watermark: Int32 = 0
-    for place in places {
-      let state = market.states[Int(place)]
-      if state.isPreviousSession || (!invalid.isEmpty && invalid.contains(place)) { continue }
-      watermark = max(watermark, state.stamp)
-    }
-    let sequence = log.record(
-      places, asOf: Int32(market.second), watermark: watermark, except: invalid,
-      stamps: market.states)
-    log.record(replaced.map { written[$0] }, in: sequence)
+  package func observed(_ lines: ServedLines, of market: SimulatedMarket) -> ResponseTicket {
+    let stamps =
+      lines.refreshed?.stamps
+      ?? lines.places.map { place in
+        let state = market.states[Int(place)]
+        return state.isPreviousSession ? 0 : state.stamp
+      }
+    let sequence = log.record(lines, stamps: stamps, asOf: Int32(market.second))
+    log.record(lines.replaced.map { written[$0] }, in: sequence)
     return ResponseTicket(day: day, sequence: sequence)
   }
 

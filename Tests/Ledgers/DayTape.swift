@@ -32,6 +32,7 @@ struct DayTape {
   let day: TradingDay
   let symbols: [Symbol]
   let scales: [UInt8]
+  let traits: [Traits]
   /// Today's previous close, in units of the instrument's scale.
   let references: [Int64]
   private(set) var opens: [Int64]
@@ -42,6 +43,7 @@ struct DayTape {
     day = market.day
     symbols = market.symbols
     scales = market.traits.map(\.scale)
+    traits = market.traits
     references = market.traits.map(\.previousClose)
     opens = Array(repeating: 0, count: market.symbols.count)
     frames = Array(repeating: [], count: market.symbols.count)

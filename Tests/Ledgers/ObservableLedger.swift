@@ -28,6 +28,13 @@ package struct ObservableLedger: Sendable {
     var volume: Int64
     var turnover: Int64
     var cause: GapCause
+    var isCoarse = false
+
+    mutating func add(_ volume: Int64, _ turnover: Int64, isCoarse: Bool) {
+      self.volume += volume
+      self.turnover += turnover
+      self.isCoarse = self.isCoarse || isCoarse
+    }
   }
 
   /// One instrument's day.
@@ -39,6 +46,8 @@ package struct ObservableLedger: Sendable {
     var minutesMissing = 0
     /// The last line believed, if the end of the day was seen.
     var isComplete = false
+    /// Some of it lies between totals that were rounded.
+    var hasCoarse = false
     var day: Row?
     var afterHoursVolume: Int64 = 0
     var afterHoursTurnover: Int64 = 0
@@ -49,6 +58,7 @@ package struct ObservableLedger: Sendable {
   let scales: [UInt8]
   /// nil for an instrument of which no line of the day was ever seen, or that is not listed.
   let pages: [Page?]
+  let tolerances: [Tolerance]
   let places: [Symbol: Int]
   /// In the order they were served, instrument by instrument.
   package let falseRows: [FalseRow]
@@ -63,8 +73,12 @@ package struct ObservableLedger: Sendable {
     places = Dictionary(uniqueKeysWithValues: tape.symbols.enumerated().map { ($1, $0) })
     var reader = ObservationReader(log)
     pages = tape.symbols.indices.map { place in
-      let observations = reader.observations(of: place, frames: tape.frames[place])
+      let observations = reader.observations(of: place, on: tape)
       return DayReading(observations: observations, tape: tape, place: place)?.page()
+    }
+    let pages = pages
+    tolerances = tape.symbols.indices.map { place in
+      Tolerance(pages[place], isIndex: tape.traits[place].isIndex)
     }
     falseRows = tape.symbols.indices.flatMap { reader.falseRows(of: $0, on: tape) }
     let taken = tape.symbols.indices.filter { tape.hasTakenBack($0) }.map { tape.symbols[$0] }
@@ -129,7 +143,7 @@ extension ObservableLedger {
       afterHoursVolume: ExactDecimal(page.afterHoursVolume),
       afterHoursTurnover: money(page.afterHoursTurnover),
       minutesTraded: Int16(rows.count - untraded), minutesUntraded: Int16(untraded),
-      minutesMissing: Int16(page.minutesMissing))
+      minutesMissing: Int16(page.minutesMissing), isCoarse: totals.flags.contains(.coarse))
   }
 
   func money(_ thousandths: Int64) -> ExactDecimal { ExactDecimal(units: thousandths, scale: 3) }

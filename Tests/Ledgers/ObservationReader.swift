@@ -6,6 +6,8 @@ struct Observation {
   /// Place in the instrument's frames.
   var frame: Int
   var watermark: Int32
+  /// Of the line where it is not the frame's, whose totals it then rounds.
+  var refreshedAt: Int32?
 }
 
 /// Reads from the log, instrument by instrument, what was seen of it, in the order it was served.
@@ -22,21 +24,27 @@ struct ObservationReader {
     }
   }
 
-  mutating func observations(of place: Int, frames: [DayTape.Frame]) -> [Observation] {
+  mutating func observations(of place: Int, on tape: DayTape) -> [Observation] {
+    let frames = tape.frames[place]
     let damaged = log.damaged[Int32(place)] ?? []
     let believed = falseNotes(of: place).filter(\.isPlausible)
     var observations: [Observation] = []
     var frame = -1
     for entry in responses(to: log.groups(showing: Int32(place))) {
       if !damaged.isEmpty, damaged.contains(entry.sequence) { continue }
-      frame = DayTape.place(in: frames, at: entry.asOf, near: frame)
+      let line = entry.refreshed?.line(
+        of: Int32(place), tape.traits[place], at: Int(entry.asOf))
+      frame = DayTape.place(in: frames, at: line?.state ?? entry.asOf, near: frame)
       // A line of the session before shows nothing of today.
       guard frame >= 0 else { continue }
       // What was believed is held against no line that may be older.
       let isOld = believed.contains { note in
         note.sequence < entry.sequence && !note.isDecided(by: frames[frame])
       }
-      if !isOld { observations.append(Observation(frame: frame, watermark: entry.watermark)) }
+      if !isOld {
+        observations.append(
+          Observation(frame: frame, watermark: entry.watermark, refreshedAt: line?.stamp))
+      }
     }
     return observations
   }

@@ -62,10 +62,12 @@ extension DayRecorder {
 }
 
 extension Fault.Upstream {
-  package static let all: [Fault.Upstream] = [.sinaQuotes, .sinaHistory, .mairui, .alpaca]
+  package static let all: [Fault.Upstream] = [
+    .sinaQuotes, .sinaHistory, .mairui, .alpaca, .tencentQuotes,
+  ]
 }
 
 /// Every protocol there is.
 func allProtocols(_ mairui: MairuiOptions, _ alpaca: AlpacaOptions) -> [any UpstreamProtocol] {
-  SinaProtocols.all + [MairuiProtocol(mairui), AlpacaProtocol(alpaca)]
+  SinaProtocols.all + [MairuiProtocol(mairui), AlpacaProtocol(alpaca), TencentProtocol()]
 }

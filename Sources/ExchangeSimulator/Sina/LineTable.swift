@@ -111,45 +111,8 @@ extension ByteCursor {
     writeField(price: traits.isIndex ? 0 : state.book.ask)
     writeField(whole: state.volume)
     writeField(price: state.turnover)
-    switch state.book.kind {
-    case .none: for _ in 0..<10 { writeLevel(0, price: 0) }
-    case .auction: writeAuctionBook(state)
-    case .continuous: writeContinuousBook(state, traits: traits)
-    }
-  }
-
-  /// The virtual match: the matched volume on both sides at one price, the unmatched remainder on
-  /// the second level with price 0.000 (600000 at 09:22:28).
-  private mutating func writeAuctionBook(_ state: InstrumentState) {
-    for remainder in [state.book.remainder, -state.book.remainder] {
-      writeLevel(state.book.matched, price: state.book.bid)
-      writeLevel(max(remainder, 0), price: 0)
-      for _ in 0..<3 { writeLevel(0, price: 0) }
-    }
-  }
-
-  private mutating func writeContinuousBook(_ state: InstrumentState, traits: Traits) {
-    var random = Randomness(seed: state.book.seed)
-    for level in 0..<5 {
-      let price = state.book.bid - Int64(level) * traits.tick
-      let floor = max(traits.limits.down, traits.tick)
-      let isThere = state.book.bid > 0 && price >= floor
-      writeLevel(
-        isThere ? bookVolume(&random, state: state, traits: traits) : 0, price: isThere ? price : 0)
-    }
-    for level in 0..<5 {
-      let price = state.book.ask + Int64(level) * traits.tick
-      let isThere = state.book.ask > 0 && (traits.limits.up == 0 || price <= traits.limits.up)
-      writeLevel(
-        isThere ? bookVolume(&random, state: state, traits: traits) : 0, price: isThere ? price : 0)
-    }
-  }
-
-  private func bookVolume(
-    _ random: inout Randomness, state: InstrumentState, traits: Traits
-  ) -> Int64 {
-    traits.order.minimum * random.around(200)
-      + (random.chance(perMille: 200) ? random.below(traits.order.minimum) : 0)
+    let levels = state.levels(traits)
+    for level in levels.indices { writeLevel(levels[level].volume, price: levels[level].price) }
   }
 
   /// Fields 1…29 of a Shanghai index: four decimals, volume in lots, whole yuan, no book.

@@ -81,12 +81,29 @@ struct ByteCursor: ~Copyable {
     write(fraction: cents % 100, digits: 2)
   }
 
+  /// A number with so many decimals, which may be negative.
+  mutating func write(units: Int64, digits: Int) {
+    if units < 0 { write(UInt8(ascii: "-")) }
+    let scale = ByteCursor.powers[digits]
+    write(whole: abs(units) / scale)
+    if digits > 0 { write(fraction: abs(units) % scale, digits: digits) }
+  }
+
+  private static let powers: [Int64] = [1, 10, 100, 1000, 10_000]
+
   /// `HH:MM:SS`.
   mutating func write(clock second: Int) {
     write(pair: second / 3600)
     write(UInt8(ascii: ":"))
     write(pair: second / 60 % 60)
     write(UInt8(ascii: ":"))
+    write(pair: second % 60)
+  }
+
+  /// `HHMMSS`.
+  mutating func write(compactClock second: Int) {
+    write(pair: second / 3600)
+    write(pair: second / 60 % 60)
     write(pair: second % 60)
   }
 

@@ -1,6 +1,24 @@
 import Market
 
-/// What a fault does to one quote line: `var hq_str_sh600519="…";\n`.
+/// Where a quote line has what a fault may change: `…sh600519="…";\n`. Fields count from 0, the
+/// first behind the quote.
+struct LineLayout {
+  let separator: UInt8
+  let name: Int
+  let last: Int
+  let high: Int
+  let low: Int
+  let volume: Int
+  let stamp: Int
+  /// Two numbers that stand behind each other.
+  let neighbours: ClosedRange<Int>
+  /// What the volume counts, in shares.
+  let volumeUnit: @Sendable (Traits) -> Int64
+  /// A stamp of the day.
+  let stampText: @Sendable (Int, TradingDay) -> String
+}
+
+/// What a fault does to one quote line.
 ///
 /// Only rows on which a fault really shows are touched: a volume of zero times a thousand is still
 /// a right volume, and calling that row invalid would make the ledger wrong.
@@ -14,40 +32,51 @@ struct RowCorruption {
   }
 
   private(set) var bytes: [UInt8]
+  private let layout: LineLayout
 
-  init(_ line: [UInt8]) { bytes = line }
+  init(_ line: [UInt8], _ layout: LineLayout) {
+    bytes = line
+    self.layout = layout
+  }
 
   private static let hour: Int32 = 3600
   private static let backwardStamp: Int32 = 9 * 3600 + 3
 
   mutating func apply(
-    _ fault: ActiveFault, state: InstrumentState, traits: Traits, now: Int32, servedStamp: Int32
+    _ fault: ActiveFault, state: InstrumentState, traits: Traits, now: Timestamp,
+    servedStamp: Int32
   ) -> Outcome {
+    let day = now.shanghaiDay
     switch fault.kind {
     case .emptyLine:
       guard let quote = bytes.firstIndex(of: UInt8(ascii: "\"")) else { return .untouched }
       bytes.replaceSubrange(quote..., with: "\"\";\n".utf8)
     case .missingRow:
       bytes = []
+    case .cutLine:
+      // Behind the totals, before the stamp.
+      guard let field = range(ofField: layout.stamp - 1) else { return .untouched }
+      bytes.replaceSubrange(field.lowerBound..., with: "\n".utf8)
     case .garbageRow:
       garble(fault)
     case .notANumber:
-      setField(3, to: "NaN")
+      setField(layout.last, to: "NaN")
     case .negative:
-      setField(3, to: "-1.000")
+      setField(layout.last, to: "-1.000")
     case .highBelowLow:
-      setField(4, to: "1.000")
-      setField(5, to: "2.000")
+      setField(layout.high, to: "1.000")
+      setField(layout.low, to: "2.000")
     case .priceTimesThousand where state.last > 0:
-      setField(3, to: scaled(state.last, scale: traits.scale))
-      setField(4, to: scaled(state.high, scale: traits.scale))
+      setField(layout.last, to: scaled(state.last, scale: traits.scale))
+      setField(layout.high, to: scaled(state.high, scale: traits.scale))
     case .volumeTimesThousand where state.volume > 0 && !traits.isIndex:
-      setField(8, to: String(state.volume * 1000))
+      setField(layout.volume, to: String(state.volume * 1000 / layout.volumeUnit(traits)))
     case .futureStamp:
       // An hour after now, not after its own stamp: a quiet line's last change may be long ago.
-      setField(31, to: clockText(Int(now + RowCorruption.hour)))
+      let later = now.shanghaiSecondOfDay + Int(RowCorruption.hour)
+      setField(layout.stamp, to: layout.stampText(later, day))
     case .backwardStamp where servedStamp > RowCorruption.backwardStamp && servedStamp < Int32.max:
-      setField(31, to: clockText(Int(RowCorruption.backwardStamp)))
+      setField(layout.stamp, to: layout.stampText(Int(RowCorruption.backwardStamp), day))
     case .brokenName:
       return breakName()
     case .duplicateRow:
@@ -63,19 +92,20 @@ struct RowCorruption {
     ExactDecimal(units: units * 1000, scale: scale).description
   }
 
-  /// Where field `number` stands; fields count from 0, the name.
+  /// Where field `number` stands.
   private func range(ofField number: Int) -> Range<Int>? {
     guard let quote = bytes.firstIndex(of: UInt8(ascii: "\"")) else { return nil }
     var start = quote + 1
     var place = start
     var left = number
     while place < bytes.count {
-      if bytes[place] == UInt8(ascii: ",") || bytes[place] == UInt8(ascii: "\"") {
+      if bytes[place] == layout.separator || bytes[place] == UInt8(ascii: "\"") {
         if left == 0 { return start..<place }
         left -= 1
         start = place + 1
       }
-      place += 1
+      // The second byte of a character may look like a separator.
+      place += bytes[place] > 0x80 ? 2 : 1
     }
     return nil
   }
@@ -84,18 +114,20 @@ struct RowCorruption {
     if let range = range(ofField: number) { bytes.replaceSubrange(range, with: text.utf8) }
   }
 
-  /// Bytes that are no digits, over the open and the previous close.
+  /// Bytes that are no digits, over two numbers.
   private mutating func garble(_ fault: ActiveFault) {
-    guard let open = range(ofField: 1), let reference = range(ofField: 2) else { return }
-    let noise = fault.noise(bytes: reference.upperBound - open.lowerBound)
-    for (place, byte) in zip(open.lowerBound..<reference.upperBound, noise) {
+    guard let first = range(ofField: layout.neighbours.lowerBound),
+      let second = range(ofField: layout.neighbours.upperBound)
+    else { return }
+    let noise = fault.noise(bytes: second.upperBound - first.lowerBound)
+    for (place, byte) in zip(first.lowerBound..<second.upperBound, noise) {
       bytes[place] = byte | 0x80
     }
   }
 
   /// 0xFF begins no character of GB18030, and none of UTF-8.
   private mutating func breakName() -> Outcome {
-    guard let name = range(ofField: 0), !name.isEmpty else { return .untouched }
+    guard let name = range(ofField: layout.name), !name.isEmpty else { return .untouched }
     bytes[name.lowerBound] = 0xFF
     return .valid
   }
