@@ -81,15 +81,16 @@ extension InstrumentDay {
   @inline(__always)
   private func isMovement(_ quote: Quote, delta: Delta) -> Bool {
     if quote.volume.isZero { return false }
-    return !delta.volume.isZero || !delta.turnover.isZero || quote.last != booked.last
+    return !delta.volume.isZero || !delta.turnover.isZero || !quote.last.isSame(as: booked.last)
   }
 
   @inline(__always)
   private func move(
     _ quote: Quote, delta: Delta, in minute: Int, _ hours: TradingHours
   ) -> Move {
-    let rose = quote.high > booked.high
-    let fell = quote.low < booked.low || booked.low.isZero
+    let rose = quote.high > booked.high && !quote.high.isSame(as: booked.high)
+    let fell =
+      booked.low.isZero || quote.low < booked.low && !quote.low.isSame(as: booked.low)
     return Move(
       last: quote.last,
       open: minute == 0 && !quote.open.isZero ? quote.open : nil,

@@ -14,6 +14,7 @@ extension InstrumentDay {
   func bounded(_ quote: Quote, of kind: InstrumentKind?) -> Quote {
     guard quote.rounding != .exact else { return quote }
     var row = quote.bounded(after: totals)
+    if row.last.isSame(as: booked.last) { row.last = booked.last }
     if let session = quote.afterHours {
       let known = booked.afterHours
       row.afterHours = AfterHours(
@@ -54,7 +55,20 @@ extension Quote {
     row.turnover =
       row.volume.isZero
       ? .zero : turnover.bounded(after: known.turnover, within: rounding.turnover)
+    // A known price with fewer decimals is the known price: an index may have four, or two.
+    if high.isSame(as: known.high) { row.high = max(known.high, last) }
+    if low.isSame(as: known.low) { row.low = min(known.low, last) }
+    if previousClose.isSame(as: known.previousClose) { row.previousClose = known.previousClose }
     return row
+  }
+}
+
+extension ExactDecimal {
+  /// Equal, or one of the two is the other with fewer decimals.
+  func isSame(as other: ExactDecimal) -> Bool {
+    self == other
+      || (scale > other.scale
+        ? rounded(places: other.scale) == other : other.rounded(places: scale) == self)
   }
 }
 

@@ -53,15 +53,15 @@ struct RunningTotals: Sendable, Hashable {
       return behind(
         quote, detail: "turnover \(quote.turnover) after \(turnover)", rules: rules)
     }
-    if !previousClose.isZero, quote.previousClose != previousClose {
+    if !previousClose.isZero, !quote.previousClose.isSame(as: previousClose) {
       return .contradiction(
         .implausible, detail: "previous close \(quote.previousClose), expected \(previousClose)")
     }
     guard volume.isPositive else { return nil }
-    if quote.high < high {
+    if quote.high < high, !quote.high.isSame(as: high) {
       return behind(quote, detail: "high \(quote.high) after \(high)", rules: rules)
     }
-    if quote.low > low, low.isPositive {
+    if quote.low > low, low.isPositive, !quote.low.isSame(as: low) {
       return behind(quote, detail: "low \(quote.low) after \(low)", rules: rules)
     }
     guard quote.volume != volume, turnover.isPositive else { return nil }
