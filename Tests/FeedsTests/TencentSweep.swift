@@ -40,7 +40,7 @@ struct TencentSweep {
       symbol: symbol, tradingDay: day, secondOfDay: Int32(between(34_200, 86_399)))
     let hasTraded = kind.isIndex || between(0, 4) > 0
     quote.previousClose = price(between(1_000, 90_000), kind)
-    quote.rounding = kind.isStar ? .exact : Rounding(volume: 50, turnover: 1)
+    quote.rounding = Rounding(volume: kind.isStar ? 0 : 50, turnover: 1)
     var shown = quote.previousClose
     var volume: Int64 = 0
     if hasTraded {

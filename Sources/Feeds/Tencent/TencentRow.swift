@@ -15,7 +15,8 @@ struct TencentRow {
   /// Up to the turnover rate: old and shortened lines have no more.
   static let fieldsMin = 38
   /// Lots are rounded to the nearest, money to the yuan (tencent.md §4.1, §4.2).
-  private static let rounding = Rounding(volume: 50, turnover: 1)
+  private static let ofLots = Rounding(volume: 50, turnover: 1)
+  private static let ofShares = Rounding(volume: 0, turnover: 1)
 
   private static let ofKnownUnits: QuotedSecurity = [.tradesAtPrices, .index]
 
@@ -101,7 +102,7 @@ struct TencentRow {
       throw .malformed("volume: the unit of this kind of instrument is not known")
     }
     quote.turnover = try turnover()
-    quote.rounding = security.contains(.countsLots) ? TencentRow.rounding : .exact
+    quote.rounding = security.contains(.countsLots) ? TencentRow.ofLots : TencentRow.ofShares
   }
 
   /// Of `price/volume/turnover`, and again in ten thousands of yuan: to the yuan where that has
