@@ -90,10 +90,15 @@ extension DayRecorder {
 
   /// Withdraws the answers to questions of other moments than these: a client that was killed has
   /// them no more, and will not ask for those moments again.
+  /// - Parameter refreshed: the moments of the source whose lines have stamps of their own.
   /// - Returns: how many they were.
-  package func withdrawResponses(exceptAskedAt moments: Set<Timestamp>) -> Int {
-    let lost = askedAt.filter { !moments.contains($0.value) }.keys
-    for sequence in lost { log.withdraw(sequence) }
+  package func withdrawResponses(
+    exceptAskedAt moments: Set<Timestamp>, refreshed: Set<Timestamp> = []
+  ) -> Int {
+    let lost = askedAt.filter { sequence, moment in
+      !(log.refreshed.contains(sequence) ? refreshed : moments).contains(moment)
+    }
+    for sequence in lost.keys { log.withdraw(sequence) }
     return lost.count
   }
 

@@ -13,6 +13,8 @@ package struct MemoryExchange {
     package var status: Int
     package var body: [UInt8]
     package var retryAfterSeconds: Int?
+    /// To withdraw it where nothing is made of it.
+    package var ticket: ResponseTicket?
   }
 
   /// - Parameters:
@@ -37,7 +39,8 @@ package struct MemoryExchange {
     upstreams.exchange.clock = .function { moment }
     let response = upstreams.response(SimulatedRequest(target: target, headers: headers))
     let whole = Response(
-      status: response.status, body: response.body, retryAfterSeconds: response.retryAfterSeconds)
+      status: response.status, body: response.body, retryAfterSeconds: response.retryAfterSeconds,
+      ticket: response.ticket)
     switch response.delivery {
     case .whole, .slow: return whole
     case .wire(let script) where script.deliversBody: return whole

@@ -32,6 +32,8 @@ struct ObservationLog {
   /// Answers in which an instrument's line was missing or damaged.
   private(set) var damaged: [Int32: Set<Int32>] = [:]
   private(set) var withdrawn: Set<Int32> = []
+  /// Answers of the source whose lines have stamps of their own.
+  private(set) var refreshed: Set<Int32> = []
   /// By instrument, in the order they were served.
   private(set) var falseRows: [Int32: [FalseRowNote]] = [:]
   private var groups: [Group: Int32] = [:]
@@ -49,6 +51,7 @@ struct ObservationLog {
     let group = intern(Group(places: lines.places, refreshed: refreshed?.lines))
     var watermark: Int32 = 0
     sequence += 1
+    if refreshed != nil { self.refreshed.insert(sequence) }
     for place in lines.invalid { damaged[place, default: []].insert(sequence) }
     for (place, stamp) in zip(lines.places, stamps)
     where lines.invalid.isEmpty || !lines.invalid.contains(place) {

@@ -151,17 +151,22 @@ package final class TrialDay {
   /// - Returns: how many they were.
   private func withdrawUnjournaled() throws -> Int {
     var moments: Set<Timestamp> = []
+    var refreshed: Set<Timestamp> = []
+    let probes = "quotes/\(QuotesQuery.probeGroup)"
     let journals = ["\(folder)/daemon"] + daemons.map(\.folder)
     for folder in Set(journals) {
       guard let reader = try JournalReader.whole(folder + "/journal") else { continue }
       while let (_, entry) = try reader.next() {
         let milliseconds = entry.requestedAt.microseconds / 1000
-        if entry.key.hasPrefix("quotes") {
-          moments.insert(Timestamp(microseconds: milliseconds * 1000))
-        }
+        let moment = Timestamp(microseconds: milliseconds * 1000)
+        // Nothing is booked of a probe.
+        guard entry.key.hasPrefix("quotes"), entry.key != probes else { continue }
+        if entry.source == .live { moments.insert(moment) } else { refreshed.insert(moment) }
       }
     }
-    return exchange.withRecorder { $0.withdrawResponses(exceptAskedAt: moments) } ?? 0
+    return exchange.withRecorder {
+      $0.withdrawResponses(exceptAskedAt: moments, refreshed: refreshed)
+    } ?? 0
   }
 
   /// Answers with quotes in a daemon's journal: what it got round to asking.
