@@ -13,7 +13,7 @@ import Testing
   @Test func `a request is a path of symbols, without headers`() throws {
     let symbols = try ["sh000001", "sh600519", "bj920002"].map { try #require(Symbol($0)) }
     let endpoint = TencentQuotes.endpoint(symbols: symbols, at: Timestamp(seconds: 1))
-    #expect(endpoint.path == "/q=sh000001,sh600519,bj920002")
+    #expect(endpoint.path == "/r=1000&q=sh000001,sh600519,bj920002")
     #expect(endpoint.route == "/q={symbols}")
     #expect(endpoint.headers.isEmpty)
   }

@@ -28,7 +28,8 @@ package enum TencentQuotes {
     precondition((1...batchSymbolsMax).contains(symbols.count), "a batch holds 1…800 symbols")
     precondition(symbols.allSatisfy(isRequestable), "a symbol of a kind that is not requested")
     let list = symbols.map(\.description).joined(separator: ",")
-    return Endpoint(route: "/q={symbols}", path: "/q=\(list)", headers: [])
+    let milliseconds = moment.microseconds / 1000
+    return Endpoint(route: "/q={symbols}", path: "/r=\(milliseconds)&q=\(list)", headers: [])
   }
 
   package static func isRequestable(_ symbol: Symbol) -> Bool {
