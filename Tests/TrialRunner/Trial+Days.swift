@@ -12,6 +12,12 @@ extension Trial {
         "from": "1", "through": "20", "instruments": "5400", "broken-instruments": "600",
       ], run: truth),
     Trial(
+      "failover", "Days on which live sources refuse us, judged by what whichever source served.",
+      options: [
+        "from": "1", "through": "10", "instruments": "5400", "kills": "0",
+        "kill-instruments": "60", "binary": daemon,
+      ], run: failover),
+    Trial(
       "crash", "A day with kills of the daemon or the database leaves the tables of one without.",
       options: [
         "victim": "daemon", "kills": "50", "instruments": "600", "seed": "1", "binary": daemon,
@@ -65,6 +71,34 @@ extension Trial {
       }
     }
     try conclude("truth, seeds \(from)–\(through)", sections: sections)
+  }
+
+  private static func failover(_ options: TrialOptions) throws {
+    let (from, through): (UInt64, UInt64) = (
+      try options.number("from"), try options.number("through")
+    )
+    guard from <= through else { throw UsageError("--from is not above --through") }
+    let kills: Int = try options.number("kills")
+    var sections: [[String]] = []
+    for seed in from...through {
+      let start = Date()
+      let verdict = try FailoverTrial(seed: seed, instruments: options.instruments).run()
+      printLine(
+        "seed \(seed): \(verdict.changes) changes of source, \(verdict.candles) candles, "
+          + "\(verdict.coarse) coarse, \(verdict.gaps) gaps, \(verdict.certificates) "
+          + "certificates, \(verdict.coarseCertificates) coarse, "
+          + "\(verdict.complaints.count) differences, \(seconds(since: start)) s")
+      sections.append(verdict.complaints.map { "seed \(seed): \($0)" })
+    }
+    if kills > 0 {
+      let verdict = try FailoverKillTrial(
+        binary: options.binary, kills: kills,
+        instruments: options.number("kill-instruments"), seed: from
+      ).run()
+      for figure in verdict.figures { printLine("  \(figure)") }
+      sections.append(verdict.complaints)
+    }
+    try conclude("failover, seeds \(from)–\(through)", sections: sections)
   }
 
   private static func crash(_ options: TrialOptions) throws {

@@ -32,6 +32,21 @@ extension EveryTrial.Days {
       #expect(faultScenario != .falseRows || verdict.corrections > 50, "seed \(seed)")
     }
 
+    @Test func `a day on which sources refuse us has the minutes of what was served`() throws {
+      let seed = UInt64.random(in: 1...1000)
+      let verdict = try FailoverTrial(seed: seed, instruments: 60).run()
+      #expect(verdict.complaints.isEmpty, "seed \(seed)")
+      #expect(verdict.changes >= 2 && verdict.coarse > 0, "seed \(seed)")
+    }
+
+    @Test func `a daemon killed around a change of source loses nothing`() throws {
+      let seed = UInt64.random(in: 1...1000)
+      let verdict = try FailoverKillTrial(
+        binary: binary, kills: 3, instruments: 20, seed: seed
+      ).run()
+      #expect(verdict.complaints.isEmpty, "seed \(seed)")
+    }
+
     @Test func `cut followers end with the table and see every final candle once`() async throws {
       let trial = FanoutTrial(
         binary: binary, cuts: 3, instruments: 20, seed: .random(in: 1...1000), stop: stop)

@@ -1,4 +1,5 @@
 import ExchangeSimulator
+import Feeds
 import Market
 
 /// What a trial's daemon is configured with: settings by their names, each value as TOML has it.
@@ -13,9 +14,12 @@ package struct DaemonSettings: Sendable {
   ) {
     self["state_directory"] = "\"\(folder)\""
     if let store { self["store.url"] = "\"\(store)\"" }
-    for base in ["base", "history_base", "list_base", "reference_base"] {
-      self["sina.\(base)"] = "\"\(exchange.url)\""
+    let bases = SourceRegistry.all.compactMap { $0.quotes?.base.declaration.key }
+    for key in bases + ["sina.history_base", "sina.list_base", "sina.reference_base"] {
+      self[key] = "\"\(exchange.url)\""
     }
+    // One trial has all of them.
+    self["quotes.sources"] = "[\"sina\"]"
     self["mairui.bases"] = "[\"\(exchange.url)\"]"
     self["alpaca.base"] = "\"\(exchange.url)\""
     self["alpaca.trading_base"] = "\"\(exchange.url)\""
