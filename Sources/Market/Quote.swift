@@ -19,11 +19,7 @@ public struct Quote: Sendable {
   /// Best level first.
   public var bids: Book
   public var asks: Book
-  /// The fixed-price session after the close, where the exchange reports one.
-  public var afterHours: AfterHours?
-  /// Of the day's totals, for a source that rounds them.
-  public var rounding = Rounding.exact
-  public var limits = StatedLimits.unstated
+  @usableFromInline var extras = Extras()
 
   public typealias Book = InlineArray<5, BookLevel>
 
@@ -55,6 +51,36 @@ extension Quote {
     @usableFromInline var tradingDay: TradingDay
     @usableFromInline var secondOfDay: Int32
     var clock = LocalClock.mainlandChina
+  }
+
+  /// What only some sources tell, or only at some hours.
+  @usableFromInline
+  struct Extras: Sendable, Hashable {
+    @usableFromInline var afterHours: AfterHours?
+    @usableFromInline var rounding = Rounding.exact
+    @usableFromInline var limits = StatedLimits.unstated
+
+    @usableFromInline init() {}
+  }
+
+  /// The fixed-price session after the close, where the exchange reports one.
+  @inlinable
+  public var afterHours: AfterHours? {
+    get { extras.afterHours }
+    set { extras.afterHours = newValue }
+  }
+
+  /// Of the day's totals, for a source that rounds them.
+  @inlinable
+  public var rounding: Rounding {
+    get { extras.rounding }
+    set { extras.rounding = newValue }
+  }
+
+  @inlinable
+  public var limits: StatedLimits {
+    get { extras.limits }
+    set { extras.limits = newValue }
   }
 
   /// Its market's.
@@ -196,8 +222,7 @@ extension Quote: Equatable {
       && left.volume == right.volume && left.turnover == right.turnover
       && left.open == right.open && left.previousClose == right.previousClose
       && left.last == right.last && left.high == right.high && left.low == right.low
-      && left.bid == right.bid && left.ask == right.ask && left.afterHours == right.afterHours
-      && left.rounding == right.rounding && left.limits == right.limits
+      && left.bid == right.bid && left.ask == right.ask && left.extras == right.extras
       && left.bids.indices.allSatisfy {
         left.bids[$0] == right.bids[$0] && left.asks[$0] == right.asks[$0]
       }
