@@ -35,7 +35,7 @@ package struct CandleRules: Sendable {
   /// A standing row that no answer has had for so long is no newer one than those they have.
   package var unobservedSecondsMin = 60
   /// How long after a change of source its rows may lie behind the standing ones: five sweeps.
-  package var lagSecondsMax: Int64 = 15
+  package var lagSecondsMax: Int64 { 15 }
   /// How long after a correction the replaced readings may come back and undo it.
   package var undoSecondsMax: Int64 = 60
   /// Of the market whose quotes are booked.

@@ -5,7 +5,7 @@ import Market
 package enum SourceRegistry {
   package static var all: [any SourceDefinition] { sources.all }
 
-  private static let candled = Sources([Sina(), Mairui(), Alpaca()])
+  private static let candled = Sources([Sina(), Tencent(), Mairui(), Alpaca()])
 
   private static var sources: Sources { other ?? candled }
 

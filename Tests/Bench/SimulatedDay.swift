@@ -48,6 +48,7 @@ struct SimulatedDay {
   func overrides(from start: Int, to stop: Int) -> [String] {
     [
       "state_directory=\(folder)", "store.url=\(storeURL)", "sina.base=\(exchange.url)",
+      "quotes.sources=sina",
       "sina.history_base=\(exchange.url)", "sina.reference_base=\(exchange.url)",
       "repair.requests_per_night=0",
       "quotes.symbols=", "quotes.symbols_file=\(symbolsFile)", "quotes.overview=",

@@ -109,7 +109,8 @@ import Testing
         "run", "--config", "/dev/stdin", "--set",
         "state_directory=\(try PrivateCluster.freshDirectory())",
         // No name under it ever resolves (RFC 6761).
-        "--set", "sina.base=http://quotes.invalid", "--set", "quotes.symbols=sh000001",
+        "--set", "quotes.sources=sina", "--set", "sina.base=http://quotes.invalid",
+        "--set", "quotes.symbols=sh000001",
         "--set", "sina.history_base=http://history.invalid", "--set", "quotes.overview=",
         "--set", "clock.mode=stepped", "--set", "clock.start=2026-07-06T10:00:00+08:00",
         "--set", "clock.stop=2026-07-06T10:01:00+08:00",

@@ -112,6 +112,7 @@ extension `A reload that brings other keys` {
       quotes.symbols = ["\(symbol)"]
       quotes.overview = []
       sina.base = "\(exchange.url)"
+      tencent.base = "\(exchange.url)"
       sina.history_base = "\(exchange.url)"
       sina.list_base = "\(exchange.url)"
       sina.reference_base = "\(exchange.url)"

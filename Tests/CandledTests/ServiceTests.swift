@@ -52,6 +52,7 @@ import Testing
     return [
       "run", "--config", "/dev/stdin", "--set", "state_directory=\(stateDirectory)",
       "--set", "quotes.symbols=sh000001", "--set", "sina.base=\(base)",
+      "--set", "tencent.base=\(base)",
       "--set", "sina.history_base=\(base)", "--set", "sina.list_base=\(base)",
       "--set", "sina.reference_base=\(base)", "--set", "admin.listen=",
     ]

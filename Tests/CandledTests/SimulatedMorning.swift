@@ -41,7 +41,8 @@ struct SimulatedMorning: Sendable {
   ) -> [String] {
     [
       "--config", "/dev/stdin", "--set", "state_directory=\(stateDirectory)",
-      "--set", "sina.base=\(exchange.url)", "--set", "quotes.overview=",
+      "--set", "sina.base=\(exchange.url)", "--set", "tencent.base=\(exchange.url)",
+      "--set", "quotes.overview=",
       "--set", "sina.history_base=\(exchange.url)", "--set", "sina.list_base=\(exchange.url)",
       "--set", "sina.reference_base=\(exchange.url)",
       "--set", "quotes.symbols=\(symbols.map(\.description).joined(separator: ","))",

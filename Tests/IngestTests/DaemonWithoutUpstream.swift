@@ -21,6 +21,7 @@ extension Daemon {
     state_directory = "\(folder)/\(name)"
     quotes.symbols = ["sh600000"]
     sina.base = "\(nobody)"
+    tencent.base = "\(nobody)"
     sina.history_base = "\(nobody)"
     sina.list_base = "\(nobody)"
     sina.reference_base = "\(nobody)"

@@ -215,6 +215,6 @@ private func registered(_ work: () async throws -> Void) async throws {
     var settings = Settings(.candled)
     try settings.overlay(key: "quotes.sources", value: "sina,lunar")
     let fault = try #require(ValidatedConfiguration(settings).fault)
-    #expect("\(fault)" == "--set: quotes.sources: expected names of sina, found \"lunar\"")
+    #expect("\(fault)" == "--set: quotes.sources: expected names of sina, tencent, found \"lunar\"")
   }
 }

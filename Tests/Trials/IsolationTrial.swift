@@ -215,7 +215,7 @@ extension IsolationTrial {
     return try ConfigurationFile.load(
       nil,
       overrides: [
-        "sina.base=\(url(.quotes))", "sina.history_base=\(url(.history))",
+        "quotes.sources=sina", "sina.base=\(url(.quotes))", "sina.history_base=\(url(.history))",
         "sina.list_base=\(url(.history))", "sina.reference_base=\(url(.history))",
         "mairui.bases=\(url(.mairui))", "alpaca.base=\(url(.alpaca))",
         "alpaca.trading_base=\(url(.alpaca))", "mairui.licence_file=\(folder)/licences",
