@@ -150,7 +150,9 @@ extension QuoteStage {
     latest[index] = LatestQuote(
       quote: quoteBatch.quotes[place].quote, receivedAt: response.entry.receivedAt)
     lines.keep(line, at: index)
-    if names.update(at: index, raw: rawName(place, in: response)) { renamed.insert(index) }
+    // Sources spell names differently: another one names only what has no name yet.
+    let mayName = response.entry.source == source || names.name(at: index).isEmpty
+    if mayName, names.update(at: index, raw: rawName(place, in: response)) { renamed.insert(index) }
   }
 
   /// The exchange adjusts the reference price of a day that trades without a dividend. Who did not

@@ -31,7 +31,8 @@ import Testing
       for (group, members) in Self.groups(market.symbols).enumerated() {
         bodies[second, default: [:]][UInt16(group)] = market.body(for: members)
       }
-      bodies[second]?[9] = market.body(for: market.symbols.filter { [alone] in $0 != alone })
+      bodies[second]?[9] = Self.respelled(
+        market.body(for: market.symbols.filter { [alone] in $0 != alone }))
     }
     self.bodies = bodies
   }
@@ -42,6 +43,14 @@ import Testing
   private static func groups(_ symbols: [Symbol]) -> [[Symbol]] {
     let middle = symbols.count / 2
     return [Array(symbols[..<middle]), [symbols[0]] + symbols[middle...]]
+  }
+
+  /// The second source writes a letter before each name.
+  private static func respelled(_ body: [UInt8]) -> [UInt8] {
+    body.reduce(into: []) { result, byte in
+      result.append(byte)
+      if result.suffix(2) == Array("=\"".utf8) { result.append(UInt8(ascii: "Q")) }
+    }
   }
 
   private func entry(
@@ -119,6 +128,16 @@ import Testing
       }
       let late = { (gap: Gap) in gap.cause == .outage }
       #expect(tables.gaps.filter(late).allSatisfy { $0.symbol == alone })
+    }
+  }
+
+  @Test func `another source does not rename what has a name`() async throws {
+    try await registered {
+      let names = try run(inTurn()).names
+      #expect(names.count == symbols.count)
+      #expect(try names == run(bodies.keys.sorted().flatMap(first)).names)
+      let others = try run(bodies.keys.sorted().map { second($0) }).names
+      #expect(others.values.allSatisfy { $0.hasPrefix("Q") } && !others.isEmpty)
     }
   }
 
