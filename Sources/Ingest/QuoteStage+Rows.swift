@@ -147,13 +147,16 @@ extension QuoteStage {
   ) {
     response.digest.changed += 1
     recordExRights(index, place: place, in: &response)
+    // Sources spell names differently: another one names only what is new.
+    let mayName = response.entry.source == source || isNew(index)
     latest[index] = LatestQuote(
       quote: quoteBatch.quotes[place].quote, receivedAt: response.entry.receivedAt)
     lines.keep(line, at: index)
-    // Sources spell names differently: another one names only what has no name yet.
-    let mayName = response.entry.source == source || names.name(at: index).isEmpty
     if mayName, names.update(at: index, raw: rawName(place, in: response)) { renamed.insert(index) }
   }
+
+  /// Mutating, so that it gets no copy.
+  private mutating func isNew(_ index: Int) -> Bool { latest[index] == nil }
 
   /// The exchange adjusts the reference price of a day that trades without a dividend. Who did not
   /// see the close before can only suppose so. What was suspended closed where it stood.

@@ -335,7 +335,7 @@ private struct Past {
     let run = try BuiltBinary.run(
       [
         "run", "--config", "/dev/stdin", "--set", "state_directory=\(past.folder)",
-        "--set", "sina.base=\(server.url)", "--set", "tencent.base=\(server.url)",
+        "--set", "quotes.sources=sina", "--set", "sina.base=\(server.url)",
         "--set", "quotes.overview=",
         "--set", "sina.history_base=\(server.url)", "--set", "sina.list_base=\(server.url)",
         "--set", "sina.reference_base=\(server.url)", "--set", "repair.requests_per_night=0",

@@ -13,7 +13,7 @@ struct BrokenBelief: Sendable, CustomTestStringConvertible {
 
   var testDescription: String { change }
 
-  static let all = quoteChanges + barChanges + recordChanges + keyChanges
+  static let all = quoteChanges + otherQuoteChanges + barChanges + recordChanges + keyChanges
 
   // MARK: - Live quotes
 
@@ -67,6 +67,47 @@ struct BrokenBelief: Sendable, CustomTestStringConvertible {
       if case .quotes = $0.query { $0.text = $0.text.replacing(",", with: "~") }
     },
   ]
+
+  /// Of the second live source.
+  private static let otherQuoteChanges = [
+    others("the second source adds a field", finding: "quotes.fields") { $0 += ["1", "1"] },
+    others("its prices are words", finding: "quotes.rows") { $0[3] = "high" },
+    others("its volumes are 100 times as large", finding: "quotes.units") { $0[6] += "00" },
+    others("its stamps are an hour ahead", finding: "quotes.clock") {
+      $0[30] = $0[30].prefix(8) + "11" + $0[30].dropFirst(10)
+    },
+    BrokenBelief(
+      change: "its dates are those of the day before", source: "tencent", finding: "quotes.date"
+    ) {
+      if case .quotes = $0.query { $0.text = $0.text.replacing("~20260710", with: "~20260709") }
+    },
+    BrokenBelief(
+      change: "half of its batch is missing", source: "tencent", finding: "quotes.batch"
+    ) {
+      if case .quotes = $0.query { $0.text = $0.lines.prefix($0.lines.count / 2).joined() }
+    },
+    BrokenBelief(
+      change: "its unknown symbols have a line", source: "tencent", finding: "quotes.unknown"
+    ) {
+      guard case .quotes = $0.query, let line = $0.lines.first(where: { $0.contains("sh60") })
+      else { return }
+      let symbol = line.dropFirst(2).prefix(8)
+      $0.text += line.replacing(symbol, with: "sh605999")
+        .replacing("~\(symbol.dropFirst(2))~", with: "~605999~")
+    },
+    BrokenBelief(change: "its stamps stand still", source: "tencent", finding: "quotes.step") {
+      guard case .quotes(let query) = $0.query, query.symbols.count == 1 else { return }
+      $0.rewriteFields(separatedBy: "~") { $0[30] = $0[30].prefix(8) + "103710" }
+    },
+  ]
+
+  private static func others(
+    _ change: String, finding: String, _ edit: @escaping @Sendable (inout [String]) -> Void
+  ) -> BrokenBelief {
+    BrokenBelief(change: change, source: "tencent", finding: finding) {
+      if case .quotes = $0.query { $0.rewriteFields(separatedBy: "~", edit) }
+    }
+  }
 
   private static func quotes(
     _ change: String, finding: String, at moment: ExaminedWorld.Moment = .session,
@@ -194,16 +235,19 @@ extension ExaminedWorld.Response {
   }
 
   /// Of each line that has any.
-  mutating func rewriteFields(_ edit: (inout [String]) -> Void) {
+  mutating func rewriteFields(
+    separatedBy separator: String = ",", _ edit: (inout [String]) -> Void
+  ) {
     text = lines.map { line in
       guard let start = line.firstRange(of: "=\""), let end = line.firstRange(of: "\";") else {
         return line
       }
       var fields = line[start.upperBound..<end.lowerBound]
-        .split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        .split(separator: separator, omittingEmptySubsequences: false).map(String.init)
       if fields.count < 10 { return line }
       edit(&fields)
-      return line[..<start.upperBound] + fields.joined(separator: ",") + line[end.lowerBound...]
+      let joined = fields.joined(separator: separator)
+      return line[..<start.upperBound] + joined + line[end.lowerBound...]
     }.joined()
   }
 }

@@ -101,22 +101,26 @@ extension Belief {
   }
 
   private static func quoteFields(_ form: QuoteBeliefs) -> Belief {
-    let counts = form.fields.map { "\($0.prefix) \($0.count.text)" }.joined(separator: ", ")
+    let counts = form.fields
+      .map { ($0.prefix.isEmpty ? "" : $0.prefix + " ") + $0.count.text }.joined(separator: ", ")
     return Belief(
       "quotes.fields", sentence: "the lines have the known number of fields (\(counts))",
       remedy: "A field was added or removed: prices may be read from the wrong one. \(reportIt)",
       requests: form.batch
     ) { responses, _ in
       let (batch, body) = (responses[0].batch, responses[0].body)
+      // A byte of a name may be the separator's.
       let lines =
-        batch.quotes.map { ($0.quote.symbol, $0.line) }
-        + batch.refused.compactMap { row in row.symbol.map { ($0, row.line) } }
-      return .nearlyAll(lines, noun: "line") { symbol, line in
+        batch.quotes.map { row in
+          let behind = row.name.upperBound..<row.line.upperBound
+          return (row.quote.symbol, [row.line.lowerBound..<row.name.lowerBound, behind])
+        } + batch.refused.compactMap { row in row.symbol.map { ($0, [row.line]) } }
+      return .nearlyAll(lines, noun: "line") { symbol, parts in
         let name = symbol.description
         guard let expected = form.fields.first(where: { name.hasPrefix($0.prefix) }) else {
           return nil
         }
-        let count = body[line].count { $0 == form.separator } + 1
+        let count = parts.reduce(1) { $0 + body[$1].count { $0 == form.separator } }
         return expected.count.contains(count)
           ? nil : "\(name) has \(count), expected \(expected.count.text)"
       }

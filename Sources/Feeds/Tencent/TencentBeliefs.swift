@@ -7,7 +7,7 @@ extension Tencent {
     // §4: 87 fields until early 2026, 88 since; §3: an unknown symbol has no line.
     Belief.quotes(
       QuoteBeliefs(
-        separator: "~", fields: [("", 87...88)], unknownSymbol: "sh609999", unknown: .absent,
+        separator: "~", fields: [("", 87...88)], unknownSymbol: "sh605999", unknown: .absent,
         known: ["sh600519", "sh601398", "sh688981", "sz000001", "sz300750"],
         filler: QuoteBeliefs.shanghaiStock))
   }
