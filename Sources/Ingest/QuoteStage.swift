@@ -71,8 +71,8 @@ struct QuoteStage {
   /// one's come after them, so that neither vouches for what the other was asked for.
   func bookGroup(_ group: UInt16, of asked: Source) -> UInt16 {
     if asked == source { return group }
-    let others = SourceRegistry.all.filter { $0.quotes != nil }.map(\.mainSeries)
-      .filter { $0 != source && $0.instruments == source }.sorted { $0.rawValue < $1.rawValue }
+    let others = SourceRegistry.liveSources(of: source).map(\.mainSeries)
+      .filter { $0 != source }.sorted { $0.rawValue < $1.rawValue }
     guard let rank = others.firstIndex(of: asked) else { return group }
     return UInt16(clamping: (rank + 1) * Self.groupsOfSourceMax + Int(group))
   }

@@ -50,8 +50,7 @@ import Testing
     let run = try Self.run(server: server.url, settings: [symbols])
     #expect(run.status == 0, "\(run.errors)")
     Golden.expect(run.output, matches: "doctor-sound.txt")
-    // Of two sources.
-    #expect(server.requestsAnswered <= 15 * 2)
+    #expect(server.requestsAnswered <= 15)
   }
 
   @Test func `names what is broken and what to do, and writes nothing`() throws {

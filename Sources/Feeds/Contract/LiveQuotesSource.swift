@@ -9,8 +9,11 @@ extension LiveQuotesSource {
   /// No worker has it.
   package var workerName: String { name }
 
+  /// What a command may ask is within the budget of live quotes: there is no other.
   package var pace: RequestPace {
-    RequestPace(requestsPerMinute: nil, requestsPerMinuteMax: 1, burst: 1, inFlightMax: 1)
+    RequestPace(
+      requestsPerMinute: quotes?.requestsPerMinute, requestsPerMinuteMax: 1, burst: 1,
+      inFlightMax: 1)
   }
 
   package var hosts: [HostSetting] { [] }

@@ -15,7 +15,7 @@ struct TencentRow {
   /// Up to the turnover rate: old and shortened lines have no more.
   static let fieldsMin = 38
   /// Lots are rounded to the nearest, money to the yuan (tencent.md §4.1, §4.2).
-  private static let ofLots = Rounding(volume: 50, turnover: 1)
+  private static let ofLots = Rounding.coarsest
   private static let ofShares = Rounding(volume: 0, turnover: 1)
 
   private static let ofKnownUnits: QuotedSecurity = [.tradesAtPrices, .index]
