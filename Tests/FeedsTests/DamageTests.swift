@@ -6,6 +6,8 @@ import Testing
 
 /// Bytes cut, flipped and overwritten: nothing traps, nothing is invented, neighbours stay.
 @Suite struct DamageTests {
+  private let inLines = "0123456789.,-\"|;"
+
   private func records(_ body: [UInt8], careful: Bool) -> [Record] {
     var decoder = SinaQuoteDecoder(skipsPlainWay: careful)
     var recorder = Recorder()
@@ -47,7 +49,7 @@ import Testing
     let wanted = decode(lines.flatMap { $0 }).recorder.records
     for round in 0..<100 {
       let body = lines.enumerated().flatMap { index, line in
-        index % 2 == 1 ? damaged(line, &random) : line
+        index % 2 == 1 ? random.damaged(line, alphabet: inLines) : line
       }
       let records = records(body, careful: false)
       var next = 0
@@ -67,7 +69,7 @@ import Testing
     var sweep = SinaSweep(seed: seed)
     let lines = (0..<100).map { SinaSweep.line(sweep.row(index: $0)) }
     for round in 0..<25 {
-      let body = lines.flatMap { damaged($0, &random) }
+      let body = lines.flatMap { random.damaged($0, alphabet: inLines) }
       let plain = records(body, careful: false)
       let careful = records(body, careful: true)
       #expect(plain.count == careful.count, "seed \(seed), round \(round)")
@@ -88,21 +90,5 @@ import Testing
       let records = decode(body).recorder.records
       #expect(!records.contains { $0.isQuote }, "seed \(seed), round \(round)")
     }
-  }
-
-  /// One to three bits flipped, or a byte overwritten, dropped or doubled.
-  private func damaged(_ line: [UInt8], _ random: inout SplitMix) -> [UInt8] {
-    var line = line
-    for _ in 0..<Int.random(in: 1...3, using: &random) {
-      let place = Int.random(in: 0..<line.count, using: &random)
-      switch Int.random(in: 0..<8, using: &random) {
-      case 0: line[place] = UInt8.random(in: 0...255, using: &random)
-      case 1: line[place] = Array("0123456789.,-\"|;".utf8).randomElement(using: &random) ?? 0
-      case 2 where line.count > 1: line.remove(at: place)
-      case 3: line.insert(line[place], at: place)
-      default: line[place] ^= 1 << UInt8.random(in: 0...7, using: &random)
-      }
-    }
-    return line
   }
 }

@@ -93,7 +93,9 @@ import Testing
     let lines = rows(101, seed: seed).map(\.line)
     let wanted = lines.map { decodeTencent($0).recorder.records }
     for round in 0..<50 {
-      let body = lines.enumerated().flatMap { $0 % 2 == 1 ? damaged($1, &random) : $1 }
+      let body = lines.enumerated().flatMap { index, line in
+        index % 2 == 1 ? random.damaged(line, alphabet: "0123456789.~-\"v;") : line
+      }
       let records = decodeTencent(body).recorder.records
       var next = 0
       for index in stride(from: 0, through: 100, by: 2) {
@@ -102,22 +104,6 @@ import Testing
         if next == records.count { return }
       }
     }
-  }
-
-  /// One to three bits flipped, or a byte overwritten, dropped or doubled.
-  private func damaged(_ line: [UInt8], _ random: inout SplitMix) -> [UInt8] {
-    var line = line
-    for _ in 0..<Int.random(in: 1...3, using: &random) {
-      let place = Int.random(in: 0..<line.count, using: &random)
-      switch Int.random(in: 0..<8, using: &random) {
-      case 0: line[place] = UInt8.random(in: 0...255, using: &random)
-      case 1: line[place] = Array("0123456789.~-\"v;".utf8).randomElement(using: &random) ?? 0
-      case 2 where line.count > 1: line.remove(at: place)
-      case 3: line.insert(line[place], at: place)
-      default: line[place] ^= 1 << UInt8.random(in: 0...7, using: &random)
-      }
-    }
-    return line
   }
 
   @Test func `every prefix of a body has its whole lines and at most one refused`() throws {

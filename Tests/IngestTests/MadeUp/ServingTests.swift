@@ -78,7 +78,7 @@ import Testing
   /// All in one request, which has the number of one of the first source's.
   private func second(_ second: Int, group: UInt16 = 0) -> JournalEntry {
     entry(
-      second, from: Understudy.source, group: group, members: symbols.filter { $0 != alone },
+      second, from: Second.source, group: group, members: symbols.filter { $0 != alone },
       body: 9)
   }
 
@@ -107,7 +107,7 @@ import Testing
   }
 
   private func registered(_ work: () async throws -> Void) async throws {
-    try await SourceRegistry.with(SourceRegistry.all + [Understudy()], work)
+    try await SourceRegistry.with(SourceRegistry.all + [Second()], work)
   }
 
   @Test func `each change is a row, with the receive time of the first answer`() async throws {
@@ -117,7 +117,7 @@ import Testing
       #expect(
         tables.serving == [
           ServingRow(
-            series: .live, since: moment(Self.stretches[1]), source: Understudy.source),
+            series: .live, since: moment(Self.stretches[1]), source: Second.source),
           ServingRow(series: .live, since: moment(Self.stretches[2]), source: .live),
         ])
       #expect(try run(bodies.keys.sorted().flatMap(first)).serving.isEmpty)
@@ -194,7 +194,7 @@ import Testing
     try await registered {
       let change = Self.stretches[1]
       var entries = inTurn()
-      let place = try #require(entries.firstIndex { $0.source == Understudy.source })
+      let place = try #require(entries.firstIndex { $0.source == Second.source })
       entries.insert(
         entry(
           change, from: .live, group: 0, members: Self.groups(symbols)[0], body: 0,
