@@ -11,10 +11,12 @@ extension InstrumentDay {
     let minute = rules.hours.minute(of: stamp)
     guard minute >= coverage.observedSince else {
       // Nobody saw that minute: its volume belongs to what passed unseen. The row before may be
-      // older than that.
-      let known = max(self.booked.stamp, lastGap.map { second(of: $0.from) } ?? 0)
+      // older than that, and the print itself, too, where another source stamped the rows before.
+      let unseen = lastGap.map { second(of: $0.from) } ?? 0
+      let known = max(booked.stamp, unseen)
+      let printed = max(stamp, unseen)
       try recordGap(
-        from: moment(min(known, stamp)), to: moment(stamp),
+        from: moment(min(known, printed)), to: moment(printed),
         delta: Delta(volume: move.volume, turnover: move.turnover),
         cause: isDisputed ? .dispute : isClosed ? .latePrint : lastGap?.cause ?? .latePrint,
         into: &output)

@@ -35,9 +35,9 @@ extension InstrumentDay {
   /// stamp its rows when it refreshes them.
   func place(ofStamp stamp: Int, in hours: TradingHours) -> Int {
     let known = [current, previous, lastMoved].lazy.compactMap(\.self).first(where: \.moved)?.minute
-    let isForgotten = known == nil && stamp < booked.stamp && booked.volume.isPositive
-    let least = isForgotten ? previous?.minute ?? current.minute : known ?? 0
-    guard least < hours.minutesPerDay, hours.minute(of: stamp) < least else { return stamp }
+    guard let least = known, least < hours.minutesPerDay, hours.minute(of: stamp) < least else {
+      return stamp
+    }
     return hours.opening(ofMinute: least) + 1
   }
 }

@@ -94,6 +94,38 @@ import Testing
     #expect(tape.day1?.flags == (isRoundedFirst ? [] : .coarse))
   }
 
+  /// Where an exact total puts what a rounded one left out, after nobody had looked for a while and
+  /// nothing traded since.
+  @Test(arguments: [
+    ("09:30:58", gap: 280, minute: 0), ("09:31:40", gap: 280, minute: 0),
+    ("09:33:20", gap: 250, minute: 30),
+  ])
+  func `what was rounded away before an outage goes where its stamp says, or passed unseen`(
+    stamp: String, gap: Int64, minute: Int64
+  ) throws {
+    var tape = Tape()
+    try tape.seeExact("09:30:03", last: "10.00", volume: 1000)
+    tape.change(at: "09:30:57", to: 9)
+    try tape.seeRounded("09:30:57", last: "10.00", volume: 1000)
+    try tape.seeRounded("09:31:15", last: "10.00", volume: 1000)
+    for second in stride(from: 0, through: 135, by: 15) {
+      let clock = tape.moment("09:32:15").adding(seconds: Int64(second))
+      var quote = try tape.rounded(
+        "09:32:15", last: "10.00", volume: 1280, high: "10.50", low: "9.50")
+      quote.secondOfDay = Int32(clock.shanghaiSecondOfDay)
+      tape.take(quote, seenAt: clock)
+    }
+    tape.change(at: "09:34:33", to: 0)
+    try tape.seeExact(stamp, last: "10.00", volume: 1280, seenAt: "09:34:33")
+    try tape.seeExact("09:34:48", last: "10.00", volume: 1280)
+    try tape.seeExact("09:35:00", last: "10.00", volume: 1280)
+    tape.advance(to: "09:35:40")
+    let gaps = tape.output.gaps.filter { !tape.output.closedGaps.contains($0) }
+    #expect(gaps.map(\.volume) == [ExactDecimal(gap)])
+    #expect(gaps.allSatisfy { $0.from < $0.to })
+    #expect(tape.keptMinute("09:33")?.volume == ExactDecimal(minute))
+  }
+
   @Test func `a day that ends on rounded totals is settled by an exact one that comes later`()
     throws
   {
