@@ -21,6 +21,8 @@ struct DayReading {
     /// What was known to have traded, before and with it.
     var totalsBefore: Totals
     var totals: Totals
+    /// The line rounds what it says.
+    var isRounding: Bool
 
     var volume: Int64 { totals.volume - totalsBefore.volume }
     var turnover: Int64 { totals.turnover - totalsBefore.turnover }
@@ -38,7 +40,7 @@ struct DayReading {
   private let reference: Int64
   private let open: Int64
   private let afterHours: [DayTape.AfterHoursFrame]
-  private let isIndex: Bool
+  private let traits: Traits
   private var frameReadings: [FrameReading] = []
 
   /// nil if no line of today was seen, or there is no such instrument.
@@ -47,7 +49,7 @@ struct DayReading {
     reference = tape.references[place]
     open = tape.opens[place]
     afterHours = tape.afterHours[place]
-    isIndex = tape.traits[place].isIndex
+    traits = tape.traits[place]
     frameReadings.reserveCapacity(observations.count)
     var known = Grid.morningOpen
     var shown = -1
@@ -60,13 +62,14 @@ struct DayReading {
       let next =
         observation.refreshedAt == nil
         ? observation.frame < shown ? nil : Totals(exact: frame)
-        : totals.after(rounded: frame, tape.traits[place])
+        : totals.after(rounded: frame, traits)
       guard let next else { continue }
       let learned = max(known, Int(observation.watermark))
       let reading = FrameReading(
         frame: max(observation.frame, shown), before: shown, known: known, learned: learned,
         stamp: Int(observation.refreshedAt ?? frame.stamp), stampBefore: stamp,
-        totalsBefore: totals, totals: next)
+        totalsBefore: totals, totals: next,
+        isRounding: observation.refreshedAt != nil)
       frameReadings.append(reading)
       known = learned
       (shown, stamp, totals) = (reading.frame, reading.stamp, next)
@@ -152,7 +155,7 @@ extension DayReading {
     // Before the day's first trade a last price is indicative at most.
     if now.volume == 0 { return }
     // Where totals are rounded, a price that moved without them has not traded.
-    let isQuiet = now.last == before?.last || frameReading.totals.isRounded && !isIndex
+    let isQuiet = now.last == before?.last || frameReading.totals.isRounded && !traits.isIndex
     if volume == 0 && turnover == 0 && isQuiet { return }
     // Stamps of two sources mean two things: a print is never older than the one before it.
     let minute = max(Calculation.minute(ofStamp: frameReading.stamp), lastMinute)
@@ -224,42 +227,18 @@ extension DayReading {
       close: Int64(last.last), volume: totals.volume, turnover: totals.turnover,
       flags: totals.isRounded ? .coarse : [], hasMoved: last.volume > 0)
     page.hasCoarse = frameReadings.contains(where: \.isCoarse)
-    if let trailer = afterHours.last(where: { $0.stamp <= last.stamp }) {
-      page.afterHoursVolume = trailer.volume
-      page.afterHoursTurnover = trailer.turnover
-    }
-  }
-}
-
-/// What is known to have traded of an instrument; money in thousandths.
-///
-/// Rounded totals are lower bounds: the exchange's own are never below, so that an exact line after
-/// them only adds.
-struct Totals {
-  private(set) var volume: Int64 = 0
-  private(set) var turnover: Int64 = 0
-  /// As they were last served: they may be below the exchange's.
-  private(set) var isRounded = false
-
-  init() {}
-
-  init(exact frame: DayTape.Frame) {
-    volume = frame.volume
-    turnover = frame.turnover
+    page.afterHours = afterHoursTotals()
   }
 
-  /// What they are after a line that rounds the totals of `frame`; nil if it shows fewer.
-  func after(rounded frame: DayTape.Frame, _ traits: Traits) -> Totals? {
-    let lot = RefreshedLines.lot(traits)
-    let stated = RefreshedLines.lots(frame.volume, traits) * lot
-    let money = RefreshedLines.yuan(frame.turnover) * 1000
-    let volumeError: Int64 = lot > 1 ? 50 : 0
-    if stated + volumeError < volume || money + 1000 < turnover { return nil }
-    var next = self
-    next.volume = max(stated - volumeError, volume)
-    next.turnover = max(money - 1000, turnover)
-    // Where nothing traded nothing was rounded.
-    next.isRounded = stated > 0 || money > 0
-    return next
+  /// Of the fixed-price session, as the lines showed it one after the other.
+  private func afterHoursTotals() -> Totals {
+    guard let first = afterHours.first else { return Totals() }
+    return frameReadings.drop { frames[$0.frame].stamp < first.stamp }
+      .reduce(Totals()) { totals, reading in
+        let stamp = frames[reading.frame].stamp
+        guard let shown = afterHours.last(where: { $0.stamp <= stamp }) else { return totals }
+        return reading.isRounding
+          ? totals.after(rounded: shown, traits) ?? totals : Totals(exact: shown)
+      }
   }
 }

@@ -88,18 +88,33 @@ extension DayRecorder {
     askedAt[ticket.sequence] = moment
   }
 
+  /// The moments at which a client asked for what it booked, and at which it only probed.
+  package struct AskedMoments {
+    package var booked: Set<Timestamp> = []
+    package var probed: Set<Timestamp> = []
+
+    package init() {}
+  }
+
   /// Withdraws the answers to questions of other moments than these: a client that was killed has
   /// them no more, and will not ask for those moments again.
   /// - Parameter refreshed: the moments of the source whose lines have stamps of their own.
   /// - Returns: how many they were.
   package func withdrawResponses(
-    exceptAskedAt moments: Set<Timestamp>, refreshed: Set<Timestamp> = []
+    except moments: AskedMoments, refreshed: AskedMoments = AskedMoments()
   ) -> Int {
-    let lost = askedAt.filter { sequence, moment in
-      !(log.refreshed.contains(sequence) ? refreshed : moments).contains(moment)
+    var (moments, refreshed) = (moments, refreshed)
+    var lost = 0
+    for (sequence, moment) in askedAt.sorted(by: { $0.key < $1.key }) {
+      let isRefreshed = log.refreshed.contains(sequence)
+      // Of one moment the probe is the first: what it shows may make its source serve at once.
+      let isProbe =
+        (isRefreshed ? refreshed.probed.remove(moment) : moments.probed.remove(moment)) != nil
+      if !isProbe, (isRefreshed ? refreshed : moments).booked.contains(moment) { continue }
+      log.withdraw(sequence)
+      if !isProbe { lost += 1 }
     }
-    for sequence in lost.keys { log.withdraw(sequence) }
-    return lost.count
+    return lost
   }
 
   package func lastServedStamp(at place: Int32) -> Int32 { log.servedStamps[Int(place)] }

@@ -113,8 +113,8 @@ extension ObservableLedger {
     for candle in candles {
       let page = places[candle.symbol].flatMap { pages[$0] }
       let isEqual = Tolerance.accepts(
-        candle.volume, ExactDecimal(page?.afterHoursVolume ?? -1), candle.turnover,
-        money(page?.afterHoursTurnover ?? -1), ends: page?.hasCoarse == true ? 1 : 0)
+        candle.volume, ExactDecimal(page?.afterHours.volume ?? -1), candle.turnover,
+        money(page?.afterHours.turnover ?? -1), ends: 0)
       if !isEqual {
         differences.add(
           "\(candle.symbol): after hours \(candle.volume) \(candle.turnover ?? .zero)")
@@ -206,7 +206,7 @@ extension ObservableLedger {
         ends: ends)
       && Tolerance.accepts(
         found.afterHoursVolume, expected.afterHoursVolume, found.afterHoursTurnover,
-        expected.afterHoursTurnover, ends: 1)
+        expected.afterHoursTurnover, ends: 0)
   }
 }
 

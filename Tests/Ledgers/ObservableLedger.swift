@@ -49,8 +49,7 @@ package struct ObservableLedger: Sendable {
     /// Some of it lies between totals that were rounded.
     var hasCoarse = false
     var day: Row?
-    var afterHoursVolume: Int64 = 0
-    var afterHoursTurnover: Int64 = 0
+    var afterHours = Totals()
   }
 
   package let day: TradingDay
@@ -140,8 +139,8 @@ extension ObservableLedger {
       minuteTurnover: money(rows.reduce(0) { $0 + $1.turnover }),
       gapVolume: ExactDecimal(page.holes.reduce(0) { $0 + $1.volume }),
       gapTurnover: money(page.holes.reduce(0) { $0 + $1.turnover }),
-      afterHoursVolume: ExactDecimal(page.afterHoursVolume),
-      afterHoursTurnover: money(page.afterHoursTurnover),
+      afterHoursVolume: ExactDecimal(page.afterHours.volume),
+      afterHoursTurnover: money(page.afterHours.turnover),
       minutesTraded: Int16(rows.count - untraded), minutesUntraded: Int16(untraded),
       minutesMissing: Int16(page.minutesMissing), isCoarse: totals.flags.contains(.coarse))
   }

@@ -197,7 +197,7 @@ struct Pair {
   // MARK: - Judgement
 
   func verify() throws -> ChaosVerdict {
-    var committed: Set<Timestamp> = []
+    var committed = DayRecorder.AskedMoments()
     var abandoned = 0
     for place in daemons.indices {
       guard let name = try identity(place) else { continue }
@@ -211,14 +211,15 @@ struct Pair {
           abandoned += 1
           continue
         }
-        committed.insert(Timestamp(microseconds: entry.requestedAt.microseconds / 1_000 * 1_000))
+        committed.booked.insert(
+          Timestamp(microseconds: entry.requestedAt.microseconds / 1_000 * 1_000))
       }
     }
     let withdrawn =
-      world.exchange.withRecorder { $0.withdrawResponses(exceptAskedAt: committed) } ?? 0
+      world.exchange.withRecorder { $0.withdrawResponses(except: committed) } ?? 0
     var verdict = try world.verify()
     verdict.figures.append(
-      "\(committed.count) answers committed, \(withdrawn) not; \(abandoned) journaled in vain")
+      "\(committed.booked.count) answers committed, \(withdrawn) not; \(abandoned) journaled in vain")
     verdict.complaints += try leases.complaints()
     let replay = try replayed()
     verdict.figures.append("both journals replayed: \(replay.output)")

@@ -61,7 +61,7 @@ struct StoredDay {
       """
       select i.symbol, a.exchange_volume, a.exchange_turnover, a.minute_volume,
         a.minute_turnover, a.gap_volume, a.gap_turnover, a.after_hours_volume,
-        a.after_hours_turnover, a.minutes_traded, a.minutes_untraded, a.minutes_missing
+        a.after_hours_turnover, a.minutes_traded, a.minutes_untraded, a.minutes_missing, a.coarse
       from candled.day_audit a join candled.instrument i on i.id = a.instrument_id
       where a.trading_day = '\(day)'
       """, url: url
@@ -75,7 +75,7 @@ struct StoredDay {
         gapVolume: try fields.decimal(), gapTurnover: try fields.decimal(),
         afterHoursVolume: try fields.decimal(), afterHoursTurnover: try fields.decimal(),
         minutesTraded: Int16(try fields.number()), minutesUntraded: Int16(try fields.number()),
-        minutesMissing: Int16(try fields.number()))
+        minutesMissing: Int16(try fields.number()), isCoarse: try fields.flag())
     }
   }
 }
@@ -94,6 +94,7 @@ struct StoredFields {
   mutating func day() throws -> TradingDay { try read { TradingDay($0) } }
   mutating func number() throws -> Int64 { try read { Int64($0) } }
   mutating func moment() throws -> Timestamp { Timestamp(seconds: try number()) }
+  mutating func flag() throws -> Bool { try read { $0 == "t" } }
   mutating func decimal() throws -> ExactDecimal { try read { try? ExactDecimal($0) } }
 
   mutating func optional<Value>(

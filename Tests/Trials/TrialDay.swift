@@ -150,8 +150,8 @@ package final class TrialDay {
   /// killed in between, or gave the answer up when told to stop. It is the ledger's no more.
   /// - Returns: how many they were.
   private func withdrawUnjournaled() throws -> Int {
-    var moments: Set<Timestamp> = []
-    var refreshed: Set<Timestamp> = []
+    var moments = DayRecorder.AskedMoments()
+    var refreshed = DayRecorder.AskedMoments()
     let probes = "quotes/\(QuotesQuery.probeGroup)"
     let journals = ["\(folder)/daemon"] + daemons.map(\.folder)
     for folder in Set(journals) {
@@ -159,13 +159,17 @@ package final class TrialDay {
       while let (_, entry) = try reader.next() {
         let milliseconds = entry.requestedAt.microseconds / 1000
         let moment = Timestamp(microseconds: milliseconds * 1000)
-        // Nothing is booked of a probe.
-        guard entry.key.hasPrefix("quotes"), entry.key != probes else { continue }
-        if entry.source == .live { moments.insert(moment) } else { refreshed.insert(moment) }
+        guard entry.key.hasPrefix("quotes") else { continue }
+        switch (entry.source == .live, entry.key == probes) {
+        case (true, true): moments.probed.insert(moment)
+        case (true, false): moments.booked.insert(moment)
+        case (false, true): refreshed.probed.insert(moment)
+        case (false, false): refreshed.booked.insert(moment)
+        }
       }
     }
     return exchange.withRecorder {
-      $0.withdrawResponses(exceptAskedAt: moments, refreshed: refreshed)
+      $0.withdrawResponses(except: moments, refreshed: refreshed)
     } ?? 0
   }
 
