@@ -32,19 +32,14 @@ extension EveryTrial.Days {
       #expect(faultScenario != .falseRows || verdict.corrections > 50, "seed \(seed)")
     }
 
-    /// Some other seeds still differ by the residue of rounding across an outage (issue 12).
-    @Test(arguments: [1, 3, 5] as [UInt64])
-    func `a day on which sources refuse us has the minutes of what was served`(
-      seed: UInt64
-    ) throws {
+    @Test func `a day on which sources refuse us has the minutes of what was served`() throws {
+      let seed = UInt64.random(in: 1...1000)
       let verdict = try FailoverTrial(seed: seed, instruments: 60).run()
       #expect(verdict.complaints.isEmpty, "seed \(seed)")
       #expect(verdict.changes >= 2 && verdict.coarse > 0, "seed \(seed)")
     }
 
-    @Test(
-      .disabled("a kill can leave the day's end certified as exact that was rounded: issue 12"))
-    func `a daemon killed around a change of source loses nothing`() throws {
+    @Test func `a daemon killed around a change of source loses nothing`() throws {
       let seed = UInt64.random(in: 1...1000)
       let verdict = try FailoverKillTrial(
         binary: binary, kills: 3, instruments: 20, seed: seed

@@ -3,7 +3,8 @@ import Feeds
 import Market
 import TestSupport
 
-/// When the live sources of the mainland refuse us on a day: a function of the seed.
+/// When the live sources of the mainland refuse us on a day, and when the first of them answers
+/// nothing of use: a function of the seed.
 package struct BanPlan: Sendable {
   package struct Ban: Sendable {
     /// Place among the live sources in order of preference.
@@ -21,8 +22,9 @@ package struct BanPlan: Sendable {
     (14 * 3600 + 57 * 60)..<(15 * 3600 + 2 * 60),
   ]
   private static let kinds = [Fault.Kind.forbidden, .throttled, .banPage]
+  private static let silences = [Fault.Kind.reset, .internalError, .emptyBody]
 
-  /// The first source is banned 1 to 8 times, both once.
+  /// The first source is banned 1 to 8 times, both once; the first is silent once.
   package init(seed: UInt64) {
     var random = SplitMix(seed: seed &+ 0xBA)
     let count = 1 + Int(seed % 8)
@@ -37,6 +39,11 @@ package struct BanPlan: Sendable {
     let both = Self.tradingSecond(&random)
     bans.append(Ban(place: 0, seconds: both..<(both + 300), kind: .forbidden))
     bans.append(Ban(place: 1, seconds: (both + 20)..<(both + 50), kind: .forbidden))
+    let silent = Self.tradingSecond(&random)
+    bans.append(
+      Ban(
+        place: 0, seconds: silent..<(silent + Int.random(in: 20..<240, using: &random)),
+        kind: Self.silences[Int(seed / 3 % 3)]))
   }
 
   private static func seconds(over edge: Range<Int>, _ random: inout SplitMix) -> Range<Int> {
