@@ -28,10 +28,10 @@ begin
     return;
   end if;
   execute 'select max(version) from candled.schema_version' into found;
-  if found > 5 then
+  if found > 6 then
     raise exception using
       errcode = 'object_not_in_prerequisite_state',
-      message = format('the database has schema version %s, newer than 5', found);
+      message = format('the database has schema version %s, newer than 6', found);
   end if;
 end
 $version$;
@@ -308,8 +308,11 @@ create table if not exists source (
   market smallint not null references market,
   series smallint not null,
   priority smallint not null,
-  kind text not null
+  kind text not null,
+  quoted text[]
 );
+-- Before version 6 every source quoted all of its market.
+alter table source add column if not exists quoted text[];
 comment on table source is 'Series of market data, one for each source and feed.';
 comment on column source.code is 'Given once: rows and journals hold it.';
 comment on column source.name is 'As it is shown.';
@@ -318,6 +321,8 @@ comment on column source.series is
   'Whose instruments its rows belong to: its own code, or that of the source that quotes them.';
 comment on column source.priority is 'If a query names no source, the lowest wins.';
 comment on column source.kind is 'quotes, or bars where it has nothing else.';
+comment on column source.quoted is
+  'Of what its live quotes are booked, such as shanghai stock; null: of all of its market.';
 
 create or replace function source_name(code smallint)
 returns text
@@ -2426,9 +2431,11 @@ as $function$
     i.source,
     (day + m.day_opens) at time zone m.zone,
     (day + 1)::timestamp at time zone m.zone) v
+  join source q on q.name = v.source
   where i.id = served_on.series
+    and (q.quoted is null or exchange_name(i.exchange) || ' ' || kind_name(i.kind) = any(q.quoted))
 $function$;
-comment on function served_on is 'The sources of live quotes on a day, from the open to midnight.';
+comment on function served_on is 'The sources of live quotes of an instrument on a day, from the open to midnight.';
 
 create or replace view coverage as
 select
@@ -3229,11 +3236,11 @@ end
 $publication$;
 
 delete from schema_version
-where version < 5;
+where version < 6;
 
 insert into schema_version (version, objects, text_digest)
 values (
-  5,
+  6,
   array(select schema_objects()),
   nullif(current_setting('candled.schema_digest', true), ''))
 on conflict (version) do update

@@ -15,7 +15,8 @@ extension SourceRegistry {
     return series.enumerated().map { rank, entry in
       SourceRow(
         source: entry.1.source, name: entry.1.name, market: entry.0.market,
-        instruments: entry.1.instruments, priority: Int16(rank), hasQuotes: entry.0.quotes != nil)
+        instruments: entry.1.instruments, priority: Int16(rank), hasQuotes: entry.0.quotes != nil,
+        quotedKinds: entry.0.quotes?.kinds)
     }
   }
 }

@@ -16,6 +16,16 @@ public enum Exchange: Int16, Sendable, CaseIterable {
     case .hongKong, .unitedStates: ""
     }
   }
+
+  public var name: String {
+    switch self {
+    case .shanghai: "shanghai"
+    case .shenzhen: "shenzhen"
+    case .beijing: "beijing"
+    case .hongKong: "hong_kong"
+    case .unitedStates: "united_states"
+    }
+  }
 }
 
 public enum InstrumentKind: Int16, Sendable, CaseIterable {

@@ -10,10 +10,12 @@ package struct SourceRow: Sendable, Hashable {
   package var priority: Int16
   /// Whether it has live quotes; else it has bars.
   package var hasQuotes: Bool
+  /// Of which instruments its live quotes are booked; nil: of all.
+  package var quotedKinds: [InstrumentKind: Set<Exchange>]?
 
   package init(
     source: Source, name: String, market: MarketDefinition, instruments: Source, priority: Int16,
-    hasQuotes: Bool
+    hasQuotes: Bool, quotedKinds: [InstrumentKind: Set<Exchange>]? = nil
   ) {
     self.source = source
     self.name = name
@@ -21,5 +23,6 @@ package struct SourceRow: Sendable, Hashable {
     self.instruments = instruments
     self.priority = priority
     self.hasQuotes = hasQuotes
+    self.quotedKinds = quotedKinds
   }
 }

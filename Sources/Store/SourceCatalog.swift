@@ -11,7 +11,7 @@ enum SourceCatalog {
     columns: "name, zone, opens, closes, day_opens, weekdays, calendar, every_minute, "
       + "silent_minutes, currency, units")
   private static let writeSources = statement(
-    table: "source", columns: "name, market, series, priority, kind")
+    table: "source", columns: "name, market, series, priority, kind, quoted")
 
   /// - Parameter columns: beside the key, the code.
   private static func statement(table: String, columns: String) -> Statement {
@@ -71,8 +71,16 @@ extension SourceRow {
     """
     {"code":\(source.rawValue),"name":"\(name)","market":\(market.code),\
     "series":\(instruments.rawValue),"priority":\(priority),\
-    "kind":"\(hasQuotes ? "quotes" : "bars")"}
+    "kind":"\(hasQuotes ? "quotes" : "bars")","quoted":\(quoted)}
     """
+  }
+
+  private var quoted: String {
+    guard let quotedKinds else { return "null" }
+    let kinds = quotedKinds.flatMap { kind, exchanges in
+      exchanges.map { "\"\($0.name) \(kind.name)\"" }
+    }
+    return "[\(kinds.sorted().joined(separator: ","))]"
   }
 }
 

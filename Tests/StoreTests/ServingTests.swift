@@ -12,7 +12,7 @@ import Testing
   private static let second = Source(rawValue: 200)
   private static let row = SourceRow(
     source: second, name: "understudy", market: .mainlandChina, instruments: .live, priority: 9,
-    hasQuotes: true)
+    hasQuotes: true, quotedKinds: [.stock: [.shanghai, .shenzhen, .beijing]])
   private static let symbol = StoreSamples.symbol(0)
 
   private let database: StoreDatabase
@@ -118,6 +118,14 @@ import Testing
       $0.certificates = [Self.certificate(isCoarse: false)]
     }
     #expect(try reading(coverage) == [["t", "f", "{sina,understudy}"]])
+  }
+
+  @Test func `coverage names no source that does not quote the instrument's kind`() async throws {
+    _ = try await commit(Self.rows, position: 1)
+    let coverage = "select served_by from coverage"
+    #expect(try reading(coverage) == [["{sina,understudy}"]])
+    _ = try database.execute("update candled.instrument set kind = 4")
+    #expect(try reading(coverage) == [["{sina}"]])
   }
 
   @Test func `why names the source of each stretch of its interval`() async throws {

@@ -172,6 +172,9 @@ package struct QuotesDeclaration: Sendable {
   package let referenceSymbol: Symbol
   package let bodyBytesMax: Int
   package let isRequestable: @Sendable (Symbol) -> Bool
+  /// What is requestable, where that is not all of the market: what is not is served by the other
+  /// live sources alone.
+  package let kinds: [InstrumentKind: Set<Exchange>]?
   /// Asks for symbols, in their order; the moment goes against caches between here and there.
   package let endpoint: @Sendable ([Symbol], Timestamp) -> Endpoint
   package let makeDecoder: @Sendable () -> any QuoteDecoder
@@ -180,6 +183,7 @@ package struct QuotesDeclaration: Sendable {
     base: SettingKey<String>, batchSymbols: SettingKey<Int>, requestsPerMinute: SettingKey<Int>,
     referenceSymbol: Symbol, bodyBytesMax: Int,
     isRequestable: @escaping @Sendable (Symbol) -> Bool,
+    kinds: [InstrumentKind: Set<Exchange>]? = nil,
     endpoint: @escaping @Sendable ([Symbol], Timestamp) -> Endpoint,
     makeDecoder: @escaping @Sendable () -> any QuoteDecoder
   ) {
@@ -189,6 +193,7 @@ package struct QuotesDeclaration: Sendable {
     self.referenceSymbol = referenceSymbol
     self.bodyBytesMax = bodyBytesMax
     self.isRequestable = isRequestable
+    self.kinds = kinds
     self.endpoint = endpoint
     self.makeDecoder = makeDecoder
   }
