@@ -1,6 +1,8 @@
 import ExchangeSimulator
+import Feeds
 import Foundation
 import Glibc
+import Journal
 import Market
 import TestSupport
 
@@ -14,6 +16,7 @@ package struct FailoverKillTrial {
 
   /// How far from a change a kill falls, in seconds of the day.
   private static let nearSeconds = 20
+  private static let refusals: Set<Int32> = [403, 429, 456]
 
   package init(binary: String, kills: Int, instruments: Int, seed: UInt64) {
     self.binary = binary
@@ -45,7 +48,26 @@ package struct FailoverKillTrial {
     verdict.figures.insert("\(done) kills around \(plan.bans.count) bans", at: 0)
     if done < kills { verdict.complaints.append("\(done) of \(kills) kills") }
     verdict.complaints += try world.replayDifferences(of: daemon, binary: binary)
+    verdict.complaints += try coolDownComplaints(of: daemon)
     return verdict
+  }
+
+  /// No source was asked within its cool-down, by the daemon that it refused or by one after it.
+  private func coolDownComplaints(of daemon: DaemonProcess) throws -> [String] {
+    guard let reader = try JournalReader.whole(daemon.folder + "/journal") else {
+      return ["no journal"]
+    }
+    var coolDowns: [Source: CoolDownVerifier] = [:]
+    while let (_, entry) = try reader.next() {
+      guard entry.key.hasPrefix("quotes") else { continue }
+      let isRefused =
+        Self.refusals.contains(entry.status)
+        || entry.status == 200 && entry.body.starts(with: "<html".utf8)
+      coolDowns[entry.source, default: CoolDownVerifier()].asked(
+        entry.source.name, at: entry.requestedAt)
+      coolDowns[entry.source]?.answered(isRefused: isRefused, at: entry.receivedAt)
+    }
+    return coolDowns.values.flatMap(\.complaints)
   }
 
   /// Ascending, each within a few seconds of a ban's beginning, end or cool-down's end.

@@ -219,7 +219,8 @@ struct Pair {
       world.exchange.withRecorder { $0.withdrawResponses(except: committed) } ?? 0
     var verdict = try world.verify()
     verdict.figures.append(
-      "\(committed.booked.count) answers committed, \(withdrawn) not; \(abandoned) journaled in vain")
+      "\(committed.booked.count) answers committed, \(withdrawn) not; \(abandoned) journaled in vain"
+    )
     verdict.complaints += try leases.complaints()
     let replay = try replayed()
     verdict.figures.append("both journals replayed: \(replay.output)")
