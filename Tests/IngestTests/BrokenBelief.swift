@@ -198,6 +198,10 @@ struct BrokenBelief: Sendable, CustomTestStringConvertible {
     BrokenBelief(change: "a list is cut", source: "mairui", finding: "list.hslt") {
       $0.text = $0.text.split(separator: "},").prefix(1000).joined(separator: "},") + "}]"
     },
+    BrokenBelief(change: "the list of one exchange is cut", source: "mairui", finding: "list.bj") {
+      guard case .list(let part) = $0.query, part.name == "bj" else { return }
+      $0.text = $0.text.split(separator: "},").prefix(100).joined(separator: "},") + "}]"
+    },
     BrokenBelief(change: "known members are missing", source: "mairui", finding: "list.hslt") {
       $0.text = $0.text.replacing("\"dm\":\"60", with: "\"dm\":\"69")
     },
