@@ -110,6 +110,8 @@ extension EngineReport {
       ("now", .moment(now)),
       ("market", .text(market).line("market", words: market)),
       ("next_session_at", .moment(calendar.nextSession)),
+      ("serving", .text(quotes?.source.name).line("live quotes", words: servingWords)),
+      ("is_on_fallback", .flag(quotes == nil ? nil : isOnFallback)),
       ("symbols", .count(symbols)),
       ("sweeps", .count(sweeps).line("sweeps", words: "\(sweeps) over \(polled)")),
       ("commits", .count(commits.count).line("commits", words: "\(commits.count)\(times)")),
@@ -130,6 +132,14 @@ extension EngineReport {
       ("is_catching_up", .flag(backlog.isCatchingUp).line("catching up", words: left)),
       ("is_certificate_overdue", .flag(isCertificateOverdue).line("certificate", words: late)),
     ]
+  }
+
+  /// nil where no other source may take over: the source's own line says all.
+  private var servingWords: String? {
+    guard let quotes, let since = quotes.servingSince else { return nil }
+    let role = isOnFallback ? "the fallback \(quotes.source.name)" : quotes.source.name
+    let others = sources.filter { $0.isQuotes && $0.isStandby }.map(\.source.name)
+    return "from \(role) since \(since.clock(on: now)), standby: \(others.sentence ?? "none")"
   }
 }
 
@@ -159,7 +169,7 @@ extension SourceReport {
   private func words(at now: Timestamp) -> String {
     let limit = "limit \(freshness?.limitSeconds ?? 0) s"
     let late = freshness?.stalenessSeconds.map { ", \($0) s behind (\(limit))" } ?? ""
-    let role = isStandby ? ", standby" : servingSince.map { ", serves since \($0)" } ?? ""
+    let role = isStandby ? ", standby" : servingSince == nil ? "" : ", serving"
     let session = freshness?.isInSession == false ? ", out of session" : ""
     return "\(stateName)\(role)\(late)\(session), \(counted(requests, "request")), "
       + counted(failures, "failure") + (fault.map { ": " + $0.advice(at: now) } ?? "")

@@ -74,7 +74,7 @@ package struct SourceFault: Sendable, Hashable {
 
 extension Timestamp {
   /// The minute in Shanghai, with the day unless `now` is of the same.
-  func clock(on now: Timestamp) -> String {
+  package func clock(on now: Timestamp) -> String {
     shanghaiDay == now.shanghaiDay ? clockMinute : "\(shanghaiDay) \(clockMinute)"
   }
 }

@@ -1,4 +1,5 @@
 import Admin
+import Feeds
 import Foundation
 import Journal
 import Market
@@ -54,7 +55,8 @@ import Transport
       "journal cannot be written: full"],
       "stale_loops":["engine"],"loops":{"admin":2,"engine":1.234},
       "engine":{"now":"2026-07-06T10:00:00+08:00","market":"morning session",
-      "next_session_at":"2026-07-06T13:00:00+08:00","symbols":5,"sweeps":0,"commits":1,"candles":0,
+      "next_session_at":"2026-07-06T13:00:00+08:00","serving":"sina","is_on_fallback":false,
+      "symbols":5,"sweeps":0,"commits":1,"candles":0,
       "gaps_opened":0,"gaps_closed":0,"revisions":0,"rejections":0,"pending_candles":0,
       "backlog_entries":7,"last_commit_at":"2026-07-06T10:00:00+08:00","commit_milliseconds":7.4,
       "lag_milliseconds":5,"change_seq":0,"journal_fault":"full","keys_parked":2,
@@ -107,6 +109,42 @@ import Transport
       memory                     0 MiB
       """
     #expect(text == expected)
+  }
+
+  /// The first source is banned, and the second serves.
+  private var failedOver: DaemonReport {
+    var engine = Sample.engine()
+    var first = Sample.quotes(.banned, staleness: nil)
+    (first.isStandby, first.freshness) = (true, nil)
+    first.fault = SourceFault(
+      .response(status: 456, outcome: "banned"), host: "hq.sinajs.cn", since: Sample.now)
+    var second = Sample.quotes()
+    second.source = Source(name: "tencent") ?? .sina
+    second.servingSince = Sample.now.adding(seconds: -1_680)
+    engine.sources = [first, second]
+    engine.isOnFallback = true
+    engine.symbols = 5
+    return Sample.leading(engine)
+  }
+
+  @Test func `one line says which source serves, since when, and who stands by`() throws {
+    let document = StatusDocument(failedOver, build: Sample.build)
+    let lines = document.text.split(separator: "\n").filter { $0.contains("quotes") }
+    #expect(
+      lines.map(String.init) == [
+        "live quotes     from the fallback tencent since 09:32, standby: sina",
+        "sina quotes     banned, standby, 12 requests, 0 failures: "
+          + "hq.sinajs.cn returned HTTP 456, banned (1 attempt since 10:00)",
+        "tencent quotes  ok, serving, 3 s behind (limit 15 s), 12 requests, 0 failures",
+      ])
+    let status = try Sample.members(of: document.json)
+    let engine = try #require(status["engine"] as? [String: Any])
+    #expect(engine["serving"] as? String == "tencent" && engine["is_on_fallback"] as? Bool == true)
+    var back = failedOver
+    back.engine?.isOnFallback = false
+    #expect(
+      StatusDocument(back, build: Sample.build).text
+        .contains("from tencent since 09:32, standby: sina"))
   }
 
   @Test func `a standby has neither engine nor journal, and both forms say so`() throws {
