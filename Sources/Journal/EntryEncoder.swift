@@ -118,9 +118,11 @@ final class EntryEncoder {
   }
 
   /// The slot of this series: its own, a fresh one, or the one unused for longest. nil when the
-  /// payload is not to be kept.
+  /// payload is not to be kept: what is no answer can be read without the entries before it.
   private func slotIndex(for entry: JournalEntry, payload: [UInt8], sequence: Int64) -> Int? {
-    guard (Slots.payloadBytesMin...Slots.payloadBytesMax).contains(payload.count) else {
+    guard entry.kind == .response,
+      (Slots.payloadBytesMin...Slots.payloadBytesMax).contains(payload.count)
+    else {
       return nil
     }
     let series = Series(kind: entry.kind, source: entry.source, key: entry.key)
