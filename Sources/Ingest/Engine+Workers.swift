@@ -18,6 +18,7 @@ extension Engine {
     }
     workers.isLiveStarted = true
     if !time.mayBeWrong { time.step(to: pipeline.knownAt) }
+    restoreLive()
     assignRoles()
     for place in workers.slots.indices { notify(place, event: .started) }
   }
@@ -75,7 +76,8 @@ extension Engine {
     var isRecorded = true
     for action in actions {
       switch action {
-      case .record(let usage): isRecorded = journal(usage)
+      case .record(let usage): isRecorded = journal(.usage(usage, at: now))
+      case .coolDown(let coolDown): record(coolDown, of: place)
       case .request(let request) where !isRecorded:
         isRecorded = true
         events.append(.answered(request.id, WorkerResponse()))
@@ -99,7 +101,7 @@ extension Engine {
 
   private func send(_ request: WorkerRequest, of place: Int) {
     workers.slots[place].account.requests += 1
-    if case .quotes = request.feedRequest.query { follow(.asked(request.feedRequest.source)) }
+    if case .quotes(let query) = request.feedRequest.query { followRequest(query, at: place) }
     let asked = time.steady
     var request = request
     request.feedRequest = request.feedRequest.sent(at: time.moment(at: asked))
@@ -147,7 +149,7 @@ extension Engine {
       record(answer, httpStatus: httpStatus, request: request, of: place, at: receivedAt)
     }
     notify(place, event: .answered(request.id, answer))
-    followAnswer(answer, at: place)
+    followAnswer(answer, to: request.feedRequest.query, at: place)
     // Two that agree correct us; by a wrong clock the next slot may be far.
     if !isTakeable {
       notify(place, event: .responseWanted(withinSeconds: ClockVerifier.doubtSeconds))
@@ -210,8 +212,7 @@ extension Engine {
   }
 
   /// Whether the journal holds it.
-  private func journal(_ usage: KeyUsage) -> Bool {
-    let entry = JournalEntry.usage(usage, at: now)
+  func journal(_ entry: JournalEntry) -> Bool {
     guard let position = append(entry) else { return false }
     if isInterpreting { pipeline.process(entry, at: position) }
     return true

@@ -14,7 +14,9 @@ extension JournalEntry {
   }
 
   /// The request group of an answer with quotes; nil for one of another series.
-  var quotesGroup: UInt16? {
+  var quotesGroup: UInt16? { Self.quotesGroup(key: key, of: source) }
+
+  static func quotesGroup(key: String, of source: Source) -> UInt16? {
     let parts = key.split(separator: "/")
     guard parts.count == 2, parts[0] == FeedRequest.quotesSeries,
       SourceRegistry.known(source)?.quotes != nil

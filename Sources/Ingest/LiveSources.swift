@@ -35,17 +35,27 @@ extension WorkerSet {
 }
 
 extension Engine {
-  /// What became of a request for live quotes.
-  func followAnswer(_ answer: WorkerResponse, at place: Int) {
+  /// A request for live quotes leaves.
+  func followRequest(_ query: QuotesQuery, at place: Int) {
     guard let worker = workers.slots[place].worker as? QuotesWorker else { return }
-    let source = worker.source
+    follow(.asked(worker.source, batch: query.group, of: worker.poller.batchCount))
+  }
+
+  /// What became of it.
+  func followAnswer(_ answer: WorkerResponse, to query: FeedQuery, at place: Int) {
+    guard let worker = workers.slots[place].worker as? QuotesWorker,
+      case .quotes(let query) = query
+    else { return }
+    let (source, batch) = (worker.source, query.group)
     if let refusal = worker.poller.refusal { return follow(.refused(source, refusal)) }
     // Its rows are not looked at where the journal did not take them.
     let through = answer.response == nil ? nil : workers.slots[place].account.quotedThrough
     switch answer.outcome {
-    case .ok, .unchanged: follow(.answered(source, through: through))
-    // One symbol voids a batch: found once the source serves.
-    case .poisoned where worker.poller.role != .serving: follow(.answered(source, through: nil))
+    case .ok, .unchanged: follow(.answered(source, batch: batch, through: through))
+    // One symbol voids a batch: it is searched for once the source serves.
+    case .poisoned:
+      let isServing = worker.poller.role == .serving
+      follow(.answered(source, batch: batch, through: isServing ? through : nil))
     default: follow(.failed(source))
     }
   }
@@ -85,7 +95,7 @@ extension Engine {
     pipeline.place(of: series).map { pipeline.stages[$0].isInSession(now) } ?? false
   }
 
-  private func finish(_ change: Failover.Change?, of series: Source) {
+  func finish(_ change: Failover.Change?, of series: Source) {
     guard let change else { return }
     status.quotes.failovers[change.to, default: 0] += 1
     let isFirst = workers.failovers[series]?.sources.first == change.to
@@ -119,7 +129,10 @@ extension Engine {
     if configuration.quotes.isEmpty { return }
     for place in workers.slots.indices where workers.slots[place].worker.isLive {
       let source = workers.slots[place].worker.source
-      if !configuration.quotes.contains(where: { $0.source == source }) { close(place) }
+      if !configuration.quotes.contains(where: { $0.source == source }) {
+        forgetCoolDown(of: place)
+        close(place)
+      }
     }
     for quotes in configuration.quotes { reconfigure(quotes) }
     for (series, sources) in WorkerSet.bySeries(configuration.quotes.map(\.source)) {
@@ -154,7 +167,8 @@ extension Failover.Event {
   /// nil where it is about no source in particular.
   fileprivate var source: Source? {
     switch self {
-    case .asked(let source), .answered(let source, _), .failed(let source), .refused(let source, _):
+    case .asked(let source, _, _), .answered(let source, _, _), .failed(let source),
+      .refused(let source, _):
       source
     case .woke, .clockJumped: nil
     }

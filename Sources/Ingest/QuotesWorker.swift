@@ -87,6 +87,12 @@ struct QuotesWorker: SourceWorker {
     }
   }
 
+  /// Takes up a cool-down that began before the process did.
+  mutating func restored(_ coolDown: CoolDown, at now: Timestamp) -> [WorkerAction] {
+    let actions = poller.restored(coolDown, at: now)
+    return perform(actions, at: now)
+  }
+
   /// Slots go on; what is in flight is answered as it was asked for.
   mutating func reconfigured(
     _ configuration: QuotesConfiguration, following universe: Universe,
@@ -137,6 +143,7 @@ struct QuotesWorker: SourceWorker {
       case .quarantined(let symbol):
         return .log(.error, "symbol quarantined", ["symbol": "\(symbol)"])
       case .health(let state): return .health(state)
+      case .coolDown(let coolDown): return .coolDown(coolDown)
       case .calendarUnknown(let day):
         return .log(.critical, "the trading calendar has ended", ["day": "\(day)"])
       }

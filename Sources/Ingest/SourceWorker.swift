@@ -70,6 +70,8 @@ enum WorkerAction: Sendable {
   case record(KeyUsage)
   case lookForRepairs(from: TradingDay)
   case health(SourceState)
+  /// Goes into the journal: a restart must know that the source refuses us.
+  case coolDown(CoolDown)
   /// A sweep of live quotes is over; so many of its requests brought nothing.
   case sweepCompleted(failed: Int)
   /// Something a person must see to.

@@ -29,7 +29,7 @@ package struct Breaker: Sendable {
 
   package private(set) var state: State = .closed
   package let coolDownSeconds: [Int]
-  private var level = 0
+  private(set) var level = 0
   private var closedAt: Timestamp?
 
   package static let coolDownSecondsDefault = [60, 600, 3_600]
@@ -81,5 +81,19 @@ package struct Breaker: Sendable {
 
   private mutating func open(_ seconds: Int, at now: Timestamp) {
     state = .open(until: now.adding(seconds: Int64(seconds)))
+  }
+
+  // MARK: Restart
+
+  /// Takes up a cool-down that began before the process did.
+  mutating func restore(until: Timestamp, level: Int) {
+    state = .open(until: until)
+    self.level = min(max(level, 0), coolDownSeconds.count - 1)
+  }
+
+  /// Takes up a recovery: a ban soon after it continues the escalation.
+  mutating func restore(closedAt: Timestamp, level: Int) {
+    self.closedAt = closedAt
+    self.level = min(max(level, 0), coolDownSeconds.count - 1)
   }
 }

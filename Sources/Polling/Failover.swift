@@ -7,6 +7,9 @@
 // each source is then given its role. Sources are named, not known: nothing here depends on whose
 // they are. Only the serving one is asked at full cadence.
 //
+// Each batch counts for itself: the serving source is silent once half of those it is asked for
+// have had no good answer for so long.
+//
 // Where none does better, whichever it is, the trouble is the exchange's or the network's: after
 // one round of all sources nothing changes for five minutes, unless a probe shows one that works.
 import Market
@@ -14,10 +17,10 @@ import Market
 /// The state machine of the live sources of one series.
 package struct Failover: Sendable {
   package enum Event: Sendable, Hashable {
-    /// A request left.
-    case asked(Source)
+    /// A request left, for one of so many batches.
+    case asked(Source, batch: UInt16, of: Int)
     /// It answered well; `through` is the newest stamp it ever showed, nil where nobody looked.
-    case answered(Source, through: Timestamp?)
+    case answered(Source, batch: UInt16, through: Timestamp?)
     /// A request came to nothing.
     case failed(Source)
     /// It refuses us, and is left alone for so long.
@@ -36,8 +39,8 @@ package struct Failover: Sendable {
 
   package enum Reason: Sendable, Hashable {
     case refused(Poller.Refusal.Kind)
-    /// Nothing good for so long.
-    case silent(seconds: Int64)
+    /// Nothing good for so long, for so many of its batches.
+    case silent(seconds: Int64, batches: Int, of: Int)
     /// It answers, and its newest stamp is the same for so long.
     case standingStill(seconds: Int64)
     /// The earlier source does well again.
@@ -52,8 +55,8 @@ package struct Failover: Sendable {
     var refusedUntil: Timestamp?
     var refusal = Poller.Refusal.Kind.banned
     var answeredAt: Timestamp?
-    /// The first request since the last good answer.
-    var askedAt: Timestamp?
+    /// Of the one that serves.
+    var batches = BatchAccounts()
     var through: Timestamp?
     /// Since when its newest stamp is the same, in session.
     var stillSince: Timestamp?
@@ -69,6 +72,8 @@ package struct Failover: Sendable {
     var tried: [Source: Bool] = [:]
     /// The newest stamp of any source as the round began: a newer one ends it.
     var through: Timestamp?
+    /// The last source that was tried began or was held.
+    var since: Timestamp
     var heldUntil: Timestamp?
   }
 
@@ -84,7 +89,8 @@ package struct Failover: Sendable {
   private var clock: SteadyClock
 
   static let soundSeconds: Int64 = 300
-  static let holdSeconds: Int64 = 300
+  /// Who served longer ago than this before a restart need not do so again.
+  package static let holdSeconds: Int64 = 300
   /// Four probes; after a longer pause soundness is shown anew.
   static let probesApartSecondsMax: Int64 = 120
 
@@ -130,11 +136,11 @@ package struct Failover: Sendable {
       for source in sources { accounts[source]?.stillSince = nil }
     }
     switch event {
-    case .asked(let source):
-      if accounts[source]?.askedAt == nil { accounts[source, default: Account()].askedAt = steady }
+    case .asked(let source, let batch, let count):
+      asked(source, batch: batch, of: count)
       return nil
-    case .answered(let source, let through):
-      answered(source, through: through, isInSession: isInSession)
+    case .answered(let source, let batch, let through):
+      answered(source, batch: batch, through: through, isInSession: isInSession)
       if let earlier = soundSource { return change(to: earlier, because: .sound, at: now) }
     case .failed(let source): accounts[source, default: Account()].soundSince = nil
     case .refused(let source, let refusal):
@@ -163,12 +169,40 @@ package struct Failover: Sendable {
   }
 }
 
+// MARK: - Restart
+
+extension Failover {
+  /// Goes on where an earlier process was, before anything is asked.
+  /// - Parameters:
+  ///   - serving: who served last; nil where that is long ago: the first serves.
+  ///   - refusals: who is left alone, and for how much longer.
+  package mutating func restored(
+    serving: Source?, refusals: [Source: Poller.Refusal], at now: Timestamp
+  ) -> Change? {
+    _ = clock.advance(to: now)
+    if let serving, sources.contains(serving) { self.serving = serving }
+    (servingSince, beganAt) = (now, steady)
+    for (source, refusal) in refusals { refused(source, refusal) }
+    return leaveRefusing(at: now)
+  }
+}
+
 // MARK: - How sources do
 
 extension Failover {
-  private mutating func answered(_ source: Source, through: Timestamp?, isInSession: Bool) {
+  private mutating func asked(_ source: Source, batch: UInt16, of count: Int) {
+    guard source == serving else { return }
+    var account = accounts[source] ?? Account()
+    account.batches.asked(batch, of: count, at: steady)
+    accounts[source] = account
+  }
+
+  private mutating func answered(
+    _ source: Source, batch: UInt16, through: Timestamp?, isInSession: Bool
+  ) {
     guard sources.contains(source) else { return }
     var account = accounts[source] ?? Account()
+    if source == serving { account.batches.answered(batch, at: steady) }
     let isAdvancing = through.map { $0 > account.through ?? Timestamp(microseconds: .min) } ?? false
     if source == serving {
       if through == nil || isAdvancing { account.stillSince = nil }
@@ -181,16 +215,15 @@ extension Failover {
       if account.soundSince == nil || isLate ?? true || isStill { account.soundSince = steady }
     }
     account.refusedUntil = nil
-    account.askedAt = nil
     account.answeredAt = steady
     account.isUnwell = false
     account.through = [account.through, through].compactMap { $0 }.max()
     accounts[source] = account
-    guard source == serving, let known = round?.through, isInSession else {
-      if source == serving { round = nil }
+    guard source == serving, let round, account.batches.areAnswered(since: round.since) else {
       return
     }
-    if let through, through > known { round = nil }
+    if isInSession, let known = round.through, through.map({ $0 <= known }) ?? true { return }
+    self.round = nil
   }
 
   private mutating func refused(_ source: Source, _ refusal: Poller.Refusal) {
@@ -198,7 +231,7 @@ extension Failover {
     var account = accounts[source] ?? Account()
     account.refusedUntil = Timestamp(microseconds: steady.microseconds + refusal.microseconds)
     account.refusal = refusal.kind
-    account.askedAt = nil
+    account.batches.forgetAsked()
     account.soundSince = nil
     account.isUnwell = true
     accounts[source] = account
@@ -214,13 +247,9 @@ extension Failover {
     }
   }
 
-  /// When the serving source counts as silent. A request gets three quarters of the time, so that
-  /// a source that is asked seldom is not silent between two requests.
+  /// When the serving source counts as silent.
   private var silentAt: Timestamp? {
-    guard let account = accounts[serving], let askedAt = account.askedAt else { return nil }
-    let last = max(account.answeredAt ?? beganAt, beganAt)
-    return max(
-      last.adding(milliseconds: milliseconds), askedAt.adding(milliseconds: milliseconds * 3 / 4))
+    accounts[serving]?.batches.silentAt(milliseconds: milliseconds, beganAt: beganAt)
   }
 
   /// What is wrong with the serving source.
@@ -228,8 +257,11 @@ extension Failover {
     guard let account = accounts[serving] else { return nil }
     if account.refusedUntil != nil { return .refused(account.refusal) }
     if let silentAt, steady >= silentAt {
-      let last = max(account.answeredAt ?? beganAt, beganAt)
-      return .silent(seconds: steady.microseconds(since: last) / 1_000_000)
+      let (batches, since) = account.batches.silent(
+        at: steady, milliseconds: milliseconds, beganAt: beganAt)
+      return .silent(
+        seconds: steady.microseconds(since: since) / 1_000_000, batches: batches,
+        of: account.batches.count)
     }
     guard let stillSince = account.stillSince, let answeredAt = account.answeredAt,
       answeredAt >= stillSince.adding(milliseconds: milliseconds)
@@ -258,9 +290,10 @@ extension Failover {
       if steady < heldUntil { return nil }
       round = nil
     }
-    var round = self.round ?? Round(through: accounts.values.compactMap(\.through).max())
-    let isAnswering = if case .silent = trouble { false } else { true }
-    round.tried[serving] = isAnswering
+    let through = accounts.values.compactMap(\.through).max()
+    var round = self.round ?? Round(through: through, since: steady)
+    round.since = steady
+    round.tried[serving] = !trouble.isWholeSilence
     self.round = round
     let open = others.filter { accounts[$0]?.refusedUntil.map { $0 <= steady } ?? true }
     if let next = open.first(where: { round.tried[$0] == nil }) {
@@ -279,9 +312,11 @@ extension Failover {
     return Array(sources[(place + 1)...] + sources[..<place])
   }
 
-  /// The first whose latest probe was good; where stamps stand still it must have a newer one.
+  /// The first whose latest probe was good; where stamps stand still it must have a newer one. One
+  /// good batch proves nothing where the serving source has some, too.
   private func proven(for trouble: Reason) -> Source? {
-    sources.first { source in
+    if case .silent = trouble, !trouble.isWholeSilence { return nil }
+    return sources.first { source in
       guard source != serving, let account = accounts[source], account.soundSince != nil,
         let answeredAt = account.answeredAt,
         steady <= answeredAt.adding(seconds: Self.probesApartSecondsMax)
@@ -298,7 +333,7 @@ extension Failover {
   ) -> Change {
     let hadTrouble = trouble != nil
     for source in [serving, next] {
-      accounts[source, default: Account()].askedAt = nil
+      accounts[source, default: Account()].batches = BatchAccounts()
       accounts[source]?.stillSince = nil
       accounts[source]?.soundSince = nil
     }
@@ -316,12 +351,21 @@ extension Failover {
   }
 }
 
+extension Failover.Reason {
+  /// No batch has a good answer.
+  fileprivate var isWholeSilence: Bool {
+    if case .silent(_, let batches, let count) = self { batches == count } else { false }
+  }
+}
+
 extension Failover.Reason: CustomStringConvertible {
   /// For logs and status, about the source that served.
   package var description: String {
     switch self {
     case .refused(let kind): kind.sentence
-    case .silent(let seconds): "no usable response for \(seconds) s"
+    case .silent(let seconds, let batches, let count) where batches < count:
+      "no usable response to \(batches) of \(count) batches for \(seconds) s"
+    case .silent(let seconds, _, _): "no usable response for \(seconds) s"
     case .standingStill(let seconds): "its newest row is unchanged for \(seconds) s of trading"
     case .sound: "the preferred source works again, without a fault for 5 min"
     case .noneBetter: "no source works better"

@@ -23,6 +23,7 @@ struct HostGate: Sendable {
   private var answeredAt: Timestamp?
   private var health: SourceState?
   private var requestLast: UInt64 = 0
+  private var coolDownChanged: CoolDown?
 
   /// After so many misses in a row nothing but a single request at a time is worth sending. Five
   /// slots of 3 s are the 15 s a snapshot may straddle a minute.
@@ -111,7 +112,11 @@ struct HostGate: Sendable {
   mutating func missed() { misses += 1 }
 
   /// What the one request of a half-open breaker found.
-  mutating func probed(_ verdict: Breaker.Verdict) { breaker.probed(verdict, at: steady) }
+  mutating func probed(_ verdict: Breaker.Verdict) {
+    let before = breaker.state
+    breaker.probed(verdict, at: steady)
+    if breaker.state != before { noteCoolDown() }
+  }
 
   /// What is throttled together counts once, not once for each.
   mutating func throttled(retryAfterSeconds: Int?) {
@@ -126,8 +131,11 @@ struct HostGate: Sendable {
 
   /// The host refuses us: nothing goes out until the cool-down is over.
   mutating func refused(_ condition: SourceState.Condition, at now: Timestamp) -> SourceState? {
+    let before = breaker.state
     breaker.tripped(at: steady)
-    return changed(to: condition, since: now)
+    let change = changed(to: condition, since: now)
+    if change != nil || breaker.state != before { noteCoolDown() }
+    return change
   }
 
   /// What a server asks for, as far as it is believed.
@@ -148,18 +156,59 @@ struct HostGate: Sendable {
   /// Nothing goes out for so long, or longer if a longer hold is on.
   private mutating func hold(milliseconds: Int) {
     let until = steady.adding(milliseconds: Int64(milliseconds))
-    heldUntil = max(heldUntil ?? until, until)
+    if let heldUntil, heldUntil >= until { return }
+    heldUntil = until
+    if !isClosed || held >= Poller.throttleMicrosecondsMin { noteCoolDown() }
   }
+
+  /// How long nothing goes out, the breaker apart.
+  private var held: Int64 { heldUntil?.microseconds(since: steady) ?? 0 }
 
   /// Why and for how long nothing goes out; nil where it is not for long.
   func refusal(throttleMicrosecondsMin: Int64) -> Poller.Refusal? {
     if case .open(let until) = breaker.state {
-      let kind: Poller.Refusal.Kind =
-        health?.condition == .unauthorised ? .unauthorised : .banned
-      return Poller.Refusal(kind, microseconds: max(until.microseconds(since: steady), 0))
+      return Poller.Refusal(refusalKind, microseconds: max(until.microseconds(since: steady), 0))
     }
-    let held = heldUntil?.microseconds(since: steady) ?? 0
     return held < throttleMicrosecondsMin ? nil : Poller.Refusal(.throttled, microseconds: held)
+  }
+
+  private var refusalKind: Poller.Refusal.Kind {
+    health?.condition == .unauthorised ? .unauthorised : .banned
+  }
+
+  // MARK: Restart
+
+  /// What the next process must know, once for each change.
+  mutating func takeCoolDown() -> CoolDown? {
+    defer { coolDownChanged = nil }
+    return coolDownChanged
+  }
+
+  private mutating func noteCoolDown() {
+    let level = breaker.level
+    switch breaker.state {
+    case .open(let until):
+      let left = max(until.microseconds(since: steady), held)
+      coolDownChanged = CoolDown(refusalKind, microseconds: left, level: level)
+    case .closed where held >= Poller.throttleMicrosecondsMin:
+      coolDownChanged = CoolDown(.throttled, microseconds: held, level: level)
+    case .closed: coolDownChanged = CoolDown(nil, microseconds: 0, level: level)
+    case .halfOpen: break
+    }
+  }
+
+  /// Takes up a cool-down of an earlier process.
+  mutating func restored(_ coolDown: CoolDown, at now: Timestamp) -> SourceState? {
+    let left = min(coolDown.microseconds, CoolDown.secondsMax * 1_000_000)
+    let until = Timestamp(microseconds: steady.microseconds + left)
+    switch coolDown.kind {
+    case .throttled: heldUntil = until
+    case nil: breaker.restore(closedAt: until, level: coolDown.level)
+    case .banned, .unauthorised:
+      breaker.restore(until: until, level: coolDown.level)
+      return changed(to: coolDown.kind == .banned ? .banned : .unauthorised, since: now)
+    }
+    return nil
   }
 
   // MARK: Health

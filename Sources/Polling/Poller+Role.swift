@@ -18,7 +18,8 @@ extension Poller {
 
   /// Why a source is not asked for a while.
   package struct Refusal: Sendable, Hashable {
-    package enum Kind: Sendable, Hashable { case banned, unauthorised, throttled }
+    /// The words stand in the journal.
+    package enum Kind: String, Sendable, Hashable { case banned, unauthorised, throttled }
 
     package let kind: Kind
     /// From now on.
@@ -49,6 +50,9 @@ extension Poller {
   }
 
   package var role: Role { duty.role }
+
+  /// How many requests a sweep has.
+  package var batchCount: Int { batching.plan.groups.count }
 
   /// Why and for how long the host is left alone; nil while it may be asked.
   package var refusal: Refusal? {

@@ -40,6 +40,8 @@ package struct Poller: Sendable {
     case quarantined(Symbol)
     /// On change only.
     case health(SourceState)
+    /// The host refuses us, or does so no more: the next process must know.
+    case coolDown(CoolDown)
     /// The day cannot be polled until the calendar says whether it trades.
     case calendarUnknown(TradingDay)
   }
@@ -211,6 +213,7 @@ package struct Poller: Sendable {
       phase = .stopping
       dropPending(now) { _ in true }
     }
+    if let coolDown = gate.takeCoolDown() { actions.append(.coolDown(coolDown)) }
     if phase == .running {
       sendPending(now)
       armWake()

@@ -12,72 +12,6 @@ import Testing
 
 @testable import Ingest
 
-/// Two live sources of one market through an engine: which is requested when.
-private struct FailoverRun {
-  var market = SimulatedMarket(seed: 5, day: TradingDay(daysSince1970: 20_640), instruments: 24)
-  var start = 9 * 3_600 + 58 * 60
-  var end = 10 * 3_600 + 20 * 60
-  let folder: JournalFolder
-  let lines = LogLines()
-  let world: TwoSources
-
-  init(_ outages: [TwoSources.Outage]) throws {
-    folder = try JournalFolder()
-    world = TwoSources(market, outages)
-  }
-
-  func moment(_ second: Int) -> Timestamp { Timestamp(day: market.day, secondOfDay: second) }
-
-  func quotes(_ source: Source) -> QuotesConfiguration {
-    var configuration = PollerConfiguration(referenceSymbol: market.symbols[0], seed: 1)
-    configuration.batchSymbolsMax = 13
-    let isRequestable = SourceRegistry.quotes(of: source).isRequestable
-    return QuotesConfiguration(
-      source: source, poller: configuration, schedule: PollSchedule(seed: 1) { _ in true },
-      symbols: market.symbols.filter(isRequestable))
-  }
-
-  func configuration(_ sources: [Source]) -> WorkerConfiguration {
-    var configuration = WorkerConfiguration()
-    configuration.quotes = sources.map(quotes)
-    return configuration
-  }
-
-  func engine(_ sink: MemorySink, stored: StoredState? = nil) throws -> Engine {
-    let journal = try JournalWriter(
-      directory: folder.path, committed: stored?.position ?? .start)
-    let parts = EngineParts(
-      clock: .stepped(start: moment(start)),
-      workers: SourceWorkers(configuration([.live, Second.source]), upstream: world),
-      store: sink, journal: journal, journalDirectory: folder.path, log: lines.logger)
-    var limits = EngineLimits()
-    limits.stopAt = moment(end)
-    let pipeline = try stored.map { try Pipeline(stored: $0) } ?? Pipeline()
-    return Engine(parts: parts, pipeline: pipeline, limits: limits)
-  }
-
-  /// Sweeps of both at once would be twice the load; a change lies between two requests.
-  func expectOneAtATime(_ requests: [TwoSources.Request]) {
-    var turns: [Source] = []
-    for request in requests where !request.isProbe && turns.last != request.source {
-      turns.append(request.source)
-    }
-    #expect(turns.count <= 8, "\(turns.map(\.name))")
-  }
-
-  /// From one refusal to the next request of the same source.
-  func expectCoolDowns(_ requests: [TwoSources.Request]) {
-    for source in [Source.live, Second.source] {
-      let own = requests.filter { $0.source == source }
-      // Those of a sweep leave together.
-      for (request, next) in zip(own, own.dropFirst()) where request.isRefused {
-        let pause = next.at.microseconds(since: request.at) / 1_000_000
-        #expect(pause == 0 || pause >= 60, "\(source.name) at \(next.at)")
-      }
-    }
-  }
-}
-
 private func registered(_ work: () async throws -> Void) async throws {
   try await SourceRegistry.with(SourceRegistry.all + [Second()], work)
 }
@@ -108,7 +42,7 @@ private func registered(_ work: () async throws -> Void) async throws {
         requests.first { $0.source == .live && !$0.isProbe && $0.at > taken.at })
       #expect((360...420).contains(back.at.microseconds(since: refused.at) / 1_000_000))
       #expect(!requests.contains { $0.source == Second.source && $0.at > back.at })
-      run.expectOneAtATime(requests)
+      run.expectOneAtATime(requests, turns: [.live, Second.source, .live])
       run.expectCoolDowns(requests)
       let report = await engine.report(on: [])
       #expect(report.status.quotes.failovers == [.live: 1, Second.source: 1])
@@ -130,7 +64,7 @@ private func registered(_ work: () async throws -> Void) async throws {
       let requests = await run.world.requests
       let taken = try #require(requests.first { $0.source == Second.source })
       #expect((Self.ten..<(Self.ten + 15)).contains(taken.second))
-      run.expectOneAtATime(requests)
+      run.expectOneAtATime(requests, turns: [.live, Second.source])
       let report = await engine.report(on: [])
       #expect(report.quotes?.source == Second.source && report.quotes?.servingSince != nil)
       #expect(report.sources.first { $0.source == .live }?.freshness == nil)
@@ -148,7 +82,7 @@ private func registered(_ work: () async throws -> Void) async throws {
       #expect(try await engine.run().isNone)
       let requests = await run.world.requests
       run.expectCoolDowns(requests)
-      run.expectOneAtATime(requests)
+      run.expectOneAtATime(requests, turns: [.live, Second.source])
       let served = try #require(
         requests.first {
           $0.source == Second.source && $0.second > Self.ten + 30 && !$0.isProbe
@@ -168,21 +102,34 @@ private func registered(_ work: () async throws -> Void) async throws {
     }
   }
 
-  @Test func `a restart while the second serves begins with the first, and leaves it again`()
+  @Test func `a source that answers half of its batches is left, one that answers more is not`()
     async throws
   {
     try await registered {
-      var run = try FailoverRun([outage(.live, 0..<1_200, .banned)])
+      for (answered, turns) in [
+        ([1, 4, 6], [Source.live, Second.source]), ([0, 1, 2, 4, 5, 7], [Source.live]),
+      ] as [(Set<UInt16>, [Source])] {
+        var run = try FailoverRun([outage(.live, 0..<1_200, .partly(answered))])
+        (run.batchSymbols, run.end) = (4, Self.ten + 120)
+        #expect(try await run.engine().run().isNone)
+        let requests = await run.world.requests
+        run.expectOneAtATime(requests, turns: turns)
+        let taken = requests.first { $0.source == Second.source && !$0.isProbe }
+        #expect(taken.map { (Self.ten..<(Self.ten + 15)).contains($0.second) } ?? true)
+      }
+    }
+  }
+
+  @Test func `a symbol that voids its batch is found, and no source is left for it`() async throws {
+    try await registered {
+      var run = try FailoverRun([])
+      let culprit = run.market.symbols[7]
+      run = try FailoverRun([outage(.live, 0..<1_200, .poisoned(culprit))])
       run.end = Self.ten + 120
-      let sink = MemorySink()
-      #expect(try await run.engine(sink).run().isNone)
-      run.start = run.end
-      run.end += 120
-      let engine = try run.engine(sink, stored: await sink.tables.stored)
+      let engine = try run.engine()
       #expect(try await engine.run().isNone)
-      #expect(await engine.report(on: []).quotes?.source == Second.source)
-      let tables = await sink.tables
-      #expect(tables.candlesTwice.isEmpty)
+      run.expectOneAtATime(await run.world.requests, turns: [.live])
+      #expect(run.lines.count("symbol quarantined") == 1)
     }
   }
 
@@ -207,7 +154,7 @@ private func registered(_ work: () async throws -> Void) async throws {
       let back = try #require(
         requests.first { $0.source == .live && $0.second > ten + 3 && !$0.isProbe })
       #expect(((ten + 600)...(ten + 690)).contains(back.second))
-      run.expectOneAtATime(requests)
+      run.expectOneAtATime(requests, turns: [.live, Second.source, .live])
     }
   }
 

@@ -64,7 +64,7 @@ struct WorkerDriver {
         case .lookForRepairs(let day):
           record(.looked(day))
           events.append(.repairsFound(candidates(now)))
-        case .health, .sweepCompleted, .log: break
+        case .health, .coolDown, .sweepCompleted, .log: break
         case .alarm(let sentence): record(.alarm(sentence))
         }
       }

@@ -58,13 +58,13 @@ struct SourceBench {
   private mutating func ask(_ source: Source) {
     guard second >= coolUntil[source] ?? 0 else { return }
     requests.append((second, source))
-    feed(.asked(source))
+    feed(.asked(source, batch: 0, of: 1))
     switch fault(of: source) {
-    case nil: feed(.answered(source, through: now))
+    case nil: feed(.answered(source, batch: 0, through: now))
     case .silent: feed(.failed(source))
     case .still:
       let from = (faults[source] ?? []).last { $0.seconds.contains(second) }?.seconds.lowerBound
-      feed(.answered(source, through: start.adding(seconds: from ?? 0)))
+      feed(.answered(source, batch: 0, through: start.adding(seconds: from ?? 0)))
     case .banned:
       coolUntil[source] = second + Self.coolSeconds
       feed(
@@ -127,13 +127,15 @@ struct SourceBench {
     var failover = Failover([sources[0], sources[1]], milliseconds: 12_000, at: moment(9, 0))
     for minute in 0..<5 {
       let asked = moment(9, minute)
-      #expect(failover.received(.asked(sources[0]), at: asked, isInSession: false) == nil)
+      #expect(
+        failover.received(.asked(sources[0], batch: 0, of: 1), at: asked, isInSession: false) == nil
+      )
       #expect(failover.received(.woke, at: asked.adding(seconds: 1), isInSession: false) == nil)
-      let answer = Failover.Event.answered(sources[0], through: nil)
+      let answer = Failover.Event.answered(sources[0], batch: 0, through: nil)
       #expect(failover.received(answer, at: asked.adding(seconds: 2), isInSession: false) == nil)
     }
     let asked = moment(9, 5)
-    _ = failover.received(.asked(sources[0]), at: asked, isInSession: false)
+    _ = failover.received(.asked(sources[0], batch: 0, of: 1), at: asked, isInSession: false)
     #expect(failover.wake == asked.adding(seconds: 9))
     let change = failover.received(.woke, at: asked.adding(seconds: 9), isInSession: false)
     #expect(change?.to == sources[1])
@@ -170,8 +172,10 @@ struct SourceBench {
 
   @Test func `a clock that is set makes nobody silent`() {
     var failover = Failover([sources[0], sources[1]], milliseconds: 12_000, at: moment(10, 0))
-    _ = failover.received(.answered(sources[0], through: nil), at: moment(10, 0), isInSession: true)
-    _ = failover.received(.asked(sources[0]), at: moment(10, 0, 3), isInSession: true)
+    _ = failover.received(
+      .answered(sources[0], batch: 0, through: nil), at: moment(10, 0), isInSession: true)
+    _ = failover.received(
+      .asked(sources[0], batch: 0, of: 1), at: moment(10, 0, 3), isInSession: true)
     let jump = Failover.Event.clockJumped(microseconds: 3_600_000_000)
     #expect(failover.received(jump, at: moment(11, 0, 4), isInSession: true) == nil)
     #expect(failover.received(.woke, at: moment(11, 0, 5), isInSession: true) == nil)

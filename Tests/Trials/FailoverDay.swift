@@ -141,7 +141,7 @@ extension FailoverDay {
       case .request(let request):
         if next.round == sources[next.place].round { send(request, to: next.place) }
       case .wake(let moment): sources[next.place].wake = moment
-      case .sweepCompleted, .quarantined, .health, .calendarUnknown: break
+      case .sweepCompleted, .quarantined, .health, .coolDown, .calendarUnknown: break
       }
     }
   }
@@ -154,7 +154,7 @@ extension FailoverDay {
       askedAt: now)
     let feedRequest = FeedRequest(.quotes(query), to: source)
     sources[place].coolDown.asked(source.name, at: now)
-    follow(.asked(source))
+    follow(.asked(source, batch: query.group, of: sources[place].poller.batchCount))
     let endpoint = feedRequest.endpoint(credentials: nil)
     let headers = endpoint.headers.map { ($0.name.lowercased(), $0.value) }
     let response = exchange.response(
@@ -175,7 +175,7 @@ extension FailoverDay {
     }
     sources[place].coolDown.answered(isRefused: outcome == .banned, at: now)
     notify(place, .answered(request.id, outcome, retryAfterSeconds: nil))
-    followAnswer(outcome, of: place)
+    followAnswer(outcome, batch: query.group, of: place)
   }
 
   private mutating func noteBooked() {
@@ -186,11 +186,12 @@ extension FailoverDay {
   }
 
   /// As the engine does.
-  private mutating func followAnswer(_ outcome: RequestOutcome, of place: Int) {
+  private mutating func followAnswer(_ outcome: RequestOutcome, batch: UInt16, of place: Int) {
     let source = sources[place].source
     if let refusal = sources[place].poller.refusal { return follow(.refused(source, refusal)) }
     switch outcome {
-    case .ok, .unchanged: follow(.answered(source, through: sources[place].quotedThrough))
+    case .ok, .unchanged:
+      follow(.answered(source, batch: batch, through: sources[place].quotedThrough))
     default: follow(.failed(source))
     }
   }

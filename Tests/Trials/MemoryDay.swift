@@ -98,7 +98,7 @@ package struct MemoryDay {
       switch action {
       case .request(let request): actions += response(request)
       case .wake(let moment): wake = moment
-      case .sweepCompleted, .quarantined, .health, .calendarUnknown: break
+      case .sweepCompleted, .quarantined, .health, .coolDown, .calendarUnknown: break
       }
     }
   }

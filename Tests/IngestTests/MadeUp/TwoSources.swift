@@ -6,7 +6,13 @@ import Transport
 
 /// One exchange, shown by two sources, each with faults of its own.
 actor TwoSources: Upstream {
-  enum Fault: Sendable { case banned, silent, still }
+  enum Fault: Sendable, Equatable {
+    case banned, silent, still
+    /// The batches that are answered, by number.
+    case partly(Set<UInt16>)
+    /// Batches with that symbol are void.
+    case poisoned(Symbol)
+  }
 
   struct Outage: Sendable {
     var source: Source
@@ -21,6 +27,7 @@ actor TwoSources: Upstream {
     var group: UInt16
     var symbols: [Symbol]
     var isRefused: Bool
+    var isSilent: Bool
 
     var isProbe: Bool { group == QuotesQuery.probeGroup }
     var second: Int { at.shanghaiSecondOfDay }
@@ -51,17 +58,46 @@ actor TwoSources: Upstream {
     requests.append(
       Request(
         at: query.askedAt, source: request.source, group: query.group, symbols: query.symbols,
-        isRefused: fault == .banned))
+        isRefused: fault == .banned, isSilent: fault?.isSilent(to: query) ?? false))
     if let due = meanwhile, second >= due.second {
       meanwhile = nil
       await due.work()
     }
     if fault == .banned { return .response(status: 403, body: [], retryAfter: nil) }
-    if fault == .silent { return .failure(TransportError(.timeout, route: "quotes")) }
+    if fault?.isSilent(to: query) ?? false {
+      return .failure(TransportError(.timeout, route: "quotes"))
+    }
+    if case .poisoned(let symbol) = fault, query.symbols.contains(symbol) {
+      let body = Array(#"var hq_str_sys_auth="FAILED";"#.utf8)
+      return .response(status: 200, body: body, retryAfter: nil)
+    }
     var shown = markets[request.source] ?? market
-    if fault == nil { shown.advance(to: query.askedAt) }
+    if fault != .still { shown.advance(to: query.askedAt) }
     let body = shown.body(for: query.symbols)
     markets[request.source] = shown
     return .response(status: 200, body: body, retryAfter: nil)
   }
+}
+
+extension TwoSources.Fault {
+  fileprivate func isSilent(to query: QuotesQuery) -> Bool {
+    switch self {
+    case .silent: true
+    case .partly(let answered):
+      query.group != QuotesQuery.probeGroup && !answered.contains(query.group)
+    case .banned, .still, .poisoned: false
+    }
+  }
+}
+
+/// The two at a host of that name.
+struct NamedHost: Upstream {
+  let world: TwoSources
+  let name: String
+
+  func response(to request: FeedRequest, key: String?, host: Int) async -> UpstreamResponse {
+    await world.response(to: request, key: key, host: host)
+  }
+
+  func hostName(of feedRequest: FeedRequest, host: Int) -> String? { name }
 }
