@@ -179,10 +179,13 @@ extension CandleBook {
   ///
   /// A state is three quarters of a kilobyte and this runs for every row of every sweep, so the
   /// states are read and changed where they stand: a `let` of one would copy it.
-  /// - Parameter isUnlimited: whether the instrument's name says that no price limit applies today.
+  /// - Parameters:
+  ///   - hasRefreshStamp: whether its stamp is when the row was written, which alone is no change.
+  ///   - isUnlimited: whether the instrument's name says that no price limit applies today.
   package mutating func observe(
     _ quote: Quote, at index: Int, group: UInt16, watermark: Timestamp,
-    receivedAt: Timestamp, isUnlimited: @autoclosure () -> Bool = false
+    receivedAt: Timestamp, hasRefreshStamp: Bool = false,
+    isUnlimited: @autoclosure () -> Bool = false
   ) -> Verdict {
     let day = quote.tradingDay
     let known = instruments[index].day
@@ -215,10 +218,10 @@ extension CandleBook {
     if isDisputed {
       return observeDisputed(quote, at: index, watermark: second, receivedAt: receivedAt)
     }
-    if quote.rounding != .exact {
-      return takeRounded(
-        quote, trading: trading, at: index, watermark: second, receivedAt: receivedAt,
-        joined: joined)
+    if quote.rounding != .exact || hasRefreshStamp {
+      return takeInexact(
+        quote, hasRefreshStamp: hasRefreshStamp, trading: trading, at: index, watermark: second,
+        receivedAt: receivedAt, joined: joined)
     }
     return take(
       quote, asServed: quote, trading: trading, at: index, watermark: second,
@@ -227,24 +230,32 @@ extension CandleBook {
 
   /// Out of line: most rows are exact, and must pay for no copy.
   @inline(never)
-  private mutating func takeRounded(
-    _ quote: Quote, trading: TradingState, at index: Int, watermark: Int,
+  private mutating func takeInexact(
+    _ quote: Quote, hasRefreshStamp: Bool, trading: TradingState, at index: Int, watermark: Int,
     receivedAt: Timestamp, joined: Bool
   ) -> Verdict {
     let kind = instruments[index].instrument?.kind
-    let row = instruments[index].state?.bounded(quote, of: kind) ?? quote
+    var row = instruments[index].state?.bounded(quote, of: kind) ?? quote
+    var isNewState = false
+    if hasRefreshStamp {
+      row = instruments[index].state?.withKnownStamp(row) ?? row
+      // What the stamp no longer shows.
+      isNewState = instruments[index].state?.booked.trading != trading
+    }
     return take(
       row, asServed: quote, trading: trading, at: index, watermark: watermark,
-      receivedAt: receivedAt, joined: joined)
+      receivedAt: receivedAt, joined: joined, isNewState: isNewState)
   }
 
   /// The row continues what is known of its day.
   @inline(__always)
   private mutating func take(
     _ quote: Quote, asServed served: Quote, trading: TradingState, at index: Int, watermark: Int,
-    receivedAt: Timestamp, joined: Bool
+    receivedAt: Timestamp, joined: Bool, isNewState: Bool = false
   ) -> Verdict {
-    if instruments[index].proveUnchanged(by: quote, until: watermark, rules: rules) {
+    if !isNewState,
+      instruments[index].proveUnchanged(by: quote, until: watermark, rules: rules)
+    {
       let isCounted = hasDispute(index)
       if isCounted {
         noteRepeated(served, at: index, watermark: watermark, receivedAt: receivedAt)

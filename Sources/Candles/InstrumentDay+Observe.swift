@@ -20,7 +20,9 @@ extension InstrumentDay {
       let stamp = Int(quote.secondOfDay)
       let isLate = rules.hours.minute(of: stamp) < current.minute
       let place = isLate ? place(ofStamp: stamp, in: rules.hours) : stamp
-      let isInPlace = stamp == place && stamp >= booked.stamp
+      // What an exact total adds to a rounded one says nothing of how late its rows come.
+      let isRemainder = booked.isCoarse && quote.rounding == .exact
+      let isInPlace = stamp == place && stamp >= booked.stamp && !isRemainder
       try record(
         move(quote, delta: delta, in: rules.hours.minute(of: place), rules.hours),
         stampedAt: place, rules: rules, into: &output)

@@ -30,6 +30,15 @@ extension InstrumentDay {
     return row
   }
 
+  /// The row as it is booked where stamps say when rows were written: one that moves nothing is as
+  /// old as the row that is known.
+  func withKnownStamp(_ quote: Quote) -> Quote {
+    guard isObserved, !isMoved(by: quote) else { return quote }
+    var row = quote
+    row.secondOfDay = Int32(booked.stamp)
+    return row
+  }
+
   /// Where a movement stands that is stamped into a minute before the current one. A print is never
   /// older than the print before it, and their stamps may say so after a change of source: one may
   /// stamp its rows when it refreshes them.

@@ -12,12 +12,12 @@ extension QuoteStage {
     entry.body.withUnsafeBytes { body in
       quoteBatch.begin(body: body)
       rowMatching.begin()
-      let makeDecoder = SourceRegistry.quotes(of: entry.source).makeDecoder
-      let outcome = decoders[entry.source, default: makeDecoder()].decode(
+      let declaration = SourceRegistry.quotes(of: entry.source)
+      let outcome = decoders[entry.source, default: declaration.makeDecoder()].decode(
         body, status: Int(entry.status), into: &quoteBatch)
       var response = Response(
         entry: entry, body: body, group: group, bookGroup: bookGroup(group, of: entry.source),
-        digest: Digest(.quotes(outcome)))
+        hasRefreshStamps: declaration.hasRefreshStamps, digest: Digest(.quotes(outcome)))
       guard case .ok = outcome else { return response.digest }
       let watermark = quoteBatch.newestStamp(
         receivedAt: entry.receivedAt, clockSkewSecondsMax: book.rules.clockSkewSecondsMax)
@@ -46,6 +46,7 @@ extension QuoteStage {
     /// As its source numbers them.
     let group: UInt16
     let bookGroup: UInt16
+    let hasRefreshStamps: Bool
     var digest: Digest
     var exRights = ExRights()
   }
@@ -100,7 +101,8 @@ extension QuoteStage {
     let name = UnsafeRawBufferPointer(rebasing: response.body[quoteBatch.quotes[place].name])
     let verdict = book.observe(
       quoteBatch.quotes[place].quote, at: index, group: response.bookGroup, watermark: watermark,
-      receivedAt: response.entry.receivedAt, isUnlimited: NameMarks.sayUnlimited(name))
+      receivedAt: response.entry.receivedAt, hasRefreshStamp: response.hasRefreshStamps,
+      isUnlimited: NameMarks.sayUnlimited(name))
     switch verdict {
     case .held(let reason, let detail):
       touched.insert(index)
@@ -116,7 +118,9 @@ extension QuoteStage {
       silence.accepted(index, at: response.entry.receivedAt)
       rows.counters.snapshots += 1
       let line = UnsafeRawBufferPointer(rebasing: response.body[quoteBatch.quotes[place].line])
-      let isRepetition = lines.holds(line, at: index) ?? isLatest(place, index: index)
+      let known = response.hasRefreshStamps ? nil : lines.holds(line, at: index)
+      let isRepetition =
+        known ?? isLatest(place, index: index, hasRefreshStamp: response.hasRefreshStamps)
       if !isRepetition {
         rows.counters.changedSnapshots += 1
         replaceLatest(index, by: place, line: line, in: &response)
@@ -132,14 +136,20 @@ extension QuoteStage {
       charset: quoteBatch.quotes[place].charset)
   }
 
-  /// Seldom asked. Mutating, so that it gets no copy of the pipeline. What a restart reads back
-  /// says nothing of what is rounded and of limits.
+  /// Mutating, so that it gets no copy of the pipeline. What a restart reads back says nothing of
+  /// what is rounded and of limits. A refresh stamp counts only where the time alone changes what
+  /// a line says: whether its instrument trades, and whether its day is over.
   @inline(never)
-  private mutating func isLatest(_ place: Int, index: Int) -> Bool {
+  private mutating func isLatest(_ place: Int, index: Int, hasRefreshStamp: Bool) -> Bool {
     guard var known = latest[index]?.quote else { return false }
-    known.rounding = quoteBatch.quotes[place].quote.rounding
-    known.limits = quoteBatch.quotes[place].quote.limits
-    return known == quoteBatch.quotes[place].quote
+    let (quote, closes) = (quoteBatch.quotes[place].quote, Int32(book.rules.hours.closes))
+    (known.rounding, known.limits) = (quote.rounding, quote.limits)
+    if hasRefreshStamp, known.trading == quote.trading,
+      (known.secondOfDay < closes) == (quote.secondOfDay < closes)
+    {
+      known.secondOfDay = quote.secondOfDay
+    }
+    return known == quote
   }
 
   private mutating func replaceLatest(

@@ -64,6 +64,15 @@ extension [UInt8] {
   }
 }
 
+extension [UInt8] {
+  /// Every line as it stands, written anew at `second` of the day.
+  func restamped(at second: Int, _ symbols: [Symbol]) -> [UInt8] {
+    symbols.reduce(into: self) { body, symbol in
+      body.editLine(of: symbol) { $0.stamp(second) }
+    }
+  }
+}
+
 extension Symbol {
   init?(bytes: [UInt8]) {
     guard let symbol = bytes.withUnsafeBytes({ Symbol(bytes: $0) }) else { return nil }

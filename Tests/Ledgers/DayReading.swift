@@ -72,7 +72,11 @@ struct DayReading {
         isRounding: observation.refreshedAt != nil)
       frameReadings.append(reading)
       known = learned
-      (shown, stamp, totals) = (reading.frame, reading.stamp, next)
+      // A line that was written anew with nothing new in it is as old as the one before.
+      let isRepeated =
+        observation.refreshedAt != nil && shown >= 0 && !traits.isIndex && reading.volume == 0
+        && reading.turnover == 0
+      (shown, stamp, totals) = (reading.frame, isRepeated ? stamp : reading.stamp, next)
     }
     guard let last = frameReadings.last, frames[last.frame].suspension != .unlisted else {
       return nil

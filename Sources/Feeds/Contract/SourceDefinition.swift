@@ -171,6 +171,9 @@ package struct QuotesDeclaration: Sendable {
   /// Goes with every batch to date it.
   package let referenceSymbol: Symbol
   package let bodyBytesMax: Int
+  /// Whether a line is stamped when it is written, and not when its instrument last changed: a new
+  /// stamp alone then says nothing new.
+  package let hasRefreshStamps: Bool
   package let isRequestable: @Sendable (Symbol) -> Bool
   /// What is requestable, where that is not all of the market: what is not is served by the other
   /// live sources alone.
@@ -181,7 +184,7 @@ package struct QuotesDeclaration: Sendable {
 
   package init(
     base: SettingKey<String>, batchSymbols: SettingKey<Int>, requestsPerMinute: SettingKey<Int>,
-    referenceSymbol: Symbol, bodyBytesMax: Int,
+    referenceSymbol: Symbol, bodyBytesMax: Int, hasRefreshStamps: Bool = false,
     isRequestable: @escaping @Sendable (Symbol) -> Bool,
     kinds: [InstrumentKind: Set<Exchange>]? = nil,
     endpoint: @escaping @Sendable ([Symbol], Timestamp) -> Endpoint,
@@ -192,6 +195,7 @@ package struct QuotesDeclaration: Sendable {
     self.requestsPerMinute = requestsPerMinute
     self.referenceSymbol = referenceSymbol
     self.bodyBytesMax = bodyBytesMax
+    self.hasRefreshStamps = hasRefreshStamps
     self.isRequestable = isRequestable
     self.kinds = kinds
     self.endpoint = endpoint

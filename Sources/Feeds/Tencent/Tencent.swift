@@ -18,8 +18,9 @@ package struct Tencent: LiveQuotesSource {
     base: TencentSettings.base, batchSymbols: TencentSettings.batchSymbols,
     requestsPerMinute: TencentSettings.requestsPerMinute,
     referenceSymbol: TencentQuotes.referenceSymbol, bodyBytesMax: TencentQuotes.bodyBytesMax,
-    isRequestable: TencentQuotes.isRequestable, kinds: TencentQuotes.kinds,
-    endpoint: TencentQuotes.endpoint, makeDecoder: { TencentQuoteDecoder() })
+    hasRefreshStamps: true, isRequestable: TencentQuotes.isRequestable,
+    kinds: TencentQuotes.kinds, endpoint: TencentQuotes.endpoint,
+    makeDecoder: { TencentQuoteDecoder() })
 
   package var samples: [ResponseSample] {
     [

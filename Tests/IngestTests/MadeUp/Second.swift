@@ -15,14 +15,16 @@ struct Second: LiveQuotesSource {
   let settings = SettingSection("second", Second.base.declaration)
   let series = [SourceSeries(Second.source, name: "second", instruments: .live)]
   let priority = 5
+  var hasRefreshStamps = false
 
   var quotes: QuotesDeclaration? {
     let first = SourceRegistry.quotes(of: .live)
     return QuotesDeclaration(
       base: Second.base, batchSymbols: first.batchSymbols,
       requestsPerMinute: first.requestsPerMinute, referenceSymbol: first.referenceSymbol,
-      bodyBytesMax: first.bodyBytesMax, isRequestable: Second.isRequestable,
-      endpoint: first.endpoint, makeDecoder: first.makeDecoder)
+      bodyBytesMax: first.bodyBytesMax, hasRefreshStamps: hasRefreshStamps,
+      isRequestable: Second.isRequestable, endpoint: first.endpoint,
+      makeDecoder: first.makeDecoder)
   }
 
   static func isRequestable(_ symbol: Symbol) -> Bool { !symbol.description.hasPrefix("bj") }

@@ -13,9 +13,13 @@ import Testing
   /// Seconds of the day: the first source, the second, the first again.
   private static let stretches = [36_000, 36_120, 36_300, 36_420]
   private static let cadence = 3
+  /// The second source's bodies, as they are and stamped when they are sent.
+  private static let (own, refreshed) = (UInt16(9), UInt16(10))
 
   private let day = TradingDay(daysSince1970: 20_640)
   private let symbols: [Symbol]
+  /// Both quote it.
+  private let stock: Symbol
   /// The second source does not quote it.
   private let alone: Symbol
   private let bodies: [Int: [UInt16: [UInt8]]]
@@ -24,6 +28,7 @@ import Testing
     var market = SimulatedMarket(seed: 11, day: day, instruments: 24)
     symbols = market.symbols
     let stocks = market.listings.filter { $0.kind == .stock && $0.behaviour == .liquid }
+    stock = stocks.first?.symbol ?? market.symbols[19]
     alone = stocks.last?.symbol ?? market.symbols[20]
     var bodies: [Int: [UInt16: [UInt8]]] = [:]
     for second in stride(from: Self.stretches[0], to: Self.stretches[3], by: Self.cadence) {
@@ -31,8 +36,10 @@ import Testing
       for (group, members) in Self.groups(market.symbols).enumerated() {
         bodies[second, default: [:]][UInt16(group)] = market.body(for: members)
       }
-      bodies[second]?[9] = Self.respelled(
-        market.body(for: market.symbols.filter { [alone] in $0 != alone }))
+      let shown = market.symbols.filter { [alone] in $0 != alone }
+      let body = Self.respelled(market.body(for: shown))
+      bodies[second]?[Self.own] = body
+      bodies[second]?[Self.refreshed] = body.restamped(at: second, shown)
     }
     self.bodies = bodies
   }
@@ -76,15 +83,18 @@ import Testing
   }
 
   /// All in one request, which has the number of one of the first source's.
-  private func second(_ second: Int, group: UInt16 = 0) -> JournalEntry {
+  private func second(
+    _ second: Int, group: UInt16 = 0, body: UInt16 = own
+  ) -> JournalEntry {
     entry(
       second, from: Second.source, group: group, members: symbols.filter { $0 != alone },
-      body: 9)
+      body: body)
   }
 
-  private func inTurn() -> [JournalEntry] {
+  private func inTurn(body: UInt16 = own) -> [JournalEntry] {
     bodies.keys.sorted().flatMap { time in
-      (Self.stretches[1]..<Self.stretches[2]).contains(time) ? [second(time)] : first(time)
+      (Self.stretches[1]..<Self.stretches[2]).contains(time)
+        ? [second(time, body: body)] : first(time)
     }
   }
 
@@ -106,8 +116,11 @@ import Testing
     return tables
   }
 
-  private func registered(_ work: () async throws -> Void) async throws {
-    try await SourceRegistry.with(SourceRegistry.all + [Second()], work)
+  private func registered(
+    hasRefreshStamps: Bool = false, _ work: () async throws -> Void
+  ) async throws {
+    let second = Second(hasRefreshStamps: hasRefreshStamps)
+    try await SourceRegistry.with(SourceRegistry.all + [second], work)
   }
 
   @Test func `each change is a row, with the receive time of the first answer`() async throws {
@@ -205,9 +218,50 @@ import Testing
     }
   }
 
-  @Test func `a restart anywhere does not show`() async throws {
+  /// What a market without a trade shows, at each of `seconds` of the day; no minute ends there.
+  private func rows(
+    _ seconds: [Int], edit: (inout QuoteLine) -> Void = { _ in }
+  ) -> [[Symbol]] {
+    let members = symbols.filter { $0 != alone }
+    var body = bodies[Self.stretches[1]]?[Self.own] ?? []
+    var pipeline = Pipeline()
+    return seconds.enumerated().map { place, time in
+      body = body.restamped(at: time, members)
+      if place == seconds.count - 1 { body.editLine(of: stock, edit) }
+      pipeline.process(
+        .quotes(
+          group: 0, symbols: Array(members.map(\.description).joined(separator: ",").utf8),
+          from: Second.source, requestedAt: moment(time), receivedAt: moment(time), body: body),
+        at: JournalPosition(Int64(place + 1)))
+      return pipeline.takeCommit()?.quotes.map(\.quote.symbol) ?? []
+    }
+  }
+
+  @Test func `a line with nothing new but its refresh stamp is not written`() async throws {
+    let all = symbols.filter { $0 != alone }
+    try await registered(hasRefreshStamps: true) {
+      #expect(rows([36_033, 36_036, 36_039]).map(\.count) == [all.count, 0, 0])
+      #expect(rows([36_033, 36_036]) { $0.fields[10] = "123400" }.last == [stock])
+    }
     try await registered {
-      let entries = inTurn()
+      #expect(rows([36_033, 36_036]).map(\.count) == [all.count, all.count])
+    }
+  }
+
+  @Test func `a refresh stamp is written where its time means something else`() async throws {
+    try await registered(hasRefreshStamps: true) {
+      // Before the auction, in it, after it.
+      let early = rows([33_000, 33_033, 33_333, 33_336, 34_000, 34_003])
+      #expect(early.map(\.isEmpty) == [false, true, false, true, false, true])
+      // The day is over.
+      #expect(rows([53_800, 55_833, 55_836]).map(\.isEmpty) == [false, false, true])
+    }
+  }
+
+  @Test(arguments: [own, refreshed])
+  func `a restart anywhere does not show`(_ body: UInt16) async throws {
+    try await registered(hasRefreshStamps: body == Self.refreshed) {
+      let entries = inTurn(body: body)
       let whole = try run(entries)
       let seed = UInt64.random(in: .min ... .max)
       var random = SplitMix(seed: seed)
