@@ -58,6 +58,11 @@ import Testing
     return try await writer.commit(commit)
   }
 
+  private func classify(kind: InstrumentKind) throws {
+    _ = try database.execute(
+      "update candled.instrument set exchange = 1, kind = \(kind.rawValue)")
+  }
+
   private func reading(_ sql: String) throws -> [[String?]] {
     try SQLProbe.run(sql, url: database.url(role: "candled_reader"))
   }
@@ -107,6 +112,7 @@ import Testing
   {
     let coverage = "select certified, coarse, served_by from coverage"
     _ = try await commit([Self.serving(Self.second, at: 60_000, day: -1)], position: 1)
+    try classify(kind: .stock)
     #expect(try reading(coverage) == [["f", nil, "{understudy}"]])
     _ = try await commit([Self.serving(.live, at: 33_000)], position: 2)
     #expect(try reading(coverage) == [["f", nil, "{sina}"]])
@@ -123,8 +129,9 @@ import Testing
   @Test func `coverage names no source that does not quote the instrument's kind`() async throws {
     _ = try await commit(Self.rows, position: 1)
     let coverage = "select served_by from coverage"
+    try classify(kind: .stock)
     #expect(try reading(coverage) == [["{sina,understudy}"]])
-    _ = try database.execute("update candled.instrument set kind = 4")
+    try classify(kind: .convertibleBond)
     #expect(try reading(coverage) == [["{sina}"]])
   }
 
