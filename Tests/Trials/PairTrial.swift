@@ -215,10 +215,10 @@ struct Pair {
           Timestamp(microseconds: entry.requestedAt.microseconds / 1_000 * 1_000))
       }
     }
-    let withdrawn = world.exchange.withRecorder { $0.withdrawResponses(except: committed) } ?? 0
+    let lost = world.exchange.withRecorder { $0.withdrawResponses(except: committed) } ?? 0
     var verdict = try world.verify()
     verdict.figures.append(
-      "\(committed.booked.count) answers committed, \(withdrawn) not; \(abandoned) journaled in vain"
+      "\(committed.booked.count) answers committed, \(lost) not; \(abandoned) journaled in vain"
     )
     verdict.complaints += try leases.complaints()
     let replay = try replayed()
