@@ -28,10 +28,10 @@ begin
     return;
   end if;
   execute 'select max(version) from candled.schema_version' into found;
-  if found > 6 then
+  if found > 7 then
     raise exception using
       errcode = 'object_not_in_prerequisite_state',
-      message = format('the database has schema version %s, newer than 6', found);
+      message = format('the database has schema version %s, newer than 7', found);
   end if;
 end
 $version$;
@@ -671,6 +671,11 @@ create index if not exists candle_doubtful
   on candle (trading_day, instrument_id)
   where timeframe = 1 and flags & 6 <> 0;
 comment on index candle_doubtful is 'Minutes that a repair may settle; few.';
+
+create index if not exists candle_day
+  on candle (trading_day, instrument_id)
+  where timeframe = 240;
+comment on index candle_day is 'The days of the whole market.';
 
 create table if not exists candle_revision (
   like candle including comments,
@@ -2186,28 +2191,37 @@ comment on function
   'that time, corrections and factors alike. source: the series, if a symbol has several. vwap is '
   'turnover ÷ volume if the source sends none; null for indexes and adjusted prices.';
 
-create or replace function candles(
-  symbols text[], timeframe text default '1m', from_ts timestamptz default '-infinity',
-  to_ts timestamptz default 'infinity', fill text default 'none', adjust text default 'raw',
-  as_of timestamptz default null, source text default null, newest integer default null
-)
-returns setof candle_row
-language sql stable
-set search_path = candled, pg_temp
-as $function$
-  select c.*
-  from unnest(symbols) with ordinality s (symbol, place)
-  cross join lateral candles(
-    s.symbol, timeframe, from_ts, to_ts, fill, adjust, as_of, source, newest) c
-  order by s.place, c.opened_at
-$function$;
-comment on function
-  candles(text[], text, timestamptz, timestamptz, text, text, timestamptz, text, integer) is
-  'The same for several instruments: in their order, newest for each.';
-
 -- For each series one look into the key's index. A BRIN on the time finds a minute sooner while a
 -- partition is in the order of time; back-filling or clustering by key ends that.
-create or replace function market_at(at timestamptz, as_of timestamptz default null)
+drop function if exists market_at(timestamptz, timestamptz);
+
+create or replace function market_sources(market text)
+returns smallint[]
+language plpgsql stable
+set search_path = candled, pg_temp
+as $function$
+declare
+  found smallint[];
+begin
+  select array_agg(s.code order by s.code)
+  into found
+  from source s
+  join market m on m.code = s.market
+  where market_sources.market is null
+    or m.name = market_sources.market;
+  if found is null and market_sources.market is not null then
+    perform argument_error(
+      'market', market_sources.market,
+      (select string_agg(m.name, ' or ' order by m.code) from market m));
+  end if;
+  return coalesce(found, '{}');
+end
+$function$;
+comment on function market_sources is 'The sources of a market by its name; of all if null.';
+
+create or replace function market_at(
+  at timestamptz, as_of timestamptz default null, market text default null
+)
 returns table (
   instrument_id integer, symbol text, opened_at timestamptz, closed_at timestamptz,
   trading_day date, open numeric, high numeric, low numeric, close numeric, volume numeric,
@@ -2222,6 +2236,7 @@ set jit = off
 as $function$
 declare
   sources constant text[] := source_names();
+  places constant smallint[] := market_sources(market_at.market);
   minute constant timestamptz := date_bin(
     '1 minute', market_at.at - interval '1 microsecond', '2000-01-01 00:00+00');
 begin
@@ -2240,7 +2255,8 @@ begin
         and m.opened_at = minute
         and (market_at.as_of is null or m.known_from <= market_at.as_of)
       limit 1
-    ) c;
+    ) c
+    where i.source = any (places);
   if market_at.as_of is null then
     return;
   end if;
@@ -2268,89 +2284,332 @@ begin
             and m.known_from <= market_at.as_of)
       order by e.revision desc
       limit 1
-    ) r;
+    ) r
+    where i.source = any (places);
 end
 $function$;
 comment on function market_at is
   'The final minute candle that contains the time, for every series that has one, in no order: '
   'opened_at < at <= closed_at, so 10:00:00 is in the minute 09:59–10:00. as_of: the values known '
-  'at that time.';
+  'at that time. market: cn or us, by its name in the table market; all of them if null.';
 
-create or replace function series_days(series integer, length smallint)
+-- Days and hours, from which candles of the whole market are planned.
+
+create or replace function stored_days()
 returns setof date
-language plpgsql stable
-rows 100
+language sql stable parallel safe
+rows 400
 set search_path = candled, pg_temp
-set plan_cache_mode = force_generic_plan
-set jit = off
+as $function$
+  select generate_series(min(m.day) - 1, max(m.day) + interval '1 month', interval '1 day')::date
+  from pg_inherits h
+  join pg_class c on c.oid = h.inhrelid
+  cross join lateral (select to_date(right(c.relname, 7), 'YYYY_MM')) m (day)
+  where h.inhparent = 'candle'::regclass
+$function$;
+comment on function stored_days is 'All dates of the months that have a partition.';
+
+create or replace function market_hours(place market, day date)
+returns table (
+  from_ts timestamptz, to_ts timestamptz, edges timestamptz[], silent timestamptz[]
+)
+language plpgsql stable parallel safe
+-- Planned as dear, so that it is called once for each market and day.
+cost 10000
+rows 1
+set search_path = candled, pg_temp
 as $function$
 begin
   return query
-    with edge as (
-      (
-        select c.trading_day
-        from candle c
-        where c.instrument_id = series
-          and c.timeframe = 1
-        order by c.opened_at
-        limit 1
-      )
-      union all
-      (
-        select c.trading_day
-        from candle c
-        where c.instrument_id = series
-          and c.timeframe = length
-        order by c.opened_at
-        limit 1
-      )
-      union all
-      select l.trading_day
-      from unnest(array[1, length]) t (code)
-      cross join lateral series_last(series, t.code::smallint, 'infinity', null) l
-      union all
-      select f.trading_day
-      from series_forming(series, 1::smallint) f
-    )
-    select generate_series(min(e.trading_day), max(e.trading_day), interval '1 day')::date
-    from edge e;
+    select
+      market_hours.day::timestamp at time zone place.zone,
+      (market_hours.day + 1)::timestamp at time zone place.zone,
+      array(
+        select h.opens
+        from market_day(place, market_hours.day) h
+        where h.opens > '-infinity'
+        order by h.opens, h.anchor = h.opens
+      ),
+      case
+        when place.every_minute then
+          array(
+            select (market_hours.day + q.minute) at time zone place.zone
+            from unnest(place.silent_minutes) q (minute)
+            order by 1
+          )
+        else '{}'
+      end;
 end
 $function$;
-comment on function series_days is 'All dates from the first to the last minute of a series.';
+comment on function market_hours is
+  'A date of a market: its ends, the opens and closes of its sessions in turn, and when the '
+  'minutes open that need no candle.';
 
--- What candle_5m … candle_1mo show. Minutes are rolled up a day at a time, so that a condition on
--- the trading day, or on the symbol, is all that is calculated.
+create or replace function hours_bucket(
+  span interval, edges timestamptz[], at timestamptz, place integer
+)
+returns timestamptz
+language sql immutable parallel safe
+return case place % 2
+  when 1 then date_bin(span, at, edges[place])
+  else greatest(date_bin(span, at, timestamptz '2000-01-01 00:00+00'), edges[place])
+end;
+comment on function hours_bucket is
+  'As bucket_opened_at(), for whole days: place is that of at in edges, odd in a session.';
+
+create or replace function hours_bucket_end(
+  span interval, edges timestamptz[], bucket timestamptz
+)
+returns timestamptz
+language sql stable parallel safe
+return least(bucket + span, edges[width_bucket(bucket, edges) + 1]);
+comment on function hours_bucket_end is 'When the bucket that opens at that time closes.';
+
+create or replace function holds_minutes(
+  minutes bigint, opened_at timestamptz, closed_at timestamptz, silent timestamptz[]
+)
+returns boolean
+language sql stable parallel safe
+return
+  (
+    minutes + width_bucket(closed_at - interval '1 second', silent)
+      - width_bucket(opened_at - interval '1 second', silent)
+  ) * interval '1 minute' >= closed_at - opened_at;
+comment on function holds_minutes is
+  'Whether so many minutes, none of them silent, are all that a bucket needs.';
+
+-- What candle_5m … candle_1mo show, and candles of the whole market. Minutes are rolled up as in
+-- series_rolled(), a day of a series at a time: a condition on trading_day or the instrument is all
+-- that is read, in the order of the key, and nothing is sorted or kept beyond one day of one
+-- series. live: with what is forming.
 create or replace view rolled_candles as
 select
-  i.symbol, c.trading_day, (c.rolled).opened_at, (c.rolled).closed_at, (c.rolled).open,
-  (c.rolled).high, (c.rolled).low, (c.rolled).close, (c.rolled).volume, (c.rolled).turnover,
-  (c.rolled).trades, (c.rolled).vwap,
-  case when (c.rolled).flags & 32 <> 0 then 'open' else 'final' end as state,
-  (c.rolled).flags & 1 <> 0 as no_trade,
-  (c.rolled).flags & 2 <> 0 as partial,
-  (c.rolled).flags & 4 <> 0 as extreme_ambiguous,
-  (c.rolled).revision, n.name as source, (c.rolled).known_from, i.id as instrument_id, c.length,
-  (c.rolled).flags & 64 <> 0 as coarse
+  i.symbol, d.day as trading_day, r.opened_at, r.closed_at, r.open, r.high, r.low, r.close,
+  r.volume, r.turnover, r.trades,
+  case when r.is_rolled then average_price(r.turnover, r.volume, i.kind) else r.vwap end as vwap,
+  case when r.flags & 32 <> 0 then 'open' else 'final' end as state,
+  r.flags & 1 <> 0 as no_trade, r.flags & 2 <> 0 as partial,
+  r.flags & 4 <> 0 as extreme_ambiguous, r.revision, n.name as source, r.known_from,
+  i.id as instrument_id, t.length, r.flags & 64 <> 0 as coarse, l.live, r.flags, i.source as series,
+  e.from_ts, e.to_ts
 from instrument i
 join source o on o.code = i.source
 join market m on m.code = o.market
+left join quote q on q.instrument_id = i.id
+cross join stored_days() d (day)
+cross join (
+  values
+    (5::smallint, interval '5 minutes'), (15::smallint, interval '15 minutes'),
+    (30::smallint, interval '30 minutes'), (60::smallint, interval '1 hour')
+) t (length, span)
+cross join (values (true), (false)) l (live)
+cross join lateral market_hours(m, d.day) e
+-- Where not every minute has a candle, a bucket is over once a later one is known.
+left join lateral (
+  select c.closed_at
+  from (
+    select 1
+    where not m.every_minute
+      and exists (
+        select
+        from candle c
+        where c.instrument_id = i.id
+          and c.timeframe = 1
+          and c.opened_at >= e.from_ts
+          and c.opened_at < e.to_ts)
+    offset 0
+  ) known
+  cross join lateral (
+    select c.closed_at
+    from candle c
+    where c.instrument_id = i.id
+      and c.timeframe = 1
+    order by c.opened_at desc
+    limit 1
+  ) c
+) last on true
 cross join lateral (
-  select t.length, d.day as trading_day, r as rolled
-  from (values (5::smallint), (15::smallint), (30::smallint), (60::smallint)) t (length)
-  cross join lateral series_days(i.id, t.length) d (day)
-  cross join lateral series_rolled(
-    i.id, t.length,
-    d.day::timestamp at time zone m.zone,
-    (d.day + 1)::timestamp at time zone m.zone,
-    null, null, null, true) r
+  select
+    w.opened_at, w.closed_at, w.known_from, w.source, w.revision, w.open, w.high, w.low, w.close,
+    w.volume, w.turnover, w.trades, null::numeric as vwap, true as is_rolled,
+    (w.no_trade::integer
+      | (w.flags & 66)
+      | case when w.is_whole then 0 else 2 end
+      | w.ambiguous::integer * 4
+      | case
+        when greatest(w.open, w.close) > w.high or least(w.open, w.close) < w.low then 8
+        else 0
+      end
+      | case
+        when l.live
+          and not w.is_whole
+          and (w.flags & 32 <> 0 or not m.every_minute or w.closed_at > q.quoted_at)
+        then 32
+        else 0
+      end)::smallint as flags
+  from (
+    select
+      b.*, case
+        when not m.every_minute then b.closed_at <= last.closed_at
+        when b.minutes * interval '1 minute' >= b.closed_at - b.opened_at then true
+        else holds_minutes(
+          b.minutes - (
+            select count(*)
+            from candle c
+            where c.instrument_id = i.id
+              and c.timeframe = 1
+              and c.opened_at = any (e.silent)
+              and c.opened_at >= b.opened_at
+              and c.opened_at < b.closed_at),
+          b.opened_at, b.closed_at, e.silent)
+      end as is_whole
+    from (
+      select g.*, hours_bucket_end(t.span, e.edges, g.opened_at) as closed_at
+      from (
+        select
+          p.bucket as opened_at, max(p.known_from) as known_from, min(p.source) as source,
+          least(sum(p.revision), 32767)::smallint as revision, bit_or(p.flags) as flags,
+          not bool_or(p.traded) as no_trade,
+          coalesce(
+            min(p.opened_at) = min(p.opened_at) filter (where p.flags & 4 <> 0), false)
+            as ambiguous,
+          coalesce(
+            (array_agg(p.open) filter (where p.traded))[1],
+            (array_agg(p.open) filter (where not p.traded))[1]) as open,
+          coalesce(
+            max(p.high) filter (where p.traded), max(p.high) filter (where not p.traded)) as high,
+          coalesce(
+            min(p.low) filter (where p.traded), min(p.low) filter (where not p.traded)) as low,
+          coalesce(
+            (array_agg(p.close) filter (where p.traded))[
+              cardinality(array_agg(p.close) filter (where p.traded))],
+            (array_agg(p.close) filter (where not p.traded))[
+              cardinality(array_agg(p.close) filter (where not p.traded))]) as close,
+          sum(p.volume) as volume,
+          case when count(p.turnover) = count(*) then sum(p.turnover) end as turnover,
+          case when count(p.trades) = count(*) then sum(p.trades)::bigint end as trades,
+          count(*) - (bit_or(p.flags) >> 5 & 1) as minutes
+        from (
+          select
+            c.*, c.flags & 1 = 0 as traded,
+            hours_bucket(t.span, e.edges, c.opened_at, c.place) as bucket
+          from (
+            select
+              c.opened_at, c.known_from, c.flags, c.source, c.revision, c.open, c.high, c.low,
+              c.close, c.volume, c.turnover, c.trades,
+              width_bucket(c.opened_at, e.edges) as place
+            from candle c
+            where c.instrument_id = i.id
+              and c.timeframe = 1
+              and c.opened_at >= e.from_ts
+              and c.opened_at < e.to_ts
+            union all
+            select
+              q.candle_opened_at, q.received_at, (q.candle_flags & 71 | 32)::smallint, i.source,
+              0::smallint, q.candle_open, q.candle_high, q.candle_low, q.candle_close,
+              q.candle_volume, q.candle_turnover, null::bigint,
+              width_bucket(q.candle_opened_at, e.edges)
+            where l.live
+              and q.candle_opened_at >= e.from_ts
+              and q.candle_opened_at < e.to_ts
+              and not exists (
+                select
+                from candle f
+                where f.instrument_id = i.id
+                  and f.timeframe = 1
+                  and f.opened_at = q.candle_opened_at)
+            offset 0
+          ) c
+          -- By the bucket first, so that grouping keeps the order of time.
+          order by bucket, opened_at
+        ) p
+        group by p.bucket
+      ) g
+      offset 0
+    ) b
+    offset 0
+  ) w
+  where w.is_whole
+    or not exists (
+      select
+      from candle r
+      where r.instrument_id = i.id
+        and r.timeframe = t.length
+        and r.opened_at >= w.opened_at
+        and r.opened_at < w.closed_at
+        and r.closed_at = w.closed_at)
   union all
-  select t.length, r.trading_day, r
-  from (values (1200::smallint), (7200::smallint)) t (length)
-  cross join lateral series_rolled(
-    i.id, t.length, '-infinity', 'infinity', null, null, null, true) r
-) c
-left join source n on n.code = (c.rolled).source;
+  -- The bar of its source, where no minute is known or one is missing.
+  select
+    r.opened_at, r.closed_at, r.known_from, r.source, r.revision, r.open, r.high, r.low, r.close,
+    r.volume, r.turnover, r.trades, r.vwap, false, r.flags
+  from (
+    select
+      c.*,
+      hours_bucket(t.span, e.edges, c.opened_at, width_bucket(c.opened_at, e.edges))
+        as first_bucket,
+      hours_bucket(
+        t.span, e.edges, c.closed_at - interval '1 second',
+        width_bucket(c.closed_at - interval '1 second', e.edges)) as last_bucket
+    from candle c
+    where c.instrument_id = i.id
+      and c.timeframe = t.length
+      and c.opened_at >= e.from_ts
+      and c.opened_at < e.to_ts
+    offset 0
+  ) r
+  cross join lateral (
+    select
+      count(*) filter (where p.bucket in (r.first_bucket, r.last_bucket)) as minutes,
+      count(*) filter (
+        where p.bucket = r.first_bucket and not p.forming and p.opened_at <> all (e.silent))
+        as needed
+    from (
+      select
+        k.*,
+        hours_bucket(t.span, e.edges, k.opened_at, width_bucket(k.opened_at, e.edges)) as bucket
+      from (
+        select c.opened_at, false as forming
+        from candle c
+        where c.instrument_id = i.id
+          and c.timeframe = 1
+          and c.opened_at >= r.first_bucket
+          and c.opened_at < r.last_bucket + t.span
+        union all
+        select q.candle_opened_at, true
+        where l.live
+          and q.candle_opened_at is not null
+      ) k
+    ) p
+  ) v
+  where v.minutes = 0
+    or (
+      r.first_bucket = r.last_bucket
+      and r.closed_at >= hours_bucket_end(t.span, e.edges, r.first_bucket)
+      and not case
+        when m.every_minute then
+          holds_minutes(
+            v.needed, r.first_bucket, hours_bucket_end(t.span, e.edges, r.first_bucket), e.silent)
+        else coalesce(
+          hours_bucket_end(t.span, e.edges, r.first_bucket) <= last.closed_at, false)
+      end)
+) r
+left join source n on n.code = r.source
+union all
+select
+  i.symbol, r.trading_day, r.opened_at, r.closed_at, r.open, r.high, r.low, r.close, r.volume,
+  r.turnover, r.trades, r.vwap, case when r.flags & 32 <> 0 then 'open' else 'final' end,
+  r.flags & 1 <> 0, r.flags & 2 <> 0, r.flags & 4 <> 0, r.revision, n.name, r.known_from, i.id,
+  t.length, r.flags & 64 <> 0, l.live, r.flags, i.source,
+  '-infinity', 'infinity'
+from instrument i
+cross join (values (1200::smallint), (7200::smallint)) t (length)
+cross join (values (true), (false)) l (live)
+cross join lateral series_rolled(
+  i.id, t.length, '-infinity', 'infinity', null, null, null, l.live) r
+left join source n on n.code = r.source;
 comment on view rolled_candles is 'Candles that are calculated, not stored, by length in minutes.';
+drop function if exists series_days(integer, smallint);
 
 do $views$
 declare
@@ -2359,7 +2618,17 @@ declare
     from pg_attribute
     where attrelid = 'rolled_candles'::regclass
       and attnum > 0
-      and attname <> 'length');
+      and attname <> all ('{length,live,flags,series,from_ts,to_ts}'));
+  floating constant text := (
+    select string_agg(
+      case atttypid
+        when 'numeric'::regtype then format('%1$I::float8 as %1$I', attname)
+        else attname
+      end, ', ' order by attnum)
+    from pg_attribute
+    where attrelid = 'rolled_candles'::regclass
+      and attnum > 0
+      and attname <> all ('{length,live,flags,series,from_ts,to_ts}'));
   made record;
 begin
   for made in
@@ -2385,8 +2654,9 @@ begin
     ) v (name, base, length, comment)
   loop
     execute format(
-      'create or replace view %I as select %s from %I where length = %s',
-      made.name, shown, made.base, made.length);
+      'create or replace view %I as select %s from %I where length = %s%s',
+      made.name, shown, made.base, made.length,
+      case made.base when 'rolled_candles' then ' and live' else '' end);
     execute format(
       'comment on view %I is %L',
       made.name,
@@ -2394,6 +2664,14 @@ begin
         when 'rolled_candles' then ' as candles() does; the one not over has state open.'
         else ''
       end);
+    execute format(
+      'create or replace view %I as select %s from %I', made.name || '_f8', floating, made.name);
+    execute format(
+      'comment on view %I is %L',
+      made.name || '_f8',
+      format(
+        'As %s, with float8 for numeric: for analysis, where rounding to 15 digits does no harm.',
+        made.name));
   end loop;
 end
 $views$;
@@ -2417,6 +2695,362 @@ comment on view latest is
   'The latest quote of each instrument, its five-level book as arrays, best first. Before the '
   'first trade of the day its prices and change are null, also if the source sends the previous '
   'close as the last price (ETFs, indexes); trading is halted for a halted instrument.';
+
+-- Candles of many series at once. Their conditions are known when they are planned: months are left
+-- out, and a market is read by its days.
+
+create or replace function set_candles(
+  length smallint, from_ts timestamptz, to_ts timestamptz, places smallint[], ids integer[]
+)
+returns setof candle_row
+language plpgsql stable
+rows 10000
+set search_path = candled, pg_temp
+set plan_cache_mode = force_custom_plan
+set jit = off
+as $function$
+declare
+  sources constant text[] := source_names();
+  -- A day more at each end: no zone is further from UTC.
+  first_day constant date := (set_candles.from_ts at time zone 'UTC')::date - 1;
+  last_day constant date := (set_candles.to_ts at time zone 'UTC')::date + 1;
+begin
+  if set_candles.length in (1, 90, 240) then
+    return query
+      select (shown_candle(c, i.symbol, i.kind is distinct from 3, sources)).*
+      from candle c
+      join instrument i on i.id = c.instrument_id
+      where c.timeframe = set_candles.length
+        and c.trading_day between first_day and last_day
+        and c.opened_at >= set_candles.from_ts
+        and c.opened_at < set_candles.to_ts
+        and (places is null or i.source = any (places))
+        and (ids is null or i.id = any (ids));
+    return;
+  end if;
+  return query
+    select
+      r.opened_at, r.closed_at, r.trading_day, r.open, r.high, r.low, r.close, r.volume,
+      r.turnover, r.trades,
+      coalesce(
+        r.vwap,
+        case when i.kind is distinct from 3 then average_price(r.turnover, r.volume, null) end),
+      r.flags, r.revision, r.known_from, r.source, r.symbol
+    from rolled_candles r
+    join instrument i on i.id = r.instrument_id
+    where r.length = set_candles.length
+      and not r.live
+      and r.from_ts < set_candles.to_ts
+      and r.to_ts > set_candles.from_ts
+      and r.opened_at >= set_candles.from_ts
+      and r.opened_at < set_candles.to_ts
+      and (places is null or r.series = any (places))
+      and (ids is null or r.instrument_id = any (ids));
+end
+$function$;
+comment on function set_candles is
+  'Stage of candles() and market_candles(): present values of many series, by source or by id, in '
+  'no order.';
+
+create or replace function candles(
+  symbols text[], timeframe text default '1m', from_ts timestamptz default '-infinity',
+  to_ts timestamptz default 'infinity', fill text default 'none', adjust text default 'raw',
+  as_of timestamptz default null, source text default null, newest integer default null
+)
+returns setof candle_row
+language plpgsql stable
+set search_path = candled, pg_temp
+as $function$
+declare
+  length constant smallint := timeframe_code(candles.timeframe);
+  -- From here on planning once is less than asking for each.
+  few constant integer := 16;
+  asked_symbol text;
+begin
+  if length is null
+    or cardinality(candles.symbols) < few
+    or (candles.fill, candles.adjust) is distinct from ('none', 'raw')
+    or candles.as_of is not null
+    or candles.newest is not null
+  then
+    return query
+      select c.*
+      from unnest(candles.symbols) with ordinality s (symbol, place)
+      cross join lateral candles(
+        s.symbol, candles.timeframe, candles.from_ts, candles.to_ts, candles.fill,
+        candles.adjust, candles.as_of, candles.source, candles.newest) c
+      order by s.place, c.opened_at;
+    return;
+  end if;
+  select s.symbol
+  into asked_symbol
+  from unnest(candles.symbols) with ordinality s (symbol, place)
+  where instrument_id(s.symbol, candles.source) is null
+  order by s.place
+  limit 1;
+  if found then
+    perform symbol_error(asked_symbol, candles.source);
+  end if;
+  return query
+    with wanted as materialized (
+      select instrument_id(s.symbol, candles.source) as id, s.place
+      from unnest(candles.symbols) with ordinality s (symbol, place)
+    ),
+    given as materialized (
+      select c.*
+      from set_candles(
+        length, candles.from_ts, candles.to_ts, null,
+        array(select distinct w.id from wanted w)) c
+    )
+    select g.*
+    from wanted w
+    join instrument i on i.id = w.id
+    join given g on g.symbol = i.symbol
+    order by w.place, g.opened_at;
+end
+$function$;
+comment on function
+  candles(text[], text, timestamptz, timestamptz, text, text, timestamptz, text, integer) is
+  'The same for several instruments: in their order, newest for each.';
+
+create or replace function market_candles(
+  market text default null, timeframe text default '1m', from_ts timestamptz default '-infinity',
+  to_ts timestamptz default 'infinity', adjust text default 'raw',
+  as_of timestamptz default null
+)
+returns setof candle_row
+language plpgsql stable
+rows 10000
+set search_path = candled, pg_temp
+as $function$
+declare
+  length constant smallint := timeframe_code(market_candles.timeframe);
+  places constant smallint[] := market_sources(market_candles.market);
+  factor_kind constant smallint :=
+    case left(market_candles.adjust, 3) when 'qfq' then 1 when 'hfq' then 2 end;
+begin
+  if length is null then
+    perform argument_error(
+      'timeframe', market_candles.timeframe,
+      '1m, 5m, 15m, 30m, 60m, after_hours, 1d, 1w or 1mo');
+  end if;
+  if market_candles.adjust is null
+    or market_candles.adjust not in ('raw', 'qfq', 'hfq')
+    and market_candles.adjust !~ '^qfq:[0-9]{4}-[0-9]{2}-[0-9]{2}$'
+  then
+    perform argument_error('adjust', market_candles.adjust, 'raw, qfq, hfq or qfq: and a date');
+  end if;
+  if market_candles.adjust = 'raw' and market_candles.as_of is null then
+    return query
+      select c.*
+      from set_candles(
+        length, market_candles.from_ts, market_candles.to_ts, places, null) c;
+    return;
+  end if;
+  return query
+    select c.*
+    from instrument i
+    join source s on s.code = i.source
+    cross join lateral candles(
+      i.symbol, market_candles.timeframe, market_candles.from_ts, market_candles.to_ts, 'none',
+      market_candles.adjust, market_candles.as_of, s.name) c
+    where i.source = any (places)
+      and (
+        factor_kind is null
+        or exists (
+          select
+          from adjustment_factor f
+          where f.instrument_id = i.id
+            and f.kind = factor_kind
+            and (market_candles.as_of is null or f.known_from <= market_candles.as_of)));
+end
+$function$;
+comment on function market_candles is
+  'candles() of every series of a market (cn, us: the names in the table market; all of them if '
+  'null), in no order. Adjusted: of those whose factors are known. With adjust or as_of it asks for '
+  'each series by itself.';
+
+create or replace function newest_day()
+returns date
+language sql stable
+set search_path = candled, pg_temp
+as $function$
+  select greatest(
+    (select max(q.trading_day) from quote q),
+    (select max(c.trading_day) from candle c where c.timeframe = 240))
+$function$;
+comment on function newest_day is 'The newest trading day that has a quote or a day candle.';
+
+-- Of the day, the last 52 weeks and the year, from day candles and the quotes of today.
+create or replace view ranges as
+select
+  i.symbol, i.name, max(d.trading_day) as trading_day,
+  max(d.high) filter (where d.trading_day = (select newest_day())) as high_day,
+  min(d.low) filter (where d.trading_day = (select newest_day())) as low_day,
+  max(d.high) as high_52w, min(d.low) as low_52w,
+  max(d.high) filter (where d.trading_day >= (select date_trunc('year', newest_day())))
+    as high_year,
+  min(d.low) filter (where d.trading_day >= (select date_trunc('year', newest_day())))
+    as low_year,
+  count(*)::integer as days, i.id as instrument_id
+from instrument i
+cross join lateral (
+  select c.trading_day, c.high, c.low
+  from candle c
+  where c.instrument_id = i.id
+    and c.timeframe = 240
+    and c.trading_day > (select newest_day() - 364)
+    and c.opened_at > (select (newest_day() - 366)::timestamptz)
+  union all
+  select q.trading_day, q.high, q.low
+  from quote q
+  where q.instrument_id = i.id
+    and q.trading_day > (select newest_day() - 364)
+    and q.high > 0
+    and not exists (
+      select
+      from candle f
+      where f.instrument_id = i.id
+        and f.timeframe = 240
+        and f.opened_at >= q.trading_day - interval '1 day'
+        and f.trading_day = q.trading_day)
+) d
+group by i.id;
+comment on view ranges is
+  'Highest and lowest prices of each instrument, today''s included, as traded (not adjusted for '
+  'splits and dividends): on the newest day of all, in 52 weeks and in the calendar year to it.';
+
+create or replace function movers(
+  kind text default 'gainers', market text default null, day date default null,
+  max_rows integer default 20
+)
+returns table (
+  symbol text, name text, trading_day date, last numeric, previous_close numeric, change numeric,
+  percent_change numeric, high numeric, low numeric, volume numeric, turnover numeric,
+  instrument_id integer
+)
+language plpgsql stable
+set search_path = candled, pg_temp
+set plan_cache_mode = force_custom_plan
+set jit = off
+as $function$
+declare
+  places constant smallint[] := market_sources(movers.market);
+  extremes constant boolean := movers.kind in ('new_highs', 'new_lows');
+  on_day date := movers.day;
+  from_ts timestamptz;
+begin
+  if movers.kind is null
+    or movers.kind not in ('gainers', 'losers', 'turnover', 'volume', 'new_highs', 'new_lows')
+  then
+    perform argument_error(
+      'kind', movers.kind, 'gainers, losers, turnover, volume, new_highs or new_lows');
+  end if;
+  if on_day is null then
+    select greatest(
+      (
+        select max(q.trading_day)
+        from quote q
+        join instrument i on i.id = q.instrument_id
+        where i.source = any (places)
+      ),
+      (
+        select c.trading_day
+        from candle c
+        join instrument i on i.id = c.instrument_id
+        where c.timeframe = 240
+          and i.source = any (places)
+        order by c.trading_day desc
+        limit 1
+      ))
+    into on_day;
+  end if;
+  from_ts := on_day - interval '1 day';
+  return query
+    with present as materialized (
+      select
+        c.instrument_id, c.opened_at, c.high, c.low, c.close, c.volume, c.turnover
+      from candle c
+      where c.timeframe = 240
+        and c.trading_day = on_day
+        and c.opened_at >= from_ts
+        and c.opened_at < from_ts + interval '3 days'
+      union all
+      select
+        q.instrument_id, q.quoted_at, q.high, q.low, q.last, q.volume, q.turnover
+      from quote q
+      where q.trading_day = on_day
+        and q.high > 0
+        and not exists (
+          select
+          from candle c
+          where c.instrument_id = q.instrument_id
+            and c.timeframe = 240
+            and c.trading_day = on_day
+            and c.opened_at >= from_ts
+            and c.opened_at < from_ts + interval '3 days')
+    ),
+    moved as (
+      select
+        i.symbol, i.name, p.*, b.previous_close, p.close - b.previous_close as change
+      from present p
+      join instrument i on i.id = p.instrument_id
+      left join quote q on q.instrument_id = i.id and q.trading_day = on_day
+      cross join lateral (
+        select coalesce(
+          nullif(q.previous_close, 0),
+          (
+            select c.close
+            from candle c
+            where c.instrument_id = i.id
+              and c.timeframe = 240
+              and c.opened_at < p.opened_at
+              and c.trading_day < on_day
+            order by c.opened_at desc
+            limit 1
+          )) as previous_close
+      ) b
+      where i.source = any (places)
+    ),
+    before as (
+      select c.instrument_id, max(c.high) as high, min(c.low) as low
+      from candle c
+      where extremes
+        and c.timeframe = 240
+        and c.trading_day > on_day - 364
+        and c.trading_day < on_day
+        and c.opened_at > from_ts - interval '366 days'
+        and c.opened_at < from_ts + interval '2 days'
+      group by c.instrument_id
+    )
+    select
+      m.symbol, m.name, on_day, m.close, m.previous_close, m.change,
+      round(100 * m.change / nullif(m.previous_close, 0), 2),
+      m.high, m.low, m.volume, m.turnover, m.instrument_id
+    from moved m
+    left join before b on b.instrument_id = m.instrument_id
+    where case movers.kind
+        when 'gainers' then m.change > 0
+        when 'losers' then m.change < 0
+        when 'new_highs' then m.high > b.high
+        when 'new_lows' then m.low < b.low
+        else true
+      end
+    order by
+      case movers.kind
+        when 'gainers' then m.change / nullif(m.previous_close, 0)
+        when 'losers' then -m.change / nullif(m.previous_close, 0)
+        when 'volume' then m.volume
+        else m.turnover
+      end desc nulls last, m.symbol
+    limit movers.max_rows;
+end
+$function$;
+comment on function movers is
+  'The first of a market (all of them if null) on a day (its newest if null). kind: gainers and '
+  'losers by per cent, turnover, volume, new_highs and new_lows (beyond every day of the 52 weeks '
+  'before, by turnover). The previous close is the exchange''s on its newest day, on earlier ones '
+  'that of the last day candle before, not adjusted.';
 
 create or replace function served_on(series integer, day date)
 returns text[]
@@ -2443,27 +3077,44 @@ select
   a.minutes_untraded::integer as untraded, a.minutes_missing::integer as missing, a.minute_volume,
   a.gap_volume, a.residual_volume, a.residual_turnover, a.balanced, true as certified,
   a.repaired_at, s.name as source, a.instrument_id, a.coarse,
-  served_on(a.instrument_id, a.trading_day) as served_by
+  case
+    when s.quoted is not null or i.source in (select v.series from serving v) then
+      served_on(a.instrument_id, a.trading_day)
+    else array[s.name]
+  end as served_by
 from day_audit a
 join instrument i on i.id = a.instrument_id
 left join source s on s.code = i.source
 union all
 select
-  i.symbol, c.trading_day,
-  (count(*) filter (where c.flags & 1 = 0))::integer,
-  (count(*) filter (where c.flags & 1 <> 0))::integer,
-  null, sum(c.volume), null, null, null, null, false, null, s.name, c.instrument_id, null,
-  served_on(c.instrument_id, c.trading_day)
-from candle c
-join instrument i on i.id = c.instrument_id
-left join source s on s.code = i.source
-where c.timeframe = 1
-  and not exists (
-    select
-    from day_audit a
-    where a.instrument_id = c.instrument_id
-      and a.trading_day = c.trading_day)
-group by i.symbol, s.name, c.instrument_id, c.trading_day;
+  i.symbol, d.day, c.traded, c.untraded, null, c.volume, null, null, null, null, false, null,
+  s.name, i.id, null,
+  case
+    when s.quoted is not null or i.source in (select v.series from serving v) then served_on(i.id, d.day)
+    else array[s.name]
+  end
+from instrument i
+join source s on s.code = i.source
+join market m on m.code = s.market
+cross join stored_days() d (day)
+cross join lateral market_hours(m, d.day) e
+cross join lateral (
+  select
+    (count(*) filter (where c.flags & 1 = 0))::integer as traded,
+    (count(*) filter (where c.flags & 1 <> 0))::integer as untraded,
+    sum(c.volume) as volume
+  from candle c
+  where c.instrument_id = i.id
+    and c.timeframe = 1
+    and c.opened_at >= e.from_ts
+    and c.opened_at < e.to_ts
+  having count(*) > 0
+) c
+where not exists (
+  select
+  from day_audit a
+  where a.instrument_id = i.id
+    and a.trading_day = d.day);
 comment on view coverage is
   'Minutes traded, untraded and missing per series and day; missing and residual once certified; '
   'repaired_at once the day was reconciled with the source''s bars; served_by: whose live quotes.';
@@ -3067,6 +3718,16 @@ begin
         (9, 'latest.turnover', 'Money traded since the day began, in the instrument''s currency.'),
         (10, 'latest.%\_prices', 'Prices of up to five levels, best first.'),
         (11, 'latest.%\_volumes', 'Shares or units of those levels.'),
+        (11, 'ranges.trading\_day', 'The instrument''s newest day in those 52 weeks.'),
+        (11, 'ranges.high\_day', 'Of the newest day of all; null if it did not trade then.'),
+        (11, 'ranges.low\_day', 'Of the newest day of all; null if it did not trade then.'),
+        (11, 'ranges.%\_52w', 'Of the 364 days to the newest day.'),
+        (11, 'ranges.%\_year', 'Of the calendar year of the newest day; null if it did not trade.'),
+        (11, 'ranges.days', 'Days in those 52 weeks on which it traded.'),
+        (11, 'rolled\_candles.live', 'With what is forming; false: of final candles alone.'),
+        (11, 'rolled\_candles.series', 'instrument.source'),
+        (11, 'rolled\_candles.from\_ts', 'When the date began on the market''s clock.'),
+        (11, 'rolled\_candles.to\_ts', 'When the date ended on the market''s clock.'),
         (12, 'coverage.traded', 'Minutes with trades.'),
         (13, 'coverage.untraded', 'Minutes without trades while the feed was alive.'),
         (14, 'coverage.missing', 'Minutes without a candle; null until certified.'),
@@ -3086,6 +3747,7 @@ begin
         (28, 'instruments.kind', 'stock, fund, index, convertible_bond, b_share or repo.'),
         (29, 'instruments.board', 'main, chinext, star or beijing; null where boards do not apply.'),
         (30, 'instruments.id', 'instrument_id of the other views.'),
+        (30, 'ranges.name', 'The name the source sends now, without control characters.'),
         (30, 'instruments.name', 'The name the source sends now, without control characters.'),
         (31, 'candle\_fact.what', 'Kind of the fact: candle, part, revision, change, gap, ….'),
         (32, 'candle\_fact.at', 'The time the fact is about, or became known.'),
@@ -3163,9 +3825,9 @@ begin
       and p.proname in (
         'instrument_id', 'market_of', 'market_day', 'period_is_whole', 'series_rows',
         'series_last', 'series_adjusted', 'series_forming', 'series_rolled', 'series_candles',
-        'series_filled', 'symbol_error', 'candles', 'market_at', 'series_days', 'why', 'served',
-        'served_on', 'feed_position', 'changes')
-      and pg_get_function_identity_arguments(p.oid) not like 'symbols text[]%'
+        'series_filled', 'symbol_error', 'candles', 'market_at', 'market_sources', 'set_candles',
+        'market_candles', 'newest_day', 'movers', 'why', 'served', 'served_on', 'feed_position',
+        'changes')
   loop
     execute format('alter function %s security definer', reading);
   end loop;
@@ -3236,11 +3898,11 @@ end
 $publication$;
 
 delete from schema_version
-where version < 6;
+where version < 7;
 
 insert into schema_version (version, objects, text_digest)
 values (
-  6,
+  7,
   array(select schema_objects()),
   nullif(current_setting('candled.schema_digest', true), ''))
 on conflict (version) do update

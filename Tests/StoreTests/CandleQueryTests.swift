@@ -20,6 +20,11 @@ import Testing
       ("candles('sh600001', source => 'reuters')", "source: expected sina, alpaca_iex or"),
       ("candles('sh600001', newest => -1)", "newest: expected a count, found '-1'"),
       ("why('sh600001', now(), '2m')", "timeframe: expected 1m, 5m"),
+      ("market_candles('cn', '2m')", "timeframe: expected 1m, 5m"),
+      ("market_candles('moon')", "market: expected cn or us, found 'moon'"),
+      ("market_candles('cn', adjust => 'forward')", "adjust: expected raw, qfq, hfq or"),
+      ("market_at(now(), market => 'moon')", "market: expected cn or us, found 'moon'"),
+      ("movers('winners')", "kind: expected gainers, losers, turnover"),
     ])
   func `an argument that means nothing is refused and says what would do`(
     query: String, sentence: String
@@ -159,7 +164,9 @@ import Testing
     arguments: [
       "candles('sh600001', fill => 'flat', as_of => now())", "candles('sh600001', '1w')",
       "market_at(now(), now())", "why('sh600001', now())", "candle_5m", "candle_1mo", "factors",
-      "disagreements", "lists", "key_usage", "coverage",
+      "disagreements", "lists", "key_usage", "coverage", "ranges", "candle_1m_f8", "candle_60m_f8",
+      "movers('new_highs')", "market_candles('cn', '5m')", "market_candles('us', as_of => now())",
+      "market_at(now(), market => 'us')",
     ])
   func `a reader may ask everything`(query: String) async throws {
     var store = try await AskedStore()

@@ -35,7 +35,9 @@ enum RightsTable {
 
   static let views: Set<String> = [
     "instruments", "candle_1m", "candle_5m", "candle_15m", "candle_30m", "candle_60m", "candle_1d",
-    "candle_1w", "candle_1mo", "stored_candles", "rolled_candles", "latest", "coverage", "gaps",
+    "candle_1w", "candle_1mo", "candle_1m_f8", "candle_5m_f8", "candle_15m_f8", "candle_30m_f8",
+    "candle_60m_f8", "candle_1d_f8", "candle_1w_f8", "candle_1mo_f8", "ranges", "stored_candles",
+    "rolled_candles", "latest", "coverage", "gaps",
     "revisions",
     "disagreements", "factors", "lists", "key_usage", "rejections", "health", "feed_instruments",
     "feed_quotes", "feed_overview", "feed_candles", "feed_revisions", "feed_gaps", "feed_audits",
@@ -51,7 +53,9 @@ enum RightsTable {
       "argument_error", "instrument_id", "symbol_error", "average_price", "bucket_opened_at",
       "source_names", "shown_candle", "market_of", "market_day", "period_is_whole", "series_rows",
       "series_last", "series_adjusted", "series_forming", "series_rolled", "series_candles",
-      "series_filled", "candles", "market_at", "series_days", "flag_names", "why",
+      "series_filled", "candles", "market_at", "flag_names", "why", "stored_days", "market_hours",
+      "hours_bucket", "hours_bucket_end", "holds_minutes", "market_sources", "set_candles",
+      "market_candles", "newest_day", "movers",
       "feed_position", "changes", "schema_objects", "served", "served_on",
     ]
     for name in open { rights[name] = ("x", "x") }

@@ -300,6 +300,6 @@ import Testing
         left join pg_inherits h on h.inhrelid = x.indexrelid
         left join pg_class p on p.oid = h.inhparent
         where x.indrelid = 'candled.candle_2026_07'::regclass
-        """) == "candle_doubtful candle_pkey candle_time")
+        """) == "candle_day candle_doubtful candle_pkey candle_time")
   }
 }

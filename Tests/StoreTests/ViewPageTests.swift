@@ -19,7 +19,8 @@ import Testing
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
   private static let functions = [
-    "candles", "market_at", "why", "instrument_id", "flag_names", "changes", "feed_position",
+    "candles", "market_candles", "market_at", "movers", "why", "instrument_id", "flag_names",
+    "changes", "feed_position",
   ]
 
   private static func reference(_ database: StoreDatabase) throws -> String {
