@@ -2867,8 +2867,8 @@ end
 $function$;
 comment on function market_candles is
   'candles() of every series of a market (cn, us: the names in the table market; all of them if '
-  'null), in no order. Adjusted: of those whose factors are known. With adjust or as_of it asks for '
-  'each series by itself.';
+  'null), in no order. Adjusted: of those whose factors are known. With adjust or as_of it asks '
+  'for each series by itself.';
 
 create or replace function newest_day()
 returns date
@@ -3090,7 +3090,8 @@ select
   i.symbol, d.day, c.traded, c.untraded, null, c.volume, null, null, null, null, false, null,
   s.name, i.id, null,
   case
-    when s.quoted is not null or i.source in (select v.series from serving v) then served_on(i.id, d.day)
+    when s.quoted is not null or i.source in (select v.series from serving v) then
+      served_on(i.id, d.day)
     else array[s.name]
   end
 from instrument i

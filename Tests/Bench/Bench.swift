@@ -1,4 +1,4 @@
-/// `candled-bench [--minutes N] [SECTION …]`: what candled costs, measured here and now.
+/// `candled-bench [--minutes N] [--days N] [SECTION …]`: what candled costs, measured here and now.
 ///
 /// Absolute times drift from machine to machine and hour to hour, so every section measures both
 /// sides (ours and the floor or the peer) in one run and prints the ratio. A section is one file
@@ -11,7 +11,7 @@ import Glibc
 struct Bench {
   static let sections: [BenchSection] = [
     decodeSection, pagesSection, candlesSection, pipelineSection, commitSection, latencySection,
-    footprintSection, querySection, historySection,
+    footprintSection, querySection, analystSection, historySection,
   ]
 
   static func main() async {
@@ -36,6 +36,8 @@ struct BenchPlan: Sendable {
   var sections: Set<String> = []
   /// Of the day that `footprint` runs; nil is all of it.
   var minutes: Int?
+  /// With minutes of the whole market, in the database that `analyst` asks.
+  var days = 19
 
   /// nil, once the reason is printed, if the arguments cannot be read.
   init?(_ arguments: some Sequence<String>) {
@@ -44,11 +46,16 @@ struct BenchPlan: Sendable {
     while let argument = rest.popFirst() {
       if argument == "--minutes", let count = rest.popFirst().flatMap({ Int($0) }), count > 0 {
         minutes = count
+      } else if argument == "--days", let count = rest.popFirst().flatMap({ Int($0) }),
+        (1...days).contains(count)
+      {
+        days = count
       } else if names.contains(argument) {
         sections.insert(argument)
       } else {
         printLine(
-          "cannot read `\(argument)`; sections: \(names.joined(separator: ", ")); --minutes N")
+          "cannot read `\(argument)`; sections: \(names.joined(separator: ", ")); "
+            + "--minutes N, --days N")
         return nil
       }
     }
