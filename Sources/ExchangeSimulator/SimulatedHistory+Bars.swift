@@ -38,7 +38,20 @@ extension SimulatedHistory {
       guard market.traits[instrument].canTrade else { continue }
       let second = place == today ? market.publication(at: moment) : Grid.dayEnd
       let ledger = ledger(place, at: second)
-      let bars = ledger.bars(of: instrument, scale: scale, until: second).suffix(left)
+      let bars = TrueLedger.bars(
+        Array(ledger.minutes(at: instrument)), on: ledger.day, from: ledger.references[instrument],
+        scale: scale, until: second
+      ).suffix(left)
+      newestFirst.append(Array(bars))
+      left -= bars.count
+    }
+    let earlier = left > 0 && earlierMinuteDays > 0 ? earlier(instrument) : nil
+    for index in earlierDays.indices.suffix(earlierMinuteDays).reversed() where left > 0 {
+      guard let earlier, earlier.bars[index].volume > 0 else { continue }
+      let bars = TrueLedger.bars(
+        earlier.minutes(at: index), on: earlierDays[index], from: earlier.references[index],
+        scale: scale, until: Grid.dayEnd
+      ).suffix(left)
       newestFirst.append(Array(bars))
       left -= bars.count
     }
@@ -48,10 +61,11 @@ extension SimulatedHistory {
   /// All that there are: days without a trade have none.
   private mutating func dayBars(of instrument: Int, at moment: Timestamp) -> [HistoryBar] {
     let today = place(at: moment)
-    let first = morning(0)
-    let earlier = EarlierDays(
-      seed: first.seed, place: instrument, traits: first.traits[instrument], days: earlierDays)
+    let earlier = earlier(instrument)
     var bars = zip(earlierDays, earlier.bars).map { HistoryBar(day: $0, end: nil, sums: $1) }
+    for index in bars.indices.suffix(earlierMinuteDays) {
+      bars[index].sums = earlier.bar(byMinutesAt: index)
+    }
     for place in 0..<today {
       bars.append(HistoryBar(day: days[place], end: nil, sums: sums(place)[instrument]))
     }
@@ -81,12 +95,14 @@ extension SimulatedHistory {
 }
 
 extension TrueLedger {
-  /// One day's bars of `scale` minutes that have begun at `second`.
-  fileprivate func bars(of place: Int, scale: Int, until second: Int) -> [HistoryBar] {
-    let minutes = Array(minutes(at: place))
-    var last = references[place]
+  /// A day's bars of `scale` minutes that have begun at `second`, `reference` being the previous
+  /// close.
+  fileprivate static func bars(
+    _ minutes: [Minute], on day: TradingDay, from reference: Int64, scale: Int, until second: Int
+  ) -> [HistoryBar] {
+    var last = reference
     var bars: [HistoryBar] = []
-    for range in TrueLedger.ranges(scale) {
+    for range in ranges(scale) {
       let begin = Calculation.opening(ofMinute: range.lowerBound)
       let end = Calculation.opening(ofMinute: range.upperBound - 1) + 60
       // The closing auction has no bar before it has matched.

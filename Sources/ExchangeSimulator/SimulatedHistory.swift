@@ -5,21 +5,23 @@ import Market
 ///
 /// The first of its `days` is `SimulatedMarket(seed, day)` itself, each later one follows from the
 /// one before, so a day is reached by running those before it once; afterwards only its morning is
-/// kept, and the minutes of the latest used days. Days before the first are day bars only, drawn
-/// backwards from the first previous close (`EarlierDays`): five years of them cost nothing, but
-/// they have no minutes. It must never know more at a moment than had traded by then.
+/// kept, and the minutes of the latest used days. Days before the first are day bars, drawn
+/// backwards from the first previous close (`EarlierDays`): five years of them cost nothing, and
+/// the last of them may have minutes. It must never know more at a moment than had traded by then.
 package struct SimulatedHistory: Sendable {
   /// The days simulated trade by trade, ascending.
   package let days: [TradingDay]
-  /// Days before those, ascending, that have day bars and no minutes.
+  /// Days before those, ascending, that have day bars.
   package let earlierDays: [TradingDay]
+  /// How many of the last of those have minutes, too.
+  package let earlierMinuteDays: Int
 
   /// The market of each day reached so far, before it begins.
   private var mornings: [SimulatedMarket]
   /// For each day that was run to its end: every instrument's day.
   private(set) var daySums: [[TrueLedger.Minute]] = []
   /// Who traded ex dividend on a day reached so far.
-  private(set) var dividends: [Int: [Dividend]] = [:]
+  private(set) var exDays: [Int: [ExDay]] = [:]
   private var finished: [Int: TrueLedger] = [:]
   private var finishedOrder: [Int] = []
   private var running: (place: Int, market: SimulatedMarket, ledger: TrueLedger)?
@@ -29,17 +31,18 @@ package struct SimulatedHistory: Sendable {
 
   /// - Parameters:
   ///   - days: trading days in ascending order, at least one; simulated trade by trade.
-  ///   - earlierDays: those before, in ascending order, for day bars alone.
+  ///   - earlierDays: those before, in ascending order, for day bars.
+  ///   - earlierMinuteDays: how many of the last of those have minutes, too.
   package init(
     seed: UInt64, instruments: Int = SimulatedMarket.instrumentsDefault, days: [TradingDay],
-    earlierDays: [TradingDay] = []
+    earlierDays: [TradingDay] = [], earlierMinuteDays: Int = 0
   ) {
     precondition(!days.isEmpty, "a history has at least one day")
     self.init(
       SimulatedMarket(
         seed: seed, day: days[0], instruments: instruments,
         previousDay: earlierDays.last),
-      days: days, earlierDays: earlierDays)
+      days: days, earlierDays: earlierDays, earlierMinuteDays: earlierMinuteDays)
   }
 
   /// `count` Shanghai trading days, the last of them `day` or the last before it, and
@@ -56,7 +59,8 @@ package struct SimulatedHistory: Sendable {
 
   /// The history that begins with `market`, which must not have been advanced into its day.
   package init(
-    _ market: SimulatedMarket, days: [TradingDay]? = nil, earlierDays: [TradingDay] = []
+    _ market: SimulatedMarket, days: [TradingDay]? = nil, earlierDays: [TradingDay] = [],
+    earlierMinuteDays: Int = 0
   ) {
     let days = days ?? [market.day]
     precondition(
@@ -67,6 +71,7 @@ package struct SimulatedHistory: Sendable {
       "days come in order")
     self.days = days
     self.earlierDays = earlierDays
+    self.earlierMinuteDays = earlierMinuteDays
     mornings = [market.withoutLines()]
   }
 
@@ -96,6 +101,13 @@ package struct SimulatedHistory: Sendable {
 
 /// Running the days.
 extension SimulatedHistory {
+  /// An instrument on the days before the simulated ones.
+  func earlier(_ instrument: Int) -> EarlierDays {
+    let first = mornings[0]
+    return EarlierDays(
+      seed: first.seed, place: instrument, traits: first.traits[instrument], days: earlierDays)
+  }
+
   /// The market of one of `days` as it stands before the day begins.
   package mutating func market(on day: TradingDay) -> SimulatedMarket {
     guard let place = days.firstIndex(of: day) else {
@@ -163,8 +175,10 @@ extension SimulatedHistory {
     if mornings.count == place + 1, place + 1 < days.count {
       let next = SimulatedMarket(following: market, on: days[place + 1])
       for instrument in next.traits.indices {
-        recordDividend(
-          next.dividend(at: instrument, close: market.states[instrument].anchor), of: instrument)
+        let close = market.states[instrument].anchor
+        if let dividend = next.dividend(at: instrument, close: close) {
+          exDays[instrument, default: []].append(dividend)
+        }
       }
       mornings.append(next)
     }
@@ -175,16 +189,12 @@ extension SimulatedHistory {
       finished[finishedOrder.removeFirst()] = nil
     }
   }
-
-  private mutating func recordDividend(_ dividend: Dividend?, of instrument: Int) {
-    if let dividend { dividends[instrument, default: []].append(dividend) }
-  }
 }
 
 extension SimulatedMarket {
   /// The dividend this day began with, if the last close was `close`.
-  func dividend(at place: Int, close: Int64) -> Dividend? {
-    Dividend(
+  func dividend(at place: Int, close: Int64) -> ExDay? {
+    ExDay(
       seed: seed, place: place, traits: traits[place], on: day, after: previousDay, close: close)
   }
 }

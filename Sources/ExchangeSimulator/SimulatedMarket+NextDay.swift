@@ -38,7 +38,7 @@ extension SimulatedMarket {
     for place in traits.indices {
       states[place].random = Randomness(seed: daySeed, stream: UInt64(place))
       states[place].isPreviousSession = true
-      let dividend = Dividend(
+      let dividend = ExDay(
         seed: seed, place: place, traits: traits[place], on: day, after: market.day,
         close: states[place].anchor)
       traits[place].renew(

@@ -112,11 +112,11 @@ import Testing
       #expect(earlier.bars.count == history.earlierDays.count)
       #expect(earlier.bars.last?.close == traits.previousClose)
       #expect(
-        earlier.bars.allSatisfy {
+        earlier.bars.filter { $0.volume > 0 }.allSatisfy {
           $0.low > 0 && $0.low <= min($0.open, $0.close) && $0.high >= max($0.open, $0.close)
             && $0.volume * $0.low <= $0.turnover && $0.turnover <= $0.volume * $0.high
         })
-      #expect(earlier.dividends.count > 0)
+      #expect(earlier.exDays.count > 0)
     }
   }
 

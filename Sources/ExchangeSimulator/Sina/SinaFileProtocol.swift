@@ -54,13 +54,10 @@ extension SimulatedHistory {
   package mutating func factors(
     of symbol: Symbol, kind: AdjustmentFactor.Kind, at moment: Timestamp
   ) -> [AdjustmentFactor]? {
-    let first = morning(0)
-    guard let place = first.place(of: symbol).map(Int.init) else { return nil }
+    guard let place = morning(0).place(of: symbol).map(Int.init) else { return nil }
     let today = day(at: moment)
     _ = market(on: today)
-    let earlier = EarlierDays(
-      seed: first.seed, place: place, traits: first.traits[place], days: earlierDays)
-    let past = (earlier.dividends + dividends[place, default: []]).filter { $0.day <= today }
+    let past = (earlier(place).exDays + exDays[place, default: []]).filter { $0.day <= today }
     return AdjustmentFactor.chain(past, of: symbol, kind: kind)
   }
 }
@@ -70,16 +67,16 @@ extension AdjustmentFactor {
   private static let places: UInt8 = 13
   private static let one: Int64 = 10_000_000_000_000
 
-  /// - Parameter dividends: ascending.
+  /// - Parameter exDays: ascending.
   fileprivate static func chain(
-    _ dividends: [Dividend], of symbol: Symbol, kind: Kind
+    _ exDays: [ExDay], of symbol: Symbol, kind: Kind
   ) -> [AdjustmentFactor] {
     let oldest = TradingDay(year: 1900, month: 1, day: 1)
-    let starts = [oldest].compactMap { $0 } + dividends.map(\.day)
+    let starts = [oldest].compactMap { $0 } + exDays.map(\.day)
     var units = [one]
-    for dividend in kind == .qfq ? dividends.reversed() : dividends {
+    for exDay in kind == .qfq ? exDays.reversed() : exDays {
       let last = Int128(units[units.count - 1])
-      units.append(Int64(last * Int128(dividend.close) / Int128(dividend.reference)))
+      units.append(Int64(last * Int128(exDay.close) / Int128(exDay.reference)))
     }
     let newestFirst = kind == .qfq ? units : units.reversed()
     return zip(starts.reversed(), newestFirst).map { start, units in

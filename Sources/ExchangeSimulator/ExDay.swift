@@ -1,25 +1,29 @@
 import Market
 
-/// A day an instrument trades ex dividend: the reference price is the last close less the dividend.
+/// A day whose reference price is not the last close: an instrument trades ex dividend, or after a
+/// split.
 ///
-/// At most one a year and instrument, in June or July, drawn from (seed, place, year). The factors
-/// of qfq.js and hfq.js are made of nothing else.
-struct Dividend: Sendable, Hashable {
+/// The factors of qfq.js and hfq.js are made of nothing else. At most one dividend a year and
+/// instrument, in June or July, is drawn from (seed, place, year); splits are events of the past
+/// alone (`PastEvents`).
+struct ExDay: Sendable, Hashable {
   var day: TradingDay
   /// The close before it, and the previous close the exchange shows on the day instead.
   var close: Int64
   var reference: Int64
+  /// Shares a holder has on the day for ten on the day before.
+  var sharesPerTen: Int64 = 10
 
   private static let perMilleOfYears: Int64 = 600
   private static let seasonDays: Int64 = 60
 
-  /// nil if `day` is no ex-day. `close` is the last close.
+  /// The dividend of a day; nil if it has none. `close` is the last close.
   init?(
     seed: UInt64, place: Int, traits: Traits, on day: TradingDay, after previous: TradingDay,
     close: Int64
   ) {
     guard close > 0, !traits.isIndex,
-      let perMille = Dividend.perMille(seed: seed, place: place, on: day, after: previous)
+      let perMille = ExDay.perMille(seed: seed, place: place, on: day, after: previous)
     else { return nil }
     let reference = traits.onTick(close - close * perMille / 1000)
     guard reference > 10 * traits.tick, reference < close else { return nil }
@@ -32,17 +36,32 @@ struct Dividend: Sendable, Hashable {
     reference: Int64
   ) {
     guard !traits.isIndex,
-      let perMille = Dividend.perMille(seed: seed, place: place, on: day, after: previous)
+      let perMille = ExDay.perMille(seed: seed, place: place, on: day, after: previous)
     else { return nil }
+    self.init(paying: perMille, traits: traits, on: day, reference: reference)
+  }
+
+  /// Backwards: a dividend of so many thousandths of the close before it.
+  init?(paying perMille: Int64, traits: Traits, on day: TradingDay, reference: Int64) {
     let close = traits.onTick(reference * 1000 / (1000 - perMille))
     guard reference < close else { return nil }
     self.init(day: day, close: close, reference: reference)
   }
 
-  private init(day: TradingDay, close: Int64, reference: Int64) {
+  /// Backwards: a split into so many shares for ten.
+  init(splitInto sharesPerTen: Int64, traits: Traits, on day: TradingDay, reference: Int64) {
+    self.init(
+      day: day, close: traits.onTick(reference * sharesPerTen / 10), reference: reference,
+      sharesPerTen: sharesPerTen)
+  }
+
+  private init(
+    day: TradingDay, close: Int64, reference: Int64, sharesPerTen: Int64 = 10
+  ) {
     self.day = day
     self.close = close
     self.reference = reference
+    self.sharesPerTen = sharesPerTen
   }
 
   /// How much of the close is paid out, if `day` is the first trading day of this year's date.
