@@ -26,10 +26,12 @@ extension CandleTable {
     parameters.add { $0.timestamp(last) }
     if rows.contains(where: \.mayContradict) { try contradict(within: parameters, in: &context) }
     let inserted = try keys(connection.run(CandleColumns.insert, context: CommitStep.commit))
-    let revised = try keys(
-      connection.run(CandleColumns.revise, with: parameters, context: CommitStep.commit))
     context.keys.candles += inserted
     context.receipt.candles += inserted.count
+    // All are new. Without statistics of the table the rest may read all of it.
+    if inserted.count == rows.count { return }
+    let revised = try keys(
+      connection.run(CandleColumns.revise, with: parameters, context: CommitStep.commit))
     context.keys.revisions += revised
     context.receipt.revisions += revised.count
   }
