@@ -156,14 +156,38 @@ final class BackfillSession {
   ) async throws {
     let lock = try acquireSourceLock(to: source)
     defer { withExtendedLifetime(lock) {} }
-    let client = try HTTPClient()
-    defer { client.shutdown() }
     let budget = budget(of: source)
     if budget.isShared {
       StandardError.writeLine(
         "the daemon sends requests to \(source.name), too: this command sends at most "
           + "\(counted(budget.requestsPerMinute, "request")) a minute")
     }
+    let line = PacedQueueConfiguration(
+      source, requestsPerMinute: budget.requestsPerMinute, seed: .random(in: .min ... .max))
+    let printer = ProgressPrinter()
+    let end = try await perform(schedule, of: source, journal: name, line: line) { stop in
+      try ServiceSignals.watch(stop: stop)
+    } report: {
+      printer.update($0)
+    }
+    printer.finish(end)
+    if end.tasksFailed > 0 || end.tasksDone < end.tasks {
+      throw CommandFailure(
+        status: .temporaryFailure,
+        sentence:
+          "\(end.tasks - end.tasksDone) of \(counted(end.tasks, "chunk")) left: \(resumption)")
+    }
+  }
+
+  /// The same without a word, at a pace of the caller's.
+  /// - Parameter stoppable: is given what ends it early, before it begins.
+  func perform(
+    _ schedule: BackfillSchedule, of source: Source, journal name: String,
+    line: PacedQueueConfiguration, stoppable: (@escaping @Sendable () -> Void) throws -> Void,
+    report: @Sendable (BackfillProgress) -> Void
+  ) async throws -> BackfillProgress {
+    let client = try HTTPClient()
+    defer { client.shutdown() }
     let upstream = HTTPUpstream(
       client: client, hosts: try HTTPUpstream.hosts(settings), credentials: credentials)
     let backfill = Backfill(
@@ -173,17 +197,8 @@ final class BackfillSession {
         writer: writer,
         journal: try JournalWriter(directory: settings.stateDirectory + "/backfill/" + name),
         rules: CandleRules(settings), calendar: calendar, clock: clock, log: log),
-      line: PacedQueueConfiguration(
-        source, requestsPerMinute: budget.requestsPerMinute, seed: .random(in: .min ... .max)))
-    let printer = ProgressPrinter()
-    try ServiceSignals.watch { backfill.stop() }
-    let end = try await backfill.run(schedule.tasks, later: schedule.later) { printer.update($0) }
-    printer.finish(end)
-    if end.tasksFailed > 0 || end.tasksDone < end.tasks {
-      throw CommandFailure(
-        status: .temporaryFailure,
-        sentence:
-          "\(end.tasks - end.tasksDone) of \(counted(end.tasks, "chunk")) left: \(resumption)")
-    }
+      line: line)
+    try stoppable { backfill.stop() }
+    return try await backfill.run(schedule.tasks, later: schedule.later, report: report)
   }
 }

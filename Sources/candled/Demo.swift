@@ -9,6 +9,7 @@ import Ingest
 import Logging
 import Market
 import Operations
+import Platform
 import Store
 import TerminalView
 
@@ -20,13 +21,17 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
       """
       Starts a private PostgreSQL, a simulated exchange on loopback with the protocols of all \
       sources, and the whole daemon between them, faster than a real day. It needs no network \
-      and no keys. The bars of New York's last session come first; after the close, K-lines \
-      confirm the day's minutes. It ends with the simulated day or with Ctrl-C and saves what is \
-      pending; the exit status is 75 if something was not saved.
+      and no keys. The days behind it are filled in first, as `candled backfill` does it: day \
+      candles and factors of all of them, minutes of the last five; with a dividend, a split, a \
+      suspension, a listing and a delisting among them. Then the day begins, with the bars of \
+      New York's last session; after the close, K-lines confirm its minutes. It ends with the \
+      simulated day or with Ctrl-C and saves what is pending; the exit status is 75 if something \
+      was not saved.
       """,
       examples: [
         "candled demo": "300 instruments at 60 times the speed",
         "candled demo --instruments 5400 --speed 10": "the whole market",
+        "candled demo --days 250": "with a year behind it",
         "candled demo --date 2026-07-03 --keep /tmp/day": "another day, and keep its database",
         "candled demo --open /tmp/day": "open the database of a kept demo, without polling",
       ]))
@@ -40,7 +45,10 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
   @Option(help: ArgumentHelp("The trading day to simulate.", valueName: "yyyy-mm-dd"))
   var date = "2026-07-06"
 
-  @Option(help: "The seed of the simulation: the same seed gives the same day.")
+  @Option(help: "Trading days behind it; 0 for none.")
+  var days = 30
+
+  @Option(help: "The seed of the simulation: the same seed and date give the same days.")
   var seed: UInt64 = 1
 
   @Option(help: ArgumentHelp("Keep database and journal in this folder.", valueName: "folder"))
@@ -67,6 +75,9 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
     }
     guard (10...6000).contains(instruments) else {
       throw ValidationError("--instruments takes a number from 10 to 6000")
+    }
+    guard (0...DemoPast.daysMax).contains(days) else {
+      throw ValidationError("--days takes a number from 0 to \(DemoPast.daysMax)")
     }
     guard let day = TradingDay(date) else {
       throw ValidationError("--date \(date): expected a date such as 2026-07-06")
@@ -111,74 +122,90 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
     // Before the simulated clock starts: it would run on while a cluster is made.
     try server.start()
     try Schema.apply(url: server.ownerConnectionString, sources: SourceRegistry.rows)
-    let market = SimulatedMarket(seed: seed, day: day, instruments: instruments)
-    let clock = EngineClock.scaled(
-      from: Timestamp(day: day, secondOfDay: Demo.startSecondOfDay), speed: Int64(speed))
-    let exchange = try ExchangeServer(
-      history: SimulatedHistory(market), protocols: DemoUpstream.all.flatMap(\.protocols),
-      clock: .function { clock.now })
-    defer { exchange.stop() }
-    let settings = try settings(
-      for: exchange, symbols: market.symbols, on: day, in: folder)
-    let log = Logger(label: "candled") { label in
-      LineLogHandler(label: label, level: .warning, format: .text, mask: SecretMask())
-    }
-    let view = DemoScreen(speed: speed, symbols: market.symbols)
     // It has no configuration to read again; but a terminal that goes takes its demo with it.
-    let hasTerminal = isatty(STDERR_FILENO) == 1
+    let stop = DemoStop()
+    try ServiceSignals.watch(hangup: isatty(STDERR_FILENO) == 1 ? .stop : .ignore) {
+      stop.request()
+    }
+    let past = DemoPast(days, before: day)
+    let market = SimulatedMarket(
+      seed: seed, day: day, instruments: instruments, previousDay: past.days.last)
+    let time = Locked(EngineClock.stepped(start: past.now))
+    let exchange = try ExchangeServer(
+      history: SimulatedHistory(
+        market, earlierDays: past.days, earlierMinuteDays: DemoPast.minuteDaysMax),
+      protocols: DemoUpstream.all.flatMap(\.protocols),
+      clock: .function { time.withLock { $0.now } })
+    defer { exchange.stop() }
+    let world = World(url: exchange.url, symbols: market.symbols, folder: folder)
+    // In silence but for what fails.
+    let session = try BackfillSession(
+      settings(in: world, "clock.mode=scaled", "clock.start=\(past.now)", "log.level=error"))
     if folder.isKept {
       _ = try folder.write("demo of \(day): not ended\n", to: KeptDemo.summaryName)
     }
+    guard try await past.fill(market.symbols, by: session, until: stop) else {
+      return (nil, Unsaved())
+    }
+    let clock = EngineClock.scaled(
+      from: Timestamp(day: day, secondOfDay: Demo.startSecondOfDay), speed: Int64(speed))
+    time.withLock { $0 = clock }
+    let settings = try settings(
+      in: world, "clock.stop=\(Timestamp(day: day, secondOfDay: Demo.stopSecondOfDay))")
+    return try await live(settings, clock: clock, in: world, until: stop)
+  }
+
+  /// The daemon, through the day.
+  private func live(
+    _ settings: Settings, clock: EngineClock, in world: World, until stop: DemoStop
+  ) async throws -> (DemoSummary?, Unsaved) {
+    let log = Logger(label: "candled") { label in
+      LineLogHandler(label: label, level: .warning, format: .text, mask: SecretMask())
+    }
+    let view = DemoScreen(speed: speed, symbols: world.symbols)
     let begun = ContinuousClock.now
     var daemon = try Daemon(settings: settings, clock: clock, log: log)
     daemon.limits.drainMilliseconds = Self.drainMillisecondsMax
     let unsaved = try await daemon.run { handle in
-      let hangup: ServiceSignals.Hangup = hasTerminal ? .stop : .ignore
-      do throws(CommandFailure) {
-        try ServiceSignals.watch(hangup: hangup) { handle.engine.stop() }
-      } catch {
-        error.report()
-        return handle.engine.stop()
-      }
+      stop.aim { handle.engine.stop() }
       await view.show(handle)
     }
     let seconds = Int((ContinuousClock.now - begun).components.seconds)
     let summary = await view.finish().map { last in
       DemoSummary(
         last: last, seconds: seconds, unsaved: unsaved.isNone ? nil : "\(unsaved)",
-        folder: folder.isKept ? folder.path : nil)
+        folder: world.folder.isKept ? world.folder.path : nil)
     }
     return (summary, unsaved)
   }
 
-  private func settings(
-    for exchange: ExchangeServer, symbols: [Symbol], on day: TradingDay, in folder: DemoFolder
-  ) throws -> Settings {
-    let list = symbols.map(\.description).joined(separator: ",")
-    let url = exchange.url
-    let stop = Timestamp(day: day, secondOfDay: Demo.stopSecondOfDay)
+  /// Where a demo's exchange and its data are.
+  private struct World {
+    let url: String
+    let symbols: [Symbol]
+    let folder: DemoFolder
+  }
+
+  private func settings(in world: World, _ settings: String...) throws -> Settings {
+    let list = world.symbols.map(\.description).joined(separator: ",")
     let own = [
-      "state_directory=\(folder.path)", "quotes.symbols=\(list)", "quotes.overview=",
-      "clock.stop=\(stop)",
+      "state_directory=\(world.folder.path)", "quotes.symbols=\(list)", "quotes.overview=",
     ]
-    return try ConfigurationFile.load(
-      nil,
-      overrides: try own
-        + SourceRegistry.all.flatMap { try overrides(of: $0, at: url, in: folder) },
-      table: .candled)
+    let sources = try SourceRegistry.all.flatMap { try overrides(of: $0, in: world) }
+    return try ConfigurationFile.load(nil, overrides: own + settings + sources, table: .candled)
   }
 
   /// A source as the simulated exchange plays it.
   private func overrides(
-    of source: any SourceDefinition, at url: String, in folder: DemoFolder
+    of source: any SourceDefinition, in world: World
   ) throws -> [String] {
     let budgets = [source.quotes?.requestsPerMinute, source.pace.requestsPerMinute]
     let hosts = source.hosts.map(\.key) + [source.quotes?.base.declaration.key].compactMap(\.self)
-    var overrides = hosts.map { "\($0)=\(url)" }
+    var overrides = hosts.map { "\($0)=\(world.url)" }
     overrides += budgets.compactMap { $0.map { "\($0.declaration.key)=600" } }
     let demo = DemoUpstream.all.first { $0.name == source.name }
     if let file = source.credentials?.file, let key = demo?.key {
-      let path = try folder.write(key + "\n", to: source.name + ".key")
+      let path = try world.folder.write(key + "\n", to: source.name + ".key")
       overrides.append("\(file.declaration.key)=\(path)")
     }
     if let symbols = source.bars?.recording?.symbols {

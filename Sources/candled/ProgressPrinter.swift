@@ -20,18 +20,28 @@ final class ProgressPrinter: Sendable {
   }
 
   func update(_ progress: BackfillProgress) {
-    if isTerminal { return StandardError.redraw(Self.bar(progress) + " " + Self.words(progress)) }
+    let words = Self.words(progress)
+    show(isTerminal ? Self.bar(progress) + " " + words : words, at: progress.now)
+  }
+
+  func show(_ words: String, at now: Timestamp) {
+    if isTerminal { return StandardError.redraw(words) }
     let isDue = printedAt.withLock { last in
-      if let last, progress.now < last.adding(seconds: Self.pauseSeconds) { return false }
-      last = progress.now
+      if let last, now < last.adding(seconds: Self.pauseSeconds) { return false }
+      last = now
       return true
     }
-    if isDue { StandardError.writeLine(Self.words(progress)) }
+    if isDue { StandardError.writeLine(words) }
+  }
+
+  /// The last line, which stays.
+  func finish(_ words: String) {
+    if isTerminal { StandardError.redraw("") }
+    StandardError.writeLine(words)
   }
 
   func finish(_ progress: BackfillProgress) {
-    if isTerminal { StandardError.redraw("") }
-    StandardError.writeLine(
+    finish(
       "\(progress.tasksDone) of \(counted(progress.tasks, "chunk")) stored: "
         + "\(counted(progress.candles, "candle")), \(counted(progress.revisions, "revision")), "
         + "\(counted(progress.gapsClosed, "gap")) closed, \(counted(progress.requests, "request"))")

@@ -9,7 +9,7 @@ import Testing
   /// Ten minutes a second: long enough to be asked, and stopped, before its close.
   private func start(in folder: String) throws -> RunningBinary {
     let demo = try RunningBinary([
-      "demo", "--speed", "600", "--instruments", "15", "--keep", folder,
+      "demo", "--speed", "600", "--instruments", "15", "--days", "0", "--keep", folder,
     ])
     // Its first line comes with the first candle, later ones a minute apart.
     #expect(demo.logContains("sweeps "), "\(demo.captured)")

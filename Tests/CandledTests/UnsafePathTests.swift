@@ -83,7 +83,7 @@ import Testing
   @Test func `of a folder that is not there keeps a demo, folders above it included`() throws {
     let kept = folder + "/new/above/kept"
     let demo = try RunningBinary(
-      ["demo", "--keep", kept, "--speed", "600", "--instruments", "30"])
+      ["demo", "--keep", kept, "--speed", "600", "--instruments", "30", "--days", "0"])
     #expect(demo.logContains("look inside"), "\(demo.captured)")
     demo.signal(SIGINT)
     #expect(try demo.ended() == 0, "\(demo.captured)")

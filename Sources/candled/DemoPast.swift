@@ -1,0 +1,118 @@
+import ExchangeSimulator
+import Feeds
+import History
+import Ingest
+import Market
+import Operations
+import Platform
+import Polling
+import TerminalView
+
+/// The days behind a demo's day, filled in as `candled backfill` does it: the simulated exchange
+/// serves them as K-lines and factors, and a response is journaled before its rows are stored.
+struct DemoPast {
+  /// Ascending, all before the demo's day.
+  let days: [TradingDay]
+  /// When they are filled in: before the demo's day begins.
+  let now: Timestamp
+
+  /// The last days that have minutes, too.
+  static let minuteDaysMax = 5
+  static let daysMax = 250
+  private static let secondOfDay = 7 * 3600
+
+  /// The host is this machine's own, so that only the machine limits the pace. Four requests under
+  /// way keep both the exchange and the store busy.
+  private static let requestsPerMinute = 600_000
+  private static let inFlightMax = 4
+  private static let burst = 64
+
+  init(_ count: Int, before day: TradingDay) {
+    days = SimulatedHistory.tradingDays(count, through: day.advanced(by: -1))
+    now = Timestamp(day: day, secondOfDay: Self.secondOfDay)
+  }
+
+  /// - Returns: false if it was stopped.
+  /// - Throws: `temporaryFailure` if a request was given up.
+  func fill(_ symbols: [Symbol], by session: BackfillSession, until stop: DemoStop) async throws
+    -> Bool
+  {
+    guard let first = days.first else { return true }
+    let minuteDays = Array(days.suffix(Self.minuteDaysMax))
+    let parts = [
+      (counted(days.count, "day"), Timeframe.day1, first),
+      ("minutes of \(counted(minuteDays.count, "day"))", .minute1, minuteDays[0]),
+    ]
+    var isWhole = true
+    try await session.whileOpen {
+      for (what, timeframe, first) in parts where isWhole {
+        let order = try session.planner.order(
+          of: symbols, from: nil, timeframe: timeframe, first: first, last: days.last)
+        isWhole = try await fill(order, what: what, by: session, until: stop)
+      }
+    }
+    return isWhole
+  }
+
+  private func fill(
+    _ order: BackfillOrder, what: String, by session: BackfillSession, until stop: DemoStop
+  ) async throws -> Bool {
+    let schedule = session.planner.schedule(session.planner.plan(order), done: [:])
+    var line = PacedQueueConfiguration(
+      order.source, requestsPerMinute: Self.requestsPerMinute, seed: 1)
+    line.inFlightMax = Self.inFlightMax
+    line.burst = Self.burst
+    let printer = ProgressPrinter()
+    let begun = ContinuousClock.now
+    let shown = { @Sendable (progress: BackfillProgress) in
+      var shown = DemoPastProgress(what, instruments: order.symbols.count)
+      shown.instrumentsDone = progress.tasksDone
+      shown.candles = progress.candles
+      return shown
+    }
+    let end = try await session.perform(schedule, of: order.source, journal: order.name, line: line)
+    { end in
+      stop.aim(at: end)
+    } report: { progress in
+      printer.show(shown(progress).line, at: progress.now)
+    }
+    if stop.isRequested { return false }
+    guard end.tasksDone == end.tasks else {
+      throw CommandFailure(
+        status: .temporaryFailure,
+        sentence: "\(what) behind the demo's day: \(end.tasksFailed) requests given up")
+    }
+    let seconds = Int((ContinuousClock.now - begun).components.seconds)
+    printer.finish(shown(end).line(afterSeconds: seconds))
+    return true
+  }
+}
+
+/// What a signal ends: whatever of a demo is under way.
+final class DemoStop: Sendable {
+  private struct State {
+    var isRequested = false
+    var target: @Sendable () -> Void = {}
+  }
+
+  private let state = Locked(State())
+
+  var isRequested: Bool { state.withLock { $0.isRequested } }
+
+  func request() {
+    let target = state.withLock { state in
+      state.isRequested = true
+      return state.target
+    }
+    target()
+  }
+
+  /// From now on it ends this; at once if it was requested before.
+  func aim(at target: @escaping @Sendable () -> Void) {
+    let isRequested = state.withLock { state in
+      state.target = target
+      return state.isRequested
+    }
+    if isRequested { target() }
+  }
+}
