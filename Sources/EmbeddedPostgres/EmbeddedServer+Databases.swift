@@ -40,6 +40,12 @@ extension EmbeddedServer {
     try session.run("drop database if exists \(try session.quoted(name)) with (force)")
   }
 
+  /// After a bulk load: until autovacuum comes, plans would be made without statistics.
+  /// - Throws: `startFailed` without a connection, `initFailed` when the server says no.
+  package func gatherStatistics() throws(EmbeddedServerError) {
+    try AdminSession(self, database: Self.databaseName).run("analyze")
+  }
+
   /// A cluster of candled's first version has a superuser called as the daemon is now. It gets the
   /// superuser's name, and the daemon's is free for a role of the schema's making.
   func freeDaemonName() throws(EmbeddedServerError) {

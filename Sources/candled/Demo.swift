@@ -147,6 +147,7 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
     guard try await past.fill(market.symbols, by: session, until: stop) else {
       return (nil, Unsaved())
     }
+    try server.gatherStatistics()
     let clock = EngineClock.scaled(
       from: Timestamp(day: day, secondOfDay: Demo.startSecondOfDay), speed: Int64(speed))
     time.withLock { $0 = clock }
