@@ -126,6 +126,19 @@ import Testing
   }
 }
 
+@Suite struct `The days behind a demo` {
+  @Test func `are shown in one line, while and after they are filled in`() {
+    var progress = DemoPastProgress("30 days", instruments: 5_520)
+    progress.instrumentsDone = 2_140
+    #expect(progress.line == "30 days behind it: 2,140 of 5,520 instruments")
+    progress.instrumentsDone = 5_520
+    progress.candles = 164_500
+    #expect(
+      progress.line(afterSeconds: 14)
+        == "30 days behind it: 5,520 instruments, 164,500 candles, 14 s")
+  }
+}
+
 @Suite struct `Per cent against the previous close` {
   @Test(arguments: [
     ("11.00", "10.00", "10.00"), ("9.90", "10.00", "-1.00"), ("10.001", "10.00", "0.01"),
