@@ -189,8 +189,11 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
 
   private func settings(in world: World, _ settings: String...) throws -> Settings {
     let list = world.symbols.map(\.description).joined(separator: ",")
+    // At this speed a busy machine is silent for 12 s at once: the second would serve by chance.
+    let live = SourceRegistry.liveSources(of: .live).prefix(1).map(\.name).joined()
     let own = [
       "state_directory=\(world.folder.path)", "quotes.symbols=\(list)", "quotes.overview=",
+      "quotes.sources=\(live)",
     ]
     let sources = try SourceRegistry.all.flatMap { try overrides(of: $0, in: world) }
     return try ConfigurationFile.load(nil, overrides: own + settings + sources, table: .candled)
