@@ -88,31 +88,36 @@ extension DayRecorder {
     askedAt[ticket.sequence] = moment
   }
 
-  /// The moments at which a client asked for what it booked, and at which it only probed.
+  /// How often a client asked at a moment and has the answer: to book it, or only as a probe.
   package struct AskedMoments {
-    package var booked: Set<Timestamp> = []
-    package var probed: Set<Timestamp> = []
+    package var booked: [Timestamp: Int] = [:]
+    package var probed: [Timestamp: Int] = [:]
 
     package init() {}
   }
 
-  /// Withdraws the answers to questions of other moments than these: a client that was killed has
-  /// them no more, and will not ask for those moments again.
+  /// Withdraws the other answers: a client that was killed has them no more. Of answers to one
+  /// moment it has the last ones: one that starts again lives through its last seconds again.
   /// - Parameter refreshed: the moments of the source whose lines have stamps of their own.
   /// - Returns: how many they were.
   package func withdrawResponses(
     except moments: AskedMoments, refreshed: AskedMoments = AskedMoments()
   ) -> Int {
-    var (moments, refreshed) = (moments, refreshed)
+    var left = [false: moments, true: refreshed]
     var lost = 0
-    for (sequence, moment) in askedAt.sorted(by: { $0.key < $1.key }) {
-      let isRefreshed = log.refreshed.contains(sequence)
-      // Of one moment the probe is the first: what it shows may make its source serve at once.
-      let isProbe =
-        (isRefreshed ? refreshed.probed.remove(moment) : moments.probed.remove(moment)) != nil
-      if !isProbe, (isRefreshed ? refreshed : moments).booked.contains(moment) { continue }
+    for (sequence, moment) in askedAt.sorted(by: { $0.key > $1.key }) {
+      let source = log.refreshed.contains(sequence)
+      if let count = left[source]?.booked[moment], count > 0 {
+        left[source]?.booked[moment] = count - 1
+        continue
+      }
       log.withdraw(sequence)
-      if !isProbe { lost += 1 }
+      // Of one moment the probe is the first: what it shows may make its source serve at once.
+      if let count = left[source]?.probed[moment], count > 0 {
+        left[source]?.probed[moment] = count - 1
+      } else {
+        lost += 1
+      }
     }
     return lost
   }

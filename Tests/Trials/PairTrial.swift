@@ -211,15 +211,15 @@ struct Pair {
           abandoned += 1
           continue
         }
-        committed.booked.insert(
-          Timestamp(microseconds: entry.requestedAt.microseconds / 1_000 * 1_000))
+        let moment = Timestamp(microseconds: entry.requestedAt.microseconds / 1_000 * 1_000)
+        committed.booked[moment, default: 0] += 1
       }
     }
     let lost = world.exchange.withRecorder { $0.withdrawResponses(except: committed) } ?? 0
     var verdict = try world.verify()
+    let answers = committed.booked.values.reduce(0, +)
     verdict.figures.append(
-      "\(committed.booked.count) answers committed, \(lost) not; \(abandoned) journaled in vain"
-    )
+      "\(answers) answers committed, \(lost) not; \(abandoned) journaled in vain")
     verdict.complaints += try leases.complaints()
     let replay = try replayed()
     verdict.figures.append("both journals replayed: \(replay.output)")

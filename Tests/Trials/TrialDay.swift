@@ -161,10 +161,10 @@ package final class TrialDay {
         let moment = Timestamp(microseconds: milliseconds * 1000)
         guard entry.key.hasPrefix("quotes") else { continue }
         switch (entry.source == .live, entry.key == probes) {
-        case (true, true): moments.probed.insert(moment)
-        case (true, false): moments.booked.insert(moment)
-        case (false, true): refreshed.probed.insert(moment)
-        case (false, false): refreshed.booked.insert(moment)
+        case (true, true): moments.probed[moment, default: 0] += 1
+        case (true, false): moments.booked[moment, default: 0] += 1
+        case (false, true): refreshed.probed[moment, default: 0] += 1
+        case (false, false): refreshed.booked[moment, default: 0] += 1
         }
       }
     }
