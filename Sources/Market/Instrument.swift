@@ -17,6 +17,7 @@ public enum Exchange: Int16, Sendable, CaseIterable {
     }
   }
 
+  /// As `exchange_name()` of the database has it.
   public var name: String {
     switch self {
     case .shanghai: "shanghai"

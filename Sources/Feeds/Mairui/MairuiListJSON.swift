@@ -32,20 +32,7 @@ package enum MairuiListJSON {
     var json = JSONLine()
     json.add("symbol", value: row.symbol.description)
     json.add("name", value: row.name)
-    json.add("exchange", value: row.exchange.word)
+    json.add("exchange", value: row.exchange.name)
     return json.finished
-  }
-}
-
-extension Exchange {
-  /// As `exchange_name()` of the database has it.
-  var word: String {
-    switch self {
-    case .shanghai: "shanghai"
-    case .shenzhen: "shenzhen"
-    case .beijing: "beijing"
-    case .hongKong: "hong_kong"
-    case .unitedStates: "united_states"
-    }
   }
 }
