@@ -10,27 +10,13 @@ import Testing
 
 /// A process is gone at some moment, and the next one has the journal: who is requested then.
 @Suite struct `Failover over a restart` {
-  private static let ten = 10 * 3_600
-
-  private func outage(
-    _ source: Source, _ seconds: Range<Int>, _ fault: TwoSources.Fault
-  ) -> TwoSources.Outage {
-    TwoSources.Outage(
-      source: source, seconds: (Self.ten + seconds.lowerBound)..<(Self.ten + seconds.upperBound),
-      fault: fault)
-  }
-
-  private func registered(_ work: () async throws -> Void) async throws {
-    try await SourceRegistry.with(SourceRegistry.all + [Second()], work)
-  }
-
   @Test(arguments: [true, false])
   func `a restart goes on with the source that served, with a database or without`(
     _ hasDatabase: Bool
   ) async throws {
-    try await registered {
-      var run = try FailoverRun([outage(.live, 0..<30, .banned)])
-      run.end = Self.ten + 20
+    try await Second.registered {
+      var run = try FailoverRun([FailoverRun.outage(.live, 0..<30, .banned)])
+      run.end = FailoverRun.ten + 20
       let sink = MemorySink()
       #expect(try await run.engine(sink).run().isNone)
       run.restart(after: 5, for: 600)
@@ -50,13 +36,14 @@ import Testing
   }
 
   @Test func `a restart right after a refusal sends nothing more to that source`() async throws {
-    try await registered {
+    try await Second.registered {
       // The second never answers: no sweep of it is in the journal.
       for seconds in [3, 4, 9] {
         var run = try FailoverRun([
-          outage(.live, 0..<1_200, .banned), outage(Second.source, 0..<1_200, .silent),
+          FailoverRun.outage(.live, 0..<1_200, .banned),
+          FailoverRun.outage(Second.source, 0..<1_200, .silent),
         ])
-        run.end = Self.ten + seconds
+        run.end = FailoverRun.ten + seconds
         #expect(try await run.engine().run().isNone)
         run.restart(after: 0, for: 40)
         #expect(try await run.engine().run().isNone)
@@ -73,9 +60,9 @@ import Testing
   func `the only source stays alone for the rest of its cool-down, however often it restarts`()
     async throws
   {
-    try await registered {
-      var run = try FailoverRun([outage(.live, 0..<1_200, .banned)])
-      (run.sources, run.end) = ([.live], Self.ten + 5)
+    try await Second.registered {
+      var run = try FailoverRun([FailoverRun.outage(.live, 0..<1_200, .banned)])
+      (run.sources, run.end) = ([.live], FailoverRun.ten + 5)
       #expect(try await run.engine().run().isNone)
       for _ in 0..<12 {
         run.restart(after: 1, for: 60)
@@ -83,7 +70,7 @@ import Testing
         #expect(try await engine.run().isNone)
         #expect(await engine.report(on: []).sources.first?.state?.condition == .banned)
       }
-      let requests = await run.world.requests.filter { $0.second >= Self.ten + 5 }
+      let requests = await run.world.requests.filter { $0.second >= FailoverRun.ten + 5 }
       run.expectCoolDowns(await run.world.requests)
       // The cool-downs end after 1 and 11 minutes.
       #expect(requests.count == 2 && requests.allSatisfy { $0.symbols.count == 1 })
@@ -91,10 +78,10 @@ import Testing
   }
 
   @Test func `a start long after the last answer begins with the first`() async throws {
-    try await registered {
+    try await Second.registered {
       for (seconds, source) in [(240, Second.source), (400, .live), (3_000, .live)] {
-        var run = try FailoverRun([outage(.live, 0..<30, .banned)])
-        run.end = Self.ten + 20
+        var run = try FailoverRun([FailoverRun.outage(.live, 0..<30, .banned)])
+        run.end = FailoverRun.ten + 20
         #expect(try await run.engine().run().isNone)
         run.restart(after: seconds, for: 20)
         #expect(try await run.engine().run().isNone)
@@ -112,9 +99,9 @@ import Testing
   @Test func `another host is another matter, and so is a source that came back by reloads`()
     async throws
   {
-    try await registered {
-      var run = try FailoverRun([outage(.live, 0..<10, .banned)])
-      (run.sources, run.end) = ([.live], Self.ten + 12)
+    try await Second.registered {
+      var run = try FailoverRun([FailoverRun.outage(.live, 0..<10, .banned)])
+      (run.sources, run.end) = ([.live], FailoverRun.ten + 12)
       #expect(try await run.engine().run().isNone)
       run.restart(after: 0, for: 20)
       run.host = "another.test"
@@ -122,14 +109,14 @@ import Testing
       let swept = await run.world.requests.first { $0.second >= run.start }
       #expect(swept.map { $0.second < run.start + 3 && $0.symbols.count > 1 } ?? false)
 
-      let other = try FailoverRun([outage(.live, 0..<60, .banned)])
+      let other = try FailoverRun([FailoverRun.outage(.live, 0..<60, .banned)])
       let engine = try other.engine()
       let update = { @Sendable (sources: [Source]) in
         EngineUpdate(
           limits: EngineLimits(), workers: other.configuration(sources),
           credentials: SourceCredentials())
       }
-      let (world, ten) = (other.world, Self.ten)
+      let (world, ten) = (other.world, FailoverRun.ten)
       await world.at(ten + 9) {
         await engine.update(update([Second.source]))
         await engine.update(update([Second.source, .live]))
@@ -154,21 +141,21 @@ import Testing
 
   @Test func `through random refusals and restarts no request is inside a cool-down`() async throws
   {
-    try await registered {
+    try await Second.registered {
       for seed: UInt64 in 1...6 {
         var random = SplitMix(seed: seed)
         let outages = (0..<6).map { _ in
           let from = Int.random(in: 0...1_200, using: &random)
           let length = Int.random(in: 5...400, using: &random)
           let isBan = Int.random(in: 0..<3, using: &random) > 0
-          return outage(
+          return FailoverRun.outage(
             Bool.random(using: &random) ? .live : Second.source, from..<(from + length),
             isBan ? .banned : .silent)
         }
         var run = try FailoverRun(outages)
-        run.end = Self.ten + 60
+        run.end = FailoverRun.ten + 60
         #expect(try await run.engine().run().isNone)
-        while run.end < Self.ten + 1_500 {
+        while run.end < FailoverRun.ten + 1_500 {
           let before = await run.world.requests
           run.restart(
             after: .random(in: 0...20, using: &random), for: .random(in: 2...300, using: &random))

@@ -12,26 +12,12 @@ import Testing
 
 @testable import Ingest
 
-private func registered(_ work: () async throws -> Void) async throws {
-  try await SourceRegistry.with(SourceRegistry.all + [Second()], work)
-}
-
 @Suite struct `Failover between live sources` {
-  private static let ten = 10 * 3_600
-
-  private func outage(
-    _ source: Source, _ seconds: Range<Int>, _ fault: TwoSources.Fault
-  ) -> TwoSources.Outage {
-    TwoSources.Outage(
-      source: source, seconds: (Self.ten + seconds.lowerBound)..<(Self.ten + seconds.upperBound),
-      fault: fault)
-  }
-
   @Test func `a ban lets the second serve with the next answer, and the first when it is sound`()
     async throws
   {
-    try await registered {
-      let run = try FailoverRun([outage(.live, 0..<30, .banned)])
+    try await Second.registered {
+      let run = try FailoverRun([FailoverRun.outage(.live, 0..<30, .banned)])
       let engine = try run.engine(MemorySink())
       #expect(try await engine.run().isNone)
       let requests = await run.world.requests
@@ -56,14 +42,14 @@ private func registered(_ work: () async throws -> Void) async throws {
   func `a source that is silent or stands still is left within 15 s`(
     _ fault: TwoSources.Fault
   ) async throws {
-    try await registered {
-      var run = try FailoverRun([outage(.live, 0..<1_200, fault)])
-      run.end = Self.ten + 120
+    try await Second.registered {
+      var run = try FailoverRun([FailoverRun.outage(.live, 0..<1_200, fault)])
+      run.end = FailoverRun.ten + 120
       let engine = try run.engine(MemorySink())
       #expect(try await engine.run().isNone)
       let requests = await run.world.requests
       let taken = try #require(requests.first { $0.source == Second.source })
-      #expect((Self.ten..<(Self.ten + 15)).contains(taken.second))
+      #expect((FailoverRun.ten..<(FailoverRun.ten + 15)).contains(taken.second))
       run.expectOneAtATime(requests, turns: [.live, Second.source])
       let report = await engine.report(on: [])
       #expect(report.quotes?.source == Second.source && report.quotes?.servingSince != nil)
@@ -74,9 +60,10 @@ private func registered(_ work: () async throws -> Void) async throws {
   @Test func `where both ban, no request is inside a cool-down, and the first to end serves`()
     async throws
   {
-    try await registered {
+    try await Second.registered {
       let run = try FailoverRun([
-        outage(.live, 0..<900, .banned), outage(Second.source, 0..<30, .banned),
+        FailoverRun.outage(.live, 0..<900, .banned),
+        FailoverRun.outage(Second.source, 0..<30, .banned),
       ])
       let engine = try run.engine(MemorySink())
       #expect(try await engine.run().isNone)
@@ -85,16 +72,16 @@ private func registered(_ work: () async throws -> Void) async throws {
       run.expectOneAtATime(requests, turns: [.live, Second.source])
       let served = try #require(
         requests.first {
-          $0.source == Second.source && $0.second > Self.ten + 30 && !$0.isProbe
+          $0.source == Second.source && $0.second > FailoverRun.ten + 30 && !$0.isProbe
         })
-      #expect(served.second < Self.ten + 90)
+      #expect(served.second < FailoverRun.ten + 90)
       #expect(await engine.report(on: []).quotes?.source == Second.source)
     }
   }
 
   @Test func `the second is never requested for what it does not quote`() async throws {
-    try await registered {
-      let run = try FailoverRun([outage(.live, 0..<600, .banned)])
+    try await Second.registered {
+      let run = try FailoverRun([FailoverRun.outage(.live, 0..<600, .banned)])
       #expect(try await run.engine(MemorySink()).run().isNone)
       let requests = await run.world.requests.filter { $0.source == Second.source }
       #expect(!requests.isEmpty)
@@ -105,27 +92,28 @@ private func registered(_ work: () async throws -> Void) async throws {
   @Test func `a source that answers half of its batches is left, one that answers more is not`()
     async throws
   {
-    try await registered {
+    try await Second.registered {
       for (answered, turns) in [
         ([1, 4, 6], [Source.live, Second.source]), ([0, 1, 2, 4, 5, 7], [Source.live]),
       ] as [(Set<UInt16>, [Source])] {
-        var run = try FailoverRun([outage(.live, 0..<1_200, .partly(answered))])
-        (run.batchSymbols, run.end) = (4, Self.ten + 120)
+        var run = try FailoverRun([FailoverRun.outage(.live, 0..<1_200, .partly(answered))])
+        (run.batchSymbols, run.end) = (4, FailoverRun.ten + 120)
         #expect(try await run.engine().run().isNone)
         let requests = await run.world.requests
         run.expectOneAtATime(requests, turns: turns)
         let taken = requests.first { $0.source == Second.source && !$0.isProbe }
-        #expect(taken.map { (Self.ten..<(Self.ten + 15)).contains($0.second) } ?? true)
+        #expect(
+          taken.map { (FailoverRun.ten..<(FailoverRun.ten + 15)).contains($0.second) } ?? true)
       }
     }
   }
 
   @Test func `a symbol that voids its batch is found, and no source is left for it`() async throws {
-    try await registered {
+    try await Second.registered {
       var run = try FailoverRun([])
       let culprit = run.market.symbols[7]
-      run = try FailoverRun([outage(.live, 0..<1_200, .poisoned(culprit))])
-      run.end = Self.ten + 120
+      run = try FailoverRun([FailoverRun.outage(.live, 0..<1_200, .poisoned(culprit))])
+      run.end = FailoverRun.ten + 120
       let engine = try run.engine()
       #expect(try await engine.run().isNone)
       run.expectOneAtATime(await run.world.requests, turns: [.live])
@@ -134,7 +122,7 @@ private func registered(_ work: () async throws -> Void) async throws {
   }
 
   @Test func `a reload may take a source out, and add one`() async throws {
-    try await registered {
+    try await Second.registered {
       let run = try FailoverRun([])
       let engine = try run.engine(MemorySink())
       let update = { @Sendable (sources: [Source]) in
@@ -142,7 +130,7 @@ private func registered(_ work: () async throws -> Void) async throws {
           limits: EngineLimits(), workers: run.configuration(sources),
           credentials: SourceCredentials())
       }
-      let (world, ten) = (run.world, Self.ten)
+      let (world, ten) = (run.world, FailoverRun.ten)
       await world.at(ten) {
         await engine.update(update([Second.source]))
         await world.at(ten + 300) { await engine.update(update([.live, Second.source])) }

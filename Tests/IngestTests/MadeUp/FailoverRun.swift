@@ -24,6 +24,17 @@ struct FailoverRun {
   let lines = LogLines()
   let world: TwoSources
 
+  static let ten = 10 * 3_600
+
+  /// - Parameter seconds: from ten o'clock.
+  static func outage(
+    _ source: Source, _ seconds: Range<Int>, _ fault: TwoSources.Fault
+  ) -> TwoSources.Outage {
+    TwoSources.Outage(
+      source: source, seconds: (ten + seconds.lowerBound)..<(ten + seconds.upperBound),
+      fault: fault)
+  }
+
   init(_ outages: [TwoSources.Outage]) throws {
     folder = try JournalFolder()
     world = TwoSources(market, outages)

@@ -27,5 +27,13 @@ struct Second: LiveQuotesSource {
       makeDecoder: first.makeDecoder)
   }
 
+  /// Runs work while the registry has it, too.
+  static func registered(
+    hasRefreshStamps: Bool = false, _ work: () async throws -> Void
+  ) async throws {
+    let second = Second(hasRefreshStamps: hasRefreshStamps)
+    try await SourceRegistry.with(SourceRegistry.all + [second], work)
+  }
+
   static func isRequestable(_ symbol: Symbol) -> Bool { !symbol.description.hasPrefix("bj") }
 }

@@ -116,15 +116,8 @@ import Testing
     return tables
   }
 
-  private func registered(
-    hasRefreshStamps: Bool = false, _ work: () async throws -> Void
-  ) async throws {
-    let second = Second(hasRefreshStamps: hasRefreshStamps)
-    try await SourceRegistry.with(SourceRegistry.all + [second], work)
-  }
-
   @Test func `each change is a row, with the receive time of the first answer`() async throws {
-    try await registered {
+    try await Second.registered {
       #expect(SourceRegistry.liveSeries == [.live])
       let tables = try run(inTurn())
       #expect(
@@ -138,7 +131,7 @@ import Testing
   }
 
   @Test func `what both quote has the candles of one source that never failed`() async throws {
-    try await registered {
+    try await Second.registered {
       let tables = try run(inTurn())
       let whole = try run(bodies.keys.sorted().flatMap(first))
       #expect(whole.candles.count > 100)
@@ -151,7 +144,7 @@ import Testing
   }
 
   @Test func `another source does not rename what has a name`() async throws {
-    try await registered {
+    try await Second.registered {
       let names = try run(inTurn()).names
       #expect(names.count == symbols.count)
       #expect(try names == run(bodies.keys.sorted().flatMap(first)).names)
@@ -161,7 +154,7 @@ import Testing
   }
 
   @Test func `what the second source does not quote is a gap, and no flat candle`() async throws {
-    try await registered {
+    try await Second.registered {
       let tables = try run(inTurn())
       let gap = try #require(tables.gaps.first { $0.symbol == alone && $0.cause == .outage })
       #expect(gap.from == moment(Self.stretches[1] - Self.cadence))
@@ -174,7 +167,7 @@ import Testing
   }
 
   @Test func `request groups of two sources are two in the book`() async throws {
-    try await registered {
+    try await Second.registered {
       _ = try run(inTurn()) { pipeline in
         #expect(pipeline.stages[0].memberships.keys.sorted() == [0, 1, 16_384])
         #expect(pipeline.stages[0].memberships[0]?.indexes.count == 12)
@@ -184,7 +177,7 @@ import Testing
   }
 
   @Test func `the answer to a probe says how the source does, and is not booked`() async throws {
-    try await registered {
+    try await Second.registered {
       let entries = bodies.keys.sorted().flatMap(first)
       let probed = entries.flatMap { entry in
         [entry, second(entry.receivedAt.shanghaiSecondOfDay, group: QuotesQuery.probeGroup)]
@@ -204,7 +197,7 @@ import Testing
   }
 
   @Test func `an answer asked for before the change does not undo it`() async throws {
-    try await registered {
+    try await Second.registered {
       let change = Self.stretches[1]
       var entries = inTurn()
       let place = try #require(entries.firstIndex { $0.source == Second.source })
@@ -239,17 +232,17 @@ import Testing
 
   @Test func `a line with nothing new but its refresh stamp is not written`() async throws {
     let all = symbols.filter { $0 != alone }
-    try await registered(hasRefreshStamps: true) {
+    try await Second.registered(hasRefreshStamps: true) {
       #expect(rows([36_033, 36_036, 36_039]).map(\.count) == [all.count, 0, 0])
       #expect(rows([36_033, 36_036]) { $0.fields[10] = "123400" }.last == [stock])
     }
-    try await registered {
+    try await Second.registered {
       #expect(rows([36_033, 36_036]).map(\.count) == [all.count, all.count])
     }
   }
 
   @Test func `a refresh stamp is written where its time means something else`() async throws {
-    try await registered(hasRefreshStamps: true) {
+    try await Second.registered(hasRefreshStamps: true) {
       // Before the auction, in it, after it.
       let early = rows([33_000, 33_033, 33_333, 33_336, 34_000, 34_003])
       #expect(early.map(\.isEmpty) == [false, true, false, true, false, true])
@@ -260,7 +253,7 @@ import Testing
 
   @Test(arguments: [own, refreshed])
   func `a restart anywhere does not show`(_ body: UInt16) async throws {
-    try await registered(hasRefreshStamps: body == Self.refreshed) {
+    try await Second.registered(hasRefreshStamps: body == Self.refreshed) {
       let entries = inTurn(body: body)
       let whole = try run(entries)
       let seed = UInt64.random(in: .min ... .max)
