@@ -12,15 +12,8 @@ import TestSupport
 let analystSection = BenchSection(
   name: "analyst", title: "questions to the whole market: 5,400 series, 250 days"
 ) { plan in
-  let database = try StoreDatabase.alone(isDurable: true)
+  let database = try filledDatabase(by: AnalystBench.filling(days: plan.days))
   defer { try? database.server.stopImmediately() }
-  let began = milliseconds()
-  for statement in AnalystBench.filling(days: plan.days) {
-    try database.execute("set statement_timeout = 0; set search_path = candled; \(statement)")
-  }
-  let candles = try database.value("select count(*) from candled.candle") ?? "no"
-  let seconds = (milliseconds() - began) / 1000
-  printLine("  \(candles) candles made in \(decimals(seconds, 0)) s")
   let client = try AnalystClient(url: database.url)
   for length in [5, 60] {
     try client.compare(
@@ -28,14 +21,6 @@ let analystSection = BenchSection(
       AnalystBench.view(length, AnalystBench.columns), byHand: AnalystBench.byHand(length))
   }
   for question in AnalystBench.questions { try client.measure(question) }
-}
-
-private struct Question {
-  var name: String
-  var sql: String
-  var rows: Int
-  /// Of CPU; nil where none was promised.
-  var millisecondsMax: Double?
 }
 
 private enum AnalystBench {
@@ -62,25 +47,25 @@ private enum AnalystBench {
   }
 
   static let questions = [
-    Question(
+    BenchQuery(
       name: "candle_1d of a day", sql: "select * from candle_1d where trading_day = '\(day)'",
       rows: 5400, millisecondsMax: 20),
-    Question(
+    BenchQuery(
       name: "market_at of one market of 16,400 series",
       sql: "select * from market_at('\(day) 10:00+08', market => 'cn')", rows: 5400,
       millisecondsMax: 40),
-    Question(
+    BenchQuery(
       name: "newest 240 minutes of one", sql: "select * from candles('sh600519', newest => 240)",
       rows: 240, millisecondsMax: 2),
-    Question(
+    BenchQuery(
       name: "coverage of a day", sql: "select * from coverage where trading_day = '\(day)'",
       rows: 5400),
-    Question(name: "gainers of today", sql: "select * from movers('gainers')", rows: 20),
-    Question(name: "new highs of today", sql: "select * from movers('new_highs')", rows: 20),
-    Question(
+    BenchQuery(name: "gainers of today", sql: "select * from movers('gainers')", rows: 20),
+    BenchQuery(name: "new highs of today", sql: "select * from movers('new_highs')", rows: 20),
+    BenchQuery(
       name: "ranges of one", sql: "select * from ranges where symbol = 'sh600519'", rows: 1),
-    Question(name: "ranges of the market", sql: "select * from ranges", rows: 5400),
-    Question(
+    BenchQuery(name: "ranges of the market", sql: "select * from ranges", rows: 5400),
+    BenchQuery(
       name: "all days of the market, as floats", sql: "select * from candle_1d_f8",
       rows: 1_355_400),
   ]
@@ -208,7 +193,7 @@ private final class AnalystClient {
       "×")
   }
 
-  func measure(_ question: Question) throws {
+  func measure(_ question: BenchQuery) throws {
     let found = try connection.firstRow("select count(*) from (\(question.sql)) q")[0]
     guard found == "\(question.rows)" else {
       throw BenchFailure(description: "\(question.name): \(found) rows")

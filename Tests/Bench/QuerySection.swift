@@ -14,25 +14,36 @@ import TestSupport
 let querySection = BenchSection(
   name: "query", title: "questions to 10 M candles, 5,400 series, five years"
 ) { _ in
-  let database = try StoreDatabase.alone(isDurable: true)
+  let database = try filledDatabase(by: QueryBench.filling)
   defer { try? database.server.stopImmediately() }
-  let began = milliseconds()
-  for statement in QueryBench.filling {
-    try database.execute("set statement_timeout = 0; \(statement)")
-  }
-  let candles = try database.value("select count(*) from candled.candle") ?? "no"
-  let seconds = (milliseconds() - began) / 1000
-  printLine("  \(candles) candles made in \(decimals(seconds, 0)) s")
   let client = try QueryClient(url: database.url)
   for query in QueryBench.queries { try client.measure(query) }
 }
 
-private struct BenchQuery {
+struct BenchQuery {
   var name: String
   var sql: String
   var rows: Int
-  /// Of execution; nil where none was promised.
+  /// Of the section's own measure; nil where none was promised.
   var millisecondsMax: Double?
+}
+
+/// A database of its own with what the statements put into it, as is printed; the caller stops it.
+func filledDatabase(by statements: [String]) throws -> StoreDatabase {
+  let database = try StoreDatabase.alone(isDurable: true)
+  let began = milliseconds()
+  do {
+    for statement in statements {
+      try database.execute("set statement_timeout = 0; set search_path = candled; \(statement)")
+    }
+    let candles = try database.value("select count(*) from candled.candle") ?? "no"
+    let seconds = (milliseconds() - began) / 1000
+    printLine("  \(candles) candles made in \(decimals(seconds, 0)) s")
+  } catch {
+    try? database.server.stopImmediately()
+    throw error
+  }
+  return database
 }
 
 private enum QueryBench {
@@ -77,7 +88,6 @@ private enum QueryBench {
 
   static let filling = [
     """
-    set search_path = candled;
     insert into instrument (id, symbol, exchange, kind, board, first_seen)
     select n, case n when 1 then 'sh600519' else 'sz' || 300000 + n end, 1, 1, 1, '2021-01-01'
     from generate_series(1, 5400) n;
@@ -91,7 +101,6 @@ private enum QueryBench {
     limit 1215
     """,
     """
-    set search_path = candled;
     insert into candle
     select o, o + interval '5.5 hours', o + interval '6 hours', n, s.day, 240, 0, 1, 0, \(values)
     from generate_series(1, 1480) n
@@ -102,7 +111,6 @@ private enum QueryBench {
     order by n, o
     """,
     """
-    set search_path = candled;
     insert into candle
     select o, o + interval '1 minute', o + interval '65 seconds', n, s.day, 1, 0, 1, 0, \(values)
     from generate_series(1, 130) n
@@ -113,7 +121,6 @@ private enum QueryBench {
     order by n, o
     """,
     """
-    set search_path = candled;
     insert into candle
     select o, o + interval '1 minute', o + interval '65 seconds', n, s.day, 1, 0, 1, 0, \(values)
     from bench_day s
@@ -123,7 +130,7 @@ private enum QueryBench {
     where s.age <= 5
     order by o, n
     """,
-    "analyze candled.candle",
+    "analyze candle",
   ]
 }
 
