@@ -112,9 +112,9 @@ extension ObservableLedger {
   private func compareAfterHours(_ candles: [Candle], _ differences: inout Differences) {
     for candle in candles {
       let page = places[candle.symbol].flatMap { pages[$0] }
-      let isEqual = Tolerance.accepts(
-        candle.volume, ExactDecimal(page?.afterHours.volume ?? -1), candle.turnover,
-        money(page?.afterHours.turnover ?? -1), ends: 0)
+      let isEqual =
+        candle.volume == ExactDecimal(page?.afterHours.volume ?? -1)
+        && candle.turnover == money(page?.afterHours.turnover ?? -1)
       if !isEqual {
         differences.add(
           "\(candle.symbol): after hours \(candle.volume) \(candle.turnover ?? .zero)")
@@ -194,8 +194,6 @@ extension ObservableLedger {
     settled.minuteTurnover = expected.minuteTurnover
     settled.gapVolume = expected.gapVolume
     settled.gapTurnover = expected.gapTurnover
-    settled.afterHoursVolume = expected.afterHoursVolume
-    settled.afterHoursTurnover = expected.afterHoursTurnover
     return settled == expected && found.isBalanced
       && (found.exchangeVolume == nil) == (expected.exchangeVolume == nil)
       && Tolerance.accepts(
@@ -204,9 +202,6 @@ extension ObservableLedger {
       && Tolerance.accepts(
         found.minuteVolume, expected.minuteVolume, found.minuteTurnover, expected.minuteTurnover,
         ends: ends)
-      && Tolerance.accepts(
-        found.afterHoursVolume, expected.afterHoursVolume, found.afterHoursTurnover,
-        expected.afterHoursTurnover, ends: 0)
   }
 }
 
