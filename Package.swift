@@ -30,18 +30,32 @@ let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swif
 let nio = ["NIOCore", "NIOConcurrencyHelpers", "NIOPosix", "NIOHTTP1"].map {
   Target.Dependency.product(name: $0, package: "swift-nio")
 }
+/// The gateway's HTTP server and, below it, what its WebSockets are written with.
+let web =
+  nio + [
+    .product(name: "NIOWebSocket", package: "swift-nio"),
+    .product(name: "NIOHTTPCompression", package: "swift-nio-extras"),
+    .product(name: "HTTPTypes", package: "swift-http-types"),
+    .product(name: "Hummingbird", package: "hummingbird"),
+    .product(name: "HummingbirdCore", package: "hummingbird"),
+  ]
 let toml = Target.Dependency.product(name: "TOMLKit", package: "TOMLKit")
 
 let package = Package(
   name: "candled",
   products: [
     .executable(name: "candled", targets: ["candled"]),
+    .executable(name: "candled-gateway", targets: ["candled-gateway"]),
     .library(name: "CandledClient", targets: ["CandledClient"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
+    .package(
+      url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
     .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
   ],
   targets: [
@@ -75,6 +89,22 @@ let package = Package(
       name: "ExchangeSimulator", dependencies: ["Market", "Platform", "CLinux"],
       swiftSettings: quick),
     module("CandledClient", ["Market", "Postgres", "Reader", "CLinux"]),
+    // What apps keep in the database beside the candles: tokens, watchlists, preferences.
+    .target(
+      name: "AppStore", dependencies: ["Market", "Postgres"],
+      resources: [.embedInCode("schema_app.sql")], swiftSettings: strict),
+    // Between PostgreSQL and apps: REST, WebSocket, SSE.
+    module(
+      "Gateway",
+      [
+        "Market", "Platform", "Postgres", "Reader", "CandledClient", "AppStore", "Operations", log,
+      ] + web),
+    .executableTarget(
+      name: "candled-gateway",
+      dependencies: [
+        "Market", "Platform", "Postgres", "AppStore", "Gateway", "Operations", arguments, log,
+      ],
+      swiftSettings: strict),
     module("TerminalView", ["Market"]),
     module(
       "Ingest",
@@ -207,6 +237,18 @@ let package = Package(
       ],
       exclude: ["Golden"], swiftSettings: strict),
     tests("PackageTests", [], exclude: ["Golden", "Scenarios"]),
+    tests(
+      "AppStoreTests",
+      [
+        "Market", "EmbeddedPostgres", "Postgres", "Store", "AppStore", "TestSupport", "TestTraits",
+      ]),
+    tests(
+      "GatewayTests",
+      [
+        "Market", "EmbeddedPostgres", "Postgres", "Reader", "Commits", "Store", "CandledClient",
+        "AppStore", "Gateway", "Operations", "TestSupport", "TestTraits", log,
+        .product(name: "HummingbirdTesting", package: "hummingbird"),
+      ] + web),
     tests("TrialTests", ["Trials", "TestTraits"]),
     tests(
       "AdminTests",
@@ -217,7 +259,8 @@ let package = Package(
         .product(name: "NIOCore", package: "swift-nio"),
       ]),
     tests(
-      "TidyTests", ["Operations", "Ingest", "Admin", "candled-tidy", "TestTraits"], settings: quick),
+      "TidyTests", ["Operations", "Ingest", "Admin", "candled-tidy", "TestTraits"],
+      settings: quick),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -2,34 +2,8 @@
 
 import Admin
 import ArgumentParser
+import Operations
 import TerminalView
-
-enum BuildVersion {
-  /// The one place where the version stands.
-  static let current = "0.1.0"
-
-  #if compiler(>=6.4)
-    static let swift = "6.4 or later"
-  #elseif compiler(>=6.3)
-    static let swift = "6.3"
-  #else
-    static let swift = "6.2"
-  #endif
-
-  #if DEBUG
-    static let configuration = "debug"
-  #else
-    static let configuration = "release"
-  #endif
-
-  #if arch(x86_64)
-    static let architecture = "x86_64"
-  #elseif arch(arm64)
-    static let architecture = "aarch64"
-  #else
-    static let architecture = "other"
-  #endif
-}
 
 extension BuildFacts {
   static let current = BuildFacts(

@@ -1,0 +1,2 @@
+-- What apps keep beside the candles: tokens, watchlists, preferences. A schema of its own, with its
+-- own owner and version; candled's schema does not know of it.

@@ -1,0 +1,65 @@
+/// What the feed follower hands to those who pass it on to apps: each commit of the daemon once, in
+/// order, encoded.
+
+import Market
+
+/// One commit.
+package struct FeedUpdate: Sendable {
+  package let epoch: Int64
+  package let seq: Int64
+  /// The server's clock at the commit.
+  package let committedAt: Timestamp
+  /// Whole objects of the series whose quotes changed, in order of place.
+  package let stocks: [EncodedStock]
+  package let messages: [FeedMessage]
+
+  package init(
+    epoch: Int64, seq: Int64, committedAt: Timestamp, stocks: [EncodedStock],
+    messages: [FeedMessage]
+  ) {
+    self.epoch = epoch
+    self.seq = seq
+    self.committedAt = committedAt
+    self.stocks = stocks
+    self.messages = messages
+  }
+}
+
+/// What belongs to a log and not to a state: each is sent once, in order.
+package struct FeedMessage: Sendable {
+  package enum Kind: Sendable, Hashable {
+    case candle(Timeframe)
+    case gap
+    case closedGap
+    case certificate
+    case minuteComplete
+    /// Any other control event of the feed.
+    case event
+  }
+
+  package let kind: Kind
+  /// nil: for all who follow the channel.
+  package let place: SeriesPlace?
+  /// A JSON object in UTF-8: an element of a message's `data`.
+  package let json: [UInt8]
+
+  package init(kind: Kind, place: SeriesPlace?, json: [UInt8]) {
+    self.kind = kind
+    self.place = place
+    self.json = json
+  }
+}
+
+package enum FeedNews: Sendable {
+  case update(FeedUpdate)
+  /// Everything was read again: another database, or changes that are past the horizon.
+  case resync(reason: ResyncReason, epoch: Int64, seq: Int64)
+  /// PostgreSQL is away, or is back.
+  case connection(lostAt: Timestamp?)
+}
+
+/// Raw values are those of the API.
+package enum ResyncReason: String, Sendable {
+  case pastHorizon = "past_horizon"
+  case anotherDatabase = "another_database"
+}

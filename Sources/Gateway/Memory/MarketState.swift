@@ -1,0 +1,52 @@
+/// The newest state of every series, as JSON that is ready to send. Quotes are state: whoever
+/// missed some needs only the newest of each, and that is here, also while PostgreSQL is away.
+///
+/// A value: the feed follower makes the next one and publishes it; requests read the one there is.
+/// It must never be changed in place once it is published.
+
+import Market
+
+/// A series as apps know it: an instrument of one source. Its place never changes while the process
+/// runs, so that sets of series are sets of small numbers.
+package struct SeriesPlace: Hashable, Comparable, Sendable {
+  package let index: Int
+
+  package init(index: Int) { self.index = index }
+
+  package static func < (one: SeriesPlace, other: SeriesPlace) -> Bool { one.index < other.index }
+}
+
+/// One object of the API's type `Stock`, encoded once for all who get it.
+package struct EncodedStock: Sendable {
+  package let place: SeriesPlace
+  /// The change that wrote it.
+  package let seq: Int64
+  /// A JSON object in UTF-8.
+  package let json: [UInt8]
+
+  package init(place: SeriesPlace, seq: Int64, json: [UInt8]) {
+    self.place = place
+    self.seq = seq
+    self.json = json
+  }
+}
+
+package struct MarketState: Sendable {
+  /// The life of the database; another one means that seqs start anew.
+  package var epoch: Int64
+  /// The last change that is in `stocks`.
+  package var seq: Int64
+  /// By place; nil for a series that is listed and has no quote.
+  package var stocks: [EncodedStock?]
+  /// When the connection to PostgreSQL was lost; nil while it is there.
+  package var lostAt: Timestamp?
+
+  package init(
+    epoch: Int64 = 0, seq: Int64 = 0, stocks: [EncodedStock?] = [], lostAt: Timestamp? = nil
+  ) {
+    self.epoch = epoch
+    self.seq = seq
+    self.stocks = stocks
+    self.lostAt = lostAt
+  }
+}
