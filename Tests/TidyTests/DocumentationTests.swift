@@ -73,7 +73,7 @@ import Testing
       page.split(separator: "| module | contents |").last?
       .split(separator: "\n\n").first?.split(separator: "\n").dropFirst(1) ?? []
     let listed = rows.flatMap { row in
-      (row.split(separator: "|").first ?? "").matches(of: /`(\w+)`/).map { String($0.output.1) }
+      (row.split(separator: "|").first ?? "").matches(of: /`([\w-]+)`/).map { String($0.output.1) }
     }
     #expect(listed.sorted() == folders.sorted())
     for module in listed { #expect(package.contains("\"\(module)\""), "\(module)") }
