@@ -28,10 +28,10 @@ begin
     return;
   end if;
   execute 'select max(version) from candled.schema_version' into found;
-  if found > 7 then
+  if found > 8 then
     raise exception using
       errcode = 'object_not_in_prerequisite_state',
-      message = format('the database has schema version %s, newer than 7', found);
+      message = format('the database has schema version %s, newer than 8', found);
   end if;
 end
 $version$;
@@ -687,6 +687,36 @@ comment on table candle_revision is 'Earlier values of revised candles.';
 comment on column candle_revision.known_to is 'These values were known in [known_from, known_to).';
 comment on column candle_revision.cause is 'Cause of the revision; see revision_cause_name().';
 
+create table if not exists candle_month (
+  month date primary key,
+  rows bigint,
+  ordered_at timestamptz,
+  copied smallint,
+  constraint month_is_a_first_day check (extract(day from month) = 1)
+);
+comment on table candle_month is
+  'One row for each month of candles, and when its rows were put in key order.';
+comment on column candle_month.month is 'Its first day; months are those of UTC.';
+comment on column candle_month.rows is
+  'Candles in it when it was last put in order, or so far while it is; null before.';
+comment on column candle_month.ordered_at is
+  'When its rows were last put in key order; null if they lie as they were written.';
+comment on column candle_month.copied is
+  'Chunks copied so far, while the month is being put in order; else null.';
+
+create table if not exists candle_moving (
+  id bigint generated always as identity primary key,
+  instrument_id integer not null,
+  timeframe smallint not null,
+  opened_at timestamptz not null
+);
+comment on table candle_moving is
+  'Keys of candles that were written while their month is being put in order.';
+comment on column candle_moving.id is 'In order of writing.';
+comment on column candle_moving.instrument_id is 'instrument.id';
+comment on column candle_moving.timeframe is 'See timeframe_name().';
+comment on column candle_moving.opened_at is 'Of the candle.';
+
 create or replace function ensure_partition(day date)
 returns boolean
 language plpgsql
@@ -718,6 +748,9 @@ begin
     partition_name,
     first_day::timestamp at time zone 'UTC',
     (first_day + interval '1 month') at time zone 'UTC');
+  insert into candle_month (month)
+  values (first_day)
+  on conflict do nothing;
   return true;
 exception
   -- Made by the one who held the lock; this session's catalog cache had not heard of it yet.
@@ -725,7 +758,268 @@ exception
 end
 $function$;
 comment on function ensure_partition is
-  'Creates the month''s partition of candle if it does not exist: the only DDL of the daemon.';
+    'Creates the month''s partition of candle if it does not exist.';
+
+-- Before version 8 no month was put in order.
+insert into candle_month (month)
+select to_date(right(c.relname, 7), 'YYYY_MM')
+from pg_inherits h
+join pg_class c on c.oid = h.inhrelid
+where h.inhparent = 'candle'::regclass
+  and c.relname ~ '^candle_[0-9]{4}_[0-9]{2}$'
+on conflict do nothing;
+
+-- A copy that was begun has the form that candle had then: it is begun again.
+do $begun$
+declare
+  begun text;
+begin
+  for begun in
+    select to_char(month, '"candle_"YYYY"_"MM"_ordered"')
+    from candle_month
+    where copied is not null
+  loop
+    execute format('drop table if exists %I', begun);
+  end loop;
+end
+$begun$;
+
+-- Re-clustering. Live candles are written minute by minute, so that the minutes of one instrument
+-- lie on as many pages as there are. When a month is closed its rows are copied beside it: first
+-- the candles that are no minutes, then the minutes a day at a time, each in key order. One
+-- instrument's minutes of a day are then a few pages in a row, and candle_time still finds a day.
+-- What is written meanwhile a trigger notes, and it is copied again. At last the copy takes the
+-- month's place. Each step is a transaction of its own: who is killed goes on with the next.
+
+create or replace function candle_moved()
+returns trigger
+language plpgsql
+security definer
+set search_path = candled, pg_temp
+as $function$
+begin
+  -- Not once a key: a row found here may be of a change that is copied already.
+  if tg_op <> 'INSERT' then
+    insert into candle_moving (instrument_id, timeframe, opened_at)
+    values (old.instrument_id, old.timeframe, old.opened_at);
+  end if;
+  if tg_op <> 'DELETE' then
+    insert into candle_moving (instrument_id, timeframe, opened_at)
+    values (new.instrument_id, new.timeframe, new.opened_at);
+  end if;
+  return null;
+end
+$function$;
+comment on function candle_moved is 'Notes what is written to a month that is being put in order.';
+
+create or replace function recluster_month(first_day date, out step text, out moved bigint)
+language plpgsql
+security definer
+set search_path = candled, pg_temp
+set timezone = 'UTC'
+-- Whoever writes to the month or reads candles waits behind us: so we wait briefly.
+set lock_timeout = '300ms'
+set work_mem = '64MB'
+as $function$
+declare
+  month_name text := to_char(first_day, '"candle_"YYYY"_"MM');
+  copy_name text := month_name || '_ordered';
+  next_month date := (first_day + interval '1 month')::date;
+  copied_before smallint;
+  due record;
+  ids integer[];
+  timeframes smallint[];
+  moments timestamptz[];
+  gone bigint;
+begin
+  moved := 0;
+  select copied into strict copied_before
+  from candle_month
+  where month = first_day;
+  if copied_before is null or to_regclass(copy_name) is null then
+    -- Waits for those who write to the month, so that all that is written after the trigger is seen
+    -- by it, and all before by the copy.
+    execute format(
+      'create or replace trigger candle_moved after insert or update or delete on %I
+         for each row execute function candle_moved()',
+      month_name);
+    execute format('drop table if exists %I', copy_name);
+    -- The check spares attaching a scan. Cleaning can wait until the month is attached.
+    execute format(
+      'create table %I (
+         like candle including all excluding indexes,
+         constraint in_month check (opened_at >= %L and opened_at < %L))
+         with (autovacuum_vacuum_insert_scale_factor = 0.1, autovacuum_freeze_min_age = 0,
+           autovacuum_enabled = false)',
+      copy_name, first_day::timestamptz, next_month::timestamptz);
+    execute format('comment on table %I is %L', copy_name, 'Candles opened in a month (UTC).');
+    update candle_month
+    set copied = 0, rows = 0
+    where month = first_day;
+    step := 'begun';
+    return;
+  end if;
+  if copied_before <= next_month - first_day then
+    execute format(
+      'insert into %I
+       select *
+       from %I
+       where %s
+       order by instrument_id, timeframe, opened_at',
+      copy_name, month_name,
+      case copied_before
+        when 0 then 'timeframe <> 1'
+        else format(
+          'timeframe = 1 and opened_at >= %L and opened_at < %L',
+          (first_day + copied_before - 1)::timestamptz, (first_day + copied_before)::timestamptz)
+      end);
+    get diagnostics moved = row_count;
+    update candle_month
+    set copied = copied + 1, rows = rows + moved
+    where month = first_day;
+    step := 'copied';
+    return;
+  end if;
+  select
+    x.indexrelid, x.indisprimary, copy_name || '_' || c.relname as name
+  into due
+  from pg_index x
+  join pg_class c on c.oid = x.indexrelid
+  where x.indrelid = 'candle'::regclass
+    and to_regclass(copy_name || '_' || c.relname) is null
+  order by x.indexrelid
+  limit 1;
+  if found then
+    execute regexp_replace(
+      pg_get_indexdef(due.indexrelid), ' INDEX .* ON ONLY [^ ]+ USING ',
+      format(' INDEX %I ON %I USING ', due.name, copy_name));
+    if due.indisprimary then
+      execute format(
+        'alter table %I add constraint %I primary key using index %I', copy_name, due.name,
+        due.name);
+    end if;
+    execute format(
+      'comment on index %I is %L', due.name, obj_description(due.indexrelid, 'pg_class'));
+    execute format('analyze %I', copy_name);
+    step := 'indexed';
+    return;
+  end if;
+  with taken as (
+    delete from candle_moving
+    where id in (
+      select m.id
+      from candle_moving m
+      where m.opened_at >= first_day::timestamptz
+        and m.opened_at < next_month::timestamptz
+      order by m.id
+      limit 20000)
+    returning instrument_id, timeframe, opened_at
+  )
+  select array_agg(t.instrument_id), array_agg(t.timeframe), array_agg(t.opened_at)
+  into ids, timeframes, moments
+  from (select distinct * from taken) t;
+  if ids is null then
+    step := 'ready';
+    return;
+  end if;
+  execute format(
+    'delete from %I c
+     using unnest($1, $2, $3) k (id, timeframe, at)
+     where (c.instrument_id, c.timeframe, c.opened_at) = (k.id, k.timeframe, k.at)',
+    copy_name)
+  using ids, timeframes, moments;
+  get diagnostics gone = row_count;
+  execute format(
+    'insert into %I
+     select c.*
+     from unnest($1, $2, $3) k (id, timeframe, at)
+     join %I c on (c.instrument_id, c.timeframe, c.opened_at) = (k.id, k.timeframe, k.at)
+     order by k.id, k.timeframe, k.at',
+    copy_name, month_name)
+  using ids, timeframes, moments;
+  get diagnostics moved = row_count;
+  update candle_month
+  set rows = rows + moved - gone
+  where month = first_day;
+  step := 'settled';
+end
+$function$;
+comment on function recluster_month is
+  'The next step of putting a closed month in key order: begun, copied (a chunk), indexed, settled '
+  '(candles written meanwhile), ready for swap_month(); and how many candles it moved.';
+
+create or replace function swap_month(first_day date)
+returns boolean
+language plpgsql
+security definer
+set search_path = candled, pg_temp
+set timezone = 'UTC'
+set lock_timeout = '300ms'
+as $function$
+declare
+  month_name text := to_char(first_day, '"candle_"YYYY"_"MM');
+  copy_name text := month_name || '_ordered';
+  next_month date := (first_day + interval '1 month')::date;
+  named record;
+  renamings text[] := '{}';
+begin
+  if not exists (
+    select
+    from candle_month
+    where month = first_day
+      and copied > next_month - first_day)
+  then
+    return false;
+  end if;
+  execute format('lock table %I in access exclusive mode', copy_name);
+  lock table only candle in access exclusive mode;
+  -- All others wait by now.
+  execute format('lock table only %I in access exclusive mode nowait', month_name);
+  if exists (
+    select
+    from candle_moving
+    where opened_at >= first_day::timestamptz
+      and opened_at < next_month::timestamptz)
+  then
+    return false;
+  end if;
+  for named in
+    select c.relname as found, copy_name || '_' || p.relname as made
+    from pg_index x
+    join pg_class c on c.oid = x.indexrelid
+    join pg_inherits h on h.inhrelid = x.indexrelid
+    join pg_class p on p.oid = h.inhparent
+    where x.indrelid = month_name::regclass
+  loop
+    -- Made on the way, by an upgrade: attaching would build it while all wait.
+    if to_regclass(named.made) is null then
+      return false;
+    end if;
+    renamings := renamings || format('alter index %I rename to %I', named.made, named.found);
+  end loop;
+  -- Its files are deleted when the locks are gone.
+  execute format('drop table %I', month_name);
+  execute format('alter table %I rename to %I', copy_name, month_name);
+  execute format(
+    'alter table candle attach partition %I for values from (%L) to (%L)',
+    month_name, first_day::timestamptz, next_month::timestamptz);
+  execute format(
+    'alter table %I drop constraint in_month, reset (autovacuum_enabled)', month_name);
+  for named in select unnest(renamings) as statement loop
+    execute named.statement;
+  end loop;
+  update candle_month
+  set copied = null, ordered_at = clock_timestamp()
+  where month = first_day;
+  -- Locks are kept until the transaction is on the disk, but not until it is on a standby.
+  perform set_config('synchronous_commit', 'local', true);
+  return true;
+end
+$function$;
+comment on function swap_month is
+  'Puts a month''s ordered copy in its place; false if it is not ready. To be called when no '
+  'transaction runs any more that began before the copy was written to last: it would see a month '
+  'without candles.';
 
 -- The ledger: what passed unseen, what was refused, and the proof at the end of the day.
 
@@ -3540,6 +3834,8 @@ as $function$
     from pg_class r
     where r.relnamespace = 'candled'::regnamespace
       and r.relkind in ('r', 'p', 'v', 'S', 'c')
+      -- Copies of months come and go.
+      and r.relname !~ '^candle_[0-9]{4}_[0-9]{2}_ordered$'
   ),
   routine as (
     select
@@ -3595,15 +3891,13 @@ as $function$
   union all
   select format('constraint %s.%s %s', r.relname, c.conname, pg_get_constraintdef(c.oid))
   from pg_constraint c
-  join pg_class r on r.oid = c.conrelid
-  where c.connamespace = 'candled'::regnamespace
-    and not r.relispartition
+  join relation r on r.oid = c.conrelid
+  where not r.relispartition
   union all
   select format('index %s', pg_get_indexdef(x.indexrelid))
   from pg_index x
-  join pg_class r on r.oid = x.indrelid
-  where r.relnamespace = 'candled'::regnamespace
-    and not r.relispartition
+  join relation r on r.oid = x.indrelid
+  where not r.relispartition
   union all
   select format('view %s %s', r.relname, md5(pg_get_viewdef(r.oid)))
   from relation r
@@ -3618,6 +3912,7 @@ as $function$
   join relation r on r.oid = t.tgrelid
   where not t.tgisinternal
     and t.tgparentid = 0
+    and not (r.relispartition and t.tgname = 'candle_moved')
   union all
   select format('rule %s on %s: %s', w.rulename, r.name, md5(pg_get_ruledef(w.oid)))
   from pg_rewrite w
@@ -3857,7 +4152,9 @@ begin
   -- when, where and in what money a series trades.
   grant select on schema_version, market, source to candled_reader;
   grant execute on all functions in schema candled to candled, candled_reader;
-  revoke execute on function ensure_partition, prune_changes, feed_identity from candled_reader;
+  revoke execute on function
+    ensure_partition, prune_changes, feed_identity, recluster_month, swap_month
+  from candled_reader;
   grant insert, update on
     market, source, instrument, trading_day, market_session, instrument_list, adjustment_factor,
     api_key_usage, bar_watermark, backfill_chunk, quote, overview, candle, candle_revision, gap,
@@ -3899,11 +4196,11 @@ end
 $publication$;
 
 delete from schema_version
-where version < 7;
+where version < 8;
 
 insert into schema_version (version, objects, text_digest)
 values (
-  7,
+  8,
   array(select schema_objects()),
   nullif(current_setting('candled.schema_digest', true), ''))
 on conflict (version) do update

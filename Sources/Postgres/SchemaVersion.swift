@@ -3,7 +3,7 @@ import Market
 /// The schema this build reads and writes, and whether a database has it.
 package enum SchemaVersion {
   /// The number schema.sql writes into `schema_version`.
-  package static let current = 7
+  package static let current = 8
 
   private static let readVersion = Statement(
     name: "read_schema_version", sql: "select max(version) from candled.schema_version")

@@ -18,6 +18,8 @@ enum RightsTable {
     "quote": ("siu", ""),
     "overview": ("siu", ""),
     "candle": ("siu", ""),
+    "candle_month": ("s", ""),
+    "candle_moving": ("s", ""),
     "candle_revision": ("siu", ""),
     "gap": ("siu", ""),
     "day_audit": ("siu", ""),
@@ -56,12 +58,14 @@ enum RightsTable {
       "series_filled", "candles", "market_at", "flag_names", "why", "stored_days", "market_hours",
       "hours_bucket", "hours_bucket_end", "holds_minutes", "market_sources", "set_candles",
       "market_candles", "newest_day", "movers",
-      "feed_position", "changes", "schema_objects", "served", "served_on",
+      "feed_position", "changes", "schema_objects", "served", "served_on", "candle_moved",
     ]
     for name in open { rights[name] = ("x", "x") }
     rights["ensure_partition"] = ("x", "")
     rights["prune_changes"] = ("x", "")
-    rights["feed_identity"] = ("x", "")
+    for name in ["feed_identity", "recluster_month", "swap_month"] {
+      rights[name] = ("x", "")
+    }
     return rights
   }()
 

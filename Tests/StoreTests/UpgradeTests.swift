@@ -145,6 +145,21 @@ import Testing
     #expect(try database.execute(objects) == StoreDatabase().execute(objects))
   }
 
+  @Test func `a database whose months were never put in order is upgraded`() throws {
+    let database = try StoreDatabase()
+    try database.execute(
+      """
+      select candled.ensure_partition('2026-07-06');
+      drop function candled.recluster_month, candled.swap_month, candled.candle_moved;
+      drop table candled.candle_month, candled.candle_moving;
+      update candled.schema_version set version = 7
+      """)
+    try Schema.apply(url: database.url)
+    #expect(try Schema.check(url: database.url) == [])
+    #expect(
+      try database.execute("select * from candled.candle_month") == [["2026-07-01", nil, nil, nil]])
+  }
+
   @Test func `an upgraded database is a fresh one but for its rows`() throws {
     let url = try oldDatabase()
     try Schema.apply(url: url)
