@@ -58,6 +58,14 @@ extension MetricTable {
     ) {
       $0.status.store.pruneFailures
     },
+    gauge("candled_months_unordered", help: "Closed months of candles not yet in key order.") {
+      $0.status.store.monthsLeft.map { .integer(Int64($0)) }
+    },
+    counter(
+      "candled_candles_reclustered_total", help: "Candles copied to put closed months in key order."
+    ) {
+      Int($0.status.store.candlesReclustered)
+    },
     gauge(
       "candled_notification_queue_ratio", help: "Used share of PostgreSQL's notification queue."
     ) {

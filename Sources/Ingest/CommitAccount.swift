@@ -77,6 +77,10 @@ package struct StoreAccount: Sendable {
   package var faults: [StoreError.Code: Int] = [:]
   /// Times that old changes of the feed could not be deleted.
   package var pruneFailures = 0
+  /// Closed months of candles that are not in key order; nil before the first look.
+  package var monthsLeft: Int?
+  /// Candles copied to put months in order.
+  package var candlesReclustered: Int64 = 0
   /// Used share of the server's notification queue; nil where it is not known.
   package var notificationQueue: ExactDecimal?
 

@@ -111,6 +111,9 @@ extension Daemon {
       // Unstructured, as the renewal.
       let watch = Task { await NotificationQueueMonitor(writer: writer, engine: engine).run() }
       defer { watch.cancel() }
+      // Unstructured, as the renewal: a step that is under way ends without us.
+      let idleWork = Task { await idleReclustering(engine).run() }
+      defer { idleWork.cancel() }
       let unsaved = try await engine.run()
       renewal.cancel()
       await writer.disconnect()

@@ -37,6 +37,8 @@ struct CommitState {
   var commitDue: Timestamp?
   /// Since the store last took a commit.
   var loggedFaults = LogThrottle()
+  /// Since a month was last put in order.
+  var reclusteringFaults = LogThrottle()
   /// The day of the commits whose changes were pruned last.
   var prunedOn: TradingDay?
   /// After pruning has failed: not before this on the steady clock.

@@ -56,7 +56,7 @@ extension Engine {
     return keys
   }
 
-  private func sourceReport(_ slot: WorkerSlot, at now: Timestamp) -> SourceReport {
+  func sourceReport(_ slot: WorkerSlot, at now: Timestamp) -> SourceReport {
     var report = SourceReport(source: slot.worker.source, endpoint: slot.worker.name)
     report.state = slot.account.health
     report.requests = slot.account.requests

@@ -20,6 +20,9 @@ package struct StorageSettings: Sendable {
   package let storeLease = Setting.duration(
     "store.lease", default: .seconds(10), in: .seconds(3) ... .seconds(60),
     help: "Time without a renewal after which another daemon on the database may lead.")
+  package let storeDataDirectory = Setting.optionalString(
+    "store.data_directory", unset: "as the server names it, if it is on this machine",
+    help: "A folder on the database's disk: closed months are re-clustered while it has room.")
   package let journalDirectory = Setting.optionalString(
     "journal.directory", unset: "journal in state_directory",
     help: "Folder of the journal.")

@@ -65,6 +65,7 @@ enum Sample {
     for reason in RejectionReason.allCases { engine.counters.rejectedRows[reason] = 1 }
     for reason in KeyParking.allCases { engine.keys.parked[reason] = 1 }
     engine.status.store.notificationQueue = .zero
+    engine.status.store.monthsLeft = 2
     engine.status.commits.lastAt = now
     engine.status.commits.lag.record(microseconds: 99_000_000)
     engine.quarantined = 900
