@@ -40,6 +40,16 @@ extension Trial {
         "kills": "20", "instruments": "150", "live-instruments": "60", "seed": "1",
         "binary": daemon,
       ], run: backfill),
+    .chaos(
+      "recluster",
+      "Closed months put in key order, killed and resumed, beside a daemon, readers and a writer.",
+      options: ["kills": "20", "instruments": "250", "live-instruments": "600"]
+    ) { options in
+      try ReclusterTrial(
+        binary: options.binary, kills: options.number("kills"), instruments: options.instruments,
+        liveInstruments: options.number("live-instruments"), seed: options.seed
+      ).run()
+    },
   ]
 
   private static func truth(_ options: TrialOptions) throws {

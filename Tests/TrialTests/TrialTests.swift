@@ -80,5 +80,14 @@ extension EveryTrial.Days {
       #expect(verdict.complaints.isEmpty, "seed \(trial.seed)")
       #expect(verdict.kills == 4)
     }
+
+    @Test func `months are put in order under load and kills, and nobody waits`() throws {
+      var trial = ReclusterTrial(
+        binary: binary, kills: 4, instruments: 12, liveInstruments: 20,
+        seed: .random(in: 1...1000))
+      trial.liveStop = 9 * 3600 + 45 * 60
+      let verdict = try trial.run()
+      #expect(verdict.complaints.isEmpty, "seed \(trial.seed): \(verdict.figures)")
+    }
   }
 }
