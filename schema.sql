@@ -886,7 +886,7 @@ begin
   from pg_index x
   join pg_class c on c.oid = x.indexrelid
   where x.indrelid = 'candle'::regclass
-    and to_regclass(copy_name || '_' || c.relname) is null
+    and to_regclass(quote_ident(copy_name || '_' || c.relname)) is null
   order by x.indexrelid
   limit 1;
   if found then
@@ -992,7 +992,7 @@ begin
     where x.indrelid = month_name::regclass
   loop
     -- Made on the way, by an upgrade: attaching would build it while all wait.
-    if to_regclass(named.made) is null then
+    if to_regclass(quote_ident(named.made)) is null then
       return false;
     end if;
     renamings := renamings || format('alter index %I rename to %I', named.made, named.found);
