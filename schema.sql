@@ -1021,6 +1021,194 @@ comment on function swap_month is
   'transaction runs any more that began before the copy was written to last: it would see a month '
   'without candles.';
 
+-- Ranges: highest and lowest prices of 52 weeks, kept so that a page need not read a year of days.
+
+-- What is kept is a function of the instrument's day candles alone. Of the days before its newest
+-- one only those count that no later one reaches, about twenty: with them the highest price since
+-- any day is one element of an array. So a row stays right while days leave the 52 weeks.
+create table if not exists price_range (
+  instrument_id integer primary key,
+  trading_day date not null,
+  high numeric not null,
+  low numeric not null,
+  high_days date[] not null,
+  highs numeric[] not null,
+  low_days date[] not null,
+  lows numeric[] not null,
+  traded bit(364) not null
+);
+comment on table price_range is
+  'Highest and lowest prices of an instrument''s newest day candle and of the 363 days before it. '
+  'The writer keeps it with the candles; after changing day candles by hand, call keep_ranges().';
+comment on column price_range.instrument_id is 'instrument.id';
+comment on column price_range.trading_day is 'Of the newest day candle.';
+comment on column price_range.high is 'Of the newest day candle.';
+comment on column price_range.low is 'Of the newest day candle.';
+comment on column price_range.high_days is
+  'Earlier days, ascending, whose high no day between them and the newest one reached.';
+comment on column price_range.highs is 'Of those days: descending.';
+comment on column price_range.low_days is
+  'Earlier days, ascending, whose low no day between them and the newest one reached.';
+comment on column price_range.lows is 'Of those days: ascending.';
+comment on column price_range.traded is
+  'One bit a day, the newest first, then the day before it: whether it has a candle.';
+
+create or replace function range_high(kept price_range, since date, before date)
+returns numeric
+language sql immutable parallel safe
+return greatest(
+  kept.highs[width_bucket(since - 1, kept.high_days) + 1],
+  case when kept.trading_day >= since and kept.trading_day < before then kept.high end);
+comment on function range_high is
+  'The highest price of day candles in [since, before), which end with the kept ones or later.';
+
+create or replace function range_low(kept price_range, since date, before date)
+returns numeric
+language sql immutable parallel safe
+return least(
+  kept.lows[width_bucket(since - 1, kept.low_days) + 1],
+  case when kept.trading_day >= since and kept.trading_day < before then kept.low end);
+comment on function range_low is
+  'The lowest price of day candles in [since, before), which end with the kept ones or later.';
+
+create or replace function range_has(kept price_range, day date)
+returns boolean
+language sql immutable parallel safe
+return case
+  when day <= kept.trading_day and day > kept.trading_day - 364 then
+    get_bit(kept.traded, kept.trading_day - day) = 1
+  else false
+end;
+comment on function range_has is 'Whether a day candle of that day is counted.';
+
+create or replace function keep_ranges(
+  ids integer[] default null, opened_ats timestamptz[] default null
+)
+returns void
+language plpgsql
+security definer
+set search_path = candled, pg_temp
+set plan_cache_mode = force_generic_plan
+set jit = off
+as $function$
+begin
+  -- One writer at a time: the statements after this one see what the last one stored. Readers do
+  -- not wait.
+  lock table price_range in share row exclusive mode;
+  if ids is null then
+    ids := array(select i.id from instrument i);
+    opened_ats := null;
+    delete from price_range r
+    where not exists (
+      select
+      from candle c
+      where c.instrument_id = r.instrument_id
+        and c.timeframe = 240);
+  end if;
+  insert into price_range
+    (instrument_id, trading_day, high, low, high_days, highs, low_days, lows, traded)
+  with changed as (
+    select *
+    from unnest(ids, opened_ats) u (id, opened_at)
+  ),
+  -- The kept days, of which one price counts, and candles, of which both do.
+  counted as (
+    select k.*
+    from changed u
+    join price_range r on r.instrument_id = u.id
+    cross join lateral (
+      select r.instrument_id, r.trading_day, r.high, r.low, r.traded
+      union all
+      select r.instrument_id, h.day, h.high, null, null
+      from unnest(r.high_days, r.highs) h (day, high)
+      union all
+      select r.instrument_id, l.day, null, l.low, null
+      from unnest(r.low_days, r.lows) l (day, low)
+    ) k
+    where u.opened_at is not null
+    union all
+    select c.instrument_id, c.trading_day, c.high, c.low, '1'::bit(364)
+    from changed u
+    join candle c
+      on c.instrument_id = u.id
+      and c.timeframe = 240
+      and c.opened_at = u.opened_at
+    union all
+    select c.instrument_id, c.trading_day, c.high, c.low, '1'::bit(364)
+    from changed u
+    cross join lateral (
+      select n.opened_at
+      from candle n
+      where n.instrument_id = u.id
+        and n.timeframe = 240
+      order by n.opened_at desc
+      limit 1
+    ) n
+    join candle c
+      on c.instrument_id = u.id
+      and c.timeframe = 240
+      and c.opened_at > n.opened_at - interval '366 days'
+    where u.opened_at is null
+  ),
+  placed as (
+    select c.*, max(c.trading_day) over (partition by c.instrument_id) as newest
+    from counted c
+  ),
+  compared as (
+    select p.*, max(p.high) over later as later_high, min(p.low) over later as later_low
+    from placed p
+    where p.trading_day < p.newest
+      and p.trading_day > p.newest - 364
+    window later as (
+      partition by p.instrument_id
+      order by p.trading_day desc
+      rows between unbounded preceding and 1 preceding)
+    union all
+    select p.*, null, null
+    from placed p
+    where p.trading_day = p.newest
+  )
+  select
+    c.instrument_id, c.newest,
+    max(c.high) filter (where c.trading_day = c.newest),
+    min(c.low) filter (where c.trading_day = c.newest),
+    coalesce(array_agg(c.trading_day order by c.trading_day) filter (where x.is_high), '{}'),
+    coalesce(array_agg(c.high order by c.trading_day) filter (where x.is_high), '{}'),
+    coalesce(array_agg(c.trading_day order by c.trading_day) filter (where x.is_low), '{}'),
+    coalesce(array_agg(c.low order by c.trading_day) filter (where x.is_low), '{}'),
+    bit_or(c.traded >> (c.newest - c.trading_day))
+  from compared c
+  cross join lateral (
+    select
+      c.trading_day < c.newest and c.high > coalesce(c.later_high, -1) as is_high,
+      c.trading_day < c.newest and c.low < coalesce(c.later_low, 'infinity') as is_low
+  ) x
+  group by c.instrument_id, c.newest
+  on conflict (instrument_id) do update
+  set
+    trading_day = excluded.trading_day,
+    high = excluded.high,
+    low = excluded.low,
+    high_days = excluded.high_days,
+    highs = excluded.highs,
+    low_days = excluded.low_days,
+    lows = excluded.lows,
+    traded = excluded.traded;
+end
+$function$;
+comment on function keep_ranges is
+  'Brings price_range up to the day candles of these instruments. With an opened_at: adds that '
+  'candle, which is new; with null: calculates the row anew. Without arguments: all, anew.';
+
+-- Before version 8 there was no such table.
+do $fill$
+begin
+  if not exists (select from price_range) then
+    perform keep_ranges();
+  end if;
+end
+$fill$;
+
 -- The ledger: what passed unseen, what was refused, and the proof at the end of the day.
 
 create table if not exists gap (
@@ -2982,9 +3170,29 @@ select
   q.volume, q.turnover, q.bid, q.ask, book_prices(q.bids) as bid_prices,
   book_volumes(q.bids) as bid_volumes, book_prices(q.asks) as ask_prices,
   book_volumes(q.asks) as ask_volumes, q.after_hours_volume, q.after_hours_turnover, q.status,
-  q.trading_day, q.received_at, q.changed_seq, q.instrument_id
+  q.trading_day, q.received_at, q.changed_seq, q.instrument_id,
+  greatest(range_high(r, d.day - 363, 'infinity'), d.high) as high_52w,
+  least(range_low(r, d.day - 363, 'infinity'), d.low) as low_52w,
+  greatest(
+    range_high(r, date_trunc('year', d.day)::date, 'infinity'),
+    case when q.trading_day >= date_trunc('year', d.day) then d.high end) as high_year,
+  least(
+    range_low(r, date_trunc('year', d.day)::date, 'infinity'),
+    case when q.trading_day >= date_trunc('year', d.day) then d.low end) as low_year
 from quote q
-join instrument i on i.id = q.instrument_id;
+join instrument i on i.id = q.instrument_id
+left join price_range r on r.instrument_id = q.instrument_id
+-- A day that has its candle is counted with it.
+cross join lateral (
+  select q.high > 0 and not range_has(r, q.trading_day)
+    and (q.trading_day <= r.trading_day - 364) is not true as is_open
+) o
+cross join lateral (
+  select
+    greatest(q.trading_day, r.trading_day) as day,
+    case when o.is_open then q.high end as high,
+    case when o.is_open then q.low end as low
+) d;
 comment on view latest is
   'The latest quote of each instrument, its five-level book as arrays, best first. Before the '
   'first trade of the day its prices and change are null, also if the source sends the previous '
@@ -3175,41 +3383,43 @@ as $function$
 $function$;
 comment on function newest_day is 'The newest trading day that has a quote or a day candle.';
 
--- Of the day, the last 52 weeks and the year, from day candles and the quotes of today.
+-- Of the day, the last 52 weeks and the year: what is kept of day candles, and the quotes of today.
 create or replace view ranges as
+with newest as materialized (
+  select n.day, n.day - 363 as since, date_trunc('year', n.day)::date as new_year
+  from newest_day() n (day)
+)
 select
-  i.symbol, i.name, max(d.trading_day) as trading_day,
-  max(d.high) filter (where d.trading_day = (select newest_day())) as high_day,
-  min(d.low) filter (where d.trading_day = (select newest_day())) as low_day,
-  max(d.high) as high_52w, min(d.low) as low_52w,
-  max(d.high) filter (where d.trading_day >= (select date_trunc('year', newest_day())))
-    as high_year,
-  min(d.low) filter (where d.trading_day >= (select date_trunc('year', newest_day())))
-    as low_year,
-  count(*)::integer as days, i.id as instrument_id
-from instrument i
-cross join lateral (
-  select c.trading_day, c.high, c.low
-  from candle c
-  where c.instrument_id = i.id
-    and c.timeframe = 240
-    and c.trading_day > (select newest_day() - 364)
-    and c.opened_at > (select (newest_day() - 366)::timestamptz)
-  union all
-  select q.trading_day, q.high, q.low
-  from quote q
-  where q.instrument_id = i.id
-    and q.trading_day > (select newest_day() - 364)
-    and q.high > 0
-    and not exists (
-      select
-      from candle f
-      where f.instrument_id = i.id
-        and f.timeframe = 240
-        and f.opened_at >= q.trading_day - interval '1 day'
-        and f.trading_day = q.trading_day)
-) d
-group by i.id;
+  i.symbol, i.name, greatest(r.trading_day, q.trading_day) as trading_day,
+  greatest(
+    case when r.trading_day = n.day then r.high end,
+    case when q.trading_day = n.day then q.high end) as high_day,
+  least(
+    case when r.trading_day = n.day then r.low end,
+    case when q.trading_day = n.day then q.low end) as low_day,
+  greatest(range_high(r, n.since, 'infinity'), q.high) as high_52w,
+  least(range_low(r, n.since, 'infinity'), q.low) as low_52w,
+  greatest(
+    range_high(r, n.new_year, 'infinity'),
+    case when q.trading_day >= n.new_year then q.high end) as high_year,
+  least(
+    range_low(r, n.new_year, 'infinity'),
+    case when q.trading_day >= n.new_year then q.low end) as low_year,
+  (
+    coalesce(bit_count(r.traded >> (n.day - r.trading_day)), 0)
+    + case when q.trading_day is null then 0 else 1 end
+  )::integer as days,
+  i.id as instrument_id
+from newest n
+cross join instrument i
+left join price_range r on r.instrument_id = i.id and r.trading_day >= n.since
+left join quote q
+  on q.instrument_id = i.id
+  and q.trading_day >= n.since
+  and q.high > 0
+  and not range_has(r, q.trading_day)
+where r.instrument_id is not null
+  or q.instrument_id is not null;
 comment on view ranges is
   'Highest and lowest prices of each instrument, today''s included, as traded (not adjusted for '
   'splits and dividends): on the newest day of all, in 52 weeks and in the calendar year to it.';
@@ -3233,6 +3443,7 @@ declare
   extremes constant boolean := movers.kind in ('new_highs', 'new_lows');
   on_day date := movers.day;
   from_ts timestamptz;
+  past_extremes boolean;
 begin
   if movers.kind is null
     or movers.kind not in ('gainers', 'losers', 'turnover', 'volume', 'new_highs', 'new_lows')
@@ -3260,6 +3471,8 @@ begin
     into on_day;
   end if;
   from_ts := on_day - interval '1 day';
+  -- What is kept ends with the newest day: before an earlier one the days are read.
+  past_extremes := extremes and exists (select from price_range r where r.trading_day > on_day);
   return query
     with present as materialized (
       select
@@ -3307,9 +3520,18 @@ begin
       where i.source = any (places)
     ),
     before as (
-      select c.instrument_id, max(c.high) as high, min(c.low) as low
-      from candle c
+      select
+        r.instrument_id, range_high(r, on_day - 363, on_day) as high,
+        range_low(r, on_day - 363, on_day) as low
+      from price_range r
       where extremes
+        and r.trading_day <= on_day
+      union all
+      select c.instrument_id, max(c.high), min(c.low)
+      from candle c
+      join price_range r on r.instrument_id = c.instrument_id
+      where past_extremes
+        and r.trading_day > on_day
         and c.timeframe = 240
         and c.trading_day > on_day - 364
         and c.trading_day < on_day
@@ -4011,6 +4233,8 @@ begin
         (5, 'latest.high', 'Highest price of the day so far; null before the first trade.'),
         (6, 'latest.low', 'Lowest price of the day so far; null before the first trade.'),
         (7, 'latest.trading', 'normal, halted, delisted, pre_open, auction or not_listed.'),
+        (8, 'latest.%\_52w', 'Of the 364 days to trading_day, or to a newer day candle; as traded.'),
+        (8, 'latest.%\_year', 'Of the calendar year of that day; null if it did not trade.'),
         (9, 'latest.turnover', 'Money traded since the day began, in the instrument''s currency.'),
         (10, 'latest.%\_prices', 'Prices of up to five levels, best first.'),
         (11, 'latest.%\_volumes', 'Shares or units of those levels.'),
@@ -4153,7 +4377,7 @@ begin
   grant select on schema_version, market, source to candled_reader;
   grant execute on all functions in schema candled to candled, candled_reader;
   revoke execute on function
-    ensure_partition, prune_changes, feed_identity, recluster_month, swap_month
+    ensure_partition, keep_ranges, prune_changes, feed_identity, recluster_month, swap_month
   from candled_reader;
   grant insert, update on
     market, source, instrument, trading_day, market_session, instrument_list, adjustment_factor,
@@ -4173,7 +4397,7 @@ begin
     create publication candled
       for table
         market, source, instrument, market_session, adjustment_factor, quote, candle,
-        candle_revision, gap, day_audit, disagreement, serving, change
+        candle_revision, price_range, gap, day_audit, disagreement, serving, change
       with (publish_via_partition_root = true);
     comment on publication candled is
       'Instruments, quotes, candles and the ledger, for logical replication.';
@@ -4188,6 +4412,11 @@ begin
     select from pg_publication_tables where pubname = 'candled' and tablename = 'serving')
   then
     alter publication candled add table serving;
+  end if;
+  if not exists (
+    select from pg_publication_tables where pubname = 'candled' and tablename = 'price_range')
+  then
+    alter publication candled add table price_range;
   end if;
 exception
   when insufficient_privilege then

@@ -3,8 +3,8 @@ import Market
 import Postgres
 
 /// One transaction a commit, in a fixed order: fence, instruments, quotes, candles, ledger, and
-/// last, only if a row was written, journal position, sequence, change row and NOTIFY, so that the
-/// row locks every writer needs are held for the shortest time.
+/// last, only if a row was written, ranges, journal position, sequence, change row and NOTIFY, so
+/// that the locks every writer needs are held for the shortest time.
 extension WriterSession {
   /// How often a commit is started again because another writer took its seq or an instrument id.
   static let attemptsMax = 10
@@ -54,6 +54,7 @@ extension WriterSession {
       quotes.remember(commit)
       return CommitReceipt()
     }
+    try ranges.write(in: context)
     if commit.history != nil { try takeSeq(in: &context) }
     guard try writeChange(commit, in: context) else {
       rollBack()

@@ -111,6 +111,7 @@ final class WriterSession {
 
   var quotes: QuoteTable { QuoteTable(session: self) }
   var candles: CandleTable { CandleTable(session: self) }
+  var ranges: RangeTable { RangeTable(session: self) }
   var ledger: LedgerTable { LedgerTable(session: self) }
   var certificates: CertificateTable { CertificateTable(session: self) }
   var repairs: RepairTable { RepairTable(session: self) }

@@ -21,6 +21,7 @@ enum RightsTable {
     "candle_month": ("s", ""),
     "candle_moving": ("s", ""),
     "candle_revision": ("siu", ""),
+    "price_range": ("s", ""),
     "gap": ("siu", ""),
     "day_audit": ("siu", ""),
     "day_lock": ("siu", ""),
@@ -57,11 +58,12 @@ enum RightsTable {
       "series_last", "series_adjusted", "series_forming", "series_rolled", "series_candles",
       "series_filled", "candles", "market_at", "flag_names", "why", "stored_days", "market_hours",
       "hours_bucket", "hours_bucket_end", "holds_minutes", "market_sources", "set_candles",
-      "market_candles", "newest_day", "movers",
+      "market_candles", "newest_day", "movers", "range_high", "range_low", "range_has",
       "feed_position", "changes", "schema_objects", "served", "served_on", "candle_moved",
     ]
     for name in open { rights[name] = ("x", "x") }
     rights["ensure_partition"] = ("x", "")
+    rights["keep_ranges"] = ("x", "")
     rights["prune_changes"] = ("x", "")
     for name in ["feed_identity", "recluster_month", "swap_month"] {
       rights[name] = ("x", "")

@@ -114,7 +114,9 @@ import Testing
       set role candled_owner;
       set search_path = candled;
       drop index candle_day;
-      drop view rolled_candles, ranges, coverage cascade;
+      drop table price_range cascade;
+      drop function keep_ranges;
+      drop view rolled_candles, coverage cascade;
       drop function market_at(timestamptz, timestamptz, text);
       drop function stored_days, market_hours, hours_bucket, hours_bucket_end, holds_minutes,
         market_sources, set_candles, market_candles, newest_day, movers;
@@ -158,6 +160,29 @@ import Testing
     #expect(try Schema.check(url: database.url) == [])
     #expect(
       try database.execute("select * from candled.candle_month") == [["2026-07-01", nil, nil, nil]])
+  }
+
+  @Test func `a database whose ranges were calculated is upgraded and has them`() throws {
+    let database = try StoreDatabase()
+    try database.execute(
+      """
+      alter publication candled drop table candled.price_range;
+      drop table candled.price_range cascade;
+      drop function candled.keep_ranges;
+      insert into candled.instrument (id, symbol, first_seen) values (1, 'sh600519', now());
+      select candled.ensure_partition('2026-07-06');
+      insert into candled.candle
+        (opened_at, closed_at, known_from, instrument_id, trading_day, timeframe, flags, source,
+        open, high, low, close, volume, turnover)
+      values ('2026-07-06 09:30+08', '2026-07-06 15:00+08', now(), 1, '2026-07-06', 240, 0, 1,
+        10, 11, 9, 10, 100, 1000);
+      update candled.schema_version set version = 7
+      """)
+    try Schema.apply(url: database.url)
+    #expect(try Schema.check(url: database.url) == [])
+    #expect(
+      try database.execute("select symbol, high_52w, low_year, days from candled.ranges")
+        == [["sh600519", "11", "9", "1"]])
   }
 
   @Test func `an upgraded database is a fresh one but for its rows`() throws {

@@ -5,7 +5,8 @@ set role candled_owner;
 set search_path = candled;
 
 drop publication candled;
-drop table day_lock, lease, lease_term, market, serving, source cascade;
+drop table day_lock, lease, lease_term, market, price_range, serving, source cascade;
+drop function keep_ranges;
 
 do $views$
 declare

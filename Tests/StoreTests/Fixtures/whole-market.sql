@@ -139,3 +139,6 @@ cross join (values (date '2025-01-01', 1.25), (date '2026-06-01', 1)) d (day, fa
 
 insert into serving
 values (1, '2026-11-26 10:00+08', 2), (1, '2026-11-26 11:00+08', 1);
+
+-- Days were written by hand.
+select keep_ranges();
