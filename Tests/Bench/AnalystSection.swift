@@ -12,7 +12,7 @@ import TestSupport
 let analystSection = BenchSection(
   name: "analyst", title: "questions to the whole market: 5,400 series, 250 days"
 ) { plan in
-  let database = try filledDatabase(by: AnalystBench.filling(days: plan.days))
+  let database = try filledDatabase(by: AnalystFilling.statements(days: plan.days))
   defer { try? database.server.stopImmediately() }
   let client = try AnalystClient(url: database.url)
   for length in [5, 60] {
@@ -21,11 +21,13 @@ let analystSection = BenchSection(
       AnalystBench.view(length, AnalystBench.columns), byHand: AnalystBench.byHand(length))
   }
   for question in AnalystBench.questions { try client.measure(question) }
+  try client.compareMonth()
+  try await sweepsBesideScans(database)
 }
 
-private enum AnalystBench {
+enum AnalystBench {
   static let ratioMax = 1.2
-  private static let day = "2026-07-15"
+  static let day = "2026-07-15"
   static let columns = "instrument_id, opened_at, open, high, low, close, volume, turnover"
 
   static func view(_ length: Int, _ columns: String) -> String {
@@ -61,118 +63,61 @@ private enum AnalystBench {
       name: "coverage of a day", sql: "select * from coverage where trading_day = '\(day)'",
       rows: 5400),
     BenchQuery(name: "gainers of today", sql: "select * from movers('gainers')", rows: 20),
-    BenchQuery(name: "new highs of today", sql: "select * from movers('new_highs')", rows: 20),
+    BenchQuery(
+      name: "new highs of today", sql: "select * from movers('new_highs')", rows: 20,
+      millisecondsMax: 40),
     BenchQuery(
       name: "ranges of one", sql: "select * from ranges where symbol = 'sh600519'", rows: 1),
-    BenchQuery(name: "ranges of the market", sql: "select * from ranges", rows: 5400),
+    BenchQuery(
+      name: "ranges of the market", sql: "select * from ranges", rows: 5400, millisecondsMax: 40),
+    BenchQuery(
+      name: "gainers of latest",
+      sql: "select symbol, percent_change from latest order by 2 desc nulls last limit 20",
+      rows: 20, millisecondsMax: 3.6),
+    BenchQuery(
+      name: "latest, its ranges alone",
+      sql: "select symbol, high_52w, low_52w, high_year, low_year from latest", rows: 5400,
+      millisecondsMax: 40),
+    BenchQuery(name: "latest, all columns", sql: "select * from latest", rows: 5400),
     BenchQuery(
       name: "all days of the market, as floats", sql: "select * from candle_1d_f8",
       rows: 1_355_400),
   ]
+}
 
-  private static let price = "((n % 90) * 10 + 10 + s.age % 50)::numeric(10, 3)"
-  private static let values = """
-    p + 0.01, p + 0.05, p, p + 0.03, 100 * (n % 70), 100 * (n % 70) * p, null, null
-    """
+/// The CPU time of a process, as the kernel counts it.
+struct ProcessAccount {
+  private let path: String
 
-  static func filling(days: Int) -> [String] {
-    [
-      """
-      insert into instrument (id, symbol, source, exchange, kind, board, first_seen)
-      select
-        n,
-        case when n = 1 then 'sh600519' when n > 5400 then 'X' || n else 'sz' || 300000 + n end,
-        case when n > 5400 then 4 else 1 end, 1, 1, 1, '2021-01-01'
-      from generate_series(1, 16400) n;
-      select count(ensure_partition(month::date))
-      from generate_series('2025-07-01'::date, '2026-07-01', interval '1 month') month;
-      create table bench_day as
-      select day::date, row_number() over (order by day desc) as age
-      from generate_series('2025-07-02'::timestamp, '2026-07-27', interval '1 day') day
-      where extract(isodow from day) < 6
-      order by day desc
-      limit 250
-      """,
-      """
-      insert into candle
-      select o, o + interval '5.5 hours', o + interval '6 hours', n, s.day, 240, 0, 1, 0, \(values)
-      from bench_day s
-      cross join generate_series(1, 5400) n
-      cross join lateral (
-        select \(price), (s.day + time '09:30') at time zone 'Asia/Shanghai'
-      ) x (p, o)
-      order by o, n
-      """,
-      """
-      insert into candle
-      select
-        o, o + interval '1 minute', o + interval '65 seconds', n, s.day, 1,
-        case when (n + extract(epoch from o)::bigint / 60) % 7 = 0 then 1 else 0 end, 1, 0,
-        \(values)
-      from (
-        select *
-        from bench_day
-        where day >= '2026-07-01'
-        order by abs(day - date '\(day)')
-        limit \(days)
-      ) s
-      cross join lateral (
-        select m
-        from market p
-        cross join lateral (select * from market_day(p, s.day) where anchor = opens) d
-        cross join lateral generate_series(
-          d.opens, d.closes - interval '1 minute', interval '1 minute') m
-        where p.code = 1
-      ) t (o)
-      cross join generate_series(1, 5400) n
-      cross join lateral (select \(price)) x (p)
-      order by o, n
-      """,
-      // A day that is going on: 5,400 quotes, each with the minute that is forming.
-      """
-      insert into quote
-        (changed_seq, quoted_at, received_at, candle_opened_at, instrument_id, trading_day, status,
-          trading, candle_flags, candle_source, open, previous_close, last, high, low, bid, ask,
-          volume, turnover, candle_open, candle_high, candle_low, candle_close, candle_volume,
-          candle_turnover, bids, asks, book_state)
-      select
-        1, '2026-07-28 10:00+08', '2026-07-28 10:00+08', '2026-07-28 10:00+08', n, '2026-07-28', 0,
-        0, 0, 1, p, p, p + 0.01 * (n % 300), p + 60, p, p, p, 1000, 1000 * p, p, p, p, p, 10,
-        10 * p, '1:100 2:100', '1:100 2:100', ''
-      from generate_series(1, 5400) n
-      cross join lateral (select ((n % 90) * 10 + 10)::numeric(10, 3)) x (p)
-      """,
-      "analyze",
-    ]
+  init(pid: String) { path = "/proc/\(pid)/schedstat" }
+
+  /// Since the process began.
+  func milliseconds() throws -> Double {
+    let text = try String(contentsOfFile: path, encoding: .utf8)
+    guard let nanoseconds = text.split(separator: " ").first.flatMap({ Double($0) }) else {
+      throw BenchFailure(description: "cannot read \(path)")
+    }
+    return nanoseconds / 1_000_000
   }
 }
 
-/// One session, and the account the kernel keeps of its process.
-private final class AnalystClient {
-  private static let rounds = 5
-  private let connection: BareConnection
-  private let schedule: String
+/// One session, with the account of its process.
+final class AnalystClient {
+  static let rounds = 5
+  let connection: BareConnection
+  private let account: ProcessAccount
 
   init(url: String) throws {
     connection = try BareConnection(url: url)
     // Workers would be other processes.
     try connection.run("set max_parallel_workers_per_gather = 0")
-    schedule = "/proc/\(try connection.firstRow("select pg_backend_pid()")[0])/schedstat"
+    account = ProcessAccount(pid: try connection.firstRow("select pg_backend_pid()")[0])
   }
 
-  /// Of CPU, since the process began.
-  private func consumed() throws -> Double {
-    let text = try String(contentsOfFile: schedule, encoding: .utf8)
-    guard let nanoseconds = text.split(separator: " ").first.flatMap({ Double($0) }) else {
-      throw BenchFailure(description: "cannot read \(schedule)")
-    }
-    return nanoseconds / 1_000_000
-  }
-
-  private func measure(_ sql: String, into row: inout BenchRow) throws {
-    let before = try consumed()
+  func measure(_ sql: String, into row: inout BenchRow) throws {
+    let before = try account.milliseconds()
     consume(try connection.firstRow("explain (analyze, timing off) \(sql)"))
-    row.rounds.append(try consumed() - before)
+    row.rounds.append(try account.milliseconds() - before)
   }
 
   func compare(_ what: String, view: String, _ sameColumns: String, byHand: String) throws {

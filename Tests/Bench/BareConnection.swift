@@ -59,6 +59,29 @@ final class BareConnection {
     }
   }
 
+  /// Starts a statement whose answer nobody reads.
+  func send(_ sql: String) throws {
+    guard PQsendQuery(connection, sql) == 1 else { throw failure() }
+  }
+
+  /// Whether what was sent is over; its answer is thrown away.
+  func isIdle() -> Bool {
+    PQconsumeInput(connection)
+    if PQisBusy(connection) != 0 { return false }
+    while let rest = PQgetResult(connection) { PQclear(rest) }
+    return true
+  }
+
+  /// Ends what was sent, and waits until it is over.
+  func cancel() {
+    if let order = PQgetCancel(connection) {
+      var message = [CChar](repeating: 0, count: 256)
+      PQcancel(order, &message, Int32(message.count))
+      PQfreeCancel(order)
+    }
+    while let rest = PQgetResult(connection) { PQclear(rest) }
+  }
+
   private func failure() -> BenchFailure {
     BenchFailure(description: String(cString: PQerrorMessage(connection)))
   }

@@ -38,6 +38,8 @@ struct BenchPlan: Sendable {
   var minutes: Int?
   /// With minutes of the whole market, in the database that `analyst` asks.
   var days = 19
+  /// 325 M candles.
+  private let daysMax = 250
 
   /// nil, once the reason is printed, if the arguments cannot be read.
   init?(_ arguments: some Sequence<String>) {
@@ -47,7 +49,7 @@ struct BenchPlan: Sendable {
       if argument == "--minutes", let count = rest.popFirst().flatMap({ Int($0) }), count > 0 {
         minutes = count
       } else if argument == "--days", let count = rest.popFirst().flatMap({ Int($0) }),
-        (1...days).contains(count)
+        (1...daysMax).contains(count)
       {
         days = count
       } else if names.contains(argument) {
