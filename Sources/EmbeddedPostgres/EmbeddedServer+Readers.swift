@@ -10,6 +10,7 @@ extension EmbeddedServer {
   static let readerConnectionsMax = 80
 
   private static let ownerName = DatabaseRole.owner
+  private static let appName = DatabaseRole.app
   /// Who may go on doing what readers may not.
   private static let trusted = "\(userName), \(ownerName)"
 
@@ -21,7 +22,7 @@ extension EmbeddedServer {
     declare
       name text;
     begin
-      foreach name in array array['\(ownerName)', '\(userName)', '\(readerName)'] loop
+      foreach name in array array['\(ownerName)', '\(userName)', '\(readerName)', '\(appName)'] loop
         if not exists (select from pg_roles where rolname = name) then
           execute format('create role %I login', name);
         end if;

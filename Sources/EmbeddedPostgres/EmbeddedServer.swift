@@ -89,6 +89,9 @@ package struct EmbeddedServer: Sendable {
   /// `host=… port=… dbname=candled user=candled`.
   package var connectionString: String { address(Self.databaseName, as: Self.userName) }
 
+  /// The same as the gateway's role.
+  package var appConnectionString: String { address(Self.databaseName, as: DatabaseRole.app) }
+
   /// The same as the superuser: for whoever applies the schema.
   package var ownerConnectionString: String { adminConnectionString(database: Self.databaseName) }
 

@@ -103,7 +103,7 @@ package final class LeaseConnection {
       try PostgresConnection(
         url: url, application: "candled lease", unacknowledgedMilliseconds: Int(milliseconds / 3))
     }
-    try SchemaVersion.require(connection)
+    try SchemaVersion.candled.require(connection)
     try connection.execute(
       "set statement_timeout = \(milliseconds / 3); set lock_timeout = \(milliseconds / 6)",
       context: "connect")

@@ -1,38 +1,54 @@
 import Market
 
-/// The schema this build reads and writes, and whether a database has it.
-package enum SchemaVersion {
-  /// The number schema.sql writes into `schema_version`.
-  package static let current = 8
+/// A schema as this build reads and writes it, and whether a database has it.
+package struct SchemaVersion: Sendable {
+  /// Its name in the database.
+  package let schema: String
+  /// What people call it: `schema`, or more where there is another one beside it.
+  let title: String
+  /// The number its file writes into `schema_version`.
+  package let current: Int
+  /// The program whose `schema apply` applies it.
+  let program: String
 
-  private static let readVersion = Statement(
-    name: "read_schema_version", sql: "select max(version) from candled.schema_version")
+  package init(schema: String, title: String, current: Int, program: String) {
+    self.schema = schema
+    self.title = title
+    self.current = current
+    self.program = program
+  }
+
+  /// Of schema.sql.
+  package static let candled = SchemaVersion(
+    schema: "candled", title: "schema", current: 8, program: "candled")
 
   /// - Throws: `schemaMismatch` with the sentence that says what to do.
-  package static func require(_ connection: PostgresConnection) throws(StoreError) {
+  package func require(_ connection: PostgresConnection) throws(StoreError) {
     let found: Int32
     do throws(StoreError) {
       found = try stored(in: connection)
     } catch  where error.code == .operatorNeeded || error.code == .malformed {
       throw StoreError(
-        .schemaMismatch, message: "the database has no candled schema: run `candled schema apply`",
+        .schemaMismatch,
+        message: "the database has no \(schema) schema: run `\(program) schema apply`",
         sqlState: error.sqlState, context: "schema check")
     }
     if found != current {
       let advice =
         found < current
-        ? "this candled needs \(current): run `candled schema apply`"
-        : "newer than version \(current) of this candled: install the release that applied it"
+        ? "this \(program) needs \(current): run `\(program) schema apply`"
+        : "newer than version \(current) of this \(program): install the release that applied it"
       throw StoreError(
-        .schemaMismatch, message: "the database has schema version \(found), \(advice)",
+        .schemaMismatch, message: "the database has \(title) version \(found), \(advice)",
         context: "schema check")
     }
   }
 
-  package static func stored(
-    in connection: PostgresConnection
-  ) throws(StoreError) -> Int32 {
-    var row = try connection.run(readVersion, context: "schema check").row(0)
+  package func stored(in connection: PostgresConnection) throws(StoreError) -> Int32 {
+    let read = Statement(
+      name: "read_schema_version_\(schema)",
+      sql: "select max(version) from \(schema).schema_version")
+    var row = try connection.run(read, context: "schema check").row(0)
     return try row.int32()
   }
 }

@@ -40,7 +40,7 @@ package final class StoreReader {
   ) throws(StoreError) {
     self.candlesMax = candlesMax
     connection = try PostgresConnection(url: url, application: application)
-    try SchemaVersion.require(connection)
+    try SchemaVersion.candled.require(connection)
   }
 
   func read<Value>(

@@ -19,7 +19,7 @@ final class ReclusteringSession {
     connection = try gate.pass(.writer) { () throws(StoreError) in
       try PostgresConnection(url: url, application: "candled recluster")
     }
-    try SchemaVersion.require(connection)
+    try SchemaVersion.candled.require(connection)
     try connection.execute(
       "set statement_timeout = '\(Self.stepHoursMax)h'", context: Self.context)
   }

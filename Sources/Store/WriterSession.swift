@@ -39,7 +39,7 @@ final class WriterSession {
       try PostgresConnection(url: url, application: application)
     }
     self.lease = lease
-    try SchemaVersion.require(connection)
+    try SchemaVersion.candled.require(connection)
     try connection.execute(Self.stagingTables, context: "connect")
     let milliseconds = max(2 * (lease?.milliseconds ?? 0), Self.idleMillisecondsMin)
     try connection.execute(

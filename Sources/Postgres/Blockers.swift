@@ -1,6 +1,4 @@
-import Commits
 import Market
-import Postgres
 
 /// Who is in the way of a session that waits for a lock. It must be asked while it waits, from
 /// another session: afterwards nothing is known of it.
