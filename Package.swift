@@ -83,7 +83,7 @@ let package = Package(
         "Market", "Candles", "Commits", "Postgres", "Platform", "CPostgres", "CLinux",
       ],
       resources: [.embedInCode("schema.sql")], swiftSettings: strict),
-    module("Operations", ["Market", "Platform", log, toml]),
+    module("Operations", ["Market", "Platform", "Feeds", log, toml]),
     module("HTTPServing", ["Operations"] + nio),
     .target(
       name: "ExchangeSimulator", dependencies: ["Market", "Platform", "CLinux"],
@@ -102,9 +102,13 @@ let package = Package(
     .executableTarget(
       name: "candled-gateway",
       dependencies: [
-        "Market", "Platform", "Postgres", "AppStore", "Gateway", "Operations", arguments, log,
+        "Market", "Platform", "EmbeddedPostgres", "Postgres", "AppStore", "Gateway", "Operations",
+        "TerminalView", "Commands", arguments, log,
       ],
       swiftSettings: strict),
+    // What the programs share: options, help, messages, signals, exit statuses.
+    module(
+      "Commands", ["Market", "Platform", "Operations", "TerminalView", "CLinux", arguments]),
     module("TerminalView", ["Market"]),
     module(
       "Ingest",
@@ -134,7 +138,7 @@ let package = Package(
         "Postgres", "Reader", "Commits", "Store",
         "Operations",
         "Ingest", "History", "HTTPServing", "Admin", "ExchangeSimulator", "CandledClient",
-        "TerminalView", "Platform", "CLinux", arguments, log,
+        "TerminalView", "Commands", "Platform", "CLinux", arguments, log,
       ],
       swiftSettings: strict),
 
@@ -240,7 +244,8 @@ let package = Package(
     tests(
       "AppStoreTests",
       [
-        "Market", "EmbeddedPostgres", "Postgres", "Store", "AppStore", "TestSupport", "TestTraits",
+        "Market", "Platform", "EmbeddedPostgres", "Postgres", "Store", "AppStore", "TestSupport",
+        "TestTraits",
       ]),
     tests(
       "GatewayTests",

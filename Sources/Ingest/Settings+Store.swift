@@ -9,13 +9,8 @@ extension Settings {
   /// it is the private cluster.
   /// - Throws: the file of the password cannot be read.
   package func storeConnection() throws(ConfigurationError) -> String? {
-    guard let url = self.storeURL?.reveal() else { return nil }
-    guard let file = self.storePasswordFile else { return url }
-    do throws(ConfigurationError) {
-      let password = try CredentialFile.password(file)
-      return StoreAddress.joining(url, password: password.reveal())
-    } catch {
-      throw error.about("store.password_file")
-    }
+    guard let location = try storeLocation() else { return nil }
+    let url = location.url.reveal()
+    return location.password.map { StoreAddress.joining(url, password: $0.reveal()) } ?? url
   }
 }

@@ -100,38 +100,9 @@ package struct ValidatedConfiguration: Sendable {
   package var problem: Finding? { findings.first { $0.status != .ok } }
 }
 
-/// The outcome of one check, in one line.
-package struct Finding: Sendable {
-  package var check: String
-  package var status: ExitCode
-  package var detail: String
-
-  package init(check: String, status: ExitCode = .ok, detail: String) {
-    self.check = check
-    self.status = status
-    self.detail = detail
-  }
-
-  init(check: String, _ error: ConfigurationError) {
-    self.init(
-      check: check, status: error.exitCode,
-      detail: error.problems.first?.description ?? error.description)
-  }
-}
-
 // MARK: - Checks
 
 extension Finding {
-  /// Whoever gets here has one without a fault.
-  fileprivate static func configuration(_ path: String?) -> Finding {
-    guard let path else {
-      return Finding(check: "configuration", detail: "no file, every setting at its default")
-    }
-    let dropIns = ((try? ConfigurationFile.files(of: path)) ?? []).dropFirst().count
-    return Finding(
-      check: "configuration", detail: dropIns == 0 ? path : "\(path) and \(dropIns) in conf.d")
-  }
-
   fileprivate static func symbols(_ symbols: [Symbol], settings: Settings) -> Finding {
     let recorded = SourceRegistry.all.compactMap(\.bars?.recording)
     let count = Set(symbols + recorded.flatMap { settings[$0.symbols] }).count

@@ -4,7 +4,7 @@
 import Market
 
 extension Setting {
-  private init(
+  init(
     _ key: String, kind: String, default defaultValue: Value, range: String = "",
     isSecret: Bool = false, example: [String]? = nil, help: String,
     print: @escaping @Sendable (Value) -> String?,
@@ -55,17 +55,19 @@ extension Setting where Value == String {
 }
 
 extension Setting where Value == [String] {
-  /// Where an upstream answers, the first that does.
+  /// Schemes and hosts; of an upstream's the first that answers. None are accepted where none are
+  /// the default.
   static func origins(_ key: String, default defaultValue: [String], help: String) -> Self {
     Setting(
       key, kind: "list", default: defaultValue, range: "http(s)://host[:port]", help: help,
       print: { "[" + $0.map(\.quoted).joined(separator: ", ") + "]" },
       read: { input in
-        guard case .strings(let texts) = input, !texts.isEmpty,
+        guard case .strings(let texts) = input, defaultValue.isEmpty || !texts.isEmpty,
           texts.allSatisfy({ Setting<String>.isOrigin($0) })
         else {
+          let sample = defaultValue.first ?? "https://example.com"
           throw SettingMismatch(
-            expected: "a list of origins such as [\"\(defaultValue[0])\"], without paths")
+            expected: "a list of origins such as [\"\(sample)\"], without paths")
         }
         return texts
       })

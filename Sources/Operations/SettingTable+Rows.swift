@@ -133,6 +133,37 @@ package struct OperatingSettings: Sendable {
     help: "The daemon drains and exits 0 after this time.")
 }
 
+/// Where apps connect, and what one of them may ask for.
+package struct GatewaySettings: Sendable {
+  package let gatewayListen = Setting.listenAddress(
+    "gateway.listen", default: .ipv4(host: "127.0.0.1", port: 8466),
+    help: "Address of candled-gateway: REST, WebSocket and SSE, without TLS. A proxy adds that.")
+  package let gatewayStoreURL = Setting.connectionURL(
+    "gateway.store_url", unset: "the database of the daemon",
+    help: "Database of the gateway. Its user must be a member of candled_app.")
+  package let gatewayStorePasswordFile = Setting.optionalString(
+    "gateway.store_password_file", unset: "~/.pgpass, as in libpq",
+    help: "File with one line: the password of gateway.store_url's user.")
+  package let gatewayAnonymous = Setting.boolean(
+    "gateway.anonymous", default: false,
+    help: "Serve market data to requests without a token.")
+  package let gatewayConnectionsMax = Setting.integer(
+    "gateway.connections_max", default: 12_000, in: 1...60_000,
+    help: "Connections at a time. Further ones wait until one ends.")
+  package let gatewayTokenRequests = Setting.integer(
+    "gateway.token_requests_per_second", default: 50, in: 0...100_000,
+    help: "Requests per second of one token; four seconds' worth at once. 0: no limit.")
+  package let gatewayAddressRequests = Setting.integer(
+    "gateway.address_requests_per_second", default: 20, in: 0...100_000,
+    help: "The same of one address, of its requests without a token. 0: no limit.")
+  package let gatewayTrustedProxies = Setting.addressRanges(
+    "gateway.trusted_proxies", unset: "none",
+    help: "Proxies whose X-Forwarded-For and X-Forwarded-Proto are used.")
+  package let gatewayOrigins = Setting.origins(
+    "gateway.origins", default: [],
+    help: "Pages of other origins that may use the gateway in a browser. Its own page always may.")
+}
+
 package enum ClockMode: String, Sendable, CaseIterable {
   /// The system's clock.
   case real

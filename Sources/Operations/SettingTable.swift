@@ -14,6 +14,7 @@ package struct SettingTable: Sendable {
   static let quotes = QuotesSettings()
   static let recording = RecordingSettings()
   static let operating = OperatingSettings()
+  static let gateway = GatewaySettings()
 
   /// Without settings that sources declare.
   package static let shared = SettingTable(sources: [])
@@ -22,7 +23,7 @@ package struct SettingTable: Sendable {
     let declarations = sources.flatMap(\.declarations)
     rows =
       Self.rows(of: Self.storage) + Self.rows(of: Self.quotes) + Self.rows(of: Self.recording)
-      + declarations.map(\.setting) + Self.rows(of: Self.operating)
+      + declarations.map(\.setting) + Self.rows(of: Self.operating) + Self.rows(of: Self.gateway)
     renamed = sources.reduce(into: Self.renamedBefore010) { all, section in
       all.merge(section.renamed) { _, _ in preconditionFailure("one old name, two settings") }
     }
@@ -60,6 +61,19 @@ extension SettingTable {
       self.holds = holds
     }
 
+    /// Of the user of a database, in one place.
+    static func onePassword(
+      file: @escaping @Sendable (Settings) -> String?,
+      url: @escaping @Sendable (Settings) -> Secret?, prefix: String
+    ) -> Rule {
+      Rule(
+        "\(prefix)password_file",
+        must: "\(prefix)url contains a password, too: keep one of them"
+      ) {
+        file($0) == nil || ConnectionURL(url($0)?.reveal() ?? "")?.passwords.isEmpty != false
+      }
+    }
+
     /// The one may be set only where the other is.
     static func needs(_ key: String, other: String) -> Rule {
       Rule(key, must: "needs \(other)") { !$0.isSet(key) || $0.isSet(other) }
@@ -80,10 +94,12 @@ extension SettingTable {
       $0.quotesPhase < $0.quotesCadence
     },
     .needs("store.password_file", other: "store.url"),
-    Rule("store.password_file", must: "store.url contains a password, too: keep one of them") {
-      $0.storePasswordFile == nil
-        || ConnectionURL($0.storeURL?.reveal() ?? "")?.passwords.isEmpty != false
-    },
+    .onePassword(file: { $0.storePasswordFile }, url: { $0.storeURL }, prefix: "store."),
+    .needs("gateway.store_password_file", other: "gateway.store_url"),
+    .onePassword(
+      file: { $0.gatewayStorePasswordFile }, url: { $0.gatewayStoreURL },
+      prefix: "gateway.store_"),
+    Rule("gateway.listen", must: "must not be empty") { $0.gatewayListen != nil },
     Rule("clock.stop", must: "must be later than clock.start") { settings in
       guard let start = settings.clockStart, let stop = settings.clockStop else { return true }
       return start < stop

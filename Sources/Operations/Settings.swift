@@ -22,6 +22,9 @@ package struct Settings: Sendable {
   /// `journal.directory`, or its place in the state directory.
   package var journalPath: String { self.journalDirectory ?? self.stateDirectory + "/journal" }
 
+  /// Folder of the private cluster, for when `store.url` is not set.
+  package var serverPath: String { self.stateDirectory + "/postgres" }
+
   /// Sets one value from text, as `--set key=value` does; a list is separated by commas. Rules
   /// between settings are for `validate` to check, after the last of them.
   package mutating func overlay(key: String, value: String) throws(ConfigurationError) {
@@ -45,8 +48,8 @@ package struct Settings: Sendable {
   package func register(in mask: SecretMask) {
     for case let secret as Secret in entries.values.map(\.value) { mask.register(url: secret) }
     // One that cannot be read is told of where it is needed.
-    if let file = self.storePasswordFile, let password = try? CredentialFile.password(file) {
-      mask.register(password)
+    for file in [self.storePasswordFile, self.gatewayStorePasswordFile].compactMap({ $0 }) {
+      if let password = try? CredentialFile.password(file) { mask.register(password) }
     }
   }
 
@@ -134,6 +137,12 @@ extension Settings {
     -> Value
   {
     value(of: SettingTable.operating[keyPath: member])
+  }
+
+  package subscript<Value>(dynamicMember member: KeyPath<GatewaySettings, Setting<Value>>)
+    -> Value
+  {
+    value(of: SettingTable.gateway[keyPath: member])
   }
 
   private func value<Value>(of setting: Setting<Value>) -> Value {

@@ -1,6 +1,7 @@
 /// `candled backfill`: history filled in beside the daemon, planned first, resumable at any moment.
 
 import ArgumentParser
+import Commands
 import Feeds
 import History
 import Market

@@ -2,6 +2,7 @@
 /// writer beside the daemon's, the source's requests and the progress on standard error.
 
 import Candles
+import Commands
 import Commits
 import EmbeddedPostgres
 import Feeds

@@ -5,6 +5,7 @@
 /// stand in a pipe. A subcommand is listed once it works, never before.
 
 import ArgumentParser
+import Commands
 import Operations
 
 struct Candled: AsyncParsableCommand {

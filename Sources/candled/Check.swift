@@ -1,13 +1,13 @@
 /// `candled check`: everything that would keep the daemon from its work, found before it starts.
 
 import ArgumentParser
+import Commands
 import EmbeddedPostgres
 import Ingest
 import Market
 import Operations
 import Postgres
 import Store
-import TerminalView
 
 struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -36,14 +36,7 @@ struct Check: ParsableCommand {
     let configuration = try options.validated()
     var findings = configuration.findings
     if !offline { findings.append(.database(configuration.settings)) }
-    try StandardOutput.write(
-      ResultWriter.text(
-        format: json ? .jsonl : .table,
-        columns: [ResultColumn("check"), ResultColumn("ok"), ResultColumn("detail")],
-        rows: findings.map { [.text($0.check), .boolean($0.status == .ok), .text($0.detail)] }))
-    if let bad = findings.first(where: { $0.status != .ok }) {
-      throw CommandFailure.silent(bad.status)
-    }
+    try Finding.report(findings, asJSON: json)
   }
 }
 

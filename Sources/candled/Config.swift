@@ -1,6 +1,7 @@
 /// `candled config`: what can be set, and what is set.
 
 import ArgumentParser
+import Commands
 import Ingest
 import Operations
 import TerminalView

@@ -2,6 +2,7 @@
 /// support, and the seam by which tests from outside hold the decoders to their word.
 
 import ArgumentParser
+import Commands
 import Feeds
 import Market
 import Operations

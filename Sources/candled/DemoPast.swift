@@ -1,3 +1,4 @@
+import Commands
 import ExchangeSimulator
 import Feeds
 import History

@@ -1,3 +1,4 @@
+import Commands
 import Feeds
 import Glibc
 import Ingest

@@ -1,6 +1,7 @@
 /// `candled doctor`: whether each source still answers as candled expects, found in a minute.
 
 import ArgumentParser
+import Commands
 import Feeds
 import Ingest
 import Market

@@ -2,6 +2,7 @@
 /// keys. A request is written in the words of the journal, which has no place for a key; bodies
 /// and texts are masked as well.
 
+import Commands
 import Feeds
 import Foundation
 import Glibc

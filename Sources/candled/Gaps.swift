@@ -1,6 +1,7 @@
 /// `candled gaps`: counts the gaps, and fills them.
 
 import ArgumentParser
+import Commands
 import Feeds
 import History
 import Market

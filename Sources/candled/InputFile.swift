@@ -1,5 +1,6 @@
 /// A file named on the command line, read whole, or standard input where it is named `-`.
 
+import Commands
 import Glibc
 import Operations
 

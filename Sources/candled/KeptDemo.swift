@@ -1,3 +1,4 @@
+import Commands
 import Commits
 import EmbeddedPostgres
 import Feeds

@@ -1,6 +1,7 @@
 /// Says on standard error how a long command goes: a bar that is redrawn on a terminal, a line
 /// every half minute elsewhere.
 
+import Commands
 import Glibc
 import History
 import Market

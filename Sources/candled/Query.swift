@@ -1,6 +1,7 @@
 /// `candled query`: the questions people ask most, without SQL. All of them only read.
 
 import ArgumentParser
+import Commands
 
 struct Query: ParsableCommand {
   static let configuration = CommandConfiguration(

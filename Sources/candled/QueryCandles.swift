@@ -1,6 +1,7 @@
 /// `candled query candles`: the candles of one instrument, as stored or reckoned from those.
 
 import ArgumentParser
+import Commands
 import Feeds
 import Market
 import Reader

@@ -1,6 +1,7 @@
 /// `candled query instruments`: what the database knows of.
 
 import ArgumentParser
+import Commands
 import Reader
 import TerminalView
 

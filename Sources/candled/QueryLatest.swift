@@ -1,6 +1,7 @@
 /// `candled query latest`: where instruments stand.
 
 import ArgumentParser
+import Commands
 import Market
 import Reader
 import TerminalView

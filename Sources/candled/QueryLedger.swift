@@ -1,6 +1,7 @@
 /// `candled query gaps` and `certificate`: what passed unseen, and the proof that nothing else did.
 
 import ArgumentParser
+import Commands
 import Market
 import Reader
 import TerminalView

@@ -2,6 +2,7 @@
 /// and times.
 
 import ArgumentParser
+import Commands
 import Feeds
 import Market
 import Operations

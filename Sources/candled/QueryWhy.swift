@@ -1,6 +1,7 @@
 /// `candled query why` and `disagreements`: where a candle came from, and what nobody could settle.
 
 import ArgumentParser
+import Commands
 import Feeds
 import Market
 import Reader

@@ -3,6 +3,7 @@
 
 import ArgumentParser
 import Candles
+import Commands
 import Commits
 import Feeds
 import Glibc

@@ -1,5 +1,6 @@
 import Admin
 import ArgumentParser
+import Commands
 import Ingest
 import Logging
 import Operations

@@ -1,6 +1,7 @@
 /// `candled schema`: the database's side of the contract. The SQL itself is in Sources/Store.
 
 import ArgumentParser
+import Commands
 import Commits
 import Feeds
 import Ingest

@@ -2,6 +2,7 @@
 
 import Admin
 import ArgumentParser
+import Commands
 import Feeds
 import Market
 import Operations

@@ -1,5 +1,6 @@
 /// Where the database is: `store.url`, or the private cluster in the state directory.
 
+import Commands
 import EmbeddedPostgres
 import Ingest
 import Operations

@@ -2,8 +2,8 @@
 
 import Admin
 import ArgumentParser
+import Commands
 import Operations
-import TerminalView
 
 extension BuildFacts {
   static let current = BuildFacts(
@@ -26,19 +26,6 @@ struct Version: ParsableCommand {
   var json = false
 
   func run() throws {
-    try StandardOutput.write(lines: [json ? object : sentence])
-  }
-
-  private var sentence: String {
-    "candled \(BuildVersion.current) (\(BuildVersion.configuration), Swift \(BuildVersion.swift), "
-      + "\(BuildVersion.architecture))"
-  }
-
-  private var object: String {
-    JSONText.object([
-      ("name", .text("candled")), ("version", .text(BuildVersion.current)),
-      ("configuration", .text(BuildVersion.configuration)),
-      ("swift", .text(BuildVersion.swift)), ("architecture", .text(BuildVersion.architecture)),
-    ])
+    try StandardOutput.write(BuildVersion.line(of: "candled", asJSON: json) + "\n")
   }
 }

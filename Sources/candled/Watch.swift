@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import CandledClient
+import Commands
 import Operations
 import Postgres
 import Reader

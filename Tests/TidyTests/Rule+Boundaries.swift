@@ -22,7 +22,10 @@ extension Rule {
     "Store": [
       "Market", "Candles", "Commits", "Postgres", "Platform", "CPostgres", "CLinux",
     ],
-    "Operations": ["Market", "Platform", "CLinux", "Logging", "TOMLKit"],
+    "Operations": ["Market", "Platform", "Feeds", "CLinux", "Logging", "TOMLKit"],
+    "Commands": [
+      "Market", "Platform", "Operations", "TerminalView", "CLinux", "ArgumentParser",
+    ],
     "HTTPServing": [
       "Operations", "NIOCore", "NIOConcurrencyHelpers", "NIOHTTP1", "NIOPosix",
     ],
@@ -35,8 +38,8 @@ extension Rule {
       "NIOHTTPCompression", "HTTPTypes", "Hummingbird", "HummingbirdCore",
     ],
     "candled-gateway": [
-      "Market", "Platform", "Postgres", "AppStore", "Gateway", "Operations", "Logging",
-      "ArgumentParser",
+      "Market", "Platform", "EmbeddedPostgres", "Postgres", "AppStore", "Gateway", "Operations",
+      "TerminalView", "Commands", "CLinux", "Logging", "ArgumentParser",
     ],
     "TerminalView": ["Market"],
     "Ingest": [
@@ -59,7 +62,7 @@ extension Rule {
       "Postgres", "Reader", "Commits", "Store",
       "Operations",
       "ExchangeSimulator", "CandledClient", "TerminalView", "Ingest", "History",
-      "HTTPServing", "Admin", "Platform", "CLinux", "Logging", "ArgumentParser",
+      "HTTPServing", "Admin", "Commands", "Platform", "CLinux", "Logging", "ArgumentParser",
     ],
   ]
 

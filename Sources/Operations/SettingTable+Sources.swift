@@ -1,7 +1,7 @@
-/// The settings of candled, the sources' own included.
+/// The settings of candled, the sources' own included: one table for the daemon and the gateway,
+/// which read the same file.
 
 import Feeds
-import Operations
 
 extension SettingTable {
   /// All settings of candled: those of every module, and those that the sources declare.

@@ -2,37 +2,33 @@
 
 import ArgumentParser
 import Glibc
-import Ingest
 import Operations
 
-struct ConfigurationOptions: ParsableArguments {
+package struct ConfigurationOptions: ParsableArguments {
   @Option(
     help:
       "The configuration file, and conf.d/*.toml beside it. (default: \(defaultPath) if it exists)",
     completion: .file())
-  var config: String?
+  package var config: String?
 
   @Option(
     name: .customLong("set"),
     help: ArgumentHelp("Override one setting of the file; may be repeated.", valueName: "key=value")
   )
-  var overrides: [String] = []
+  package var overrides: [String] = []
+
+  package init() {}
 
   /// Where the Debian way of things puts it.
-  static let defaultPath = "/etc/candled/candled.toml"
+  package static let defaultPath = "/etc/candled/candled.toml"
 
   /// The file that is read: the one named, else the default one if it is there.
-  var path: String? {
+  package var path: String? {
     config ?? (access(Self.defaultPath, F_OK) == 0 ? Self.defaultPath : nil)
   }
 
   /// The settings in force.
-  func load() throws(ConfigurationError) -> Settings {
+  package func load() throws(ConfigurationError) -> Settings {
     try ConfigurationFile.load(path, overrides: overrides, table: .candled)
-  }
-
-  /// With the files it names, and what is to be said against it.
-  func validated() throws(ConfigurationError) -> ValidatedConfiguration {
-    try ValidatedConfiguration(path: path, overrides: overrides)
   }
 }

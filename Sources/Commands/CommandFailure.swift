@@ -1,29 +1,28 @@
-import EmbeddedPostgres
-import History
-import Ingest
-import Journal
 import Market
 import Operations
-import Postgres
-import Transport
 
 /// Why a command gave no result: a sentence on standard error and a status.
-struct CommandFailure: Error {
-  var status: ExitCode
+package struct CommandFailure: Error {
+  package var status: ExitCode
   /// For people, without the program's name; a line each where there is more than one thing to
   /// say. nil says nothing.
-  var sentence: String?
+  package var sentence: String?
+
+  package init(status: ExitCode, sentence: String?) {
+    self.status = status
+    self.sentence = sentence
+  }
 
   /// Everything there is to say was the command's result itself.
-  static func silent(_ status: ExitCode) -> CommandFailure {
+  package static func silent(_ status: ExitCode) -> CommandFailure {
     CommandFailure(status: status, sentence: nil)
   }
 
   /// The reader closed our standard output: not a failure, and nothing to print.
-  static let readerLeft = CommandFailure.silent(.ok)
+  package static let readerLeft = CommandFailure.silent(.ok)
 
   /// What may be had again when others have ended theirs.
-  static func tooFewThreads(_ what: String) -> CommandFailure {
+  package static func tooFewThreads(_ what: String) -> CommandFailure {
     CommandFailure(
       status: .temporaryFailure,
       sentence:
@@ -31,47 +30,28 @@ struct CommandFailure: Error {
         + "the container's pids limit")
   }
 
-  func report() {
+  package func report() {
     for line in (sentence ?? "").split(separator: "\n") { StandardError.writeLine(String(line)) }
   }
 }
 
-/// The sentence and exit status of whatever a command throws. Commands let the errors of the
-/// modules below pass; the end of the process asks here.
+/// The sentence and exit status of what the modules throw that every program is made from.
 extension CommandFailure {
   /// nil for an error that is none of those, such as ArgumentParser's.
-  init?(of error: any Error) {
+  package init?(ofShared error: any Error) {
     switch error {
     case let failure as CommandFailure: self = failure
     case let error as ConfigurationError:
       self.init(status: error.exitCode, sentence: error.description)
     case let error as StoreError:
       self.init(status: error.exitCode, sentence: error.description)
-    case let error as EmbeddedServerError:
-      self.init(
-        status: error.code == .directoryUnusable ? .cannotCreate : .unavailable,
-        sentence: ([error.sentence] + error.log).joined(separator: "\n"))
-    case let error as JournalError:
-      self.init(
-        status: error.code == .locked ? .temporaryFailure : .inputOutput,
-        sentence: error.description)
-    case let error as TransportError:
-      self.init(
-        status: error.code == .noResources ? .temporaryFailure : .configuration,
-        sentence: error.description)
-    case let error as HistoryError:
-      self.init(status: error.exitCode, sentence: error.description)
-    case let error as EngineError:
-      self.init(
-        status: error.code == .stateUnreadable ? .dataError : .software,
-        sentence: error.description)
     default: return nil
     }
   }
 }
 
 extension StoreError {
-  var exitCode: ExitCode {
+  package var exitCode: ExitCode {
     switch code {
     case .connectionLost: .unavailable
     case .transient, .positionConflict, .leaseLost: .temporaryFailure
@@ -83,16 +63,6 @@ extension StoreError {
     case .refused, .rowRefused, .schemaMismatch: .dataError
     case .malformed: .software
     case .badAddress: .configuration
-    }
-  }
-}
-
-extension HistoryError {
-  fileprivate var exitCode: ExitCode {
-    switch code {
-    case .invalidOrder: .usage
-    case .keyMissing: .configuration
-    case .sourceFailed, .journalMismatch: .dataError
     }
   }
 }

@@ -1,19 +1,14 @@
 /// The shape of every command's help: prose first, then examples that can be pasted as they are.
 
-import Feeds
-
-enum Help {
-  /// A source that must be named to be meant.
-  static let otherSource = SourceRegistry.series.last { $0.source.hasBarsAlone }?.name ?? ""
-
+package enum Help {
   /// `prose`, then a section EXAMPLES with each command line and, indented below, what it is for.
-  static func discussion(
+  package static func discussion(
     _ prose: String, examples: KeyValuePairs<String, String>
   ) -> String {
     discussion(prose, examples: examples.map { ($0.key, $0.value) })
   }
 
-  static func discussion(_ prose: String, examples: [(String, String)]) -> String {
+  package static func discussion(_ prose: String, examples: [(String, String)]) -> String {
     var text = prose + "\n\nEXAMPLES:"
     for (command, purpose) in examples {
       precondition(command.count <= commandColumnsMax, "an example must not be wrapped")

@@ -4,10 +4,10 @@
 import Glibc
 import Operations
 
-enum StandardOutput {
+package enum StandardOutput {
   /// Writes all of `text`.
   /// - Throws: `CommandFailure.readerLeft` if nobody reads any more, or an input/output failure.
-  static func write(_ text: String) throws(CommandFailure) {
+  package static func write(_ text: String) throws(CommandFailure) {
     guard let errorNumber = writeAll(text, to: STDOUT_FILENO) else { return }
     if errorNumber == EPIPE { throw .readerLeft }
     throw CommandFailure(
@@ -15,7 +15,7 @@ enum StandardOutput {
   }
 
   /// Writes each line with a line feed behind it, in blocks of `blockBytesMax`.
-  static func write(lines: some Sequence<String>) throws(CommandFailure) {
+  package static func write(lines: some Sequence<String>) throws(CommandFailure) {
     var block = ""
     for line in lines {
       block += line
@@ -32,20 +32,24 @@ enum StandardOutput {
   private static let blockBytesMax = 65_536
 }
 
-enum StandardError {
+package enum StandardError {
+  /// By the name it was started as.
+  private static let program =
+    CommandLine.arguments.first?.split(separator: "/").last.map(String.init) ?? "candled"
+
   /// One line of talk under the program's name. A failure to complain is not complained about.
-  static func writeLine(_ sentence: String) {
-    _ = writeAll("candled: \(sentence)\n", to: STDERR_FILENO)
+  package static func writeLine(_ sentence: String) {
+    _ = writeAll("\(program): \(sentence)\n", to: STDERR_FILENO)
   }
 
   /// Writes over the terminal's line.
-  static func redraw(_ text: String) {
+  package static func redraw(_ text: String) {
     _ = writeAll("\r\u{1B}[K\(text)", to: STDERR_FILENO)
   }
 }
 
 /// What the system says of an error number: `No such file or directory`.
-func reason(_ errorNumber: Int32) -> String {
+package func reason(_ errorNumber: Int32) -> String {
   String(cString: strerror(errorNumber))
 }
 

@@ -12,7 +12,7 @@ import Glibc
 import Platform
 
 /// A command that saves its work when told to stop; the others end as signals end them.
-protocol DrainsOnSignal {}
+package protocol DrainsOnSignal {}
 
 #if compiler(>=6.3)
   // Safe: written before there is a second thread, only read afterwards. In a section of their own
@@ -72,9 +72,9 @@ private func take(_ signal: Int32, evenIgnored: Bool) {
   sigaction(signal, &action, nil)
 }
 
-enum ServiceSignals {
+package enum ServiceSignals {
   /// What SIGHUP is to a command that drains.
-  enum Hangup: Sendable {
+  package enum Hangup: Sendable {
     case reload(@Sendable () -> Void)
     /// The terminal went away: as if told to stop.
     case stop
@@ -83,13 +83,13 @@ enum ServiceSignals {
   }
 
   /// The command will watch.
-  static func keep() {
+  package static func keep() {
     takeSignals()
     for signal in [SIGTERM, SIGINT] { take(signal, evenIgnored: true) }
   }
 
   /// The command ends as signals end it; one that has come already ends it now.
-  static func release() {
+  package static func release() {
     guard writeEnd >= 0 else { return }
     for signal in [SIGTERM, SIGINT, SIGHUP] {
       var action = sigaction()
@@ -110,7 +110,7 @@ enum ServiceSignals {
   ///   - secondsMax: how long the process may take to end after the first; then `late` is called
   ///     and it ends with 0 all the same, for what is not saved is in the journal.
   /// - Throws: `temporaryFailure` if there is no thread to watch on.
-  static func watch(
+  package static func watch(
     hangup: Hangup = .stop, secondsMax: Int? = nil,
     late: @escaping @Sendable () -> Void = {}, stop: @escaping @Sendable () -> Void
   ) throws(CommandFailure) {
