@@ -1,0 +1,102 @@
+import Glibc
+import Market
+import Postgres
+
+/// One connection to what apps keep in the database. The rights of `candled_app` suffice. Every
+/// value is a parameter, never part of the SQL. Blocking; use it on the thread that made it.
+package final class AppConnection {
+  let connection: PostgresConnection
+
+  /// - Parameter url: a libpq URL or keyword string.
+  /// - Throws: `connectionLost`, `transient`, `operatorNeeded`, `schemaMismatch`, `badAddress`.
+  package init(url: String, application: String) throws(StoreError) {
+    connection = try PostgresConnection(url: url, application: application)
+    try AppSchema.version.require(connection)
+    try connection.execute(
+      "set search_path = candled_app; set statement_timeout = '\(Self.statementSecondsMax)s'",
+      context: "connect")
+  }
+
+  /// Of an app that waits for its own list; all statements here are of milliseconds.
+  private static let statementSecondsMax = 5
+
+  /// As one transaction.
+  func inTransaction<Value>(
+    _ context: String, body: () throws(AppStoreError) -> Value
+  ) throws(AppStoreError) -> Value {
+    try execute("begin", context: context)
+    do {
+      let value = try body()
+      try execute("commit", context: context)
+      return value
+    } catch {
+      _ = try? connection.execute("rollback", context: context)
+      throw error
+    }
+  }
+
+  func execute(_ sql: String, context: String) throws(AppStoreError) {
+    do { try connection.execute(sql, context: context) } catch { throw .store(error) }
+  }
+
+  /// - Returns: rows written.
+  @discardableResult
+  func write(
+    _ statement: Statement, with parameters: borrowing WireParameters, context: String
+  ) throws(AppStoreError) -> Int {
+    do {
+      return try connection.run(statement, with: parameters, context: context).affectedRows
+    } catch {
+      throw .store(error)
+    }
+  }
+
+  func read<Value>(
+    _ statement: Statement, with parameters: borrowing WireParameters = WireParameters(),
+    context: String, decode: (inout PostgresRow) throws(StoreError) -> Value
+  ) throws(AppStoreError) -> [Value] {
+    do {
+      return try connection.read(statement, with: parameters, context: context, decode: decode)
+    } catch {
+      throw .store(error)
+    }
+  }
+}
+
+// MARK: - Notifications of tokens
+
+extension AppConnection {
+  /// From now on changes of tokens are notified to this connection.
+  package func listenForTokens() throws(StoreError) {
+    try connection.execute("listen candled_app_token", context: "listen")
+  }
+
+  package enum WakeReason: Sendable {
+    case notification, timeout, interrupted
+  }
+
+  /// Blocks until tokens change, `interrupt` becomes readable, or time is up.
+  /// - Throws: `connectionLost`.
+  package func wait(milliseconds: Int32, interrupt: Int32) throws(StoreError) -> WakeReason {
+    // A notification may have come in with the answer of the last query.
+    if try connection.consumeNotifications() { return .notification }
+    var descriptors = [
+      pollfd(fd: connection.socket, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: interrupt, events: Int16(POLLIN), revents: 0),
+    ]
+    let ready = poll(&descriptors, nfds_t(descriptors.count), milliseconds)
+    if ready <= 0 { return .timeout }
+    if descriptors[1].revents != 0 { return .interrupted }
+    return try connection.consumeNotifications() ? .notification : .timeout
+  }
+}
+
+extension AppStoreError {
+  /// Whether it is a violation of that constraint. The server's message names it in any language.
+  func isViolation(of constraint: String) -> Bool {
+    guard case .store(let error) = self, error.sqlState?.hasPrefix("23") == true else {
+      return false
+    }
+    return error.message.contains("\"\(constraint)\"")
+  }
+}

@@ -1,0 +1,32 @@
+import Market
+
+/// Why a request about tokens, watchlists or preferences has no result.
+package enum AppStoreError: Error, Sendable, Hashable {
+  /// The database: away, of another version, or without a right.
+  case store(StoreError)
+  case unknownToken(Int64)
+  /// Or another user's: which of them is not for the asker to know.
+  case unknownWatchlist(Int64)
+  /// The user has a watchlist of that name.
+  case nameTaken(String)
+  case tooManyTokens(limit: Int)
+  case tooManyWatchlists(limit: Int)
+  case tooManySymbols(limit: Int)
+  /// A value that the schema does not take.
+  case invalid(field: String, expected: String)
+}
+
+extension AppStoreError: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .store(let error): error.description
+    case .unknownToken(let id): "there is no token \(id)"
+    case .unknownWatchlist(let id): "there is no watchlist \(id)"
+    case .nameTaken(let name): "there is a watchlist \(name.quoted) already"
+    case .tooManyTokens(let limit): "there are \(limit) tokens in force: revoke some"
+    case .tooManyWatchlists(let limit): "more than \(limit) watchlists"
+    case .tooManySymbols(let limit): "more than \(limit) symbols in a watchlist"
+    case .invalid(let field, let expected): "\(field): expected \(expected)"
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import Market
+
+/// Instruments that a user follows, in the user's order.
+package struct Watchlist: Sendable, Hashable {
+  package var id: Int64
+  package var name: String
+  package var items: [WatchlistItem]
+
+  package init(id: Int64, name: String, items: [WatchlistItem] = []) {
+    self.id = id
+    self.name = name
+    self.items = items
+  }
+}
+
+package struct WatchlistItem: Sendable, Hashable {
+  package var symbol: Symbol
+  package var triggers: PriceTriggers
+
+  package init(symbol: Symbol, triggers: PriceTriggers = PriceTriggers()) {
+    self.symbol = symbol
+    self.triggers = triggers
+  }
+}
+
+/// At or beyond which prices an instrument is highlighted.
+package struct PriceTriggers: Sendable, Hashable {
+  package var low: ExactDecimal?
+  package var high: ExactDecimal?
+
+  package init(low: ExactDecimal? = nil, high: ExactDecimal? = nil) {
+    self.low = low
+    self.high = high
+  }
+
+  /// What is wrong with them; nil if nothing is.
+  package var fault: (field: String, expected: String)? {
+    for (field, price) in [("low", low), ("high", high)] {
+      if let price, !price.isPositive { return (field, "a price above 0") }
+    }
+    if let low, let high, low > high { return ("low", "a price that is not above high") }
+    return nil
+  }
+}
+
+/// One place of an order that replaces another.
+package struct WatchlistEntry: Sendable, Hashable {
+  package var symbol: Symbol
+  /// nil keeps those that the symbol has.
+  package var triggers: PriceTriggers?
+
+  package init(symbol: Symbol, triggers: PriceTriggers? = nil) {
+    self.symbol = symbol
+    self.triggers = triggers
+  }
+}

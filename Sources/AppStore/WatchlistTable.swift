@@ -1,0 +1,311 @@
+import Market
+import Postgres
+
+/// Watchlists of one user in the database. Changes of one user wait for each other, so that places
+/// are counted from 0 without gaps, however many devices write at once.
+package struct WatchlistTable {
+  private let connection: AppConnection
+  private let userID: Int64
+  private static let context = "watchlists"
+
+  /// As the schema's checks have it.
+  package static let listsMax = 100
+  package static let symbolsMax = 1_000
+  package static let nameCharactersMax = 64
+
+  package init(_ connection: AppConnection, userID: Int64) {
+    self.connection = connection
+    self.userID = userID
+  }
+
+  private static let readAll = Statement(
+    name: "read_watchlists",
+    sql: """
+      select w.id, w.name, i.symbol, i.low, i.high
+      from watchlist w
+      left join watchlist_item i on i.watchlist_id = w.id
+      where w.user_id = $1::bigint
+        and ($2::bigint is null or w.id = $2::bigint)
+      order by w.position, i.position
+      """)
+
+  /// All of the user, in order.
+  package func all() throws(AppStoreError) -> [Watchlist] { try lists(nil) }
+
+  /// - Throws: `unknownWatchlist`, `store`.
+  package func watchlist(_ id: Int64) throws(AppStoreError) -> Watchlist {
+    guard let list = try lists(id).first else { throw .unknownWatchlist(id) }
+    return list
+  }
+
+  private func lists(_ id: Int64?) throws(AppStoreError) -> [Watchlist] {
+    var parameters = WireParameters()
+    parameters.add { $0.int64(userID) }
+    parameters.add { $0.optional(id) { $0.int64($1) } }
+    var lists: [Watchlist] = []
+    let rows = try connection.read(Self.readAll, with: parameters, context: Self.context) {
+      (row) throws(StoreError) in
+      (
+        id: try row.int64(), name: try row.text(), symbol: try row.optionalText(),
+        triggers: PriceTriggers(low: try row.optionalNumeric(), high: try row.optionalNumeric())
+      )
+    }
+    for row in rows {
+      if lists.last?.id != row.id { lists.append(Watchlist(id: row.id, name: row.name)) }
+      guard let symbol = row.symbol.flatMap({ Symbol($0) }) else { continue }
+      lists[lists.count - 1].items.append(WatchlistItem(symbol: symbol, triggers: row.triggers))
+    }
+    return lists
+  }
+
+  // MARK: Lists
+
+  private static let insert = Statement(
+    name: "insert_watchlist",
+    sql: """
+      insert into watchlist (user_id, position, name)
+      select $1::bigint, count(*), $2::text
+      from watchlist
+      where user_id = $1::bigint
+      returning id
+      """)
+
+  /// Makes an empty one, behind the others.
+  /// - Throws: `nameTaken`, `tooManyWatchlists`, `invalid`, `store`.
+  package func create(named name: String) throws(AppStoreError) -> Watchlist {
+    try validate(name: name)
+    return try changing { () throws(AppStoreError) in
+      var parameters = WireParameters()
+      parameters.add { $0.int64(userID) }
+      parameters.add { $0.text(name) }
+      do throws(AppStoreError) {
+        let ids = try connection.read(Self.insert, with: parameters, context: Self.context) {
+          (row) throws(StoreError) in try row.int64()
+        }
+        return Watchlist(id: ids.first ?? 0, name: name)
+      } catch {
+        throw named(error, name: name)
+      }
+    }
+  }
+
+  private static let rename = Statement(
+    name: "rename_watchlist",
+    sql: """
+      update watchlist
+      set name = $3::text
+      where user_id = $1::bigint
+        and id = $2::bigint
+      """)
+
+  /// - Throws: `unknownWatchlist`, `nameTaken`, `invalid`, `store`.
+  package func rename(_ id: Int64, to name: String) throws(AppStoreError) {
+    try validate(name: name)
+    var parameters = place(of: id)
+    parameters.add { $0.text(name) }
+    do throws(AppStoreError) {
+      let rows = try connection.write(Self.rename, with: parameters, context: Self.context)
+      if rows == 0 { throw .unknownWatchlist(id) }
+    } catch {
+      throw named(error, name: name)
+    }
+  }
+
+  private static let delete = Statement(
+    name: "delete_watchlist",
+    sql: """
+      with gone as (
+        delete from watchlist
+        where user_id = $1::bigint
+          and id = $2::bigint
+        returning position
+      )
+      update watchlist
+      set position = position - 1
+      where user_id = $1::bigint
+        and position > (select position from gone)
+      """)
+
+  /// With its items; one that is not there is no fault.
+  package func delete(_ id: Int64) throws(AppStoreError) {
+    try changing { () throws(AppStoreError) in
+      try connection.write(Self.delete, with: place(of: id), context: Self.context)
+    }
+  }
+
+  // MARK: Symbols
+
+  private static let upsert = Statement(
+    name: "put_watchlist_item",
+    sql: """
+      insert into watchlist_item (watchlist_id, position, symbol, low, high)
+      select $1::bigint, count(*), $2::text, $3::numeric, $4::numeric
+      from watchlist_item
+      where watchlist_id = $1::bigint
+      on conflict (watchlist_id, symbol) do update
+      set
+        low = excluded.low,
+        high = excluded.high
+      """)
+
+  /// Adds a symbol at the end, or changes the triggers of one that is there.
+  /// - Throws: `unknownWatchlist`, `tooManySymbols`, `invalid`, `store`.
+  package func put(_ item: WatchlistItem, in id: Int64) throws(AppStoreError) {
+    try validate(item.triggers)
+    try changing(id) { (list) throws(AppStoreError) in
+      let isNew = !list.items.contains { $0.symbol == item.symbol }
+      if isNew, list.items.count >= Self.symbolsMax {
+        throw .tooManySymbols(limit: Self.symbolsMax)
+      }
+      var parameters = WireParameters()
+      parameters.add { $0.int64(id) }
+      parameters.add { $0.text(item.symbol.description) }
+      parameters.add { $0.optionalNumeric(item.triggers.low) }
+      parameters.add { $0.optionalNumeric(item.triggers.high) }
+      try connection.write(Self.upsert, with: parameters, context: Self.context)
+    }
+  }
+
+  private static let remove = Statement(
+    name: "remove_watchlist_item",
+    sql: """
+      with gone as (
+        delete from watchlist_item
+        where watchlist_id = $1::bigint
+          and symbol = $2::text
+        returning position
+      )
+      update watchlist_item
+      set position = position - 1
+      where watchlist_id = $1::bigint
+        and position > (select position from gone)
+      """)
+
+  /// A symbol that is not there is no fault.
+  /// - Throws: `unknownWatchlist`, `store`.
+  package func remove(_ symbol: Symbol, from id: Int64) throws(AppStoreError) {
+    try changing(id) { (_) throws(AppStoreError) in
+      var parameters = WireParameters()
+      parameters.add { $0.int64(id) }
+      parameters.add { $0.text(symbol.description) }
+      try connection.write(Self.remove, with: parameters, context: Self.context)
+    }
+  }
+
+  private static let clear = Statement(
+    name: "clear_watchlist",
+    sql: """
+      delete from watchlist_item
+      where watchlist_id = $1::bigint
+      """)
+
+  /// From text: an array of decimals cannot hold nulls here, and a JSON number could lose its scale
+  /// on the way.
+  private static let fill = Statement(
+    name: "fill_watchlist",
+    sql: """
+      insert into watchlist_item (watchlist_id, position, symbol, low, high)
+      select
+        $1::bigint, place - 1, symbol,
+        nullif(low, '')::numeric, nullif(high, '')::numeric
+      from unnest($2::text[], $3::text[], $4::text[]) with ordinality
+        as item (symbol, low, high, place)
+      """)
+
+  /// Makes these, in this order, all that is in the list: it adds, removes and reorders.
+  /// - Throws: `unknownWatchlist`, `tooManySymbols`, `invalid`, `store`.
+  package func replaceItems(
+    of id: Int64, with entries: [WatchlistEntry]
+  ) throws(AppStoreError) -> Watchlist {
+    if entries.count > Self.symbolsMax { throw .tooManySymbols(limit: Self.symbolsMax) }
+    guard Set(entries.map(\.symbol)).count == entries.count else {
+      throw .invalid(field: "symbols", expected: "each symbol once")
+    }
+    for entry in entries { try validate(entry.triggers ?? PriceTriggers()) }
+    return try changing(id) { (list) throws(AppStoreError) in
+      let before = Dictionary(uniqueKeysWithValues: list.items.map { ($0.symbol, $0.triggers) })
+      let items = entries.map { entry in
+        WatchlistItem(
+          symbol: entry.symbol,
+          triggers: entry.triggers ?? before[entry.symbol] ?? PriceTriggers())
+      }
+      try fill(id, with: items)
+      return Watchlist(id: id, name: list.name, items: items)
+    }
+  }
+
+  private func fill(_ id: Int64, with items: [WatchlistItem]) throws(AppStoreError) {
+    var parameters = WireParameters()
+    parameters.add { $0.int64(id) }
+    try connection.write(Self.clear, with: parameters, context: Self.context)
+    parameters = WireParameters()
+    parameters.add { $0.int64(id) }
+    let columns = [
+      items.map(\.symbol.description), items.map { $0.triggers.low?.description ?? "" },
+      items.map { $0.triggers.high?.description ?? "" },
+    ]
+    for column in columns {
+      parameters.add { buffer in buffer.array(column, type: .text) { $0.text($1) } }
+    }
+    try connection.write(Self.fill, with: parameters, context: Self.context)
+  }
+
+  // MARK: What every change begins with
+
+  private static let lockUser = Statement(
+    name: "lock_user",
+    sql: """
+      select id
+      from app_user
+      where id = $1::bigint
+      for update
+      """)
+
+  @discardableResult
+  private func changing<Value>(
+    _ body: () throws(AppStoreError) -> Value
+  ) throws(AppStoreError) -> Value {
+    try connection.inTransaction(Self.context) { () throws(AppStoreError) in
+      var parameters = WireParameters()
+      parameters.add { $0.int64(userID) }
+      _ = try connection.read(Self.lockUser, with: parameters, context: Self.context) {
+        (row) throws(StoreError) in try row.int64()
+      }
+      return try body()
+    }
+  }
+
+  private func changing<Value>(
+    _ id: Int64, body: (Watchlist) throws(AppStoreError) -> Value
+  ) throws(AppStoreError) -> Value {
+    try changing { () throws(AppStoreError) in try body(try watchlist(id)) }
+  }
+
+  private func place(of id: Int64) -> WireParameters {
+    var parameters = WireParameters()
+    parameters.add { $0.int64(userID) }
+    parameters.add { $0.int64(id) }
+    return parameters
+  }
+
+  private func validate(name: String) throws(AppStoreError) {
+    let isPlain = !name.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }
+    guard (1...Self.nameCharactersMax).contains(name.unicodeScalars.count), isPlain else {
+      throw .invalid(
+        field: "name",
+        expected: "1 to \(Self.nameCharactersMax) characters without control characters")
+    }
+  }
+
+  private func validate(_ triggers: PriceTriggers) throws(AppStoreError) {
+    if let fault = triggers.fault { throw .invalid(field: fault.field, expected: fault.expected) }
+  }
+
+  private func named(_ error: AppStoreError, name: String) -> AppStoreError {
+    if error.isViolation(of: "watchlist_name_is_new") { return .nameTaken(name) }
+    if error.isViolation(of: "watchlists_are_few") {
+      return .tooManyWatchlists(limit: Self.listsMax)
+    }
+    return error
+  }
+}

@@ -1,0 +1,132 @@
+import AppStore
+import Market
+import Postgres
+import TestSupport
+import TestTraits
+import Testing
+
+/// The grants of schema_app.sql, statement by statement, each tried as a member of its role in a
+/// transaction that is taken back. Only 42501 counts as a refusal.
+@Suite(.ownThread) struct AppRightsTests {
+  /// What each role may do: `s`elect, `i`nsert, `u`pdate, `d`elete, `t`runcate. A new table must be
+  /// entered here, or a test fails.
+  private static let tables: [String: (app: String, reader: String, daemon: String)] = [
+    "schema_version": ("s", "", ""), "app_user": ("siud", "", ""), "token": ("siud", "", ""),
+    "preference": ("siud", "", ""), "watchlist": ("siud", "", ""),
+    "watchlist_item": ("siud", "", ""),
+  ]
+
+  /// What is not about one table of the schema.
+  private static let others: [(statement: String, isApps: Bool)] = [
+    ("create table candled_app.scratch (id integer)", false),
+    ("create table candled.scratch (id integer)", false),
+    ("create temporary table scratch (id integer)", false),
+    ("drop table candled_app.token", false),
+    ("alter table candled_app.token add column scratch integer", false),
+    ("alter table candled_app.token disable trigger token_changed", false),
+    ("create index on candled_app.token (name)", false),
+    ("alter function candled_app.schema_objects security definer", false),
+    ("select candled_app.schema_objects()", true),
+    ("select candled_app.notify_tokens()", false),
+    ("create role scratch", false),
+    ("set role candled_app_owner", false),
+    ("set role candled_owner", false),
+    ("set role candled", false),
+    ("select * from candled.latest limit 0", true),
+    ("select * from candled.candles('sh600519') limit 0", true),
+    ("select * from candled.changes(0)", true),
+    ("select * from candled.market limit 0", true),
+    ("select from candled.candle limit 0", false),
+    ("select from candled.quote limit 0", false),
+    ("insert into candled.candle default values", false),
+    ("update candled.quote set last = null", false),
+    ("delete from candled.change", false),
+    ("select candled.prune_changes()", false),
+    ("select candled.ensure_partition(null)", false),
+    ("select pg_advisory_lock(1)", false),
+    ("listen candled", true),
+    ("listen candled_app_token", true),
+    ("select pg_read_file('/etc/hostname')", false),
+  ]
+
+  private static let logins = [
+    "app_rights_app": "candled_app", "app_rights_reader": "candled_reader",
+    "app_rights_daemon": "candled",
+  ]
+
+  private let database: AppDatabase
+
+  init() throws {
+    database = try AppDatabase()
+    for (login, role) in Self.logins {
+      try database.store.execute(
+        """
+        do $$
+        begin
+          create role \(login) login nosuperuser in role \(role);
+        exception
+          when duplicate_object or unique_violation then null;
+        end
+        $$
+        """)
+    }
+  }
+
+  private func isAllowed(_ statement: String, as login: String) throws -> Bool {
+    do {
+      try SQLProbe.run("begin; \(statement); rollback", url: database.store.url(role: login))
+      return true
+    } catch {
+      return error.sqlState != "42501"
+    }
+  }
+
+  @Test func `every table has its entry`() throws {
+    let names = try database.store.execute(
+      """
+      select relname
+      from pg_class
+      where relnamespace = 'candled_app'::regnamespace
+        and relkind in ('r', 'p', 'v')
+      """)
+    #expect(Set(names.compactMap { $0[0] }) == Set(Self.tables.keys))
+  }
+
+  @Test(arguments: tables.keys.sorted())
+  func `a table gives each role its rights and no other`(_ table: String) throws {
+    let rights = try #require(Self.tables[table])
+    let column = try #require(
+      try database.store.value(
+        """
+        select attname
+        from pg_attribute
+        where attrelid = 'candled_app.\(table)'::regclass
+          and attnum > 0
+          and attidentity = ''
+        order by attnum
+        limit 1
+        """))
+    let statements = [
+      "s": "select from candled_app.\(table) limit 0",
+      "i": "insert into candled_app.\(table) default values",
+      "u": "update candled_app.\(table) set \(column) = null",
+      "d": "delete from candled_app.\(table)",
+      "t": "truncate candled_app.\(table) cascade",
+    ]
+    for (letter, statement) in statements {
+      for (login, letters) in [
+        ("app_rights_app", rights.app), ("app_rights_reader", rights.reader),
+        ("app_rights_daemon", rights.daemon),
+      ] {
+        let isGranted = letters.contains(letter)
+        #expect(try isAllowed(statement, as: login) == isGranted, "\(login): \(statement)")
+      }
+    }
+  }
+
+  @Test(arguments: others.map(\.statement))
+  func `what is about no one table is as the list has it`(_ statement: String) throws {
+    let entry = try #require(Self.others.first { $0.statement == statement })
+    #expect(try isAllowed(statement, as: "app_rights_app") == entry.isApps)
+  }
+}

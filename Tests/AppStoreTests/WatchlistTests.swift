@@ -1,0 +1,227 @@
+import AppStore
+import Market
+import Platform
+import Postgres
+import TestSupport
+import TestTraits
+import Testing
+
+@Suite(.ownThread) struct WatchlistTests {
+  private static let symbols = ["sh600519", "sz000001", "bj920000", "sh601318", "AAPL", "sz300750"]
+    .compactMap { Symbol($0) }
+
+  private func price(_ text: String) throws -> ExactDecimal { try ExactDecimal(text) }
+
+  @Test func `a trigger keeps its scale`() throws {
+    let database = try AppDatabase()
+    let lists = WatchlistTable(try database.connection(), userID: try database.user())
+    let list = try lists.create(named: "自选")
+    let triggers = PriceTriggers(low: try price("1769.040"), high: try price("1800.10"))
+    try lists.put(WatchlistItem(symbol: Self.symbols[0], triggers: triggers), in: list.id)
+    let stored = try lists.watchlist(list.id).items[0].triggers
+    #expect(stored.low?.description == "1769.040" && stored.high?.description == "1800.10")
+    let order = Self.symbols.reversed().map { WatchlistEntry(symbol: $0) }
+    let replaced = try lists.replaceItems(of: list.id, with: order)
+    #expect(replaced.items.last?.triggers.low?.description == "1769.040")
+    #expect(try lists.watchlist(list.id) == replaced)
+  }
+
+  @Test(arguments: [("0", nil), ("-1", "2"), ("3", "2"), (nil, "0")] as [(String?, String?)])
+  func `a trigger that can never be meant is refused`(_ low: String?, _ high: String?) throws {
+    let database = try AppDatabase()
+    let lists = WatchlistTable(try database.connection(), userID: try database.user())
+    let list = try lists.create(named: "a")
+    let triggers = PriceTriggers(low: try low.map(price), high: try high.map(price))
+    #expect(throws: AppStoreError.self) {
+      try lists.put(WatchlistItem(symbol: Self.symbols[0], triggers: triggers), in: list.id)
+    }
+    #expect(try lists.watchlist(list.id).items == [])
+  }
+
+  @Test func `one user never sees or changes another's`() throws {
+    let database = try AppDatabase()
+    let connection = try database.connection()
+    let alice = WatchlistTable(connection, userID: try database.user("alice"))
+    let bob = WatchlistTable(connection, userID: try database.user("bob"))
+    let list = try alice.create(named: "mine")
+    let item = WatchlistItem(symbol: Self.symbols[0])
+    try alice.put(item, in: list.id)
+    let unknown = AppStoreError.unknownWatchlist(list.id)
+    #expect(try bob.all() == [])
+    #expect(throws: unknown) { try bob.watchlist(list.id) }
+    #expect(throws: unknown) { try bob.rename(list.id, to: "his") }
+    #expect(throws: unknown) { try bob.put(item, in: list.id) }
+    #expect(throws: unknown) { try bob.remove(item.symbol, from: list.id) }
+    #expect(throws: unknown) { try bob.replaceItems(of: list.id, with: []) }
+    try bob.delete(list.id)
+    #expect(try alice.all() == [Watchlist(id: list.id, name: "mine", items: [item])])
+    _ = try bob.create(named: "mine")
+  }
+
+  @Test func `lists, symbols and names have their bounds`() throws {
+    let database = try AppDatabase()
+    let lists = WatchlistTable(try database.connection(), userID: try database.user())
+    for number in 0..<WatchlistTable.listsMax { _ = try lists.create(named: "\(number)") }
+    #expect(throws: AppStoreError.tooManyWatchlists(limit: 100)) {
+      try lists.create(named: "one more")
+    }
+    let first = try #require(try lists.all().first)
+    #expect(throws: AppStoreError.nameTaken("5")) { try lists.rename(first.id, to: "5") }
+    #expect(throws: AppStoreError.self) {
+      try lists.rename(first.id, to: String(repeating: "x", count: 65))
+    }
+    let many = (0..<1_000).compactMap { Symbol("sh\(600_000 + $0)") }
+    _ = try lists.replaceItems(of: first.id, with: many.map { WatchlistEntry(symbol: $0) })
+    #expect(throws: AppStoreError.tooManySymbols(limit: 1_000)) {
+      try lists.put(WatchlistItem(symbol: Self.symbols[4]), in: first.id)
+    }
+    try lists.put(WatchlistItem(symbol: many[999]), in: first.id)
+    #expect(throws: AppStoreError.invalid(field: "symbols", expected: "each symbol once")) {
+      let twice = [many[0], many[0]].map { WatchlistEntry(symbol: $0) }
+      return try lists.replaceItems(of: first.id, with: twice)
+    }
+  }
+
+  /// What the lists must be: an array, changed as anybody would.
+  private struct Model {
+    var lists: [Watchlist] = []
+
+    mutating func change(_ id: Int64, _ body: (inout [WatchlistItem]) -> Void) {
+      guard let place = lists.firstIndex(where: { $0.id == id }) else { return }
+      body(&lists[place].items)
+    }
+  }
+
+  private func step(
+    _ lists: WatchlistTable, _ model: inout Model, number: Int, using random: inout SplitMix
+  ) throws {
+    let symbol = Self.symbols[Int.random(in: 0..<Self.symbols.count, using: &random)]
+    let low = ExactDecimal(units: .random(in: 1...9_999, using: &random), scale: 2)
+    let triggers = PriceTriggers(low: Bool.random(using: &random) ? low : nil)
+    guard let id = model.lists.randomElement(using: &random)?.id,
+      Int.random(in: 0..<10, using: &random) > 0
+    else {
+      model.lists.append(try lists.create(named: "list \(number)"))
+      return
+    }
+    switch Int.random(in: 0..<10, using: &random) {
+    case 0 where model.lists.count > 3:
+      try lists.delete(id)
+      model.lists.removeAll { $0.id == id }
+    case 1:
+      try lists.rename(id, to: "renamed \(number)")
+      if let place = model.lists.firstIndex(where: { $0.id == id }) {
+        model.lists[place].name = "renamed \(number)"
+      }
+    case 2...5:
+      let item = WatchlistItem(symbol: symbol, triggers: triggers)
+      try lists.put(item, in: id)
+      model.change(id) { items in
+        if let place = items.firstIndex(where: { $0.symbol == symbol }) {
+          items[place] = item
+        } else {
+          items.append(item)
+        }
+      }
+    case 6, 7:
+      try lists.remove(symbol, from: id)
+      model.change(id) { $0.removeAll { $0.symbol == symbol } }
+    default:
+      let order = Self.symbols.shuffled(using: &random)
+        .prefix(.random(in: 0...Self.symbols.count, using: &random))
+      _ = try lists.replaceItems(of: id, with: order.map { WatchlistEntry(symbol: $0) })
+      model.change(id) { items in
+        let before = items
+        items = order.map { symbol in
+          before.first { $0.symbol == symbol } ?? WatchlistItem(symbol: symbol)
+        }
+      }
+    }
+  }
+
+  @Test func `random commands leave what a plain array would hold`() throws {
+    let seed = UInt64.random(in: 0...UInt64.max)
+    var random = SplitMix(seed: seed)
+    let database = try AppDatabase()
+    let lists = WatchlistTable(try database.connection(), userID: try database.user())
+    var model = Model()
+    for number in 0..<300 {
+      try step(lists, &model, number: number, using: &random)
+      let stored = try lists.all()
+      guard stored == model.lists else {
+        Issue.record("seed \(seed), command \(number): \(stored) is not \(model.lists)")
+        return
+      }
+    }
+    let places = try database.store.execute(
+      """
+      select 1
+      from candled_app.watchlist_item
+      group by watchlist_id
+      having max(position) <> count(*) - 1
+      """)
+    #expect(places == [], "seed \(seed)")
+  }
+}
+
+@Suite(.ownThread) struct PreferenceTests {
+  @Test func `preferences are one object, replaced whole`() throws {
+    let database = try AppDatabase()
+    let preferences = PreferenceTable(try database.connection(), userID: try database.user())
+    #expect(try preferences.value() == "{}")
+    try preferences.replace(with: #"{"every": "2s", "colours": {"rising": "red"}}"#)
+    try preferences.replace(with: #"{"every": 5.00}"#)
+    #expect(try preferences.value() == #"{"every": 5.00}"#)
+  }
+
+  @Test(arguments: [
+    "", "{", "[]", "1", "null", #"{"a": "\u0000"}"#, "{} {}",
+    "{\"a\": \"" + String(repeating: "x", count: 16_384) + "\"}",
+    String(repeating: "[", count: 16_000),
+  ])
+  func `what is no object, or too large, is refused and changes nothing`(_ json: String) throws {
+    let database = try AppDatabase()
+    let preferences = PreferenceTable(try database.connection(), userID: try database.user())
+    try preferences.replace(with: #"{"every": "1s"}"#)
+    let error = #expect(throws: AppStoreError.self) { try preferences.replace(with: json) }
+    guard case .invalid(field: "body", _) = error else {
+      Issue.record("\(error as Any)")
+      return
+    }
+    #expect(try preferences.value() == #"{"every": "1s"}"#)
+  }
+}
+
+@Suite struct AppStoreTests {
+  @Test func `a lost connection fails one request and is opened again`() async throws {
+    let database = try AppDatabase()
+    let user = try database.user()
+    let store = AppStore(url: database.url)
+    let read: @Sendable (AppConnection) throws(AppStoreError) -> [Watchlist] = {
+      (connection) throws(AppStoreError) in try WatchlistTable(connection, userID: user).all()
+    }
+    #expect(try await store.run(read) == [])
+    try database.store.endSessions(of: "candled gateway")
+    let error = await #expect(throws: AppStoreError.self) { try await store.run(read) }
+    guard case .store(let cause) = error else {
+      Issue.record("\(error as Any)")
+      return
+    }
+    #expect(cause.code == .connectionLost)
+    #expect(try await store.run(read) == [])
+  }
+
+  @Test func `a database that refused is tried again after a second, not before`() async throws {
+    let database = try StoreDatabase()
+    let clock = Locked(ContinuousClock.now)
+    let store = AppStore(
+      url: database.url(role: DatabaseRole.app), now: { clock.withLock { $0 } })
+    let ask: @Sendable (AppConnection) throws(AppStoreError) -> Bool = { _ in true }
+    await #expect(throws: AppStoreError.self) { try await store.run(ask) }
+    try AppSchema.file.apply(url: database.url)
+    clock.withLock { $0 += .milliseconds(999) }
+    await #expect(throws: AppStoreError.self) { try await store.run(ask) }
+    clock.withLock { $0 += .milliseconds(1) }
+    #expect(try await store.run(ask))
+  }
+}
