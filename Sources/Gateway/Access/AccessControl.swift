@@ -1,0 +1,302 @@
+import AppStore
+import Operations
+import Platform
+
+/// What of a request says who makes it and from where: taken from the head, before anything else is
+/// looked at.
+package struct AccessRequest: Sendable {
+  /// `Authorization`.
+  package var authorization: String?
+  /// `APCA-API-SECRET-KEY`, where clients of another API put their secret.
+  package var secretKey: String?
+  /// `?ticket=` of a WebSocket.
+  package var ticket: String?
+  /// `Origin`.
+  package var origin: String?
+  /// `Host`.
+  package var host: String?
+  /// Path and query.
+  package var target: String
+  /// Numeric address of the connection's other end; nil on a Unix socket.
+  package var peer: String?
+  /// `X-Forwarded-For`, all of them joined by commas.
+  package var forwardedFor: String?
+  package var forwardedProto: String?
+  /// `OPTIONS` with `Access-Control-Request-Method`.
+  package var isPreflight = false
+  /// An upgrade, or a method that changes something: a foreign page gets no answer at all.
+  package var isGuarded = false
+
+  package init(target: String, peer: String? = nil) {
+    self.target = target
+    self.peer = peer
+  }
+}
+
+/// What becomes of it.
+package struct AccessVerdict: Sendable {
+  package enum Outcome: Sendable, Hashable {
+    case admitted(Principal)
+    case refused(AccessProblem)
+    /// Answered 204 with the headers, and nothing else happens.
+    case preflight
+  }
+
+  package var outcome: Outcome
+  /// For the answer, whatever it is.
+  package var headers: [(name: String, value: String)]
+  /// Whose bucket pays.
+  package let key: AccessKey
+  package let address: ClientAddress
+}
+
+/// Whom a limit counts.
+package enum AccessKey: Sendable, Hashable {
+  case token(Int64)
+  case address([UInt8])
+}
+
+/// Counted since the start.
+package struct AccessCounters: Sendable, Hashable {
+  package var admitted: Int64 = 0
+  package var limited: Int64 = 0
+  package var unauthenticated: Int64 = 0
+  package var notFound: Int64 = 0
+  package var foreignOrigins: Int64 = 0
+  package var tickets: Int64 = 0
+}
+
+/// The door of the gateway: every request passes here first. It knows tokens, tickets, limits and
+/// origins, and nothing of the market. Its state is in memory and bounded.
+package final class AccessControl: Sendable {
+  package struct Options: Sendable {
+    package var anonymous: Bool
+    /// A second; 0 is no limit.
+    package var tokenRequests: Int
+    package var addressRequests: Int
+    package var trustedProxies: [AddressRange]
+    package var origins: [String]
+
+    package init(
+      anonymous: Bool = false, tokenRequests: Int = 0, addressRequests: Int = 0,
+      trustedProxies: [AddressRange] = [], origins: [String] = []
+    ) {
+      self.anonymous = anonymous
+      self.tokenRequests = tokenRequests
+      self.addressRequests = addressRequests
+      self.trustedProxies = trustedProxies
+      self.origins = origins
+    }
+
+    package init(_ settings: Settings) {
+      self.init(
+        anonymous: settings.gatewayAnonymous, tokenRequests: settings.gatewayTokenRequests,
+        addressRequests: settings.gatewayAddressRequests,
+        trustedProxies: settings.gatewayTrustedProxies, origins: settings.gatewayOrigins)
+    }
+  }
+
+  private struct State: Sendable {
+    var tokens: RateLimiter<AccessKey>?
+    var addresses: RateLimiter<AccessKey>?
+    var tickets = TicketBox()
+    var connections = ConnectionQuota()
+    var counters = AccessCounters()
+  }
+
+  package let options: Options
+  package let directory: TokenDirectory
+  private let rule: OriginRule
+  private let state: Locked<State>
+  private let now: @Sendable () -> Int64
+
+  /// What a 401 or a 404 costs more than an answer: who guesses tokens or paths is slowed down to a
+  /// tenth.
+  static let failureCost = 9
+
+  /// - Parameter now: microseconds of a clock that never jumps.
+  package init(
+    _ options: Options, directory: TokenDirectory,
+    now: @escaping @Sendable () -> Int64 = { MonotonicClock.microseconds() }
+  ) {
+    self.options = options
+    self.directory = directory
+    self.now = now
+    rule = OriginRule(origins: options.origins)
+    state = Locked(
+      State(
+        tokens: Self.limiter(options.tokenRequests),
+        addresses: Self.limiter(options.addressRequests)))
+  }
+
+  private static func limiter(_ ratePerSecond: Int) -> RateLimiter<AccessKey>? {
+    ratePerSecond > 0 ? RateLimiter(ratePerSecond: ratePerSecond) : nil
+  }
+
+  package var counters: AccessCounters { state.withLock { $0.counters } }
+
+  // MARK: Requests
+
+  package func admit(_ request: AccessRequest) -> AccessVerdict {
+    let address = ClientAddress(
+      peer: request.peer, forwardedFor: request.forwardedFor,
+      forwardedProto: request.forwardedProto, trusting: options.trustedProxies)
+    let origin = rule.verdict(origin: request.origin, host: request.host)
+    var verdict = AccessVerdict(
+      outcome: .preflight, headers: rule.headers(for: origin), key: .address(address.bytes),
+      address: address)
+    if request.isPreflight {
+      if case .listed = origin { verdict.headers += OriginRule.preflightHeaders }
+      return limited(verdict)
+    }
+    let caller = Result { () throws(AccessProblem) in try principal(of: request) }
+    if case .success(.token(let identity)) = caller {
+      verdict = AccessVerdict(
+        outcome: .admitted(.token(identity)), headers: verdict.headers,
+        key: .token(identity.tokenID), address: address)
+    } else if case .failure(let problem) = caller {
+      verdict.outcome = .refused(problem)
+    } else {
+      verdict.outcome = .admitted(.anonymous)
+    }
+    if origin == .foreign, request.isGuarded {
+      verdict.outcome = .refused(.foreignOrigin)
+      state.withLock { $0.counters.foreignOrigins += 1 }
+    }
+    return limited(verdict)
+  }
+
+  private func limited(_ verdict: AccessVerdict) -> AccessVerdict {
+    let now = now()
+    return state.withLock { state in
+      var verdict = verdict
+      let answer: (RateLimiter<AccessKey>.Verdict, [(name: String, value: String)])? =
+        switch verdict.key {
+        case .token: state.tokens.request(from: verdict.key, at: now)
+        case .address: state.addresses.request(from: verdict.key, at: now)
+        }
+      if let (bucket, headers) = answer {
+        verdict.headers += headers
+        if !bucket.isAdmitted {
+          state.counters.limited += 1
+          let seconds = Int(bucket.waitMicroseconds / 1_000_000) + 1
+          verdict.outcome = .refused(.tooManyRequests(retryAfterSeconds: seconds))
+          return verdict
+        }
+      }
+      if case .admitted = verdict.outcome { state.counters.admitted += 1 }
+      return verdict
+    }
+  }
+
+  /// To be called with each answer's status: failures are counted, and cost more.
+  package func finished(_ verdict: AccessVerdict, status: Int) {
+    guard status == 401 || status == 404 else { return }
+    let now = now()
+    state.withLock { state in
+      if status == 401 {
+        state.counters.unauthenticated += 1
+      } else {
+        state.counters.notFound += 1
+      }
+      switch verdict.key {
+      case .token: state.tokens?.charge(verdict.key, cost: Self.failureCost, at: now)
+      case .address: state.addresses?.charge(verdict.key, cost: Self.failureCost, at: now)
+      }
+    }
+  }
+
+  // MARK: Who
+
+  private func principal(of request: AccessRequest) throws(AccessProblem) -> Principal {
+    if request.target.contains(TokenSecret.prefix) { throw .tokenInAddress }
+    if let ticket = request.ticket {
+      let now = now()
+      guard let identity = state.withLock({ $0.tickets.redeem(ticket, at: now) }),
+        let current = directory.identity(ofToken: identity.tokenID)
+      else { throw .invalidToken }
+      return .token(current)
+    }
+    if let authorization = request.authorization {
+      let words = authorization.split(separator: " ", omittingEmptySubsequences: true)
+      guard words.count == 2, words[0].lowercased() == "bearer" else { throw .unauthenticated }
+      return try principal(ofSecret: words[1])
+    }
+    if let secret = request.secretKey { return try principal(ofSecret: secret) }
+    return .anonymous
+  }
+
+  /// Of a token that came in a header or in a message.
+  /// - Throws: 401; 503 while no token could be read since the start.
+  package func principal(
+    ofSecret secret: some StringProtocol
+  ) throws(AccessProblem) -> Principal {
+    guard let identity = directory.identity(of: secret) else {
+      throw directory.isLoaded ? .invalidToken : .storeAway
+    }
+    return .token(identity)
+  }
+
+  /// - Throws: 401 without a token, 429.
+  package func ticket(for principal: Principal) throws(AccessProblem) -> String {
+    guard case .token(let identity) = principal else { throw .unauthenticated }
+    let now = now()
+    let made = state.withLock { state in
+      Result { () throws(AccessProblem) in
+        var generator = SystemRandomNumberGenerator()
+        let ticket = try state.tickets.make(for: identity, at: now, using: &generator)
+        state.counters.tickets += 1
+        return ticket
+      }
+    }
+    return try made.get()
+  }
+
+  // MARK: Connections
+
+  /// Whether one more WebSocket or stream may be opened; then `closed` must follow.
+  package func opened(by key: AccessKey) -> Bool { state.withLock { $0.connections.open(key) } }
+
+  package func closed(by key: AccessKey) { state.withLock { $0.connections.close(key) } }
+}
+
+/// How many connections each may hold open. Bounded by their number.
+package struct ConnectionQuota: Sendable {
+  private var open: [AccessKey: Int] = [:]
+
+  package static let perTokenMax = 10
+  /// An office behind one address.
+  package static let perAddressMax = 100
+
+  package init() {}
+
+  package mutating func open(_ key: AccessKey) -> Bool {
+    let limit =
+      switch key {
+      case .token: Self.perTokenMax
+      case .address: Self.perAddressMax
+      }
+    guard open[key, default: 0] < limit else { return false }
+    open[key, default: 0] += 1
+    return true
+  }
+
+  package mutating func close(_ key: AccessKey) {
+    guard let count = open[key] else { return }
+    open[key] = count > 1 ? count - 1 : nil
+  }
+}
+
+extension RateLimiter<AccessKey>? {
+  /// nil where there is no limit.
+  fileprivate mutating func request(
+    from key: AccessKey, at now: Int64
+  ) -> (RateLimiter<AccessKey>.Verdict, [(name: String, value: String)])? {
+    guard var limiter = self else { return nil }
+    // Not copied: the table has one owner while it is changed.
+    self = nil
+    defer { self = limiter }
+    let verdict = limiter.request(from: key, at: now)
+    return (verdict, limiter.headers(of: verdict))
+  }
+}

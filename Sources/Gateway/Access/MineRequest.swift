@@ -1,0 +1,64 @@
+import AppStore
+import Market
+
+/// What a route about the user's own things works with, and what it answers.
+package struct MineRequest: Sendable {
+  package var principal: Principal
+  /// Of the path, by name and still percent-decoded text: `id`, `symbol`.
+  package var parameters: [String: String]
+  /// Whole; its length was bounded before (64 KiB).
+  package var body: [UInt8]
+
+  package init(principal: Principal, parameters: [String: String] = [:], body: [UInt8] = []) {
+    self.principal = principal
+    self.parameters = parameters
+    self.body = body
+  }
+
+  func watchlistID() throws(AccessProblem) -> Int64 {
+    guard let text = parameters["id"], let id = Int64(text), id > 0 else {
+      throw .invalid("id", expected: "a number of a watchlist")
+    }
+    return id
+  }
+}
+
+package struct MineResponse: Sendable, Hashable {
+  package var status: Int
+  /// JSON; empty with 204.
+  package var body: [UInt8]
+  /// `Location`, of what was made.
+  package var location: String?
+
+  static let empty = MineResponse(status: 204, body: [])
+
+  static func json(
+    status: Int = 200, location: String? = nil, _ write: (inout JSONWriter) -> Void
+  ) -> MineResponse {
+    var writer = JSONWriter()
+    write(&writer)
+    return MineResponse(status: status, body: writer.bytes, location: location)
+  }
+}
+
+/// One row of the table of routes: what serves, what the document says, and which scope it takes.
+package struct MineRoute: Sendable {
+  package enum Method: String, Sendable, Hashable {
+    case get = "GET"
+    case post = "POST"
+    case put = "PUT"
+    case delete = "DELETE"
+  }
+
+  package let method: Method
+  /// `/v1/watchlists/{id}`.
+  package let path: String
+  /// nil: any token.
+  package let scope: TokenScope?
+  /// For people.
+  package let summary: String
+  /// Statuses beside those of every route (401, 403, 429).
+  package let statuses: [Int]
+  package let respond:
+    @Sendable (MineRoutes, MineRequest) async throws(AccessProblem) -> MineResponse
+}

@@ -1,0 +1,279 @@
+import AppStore
+import Foundation
+import Market
+
+/// `GATEWAY.md` B.2 "Mine", without accounts and orders: tickets, preferences, watchlists. Plain
+/// functions of a request; the table of all routes joins them.
+package struct MineRoutes: Sendable {
+  private let control: AccessControl
+  private let store: AppStore
+  /// The canonical symbol of any spelling; nil of an instrument that is not known.
+  private let resolve: @Sendable (String) -> Symbol?
+
+  package init(
+    control: AccessControl, store: AppStore, resolve: @escaping @Sendable (String) -> Symbol?
+  ) {
+    self.control = control
+    self.store = store
+    self.resolve = resolve
+  }
+
+  package static let table: [MineRoute] = [
+    MineRoute(
+      method: .post, path: "/v1/tickets", scope: nil,
+      summary: "A one-time ticket for a WebSocket of a browser: /ws?ticket=…, within 30 s.",
+      statuses: [201]
+    ) { (routes, request) throws(AccessProblem) in try routes.makeTicket(request) },
+    MineRoute(
+      method: .get, path: "/v1/preferences", scope: .account,
+      summary: "The user's preferences: one JSON object.", statuses: [200, 503]
+    ) { (routes, request) throws(AccessProblem) in try await routes.preferences(request) },
+    MineRoute(
+      method: .put, path: "/v1/preferences", scope: .account,
+      summary: "Replaces the user's preferences.", statuses: [204, 422, 503]
+    ) { (routes, request) throws(AccessProblem) in try await routes.replacePreferences(request) },
+    MineRoute(
+      method: .get, path: "/v1/watchlists", scope: .account,
+      summary: "The user's watchlists, in order, with their symbols.", statuses: [200, 503]
+    ) { (routes, request) throws(AccessProblem) in try await routes.watchlists(request) },
+    MineRoute(
+      method: .post, path: "/v1/watchlists", scope: .account,
+      summary: "Makes a watchlist: {name}.", statuses: [201, 400, 409, 422, 503]
+    ) { (routes, request) throws(AccessProblem) in try await routes.makeWatchlist(request) },
+    MineRoute(
+      method: .put, path: "/v1/watchlists/{id}", scope: .account,
+      summary: "Renames a watchlist: {name}.", statuses: [204, 400, 404, 409, 422, 503]
+    ) { (routes, request) throws(AccessProblem) in try await routes.renameWatchlist(request) },
+    MineRoute(
+      method: .delete, path: "/v1/watchlists/{id}", scope: .account,
+      summary: "Deletes a watchlist; again is no fault.", statuses: [204, 422, 503]
+    ) { (routes, request) throws(AccessProblem) in try await routes.deleteWatchlist(request) },
+    MineRoute(
+      method: .put, path: "/v1/watchlists/{id}/symbols", scope: .account,
+      summary: "Makes these all its symbols, in this order: {symbols: [\"sh600519\" or {symbol, "
+        + "low, high}]}. A bare symbol keeps its triggers.",
+      statuses: [200, 400, 404, 422, 503]
+    ) { (routes, request) throws(AccessProblem) in try await routes.replaceSymbols(request) },
+    MineRoute(
+      method: .put, path: "/v1/watchlists/{id}/symbols/{symbol}", scope: .account,
+      summary: "Adds a symbol at the end, or sets its triggers: {low, high}, both optional.",
+      statuses: [204, 400, 404, 422, 503]
+    ) { (routes, request) throws(AccessProblem) in try await routes.putSymbol(request) },
+    MineRoute(
+      method: .delete, path: "/v1/watchlists/{id}/symbols/{symbol}", scope: .account,
+      summary: "Takes a symbol out; again is no fault.", statuses: [204, 404, 422, 503]
+    ) { (routes, request) throws(AccessProblem) in try await routes.removeSymbol(request) },
+  ]
+
+  // MARK: Tickets and preferences
+
+  func makeTicket(_ request: MineRequest) throws(AccessProblem) -> MineResponse {
+    let ticket = try control.ticket(for: request.principal)
+    return .json(status: 201) { writer in
+      writer.object { object in
+        object.member("ticket") { $0.string(ticket) }
+        object.member("expiresInSeconds") { $0.integer(Int64(TicketBox.lifeSeconds)) }
+      }
+    }
+  }
+
+  func preferences(_ request: MineRequest) async throws(AccessProblem) -> MineResponse {
+    let user = try request.principal.identity(with: .account).userID
+    let value = try await run { (connection) throws(AppStoreError) in
+      try PreferenceTable(connection, userID: user).value()
+    }
+    return MineResponse(status: 200, body: Array(value.utf8))
+  }
+
+  func replacePreferences(_ request: MineRequest) async throws(AccessProblem) -> MineResponse {
+    let user = try request.principal.identity(with: .account).userID
+    guard let json = String(validating: request.body, as: UTF8.self) else {
+      throw .invalid("body", expected: "JSON in UTF-8")
+    }
+    try await run { (connection) throws(AppStoreError) in
+      try PreferenceTable(connection, userID: user).replace(with: json)
+    }
+    return .empty
+  }
+
+  // MARK: Watchlists
+
+  func watchlists(_ request: MineRequest) async throws(AccessProblem) -> MineResponse {
+    let lists = try await change(request) { (table) throws(AppStoreError) in try table.all() }
+    return .json { writer in
+      writer.object { object in
+        object.member("watchlists") { member in
+          member.array { array in for list in lists { list.write(to: &array) } }
+        }
+      }
+    }
+  }
+
+  func makeWatchlist(_ request: MineRequest) async throws(AccessProblem) -> MineResponse {
+    let name = try decode(NameBody.self, from: request).name
+    let list = try await change(request) { (table) throws(AppStoreError) in
+      try table.create(named: name)
+    }
+    return .json(status: 201, location: "/v1/watchlists/\(list.id)") { list.write(to: &$0) }
+  }
+
+  func renameWatchlist(_ request: MineRequest) async throws(AccessProblem) -> MineResponse {
+    let (id, name) = (try request.watchlistID(), try decode(NameBody.self, from: request).name)
+    try await change(request) { (table) throws(AppStoreError) in try table.rename(id, to: name) }
+    return .empty
+  }
+
+  func deleteWatchlist(_ request: MineRequest) async throws(AccessProblem) -> MineResponse {
+    let id = try request.watchlistID()
+    try await change(request) { (table) throws(AppStoreError) in try table.delete(id) }
+    return .empty
+  }
+
+  func replaceSymbols(_ request: MineRequest) async throws(AccessProblem) -> MineResponse {
+    let id = try request.watchlistID()
+    var entries: [WatchlistEntry] = []
+    for entry in try decode(SymbolsBody.self, from: request).symbols {
+      entries.append(
+        WatchlistEntry(symbol: try symbol(entry.symbol), triggers: try entry.triggers?.value()))
+    }
+    let order = entries
+    let list = try await change(request) { (table) throws(AppStoreError) in
+      try table.replaceItems(of: id, with: order)
+    }
+    return .json { list.write(to: &$0) }
+  }
+
+  func putSymbol(_ request: MineRequest) async throws(AccessProblem) -> MineResponse {
+    let id = try request.watchlistID()
+    let symbol = try symbol(request.parameters["symbol"] ?? "")
+    let triggers =
+      request.body.isEmpty
+      ? PriceTriggers() : try decode(TriggersBody.self, from: request).value()
+    try await change(request) { (table) throws(AppStoreError) in
+      try table.put(WatchlistItem(symbol: symbol, triggers: triggers), in: id)
+    }
+    return .empty
+  }
+
+  /// Also of a symbol that is not known any more.
+  func removeSymbol(_ request: MineRequest) async throws(AccessProblem) -> MineResponse {
+    let id = try request.watchlistID()
+    let text = request.parameters["symbol"] ?? ""
+    guard let symbol = resolve(text) ?? Symbol(anySpelling: text) else { throw unknown() }
+    try await change(request) { (table) throws(AppStoreError) in try table.remove(symbol, from: id)
+    }
+    return .empty
+  }
+
+  // MARK: Shared
+
+  @discardableResult
+  private func change<Value: Sendable>(
+    _ request: MineRequest,
+    _ body: @Sendable (WatchlistTable) throws(AppStoreError) -> Value
+  ) async throws(AccessProblem) -> Value {
+    let user = try request.principal.identity(with: .account).userID
+    return try await run { (connection) throws(AppStoreError) in
+      try body(WatchlistTable(connection, userID: user))
+    }
+  }
+
+  @discardableResult
+  private func run<Value: Sendable>(
+    _ body: @Sendable (AppConnection) throws(AppStoreError) -> Value
+  ) async throws(AccessProblem) -> Value {
+    do throws(AppStoreError) {
+      return try await store.run(body)
+    } catch {
+      throw AccessProblem(error)
+    }
+  }
+
+  private func symbol(_ text: String) throws(AccessProblem) -> Symbol {
+    guard let symbol = resolve(text) else { throw unknown() }
+    return symbol
+  }
+
+  private func unknown() -> AccessProblem {
+    AccessProblem(status: 404, code: "unknown_symbol", title: "there is no such symbol")
+  }
+
+  private func decode<Body: Decodable>(
+    _ type: Body.Type, from request: MineRequest
+  ) throws(AccessProblem) -> Body {
+    do {
+      return try JSONDecoder().decode(type, from: Data(request.body))
+    } catch {
+      throw AccessProblem(
+        status: 400, code: "invalid_argument", title: "the body is not the JSON that is expected")
+    }
+  }
+}
+
+// MARK: - Bodies
+
+private struct NameBody: Decodable {
+  var name: String
+}
+
+/// Prices are strings, so that no digit is lost on the way.
+private struct TriggersBody: Decodable {
+  var low: String?
+  var high: String?
+
+  func value() throws(AccessProblem) -> PriceTriggers {
+    PriceTriggers(low: try price(low, of: "low"), high: try price(high, of: "high"))
+  }
+
+  private func price(_ text: String?, of field: String) throws(AccessProblem) -> ExactDecimal? {
+    guard let text else { return nil }
+    do {
+      return try ExactDecimal(text)
+    } catch {
+      throw .invalid(field, expected: "a decimal number in a string such as \"1769.040\"")
+    }
+  }
+}
+
+private struct SymbolsBody: Decodable {
+  struct Entry: Decodable {
+    var symbol: String
+    /// nil of a bare symbol.
+    var triggers: TriggersBody?
+
+    private enum CodingKeys: String, CodingKey { case symbol }
+
+    init(from decoder: any Decoder) throws {
+      if let symbol = try? decoder.singleValueContainer().decode(String.self) {
+        self.symbol = symbol
+        return
+      }
+      symbol = try decoder.container(keyedBy: CodingKeys.self).decode(String.self, forKey: .symbol)
+      triggers = try TriggersBody(from: decoder)
+    }
+  }
+
+  var symbols: [Entry]
+}
+
+extension Watchlist {
+  fileprivate func write(to writer: inout JSONWriter) {
+    writer.object { object in
+      object.member("id") { $0.string(String(id)) }
+      object.member("name") { $0.string(name) }
+      object.member("symbols") { member in
+        member.array { array in for item in items { item.write(to: &array) } }
+      }
+    }
+  }
+}
+
+extension WatchlistItem {
+  fileprivate func write(to writer: inout JSONWriter) {
+    writer.object { object in
+      object.member("symbol") { $0.string(symbol.description) }
+      if let low = triggers.low { object.member("low") { $0.decimal(low) } }
+      if let high = triggers.high { object.member("high") { $0.decimal(high) } }
+    }
+  }
+}

@@ -1,0 +1,52 @@
+/// Which pages may use the gateway in a browser: its own, and those of `gateway.origins`. There are
+/// no cookies, so a foreign page could do nothing with a user's rights; what it could do is use the
+/// user's network to reach a gateway that the internet cannot.
+package struct OriginRule: Sendable {
+  private let origins: Set<String>
+
+  package init(origins: [String]) { self.origins = Set(origins.map { $0.lowercased() }) }
+
+  package enum Verdict: Sendable, Hashable {
+    /// No page, or the gateway's own.
+    case own
+    /// A page that may read the answer.
+    case listed(String)
+    case foreign
+  }
+
+  /// - Parameters:
+  ///   - origin: the header of that name.
+  ///   - host: what the request was sent to, `Host` or `:authority`.
+  package func verdict(origin: String?, host: String?) -> Verdict {
+    guard let origin else { return .own }
+    let lower = origin.lowercased()
+    if origins.contains(lower) { return .listed(origin) }
+    guard let host, let scheme = lower.firstRange(of: "://") else { return .foreign }
+    return lower[scheme.upperBound...] == host.lowercased() ? .own : .foreign
+  }
+
+  /// What an answer to a page says, so that the browser hands it over.
+  package func headers(for verdict: Verdict) -> [(name: String, value: String)] {
+    var headers = origins.isEmpty ? [] : [(name: "Vary", value: "Origin")]
+    if case .listed(let origin) = verdict {
+      headers += [
+        ("Access-Control-Allow-Origin", origin),
+        (
+          "Access-Control-Expose-Headers",
+          "ETag, Link, Location, RateLimit, RateLimit-Policy, Retry-After, Warning"
+        ),
+      ]
+    }
+    return headers
+  }
+
+  /// What an answer to a preflight (`OPTIONS` with Access-Control-Request-Method) says beside.
+  package static let preflightHeaders: [(name: String, value: String)] = [
+    ("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, DELETE"),
+    (
+      "Access-Control-Allow-Headers",
+      "Authorization, Content-Type, Idempotency-Key, If-None-Match, Last-Event-ID"
+    ),
+    ("Access-Control-Max-Age", "600"),
+  ]
+}

@@ -1,0 +1,34 @@
+import AppStore
+
+/// Who makes a request: a token, or nobody that is known.
+package enum Principal: Sendable, Hashable {
+  case anonymous
+  case token(Identity)
+
+  package struct Identity: Sendable, Hashable {
+    package let tokenID: Int64
+    package let userID: Int64
+    package let scopes: Set<TokenScope>
+
+    package init(tokenID: Int64, userID: Int64, scopes: Set<TokenScope>) {
+      self.tokenID = tokenID
+      self.userID = userID
+      self.scopes = scopes
+    }
+  }
+
+  /// The user whose rows may be read and written.
+  /// - Throws: 401 without a token, 403 without the scope.
+  package func identity(with scope: TokenScope) throws(AccessProblem) -> Identity {
+    guard case .token(let identity) = self else { throw .unauthenticated }
+    guard identity.scopes.contains(scope) else { throw .forbidden(scope) }
+    return identity
+  }
+
+  /// Whether the market may be read.
+  /// - Parameter anonymous: `gateway.anonymous`.
+  /// - Throws: 401, 403.
+  package func requireMarket(anonymous: Bool) throws(AccessProblem) {
+    if !anonymous { _ = try identity(with: .market) }
+  }
+}

@@ -1,0 +1,184 @@
+import AppStore
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import Logging
+import Market
+import Operations
+import Platform
+import Postgres
+import TestSupport
+import TestTraits
+import Testing
+
+@testable import Gateway
+
+/// The user's own things through a router of Hummingbird, with a real database behind it.
+@Suite struct AccessRoutesTests {
+  private let database: StoreDatabase
+  private let server: GatewayServer
+  private let secret: TokenSecret
+  private let lines = Locked<[String]>([])
+
+  init() throws {
+    database = try StoreDatabase()
+    try AppSchema.file.apply(url: database.url)
+    let url = database.url(role: DatabaseRole.app)
+    var generator = SystemRandomNumberGenerator()
+    secret = TokenSecret(using: &generator)
+    let tokens = TokenTable(try AppConnection(url: url, application: "test"))
+    _ = try tokens.create(secret, user: "alice", name: "test", scopes: [.account])
+    let log = Logger(label: "test") { [lines] _ in RecordingLog(lines: lines) }
+    server = GatewayServer(try ConfigurationFile.load(nil, overrides: []), url: url, log: log)
+    server.control.directory.replace(with: try tokens.inForce())
+  }
+
+  private struct Answer {
+    var status: Int
+    var text: String
+    var headers: HTTPFields
+  }
+
+  private func ask(
+    _ client: some TestClientProtocol, _ method: HTTPRequest.Method, _ path: String,
+    body: String? = nil, bearer: String? = nil
+  ) async throws -> Answer {
+    var headers = HTTPFields()
+    headers[.authorization] = "Bearer \(bearer ?? secret.reveal())"
+    return try await client.execute(
+      uri: path, method: method, headers: headers, body: body.map { ByteBuffer(string: $0) }
+    ) { response in
+      Answer(
+        status: response.status.code, text: String(buffer: response.body),
+        headers: response.headers)
+    }
+  }
+
+  private func withClient(
+    _ body: @Sendable (any TestClientProtocol) async throws -> Void
+  ) async throws {
+    try await Application(router: server.router()).test(.router) { client in try await body(client)
+    }
+  }
+
+  @Test func `a watchlist is made, filled, reordered, renamed and deleted`() async throws {
+    try await withClient { client in
+      let made = try await ask(client, .post, "/v1/watchlists", body: #"{"name":"自选","x":1}"#)
+      #expect(made.status == 201)
+      let list = try #require(made.headers[.location])
+      #expect(made.text == #"{"id":"1","name":"自选","symbols":[]}"#)
+      let put = try await ask(
+        client, .put, list + "/symbols/600519.SH", body: #"{"low":"1769.040"}"#)
+      #expect(put.status == 204)
+      #expect(try await ask(client, .put, list + "/symbols/sz000001").status == 204)
+      let order = try await ask(
+        client, .put, list + "/symbols",
+        body: #"{"symbols":["sz000001",{"symbol":"AAPL","high":"200.10"},"sh600519"]}"#)
+      #expect(
+        order.text == #"{"id":"1","name":"自选","symbols":[{"symbol":"sz000001"},"#
+          + #"{"symbol":"AAPL","high":"200.10"},{"symbol":"sh600519","low":"1769.040"}]}"#)
+      #expect(try await ask(client, .delete, list + "/symbols/AAPL").status == 204)
+      #expect(try await ask(client, .delete, list + "/symbols/AAPL").status == 204)
+      #expect(try await ask(client, .put, list, body: #"{"name":"b"}"#).status == 204)
+      #expect(
+        try await ask(client, .get, "/v1/watchlists").text
+          == #"{"watchlists":[{"id":"1","name":"b","symbols":[{"symbol":"sz000001"},"#
+          + #"{"symbol":"sh600519","low":"1769.040"}]}]}"#)
+      #expect(try await ask(client, .delete, list).status == 204)
+      #expect(try await ask(client, .delete, list).status == 204)
+      #expect(try await ask(client, .get, "/v1/watchlists").text == #"{"watchlists":[]}"#)
+    }
+  }
+
+  @Test(arguments: [
+    ("POST", "/v1/watchlists", "{", 400, "invalid_argument"),
+    ("POST", "/v1/watchlists", #"{"name":1}"#, 400, "invalid_argument"),
+    ("POST", "/v1/watchlists", #"{"name":""}"#, 422, "invalid_argument"),
+    ("POST", "/v1/watchlists", #"{"name":"taken"}"#, 409, "name_taken"),
+    ("PUT", "/v1/watchlists/99", #"{"name":"b"}"#, 404, "unknown_watchlist"),
+    ("PUT", "/v1/watchlists/x", #"{"name":"b"}"#, 422, "invalid_argument"),
+    ("PUT", "/v1/watchlists/1/symbols/nonsense!", "", 404, "unknown_symbol"),
+    ("PUT", "/v1/watchlists/1/symbols/AAPL", #"{"low":"1e400"}"#, 422, "invalid_argument"),
+    ("PUT", "/v1/watchlists/1/symbols/AAPL", #"{"low":1}"#, 400, "invalid_argument"),
+    ("PUT", "/v1/watchlists/1/symbols/AAPL", #"{"low":"-1"}"#, 422, "invalid_argument"),
+    ("PUT", "/v1/watchlists/1/symbols", #"{"symbols":["AAPL","AAPL"]}"#, 422, "invalid_argument"),
+    ("PUT", "/v1/watchlists/1/symbols", #"{"symbols":[null]}"#, 400, "invalid_argument"),
+    ("PUT", "/v1/preferences", "[]", 422, "invalid_argument"),
+  ])
+  func `bad input has its status and code`(
+    _ method: String, _ path: String, _ body: String, _ status: Int, _ code: String
+  ) async throws {
+    try await withClient { client in
+      _ = try await ask(client, .post, "/v1/watchlists", body: #"{"name":"taken"}"#)
+      let method = try #require(HTTPRequest.Method(method))
+      let answer = try await ask(client, method, path, body: body)
+      #expect(answer.status == status && answer.text.contains("\"code\":\"\(code)\""), "\(answer)")
+      #expect(answer.headers[.contentType] == "application/problem+json")
+    }
+  }
+
+  @Test func `preferences come back, and a body has a bound`() async throws {
+    try await withClient { client in
+      let first = try await ask(client, .get, "/v1/preferences")
+      #expect(first.text == "{}")
+      let stored = #"{"every": "2s"}"#
+      let written = try await ask(client, .put, "/v1/preferences", body: stored)
+      #expect(written.status == 204)
+      let second = try await ask(client, .get, "/v1/preferences")
+      #expect(second.text == stored)
+      let large = String(repeating: "x", count: MineRoutes.bodyBytesMax + 1)
+      let refused = try await ask(client, .put, "/v1/preferences", body: large)
+      #expect(refused.status == 413)
+    }
+  }
+
+  @Test func `a ticket is given to a token`() async throws {
+    try await withClient { client in
+      let answer = try await ask(client, .post, "/v1/tickets")
+      #expect(answer.status == 201 && answer.text.contains("\"expiresInSeconds\":30"))
+      let wrong = try await ask(client, .post, "/v1/tickets", bearer: "x")
+      #expect(wrong.status == 401)
+      #expect(wrong.headers[.wwwAuthenticate] == "Bearer realm=\"candled\"")
+      #expect(wrong.headers[.init("RateLimit")!] != nil)  // Safe: a constant that is a field name
+    }
+  }
+
+  @Test func `without the database tokens are known and lists are 503`() async throws {
+    try database.execute("alter schema candled_app rename to elsewhere")
+    try await withClient { client in
+      let answer = try await ask(client, .get, "/v1/watchlists")
+      #expect(answer.status == 503 && answer.text.contains("store_away"))
+      #expect(answer.headers[.retryAfter] == "1")
+      #expect(try await ask(client, .post, "/v1/tickets").status == 201)
+    }
+  }
+
+  @Test func `no token reaches a log or the database`() async throws {
+    let digits = String(secret.reveal().dropFirst(TokenSecret.prefix.count))
+    try await withClient { client in
+      for path in ["/v1/watchlists", "/v1/none", "/v1/preferences?token=\(secret.reveal())"] {
+        let answer = try await ask(client, .get, path)
+        #expect(!answer.text.contains(digits) && !"\(answer.headers)".contains(digits))
+      }
+    }
+    #expect(lines.withLock { $0 }.allSatisfy { !$0.contains(digits) })
+    let statements = try database.execute("select query from pg_stat_activity")
+    #expect(!"\(statements)".contains(digits))
+  }
+}
+
+private struct RecordingLog: LogHandler {
+  let lines: Locked<[String]>
+  var metadata: Logger.Metadata = [:]
+  var logLevel = Logger.Level.trace
+
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  func log(event: LogEvent) {
+    lines.withLock { $0.append("\(event.message) \(event.metadata ?? [:]) \(metadata)") }
+  }
+}
