@@ -1,13 +1,44 @@
-/// The command line of the gateway: one file a subcommand, each thin.
+/// The command line of the gateway: one file a subcommand, each thin. As with candled, results go
+/// to standard output and messages to standard error.
 
 import ArgumentParser
-import Gateway
+import Commands
+import Glibc
 import Operations
 
 @main
-struct GatewayProgram: AsyncParsableCommand {
+enum Program {
+  /// Event loops and Swift's runtime want one a processor each; beside them are those for signals,
+  /// for the tokens, for what apps keep, for the feed, and for queries.
+  private static let threadsMin = 12 + 2 * max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1)
+
+  static func main() {
+    CommandProgram(threadsMin: threadsMin, failure: CommandFailure.init(ofGateway:))
+      .run(CandledGateway.self)
+  }
+}
+
+struct CandledGateway: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "candled-gateway",
-    abstract: "Candles of a candled database by REST, WebSocket and SSE.",
-    version: BuildVersion.current)
+    abstract: "Candles and quotes of a candled database by REST, WebSocket and SSE.",
+    discussion: Help.discussion(
+      """
+      candled-gateway stands between PostgreSQL and apps. It keeps no files; several of them can \
+      serve the same database. Its settings are in the section [gateway] of candled.toml.
+
+      Results go to standard output, messages to standard error.
+
+      EXIT STATUS:
+      """ + ExitCode.allCases.map { "\n  \($0.rawValue)  \($0.meaning)" }.joined(),
+      examples: [
+        "candled-gateway schema apply": "create what tokens and watchlists need, once",
+        "candled-gateway token create --name phone --scope market": "let an app in",
+        "candled-gateway run --config candled.toml": "serve",
+      ]),
+    version: BuildVersion.current,
+    subcommands: [
+      RunCommand.self, CheckCommand.self, TokenCommand.self, AppSchemaCommand.self,
+      VersionCommand.self,
+    ])
 }
