@@ -86,6 +86,7 @@ extension PostgresRow {
   package mutating func int32() throws(StoreError) -> Int32 { try require(nextWord(Int32.self)) }
   package mutating func int64() throws(StoreError) -> Int64 { try require(nextWord(Int64.self)) }
   package mutating func optionalInt16() throws(StoreError) -> Int16? { try nextWord(Int16.self) }
+  package mutating func optionalInt32() throws(StoreError) -> Int32? { try nextWord(Int32.self) }
   package mutating func optionalInt64() throws(StoreError) -> Int64? { try nextWord(Int64.self) }
   package mutating func bool() throws(StoreError) -> Bool { try require(nextWord(UInt8.self)) == 1 }
   package mutating func optionalBool() throws(StoreError) -> Bool? {

@@ -44,11 +44,13 @@ extension StoreReader {
       limit 1
       """)
 
+  func health() throws(StoreError) -> [SourceHealthRow] {
+    try read(Self.readHealth) { (row) throws(StoreError) in try row.health() }
+  }
+
   /// - Throws: `connectionLost`, `malformed`.
   package func status() throws(StoreError) -> StoreStatus {
-    let health = try read(Self.readHealth) { (row) throws(StoreError) in
-      try row.health()
-    }
+    let health = try health()
     let leader = try read(Self.readLeader) { (row) throws(StoreError) in
       StoredLeader(
         term: try row.int64(), holder: try row.text(), host: try row.text(),

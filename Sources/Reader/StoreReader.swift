@@ -25,6 +25,16 @@ package final class StoreReader {
     try self.init(url: url, application: "candled query")
   }
 
+  /// For queries that others wait for: no statement takes longer.
+  /// - Throws: as `init(url:)`.
+  package convenience init(
+    url: String, application: String, statementSecondsMax: Int
+  ) throws(StoreError) {
+    try self.init(url: url, application: application)
+    try connection.execute(
+      "set statement_timeout = '\(statementSecondsMax)s'", context: StoreError.connecting)
+  }
+
   /// For a follower: connects and, before anything is read, listens, so that no commit falls
   /// between.
   /// - Throws: `connectionLost`, `transient`, `schemaMismatch`, `refused`, `badAddress`.

@@ -38,8 +38,18 @@ package struct MarketState: Sendable {
   package var seq: Int64
   /// By place; nil for a series that is listed and has no quote.
   package var stocks: [EncodedStock?]
+  /// By place, as `stocks`: what lists are ordered by.
+  package var figures: [StockFigures?] = []
+  package var directory = InstrumentDirectory()
+  /// World indexes, of the last snapshot.
+  package var overview: [OverviewRow] = []
   /// When the connection to PostgreSQL was lost; nil while it is there.
   package var lostAt: Timestamp?
+  /// When the last change was committed, by the server's clock; nil before the first.
+  package var committedAt: Timestamp?
+
+  /// Whether anything was read yet.
+  package var isLoaded: Bool { epoch != 0 }
 
   package init(
     epoch: Int64 = 0, seq: Int64 = 0, stocks: [EncodedStock?] = [], lostAt: Timestamp? = nil

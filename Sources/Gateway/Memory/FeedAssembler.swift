@@ -1,0 +1,122 @@
+/// What the feed follower knows, as a value: each event makes the next state and the news of it.
+/// It does no input or output, so that tests go through every order of events.
+
+import CandledClient
+import Market
+import Reader
+
+struct FeedAssembler: Sendable {
+  private(set) var state = MarketState()
+  /// By place: what stocks are encoded from.
+  private var latest: [LatestQuote?] = []
+
+  /// Whether the change names a series that the directory lacks, or another name of one.
+  func needsDirectory(for change: FeedChange) -> Bool {
+    change.quotes.contains { quote in
+      guard let place = place(of: quote.quote.symbol, source: quote.source) else { return true }
+      return state.directory[place].name != quote.name
+    } || change.candles.contains { place(of: $0.candle) == nil }
+  }
+
+  mutating func setDirectory(_ records: [SeriesRecord]) {
+    state.directory = state.directory.updated(with: records)
+    let missing = state.directory.series.count - latest.count
+    latest += Array(repeating: nil, count: missing)
+    state.stocks += Array(repeating: nil, count: missing)
+    state.figures += Array(repeating: nil, count: missing)
+  }
+
+  /// Everything anew. The directory must be set before.
+  mutating func load(_ snapshot: FeedSnapshot) {
+    let count = state.directory.series.count
+    latest = Array(repeating: nil, count: count)
+    state.stocks = Array(repeating: nil, count: count)
+    state.figures = Array(repeating: nil, count: count)
+    (state.epoch, state.seq) = (snapshot.epoch, snapshot.seq)
+    state.overview = snapshot.overview
+    state.lostAt = nil
+    for quote in snapshot.quotes { store(quote) }
+  }
+
+  mutating func apply(_ change: FeedChange) -> FeedUpdate {
+    state.seq = change.seq
+    state.committedAt = change.committedAt
+    let places = change.quotes.compactMap { store($0) }.sorted()
+    return FeedUpdate(
+      epoch: state.epoch, seq: change.seq, committedAt: change.committedAt,
+      stocks: places.compactMap { state.stocks[$0.index] }, messages: messages(of: change))
+  }
+
+  /// PostgreSQL is away since then; nil: it is back.
+  mutating func setLost(at moment: Timestamp?) {
+    let wasStale = state.lostAt != nil
+    state.lostAt = moment
+    guard wasStale != (moment != nil) else { return }
+    for quote in latest { if let quote { store(quote) } }
+  }
+
+  @discardableResult
+  private mutating func store(_ quote: LatestQuote) -> SeriesPlace? {
+    guard let place = place(of: quote.quote.symbol, source: quote.source) else { return nil }
+    latest[place.index] = quote
+    state.figures[place.index] = StockFigures(quote.quote)
+    state.stocks[place.index] = EncodedStock(
+      quote, place: place, series: state.directory[place], isStale: state.lostAt != nil)
+    return place
+  }
+
+  private func place(of symbol: Symbol, source: Source) -> SeriesPlace? {
+    state.directory.place(of: symbol, source: source)
+  }
+
+  private func place(of candle: Candle) -> SeriesPlace? {
+    place(of: candle.symbol, source: candle.source) ?? state.directory.meant(by: candle.symbol)
+  }
+}
+
+// MARK: - Messages
+
+extension FeedAssembler {
+  private func messages(of change: FeedChange) -> [FeedMessage] {
+    var messages: [FeedMessage] = []
+    for (stored, state) in change.candles.map({ ($0, "final") })
+      + change.revisions.map({ ($0, "revised") })
+    {
+      let place = place(of: stored.candle)
+      messages.append(
+        message(.candle(stored.candle.timeframe), place) {
+          $0.write(stored, state: state, zone: zone(of: place))
+        })
+    }
+    for (gap, kind) in change.gaps.map({ ($0, FeedMessage.Kind.gap) })
+      + change.closedGaps.map({ ($0, .closedGap) })
+    {
+      let place = place(of: gap.symbol, source: gap.source)
+      messages.append(message(kind, place) { $0.write(gap, zone: zone(of: place)) })
+    }
+    for certificate in change.certificates {
+      let place = place(of: certificate.symbol, source: certificate.source)
+      messages.append(message(.certificate, place) { $0.write(certificate) })
+    }
+    for event in change.events {
+      if case .minuteComplete(let minute) = event {
+        messages.append(message(.minuteComplete, nil) { $0.write(minute) })
+      } else {
+        messages.append(message(.event, nil) { $0.write(event) })
+      }
+    }
+    return messages
+  }
+
+  private func zone(of place: SeriesPlace?) -> MarketZone {
+    place.map { state.directory[$0].zone } ?? .utc
+  }
+
+  private func message(
+    _ kind: FeedMessage.Kind, _ place: SeriesPlace?, body: (inout JSONWriter) -> Void
+  ) -> FeedMessage {
+    var text = JSONWriter()
+    text.object(body)
+    return FeedMessage(kind: kind, place: place, json: text.bytes)
+  }
+}

@@ -1,0 +1,97 @@
+/// The messages of the last minutes, for apps that come back: what belongs to a log is read again
+/// from here, from PostgreSQL only behind the horizon.
+
+import Market
+import Platform
+
+package final class FeedRing: Sendable {
+  /// An outage of a phone on a train; a mobile app that was away for longer loads anew.
+  package static let secondsMax: Int64 = 15 * 60
+  /// A sweep's minute of 5,400 candles is 1.5 MB.
+  package static let bytesMaxDefault = 32 * 1024 * 1024
+
+  package enum Reading: Sendable {
+    /// All after the seq that was asked for, oldest first, without their stocks: those are state.
+    case updates([FeedUpdate])
+    /// Older messages than are kept.
+    case pastHorizon
+    /// The seq belongs to another life of the database, or lies ahead.
+    case anotherDatabase
+  }
+
+  private struct Contents: Sendable {
+    var epoch: Int64 = 0
+    /// Everything after this one is here.
+    var horizon: Int64 = 0
+    var last: Int64 = 0
+    var updates: [FeedUpdate] = []
+    /// The first of `updates` that still counts: removing at the front is done in bulk.
+    var first = 0
+    var bytes = 0
+  }
+
+  private let contents = Locked(Contents())
+  private let bytesMax: Int
+
+  package init(bytesMax: Int = FeedRing.bytesMaxDefault) { self.bytesMax = bytesMax }
+
+  /// Begins anew behind a snapshot.
+  package func reset(epoch: Int64, seq: Int64) {
+    contents.withLock { $0 = Contents(epoch: epoch, horizon: seq, last: seq) }
+  }
+
+  package func append(_ update: FeedUpdate) {
+    let kept = FeedUpdate(
+      epoch: update.epoch, seq: update.seq, committedAt: update.committedAt, stocks: [],
+      messages: update.messages)
+    contents.withLock { contents in
+      contents.updates.append(kept)
+      contents.bytes += kept.bytes
+      contents.last = kept.seq
+      let oldest = kept.committedAt.adding(seconds: -Self.secondsMax)
+      while contents.first < contents.updates.count,
+        contents.bytes > bytesMax || contents.updates[contents.first].committedAt < oldest
+      {
+        contents.bytes -= contents.updates[contents.first].bytes
+        contents.horizon = contents.updates[contents.first].seq
+        contents.first += 1
+      }
+      if contents.first > contents.updates.count / 2 {
+        contents.updates.removeFirst(contents.first)
+        contents.first = 0
+      }
+    }
+  }
+
+  package func updates(after seq: Int64, epoch: Int64) -> Reading {
+    contents.withLock { contents in
+      if epoch != contents.epoch || seq > contents.last { return .anotherDatabase }
+      if seq < contents.horizon { return .pastHorizon }
+      let kept = contents.updates[contents.first...]
+      let skipped = kept.partitioningIndex { $0.seq > seq }
+      return .updates(Array(kept[skipped...]))
+    }
+  }
+
+  /// What its messages take, and how many commits they are of.
+  package var size: (bytes: Int, updates: Int) {
+    contents.withLock { ($0.bytes, $0.updates.count - $0.first) }
+  }
+}
+
+extension FeedUpdate {
+  /// What the messages take, with what each costs beside its text.
+  fileprivate var bytes: Int { messages.reduce(64) { $0 + $1.json.count + 64 } }
+}
+
+extension ArraySlice {
+  /// The first index whose element is in the second part of an ordered slice.
+  fileprivate func partitioningIndex(where isBehind: (Element) -> Bool) -> Int {
+    var (low, high) = (startIndex, endIndex)
+    while low < high {
+      let middle = low + (high - low) / 2
+      if isBehind(self[middle]) { high = middle } else { low = middle + 1 }
+    }
+    return low
+  }
+}

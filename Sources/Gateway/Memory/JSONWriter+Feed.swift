@@ -1,0 +1,97 @@
+/// The rows of a change as the API shows them: members of one object each.
+
+import Market
+import Reader
+
+extension Timeframe {
+  /// As the API spells it: that of the database, but for the week.
+  package var interval: String { self == .week1 ? "1wk" : name }
+
+  package init?(interval: String) {
+    guard let found = Timeframe.allCases.first(where: { $0.interval == interval }) else {
+      return nil
+    }
+    self = found
+  }
+}
+
+extension JSONWriter {
+  mutating func write(_ stored: StoredCandle, state: String, zone: MarketZone) {
+    let candle = stored.candle
+    member("symbol") { $0.string(candle.symbol.description) }
+    member("interval") { $0.string(candle.timeframe.interval) }
+    member("openedAt") { $0.string(zone.text(of: candle.openedAt)) }
+    member("closedAt") { $0.string(zone.text(of: candle.closedAt)) }
+    member("tradingDay") { $0.string(candle.tradingDay.description) }
+    member("open") { $0.decimal(candle.open) }
+    member("high") { $0.decimal(candle.high) }
+    member("low") { $0.decimal(candle.low) }
+    member("close") { $0.decimal(candle.close) }
+    member("volume") { $0.decimal(candle.volume) }
+    member("turnover") { $0.optional(candle.turnover) { $0.decimal($1) } }
+    member("state") { $0.string(state) }
+    member("revision") { $0.integer(Int64(stored.revision)) }
+    member("flags") { $0.write(candle.flags) }
+  }
+
+  mutating func write(_ flags: CandleFlags) {
+    array { names in
+      for name in flags.names { names.string(name) }
+    }
+  }
+
+  mutating func write(_ gap: Gap, zone: MarketZone) {
+    member("symbol") { $0.string(gap.symbol.description) }
+    member("tradingDay") { $0.string(gap.tradingDay.description) }
+    member("from") { $0.string(zone.text(of: gap.from)) }
+    member("to") { $0.string(zone.text(of: gap.to)) }
+    member("volume") { $0.decimal(gap.volume) }
+    member("turnover") { $0.decimal(gap.turnover) }
+    member("cause") { $0.string(gap.cause.name) }
+  }
+
+  mutating func write(_ certificate: DayCertificate) {
+    member("symbol") { $0.string(certificate.symbol.description) }
+    member("tradingDay") { $0.string(certificate.tradingDay.description) }
+    member("exchangeVolume") { $0.optional(certificate.exchangeVolume) { $0.decimal($1) } }
+    member("minuteVolume") { $0.decimal(certificate.minuteVolume) }
+    member("gapVolume") { $0.decimal(certificate.gapVolume) }
+    member("afterHoursVolume") { $0.decimal(certificate.afterHoursVolume) }
+    member("minutesTraded") { $0.integer(Int64(certificate.minutesTraded)) }
+    member("minutesUntraded") { $0.integer(Int64(certificate.minutesUntraded)) }
+    member("minutesMissing") { $0.integer(Int64(certificate.minutesMissing)) }
+  }
+
+  mutating func write(_ minute: MinuteComplete) {
+    member("tradingDay") { $0.string(minute.tradingDay.description) }
+    member("openedAt") { $0.string(MarketZone.shanghai.text(of: minute.openedAt)) }
+    member("expected") { $0.integer(Int64(minute.expected)) }
+    member("traded") { $0.integer(Int64(minute.traded)) }
+    member("untraded") { $0.integer(Int64(minute.untraded)) }
+    member("missing") { $0.integer(Int64(minute.missing)) }
+  }
+
+  mutating func write(_ event: FeedEvent) {
+    switch event {
+    case .minuteComplete(let minute): write(minute)
+    case .feedStalled(let source, let since):
+      member("event") { $0.string("feed_stalled") }
+      member("source") { $0.string(source) }
+      member("since") { $0.string(MarketZone.utc.text(of: since)) }
+    case .feedRecovered(let source, let at):
+      member("event") { $0.string("feed_recovered") }
+      member("source") { $0.string(source) }
+      member("at") { $0.string(MarketZone.utc.text(of: at)) }
+    case .dayComplete(let day, let instruments, let residuals):
+      member("event") { $0.string("day_complete") }
+      member("tradingDay") { $0.string(day.description) }
+      member("instruments") { $0.integer(Int64(instruments)) }
+      member("residuals") { $0.integer(Int64(residuals)) }
+    case .dispute(let dispute):
+      member("event") { $0.string(dispute.kind.rawValue) }
+      member("symbol") { $0.string(dispute.symbol.description) }
+      member("tradingDay") { $0.string(dispute.tradingDay.description) }
+      member("at") { $0.string(MarketZone.shanghai.text(of: dispute.at)) }
+    }
+  }
+}

@@ -1,0 +1,21 @@
+/// Where the newest state is published, and who is told of each change.
+
+import Market
+import Platform
+
+/// Holds the state that requests read. Readers wait for no more than the copy of a few references.
+package final class MarketMemory: Sendable {
+  private let published: Locked<MarketState>
+
+  package init(_ state: MarketState = MarketState()) { published = Locked(state) }
+
+  package var state: MarketState { published.withLock { $0 } }
+
+  package func publish(_ state: MarketState) { published.withLock { $0 = state } }
+}
+
+/// Who passes commits on to apps. Called in order, by one thread at a time, after the state that
+/// contains the news is published; must not block.
+package protocol FeedSink: Sendable {
+  func receive(_ news: FeedNews)
+}

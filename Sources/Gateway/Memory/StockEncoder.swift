@@ -1,0 +1,135 @@
+/// A quote as the API's type `Stock`. What is derived follows the view `latest`: before the first
+/// trade of the day there is no price and no change, whatever the source sends.
+
+import Market
+import Reader
+
+/// What lists are ordered by; nil where the series has not traded.
+package struct StockFigures: Sendable, Hashable {
+  package var price: ExactDecimal?
+  package var change: ExactDecimal?
+  package var changePercent: ExactDecimal?
+  package var volume: ExactDecimal
+  package var turnover: ExactDecimal
+
+  package init(_ quote: Quote) {
+    let hasTraded = quote.high.isPositive
+    price = hasTraded ? quote.last : nil
+    let difference = hasTraded ? try? quote.last - quote.previousClose : nil
+    change = difference
+    changePercent = difference.flatMap { difference in
+      guard !quote.previousClose.isZero else { return nil }
+      return try? (difference * ExactDecimal(100))
+        .divided(by: quote.previousClose, scale: Self.percentPlaces)
+    }
+    volume = quote.volume
+    turnover = quote.turnover
+  }
+
+  private static let percentPlaces: UInt8 = 2
+}
+
+extension EncodedStock {
+  /// - Parameter isStale: newer values may exist that cannot be had now.
+  package init(
+    _ latest: LatestQuote, place: SeriesPlace, series: SeriesRecord, isStale: Bool
+  ) {
+    var text = JSONWriter(capacity: 1_024)
+    text.object { stock in
+      stock.write(series, name: latest.name)
+      stock.write(latest.quote, figures: StockFigures(latest.quote), zone: series.zone)
+      stock.writeLimits(of: latest)
+      stock.member("trading") { $0.string(latest.quote.trading.name) }
+      stock.member("quotedAt") { $0.string(series.zone.text(of: latest.quote.at)) }
+      stock.member("receivedAt") { $0.string(series.zone.text(of: latest.receivedAt)) }
+      stock.member("tradingDay") { $0.string(latest.quote.tradingDay.description) }
+      stock.member("forming") { $0.optional(latest.forming) { $0.write(forming: $1, series.zone) } }
+      stock.member("stale") { $0.boolean(isStale) }
+      stock.member("seq") { $0.integer(latest.seq) }
+    }
+    self.init(place: place, seq: latest.seq, json: text.bytes)
+  }
+}
+
+extension JSONWriter {
+  mutating func optional<Value>(
+    _ value: Value?, write: (inout JSONWriter, Value) -> Void
+  ) {
+    if let value { write(&self, value) } else { null() }
+  }
+
+  /// Identity: what search answers with.
+  mutating func write(_ series: SeriesRecord, name: String?) {
+    member("id") { $0.string("\(series.symbol)@\(series.sourceName)") }
+    member("symbol") { $0.string(series.symbol.description) }
+    member("source") { $0.string(series.sourceName) }
+    member("name") { $0.optional(name) { $0.string($1) } }
+    member("exchange") { $0.optional(series.exchange) { $0.string($1) } }
+    member("kind") { $0.optional(series.kind) { $0.string($1) } }
+    member("board") { $0.optional(series.board) { $0.string($1) } }
+    member("currency") { $0.string(series.currency) }
+  }
+
+  fileprivate mutating func write(_ quote: Quote, figures: StockFigures, zone: MarketZone) {
+    member("currentPrice") { $0.optional(figures.price) { $0.decimal($1) } }
+    member("change") { $0.optional(figures.change) { $0.decimal($1) } }
+    member("changePercent") { $0.optional(figures.changePercent) { $0.decimal($1) } }
+    member("openPrice") { $0.price(quote.open) }
+    member("highPrice") { $0.price(quote.high) }
+    member("lowPrice") { $0.price(quote.low) }
+    member("previousClose") { $0.decimal(quote.previousClose) }
+    member("volume") { $0.decimal(quote.volume) }
+    member("turnover") { $0.decimal(quote.turnover) }
+    member("bidPrice") { $0.decimal(quote.bid) }
+    member("askPrice") { $0.decimal(quote.ask) }
+    member("bids") { $0.write(book: quote.bids) }
+    member("asks") { $0.write(book: quote.asks) }
+  }
+
+  /// null for zero: none yet.
+  private mutating func price(_ value: ExactDecimal) {
+    if value.isZero { null() } else { decimal(value) }
+  }
+
+  private mutating func write(book: Quote.Book) {
+    let count = book.indices.last { book[$0] != .empty }.map { $0 + 1 } ?? 0
+    array { levels in
+      for index in 0..<count {
+        levels.object { level in
+          level.member("price") { $0.decimal(book[index].price) }
+          level.member("volume") { $0.decimal(book[index].volume) }
+        }
+      }
+    }
+  }
+
+  fileprivate mutating func writeLimits(of latest: LatestQuote) {
+    let band = latest.quote.legalBand(name: latest.name ?? "")
+    member("limitUp") { $0.optional(band) { $0.decimal($1.upper) } }
+    member("limitDown") { $0.optional(band) { $0.decimal($1.lower) } }
+  }
+
+  fileprivate mutating func write(forming candle: Candle, _ zone: MarketZone) {
+    object { minute in
+      minute.member("openedAt") { $0.string(zone.text(of: candle.openedAt)) }
+      minute.member("open") { $0.decimal(candle.open) }
+      minute.member("high") { $0.decimal(candle.high) }
+      minute.member("low") { $0.decimal(candle.low) }
+      minute.member("close") { $0.decimal(candle.close) }
+      minute.member("volume") { $0.decimal(candle.volume) }
+    }
+  }
+}
+
+extension Quote {
+  /// Between which prices it may trade; nil where no limit applies or none is known. How long it is
+  /// listed shows in its name: N on the first day, C on those that follow.
+  fileprivate func legalBand(name: String) -> PriceBand? {
+    guard let instrument = Instrument.classify(symbol) else { return nil }
+    let marks = NameMarks.parse(name)
+    let age: Int? = marks.contains(.firstDay) ? 0 : marks.contains(.firstDays) ? 1 : nil
+    return PriceLimit.band(
+      for: instrument, previousClose: previousClose, on: tradingDay,
+      specialTreatment: marks.specialTreatment, tradingDaysSinceListing: age)
+  }
+}

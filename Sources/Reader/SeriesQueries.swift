@@ -1,0 +1,213 @@
+/// What the gateway asks beside candles: which series there are, and what is known of their days.
+
+import Market
+import Postgres
+
+/// A series of an instrument, with what its market adds: where it trades, in what money.
+package struct SeriesRecord: Sendable, Hashable {
+  package var id: Int32
+  package var symbol: Symbol
+  package var source: Source
+  package var sourceName: String
+  /// If a query names no source, the lowest wins.
+  package var priority: Int16
+  package var name: String?
+  package var exchange: String?
+  package var kind: String?
+  package var board: String?
+  package var currency: String
+  package var zone: MarketZone
+
+  package init(
+    id: Int32, symbol: Symbol, source: Source, sourceName: String, priority: Int16, name: String?,
+    exchange: String?, kind: String?, board: String?, currency: String, zone: MarketZone
+  ) {
+    self.id = id
+    self.symbol = symbol
+    self.source = source
+    self.sourceName = sourceName
+    self.priority = priority
+    self.name = name
+    self.exchange = exchange
+    self.kind = kind
+    self.board = board
+    self.currency = currency
+    self.zone = zone
+  }
+}
+
+/// A source and the market it speaks of.
+package struct SourceRecord: Sendable, Hashable {
+  package var name: String
+  package var market: String
+  package var kind: String
+  package var health: [SourceHealthRow]
+
+  package init(name: String, market: String, kind: String, health: [SourceHealthRow]) {
+    self.name = name
+    self.market = market
+    self.kind = kind
+    self.health = health
+  }
+}
+
+/// An earlier value of a candle that was revised.
+package struct RevisionRecord: Sendable, Hashable {
+  package var timeframe: String
+  package var openedAt: Timestamp
+  package var revision: Int16
+  package var open: ExactDecimal
+  package var high: ExactDecimal
+  package var low: ExactDecimal
+  package var close: ExactDecimal
+  package var volume: ExactDecimal
+  package var turnover: ExactDecimal?
+  package var knownFrom: Timestamp
+  package var knownTo: Timestamp
+  package var cause: String
+}
+
+/// What is stored of a day of a series.
+package struct CoverageRecord: Sendable, Hashable {
+  package var symbol: Symbol
+  package var source: String
+  package var tradingDay: TradingDay
+  package var traded: Int32
+  package var untraded: Int32
+  /// nil until the day has a certificate, as what follows.
+  package var missing: Int32?
+  package var minuteVolume: ExactDecimal?
+  package var gapVolume: ExactDecimal?
+  package var residualVolume: ExactDecimal?
+  package var isBalanced: Bool?
+  package var isCertified: Bool
+}
+
+/// Final candles, and the place in the feed that they are as of.
+package struct CandlePage: Sendable {
+  package var epoch: Int64
+  package var seq: Int64
+  package var candles: [CandleRecord]
+}
+
+extension StoreReader {
+  private static let readSeries = Statement(
+    name: "query_series",
+    sql: """
+      select i.id, i.symbol, s.code, s.name, s.priority, i.name, i.exchange, i.kind, i.board,
+        m.currency, m.zone
+      from instruments i
+      join source s on s.name = i.source
+      join market m on m.code = s.market
+      order by i.id
+      """)
+
+  /// Every series there is, oldest first.
+  package func series() throws(StoreError) -> [SeriesRecord] {
+    try read(Self.readSeries) { (row) throws(StoreError) in
+      let id = try row.int32()
+      let (symbol, source) = (try row.symbol(), try row.source())
+      let (sourceName, priority) = (try row.text(), try row.int16())
+      let (name, exchange) = (try row.optionalText(), try row.optionalText())
+      let (kind, board) = (try row.optionalText(), try row.optionalText())
+      let currency = try row.text()
+      guard let zone = MarketZone(rawValue: try row.text()) else { throw row.malformed() }
+      return SeriesRecord(
+        id: id, symbol: symbol, source: source, sourceName: sourceName, priority: priority,
+        name: name, exchange: exchange, kind: kind, board: board, currency: currency, zone: zone)
+    }
+  }
+
+  /// What `candles` gives, and which change of the feed it is as of: whoever follows from there
+  /// misses nothing.
+  package func page(_ query: CandleQuery) throws(StoreError) -> CandlePage {
+    try inOneMoment("query") { () throws(StoreError) -> CandlePage in
+      let (epoch, seq) = try position()
+      return CandlePage(epoch: epoch, seq: seq, candles: try candles(query))
+    }
+  }
+
+  private static let readRevisions = Statement(
+    name: "query_revisions",
+    sql: """
+      select r.timeframe, r.opened_at, r.revision, r.open, r.high, r.low, r.close, r.volume,
+        r.turnover, r.known_from, r.known_to, r.cause
+      from revisions r
+      where r.instrument_id = $1::int
+        and r.opened_at >= $2::timestamptz
+        and r.opened_at < $3::timestamptz
+      order by r.opened_at desc, r.timeframe, r.revision desc
+      limit $4::int
+      """)
+
+  /// Earlier values of a series' revised candles, the newest candle first.
+  package func revisions(
+    of series: Int32, opened: Range<Timestamp>, limit: Int32
+  ) throws(StoreError) -> [RevisionRecord] {
+    var parameters = WireParameters()
+    parameters.add { $0.int32(series) }
+    parameters.add { $0.timestamp(opened.lowerBound) }
+    parameters.add { $0.timestamp(opened.upperBound) }
+    parameters.add { $0.int32(limit) }
+    return try read(Self.readRevisions, with: parameters) { (row) throws(StoreError) in
+      RevisionRecord(
+        timeframe: try row.text(), openedAt: try row.timestamp(), revision: try row.int16(),
+        open: try row.numeric(), high: try row.numeric(), low: try row.numeric(),
+        close: try row.numeric(), volume: try row.numeric(), turnover: try row.optionalNumeric(),
+        knownFrom: try row.timestamp(), knownTo: try row.timestamp(), cause: try row.text())
+    }
+  }
+
+  private static let readCoverage = Statement(
+    name: "query_coverage",
+    sql: """
+      select c.symbol, c.source, c.trading_day, c.traded, c.untraded, c.missing, c.minute_volume,
+        c.gap_volume, c.residual_volume, c.balanced, c.certified
+      from coverage c
+      where c.trading_day = $1::date
+        and ($2::text is null or c.symbol = $2::text)
+        and c.symbol > $3::text
+      order by c.symbol, c.source
+      limit $4::int
+      """)
+
+  /// What is stored of a day, by symbol.
+  /// - Parameter after: symbols behind this one; empty for all.
+  package func coverage(
+    day: TradingDay, symbol: Symbol?, after: String, limit: Int32
+  ) throws(StoreError) -> [CoverageRecord] {
+    var parameters = WireParameters()
+    parameters.add { $0.date(day) }
+    parameters.add { $0.optional(symbol?.description) { $0.text($1) } }
+    parameters.add { $0.text(after) }
+    parameters.add { $0.int32(limit) }
+    return try read(Self.readCoverage, with: parameters) { (row) throws(StoreError) in
+      CoverageRecord(
+        symbol: try row.symbol(), source: try row.text(), tradingDay: try row.day(),
+        traded: try row.int32(), untraded: try row.int32(), missing: try row.optionalInt32(),
+        minuteVolume: try row.optionalNumeric(), gapVolume: try row.optionalNumeric(),
+        residualVolume: try row.optionalNumeric(), isBalanced: try row.optionalBool(),
+        isCertified: try row.bool())
+    }
+  }
+
+  private static let readSources = Statement(
+    name: "query_sources",
+    sql: """
+      select s.name, m.name, s.kind, s.code
+      from source s
+      join market m on m.code = s.market
+      order by s.code
+      """)
+
+  /// The sources, and how the endpoints of each do.
+  package func sources() throws(StoreError) -> [SourceRecord] {
+    let health = try health()
+    return try read(Self.readSources) { (row) throws(StoreError) in
+      let (name, market, kind) = (try row.text(), try row.text(), try row.text())
+      let code = try row.source()
+      return SourceRecord(
+        name: name, market: market, kind: kind, health: health.filter { $0.source == code })
+    }
+  }
+}

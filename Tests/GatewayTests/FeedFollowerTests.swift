@@ -1,0 +1,124 @@
+import Commits
+import EmbeddedPostgres
+import Foundation
+import Market
+import Store
+import TestSupport
+import TestTraits
+import Testing
+
+@testable import Gateway
+
+@Suite(.ownThread) struct FeedFollowerTests {
+  @Test("after random commits memory holds what the view latest shows, digit by digit")
+  func equalsLatest() async throws {
+    let seed = UInt64.random(in: .min ... .max)
+    let fixture = try await GatewayFixture()
+    var samples = StoreSamples(seed: seed)
+    _ = try await fixture.state { $0.isLoaded }
+    for position in 1...12 {
+      let instruments = Int.random(in: 1...30, using: &samples.random)
+      _ = try await fixture.writer.commit(
+        samples.sweep(
+          position: Int64(position), instruments: instruments,
+          second: Session.morningOpen + position * 3))
+    }
+    let state = try await fixture.state(through: 12)
+    try expectLatest(state, of: fixture.database, seed: seed)
+    // The same once more, read as a whole.
+    let another = try await GatewayFixture(fixture.database)
+    try expectLatest(try await another.state(through: 12), of: fixture.database, seed: seed)
+    #expect(fixture.news.updates.map(\.seq) == Array(1...12), "seed \(seed)")
+  }
+
+  private func expectLatest(_ state: MarketState, of database: StoreDatabase, seed: UInt64) throws {
+    let rows = try database.execute(
+      """
+      select symbol, name, last, change, percent_change, open, high, low, previous_close, volume,
+        turnover, bid, ask, trading, changed_seq, trading_day, bid_prices[1], bid_volumes[5]
+      from candled.latest order by symbol
+      """)
+    #expect(state.stocks.compactMap(\.self).count == rows.count, "seed \(seed)")
+    for row in rows {
+      let place = try #require(state.directory.place(spelling: row[0] ?? ""))
+      let stock = try #require(state.stocks[place.index]).fields
+      let texts = [
+        "symbol", "name", "currentPrice", "change", "changePercent", "openPrice", "highPrice",
+        "lowPrice", "previousClose", "volume", "turnover", "bidPrice", "askPrice", "trading",
+      ].map { stock[$0] as? String }
+      #expect(texts == Array(row[0..<14]), "seed \(seed)")
+      #expect((stock["seq"] as? Int).map(String.init) == row[14], "seed \(seed)")
+      #expect(stock["tradingDay"] as? String == row[15], "seed \(seed)")
+      let bids = stock["bids"] as? [[String: String]] ?? []
+      #expect(bids.first?["price"] == row[16], "seed \(seed)")
+      #expect((bids.count == 5 ? bids[4]["volume"] : nil) == row[17], "seed \(seed)")
+    }
+  }
+
+  @Test("candles, gaps and events come once, in order, to sinks and ring")
+  func messages() async throws {
+    let fixture = try await GatewayFixture()
+    _ = try await fixture.state { $0.isLoaded }
+    var samples = StoreSamples(seed: 3)
+    for minute in 0..<3 {
+      _ = try await fixture.writer.commit(
+        samples.minute(minute, position: Int64(minute + 1), instruments: 4))
+    }
+    let state = try await fixture.state(through: 3)
+    let updates = fixture.news.updates
+    #expect(updates.map(\.seq) == [1, 2, 3])
+    for update in updates {
+      #expect(update.messages.map(\.kind).filter { $0 == .candle(.minute1) }.count == 4)
+      #expect(update.messages.last?.kind == .minuteComplete)
+      // Of a quote that changed again since, only the newest is left.
+      #expect(update.stocks.allSatisfy { $0.seq == update.seq })
+    }
+    #expect(updates.last?.stocks.count == 4)
+    guard case .updates(let kept) = fixture.ring.updates(after: 1, epoch: state.epoch) else {
+      Issue.record("the ring lacks what just came")
+      return
+    }
+    #expect(kept.map(\.seq) == [2, 3])
+    #expect(kept.map { $0.messages.map(\.json) } == updates[1...].map { $0.messages.map(\.json) })
+  }
+
+  @Test("another life of the database leads to a resync, and to the state there is")
+  func anotherDatabase() async throws {
+    let fixture = try await GatewayFixture()
+    _ = try await fixture.state { $0.isLoaded }
+    var samples = StoreSamples(seed: 4)
+    _ = try await fixture.writer.commit(samples.sweep(position: 1, instruments: 3))
+    _ = try await fixture.state(through: 1)
+    // The epoch of a restored or newly made database is another one.
+    try fixture.database.execute("update candled.feed_sequence set epoch = epoch + 1")
+    let writer = try await GatewayFixture.openWriter(fixture.database)
+    _ = try await writer.commit(samples.sweep(position: 2, instruments: 5))
+    let state = try await fixture.state { !fixture.news.resyncs.isEmpty && $0.seq >= 2 }
+    #expect(fixture.news.resyncs == [.anotherDatabase])
+    try expectLatest(state, of: fixture.database, seed: 4)
+  }
+
+  @Test("while PostgreSQL is away quotes go on, stale; when it is back nothing is missing")
+  func away() async throws {
+    let fixture = try await GatewayFixture(try .alone())
+    var samples = StoreSamples(seed: 5)
+    _ = try await fixture.writer.commit(samples.sweep(position: 1, instruments: 3))
+    let before = try await fixture.state(through: 1)
+    try fixture.database.server.stopImmediately()
+    let lost = try await fixture.state { $0.lostAt != nil }
+    #expect(lost.stocks.compactMap(\.self).count == 3 && lost.seq == 1)
+    for stock in lost.stocks.compactMap(\.self) {
+      #expect(try stock.fields["stale"] as? Bool == true)
+    }
+    try fixture.database.server.start()
+    let writer = try await GatewayFixture.openWriter(fixture.database)
+    _ = try await writer.commit(samples.sweep(position: 2, instruments: 4))
+    let after = try await fixture.state(through: 2)
+    for stock in after.stocks.compactMap(\.self) {
+      #expect(try stock.fields["stale"] as? Bool == false)
+    }
+    try expectLatest(after, of: fixture.database, seed: 5)
+    #expect(fixture.news.connections == [true, false])
+    #expect(fixture.news.resyncs.isEmpty && before.epoch == after.epoch)
+  }
+}
