@@ -253,7 +253,7 @@ let package = Package(
         "Market", "EmbeddedPostgres", "Postgres", "Reader", "Commits", "Store", "CandledClient",
         "AppStore", "Gateway", "Operations", "TestSupport", "TestTraits", log,
         .product(name: "HummingbirdTesting", package: "hummingbird"),
-      ] + web),
+      ] + web, exclude: ["Golden"]),
     tests("TrialTests", ["Trials", "TestTraits"]),
     tests(
       "AdminTests",

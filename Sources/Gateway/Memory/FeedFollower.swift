@@ -117,7 +117,7 @@ package final class FeedFollower: Sendable {
     switch connection {
     case .lost(let error): lose(error, isFirst: true)
     case .restored:
-      log.notice("PostgreSQL is back")
+      log.notice("the connection to PostgreSQL is restored")
       setLost(at: nil)
     }
   }
@@ -125,7 +125,7 @@ package final class FeedFollower: Sendable {
   private func lose(_ error: StoreError, isFirst: Bool) {
     if isFirst {
       log.warning(
-        "PostgreSQL is away: quotes are served from memory, marked stale",
+        "the connection to PostgreSQL is lost: quotes are served from memory, marked stale",
         metadata: ["error": "\(error)"])
     }
     if memory.state.lostAt == nil { setLost(at: .now) }

@@ -22,8 +22,13 @@ package struct JSONWriter: Sendable {
 
   /// A member of an object; `value` appends exactly one value.
   package mutating func member(_ name: StaticString, value: (inout JSONWriter) -> Void) {
+    member(named: name.description, value: value)
+  }
+
+  /// A member whose name is known at run time only.
+  package mutating func member(named name: String, value: (inout JSONWriter) -> Void) {
     separate()
-    append(quoted: name.description)
+    append(quoted: name)
     bytes.append(UInt8(ascii: ":"))
     needsComma = false
     value(&self)

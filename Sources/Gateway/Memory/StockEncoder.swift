@@ -11,8 +11,10 @@ package struct StockFigures: Sendable, Hashable {
   package var changePercent: ExactDecimal?
   package var volume: ExactDecimal
   package var turnover: ExactDecimal
+  package var tradingDay: TradingDay
 
   package init(_ quote: Quote) {
+    tradingDay = quote.tradingDay
     let hasTraded = quote.high.isPositive
     price = hasTraded ? quote.last : nil
     let difference = hasTraded ? try? quote.last - quote.previousClose : nil

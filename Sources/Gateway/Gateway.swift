@@ -1,0 +1,119 @@
+/// The gateway as a whole: a feed follower, a pool of queries and an HTTP server around one memory.
+/// It keeps no state that another gateway beside it would need.
+
+import Hummingbird
+import HummingbirdCore
+import Logging
+import Market
+import NIOCore
+import Operations
+import Reader
+
+package struct GatewayOptions: Sendable {
+  package var listen: ListenAddress
+  package var databaseURL: String
+  package var connectionsMax = 12_000
+  package var queryConnections = QueryPool.connectionsDefault
+
+  package init(listen: ListenAddress, databaseURL: String) {
+    self.listen = listen
+    self.databaseURL = databaseURL
+  }
+}
+
+package struct Gateway: Sendable {
+  package let options: GatewayOptions
+  package let memory = MarketMemory()
+  package let ring = FeedRing()
+  package let pool: QueryPool
+  package let counters = RequestCounters()
+  private let log: Logger
+
+  package init(_ options: GatewayOptions, log: Logger) {
+    self.options = options
+    self.log = log
+    pool = QueryPool(url: options.databaseURL, connections: options.queryConnections)
+  }
+
+  /// What other parts of the program add.
+  package struct Parts: Sendable {
+    package var routes: [Route] = []
+    /// The first is outermost.
+    package var middlewares: [GatewayMiddleware] = []
+    package var sinks: [any FeedSink] = []
+    /// Must use `HTTPPipeline.configuration`, or bounds and /livez are missing.
+    package var server: HTTPServerBuilder = .http1(configuration: HTTPPipeline.configuration)
+
+    package init() {}
+  }
+
+  /// Every route there is, the document of them included.
+  package func table(_ parts: Parts) -> RouteTable {
+    let routes =
+      MarketRoutes(memory: memory, pool: pool).all
+      + ServiceRoutes(memory: memory, pool: pool, ring: ring, counters: counters).all
+      + parts.routes
+    return RouteTable(
+      routes + [ServiceRoutes.describing(routes)], middlewares: parts.middlewares,
+      counters: counters)
+  }
+
+  /// As a value, for tests in memory and on a socket.
+  package func application(
+    _ parts: Parts, onRunning: @escaping @Sendable (any Channel) async -> Void = { _ in }
+  ) -> Application<RouteTable> {
+    Application(
+      responder: table(parts), server: parts.server,
+      configuration: ApplicationConfiguration(
+        address: options.listen.bindAddress, serverName: nil, backlog: Self.backlog,
+        availableConnectionsDelegate: MaximumAvailableConnections(options.connectionsMax)),
+      onServerRunning: onRunning, logger: quiet)
+  }
+
+  /// Of connections that the kernel has taken and we have not: a storm of reconnections.
+  private static let backlog = 4_096
+
+  /// Hummingbird's own words are for its developers.
+  private var quiet: Logger {
+    var logger = log
+    logger.logLevel = max(log.logLevel, .error)
+    return logger
+  }
+
+  /// Serves until its task is cancelled, or SIGTERM or SIGINT arrives; then connections are ended
+  /// in order.
+  /// - Throws: what keeps it from listening.
+  package func run(
+    _ parts: Parts = Parts(), onRunning: @escaping @Sendable (any Channel) async -> Void = { _ in }
+  ) async throws {
+    let follower = follower(sinks: parts.sinks)
+    let application = application(parts, onRunning: onRunning)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { await follower.run() }
+      do {
+        try await application.runService()
+      } catch is CancellationError {
+        // Whoever runs it wants it to end.
+      }
+      group.cancelAll()
+    }
+  }
+
+  package func follower(sinks: [any FeedSink]) -> FeedFollower {
+    FeedFollower(
+      url: options.databaseURL, memory: memory, ring: ring, sinks: sinks, log: log
+    ) { [pool] () async throws(StoreError) in
+      try await pool.run { (reader) throws(StoreError) in try reader.series() }
+    }
+  }
+}
+
+extension ListenAddress {
+  fileprivate var bindAddress: BindAddress {
+    switch self {
+    case .ipv4(let host, let port), .ipv6(let host, let port):
+      .hostname(host, port: Int(port))
+    case .unix(let path): .unixDomainSocket(path: path)
+    }
+  }
+}

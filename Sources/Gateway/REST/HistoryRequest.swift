@@ -1,0 +1,129 @@
+/// Which candles a request means: its period or its bounds as moments.
+
+import Market
+import Reader
+
+enum HistoryPeriod: String, CaseIterable, Sendable {
+  case day = "1d"
+  case fiveDays = "5d"
+  case week = "1wk"
+  case month = "1mo"
+  case threeMonths = "3mo"
+  case sixMonths = "6mo"
+  case year = "1y"
+  case fiveYears = "5y"
+  case yearToDate = "ytd"
+  case max = "max"
+
+  /// The first day of the period that ends with `day`; nil for all there is.
+  func begins(endingWith day: TradingDay) -> TradingDay? {
+    switch self {
+    case .day: day
+    case .fiveDays:
+      (0..<4).reduce(day) { day, _ in
+        TradingCalendar.shanghai.previous(before: day) ?? day.advanced(by: -1)
+      }
+    case .week: day.advanced(by: -6)
+    case .month: day.monthsEarlier(1)
+    case .threeMonths: day.monthsEarlier(3)
+    case .sixMonths: day.monthsEarlier(6)
+    case .year: day.monthsEarlier(12)
+    case .fiveYears: day.monthsEarlier(60)
+    case .yearToDate: TradingDay.first(of: day.civil.year)
+    case .max: nil
+    }
+  }
+
+  /// What is shown of an interval where nothing is asked: a picture of some hundred candles.
+  static func usual(for timeframe: Timeframe) -> HistoryPeriod {
+    switch timeframe {
+    case .week1, .month1: .max
+    case .day1: .year
+    default: .day
+    }
+  }
+}
+
+extension TradingDay {
+  /// The day after the same date so many months earlier, or after that month's last.
+  fileprivate func monthsEarlier(_ count: Int) -> TradingDay {
+    let (year, month, day) = civil
+    let months = year * 12 + month - 1 - count
+    var date = day
+    while date > 27 {
+      if let found = TradingDay(year: months / 12, month: months % 12 + 1, day: date) {
+        return found.advanced(by: 1)
+      }
+      date -= 1
+    }
+    return TradingDay(year: months / 12, month: months % 12 + 1, day: date)?.advanced(by: 1)
+      ?? self
+  }
+}
+
+struct HistoryRequest: Sendable {
+  let series: SeriesRecord
+  let interval: Timeframe
+  let limit: Int
+  let points: Int?
+  let hasColumns: Bool
+  let fingerprint: String
+  var query: CandleQuery
+
+  static let intervals: [Timeframe] = [
+    .minute1, .minute5, .minute15, .minute30, .hour1, .day1, .week1, .month1,
+  ]
+  static let limitMax = 10_000
+  private static let limitDefault: Int64 = 5_000
+
+  /// - Parameter lastDay: the newest day that is known of the series.
+  init(_ arguments: Arguments, series: SeriesRecord, lastDay: TradingDay) throws(Problem) {
+    self.series = series
+    interval = arguments["interval"].flatMap { Timeframe(interval: $0) } ?? .day1
+    limit = Int(arguments.integer("limit") ?? Self.limitDefault)
+    points = arguments.integer("points").map { Int($0) }
+    hasColumns = arguments["format"] == "columns"
+    fingerprint = arguments.fingerprint(of: "history \(series.symbol) \(series.sourceName)")
+    query = CandleQuery(series.symbol, timeframe: interval)
+    query.source = series.sourceName
+    query.newest = Int32(limit + 1)
+    query.asOf = arguments.moment("asOf", zone: series.zone)
+    query.fill = arguments["fill"].flatMap { CandleFill(rawValue: $0) } ?? .none
+    query.adjust = arguments["adjust"].flatMap { PriceAdjustment(text: $0) } ?? .raw
+    try setBounds(arguments, lastDay: lastDay)
+  }
+
+  private mutating func setBounds(
+    _ arguments: Arguments, lastDay: TradingDay
+  ) throws(Problem) {
+    query.from = arguments.moment("from", zone: series.zone)
+    query.to = arguments.moment("to", zone: series.zone)
+    if let period = arguments["period"] {
+      guard query.from == nil, query.to == nil else {
+        throw .invalid("period", expected: "either period, or from and to", found: period)
+      }
+    }
+    if query.from == nil, query.to == nil {
+      let period =
+        arguments["period"].flatMap { HistoryPeriod(rawValue: $0) } ?? .usual(for: interval)
+      query.from = period.begins(endingWith: lastDay).map {
+        series.zone.moment(on: $0, secondOfDay: 0)
+      }
+    }
+    if let from = query.from, let to = query.to, from >= to {
+      throw .invalid("to", expected: "a time after from", found: arguments["to"] ?? "")
+    }
+    guard let text = arguments["cursor"] else { return }
+    guard let before = Cursor.read(text, of: fingerprint) else { throw Cursor.refused(text) }
+    query.to = Timestamp(microseconds: before)
+  }
+
+  /// Whether all of it lies behind the days that are still repaired: it changes no more.
+  func isClosed(now: Timestamp) -> Bool {
+    guard let to = query.to else { return false }
+    return to < now.adding(seconds: -Self.repairDays * 86_400)
+  }
+
+  /// A day is held against its source's bars for a week, and a day more (DESIGN, repairs).
+  private static let repairDays: Int64 = 8
+}

@@ -1,0 +1,152 @@
+/// Candles of an instrument, as of one moment of the feed, so that a stream goes on from there.
+
+import HTTPTypes
+import Hummingbird
+import Market
+import Reader
+
+extension MarketRoutes {
+  var history: [Route] {
+    [
+      Route(
+        "/v1/stocks/{symbol}/history",
+        summary: "Final candles, oldest first; pages go back in time.",
+        parameters: Self.historyParameters, answer: .history,
+        problems: [.notFound, .serviceUnavailable]
+      ) { arguments, _, _ in
+        try await history(arguments)
+      }
+    ]
+  }
+
+  private static let historyParameters = [
+    symbol, source,
+    Parameter(
+      "interval", .choice(HistoryRequest.intervals.map(\.interval)),
+      summary: "How long a candle is; 1d if absent.", example: "1d"),
+    Parameter(
+      "period", .choice(HistoryPeriod.allCases.map(\.rawValue)),
+      summary: "How far back from the newest day.", example: "1mo"),
+    Parameter("from", .moment, summary: "Opened then or later.", example: "2026-07-06"),
+    Parameter("to", .moment, summary: "Opened before then.", example: "2026-07-07"),
+    Parameter(
+      "points", .integer(4...10_000),
+      summary: "At most so many candles; the extremes of each stretch stay.", example: "300"),
+    Parameter("adjust", .adjustment, summary: "Which prices: raw if absent.", example: "qfq"),
+    Parameter(
+      "asOf", .moment, summary: "As it was known then.", example: "2026-07-06T15:30:00+08:00"),
+    Parameter(
+      "fill", .choice(CandleFill.allCases.map(\.rawValue)),
+      summary: "What stands where a minute has no candle.", example: "none"),
+    Parameter(
+      "format", .choice(["rows", "columns"]), summary: "An array of candles, or of each field.",
+      example: "columns"), limit(Int64(HistoryRequest.limitMax)), cursor,
+  ]
+
+  private func history(_ arguments: Arguments) async throws(Problem) -> Answer {
+    let state = memory.state
+    let place = try series(arguments, state: state)
+    let series = state.directory[place]
+    let lastDay = state.figures[place.index]?.tradingDay ?? series.zone.day(at: .now)
+    let request = try HistoryRequest(arguments, series: series, lastDay: lastDay)
+    let query = request.query
+    let page = try await self.query { (reader) throws(StoreError) in try reader.page(query) }
+    let (body, hash) = request.encode(page)
+    let caching =
+      request.isClosed(now: .now) ? "public, max-age=86400, immutable" : "public, max-age=5"
+    return Answer(json: body, tag: "\(page.epoch)-\(hash)", caching: caching)
+  }
+}
+
+extension HistoryRequest {
+  /// - Returns: the answer, and a hash of all of it but `seq`: the same candles at a later seq are
+  ///   the same answer.
+  fileprivate func encode(_ page: CandlePage) -> (body: [UInt8], hash: String) {
+    let hasMore = page.candles.count > limit
+    let whole = hasMore ? Array(page.candles.dropFirst()) : page.candles
+    let shown = points.map { whole.thinned(to: $0) } ?? whole
+    let next = hasMore ? whole.first.map { $0.openedAt.microseconds } : nil
+    var content = JSONWriter(capacity: shown.count * 256 + 64)
+    if hasColumns { writeColumns(shown, to: &content) } else { writeRows(shown, to: &content) }
+    let cursor = next.map { Cursor.text($0, of: fingerprint) }
+    var text = JSONWriter(capacity: content.bytes.count + 1_024)
+    text.object { answer in
+      answer.member("symbol") { $0.string(series.symbol.description) }
+      answer.member("source") { $0.string(series.sourceName) }
+      answer.member("interval") { $0.string(interval.interval) }
+      answer.member("timeZone") { $0.string(series.zone.rawValue) }
+      answer.member("adjust") { $0.string(query.adjust.text) }
+      answer.member("epoch") { $0.integer(page.epoch) }
+      answer.member("seq") { $0.integer(page.seq) }
+      answer.member(named: hasColumns ? "columns" : "rows") { $0.encoded(content.bytes) }
+      answer.member("segments") { writeSegments(of: shown, to: &$0) }
+      answer.member("nextCursor") { $0.optional(cursor) { $0.string($1) } }
+    }
+    var hash = StableHash(of: fingerprint)
+    hash.combine(cursor ?? "")
+    hash.combine(String(decoding: content.bytes, as: UTF8.self))
+    return (text.bytes, String(hash.value, radix: 36))
+  }
+
+  private typealias Field = (
+    name: StaticString, write: @Sendable (inout JSONWriter, CandleRecord) -> Void
+  )
+
+  private var fields: [Field] {
+    let zone = series.zone
+    return [
+      ("openedAt", { $0.string(zone.text(of: $1.openedAt)) }),
+      ("closedAt", { $0.string(zone.text(of: $1.closedAt)) }),
+      ("tradingDay", { $0.string($1.tradingDay.description) }),
+      ("open", { $0.optional($1.open) { $0.decimal($1) } }),
+      ("high", { $0.optional($1.high) { $0.decimal($1) } }),
+      ("low", { $0.optional($1.low) { $0.decimal($1) } }),
+      ("close", { $0.optional($1.close) { $0.decimal($1) } }),
+      ("volume", { $0.decimal($1.volume) }),
+      ("turnover", { $0.optional($1.turnover) { $0.decimal($1) } }),
+      ("vwap", { $0.optional($1.vwap) { $0.decimal($1) } }),
+      ("state", { text, _ in text.string("final") }),
+      ("revision", { $0.integer(Int64($1.revision)) }),
+      ("flags", { $0.write($1.flags) }),
+    ]
+  }
+
+  private func writeRows(_ candles: [CandleRecord], to text: inout JSONWriter) {
+    let fields = fields
+    text.array { rows in
+      for candle in candles {
+        rows.object { row in
+          for field in fields { row.member(field.name) { field.write(&$0, candle) } }
+        }
+      }
+    }
+  }
+
+  private func writeColumns(_ candles: [CandleRecord], to text: inout JSONWriter) {
+    text.object { columns in
+      for field in fields {
+        columns.member(field.name) { column in
+          column.array { values in
+            for candle in candles { field.write(&values, candle) }
+          }
+        }
+      }
+    }
+  }
+
+  /// Where each month begins, by the index of its first candle.
+  private func writeSegments(of candles: [CandleRecord], to text: inout JSONWriter) {
+    text.array { segments in
+      var label = ""
+      for (index, candle) in candles.enumerated() {
+        let month = String(candle.tradingDay.description.prefix(7))
+        guard month != label else { continue }
+        label = month
+        segments.object { segment in
+          segment.member("label") { $0.string(month) }
+          segment.member("start") { $0.integer(Int64(index)) }
+        }
+      }
+    }
+  }
+}

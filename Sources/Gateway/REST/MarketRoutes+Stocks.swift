@@ -1,0 +1,168 @@
+/// One stock and lists of stocks, from memory alone: they are answered while PostgreSQL is lost.
+
+import HTTPTypes
+import Hummingbird
+import Market
+import Reader
+
+extension MarketRoutes {
+  var stocks: [Route] {
+    [
+      Route(
+        "/v1/stocks/{symbol}", summary: "The newest quote of an instrument.",
+        parameters: [Self.symbol, Self.source], answer: .stock,
+        problems: [.notFound, .serviceUnavailable]
+      ) { arguments, _, _ in
+        try stock(arguments)
+      },
+      Route(
+        "/v1/stocks",
+        summary: "Stocks by symbol (symbols), by code, name or pinyin initials (q), or in order.",
+        parameters: [
+          Parameter(
+            "symbols", .list(countMax: Self.symbolsMax), summary: "These, in this order.",
+            example: "sh600519,sz000001"),
+          Parameter("q", .text(charactersMax: 40), summary: "What to search for.", example: "6005"),
+          Parameter(
+            "sort", .choice(StockOrder.allCases.map(\.rawValue)), summary: "What to order by.",
+            example: "changePercent"),
+          Parameter(
+            "order", .choice(["asc", "desc"]), summary: "In which direction.", example: "desc"),
+          Self.limit(Int64(Self.symbolsMax)), Self.cursor,
+        ], answer: .stockList, problems: [.serviceUnavailable]
+      ) { arguments, _, _ in
+        try stockList(arguments)
+      },
+    ]
+  }
+
+  static let symbolsMax = 500
+  private static let pageDefault = 50
+
+  private func stock(_ arguments: Arguments) throws(Problem) -> Answer {
+    let state = memory.state
+    let place = try series(arguments, state: state)
+    let stock = state.stocks[place.index]
+    return answer(
+      state.json(of: place), tag: "\(state.epoch)-\(stock?.seq ?? 0)", state: state)
+  }
+
+  private func answer(_ json: [UInt8], tag: String, state: MarketState) -> Answer {
+    var answer = Answer(json: json, tag: state.lostAt == nil ? tag : "\(tag)-stale")
+    if state.lostAt != nil, let warning = HTTPField.Name("Warning") {
+      answer.headers[warning] = "110 - \"Response is Stale\""
+    }
+    return answer
+  }
+
+  private func stockList(_ arguments: Arguments) throws(Problem) -> Answer {
+    let state = memory.state
+    try loaded(state)
+    let choices = ["symbols", "q", "sort"].filter { arguments[$0] != nil }
+    guard choices.count <= 1 else {
+      throw .invalid(
+        choices[1], expected: "only one of symbols, q, sort", found: choices.joined(separator: ", ")
+      )
+    }
+    let page: (places: [SeriesPlace], unknown: [String], next: String?)
+    if let symbols = arguments.list("symbols") {
+      let found = symbols.map { state.directory.place(spelling: $0) }
+      let unknown = zip(symbols, found).filter { $0.1 == nil }.map(\.0)
+      page = (found.compactMap(\.self), unknown, nil)
+    } else if let text = arguments["q"] {
+      let limit = Int(arguments.integer("limit") ?? 20)
+      page = (state.directory.search(text, limit: limit), [], nil)
+    } else {
+      let (places, next) = try sorted(arguments, state: state)
+      page = (places, [], next)
+    }
+    var text = JSONWriter(capacity: page.places.count * 1_024 + 256)
+    text.object { list in
+      list.member("epoch") { $0.integer(state.epoch) }
+      list.member("seq") { $0.integer(state.seq) }
+      list.member("stocks") { stocks in
+        stocks.array { stocks in
+          for place in page.places { stocks.encoded(state.json(of: place)) }
+        }
+      }
+      list.member("unknown") { $0.strings(page.unknown) }
+      list.member("nextCursor") { $0.optional(page.next) { $0.string($1) } }
+    }
+    return answer(text.bytes, tag: "\(state.epoch)-\(state.seq)", state: state)
+  }
+
+  /// A page of all, in order. The cursor holds the last one's place in the order of the moment: a
+  /// list that moves meanwhile may show one twice or skip one, as every list of prices.
+  private func sorted(
+    _ arguments: Arguments, state: MarketState
+  ) throws(Problem) -> (places: [SeriesPlace], next: String?) {
+    let order = StockOrder(rawValue: arguments["sort"] ?? "") ?? .symbol
+    let isDescending = arguments["order"].map { $0 == "desc" } ?? (order != .symbol)
+    let fingerprint = arguments.fingerprint(of: "stocks")
+    var first = 0
+    if let text = arguments["cursor"] {
+      guard let offset = Cursor.read(text, of: fingerprint), (0...Self.offsetMax).contains(offset)
+      else { throw Cursor.refused(text) }
+      first = Int(offset)
+    }
+    let all = order.sort(state, isDescending: isDescending)
+    let last = min(first + Int(arguments.integer("limit") ?? Int64(Self.pageDefault)), all.count)
+    guard first < last else { return ([], nil) }
+    let next = last < all.count ? Cursor.text(Int64(last), of: fingerprint) : nil
+    return (Array(all[first..<last]), next)
+  }
+
+  private static let offsetMax: Int64 = 1_000_000
+}
+
+/// What lists of stocks are ordered by. Those without a value come last in either direction.
+enum StockOrder: String, CaseIterable, Sendable {
+  case symbol, price, change, changePercent, volume, turnover
+
+  func sort(_ state: MarketState, isDescending: Bool) -> [SeriesPlace] {
+    let series = state.directory.series
+    func symbols(_ one: SeriesPlace, _ other: SeriesPlace) -> Bool {
+      (series[one.index].symbol, one) < (series[other.index].symbol, other)
+    }
+    guard self != .symbol else {
+      return state.directory.places.sorted { isDescending ? symbols($1, $0) : symbols($0, $1) }
+    }
+    let keyed = state.directory.places.map { (place: $0, value: value(of: $0, in: state)) }
+    return keyed.sorted { one, other in
+      switch (one.value, other.value) {
+      case (nil, nil): symbols(one.place, other.place)
+      case (nil, _): false
+      case (_, nil): true
+      case (let left?, let right?):
+        left == right ? symbols(one.place, other.place) : (left < right) != isDescending
+      }
+    }.map(\.place)
+  }
+
+  private func value(of place: SeriesPlace, in state: MarketState) -> ExactDecimal? {
+    guard let figures = state.figures[place.index] else { return nil }
+    return switch self {
+    case .symbol: nil
+    case .price: figures.price
+    case .change: figures.change
+    case .changePercent: figures.changePercent
+    case .volume: figures.volume
+    case .turnover: figures.turnover
+    }
+  }
+}
+
+extension MarketState {
+  /// A stock; of a series without a quote, what it is.
+  func json(of place: SeriesPlace) -> [UInt8] {
+    if let stock = stocks[place.index] { return stock.json }
+    let series = directory[place]
+    var text = JSONWriter()
+    text.object { stock in
+      stock.write(series, name: series.name)
+      stock.member("stale") { $0.boolean(lostAt != nil) }
+      stock.member("seq") { $0.integer(0) }
+    }
+    return text.bytes
+  }
+}

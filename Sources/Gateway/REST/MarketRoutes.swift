@@ -1,0 +1,61 @@
+/// The routes of the market: what each needs is memory, and for what is no state, the pool.
+
+import Hummingbird
+import Market
+import Reader
+
+package struct MarketRoutes: Sendable {
+  let memory: MarketMemory
+  let pool: QueryPool
+
+  package init(memory: MarketMemory, pool: QueryPool) {
+    self.memory = memory
+    self.pool = pool
+  }
+
+  package var all: [Route] { stocks + history + ledger + overview }
+
+  static let symbol = Parameter(
+    "symbol", .text(charactersMax: 32), in: .path,
+    summary: "In any usual spelling: sh600519, SH600519, 600519.SH, 600519.XSHG, AAPL.",
+    example: "sh600519")
+  static let source = Parameter(
+    "source", .text(charactersMax: 32), summary: "Whose series, where a symbol has several.",
+    example: "name")
+  static let cursor = Parameter(
+    "cursor", .text(charactersMax: 200), summary: "nextCursor of the page before.",
+    example: "MTIz")
+
+  static func limit(_ most: Int64) -> Parameter {
+    Parameter(
+      "limit", .integer(10...most), summary: "How many at most.", example: "100")
+  }
+
+  /// The series that a request names.
+  func series(_ arguments: Arguments, state: MarketState) throws(Problem) -> SeriesPlace {
+    try loaded(state)
+    let spelling = arguments["symbol"] ?? ""
+    let directory = state.directory
+    if let place = directory.place(spelling: spelling, source: arguments["source"]) {
+      return place
+    }
+    if let source = arguments["source"], !directory.sourceNames.contains(source) {
+      throw .invalid(
+        "source", expected: "one of \(directory.sourceNames.joined(separator: ", "))",
+        found: source)
+    }
+    throw Problem(
+      .notFound, code: "unknown_symbol", title: "No instrument has this symbol.",
+      nearest: directory.nearest(to: spelling))
+  }
+
+  func loaded(_ state: MarketState) throws(Problem) {
+    if !state.isLoaded { throw .storeAway }
+  }
+
+  func query<Value: Sendable>(
+    _ body: @Sendable (StoreReader) throws(StoreError) -> Value
+  ) async throws(Problem) -> Value {
+    do throws(StoreError) { return try await pool.run(body) } catch { throw Problem(error) }
+  }
+}

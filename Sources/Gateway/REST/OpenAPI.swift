@@ -1,0 +1,147 @@
+/// The OpenAPI 3.1 document of a route table. It has nothing of its own: what is not in the table
+/// is not in the document.
+
+import HTTPTypes
+import Market
+
+package enum OpenAPI {
+  package static func document(of routes: [Route], version: String) -> [UInt8] {
+    let paths = Dictionary(grouping: routes, by: \.path).sorted { $0.key < $1.key }
+    let named = ([Schema.problem] + routes.flatMap { [$0.answer] + ($0.body.map { [$0] } ?? []) })
+      .flatMap(\.named)
+    let schemas = Dictionary(named.map { ($0.name, $0.schema) }) { first, _ in first }
+    var text = JSONWriter(capacity: 64 * 1_024)
+    text.object { document in
+      document.member("openapi") { $0.string("3.1.0") }
+      document.member("info") { info in
+        info.object { info in
+          info.member("title") { $0.string("candled gateway") }
+          info.member("version") { $0.string(version) }
+        }
+      }
+      document.member("paths") { list in
+        list.object { list in
+          for (path, routes) in paths { list.member(named: path) { $0.write(path: routes) } }
+        }
+      }
+      document.member("components") { components in
+        components.object { components in
+          components.member("schemas") { list in
+            list.object { list in
+              for (name, schema) in schemas.sorted(by: { $0.key < $1.key }) {
+                list.member(named: name) { schema.write(to: &$0) }
+              }
+            }
+          }
+          components.member("securitySchemes") { $0.encoded(Array(bearer.utf8)) }
+        }
+      }
+    }
+    return text.bytes
+  }
+
+  private static let bearer = #"{"token":{"type":"http","scheme":"bearer"}}"#
+}
+
+extension JSONWriter {
+  fileprivate mutating func write(path routes: [Route]) {
+    object { path in
+      for route in routes.sorted(by: { $0.method.rawValue < $1.method.rawValue }) {
+        path.member(named: route.method.rawValue.lowercased()) { $0.write(operation: route) }
+      }
+    }
+  }
+
+  private mutating func write(operation route: Route) {
+    object { operation in
+      operation.member("summary") { $0.string(route.summary) }
+      if route.scope != .open {
+        operation.member("security") { security in
+          security.array { choices in
+            choices.object { _ in }
+            choices.object { $0.member("token") { $0.strings([route.scope.rawValue]) } }
+          }
+        }
+      }
+      operation.member("parameters") { list in
+        list.array { list in
+          for parameter in route.parameters { list.object { $0.write(parameter) } }
+        }
+      }
+      if let body = route.body {
+        operation.member("requestBody") { request in
+          request.object { $0.write(content: "application/json", schema: body) }
+        }
+      }
+      operation.member("responses") { list in
+        list.object { responses in
+          responses.writeResponse("200", "The answer.", route.contentType, route.answer)
+          let takesInput = !route.parameters.isEmpty || route.body != nil
+          let problems = Set(route.problems.map(\.code) + (takesInput ? [400] : []))
+          for code in problems.sorted() {
+            responses.writeResponse(
+              String(code), "A problem.", "application/problem+json", .problem)
+          }
+        }
+      }
+    }
+  }
+
+  private mutating func writeResponse(
+    _ code: String, _ description: String, _ contentType: String, _ schema: Schema
+  ) {
+    member(named: code) { response in
+      response.object { response in
+        response.member("description") { $0.string(description) }
+        response.write(content: contentType, schema: schema)
+      }
+    }
+  }
+
+  private mutating func write(content contentType: String, schema: Schema) {
+    member("content") { content in
+      content.object { content in
+        content.member(named: contentType) { type in
+          type.object { $0.member("schema") { schema.write(to: &$0) } }
+        }
+      }
+    }
+  }
+
+  private mutating func write(_ parameter: Parameter) {
+    member("name") { $0.string(parameter.name) }
+    member("in") { $0.string(parameter.place.rawValue) }
+    member("required") { $0.boolean(parameter.isRequired) }
+    member("description") { $0.string(parameter.summary) }
+    member("schema") { schema in
+      schema.object { $0.write(parameter.kind) }
+    }
+    if case .integer = parameter.kind {
+      member("example") { $0.encoded(Array(parameter.example.utf8)) }
+    } else {
+      member("example") { $0.string(parameter.example) }
+    }
+  }
+
+  private mutating func write(_ kind: Parameter.Kind) {
+    if case .integer(let range) = kind {
+      member("type") { $0.string("integer") }
+      member("minimum") { $0.integer(range.lowerBound) }
+      member("maximum") { $0.integer(range.upperBound) }
+      return
+    }
+    member("type") { $0.string("string") }
+    switch kind {
+    case .text(let charactersMax):
+      member("minLength") { $0.integer(1) }
+      member("maxLength") { $0.integer(Int64(charactersMax)) }
+    case .choice(let names): member("enum") { $0.strings(names) }
+    case .moment: member("format") { $0.string("date-time") }
+    case .day: member("format") { $0.string("date") }
+    case .list: member("minLength") { $0.integer(1) }
+    case .adjustment:
+      member("pattern") { $0.string("^(raw|hfq|qfq(:[0-9]{4}-[0-9]{2}-[0-9]{2})?)$") }
+    case .integer: break
+    }
+  }
+}

@@ -1,0 +1,117 @@
+/// A parameter of a route: what it may be, as data. The same row validates requests and describes
+/// the parameter in the OpenAPI document.
+
+import Market
+import Reader
+
+package struct Parameter: Sendable {
+  package enum Place: String, Sendable {
+    case path, query
+  }
+
+  package enum Kind: Sendable {
+    /// Any text.
+    case text(charactersMax: Int)
+    case integer(ClosedRange<Int64>)
+    case choice([String])
+    /// RFC 3339, or a date.
+    case moment
+    case day
+    /// Texts with commas between them.
+    case list(countMax: Int)
+    /// `raw`, `qfq`, `hfq`, `qfq:2025-06-30`.
+    case adjustment
+  }
+
+  package let name: String
+  package let place: Place
+  package let kind: Kind
+  package let summary: String
+  package let example: String
+  package let isRequired: Bool
+
+  package init(
+    _ name: String, _ kind: Kind, in place: Place = .query, summary: String, example: String,
+    isRequired: Bool = false
+  ) {
+    self.name = name
+    self.place = place
+    self.kind = kind
+    self.summary = summary
+    self.example = example
+    self.isRequired = isRequired || place == .path
+  }
+
+  /// What is wrong with a value; nil if nothing is.
+  func fault(of value: String) -> Problem.Fault? {
+    let isValid =
+      switch kind {
+      case .text(let charactersMax): (1...charactersMax).contains(value.count)
+      case .integer(let range): Self.integer(value).map(range.contains) ?? false
+      case .choice(let names): names.contains(value)
+      case .moment: Timestamp(rfc3339: value, zone: .shanghai) != nil
+      case .day: TradingDay(value) != nil
+      case .list(let countMax): Self.isList(value, countMax: countMax)
+      case .adjustment: PriceAdjustment(text: value) != nil
+      }
+    return isValid ? nil : Problem.Fault(field: name, expected: expectation, found: value)
+  }
+
+  private static func isList(_ text: String, countMax: Int) -> Bool {
+    let parts = text.split(separator: ",", omittingEmptySubsequences: false)
+    return parts.count <= countMax && parts.allSatisfy { (1...listItemMax).contains($0.count) }
+  }
+
+  private static let listItemMax = 40
+
+  /// Digits alone: no sign that a query would turn into a space.
+  static func integer(_ text: String) -> Int64? {
+    text.utf8.allSatisfy { (48...57).contains($0) } ? Int64(text) : nil
+  }
+
+  private var expectation: String {
+    switch kind {
+    case .text(let charactersMax): "1 to \(charactersMax) characters"
+    case .integer(let range): "a number from \(range.lowerBound) to \(range.upperBound)"
+    case .choice(let names): "one of \(names.joined(separator: ", "))"
+    case .moment: "a time such as 2026-07-06T09:31:00+08:00, or a date"
+    case .day: "a date such as 2026-07-06"
+    case .list(let countMax): "1 to \(countMax) texts with commas between them"
+    case .adjustment: "raw, qfq, hfq, or qfq: and a date"
+    }
+  }
+}
+
+/// The values of a request, each of them valid.
+package struct Arguments: Sendable {
+  private let values: [String: String]
+  /// The body, empty where the route takes none.
+  package let body: [UInt8]
+
+  init(_ values: [String: String], body: [UInt8]) {
+    self.values = values
+    self.body = body
+  }
+
+  package subscript(_ name: String) -> String? { values[name] }
+
+  package func integer(_ name: String) -> Int64? { values[name].flatMap(Parameter.integer) }
+
+  package func day(_ name: String) -> TradingDay? { values[name].flatMap { TradingDay($0) } }
+
+  package func list(_ name: String) -> [String]? {
+    values[name]?.split(separator: ",").map(String.init)
+  }
+
+  /// A date alone begins in `zone`.
+  package func moment(_ name: String, zone: MarketZone) -> Timestamp? {
+    values[name].flatMap { Timestamp(rfc3339: $0, zone: zone) }
+  }
+
+  /// What an answer depends on, but for the page: a cursor of one request fits no other.
+  func fingerprint(of route: String) -> String {
+    let pairs = values.filter { $0.key != "cursor" && $0.key != "limit" }
+      .map { "\($0.key)=\($0.value)" }
+    return ([route] + pairs.sorted()).joined(separator: "&")
+  }
+}

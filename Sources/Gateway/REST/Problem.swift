@@ -1,0 +1,115 @@
+/// What a client did wrong, or what cannot be answered now: `application/problem+json` (RFC 9457).
+
+import HTTPTypes
+import Market
+import Reader
+
+package struct Problem: Error, Sendable, Hashable {
+  /// What is wrong with one parameter, header or member of a body.
+  package struct Fault: Sendable, Hashable {
+    package let field: String
+    package let expected: String
+    package let found: String
+
+    package init(field: String, expected: String, found: String) {
+      self.field = field
+      self.expected = expected
+      self.found = String(found.prefix(Self.foundCharactersMax))
+    }
+
+    /// A long value is shown by its beginning.
+    private static let foundCharactersMax = 80
+  }
+
+  package let status: HTTPResponse.Status
+  /// For programs; documented, never changed.
+  package let code: String
+  /// For people.
+  package let title: String
+  package var faults: [Fault] = []
+  /// Symbols that may have been meant.
+  package var nearest: [String]?
+  package var headers: HTTPFields = [:]
+
+  package init(
+    _ status: HTTPResponse.Status, code: String, title: String, faults: [Fault] = [],
+    nearest: [String]? = nil, headers: HTTPFields = [:]
+  ) {
+    self.status = status
+    self.code = code
+    self.title = title
+    self.faults = faults
+    self.nearest = nearest
+    self.headers = headers
+  }
+
+  package static func invalid(_ faults: [Fault]) -> Problem {
+    Problem(
+      .badRequest, code: "invalid_argument", title: "An argument is not valid.", faults: faults)
+  }
+
+  package static func invalid(_ field: String, expected: String, found: String) -> Problem {
+    invalid([Fault(field: field, expected: expected, found: found)])
+  }
+
+  package static let notFound = Problem(
+    .notFound, code: "not_found", title: "There is nothing at this path.")
+
+  /// The database cannot answer now.
+  package static let storeAway = Problem(
+    .serviceUnavailable, code: "store_away",
+    title: "The database cannot answer now; try again later.", headers: [.retryAfter: "2"])
+
+  package static let internalError = Problem(
+    .internalServerError, code: "internal_error",
+    title: "The request failed in the gateway; its log has the reason.")
+
+  /// - Parameter error: what a query met. Refused arguments carry the database's own sentence.
+  package init(_ error: StoreError) {
+    if error.sqlState == Self.invalidParameter {
+      self = .invalid("query", expected: error.message, found: "")
+    } else if error.isTransient || error.sqlState == Self.timedOut {
+      self = .storeAway
+    } else {
+      self = .internalError
+    }
+  }
+
+  private static let invalidParameter = "22023"
+  private static let timedOut = "57014"
+
+  var json: [UInt8] {
+    var text = JSONWriter()
+    text.object { problem in
+      problem.member("type") { $0.string("about:blank") }
+      problem.member("status") { $0.integer(Int64(status.code)) }
+      problem.member("code") { $0.string(code) }
+      problem.member("title") { $0.string(title) }
+      if !faults.isEmpty {
+        problem.member("errors") { list in
+          list.array { errors in
+            for fault in faults { errors.object { $0.write(fault) } }
+          }
+        }
+      }
+      if let nearest {
+        problem.member("nearest") { $0.strings(nearest) }
+      }
+    }
+    return text.bytes
+  }
+}
+
+extension JSONWriter {
+  fileprivate mutating func write(_ fault: Problem.Fault) {
+    member("field") { $0.string(fault.field) }
+    member("expected") { $0.string(fault.expected) }
+    member("found") { $0.string(fault.found) }
+  }
+
+  mutating func strings(_ texts: [String]) {
+    array { list in
+      for text in texts { list.string(text) }
+    }
+  }
+}

@@ -1,0 +1,114 @@
+/// A route of the API, as data: the table of these serves requests and makes the OpenAPI document,
+/// so that neither knows what the other does not.
+
+import HTTPTypes
+import Hummingbird
+import Logging
+import Market
+import NIOCore
+
+/// What a token must allow.
+package enum Scope: String, Sendable, CaseIterable {
+  /// For everybody who reaches the address: no market data, no user's data.
+  case open
+  case market
+  case account
+  case trade
+  case admin
+}
+
+/// Of one request, while it is answered.
+package struct GatewayContext: RequestContext {
+  package var coreContext: CoreRequestContextStorage
+  /// Of the connection: behind a proxy, the proxy's.
+  package let remoteAddress: SocketAddress?
+  /// nil where nothing is at the path.
+  package internal(set) var route: Route?
+
+  package init(source: ApplicationRequestContextSource) {
+    coreContext = CoreRequestContextStorage(source: source)
+    remoteAddress = source.channel.remoteAddress
+  }
+
+  package var maxUploadSize: Int { RouteTable.bodyBytesMax }
+}
+
+package typealias GatewayMiddleware = any MiddlewareProtocol<Request, Response, GatewayContext>
+
+package struct Route: Sendable {
+  package typealias Handler =
+    @Sendable (Arguments, Request, GatewayContext) async throws -> Answer
+
+  package let method: HTTPRequest.Method
+  /// `/v1/stocks/{symbol}`
+  package let path: String
+  package let summary: String
+  package let scope: Scope
+  package let parameters: [Parameter]
+  /// What it answers with, as the document shows it.
+  package let answer: Schema
+  package let contentType: String
+  /// What the body must be; nil for none.
+  package let body: Schema?
+  /// Codes of problems beside `invalid_argument` that a client must expect.
+  package let problems: [HTTPResponse.Status]
+  let handler: Handler
+  let segments: [Substring]
+
+  package init(
+    _ path: String, method: HTTPRequest.Method = .get, summary: String, scope: Scope = .market,
+    parameters: [Parameter] = [], answer: Schema, contentType: String = "application/json",
+    body: Schema? = nil, problems: [HTTPResponse.Status] = [], handler: @escaping Handler
+  ) {
+    self.method = method
+    self.path = path
+    self.summary = summary
+    self.scope = scope
+    self.parameters = parameters
+    self.answer = answer
+    self.contentType = contentType
+    self.body = body
+    self.problems = problems
+    self.handler = handler
+    segments = path.split(separator: "/", omittingEmptySubsequences: false)
+  }
+
+  /// The values of the path's parameters; nil where the path is another's.
+  func match(_ parts: [Substring]) -> [String: String]? {
+    guard parts.count == segments.count else { return nil }
+    var values: [String: String] = [:]
+    for (segment, part) in zip(segments, parts) {
+      if segment.hasPrefix("{"), !part.isEmpty {
+        values[String(segment.dropFirst().dropLast())] = String(part)
+      } else if segment != part {
+        return nil
+      }
+    }
+    return values
+  }
+}
+
+/// What a handler answers with.
+package struct Answer: Sendable {
+  package var status: HTTPResponse.Status = .ok
+  package var headers: HTTPFields
+  package var body: ResponseBody
+
+  /// - Parameters:
+  ///   - tag: names this very content; whoever has it gets 304.
+  ///   - caching: the header Cache-Control.
+  package init(
+    json: [UInt8], tag: String? = nil, caching: String = "no-cache",
+    contentType: String = "application/json"
+  ) {
+    headers = [.contentType: contentType, .cacheControl: caching, .vary: "Accept-Encoding"]
+    if let tag { headers[.eTag] = "\"\(tag)\"" }
+    body = ResponseBody(byteBuffer: ByteBuffer(bytes: json))
+  }
+
+  /// One that is written as it comes: a stream of events.
+  package init(stream body: ResponseBody, contentType: String) {
+    headers = [.contentType: contentType, .cacheControl: "no-store"]
+    self.body = body
+  }
+}

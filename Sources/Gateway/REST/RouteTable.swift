@@ -1,0 +1,211 @@
+/// Finds the route of a request, checks every argument before the handler sees it, and answers
+/// what has no handler: unknown paths, other methods, HEAD, OPTIONS, what the client has already.
+
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Logging
+import Market
+import NIOCore
+
+package struct RouteTable: HTTPResponder {
+  package typealias Context = GatewayContext
+
+  /// Of a request's target: 500 symbols with their commas are 4.5 kB.
+  static let targetBytesMax = 8 * 1024
+  package static let bodyBytesMax = 64 * 1024
+
+  package let routes: [Route]
+  private let middlewares: [GatewayMiddleware]
+  private let counters: RequestCounters
+
+  /// - Parameter middlewares: the first is outermost. They see each request, those of unknown
+  ///   paths as well, and each answer, problems as well.
+  package init(
+    _ routes: [Route], middlewares: [GatewayMiddleware], counters: RequestCounters
+  ) {
+    let names = routes.map { "\($0.method) \($0.path)" }
+    precondition(Set(names).count == names.count, "two routes answer the same requests")
+    self.routes = routes
+    self.middlewares = middlewares
+    self.counters = counters
+  }
+
+  package func respond(to request: Request, context: GatewayContext) async throws -> Response {
+    var context = context
+    let found = find(request)
+    if case .route(let route, _) = found {
+      context.route = route
+      context.coreContext.endpointPath.value = route.path
+    }
+    var response = await pass(middlewares[...], request: request, context: context, to: found)
+    if request.method == .head, let length = response.body.contentLength {
+      response.headers[.contentLength] = String(length)
+      response.body = ResponseBody(contentLength: length) { try await $0.finish(nil) }
+    }
+    counters.count(route: context.route?.path, status: response.status.code)
+    return response
+  }
+
+  private enum Found {
+    case route(Route, path: [String: String])
+    case otherMethods([HTTPRequest.Method])
+    case problem(Problem)
+  }
+
+  private func find(_ request: Request) -> Found {
+    let target = request.head.path ?? "/"
+    guard target.utf8.count <= Self.targetBytesMax else {
+      return .problem(
+        Problem(
+          .uriTooLong, code: "target_too_long",
+          title: "Path and query have more than \(Self.targetBytesMax) bytes."))
+    }
+    let path = target.prefix { $0 != "?" }
+    let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+    let matches = routes.compactMap { route in route.match(parts).map { (route, $0) } }
+    guard !matches.isEmpty else { return .problem(.notFound) }
+    let method: HTTPRequest.Method = request.method == .head ? .get : request.method
+    // A path that is spelled out comes before one with a parameter.
+    let fitting = matches.filter { $0.0.method == method }.min { $0.1.count < $1.1.count }
+    if let (route, values) = fitting { return .route(route, path: values) }
+    var methods = matches.map(\.0.method)
+    if methods.contains(.get) { methods.append(.head) }
+    return .otherMethods(methods + [.options])
+  }
+
+  private func pass(
+    _ middlewares: ArraySlice<GatewayMiddleware>, request: Request, context: GatewayContext,
+    to found: Found
+  ) async -> Response {
+    do {
+      guard let first = middlewares.first else {
+        return try await answer(found, request: request, context: context)
+      }
+      return try await first.handle(request, context: context) { request, context in
+        await pass(middlewares.dropFirst(), request: request, context: context, to: found)
+      }
+    } catch let problem as Problem {
+      return Response(problem)
+    } catch {
+      context.logger.error("a request failed", metadata: ["error": "\(type(of: error))"])
+      return Response(Problem.internalError)
+    }
+  }
+
+  private func answer(
+    _ found: Found, request: Request, context: GatewayContext
+  ) async throws -> Response {
+    switch found {
+    case .problem(let problem): throw problem
+    case .otherMethods(let methods):
+      let allow: HTTPFields = [.allow: methods.map(\.rawValue).joined(separator: ", ")]
+      if request.method == .options { return Response(status: .noContent, headers: allow) }
+      throw Problem(
+        .methodNotAllowed, code: "method_not_allowed",
+        title: "This path does not take \(request.method.rawValue.prefix(20)).", headers: allow)
+    case .route(let route, let path):
+      let arguments = try await arguments(of: request, route: route, path: path)
+      let answer = try await route.handler(arguments, request, context)
+      return Response(answer, ifNoneMatch: request.headers[.ifNoneMatch])
+    }
+  }
+
+  private func arguments(
+    of request: Request, route: Route, path: [String: String]
+  ) async throws -> Arguments {
+    let query = request.uri.query ?? ""
+    var reading = ArgumentReading(route: route)
+    for (name, value) in path { reading.take(name, value: value, from: .path) }
+    for pair in query.split(separator: "&") {
+      let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      let value = parts.count == 2 ? String(parts[1]).replacing("+", with: "%20") : ""
+      reading.take(String(parts[0]), value: value, from: .query)
+    }
+    let values = try reading.finish()
+    guard route.body != nil else { return Arguments(values, body: []) }
+    do {
+      let body = try await request.body.collect(upTo: Self.bodyBytesMax)
+      return Arguments(values, body: Array(body.readableBytesView))
+    } catch {
+      throw Problem(
+        .contentTooLarge, code: "body_too_large",
+        title: "The body has more than \(Self.bodyBytesMax) bytes.")
+    }
+  }
+}
+
+/// Reads arguments and gathers everything that is wrong with them, so that a client learns it at
+/// once.
+private struct ArgumentReading {
+  let route: Route
+  private var values: [String: String] = [:]
+  private var faults: [Problem.Fault] = []
+  private static let faultsMax = 10
+
+  init(route: Route) { self.route = route }
+
+  mutating func take(_ name: String, value encoded: String, from place: Parameter.Place) {
+    guard faults.count < Self.faultsMax else { return }
+    guard let parameter = route.parameters.first(where: { $0.name == name && $0.place == place })
+    else {
+      let known = route.parameters.filter { $0.place == .query }.map(\.name)
+      let expected = known.isEmpty ? "no parameters" : "one of \(known.joined(separator: ", "))"
+      faults.append(Problem.Fault(field: name, expected: expected, found: encoded))
+      return
+    }
+    guard let value = encoded.removingPercentEncoding, !value.contains("\0") else {
+      faults.append(
+        Problem.Fault(field: name, expected: "percent-encoded UTF-8", found: encoded))
+      return
+    }
+    if values[name] != nil {
+      faults.append(Problem.Fault(field: name, expected: "one value", found: value))
+    } else if let fault = parameter.fault(of: value) {
+      faults.append(fault)
+    } else {
+      values[name] = value
+    }
+  }
+
+  func finish() throws(Problem) -> [String: String] {
+    let missing = route.parameters.filter { parameter in
+      parameter.isRequired && values[parameter.name] == nil
+        && !faults.contains { $0.field == parameter.name }
+    }
+    let all =
+      faults
+      + missing.map { Problem.Fault(field: $0.name, expected: "a value", found: "") }
+    if !all.isEmpty { throw .invalid(all) }
+    return values
+  }
+}
+
+extension Response {
+  init(_ problem: Problem) {
+    var headers = problem.headers
+    headers[.contentType] = "application/problem+json"
+    headers[.cacheControl] = "no-store"
+    self.init(
+      status: problem.status, headers: headers,
+      body: ResponseBody(byteBuffer: ByteBuffer(bytes: problem.json)))
+  }
+
+  /// - Parameter tags: what the client has already. Compressed content carries its tag with a
+  ///   suffix: it is other bytes, and the same answer.
+  fileprivate init(_ answer: Answer, ifNoneMatch tags: String?) {
+    if let tag = answer.headers[.eTag], let tags {
+      let known = tags.split(separator: ",").map { entry in
+        entry.trimmingCharacters(in: .whitespaces)
+          .replacing("W/", with: "").replacing("-gzip\"", with: "\"")
+      }
+      if known.contains(tag) || known == ["*"] {
+        var headers = answer.headers
+        headers[.contentType] = nil
+        self.init(status: .notModified, headers: headers)
+        return
+      }
+    }
+    self.init(status: answer.status, headers: answer.headers, body: answer.body)
+  }
+}

@@ -1,0 +1,177 @@
+/// The shapes of the market's answers.
+
+extension Schema {
+  private static func decimals(_ names: String...) -> [Member] {
+    names.map { Member($0, .optionalDecimal, isRequired: false) }
+  }
+
+  private static let book = Schema.array(
+    of: .named("BookLevel", .object([Member("price", .decimal), Member("volume", .decimal)])))
+
+  static let stock = Schema.named(
+    "Stock",
+    .object(
+      [
+        Member("id", .string), Member("symbol", .string), Member("source", .string),
+        Member("name", .optionalString), Member("exchange", .optionalString),
+        Member("kind", .optionalString), Member("board", .optionalString),
+        Member("currency", .string), Member("stale", .boolean), Member("seq", .integer),
+        Member("trading", .string, isRequired: false),
+        Member("quotedAt", .moment, isRequired: false),
+        Member("receivedAt", .moment, isRequired: false),
+        Member("tradingDay", .day, isRequired: false),
+        Member("bids", book, isRequired: false), Member("asks", book, isRequired: false),
+        Member(
+          "forming",
+          .nullable(
+            .named(
+              "FormingMinute",
+              .object([
+                Member("openedAt", .moment), Member("open", .decimal), Member("high", .decimal),
+                Member("low", .decimal), Member("close", .decimal), Member("volume", .decimal),
+              ]))), isRequired: false),
+      ]
+        + decimals(
+          "currentPrice", "change", "changePercent", "openPrice", "highPrice", "lowPrice",
+          "previousClose", "volume", "turnover", "bidPrice", "askPrice", "limitUp", "limitDown")))
+
+  static let stockList = Schema.named(
+    "StockList",
+    .object([
+      Member("epoch", .integer), Member("seq", .integer), Member("stocks", .array(of: .stock)),
+      Member("unknown", .array(of: .string)), Member("nextCursor", .optionalString),
+    ]))
+
+  static let candle = Schema.named(
+    "Candle",
+    .object([
+      Member("openedAt", .moment), Member("closedAt", .moment), Member("tradingDay", .day),
+      Member("open", .optionalDecimal), Member("high", .optionalDecimal),
+      Member("low", .optionalDecimal), Member("close", .optionalDecimal),
+      Member("volume", .decimal), Member("turnover", .optionalDecimal),
+      Member("vwap", .optionalDecimal), Member("state", .string), Member("revision", .integer),
+      Member("flags", .array(of: .string)),
+    ]))
+
+  private static let columns = Schema.object([
+    Member("openedAt", .array(of: .moment)), Member("closedAt", .array(of: .moment)),
+    Member("tradingDay", .array(of: .day)), Member("open", .array(of: .optionalDecimal)),
+    Member("high", .array(of: .optionalDecimal)), Member("low", .array(of: .optionalDecimal)),
+    Member("close", .array(of: .optionalDecimal)), Member("volume", .array(of: .decimal)),
+    Member("turnover", .array(of: .optionalDecimal)),
+    Member("vwap", .array(of: .optionalDecimal)), Member("state", .array(of: .string)),
+    Member("revision", .array(of: .integer)),
+    Member("flags", .array(of: .array(of: .string))),
+  ])
+
+  static let history = Schema.named(
+    "History",
+    .object([
+      Member("symbol", .string), Member("source", .string), Member("interval", .string),
+      Member("timeZone", .string), Member("adjust", .string), Member("epoch", .integer),
+      Member("seq", .integer), Member("rows", .array(of: .candle), isRequired: false),
+      Member("columns", columns, isRequired: false),
+      Member(
+        "segments",
+        .array(of: .object([Member("label", .string), Member("start", .integer)]))),
+      Member("nextCursor", .optionalString),
+    ]))
+
+  static func list(_ name: String, of element: Schema) -> Schema {
+    .object([Member(name, .array(of: element)), Member("truncated", .boolean)])
+  }
+
+  static let fact = Schema.object([
+    Member("what", .string), Member("at", .moment), Member("detail", .string),
+  ])
+
+  static let gap = Schema.named(
+    "Gap",
+    .object([
+      Member("symbol", .string), Member("tradingDay", .day), Member("from", .moment),
+      Member("to", .moment), Member("volume", .decimal), Member("turnover", .decimal),
+      Member("cause", .string), Member("state", .string), Member("knownFrom", .moment),
+    ]))
+
+  static let revision = Schema.named(
+    "Revision",
+    .object([
+      Member("interval", .string), Member("openedAt", .moment), Member("revision", .integer),
+      Member("open", .decimal), Member("high", .decimal), Member("low", .decimal),
+      Member("close", .decimal), Member("volume", .decimal), Member("turnover", .optionalDecimal),
+      Member("knownFrom", .moment), Member("knownTo", .moment), Member("cause", .string),
+    ]))
+
+  static let coverage = Schema.object([
+    Member("tradingDay", .day), Member("nextCursor", .optionalString),
+    Member(
+      "coverage",
+      .array(
+        of: .named(
+          "Coverage",
+          .object([
+            Member("symbol", .string), Member("source", .string), Member("tradingDay", .day),
+            Member("traded", .integer), Member("untraded", .integer),
+            Member("missing", .nullable(.integer)), Member("minuteVolume", .optionalDecimal),
+            Member("gapVolume", .optionalDecimal), Member("residualVolume", .optionalDecimal),
+            Member("balanced", .nullable(.boolean)), Member("certified", .boolean),
+          ])))),
+  ])
+
+  static let disagreement = Schema.named(
+    "Disagreement",
+    .object([
+      Member("symbol", .string), Member("interval", .string), Member("openedAt", .moment),
+      Member("tradingDay", .day), Member("field", .string), Member("ours", .optionalDecimal),
+      Member("theirs", .optionalDecimal), Member("ourSource", .string),
+      Member("theirSource", .string), Member("state", .string), Member("knownFrom", .moment),
+    ]))
+
+  static let source = Schema.named(
+    "Source",
+    .object([
+      Member("name", .string), Member("market", .string), Member("kind", .string),
+      Member(
+        "endpoints",
+        .array(
+          of: .object([
+            Member("endpoint", .string), Member("state", .string), Member("since", .moment),
+            Member("lastSuccessAt", .nullable(.moment)), Member("requests", .integer),
+            Member("failures", .integer),
+          ]))),
+    ]))
+
+  static let market = Schema.named(
+    "Market",
+    .object([
+      Member(
+        "indexes",
+        .array(
+          of: .object([
+            Member("symbol", .string), Member("name", .optionalString), Member("last", .decimal),
+            Member("change", .decimal), Member("changePercent", .decimal),
+            Member("at", .moment),
+          ]))),
+      Member(
+        "session",
+        .object([
+          Member("market", .string), Member("tradingDay", .boolean), Member("phase", .string),
+        ])),
+      Member("epoch", .integer), Member("seq", .integer),
+      Member("committedAt", .nullable(.moment)), Member("stale", .boolean),
+    ]))
+
+  static let problem = Schema.named(
+    "Problem",
+    .object([
+      Member("type", .string), Member("status", .integer), Member("code", .string),
+      Member("title", .string),
+      Member(
+        "errors",
+        .array(
+          of: .object([
+            Member("field", .string), Member("expected", .string), Member("found", .string),
+          ])), isRequired: false),
+      Member("nearest", .array(of: .string), isRequired: false),
+    ]))
+}

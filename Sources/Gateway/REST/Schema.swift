@@ -1,0 +1,95 @@
+/// The shape of a JSON value, for the OpenAPI document.
+
+package indirect enum Schema: Sendable {
+  case string
+  /// A decimal number in quotes, its scale kept.
+  case decimal
+  case moment
+  case day
+  case integer
+  case boolean
+  case array(of: Schema)
+  case object([Member])
+  case nullable(Schema)
+  /// One that others refer to by its name.
+  case named(String, Schema)
+
+  package struct Member: Sendable {
+    let name: String
+    let schema: Schema
+    let isRequired: Bool
+
+    package init(_ name: String, _ schema: Schema, isRequired: Bool = true) {
+      self.name = name
+      self.schema = schema
+      self.isRequired = isRequired
+    }
+  }
+
+  static let optionalDecimal = Schema.nullable(.decimal)
+  static let optionalString = Schema.nullable(.string)
+
+  /// Names and shapes of what is referred to, itself included.
+  var named: [(name: String, schema: Schema)] {
+    switch self {
+    case .array(let element): element.named
+    case .object(let members): members.flatMap(\.schema.named)
+    case .nullable(let schema): schema.named
+    case .named(let name, let schema): [(name, schema)] + schema.named
+    default: []
+    }
+  }
+
+  func write(to text: inout JSONWriter) {
+    switch self {
+    case .named(let name, _):
+      text.object { $0.member("$ref") { $0.string("#/components/schemas/\(name)") } }
+    case .nullable(let schema):
+      text.object { either in
+        either.member("anyOf") { choices in
+          choices.array { choices in
+            schema.write(to: &choices)
+            choices.object { $0.member("type") { $0.string("null") } }
+          }
+        }
+      }
+    case .array(let element):
+      text.object { list in
+        list.member("type") { $0.string("array") }
+        list.member("items") { element.write(to: &$0) }
+      }
+    case .object(let members): Self.write(members, to: &text)
+    default: text.object { self.writeScalar(to: &$0) }
+    }
+  }
+
+  private static func write(_ members: [Member], to text: inout JSONWriter) {
+    text.object { object in
+      object.member("type") { $0.string("object") }
+      object.member("required") { $0.strings(members.filter(\.isRequired).map(\.name)) }
+      object.member("properties") { properties in
+        properties.object { properties in
+          for member in members {
+            properties.member(named: member.name) { member.schema.write(to: &$0) }
+          }
+        }
+      }
+    }
+  }
+
+  private func writeScalar(to text: inout JSONWriter) {
+    let type =
+      switch self {
+      case .integer: "integer"
+      case .boolean: "boolean"
+      default: "string"
+      }
+    text.member("type") { $0.string(type) }
+    switch self {
+    case .decimal: text.member("pattern") { $0.string("^-?[0-9]+([.][0-9]+)?$") }
+    case .moment: text.member("format") { $0.string("date-time") }
+    case .day: text.member("format") { $0.string("date") }
+    default: break
+    }
+  }
+}

@@ -1,0 +1,120 @@
+/// What a connection passes below Hummingbird: bounds of a request's head, /livez from the event
+/// loop, compression.
+
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import NIOCore
+import NIOHTTP1
+import NIOHTTPCompression
+
+package enum HTTPPipeline {
+  package static let headBytesMax = 8 * 1024
+  static let headersMax = 100
+  static let idleSecondsMax: Int64 = 60
+
+  /// For a server without sockets of its own, and for whoever adds an upgrade to it.
+  package static var configuration: HTTP1Channel.Configuration {
+    HTTP1Channel.Configuration(
+      additionalChannelHandlers: [PipelineInstaller()], idleTimeout: .seconds(idleSecondsMax),
+      httpDecoderConfiguration: .init(
+        maxHeaderFieldSize: headBytesMax, maxHeaderListSize: headBytesMax,
+        maxHeaderFieldCount: headersMax))
+  }
+
+  /// A smaller answer is not worth the work.
+  private static let compressedBytesMin = 1_000
+
+  static func compressor() -> HTTPResponseCompressor {
+    HTTPResponseCompressor(initialByteBufferCapacity: 4_096) { head, isSupported in
+      let length = head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0
+      let type = head.headers.first(name: "content-type") ?? ""
+      let isText = type.hasPrefix("application/") || type.hasPrefix("text/plain")
+      guard isSupported, isText, length >= compressedBytesMin, head.status == .ok else {
+        return .doNotCompress
+      }
+      if let tag = head.headers.first(name: "etag"), tag.hasSuffix("\"") {
+        head.headers.replaceOrAdd(name: "etag", value: "\(tag.dropLast())-gzip\"")
+      }
+      return .compressIfPossible
+    }
+  }
+}
+
+/// Puts the handlers that work with HTTP/1 in front of Hummingbird's own codec, and goes.
+final class PipelineInstaller: ChannelInboundHandler, RemovableChannelHandler {
+  typealias InboundIn = NIOAny
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    let pipeline = context.pipeline.syncOperations
+    do {
+      let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
+      try pipeline.addHandlers(
+        [HTTPPipeline.compressor(), RequestCountingHandler()], position: .after(decoder))
+    } catch {
+      context.fireErrorCaught(error)
+    }
+  }
+}
+
+/// Counts the requests of a connection that have no answer yet, for two ends. It answers /livez on
+/// the event loop, also while every thread of the concurrency pool hangs. And it leads the answer
+/// to what could not be decoded past the compressor, which stops the process over an answer without
+/// a request (swift-nio-extras 1.35).
+final class RequestCountingHandler: ChannelDuplexHandler, RemovableChannelHandler {
+  typealias InboundIn = HTTPServerRequestPart
+  typealias InboundOut = HTTPServerRequestPart
+  typealias OutboundIn = HTTPServerResponsePart
+  typealias OutboundOut = HTTPServerResponsePart
+
+  private var unanswered = 0
+  private var isAnswering = false
+  /// Whether the client wants the connection to end after the request.
+  private var isLast = false
+  /// In front of the compressor; nil for an answer to a request.
+  private var bypass: ChannelHandlerContext?
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    switch unwrapInboundIn(data) {
+    case .head(let head):
+      unanswered += 1
+      // Behind others on the connection it waits for its turn.
+      isAnswering = unanswered == 1 && head.uri == "/livez" && head.method == .GET
+      isLast = !head.isKeepAlive
+    case .body: break
+    case .end:
+      if isAnswering { answer(context: context) }
+    }
+    if !isAnswering { context.fireChannelRead(data) }
+    if case .end = unwrapInboundIn(data) { isAnswering = false }
+  }
+
+  func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    let part = unwrapOutboundIn(data)
+    if case .head = part, unanswered == 0 {
+      bypass = try? context.pipeline.syncOperations.context(
+        handlerType: ByteToMessageHandler<HTTPRequestDecoder>.self)
+    }
+    (bypass ?? context).write(data, promise: promise)
+    if case .end = part {
+      unanswered = max(unanswered - 1, 0)
+      bypass = nil
+    }
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) { bypass = nil }
+
+  private func answer(context: ChannelHandlerContext) {
+    let body = ByteBuffer(string: "{\"status\":\"alive\"}")
+    let headers: HTTPHeaders = [
+      "content-type": "application/json", "content-length": "\(body.readableBytes)",
+      "cache-control": "no-store",
+    ]
+    let head = HTTPResponseHead(version: .http1_1, status: .ok, headers: headers)
+    context.write(wrapOutboundOut(.head(head)), promise: nil)
+    context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
+    context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+    unanswered -= 1
+    if isLast { context.close(mode: .output, promise: nil) }
+  }
+}

@@ -1,0 +1,112 @@
+import Commits
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import Market
+import NIOCore
+import Operations
+import Platform
+import Store
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// A gateway in front of a private database: requests go to its route table in memory, or through
+/// a socket.
+final class ServedFixture: Sendable {
+  let database: StoreDatabase
+  let gateway: Gateway
+  let parts: Gateway.Parts
+  private let following: Task<Void, Never>
+
+  init(
+    _ database: StoreDatabase? = nil, parts: Gateway.Parts = Gateway.Parts(),
+    fill: (StoreWriter) async throws -> Int64 = ServedFixture.twoHours
+  ) async throws {
+    let database = try database ?? StoreDatabase()
+    self.database = database
+    self.parts = parts
+    let options = GatewayOptions(
+      listen: .ipv4(host: "127.0.0.1", port: 0), databaseURL: database.url)
+    let gateway = Gateway(options, log: quietLog)
+    self.gateway = gateway
+    let seq = try await fill(try await GatewayFixture.openWriter(database))
+    following = Task { await gateway.follower(sinks: []).run() }
+    try await wait { $0.isLoaded && $0.seq >= seq }
+  }
+
+  deinit { following.cancel() }
+
+  func wait(for isWanted: (MarketState) -> Bool) async throws {
+    let deadline = MonotonicClock.seconds() + 30
+    while !isWanted(gateway.memory.state) {
+      guard MonotonicClock.seconds() < deadline else {
+        Issue.record("the state did not come")
+        return
+      }
+      try await Task.sleep(for: .milliseconds(5))
+    }
+  }
+
+  /// Three instruments, minute candles of two hours, a gap, a revision. Always the same.
+  static func twoHours(_ writer: StoreWriter) async throws -> Int64 {
+    var samples = StoreSamples(seed: 14)
+    for minute in 0..<120 {
+      var commit = samples.minute(minute, position: Int64(minute + 1), instruments: 3)
+      commit.knownAt = StoreSamples.start.adding(seconds: Int64(minute) * 60)
+      if minute == 60 {
+        commit.revisions = [Revision(candle: samples.candle(0, minute: 30), cause: .latePrint)]
+        commit.gaps = [
+          Gap(
+            symbol: StoreSamples.symbol(0), tradingDay: StoreSamples.day,
+            from: StoreSamples.start, to: StoreSamples.start.adding(seconds: 600),
+            volume: ExactDecimal(5), turnover: ExactDecimal(units: 501, scale: 2), cause: .outage)
+        ]
+      }
+      _ = try await writer.commit(commit)
+    }
+    return 120
+  }
+
+  struct Reply {
+    let status: Int
+    let headers: HTTPFields
+    let body: String
+
+    var json: [String: Any] {
+      get throws {
+        try JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any] ?? [:]
+      }
+    }
+  }
+
+  func get(
+    _ path: String, method: HTTPRequest.Method = .get, headers: HTTPFields = [:],
+    overSocket: Bool = false
+  ) async throws -> Reply {
+    try await gateway.application(parts).test(overSocket ? .live : .router) { client in
+      try await client.execute(uri: path, method: method, headers: headers) { response in
+        Reply(
+          status: response.status.code, headers: response.headers,
+          body: String(buffer: response.body))
+      }
+    }
+  }
+}
+
+/// Answers on disk. `CANDLED_RECORD=1` writes them anew.
+enum GoldenAnswer {
+  static func expect(_ body: String, equals name: String) throws {
+    let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden")
+    let file = folder.appending(path: "\(name).json")
+    // The life of a database is named by the time it was made.
+    let text = body.replacing(#/"epoch":\d+/#, with: "\"epoch\":1") + "\n"
+    if ProcessInfo.processInfo.environment["CANDLED_RECORD"] != nil {
+      try text.write(to: file, atomically: true, encoding: .utf8)
+    } else {
+      #expect(text == (try String(contentsOf: file, encoding: .utf8)), "\(name)")
+    }
+  }
+}
