@@ -1,0 +1,5 @@
+/// Where the feed follower delivers what it reads.
+
+package protocol FeedSink: Sendable {
+  func receive(_ news: FeedNews)
+}

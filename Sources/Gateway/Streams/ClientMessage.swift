@@ -1,0 +1,77 @@
+/// What a client sends, read from JSON. Unknown fields are ignored; what cannot be read becomes
+/// `malformed`, which is answered and changes nothing.
+
+import Foundation
+
+/// A request's `id`, repeated in its answer as it was sent.
+enum RequestID: Equatable, Sendable, Decodable {
+  case text(String)
+  case number(Int64)
+
+  init(from decoder: any Decoder) throws {
+    let value = try decoder.singleValueContainer()
+    if let number = try? value.decode(Int64.self) {
+      self = .number(number)
+    } else {
+      self = .text(try value.decode(String.self))
+    }
+  }
+}
+
+/// Where a client stopped.
+struct ResumePoint: Equatable, Sendable, Decodable {
+  let epoch: Int64
+  let seq: Int64
+}
+
+struct ChannelRequest: Equatable, Sendable, Decodable {
+  let name: String
+  var symbols: [String]?
+  var every: String?
+  var intervals: [String]?
+}
+
+struct ChannelsRequest: Equatable, Sendable {
+  var id: RequestID?
+  var after: ResumePoint?
+  let channels: [ChannelRequest]
+}
+
+enum ClientMessage: Equatable, Sendable {
+  case authenticate(token: String, id: RequestID?)
+  case subscribe(ChannelsRequest)
+  case unsubscribe(ChannelsRequest)
+  case ping(id: RequestID?)
+  case unknown(action: String, id: RequestID?)
+  case malformed(id: RequestID?)
+
+  /// - Parameter json: at most `StreamLimits.messageBytesMax`.
+  init(json: [UInt8]) {
+    let decoder = JSONDecoder()
+    let data = Data(json)
+    let id = (try? decoder.decode(Identified.self, from: data))?.id
+    guard let fields = try? decoder.decode(Fields.self, from: data) else {
+      self = .malformed(id: id)
+      return
+    }
+    switch (fields.action, fields.token, fields.channels) {
+    case ("auth", let token?, _): self = .authenticate(token: token, id: id)
+    case ("subscribe", _, let channels?):
+      self = .subscribe(ChannelsRequest(id: id, after: fields.after, channels: channels))
+    case ("unsubscribe", _, let channels?):
+      self = .unsubscribe(ChannelsRequest(id: id, channels: channels))
+    case ("ping", _, _): self = .ping(id: id)
+    case ("auth", _, _), ("subscribe", _, _), ("unsubscribe", _, _): self = .malformed(id: id)
+    case (let action, _, _): self = .unknown(action: action, id: id)
+    }
+  }
+
+  private struct Identified: Decodable { var id: RequestID? }
+
+  private struct Fields: Decodable {
+    let action: String
+    var token: String?
+    var after: ResumePoint?
+    var channels: [ChannelRequest]?
+  }
+}

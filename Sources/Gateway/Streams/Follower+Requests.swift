@@ -1,0 +1,171 @@
+/// What a client asks, and its answers.
+
+import Market
+
+extension Follower {
+  typealias Resolver = (_ symbol: String) -> SeriesPlace?
+
+  /// - Parameter credential: of the request that opened the stream.
+  mutating func opened(
+    with credential: StreamCredential?, in market: StreamMarket
+  ) -> [FollowerAction] {
+    reply(.welcome(epoch: market.epoch, seq: market.seq))
+    guard let credential else { return [] }
+    access.isPending = true
+    return [.authorize(credential)]
+  }
+
+  /// A message; every other frame counts as one, too: see `admit`.
+  mutating func received(
+    _ message: ClientMessage, now: Int64, in market: StreamMarket, resolve: Resolver
+  ) -> [FollowerAction] {
+    guard admit(now: now) else { return [] }
+    guard !access.isPending else {
+      inbox.waiting.append(message)
+      return []
+    }
+    return handle(message, in: market, resolve: resolve)
+  }
+
+  /// Whether one more message is within the limit; closes the stream if not.
+  mutating func admit(now: Int64) -> Bool {
+    guard !isClosed else { return false }
+    guard inbox.admits(now: now) else {
+      close(.tooManyMessages)
+      return false
+    }
+    return true
+  }
+
+  mutating func authorized(
+    _ admission: StreamAdmission, in market: StreamMarket, resolve: Resolver
+  ) -> [FollowerAction] {
+    access.isPending = false
+    switch admission {
+    case .forbidden: close(.forbidden)
+    case .tooManyConnections: close(.tooManyConnections)
+    case .granted:
+      access.isGranted = true
+      reply(.authenticated(id: access.requestID))
+    }
+    guard !isClosed else { return [] }
+    let waiting = inbox.waiting
+    inbox.waiting = []
+    return waiting.flatMap { handle($0, in: market, resolve: resolve) }
+  }
+
+  private mutating func handle(
+    _ message: ClientMessage, in market: StreamMarket, resolve: Resolver
+  ) -> [FollowerAction] {
+    switch message {
+    case .authenticate(let token, let id):
+      (access.isPending, access.requestID) = (true, id)
+      return [.authorize(.token(token))]
+    case .ping(let id): reply(.pong(id: id))
+    case .unknown(let action, let id): reply(.failed(id: id, .unknownAction(action)))
+    case .malformed(let id): reply(.failed(id: id, .malformed))
+    case .subscribe(let request), .unsubscribe(let request):
+      guard access.isGranted else {
+        reply(.failed(id: request.id, .authenticationRequired))
+        return []
+      }
+      let wanted = Wanted(request, resolve: resolve)
+      for error in wanted.errors { reply(.failed(id: request.id, error)) }
+      guard wanted.isUsable else { return [] }
+      if case .unsubscribe = message { return unsubscribe(wanted, id: request.id) }
+      return subscribe(wanted, for: request, in: market)
+    }
+    return []
+  }
+
+  // MARK: Subscriptions
+
+  private mutating func subscribe(
+    _ wanted: Wanted, for request: ChannelsRequest, in market: StreamMarket
+  ) -> [FollowerAction] {
+    var (allPrices, allLogs) = (prices, logs)
+    allPrices.formUnion(wanted.prices)
+    for (channel, series) in wanted.logs.channels { allLogs.add(series, to: channel) }
+    let counts = [allPrices.count] + allLogs.channels.keys.map(allLogs.count(of:))
+    guard counts.allSatisfy({ $0 <= StreamLimits.symbolsMax }) else {
+      reply(.failed(id: request.id, .tooManySymbols))
+      return []
+    }
+    let followsLog = !logs.isEmpty
+    let added = wanted.prices.places.filter { !prices.contains($0) }
+    (prices, logs) = (allPrices, allLogs)
+    lag.prices?.position = 0
+    if let every = wanted.everyMilliseconds { lag.everyMilliseconds = every }
+    var answer = FollowerOutput.Subscribed(
+      id: request.id, channels: wanted.channels, unknown: wanted.unknown, to: market.seq)
+    let resumption = request.after.map { Resumption(from: $0, for: wanted.logs, in: market) }
+    answer.isRecovered = resumption.map { $0.failure == nil }
+    answer.from = resumption.flatMap { $0.failure == nil ? $0.seq : nil }
+    reply(.subscribed(answer))
+    if let reason = resumption?.failure {
+      reply(.resync(reason, epoch: market.epoch, seq: market.seq))
+    }
+    if !followsLog, let resumption, resumption.failure == nil, resumption.seq > market.seq {
+      // The client read from a gateway that is ahead of this one.
+      lag.log = LogCursor(after: resumption.seq)
+    }
+    enqueue(wanted, resumption: resumption, in: market)
+    return added.isEmpty ? [] : [.watch(added)]
+  }
+
+  private mutating func enqueue(
+    _ wanted: Wanted, resumption: Resumption?, in market: StreamMarket
+  ) {
+    let since = resumption.flatMap { $0.failure == nil ? $0.seq : nil }
+    let replays = resumption?.hasReplay ?? false
+    if !wanted.prices.isEmpty {
+      var snapshot = SnapshotJob(of: wanted.prices, since: since, in: market)
+      if let since, replays { snapshot.seq = since }
+      jobs.append(.snapshot(snapshot))
+    }
+    if let since, replays {
+      jobs.append(
+        .replay(
+          ReplayJob(
+            cursor: LogCursor(after: since), through: market.seq, interests: wanted.logs)))
+    }
+  }
+
+  private mutating func unsubscribe(_ wanted: Wanted, id: RequestID?) -> [FollowerAction] {
+    let before = prices
+    if wanted.namesAllPrices { prices = PlaceSet() } else { prices.subtract(wanted.prices) }
+    for (channel, series) in wanted.logs.channels {
+      logs.remove(series, from: channel)
+      for index in jobs.indices {
+        guard case .replay(var replay) = jobs[index] else { continue }
+        replay.interests.remove(series, from: channel)
+        jobs[index] = .replay(replay)
+      }
+    }
+    if prices.isEmpty { lag.prices = nil }
+    lag.prices?.position = 0
+    if logs.isEmpty { lag.log = nil }
+    reply(.unsubscribed(id: id, channels: wanted.channels, unknown: wanted.unknown))
+    let removed = before.places.filter { !prices.contains($0) }
+    return removed.isEmpty ? [] : [.unwatch(removed)]
+  }
+
+  /// Whether what a client missed can be sent.
+  private struct Resumption {
+    let seq: Int64
+    let failure: ResyncReason?
+    /// Whether the log has something for it.
+    let hasReplay: Bool
+
+    init(from point: ResumePoint, for interests: LogInterests, in market: StreamMarket) {
+      seq = point.seq
+      guard point.epoch == market.epoch, point.seq >= 0 else {
+        (failure, hasReplay) = (.anotherDatabase, false)
+        return
+      }
+      let pages = interests.isEmpty ? [] : market.log(after: point.seq)
+      failure = pages == nil ? .pastHorizon : nil
+      hasReplay = pages?.contains { !$0.indices(for: interests).isEmpty } ?? false
+    }
+  }
+}

@@ -1,0 +1,250 @@
+/// One follower of the market, a WebSocket or an event stream: what it may, what it wants, and how
+/// far it is behind.
+///
+/// A value without I/O or clock. Events change it; messages are pulled by `next` while the
+/// connection takes them, so that a follower that does not read costs no memory: quotes are state,
+/// and of what it missed it gets the newest of each; the log it reads on from where it stopped.
+/// Snapshot, conflation, `every` and resumption are one thing: series whose seq is above a cursor.
+
+import Market
+
+struct Follower: Sendable {
+  var access: Access
+  var inbox: Inbox
+  var prices = PlaceSet()
+  var logs = LogInterests()
+  var jobs: [Job] = []
+  var lag = Lag()
+  private(set) var replies: [FollowerOutput] = []
+  private(set) var isClosed = false
+  private var stall: Stall?
+  private var held = HeldCommits()
+  private var heartbeatAt: Int64
+
+  /// Times are milliseconds of a steady clock.
+  init(isAnonymousAllowed: Bool, now: Int64) {
+    access = Access(
+      isGranted: isAnonymousAllowed,
+      deadline: now + StreamLimits.authenticationMillisecondsMax)
+    inbox = Inbox(now: now)
+    heartbeatAt = now + StreamLimits.heartbeatMilliseconds
+  }
+
+  struct Access: Equatable, Sendable {
+    var isGranted: Bool
+    var deadline: Int64
+    /// An authorization is under way; what arrives meanwhile waits for it.
+    var isPending = false
+    var requestID: RequestID?
+  }
+
+  /// How far the live channels are behind; nil: not at all.
+  struct Lag: Equatable, Sendable {
+    var prices: PriceScan?
+    var log: LogCursor?
+    /// Up to here all prices were sent, so that the log may follow.
+    var pricesThrough: Int64 = 0
+    var everyMilliseconds: Int64 = 0
+    var pricesDueAt: Int64 = 0
+  }
+
+  /// A pass over the followed series, which sends those that changed behind `since`.
+  struct PriceScan: Equatable, Sendable {
+    let since: Int64
+    /// What it reaches: the market's seq when the pass began.
+    var target: Int64 = 0
+    var position = 0
+  }
+
+  private struct Stall: Equatable, Sendable {
+    var since: Int64
+    var bufferedBytes: Int
+    var checkAt: Int64
+  }
+
+  private struct HeldCommits: Equatable, Sendable {
+    var count = 0
+    var isAnnounced = false
+  }
+
+  // MARK: Replies
+
+  mutating func reply(_ output: FollowerOutput) { replies.append(output) }
+
+  /// The last message; nothing follows it.
+  mutating func close(_ reason: StreamClose) {
+    guard !isClosed else { return }
+    isClosed = true
+    (jobs, lag.prices, lag.log, stall) = ([], nil, nil, nil)
+    replies.append(.close(reason))
+  }
+
+  // MARK: The market
+
+  /// A commit concerns the follower.
+  /// - Parameter previousSeq: of the market before it.
+  /// - Returns: what is sent although the connection takes nothing more.
+  mutating func marketChanged(
+    by update: FeedUpdate, previousSeq: Int64, isWritable: Bool, in market: StreamMarket
+  ) -> FollowerOutput? {
+    guard !isClosed else { return nil }
+    if lag.prices == nil, !prices.isEmpty, !update.stocks.isEmpty {
+      lag.prices = PriceScan(since: previousSeq)
+    }
+    if lag.log == nil, !logs.isEmpty, !update.messages.isEmpty {
+      lag.log = LogCursor(after: previousSeq)
+    }
+    guard !isWritable else { return nil }
+    held.count += 1
+    guard held.count > 1, !held.isAnnounced, let since = lag.prices?.since else { return nil }
+    held.isAnnounced = true
+    return .slow(conflated: prices.places.count { market.seq(of: $0) > since })
+  }
+
+  /// Everything was read again.
+  /// - Parameter seq: up to here the log was sent, or cannot be.
+  mutating func resynced(_ reason: ResyncReason, seq: Int64, in market: StreamMarket) {
+    guard !isClosed else { return }
+    (jobs, lag.prices, lag.log) = ([], nil, nil)
+    reply(.resync(reason, epoch: market.epoch, seq: market.seq))
+    if !prices.isEmpty { jobs = [.snapshot(SnapshotJob(of: prices, since: nil, in: market))] }
+    if !logs.isEmpty, seq < market.seq { lag.log = LogCursor(after: seq) }
+  }
+
+  /// The state of the feed changed: the next heartbeat is due.
+  mutating func feedChanged(now: Int64) { heartbeatAt = min(heartbeatAt, now) }
+
+  // MARK: Pulled by the connection
+
+  /// The next message, while the connection takes one.
+  mutating func next(in market: StreamMarket, now: Int64) -> FollowerOutput? {
+    if !replies.isEmpty { return replies.removeFirst() }
+    guard access.isGranted, !isClosed else { return nil }
+    if let output = nextOfJobs(in: market) ?? nextLive(in: market, now: now) { return output }
+    held = HeldCommits()
+    guard now >= heartbeatAt else { return nil }
+    heartbeatAt = now + StreamLimits.heartbeatMilliseconds
+    return .heartbeat(seq: resumeSeq(in: market))
+  }
+
+  /// Whether `next` may have something.
+  func hasMore(in market: StreamMarket, now: Int64) -> Bool {
+    guard replies.isEmpty else { return true }
+    guard access.isGranted, !isClosed else { return false }
+    return !jobs.isEmpty || lag.prices != nil && now >= lag.pricesDueAt
+      || (lag.log?.after ?? market.seq) < market.seq
+  }
+
+  private mutating func nextOfJobs(in market: StreamMarket) -> FollowerOutput? {
+    while let job = jobs.first {
+      switch job {
+      case .snapshot(var snapshot):
+        let output = snapshot.next(of: prices, in: market)
+        jobs[0] = .snapshot(snapshot)
+        if snapshot.isFinished { jobs.removeFirst() }
+        return .snapshot(output)
+      case .replay(var replay):
+        let step = replay.cursor.next(
+          for: replay.interests, through: replay.through, in: market)
+        jobs[0] = .replay(replay)
+        switch step {
+        case .message(let type, let objects):
+          return .log(type: type, seq: replay.cursor.after, objects: objects)
+        case .end: jobs.removeFirst()
+        case .pastHorizon: return pastHorizon(in: market)
+        }
+      }
+    }
+    return nil
+  }
+
+  private mutating func nextLive(in market: StreamMarket, now: Int64) -> FollowerOutput? {
+    let arePricesDue = lag.prices != nil && now >= lag.pricesDueAt
+    if arePricesDue {
+      // The log up to the last complete pass goes first, so that prices never starve it.
+      if let output = nextOfLog(through: lag.pricesThrough, in: market) { return output }
+      while lag.prices != nil, now >= lag.pricesDueAt {
+        if let output = nextPrices(in: market, now: now) { return output }
+      }
+    }
+    return nextOfLog(through: market.seq, in: market)
+  }
+
+  private mutating func nextPrices(in market: StreamMarket, now: Int64) -> FollowerOutput? {
+    guard var scan = lag.prices else { return nil }
+    if scan.position == 0 { scan.target = market.seq }
+    var objects: [[UInt8]] = []
+    var bytes = 0
+    while scan.position < prices.count {
+      let place = prices.places[scan.position]
+      if market.seq(of: place) > scan.since, let json = market.json(of: place) {
+        bytes += json.count + 1
+        guard objects.isEmpty || bytes <= StreamLimits.objectBytesMax else { break }
+        objects.append(json)
+      }
+      scan.position += 1
+    }
+    if scan.position < prices.count {
+      lag.prices = scan
+    } else {
+      lag.prices = scan.target < market.seq ? PriceScan(since: scan.target) : nil
+      lag.pricesThrough = scan.target
+      if !objects.isEmpty { lag.pricesDueAt = now + lag.everyMilliseconds }
+    }
+    return objects.isEmpty ? nil : .prices(seq: resumeSeq(in: market), objects: objects)
+  }
+
+  private mutating func nextOfLog(
+    through: Int64, in market: StreamMarket
+  ) -> FollowerOutput? {
+    guard var cursor = lag.log else { return nil }
+    let step = cursor.next(for: logs, through: min(through, market.seq), in: market)
+    lag.log = cursor.after == market.seq ? nil : cursor
+    return switch step {
+    case .message(let type, let objects):
+      .log(type: type, seq: resumeSeq(in: market), objects: objects)
+    case .end: nil
+    case .pastHorizon: pastHorizon(in: market)
+    }
+  }
+
+  private mutating func pastHorizon(in market: StreamMarket) -> FollowerOutput? {
+    resynced(.pastHorizon, seq: market.seq, in: market)
+    return replies.removeFirst()
+  }
+
+  /// What to name in `after` so that nothing is missed.
+  func resumeSeq(in market: StreamMarket) -> Int64 {
+    min(lag.prices?.since ?? market.seq, lag.log?.after ?? market.seq)
+  }
+
+  // MARK: Time
+
+  /// When `tick` is due.
+  var deadline: Int64 {
+    if isClosed { return .max }
+    if let stall { return stall.checkAt }
+    if !access.isGranted { return access.deadline }
+    return lag.prices == nil ? heartbeatAt : min(heartbeatAt, lag.pricesDueAt)
+  }
+
+  mutating func tick(bufferedBytes: Int, now: Int64) {
+    if !access.isGranted, now >= access.deadline { close(.authenticationTimeout) }
+    guard var stalled = stall, now >= stalled.checkAt else { return }
+    if bufferedBytes < stalled.bufferedBytes { stalled.since = now }
+    stalled.bufferedBytes = bufferedBytes
+    stalled.checkAt = now + StreamLimits.stallCheckMilliseconds
+    stall = stalled
+    if now - stalled.since >= StreamLimits.stallMillisecondsMax { close(.tooSlow) }
+  }
+
+  /// The connection takes nothing more for now.
+  mutating func blocked(bufferedBytes: Int, now: Int64) {
+    guard stall == nil, !isClosed else { return }
+    stall = Stall(
+      since: now, bufferedBytes: bufferedBytes,
+      checkAt: now + StreamLimits.stallCheckMilliseconds)
+  }
+
+  mutating func unblocked() { stall = nil }
+}

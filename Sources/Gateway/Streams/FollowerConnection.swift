@@ -1,0 +1,252 @@
+/// A follower and its channel: pulls messages while the channel takes them and writes whole frames
+/// to the socket. It stands first in the pipeline; nothing below it, and nothing reaches what HTTP
+/// left above it.
+
+import NIOCore
+import NIOHTTP1
+import NIOWebSocket
+import Platform
+
+final class FollowerConnection: ChannelInboundHandler {
+  typealias InboundIn = WebSocketFrame
+  typealias OutboundOut = ByteBuffer
+
+  struct Opening: Sendable {
+    let framing: StreamFraming
+    /// Bytes before the first message.
+    var preamble = ByteBuffer()
+    var credential: StreamCredential?
+    var isAnonymousAllowed: Bool
+    /// Already counted.
+    var identity: String?
+    /// As if the client had sent it.
+    var request: ChannelsRequest?
+  }
+
+  private(set) var follower: Follower
+  private let streams: StreamLoop
+  private let opening: Opening
+  private var assembler = MessageAssembler()
+  private var context: ChannelHandlerContext?
+  private var slot = -1
+  private var identity: String?
+  private var isDraining = false
+  private var isFinishing = false
+
+  init(_ opening: Opening, streams: StreamLoop) {
+    self.opening = opening
+    self.streams = streams
+    identity = opening.identity
+    follower = Follower(
+      isAnonymousAllowed: opening.isAnonymousAllowed, now: MonotonicClock.milliseconds())
+  }
+
+  // MARK: The channel
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    self.context = context
+    slot = streams.add(self)
+    let now = MonotonicClock.milliseconds()
+    if opening.preamble.readableBytes > 0 {
+      context.write(Self.wrapOutboundOut(opening.preamble), promise: nil)
+    }
+    perform(follower.opened(with: opening.credential, in: streams.market))
+    if let request = opening.request { receive(.subscribe(request), now: now) }
+    drain(now: now)
+    context.flush()
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) { leave() }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    leave()
+    context.fireChannelInactive()
+  }
+
+  private func leave() {
+    guard context != nil else { return }
+    context = nil
+    streams.remove(slot: slot, following: follower.prices.places)
+    if let identity { streams.connections.remove(identity) }
+    identity = nil
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    guard !isFinishing else { return }
+    let now = MonotonicClock.milliseconds()
+    switch assembler.receive(Self.unwrapInboundIn(data)) {
+    case .none: _ = follower.admit(now: now)
+    case .message(let json): receive(ClientMessage(json: json), now: now)
+    case .ping(let payload):
+      guard follower.admit(now: now), context.channel.isWritable else { break }
+      writeControl(opcode: 0xA, payload: payload)
+    case .closed(let payload):
+      writeControl(opcode: 0x8, payload: payload)
+      finish()
+    case .violation(let reason): follower.close(reason)
+    }
+    drain(now: now)
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    switch error as? NIOWebSocketError {
+    case .invalidFrameLength: close(.messageTooLarge, now: MonotonicClock.milliseconds())
+    case .fragmentedControlFrame, .multiByteControlFrameLength:
+      close(.protocolError, now: MonotonicClock.milliseconds())
+    case nil: context.close(promise: nil)
+    }
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    switch event {
+    case is ChannelShouldQuiesceEvent: close(.goingAway, now: MonotonicClock.milliseconds())
+    case let event as ChannelEvent where event == .inputClosed: context.close(promise: nil)
+    default: break
+    }
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    // Who takes no answers gets no questions in.
+    try? context.channel.syncOptions?.setOption(.autoRead, value: context.channel.isWritable)
+    drain(now: MonotonicClock.milliseconds())
+  }
+
+  // MARK: Events
+
+  private func receive(_ message: ClientMessage, now: Int64) {
+    perform(
+      follower.received(
+        message, now: now, in: streams.market, resolve: streams.services.resolve))
+  }
+
+  func marketChanged(by update: FeedUpdate, previousSeq: Int64, now: Int64) {
+    guard let channel = context?.channel else { return }
+    let urgent = follower.marketChanged(
+      by: update, previousSeq: previousSeq, isWritable: channel.isWritable, in: streams.market)
+    if let urgent {
+      var buffer = channel.allocator.buffer(capacity: 64)
+      streams.write(urgent, of: follower, framing: opening.framing, to: &buffer)
+      context?.write(Self.wrapOutboundOut(buffer), promise: nil)
+    }
+    drain(now: now)
+  }
+
+  func resynced(_ reason: ResyncReason, seq: Int64, now: Int64) {
+    follower.resynced(reason, seq: seq, in: streams.market)
+    drain(now: now)
+  }
+
+  func feedChanged(now: Int64) {
+    follower.feedChanged(now: now)
+    drain(now: now)
+  }
+
+  func close(_ reason: StreamClose, now: Int64) {
+    follower.close(reason)
+    drain(now: now)
+  }
+
+  func tick(now: Int64) {
+    follower.tick(bufferedBytes: bufferedBytes, now: now)
+    drain(now: now)
+  }
+
+  private func authorized(_ grant: StreamGrant?) {
+    guard context != nil else { return }
+    perform(
+      follower.authorized(
+        admission(of: grant), in: streams.market, resolve: streams.services.resolve))
+    drain(now: MonotonicClock.milliseconds())
+  }
+
+  private func admission(of grant: StreamGrant?) -> StreamAdmission {
+    guard let grant, grant.mayReadMarket else { return .forbidden }
+    if identity == grant.identity { return .granted }
+    guard streams.connections.add(grant.identity) else { return .tooManyConnections }
+    if let identity { streams.connections.remove(identity) }
+    identity = grant.identity
+    return .granted
+  }
+
+  private func perform(_ actions: [FollowerAction]) {
+    for action in actions {
+      switch action {
+      case .watch(let places): streams.watch(places, slot: slot)
+      case .unwatch(let places): streams.unwatch(places, slot: slot)
+      case .authorize(let credential): authorize(credential)
+      }
+    }
+  }
+
+  private func authorize(_ credential: StreamCredential) {
+    let connection = NIOLoopBound(self, eventLoop: streams.eventLoop)
+    let authorize = streams.services.authorize
+    Task {
+      let grant = await authorize(credential)
+      connection.eventLoop.execute { connection.value.authorized(grant) }
+    }
+  }
+
+  // MARK: Writing
+
+  /// Writes what is due, as much as the channel takes, and flushes once.
+  private func drain(now: Int64) {
+    guard !isDraining, !isFinishing, let context else { return }
+    isDraining = true
+    repeat {
+      while context.channel.isWritable || follower.isClosed, write(in: context, now: now) {}
+      context.flush()
+      // Flushing may have made room.
+    } while context.channel.isWritable && follower.hasMore(in: streams.market, now: now)
+    isDraining = false
+    if context.channel.isWritable {
+      follower.unblocked()
+    } else {
+      follower.blocked(bufferedBytes: bufferedBytes, now: now)
+    }
+    streams.setDeadline(follower.deadline, slot: slot)
+    if follower.isClosed { finish() }
+  }
+
+  /// One write of about the high water mark.
+  /// - Returns: whether there was something.
+  private func write(in context: ChannelHandlerContext, now: Int64) -> Bool {
+    guard var output = follower.next(in: streams.market, now: now) else { return false }
+    var buffer = context.channel.allocator.buffer(capacity: StreamLimits.messageBytes)
+    while true {
+      streams.write(output, of: follower, framing: opening.framing, to: &buffer)
+      guard buffer.readableBytes < StreamLimits.highWaterBytes,
+        let another = follower.next(in: streams.market, now: now)
+      else { break }
+      output = another
+    }
+    context.write(Self.wrapOutboundOut(buffer), promise: nil)
+    return true
+  }
+
+  private func writeControl(opcode: UInt8, payload: ByteBuffer) {
+    guard let context else { return }
+    var buffer = context.channel.allocator.buffer(capacity: 2 + payload.readableBytes)
+    OutputEncoder.writeControl(opcode: opcode, payload: payload.readableBytesView, to: &buffer)
+    context.writeAndFlush(Self.wrapOutboundOut(buffer), promise: nil)
+  }
+
+  /// Nothing more is sent. The client closes the connection, or a timer does: closing it at once
+  /// could take the last message from it.
+  private func finish() {
+    guard !isFinishing, let context else { return }
+    isFinishing = true
+    streams.setDeadline(.max, slot: slot)
+    let channel = context.channel
+    let promise = context.eventLoop.makePromise(of: Void.self)
+    promise.futureResult.assumeIsolated().whenSuccess { channel.close(mode: .output, promise: nil) }
+    context.writeAndFlush(Self.wrapOutboundOut(ByteBuffer()), promise: promise)
+    context.eventLoop.scheduleTask(in: .milliseconds(StreamLimits.closeMillisecondsMax)) {
+      channel.close(promise: nil)
+    }
+  }
+
+  private var bufferedBytes: Int {
+    (try? context?.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
+  }
+}

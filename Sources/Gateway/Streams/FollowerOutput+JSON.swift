@@ -1,0 +1,144 @@
+/// The messages that are written for one follower.
+
+import Market
+import Platform
+
+extension FollowerOutput {
+  /// Whether a client that resumes may name the seq that is reached with this message.
+  var isResumable: Bool {
+    switch self {
+    case .snapshot, .prices, .log, .heartbeat: true
+    default: false
+    }
+  }
+
+  func json(in market: StreamMarket, feeds: () -> [UInt8]) -> [UInt8] {
+    var writer = JSONWriter()
+    writer.object { writeMembers(to: &$0, in: market, feeds: feeds) }
+    return writer.bytes
+  }
+
+  private func writeMembers(
+    to object: inout JSONWriter, in market: StreamMarket, feeds: () -> [UInt8]
+  ) {
+    object.member("type") { $0.string(type) }
+    switch self {
+    case .welcome(let epoch, let seq):
+      object.member("epoch") { $0.integer(epoch) }
+      object.member("seq") { $0.integer(seq) }
+      object.member("heartbeatSeconds") {
+        $0.integer(StreamLimits.heartbeatMilliseconds / 1_000)
+      }
+    case .authenticated(let id), .pong(let id): object.member(id: id)
+    case .subscribed(let answer): answer.writeMembers(to: &object)
+    case .unsubscribed(let id, let channels, let unknown):
+      object.member(id: id)
+      object.member(channels: channels, unknown: unknown)
+    case .failed(let id, let error):
+      object.member(id: id)
+      object.member("code") { $0.string(error.code) }
+      object.member("title") { $0.string(error.title) }
+    case .resync(let reason, let epoch, let seq):
+      object.member("reason") { $0.string(reason.rawValue) }
+      object.member("epoch") { $0.integer(epoch) }
+      object.member("seq") { $0.integer(seq) }
+    case .slow(let conflated): object.member("conflated") { $0.integer(Int64(conflated)) }
+    case .heartbeat(let seq):
+      let now = Timestamp(microseconds: SystemClock.realMicroseconds())
+      object.member("seq") { $0.integer(seq) }
+      object.member("at") { $0.string(now.description) }
+      object.member("stale") { $0.boolean(market.lostAt != nil) }
+      object.member("feeds") { $0.encoded(feeds()) }
+    case .snapshot, .prices, .log, .close: break
+    }
+  }
+
+  private var type: String {
+    switch self {
+    case .welcome: "welcome"
+    case .authenticated: "authenticated"
+    case .subscribed: "subscribed"
+    case .unsubscribed: "unsubscribed"
+    case .pong: "pong"
+    case .failed: "error"
+    case .resync: "resync"
+    case .snapshot: "snapshot"
+    case .prices: "stock-prices"
+    case .log(let type, _, _): type.rawValue
+    case .slow: "slow"
+    case .heartbeat: "heartbeat"
+    case .close: "close"
+    }
+  }
+}
+
+extension FollowerOutput.Subscribed {
+  fileprivate func writeMembers(to object: inout JSONWriter) {
+    object.member(id: id)
+    object.member(channels: channels, unknown: unknown)
+    if let isRecovered { object.member("recovered") { $0.boolean(isRecovered) } }
+    if let from { object.member("from") { $0.integer(from) } }
+    object.member("to") { $0.integer(to) }
+  }
+}
+
+extension JSONWriter {
+  fileprivate mutating func member(id: RequestID?) {
+    switch id {
+    case nil: break
+    case .text(let text): member("id") { $0.string(text) }
+    case .number(let number): member("id") { $0.integer(number) }
+    }
+  }
+
+  fileprivate mutating func member(channels: [SubscribedChannel], unknown: [String]) {
+    member("channels") { list in
+      list.array { list in
+        for channel in channels {
+          list.object { object in
+            object.member("name") { $0.string(channel.name) }
+            if let count = channel.count {
+              object.member("count") { $0.integer(Int64(count)) }
+            }
+          }
+        }
+      }
+    }
+    member("unknown") { list in
+      list.array { list in for symbol in unknown { list.string(symbol) } }
+    }
+  }
+}
+
+extension StreamError {
+  var code: String {
+    switch self {
+    case .malformed: "malformed_message"
+    case .unknownAction: "unknown_action"
+    case .unknownChannel: "unknown_channel"
+    case .invalidEvery: "invalid_every"
+    case .invalidInterval: "invalid_interval"
+    case .invalidSymbol: "invalid_symbol"
+    case .tooManySymbols: "too_many_symbols"
+    case .tooManyChannels: "too_many_channels"
+    case .authenticationRequired: "unauthenticated"
+    }
+  }
+
+  var title: String {
+    switch self {
+    case .malformed: "expected a JSON object with \"action\" and the fields of that action"
+    case .unknownAction(let action):
+      "unknown action \"\(action.prefix(32))\": expected auth, subscribe, unsubscribe or ping"
+    case .unknownChannel(let name): "unknown channel \"\(name)\""
+    case .invalidEvery(let text):
+      "every is \"\(text)\": expected 1s to \(StreamLimits.everySecondsMax)s"
+    case .invalidInterval(let name): "unknown interval \"\(name)\""
+    case .invalidSymbol:
+      "a symbol has at most \(StreamLimits.symbolBytesMax) bytes and no control characters"
+    case .tooManySymbols: "at most \(StreamLimits.symbolsMax) symbols on a channel"
+    case .tooManyChannels: "at most \(StreamLimits.channelsMax) channels in a message"
+    case .authenticationRequired: "send {\"action\":\"auth\",\"token\":\"…\"} first"
+    }
+  }
+}

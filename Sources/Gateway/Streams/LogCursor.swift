@@ -1,0 +1,61 @@
+/// How far a follower has read the log.
+
+struct LogCursor: Equatable, Sendable {
+  /// Everything up to this seq was sent.
+  private(set) var after: Int64
+  /// Where to go on in the commit behind it: its messages can be more than one to a client carries.
+  private var position = 0
+
+  init(after: Int64) { self.after = after }
+
+  enum Step: Equatable {
+    case message(type: LogType, objects: [[UInt8]])
+    case end
+    case pastHorizon
+  }
+
+  /// The next message: as many objects of one type as it carries, of one commit or several.
+  /// - Parameter through: the last seq that is read.
+  mutating func next(
+    for interests: LogInterests, through: Int64, in market: StreamMarket
+  ) -> Step {
+    guard after < through else { return .end }
+    guard let pages = market.log(after: after) else { return .pastHorizon }
+    var collected = Collected()
+    for page in pages.prefix(while: { $0.seq <= through }) {
+      guard take(from: page, into: &collected, for: interests) else { return collected.step }
+      (after, position) = (page.seq, 0)
+    }
+    (after, position) = (through, 0)
+    return collected.step
+  }
+
+  /// - Returns: whether all of the page was taken.
+  private mutating func take(
+    from page: LogPage, into collected: inout Collected, for interests: LogInterests
+  ) -> Bool {
+    for index in page.indices(for: interests) where index >= position {
+      guard collected.add(page.messages[index]) else { return false }
+      position = index + 1
+    }
+    return true
+  }
+
+  private struct Collected {
+    var type: LogType?
+    var objects: [[UInt8]] = []
+    var bytes = 0
+
+    mutating func add(_ message: FeedMessage) -> Bool {
+      let itsType = LogType(message.kind)
+      let isRoomy = objects.isEmpty || bytes + message.json.count <= StreamLimits.objectBytesMax
+      guard isRoomy, type == nil || type == itsType else { return false }
+      type = itsType
+      bytes += message.json.count + 1
+      objects.append(message.json)
+      return true
+    }
+
+    var step: Step { type.map { .message(type: $0, objects: objects) } ?? .end }
+  }
+}

@@ -1,0 +1,105 @@
+/// Messages as bytes: JSON around objects that are encoded already, and the frame around it. What
+/// many followers get alike, the beginning of a commit's message, is written once.
+
+import Market
+import NIOCore
+
+enum StreamFraming: Sendable {
+  case webSocket
+  case events
+}
+
+struct OutputEncoder {
+  private var pricesHead: (seq: Int64, bytes: [UInt8]) = (-1, [])
+  private static let comma = UInt8(ascii: ",")
+  private static let tail = Array("]}".utf8)
+
+  /// - Parameter resumeSeq: what an event stream's client names when it comes again; nil: unknown.
+  mutating func write(
+    _ output: FollowerOutput, framing: StreamFraming, resumeSeq: Int64?, of market: StreamMarket,
+    feeds: () -> [UInt8], to buffer: inout ByteBuffer
+  ) {
+    if case .close(let reason) = output {
+      if framing == .webSocket { Self.writeClose(reason, to: &buffer) }
+      return
+    }
+    let (head, objects) = parts(of: output, in: market, feeds: feeds)
+    let tail = objects == nil ? [] : Self.tail
+    let length = head.count + (objects?.jsonBytes ?? 0) + tail.count
+    switch framing {
+    case .webSocket: Self.writeHeader(length: length, to: &buffer)
+    case .events:
+      if let resumeSeq { buffer.writeString("id: \(market.epoch)-\(resumeSeq)\n") }
+      buffer.writeString("data: ")
+    }
+    buffer.writeBytes(head)
+    for (index, object) in (objects ?? []).enumerated() {
+      if index > 0 { buffer.writeInteger(Self.comma) }
+      buffer.writeBytes(object)
+    }
+    buffer.writeBytes(tail)
+    if framing == .events { buffer.writeString("\n\n") }
+  }
+
+  // MARK: Frames
+
+  /// RFC 6455 §5.2: a whole text message, not masked.
+  private static func writeHeader(length: Int, to buffer: inout ByteBuffer) {
+    buffer.writeInteger(UInt8(0x81))
+    if length < 126 {
+      buffer.writeInteger(UInt8(length))
+    } else if length <= UInt16.max {
+      buffer.writeInteger(UInt8(126))
+      buffer.writeInteger(UInt16(length))
+    } else {
+      buffer.writeInteger(UInt8(127))
+      buffer.writeInteger(UInt64(length))
+    }
+  }
+
+  private static func writeClose(_ reason: StreamClose, to buffer: inout ByteBuffer) {
+    buffer.writeInteger(UInt8(0x88))
+    buffer.writeInteger(UInt8(2 + reason.reason.utf8.count))
+    buffer.writeInteger(reason.rawValue)
+    buffer.writeString(reason.reason)
+  }
+
+  /// - Parameter payload: at most 125 bytes.
+  static func writeControl(opcode: UInt8, payload: ByteBufferView, to buffer: inout ByteBuffer) {
+    buffer.writeInteger(0x80 | opcode)
+    buffer.writeInteger(UInt8(payload.count))
+    buffer.writeBytes(payload)
+  }
+
+  // MARK: JSON
+
+  /// - Returns: the whole message, or what stands before its objects.
+  private mutating func parts(
+    of output: FollowerOutput, in market: StreamMarket, feeds: () -> [UInt8]
+  ) -> (head: [UInt8], objects: [[UInt8]]?) {
+    switch output {
+    case .prices(let seq, let objects):
+      if pricesHead.seq != seq { pricesHead = (seq, Self.pricesHead(seq: seq, in: market)) }
+      return (pricesHead.bytes, objects)
+    case .log(let type, let seq, let objects):
+      return (Array("{\"type\":\"\(type.rawValue)\",\"seq\":\(seq),\"data\":[".utf8), objects)
+    case .snapshot(let snapshot):
+      let head = """
+        {"type":"snapshot","channel":"stock-prices","epoch":\(market.epoch),"seq":\(snapshot.seq),\
+        "part":\(snapshot.part),"parts":\(snapshot.parts),"data":[
+        """
+      return (Array(head.utf8), snapshot.objects)
+    default: return (output.json(in: market, feeds: feeds), nil)
+    }
+  }
+
+  private static func pricesHead(seq: Int64, in market: StreamMarket) -> [UInt8] {
+    let at = market.committedAt.map { "\"\($0)\"" } ?? "null"
+    return Array("{\"type\":\"stock-prices\",\"seq\":\(seq),\"at\":\(at),\"data\":[".utf8)
+  }
+}
+
+extension [[UInt8]] {
+  /// With commas between.
+  fileprivate var jsonBytes: Int { reduce(Swift.max(0, count - 1)) { $0 + $1.count } }
+}

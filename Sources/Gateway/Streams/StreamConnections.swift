@@ -1,0 +1,26 @@
+/// How many streams each identity has, over all event loops.
+
+import Platform
+
+final class StreamConnections: Sendable {
+  private let counts = Locked<[String: Int]>([:])
+  private let countMax: Int
+
+  init(countMax: Int) { self.countMax = countMax }
+
+  /// - Returns: whether one more is allowed; it is counted then.
+  func add(_ identity: String) -> Bool {
+    counts.withLock { counts in
+      guard counts[identity, default: 0] < countMax else { return false }
+      counts[identity, default: 0] += 1
+      return true
+    }
+  }
+
+  func remove(_ identity: String) {
+    counts.withLock { counts in
+      let left = counts[identity, default: 1] - 1
+      counts[identity] = left > 0 ? left : nil
+    }
+  }
+}

@@ -1,0 +1,68 @@
+/// All followers of this process: one `StreamLoop` for each event loop. News cost one `execute` for
+/// each loop, however many follow.
+
+import NIOCore
+
+package final class StreamHub: FeedSink {
+  let services: StreamServices
+  let settings: StreamSettings
+  let connections: StreamConnections
+  private let loops: [ObjectIdentifier: NIOLoopBoundBox<StreamLoop?>]
+
+  /// - Parameter group: the one that the server runs on.
+  package init(
+    group: any EventLoopGroup, services: StreamServices, settings: StreamSettings
+  ) {
+    self.services = services
+    self.settings = settings
+    connections = StreamConnections(countMax: settings.connectionsMax)
+    var loops: [ObjectIdentifier: NIOLoopBoundBox<StreamLoop?>] = [:]
+    for loop in group.makeIterator() {
+      loops[ObjectIdentifier(loop)] = .makeEmptyBox(valueType: StreamLoop.self, eventLoop: loop)
+    }
+    self.loops = loops
+  }
+
+  package func receive(_ news: FeedNews) {
+    for box in loops.values {
+      box.eventLoop.execute { self.streams(in: box).receive(news) }
+    }
+  }
+
+  /// Ends all streams with 1001; called before the server stops.
+  package func goAway() {
+    for box in loops.values {
+      box.eventLoop.execute { self.streams(in: box).goAway() }
+    }
+  }
+
+  /// How many follow, for metrics.
+  package func followers() async -> Int {
+    var sum = 0
+    for box in loops.values {
+      let counted = box.eventLoop.submit { self.streams(in: box).count }
+      sum += (try? await counted.get()) ?? 0
+    }
+    return sum
+  }
+
+  /// Called on `eventLoop`.
+  func streams(on eventLoop: any EventLoop) -> StreamLoop {
+    guard let box = loops[ObjectIdentifier(eventLoop)] else {
+      preconditionFailure("the server runs on another group of event loops than the hub")
+    }
+    return streams(in: box)
+  }
+
+  private func streams(in box: NIOLoopBoundBox<StreamLoop?>) -> StreamLoop {
+    if let streams = box.value { return streams }
+    let streams = StreamLoop(
+      eventLoop: box.eventLoop, services: services, connections: connections)
+    box.value = streams
+    let period = TimeAmount.milliseconds(StreamLimits.tickMilliseconds)
+    box.eventLoop.scheduleRepeatedTask(initialDelay: period, delay: period) { [weak self] task in
+      if let self { self.streams(in: box).tick() } else { task.cancel() }
+    }
+    return streams
+  }
+}

@@ -1,0 +1,39 @@
+/// The bounds of a stream, and where each number comes from.
+
+package enum StreamLimits {
+  /// What a client may send in one frame, and in one message of several frames.
+  static let frameBytesMax = 16 << 10
+  static let messageBytesMax = 64 << 10
+  /// What one message to a client carries at most: some clients refuse more than 64 KiB. The rest
+  /// of 64 KiB is for what surrounds the objects.
+  static let objectBytesMax = 60 << 10
+  /// The whole of China's and America's listed shares is more than one follower needs.
+  static let symbolsMax = 6_000
+  static let symbolBytesMax = 32
+  static let channelsMax = 64
+  /// Alpaca and Binance allow half of it.
+  static let messagesPerSecondMax: Int64 = 10
+  static let authenticationMillisecondsMax: Int64 = 10_000
+  static let heartbeatMilliseconds: Int64 = 15_000
+  /// A follower that took no byte for this long is closed.
+  static let stallMillisecondsMax: Int64 = 30_000
+  static let stallCheckMilliseconds: Int64 = 1_000
+  /// How long a closing handshake may last.
+  static let closeMillisecondsMax: Int64 = 1_000
+  static let everySecondsMax: Int64 = 3_600
+  /// How often deadlines are looked at.
+  static let tickMilliseconds: Int64 = 100
+  /// Above this a follower gets no more; it is also what one write carries.
+  static let highWaterBytes = 16 << 10
+  static let lowWaterBytes = 8 << 10
+  /// What a commit's message to a follower of twenty takes, for the first allocation.
+  static let messageBytes = 2 << 10
+  /// The kernel's share of what waits for a follower. Without it the kernel keeps megabytes of old
+  /// prices for whoever does not read.
+  static let sendBufferBytes = 32 << 10
+  /// Commits with log messages that a loop keeps in order of place; older ones are read from the
+  /// ring.
+  static let pagesMax = 32
+  /// For each token.
+  package static let connectionsMax = 10
+}

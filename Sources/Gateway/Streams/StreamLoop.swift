@@ -1,0 +1,147 @@
+/// The followers of one event loop and the market as they see it. Touched on that loop only.
+
+import NIOCore
+import Platform
+
+final class StreamLoop {
+  let eventLoop: any EventLoop
+  let services: StreamServices
+  let connections: StreamConnections
+  private(set) var market: StreamMarket
+  private var encoder = OutputEncoder()
+  /// By slot; a slot is used again.
+  private var connected: [FollowerConnection?] = []
+  private var freeSlots: [Int] = []
+  /// By slot: when `tick` is due. An array of its own, for it is scanned ten times a second.
+  private var deadlines: [Int64] = []
+  /// By slot: the commit it was last notified of.
+  private var touched: [Int] = []
+  private var commit = 0
+  /// By place: the slots that follow its quotes.
+  private var watchers: [[Int32]] = []
+
+  init(eventLoop: any EventLoop, services: StreamServices, connections: StreamConnections) {
+    self.eventLoop = eventLoop
+    self.services = services
+    self.connections = connections
+    market = StreamMarket(services.market(), ring: services.updates)
+  }
+
+  var count: Int { connected.count - freeSlots.count }
+
+  // MARK: Followers
+
+  /// - Returns: its slot.
+  func add(_ connection: FollowerConnection) -> Int {
+    if let slot = freeSlots.popLast() {
+      connected[slot] = connection
+      deadlines[slot] = connection.follower.deadline
+      return slot
+    }
+    connected.append(connection)
+    deadlines.append(connection.follower.deadline)
+    touched.append(0)
+    return connected.count - 1
+  }
+
+  func remove(slot: Int, following places: [SeriesPlace]) {
+    unwatch(places, slot: slot)
+    connected[slot] = nil
+    deadlines[slot] = .max
+    freeSlots.append(slot)
+  }
+
+  func setDeadline(_ deadline: Int64, slot: Int) { deadlines[slot] = deadline }
+
+  func watch(_ places: [SeriesPlace], slot: Int) {
+    for place in places {
+      let missing = place.index + 1 - watchers.count
+      if missing > 0 { watchers.append(contentsOf: repeatElement([], count: missing)) }
+      watchers[place.index].append(Int32(slot))
+    }
+  }
+
+  func unwatch(_ places: [SeriesPlace], slot: Int) {
+    for place in places where place.index < watchers.count {
+      guard let index = watchers[place.index].firstIndex(of: Int32(slot)) else { continue }
+      watchers[place.index].swapAt(index, watchers[place.index].count - 1)
+      watchers[place.index].removeLast()
+    }
+  }
+
+  // MARK: News
+
+  func receive(_ news: FeedNews) {
+    switch news {
+    case .update(let update) where update.epoch != market.epoch:
+      reload(.anotherDatabase, seq: update.seq)
+    case .update(let update): apply(update)
+    case .resync(let reason, _, let seq): reload(reason, seq: seq)
+    case .connection(let lostAt):
+      market.lostAt = lostAt
+      let now = MonotonicClock.milliseconds()
+      for connection in connected { connection?.feedChanged(now: now) }
+    }
+  }
+
+  private func apply(_ update: FeedUpdate) {
+    let previousSeq = market.seq
+    guard market.apply(update) else { return }
+    let now = MonotonicClock.milliseconds()
+    guard update.messages.isEmpty else {
+      for connection in connected {
+        connection?.marketChanged(by: update, previousSeq: previousSeq, now: now)
+      }
+      return
+    }
+    commit += 1
+    for slot in slotsWatching(update.stocks) {
+      connected[slot]?.marketChanged(by: update, previousSeq: previousSeq, now: now)
+    }
+  }
+
+  /// Each once.
+  private func slotsWatching(_ stocks: [EncodedStock]) -> [Int] {
+    var slots: [Int] = []
+    for stock in stocks where stock.place.index < watchers.count {
+      for slot in watchers[stock.place.index] where touched[Int(slot)] != commit {
+        touched[Int(slot)] = commit
+        slots.append(Int(slot))
+      }
+    }
+    return slots
+  }
+
+  private func reload(_ reason: ResyncReason, seq: Int64) {
+    market = StreamMarket(services.market(), ring: services.updates)
+    encoder = OutputEncoder()
+    let now = MonotonicClock.milliseconds()
+    for connection in connected { connection?.resynced(reason, seq: seq, now: now) }
+  }
+
+  func goAway() {
+    let now = MonotonicClock.milliseconds()
+    for connection in connected { connection?.close(.goingAway, now: now) }
+  }
+
+  /// Called every `StreamLimits.tickMilliseconds`.
+  func tick() {
+    let now = MonotonicClock.milliseconds()
+    for slot in deadlines.indices where deadlines[slot] <= now {
+      connected[slot]?.tick(now: now)
+    }
+  }
+
+  // MARK: Messages
+
+  func write(
+    _ output: FollowerOutput, of follower: Follower, framing: StreamFraming,
+    to buffer: inout ByteBuffer
+  ) {
+    let isResumable = output.isResumable && follower.jobs.isEmpty
+    encoder.write(
+      output, framing: framing,
+      resumeSeq: isResumable ? follower.resumeSeq(in: market) : nil, of: market,
+      feeds: services.feeds, to: &buffer)
+  }
+}

@@ -1,0 +1,64 @@
+/// What streams need of the rest of the gateway.
+
+/// Who wants to read, as it was presented.
+package enum StreamCredential: Sendable, Hashable {
+  case token(String)
+  case ticket(String)
+}
+
+/// What a credential permits.
+package struct StreamGrant: Sendable, Equatable {
+  /// Connections of one identity are counted together.
+  package let identity: String
+  package let mayReadMarket: Bool
+
+  package init(identity: String, mayReadMarket: Bool) {
+    self.identity = identity
+    self.mayReadMarket = mayReadMarket
+  }
+}
+
+/// Each is called on event loops and must return at once; `authorize` alone may wait.
+package struct StreamServices: Sendable {
+  /// The newest published state. What it holds must be in `updates` already.
+  package var market: @Sendable () -> MarketState
+  /// Commits behind a seq, oldest first; nil if some of them are no longer kept.
+  package var updates: @Sendable (_ after: Int64) -> [FeedUpdate]?
+  /// A symbol in any spelling.
+  package var resolve: @Sendable (_ symbol: String) -> SeriesPlace?
+  /// nil: refused.
+  package var authorize: @Sendable (StreamCredential) async -> StreamGrant?
+  /// The state of each source: a JSON array.
+  package var feeds: @Sendable () -> [UInt8]
+
+  package init(
+    market: @escaping @Sendable () -> MarketState,
+    updates: @escaping @Sendable (_ after: Int64) -> [FeedUpdate]?,
+    resolve: @escaping @Sendable (_ symbol: String) -> SeriesPlace?,
+    authorize: @escaping @Sendable (StreamCredential) async -> StreamGrant?,
+    feeds: @escaping @Sendable () -> [UInt8]
+  ) {
+    self.market = market
+    self.updates = updates
+    self.resolve = resolve
+    self.authorize = authorize
+    self.feeds = feeds
+  }
+}
+
+package struct StreamSettings: Sendable {
+  /// Whether prices are for all who connect.
+  package var isAnonymousAllowed: Bool
+  package var connectionsMax: Int
+  /// Whether a page of this origin may open a stream; clients that are no browsers name none.
+  package var isOriginAllowed: @Sendable (String) -> Bool
+
+  package init(
+    isAnonymousAllowed: Bool, connectionsMax: Int = StreamLimits.connectionsMax,
+    isOriginAllowed: @escaping @Sendable (String) -> Bool
+  ) {
+    self.isAnonymousAllowed = isAnonymousAllowed
+    self.connectionsMax = connectionsMax
+    self.isOriginAllowed = isOriginAllowed
+  }
+}

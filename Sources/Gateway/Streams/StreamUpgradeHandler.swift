@@ -1,0 +1,198 @@
+/// Takes over a connection whose request opens a stream, whichever request of the connection it is,
+/// and leaves all others to HTTP. It stands behind the HTTP decoder. After it took over, the
+/// follower stands first in the pipeline: HTTP's handlers stay above it and see nothing more.
+
+import HummingbirdCore
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOWebSocket
+
+final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler {
+  typealias InboundIn = HTTPServerRequestPart
+  typealias InboundOut = HTTPServerRequestPart
+  typealias OutboundIn = HTTPServerResponsePart
+  typealias OutboundOut = HTTPServerResponsePart
+
+  private let hub: StreamHub
+  private var responsesDue = 0
+  private var taken: (request: StreamRequest, head: HTTPRequestHead)?
+  private static let subprotocol = "candled.v1"
+
+  init(hub: StreamHub) { self.hub = hub }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    switch (Self.unwrapInboundIn(data), taken) {
+    case (.head(let head), nil):
+      // A stream behind a pipelined request would overtake its response.
+      if responsesDue == 0, let request = StreamRequest(head) {
+        taken = (request, head)
+        return
+      }
+      responsesDue += 1
+      context.fireChannelRead(data)
+    case (_, nil): context.fireChannelRead(data)
+    case (.end, let taken?): takeOver(taken.request, head: taken.head, context: context)
+    case (_, _?): break
+    }
+  }
+
+  func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    if case .end = Self.unwrapOutboundIn(data) { responsesDue -= 1 }
+    context.write(data, promise: promise)
+  }
+
+  private func takeOver(
+    _ request: StreamRequest, head: HTTPRequestHead, context: ChannelHandlerContext
+  ) {
+    if let origin = request.origin, !hub.settings.isOriginAllowed(origin) {
+      refuse(.originNotAllowed, context: context)
+    } else if request.framing == .webSocket {
+      acceptWebSocket(request, head: head, context: context)
+    } else {
+      admitEvents(request, context: context)
+    }
+  }
+
+  // MARK: WebSocket
+
+  private func acceptWebSocket(
+    _ request: StreamRequest, head: HTTPRequestHead, context: ChannelHandlerContext
+  ) {
+    let offered = head.headers[canonicalForm: "sec-websocket-protocol"].map(String.init)
+    let upgrader = NIOWebSocketServerUpgrader(
+      shouldUpgrade: { channel, _ in
+        var headers = HTTPHeaders()
+        if offered.contains(Self.subprotocol) {
+          headers.add(name: "Sec-WebSocket-Protocol", value: Self.subprotocol)
+        }
+        return channel.eventLoop.makeSucceededFuture(headers)
+      },
+      upgradePipelineHandler: { channel, _ in channel.eventLoop.makeSucceededVoidFuture() })
+    upgrader.buildUpgradeResponse(
+      channel: context.channel, upgradeRequest: head, initialResponseHeaders: [:]
+    ).assumeIsolated().whenComplete { response in
+      guard case .success(let headers) = response else {
+        return self.refuse(.malformedUpgrade, context: context)
+      }
+      let head = HTTPResponseHead(
+        version: .http1_1, status: .switchingProtocols, headers: headers)
+      context.writeAndFlush(Self.wrapOutboundOut(.head(head)), promise: nil)
+      self.follow(
+        FollowerConnection.Opening(
+          framing: .webSocket, credential: request.credential,
+          isAnonymousAllowed: self.hub.settings.isAnonymousAllowed),
+        context: context)
+    }
+  }
+
+  // MARK: Events
+
+  private func admitEvents(_ request: StreamRequest, context: ChannelHandlerContext) {
+    guard let credential = request.credential else {
+      guard hub.settings.isAnonymousAllowed else {
+        return refuse(.unauthenticated, context: context)
+      }
+      return followEvents(request, identity: nil, context: context)
+    }
+    let waiting = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+    let authorize = hub.services.authorize
+    Task {
+      let grant = await authorize(credential)
+      waiting.eventLoop.execute {
+        let (handler, context) = waiting.value
+        handler.authorized(grant, for: request, context: context)
+      }
+    }
+  }
+
+  private func authorized(
+    _ grant: StreamGrant?, for request: StreamRequest, context: ChannelHandlerContext
+  ) {
+    guard context.channel.isActive else { return }
+    guard let grant, grant.mayReadMarket else {
+      return refuse(grant == nil ? .unauthenticated : .forbidden, context: context)
+    }
+    guard hub.connections.add(grant.identity) else {
+      return refuse(.tooManyConnections, context: context)
+    }
+    followEvents(request, identity: grant.identity, context: context)
+  }
+
+  private func followEvents(
+    _ request: StreamRequest, identity: String?, context: ChannelHandlerContext
+  ) {
+    var preamble = context.channel.allocator.buffer(capacity: 256)
+    preamble.writeString("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\n")
+    preamble.writeString("cache-control: no-store\r\nconnection: close\r\n")
+    if let origin = request.origin {
+      preamble.writeString("access-control-allow-origin: \(origin)\r\nvary: origin\r\n")
+    }
+    preamble.writeString("\r\nretry: 2000\n\n")
+    follow(
+      FollowerConnection.Opening(
+        framing: .events, preamble: preamble, isAnonymousAllowed: true, identity: identity,
+        request: request.subscription),
+      context: context)
+  }
+
+  // MARK: Outcomes
+
+  private func follow(_ opening: FollowerConnection.Opening, context: ChannelHandlerContext) {
+    let channel = context.channel
+    let pipeline = channel.pipeline.syncOperations
+    let first: any ChannelHandler =
+      opening.framing == .webSocket
+      ? ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: StreamLimits.frameBytesMax))
+      : InboundDiscard()
+    do {
+      try Self.setOptions(of: channel)
+      if let idle = try? pipeline.handler(type: HTTPConnectionStateHandler.self) {
+        pipeline.removeHandler(idle, promise: nil)
+      }
+      let connection = FollowerConnection(
+        opening, streams: hub.streams(on: context.eventLoop))
+      try pipeline.addHandlers([first, connection], position: .first)
+    } catch {
+      if let identity = opening.identity { hub.connections.remove(identity) }
+      channel.close(promise: nil)
+    }
+  }
+
+  private static func setOptions(of channel: any Channel) throws {
+    guard let options = channel.syncOptions else { return }
+    try options.setOption(
+      .socketOption(.so_sndbuf), value: SocketOptionValue(StreamLimits.sendBufferBytes))
+    try options.setOption(
+      .writeBufferWaterMark,
+      value: ChannelOptions.Types.WriteBufferWaterMark(
+        low: StreamLimits.lowWaterBytes, high: StreamLimits.highWaterBytes))
+    try options.setOption(
+      .recvAllocator,
+      value: AdaptiveRecvByteBufferAllocator(minimum: 256, initial: 256, maximum: 4_096))
+  }
+
+  /// Answers, and ends the connection.
+  private func refuse(_ refusal: StreamRefusal, context: ChannelHandlerContext) {
+    let body = context.channel.allocator.buffer(bytes: refusal.json)
+    var headers: HTTPHeaders = [
+      "content-type": "application/problem+json", "content-length": "\(body.readableBytes)",
+      "connection": "close",
+    ]
+    if refusal == .malformedUpgrade { headers.add(name: "sec-websocket-version", value: "13") }
+    let head = HTTPResponseHead(version: .http1_1, status: refusal.status, headers: headers)
+    context.write(Self.wrapOutboundOut(.head(head)), promise: nil)
+    context.write(Self.wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
+    let channel = context.channel
+    context.writeAndFlush(Self.wrapOutboundOut(.end(nil))).assumeIsolated().whenComplete { _ in
+      channel.close(promise: nil)
+    }
+  }
+}
+
+/// What a reader of events sends after its request is of no use.
+private final class InboundDiscard: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {}
+}
