@@ -1,0 +1,95 @@
+import Market
+import NIOConcurrencyHelpers
+
+@testable import Gateway
+
+/// A market that a test commits to: what the feed follower publishes, in memory. Series `n` has the
+/// symbol "s<n>".
+final class StreamsMarket: Sendable {
+  struct State: Sendable {
+    var market: MarketState
+    var ring: [FeedUpdate] = []
+    var ringMax: Int
+  }
+
+  let state: NIOLockedValueBox<State>
+  let count: Int
+
+  /// All series have a quote of seq 1.
+  init(count: Int, epoch: Int64 = 7, ringMax: Int = 1_000, padding: Int = 0) {
+    self.count = count
+    let stocks = (0..<count).map { Self.stock($0, seq: 1, padding: padding) }
+    state = NIOLockedValueBox(
+      State(
+        market: MarketState(epoch: epoch, seq: 1, stocks: stocks), ringMax: ringMax))
+  }
+
+  static func stock(_ index: Int, seq: Int64, padding: Int = 0) -> EncodedStock {
+    let text = String(repeating: "x", count: padding)
+    let json = "{\"symbol\":\"s\(index)\",\"seq\":\(seq),\"text\":\"\(text)\"}"
+    return EncodedStock(place: SeriesPlace(index: index), seq: seq, json: Array(json.utf8))
+  }
+
+  static func candle(_ index: Int, number: Int, padding: Int = 0) -> FeedMessage {
+    let text = String(repeating: "x", count: padding)
+    let json = "{\"symbol\":\"s\(index)\",\"number\":\(number),\"text\":\"\(text)\"}"
+    return FeedMessage(
+      kind: .candle(.minute1), place: SeriesPlace(index: index), json: Array(json.utf8))
+  }
+
+  /// The next commit, published.
+  func commit(
+    stocks indices: [Int] = [], messages: [FeedMessage] = [], padding: Int = 0
+  ) -> FeedUpdate {
+    state.withLockedValue { state in
+      state.market.seq += 1
+      let seq = state.market.seq
+      let stocks = indices.sorted().map { Self.stock($0, seq: seq, padding: padding) }
+      for stock in stocks { state.market.stocks[stock.place.index] = stock }
+      let update = FeedUpdate(
+        epoch: state.market.epoch, seq: seq, committedAt: Timestamp(seconds: seq), stocks: stocks,
+        messages: messages)
+      state.ring.append(update)
+      if state.ring.count > state.ringMax { state.ring.removeFirst() }
+      return update
+    }
+  }
+
+  func restore(epoch: Int64, seq: Int64) {
+    state.withLockedValue { state in
+      (state.market.epoch, state.market.seq, state.ring) = (epoch, seq, [])
+    }
+  }
+
+  var current: MarketState { state.withLockedValue { $0.market } }
+
+  func updates(after seq: Int64) -> [FeedUpdate]? {
+    state.withLockedValue { state in
+      guard seq < state.market.seq else { return [] }
+      guard let first = state.ring.first, first.seq <= seq + 1 else { return nil }
+      return state.ring.filter { $0.seq > seq }
+    }
+  }
+
+  func resolve(_ symbol: String) -> SeriesPlace? {
+    guard symbol.hasPrefix("s"), let index = Int(symbol.dropFirst()), index >= 0, index < count
+    else { return nil }
+    return SeriesPlace(index: index)
+  }
+
+  /// Token "good" may read the market, "poor" may not; ticket "once" is a token, too.
+  var services: StreamServices {
+    StreamServices(
+      market: { self.current }, updates: { self.updates(after: $0) },
+      resolve: { self.resolve($0) },
+      authorize: { credential in
+        switch credential {
+        case .token("good"), .ticket("once"):
+          StreamGrant(identity: "a", mayReadMarket: true)
+        case .token("poor"): StreamGrant(identity: "b", mayReadMarket: false)
+        default: nil
+        }
+      },
+      feeds: { Array("[{\"source\":\"x\",\"state\":\"ok\"}]".utf8) })
+  }
+}

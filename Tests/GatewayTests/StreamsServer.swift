@@ -1,0 +1,31 @@
+import Hummingbird
+import HummingbirdCore
+import HummingbirdTesting
+import NIOPosix
+
+@testable import Gateway
+
+/// A real server on a free port of loopback, with two event loops.
+enum StreamsServer {
+  static func run(
+    _ source: StreamsMarket, isAnonymousAllowed: Bool = true,
+    body: @escaping @Sendable (_ port: Int, _ hub: StreamHub) async throws -> Void
+  ) async throws {
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
+    let hub = StreamHub(
+      group: group, services: source.services,
+      settings: StreamSettings(
+        isAnonymousAllowed: isAnonymousAllowed, connectionsMax: 2,
+        isOriginAllowed: { $0 == "https://good.example" }))
+    let router = Router()
+    router.get("/plain") { _, _ in "plain" }
+    let application = Application(
+      router: router, server: .streams(hub),
+      configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
+      eventLoopGroupProvider: .shared(group))
+    try await application.test(.live) { client in
+      try await body(client.port ?? 0, hub)
+    }
+    try await group.shutdownGracefully()
+  }
+}
