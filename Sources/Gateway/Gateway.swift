@@ -6,6 +6,7 @@ import HummingbirdCore
 import Logging
 import Market
 import NIOCore
+import NIOPosix
 import Operations
 import Reader
 
@@ -60,14 +61,15 @@ package struct Gateway: Sendable {
 
   /// As a value, for tests in memory and on a socket.
   package func application(
-    _ parts: Parts, onRunning: @escaping @Sendable (any Channel) async -> Void = { _ in }
+    _ parts: Parts, on loops: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
+    onRunning: @escaping @Sendable (any Channel) async -> Void = { _ in }
   ) -> Application<RouteTable> {
     Application(
       responder: table(parts), server: parts.server,
       configuration: ApplicationConfiguration(
         address: options.listen.bindAddress, serverName: nil, backlog: Self.backlog,
         availableConnectionsDelegate: MaximumAvailableConnections(options.connectionsMax)),
-      onServerRunning: onRunning, logger: quiet)
+      onServerRunning: onRunning, eventLoopGroupProvider: .shared(loops), logger: quiet)
   }
 
   /// Of connections that the kernel has taken and we have not: a storm of reconnections.
@@ -84,10 +86,11 @@ package struct Gateway: Sendable {
   /// in order.
   /// - Throws: what keeps it from listening.
   package func run(
-    _ parts: Parts = Parts(), onRunning: @escaping @Sendable (any Channel) async -> Void = { _ in }
+    _ parts: Parts = Parts(), on loops: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
+    onRunning: @escaping @Sendable (any Channel) async -> Void = { _ in }
   ) async throws {
     let follower = follower(sinks: parts.sinks)
-    let application = application(parts, onRunning: onRunning)
+    let application = application(parts, on: loops, onRunning: onRunning)
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await follower.run() }
       do {

@@ -83,14 +83,3 @@ final class Listener {
 
   func closed(_ channel: any Channel) { connections.removeAll { $0 === channel } }
 }
-
-extension ListenAddress {
-  fileprivate func with(port: Int?) -> ListenAddress {
-    guard let port = port.flatMap({ UInt16(exactly: $0) }) else { return self }
-    switch self {
-    case .ipv4(let host, _): return .ipv4(host: host, port: port)
-    case .ipv6(let host, _): return .ipv6(host: host, port: port)
-    case .unix: return self
-    }
-  }
-}

@@ -50,6 +50,16 @@ package enum ListenAddress: Sendable, Hashable {
   /// What swift-nio takes, and every Unix.
   private static let pathBytesMax = 103
 
+  /// With the port that a 0 has become.
+  package func with(port: Int?) -> ListenAddress {
+    guard let port = port.flatMap({ UInt16(exactly: $0) }) else { return self }
+    switch self {
+    case .ipv4(let host, _): return .ipv4(host: host, port: port)
+    case .ipv6(let host, _): return .ipv6(host: host, port: port)
+    case .unix: return self
+    }
+  }
+
   /// Whether only this machine reaches it.
   package var isLocal: Bool {
     switch self {

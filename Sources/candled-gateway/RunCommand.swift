@@ -45,16 +45,21 @@ struct RunCommand: AsyncParsableCommand, DrainsOnSignal {
     if let obstacle = settings.gatewayListen?.obstacle {
       throw CommandFailure(status: .configuration, sentence: "gateway.listen: \(obstacle)")
     }
-    let control = LogControl(level: settings.logLevel, format: settings.logFormat)
+    let levels = LogControl(level: settings.logLevel, format: settings.logFormat)
     let log = Logger(label: "gateway") { label in
-      LineLogHandler(label: label, control: control, mask: mask)
+      LineLogHandler(label: label, control: levels, mask: mask)
     }
-    let server = GatewayServer(settings, url: url, log: log)
-    let follower = try TokenFollower(url: url, directory: server.control.directory, log: log)
+    guard let listen = settings.gatewayListen else {
+      throw CommandFailure(status: .configuration, sentence: "gateway.listen is empty")
+    }
+    let control = AccessControl(.init(settings), directory: TokenDirectory())
+    let follower = try TokenFollower(url: url, directory: control.directory, log: log)
     defer { follower.stop() }
-    let address = settings.gatewayListen?.description ?? ""
+    var options = GatewayOptions(listen: listen, databaseURL: url)
+    options.connectionsMax = settings.gatewayConnectionsMax
+    let gateway = Gateway(options, log: log)
     let serving = Task {
-      try await serve(server, notifying: notifier) {
+      try await gateway.serve(control: control, notifying: notifier) { address in
         log.notice("ready", metadata: ["address": "\(address)"])
         notifier?.ready(status: "serving at \(address)")
       }
@@ -67,13 +72,5 @@ struct RunCommand: AsyncParsableCommand, DrainsOnSignal {
       try await serving.value
     } catch  where serving.isCancelled {}
     log.notice("stopped")
-  }
-
-  /// The one line between this command and what is served.
-  private func serve(
-    _ server: GatewayServer, notifying notifier: ServiceNotifier?,
-    ready: @escaping @Sendable () async -> Void
-  ) async throws {
-    try await server.run(notifying: notifier, ready: ready)
   }
 }

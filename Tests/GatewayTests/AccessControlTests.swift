@@ -192,16 +192,6 @@ import Testing
     #expect(!control.admit(page).headers.contains { $0.name.hasPrefix("Access-Control") })
   }
 
-  @Test func `connections of a token and of an address are counted`() {
-    let control = control()
-    for _ in 0..<ConnectionQuota.perTokenMax { #expect(control.opened(by: .token(7))) }
-    #expect(!control.opened(by: .token(7)) && control.opened(by: .token(8)))
-    control.closed(by: .token(7))
-    #expect(control.opened(by: .token(7)))
-    for _ in 0..<ConnectionQuota.perAddressMax { #expect(control.opened(by: .address([1]))) }
-    #expect(!control.opened(by: .address([1])))
-  }
-
   @Test func `no text that is made of a request holds its token`() {
     letIn()
     let digits = secret.reveal().dropFirst(TokenSecret.prefix.count)
@@ -213,7 +203,7 @@ import Testing
         dump(verdict, to: &dumped)
         texts += [dumped, "\(verdict.headers)"]
         if case .refused(let problem) = verdict.outcome {
-          texts += [String(decoding: problem.json, as: UTF8.self), "\(problem)"]
+          texts += [String(decoding: Problem(problem).json, as: UTF8.self), "\(problem)"]
         }
       }
     }

@@ -5,9 +5,11 @@ import Hummingbird
 import HummingbirdTesting
 import Logging
 import Market
+import NIOPosix
 import Operations
 import Platform
 import Postgres
+import Reader
 import TestSupport
 import TestTraits
 import Testing
@@ -17,7 +19,8 @@ import Testing
 /// The user's own things through a router of Hummingbird, with a real database behind it.
 @Suite struct AccessRoutesTests {
   private let database: StoreDatabase
-  private let server: GatewayServer
+  private let gateway: Gateway
+  private let control: AccessControl
   private let secret: TokenSecret
   private let lines = Locked<[String]>([])
 
@@ -30,8 +33,22 @@ import Testing
     let tokens = TokenTable(try AppConnection(url: url, application: "test"))
     _ = try tokens.create(secret, user: "alice", name: "test", scopes: [.account])
     let log = Logger(label: "test") { [lines] _ in RecordingLog(lines: lines) }
-    server = GatewayServer(try ConfigurationFile.load(nil, overrides: []), url: url, log: log)
-    server.control.directory.replace(with: try tokens.inForce())
+    control = AccessControl(
+      .init(try ConfigurationFile.load(nil, overrides: [])), directory: TokenDirectory())
+    control.directory.replace(with: try tokens.inForce())
+    gateway = Gateway(
+      GatewayOptions(listen: .ipv4(host: "127.0.0.1", port: 0), databaseURL: url), log: log)
+    let records = try [("sh600519", "CNY"), ("sz000001", "CNY"), ("AAPL", "USD")].enumerated()
+      .map { index, listed in
+        SeriesRecord(
+          id: Int32(index + 1), symbol: try #require(Symbol(anySpelling: listed.0)),
+          source: Source(rawValue: 1), sourceName: "one", priority: 1, name: nil, exchange: nil,
+          kind: nil,
+          board: nil, currency: listed.1, zone: .shanghai)
+      }
+    var state = MarketState()
+    state.directory = InstrumentDirectory().updated(with: records)
+    gateway.memory.publish(state)
   }
 
   private struct Answer {
@@ -58,8 +75,8 @@ import Testing
   private func withClient(
     _ body: @Sendable (any TestClientProtocol) async throws -> Void
   ) async throws {
-    try await Application(router: server.router()).test(.router) { client in try await body(client)
-    }
+    let parts = gateway.parts(control: control, loops: MultiThreadedEventLoopGroup.singleton).parts
+    try await gateway.application(parts).test(.router) { client in try await body(client) }
   }
 
   @Test func `a watchlist is made, filled, reordered, renamed and deleted`() async throws {
@@ -97,7 +114,7 @@ import Testing
     ("POST", "/v1/watchlists", #"{"name":""}"#, 422, "invalid_argument"),
     ("POST", "/v1/watchlists", #"{"name":"taken"}"#, 409, "name_taken"),
     ("PUT", "/v1/watchlists/99", #"{"name":"b"}"#, 404, "unknown_watchlist"),
-    ("PUT", "/v1/watchlists/x", #"{"name":"b"}"#, 422, "invalid_argument"),
+    ("PUT", "/v1/watchlists/x", #"{"name":"b"}"#, 400, "invalid_argument"),
     ("PUT", "/v1/watchlists/1/symbols/nonsense!", "", 404, "unknown_symbol"),
     ("PUT", "/v1/watchlists/1/symbols/AAPL", #"{"low":"1e400"}"#, 422, "invalid_argument"),
     ("PUT", "/v1/watchlists/1/symbols/AAPL", #"{"low":1}"#, 400, "invalid_argument"),
@@ -127,7 +144,7 @@ import Testing
       #expect(written.status == 204)
       let second = try await ask(client, .get, "/v1/preferences")
       #expect(second.text == stored)
-      let large = String(repeating: "x", count: MineRoutes.bodyBytesMax + 1)
+      let large = String(repeating: "x", count: RouteTable.bodyBytesMax + 1)
       let refused = try await ask(client, .put, "/v1/preferences", body: large)
       #expect(refused.status == 413)
     }

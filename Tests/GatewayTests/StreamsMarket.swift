@@ -82,7 +82,7 @@ final class StreamsMarket: Sendable {
     StreamServices(
       market: { self.current }, updates: { self.updates(after: $0) },
       resolve: { self.resolve($0) },
-      authorize: { credential in
+      authorize: { credential, _ in
         switch credential {
         case .token("good"), .ticket("once"):
           StreamGrant(identity: "a", mayReadMarket: true)

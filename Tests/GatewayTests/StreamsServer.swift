@@ -16,7 +16,7 @@ enum StreamsServer {
       group: group, services: source.services,
       settings: StreamSettings(
         isAnonymousAllowed: isAnonymousAllowed, connectionsMax: 2,
-        isOriginAllowed: { $0 == "https://good.example" }))
+        isOriginAllowed: { origin, _ in origin == "https://good.example" }))
     let router = Router()
     router.get("/plain") { _, _ in "plain" }
     let application = Application(

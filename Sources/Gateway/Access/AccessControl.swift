@@ -100,13 +100,12 @@ package final class AccessControl: Sendable {
     var tokens: RateLimiter<AccessKey>?
     var addresses: RateLimiter<AccessKey>?
     var tickets = TicketBox()
-    var connections = ConnectionQuota()
     var counters = AccessCounters()
   }
 
   package let options: Options
   package let directory: TokenDirectory
-  private let rule: OriginRule
+  package let rule: OriginRule
   private let state: Locked<State>
   private let now: @Sendable () -> Int64
 
@@ -250,40 +249,6 @@ package final class AccessControl: Sendable {
       }
     }
     return try made.get()
-  }
-
-  // MARK: Connections
-
-  /// Whether one more WebSocket or stream may be opened; then `closed` must follow.
-  package func opened(by key: AccessKey) -> Bool { state.withLock { $0.connections.open(key) } }
-
-  package func closed(by key: AccessKey) { state.withLock { $0.connections.close(key) } }
-}
-
-/// How many connections each may hold open. Bounded by their number.
-package struct ConnectionQuota: Sendable {
-  private var open: [AccessKey: Int] = [:]
-
-  package static let perTokenMax = 10
-  /// An office behind one address.
-  package static let perAddressMax = 100
-
-  package init() {}
-
-  package mutating func open(_ key: AccessKey) -> Bool {
-    let limit =
-      switch key {
-      case .token: Self.perTokenMax
-      case .address: Self.perAddressMax
-      }
-    guard open[key, default: 0] < limit else { return false }
-    open[key, default: 0] += 1
-    return true
-  }
-
-  package mutating func close(_ key: AccessKey) {
-    guard let count = open[key] else { return }
-    open[key] = count > 1 ? count - 1 : nil
   }
 }
 

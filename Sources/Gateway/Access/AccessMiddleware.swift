@@ -1,40 +1,21 @@
+import AppStore
 import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// What the gateway's request contexts have: the caller, as the door left it.
-package protocol AccessRequestContext: RequestContext, RemoteAddressRequestContext {
-  var principal: Principal { get set }
-}
-
-/// Puts `AccessControl` before every route. Nothing is logged here: a request's head may hold a
-/// token.
-package struct AccessMiddleware<Context: AccessRequestContext>: RouterMiddleware {
+/// Puts `AccessControl` before every route, and holds each to its scope. Nothing is logged here: a
+/// request's head may hold a token.
+package struct AccessMiddleware: MiddlewareProtocol {
   private let control: AccessControl
 
   package init(_ control: AccessControl) { self.control = control }
 
   package func handle(
-    _ request: Request, context: Context,
-    next: (Request, Context) async throws -> Response
+    _ request: Request, context: GatewayContext,
+    next: (Request, GatewayContext) async throws -> Response
   ) async throws -> Response {
     let verdict = control.admit(AccessRequest(request, peer: context.remoteAddress?.ipAddress))
-    var response: Response
-    switch verdict.outcome {
-    case .preflight: response = Response(status: .noContent)
-    case .refused(let problem): response = Response(problem)
-    case .admitted(let principal):
-      var context = context
-      context.principal = principal
-      do {
-        response = try await next(request, context)
-      } catch let problem as AccessProblem {
-        response = Response(problem)
-      } catch let error as any HTTPResponseError {
-        control.finished(verdict, status: error.status.code)
-        throw error
-      }
-    }
+    var response = try await respond(to: request, context: context, by: verdict, next: next)
     control.finished(verdict, status: response.status.code)
     for (name, value) in verdict.headers {
       if let name = HTTPField.Name(name) {
@@ -42,6 +23,38 @@ package struct AccessMiddleware<Context: AccessRequestContext>: RouterMiddleware
       }
     }
     return response
+  }
+
+  private func respond(
+    to request: Request, context: GatewayContext, by verdict: AccessVerdict,
+    next: (Request, GatewayContext) async throws -> Response
+  ) async throws -> Response {
+    switch verdict.outcome {
+    case .preflight: return Response(status: .noContent)
+    case .refused(let problem): return Response(Problem(problem))
+    case .admitted(let principal):
+      do throws(AccessProblem) {
+        try control.require(context.route?.scope ?? .open, of: principal)
+      } catch {
+        return Response(Problem(error))
+      }
+      var context = context
+      context.principal = principal
+      return try await next(request, context)
+    }
+  }
+}
+
+extension AccessControl {
+  /// - Throws: 401 without a token that is needed, 403 with one that lacks the scope.
+  fileprivate func require(_ scope: Scope, of principal: Principal) throws(AccessProblem) {
+    switch scope {
+    case .open: return
+    case .market: try principal.requireMarket(anonymous: options.anonymous)
+    case .account: _ = try principal.identity(with: .account)
+    case .trade: _ = try principal.identity(with: .trade)
+    case .admin: _ = try principal.identity(with: .admin)
+    }
   }
 }
 
@@ -64,19 +77,5 @@ extension AccessRequest {
     isPreflight =
       request.method == .options && headers[.accessControlRequestMethod] != nil && origin != nil
     isGuarded = ![.get, .head, .options].contains(request.method) || headers[.upgrade] != nil
-  }
-}
-
-extension Response {
-  /// RFC 9457.
-  package init(_ problem: AccessProblem) {
-    var headers = HTTPFields()
-    headers[.contentType] = "application/problem+json"
-    for (name, value) in problem.headers {
-      if let name = HTTPField.Name(name) { headers[name] = value }
-    }
-    self.init(
-      status: .init(code: problem.status), headers: headers,
-      body: .init(byteBuffer: ByteBuffer(bytes: problem.json)))
   }
 }

@@ -82,35 +82,4 @@ package struct AccessProblem: Error, Sendable, Hashable {
     case .invalid(let field, let expected): self = .invalid(field, expected: expected)
     }
   }
-
-  /// The body, `application/problem+json`.
-  package var json: [UInt8] {
-    var writer = JSONWriter()
-    writer.object { object in
-      object.member("type") { $0.string("about:blank") }
-      object.member("title") { $0.string(title) }
-      object.member("status") { $0.integer(Int64(status)) }
-      object.member("code") { $0.string(code) }
-      guard !fields.isEmpty else { return }
-      object.member("errors") { errors in
-        errors.array { errors in
-          for field in fields {
-            errors.object { object in
-              object.member("field") { $0.string(field.field) }
-              object.member("expected") { $0.string(field.expected) }
-            }
-          }
-        }
-      }
-    }
-    return writer.bytes
-  }
-
-  /// Beside the content type.
-  package var headers: [(name: String, value: String)] {
-    var headers: [(name: String, value: String)] = []
-    if status == 401 { headers.append(("WWW-Authenticate", "Bearer realm=\"candled\"")) }
-    if let retryAfterSeconds { headers.append(("Retry-After", String(retryAfterSeconds))) }
-    return headers
-  }
 }

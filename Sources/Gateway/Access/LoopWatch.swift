@@ -1,20 +1,16 @@
 import NIOCore
 import Operations
+import Platform
 
 /// Signs of life for systemd: sent while every event loop takes its turn. A loop that hangs sends
 /// no answer, so there is no sign, and systemd starts the gateway again.
 package struct LoopWatch: Sendable {
   private let loops: [any EventLoop]
   private let notifier: ServiceNotifier
-  private let nanoseconds: @Sendable () -> Int64
 
-  package init(
-    _ group: any EventLoopGroup, notifier: ServiceNotifier,
-    nanoseconds: @escaping @Sendable () -> Int64
-  ) {
+  package init(_ group: any EventLoopGroup, notifier: ServiceNotifier) {
     loops = Array(group.makeIterator())
     self.notifier = notifier
-    self.nanoseconds = nanoseconds
   }
 
   /// Until cancelled; returns at once where systemd wants no signs.
@@ -23,7 +19,7 @@ package struct LoopWatch: Sendable {
     var watchdog = Watchdog(microseconds: microseconds)
     while !Task.isCancelled {
       for loop in loops { try? await loop.submit {}.get() }
-      if watchdog.isDue(at: nanoseconds(), stale: []) { notifier.watchdog() }
+      if watchdog.isDue(at: MonotonicClock.nanoseconds(), stale: []) { notifier.watchdog() }
       try? await Task.sleep(nanoseconds: watchdog.lookNanoseconds)
     }
   }

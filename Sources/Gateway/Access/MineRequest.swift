@@ -40,25 +40,3 @@ package struct MineResponse: Sendable, Hashable {
     return MineResponse(status: status, body: writer.bytes, location: location)
   }
 }
-
-/// One row of the table of routes: what serves, what the document says, and which scope it takes.
-package struct MineRoute: Sendable {
-  package enum Method: String, Sendable, Hashable {
-    case get = "GET"
-    case post = "POST"
-    case put = "PUT"
-    case delete = "DELETE"
-  }
-
-  package let method: Method
-  /// `/v1/watchlists/{id}`.
-  package let path: String
-  /// nil: any token.
-  package let scope: TokenScope?
-  /// For people.
-  package let summary: String
-  /// Statuses beside those of every route (401, 403, 429).
-  package let statuses: [Int]
-  package let respond:
-    @Sendable (MineRoutes, MineRequest) async throws(AccessProblem) -> MineResponse
-}

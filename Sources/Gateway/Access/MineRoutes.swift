@@ -2,8 +2,8 @@ import AppStore
 import Foundation
 import Market
 
-/// `GATEWAY.md` B.2 "Mine", without accounts and orders: tickets, preferences, watchlists. Plain
-/// functions of a request; the table of all routes joins them.
+/// What belongs to a user: tickets, preferences, watchlists. Each is a plain function of a request;
+/// `MineRoutes+Table` makes routes of them.
 package struct MineRoutes: Sendable {
   private let control: AccessControl
   private let store: AppStore
@@ -17,53 +17,6 @@ package struct MineRoutes: Sendable {
     self.store = store
     self.resolve = resolve
   }
-
-  package static let table: [MineRoute] = [
-    MineRoute(
-      method: .post, path: "/v1/tickets", scope: nil,
-      summary: "A one-time ticket for a WebSocket of a browser: /ws?ticket=…, within 30 s.",
-      statuses: [201]
-    ) { (routes, request) throws(AccessProblem) in try routes.makeTicket(request) },
-    MineRoute(
-      method: .get, path: "/v1/preferences", scope: .account,
-      summary: "The user's preferences: one JSON object.", statuses: [200, 503]
-    ) { (routes, request) throws(AccessProblem) in try await routes.preferences(request) },
-    MineRoute(
-      method: .put, path: "/v1/preferences", scope: .account,
-      summary: "Replaces the user's preferences.", statuses: [204, 422, 503]
-    ) { (routes, request) throws(AccessProblem) in try await routes.replacePreferences(request) },
-    MineRoute(
-      method: .get, path: "/v1/watchlists", scope: .account,
-      summary: "The user's watchlists, in order, with their symbols.", statuses: [200, 503]
-    ) { (routes, request) throws(AccessProblem) in try await routes.watchlists(request) },
-    MineRoute(
-      method: .post, path: "/v1/watchlists", scope: .account,
-      summary: "Makes a watchlist: {name}.", statuses: [201, 400, 409, 422, 503]
-    ) { (routes, request) throws(AccessProblem) in try await routes.makeWatchlist(request) },
-    MineRoute(
-      method: .put, path: "/v1/watchlists/{id}", scope: .account,
-      summary: "Renames a watchlist: {name}.", statuses: [204, 400, 404, 409, 422, 503]
-    ) { (routes, request) throws(AccessProblem) in try await routes.renameWatchlist(request) },
-    MineRoute(
-      method: .delete, path: "/v1/watchlists/{id}", scope: .account,
-      summary: "Deletes a watchlist; again is no fault.", statuses: [204, 422, 503]
-    ) { (routes, request) throws(AccessProblem) in try await routes.deleteWatchlist(request) },
-    MineRoute(
-      method: .put, path: "/v1/watchlists/{id}/symbols", scope: .account,
-      summary: "Makes these all its symbols, in this order: {symbols: [\"sh600519\" or {symbol, "
-        + "low, high}]}. A bare symbol keeps its triggers.",
-      statuses: [200, 400, 404, 422, 503]
-    ) { (routes, request) throws(AccessProblem) in try await routes.replaceSymbols(request) },
-    MineRoute(
-      method: .put, path: "/v1/watchlists/{id}/symbols/{symbol}", scope: .account,
-      summary: "Adds a symbol at the end, or sets its triggers: {low, high}, both optional.",
-      statuses: [204, 400, 404, 422, 503]
-    ) { (routes, request) throws(AccessProblem) in try await routes.putSymbol(request) },
-    MineRoute(
-      method: .delete, path: "/v1/watchlists/{id}/symbols/{symbol}", scope: .account,
-      summary: "Takes a symbol out; again is no fault.", statuses: [204, 404, 422, 503]
-    ) { (routes, request) throws(AccessProblem) in try await routes.removeSymbol(request) },
-  ]
 
   // MARK: Tickets and preferences
 

@@ -34,6 +34,7 @@ struct FeedAssembler: Sendable {
     state.figures = Array(repeating: nil, count: count)
     (state.epoch, state.seq) = (snapshot.epoch, snapshot.seq)
     state.overview = snapshot.overview
+    state.stalled = [:]
     state.lostAt = nil
     for quote in snapshot.quotes { store(quote) }
   }
@@ -41,6 +42,13 @@ struct FeedAssembler: Sendable {
   mutating func apply(_ change: FeedChange) -> FeedUpdate {
     state.seq = change.seq
     state.committedAt = change.committedAt
+    for event in change.events {
+      switch event {
+      case .feedStalled(let source, let since): state.stalled[source] = since
+      case .feedRecovered(let source, _): state.stalled[source] = nil
+      case .minuteComplete, .dayComplete, .dispute: break
+      }
+    }
     let places = change.quotes.compactMap { store($0) }.sorted()
     return FeedUpdate(
       epoch: state.epoch, seq: change.seq, committedAt: change.committedAt,

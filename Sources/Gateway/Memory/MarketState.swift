@@ -43,6 +43,8 @@ package struct MarketState: Sendable {
   package var directory = InstrumentDirectory()
   /// World indexes, of the last snapshot.
   package var overview: [OverviewRow] = []
+  /// Sources that the feed said are silent, and since when.
+  package var stalled: [String: Timestamp] = [:]
   /// When the connection to PostgreSQL was lost; nil while it is there.
   package var lostAt: Timestamp?
   /// When the last change was committed, by the server's clock; nil before the first.

@@ -7,7 +7,7 @@ import Market
 package enum OpenAPI {
   package static func document(of routes: [Route], version: String) -> [UInt8] {
     let paths = Dictionary(grouping: routes, by: \.path).sorted { $0.key < $1.key }
-    let named = ([Schema.problem] + routes.flatMap { [$0.answer] + ($0.body.map { [$0] } ?? []) })
+    let named = ([Schema.problem] + routes.flatMap { [$0.answer, $0.body].compactMap(\.self) })
       .flatMap(\.named)
     let schemas = Dictionary(named.map { ($0.name, $0.schema) }) { first, _ in first }
     var text = JSONWriter(capacity: 64 * 1_024)
@@ -75,7 +75,7 @@ extension JSONWriter {
       }
       operation.member("responses") { list in
         list.object { responses in
-          responses.writeResponse("200", "The answer.", route.contentType, route.answer)
+          responses.writeAnswer(of: route)
           let takesInput = !route.parameters.isEmpty || route.body != nil
           let problems = Set(route.problems.map(\.code) + (takesInput ? [400] : []))
           for code in problems.sorted() {
@@ -84,6 +84,16 @@ extension JSONWriter {
           }
         }
       }
+    }
+  }
+
+  private mutating func writeAnswer(of route: Route) {
+    let code = String(route.status.code)
+    if let schema = route.answer {
+      return writeResponse(code, "The answer.", route.contentType, schema)
+    }
+    member(named: code) { response in
+      response.object { $0.member("description") { $0.string("Done.") } }
     }
   }
 

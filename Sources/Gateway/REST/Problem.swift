@@ -75,6 +75,16 @@ package struct Problem: Error, Sendable, Hashable {
     }
   }
 
+  package init(_ access: AccessProblem) {
+    var headers: HTTPFields = [:]
+    if access.status == 401 { headers[.wwwAuthenticate] = "Bearer realm=\"candled\"" }
+    if let seconds = access.retryAfterSeconds { headers[.retryAfter] = String(seconds) }
+    self.init(
+      HTTPResponse.Status(code: access.status), code: access.code, title: access.title,
+      faults: access.fields.map { Fault(field: $0.field, expected: $0.expected, found: "") },
+      headers: headers)
+  }
+
   private static let invalidParameter = "22023"
   private static let timedOut = "57014"
 

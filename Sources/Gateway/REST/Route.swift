@@ -18,12 +18,14 @@ package enum Scope: String, Sendable, CaseIterable {
 }
 
 /// Of one request, while it is answered.
-package struct GatewayContext: RequestContext {
+package struct GatewayContext: RequestContext, RemoteAddressRequestContext {
   package var coreContext: CoreRequestContextStorage
   /// Of the connection: behind a proxy, the proxy's.
   package let remoteAddress: SocketAddress?
   /// nil where nothing is at the path.
   package internal(set) var route: Route?
+  /// Who asks, as access control found.
+  package internal(set) var principal = Principal.anonymous
 
   package init(source: ApplicationRequestContextSource) {
     coreContext = CoreRequestContextStorage(source: source)
@@ -45,8 +47,10 @@ package struct Route: Sendable {
   package let summary: String
   package let scope: Scope
   package let parameters: [Parameter]
-  /// What it answers with, as the document shows it.
-  package let answer: Schema
+  /// Of an answer that is no problem.
+  package let status: HTTPResponse.Status
+  /// What it answers with, as the document shows it; nil for nothing.
+  package let answer: Schema?
   package let contentType: String
   /// What the body must be; nil for none.
   package let body: Schema?
@@ -57,7 +61,8 @@ package struct Route: Sendable {
 
   package init(
     _ path: String, method: HTTPRequest.Method = .get, summary: String, scope: Scope = .market,
-    parameters: [Parameter] = [], answer: Schema, contentType: String = "application/json",
+    parameters: [Parameter] = [], status: HTTPResponse.Status = .ok, answer: Schema?,
+    contentType: String = "application/json",
     body: Schema? = nil, problems: [HTTPResponse.Status] = [], handler: @escaping Handler
   ) {
     self.method = method
@@ -65,6 +70,7 @@ package struct Route: Sendable {
     self.summary = summary
     self.scope = scope
     self.parameters = parameters
+    self.status = status
     self.answer = answer
     self.contentType = contentType
     self.body = body

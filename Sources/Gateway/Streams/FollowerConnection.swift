@@ -13,6 +13,7 @@ final class FollowerConnection: ChannelInboundHandler {
 
   struct Opening: Sendable {
     let framing: StreamFraming
+    let peer: StreamPeer
     /// Bytes before the first message.
     var preamble = ByteBuffer()
     var credential: StreamCredential?
@@ -181,8 +182,9 @@ final class FollowerConnection: ChannelInboundHandler {
   private func authorize(_ credential: StreamCredential) {
     let connection = NIOLoopBound(self, eventLoop: streams.eventLoop)
     let authorize = streams.services.authorize
+    let peer = opening.peer
     Task {
-      let grant = await authorize(credential)
+      let grant = await authorize(credential, peer)
       connection.eventLoop.execute { connection.value.authorized(grant) }
     }
   }

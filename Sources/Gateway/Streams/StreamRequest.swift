@@ -7,6 +7,9 @@ struct StreamRequest: Equatable, Sendable {
   let framing: StreamFraming
   let credential: StreamCredential?
   let origin: String?
+  let host: String?
+  /// All of them, joined by commas.
+  let forwardedFor: String?
   /// Of an event stream: what a WebSocket sends as a message.
   private(set) var subscription: ChannelsRequest?
 
@@ -25,6 +28,9 @@ struct StreamRequest: Equatable, Sendable {
     }
     let query = Query(head.uri)
     origin = head.headers.first(name: "origin")
+    host = head.headers.first(name: "host")
+    let forwarded = head.headers["x-forwarded-for"]
+    forwardedFor = forwarded.isEmpty ? nil : forwarded.joined(separator: ",")
     credential = Self.token(in: head.headers) ?? query["ticket"].map(StreamCredential.ticket)
     if framing == .events {
       subscription = Self.subscription(

@@ -6,6 +6,19 @@ package enum StreamCredential: Sendable, Hashable {
   case ticket(String)
 }
 
+/// From where: what limits by address need to know.
+package struct StreamPeer: Sendable, Hashable {
+  /// Numeric address of the connection's other end; nil on a Unix socket.
+  package var address: String?
+  /// `X-Forwarded-For` of the request that opened the stream, all of them joined by commas.
+  package var forwardedFor: String?
+
+  package init(address: String? = nil, forwardedFor: String? = nil) {
+    self.address = address
+    self.forwardedFor = forwardedFor
+  }
+}
+
 /// What a credential permits.
 package struct StreamGrant: Sendable, Equatable {
   /// Connections of one identity are counted together.
@@ -27,7 +40,7 @@ package struct StreamServices: Sendable {
   /// A symbol in any spelling.
   package var resolve: @Sendable (_ symbol: String) -> SeriesPlace?
   /// nil: refused.
-  package var authorize: @Sendable (StreamCredential) async -> StreamGrant?
+  package var authorize: @Sendable (StreamCredential, StreamPeer) async -> StreamGrant?
   /// The state of each source: a JSON array.
   package var feeds: @Sendable () -> [UInt8]
 
@@ -35,7 +48,7 @@ package struct StreamServices: Sendable {
     market: @escaping @Sendable () -> MarketState,
     updates: @escaping @Sendable (_ after: Int64) -> [FeedUpdate]?,
     resolve: @escaping @Sendable (_ symbol: String) -> SeriesPlace?,
-    authorize: @escaping @Sendable (StreamCredential) async -> StreamGrant?,
+    authorize: @escaping @Sendable (StreamCredential, StreamPeer) async -> StreamGrant?,
     feeds: @escaping @Sendable () -> [UInt8]
   ) {
     self.market = market
@@ -50,12 +63,13 @@ package struct StreamSettings: Sendable {
   /// Whether prices are for all who connect.
   package var isAnonymousAllowed: Bool
   package var connectionsMax: Int
-  /// Whether a page of this origin may open a stream; clients that are no browsers name none.
-  package var isOriginAllowed: @Sendable (String) -> Bool
+  /// Whether a page of this origin may open a stream at this host; clients that are no browsers
+  /// name no origin.
+  package var isOriginAllowed: @Sendable (_ origin: String, _ host: String?) -> Bool
 
   package init(
     isAnonymousAllowed: Bool, connectionsMax: Int = StreamLimits.connectionsMax,
-    isOriginAllowed: @escaping @Sendable (String) -> Bool
+    isOriginAllowed: @escaping @Sendable (_ origin: String, _ host: String?) -> Bool
   ) {
     self.isAnonymousAllowed = isAnonymousAllowed
     self.connectionsMax = connectionsMax

@@ -45,7 +45,7 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
   private func takeOver(
     _ request: StreamRequest, head: HTTPRequestHead, context: ChannelHandlerContext
   ) {
-    if let origin = request.origin, !hub.settings.isOriginAllowed(origin) {
+    if let origin = request.origin, !hub.settings.isOriginAllowed(origin, request.host) {
       refuse(.originNotAllowed, context: context)
     } else if request.framing == .webSocket {
       acceptWebSocket(request, head: head, context: context)
@@ -80,7 +80,8 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
       context.writeAndFlush(Self.wrapOutboundOut(.head(head)), promise: nil)
       self.follow(
         FollowerConnection.Opening(
-          framing: .webSocket, credential: request.credential,
+          framing: .webSocket, peer: self.peer(of: request, context: context),
+          credential: request.credential,
           isAnonymousAllowed: self.hub.settings.isAnonymousAllowed),
         context: context)
     }
@@ -97,8 +98,9 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
     }
     let waiting = NIOLoopBound((self, context), eventLoop: context.eventLoop)
     let authorize = hub.services.authorize
+    let peer = peer(of: request, context: context)
     Task {
-      let grant = await authorize(credential)
+      let grant = await authorize(credential, peer)
       waiting.eventLoop.execute {
         let (handler, context) = waiting.value
         handler.authorized(grant, for: request, context: context)
@@ -131,9 +133,14 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
     preamble.writeString("\r\nretry: 2000\n\n")
     follow(
       FollowerConnection.Opening(
-        framing: .events, preamble: preamble, isAnonymousAllowed: true, identity: identity,
-        request: request.subscription),
+        framing: .events, peer: peer(of: request, context: context), preamble: preamble,
+        isAnonymousAllowed: true, identity: identity, request: request.subscription),
       context: context)
+  }
+
+  private func peer(of request: StreamRequest, context: ChannelHandlerContext) -> StreamPeer {
+    StreamPeer(
+      address: context.channel.remoteAddress?.ipAddress, forwardedFor: request.forwardedFor)
   }
 
   // MARK: Outcomes

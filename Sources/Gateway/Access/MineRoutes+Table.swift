@@ -1,0 +1,136 @@
+import AppStore
+import HTTPTypes
+import Hummingbird
+import Market
+
+/// The routes of a user's own things.
+extension MineRoutes {
+  package var routes: [Route] { ofUser + ofWatchlists + ofSymbols }
+
+  private var ofUser: [Route] {
+    [
+      // Any token may have one: what it opens is the token's.
+      route(
+        .post, path: "/v1/tickets", scope: .open, status: .created, answer: Self.ticket,
+        summary: "A one-time ticket for a WebSocket of a browser: /ws?ticket=…, within 30 s."
+      ) { (routes, request) throws(AccessProblem) in try routes.makeTicket(request) },
+      route(
+        .get, path: "/v1/preferences", answer: .object([]),
+        summary: "The user's preferences: one JSON object."
+      ) { (routes, request) throws(AccessProblem) in try await routes.preferences(request) },
+      route(
+        .put, path: "/v1/preferences", status: .noContent, answer: nil, body: .object([]),
+        summary: "Replaces the user's preferences."
+      ) { (routes, request) throws(AccessProblem) in
+        try await routes.replacePreferences(request)
+      },
+    ]
+  }
+
+  private var ofWatchlists: [Route] {
+    [
+      route(
+        .get, path: "/v1/watchlists",
+        answer: .object([.init("watchlists", .array(of: Self.watchlist))]),
+        summary: "The user's watchlists, in order, with their symbols."
+      ) { (routes, request) throws(AccessProblem) in try await routes.watchlists(request) },
+      route(
+        .post, path: "/v1/watchlists", status: .created, answer: Self.watchlist, body: Self.name,
+        summary: "Makes a watchlist.", problems: [.conflict]
+      ) { (routes, request) throws(AccessProblem) in try await routes.makeWatchlist(request) },
+      route(
+        .put, path: "/v1/watchlists/{id}", status: .noContent, answer: nil, body: Self.name,
+        summary: "Renames a watchlist.", problems: [.notFound, .conflict]
+      ) { (routes, request) throws(AccessProblem) in try await routes.renameWatchlist(request) },
+      route(
+        .delete, path: "/v1/watchlists/{id}", status: .noContent, answer: nil,
+        summary: "Deletes a watchlist. Deleting it again is no error."
+      ) { (routes, request) throws(AccessProblem) in try await routes.deleteWatchlist(request) },
+    ]
+  }
+
+  private var ofSymbols: [Route] {
+    [
+      route(
+        .put, path: "/v1/watchlists/{id}/symbols", answer: Self.watchlist, body: Self.symbols,
+        summary: "Makes these all its symbols, in this order: each a string, or an object with "
+          + "symbol, low and high. A bare string keeps the triggers.", problems: [.notFound]
+      ) { (routes, request) throws(AccessProblem) in try await routes.replaceSymbols(request) },
+      route(
+        .put, path: "/v1/watchlists/{id}/symbols/{symbol}", status: .noContent, answer: nil,
+        body: Self.triggers,
+        summary: "Adds a symbol at the end, or sets its triggers.", problems: [.notFound]
+      ) { (routes, request) throws(AccessProblem) in try await routes.putSymbol(request) },
+      route(
+        .delete, path: "/v1/watchlists/{id}/symbols/{symbol}", status: .noContent, answer: nil,
+        summary: "Removes a symbol. Removing it again is no error.", problems: [.notFound]
+      ) { (routes, request) throws(AccessProblem) in try await routes.removeSymbol(request) },
+    ]
+  }
+
+  private typealias Responding =
+    @Sendable (MineRoutes, MineRequest) async throws(AccessProblem) -> MineResponse
+
+  private func route(
+    _ method: HTTPRequest.Method, path: String, scope: Scope = .account,
+    status: HTTPResponse.Status = .ok, answer: Schema?, body: Schema? = nil, summary: String,
+    problems: [HTTPResponse.Status] = [], respond: @escaping Responding
+  ) -> Route {
+    let parameters = [Self.id, Self.symbol].filter { path.contains("{\($0.name)}") }
+    let refusals: [HTTPResponse.Status] = [.unauthorized, .forbidden, .tooManyRequests]
+    return Route(
+      path, method: method, summary: summary, scope: scope, parameters: parameters,
+      status: status, answer: answer, body: body,
+      problems: refusals + [.contentTooLarge, .unprocessableContent, .serviceUnavailable] + problems
+    ) { arguments, _, context in
+      let values = parameters.compactMap { parameter in
+        arguments[parameter.name].map { (parameter.name, $0) }
+      }
+      let request = MineRequest(
+        principal: context.principal,
+        parameters: Dictionary(values) { first, _ in first }, body: arguments.body)
+      do {
+        return Answer(try await respond(self, request))
+      } catch let problem as AccessProblem {
+        throw Problem(problem)
+      }
+    }
+  }
+
+  // MARK: Shapes
+
+  private static let id = Parameter(
+    "id", .integer(1...Int64.max), in: .path, summary: "Of the watchlist.", example: "1")
+  private static let symbol = Parameter(
+    "symbol", .text(charactersMax: 40), in: .path, summary: "In any spelling.",
+    example: "600519.SH")
+  private static let ticket = Schema.object([
+    .init("ticket", .string), .init("expiresInSeconds", .integer),
+  ])
+  private static let name = Schema.object([.init("name", .string)])
+  private static let triggers = Schema.object([
+    .init("low", .decimal, isRequired: false), .init("high", .decimal, isRequired: false),
+  ])
+  private static let watchlist = Schema.named(
+    "Watchlist",
+    .object([
+      .init("id", .string), .init("name", .string),
+      .init(
+        "symbols",
+        .array(
+          of: .object([
+            .init("symbol", .string), .init("low", .decimal, isRequired: false),
+            .init("high", .decimal, isRequired: false),
+          ]))),
+    ]))
+  private static let symbols = Schema.object([.init("symbols", .array(of: .string))])
+}
+
+extension Answer {
+  fileprivate init(_ response: MineResponse) {
+    self.init(json: response.body, caching: "no-store")
+    status = HTTPResponse.Status(code: response.status)
+    if response.body.isEmpty { headers[.contentType] = nil }
+    if let location = response.location { headers[.location] = location }
+  }
+}

@@ -1,0 +1,122 @@
+/// How access control, the user's own things and streams join what serves the market.
+
+import AppStore
+import HummingbirdCore
+import Market
+import NIOCore
+import NIOPosix
+import Operations
+import Reader
+
+extension Gateway {
+  /// Serves everything until its task is cancelled: then streams end with 1001, and connections
+  /// in order.
+  /// - Parameters:
+  ///   - control: the door; its directory is kept up to date by a `TokenFollower`.
+  ///   - ready: called with the address once it listens.
+  /// - Throws: what keeps it from listening.
+  package func serve(
+    control: AccessControl, notifying notifier: ServiceNotifier?,
+    ready: @escaping @Sendable (ListenAddress) -> Void
+  ) async throws {
+    let loops = MultiThreadedEventLoopGroup.singleton
+    let (parts, streams) = parts(control: control, loops: loops)
+    async let _: Void? = notifier.map { LoopWatch(loops, notifier: $0) }?.run()
+    try await withTaskCancellationHandler {
+      try await run(parts, on: loops) { [options] channel in
+        ready(options.listen.with(port: channel.localAddress?.port))
+      }
+    } onCancel: {
+      streams.goAway()
+    }
+  }
+
+  /// Everything that a gateway serves.
+  /// - Parameters:
+  ///   - control: the door.
+  ///   - loops: the server must run on them.
+  package func parts(
+    control: AccessControl, loops: any EventLoopGroup
+  ) -> (parts: Parts, streams: StreamHub) {
+    let hub = StreamHub(
+      group: loops, services: streamServices(control: control),
+      settings: StreamSettings(
+        isAnonymousAllowed: control.options.anonymous,
+        isOriginAllowed: { origin, host in
+          control.rule.verdict(origin: origin, host: host) != .foreign
+        }))
+    let mine = MineRoutes(control: control, store: AppStore(url: options.databaseURL)) {
+      [memory] spelling in
+      let directory = memory.state.directory
+      return directory.place(spelling: spelling).map { directory[$0].symbol }
+    }
+    var parts = Parts()
+    parts.routes = mine.routes
+    parts.middlewares = [AccessMiddleware(control)]
+    parts.sinks = [hub]
+    parts.server = .streams(hub, configuration: HTTPPipeline.configuration)
+    return (parts, hub)
+  }
+
+  private func streamServices(control: AccessControl) -> StreamServices {
+    StreamServices(
+      market: { [memory] in memory.state },
+      updates: { [memory, ring] seq in
+        switch ring.updates(after: seq, epoch: memory.state.epoch) {
+        case .updates(let updates): updates
+        case .pastHorizon, .anotherDatabase: nil
+        }
+      },
+      resolve: { [memory] in memory.state.directory.place(spelling: $0) },
+      authorize: { credential, peer in control.grant(for: credential, from: peer) },
+      feeds: { [memory] in memory.state.feeds(at: .now) })
+  }
+}
+
+extension AccessControl {
+  /// A stream counts as a request, and a credential that is refused costs as one does.
+  fileprivate func grant(for credential: StreamCredential, from peer: StreamPeer) -> StreamGrant? {
+    var request = AccessRequest(target: "/ws", peer: peer.address)
+    request.forwardedFor = peer.forwardedFor
+    switch credential {
+    case .token(let secret): request.authorization = "Bearer \(secret)"
+    case .ticket(let ticket): request.ticket = ticket
+    }
+    let verdict = admit(request)
+    guard case .admitted(.token(let identity)) = verdict.outcome else {
+      finished(verdict, status: 401)
+      return nil
+    }
+    return StreamGrant(
+      identity: String(identity.tokenID), mayReadMarket: identity.scopes.contains(.market))
+  }
+}
+
+extension MarketState {
+  /// The database's state and that of each silent source, as heartbeats have them: a JSON array.
+  func feeds(at now: Timestamp) -> [UInt8] {
+    var text = JSONWriter()
+    text.array { feeds in
+      feeds.object { feed in
+        feed.write(source: "database", isStalled: lostAt != nil, since: lostAt ?? committedAt, now)
+      }
+      for (source, since) in stalled.sorted(by: { $0.key < $1.key }) {
+        feeds.object { $0.write(source: source, isStalled: true, since: since, now) }
+      }
+    }
+    return text.bytes
+  }
+}
+
+extension JSONWriter {
+  /// - Parameter since: what it is behind of; nil where nothing is known.
+  fileprivate mutating func write(
+    source: String, isStalled: Bool, since moment: Timestamp?, _ now: Timestamp
+  ) {
+    member("source") { $0.string(source) }
+    member("state") { $0.string(isStalled ? "stalled" : "ok") }
+    member("stale") { $0.boolean(isStalled) }
+    guard let moment else { return }
+    member("behindSeconds") { $0.integer(max(now.microseconds(since: moment), 0) / 1_000_000) }
+  }
+}
