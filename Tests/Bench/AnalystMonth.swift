@@ -27,7 +27,7 @@ extension AnalystClient {
     }
     let after = try buffers()
     printLine("  buffers per 4,560 minutes of one: \(decimals(before, 0)) as written")
-    check("buffers per 4,560 minutes of one", after, atMost: Self.buffersMax, "in key order")
+    check("in key order", after, atMost: Self.buffersMax, "buffers")
   }
 
   private func measured(_ sql: String, named name: String) throws -> BenchRow {
