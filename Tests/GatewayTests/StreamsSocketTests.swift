@@ -129,6 +129,39 @@ import Testing
     }
   }
 
+  @Test("a socket that comes again with after gets what it missed, once")
+  func reconnects() async throws {
+    let source = StreamsMarket(count: 4)
+    try await StreamsServer.run(source) { port, hub in
+      var numbers: [Int] = []
+      var after: (Int64, Int64)?
+      for round in 0..<20 {
+        let client = try StreamsClient(port: port)
+        try client.upgrade()
+        client.send(StreamsFollower.subscription(prices: [1, 2], candles: [1], after: after))
+        let answer = try client.message("subscribed")
+        #expect(answer["recovered"] as? Bool == (round == 0 ? nil : true))
+        if round > 0 {
+          numbers += try Self.numbers(of: client.message("candles"))
+        }
+        let live = [StreamsMarket.candle(1, number: 2 * round)]
+        hub.receive(.update(source.commit(stocks: [1], messages: live)))
+        let message = try client.message("candles")
+        numbers += Self.numbers(of: message)
+        after = (7, Int64(message["seq"] as? Int ?? 0))
+        client.disconnect()
+        let missed = [StreamsMarket.candle(1, number: 2 * round + 1)]
+        hub.receive(.update(source.commit(stocks: [2], messages: missed)))
+        _ = await hub.followers()
+      }
+      #expect(numbers == Array(0..<39))
+    }
+  }
+
+  private static func numbers(of message: [String: Any]) -> [Int] {
+    (message["data"] as? [[String: Any]] ?? []).compactMap { $0["number"] as? Int }
+  }
+
   @Test("a reader that stops costs bounded memory, and then gets the newest values")
   func slowReader() async throws {
     let source = StreamsMarket(count: 20, padding: 1_000)
