@@ -4,14 +4,14 @@ import Testing
 
 @testable import Gateway
 
-@Suite("streams under hostile input", .serialized) struct StreamsHostileTests {
-  private static let messages = [
+@Suite("streams under hostile input") struct StreamsHostileTests {
+  fileprivate static let messages = [
     StreamsFollower.subscription(prices: [0, 1], every: 2, candles: [1], after: (7, 1)),
     #"{"action":"unsubscribe","id":1,"channels":[{"name":"gaps"},{"name":"market"}]}"#,
     #"{"action":"auth","token":"good"}"#, #"{"action":"ping","id":"x"}"#,
   ]
 
-  private static func mutated(_ bytes: [UInt8], by random: inout SplitMix) -> [UInt8] {
+  fileprivate static func mutated(_ bytes: [UInt8], by random: inout SplitMix) -> [UInt8] {
     var bytes = bytes
     for _ in 0..<Int.random(in: 1...4, using: &random) where !bytes.isEmpty {
       let index = Int.random(in: bytes.indices, using: &random)
@@ -41,7 +41,11 @@ import Testing
     }
     #expect(!one.follower.isClosed, "seed \(seed)")
   }
+}
 
+/// With the other tests over sockets: their clients block a thread of the pool, so that one runs at
+/// a time.
+extension StreamsSocketTests {
   @Test("mutated frames end in answers or a close, and the server serves on")
   func frames() async throws {
     let source = StreamsMarket(count: 2)
@@ -51,8 +55,8 @@ import Testing
         let client = try StreamsClient(port: port)
         try client.upgrade(seed % 3 == 0 ? "/ws?ticket=%zz" : "/ws")
         var frame: [UInt8] = [0x81, 0xFE, 0, 200] + [0, 0, 0, 0]
-        frame += Array(Self.messages[0].utf8)
-        client.write(Self.mutated(frame, by: &random))
+        frame += Array(StreamsHostileTests.messages[0].utf8)
+        client.write(StreamsHostileTests.mutated(frame, by: &random))
         hub.receive(.update(source.commit(stocks: [0])))
         client.disconnect()
       }
