@@ -96,7 +96,12 @@ extension DemoSnapshot {
     } else {
       certificates.add("certificates are written after the close", style: .label)
     }
-    return [certificates] + inside(width: width) + [
+    let tries = gateway.enumerated().map { index, line in
+      var row = StyledLine(index == 0 ? " gateway      " : "              ", style: .label)
+      row.add(" " + line)
+      return row
+    }
+    return [certificates] + inside(width: width) + tries + [
       StyledLine(" Ctrl-C drains and stops", style: .label)
     ]
   }

@@ -20,6 +20,8 @@ package struct DemoSnapshot: Sendable {
   package var conservation: Conservation?
   /// The command line that opens the demo's database.
   package var psql = ""
+  /// Lines to try on the gateway beside it; none if there is no gateway.
+  package var gateway: [String] = []
 
   package init(at: Timestamp, speed: Int, instruments: Int) {
     self.at = at

@@ -34,6 +34,7 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
         "candled demo --instruments 5400 --speed 10": "the whole market",
         "candled demo --days 250": "with a year behind it",
         "candled demo --date 2026-07-03 --keep /tmp/day": "another day, and keep its database",
+        "candled demo --gateway": "with candled-gateway beside it, for curl and browsers",
         "candled demo --open /tmp/day": "open the database of a kept demo, without polling",
       ]))
 
@@ -66,6 +67,9 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
   private static let usEquities = "AAPL,MSFT,NVDA"
   /// Nobody waits for this process to end as systemd does for the daemon's.
   private static let drainMillisecondsMax: Int64 = 20_000
+
+  @Flag(help: "Start candled-gateway beside it, on a port of loopback.")
+  var gateway = false
 
   func validate() throws {
     guard open == nil || keep == nil else {
@@ -149,22 +153,28 @@ struct Demo: AsyncParsableCommand, DrainsOnSignal {
       return (nil, Unsaved())
     }
     try server.gatherStatistics()
+    let gateway = try gateway ? DemoGateway(folder: folder) : nil
+    defer { gateway?.stop() }
     let clock = EngineClock.scaled(
       from: Timestamp(day: day, secondOfDay: Demo.startSecondOfDay), speed: Int64(speed))
     time.withLock { $0 = clock }
     let settings = try settings(
       in: world, "clock.stop=\(Timestamp(day: day, secondOfDay: Demo.stopSecondOfDay))")
-    return try await live(settings, clock: clock, in: world, until: stop)
+    let share = market.symbols.first { $0.description.hasPrefix("sh6") } ?? market.symbols[0]
+    return try await live(
+      settings, clock: clock, in: world,
+      showing: gateway?.lines(symbol: share.description) ?? [], until: stop)
   }
 
   /// The daemon, through the day.
   private func live(
-    _ settings: Settings, clock: EngineClock, in world: World, until stop: DemoStop
+    _ settings: Settings, clock: EngineClock, in world: World, showing lines: [String],
+    until stop: DemoStop
   ) async throws -> (DemoSummary?, Unsaved) {
     let log = Logger(label: "candled") { label in
       LineLogHandler(label: label, level: .warning, format: .text, mask: SecretMask())
     }
-    let view = DemoScreen(speed: speed, symbols: world.symbols)
+    let view = DemoScreen(speed: speed, symbols: world.symbols, gateway: lines)
     let begun = ContinuousClock.now
     var daemon = try Daemon(settings: settings, clock: clock, log: log)
     daemon.limits.drainMilliseconds = Self.drainMillisecondsMax

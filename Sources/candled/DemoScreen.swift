@@ -10,6 +10,7 @@ import TerminalView
 actor DemoScreen {
   private let speed: Int
   private let symbols: [Symbol]
+  private let gateway: [String]
   private let mode = Terminal.mode(of: STDOUT_FILENO)
   private var task: Task<Void, Never>?
   private var handle: DaemonHandle?
@@ -19,9 +20,11 @@ actor DemoScreen {
   private static let usEquitiesMax = 3
   private static let frameNanoseconds: UInt64 = 100_000_000
 
-  init(speed: Int, symbols: [Symbol]) {
+  /// - Parameter gateway: lines to try on a gateway, if there is one.
+  init(speed: Int, symbols: [Symbol], gateway: [String]) {
     self.speed = speed
     self.symbols = symbols
+    self.gateway = gateway
   }
 
   /// Begins showing.
@@ -59,6 +62,7 @@ actor DemoScreen {
   /// The first candle, then a line a minute.
   private func printLines(_ handle: DaemonHandle) async {
     show("look inside: \(handle.psqlLine)\n")
+    for line in gateway { show("gateway: \(line)\n") }
     var shownMinute: Int64 = -1
     while !Task.isCancelled {
       let minute = EngineClock.realNow().seconds / 60
@@ -98,6 +102,7 @@ actor DemoScreen {
     snapshot.results.revisions = report.counters.revisions
     snapshot.results.rejected = report.counters.rejectedRows.values.reduce(0, +)
     snapshot.psql = handle.psqlLine
+    snapshot.gateway = gateway
     snapshot.polling.source = condition(of: report.quotes)
     snapshot.storing.store =
       status.store.fault.map { .init("\($0.code)", health: .bad) } ?? .init("ok", health: .good)

@@ -1,0 +1,106 @@
+import Commands
+import Foundation
+import Glibc
+import Operations
+
+/// The gateway beside a demo: the program `candled-gateway`, which lies beside this one, on the
+/// demo's database and a port of loopback. Market data needs no token there.
+final class DemoGateway {
+  /// `http://127.0.0.1:8466`
+  let address: String
+  private let process: Process
+
+  private static let portPreferred: UInt16 = 8466
+  private static let startSecondsMax = 10
+
+  /// - Throws: `CommandFailure` if the program is missing or does not start.
+  init(folder: DemoFolder) throws {
+    let port = try Self.freePort()
+    address = "http://127.0.0.1:\(port)"
+    let settings = ["--set", "state_directory=\(folder.path)"]
+    let schema = try Self.start(["schema", "apply"] + settings)
+    schema.waitUntilExit()
+    guard schema.terminationStatus == 0 else {
+      throw CommandFailure(
+        status: .unavailable, sentence: "candled-gateway could not apply its schema")
+    }
+    process = try Self.start(
+      ["run", "--set", "gateway.listen=127.0.0.1:\(port)", "--set", "gateway.anonymous=true"]
+        + ["--set", "log.level=warning"] + settings)
+    try wait(until: port)
+  }
+
+  /// What a person can try, each line as it is typed.
+  func lines(symbol: String) -> [String] {
+    [
+      "curl \(address)/v1/stocks/\(symbol)",
+      "curl -N '\(address)/v1/stream?symbols=\(symbol)'",
+      "/usr/bin/python3 -m websockets \(address.replacing("http:", with: "ws:"))/ws",
+      #"{"action":"subscribe","channels":[{"name":"stock-prices","symbols":["\#(symbol)"]}]}"#,
+    ]
+  }
+
+  func stop() {
+    guard process.isRunning else { return }
+    process.terminate()
+    process.waitUntilExit()
+  }
+
+  private static func start(_ arguments: [String]) throws -> Process {
+    let process = Process()
+    process.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
+      .deletingLastPathComponent().appending(path: "candled-gateway")
+    process.arguments = arguments
+    process.standardOutput = FileHandle.standardError
+    do {
+      try process.run()
+    } catch {
+      throw CommandFailure(
+        status: .unavailable,
+        sentence: "cannot start candled-gateway beside candled: build it, or leave out --gateway")
+    }
+    return process
+  }
+
+  private func wait(until port: UInt16) throws {
+    let deadline = ContinuousClock.now + .seconds(Self.startSecondsMax)
+    while !Self.isTaken(port) {
+      guard process.isRunning, ContinuousClock.now < deadline else {
+        stop()
+        throw CommandFailure(status: .unavailable, sentence: "candled-gateway did not start")
+      }
+      usleep(20_000)
+    }
+  }
+
+  // MARK: Ports
+
+  /// The one that the documents name, else any.
+  private static func freePort() throws -> UInt16 {
+    if let port = bound(to: portPreferred) ?? bound(to: 0) { return port }
+    throw CommandFailure(status: .unavailable, sentence: "no port of 127.0.0.1 is free")
+  }
+
+  private static func isTaken(_ port: UInt16) -> Bool { bound(to: port) == nil }
+
+  /// The port that a socket got, which is closed again; nil if it is taken.
+  private static func bound(to port: UInt16) -> UInt16? {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var reuse: Int32 = 1
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &reuse, socklen_t(MemoryLayout<Int32>.size))
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    return withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw in
+        guard bind(descriptor, raw, length) == 0, getsockname(descriptor, raw, &length) == 0
+        else { return nil }
+        return UInt16(bigEndian: pointer.pointee.sin_port)
+      }
+    }
+  }
+}
