@@ -12,9 +12,9 @@ package enum TokenScope: String, Sendable, CaseIterable {
   case admin
 }
 
-/// What an app shows to be let in: `cndl_` and 32 random bytes in base 62. It exists in the app, and
-/// here for as long as it takes to print or to look it up; it must never be stored or logged, so it
-/// does not print itself.
+/// What an app shows to be let in: `cndl_` and 32 random bytes in base 62. It exists in the app,
+/// and here for as long as it takes to print or to look it up; it must never be stored or logged,
+/// so it does not print itself.
 package struct TokenSecret: Sendable {
   private let text: String
 

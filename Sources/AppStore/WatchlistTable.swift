@@ -135,11 +135,12 @@ package struct WatchlistTable {
 
   // MARK: Symbols
 
+  /// Of a symbol that is there the place is not used: a full list must not refuse it.
   private static let upsert = Statement(
     name: "put_watchlist_item",
     sql: """
       insert into watchlist_item (watchlist_id, position, symbol, low, high)
-      select $1::bigint, count(*), $2::text, $3::numeric, $4::numeric
+      select $1::bigint, least(count(*), 999), $2::text, $3::numeric, $4::numeric
       from watchlist_item
       where watchlist_id = $1::bigint
       on conflict (watchlist_id, symbol) do update

@@ -45,7 +45,12 @@ declare
 begin
   foreach role_name in array array['candled_app_owner', 'candled_app'] loop
     if not exists (select from pg_roles where rolname = role_name) then
-      execute format('create role %I nologin', role_name);
+      begin
+        execute format('create role %I nologin', role_name);
+      exception
+        -- Another database of the cluster made it at the same moment.
+        when duplicate_object or unique_violation then null;
+      end;
     end if;
   end loop;
 exception
@@ -66,6 +71,7 @@ exception
     raise exception using
       errcode = 'object_not_in_prerequisite_state',
       message = 'the database has no candled schema: run `candled schema apply`';
+  when unique_violation then null;
   when insufficient_privilege then
     raise notice 'not allowed to grant candled_reader to candled_app: do it by hand';
 end
@@ -85,7 +91,7 @@ begin
     begin
       grant candled_app_owner to current_user;
     exception
-      when insufficient_privilege then null;
+      when insufficient_privilege or unique_violation then null;
     end;
   end if;
   if exists (select from pg_roles where rolname = 'candled_app_owner')
@@ -191,7 +197,7 @@ create table if not exists watchlist_item (
   constraint watchlist_item_triggers_are_prices check (low > 0 and high > 0 and low <= high)
 );
 comment on table watchlist_item is 'Instruments of a watchlist, in the order of position from 0.';
-comment on column watchlist_item.symbol is 'Canonical spelling: sh600519, sz000001, bj920000, AAPL.';
+comment on column watchlist_item.symbol is 'Canonical spelling: sh600519, sz000001, AAPL.';
 comment on column watchlist_item.low is 'At or below this price it is highlighted; null: never.';
 comment on column watchlist_item.high is 'At or above this price it is highlighted; null: never.';
 

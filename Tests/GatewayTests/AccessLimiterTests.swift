@@ -50,13 +50,13 @@ import Testing
         if Int.random(in: 0..<10, using: &random) == 0 {
           limiter.charge(key, cost: 9, at: now)
           bucket.fill(to: now)
-          bucket.level = max(bucket.level - 9_000_000, 0)
+          bucket.level = max(bucket.level - 9_000_000, -9 * bucket.burst)
         } else {
           let cost = Int.random(in: 1...3, using: &random)
           let expected = bucket.take(cost: cost, at: now)
           let verdict = limiter.request(from: key, cost: cost, at: now)
           guard verdict.isAdmitted == expected,
-            verdict.remaining == Int(bucket.level / 1_000_000)
+            verdict.remaining == Int(max(bucket.level, 0) / 1_000_000)
           else {
             Issue.record("seed \(seed), step \(step), rate \(rate): \(verdict), \(bucket)")
             return

@@ -25,6 +25,8 @@ package struct RateLimiter<Key: Hashable & Sendable>: Sendable {
   private var newUntilSweep: Int
 
   package static var burstSeconds: Int { 4 }
+  /// A debt is paid back in so many times the burst's seconds.
+  private static var debtWindowsMax: Int64 { 10 }
 
   /// - Parameter ratePerSecond: above 0, at most 1,000,000.
   package init(ratePerSecond: Int, entriesMax: Int = 65_536) {
@@ -47,7 +49,7 @@ package struct RateLimiter<Key: Hashable & Sendable>: Sendable {
     let after = before + interval * Int64(cost)
     guard after - now <= window else {
       return Verdict(
-        isAdmitted: false, remaining: Int((window - (before - now)) / interval),
+        isAdmitted: false, remaining: Int(max(window - (before - now), 0) / interval),
         waitMicroseconds: after - now - window)
     }
     store(after, for: key, at: now)
@@ -56,10 +58,11 @@ package struct RateLimiter<Key: Hashable & Sendable>: Sendable {
       waitMicroseconds: after - now)
   }
 
-  /// Takes so much out of the bucket, and no more than is in it: for what turned out dearer.
+  /// Takes so much out of the bucket, also what is not in it yet: for what turned out dearer.
   package mutating func charge(_ key: Key, cost: Int, at now: Int64) {
     let before = max(fullAt(of: key), now)
-    store(min(before + interval * Int64(cost), now + window), for: key, at: now)
+    store(
+      min(before + interval * Int64(cost), now + window * Self.debtWindowsMax), for: key, at: now)
   }
 
   private func fullAt(of key: Key) -> Int64 {

@@ -1,6 +1,6 @@
-/// One-time tickets for WebSockets of browsers, which cannot set headers: made by `POST /v1/tickets`
-/// with a token, shown once in `?ticket=`, gone after 30 s. A ticket stands in an address, so it is
-/// worth nothing afterwards.
+/// One-time tickets for WebSockets of browsers, which cannot set headers: made by
+/// `POST /v1/tickets` with a token, shown once in `?ticket=`, gone after 30 s. A ticket stands in
+/// an address, so it is worth nothing afterwards.
 package struct TicketBox: Sendable {
   private struct Entry: Sendable {
     var identity: Principal.Identity
