@@ -13,8 +13,9 @@ struct AppSchemaCommand: ParsableCommand {
     abstract: "Print the schema candled_app, apply it, or compare a database with it.",
     discussion: Help.discussion(
       """
-      Tokens, watchlists and preferences are in a schema of their own, candled_app, in the database \
-      that candled writes. Apply it once, after `candled schema apply`, and after an upgrade.
+      Tokens, watchlists and preferences are in a schema of their own, candled_app, in the \
+      database that candled writes. Apply it once, after `candled schema apply`, and after an \
+      upgrade.
       """,
       examples: [
         "candled-gateway schema apply --config candled.toml": "create the tables and the role",
@@ -52,6 +53,8 @@ struct AppSchemaCommand: ParsableCommand {
 
     func run() throws {
       let address = try options.load().gatewayAddress(asOwner: true)
+      try SchemaVersion.candled.require(
+        PostgresConnection(url: address, application: "candled-gateway schema"))
       try AppSchema.file.apply(url: address, waiting: { StandardError.writeLine($0) })
       StandardError.writeLine(
         "candled_app schema version \(AppSchema.version.current) is in place")
