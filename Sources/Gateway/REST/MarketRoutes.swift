@@ -28,7 +28,7 @@ package struct MarketRoutes: Sendable {
 
   static func limit(_ most: Int64) -> Parameter {
     Parameter(
-      "limit", .integer(10...most), summary: "How many at most.", example: "100")
+      "limit", .integer(1...most), summary: "How many at most.", example: "100")
   }
 
   /// The series that a request names.
