@@ -2,6 +2,7 @@ import AppStore
 import Commands
 import Operations
 
+/// The exit statuses of what only the gateway meets.
 extension CommandFailure {
   /// nil for an error that no module throws, such as ArgumentParser's.
   init?(ofGateway error: any Error) {

@@ -15,7 +15,7 @@ import Testing
     let fixture = try await ServedFixture()
     let history = "/v1/stocks/sh600000/history"
     let cases: [(path: String, field: String)] = [
-      ("/v1/stocks?symbol=sh600000", "symbol"), ("/v1/stocks?limit=9", "limit"),
+      ("/v1/stocks?symbol=sh600000", "symbol"), ("/v1/stocks?limit=0", "limit"),
       ("/v1/stocks?limit=-10", "limit"), ("/v1/stocks?sort=name", "sort"),
       ("/v1/stocks?q=a&sort=price", "sort"), ("/v1/stocks?q=", "q"), ("/v1/stocks?q=%ff", "q"),
       ("/v1/stocks?q=%00", "q"), ("/v1/stocks?symbols=a,,b", "symbols"),

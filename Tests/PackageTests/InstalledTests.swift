@@ -70,8 +70,8 @@ struct InstalledTests {
     #expect(try await lines(in: "verify") == ["exit 0"])
   }
 
-  /// The bar: 1.5, of the gateway, which strangers reach, 1.4. Lower is better; a network service of
-  /// this systemd cannot reach 1.0.
+  /// The bar: 1.5; of the gateway, which strangers reach, 1.4. Lower is better; a network service
+  /// of this systemd cannot reach 1.0.
   @Test func `brings units with an exposure of at most 1,5, the gateway's 1,4`() async throws {
     let levels = try await lines(in: "security")
     let exposures = levels.compactMap { line in

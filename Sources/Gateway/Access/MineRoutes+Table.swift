@@ -107,7 +107,7 @@ extension MineRoutes {
   private static let ticket = Schema.object([
     .init("ticket", .string), .init("expiresInSeconds", .integer),
   ])
-  private static let name = Schema.object([.init("name", .string)])
+  private static let name = Schema.object([.init("name", .text(charactersMax: 64))])
   private static let triggers = Schema.object([
     .init("low", .decimal, isRequired: false), .init("high", .decimal, isRequired: false),
   ])
@@ -123,7 +123,17 @@ extension MineRoutes {
             .init("high", .decimal, isRequired: false),
           ]))),
     ]))
-  private static let symbols = Schema.object([.init("symbols", .array(of: .string))])
+  private static let symbols = Schema.object([
+    .init(
+      "symbols",
+      .array(
+        of: .either(
+          .string,
+          .object([
+            .init("symbol", .string), .init("low", .decimal, isRequired: false),
+            .init("high", .decimal, isRequired: false),
+          ]))))
+  ])
 }
 
 extension Answer {

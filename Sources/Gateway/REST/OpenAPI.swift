@@ -70,7 +70,10 @@ extension JSONWriter {
       }
       if let body = route.body {
         operation.member("requestBody") { request in
-          request.object { $0.write(content: "application/json", schema: body) }
+          request.object { request in
+            request.member("required") { $0.boolean(body.needsText) }
+            request.write(content: "application/json", schema: body)
+          }
         }
       }
       operation.member("responses") { list in

@@ -2,6 +2,8 @@
 
 package indirect enum Schema: Sendable {
   case string
+  /// A string that is not empty.
+  case text(charactersMax: Int)
   /// A decimal number in quotes, its scale kept.
   case decimal
   case moment
@@ -11,6 +13,7 @@ package indirect enum Schema: Sendable {
   case array(of: Schema)
   case object([Member])
   case nullable(Schema)
+  case either(Schema, Schema)
   /// One that others refer to by its name.
   case named(String, Schema)
 
@@ -29,12 +32,19 @@ package indirect enum Schema: Sendable {
   static let optionalDecimal = Schema.nullable(.decimal)
   static let optionalString = Schema.nullable(.string)
 
+  /// Whether an empty body is none of these.
+  var needsText: Bool {
+    guard case .object(let members) = self, !members.isEmpty else { return true }
+    return members.contains(where: \.isRequired)
+  }
+
   /// Names and shapes of what is referred to, itself included.
   var named: [(name: String, schema: Schema)] {
     switch self {
     case .array(let element): element.named
     case .object(let members): members.flatMap(\.schema.named)
     case .nullable(let schema): schema.named
+    case .either(let one, let other): one.named + other.named
     case .named(let name, let schema): [(name, schema)] + schema.named
     default: []
     }
@@ -45,13 +55,14 @@ package indirect enum Schema: Sendable {
     case .named(let name, _):
       text.object { $0.member("$ref") { $0.string("#/components/schemas/\(name)") } }
     case .nullable(let schema):
-      text.object { either in
-        either.member("anyOf") { choices in
-          choices.array { choices in
-            schema.write(to: &choices)
-            choices.object { $0.member("type") { $0.string("null") } }
-          }
-        }
+      Self.writeChoices(to: &text) { choices in
+        schema.write(to: &choices)
+        choices.object { $0.member("type") { $0.string("null") } }
+      }
+    case .either(let one, let other):
+      Self.writeChoices(to: &text) { choices in
+        one.write(to: &choices)
+        other.write(to: &choices)
       }
     case .array(let element):
       text.object { list in
@@ -61,6 +72,12 @@ package indirect enum Schema: Sendable {
     case .object(let members): Self.write(members, to: &text)
     default: text.object { self.writeScalar(to: &$0) }
     }
+  }
+
+  private static func writeChoices(
+    to text: inout JSONWriter, choices: (inout JSONWriter) -> Void
+  ) {
+    text.object { either in either.member("anyOf") { $0.array(choices) } }
   }
 
   private static func write(_ members: [Member], to text: inout JSONWriter) {
@@ -86,6 +103,9 @@ package indirect enum Schema: Sendable {
       }
     text.member("type") { $0.string(type) }
     switch self {
+    case .text(let charactersMax):
+      text.member("minLength") { $0.integer(1) }
+      text.member("maxLength") { $0.integer(Int64(charactersMax)) }
     case .decimal: text.member("pattern") { $0.string("^-?[0-9]+([.][0-9]+)?$") }
     case .moment: text.member("format") { $0.string("date-time") }
     case .day: text.member("format") { $0.string("date") }
