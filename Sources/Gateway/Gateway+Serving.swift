@@ -67,6 +67,11 @@ extension Gateway {
         case .pastHorizon, .anotherDatabase: nil
         }
       },
+      admit: { peer in control.admittance(of: peer) },
+      isInForce: { grant in
+        guard let id = Int64(grant.identity) else { return true }
+        return control.directory.identity(ofToken: id)?.scopes.contains(.market) ?? false
+      },
       resolve: { [memory] in memory.state.directory.place(spelling: $0) },
       authorize: { credential, peer in control.grant(for: credential, from: peer) },
       feeds: { [memory] in memory.state.feeds(at: .now) })
@@ -74,6 +79,16 @@ extension Gateway {
 }
 
 extension AccessControl {
+  /// A stream without a token counts as a request of its address.
+  fileprivate func admittance(of peer: StreamPeer) -> StreamAdmittance {
+    var request = AccessRequest(target: "/ws", peer: peer.address)
+    request.forwardedFor = peer.forwardedFor
+    let verdict = admit(request)
+    guard case .admitted = verdict.outcome else { return .refused }
+    return options.addressRequests == 0
+      ? .unlimited : .counted(key: "address \(verdict.address.bytes)")
+  }
+
   /// A stream counts as a request, and a credential that is refused costs as one does.
   fileprivate func grant(for credential: StreamCredential, from peer: StreamPeer) -> StreamGrant? {
     var request = AccessRequest(target: "/ws", peer: peer.address)

@@ -103,9 +103,11 @@ package struct Gateway: Sendable {
   }
 
   package func follower(sinks: [any FeedSink]) -> FeedFollower {
-    FeedFollower(
+    // Of its own: whoever asks for much history must not stop the feed.
+    let pool = QueryPool(url: options.databaseURL, connections: 1)
+    return FeedFollower(
       url: options.databaseURL, memory: memory, ring: ring, sinks: sinks, log: log
-    ) { [pool] () async throws(StoreError) in
+    ) { () async throws(StoreError) in
       try await pool.run { (reader) throws(StoreError) in try reader.series() }
     }
   }

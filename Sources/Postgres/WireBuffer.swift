@@ -108,7 +108,9 @@ extension WireBuffer {
 
   @inline(__always)
   package mutating func timestamp(_ at: Timestamp) {
-    int64(at.microseconds - PostgresEpoch.microseconds)
+    let (moved, overflow) = at.microseconds.subtractingReportingOverflow(PostgresEpoch.microseconds)
+    // The least is minus infinity there.
+    int64(overflow ? .min : moved)
   }
 
   /// Bytes of any length: `bytea` and `text`.

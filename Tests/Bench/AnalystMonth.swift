@@ -1,6 +1,8 @@
 /// The newest month as it was written, minute by minute, and in key order, as candled puts closed
 /// months: what the minutes of one series touch, and what a day of the market costs, in one run.
 
+import Glibc
+
 extension AnalystClient {
   private static let buffersMax = 150.0
   private static let month = "2026-07-01"
@@ -55,13 +57,24 @@ extension AnalystClient {
   private func putInOrder() throws -> Int {
     var moved = 0
     while true {
-      let step = try connection.firstRow("select * from recluster_month('\(Self.month)')")
+      let step = try patiently("select * from recluster_month('\(Self.month)')")
       moved += Int(step[1]) ?? 0
       if step[0] == "ready" { break }
     }
-    guard try connection.firstRow("select swap_month('\(Self.month)')") == ["t"] else {
+    guard try patiently("select swap_month('\(Self.month)')") == ["t"] else {
       throw BenchFailure(description: "the month in key order was not put in its place")
     }
     return moved
   }
+
+  /// A step gives up after 300 ms without a lock: autovacuum holds one for as long as it works.
+  private func patiently(_ sql: String) throws -> [String] {
+    for _ in 0..<Self.triesMax {
+      if let row = try? connection.firstRow(sql) { return row }
+      sleep(1)
+    }
+    return try connection.firstRow(sql)
+  }
+
+  private static let triesMax = 600
 }

@@ -81,7 +81,7 @@ final class StreamsMarket: Sendable {
   var services: StreamServices {
     StreamServices(
       market: { self.current }, updates: { self.updates(after: $0) },
-      resolve: { self.resolve($0) },
+      admit: { _ in .unlimited }, isInForce: { _ in true }, resolve: { self.resolve($0) },
       authorize: { credential, _ in
         switch credential {
         case .token("good"), .ticket("once"):

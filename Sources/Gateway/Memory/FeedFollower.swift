@@ -72,12 +72,13 @@ package final class FeedFollower: Sendable {
     ring.reset(epoch: state.epoch, seq: state.seq)
     memory.publish(state)
     if before.lostAt != nil { send(.connection(lostAt: nil)) }
+    let found: ResyncReason =
+      before.epoch != state.epoch ? .anotherDatabase : reason ?? .pastHorizon
     if before.isLoaded {
-      let found: ResyncReason =
-        before.epoch != state.epoch ? .anotherDatabase : reason ?? .pastHorizon
       log.warning("everything was read again", metadata: ["reason": "\(found.rawValue)"])
-      send(.resync(reason: found, epoch: state.epoch, seq: state.seq))
     }
+    // Also the first time: a stream may have been opened before.
+    send(.resync(reason: found, epoch: state.epoch, seq: state.seq))
     return snapshot
   }
 

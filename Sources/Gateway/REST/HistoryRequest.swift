@@ -114,13 +114,19 @@ struct HistoryRequest: Sendable {
       throw .invalid("to", expected: "a time after from", found: arguments["to"] ?? "")
     }
     guard let text = arguments["cursor"] else { return }
-    guard let before = Cursor.read(text, of: fingerprint) else { throw Cursor.refused(text) }
+    guard let before = Cursor.read(text, of: fingerprint), Self.cursorRange.contains(before)
+    else { throw Cursor.refused(text) }
     query.to = Timestamp(microseconds: before)
   }
 
-  /// Whether all of it lies behind the days that are still repaired: it changes no more.
+  /// Anybody can make a cursor: those of the years 1 to 9999 are times that the database knows.
+  private static let cursorRange: ClosedRange<Int64> =
+    -62_135_596_800_000_000...253_402_300_799_999_999
+
+  /// Whether all of it lies behind the days that are still repaired: it changes no more. Prices
+  /// that are adjusted to the newest day change at each ex-date.
   func isClosed(now: Timestamp) -> Bool {
-    guard let to = query.to else { return false }
+    guard let to = query.to, query.adjust != .qfq(standsOn: nil) else { return false }
     return to < now.adding(seconds: -Self.repairDays * 86_400)
   }
 

@@ -53,7 +53,7 @@ extension MarketRoutes {
     let page = try await self.query { (reader) throws(StoreError) in try reader.page(query) }
     let (body, hash) = request.encode(page)
     let caching =
-      request.isClosed(now: .now) ? "public, max-age=86400, immutable" : "public, max-age=5"
+      request.isClosed(now: .now) ? "private, max-age=86400, immutable" : "private, max-age=5"
     return Answer(json: body, tag: "\(page.epoch)-\(hash)", caching: caching)
   }
 }

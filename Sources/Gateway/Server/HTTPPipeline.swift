@@ -50,10 +50,25 @@ final class PipelineInstaller: ChannelInboundHandler, RemovableChannelHandler {
     do {
       let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
       try pipeline.addHandlers(
-        [HTTPPipeline.compressor(), RequestCountingHandler()], position: .after(decoder))
+        [PlainHeads(), HTTPPipeline.compressor(), RequestCountingHandler()],
+        position: .after(decoder))
     } catch {
       context.fireErrorCaught(error)
     }
+  }
+}
+
+/// Keeps the compressor from answers to HEAD: it would end them with bytes of no answer.
+final class PlainHeads: ChannelInboundHandler, RemovableChannelHandler {
+  typealias InboundIn = HTTPServerRequestPart
+  typealias InboundOut = HTTPServerRequestPart
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    guard case .head(var head) = unwrapInboundIn(data), head.method == .HEAD else {
+      return context.fireChannelRead(data)
+    }
+    head.headers.remove(name: "accept-encoding")
+    context.fireChannelRead(wrapInboundOut(.head(head)))
   }
 }
 

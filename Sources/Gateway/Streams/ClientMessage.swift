@@ -13,7 +13,11 @@ enum RequestID: Equatable, Sendable, Decodable {
     if let number = try? value.decode(Int64.self) {
       self = .number(number)
     } else {
-      self = .text(try value.decode(String.self))
+      let text = try value.decode(String.self)
+      guard text.utf8.count <= StreamLimits.requestIDBytesMax else {
+        throw DecodingError.dataCorruptedError(in: value, debugDescription: "a long id")
+      }
+      self = .text(text)
     }
   }
 }

@@ -70,7 +70,7 @@ extension Follower {
         return []
       }
       let wanted = Wanted(request, resolve: resolve)
-      for error in wanted.errors { reply(.failed(id: request.id, error)) }
+      if let error = wanted.errors.first { reply(.failed(id: request.id, error)) }
       guard wanted.isUsable else { return [] }
       if case .unsubscribe = message { return unsubscribe(wanted, id: request.id) }
       return subscribe(wanted, for: request, in: market)

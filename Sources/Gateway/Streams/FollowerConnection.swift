@@ -18,8 +18,10 @@ final class FollowerConnection: ChannelInboundHandler {
     var preamble = ByteBuffer()
     var credential: StreamCredential?
     var isAnonymousAllowed: Bool
-    /// Already counted.
+    /// Already counted: a token's, or the address's.
     var identity: String?
+    /// Of the token that the request carried.
+    var grant: StreamGrant?
     /// As if the client had sent it.
     var request: ChannelsRequest?
   }
@@ -31,6 +33,7 @@ final class FollowerConnection: ChannelInboundHandler {
   private var context: ChannelHandlerContext?
   private var slot = -1
   private var identity: String?
+  private var grant: StreamGrant?
   private var isDraining = false
   private var isFinishing = false
 
@@ -38,6 +41,7 @@ final class FollowerConnection: ChannelInboundHandler {
     self.opening = opening
     self.streams = streams
     identity = opening.identity
+    grant = opening.grant
     follower = Follower(
       isAnonymousAllowed: opening.isAnonymousAllowed, now: MonotonicClock.milliseconds())
   }
@@ -152,6 +156,12 @@ final class FollowerConnection: ChannelInboundHandler {
     drain(now: now)
   }
 
+  /// Ends the stream of a token that was revoked or has expired.
+  func checkGrant(now: Int64) {
+    guard let grant, !streams.services.isInForce(grant) else { return }
+    close(.forbidden, now: now)
+  }
+
   private func authorized(_ grant: StreamGrant?) {
     guard context != nil else { return }
     perform(
@@ -162,8 +172,10 @@ final class FollowerConnection: ChannelInboundHandler {
 
   private func admission(of grant: StreamGrant?) -> StreamAdmission {
     guard let grant, grant.mayReadMarket else { return .forbidden }
+    self.grant = grant
     if identity == grant.identity { return .granted }
-    guard streams.connections.add(grant.identity) else { return .tooManyConnections }
+    let mayOpen = streams.connections.add(grant.identity, atMost: streams.connectionsMax)
+    guard mayOpen else { return .tooManyConnections }
     if let identity { streams.connections.remove(identity) }
     identity = grant.identity
     return .granted

@@ -4,12 +4,9 @@ import Platform
 
 final class StreamConnections: Sendable {
   private let counts = Locked<[String: Int]>([:])
-  private let countMax: Int
-
-  init(countMax: Int) { self.countMax = countMax }
 
   /// - Returns: whether one more is allowed; it is counted then.
-  func add(_ identity: String) -> Bool {
+  func add(_ identity: String, atMost countMax: Int) -> Bool {
     counts.withLock { counts in
       guard counts[identity, default: 0] < countMax else { return false }
       counts[identity, default: 0] += 1

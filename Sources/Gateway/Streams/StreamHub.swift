@@ -15,7 +15,7 @@ package final class StreamHub: FeedSink {
   ) {
     self.services = services
     self.settings = settings
-    connections = StreamConnections(countMax: settings.connectionsMax)
+    connections = StreamConnections()
     var loops: [ObjectIdentifier: NIOLoopBoundBox<StreamLoop?>] = [:]
     for loop in group.makeIterator() {
       loops[ObjectIdentifier(loop)] = .makeEmptyBox(valueType: StreamLoop.self, eventLoop: loop)
@@ -57,7 +57,8 @@ package final class StreamHub: FeedSink {
   private func streams(in box: NIOLoopBoundBox<StreamLoop?>) -> StreamLoop {
     if let streams = box.value { return streams }
     let streams = StreamLoop(
-      eventLoop: box.eventLoop, services: services, connections: connections)
+      eventLoop: box.eventLoop, services: services, connections: connections,
+      connectionsMax: settings.connectionsMax)
     box.value = streams
     let period = TimeAmount.milliseconds(StreamLimits.tickMilliseconds)
     box.eventLoop.scheduleRepeatedTask(initialDelay: period, delay: period) { [weak self] task in

@@ -11,6 +11,8 @@ package enum StreamLimits {
   static let symbolsMax = 6_000
   static let symbolBytesMax = 32
   static let channelsMax = 64
+  /// Of a request's `id`, which is repeated in its answer.
+  static let requestIDBytesMax = 64
   /// Alpaca and Binance allow half of it.
   static let messagesPerSecondMax: Int64 = 10
   static let authenticationMillisecondsMax: Int64 = 10_000
@@ -36,4 +38,8 @@ package enum StreamLimits {
   static let pagesMax = 32
   /// For each token.
   package static let connectionsMax = 10
+  /// For each address, of streams without a token: an office behind one address.
+  static let connectionsOfAddressMax = 100
+  /// How often a token is looked up again: a revoked one loses its streams.
+  static let grantCheckTicks = 50
 }

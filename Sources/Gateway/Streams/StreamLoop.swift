@@ -7,6 +7,8 @@ final class StreamLoop {
   let eventLoop: any EventLoop
   let services: StreamServices
   let connections: StreamConnections
+  /// For each token.
+  let connectionsMax: Int
   private(set) var market: StreamMarket
   private var encoder = OutputEncoder()
   /// By slot; a slot is used again.
@@ -17,11 +19,16 @@ final class StreamLoop {
   /// By slot: the commit it was last notified of.
   private var touched: [Int] = []
   private var commit = 0
+  private var ticks = 0
   /// By place: the slots that follow its quotes.
   private var watchers: [[Int32]] = []
 
-  init(eventLoop: any EventLoop, services: StreamServices, connections: StreamConnections) {
+  init(
+    eventLoop: any EventLoop, services: StreamServices, connections: StreamConnections,
+    connectionsMax: Int
+  ) {
     self.eventLoop = eventLoop
+    self.connectionsMax = connectionsMax
     self.services = services
     self.connections = connections
     market = StreamMarket(services.market(), ring: services.updates)
@@ -77,8 +84,9 @@ final class StreamLoop {
       reload(.anotherDatabase, seq: update.seq)
     case .update(let update): apply(update)
     case .resync(let reason, _, let seq): reload(reason, seq: seq)
-    case .connection(let lostAt):
-      market.lostAt = lostAt
+    case .connection:
+      market.restate(services.market())
+      encoder = OutputEncoder()
       let now = MonotonicClock.milliseconds()
       for connection in connected { connection?.feedChanged(now: now) }
     }
@@ -130,6 +138,9 @@ final class StreamLoop {
     for slot in deadlines.indices where deadlines[slot] <= now {
       connected[slot]?.tick(now: now)
     }
+    ticks += 1
+    guard ticks % StreamLimits.grantCheckTicks == 0 else { return }
+    for connection in connected { connection?.checkGrant(now: now) }
   }
 
   // MARK: Messages

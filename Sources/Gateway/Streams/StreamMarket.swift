@@ -8,7 +8,7 @@ struct StreamMarket: Sendable {
   private(set) var seq: Int64
   /// The server's clock at the last commit.
   private(set) var committedAt: Timestamp?
-  var lostAt: Timestamp?
+  private(set) var lostAt: Timestamp?
   private var stocks: [EncodedStock?]
   /// By place, 0 for none: what is compared for each follower at each commit, without touching the
   /// objects.
@@ -34,6 +34,13 @@ struct StreamMarket: Sendable {
     committedAt = update.committedAt
     if !update.messages.isEmpty { append(LogPage(update)) }
     return true
+  }
+
+  /// The same quotes with another mark: PostgreSQL cannot be reached, or can again.
+  mutating func restate(_ state: MarketState) {
+    guard state.epoch == epoch else { return }
+    for case let stock? in state.stocks where seq(of: stock.place) == stock.seq { store(stock) }
+    lostAt = state.lostAt
   }
 
   private mutating func store(_ stock: EncodedStock) {

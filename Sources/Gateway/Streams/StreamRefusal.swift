@@ -2,9 +2,10 @@
 
 import NIOHTTP1
 
-enum StreamRefusal: Sendable {
+enum StreamRefusal: Error, Sendable {
   case malformedUpgrade
   case originNotAllowed
+  case tokenInAddress
   case unauthenticated
   case forbidden
   case tooManyConnections
@@ -13,6 +14,7 @@ enum StreamRefusal: Sendable {
     switch self {
     case .malformedUpgrade: .upgradeRequired
     case .originNotAllowed, .forbidden: .forbidden
+    case .tokenInAddress: .badRequest
     case .unauthenticated: .unauthorized
     case .tooManyConnections: .tooManyRequests
     }
@@ -20,7 +22,7 @@ enum StreamRefusal: Sendable {
 
   private var code: String {
     switch self {
-    case .malformedUpgrade: "invalid_argument"
+    case .malformedUpgrade, .tokenInAddress: "invalid_argument"
     case .originNotAllowed, .forbidden: "forbidden"
     case .unauthenticated: "unauthenticated"
     case .tooManyConnections: "too_many_connections"
@@ -32,14 +34,18 @@ enum StreamRefusal: Sendable {
     case .malformedUpgrade: "expected Sec-WebSocket-Key and Sec-WebSocket-Version 13"
     case .originNotAllowed: "pages of this origin may not open streams"
     case .forbidden: "the token lacks the scope market"
+    case .tokenInAddress:
+      "a token does not belong into an address, where logs keep it: revoke this one and send "
+        + "another in the Authorization header"
     case .unauthenticated: "expected a valid token or ticket"
-    case .tooManyConnections: "the token has too many streams open"
+    case .tooManyConnections: "the token or the address has too many streams open"
     }
   }
 
   var json: [UInt8] {
     var writer = JSONWriter()
     writer.object { problem in
+      problem.member("type") { $0.string("about:blank") }
       problem.member("title") { $0.string(title) }
       problem.member("status") { $0.integer(Int64(status.code)) }
       problem.member("code") { $0.string(code) }

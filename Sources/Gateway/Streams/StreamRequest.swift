@@ -6,6 +6,8 @@ import NIOHTTP1
 struct StreamRequest: Equatable, Sendable {
   let framing: StreamFraming
   let credential: StreamCredential?
+  /// `Authorization` of another kind than a token's.
+  let hasOtherAuthorization: Bool
   let origin: String?
   let host: String?
   /// All of them, joined by commas.
@@ -31,7 +33,9 @@ struct StreamRequest: Equatable, Sendable {
     host = head.headers.first(name: "host")
     let forwarded = head.headers["x-forwarded-for"]
     forwardedFor = forwarded.isEmpty ? nil : forwarded.joined(separator: ",")
-    credential = Self.token(in: head.headers) ?? query["ticket"].map(StreamCredential.ticket)
+    let token = Self.token(in: head.headers)
+    hasOtherAuthorization = token == nil && head.headers.contains(name: "authorization")
+    credential = token ?? query["ticket"].map(StreamCredential.ticket)
     if framing == .events {
       subscription = Self.subscription(
         query, lastEventID: head.headers.first(name: "last-event-id"))

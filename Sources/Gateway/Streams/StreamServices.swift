@@ -31,12 +31,24 @@ package struct StreamGrant: Sendable, Equatable {
   }
 }
 
+/// Whether somebody without a credential may open one more stream.
+package enum StreamAdmittance: Sendable, Hashable {
+  case refused
+  /// Streams of one key are counted together.
+  case counted(key: String)
+  case unlimited
+}
+
 /// Each is called on event loops and must return at once; `authorize` alone may wait.
 package struct StreamServices: Sendable {
   /// The newest published state. What it holds must be in `updates` already.
   package var market: @Sendable () -> MarketState
   /// Commits behind a seq, oldest first; nil if some of them are no longer kept.
   package var updates: @Sendable (_ after: Int64) -> [FeedUpdate]?
+  /// Of a request without a credential.
+  package var admit: @Sendable (StreamPeer) -> StreamAdmittance
+  /// Whether what was granted holds still.
+  package var isInForce: @Sendable (StreamGrant) -> Bool
   /// A symbol in any spelling.
   package var resolve: @Sendable (_ symbol: String) -> SeriesPlace?
   /// nil: refused.
@@ -47,12 +59,16 @@ package struct StreamServices: Sendable {
   package init(
     market: @escaping @Sendable () -> MarketState,
     updates: @escaping @Sendable (_ after: Int64) -> [FeedUpdate]?,
+    admit: @escaping @Sendable (StreamPeer) -> StreamAdmittance,
+    isInForce: @escaping @Sendable (StreamGrant) -> Bool,
     resolve: @escaping @Sendable (_ symbol: String) -> SeriesPlace?,
     authorize: @escaping @Sendable (StreamCredential, StreamPeer) async -> StreamGrant?,
     feeds: @escaping @Sendable () -> [UInt8]
   ) {
     self.market = market
     self.updates = updates
+    self.admit = admit
+    self.isInForce = isInForce
     self.resolve = resolve
     self.authorize = authorize
     self.feeds = feeds

@@ -2,6 +2,7 @@
 /// and leaves all others to HTTP. It stands behind the HTTP decoder. After it took over, the
 /// follower stands first in the pipeline: HTTP's handlers stay above it and see nothing more.
 
+import AppStore
 import HummingbirdCore
 import NIOCore
 import NIOHTTP1
@@ -17,6 +18,10 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
   private let hub: StreamHub
   private var responsesDue = 0
   private var taken: (request: StreamRequest, head: HTTPRequestHead)?
+  private var isTakenOver = false
+  /// A request offered an upgrade that nobody takes: the decoder reads no further request, so the
+  /// connection ends with the answer.
+  private var isLast = false
   private static let subprotocol = "candled.v1"
 
   init(hub: StreamHub) { self.hub = hub }
@@ -30,22 +35,47 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
         return
       }
       responsesDue += 1
+      isLast = isLast || Self.offersUpgrade(head)
       context.fireChannelRead(data)
     case (_, nil): context.fireChannelRead(data)
-    case (.end, let taken?): takeOver(taken.request, head: taken.head, context: context)
+    case (.end, let taken?) where !isTakenOver:
+      isTakenOver = true
+      takeOver(taken.request, head: taken.head, context: context)
     case (_, _?): break
     }
   }
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-    if case .end = Self.unwrapOutboundIn(data) { responsesDue -= 1 }
-    context.write(data, promise: promise)
+    switch Self.unwrapOutboundIn(data) {
+    case .head(var head) where isLast && responsesDue == 1:
+      head.headers.replaceOrAdd(name: "connection", value: "close")
+      context.write(Self.wrapOutboundOut(.head(head)), promise: promise)
+    case .end where isLast && responsesDue == 1:
+      responsesDue = 0
+      let channel = context.channel
+      let written = promise ?? context.eventLoop.makePromise(of: Void.self)
+      written.futureResult.whenComplete { _ in channel.close(promise: nil) }
+      context.write(data, promise: written)
+    case .end:
+      responsesDue -= 1
+      context.write(data, promise: promise)
+    case .head, .body: context.write(data, promise: promise)
+    }
+  }
+
+  private static func offersUpgrade(_ head: HTTPRequestHead) -> Bool {
+    head.headers.contains(name: "upgrade")
+      && head.headers[canonicalForm: "connection"].contains { $0.lowercased() == "upgrade" }
   }
 
   private func takeOver(
     _ request: StreamRequest, head: HTTPRequestHead, context: ChannelHandlerContext
   ) {
-    if let origin = request.origin, !hub.settings.isOriginAllowed(origin, request.host) {
+    if head.uri.contains(TokenSecret.prefix) {
+      refuse(.tokenInAddress, context: context)
+    } else if request.hasOtherAuthorization {
+      refuse(.unauthenticated, context: context)
+    } else if let origin = request.origin, !hub.settings.isOriginAllowed(origin, request.host) {
       refuse(.originNotAllowed, context: context)
     } else if request.framing == .webSocket {
       acceptWebSocket(request, head: head, context: context)
@@ -69,10 +99,16 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
         return channel.eventLoop.makeSucceededFuture(headers)
       },
       upgradePipelineHandler: { channel, _ in channel.eventLoop.makeSucceededVoidFuture() })
+    let identity: String?
+    switch counted(request, context: context) {
+    case .success(let counted): identity = counted
+    case .failure(let refusal): return refuse(refusal, context: context)
+    }
     upgrader.buildUpgradeResponse(
       channel: context.channel, upgradeRequest: head, initialResponseHeaders: [:]
     ).assumeIsolated().whenComplete { response in
       guard case .success(let headers) = response else {
+        if let identity { self.hub.connections.remove(identity) }
         return self.refuse(.malformedUpgrade, context: context)
       }
       let head = HTTPResponseHead(
@@ -82,7 +118,7 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
         FollowerConnection.Opening(
           framing: .webSocket, peer: self.peer(of: request, context: context),
           credential: request.credential,
-          isAnonymousAllowed: self.hub.settings.isAnonymousAllowed),
+          isAnonymousAllowed: self.hub.settings.isAnonymousAllowed, identity: identity),
         context: context)
     }
   }
@@ -94,7 +130,11 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
       guard hub.settings.isAnonymousAllowed else {
         return refuse(.unauthenticated, context: context)
       }
-      return followEvents(request, identity: nil, context: context)
+      switch counted(request, context: context) {
+      case .success(let identity):
+        return followEvents(request, identity: identity, grant: nil, context: context)
+      case .failure(let refusal): return refuse(refusal, context: context)
+      }
     }
     let waiting = NIOLoopBound((self, context), eventLoop: context.eventLoop)
     let authorize = hub.services.authorize
@@ -115,14 +155,15 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
     guard let grant, grant.mayReadMarket else {
       return refuse(grant == nil ? .unauthenticated : .forbidden, context: context)
     }
-    guard hub.connections.add(grant.identity) else {
+    guard hub.connections.add(grant.identity, atMost: hub.settings.connectionsMax) else {
       return refuse(.tooManyConnections, context: context)
     }
-    followEvents(request, identity: grant.identity, context: context)
+    followEvents(request, identity: grant.identity, grant: grant, context: context)
   }
 
   private func followEvents(
-    _ request: StreamRequest, identity: String?, context: ChannelHandlerContext
+    _ request: StreamRequest, identity: String?, grant: StreamGrant?,
+    context: ChannelHandlerContext
   ) {
     var preamble = context.channel.allocator.buffer(capacity: 256)
     preamble.writeString("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\n")
@@ -134,8 +175,24 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
     follow(
       FollowerConnection.Opening(
         framing: .events, peer: peer(of: request, context: context), preamble: preamble,
-        isAnonymousAllowed: true, identity: identity, request: request.subscription),
+        isAnonymousAllowed: true, identity: identity, grant: grant,
+        request: request.subscription),
       context: context)
+  }
+
+  /// Counts a stream that comes without a credential.
+  private func counted(
+    _ request: StreamRequest, context: ChannelHandlerContext
+  ) -> Result<String?, StreamRefusal> {
+    guard request.credential == nil else { return .success(nil) }
+    switch hub.services.admit(peer(of: request, context: context)) {
+    case .unlimited: return .success(nil)
+    case .counted(let key)
+    where hub.connections.add(
+      key, atMost: StreamLimits.connectionsOfAddressMax):
+      return .success(key)
+    case .counted, .refused: return .failure(.tooManyConnections)
+    }
   }
 
   private func peer(of request: StreamRequest, context: ChannelHandlerContext) -> StreamPeer {

@@ -69,7 +69,7 @@ struct Wanted: Equatable, Sendable {
         errors.append(.invalidInterval(String(name.prefix(32))))
         return
       }
-      timeframes.append(timeframe)
+      if !timeframes.contains(timeframe) { timeframes.append(timeframe) }
     }
     let places = resolved(channel, resolve: resolve)
     for timeframe in timeframes { logs.add(.named(places), to: .candles(timeframe)) }
