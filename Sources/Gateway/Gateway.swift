@@ -93,6 +93,7 @@ package struct Gateway: Sendable {
     let application = application(parts, on: loops, onRunning: onRunning)
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await follower.run() }
+      group.addTask { await watchLeader(for: follower) }
       do {
         try await application.runService()
       } catch is CancellationError {
@@ -101,6 +102,21 @@ package struct Gateway: Sendable {
       group.cancelAll()
     }
   }
+
+  /// A daemon that hangs or was stopped writes nothing, and no commit says so.
+  private func watchLeader(for follower: FeedFollower) async {
+    let pool = QueryPool(url: options.databaseURL, connections: 1)
+    while !Task.isCancelled {
+      // Where the database cannot be asked, the follower has said so.
+      if let isLed = try? await pool.run({ (reader) throws(StoreError) in try reader.isLed() }) {
+        follower.setLed(isLed)
+      }
+      try? await Task.sleep(for: .seconds(Self.leaderSeconds))
+    }
+  }
+
+  /// Half of the shortest lease is 1.5 s; the usual one is 10 s.
+  private static let leaderSeconds = 3
 
   package func follower(sinks: [any FeedSink]) -> FeedFollower {
     // Of its own: whoever asks for much history must not stop the feed.

@@ -48,6 +48,15 @@ extension StoreReader {
     try read(Self.readHealth) { (row) throws(StoreError) in try row.health() }
   }
 
+  /// Whether a daemon leads: its lease has not expired by the server's clock.
+  /// - Throws: `connectionLost`, `malformed`.
+  package func isLed() throws(StoreError) -> Bool {
+    try read(Self.readIsLed) { (row) throws(StoreError) in try row.bool() }.first ?? false
+  }
+
+  private static let readIsLed = Statement(
+    name: "query_is_led", sql: "select exists (select from leaders where state = 'leads')")
+
   /// - Throws: `connectionLost`, `malformed`.
   package func status() throws(StoreError) -> StoreStatus {
     let health = try health()

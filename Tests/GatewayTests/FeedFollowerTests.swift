@@ -2,6 +2,7 @@ import Commits
 import EmbeddedPostgres
 import Foundation
 import Market
+import Reader
 import Store
 import TestSupport
 import TestTraits
@@ -121,5 +122,49 @@ import Testing
     try expectLatest(after, of: fixture.database, seed: 5)
     #expect(fixture.news.connections == [true, false])
     #expect(fixture.news.resyncs == [.anotherDatabase] && before.epoch == after.epoch)
+  }
+
+  @Test("while no daemon leads quotes are stale, also behind a lost connection")
+  func leader() async throws {
+    let fixture = try await GatewayFixture()
+    var samples = StoreSamples(seed: 6)
+    _ = try await fixture.writer.commit(samples.sweep(position: 1, instruments: 2))
+    _ = try await fixture.state(through: 1)
+    fixture.follower.setLed(true)
+    fixture.follower.setLed(false)
+    fixture.follower.setLed(false)
+    let stale = try await fixture.state { $0.lostAt != nil }
+    for stock in stale.stocks.compactMap(\.self) {
+      #expect(try stock.fields["stale"] as? Bool == true)
+    }
+    _ = try await fixture.writer.commit(samples.sweep(position: 2, instruments: 2))
+    let next = try await fixture.state { $0.seq >= 2 }
+    #expect(next.lostAt != nil)
+    fixture.follower.setLed(true)
+    let back = try await fixture.state { $0.lostAt == nil }
+    for stock in back.stocks.compactMap(\.self) {
+      #expect(try stock.fields["stale"] as? Bool == false)
+    }
+    #expect(fixture.news.connections == [true, false])
+  }
+
+  @Test("a daemon leads as long as its lease is in force")
+  func lease() throws {
+    let database = try StoreDatabase()
+    let reader = try StoreReader(url: database.url)
+    try database.execute(
+      """
+      delete from candled.lease;
+      delete from candled.lease_term;
+      insert into candled.lease (term, holder, host, acquired_at, expires_at)
+      values (1, 'a', 'b', now(), now() + interval '10 s');
+      insert into candled.lease_term (term, holder, host, acquired_at, from_journal)
+      values (1, 'a', 'b', now(), 'a')
+      """)
+    #expect(try reader.isLed())
+    try database.execute("update candled.lease set expires_at = now() - interval '1 s'")
+    #expect(try !reader.isLed())
+    try database.execute("delete from candled.lease")
+    #expect(try !reader.isLed())
   }
 }

@@ -18,6 +18,7 @@ final class GatewayFixture: Sendable {
   let ring = FeedRing()
   let news = NewsRecorder()
   let pool: QueryPool
+  let follower: FeedFollower
   private let following: Task<Void, Never>
 
   init(_ database: StoreDatabase? = nil) async throws {
@@ -30,6 +31,7 @@ final class GatewayFixture: Sendable {
     ) { [pool] () async throws(StoreError) in
       try await pool.run { (reader) throws(StoreError) in try reader.series() }
     }
+    self.follower = follower
     following = Task { await follower.run() }
   }
 

@@ -9,6 +9,8 @@ struct FeedAssembler: Sendable {
   private(set) var state = MarketState()
   /// By place: what stocks are encoded from.
   private var latest: [LatestQuote?] = []
+  private var connectionLostAt: Timestamp?
+  private var leaderLostAt: Timestamp?
 
   /// Whether the change names a series that the directory lacks, or another name of one.
   func needsDirectory(for change: FeedChange) -> Bool {
@@ -35,7 +37,8 @@ struct FeedAssembler: Sendable {
     (state.epoch, state.seq) = (snapshot.epoch, snapshot.seq)
     state.overview = snapshot.overview
     state.stalled = [:]
-    state.lostAt = nil
+    connectionLostAt = nil
+    state.lostAt = leaderLostAt
     for quote in snapshot.quotes { store(quote) }
   }
 
@@ -55,11 +58,23 @@ struct FeedAssembler: Sendable {
       stocks: places.compactMap { state.stocks[$0.index] }, messages: messages(of: change))
   }
 
-  /// PostgreSQL is away since then; nil: it is back.
-  mutating func setLost(at moment: Timestamp?) {
+  /// The connection is lost since then; nil: it is restored.
+  mutating func setConnection(lostAt moment: Timestamp?) {
+    // The first moment counts.
+    connectionLostAt = moment.map { connectionLostAt ?? $0 }
+    markStale()
+  }
+
+  /// No daemon leads since then; nil: one does.
+  mutating func setLeader(lostAt moment: Timestamp?) {
+    leaderLostAt = moment
+    markStale()
+  }
+
+  private mutating func markStale() {
     let wasStale = state.lostAt != nil
-    state.lostAt = moment
-    guard wasStale != (moment != nil) else { return }
+    state.lostAt = connectionLostAt ?? leaderLostAt
+    guard wasStale != (state.lostAt != nil) else { return }
     for quote in latest { if let quote { store(quote) } }
   }
 

@@ -20,6 +20,7 @@ package final class FeedFollower: Sendable {
   private let series: @Sendable () async throws(StoreError) -> [SeriesRecord]
   private let log: Logger
   private let assembler = Locked(FeedAssembler())
+  private let wasLed = Locked(true)
 
   /// How often to look without a hint of the server.
   private static let pollSeconds = 5
@@ -63,22 +64,22 @@ package final class FeedFollower: Sendable {
     let snapshot = try await client.snapshot()
     // Read after the snapshot: whatever has a quote there is listed here.
     let records = try await series()
-    let (state, before) = assembler.withLock { assembler in
+    change { assembler in
       let before = assembler.state
       assembler.setDirectory(records)
       assembler.load(snapshot)
-      return (assembler.state, before)
+      let state = assembler.state
+      ring.reset(epoch: state.epoch, seq: state.seq)
+      let found: ResyncReason =
+        before.epoch != state.epoch ? .anotherDatabase : reason ?? .pastHorizon
+      if before.isLoaded {
+        log.warning("everything was read again", metadata: ["reason": "\(found.rawValue)"])
+      }
+      // Also the first time: a stream may have been opened before.
+      let resync = FeedNews.resync(reason: found, epoch: state.epoch, seq: state.seq)
+      return before.lostAt != nil && state.lostAt == nil
+        ? [.connection(lostAt: nil), resync] : [resync]
     }
-    ring.reset(epoch: state.epoch, seq: state.seq)
-    memory.publish(state)
-    if before.lostAt != nil { send(.connection(lostAt: nil)) }
-    let found: ResyncReason =
-      before.epoch != state.epoch ? .anotherDatabase : reason ?? .pastHorizon
-    if before.isLoaded {
-      log.warning("everything was read again", metadata: ["reason": "\(found.rawValue)"])
-    }
-    // Also the first time: a stream may have been opened before.
-    send(.resync(reason: found, epoch: state.epoch, seq: state.seq))
     return snapshot
   }
 
@@ -104,13 +105,11 @@ package final class FeedFollower: Sendable {
       let records = try await series()
       assembler.withLock { $0.setDirectory(records) }
     }
-    let (update, state) = assembler.withLock { assembler in
+    self.change { assembler in
       let update = assembler.apply(change)
-      return (update, assembler.state)
+      ring.append(update)
+      return [.update(update)]
     }
-    ring.append(update)
-    memory.publish(state)
-    send(.update(update))
   }
 
   /// Called on the follower's thread while nothing else happens.
@@ -119,7 +118,7 @@ package final class FeedFollower: Sendable {
     case .lost(let error): lose(error, isFirst: true)
     case .restored:
       log.notice("the connection to PostgreSQL is restored")
-      setLost(at: nil)
+      setConnection(lostAt: nil)
     }
   }
 
@@ -129,19 +128,46 @@ package final class FeedFollower: Sendable {
         "the connection to PostgreSQL is lost: quotes are served from memory, marked stale",
         metadata: ["error": "\(error)"])
     }
-    if memory.state.lostAt == nil { setLost(at: .now) }
+    setConnection(lostAt: .now)
   }
 
-  private func setLost(at moment: Timestamp?) {
-    let state = assembler.withLock { assembler in
-      assembler.setLost(at: moment)
-      return assembler.state
+  private func setConnection(lostAt moment: Timestamp?) {
+    changeStaleness { $0.setConnection(lostAt: moment) }
+  }
+
+  /// Quotes are stale while no daemon leads. To be called whenever that was looked at.
+  package func setLed(_ isLed: Bool) {
+    guard
+      wasLed.withLock({ wasLed in
+        defer { wasLed = isLed }
+        return wasLed != isLed
+      })
+    else { return }
+    if isLed {
+      log.notice("a daemon leads")
+    } else {
+      log.warning("no daemon leads: quotes are marked stale")
     }
-    memory.publish(state)
-    send(.connection(lostAt: moment))
+    changeStaleness { $0.setLeader(lostAt: isLed ? nil : .now) }
   }
 
-  private func send(_ news: FeedNews) {
-    for sink in sinks { sink.receive(news) }
+  private func changeStaleness(_ body: (inout FeedAssembler) -> Void) {
+    change { assembler in
+      let before = assembler.state.lostAt
+      body(&assembler)
+      let after = assembler.state.lostAt
+      return before == after ? [] : [.connection(lostAt: after)]
+    }
+  }
+
+  /// Publishes what an event made of the state, and its news, before another event does.
+  private func change(_ body: (inout FeedAssembler) -> [FeedNews]) {
+    assembler.withLock { assembler in
+      let news = body(&assembler)
+      memory.publish(assembler.state)
+      for one in news {
+        for sink in sinks { sink.receive(one) }
+      }
+    }
   }
 }
