@@ -26,7 +26,7 @@ final class DemoGateway {
     }
     process = try Self.start(
       ["run", "--set", "gateway.listen=127.0.0.1:\(port)", "--set", "gateway.anonymous=true"]
-        + ["--set", "log.level=warning"] + settings)
+        + ["--set", "log.level=error"] + settings)
     try wait(until: port)
   }
 
