@@ -1,4 +1,3 @@
-import Glibc
 import Market
 import Postgres
 
@@ -71,23 +70,10 @@ extension AppConnection {
     try connection.execute("listen candled_app_token", context: "listen")
   }
 
-  package enum WakeReason: Sendable {
-    case notification, timeout, interrupted
-  }
-
   /// Blocks until tokens change, `interrupt` becomes readable, or time is up.
   /// - Throws: `connectionLost`.
   package func wait(milliseconds: Int32, interrupt: Int32) throws(StoreError) -> WakeReason {
-    // A notification may have come in with the answer of the last query.
-    if try connection.consumeNotifications() { return .notification }
-    var descriptors = [
-      pollfd(fd: connection.socket, events: Int16(POLLIN), revents: 0),
-      pollfd(fd: interrupt, events: Int16(POLLIN), revents: 0),
-    ]
-    let ready = poll(&descriptors, nfds_t(descriptors.count), milliseconds)
-    if ready <= 0 { return .timeout }
-    if descriptors[1].revents != 0 { return .interrupted }
-    return try connection.consumeNotifications() ? .notification : .timeout
+    try connection.wait(milliseconds: milliseconds, interrupt: interrupt)
   }
 }
 

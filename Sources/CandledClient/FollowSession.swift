@@ -1,5 +1,3 @@
-import CLinux
-import Glibc
 import Market
 import Postgres
 import Reader
@@ -113,31 +111,5 @@ actor FollowSession {
     failures += 1
     interrupt.wait(
       milliseconds: .random(in: 1...min(ceiling, Self.pauseMillisecondsMax)))
-  }
-}
-
-/// A flag another thread can raise while this one waits in poll(2).
-final class Interrupt: Sendable {
-  let descriptor: Int32
-
-  init() {
-    descriptor = eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK))
-    precondition(descriptor >= 0, "the system has no file descriptor left")
-  }
-
-  deinit { close(descriptor) }
-
-  func signal() {
-    var one: UInt64 = 1
-    _ = write(descriptor, &one, 8)
-  }
-
-  /// Stays true: nobody reads the counter down.
-  var isSignalled: Bool { wait(milliseconds: 0) }
-
-  @discardableResult
-  func wait(milliseconds: Int32) -> Bool {
-    var item = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    return poll(&item, 1, milliseconds) > 0
   }
 }

@@ -1,4 +1,3 @@
-import Glibc
 import Market
 import Postgres
 
@@ -117,22 +116,9 @@ package final class StoreReader {
     }
   }
 
-  package enum WakeReason: Sendable {
-    case hint, timeout, interrupted
-  }
-
   /// Blocks until the server hints at a commit, `interrupt` becomes readable, or time is up.
   /// - Throws: `connectionLost`.
   package func wait(milliseconds: Int32, interrupt: Int32) throws(StoreError) -> WakeReason {
-    // A hint may have come in with the answer of the last query.
-    if try connection.consumeNotifications() { return .hint }
-    var descriptors = [
-      pollfd(fd: connection.socket, events: Int16(POLLIN), revents: 0),
-      pollfd(fd: interrupt, events: Int16(POLLIN), revents: 0),
-    ]
-    let ready = poll(&descriptors, nfds_t(descriptors.count), milliseconds)
-    if ready <= 0 { return .timeout }
-    if descriptors[1].revents != 0 { return .interrupted }
-    return try connection.consumeNotifications() ? .hint : .timeout
+    try connection.wait(milliseconds: milliseconds, interrupt: interrupt)
   }
 }

@@ -1,8 +1,8 @@
 import AppStore
-import Glibc
 import Logging
 import Market
 import Platform
+import Postgres
 
 /// Keeps a `TokenDirectory` as the database has it: read again at each notification, and every
 /// minute in case one was lost; also writes on which day tokens were used. While the database is
@@ -11,50 +11,33 @@ package final class TokenFollower: Sendable {
   private let url: String
   private let directory: TokenDirectory
   private let log: Logger
-  private let stopping = Locked(false)
-  /// What is written to the one end wakes the thread at the other.
-  private let wakeEnd: Int32
-  private let waitEnd: Int32
+  private let stopping = Interrupt()
 
   private static let reloadMilliseconds: Int32 = 60_000
   private static let retryMillisecondsMin: Int32 = 1_000
   private static let retryMillisecondsMax: Int32 = 10_000
 
   /// Begins at once.
-  /// - Throws: `transient` if the system has no thread or no descriptor to give.
+  /// - Throws: `transient` if the system has no thread to give.
   package init(url: String, directory: TokenDirectory, log: Logger) throws(StoreError) {
     self.url = url
     self.directory = directory
     self.log = log
-    var ends: [Int32] = [-1, -1]
-    guard pipe(&ends) == 0 else { throw Self.noResources }
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-    (waitEnd, wakeEnd) = (ends[0], ends[1])
     do throws(ThreadError) {
       try DetachedThread.start(name: "tokens") { self.run() }
     } catch {
-      throw Self.noResources
+      throw StoreError(
+        .transient, message: "the system has no thread to give", context: "tokens")
     }
   }
 
-  private static let noResources = StoreError(
-    .transient, message: "the system has no thread or descriptor to give", context: "tokens")
-
-  deinit {
-    close(waitEnd)
-    close(wakeEnd)
-  }
-
   /// The thread ends soon; uses that were not yet written are lost.
-  package func stop() {
-    stopping.withLock { $0 = true }
-    _ = write(wakeEnd, "x", 1)
-  }
+  package func stop() { stopping.signal() }
 
   private func run() {
     var retry = Self.retryMillisecondsMin
     var reported: String?
-    while !stopping.withLock({ $0 }) {
+    while !stopping.isSignalled {
       do throws(AppStoreError) {
         try follow {
           if reported != nil { log.notice("tokens are read again") }
@@ -67,8 +50,7 @@ package final class TokenFollower: Sendable {
             metadata: ["reason": "\(error)"])
         }
         reported = error.description
-        var descriptor = pollfd(fd: waitEnd, events: Int16(POLLIN), revents: 0)
-        poll(&descriptor, 1, retry)
+        stopping.wait(milliseconds: retry)
         retry = min(retry * 2, Self.retryMillisecondsMax)
       }
     }
@@ -85,7 +67,7 @@ package final class TokenFollower: Sendable {
         try load(over: connection)
         loaded()
         let reason = try connection.wait(
-          milliseconds: Self.reloadMilliseconds, interrupt: waitEnd)
+          milliseconds: Self.reloadMilliseconds, interrupt: stopping.descriptor)
         if reason == .interrupted { return }
       }
     } catch {
