@@ -5,7 +5,6 @@ import ArgumentParser
 import Commands
 import Operations
 import Postgres
-import TerminalView
 
 struct AppSchemaCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -78,12 +77,8 @@ struct AppSchemaCommand: ParsableCommand {
 
     func run() throws {
       let differences = try AppSchema.file.check(url: options.load().gatewayAddress())
-      let object = JSONText.object([
-        ("version", .integer(Int64(AppSchema.version.current))),
-        ("differences", .list(differences)),
-      ])
-      try StandardOutput.write(lines: json ? [object] : differences)
-      if !differences.isEmpty { throw CommandFailure.silent(.dataError) }
+      try SchemaDifferences.report(
+        differences, version: AppSchema.version.current, asJSON: json)
     }
   }
 }

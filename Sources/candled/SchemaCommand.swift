@@ -9,7 +9,6 @@ import Market
 import Operations
 import Postgres
 import Store
-import TerminalView
 
 struct SchemaCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -79,13 +78,10 @@ struct SchemaCommand: ParsableCommand {
 
     func run() throws {
       let differences = try Schema.check(url: options.load().storeAddress())
-      let object = JSONText.object([
-        ("version", .integer(Int64(Schema.version))), ("differences", .list(differences)),
-      ])
-      try StandardOutput.write(lines: json ? [object] : differences)
-      if !differences.isEmpty { throw CommandFailure.silent(.dataError) }
+      try SchemaDifferences.report(differences, version: Schema.version, asJSON: json)
     }
   }
+
   struct Recluster: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Put the candles of closed months in key order now.",
