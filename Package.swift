@@ -252,7 +252,7 @@ let package = Package(
       [
         "Market", "EmbeddedPostgres", "Postgres", "Reader", "Commits", "Store", "CandledClient",
         "AppStore", "Gateway", "Operations", "TestSupport", "TestTraits", log,
-        .product(name: "HummingbirdTesting", package: "hummingbird"),
+        .product(name: "NIOEmbedded", package: "swift-nio"),
       ] + web, exclude: ["Golden"]),
     tests("TrialTests", ["Trials", "TestTraits"]),
     tests(

@@ -2,7 +2,6 @@ import AppStore
 import Foundation
 import HTTPTypes
 import Hummingbird
-import HummingbirdTesting
 import Logging
 import Market
 import NIOPosix
@@ -19,8 +18,8 @@ import Testing
 /// The user's own things through a router of Hummingbird, with a real database behind it.
 @Suite struct AccessRoutesTests {
   private let database: StoreDatabase
-  private let gateway: Gateway
-  private let control: AccessControl
+  private let table: RouteTable
+  private let log: Logger
   private let secret: TokenSecret
   private let lines = Locked<[String]>([])
 
@@ -32,11 +31,11 @@ import Testing
     secret = TokenSecret(using: &generator)
     let tokens = TokenTable(try AppConnection(url: url, application: "test"))
     _ = try tokens.create(secret, user: "alice", name: "test", scopes: [.account])
-    let log = Logger(label: "test") { [lines] _ in RecordingLog(lines: lines) }
-    control = AccessControl(
+    log = Logger(label: "test") { [lines] _ in RecordingLog(lines: lines) }
+    let control = AccessControl(
       .init(try ConfigurationFile.load(nil, overrides: [])), directory: TokenDirectory())
     control.directory.replace(with: try tokens.inForce())
-    gateway = Gateway(
+    let gateway = Gateway(
       GatewayOptions(listen: .ipv4(host: "127.0.0.1", port: 0), databaseURL: url), log: log)
     let records = try [("sh600519", "CNY"), ("sz000001", "CNY"), ("AAPL", "USD")].enumerated()
       .map { index, listed in
@@ -49,63 +48,44 @@ import Testing
     var state = MarketState()
     state.directory = InstrumentDirectory().updated(with: records)
     gateway.memory.publish(state)
-  }
-
-  private struct Answer {
-    var status: Int
-    var text: String
-    var headers: HTTPFields
+    table = gateway.table(
+      gateway.parts(control: control, loops: MultiThreadedEventLoopGroup.singleton).parts)
   }
 
   private func ask(
-    _ client: some TestClientProtocol, _ method: HTTPRequest.Method, _ path: String,
-    body: String? = nil, bearer: String? = nil
-  ) async throws -> Answer {
-    var headers = HTTPFields()
-    headers[.authorization] = "Bearer \(bearer ?? secret.reveal())"
-    return try await client.execute(
-      uri: path, method: method, headers: headers, body: body.map { ByteBuffer(string: $0) }
-    ) { response in
-      Answer(
-        status: response.status.code, text: String(buffer: response.body),
-        headers: response.headers)
-    }
-  }
-
-  private func withClient(
-    _ body: @Sendable (any TestClientProtocol) async throws -> Void
-  ) async throws {
-    let parts = gateway.parts(control: control, loops: MultiThreadedEventLoopGroup.singleton).parts
-    try await gateway.application(parts).test(.router) { client in try await body(client) }
+    _ method: HTTPRequest.Method, _ path: String, body: String? = nil, bearer: String? = nil
+  ) async throws -> Reply {
+    let headers: HTTPFields = [.authorization: "Bearer \(bearer ?? secret.reveal())"]
+    let asked = AskedRequest(
+      path: path, method: method, headers: headers, body: body.map { ByteBuffer(string: $0) })
+    return try await asked.answer(from: table, log: log)
   }
 
   @Test func `a watchlist is made, filled, reordered, renamed and deleted`() async throws {
-    try await withClient { client in
-      let made = try await ask(client, .post, "/v1/watchlists", body: #"{"name":"自选","x":1}"#)
-      #expect(made.status == 201)
-      let list = try #require(made.headers[.location])
-      #expect(made.text == #"{"id":"1","name":"自选","symbols":[]}"#)
-      let put = try await ask(
-        client, .put, list + "/symbols/600519.SH", body: #"{"low":"1769.040"}"#)
-      #expect(put.status == 204)
-      #expect(try await ask(client, .put, list + "/symbols/sz000001").status == 204)
-      let order = try await ask(
-        client, .put, list + "/symbols",
-        body: #"{"symbols":["sz000001",{"symbol":"AAPL","high":"200.10"},"sh600519"]}"#)
-      #expect(
-        order.text == #"{"id":"1","name":"自选","symbols":[{"symbol":"sz000001"},"#
-          + #"{"symbol":"AAPL","high":"200.10"},{"symbol":"sh600519","low":"1769.040"}]}"#)
-      #expect(try await ask(client, .delete, list + "/symbols/AAPL").status == 204)
-      #expect(try await ask(client, .delete, list + "/symbols/AAPL").status == 204)
-      #expect(try await ask(client, .put, list, body: #"{"name":"b"}"#).status == 204)
-      #expect(
-        try await ask(client, .get, "/v1/watchlists").text
-          == #"{"watchlists":[{"id":"1","name":"b","symbols":[{"symbol":"sz000001"},"#
-          + #"{"symbol":"sh600519","low":"1769.040"}]}]}"#)
-      #expect(try await ask(client, .delete, list).status == 204)
-      #expect(try await ask(client, .delete, list).status == 204)
-      #expect(try await ask(client, .get, "/v1/watchlists").text == #"{"watchlists":[]}"#)
-    }
+    let made = try await ask(.post, "/v1/watchlists", body: #"{"name":"自选","x":1}"#)
+    #expect(made.status == 201)
+    let list = try #require(made.headers[.location])
+    #expect(made.body == #"{"id":"1","name":"自选","symbols":[]}"#)
+    let put = try await ask(
+      .put, list + "/symbols/600519.SH", body: #"{"low":"1769.040"}"#)
+    #expect(put.status == 204)
+    #expect(try await ask(.put, list + "/symbols/sz000001").status == 204)
+    let order = try await ask(
+      .put, list + "/symbols",
+      body: #"{"symbols":["sz000001",{"symbol":"AAPL","high":"200.10"},"sh600519"]}"#)
+    #expect(
+      order.body == #"{"id":"1","name":"自选","symbols":[{"symbol":"sz000001"},"#
+        + #"{"symbol":"AAPL","high":"200.10"},{"symbol":"sh600519","low":"1769.040"}]}"#)
+    #expect(try await ask(.delete, list + "/symbols/AAPL").status == 204)
+    #expect(try await ask(.delete, list + "/symbols/AAPL").status == 204)
+    #expect(try await ask(.put, list, body: #"{"name":"b"}"#).status == 204)
+    #expect(
+      try await ask(.get, "/v1/watchlists").body
+        == #"{"watchlists":[{"id":"1","name":"b","symbols":[{"symbol":"sz000001"},"#
+        + #"{"symbol":"sh600519","low":"1769.040"}]}]}"#)
+    #expect(try await ask(.delete, list).status == 204)
+    #expect(try await ask(.delete, list).status == 204)
+    #expect(try await ask(.get, "/v1/watchlists").body == #"{"watchlists":[]}"#)
   }
 
   @Test(arguments: [
@@ -126,58 +106,48 @@ import Testing
   func `bad input has its status and code`(
     _ method: String, _ path: String, _ body: String, _ status: Int, _ code: String
   ) async throws {
-    try await withClient { client in
-      _ = try await ask(client, .post, "/v1/watchlists", body: #"{"name":"taken"}"#)
-      let method = try #require(HTTPRequest.Method(method))
-      let answer = try await ask(client, method, path, body: body)
-      #expect(answer.status == status && answer.text.contains("\"code\":\"\(code)\""), "\(answer)")
-      #expect(answer.headers[.contentType] == "application/problem+json")
-    }
+    _ = try await ask(.post, "/v1/watchlists", body: #"{"name":"taken"}"#)
+    let method = try #require(HTTPRequest.Method(method))
+    let answer = try await ask(method, path, body: body)
+    #expect(answer.status == status && answer.body.contains("\"code\":\"\(code)\""), "\(answer)")
+    #expect(answer.headers[.contentType] == "application/problem+json")
   }
 
   @Test func `preferences come back, and a body has a bound`() async throws {
-    try await withClient { client in
-      let first = try await ask(client, .get, "/v1/preferences")
-      #expect(first.text == "{}")
-      let stored = #"{"every": "2s"}"#
-      let written = try await ask(client, .put, "/v1/preferences", body: stored)
-      #expect(written.status == 204)
-      let second = try await ask(client, .get, "/v1/preferences")
-      #expect(second.text == stored)
-      let large = String(repeating: "x", count: RouteTable.bodyBytesMax + 1)
-      let refused = try await ask(client, .put, "/v1/preferences", body: large)
-      #expect(refused.status == 413)
-    }
+    let first = try await ask(.get, "/v1/preferences")
+    #expect(first.body == "{}")
+    let stored = #"{"every": "2s"}"#
+    let written = try await ask(.put, "/v1/preferences", body: stored)
+    #expect(written.status == 204)
+    let second = try await ask(.get, "/v1/preferences")
+    #expect(second.body == stored)
+    let large = String(repeating: "x", count: RouteTable.bodyBytesMax + 1)
+    let refused = try await ask(.put, "/v1/preferences", body: large)
+    #expect(refused.status == 413)
   }
 
   @Test func `a ticket is given to a token`() async throws {
-    try await withClient { client in
-      let answer = try await ask(client, .post, "/v1/tickets")
-      #expect(answer.status == 201 && answer.text.contains("\"expiresInSeconds\":30"))
-      let wrong = try await ask(client, .post, "/v1/tickets", bearer: "x")
-      #expect(wrong.status == 401)
-      #expect(wrong.headers[.wwwAuthenticate] == "Bearer realm=\"candled\"")
-      #expect(wrong.headers[.init("RateLimit")!] != nil)  // Safe: a constant that is a field name
-    }
+    let answer = try await ask(.post, "/v1/tickets")
+    #expect(answer.status == 201 && answer.body.contains("\"expiresInSeconds\":30"))
+    let wrong = try await ask(.post, "/v1/tickets", bearer: "x")
+    #expect(wrong.status == 401)
+    #expect(wrong.headers[.wwwAuthenticate] == "Bearer realm=\"candled\"")
+    #expect(wrong.headers[.init("RateLimit")!] != nil)  // Safe: a constant that is a field name
   }
 
   @Test func `without the database tokens are known and lists are 503`() async throws {
     try database.execute("alter schema candled_app rename to elsewhere")
-    try await withClient { client in
-      let answer = try await ask(client, .get, "/v1/watchlists")
-      #expect(answer.status == 503 && answer.text.contains("store_away"))
-      #expect(answer.headers[.retryAfter] == "1")
-      #expect(try await ask(client, .post, "/v1/tickets").status == 201)
-    }
+    let answer = try await ask(.get, "/v1/watchlists")
+    #expect(answer.status == 503 && answer.body.contains("store_away"))
+    #expect(answer.headers[.retryAfter] == "1")
+    #expect(try await ask(.post, "/v1/tickets").status == 201)
   }
 
   @Test func `no token reaches a log or the database`() async throws {
     let digits = String(secret.reveal().dropFirst(TokenSecret.prefix.count))
-    try await withClient { client in
-      for path in ["/v1/watchlists", "/v1/none", "/v1/preferences?token=\(secret.reveal())"] {
-        let answer = try await ask(client, .get, path)
-        #expect(!answer.text.contains(digits) && !"\(answer.headers)".contains(digits))
-      }
+    for path in ["/v1/watchlists", "/v1/none", "/v1/preferences?token=\(secret.reveal())"] {
+      let answer = try await ask(.get, path)
+      #expect(!answer.body.contains(digits) && !"\(answer.headers)".contains(digits))
     }
     #expect(lines.withLock { $0 }.allSatisfy { !$0.contains(digits) })
     let statements = try database.execute("select query from pg_stat_activity")

@@ -2,7 +2,6 @@ import Commits
 import Foundation
 import HTTPTypes
 import Hummingbird
-import HummingbirdTesting
 import Market
 import NIOCore
 import Operations
@@ -70,28 +69,23 @@ final class ServedFixture: Sendable {
     return 120
   }
 
-  struct Reply {
-    let status: Int
-    let headers: HTTPFields
-    let body: String
-
-    var json: [String: Any] {
-      get throws {
-        try JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any] ?? [:]
-      }
-    }
-  }
-
   func get(
     _ path: String, method: HTTPRequest.Method = .get, headers: HTTPFields = [:],
-    overSocket: Bool = false
+    body: ByteBuffer? = nil, overSocket: Bool = false
   ) async throws -> Reply {
-    try await gateway.application(parts).test(overSocket ? .live : .router) { client in
-      try await client.execute(uri: path, method: method, headers: headers) { response in
-        Reply(
-          status: response.status.code, headers: response.headers,
-          body: String(buffer: response.body))
-      }
+    let asked = AskedRequest(path: path, method: method, headers: headers, body: body)
+    guard overSocket else { return try await asked.answer(from: gateway.table(parts)) }
+    return try await listen { port in try asked.answer(fromPort: port) }
+  }
+
+  /// Serves on loopback while `body`, on a thread of its own, asks.
+  func listen<Result: Sendable>(
+    body: @escaping @Sendable (_ port: Int) async throws -> Result
+  ) async throws -> Result {
+    try await LiveServer.run { running in
+      gateway.application(parts, onRunning: running)
+    } body: { port in
+      try await body(port)
     }
   }
 }

@@ -1,6 +1,5 @@
 import Foundation
 import Hummingbird
-import HummingbirdTesting
 import NIOConcurrencyHelpers
 import Platform
 import Testing
@@ -143,8 +142,8 @@ import Testing
   @Test("the answer to HEAD has no body, compressed or not")
   func head() async throws {
     let fixture = try await ServedFixture()
-    try await fixture.gateway.application(fixture.parts).test(.live) { client in
-      let uncompressed = try StreamsClient(port: client.port ?? 0)
+    try await fixture.listen { port in
+      let uncompressed = try StreamsClient(port: port)
       let request = """
         HEAD /v1/stocks/sh600000/history?interval=1m HTTP/1.1\r
         Host: test\r

@@ -63,7 +63,7 @@ final class StreamsClient {
       ] + headers)
   }
 
-  private func head() throws -> String {
+  func head() throws -> String {
     while true {
       if let end = buffer.firstRange(of: Array("\r\n\r\n".utf8)) {
         let head = String(decoding: buffer[..<end.upperBound], as: UTF8.self)
@@ -132,6 +132,13 @@ final class StreamsClient {
       }
       try fill()
     }
+  }
+
+  /// All that comes until the server ends the connection.
+  func rest() -> [UInt8] {
+    while (try? fill()) != nil {}
+    defer { buffer = [] }
+    return buffer
   }
 
   private func byte() throws -> UInt8 {

@@ -1,6 +1,5 @@
 import Hummingbird
 import HummingbirdCore
-import HummingbirdTesting
 import NIOPosix
 
 @testable import Gateway
@@ -22,12 +21,13 @@ enum StreamsServer {
         isOriginAllowed: { origin, _ in origin == "https://good.example" }))
     let router = Router()
     router.get("/plain") { _, _ in "plain" }
-    let application = Application(
-      router: router, server: .streams(hub),
-      configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
-      eventLoopGroupProvider: .shared(group))
-    try await application.test(.live) { client in
-      try await body(client.port ?? 0, hub)
+    try await LiveServer.run { running in
+      Application(
+        router: router, server: .streams(hub),
+        configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
+        onServerRunning: running, eventLoopGroupProvider: .shared(group), logger: quietLog)
+    } body: { port in
+      try await body(port, hub)
     }
     try await group.shutdownGracefully()
   }

@@ -14,8 +14,15 @@ package struct OwnThreadTrait: TestTrait, SuiteTrait, TestScoping {
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
     guard testCase != nil else { return try await function() }
-    try await withTaskExecutorPreference(OwnThread()) { try await function() }
+    try await onOwnThread(function)
   }
+}
+
+/// Runs `body`, with its child tasks, on a thread of its own.
+package func onOwnThread<Result>(
+  _ body: @Sendable () async throws -> Result
+) async rethrows -> Result {
+  try await withTaskExecutorPreference(OwnThread()) { try await body() }
 }
 
 extension Trait where Self == OwnThreadTrait {
