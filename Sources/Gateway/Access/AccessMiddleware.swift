@@ -31,12 +31,12 @@ package struct AccessMiddleware: MiddlewareProtocol {
   ) async throws -> Response {
     switch verdict.outcome {
     case .preflight: return Response(status: .noContent)
-    case .refused(let problem): return Response(Problem(problem))
+    case .refused(let problem): return Response(Problem(problem), through: context.door)
     case .admitted(let principal):
       do throws(AccessProblem) {
         try control.require(context.route?.scope ?? .open, of: principal)
       } catch {
-        return Response(Problem(error))
+        return Response(Problem(error), through: context.door)
       }
       var context = context
       context.principal = principal

@@ -62,6 +62,10 @@ package struct JSONWriter: Sendable {
   /// In quotes, with its scale: "1769.040".
   package mutating func decimal(_ value: ExactDecimal) { raw("\"\(value)\"") }
 
+  /// A literal with its scale, 1769.040, as APIs of other makers want it: never through a binary
+  /// number.
+  package mutating func number(_ value: ExactDecimal) { raw(value.description) }
+
   package mutating func integer(_ value: Int64) { raw(String(value)) }
 
   package mutating func boolean(_ value: Bool) { raw(value ? "true" : "false") }

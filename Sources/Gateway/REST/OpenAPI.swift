@@ -7,8 +7,8 @@ import Market
 package enum OpenAPI {
   package static func document(of routes: [Route], version: String) -> [UInt8] {
     let paths = Dictionary(grouping: routes, by: \.path).sorted { $0.key < $1.key }
-    let named = ([Schema.problem] + routes.flatMap { [$0.answer, $0.body].compactMap(\.self) })
-      .flatMap(\.named)
+    let used = routes.flatMap { [$0.answer, $0.body, $0.door?.error].compactMap(\.self) }
+    let named = ([Schema.problem] + used).flatMap(\.named)
     let schemas = Dictionary(named.map { ($0.name, $0.schema) }) { first, _ in first }
     var text = JSONWriter(capacity: 64 * 1_024)
     text.object { document in
@@ -83,7 +83,9 @@ extension JSONWriter {
           let problems = Set(route.problems.map(\.code) + (takesInput ? [400] : []))
           for code in problems.sorted() {
             responses.writeResponse(
-              String(code), "A problem.", "application/problem+json", .problem)
+              String(code), "A problem.",
+              route.door == nil ? Problem.contentType : "application/json",
+              route.door?.error ?? .problem)
           }
         }
       }

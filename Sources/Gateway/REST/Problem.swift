@@ -88,6 +88,8 @@ package struct Problem: Error, Sendable, Hashable {
   private static let invalidParameter = "22023"
   private static let timedOut = "57014"
 
+  static let contentType = "application/problem+json"
+
   var json: [UInt8] {
     var text = JSONWriter()
     text.object { problem in

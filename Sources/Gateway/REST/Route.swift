@@ -24,6 +24,8 @@ package struct GatewayContext: RequestContext, RemoteAddressRequestContext {
   package let remoteAddress: SocketAddress?
   /// nil where nothing is at the path.
   package internal(set) var route: Route?
+  /// nil for the gateway's own API.
+  package internal(set) var door: Door?
   /// Who asks, as access control found.
   package internal(set) var principal = Principal.anonymous
 
@@ -56,6 +58,8 @@ package struct Route: Sendable {
   package let body: Schema?
   /// Codes of problems beside `invalid_argument` that a client must expect.
   package let problems: [HTTPResponse.Status]
+  /// In whose format problems are answered; nil for the gateway's own.
+  package let door: Door?
   let handler: Handler
   let segments: [Substring]
 
@@ -63,7 +67,8 @@ package struct Route: Sendable {
     _ path: String, method: HTTPRequest.Method = .get, summary: String, scope: Scope = .market,
     parameters: [Parameter] = [], status: HTTPResponse.Status = .ok, answer: Schema?,
     contentType: String = "application/json",
-    body: Schema? = nil, problems: [HTTPResponse.Status] = [], handler: @escaping Handler
+    body: Schema? = nil, problems: [HTTPResponse.Status] = [], door: Door? = nil,
+    handler: @escaping Handler
   ) {
     self.method = method
     self.path = path
@@ -75,6 +80,7 @@ package struct Route: Sendable {
     self.contentType = contentType
     self.body = body
     self.problems = problems
+    self.door = door
     self.handler = handler
     segments = path.split(separator: "/", omittingEmptySubsequences: false)
   }

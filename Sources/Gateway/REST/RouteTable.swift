@@ -16,6 +16,7 @@ package struct RouteTable: HTTPResponder {
   package static let bodyBytesMax = 64 * 1024
 
   package let routes: [Route]
+  private let doors: [Door]
   private let middlewares: [GatewayMiddleware]
   private let counters: RequestCounters
 
@@ -27,12 +28,16 @@ package struct RouteTable: HTTPResponder {
     let names = routes.map { "\($0.method) \($0.path)" }
     precondition(Set(names).count == names.count, "two routes answer the same requests")
     self.routes = routes
+    doors = Dictionary(routes.compactMap(\.door).map { ($0.path, $0) }) { first, _ in first }
+      .map(\.value)
     self.middlewares = middlewares
     self.counters = counters
   }
 
   package func respond(to request: Request, context: GatewayContext) async throws -> Response {
     var context = context
+    let target = request.head.path ?? "/"
+    context.door = doors.first { $0.leads(to: target) }
     let found = find(request)
     if case .route(let route, _) = found {
       context.route = route
@@ -86,10 +91,10 @@ package struct RouteTable: HTTPResponder {
         await pass(middlewares.dropFirst(), request: request, context: context, to: found)
       }
     } catch let problem as Problem {
-      return Response(problem)
+      return Response(problem, through: context.door)
     } catch {
       context.logger.error("a request failed", metadata: ["error": "\(type(of: error))"])
-      return Response(Problem.internalError)
+      return Response(Problem.internalError, through: context.door)
     }
   }
 
@@ -182,15 +187,6 @@ private struct ArgumentReading {
 }
 
 extension Response {
-  init(_ problem: Problem) {
-    var headers = problem.headers
-    headers[.contentType] = "application/problem+json"
-    headers[.cacheControl] = "no-store"
-    self.init(
-      status: problem.status, headers: headers,
-      body: ResponseBody(byteBuffer: ByteBuffer(bytes: problem.json)))
-  }
-
   /// - Parameter tags: what the client has already. Compressed content carries its tag with a
   ///   suffix: it is other bytes, and the same answer.
   fileprivate init(_ answer: Answer, ifNoneMatch tags: String?) {

@@ -1,0 +1,44 @@
+/// A door: paths where the gateway speaks another maker's API, so that clients of that API work
+/// here unchanged. Whoever refuses a request behind a door, the route table, access control or a
+/// stream, the answer is in that API's own format: doors are found by path, routes or not.
+
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+package struct Door: Sendable {
+  /// What its paths begin with: `/v2`.
+  package let path: String
+  /// Of an error, for the OpenAPI document.
+  package let error: Schema
+  /// An error as JSON.
+  package let json: @Sendable (Problem) -> [UInt8]
+
+  /// - Parameter path: without a slash at its end.
+  package init(
+    _ path: String, error: Schema, json: @escaping @Sendable (Problem) -> [UInt8]
+  ) {
+    self.path = path
+    self.error = error
+    self.json = json
+  }
+
+  /// Whether a request's target is behind it.
+  func leads(to target: some StringProtocol) -> Bool {
+    guard target.hasPrefix(path) else { return false }
+    return [nil, "/", "?"].contains(target.dropFirst(path.count).first)
+  }
+}
+
+extension Response {
+  /// - Parameter door: what the request came through; nil for the gateway's own API.
+  init(_ problem: Problem, through door: Door?) {
+    var headers = problem.headers
+    headers[.contentType] = door == nil ? Problem.contentType : "application/json"
+    headers[.cacheControl] = "no-store"
+    let json = door?.json(problem) ?? problem.json
+    self.init(
+      status: problem.status, headers: headers,
+      body: ResponseBody(byteBuffer: ByteBuffer(bytes: json)))
+  }
+}
