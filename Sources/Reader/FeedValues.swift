@@ -53,6 +53,9 @@ public struct FeedSnapshot: Sendable {
   /// By instrument id.
   public var quotes: [LatestQuote]
   public var overview: [OverviewRow]
+  /// The last change by the server's clock, and by the daemon's; nil before the first.
+  public var committedAt: Timestamp?
+  public var knownAt: Timestamp?
 }
 
 public enum FeedItem: Sendable {

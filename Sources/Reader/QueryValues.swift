@@ -120,7 +120,7 @@ package enum PriceAdjustment: Sendable, Hashable {
   }
 }
 
-/// A final candle as the function `candles` gives it.
+/// A candle as the function `candles` gives it.
 package struct CandleRecord: Sendable, Hashable {
   package var openedAt: Timestamp
   package var closedAt: Timestamp
@@ -139,6 +139,9 @@ package struct CandleRecord: Sendable, Hashable {
   /// When these values became known.
   package var knownFrom: Timestamp
   package var source: String
+
+  /// Not over yet.
+  package var isOpen: Bool { flags.contains(.notOver) }
 }
 
 /// One thing known of a candle, as the function `why` tells it.
@@ -210,6 +213,9 @@ package struct RejectionRecord: Sendable, Hashable {
 }
 
 extension CandleFlags {
+  /// Of no stored candle: one that is not over, as SQL marks it.
+  static let notOver = CandleFlags(rawValue: 32)
+
   /// As the function `flag_names` calls them.
   package var names: [String] {
     let all: [(CandleFlags, String)] = [

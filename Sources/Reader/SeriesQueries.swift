@@ -17,10 +17,14 @@ package struct SeriesRecord: Sendable, Hashable {
   package var board: String?
   package var currency: String
   package var zone: MarketZone
+  /// The highest and the lowest price of 52 weeks, as traded, at the time of the query.
+  package var yearHigh: ExactDecimal?
+  package var yearLow: ExactDecimal?
 
   package init(
     id: Int32, symbol: Symbol, source: Source, sourceName: String, priority: Int16, name: String?,
-    exchange: String?, kind: String?, board: String?, currency: String, zone: MarketZone
+    exchange: String?, kind: String?, board: String?, currency: String, zone: MarketZone,
+    yearHigh: ExactDecimal? = nil, yearLow: ExactDecimal? = nil
   ) {
     self.id = id
     self.symbol = symbol
@@ -33,6 +37,8 @@ package struct SeriesRecord: Sendable, Hashable {
     self.board = board
     self.currency = currency
     self.zone = zone
+    self.yearHigh = yearHigh
+    self.yearLow = yearLow
   }
 }
 
@@ -83,7 +89,7 @@ package struct CoverageRecord: Sendable, Hashable {
   package var isCertified: Bool
 }
 
-/// Final candles, and the place in the feed that they are as of.
+/// Candles, and the place in the feed that they are as of.
 package struct CandlePage: Sendable {
   package var epoch: Int64
   package var seq: Int64
@@ -95,10 +101,11 @@ extension StoreReader {
     name: "query_series",
     sql: """
       select i.id, i.symbol, s.code, s.name, s.priority, i.name, i.exchange, i.kind, i.board,
-        m.currency, m.zone
+        m.currency, m.zone, l.high_52w, l.low_52w
       from instruments i
       join source s on s.name = i.source
       join market m on m.code = s.market
+      left join latest l on l.instrument_id = i.id
       order by i.id
       """)
 
@@ -114,16 +121,38 @@ extension StoreReader {
       guard let zone = MarketZone(rawValue: try row.text()) else { throw row.malformed() }
       return SeriesRecord(
         id: id, symbol: symbol, source: source, sourceName: sourceName, priority: priority,
-        name: name, exchange: exchange, kind: kind, board: board, currency: currency, zone: zone)
+        name: name, exchange: exchange, kind: kind, board: board, currency: currency, zone: zone,
+        yearHigh: try row.optionalNumeric(), yearLow: try row.optionalNumeric())
     }
   }
 
   /// What `candles` gives, and which change of the feed it is as of: whoever follows from there
   /// misses nothing.
-  package func page(_ query: CandleQuery) throws(StoreError) -> CandlePage {
+  /// - Parameters:
+  ///   - points: how many at most, as a coarse picture; nil for all.
+  ///   - series: the number of the series whose candle that is not over ends the page, where that
+  ///     is within the bounds of the query; nil for final candles alone.
+  package func page(
+    _ query: CandleQuery, points: Int32? = nil, forming series: Int32? = nil
+  ) throws(StoreError) -> CandlePage {
     try inOneMoment("query") { () throws(StoreError) -> CandlePage in
       let (epoch, seq) = try position()
-      return CandlePage(epoch: epoch, seq: seq, candles: try candles(query))
+      var query = query
+      var last: CandleRecord?
+      if let series, let open = try forming(series, timeframe: query.timeframe),
+        query.from.map({ $0 <= open.openedAt }) ?? true,
+        query.to.map({ $0 > open.openedAt }) ?? true
+      {
+        // What is calculated of its parts so far is no candle beside it.
+        (last, query.to) = (open, open.openedAt)
+      }
+      let final =
+        if let points {
+          try candles(query, points: points - (last == nil ? 0 : 1))
+        } else {
+          try candles(query)
+        }
+      return CandlePage(epoch: epoch, seq: seq, candles: final + (last.map { [$0] } ?? []))
     }
   }
 

@@ -19,6 +19,62 @@ extension StoreReader {
   /// - Throws: `refused` (SQLSTATE 22023) where the question makes no sense: filled days, or
   ///   adjusted prices without a known factor.
   package func candles(_ query: CandleQuery) throws(StoreError) -> [CandleRecord] {
+    try read(Self.readCandles, with: parameters(of: query)) { (row) throws(StoreError) in
+      try row.candleRecord()
+    }
+  }
+
+  /// The first and the last stay, and of each of so many stretches between them, as even as can be,
+  /// the highest high and the lowest low: the picture has the extremes of the full one.
+  private static let readThinned = Statement(
+    name: "query_thinned_candles",
+    sql: """
+      with c as materialized (
+        select
+          k.*, row_number() over (order by k.opened_at) as place, count(*) over () as total,
+          ($10::int - 2) / 2 as stretches
+        from candles(
+          $1::text, $2::text, coalesce($3::timestamptz, '-infinity'),
+          coalesce($4::timestamptz, 'infinity'), $5::text, $6::text, $7::timestamptz, $8::text,
+          $9::int) k
+      ),
+      s as (
+        select c.*, ((c.place - 1) * c.stretches - 1) / (c.total - 2) as stretch
+        from c
+        where c.total > $10::int and c.place > 1 and c.place < c.total and c.stretches > 0
+      ),
+      r as (
+        select
+          s.place,
+          row_number() over (
+            partition by s.stretch order by s.high is null or s.low is null, s.high desc, s.place)
+            as above,
+          row_number() over (
+            partition by s.stretch order by s.high is null or s.low is null, s.low, s.place)
+            as below
+        from s
+      )
+      select c.opened_at, c.closed_at, c.trading_day, c.open, c.high, c.low, c.close, c.volume,
+        c.turnover, c.trades, c.vwap, c.flags, c.revision, c.known_from, c.source
+      from c
+      where c.total <= $10::int
+        or c.place in (1, c.total)
+        or c.place in (select r.place from r where 1 in (r.above, r.below))
+      order by c.place
+      """)
+
+  /// The same as a coarse picture.
+  /// - Parameter points: how many at most.
+  /// - Throws: as `candles`.
+  package func candles(_ query: CandleQuery, points: Int32) throws(StoreError) -> [CandleRecord] {
+    var parameters = parameters(of: query)
+    parameters.add { $0.int32(points) }
+    return try read(Self.readThinned, with: parameters) { (row) throws(StoreError) in
+      try row.candleRecord()
+    }
+  }
+
+  private func parameters(of query: CandleQuery) -> WireParameters {
     var parameters = WireParameters()
     parameters.add { $0.text(query.symbol.description) }
     parameters.add { $0.text(query.timeframe.name) }
@@ -29,16 +85,37 @@ extension StoreReader {
     parameters.add { $0.optional(query.asOf) { $0.timestamp($1) } }
     parameters.add { $0.optional(query.source) { $0.text($1) } }
     parameters.add { $0.optional(query.newest) { $0.int32($1) } }
-    return try read(Self.readCandles, with: parameters) { (row) throws(StoreError) in
-      CandleRecord(
-        openedAt: try row.timestamp(), closedAt: try row.timestamp(), tradingDay: try row.day(),
-        open: try row.optionalNumeric(), high: try row.optionalNumeric(),
-        low: try row.optionalNumeric(), close: try row.optionalNumeric(),
-        volume: try row.numeric(), turnover: try row.optionalNumeric(),
-        trades: try row.optionalInt64(), vwap: try row.optionalNumeric(),
-        flags: CandleFlags(rawValue: try row.int16()), revision: try row.int16(),
-        knownFrom: try row.timestamp(), source: try row.text())
-    }
+    return parameters
+  }
+
+  private static func readForming(_ timeframe: Timeframe) -> Statement {
+    Statement(
+      name: "query_forming_\(timeframe.name)",
+      sql: """
+        select c.opened_at, c.closed_at, c.trading_day, c.open, c.high, c.low, c.close, c.volume,
+          c.turnover, c.trades, c.vwap,
+          (c.no_trade::int | c.partial::int * 2 | c.extreme_ambiguous::int * 4
+            | 32 | c.coarse::int * 64)::smallint,
+          c.revision, c.known_from, c.source
+        from candle_\(timeframe.name) c
+        where c.instrument_id = $1::int
+          and c.trading_day >= (
+            select q.trading_day from feed_quotes q where q.instrument_id = $1::int)
+          and c.state = 'open'
+        order by c.opened_at desc
+        limit 1
+        """)
+  }
+
+  /// The candle that is not over; nil where none is.
+  /// - Parameter series: its number.
+  package func forming(_ series: Int32, timeframe: Timeframe) throws(StoreError) -> CandleRecord? {
+    precondition(timeframe != .afterHours, "after-hours candles come whole")
+    var parameters = WireParameters()
+    parameters.add { $0.int32(series) }
+    return try read(Self.readForming(timeframe), with: parameters) { (row) throws(StoreError) in
+      try row.candleRecord()
+    }.first
   }
 
   private static let readFacts = Statement(
@@ -78,12 +155,57 @@ extension StoreReader {
     day: TradingDay? = nil, symbol: Symbol? = nil
   ) throws(StoreError) -> [DisagreementRecord] {
     try read(Self.readDisagreements, with: parameters(day: day, symbol: symbol)) {
-      (row) throws(StoreError) in
-      DisagreementRecord(
-        symbol: try row.symbol(), timeframe: try row.text(), openedAt: try row.timestamp(),
-        tradingDay: try row.day(), field: try row.text(), ours: try row.optionalNumeric(),
-        theirs: try row.optionalNumeric(), ourSource: try row.text(),
-        theirSource: try row.text(), state: try row.text(), knownFrom: try row.timestamp())
+      (row) throws(StoreError) in try row.disagreement()
     }
+  }
+
+  private static let readDisagreementPage = Statement(
+    name: "query_disagreement_page",
+    sql: """
+      select symbol, timeframe, opened_at, trading_day, field, ours, theirs, our_source,
+        their_source, state, known_from, id
+      from disagreements
+      where ($1::date is null or trading_day = $1::date)
+        and ($2::text is null or symbol = $2::text)
+        and (
+          $3::bigint is null
+          or (opened_at, id) > (
+            select a.opened_at, a.id from disagreements a where a.id = $3::bigint))
+      order by opened_at, id
+      limit $4::int
+      """)
+
+  /// A page of what could not be reconciled, oldest first.
+  /// - Parameter after: behind this one; nil for the first page.
+  package func disagreements(
+    day: TradingDay?, symbol: Symbol?, after: Int64?, limit: Int32
+  ) throws(StoreError) -> [(id: Int64, row: DisagreementRecord)] {
+    var parameters = parameters(day: day, symbol: symbol)
+    parameters.add { $0.optional(after) { $0.int64($1) } }
+    parameters.add { $0.int32(limit) }
+    return try read(Self.readDisagreementPage, with: parameters) { (row) throws(StoreError) in
+      let record = try row.disagreement()
+      return (try row.int64(), record)
+    }
+  }
+}
+
+extension PostgresRow {
+  fileprivate mutating func candleRecord() throws(StoreError) -> CandleRecord {
+    CandleRecord(
+      openedAt: try timestamp(), closedAt: try timestamp(), tradingDay: try day(),
+      open: try optionalNumeric(), high: try optionalNumeric(), low: try optionalNumeric(),
+      close: try optionalNumeric(), volume: try numeric(), turnover: try optionalNumeric(),
+      trades: try optionalInt64(), vwap: try optionalNumeric(),
+      flags: CandleFlags(rawValue: try int16()), revision: try int16(),
+      knownFrom: try timestamp(), source: try text())
+  }
+
+  fileprivate mutating func disagreement() throws(StoreError) -> DisagreementRecord {
+    DisagreementRecord(
+      symbol: try symbol(), timeframe: try text(), openedAt: try timestamp(),
+      tradingDay: try day(), field: try text(), ours: try optionalNumeric(),
+      theirs: try optionalNumeric(), ourSource: try text(), theirSource: try text(),
+      state: try text(), knownFrom: try timestamp())
   }
 }

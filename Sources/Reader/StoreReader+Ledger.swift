@@ -23,10 +23,49 @@ extension StoreReader {
     day: TradingDay? = nil, symbol: Symbol? = nil
   ) throws(StoreError) -> [GapRecord] {
     try read(Self.readGapRecords, with: parameters(day: day, symbol: symbol)) {
-      (row) throws(StoreError) in
-      GapRecord(
-        gap: try row.gap(), state: try row.text(), sightings: try row.int16(),
-        permanentReason: try row.optionalText(), knownFrom: try row.timestamp())
+      (row) throws(StoreError) in try row.gapRecord()
+    }
+  }
+
+  private static let readGapPage = Statement(
+    name: "query_gap_page",
+    sql: """
+      select i.symbol, g.trading_day, g.from_at, g.to_at, g.volume, g.turnover, g.cause, i.source,
+        s.state, s.sightings, s.permanent_reason, g.known_from, g.id
+      from feed_gaps g
+      join feed_instruments i on i.id = g.instrument_id
+      join gaps s on s.id = g.id
+      where g.instrument_id = $1::int
+        and ($2::date is null or g.trading_day = $2::date)
+        and ($3::timestamptz is null or g.to_at > $3::timestamptz)
+        and ($4::timestamptz is null or g.from_at < $4::timestamptz)
+        and s.closed_by is distinct from 'superseded'
+        and (
+          $5::bigint is null
+          or (g.from_at, g.id) > (select a.from_at, a.id from feed_gaps a where a.id = $5::bigint))
+      order by g.from_at, g.id
+      limit $6::int
+      """)
+
+  /// A page of the gaps of a series, oldest first.
+  /// - Parameters:
+  ///   - day: nil for all.
+  ///   - seen: those that reach into these times; nil for all.
+  ///   - after: behind this one; nil for the first page.
+  package func gaps(
+    of series: Int32, day: TradingDay? = nil, seen: Range<Timestamp>? = nil, after: Int64? = nil,
+    limit: Int32
+  ) throws(StoreError) -> [(id: Int64, row: GapRecord)] {
+    var parameters = WireParameters()
+    parameters.add { $0.int32(series) }
+    parameters.add { $0.optional(day) { $0.date($1) } }
+    parameters.add { $0.optional(seen?.lowerBound) { $0.timestamp($1) } }
+    parameters.add { $0.optional(seen?.upperBound) { $0.timestamp($1) } }
+    parameters.add { $0.optional(after) { $0.int64($1) } }
+    parameters.add { $0.int32(limit) }
+    return try read(Self.readGapPage, with: parameters) { (row) throws(StoreError) in
+      let record = try row.gapRecord()
+      return (try row.int64(), record)
     }
   }
 
@@ -156,5 +195,13 @@ extension StoreReader {
         source: source, symbol: try row.text(), reason: try row.text(), detail: try row.text(),
         payload: try row.bytes())
     }
+  }
+}
+
+extension PostgresRow {
+  fileprivate mutating func gapRecord() throws(StoreError) -> GapRecord {
+    GapRecord(
+      gap: try gap(), state: try text(), sightings: try int16(),
+      permanentReason: try optionalText(), knownFrom: try timestamp())
   }
 }

@@ -97,6 +97,15 @@ package final class StoreReader {
       order by symbol
       """)
 
+  private static let readLastChange = Statement(
+    name: "read_last_change",
+    sql: """
+      select committed_at, known_at
+      from feed_changes
+      order by seq desc
+      limit 1
+      """)
+
   func position() throws(StoreError) -> (epoch: Int64, seq: Int64) {
     var row = try connection.run(Self.readPosition, context: "follow").row(0)
     return (try row.int64(), try row.int64())
@@ -111,8 +120,12 @@ package final class StoreReader {
           symbol: try row.text(), name: try row.optionalText(), last: try row.numeric(),
           change: try row.numeric(), percentChange: try row.numeric(), at: try row.timestamp())
       }
+      let last = try read(Self.readLastChange, context: "snapshot") { (row) throws(StoreError) in
+        (committedAt: try row.timestamp(), knownAt: try row.timestamp())
+      }.first
       return FeedSnapshot(
-        epoch: epoch, seq: seq, quotes: try quotes(after: -1, through: .max), overview: overview)
+        epoch: epoch, seq: seq, quotes: try quotes(after: -1, through: .max), overview: overview,
+        committedAt: last?.committedAt, knownAt: last?.knownAt)
     }
   }
 
