@@ -253,7 +253,7 @@ let package = Package(
         "Market", "EmbeddedPostgres", "Postgres", "Reader", "Commits", "Store", "CandledClient",
         "AppStore", "Gateway", "Operations", "TestSupport", "TestTraits", log,
         .product(name: "NIOEmbedded", package: "swift-nio"),
-      ] + web, exclude: ["Golden"]),
+      ] + web, exclude: ["Golden", "Scripts"]),
     tests("TrialTests", ["Trials", "TestTraits"]),
     tests(
       "AdminTests",

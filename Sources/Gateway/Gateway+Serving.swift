@@ -51,7 +51,7 @@ extension Gateway {
       return directory.place(spelling: spelling).map { directory[$0].symbol }
     }
     var parts = Parts()
-    parts.routes = mine.routes
+    parts.routes = mine.routes + [StreamRoute.events]
     parts.middlewares = [AccessMiddleware(control)]
     parts.sinks = [hub]
     parts.server = .streams(hub, configuration: HTTPPipeline.configuration)

@@ -99,7 +99,9 @@ import Testing
     ("PUT", "/v1/watchlists/1/symbols/AAPL", #"{"low":"1e400"}"#, 422, "invalid_argument"),
     ("PUT", "/v1/watchlists/1/symbols/AAPL", #"{"low":1}"#, 400, "invalid_argument"),
     ("PUT", "/v1/watchlists/1/symbols/AAPL", #"{"low":"-1"}"#, 422, "invalid_argument"),
-    ("PUT", "/v1/watchlists/1/symbols", #"{"symbols":["AAPL","AAPL"]}"#, 422, "invalid_argument"),
+    ("PUT", "/v1/watchlists/1/symbols", #"{"symbols":["AAPL","AAPL"]}"#, 409, "symbol_twice"),
+    ("PUT", "/v1/watchlists/1/symbols", #"{"symbols":["nonsense!"]}"#, 409, "unknown_symbol"),
+    ("PUT", "/v1/watchlists/1/symbols/AAPL", #"{"low":"2","high":"1"}"#, 409, "triggers_cross"),
     ("PUT", "/v1/watchlists/1/symbols", #"{"symbols":[null]}"#, 400, "invalid_argument"),
     ("PUT", "/v1/preferences", "[]", 422, "invalid_argument"),
   ])

@@ -89,18 +89,3 @@ final class ServedFixture: Sendable {
     }
   }
 }
-
-/// Answers on disk. `CANDLED_RECORD=1` writes them anew.
-enum GoldenAnswer {
-  static func expect(_ body: String, equals name: String) throws {
-    let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden")
-    let file = folder.appending(path: "\(name).json")
-    // The life of a database is named by the time it was made.
-    let text = body.replacing(#/"epoch":\d+/#, with: "\"epoch\":1") + "\n"
-    if ProcessInfo.processInfo.environment["CANDLED_RECORD"] != nil {
-      try text.write(to: file, atomically: true, encoding: .utf8)
-    } else {
-      #expect(text == (try String(contentsOf: file, encoding: .utf8)), "\(name)")
-    }
-  }
-}

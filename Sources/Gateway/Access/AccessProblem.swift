@@ -78,7 +78,7 @@ package struct AccessProblem: Error, Sendable, Hashable {
       self.init(status: 404, code: "unknown_watchlist", title: error.description)
     case .nameTaken: self.init(status: 409, code: "name_taken", title: error.description)
     case .tooManyTokens, .tooManyWatchlists, .tooManySymbols:
-      self.init(status: 422, code: "limit_reached", title: error.description)
+      self.init(status: 409, code: "limit_reached", title: error.description)
     case .invalid(let field, let expected): self = .invalid(field, expected: expected)
     }
   }

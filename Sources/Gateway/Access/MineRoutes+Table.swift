@@ -15,11 +15,11 @@ extension MineRoutes {
         summary: "A one-time ticket for a WebSocket of a browser: /ws?ticket=…, within 30 s."
       ) { (routes, request) throws(AccessProblem) in try routes.makeTicket(request) },
       route(
-        .get, path: "/v1/preferences", answer: .object([]),
+        .get, path: "/v1/preferences", answer: .anyObject,
         summary: "The user's preferences: one JSON object."
       ) { (routes, request) throws(AccessProblem) in try await routes.preferences(request) },
       route(
-        .put, path: "/v1/preferences", status: .noContent, answer: nil, body: .object([]),
+        .put, path: "/v1/preferences", status: .noContent, answer: nil, body: .anyObject,
         summary: "Replaces the user's preferences."
       ) { (routes, request) throws(AccessProblem) in
         try await routes.replacePreferences(request)
@@ -54,12 +54,14 @@ extension MineRoutes {
       route(
         .put, path: "/v1/watchlists/{id}/symbols", answer: Self.watchlist, body: Self.symbols,
         summary: "Makes these all its symbols, in this order: each a string, or an object with "
-          + "symbol, low and high. A bare string keeps the triggers.", problems: [.notFound]
+          + "symbol, low and high. A bare string keeps the triggers.",
+        problems: [.notFound, .conflict]
       ) { (routes, request) throws(AccessProblem) in try await routes.replaceSymbols(request) },
       route(
         .put, path: "/v1/watchlists/{id}/symbols/{symbol}", status: .noContent, answer: nil,
         body: Self.triggers,
-        summary: "Adds a symbol at the end, or sets its triggers.", problems: [.notFound]
+        summary: "Adds a symbol at the end, or sets its triggers.",
+        problems: [.notFound, .conflict]
       ) { (routes, request) throws(AccessProblem) in try await routes.putSymbol(request) },
       route(
         .delete, path: "/v1/watchlists/{id}/symbols/{symbol}", status: .noContent, answer: nil,
@@ -109,7 +111,8 @@ extension MineRoutes {
   ])
   private static let name = Schema.object([.init("name", .text(charactersMax: 64))])
   private static let triggers = Schema.object([
-    .init("low", .decimal, isRequired: false), .init("high", .decimal, isRequired: false),
+    .init("low", .nullable(.matching(.price)), isRequired: false),
+    .init("high", .nullable(.matching(.price)), isRequired: false),
   ])
   private static let watchlist = Schema.named(
     "Watchlist",
@@ -130,8 +133,8 @@ extension MineRoutes {
         of: .either(
           .string,
           .object([
-            .init("symbol", .string), .init("low", .decimal, isRequired: false),
-            .init("high", .decimal, isRequired: false),
+            .init("symbol", .string), .init("low", .nullable(.matching(.price)), isRequired: false),
+            .init("high", .nullable(.matching(.price)), isRequired: false),
           ]))))
   ])
 }

@@ -86,8 +86,13 @@ package struct MineRoutes: Sendable {
     let id = try request.watchlistID()
     var entries: [WatchlistEntry] = []
     for entry in try decode(SymbolsBody.self, from: request).symbols {
-      entries.append(
-        WatchlistEntry(symbol: try symbol(entry.symbol), triggers: try entry.triggers?.value()))
+      // 404 would mean that there is no such list.
+      guard let symbol = resolve(entry.symbol) else { throw unknown(status: 409) }
+      entries.append(WatchlistEntry(symbol: symbol, triggers: try entry.triggers?.value()))
+    }
+    guard Set(entries.map(\.symbol)).count == entries.count else {
+      throw AccessProblem(
+        status: 409, code: "symbol_twice", title: "a symbol is in the list twice")
     }
     let order = entries
     let list = try await change(request) { (table) throws(AppStoreError) in
@@ -147,8 +152,9 @@ package struct MineRoutes: Sendable {
     return symbol
   }
 
-  private func unknown() -> AccessProblem {
-    AccessProblem(status: 404, code: "unknown_symbol", title: "there is no such symbol")
+  private func unknown(status: Int = 404) -> AccessProblem {
+    AccessProblem(
+      status: status, code: "unknown_symbol", title: "there is no such symbol")
   }
 
   private func decode<Body: Decodable>(
@@ -175,7 +181,13 @@ private struct TriggersBody: Decodable {
   var high: String?
 
   func value() throws(AccessProblem) -> PriceTriggers {
-    PriceTriggers(low: try price(low, of: "low"), high: try price(high, of: "high"))
+    let triggers = PriceTriggers(low: try price(low, of: "low"), high: try price(high, of: "high"))
+    if let low = triggers.low, let high = triggers.high, low > high {
+      throw AccessProblem(
+        status: 409, code: "triggers_cross", title: "low is above high, so no price is between them"
+      )
+    }
+    return triggers
   }
 
   private func price(_ text: String?, of field: String) throws(AccessProblem) -> ExactDecimal? {

@@ -11,13 +11,21 @@ struct FeedAssembler: Sendable {
   private var latest: [LatestQuote?] = []
   private var connectionLostAt: Timestamp?
   private var leaderLostAt: Timestamp?
+  /// The newest day of each market: its 52 weeks are read anew with the first quote of a day.
+  private var days: [MarketZone: TradingDay] = [:]
 
-  /// Whether the change names a series that the directory lacks, or another name of one.
+  /// Whether the change names a series that the directory lacks, or another name of one, or begins
+  /// a day.
   func needsDirectory(for change: FeedChange) -> Bool {
     change.quotes.contains { quote in
       guard let place = place(of: quote.quote.symbol, source: quote.source) else { return true }
-      return state.directory[place].name != quote.name
+      let series = state.directory[place]
+      return series.name != quote.name || isNewDay(quote.quote, in: series.zone)
     } || change.candles.contains { place(of: $0.candle) == nil }
+  }
+
+  private func isNewDay(_ quote: Quote, in zone: MarketZone) -> Bool {
+    days[zone].map { $0 < quote.tradingDay } ?? true
   }
 
   mutating func setDirectory(_ records: [SeriesRecord]) {
@@ -36,6 +44,7 @@ struct FeedAssembler: Sendable {
     state.figures = Array(repeating: nil, count: count)
     (state.epoch, state.seq) = (snapshot.epoch, snapshot.seq)
     state.overview = snapshot.overview
+    (state.committedAt, state.knownAt) = (snapshot.committedAt, snapshot.knownAt)
     state.stalled = [:]
     connectionLostAt = nil
     state.lostAt = leaderLostAt
@@ -44,7 +53,7 @@ struct FeedAssembler: Sendable {
 
   mutating func apply(_ change: FeedChange) -> FeedUpdate {
     state.seq = change.seq
-    state.committedAt = change.committedAt
+    (state.committedAt, state.knownAt) = (change.committedAt, change.knownAt)
     for event in change.events {
       switch event {
       case .feedStalled(let source, let since): state.stalled[source] = since
@@ -81,10 +90,12 @@ struct FeedAssembler: Sendable {
   @discardableResult
   private mutating func store(_ quote: LatestQuote) -> SeriesPlace? {
     guard let place = place(of: quote.quote.symbol, source: quote.source) else { return nil }
+    let series = state.directory[place]
     latest[place.index] = quote
+    if isNewDay(quote.quote, in: series.zone) { days[series.zone] = quote.quote.tradingDay }
     state.figures[place.index] = StockFigures(quote.quote)
     state.stocks[place.index] = EncodedStock(
-      quote, place: place, series: state.directory[place], isStale: state.lostAt != nil)
+      quote, place: place, series: series, isStale: state.lostAt != nil)
     return place
   }
 

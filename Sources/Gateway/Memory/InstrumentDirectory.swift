@@ -101,7 +101,7 @@ package struct InstrumentDirectory: Sendable {
 
   /// Series whose code or symbol begins with `text`, whose name contains it, or whose name's
   /// initials in pinyin begin with it; in this order, then by symbol.
-  package func search(_ text: String, limit: Int) -> [SeriesPlace] {
+  package func search(_ text: String, limit: Int = .max) -> [SeriesPlace] {
     let wanted = SearchText.folded(text)
     guard !wanted.isEmpty else { return [] }
     let scored = searchTexts.indices.compactMap { index -> (rank: Int, place: SeriesPlace)? in

@@ -49,9 +49,18 @@ package struct MarketState: Sendable {
   package var lostAt: Timestamp?
   /// When the last change was committed, by the server's clock; nil before the first.
   package var committedAt: Timestamp?
+  /// The same by the daemon's clock, which shows another day where it replays one.
+  package var knownAt: Timestamp?
 
   /// Whether anything was read yet.
   package var isLoaded: Bool { epoch != 0 }
+
+  /// What the daemon's clock shows.
+  /// - Parameter now: by this machine's clock.
+  package func clock(at now: Timestamp) -> Timestamp {
+    guard let knownAt, let committedAt else { return now }
+    return Timestamp(microseconds: now.microseconds + knownAt.microseconds(since: committedAt))
+  }
 
   package init(
     epoch: Int64 = 0, seq: Int64 = 0, stocks: [EncodedStock?] = [], lostAt: Timestamp? = nil

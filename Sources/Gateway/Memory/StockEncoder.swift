@@ -41,6 +41,7 @@ extension EncodedStock {
       stock.write(series, name: latest.name)
       stock.write(latest.quote, figures: StockFigures(latest.quote), zone: series.zone)
       stock.writeLimits(of: latest)
+      stock.writeYear(of: latest.quote, series: series)
       stock.member("trading") { $0.string(latest.quote.trading.name) }
       stock.member("quotedAt") { $0.string(series.zone.text(of: latest.quote.at)) }
       stock.member("receivedAt") { $0.string(series.zone.text(of: latest.receivedAt)) }
@@ -109,6 +110,15 @@ extension JSONWriter {
     let band = latest.quote.legalBand(name: latest.name ?? "")
     member("limitUp") { $0.optional(band) { $0.decimal($1.upper) } }
     member("limitDown") { $0.optional(band) { $0.decimal($1.lower) } }
+  }
+
+  /// Of 52 weeks: what the days before have, and what today shows.
+  fileprivate mutating func writeYear(of quote: Quote, series: SeriesRecord) {
+    let today = quote.high.isPositive ? quote : nil
+    let highs = [series.yearHigh, today?.high].compactMap(\.self)
+    let lows = [series.yearLow, today?.low].compactMap(\.self)
+    member("yearHigh") { $0.optional(highs.max()) { $0.decimal($1) } }
+    member("yearLow") { $0.optional(lows.min()) { $0.decimal($1) } }
   }
 
   fileprivate mutating func write(forming candle: Candle, _ zone: MarketZone) {

@@ -3,6 +3,7 @@
 /// gives no more than a place in a list that everybody may read.
 
 import Foundation
+import HTTPTypes
 import Market
 
 enum Cursor {
@@ -23,9 +24,8 @@ enum Cursor {
     return value
   }
 
-  static func refused(_ text: String) -> Problem {
-    .invalid("cursor", expected: "nextCursor of a page of the same request", found: text)
-  }
+  static let unknown = Problem(
+    .notFound, code: "unknown_cursor", title: "No page of this request has this cursor.")
 
   private static func check(_ number: String, _ request: String) -> String {
     var hash = StableHash(of: "cursor 1")

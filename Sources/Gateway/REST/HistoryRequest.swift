@@ -64,7 +64,8 @@ extension TradingDay {
 struct HistoryRequest: Sendable {
   let series: SeriesRecord
   let interval: Timeframe
-  let limit: Int
+  /// nil where a picture of the whole range is asked for.
+  let limit: Int?
   let points: Int?
   let hasColumns: Bool
   let fingerprint: String
@@ -80,48 +81,58 @@ struct HistoryRequest: Sendable {
   init(_ arguments: Arguments, series: SeriesRecord, lastDay: TradingDay) throws(Problem) {
     self.series = series
     interval = arguments["interval"].flatMap { Timeframe(interval: $0) } ?? .day1
-    limit = Int(arguments.integer("limit") ?? Self.limitDefault)
     points = arguments.integer("points").map { Int($0) }
+    limit = (arguments.integer("limit") ?? (points == nil ? Self.limitDefault : nil)).map {
+      Int($0)
+    }
     hasColumns = arguments["format"] == "columns"
     fingerprint = arguments.fingerprint(of: "history \(series.symbol) \(series.sourceName)")
     query = CandleQuery(series.symbol, timeframe: interval)
     query.source = series.sourceName
-    query.newest = Int32(limit + 1)
+    // One more shows whether there is another page; a picture has none.
+    query.newest = limit.map { Int32($0 + (points == nil ? 1 : 0)) }
     query.asOf = arguments.moment("asOf", zone: series.zone)
-    query.fill = arguments["fill"].flatMap { CandleFill(rawValue: $0) } ?? .none
+    let hasMinutes = interval.rawValue <= Timeframe.hour1.rawValue
+    query.fill =
+      hasMinutes ? arguments["fill"].flatMap { CandleFill(rawValue: $0) } ?? .none : .none
     query.adjust = arguments["adjust"].flatMap { PriceAdjustment(text: $0) } ?? .raw
     try setBounds(arguments, lastDay: lastDay)
   }
 
+  /// All bounds hold: a period ends with the newest day, or that of `to`.
   private mutating func setBounds(
     _ arguments: Arguments, lastDay: TradingDay
   ) throws(Problem) {
     query.from = arguments.moment("from", zone: series.zone)
     query.to = arguments.moment("to", zone: series.zone)
-    if let period = arguments["period"] {
-      guard query.from == nil, query.to == nil else {
-        throw .invalid("period", expected: "either period, or from and to", found: period)
+    let hasBounds = query.from != nil || query.to != nil
+    let asked = arguments["period"].flatMap { HistoryPeriod(rawValue: $0) }
+    if let period = asked ?? (hasBounds ? nil : .usual(for: interval)) {
+      // No calendar reaches back to the year 1, and no price.
+      let until = query.to.map { to in
+        series.zone.day(at: Timestamp(microseconds: max(to.microseconds - 1, 0)))
       }
-    }
-    if query.from == nil, query.to == nil {
-      let period =
-        arguments["period"].flatMap { HistoryPeriod(rawValue: $0) } ?? .usual(for: interval)
-      query.from = period.begins(endingWith: lastDay).map {
+      let begins = period.begins(endingWith: min(until ?? lastDay, lastDay)).map {
         series.zone.moment(on: $0, secondOfDay: 0)
       }
-    }
-    if let from = query.from, let to = query.to, from >= to {
-      throw .invalid("to", expected: "a time after from", found: arguments["to"] ?? "")
+      query.from = [query.from, begins].compactMap(\.self).max()
     }
     guard let text = arguments["cursor"] else { return }
     guard let before = Cursor.read(text, of: fingerprint), Self.cursorRange.contains(before)
-    else { throw Cursor.refused(text) }
+    else { throw Cursor.unknown }
     query.to = Timestamp(microseconds: before)
   }
 
   /// Anybody can make a cursor: those of the years 1 to 9999 are times that the database knows.
   private static let cursorRange: ClosedRange<Int64> =
     -62_135_596_800_000_000...253_402_300_799_999_999
+
+  /// The series whose candle that is not over belongs to it; nil for prices of another day, or as
+  /// they were known.
+  var formingSeries: Int32? {
+    let isOfToday = query.adjust == .raw || query.adjust == .qfq(standsOn: nil)
+    return query.asOf == nil && isOfToday ? series.id : nil
+  }
 
   /// Whether all of it lies behind the days that are still repaired: it changes no more. Prices
   /// that are adjusted to the newest day change at each ex-date.

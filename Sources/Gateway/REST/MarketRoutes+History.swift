@@ -10,9 +10,10 @@ extension MarketRoutes {
     [
       Route(
         "/v1/stocks/{symbol}/history",
-        summary: "Final candles, oldest first; pages go back in time.",
+        summary: "Candles, oldest first, the last one perhaps not over yet (state open); pages go "
+          + "back in time.",
         parameters: Self.historyParameters, answer: .history,
-        problems: [.notFound, .serviceUnavailable]
+        problems: [.notFound, .conflict, .serviceUnavailable]
       ) { arguments, _, _ in
         try await history(arguments)
       }
@@ -26,18 +27,19 @@ extension MarketRoutes {
       summary: "How long a candle is; 1d if absent.", example: "1d"),
     Parameter(
       "period", .choice(HistoryPeriod.allCases.map(\.rawValue)),
-      summary: "How far back from the newest day.", example: "1mo"),
+      summary: "How far back from the newest day, or that of to.", example: "1mo"),
     Parameter("from", .moment, summary: "Opened then or later.", example: "2026-07-06"),
     Parameter("to", .moment, summary: "Opened before then.", example: "2026-07-07"),
     Parameter(
       "points", .integer(4...10_000),
-      summary: "At most so many candles; the extremes of each stretch stay.", example: "300"),
+      summary: "The whole range in at most so many candles; the extremes of each stretch stay.",
+      example: "300"),
     Parameter("adjust", .adjustment, summary: "Which prices: raw if absent.", example: "qfq"),
     Parameter(
       "asOf", .moment, summary: "As it was known then.", example: "2026-07-06T15:30:00+08:00"),
     Parameter(
       "fill", .choice(CandleFill.allCases.map(\.rawValue)),
-      summary: "What stands where a minute has no candle.", example: "none"),
+      summary: "What stands where minutes have no candle.", example: "none"),
     Parameter(
       "format", .choice(["rows", "columns"]), summary: "An array of candles, or of each field.",
       example: "columns"), limit(Int64(HistoryRequest.limitMax)), cursor,
@@ -50,7 +52,10 @@ extension MarketRoutes {
     let lastDay = state.figures[place.index]?.tradingDay ?? series.zone.day(at: .now)
     let request = try HistoryRequest(arguments, series: series, lastDay: lastDay)
     let query = request.query
-    let page = try await self.query { (reader) throws(StoreError) in try reader.page(query) }
+    let (points, forming) = (request.points, request.formingSeries)
+    let page = try await self.query { (reader) throws(StoreError) in
+      try reader.page(query, points: points.map { Int32($0) }, forming: forming)
+    }
     let (body, hash) = request.encode(page)
     let caching =
       request.isClosed(now: .now) ? "private, max-age=86400, immutable" : "private, max-age=5"
@@ -62,10 +67,9 @@ extension HistoryRequest {
   /// - Returns: the answer, and a hash of all of it but `seq`: the same candles at a later seq are
   ///   the same answer.
   fileprivate func encode(_ page: CandlePage) -> (body: [UInt8], hash: String) {
-    let hasMore = page.candles.count > limit
-    let whole = hasMore ? Array(page.candles.dropFirst()) : page.candles
-    let shown = points.map { whole.thinned(to: $0) } ?? whole
-    let next = hasMore ? whole.first.map { $0.openedAt.microseconds } : nil
+    let shown = limit.map { Array(page.candles.suffix($0)) } ?? page.candles
+    let hasMore = points == nil && shown.count < page.candles.count
+    let next = hasMore ? shown.first.map { $0.openedAt.microseconds } : nil
     var content = JSONWriter(capacity: shown.count * 256 + 64)
     if hasColumns { writeColumns(shown, to: &content) } else { writeRows(shown, to: &content) }
     let cursor = next.map { Cursor.text($0, of: fingerprint) }
@@ -105,7 +109,7 @@ extension HistoryRequest {
       ("volume", { $0.decimal($1.volume) }),
       ("turnover", { $0.optional($1.turnover) { $0.decimal($1) } }),
       ("vwap", { $0.optional($1.vwap) { $0.decimal($1) } }),
-      ("state", { text, _ in text.string("final") }),
+      ("state", { $0.string($1.isOpen ? "open" : "final") }),
       ("revision", { $0.integer(Int64($1.revision)) }),
       ("flags", { $0.write($1.flags) }),
     ]

@@ -9,8 +9,9 @@ import Reader
 extension MarketRoutes {
   var ledger: [Route] { ofSymbol + ofDay }
 
-  /// More than a page shows; a request for fewer days shows the rest.
-  private static let rowsMax = 1_000
+  /// Of a page, and of an answer without pages: a request for fewer days shows the rest.
+  private static let rowsMax: Int64 = 1_000
+  private static let rowsDefault: Int64 = 500
 
   private var ofSymbol: [Route] {
     let intervals = Parameter(
@@ -24,13 +25,15 @@ extension MarketRoutes {
           Parameter(
             "at", .moment, summary: "A time within the candle.",
             example: "2026-07-06T09:31:00+08:00", isRequired: true),
-        ], answer: .list("facts", of: .fact), problems: [.notFound, .serviceUnavailable]
+        ], answer: .list("facts", of: .fact),
+        problems: [.notFound, .conflict, .serviceUnavailable]
       ) { arguments, _, _ in
         try await why(arguments)
       },
       Route(
         "/v1/stocks/{symbol}/gaps", summary: "Trading that was not seen, and what became of it.",
-        parameters: [Self.symbol, Self.source, Self.day], answer: .list("gaps", of: .gap),
+        parameters: [Self.symbol, Self.source, Self.day, Self.limit(Self.rowsMax), Self.cursor],
+        answer: .page("gaps", of: .gap),
         problems: [.notFound, .serviceUnavailable]
       ) { arguments, _, _ in
         try await gaps(arguments)
@@ -65,8 +68,8 @@ extension MarketRoutes {
       },
       Route(
         "/v1/disagreements", summary: "Values on which two sources, or two readings, disagree.",
-        parameters: [Self.day, Self.optionalSymbol],
-        answer: .list("disagreements", of: .disagreement),
+        parameters: [Self.day, Self.optionalSymbol, Self.limit(Self.rowsMax), Self.cursor],
+        answer: .page("disagreements", of: .disagreement),
         problems: [.notFound, .serviceUnavailable]
       ) { arguments, _, _ in
         try await disagreements(arguments)
@@ -88,10 +91,10 @@ extension MarketRoutes {
     text.object { answer in
       answer.member(name) { list in
         list.array { list in
-          for row in rows.prefix(Self.rowsMax) { list.object { write(&$0, row) } }
+          for row in rows.prefix(Int(Self.rowsMax)) { list.object { write(&$0, row) } }
         }
       }
-      answer.member("truncated") { $0.boolean(rows.count > Self.rowsMax) }
+      answer.member("truncated") { $0.boolean(rows.count > Int(Self.rowsMax)) }
     }
     var hash = StableHash()
     hash.combine(String(decoding: text.bytes, as: UTF8.self))
@@ -117,14 +120,48 @@ extension MarketRoutes {
     let state = memory.state
     let series = state.directory[try self.series(arguments, state: state)]
     let day = arguments.day("day")
-    let rows = try await query { (reader) throws(StoreError) in
-      try reader.gapRecords(day: day, symbol: series.symbol)
-    }
-    return answer("gaps", rows.filter { $0.gap.source == series.source }) { gap, row in
+    return try await page("gaps", arguments, of: series.id.description) {
+      (reader, after, limit) throws(StoreError) in
+      try reader.gaps(of: series.id, day: day, after: after, limit: limit)
+    } write: { gap, row in
       gap.write(row.gap, zone: series.zone)
       gap.member("state") { $0.string(row.state) }
       gap.member("knownFrom") { $0.string(series.zone.text(of: row.knownFrom)) }
     }
+  }
+
+  /// A page of rows that have numbers: the cursor is that of the last one shown.
+  private func page<Row: Sendable>(
+    _ name: StaticString, _ arguments: Arguments, of subject: String = "",
+    read:
+      @escaping @Sendable (StoreReader, Int64?, Int32) throws(StoreError)
+      -> [(id: Int64, row: Row)],
+    write: (inout JSONWriter, Row) -> Void
+  ) async throws(Problem) -> Answer {
+    let limit = Int(arguments.integer("limit") ?? Self.rowsDefault)
+    let fingerprint = arguments.fingerprint(of: "\(name) \(subject)")
+    var after: Int64?
+    if let cursor = arguments["cursor"] {
+      guard let id = Cursor.read(cursor, of: fingerprint) else { throw Cursor.unknown }
+      after = id
+    }
+    let rows = try await query { [after] (reader) throws(StoreError) in
+      try read(reader, after, Int32(limit + 1))
+    }
+    let shown = rows.prefix(limit)
+    let next = rows.count > limit ? shown.last.map { Cursor.text($0.id, of: fingerprint) } : nil
+    var text = JSONWriter(capacity: shown.count * 256 + 128)
+    text.object { answer in
+      answer.member(name) { list in
+        list.array { list in
+          for row in shown { list.object { write(&$0, row.row) } }
+        }
+      }
+      answer.member("nextCursor") { $0.optional(next) { $0.string($1) } }
+    }
+    var hash = StableHash()
+    hash.combine(String(decoding: text.bytes, as: UTF8.self))
+    return Answer(json: text.bytes, tag: String(hash.value, radix: 36))
   }
 
   private func revisions(_ arguments: Arguments) async throws(Problem) -> Answer {
@@ -132,11 +169,9 @@ extension MarketRoutes {
     let series = state.directory[try self.series(arguments, state: state)]
     let from = arguments.moment("from", zone: series.zone) ?? Timestamp(seconds: 0)
     let to = arguments.moment("to", zone: series.zone) ?? Timestamp.now.adding(seconds: 86_400)
-    guard from < to else {
-      throw .invalid("to", expected: "a time after from", found: arguments["to"] ?? "")
-    }
+    let opened = from..<max(from, to)
     let rows = try await query { (reader) throws(StoreError) in
-      try reader.revisions(of: series.id, opened: from..<to, limit: Int32(Self.rowsMax + 1))
+      try reader.revisions(of: series.id, opened: opened, limit: Int32(Self.rowsMax + 1))
     }
     return answer("revisions", rows) { $0.write($1, zone: series.zone) }
   }
@@ -153,7 +188,7 @@ extension MarketRoutes {
       // The number is the place of the last series shown: places never change while this runs.
       guard let index = Cursor.read(cursor, of: fingerprint),
         state.directory.series.indices.contains(Int(index))
-      else { throw Cursor.refused(cursor) }
+      else { throw Cursor.unknown }
       after = state.directory.series[Int(index)].symbol.description
     }
     let rows = try await query { [after] (reader) throws(StoreError) in
@@ -183,10 +218,10 @@ extension MarketRoutes {
     let state = memory.state
     let symbol = try optionalSymbol(arguments, state: state)
     let day = arguments.day("day")
-    let rows = try await query { (reader) throws(StoreError) in
-      try reader.disagreements(day: day, symbol: symbol)
-    }
-    return answer("disagreements", rows) { text, row in
+    return try await page("disagreements", arguments) {
+      (reader, after, limit) throws(StoreError) in
+      try reader.disagreements(day: day, symbol: symbol, after: after, limit: limit)
+    } write: { text, row in
       let zone = state.directory.meant(by: row.symbol).map { state.directory[$0].zone }
       text.write(row, zone: zone ?? .utc)
     }

@@ -29,7 +29,7 @@ extension MarketRoutes {
       }
       market.member("session") { session in
         session.object { session in
-          let phase = SessionPhase(at: now)
+          let phase = SessionPhase(at: state.clock(at: now))
           session.member("market") { $0.string(MarketDefinition.mainlandChina.name) }
           session.member("tradingDay") { $0.boolean(phase != .holiday) }
           session.member("phase") { $0.string(phase.rawValue) }

@@ -17,19 +17,25 @@ extension MarketRoutes {
       },
       Route(
         "/v1/stocks",
-        summary: "Stocks by symbol (symbols), by code, name or pinyin initials (q), or in order.",
+        summary: "Stocks: all, or those named, that a text finds, in order. Arguments narrow the "
+          + "list together.",
         parameters: [
           Parameter(
-            "symbols", .list(countMax: Self.symbolsMax), summary: "These, in this order.",
+            "symbols", .list(countMax: Self.symbolsMax),
+            summary: "Only these; without sort and order in this order.",
             example: "sh600519,sz000001"),
-          Parameter("q", .text(charactersMax: 40), summary: "What to search for.", example: "6005"),
           Parameter(
-            "sort", .choice(StockOrder.allCases.map(\.rawValue)), summary: "What to order by.",
-            example: "changePercent"),
+            "q", .text(charactersMax: 40),
+            summary: "Only those whose code, name or pinyin initials it begins, or that have it in "
+              + "their name; the best first.",
+            example: "6005"),
+          Parameter(
+            "sort", .choice(StockOrder.allCases.map(\.rawValue)),
+            summary: "What to order by; symbol if only order is there.", example: "changePercent"),
           Parameter(
             "order", .choice(["asc", "desc"]), summary: "In which direction.", example: "desc"),
           Self.limit(Int64(Self.symbolsMax)), Self.cursor,
-        ], answer: .stockList, problems: [.serviceUnavailable]
+        ], answer: .stockList, problems: [.notFound, .serviceUnavailable]
       ) { arguments, _, _ in
         try stockList(arguments)
       },
@@ -58,24 +64,8 @@ extension MarketRoutes {
   private func stockList(_ arguments: Arguments) throws(Problem) -> Answer {
     let state = memory.state
     try loaded(state)
-    let choices = ["symbols", "q", "sort"].filter { arguments[$0] != nil }
-    guard choices.count <= 1 else {
-      throw .invalid(
-        choices[1], expected: "only one of symbols, q, sort", found: choices.joined(separator: ", ")
-      )
-    }
-    let page: (places: [SeriesPlace], unknown: [String], next: String?)
-    if let symbols = arguments.list("symbols") {
-      let found = symbols.map { state.directory.place(spelling: $0) }
-      let unknown = zip(symbols, found).filter { $0.1 == nil }.map(\.0)
-      page = (found.compactMap(\.self), unknown, nil)
-    } else if let text = arguments["q"] {
-      let limit = Int(arguments.integer("limit") ?? 20)
-      page = (state.directory.search(text, limit: limit), [], nil)
-    } else {
-      let (places, next) = try sorted(arguments, state: state)
-      page = (places, [], next)
-    }
+    let (all, unknown) = Self.matching(arguments, state: state)
+    let page = try page(of: all, arguments)
     var text = JSONWriter(capacity: page.places.count * 1_024 + 256)
     text.object { list in
       list.member("epoch") { $0.integer(state.epoch) }
@@ -85,28 +75,49 @@ extension MarketRoutes {
           for place in page.places { stocks.encoded(state.json(of: place)) }
         }
       }
-      list.member("unknown") { $0.strings(page.unknown) }
+      list.member("unknown") { $0.strings(unknown) }
       list.member("nextCursor") { $0.optional(page.next) { $0.string($1) } }
     }
     return answer(text.bytes, tag: "\(state.epoch)-\(state.seq)", state: state)
   }
 
-  /// A page of all, in order. The cursor holds the last one's place in the order of the moment: a
-  /// list that moves meanwhile may show one twice or skip one, as every list of prices.
-  private func sorted(
+  /// All that a request means, in order, and what of `symbols` nobody knows.
+  private static func matching(
     _ arguments: Arguments, state: MarketState
-  ) throws(Problem) -> (places: [SeriesPlace], next: String?) {
+  ) -> (places: [SeriesPlace], unknown: [String]) {
+    let symbols = arguments.list("symbols") ?? []
+    let named = symbols.map { state.directory.place(spelling: $0) }
+    let unknown = zip(symbols, named).filter { $0.1 == nil }.map(\.0)
+    var places = named.compactMap(\.self)
+    if let text = arguments["q"] {
+      let found = state.directory.search(text)
+      let wanted = Set(places)
+      places = symbols.isEmpty ? found : found.filter(wanted.contains)
+    } else if symbols.isEmpty {
+      places = state.directory.places
+    }
+    let isOrdered = arguments["sort"] != nil || arguments["order"] != nil
+    guard isOrdered || (symbols.isEmpty && arguments["q"] == nil) else { return (places, unknown) }
     let order = StockOrder(rawValue: arguments["sort"] ?? "") ?? .symbol
     let isDescending = arguments["order"].map { $0 == "desc" } ?? (order != .symbol)
+    return (order.sort(places, in: state, isDescending: isDescending), unknown)
+  }
+
+  /// A page of a list. The cursor holds the last one's place in the order of the moment: a list
+  /// that moves meanwhile may show one twice or skip one, as every list of prices.
+  private func page(
+    of all: [SeriesPlace], _ arguments: Arguments
+  ) throws(Problem) -> (places: [SeriesPlace], next: String?) {
     let fingerprint = arguments.fingerprint(of: "stocks")
     var first = 0
     if let text = arguments["cursor"] {
       guard let offset = Cursor.read(text, of: fingerprint), (0...Self.offsetMax).contains(offset)
-      else { throw Cursor.refused(text) }
+      else { throw Cursor.unknown }
       first = Int(offset)
     }
-    let all = order.sort(state, isDescending: isDescending)
-    let last = min(first + Int(arguments.integer("limit") ?? Int64(Self.pageDefault)), all.count)
+    // Whoever names symbols wants all of them.
+    let usual = arguments["symbols"] == nil ? Self.pageDefault : Self.symbolsMax
+    let last = min(first + Int(arguments.integer("limit") ?? Int64(usual)), all.count)
     guard first < last else { return ([], nil) }
     let next = last < all.count ? Cursor.text(Int64(last), of: fingerprint) : nil
     return (Array(all[first..<last]), next)
@@ -119,15 +130,17 @@ extension MarketRoutes {
 enum StockOrder: String, CaseIterable, Sendable {
   case symbol, price, change, changePercent, volume, turnover
 
-  func sort(_ state: MarketState, isDescending: Bool) -> [SeriesPlace] {
+  func sort(
+    _ places: [SeriesPlace], in state: MarketState, isDescending: Bool
+  ) -> [SeriesPlace] {
     let series = state.directory.series
     func symbols(_ one: SeriesPlace, _ other: SeriesPlace) -> Bool {
       (series[one.index].symbol, one) < (series[other.index].symbol, other)
     }
     guard self != .symbol else {
-      return state.directory.places.sorted { isDescending ? symbols($1, $0) : symbols($0, $1) }
+      return places.sorted { isDescending ? symbols($1, $0) : symbols($0, $1) }
     }
-    let keyed = state.directory.places.map { (place: $0, value: value(of: $0, in: state)) }
+    let keyed = places.map { (place: $0, value: value(of: $0, in: state)) }
     return keyed.sorted { one, other in
       switch (one.value, other.value) {
       case (nil, nil): symbols(one.place, other.place)

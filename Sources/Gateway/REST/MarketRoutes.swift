@@ -20,11 +20,9 @@ package struct MarketRoutes: Sendable {
     summary: "In any usual spelling: sh600519, SH600519, 600519.SH, 600519.XSHG, AAPL.",
     example: "sh600519")
   static let source = Parameter(
-    "source", .text(charactersMax: 32), summary: "Whose series, where a symbol has several.",
-    example: "name")
+    "source", .matching(.source), summary: "Whose series, where a symbol has several.")
   static let cursor = Parameter(
-    "cursor", .text(charactersMax: 200), summary: "nextCursor of the page before.",
-    example: "MTIz")
+    "cursor", .matching(.cursor), summary: "nextCursor of the page before.")
 
   static func limit(_ most: Int64) -> Parameter {
     Parameter(
@@ -40,9 +38,9 @@ package struct MarketRoutes: Sendable {
       return place
     }
     if let source = arguments["source"], !directory.sourceNames.contains(source) {
-      throw .invalid(
-        "source", expected: "one of \(directory.sourceNames.joined(separator: ", "))",
-        found: source)
+      throw Problem(
+        .notFound, code: "unknown_source", title: "No source has this name.",
+        nearest: directory.sourceNames)
     }
     throw Problem(
       .notFound, code: "unknown_symbol", title: "No instrument has this symbol.",

@@ -10,6 +10,7 @@ package enum OpenAPI {
     let used = routes.flatMap { [$0.answer, $0.body, $0.door?.error].compactMap(\.self) }
     let named = ([Schema.problem] + used).flatMap(\.named)
     let schemas = Dictionary(named.map { ($0.name, $0.schema) }) { first, _ in first }
+    let shared = sharedResponses(of: routes)
     var text = JSONWriter(capacity: 64 * 1_024)
     text.object { document in
       document.member("openapi") { $0.string("3.1.0") }
@@ -33,11 +34,30 @@ package enum OpenAPI {
               }
             }
           }
+          components.member("responses") { list in
+            list.object { list in
+              for (door, statuses) in shared {
+                for status in statuses { list.writeShared(status, through: door) }
+              }
+            }
+          }
           components.member("securitySchemes") { $0.encoded(Array(bearer.utf8)) }
         }
       }
     }
     return text.bytes
+  }
+
+  /// By door, what its routes answer with alike.
+  private static func sharedResponses(of routes: [Route]) -> [(door: Door?, statuses: [Int])] {
+    Dictionary(grouping: routes) { $0.door?.path ?? "" }.sorted { $0.key < $1.key }
+      .map { _, routes in (routes[0].door, Set(routes.flatMap(\.otherStatuses)).sorted()) }
+  }
+
+  /// `404`, `udf-404`.
+  fileprivate static func name(of status: Int, through door: Door?) -> String {
+    let name = door?.path.split(separator: "/").joined(separator: "-")
+    return name.map { "\($0)-\(status)" } ?? String(status)
   }
 
   private static let bearer = #"{"token":{"type":"http","scheme":"bearer"}}"#
@@ -58,7 +78,8 @@ extension JSONWriter {
       if route.scope != .open {
         operation.member("security") { security in
           security.array { choices in
-            choices.object { _ in }
+            // Anonymous reading, where it is configured.
+            if route.scope == .market { choices.object { _ in } }
             choices.object { $0.member("token") { $0.strings([route.scope.rawValue]) } }
           }
         }
@@ -79,17 +100,26 @@ extension JSONWriter {
       operation.member("responses") { list in
         list.object { responses in
           responses.writeAnswer(of: route)
-          let takesInput = !route.parameters.isEmpty || route.body != nil
-          let problems = Set(route.problems.map(\.code) + (takesInput ? [400] : []))
-          for code in problems.sorted() {
-            responses.writeResponse(
-              String(code), "A problem.",
-              route.door == nil ? Problem.contentType : "application/json",
-              route.door?.error ?? .problem)
+          for status in route.otherStatuses {
+            responses.member(named: String(status)) {
+              $0.reference(to: "responses/\(OpenAPI.name(of: status, through: route.door))")
+            }
           }
         }
       }
     }
+  }
+
+  fileprivate mutating func writeShared(_ status: Int, through door: Door?) {
+    let name = OpenAPI.name(of: status, through: door)
+    if status == 304 {
+      return member(named: name) { response in
+        response.object { $0.member("description") { $0.string("The client has it already.") } }
+      }
+    }
+    writeResponse(
+      name, HTTPResponse.Status(code: status).reasonPhrase,
+      door == nil ? Problem.contentType : "application/json", door?.error ?? .problem)
   }
 
   private mutating func writeAnswer(of route: Route) {
@@ -131,6 +161,7 @@ extension JSONWriter {
     member("schema") { schema in
       schema.object { $0.write(parameter.kind) }
     }
+    if parameter.example.isEmpty { return }
     if case .integer = parameter.kind {
       member("example") { $0.encoded(Array(parameter.example.utf8)) }
     } else {
@@ -148,14 +179,25 @@ extension JSONWriter {
     member("type") { $0.string("string") }
     switch kind {
     case .text(let charactersMax):
-      member("minLength") { $0.integer(1) }
       member("maxLength") { $0.integer(Int64(charactersMax)) }
+      member("pattern") { $0.string(TextPattern.anyText) }
+    case .matching(let pattern): member("pattern") { $0.string(pattern.expression) }
     case .choice(let names): member("enum") { $0.strings(names) }
-    case .moment: member("format") { $0.string("date-time") }
+    case .moment:
+      member("anyOf") { choices in
+        choices.array { choices in
+          for format in ["date-time", "date"] {
+            choices.object { $0.member("format") { $0.string(format) } }
+          }
+        }
+      }
     case .day: member("format") { $0.string("date") }
-    case .list: member("minLength") { $0.integer(1) }
-    case .adjustment:
-      member("pattern") { $0.string("^(raw|hfq|qfq(:[0-9]{4}-[0-9]{2}-[0-9]{2})?)$") }
+    case .list(let countMax):
+      member("pattern") {
+        $0.string(
+          TextPattern.list(countMax: countMax, charactersMax: Parameter.listItemMax))
+      }
+    case .adjustment: member("pattern") { $0.string(TextPattern.adjustment.expression) }
     case .integer: break
     }
   }

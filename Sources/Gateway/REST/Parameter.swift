@@ -6,12 +6,14 @@ import Reader
 
 package struct Parameter: Sendable {
   package enum Place: String, Sendable {
-    case path, query
+    case path, query, header
   }
 
   package enum Kind: Sendable {
-    /// Any text.
+    /// Any text without NUL.
     case text(charactersMax: Int)
+    /// A text of a form.
+    case matching(TextPattern)
     case integer(ClosedRange<Int64>)
     case choice([String])
     /// RFC 3339, or a date.
@@ -27,11 +29,12 @@ package struct Parameter: Sendable {
   package let place: Place
   package let kind: Kind
   package let summary: String
+  /// Empty where what is valid depends on the database.
   package let example: String
   package let isRequired: Bool
 
   package init(
-    _ name: String, _ kind: Kind, in place: Place = .query, summary: String, example: String,
+    _ name: String, _ kind: Kind, in place: Place = .query, summary: String, example: String = "",
     isRequired: Bool = false
   ) {
     self.name = name
@@ -46,7 +49,10 @@ package struct Parameter: Sendable {
   func fault(of value: String) -> Problem.Fault? {
     let isValid =
       switch kind {
-      case .text(let charactersMax): (1...charactersMax).contains(value.count)
+      case .text(let charactersMax):
+        // As JSON Schema counts.
+        (1...charactersMax).contains(value.unicodeScalars.count)
+      case .matching(let pattern): pattern.matches(value)
       case .integer(let range): Self.integer(value).map(range.contains) ?? false
       case .choice(let names): names.contains(value)
       case .moment: Timestamp(rfc3339: value, zone: .shanghai) != nil
@@ -59,19 +65,21 @@ package struct Parameter: Sendable {
 
   private static func isList(_ text: String, countMax: Int) -> Bool {
     let parts = text.split(separator: ",", omittingEmptySubsequences: false)
-    return parts.count <= countMax && parts.allSatisfy { (1...listItemMax).contains($0.count) }
+    return parts.count <= countMax
+      && parts.allSatisfy { (1...listItemMax).contains($0.unicodeScalars.count) }
   }
 
-  private static let listItemMax = 40
+  static let listItemMax = 40
 
-  /// Digits alone: no sign that a query would turn into a space.
+  /// Digits, perhaps with a minus before them: a plus would be a space in a query.
   static func integer(_ text: String) -> Int64? {
-    text.utf8.allSatisfy { (48...57).contains($0) } ? Int64(text) : nil
+    text.utf8.first != UInt8(ascii: "+") ? Int64(text) : nil
   }
 
   private var expectation: String {
     switch kind {
     case .text(let charactersMax): "1 to \(charactersMax) characters"
+    case .matching(let pattern): pattern.expectation
     case .integer(let range): "a number from \(range.lowerBound) to \(range.upperBound)"
     case .choice(let names): "one of \(names.joined(separator: ", "))"
     case .moment: "a time such as 2026-07-06T09:31:00+08:00, or a date"

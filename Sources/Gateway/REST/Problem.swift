@@ -64,10 +64,11 @@ package struct Problem: Error, Sendable, Hashable {
     .internalServerError, code: "internal_error",
     title: "The request failed in the gateway; its log has the reason.")
 
-  /// - Parameter error: what a query met. Refused arguments carry the database's own sentence.
+  /// - Parameter error: what a query met. What is refused for the rows there are carries the
+  ///   database's own sentence.
   package init(_ error: StoreError) {
     if error.sqlState == Self.invalidParameter {
-      self = .invalid("query", expected: error.message, found: "")
+      self.init(.conflict, code: "unanswerable", title: error.message)
     } else if error.isTransient || error.sqlState == Self.timedOut {
       self = .storeAway
     } else {

@@ -56,10 +56,12 @@ package struct Route: Sendable {
   package let contentType: String
   /// What the body must be; nil for none.
   package let body: Schema?
-  /// Codes of problems beside `invalid_argument` that a client must expect.
+  /// Those that only this route and some others answer with.
   package let problems: [HTTPResponse.Status]
   /// In whose format problems are answered; nil for the gateway's own.
   package let door: Door?
+  /// Whether the connection becomes a stream: there is no HEAD of it, and no tag.
+  package let isStream: Bool
   let handler: Handler
   let segments: [Substring]
 
@@ -68,6 +70,7 @@ package struct Route: Sendable {
     parameters: [Parameter] = [], status: HTTPResponse.Status = .ok, answer: Schema?,
     contentType: String = "application/json",
     body: Schema? = nil, problems: [HTTPResponse.Status] = [], door: Door? = nil,
+    isStream: Bool = false,
     handler: @escaping Handler
   ) {
     self.method = method
@@ -81,8 +84,19 @@ package struct Route: Sendable {
     self.body = body
     self.problems = problems
     self.door = door
+    self.isStream = isStream
     self.handler = handler
     segments = path.split(separator: "/", omittingEmptySubsequences: false)
+  }
+
+  /// Every status that is no answer: those of its own, and what the table and the door before it
+  /// answer to any request.
+  var otherStatuses: [Int] {
+    var statuses: Set = [400, 401, 403, 405, 414, 429, 431, 500]
+    statuses.formUnion(problems.map(\.code))
+    if method == .get, !isStream { statuses.insert(304) }
+    if body != nil { statuses.insert(413) }
+    return statuses.sorted()
   }
 
   /// The values of the path's parameters; nil where the path is another's.

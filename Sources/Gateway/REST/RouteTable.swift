@@ -70,13 +70,12 @@ package struct RouteTable: HTTPResponder {
     let parts = path.split(separator: "/", omittingEmptySubsequences: false)
     let matches = routes.compactMap { route in route.match(parts).map { (route, $0) } }
     guard !matches.isEmpty else { return .problem(.notFound) }
-    let method: HTTPRequest.Method = request.method == .head ? .get : request.method
     // A path that is spelled out comes before one with a parameter.
-    let fitting = matches.filter { $0.0.method == method }.min { $0.1.count < $1.1.count }
-    if let (route, values) = fitting { return .route(route, path: values) }
-    var methods = matches.map(\.0.method)
-    if methods.contains(.get) { methods.append(.head) }
-    return .otherMethods(methods + [.options])
+    let fitting = matches.filter { $0.0.methods.contains(request.method) }
+    if let (route, values) = fitting.min(by: { $0.1.count < $1.1.count }) {
+      return .route(route, path: values)
+    }
+    return .otherMethods(matches.flatMap(\.0.methods) + [.options])
   }
 
   private func pass(
@@ -119,15 +118,9 @@ package struct RouteTable: HTTPResponder {
   private func arguments(
     of request: Request, route: Route, path: [String: String]
   ) async throws -> Arguments {
-    let query = request.uri.query ?? ""
-    var reading = ArgumentReading(route: route)
-    for (name, value) in path { reading.take(name, value: value, from: .path) }
-    for pair in query.split(separator: "&") {
-      let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      let value = parts.count == 2 ? String(parts[1]).replacing("+", with: "%20") : ""
-      reading.take(String(parts[0]), value: value, from: .query)
+    let values = try route.values(path: path, query: request.uri.query ?? "") { name in
+      HTTPField.Name(name).flatMap { request.headers[$0] }
     }
-    let values = try reading.finish()
     guard route.body != nil else { return Arguments(values, body: []) }
     do {
       let body = try await request.body.collect(upTo: Self.bodyBytesMax)
@@ -137,6 +130,35 @@ package struct RouteTable: HTTPResponder {
         .contentTooLarge, code: "body_too_large",
         title: "The body has more than \(Self.bodyBytesMax) bytes.")
     }
+  }
+}
+
+extension Route {
+  /// What a request is answered with: of GET, HEAD too.
+  fileprivate var methods: [HTTPRequest.Method] {
+    method == .get && !isStream ? [.get, .head] : [method]
+  }
+
+  /// The arguments of a request, by name.
+  /// - Parameters:
+  ///   - path: still percent-encoded, as the query.
+  ///   - header: the value of a field of the head.
+  func values(
+    path: [String: String], query: String, header: (String) -> String?
+  ) throws(Problem) -> [String: String] {
+    var reading = ArgumentReading(route: self)
+    for (name, value) in path { reading.take(name, value: value, from: .path) }
+    for pair in query.split(separator: "&") {
+      let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      let value = parts.count == 2 ? String(parts[1]).replacing("+", with: "%20") : ""
+      reading.take(String(parts[0]), value: value, from: .query)
+    }
+    for parameter in parameters where parameter.place == .header {
+      if let value = header(parameter.name) {
+        reading.take(parameter.name, value: value, from: .header)
+      }
+    }
+    return try reading.finish()
   }
 }
 

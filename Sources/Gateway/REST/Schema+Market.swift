@@ -33,7 +33,8 @@ extension Schema {
       ]
         + decimals(
           "currentPrice", "change", "changePercent", "openPrice", "highPrice", "lowPrice",
-          "previousClose", "volume", "turnover", "bidPrice", "askPrice", "limitUp", "limitDown")))
+          "previousClose", "volume", "turnover", "bidPrice", "askPrice", "limitUp", "limitDown",
+          "yearHigh", "yearLow")))
 
   static let stockList = Schema.named(
     "StockList",
@@ -79,6 +80,10 @@ extension Schema {
 
   static func list(_ name: String, of element: Schema) -> Schema {
     .object([Member(name, .array(of: element)), Member("truncated", .boolean)])
+  }
+
+  static func page(_ name: String, of element: Schema) -> Schema {
+    .object([Member(name, .array(of: element)), Member("nextCursor", .optionalString)])
   }
 
   static let fact = Schema.object([

@@ -2,8 +2,9 @@
 
 package indirect enum Schema: Sendable {
   case string
-  /// A string that is not empty.
+  /// A string that is neither empty nor has control characters.
   case text(charactersMax: Int)
+  case matching(TextPattern)
   /// A decimal number in quotes, its scale kept.
   case decimal
   case moment
@@ -12,10 +13,14 @@ package indirect enum Schema: Sendable {
   case boolean
   case array(of: Schema)
   case object([Member])
+  /// An object of anything that PostgreSQL can store: no text in it holds NUL.
+  case anyObject
   case nullable(Schema)
   case either(Schema, Schema)
   /// One that others refer to by its name.
   case named(String, Schema)
+  /// JSON Schema as it stands in the document.
+  case encoded(String)
 
   package struct Member: Sendable {
     let name: String
@@ -34,15 +39,26 @@ package indirect enum Schema: Sendable {
 
   /// Whether an empty body is none of these.
   var needsText: Bool {
-    guard case .object(let members) = self, !members.isEmpty else { return true }
+    guard case .object(let members) = self else { return true }
     return members.contains(where: \.isRequired)
   }
+
+  private static let storable = #""pattern":"^[^\\u0000]*$""#
+  private static let objectSchema =
+    #"{"type":"object","propertyNames":{\#(storable)},"#
+    + ##""additionalProperties":{"$ref":"#/components/schemas/AnyValue"}}"##
+  private static let valueSchema =
+    #"{"anyOf":[{"type":"string",\#(storable)},{"type":["number","boolean","null"]},"#
+    + ##"{"type":"array","items":{"$ref":"#/components/schemas/AnyValue"}},"##
+    + ##"{"$ref":"#/components/schemas/AnyObject"}]}"##
 
   /// Names and shapes of what is referred to, itself included.
   var named: [(name: String, schema: Schema)] {
     switch self {
     case .array(let element): element.named
     case .object(let members): members.flatMap(\.schema.named)
+    case .anyObject:
+      [("AnyObject", .encoded(Self.objectSchema)), ("AnyValue", .encoded(Self.valueSchema))]
     case .nullable(let schema): schema.named
     case .either(let one, let other): one.named + other.named
     case .named(let name, let schema): [(name, schema)] + schema.named
@@ -52,8 +68,9 @@ package indirect enum Schema: Sendable {
 
   func write(to text: inout JSONWriter) {
     switch self {
-    case .named(let name, _):
-      text.object { $0.member("$ref") { $0.string("#/components/schemas/\(name)") } }
+    case .named(let name, _): text.reference(to: "schemas/\(name)")
+    case .anyObject: text.reference(to: "schemas/AnyObject")
+    case .encoded(let json): text.encoded(Array(json.utf8))
     case .nullable(let schema):
       Self.writeChoices(to: &text) { choices in
         schema.write(to: &choices)
@@ -106,10 +123,19 @@ package indirect enum Schema: Sendable {
     case .text(let charactersMax):
       text.member("minLength") { $0.integer(1) }
       text.member("maxLength") { $0.integer(Int64(charactersMax)) }
+      text.member("pattern") { $0.string(#"^[^\u0000-\u001f\u007f]+$"#) }
+    case .matching(let pattern): text.member("pattern") { $0.string(pattern.expression) }
     case .decimal: text.member("pattern") { $0.string("^-?[0-9]+([.][0-9]+)?$") }
     case .moment: text.member("format") { $0.string("date-time") }
     case .day: text.member("format") { $0.string("date") }
     default: break
     }
+  }
+}
+
+extension JSONWriter {
+  /// - Parameter name: below `#/components/`.
+  mutating func reference(to name: String) {
+    object { $0.member("$ref") { $0.string("#/components/\(name)") } }
   }
 }

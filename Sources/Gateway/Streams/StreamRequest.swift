@@ -14,6 +14,8 @@ struct StreamRequest: Equatable, Sendable {
   let forwardedFor: String?
   /// Of an event stream: what a WebSocket sends as a message.
   private(set) var subscription: ChannelsRequest?
+  /// What is wrong with its arguments.
+  private(set) var problem: Problem?
 
   /// nil: not a stream; HTTP answers.
   init?(_ head: HTTPRequestHead) {
@@ -25,21 +27,32 @@ struct StreamRequest: Equatable, Sendable {
         head.headers[canonicalForm: "upgrade"].contains(where: { $0.lowercased() == "websocket" })
       else { return nil }
       framing = .webSocket
-    case "/v1/stream": framing = .events
+    case StreamRoute.path: framing = .events
     default: return nil
     }
-    let query = Query(head.uri)
     origin = head.headers.first(name: "origin")
     host = head.headers.first(name: "host")
     let forwarded = head.headers["x-forwarded-for"]
     forwardedFor = forwarded.isEmpty ? nil : forwarded.joined(separator: ",")
     let token = Self.token(in: head.headers)
     hasOtherAuthorization = token == nil && head.headers.contains(name: "authorization")
-    credential = token ?? query["ticket"].map(StreamCredential.ticket)
-    if framing == .events {
-      subscription = Self.subscription(
-        query, lastEventID: head.headers.first(name: "last-event-id"))
+    guard framing == .events else {
+      let query = URLComponents(string: head.uri)?.queryItems
+      let ticket = query?.first { $0.name == "ticket" }?.value
+      credential = token ?? ticket.map(StreamCredential.ticket)
+      return
     }
+    var arguments = Arguments([:], body: [])
+    do throws(Problem) {
+      let values = try StreamRoute.events.values(
+        path: [:], query: String(head.uri.dropFirst(path.count + 1))
+      ) { head.headers.first(name: $0) }
+      arguments = Arguments(values, body: [])
+    } catch {
+      problem = error
+    }
+    credential = token ?? arguments["ticket"].map(StreamCredential.ticket)
+    subscription = Self.subscription(arguments)
   }
 
   private static func token(in headers: HTTPHeaders) -> StreamCredential? {
@@ -49,18 +62,15 @@ struct StreamRequest: Equatable, Sendable {
     return .token(value.dropFirst(7).trimmingCharacters(in: .whitespaces))
   }
 
-  private static func subscription(_ query: Query, lastEventID: String?) -> ChannelsRequest {
-    let symbols = query["symbols"].map(words)
-    let channels = words(query["channels"] ?? "stock-prices").map { name in
+  private static func subscription(_ arguments: Arguments) -> ChannelsRequest {
+    let channels = (arguments.list("channels") ?? ["stock-prices"]).map { name in
       ChannelRequest(
-        name: name, symbols: symbols, every: name == "stock-prices" ? query["every"] : nil,
-        intervals: query["intervals"].map(words))
+        name: name, symbols: arguments.list("symbols"),
+        every: name == "stock-prices" ? arguments["every"] : nil,
+        intervals: arguments.list("intervals"))
     }
-    return ChannelsRequest(after: lastEventID.flatMap(resumePoint), channels: channels)
-  }
-
-  private static func words(_ text: String) -> [String] {
-    text.split(separator: ",").map(String.init)
+    return ChannelsRequest(
+      after: arguments["Last-Event-ID"].flatMap(resumePoint), channels: channels)
   }
 
   /// "epoch-seq".
@@ -68,13 +78,5 @@ struct StreamRequest: Equatable, Sendable {
     let numbers = text.split(separator: "-").map { Int64($0) }
     guard numbers.count == 2, let epoch = numbers[0], let seq = numbers[1] else { return nil }
     return ResumePoint(epoch: epoch, seq: seq)
-  }
-
-  private struct Query {
-    private let items: [URLQueryItem]
-
-    init(_ uri: String) { items = URLComponents(string: uri)?.queryItems ?? [] }
-
-    subscript(name: String) -> String? { items.first { $0.name == name }?.value }
   }
 }

@@ -3,6 +3,7 @@
 /// follower stands first in the pipeline: HTTP's handlers stay above it and see nothing more.
 
 import AppStore
+import HTTPTypes
 import HummingbirdCore
 import NIOCore
 import NIOHTTP1
@@ -72,11 +73,13 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
     _ request: StreamRequest, head: HTTPRequestHead, context: ChannelHandlerContext
   ) {
     if head.uri.contains(TokenSecret.prefix) {
-      refuse(.tokenInAddress, context: context)
+      refuse(Problem(.tokenInAddress), context: context)
+    } else if let problem = request.problem {
+      refuse(problem, context: context)
     } else if request.hasOtherAuthorization {
-      refuse(.unauthenticated, context: context)
+      refuse(Problem(.unauthenticated), context: context)
     } else if let origin = request.origin, !hub.settings.isOriginAllowed(origin, request.host) {
-      refuse(.originNotAllowed, context: context)
+      refuse(Problem(.foreignOrigin), context: context)
     } else if request.framing == .webSocket {
       acceptWebSocket(request, head: head, context: context)
     } else {
@@ -102,7 +105,7 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
     let identity: String?
     switch counted(request, context: context) {
     case .success(let counted): identity = counted
-    case .failure(let refusal): return refuse(refusal, context: context)
+    case .failure(let problem): return refuse(problem, context: context)
     }
     upgrader.buildUpgradeResponse(
       channel: context.channel, upgradeRequest: head, initialResponseHeaders: [:]
@@ -128,12 +131,12 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
   private func admitEvents(_ request: StreamRequest, context: ChannelHandlerContext) {
     guard let credential = request.credential else {
       guard hub.settings.isAnonymousAllowed else {
-        return refuse(.unauthenticated, context: context)
+        return refuse(Problem(.unauthenticated), context: context)
       }
       switch counted(request, context: context) {
       case .success(let identity):
         return followEvents(request, identity: identity, grant: nil, context: context)
-      case .failure(let refusal): return refuse(refusal, context: context)
+      case .failure(let problem): return refuse(problem, context: context)
       }
     }
     let waiting = NIOLoopBound((self, context), eventLoop: context.eventLoop)
@@ -153,10 +156,11 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
   ) {
     guard context.channel.isActive else { return }
     guard let grant, grant.mayReadMarket else {
-      return refuse(grant == nil ? .unauthenticated : .forbidden, context: context)
+      return refuse(
+        Problem(grant == nil ? .unauthenticated : .forbidden(.market)), context: context)
     }
     guard hub.connections.add(grant.identity, atMost: hub.settings.connectionsMax) else {
-      return refuse(.tooManyConnections, context: context)
+      return refuse(.tooManyStreams, context: context)
     }
     followEvents(request, identity: grant.identity, grant: grant, context: context)
   }
@@ -183,7 +187,7 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
   /// Counts a stream that comes without a credential.
   private func counted(
     _ request: StreamRequest, context: ChannelHandlerContext
-  ) -> Result<String?, StreamRefusal> {
+  ) -> Result<String?, Problem> {
     guard request.credential == nil else { return .success(nil) }
     switch hub.services.admit(peer(of: request, context: context)) {
     case .unlimited: return .success(nil)
@@ -191,7 +195,7 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
     where hub.connections.add(
       key, atMost: StreamLimits.connectionsOfAddressMax):
       return .success(key)
-    case .counted, .refused: return .failure(.tooManyConnections)
+    case .counted, .refused: return .failure(.tooManyStreams)
     }
   }
 
@@ -237,14 +241,18 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
   }
 
   /// Answers, and ends the connection.
-  private func refuse(_ refusal: StreamRefusal, context: ChannelHandlerContext) {
-    let body = context.channel.allocator.buffer(bytes: refusal.json)
+  private func refuse(_ problem: Problem, context: ChannelHandlerContext) {
+    let body = context.channel.allocator.buffer(bytes: problem.json)
     var headers: HTTPHeaders = [
       "content-type": "application/problem+json", "content-length": "\(body.readableBytes)",
       "connection": "close",
     ]
-    if refusal == .malformedUpgrade { headers.add(name: "sec-websocket-version", value: "13") }
-    let head = HTTPResponseHead(version: .http1_1, status: refusal.status, headers: headers)
+    for field in problem.headers {
+      headers.add(name: field.name.canonicalName, value: field.value)
+    }
+    let head = HTTPResponseHead(
+      version: .http1_1, status: HTTPResponseStatus(statusCode: problem.status.code),
+      headers: headers)
     context.write(Self.wrapOutboundOut(.head(head)), promise: nil)
     context.write(Self.wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
     let channel = context.channel
