@@ -4,7 +4,7 @@
 import Market
 import Reader
 
-/// What lists are ordered by; nil where the series has not traded.
+/// What lists are ordered by, and doors show in their own way; nil where the series has not traded.
 package struct StockFigures: Sendable, Hashable {
   package var price: ExactDecimal?
   package var change: ExactDecimal?
@@ -12,6 +12,12 @@ package struct StockFigures: Sendable, Hashable {
   package var volume: ExactDecimal
   package var turnover: ExactDecimal
   package var tradingDay: TradingDay
+  package var open: ExactDecimal?
+  package var high: ExactDecimal?
+  package var low: ExactDecimal?
+  package var previousClose: ExactDecimal
+  package var bid: ExactDecimal?
+  package var ask: ExactDecimal?
 
   package init(_ quote: Quote) {
     tradingDay = quote.tradingDay
@@ -26,6 +32,12 @@ package struct StockFigures: Sendable, Hashable {
     }
     volume = quote.volume
     turnover = quote.turnover
+    open = quote.open.isZero ? nil : quote.open
+    high = quote.high.isZero ? nil : quote.high
+    low = quote.low.isZero ? nil : quote.low
+    previousClose = quote.previousClose
+    bid = quote.bid.isZero ? nil : quote.bid
+    ask = quote.ask.isZero ? nil : quote.ask
   }
 
   private static let percentPlaces: UInt8 = 2

@@ -10,7 +10,10 @@ package indirect enum Schema: Sendable {
   case moment
   case day
   case integer
+  /// Any number.
+  case number
   case boolean
+  case choice([String])
   case array(of: Schema)
   case object([Member])
   /// An object of anything that PostgreSQL can store: no text in it holds NUL.
@@ -115,6 +118,7 @@ package indirect enum Schema: Sendable {
     let type =
       switch self {
       case .integer: "integer"
+      case .number: "number"
       case .boolean: "boolean"
       default: "string"
       }
@@ -128,6 +132,7 @@ package indirect enum Schema: Sendable {
     case .decimal: text.member("pattern") { $0.string("^-?[0-9]+([.][0-9]+)?$") }
     case .moment: text.member("format") { $0.string("date-time") }
     case .day: text.member("format") { $0.string("date") }
+    case .choice(let names): text.member("enum") { $0.strings(names) }
     default: break
     }
   }

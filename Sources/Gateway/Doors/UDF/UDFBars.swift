@@ -1,0 +1,92 @@
+/// Candles as the library gets them: Unix seconds, a column a field.
+
+import Market
+import Reader
+
+struct UDFResolution: Sendable {
+  let timeframe: Timeframe
+
+  static let names = ["1", "5", "15", "30", "60", "1D", "1W", "1M"]
+
+  /// The library writes a day as `D` or `1D`.
+  static let spellings = names + ["D", "W", "M"]
+
+  init?(_ name: String) {
+    let timeframes: [String: Timeframe] = [
+      "1": .minute1, "5": .minute5, "15": .minute15, "30": .minute30, "60": .hour1,
+      "1D": .day1, "D": .day1, "1W": .week1, "W": .week1, "1M": .month1, "M": .month1,
+    ]
+    guard let timeframe = timeframes[name] else { return nil }
+    self.timeframe = timeframe
+  }
+
+  var isOfMinutes: Bool { timeframe.rawValue <= Timeframe.hour1.rawValue }
+
+  /// The time of a candle: of days, weeks and months 00:00 UTC of the first trading day.
+  func seconds(of candle: CandleRecord, in zone: MarketZone) -> Int64 {
+    if isOfMinutes { return candle.openedAt.seconds }
+    var day = zone.day(at: candle.openedAt)
+    // A week opens on Monday, a month on the first, also where nothing trades then.
+    while day < candle.tradingDay, !Self.trades(on: day, in: zone) { day = day.advanced(by: 1) }
+    return Int64(day.daysSince1970) * 86_400
+  }
+
+  private static func trades(on day: TradingDay, in zone: MarketZone) -> Bool {
+    let listed = zone == .shanghai ? TradingCalendar.shanghai.isTradingDay(day) : nil
+    return listed ?? (zone == .utc || !day.isWeekend)
+  }
+
+  /// The moment from which on candles have a time of at least `seconds`, or an earlier one.
+  func moment(of seconds: Int64, in zone: MarketZone) -> Timestamp {
+    // No price is older, and calendars do not reach back to the year 1.
+    let seconds = max(seconds, 0)
+    guard !isOfMinutes else { return Timestamp(seconds: seconds) }
+    let day = TradingDay(daysSince1970: Int32((seconds + 86_399) / 86_400))
+    return zone.moment(on: day, secondOfDay: 0)
+  }
+}
+
+/// Candles between two times of the library.
+struct UDFBars: Sendable {
+  let series: SeriesRecord
+  let resolution: UDFResolution
+
+  struct Bar: Sendable {
+    let seconds: Int64
+    let open: ExactDecimal
+    let high: ExactDecimal
+    let low: ExactDecimal
+    let close: ExactDecimal
+    let volume: ExactDecimal
+  }
+
+  /// Of an answer: a chart shows a few thousand. The newest are given.
+  static let countMax = 20_000
+
+  /// - Parameters:
+  ///   - from: nil for all before `to`.
+  ///   - to: not inclusive.
+  ///   - newest: so many at most.
+  func read(
+    _ reader: StoreReader, from: Int64?, to: Int64, newest: Int
+  ) throws(StoreError) -> [Bar] {
+    var query = CandleQuery(series.symbol, timeframe: resolution.timeframe)
+    query.source = series.sourceName
+    // A week of `from` can have opened on a holiday before it.
+    let slackSeconds: Int64 = resolution.isOfMinutes ? 0 : 31 * 86_400
+    query.from = from.map { resolution.moment(of: $0 - slackSeconds, in: series.zone) }
+    query.to = resolution.moment(of: to, in: series.zone)
+    // The last may begin with a holiday before `to`, and with a trading day behind it.
+    query.newest = Int32(newest + (resolution.isOfMinutes ? 0 : 1))
+    let candles = try reader.page(query, forming: series.id).candles
+    let bars = candles.compactMap { candle -> Bar? in
+      guard let open = candle.open, let high = candle.high, let low = candle.low,
+        let close = candle.close
+      else { return nil }
+      return Bar(
+        seconds: resolution.seconds(of: candle, in: series.zone), open: open, high: high, low: low,
+        close: close, volume: candle.volume)
+    }
+    return Array(bars.filter { $0.seconds >= from ?? .min && $0.seconds < to }.suffix(newest))
+  }
+}

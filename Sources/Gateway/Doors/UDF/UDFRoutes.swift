@@ -1,0 +1,126 @@
+/// The door for TradingView's charting library: its Universal Data Feed, as the library's own
+/// adapter asks (`datafeeds/udf`, and the page "UDF" of its documentation). What is relied on:
+///
+/// - Whoever has `supports_search` is asked for one symbol at a time, by `ticker`; empty arguments
+///   are sent (`type=`), and `currencyCode` and `unitId` where a symbol has them.
+/// - Times are Unix seconds; candles of minutes begin with their minute, those of days, weeks and
+///   months with 00:00 UTC of their (first) trading day.
+/// - `countback` goes before `from`; `to` is not inclusive.
+/// - Prices are JSON numbers. They are written here digit by digit, as the database has them.
+/// - Errors are `{"s":"error","errmsg":…}`.
+
+import HTTPTypes
+import Hummingbird
+import Market
+import Reader
+
+package struct UDFRoutes: Sendable {
+  let memory: MarketMemory
+  let pool: QueryPool
+
+  package init(memory: MarketMemory, pool: QueryPool) {
+    self.memory = memory
+    self.pool = pool
+  }
+
+  package var all: [Route] { configuration + symbols + bars }
+
+  static let door = Door("/udf", error: UDFShapes.error) { problem in
+    let faults = problem.faults.map { " \($0.field): expected \($0.expected)." }
+    var text = JSONWriter()
+    text.object { error in
+      error.member("s") { $0.string("error") }
+      error.member("errmsg") { $0.string(problem.title + faults.joined()) }
+    }
+    return text.bytes
+  }
+
+  static let symbol = Parameter(
+    "symbol", .text(charactersMax: 40), summary: "A ticker, or any usual spelling.",
+    example: "sh600519", isRequired: true)
+
+  /// What the adapter sends without a value, too.
+  static func optional(_ name: String, summary: String) -> Parameter {
+    Parameter(
+      name,
+      .matching(TextPattern(#"^[^\u0000]{0,40}$"#, expectation: "at most 40 characters")),
+      summary: summary)
+  }
+
+  // MARK: Configuration and time
+
+  private var configuration: [Route] {
+    [
+      Route(
+        "/udf/config", summary: "TradingView: what this feed can.", answer: UDFShapes.config,
+        problems: [.serviceUnavailable], door: Self.door
+      ) { _, _, _ in
+        let state = memory.state
+        if !state.isLoaded { throw Problem.storeAway }
+        return Self.configuration(state)
+      },
+      Route(
+        "/udf/time", summary: "TradingView: the daemon's clock, in Unix seconds.",
+        answer: .string, contentType: "text/plain", door: Self.door
+      ) { _, _, _ in
+        let seconds = memory.state.clock(at: .now).seconds
+        return Answer(
+          json: Array(String(seconds).utf8), caching: "no-store", contentType: "text/plain")
+      },
+    ]
+  }
+
+  private static func configuration(_ state: MarketState) -> Answer {
+    let series = state.directory.places.map { state.directory[$0] }
+    var text = JSONWriter()
+    text.object { config in
+      config.member("supports_search") { $0.boolean(true) }
+      config.member("supports_group_request") { $0.boolean(false) }
+      config.member("supports_marks") { $0.boolean(true) }
+      config.member("supports_timescale_marks") { $0.boolean(false) }
+      config.member("supports_time") { $0.boolean(true) }
+      config.member("supported_resolutions") { $0.strings(UDFResolution.names) }
+      config.member("exchanges") { list in
+        list.array { list in
+          for name in [""] + Set(series.compactMap(\.exchange)).sorted() {
+            list.object { exchange in
+              exchange.member("value") { $0.string(name) }
+              exchange.member("name") { $0.string(name.isEmpty ? "all" : name) }
+              exchange.member("desc") { $0.string("") }
+            }
+          }
+        }
+      }
+      config.member("symbols_types") { list in
+        list.array { list in
+          for name in [""] + Set(series.compactMap(\.kind)).sorted() {
+            list.object { type in
+              type.member("name") { $0.string(name.isEmpty ? "all" : name) }
+              type.member("value") { $0.string(name) }
+            }
+          }
+        }
+      }
+    }
+    return Answer(json: text.bytes)
+  }
+
+  // MARK: What all need
+
+  /// The series that a ticker means.
+  func place(_ spelling: String, in state: MarketState) throws(Problem) -> SeriesPlace {
+    if !state.isLoaded { throw .storeAway }
+    guard let place = UDFSymbol.place(of: spelling, in: state.directory) else {
+      throw Problem(
+        .notFound, code: "unknown_symbol", title: "No instrument has this symbol.",
+        nearest: state.directory.nearest(to: spelling))
+    }
+    return place
+  }
+
+  func query<Value: Sendable>(
+    _ body: @Sendable (StoreReader) throws(StoreError) -> Value
+  ) async throws(Problem) -> Value {
+    do throws(StoreError) { return try await pool.run(body) } catch { throw Problem(error) }
+  }
+}
