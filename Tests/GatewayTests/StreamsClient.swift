@@ -8,6 +8,7 @@ final class StreamsClient {
 
   enum Frame: Equatable {
     case text(String)
+    case binary([UInt8])
     case pong([UInt8])
     case close(code: UInt16)
     case end
@@ -102,12 +103,16 @@ final class StreamsClient {
   func frame() throws -> Frame {
     guard let first = try? byte() else { return .end }
     var length = Int(try byte())
-    if length == 126 { length = Int(try byte()) << 8 | Int(try byte()) }
+    if length > 125 {
+      let bytes = try (0..<(length == 126 ? 2 : 8)).map { _ in try byte() }
+      length = bytes.reduce(0) { $0 << 8 | Int($1) }
+    }
     while buffer.count < length { try fill() }
     let payload = Array(buffer.prefix(length))
     buffer.removeFirst(length)
     switch first {
     case 0x81: return .text(String(decoding: payload, as: UTF8.self))
+    case 0x82: return .binary(payload)
     case 0x8A: return .pong(payload)
     default: return .close(code: payload.prefix(2).reduce(0) { $0 << 8 | UInt16($1) })
     }

@@ -8,17 +8,17 @@ import NIOPosix
 enum StreamsServer {
   static func run(
     _ source: StreamsMarket, isAnonymousAllowed: Bool = true,
-    adjust: (inout StreamServices) -> Void = { _ in },
+    doors: [any StreamDoor] = [], adjust: (inout StreamServices) -> Void = { _ in },
     body: @escaping @Sendable (_ port: Int, _ hub: StreamHub) async throws -> Void
   ) async throws {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
     var services = source.services
     adjust(&services)
-    let hub = StreamHub(
-      group: group, services: services,
-      settings: StreamSettings(
-        isAnonymousAllowed: isAnonymousAllowed, connectionsMax: 2,
-        isOriginAllowed: { origin, _ in origin == "https://good.example" }))
+    var settings = StreamSettings(
+      isAnonymousAllowed: isAnonymousAllowed, connectionsMax: 2,
+      isOriginAllowed: { origin, _ in origin == "https://good.example" })
+    settings.doors = doors
+    let hub = StreamHub(group: group, services: services, settings: settings)
     let router = Router()
     router.get("/plain") { _, _ in "plain" }
     try await LiveServer.run { running in

@@ -2,6 +2,7 @@
 /// to the socket. It stands first in the pipeline; nothing below it, and nothing reaches what HTTP
 /// left above it.
 
+import AppStore
 import NIOCore
 import NIOHTTP1
 import NIOWebSocket
@@ -29,7 +30,9 @@ final class FollowerConnection: ChannelInboundHandler {
   private(set) var follower: Follower
   private let streams: StreamLoop
   private let opening: Opening
-  private var assembler = MessageAssembler()
+  /// Of a stream behind a door.
+  private let translator: (any StreamTranslator)?
+  private var assembler: MessageAssembler
   private var context: ChannelHandlerContext?
   private var slot = -1
   private var identity: String?
@@ -37,8 +40,13 @@ final class FollowerConnection: ChannelInboundHandler {
   private var isDraining = false
   private var isFinishing = false
 
-  init(_ opening: Opening, streams: StreamLoop) {
+  init(_ opening: Opening, translator: (any StreamTranslator)? = nil, streams: StreamLoop) {
     self.opening = opening
+    self.translator = translator
+    assembler =
+      translator.map {
+        MessageAssembler(isBinary: $0.isBinary, bytesMax: StreamLimits.doorMessageBytesMax)
+      } ?? MessageAssembler()
     self.streams = streams
     identity = opening.identity
     grant = opening.grant
@@ -81,7 +89,8 @@ final class FollowerConnection: ChannelInboundHandler {
     let now = MonotonicClock.milliseconds()
     switch assembler.receive(Self.unwrapInboundIn(data)) {
     case .none: _ = follower.admit(now: now)
-    case .message(let json): receive(ClientMessage(json: json), now: now)
+    case .message(let bytes):
+      receive(translator?.read(bytes) ?? ClientMessage(json: bytes), now: now)
     case .ping(let payload):
       guard follower.admit(now: now), context.channel.isWritable else { break }
       writeControl(opcode: 0xA, payload: payload)
@@ -119,9 +128,23 @@ final class FollowerConnection: ChannelInboundHandler {
   // MARK: Events
 
   private func receive(_ message: ClientMessage, now: Int64) {
-    perform(
-      follower.received(
-        message, now: now, in: streams.market, resolve: streams.services.resolve))
+    if isPlaceholder(message) {
+      if follower.admit(now: now) { follower.reply(.authenticated(id: nil)) }
+      return
+    }
+    perform(follower.received(message, now: now, in: streams.market, resolve: resolver))
+  }
+
+  /// Clients of other APIs cannot be without a secret: where none is needed, any will do.
+  private func isPlaceholder(_ message: ClientMessage) -> Bool {
+    guard translator != nil, opening.isAnonymousAllowed,
+      case .authenticate(let token, _) = message
+    else { return false }
+    return !token.hasPrefix(TokenSecret.prefix)
+  }
+
+  private var resolver: Follower.Resolver {
+    if let translator { translator.resolve } else { streams.services.resolve }
   }
 
   func marketChanged(by update: FeedUpdate, previousSeq: Int64, now: Int64) {
@@ -130,7 +153,7 @@ final class FollowerConnection: ChannelInboundHandler {
       by: update, previousSeq: previousSeq, isWritable: channel.isWritable, in: streams.market)
     if let urgent {
       var buffer = channel.allocator.buffer(capacity: 64)
-      streams.write(urgent, of: follower, framing: opening.framing, to: &buffer)
+      encode(urgent, to: &buffer)
       context?.write(Self.wrapOutboundOut(buffer), promise: nil)
     }
     drain(now: now)
@@ -166,7 +189,7 @@ final class FollowerConnection: ChannelInboundHandler {
     guard context != nil else { return }
     perform(
       follower.authorized(
-        admission(of: grant), in: streams.market, resolve: streams.services.resolve))
+        admission(of: grant), in: streams.market, resolve: resolver))
     drain(now: MonotonicClock.milliseconds())
   }
 
@@ -228,7 +251,7 @@ final class FollowerConnection: ChannelInboundHandler {
     guard var output = follower.next(in: streams.market, now: now) else { return false }
     var buffer = context.channel.allocator.buffer(capacity: StreamLimits.messageBytes)
     while true {
-      streams.write(output, of: follower, framing: opening.framing, to: &buffer)
+      encode(output, to: &buffer)
       guard buffer.readableBytes < StreamLimits.highWaterBytes,
         let another = follower.next(in: streams.market, now: now)
       else { break }
@@ -236,6 +259,11 @@ final class FollowerConnection: ChannelInboundHandler {
     }
     context.write(Self.wrapOutboundOut(buffer), promise: nil)
     return true
+  }
+
+  private func encode(_ output: FollowerOutput, to buffer: inout ByteBuffer) {
+    if let translator { return translator.write(output, to: &buffer) }
+    streams.write(output, of: follower, framing: opening.framing, to: &buffer)
   }
 
   private func writeControl(opcode: UInt8, payload: ByteBuffer) {

@@ -17,7 +17,7 @@ enum StreamClose: UInt16, Sendable {
     switch self {
     case .goingAway: "going away: reconnect after 0 to 5 seconds, chosen at random"
     case .protocolError: "protocol error"
-    case .unsupportedData: "messages are text"
+    case .unsupportedData: "text where messages are binary, or the other way round"
     case .invalidText: "text is not UTF-8"
     case .messageTooLarge: "message too large"
     case .authenticationTimeout: "not authenticated within 10 seconds"

@@ -16,6 +16,14 @@ struct MessageAssembler {
 
   /// The beginning of a message whose end has not arrived.
   private var fragments: [UInt8]?
+  private let isBinary: Bool
+  private let bytesMax: Int
+
+  /// - Parameter isBinary: whether messages are binary, and not text.
+  init(isBinary: Bool = false, bytesMax: Int = StreamLimits.messageBytesMax) {
+    self.isBinary = isBinary
+    self.bytesMax = bytesMax
+  }
 
   mutating func receive(_ frame: WebSocketFrame) -> Event {
     guard frame.maskKey != nil, !frame.rsv1, !frame.rsv2, !frame.rsv3 else {
@@ -23,14 +31,14 @@ struct MessageAssembler {
     }
     let data = frame.unmaskedData
     switch frame.opcode {
-    case .text:
+    case .text, .binary:
+      guard (frame.opcode == .binary) == isBinary else { return .violation(.unsupportedData) }
       guard fragments == nil else { return .violation(.protocolError) }
       fragments = []
       return append(data, isLast: frame.fin)
     case .continuation:
       guard fragments != nil else { return .violation(.protocolError) }
       return append(data, isLast: frame.fin)
-    case .binary: return .violation(.unsupportedData)
     case .ping: return .ping(data)
     case .pong: return .none
     case .connectionClose: return closed(data)
@@ -40,7 +48,7 @@ struct MessageAssembler {
 
   private mutating func append(_ data: ByteBuffer, isLast: Bool) -> Event {
     var bytes = fragments ?? []
-    guard bytes.count + data.readableBytes <= StreamLimits.messageBytesMax else {
+    guard bytes.count + data.readableBytes <= bytesMax else {
       return .violation(.messageTooLarge)
     }
     bytes.append(contentsOf: data.readableBytesView)
@@ -49,8 +57,8 @@ struct MessageAssembler {
       return .none
     }
     fragments = nil
-    let isText = String(validating: bytes, as: UTF8.self) != nil
-    return isText ? .message(bytes) : .violation(.invalidText)
+    let isValid = isBinary || String(validating: bytes, as: UTF8.self) != nil
+    return isValid ? .message(bytes) : .violation(.invalidText)
   }
 
   /// RFC 6455 §5.5.1 and §7.4.

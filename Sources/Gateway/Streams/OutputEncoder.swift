@@ -43,9 +43,9 @@ struct OutputEncoder {
 
   // MARK: Frames
 
-  /// RFC 6455 §5.2: a whole text message, not masked.
-  private static func writeHeader(length: Int, to buffer: inout ByteBuffer) {
-    buffer.writeInteger(UInt8(0x81))
+  /// RFC 6455 §5.2: a whole message, not masked.
+  static func writeHeader(length: Int, isBinary: Bool = false, to buffer: inout ByteBuffer) {
+    buffer.writeInteger(UInt8(isBinary ? 0x82 : 0x81))
     if length < 126 {
       buffer.writeInteger(UInt8(length))
     } else if length <= UInt16.max {
@@ -57,7 +57,7 @@ struct OutputEncoder {
     }
   }
 
-  private static func writeClose(_ reason: StreamClose, to buffer: inout ByteBuffer) {
+  static func writeClose(_ reason: StreamClose, to buffer: inout ByteBuffer) {
     buffer.writeInteger(UInt8(0x88))
     buffer.writeInteger(UInt8(2 + reason.reason.utf8.count))
     buffer.writeInteger(reason.rawValue)

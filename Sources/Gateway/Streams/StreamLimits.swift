@@ -4,6 +4,10 @@ package enum StreamLimits {
   /// What a client may send in one frame, and in one message of several frames.
   static let frameBytesMax = 16 << 10
   static let messageBytesMax = 64 << 10
+  /// The same behind a door: clients there send frames of 32 KiB, and all symbols in one message;
+  /// 5,000 in two channels are 90 kB.
+  static let doorFrameBytesMax = 32 << 10
+  static let doorMessageBytesMax = 128 << 10
   /// What one message to a client carries at most: some clients refuse more than 64 KiB. The rest
   /// of 64 KiB is for what surrounds the objects.
   static let objectBytesMax = 60 << 10

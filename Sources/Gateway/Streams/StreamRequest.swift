@@ -18,10 +18,12 @@ struct StreamRequest: Equatable, Sendable {
   private(set) var problem: Problem?
 
   /// nil: not a stream; HTTP answers.
-  init?(_ head: HTTPRequestHead) {
+  /// - Parameter isBehindDoor: whether a door opens a stream for it.
+  init?(_ head: HTTPRequestHead, isBehindDoor: Bool = false) {
     guard head.method == .GET else { return nil }
     let path = head.uri.prefix { $0 != "?" }
     switch path {
+    case _ where isBehindDoor: framing = .webSocket
     case "/ws", "/v1/ws":
       guard
         head.headers[canonicalForm: "upgrade"].contains(where: { $0.lowercased() == "websocket" })
@@ -56,6 +58,7 @@ struct StreamRequest: Equatable, Sendable {
   }
 
   private static func token(in headers: HTTPHeaders) -> StreamCredential? {
+    if let secret = headers.first(name: "apca-api-secret-key") { return .token(secret) }
     guard let value = headers.first(name: "authorization"),
       value.prefix(7).lowercased() == "bearer "
     else { return nil }

@@ -82,6 +82,8 @@ package struct StreamSettings: Sendable {
   /// Whether a page of this origin may open a stream at this host; clients that are no browsers
   /// name no origin.
   package var isOriginAllowed: @Sendable (_ origin: String, _ host: String?) -> Bool
+  /// Streams in the messages of other makers' APIs.
+  var doors: [any StreamDoor] = []
 
   package init(
     isAnonymousAllowed: Bool, connectionsMax: Int = StreamLimits.connectionsMax,

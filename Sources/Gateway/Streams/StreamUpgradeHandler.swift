@@ -19,6 +19,9 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
   private let hub: StreamHub
   private var responsesDue = 0
   private var taken: (request: StreamRequest, head: HTTPRequestHead)?
+  /// Of a stream behind a door.
+  private var translator: (any StreamTranslator)?
+  private var door: Door?
   private var isTakenOver = false
   /// A request offered an upgrade that nobody takes: the decoder reads no further request, so the
   /// connection ends with the answer.
@@ -31,7 +34,8 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
     switch (Self.unwrapInboundIn(data), taken) {
     case (.head(let head), nil):
       // A stream behind a pipelined request would overtake its response.
-      if responsesDue == 0, let request = StreamRequest(head) {
+      if responsesDue == 0 { findDoor(for: head) }
+      if responsesDue == 0, let request = StreamRequest(head, isBehindDoor: translator != nil) {
         taken = (request, head)
         return
       }
@@ -61,6 +65,13 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
       responsesDue -= 1
       context.write(data, promise: promise)
     case .head, .body: context.write(data, promise: promise)
+    }
+  }
+
+  private func findDoor(for head: HTTPRequestHead) {
+    for stream in hub.settings.doors where translator == nil {
+      translator = stream.translator(for: head)
+      door = translator.map { _ in stream.door }
     }
   }
 
@@ -211,7 +222,10 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
     let pipeline = channel.pipeline.syncOperations
     let first: any ChannelHandler =
       opening.framing == .webSocket
-      ? ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: StreamLimits.frameBytesMax))
+      ? ByteToMessageHandler(
+        WebSocketFrameDecoder(
+          maxFrameSize: translator == nil
+            ? StreamLimits.frameBytesMax : StreamLimits.doorFrameBytesMax))
       : InboundDiscard()
     do {
       try Self.setOptions(of: channel)
@@ -219,7 +233,7 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
         pipeline.removeHandler(idle, promise: nil)
       }
       let connection = FollowerConnection(
-        opening, streams: hub.streams(on: context.eventLoop))
+        opening, translator: translator, streams: hub.streams(on: context.eventLoop))
       try pipeline.addHandlers([first, connection], position: .first)
     } catch {
       if let identity = opening.identity { hub.connections.remove(identity) }
@@ -242,10 +256,10 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
 
   /// Answers, and ends the connection.
   private func refuse(_ problem: Problem, context: ChannelHandlerContext) {
-    let body = context.channel.allocator.buffer(bytes: problem.json)
+    let body = context.channel.allocator.buffer(bytes: door?.json(problem) ?? problem.json)
     var headers: HTTPHeaders = [
-      "content-type": "application/problem+json", "content-length": "\(body.readableBytes)",
-      "connection": "close",
+      "content-type": door == nil ? Problem.contentType : "application/json",
+      "content-length": "\(body.readableBytes)", "connection": "close",
     ]
     for field in problem.headers {
       headers.add(name: field.name.canonicalName, value: field.value)

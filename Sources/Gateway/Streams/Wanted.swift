@@ -20,7 +20,7 @@ struct Wanted: Equatable, Sendable {
     let symbols = request.channels.lazy.flatMap { $0.symbols ?? [] }
     if request.channels.count > StreamLimits.channelsMax {
       errors = [.tooManyChannels]
-    } else if symbols.count > StreamLimits.symbolsMax {
+    } else if request.channels.contains(where: \.hasTooManySymbols) {
       errors = [.tooManySymbols]
     } else if !symbols.allSatisfy(Self.isPlausible) {
       errors = [.invalidSymbol]
@@ -106,4 +106,8 @@ struct Wanted: Equatable, Sendable {
     else { return nil }
     return seconds
   }
+}
+
+extension ChannelRequest {
+  fileprivate var hasTooManySymbols: Bool { (symbols?.count ?? 0) > StreamLimits.symbolsMax }
 }
