@@ -38,13 +38,14 @@ extension Gateway {
   package func parts(
     control: AccessControl, loops: any EventLoopGroup
   ) -> (parts: Parts, streams: StreamHub) {
+    var settings = StreamSettings(
+      isAnonymousAllowed: control.options.anonymous,
+      isOriginAllowed: { origin, host in
+        control.rule.verdict(origin: origin, host: host) != .foreign
+      })
+    settings.doors = DoorRegistry.streams { [memory] in memory.state }
     let hub = StreamHub(
-      group: loops, services: streamServices(control: control),
-      settings: StreamSettings(
-        isAnonymousAllowed: control.options.anonymous,
-        isOriginAllowed: { origin, host in
-          control.rule.verdict(origin: origin, host: host) != .foreign
-        }))
+      group: loops, services: streamServices(control: control), settings: settings)
     let mine = MineRoutes(control: control, store: AppStore(url: options.databaseURL)) {
       [memory] spelling in
       let directory = memory.state.directory

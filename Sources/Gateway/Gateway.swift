@@ -52,7 +52,7 @@ package struct Gateway: Sendable {
   package func table(_ parts: Parts) -> RouteTable {
     let routes =
       MarketRoutes(memory: memory, pool: pool).all
-      + UDFRoutes(memory: memory, pool: pool).all
+      + DoorRegistry.routes(memory: memory, pool: pool)
       + ServiceRoutes(memory: memory, pool: pool, ring: ring, counters: counters).all
       + parts.routes
     return RouteTable(

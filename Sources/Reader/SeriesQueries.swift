@@ -239,4 +239,37 @@ extension StoreReader {
         name: name, market: market, kind: kind, health: health.filter { $0.source == code })
     }
   }
+
+  private static let readOpening = Statement(
+    name: "query_opening",
+    sql: """
+      select max(k.opened_at)
+      from (
+        select c.opened_at
+        from candle c
+        where c.instrument_id = $1::int
+          and c.timeframe = $2::smallint
+          and c.opened_at >= $3::timestamptz
+          and c.opened_at < $4::timestamptz
+        order by c.opened_at
+        limit $5::bigint
+      ) k
+      """)
+
+  /// When the row opened that is so many rows behind `from`, or the last one before `before`; nil
+  /// where there is none.
+  /// - Parameter timeframe: one that is stored.
+  package func opening(
+    ofRow count: Int64, series: Int32, timeframe: Timeframe, from: Timestamp, before: Timestamp
+  ) throws(StoreError) -> Timestamp? {
+    var parameters = WireParameters()
+    parameters.add { $0.int32(series) }
+    parameters.add { $0.int16(timeframe.rawValue) }
+    parameters.add { $0.timestamp(from) }
+    parameters.add { $0.timestamp(before) }
+    parameters.add { $0.int64(count) }
+    return try read(Self.readOpening, with: parameters) { (row) throws(StoreError) in
+      try row.optionalTimestamp()
+    }.first ?? nil
+  }
 }

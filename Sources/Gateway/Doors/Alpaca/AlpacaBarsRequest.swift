@@ -1,0 +1,160 @@
+/// Which bars a request means, and a page of them: series by series, each in order of time.
+
+import Market
+import Reader
+
+struct AlpacaBarsRequest: Sendable {
+  struct Asked: Sendable {
+    /// As the client spells it, and reads it in the answer.
+    let symbol: String
+    let series: SeriesRecord
+    let from: Timestamp
+    let to: Timestamp
+  }
+
+  struct Page: Sendable {
+    var bars: [(symbol: String, candles: [CandleRecord])] = []
+    var nextToken: String?
+  }
+
+  static let timeframes: KeyValuePairs<String, Timeframe> = [
+    "1Min": .minute1, "5Min": .minute5, "15Min": .minute15, "30Min": .minute30, "1Hour": .hour1,
+    "1Day": .day1, "1Week": .week1, "1Month": .month1,
+  ]
+  /// Our factors hold splits and dividends together, so each adjustment is for both, and the newest
+  /// prices stand, as Alpaca's do. A series without factors is refused, not shown as it is.
+  static let adjustments: KeyValuePairs<String, PriceAdjustment> = [
+    "raw": .raw, "split": .qfq(standsOn: nil), "dividend": .qfq(standsOn: nil),
+    "all": .qfq(standsOn: nil),
+  ]
+  static let limitMax: Int64 = 10_000
+  private static let limitDefault: Int64 = 1_000
+  /// Stored rows that one page reads: a page of hours has fewer bars than one of minutes.
+  private static let rowsMax: Int64 = 60_000
+
+  let asked: [Asked]
+  let timeframe: Timeframe
+  let adjust: PriceAdjustment
+  let limit: Int
+  let isDescending: Bool
+  private let fingerprint: String
+  /// Where the page begins; nil: with the first.
+  private var position: (index: Int, openedAt: Timestamp)?
+
+  /// - Parameters:
+  ///   - series: with the newest day that is known of each.
+  ///   - names: of the arguments that the page's token depends on.
+  init(
+    _ arguments: Arguments, series: [(symbol: String, series: SeriesRecord, lastDay: TradingDay)],
+    names: [String]
+  ) throws(Problem) {
+    let timeframe =
+      Self.timeframes.first { $0.key == arguments["timeframe"] }?.value ?? .day1
+    self.timeframe = timeframe
+    adjust = Self.adjustments.first { $0.key == arguments["adjustment"] }?.value ?? .raw
+    limit = Int(
+      min(
+        arguments.integer("limit") ?? Self.limitDefault, Self.rowsMax / timeframe.storedRows))
+    isDescending = arguments["sort"] == "desc"
+    fingerprint = names.map { "\($0)=\(arguments[$0] ?? "")" }.joined(separator: "&")
+    asked = series.map { entry in
+      let (from, to) = arguments.bounds(zone: entry.series.zone, lastDay: entry.lastDay)
+      return Asked(symbol: entry.symbol, series: entry.series, from: from, to: to)
+    }
+    if let first = asked.first, first.from > first.to {
+      throw .invalid("end", expected: "a time not before start", found: arguments["end"] ?? "")
+    }
+    guard let token = arguments["page_token"] else { return }
+    guard let value = Cursor.read(token, of: fingerprint), value >= 0,
+      Int(value >> Self.timeBits) < asked.count
+    else {
+      throw .invalid(
+        "page_token", expected: "next_page_token of a page of the same request", found: token)
+    }
+    position = (
+      Int(value >> Self.timeBits), Timestamp(microseconds: value & (1 << Self.timeBits - 1))
+    )
+  }
+
+  /// Microseconds until the year 2255; the ten bits above are the place among the symbols.
+  private static let timeBits: Int64 = 53
+
+  private func token(of index: Int, at moment: Timestamp) -> String {
+    Cursor.text(Int64(index) << Self.timeBits | max(moment.microseconds, 0), of: fingerprint)
+  }
+
+  func read(_ reader: StoreReader) throws(StoreError) -> Page {
+    var page = Page()
+    var left = limit
+    for index in (position?.index ?? 0)..<asked.count {
+      let found = try candles(of: index, count: left + 1, reader)
+      if left > 0, !found.isEmpty {
+        page.bars.append((asked[index].symbol, Array(found.prefix(left))))
+      }
+      if found.count > left {
+        page.nextToken = token(of: index, at: found[left].openedAt)
+        return page
+      }
+      left -= found.count
+    }
+    return page
+  }
+
+  private func candles(
+    of index: Int, count: Int, _ reader: StoreReader
+  ) throws(StoreError) -> [CandleRecord] {
+    let one = asked[index]
+    let begins = position.flatMap { $0.index == index ? $0.openedAt : nil }
+    var query = CandleQuery(one.series.symbol, timeframe: timeframe)
+    query.source = one.series.sourceName
+    query.adjust = adjust
+    (query.from, query.to) = (one.from, one.to)
+    if isDescending {
+      if let begins { query.to = begins.next }
+      query.newest = Int32(count)
+      return try reader.candles(query).reversed()
+    }
+    if let begins { query.from = begins }
+    // Rows of so many candles and one more, which may be cut.
+    let last = try reader.opening(
+      ofRow: Int64(count + 1) * timeframe.storedRows, series: one.series.id,
+      timeframe: timeframe.stored, from: query.from ?? one.from, before: one.to)
+    guard let last else { return [] }
+    query.to = last.next
+    return Array(try reader.candles(query).prefix(count))
+  }
+}
+
+extension Arguments {
+  /// `end` is inclusive, and a date means all of that day. Without `start` the newest day begins
+  /// it.
+  fileprivate func bounds(
+    zone: MarketZone, lastDay: TradingDay
+  ) -> (from: Timestamp, to: Timestamp) {
+    let end = self["end"].flatMap { TradingDay($0) }.map {
+      zone.moment(on: $0.advanced(by: 1), secondOfDay: 0)
+    }
+    let to = end ?? (moment("end", zone: zone) ?? .now).next
+    let newest = min(lastDay, zone.day(at: to))
+    return (moment("start", zone: zone) ?? zone.moment(on: newest, secondOfDay: 0), to)
+  }
+}
+
+extension Timestamp {
+  fileprivate var next: Timestamp { Timestamp(microseconds: microseconds + 1) }
+}
+
+extension Timeframe {
+  /// What is stored and makes candles of it.
+  fileprivate var stored: Timeframe { rawValue < Timeframe.day1.rawValue ? .minute1 : .day1 }
+
+  /// How many of them make one, at most.
+  fileprivate var storedRows: Int64 {
+    switch self {
+    case .minute1, .afterHours, .day1: 1
+    case .week1: 7
+    case .month1: 31
+    default: Int64(rawValue)
+    }
+  }
+}

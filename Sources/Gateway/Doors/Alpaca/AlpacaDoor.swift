@@ -1,0 +1,72 @@
+/// Alpaca's market data API (docs.alpaca.markets): unmodified alpaca-py reads the instruments of
+/// every market here. What clients check strictly is as they want it, and nothing is made up: there
+/// are no trades, and no quote where there is no book.
+
+import HTTPTypes
+import Market
+
+enum AlpacaDoor {
+  static let door = Door(
+    "/v2",
+    error: .named("AlpacaError", .object([.init("code", .integer), .init("message", .string)]))
+  ) { problem in
+    var text = JSONWriter()
+    text.object { error in
+      error.member("code") { $0.integer(code(of: problem)) }
+      error.member("message") { $0.string(message(of: problem)) }
+    }
+    return text.bytes
+  }
+
+  /// The status and four digits more, as Alpaca's: 40010001 is what its clients know for a request
+  /// that is not well formed.
+  private static func code(of problem: Problem) -> Int64 {
+    Int64(problem.status.code) * 100_000 + (problem.status.code == 400 ? 10_001 : 10_000)
+  }
+
+  /// There is one member for everything.
+  private static func message(of problem: Problem) -> String {
+    let faults = problem.faults.map { fault in
+      let found = fault.found.isEmpty ? "" : ", found \(fault.found)"
+      return "\(fault.field): expected \(fault.expected)\(found)"
+    }
+    let nearest = problem.nearest.map { ["nearest: \($0.joined(separator: ", "))"] } ?? []
+    return ([problem.title] + faults + nearest).joined(separator: " · ")
+  }
+}
+
+/// Which series a symbol means. A feed that names a source of ours, `iex` or `sip`, is meant first;
+/// any other feed has no effect, for there is one series of each instrument.
+struct AlpacaSymbols: Sendable {
+  private let directory: InstrumentDirectory
+  private let source: String?
+
+  init(_ directory: InstrumentDirectory, feed: String?) {
+    self.directory = directory
+    source = feed.flatMap { feed in
+      directory.sourceNames.first { $0 == feed || $0.hasSuffix("_\(feed)") }
+    }
+  }
+
+  func place(_ symbol: String) -> SeriesPlace? {
+    let named = source.flatMap { directory.place(spelling: symbol, source: $0) }
+    return named ?? directory.place(spelling: symbol)
+  }
+
+  /// - Throws: 404.
+  func series(_ symbol: String) throws(Problem) -> SeriesPlace {
+    if let place = place(symbol) { return place }
+    throw Problem(
+      .notFound, code: "unknown_symbol", title: "No instrument has this symbol.",
+      nearest: directory.nearest(to: symbol))
+  }
+
+  /// Each symbol once; unknown ones are left out, as Alpaca does.
+  func series(ofAll symbols: [String]) -> [(symbol: String, place: SeriesPlace)] {
+    var seen: Set<String> = []
+    return symbols.compactMap { symbol in
+      guard seen.insert(symbol).inserted, let place = place(symbol) else { return nil }
+      return (symbol, place)
+    }
+  }
+}

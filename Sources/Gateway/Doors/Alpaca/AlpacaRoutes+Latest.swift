@@ -1,0 +1,233 @@
+/// The newest of each series: bars from the database, quotes from memory, and both in a snapshot.
+
+import HTTPTypes
+import Hummingbird
+import Market
+import Reader
+
+extension AlpacaRoutes {
+  private static let several = [symbols, feed, currency]
+  private static let one = [symbol, feed, currency]
+
+  var latest: [Route] { latestBars + latestQuotes + latestTrades + snapshots }
+
+  // MARK: Bars
+
+  private var latestBars: [Route] {
+    [
+      Self.route(
+        "/v2/stocks/bars/latest", summary: "Alpaca: the newest minute of several instruments.",
+        parameters: Self.several, answer: .object([.init("bars", .object([]))])
+      ) { arguments, _, _ in
+        let found = try symbols(arguments).series(ofAll: arguments.list("symbols") ?? [])
+        let bars = try await newestBars(of: found.map(\.place), days: 0)
+        return Self.answer { answer in
+          answer.member("bars") { list in
+            list.object { list in
+              for (entry, bars) in zip(found, bars) {
+                if let bar = bars.minute { list.member(named: entry.symbol) { $0.write(bar) } }
+              }
+            }
+          }
+        }
+      },
+      Self.route(
+        "/v2/stocks/{symbol}/bars/latest", summary: "Alpaca: the newest minute of an instrument.",
+        parameters: Self.one, answer: .object([.init("bar", Self.bar), .init("symbol", .string)])
+      ) { arguments, _, _ in
+        let symbol = arguments["symbol"] ?? ""
+        let place = try symbols(arguments).series(symbol)
+        guard let bar = try await newestBars(of: [place], days: 0).first?.minute else {
+          throw Self.nothing("no minute of it is stored")
+        }
+        return Self.answer { answer in
+          answer.member("bar") { $0.write(bar) }
+          answer.member("symbol") { $0.string(symbol) }
+        }
+      },
+    ]
+  }
+
+  private struct NewestBars: Sendable {
+    var minute: AlpacaMessage?
+    /// The newest first.
+    var days: [(day: TradingDay, bar: AlpacaMessage)] = []
+    /// Of the minute, or of the day where there is none.
+    var close: ExactDecimal?
+  }
+
+  /// - Parameter days: how many days beside the minute.
+  private func newestBars(
+    of places: [SeriesPlace], days: Int32
+  ) async throws(Problem) -> [NewestBars] {
+    let directory = market.memory.state.directory
+    let series = places.map { directory[$0] }
+    return try await market.query { (reader) throws(StoreError) in
+      var found: [NewestBars] = []
+      for one in series {
+        let minute = try reader.newest(1, of: one, timeframe: .minute1).last
+        let dayCandles = days == 0 ? [] : try reader.newest(days, of: one, timeframe: .day1)
+        found.append(
+          NewestBars(
+            minute: minute.flatMap { AlpacaMessage($0) },
+            days: dayCandles.reversed().compactMap { candle in
+              AlpacaMessage(candle).map { (candle.tradingDay, $0) }
+            }, close: minute?.close ?? dayCandles.last?.close))
+      }
+      return found
+    }
+  }
+
+  private static func nothing(_ reason: String) -> Problem {
+    Problem(.notFound, code: "not_found", title: "There is nothing to show: \(reason).")
+  }
+
+  // MARK: Quotes and trades
+
+  private func stock(at place: SeriesPlace) -> PublishedStock? {
+    PublishedStock(json: market.memory.state.json(of: place))
+  }
+
+  private var latestQuotes: [Route] {
+    [
+      Self.route(
+        "/v2/stocks/quotes/latest", summary: "Alpaca: the first level of the books there are.",
+        parameters: Self.several, answer: .object([.init("quotes", .object([]))])
+      ) { arguments, _, _ in
+        let found = try symbols(arguments).series(ofAll: arguments.list("symbols") ?? [])
+        return Self.answer { answer in
+          answer.member("quotes") { list in
+            list.object { list in
+              for entry in found {
+                guard let quote = stock(at: entry.place).flatMap({ AlpacaMessage(quote: $0) })
+                else { continue }
+                list.member(named: entry.symbol) { $0.write(quote) }
+              }
+            }
+          }
+        }
+      },
+      Self.route(
+        "/v2/stocks/{symbol}/quotes/latest", summary: "Alpaca: the first level of a book.",
+        parameters: Self.one,
+        answer: .object([.init("quote", Self.quote), .init("symbol", .string)])
+      ) { arguments, _, _ in
+        let symbol = arguments["symbol"] ?? ""
+        let place = try symbols(arguments).series(symbol)
+        guard let quote = stock(at: place).flatMap({ AlpacaMessage(quote: $0) }) else {
+          throw Self.nothing("it has no book")
+        }
+        return Self.answer { answer in
+          answer.member("quote") { $0.write(quote) }
+          answer.member("symbol") { $0.string(symbol) }
+        }
+      },
+    ]
+  }
+
+  /// Sources have no trades, and none is made up of what they have.
+  private var latestTrades: [Route] {
+    [("/v2/stocks/trades/latest", Self.several), ("/v2/stocks/{symbol}/trades/latest", Self.one)]
+      .map { path, parameters in
+        Self.route(
+          path, summary: "Alpaca: 404, for there are no single trades.", parameters: parameters,
+          answer: .object([])
+        ) { _, _, _ in throw Self.nothing("single trades are not recorded") }
+      }
+  }
+
+  // MARK: Snapshots
+
+  private static let snapshot = Schema.named(
+    "AlpacaSnapshot",
+    .object([
+      .init("latestTrade", .nullable(.object([]))), .init("latestQuote", .nullable(quote)),
+      .init("minuteBar", .nullable(bar)), .init("dailyBar", .nullable(bar)),
+      .init("prevDailyBar", .nullable(bar)),
+      .init(
+        "candled",
+        .object([
+          .init("price", .nullable(.number)), .init("basis", .string), .init("stale", .boolean),
+        ])),
+    ]))
+
+  private var snapshots: [Route] {
+    [
+      Self.route(
+        "/v2/stocks/snapshots", summary: "Alpaca: the newest quote and bars of several.",
+        parameters: Self.several, answer: .object([])
+      ) { arguments, _, _ in
+        let found = try symbols(arguments).series(ofAll: arguments.list("symbols") ?? [])
+        let bars = try await newestBars(of: found.map(\.place), days: 2)
+        return Self.answer { answer in
+          for (entry, bars) in zip(found, bars) {
+            answer.member(named: entry.symbol) { text in
+              text.object { write(snapshotOf: entry.place, bars: bars, to: &$0) }
+            }
+          }
+        }
+      },
+      Self.route(
+        "/v2/stocks/{symbol}/snapshot", summary: "Alpaca: the newest quote and bars of one.",
+        parameters: Self.one, answer: Self.snapshot
+      ) { arguments, _, _ in
+        let symbol = arguments["symbol"] ?? ""
+        let place = try symbols(arguments).series(symbol)
+        let bars = try await newestBars(of: [place], days: 2)
+        return Self.answer { answer in
+          answer.member("symbol") { $0.string(symbol) }
+          for bars in bars { write(snapshotOf: place, bars: bars, to: &answer) }
+        }
+      },
+    ]
+  }
+
+  /// Where the last price comes from, a quote or the newest bar, is said beside it.
+  private func write(
+    snapshotOf place: SeriesPlace, bars: NewestBars, to text: inout JSONWriter
+  ) {
+    let stock = stock(at: place)
+    var days = bars.days
+    if let stock, let day = stock.tradingDay.flatMap({ TradingDay($0) }), days.first?.day != day {
+      let zone = market.memory.state.directory[place].zone
+      let opensAt = zone.moment(on: day, secondOfDay: zone.dayOpens)
+      if let today = AlpacaMessage(today: stock, opensAt: opensAt) {
+        days.insert((day, today), at: 0)
+      }
+    }
+    text.member("latestTrade") { $0.null() }
+    text.member("latestQuote") { text in
+      text.optional(stock.flatMap { AlpacaMessage(quote: $0) }) { $0.write($1) }
+    }
+    text.member("minuteBar") { $0.optional(bars.minute) { $0.write($1) } }
+    text.member("dailyBar") { $0.optional(days.first?.bar) { $0.write($1) } }
+    text.member("prevDailyBar") { $0.optional(days.dropFirst().first?.bar) { $0.write($1) } }
+    text.member("candled") { ours in
+      ours.object { ours in
+        let price = stock?.currentPrice?.value
+        ours.member("price") { $0.optional(price ?? bars.close) { $0.number($1) } }
+        ours.member("basis") { $0.string(price == nil ? "bar" : "quote") }
+        ours.member("stale") { $0.boolean(stock?.stale ?? false) }
+      }
+    }
+  }
+}
+
+extension MarketZone {
+  /// When a day's candle opens, in seconds since midnight.
+  fileprivate var dayOpens: Int {
+    [MarketDefinition.mainlandChina, .unitedStates].first { $0.zone == self }?.dayOpens ?? 0
+  }
+}
+
+extension StoreReader {
+  /// The newest candles of a series, oldest first.
+  fileprivate func newest(
+    _ count: Int32, of series: SeriesRecord, timeframe: Timeframe
+  ) throws(StoreError) -> [CandleRecord] {
+    var query = CandleQuery(series.symbol, timeframe: timeframe)
+    query.source = series.sourceName
+    query.newest = count
+    return try candles(query)
+  }
+}

@@ -1,0 +1,198 @@
+/// What there is, and when it trades. The clock and the calendar are the mainland's.
+
+import HTTPTypes
+import Hummingbird
+import Market
+import Reader
+
+extension AlpacaRoutes {
+  private static let asset = Schema.named(
+    "AlpacaAsset",
+    .object(
+      ["id", "class", "exchange", "symbol", "name", "status"].map { .init($0, .string) }
+        + ["tradable", "marginable", "shortable", "easy_to_borrow", "fractionable"].map {
+          .init($0, .boolean)
+        } + [.init("attributes", .array(of: .string)), .init("candled", .object([]))]))
+
+  var reference: [Route] {
+    [
+      Self.route(
+        "/v2/assets", summary: "Alpaca: every instrument there is.",
+        parameters: [
+          Self.filter("status", example: "active"),
+          Self.filter("asset_class", example: "us_equity"),
+          Self.filter("exchange", example: "NASDAQ"), Self.filter("attributes", example: "ptp"),
+        ], answer: .array(of: Self.asset)
+      ) { arguments, _, _ in
+        try assets(arguments)
+      },
+      Self.route(
+        "/v2/assets/{symbol}", summary: "Alpaca: an instrument by symbol or id.",
+        parameters: [
+          Parameter(
+            "symbol", .text(charactersMax: 36), in: .path, summary: "A symbol, or an asset's id.",
+            example: "sh600519")
+        ], answer: Self.asset
+      ) { arguments, _, _ in
+        try asset(arguments)
+      },
+      Self.route(
+        "/v2/clock", summary: "Alpaca: whether the mainland's exchanges trade now.",
+        answer: .object(
+          ["timestamp", "next_open", "next_close"].map { .init($0, .moment) } + [
+            .init("is_open", .boolean)
+          ])
+      ) { _, _, _ in Answer(json: Array(Self.clockJSON(at: .now).utf8), caching: "no-store") },
+      Self.route(
+        "/v2/calendar", summary: "Alpaca: the trading days of the mainland's exchanges.",
+        parameters: [
+          Parameter("start", .day, summary: "From this day on.", example: "2026-07-06"),
+          Parameter("end", .day, summary: "Until this day.", example: "2026-07-10"),
+          Self.filter("date_type", example: "TRADING"),
+        ],
+        answer: .array(
+          of: .object(
+            [.init("date", .day)]
+              + ["open", "close", "session_open", "session_close"].map { .init($0, .string) }))
+      ) { arguments, _, _ in
+        Self.calendar(from: arguments.day("start"), through: arguments.day("end"))
+      },
+    ]
+  }
+
+  private static func filter(_ name: String, example: String) -> Parameter {
+    Parameter(name, .text(charactersMax: 64), summary: "Only those.", example: example)
+  }
+
+  // MARK: Assets
+
+  private func assets(_ arguments: Arguments) throws(Problem) -> Answer {
+    let state = market.memory.state
+    try market.loaded(state)
+    let directory = state.directory
+    // All are active, of the class that clients know, at an exchange that they do not, and
+    // without attributes.
+    let isEmpty =
+      !["active", nil].contains(arguments["status"])
+      || !["us_equity", nil].contains(arguments["asset_class"])
+      || arguments["exchange"] != nil || arguments["attributes"] != nil
+    let places = isEmpty ? [] : directory.places
+    var text = JSONWriter(capacity: places.count * 400 + 64)
+    text.array { list in
+      for place in places where directory.meant(by: directory[place].symbol) == place {
+        list.object { $0.write(asset: directory[place]) }
+      }
+    }
+    return Answer(json: text.bytes)
+  }
+
+  private func asset(_ arguments: Arguments) throws(Problem) -> Answer {
+    let symbols = try symbols(arguments)
+    let directory = market.memory.state.directory
+    let name = arguments["symbol"] ?? ""
+    let named = directory.places.first {
+      name.utf8.count == Self.idLength && directory[$0].assetID == name.lowercased()
+    }
+    let place = if let named { named } else { try symbols.series(name) }
+    return Self.answer { $0.write(asset: directory[place]) }
+  }
+
+  private static let idLength = 36
+
+  // MARK: Clock and calendar
+
+  private static let hours = MarketDefinition.mainlandChina
+
+  static func clockJSON(at now: Timestamp) -> String {
+    let today = hours.day(at: now)
+    var (isOpen, nextOpen, nextClose) = (false, now, now)
+    var day = today.advanced(by: -1)
+    while nextOpen <= now || nextClose <= now {
+      day = day.advanced(by: 1)
+      // Beyond the days that the calendar knows a weekday counts as one.
+      guard TradingCalendar.shanghai.isTradingDay(day) ?? !day.isWeekend else { continue }
+      for session in hours.sessions {
+        let opens = hours.zone.moment(on: day, secondOfDay: session.opens)
+        let closes = hours.zone.moment(on: day, secondOfDay: session.closes)
+        isOpen = isOpen || (opens <= now && now < closes)
+        if nextOpen <= now { nextOpen = opens }
+        if nextClose <= now { nextClose = closes }
+      }
+    }
+    var text = JSONWriter()
+    text.object { answer in
+      answer.member("timestamp") { $0.string(hours.zone.text(of: now)) }
+      answer.member("is_open") { $0.boolean(isOpen) }
+      answer.member("next_open") { $0.string(hours.zone.text(of: nextOpen)) }
+      answer.member("next_close") { $0.string(hours.zone.text(of: nextClose)) }
+    }
+    return String(decoding: text.bytes, as: UTF8.self)
+  }
+
+  static func calendar(from start: TradingDay?, through end: TradingDay?) -> Answer {
+    let calendar = TradingCalendar.shanghai
+    let last = min(end ?? calendar.lastDay, calendar.lastDay)
+    var day = max(start ?? calendar.firstDay, calendar.firstDay)
+    let opens = clockText(hours.sessions.first?.opens ?? 0)
+    let closes = clockText(hours.sessions.last?.closes ?? 0)
+    let sessionOpens = clockText(hours.auction?.opens ?? 0).filter { $0 != ":" }
+    let sessionCloses = clockText(hours.afterHours?.closes ?? 0).filter { $0 != ":" }
+    var text = JSONWriter(capacity: 4_096)
+    text.array { list in
+      while day <= last {
+        if calendar.isTradingDay(day) == true {
+          list.object { row in
+            row.member("date") { $0.string(day.description) }
+            row.member("open") { $0.string(opens) }
+            row.member("close") { $0.string(closes) }
+            row.member("session_open") { $0.string(sessionOpens) }
+            row.member("session_close") { $0.string(sessionCloses) }
+          }
+        }
+        day = day.advanced(by: 1)
+      }
+    }
+    return Answer(json: text.bytes)
+  }
+
+  /// `09:30`
+  private static func clockText(_ secondOfDay: Int) -> String {
+    [secondOfDay / 3_600, secondOfDay / 60 % 60].map { $0 < 10 ? "0\($0)" : String($0) }
+      .joined(separator: ":")
+  }
+}
+
+extension SeriesRecord {
+  /// The same in every process: a UUID of version 8 (RFC 9562), made of the series' name.
+  var assetID: String {
+    let name = "\(symbol)@\(sourceName)"
+    let halves = [StableHash(of: name).value, StableHash(of: "asset \(name)").value]
+    let digits = halves.map { half in
+      let text = String(half, radix: 16)
+      return String(repeating: "0", count: 16 - text.count) + text
+    }.joined()
+    var characters = Array(digits)
+    (characters[12], characters[16]) = ("8", "8")
+    return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(characters[$0]) }
+      .joined(separator: "-")
+  }
+}
+
+extension JSONWriter {
+  /// Of the exchanges and classes that clients know, none is right: what is right is in `candled`.
+  fileprivate mutating func write(asset series: SeriesRecord) {
+    member("id") { $0.string(series.assetID) }
+    member("class") { $0.string("us_equity") }
+    member("exchange") { $0.string("") }
+    member("symbol") { $0.string(series.symbol.description) }
+    member("name") { $0.string(series.name ?? "") }
+    member("status") { $0.string("active") }
+    for name in ["tradable", "marginable", "shortable", "easy_to_borrow", "fractionable"] {
+      member(named: name) { $0.boolean(false) }
+    }
+    member("attributes") { $0.strings([]) }
+    member("candled") { ours in
+      ours.object { $0.write(series, name: series.name) }
+    }
+  }
+}

@@ -1,0 +1,201 @@
+/// The messages of one connection of Alpaca's stream: the server speaks first, each frame is a
+/// list, `auth` comes before `subscribe`, and each subscription is answered with all there are.
+
+import Foundation
+import Market
+import NIOCore
+import Reader
+
+final class AlpacaTranslator: StreamTranslator {
+  let isBinary: Bool
+  private let stream: AlpacaStream
+  private let feed: String
+  private var subscription = AlpacaSubscription()
+  /// As of the last request.
+  private var symbols: AlpacaSymbols
+  /// Of requests that have no answer yet, oldest first.
+  private var pending: [Pending] = []
+
+  private struct Pending {
+    /// Stands again if the request is refused.
+    let before: AlpacaSubscription
+    var errors: [AlpacaError] = []
+  }
+
+  init(_ stream: AlpacaStream, feed: String, isBinary: Bool) {
+    self.stream = stream
+    self.feed = feed
+    self.isBinary = isBinary
+    symbols = AlpacaSymbols(InstrumentDirectory(), feed: nil)
+  }
+
+  func resolve(_ symbol: String) -> SeriesPlace? { symbols.place(symbol) }
+
+  // MARK: From the client
+
+  private struct Request: Decodable {
+    let action: String
+    var secret: String?
+    var quotes: [String]?
+    var bars: [String]?
+    var updatedBars: [String]?
+    var dailyBars: [String]?
+    var trades: [String]?
+    var statuses: [String]?
+    var lulds: [String]?
+
+    func symbols(of channel: AlpacaChannel) -> [String] {
+      switch channel {
+      case .quotes: quotes ?? []
+      case .bars: bars ?? []
+      case .updatedBars: updatedBars ?? []
+      case .dailyBars: dailyBars ?? []
+      }
+    }
+
+    /// Nothing of these is recorded.
+    var channelsWithoutData: [String] {
+      [("trades", trades), ("statuses", statuses), ("lulds", lulds)]
+        .filter { $0.1?.isEmpty == false }.map(\.0)
+    }
+  }
+
+  func read(_ message: [UInt8]) -> ClientMessage {
+    let json = isBinary ? MessagePackReader.json(of: message) : message
+    let request = json.flatMap { try? JSONDecoder().decode(Request.self, from: Data($0)) }
+    if request?.action == "auth", let secret = request?.secret {
+      return .authenticate(token: secret, id: nil)
+    }
+    pending.append(Pending(before: subscription))
+    switch request?.action {
+    case "subscribe"?, "unsubscribe"?: break
+    case "auth"?, nil: return .malformed(id: nil)
+    case let action?: return .unknown(action: action, id: nil)
+    }
+    guard let request else { return .malformed(id: nil) }
+    return change(by: request)
+  }
+
+  private func change(by request: Request) -> ClientMessage {
+    let directory = stream.market().directory
+    symbols = AlpacaSymbols(directory, feed: feed)
+    let isAdding = request.action == "subscribe"
+    let before = subscription
+    var unknown: Set<String> = []
+    for channel in AlpacaChannel.allCases {
+      var names: [String: String] = [:]
+      let wanted = request.symbols(of: channel)
+      for name in wanted where name != AlpacaSubscription.wildcard {
+        if let place = symbols.place(name) {
+          names[directory[place].symbol.description] = name
+        } else {
+          unknown.insert(name)
+        }
+      }
+      let all = wanted.contains(AlpacaSubscription.wildcard)
+      if isAdding {
+        subscription.add(names, all: all, to: channel)
+      } else {
+        subscription.remove(names, all: all, from: channel)
+      }
+    }
+    if isAdding { note(unknown: unknown, withoutData: request.channelsWithoutData) }
+    let hasAll = before.hasAll || subscription.hasAll
+    let everything =
+      hasAll ? directory.places.map { directory[$0].symbol.description } : []
+    let (old, new) = isAdding ? (before, subscription) : (subscription, before)
+    let channels = ChannelsRequest(channels: old.channels(missingFor: new, of: everything))
+    return isAdding ? .subscribe(channels) : .unsubscribe(channels)
+  }
+
+  private func note(unknown: Set<String>, withoutData: [String]) {
+    let last = pending.count - 1
+    if !unknown.isEmpty {
+      pending[last].errors.append(.unknownSymbols(unknown.sorted()))
+    }
+    if !withoutData.isEmpty { pending[last].errors.append(.noData(of: withoutData)) }
+  }
+
+  // MARK: To the client
+
+  func write(_ output: FollowerOutput, to buffer: inout ByteBuffer) {
+    let messages = messages(of: output)
+    if !messages.isEmpty { write(list: messages, to: &buffer) }
+    if case .close(let reason) = output { OutputEncoder.writeClose(reason, to: &buffer) }
+  }
+
+  private func write(list messages: [[UInt8]], to buffer: inout ByteBuffer) {
+    var head = MessagePackWriter()
+    head.array(count: messages.count)
+    let sum = messages.reduce(0) { $0 + $1.count }
+    let length = sum + (isBinary ? head.bytes.count : messages.count + 1)
+    OutputEncoder.writeHeader(length: length, isBinary: isBinary, to: &buffer)
+    if isBinary { buffer.writeBytes(head.bytes) }
+    for (index, message) in messages.enumerated() {
+      if !isBinary { buffer.writeString(index == 0 ? "[" : ",") }
+      buffer.writeBytes(message)
+    }
+    if !isBinary { buffer.writeString("]") }
+  }
+
+  private func messages(of output: FollowerOutput) -> [[UInt8]] {
+    switch output {
+    case .welcome: [success("connected")]
+    case .authenticated: [success("authenticated")]
+    case .subscribed, .unsubscribed: answer()
+    case .failed(_, let error): refused(AlpacaError(error))
+    case .snapshot(let snapshot): quotes(snapshot.objects)
+    case .prices(_, let objects): quotes(objects)
+    case .log(.candles, _, let objects): bars(objects)
+    case .resync: [encoded(AlpacaError.missed.message)]
+    case .slow: [encoded(AlpacaError.slow.message)]
+    case .close(let reason): AlpacaError(reason).map { [encoded($0.message)] } ?? []
+    case .log, .heartbeat, .pong: []
+    }
+  }
+
+  private func encoded(_ message: AlpacaMessage) -> [UInt8] {
+    isBinary ? message.packed : message.json
+  }
+
+  private func success(_ text: String) -> [UInt8] {
+    encoded(AlpacaMessage([.init("T", .text("success")), .init("msg", .text(text))]))
+  }
+
+  private func answer() -> [[UInt8]] {
+    let errors = pending.isEmpty ? [] : pending.removeFirst().errors
+    let empty = ["trades", "statuses", "lulds", "corrections", "cancelErrors"]
+    let message = AlpacaMessage(
+      [.init("T", .text("subscription"))]
+        + AlpacaChannel.allCases.map { .init($0.rawValue, .texts(subscription[$0].listed)) }
+        + empty.map { .init($0, .texts([])) })
+    return [encoded(message)] + errors.map { encoded($0.message) }
+  }
+
+  private func refused(_ error: AlpacaError) -> [[UInt8]] {
+    if !pending.isEmpty { subscription = pending.removeFirst().before }
+    return [encoded(error.message)]
+  }
+
+  private func quotes(_ objects: [[UInt8]]) -> [[UInt8]] {
+    translated(objects) { AlpacaTranslation(stock: $0) }
+  }
+
+  private func bars(_ objects: [[UInt8]]) -> [[UInt8]] {
+    translated(objects) { [stream] object in
+      AlpacaTranslation(candle: object, in: stream.market().directory)
+    }
+  }
+
+  /// Those that are followed, under the client's names.
+  private func translated(
+    _ objects: [[UInt8]], make: ([UInt8]) -> AlpacaTranslation?
+  ) -> [[UInt8]] {
+    objects.compactMap { object in
+      guard let translation = stream.translation(of: object, make: make),
+        let name = subscription[translation.channel].name(of: translation.symbol)
+      else { return nil }
+      return translation.bytes(spelled: name, isBinary: isBinary)
+    }
+  }
+}

@@ -1,0 +1,13 @@
+/// The doors that there are: the one place outside their folders that names them.
+
+enum DoorRegistry {
+  static func routes(memory: MarketMemory, pool: QueryPool) -> [Route] {
+    AlpacaRoutes(market: MarketRoutes(memory: memory, pool: pool)).all
+      + UDFRoutes(memory: memory, pool: pool).all
+  }
+
+  /// - Parameter market: the newest published state.
+  static func streams(market: @escaping @Sendable () -> MarketState) -> [any StreamDoor] {
+    [AlpacaStream(market: market)]
+  }
+}
