@@ -120,13 +120,9 @@ package struct Gateway: Sendable {
   private static let leaderSeconds = 3
 
   package func follower(sinks: [any FeedSink]) -> FeedFollower {
-    // Of its own: whoever asks for much history must not stop the feed.
-    let pool = QueryPool(url: options.databaseURL, connections: 1)
-    return FeedFollower(
-      url: options.databaseURL, memory: memory, ring: ring, sinks: sinks, log: log
-    ) { () async throws(StoreError) in
-      try await pool.run { (reader) throws(StoreError) in try reader.series() }
-    }
+    FeedFollower(
+      url: options.databaseURL, memory: memory, ring: ring, sinks: sinks, log: log,
+      pool: QueryPool(url: options.databaseURL, connections: 1))
   }
 }
 

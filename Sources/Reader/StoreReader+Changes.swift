@@ -18,14 +18,45 @@ extension StoreReader {
 
   /// The changes after `seq`, at most `changesMax` and as many as together name `candlesMax`
   /// candles, but one at least; nil for `seq` asks for the position alone.
+  /// - Parameter candlesMax: nil is the reader's own.
   /// - Throws: `connectionLost`, `transient`, `malformed`.
-  package func changes(after seq: Int64?) throws(StoreError) -> Batch {
+  package func changes(
+    after seq: Int64?, candlesMax: Int? = nil
+  ) throws(StoreError) -> Batch {
     try inOneMoment("follow") { () throws(StoreError) -> Batch in
       let (epoch, lastSeq) = try position()
       var batch = Batch(epoch: epoch, lastSeq: lastSeq)
-      if let seq, seq < lastSeq { try fill(&batch, after: seq) }
+      if let seq, seq < lastSeq {
+        try fill(&batch, after: seq, candlesMax: candlesMax ?? self.candlesMax)
+      }
       return batch
     }
+  }
+
+  private static let seqBefore = Statement(
+    name: "seq_before",
+    sql: """
+      select coalesce(
+        (select c.seq
+          from feed_changes c
+          where c.committed_at < now() - make_interval(secs => $1::bigint)
+          order by c.seq desc
+          limit 1),
+        (select min(c.seq) - 1 from feed_changes c),
+        p.last_seq)
+      from feed_position() p
+      """)
+
+  /// The changes of the last seconds are those after this seq.
+  /// - Throws: `connectionLost`, `transient`, `malformed`.
+  package func seq(committedSecondsAgo seconds: Int64) throws(StoreError) -> Int64 {
+    var parameters = WireParameters()
+    parameters.add { $0.int64(seconds) }
+    let seqs = try read(Self.seqBefore, with: parameters, context: "follow") {
+      (row) throws(StoreError) in
+      try row.int64()
+    }
+    return seqs.first ?? 0
   }
 
   private static let readChanges = Statement(
@@ -40,7 +71,9 @@ extension StoreReader {
       from changes($1::bigint, $2::int)
       """)
 
-  private func fill(_ batch: inout Batch, after seq: Int64) throws(StoreError) {
+  private func fill(
+    _ batch: inout Batch, after seq: Int64, candlesMax: Int
+  ) throws(StoreError) {
     var parameters = WireParameters()
     parameters.add { $0.int64(seq) }
     parameters.add { $0.int32(Self.changesMax) }

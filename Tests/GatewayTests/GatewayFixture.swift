@@ -27,10 +27,7 @@ final class GatewayFixture: Sendable {
     writer = try await Self.openWriter(database)
     pool = QueryPool(url: database.url, connections: 2)
     let follower = FeedFollower(
-      url: database.url, memory: memory, ring: ring, sinks: [news], log: quietLog
-    ) { [pool] () async throws(StoreError) in
-      try await pool.run { (reader) throws(StoreError) in try reader.series() }
-    }
+      url: database.url, memory: memory, ring: ring, sinks: [news], log: quietLog, pool: pool)
     self.follower = follower
     following = Task { await follower.run() }
   }

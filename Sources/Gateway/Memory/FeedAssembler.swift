@@ -67,6 +67,13 @@ struct FeedAssembler: Sendable {
       stocks: places.compactMap { state.stocks[$0.index] }, messages: messages(of: change))
   }
 
+  /// The log of a change that a snapshot contains.
+  func log(of change: FeedChange, epoch: Int64) -> FeedUpdate {
+    FeedUpdate(
+      epoch: epoch, seq: change.seq, committedAt: change.committedAt, stocks: [],
+      messages: messages(of: change))
+  }
+
   /// The connection is lost since then; nil: it is restored.
   mutating func setConnection(lostAt moment: Timestamp?) {
     // The first moment counts.

@@ -3,6 +3,9 @@
 ///
 ///     snapshot → publish → change, change, … → (skipped or another database) → snapshot → resync
 ///
+/// With a snapshot it reads the log of the last minutes: clients that were cut off by a restart of
+/// the gateway go on from there.
+///
 /// A lost connection stops nothing: the last state goes on, marked stale.
 
 import CandledClient
@@ -16,8 +19,7 @@ package final class FeedFollower: Sendable {
   private let memory: MarketMemory
   private let ring: FeedRing
   private let sinks: [any FeedSink]
-  /// Reads the list of series.
-  private let series: @Sendable () async throws(StoreError) -> [SeriesRecord]
+  private let pool: QueryPool
   private let log: Logger
   private let assembler = Locked(FeedAssembler())
   private let wasLed = Locked(true)
@@ -25,29 +27,31 @@ package final class FeedFollower: Sendable {
   /// How often to look without a hint of the server.
   private static let pollSeconds = 5
   private static let retryMillisecondsMax = 5_000
+  /// Of the log that is read at once: a minute of the market.
+  private static let candlesMax = 6_000
 
+  /// - Parameter pool: of its own: who asks for much history must not stop the feed.
   package init(
     url: String, memory: MarketMemory, ring: FeedRing, sinks: [any FeedSink], log: Logger,
-    series: @escaping @Sendable () async throws(StoreError) -> [SeriesRecord]
+    pool: QueryPool
   ) {
     self.url = url
     self.memory = memory
     self.ring = ring
     self.sinks = sinks
     self.log = log
-    self.series = series
+    self.pool = pool
   }
 
   /// Returns once its task is cancelled.
   package func run() async {
     var failures = 0
-    var reason: ResyncReason?
     while !Task.isCancelled {
       do throws(StoreError) {
         let client = try await CandledClient.connect(url)
-        let snapshot = try await load(from: client, resync: reason)
+        let snapshot = try await load(from: client)
         failures = 0
-        reason = try await follow(client, after: snapshot)
+        try await follow(client, after: snapshot)
       } catch {
         if Task.isCancelled { return }
         lose(error, isFirst: failures == 0)
@@ -58,46 +62,90 @@ package final class FeedFollower: Sendable {
     }
   }
 
-  private func load(
-    from client: CandledClient, resync reason: ResyncReason?
-  ) async throws(StoreError) -> FeedSnapshot {
+  private func load(from client: CandledClient) async throws(StoreError) -> FeedSnapshot {
     let snapshot = try await client.snapshot()
     // Read after the snapshot: whatever has a quote there is listed here.
     let records = try await series()
+    assembler.withLock { $0.setDirectory(records) }
+    let recent = try await log(through: snapshot)
     change { assembler in
       let before = assembler.state
-      assembler.setDirectory(records)
       assembler.load(snapshot)
-      let state = assembler.state
-      ring.reset(epoch: state.epoch, seq: state.seq)
-      let found: ResyncReason =
-        before.epoch != state.epoch ? .anotherDatabase : reason ?? .pastHorizon
-      if before.isLoaded {
-        log.warning("everything was read again", metadata: ["reason": "\(found.rawValue)"])
-      }
-      // Also the first time: a stream may have been opened before.
-      let resync = FeedNews.resync(reason: found, epoch: state.epoch, seq: state.seq)
-      return before.lostAt != nil && state.lostAt == nil
-        ? [.connection(lostAt: nil), resync] : [resync]
+      let missed = recent.updates(after: before.seq, epoch: before.epoch)
+      ring.replaceContents(by: recent)
+      let restored: [FeedNews] =
+        before.lostAt != nil && assembler.state.lostAt == nil ? [.connection(lostAt: nil)] : []
+      return restored + news(of: missed, since: before, in: assembler.state)
     }
     return snapshot
   }
 
-  /// - Returns: why everything must be read again; nil once cancelled.
+  /// Streams go on where all that they missed is at hand.
+  private func news(
+    of missed: FeedRing.Reading, since before: MarketState, in state: MarketState
+  ) -> [FeedNews] {
+    let reason: ResyncReason
+    switch missed {
+    case .updates(let updates):
+      let stocks = Dictionary(grouping: state.stocks.compactMap(\.self), by: \.seq)
+      return updates.map { update in
+        .update(
+          FeedUpdate(
+            epoch: update.epoch, seq: update.seq, committedAt: update.committedAt,
+            stocks: stocks[update.seq] ?? [], messages: update.messages))
+      }
+    case .pastHorizon: reason = .pastHorizon
+    case .anotherDatabase: reason = .anotherDatabase
+    }
+    if before.isLoaded {
+      log.warning("everything was read again", metadata: ["reason": "\(reason.rawValue)"])
+    }
+    return [.resync(reason: reason, epoch: state.epoch, seq: state.seq)]
+  }
+
+  private func series() async throws(StoreError) -> [SeriesRecord] {
+    try await pool.run { (reader) throws(StoreError) in try reader.series() }
+  }
+
+  /// The log of the last minutes, as far as a snapshot reaches.
+  private func log(through snapshot: FeedSnapshot) async throws(StoreError) -> FeedRing {
+    let recent = FeedRing(bytesMax: ring.bytesMax)
+    var seq = try await pool.run { (reader) throws(StoreError) in
+      try reader.seq(committedSecondsAgo: FeedRing.secondsMax)
+    }
+    recent.reset(epoch: snapshot.epoch, seq: min(seq, snapshot.seq))
+    while seq < snapshot.seq {
+      let after = seq
+      let batch = try await pool.run { (reader) throws(StoreError) in
+        try reader.changes(after: after, candlesMax: Self.candlesMax)
+      }
+      guard batch.epoch == snapshot.epoch, batch.skipped == nil, let last = batch.changes.last
+      else {
+        // It was restored or deleted meanwhile.
+        recent.reset(epoch: snapshot.epoch, seq: snapshot.seq)
+        break
+      }
+      for change in batch.changes where change.seq <= snapshot.seq {
+        recent.append(assembler.withLock { $0.log(of: change, epoch: snapshot.epoch) })
+      }
+      seq = last.seq
+    }
+    return recent
+  }
+
+  /// Returns when everything must be read again, and once cancelled.
   private func follow(
     _ client: CandledClient, after snapshot: FeedSnapshot
-  ) async throws(StoreError) -> ResyncReason? {
+  ) async throws(StoreError) {
     var items = client.follow(after: snapshot, pollSeconds: Self.pollSeconds) {
       [weak self] in self?.note($0)
     }.makeAsyncIterator()
     while let item = try await items.next() {
       switch item {
       case .change(let change): try await apply(change)
-      case .skipped: return .pastHorizon
-      case .restarted: return .anotherDatabase
+      case .skipped, .restarted: return
       }
     }
-    return nil
   }
 
   private func apply(_ change: FeedChange) async throws(StoreError) {

@@ -31,13 +31,19 @@ package final class FeedRing: Sendable {
   }
 
   private let contents = Locked(Contents())
-  private let bytesMax: Int
+  let bytesMax: Int
 
   package init(bytesMax: Int = FeedRing.bytesMaxDefault) { self.bytesMax = bytesMax }
 
   /// Begins anew behind a snapshot.
   package func reset(epoch: Int64, seq: Int64) {
     contents.withLock { $0 = Contents(epoch: epoch, horizon: seq, last: seq) }
+  }
+
+  /// Takes what another one holds, at once.
+  func replaceContents(by other: FeedRing) {
+    let fresh = other.contents.withLock { $0 }
+    contents.withLock { $0 = fresh }
   }
 
   package func append(_ update: FeedUpdate) {
