@@ -2,11 +2,13 @@
 /// each loop, however many follow.
 
 import NIOCore
+import Platform
 
 package final class StreamHub: FeedSink {
   let services: StreamServices
   let settings: StreamSettings
   let connections: StreamConnections
+  private let wasLoaded: Locked<Bool>
   private let loops: [ObjectIdentifier: NIOLoopBoundBox<StreamLoop?>]
 
   /// - Parameter group: the one that the server runs on.
@@ -16,6 +18,7 @@ package final class StreamHub: FeedSink {
     self.services = services
     self.settings = settings
     connections = StreamConnections()
+    wasLoaded = Locked(services.market().isLoaded)
     var loops: [ObjectIdentifier: NIOLoopBoundBox<StreamLoop?>] = [:]
     for loop in group.makeIterator() {
       loops[ObjectIdentifier(loop)] = .makeEmptyBox(valueType: StreamLoop.self, eventLoop: loop)
@@ -24,8 +27,20 @@ package final class StreamHub: FeedSink {
   }
 
   package func receive(_ news: FeedNews) {
+    if case .resync = news, isFirstLoad() {
+      // There was nothing to follow before: whoever follows already began with it.
+      for box in loops.values { box.eventLoop.execute { self.streams(in: box).load() } }
+      return
+    }
     for box in loops.values {
       box.eventLoop.execute { self.streams(in: box).receive(news) }
+    }
+  }
+
+  private func isFirstLoad() -> Bool {
+    wasLoaded.withLock { wasLoaded in
+      defer { wasLoaded = true }
+      return !wasLoaded
     }
   }
 

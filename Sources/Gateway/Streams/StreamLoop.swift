@@ -36,6 +36,14 @@ final class StreamLoop {
 
   var count: Int { connected.count - freeSlots.count }
 
+  /// Takes the first state that was read, if it is there. Until then there are no followers.
+  /// - Returns: whether there is something to follow.
+  @discardableResult
+  func load() -> Bool {
+    if market.epoch == 0 { market = StreamMarket(services.market(), ring: services.updates) }
+    return market.epoch != 0
+  }
+
   // MARK: Followers
 
   /// - Returns: its slot.

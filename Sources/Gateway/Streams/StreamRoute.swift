@@ -30,9 +30,11 @@ enum StreamRoute {
         "ticket", .text(charactersMax: 64), summary: "Of POST /v1/tickets, instead of a token."),
       Parameter(
         "Last-Event-ID",
-        .matching(TextPattern("^[0-9]{1,19}-[0-9]{1,19}$", expectation: "the id of an event")),
+        .matching(TextPattern(
+            "^[0-9]{1,19}-[0-9]{1,19}(-[0-9]{1,19})?$", expectation: "the id of an event")),
         in: .header, summary: "Where the stream goes on.", example: "1783302600000000-120"),
-    ], answer: .string, contentType: "text/event-stream", isStream: true
+    ], answer: .string, contentType: "text/event-stream", problems: [.serviceUnavailable],
+    isStream: true
   ) { _, _, _ in
     throw Problem(
       .badRequest, code: "invalid_argument",

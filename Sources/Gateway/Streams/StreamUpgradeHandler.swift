@@ -91,6 +91,8 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
       refuse(Problem(.unauthenticated), context: context)
     } else if let origin = request.origin, !hub.settings.isOriginAllowed(origin, request.host) {
       refuse(Problem(.foreignOrigin), context: context)
+    } else if !hub.streams(on: context.eventLoop).load() {
+      refuse(.storeAway, context: context)
     } else if request.framing == .webSocket {
       acceptWebSocket(request, head: head, context: context)
     } else {
