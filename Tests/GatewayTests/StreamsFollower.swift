@@ -63,7 +63,8 @@ struct StreamsFollower {
   }
 
   static func subscription(
-    prices: [Int] = [], every: Int? = nil, candles: [Int] = [], after: (Int64, Int64)? = nil
+    prices: [Int] = [], every: Int? = nil, candles: [Int] = [], after: (Int64, Int64)? = nil,
+    log: LogCursor? = nil
   ) -> String {
     var channels: [String] = []
     let names = { (indices: [Int]) in indices.map { "\"s\($0)\"" }.joined(separator: ",") }
@@ -74,7 +75,8 @@ struct StreamsFollower {
     if !candles.isEmpty {
       channels.append("{\"name\":\"candles\",\"symbols\":[\(names(candles))]}")
     }
-    let point = after.map { ",\"after\":{\"epoch\":\($0.0),\"seq\":\($0.1)}" } ?? ""
+    let log = log.map { ",\"logSeq\":\($0.after),\"logPosition\":\($0.position)" } ?? ""
+    let point = after.map { ",\"after\":{\"epoch\":\($0.0),\"seq\":\($0.1)\(log)}" } ?? ""
     let list = channels.joined(separator: ",")
     return "{\"action\":\"subscribe\",\"id\":\"7\"\(point),\"channels\":[\(list)]}"
   }

@@ -9,6 +9,14 @@ private struct View {
   var prices: [Int: Int64] = [:]
   var candles: [String] = []
   var resumeSeq: Int64 = 0
+  var log: LogCursor?
+
+  /// - Parameter follower: that sent it.
+  mutating func read(_ output: FollowerOutput, of follower: StreamsFollower) {
+    read(output)
+    guard output.isResumable else { return }
+    log = follower.follower.reached(in: follower.market).log(behind: resumeSeq)
+  }
 
   mutating func read(_ output: FollowerOutput) {
     switch output {
@@ -51,7 +59,7 @@ private struct View {
       one.now += Int64.random(in: 0...700, using: &random)
       let changed = (0..<40).filter { _ in Int.random(in: 0..<3, using: &random) == 0 }
       let candles = (0..<40).filter { _ in Int.random(in: 0..<30, using: &random) == 0 }
-        .map { StreamsMarket.candle($0, number: number, padding: number % 7 == 0 ? 20_000 : 0) }
+        .map { StreamsMarket.candle($0, number: number, padding: number % 7 == 0 ? 40_000 : 0) }
       for candle in candles where followed.contains(candle.place?.index ?? -1) {
         expected.append(String(decoding: candle.json, as: UTF8.self))
       }
@@ -60,14 +68,18 @@ private struct View {
       one.isWritable = isReading
       guard isReading else { continue }
       for _ in 0..<Int.random(in: 0...6, using: &random) {
-        if let output = one.follower.next(in: one.market, now: one.now) { view.read(output) }
+        if let output = one.follower.next(in: one.market, now: one.now) {
+          view.read(output, of: one)
+        }
       }
-      if Int.random(in: 0..<40, using: &random) == 0, every == nil {
+      if Int.random(in: 0..<40, using: &random) == 0 {
         let gap = view.resumeSeq
         guard gap > 0 else { continue }
         one = StreamsFollower(source).moved(to: one.now)
         one.send(
-          StreamsFollower.subscription(prices: followed, candles: followed, after: (7, gap)))
+          StreamsFollower.subscription(
+            prices: followed, every: every, candles: followed, after: (7, gap),
+            log: view.log))
       }
     }
     one.now += 10_000

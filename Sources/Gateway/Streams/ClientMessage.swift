@@ -26,6 +26,13 @@ enum RequestID: Equatable, Sendable, Decodable {
 struct ResumePoint: Equatable, Sendable, Decodable {
   let epoch: Int64
   let seq: Int64
+  /// Where its log goes on; nil: where its prices do.
+  var logSeq: Int64?
+  var logPosition: Int?
+
+  var log: LogCursor {
+    logSeq.map { LogCursor(after: $0, position: logPosition ?? 0) } ?? LogCursor(after: seq)
+  }
 }
 
 struct ChannelRequest: Equatable, Sendable, Decodable {

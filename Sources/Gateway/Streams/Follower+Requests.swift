@@ -105,9 +105,11 @@ extension Follower {
     if let reason = resumption?.failure {
       reply(.resync(reason, epoch: market.epoch, seq: market.seq))
     }
-    if !followsLog, let resumption, resumption.failure == nil, resumption.seq > market.seq {
+    if !followsLog, let resumption, resumption.failure == nil,
+      resumption.log > LogCursor(after: market.seq)
+    {
       // The client read from a gateway that is ahead of this one.
-      lag.log = LogCursor(after: resumption.seq)
+      lag.log = resumption.log
     }
     enqueue(wanted, resumption: resumption, in: market)
     return added.isEmpty ? [] : [.watch(added)]
@@ -116,18 +118,19 @@ extension Follower {
   private mutating func enqueue(
     _ wanted: Wanted, resumption: Resumption?, in market: StreamMarket
   ) {
-    let since = resumption.flatMap { $0.failure == nil ? $0.seq : nil }
+    let resumption = resumption.flatMap { $0.failure == nil ? $0 : nil }
+    let since = resumption?.seq
     let replays = resumption?.hasReplay ?? false
     if !wanted.prices.isEmpty {
       var snapshot = SnapshotJob(of: wanted.prices, since: since, in: market)
       if let since, replays { snapshot.seq = since }
       jobs.append(.snapshot(snapshot))
     }
-    if let since, replays {
+    if let resumption, replays {
       jobs.append(
         .replay(
           ReplayJob(
-            cursor: LogCursor(after: since), through: market.seq, interests: wanted.logs)))
+            cursor: resumption.log, through: market.seq, interests: wanted.logs)))
     }
   }
 
@@ -153,17 +156,19 @@ extension Follower {
   /// Whether what a client missed can be sent.
   private struct Resumption {
     let seq: Int64
+    let log: LogCursor
     let failure: ResyncReason?
     /// Whether the log has something for it.
     let hasReplay: Bool
 
     init(from point: ResumePoint, for interests: LogInterests, in market: StreamMarket) {
       seq = point.seq
-      guard point.epoch == market.epoch, point.seq >= 0 else {
+      log = point.log
+      guard point.epoch == market.epoch, seq >= 0, log >= LogCursor(after: 0) else {
         (failure, hasReplay) = (.anotherDatabase, false)
         return
       }
-      let pages = interests.isEmpty ? [] : market.log(after: point.seq)
+      let pages = interests.isEmpty ? [] : market.log(after: log.after)
       failure = pages == nil ? .pastHorizon : nil
       hasReplay = pages?.contains { !$0.indices(for: interests).isEmpty } ?? false
     }

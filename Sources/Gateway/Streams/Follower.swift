@@ -62,6 +62,13 @@ struct Follower: Sendable {
     var checkAt: Int64
   }
 
+  struct Reached: Equatable, Sendable {
+    /// nil: there is no such point yet.
+    let seq: Int64?
+    /// nil: it follows no log.
+    let log: LogCursor?
+  }
+
   private struct HeldCommits: Equatable, Sendable {
     var count = 0
     var isAnnounced = false
@@ -199,7 +206,7 @@ struct Follower: Sendable {
   ) -> FollowerOutput? {
     guard var cursor = lag.log else { return nil }
     let step = cursor.next(for: logs, through: min(through, market.seq), in: market)
-    lag.log = cursor.after == market.seq ? nil : cursor
+    lag.log = cursor == LogCursor(after: market.seq) ? nil : cursor
     return switch step {
     case .message(let type, let objects):
       .log(type: type, seq: resumeSeq(in: market), objects: objects)
@@ -216,6 +223,21 @@ struct Follower: Sendable {
   /// What to name in `after` so that nothing is missed.
   func resumeSeq(in market: StreamMarket) -> Int64 {
     min(lag.prices?.since ?? market.seq, lag.log?.after ?? market.seq)
+  }
+
+  /// How far the follower got, unless a snapshot is owed. The log can be ahead of prices that wait
+  /// for `every`: a client that comes again names both, and gets no candle twice.
+  func reached(in market: StreamMarket) -> Reached {
+    var (log, owesSnapshot) = (lag.log ?? LogCursor(after: market.seq), false)
+    for job in jobs {
+      switch job {
+      case .snapshot: owesSnapshot = true
+      case .replay(let replay): log = min(log, replay.cursor)
+      }
+    }
+    return Reached(
+      seq: owesSnapshot ? nil : min(lag.prices?.since ?? market.seq, log.after),
+      log: logs.isEmpty ? nil : log)
   }
 
   // MARK: Time

@@ -12,14 +12,17 @@ extension FollowerOutput {
     }
   }
 
-  func json(in market: StreamMarket, feeds: () -> [UInt8]) -> [UInt8] {
+  func json(
+    reached: Follower.Reached?, in market: StreamMarket, feeds: () -> [UInt8]
+  ) -> [UInt8] {
     var writer = JSONWriter()
-    writer.object { writeMembers(to: &$0, in: market, feeds: feeds) }
+    writer.object { writeMembers(to: &$0, reached: reached, in: market, feeds: feeds) }
     return writer.bytes
   }
 
   private func writeMembers(
-    to object: inout JSONWriter, in market: StreamMarket, feeds: () -> [UInt8]
+    to object: inout JSONWriter, reached: Follower.Reached?, in market: StreamMarket,
+    feeds: () -> [UInt8]
   ) {
     object.member("type") { $0.string(type) }
     switch self {
@@ -46,6 +49,10 @@ extension FollowerOutput {
     case .heartbeat(let seq):
       let now = Timestamp(microseconds: SystemClock.realMicroseconds())
       object.member("seq") { $0.integer(seq) }
+      if let log = reached?.log(behind: seq) {
+        object.member("logSeq") { $0.integer(log.after) }
+        if log.position > 0 { object.member("logPosition") { $0.integer(Int64(log.position)) } }
+      }
       object.member("at") { $0.string(now.description) }
       object.member("stale") { $0.boolean(market.lostAt != nil) }
       object.member("feeds") { $0.encoded(feeds()) }

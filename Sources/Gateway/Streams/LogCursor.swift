@@ -1,12 +1,20 @@
 /// How far a follower has read the log.
 
-struct LogCursor: Equatable, Sendable {
+struct LogCursor: Equatable, Comparable, Sendable {
   /// Everything up to this seq was sent.
   private(set) var after: Int64
   /// Where to go on in the commit behind it: its messages can be more than one to a client carries.
-  private var position = 0
+  /// Their order is that of the database, and so the same at every gateway.
+  private(set) var position: Int
 
-  init(after: Int64) { self.after = after }
+  init(after: Int64, position: Int = 0) {
+    self.after = after
+    self.position = position
+  }
+
+  static func < (one: LogCursor, other: LogCursor) -> Bool {
+    (one.after, one.position) < (other.after, other.position)
+  }
 
   enum Step: Equatable {
     case message(type: LogType, objects: [[UInt8]])

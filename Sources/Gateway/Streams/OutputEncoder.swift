@@ -14,22 +14,24 @@ struct OutputEncoder {
   private static let comma = UInt8(ascii: ",")
   private static let tail = Array("]}".utf8)
 
-  /// - Parameter resumeSeq: what an event stream's client names when it comes again; nil: unknown.
+  /// - Parameter reached: with this message; nil: a client that comes again cannot name it.
   mutating func write(
-    _ output: FollowerOutput, framing: StreamFraming, resumeSeq: Int64?, of market: StreamMarket,
-    feeds: () -> [UInt8], to buffer: inout ByteBuffer
+    _ output: FollowerOutput, framing: StreamFraming, reached: Follower.Reached?,
+    of market: StreamMarket, feeds: () -> [UInt8], to buffer: inout ByteBuffer
   ) {
     if case .close(let reason) = output {
       if framing == .webSocket { Self.writeClose(reason, to: &buffer) }
       return
     }
-    let (head, objects) = parts(of: output, in: market, feeds: feeds)
+    let (head, objects) = parts(of: output, reached: reached, in: market, feeds: feeds)
     let tail = objects == nil ? [] : Self.tail
     let length = head.count + (objects?.jsonBytes ?? 0) + tail.count
     switch framing {
     case .webSocket: Self.writeHeader(length: length, to: &buffer)
     case .events:
-      if let resumeSeq { buffer.writeString("id: \(market.epoch)-\(resumeSeq)\n") }
+      if let reached, let seq = reached.seq {
+        buffer.writeString("id: \(market.epoch)-\(seq)\(reached.suffix(behind: seq))\n")
+      }
       buffer.writeString("data: ")
     }
     buffer.writeBytes(head)
@@ -75,27 +77,62 @@ struct OutputEncoder {
 
   /// - Returns: the whole message, or what stands before its objects.
   private mutating func parts(
-    of output: FollowerOutput, in market: StreamMarket, feeds: () -> [UInt8]
+    of output: FollowerOutput, reached: Follower.Reached?, in market: StreamMarket,
+    feeds: () -> [UInt8]
   ) -> (head: [UInt8], objects: [[UInt8]]?) {
     switch output {
     case .prices(let seq, let objects):
-      if pricesHead.seq != seq { pricesHead = (seq, Self.pricesHead(seq: seq, in: market)) }
+      guard reached?.log(behind: seq) == nil else {
+        return (Self.pricesHead(seq: seq, reached: reached, in: market), objects)
+      }
+      if pricesHead.seq != seq {
+        pricesHead = (seq, Self.pricesHead(seq: seq, reached: nil, in: market))
+      }
       return (pricesHead.bytes, objects)
     case .log(let type, let seq, let objects):
-      return (Array("{\"type\":\"\(type.rawValue)\",\"seq\":\(seq),\"data\":[".utf8), objects)
+      let log = reached.member(behind: seq)
+      return (
+        Array("{\"type\":\"\(type.rawValue)\",\"seq\":\(seq)\(log),\"data\":[".utf8), objects
+      )
     case .snapshot(let snapshot):
       let head = """
-        {"type":"snapshot","channel":"stock-prices","epoch":\(market.epoch),"seq":\(snapshot.seq),\
-        "part":\(snapshot.part),"parts":\(snapshot.parts),"data":[
+        {"type":"snapshot","channel":"stock-prices","epoch":\(market.epoch),"seq":\(snapshot.seq)\
+        \(reached.member(behind: snapshot.seq)),"part":\(snapshot.part),"parts":\(snapshot.parts),\
+        "data":[
         """
       return (Array(head.utf8), snapshot.objects)
-    default: return (output.json(in: market, feeds: feeds), nil)
+    default: return (output.json(reached: reached, in: market, feeds: feeds), nil)
     }
   }
 
-  private static func pricesHead(seq: Int64, in market: StreamMarket) -> [UInt8] {
+  private static func pricesHead(
+    seq: Int64, reached: Follower.Reached?, in market: StreamMarket
+  ) -> [UInt8] {
     let at = market.committedAt.map { "\"\($0)\"" } ?? "null"
-    return Array("{\"type\":\"stock-prices\",\"seq\":\(seq),\"at\":\(at),\"data\":[".utf8)
+    let log = reached.member(behind: seq)
+    return Array(
+      "{\"type\":\"stock-prices\",\"seq\":\(seq)\(log),\"at\":\(at),\"data\":[".utf8)
+  }
+}
+
+extension Follower.Reached {
+  /// Where the log goes on, if that is not a message's seq.
+  func log(behind seq: Int64) -> LogCursor? {
+    log.flatMap { $0 > LogCursor(after: seq) ? $0 : nil }
+  }
+
+  /// Of an event's id.
+  fileprivate func suffix(behind seq: Int64) -> String {
+    guard let log = log(behind: seq) else { return "" }
+    return log.position == 0 ? "-\(log.after)" : "-\(log.after)-\(log.position)"
+  }
+}
+
+extension Follower.Reached? {
+  fileprivate func member(behind seq: Int64) -> String {
+    guard let log = self?.log(behind: seq) else { return "" }
+    let position = log.position == 0 ? "" : ",\"logPosition\":\(log.position)"
+    return ",\"logSeq\":\(log.after)\(position)"
   }
 }
 

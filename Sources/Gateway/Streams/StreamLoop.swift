@@ -157,10 +157,9 @@ final class StreamLoop {
     _ output: FollowerOutput, of follower: Follower, framing: StreamFraming,
     to buffer: inout ByteBuffer
   ) {
-    let isResumable = output.isResumable && follower.jobs.isEmpty
     encoder.write(
       output, framing: framing,
-      resumeSeq: isResumable ? follower.resumeSeq(in: market) : nil, of: market,
+      reached: output.isResumable ? follower.reached(in: market) : nil, of: market,
       feeds: services.feeds, to: &buffer)
   }
 }

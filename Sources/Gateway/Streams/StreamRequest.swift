@@ -76,10 +76,14 @@ struct StreamRequest: Equatable, Sendable {
       after: arguments["Last-Event-ID"].flatMap(resumePoint), channels: channels)
   }
 
-  /// "epoch-seq".
+  /// "epoch-seq", "epoch-seq-logSeq" or "epoch-seq-logSeq-logPosition".
   private static func resumePoint(_ text: String) -> ResumePoint? {
     let numbers = text.split(separator: "-").map { Int64($0) }
-    guard numbers.count == 2, let epoch = numbers[0], let seq = numbers[1] else { return nil }
-    return ResumePoint(epoch: epoch, seq: seq)
+    guard (2...4).contains(numbers.count), let epoch = numbers[0], let seq = numbers[1] else {
+      return nil
+    }
+    return ResumePoint(
+      epoch: epoch, seq: seq, logSeq: numbers.count > 2 ? numbers[2] : nil,
+      logPosition: numbers.count > 3 ? numbers[3].map { Int($0) } : nil)
   }
 }

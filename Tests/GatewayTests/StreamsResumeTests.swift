@@ -1,0 +1,180 @@
+import Commits
+import Foundation
+import Market
+import TestSupport
+import TestTraits
+import Testing
+
+@testable import Gateway
+
+/// Clients that come again must get no candle twice, and no resync that is not needed.
+@Suite("streams that resume", .ownThread) struct StreamsResumeTests {
+  @Test("a log that is ahead of prices that wait is named apart")
+  func logAhead() {
+    let source = StreamsMarket(count: 2)
+    var one = StreamsFollower.following(source, prices: [0], every: 60, candles: [0])
+    one.deliver(source.commit(stocks: [0]))
+    #expect(one.pull() == [.prices(seq: 2, objects: [StreamsMarket.json(0, seq: 2)])])
+    let candle = StreamsMarket.candle(0, number: 1)
+    one.deliver(source.commit(stocks: [0], messages: [candle]))
+    #expect(one.pull() == [.log(type: .candles, seq: 2, objects: [candle.json])])
+    #expect(one.follower.reached(in: one.market) == .init(seq: 2, log: LogCursor(after: 3)))
+    var again = StreamsFollower(source)
+    again.send(
+      StreamsFollower.subscription(
+        prices: [0], candles: [0], after: (7, 2), log: LogCursor(after: 3)))
+    let outputs = again.pull().dropFirst(2)
+    #expect(
+      Array(outputs) == [
+        .snapshot(.init(seq: 3, part: 1, parts: 1, objects: [StreamsMarket.json(0, seq: 3)]))
+      ])
+  }
+
+  @Test("a cut within a commit that takes several messages repeats none of them")
+  func withinCommit() {
+    let source = StreamsMarket(count: 3)
+    let candles = (0..<3).map { StreamsMarket.candle($0, number: $0, padding: 40_000) }
+    var one = StreamsFollower.following(source, candles: [0, 1, 2])
+    one.deliver(source.commit(messages: candles))
+    #expect(
+      one.follower.next(in: one.market, now: 0)
+        == .log(type: .candles, seq: 1, objects: [candles[0].json]))
+    let log = LogCursor(after: 1, position: 1)
+    #expect(one.follower.reached(in: one.market) == .init(seq: 1, log: log))
+    var again = StreamsFollower(source)
+    again.send(StreamsFollower.subscription(candles: [0, 1, 2], after: (7, 1), log: log))
+    #expect(
+      again.pull().dropFirst(2).flatMap(\.objects) == candles.dropFirst().map(\.json))
+    // Another gateway does not have the commit yet.
+    let behind = StreamsMarket(count: 3)
+    var other = StreamsFollower(behind)
+    other.send(StreamsFollower.subscription(candles: [0, 1, 2], after: (7, 1), log: log))
+    #expect(other.pull().flatMap(\.objects).isEmpty)
+    #expect(other.follower.reached(in: other.market) == .init(seq: 1, log: log))
+    other.deliver(behind.commit(messages: candles))
+    #expect(other.pull().flatMap(\.objects) == candles.dropFirst().map(\.json))
+  }
+
+  @Test("an event stream names both, and resumes from both")
+  func events() async throws {
+    let source = StreamsMarket(count: 1)
+    let path = "/v1/stream?symbols=s0&channels=stock-prices,candles&every=60s"
+    try await StreamsServer.run(source) { port, hub in
+      let one = try StreamsClient(port: port)
+      try one.get(path)
+      _ = try one.text(through: "\"snapshot\"")
+      hub.receive(.update(source.commit(stocks: [0])))
+      _ = try one.text(through: "id: 7-2\n")
+      hub.receive(
+        .update(source.commit(stocks: [0], messages: [StreamsMarket.candle(0, number: 1)])))
+      _ = try one.text(through: "id: 7-2-3\n")
+      #expect(
+        try one.text(through: "\n\n").contains(#"{"type":"candles","seq":2,"logSeq":3,"data"#))
+      let two = try StreamsClient(port: port)
+      try two.get(path, headers: ["Last-Event-ID: 7-2-3"])
+      _ = try two.text(through: "id: 7-3\n")
+      #expect(try two.text(through: "\n\n").hasPrefix("data: {\"type\":\"snapshot\""))
+      // What was missed has an id, too: whoever is cut off behind it does not get it again.
+      let three = try StreamsClient(port: port)
+      try three.get(path, headers: ["Last-Event-ID: 7-1"])
+      _ = try three.text(through: "id: 7-3\n")
+      #expect(try three.text(through: "\n\n").hasPrefix("data: {\"type\":\"candles\""))
+    }
+  }
+
+  @Test("before the first state no stream is opened, and the first state is no resync")
+  func firstLoad() async throws {
+    let source = StreamsMarket(count: 1, epoch: 0)
+    try await StreamsServer.run(source) { port, hub in
+      let early = try StreamsClient(port: port)
+      let head = try early.upgrade()
+      #expect(head.hasPrefix("HTTP/1.1 503") && head.lowercased().contains("retry-after: 1"))
+      source.restore(epoch: 7, seq: 5)
+      let one = try StreamsClient(port: port)
+      #expect(try one.upgrade().hasPrefix("HTTP/1.1 101"))
+      one.send(StreamsFollower.subscription(prices: [0], after: (7, 5)))
+      hub.receive(.resync(reason: .anotherDatabase, epoch: 7, seq: 5))
+      hub.receive(.update(source.commit(stocks: [0])))
+      var types: [String] = []
+      while types.last != "stock-prices", case .text(let text) = try one.frame() {
+        let message = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
+        types.append(message?["type"] as? String ?? "")
+      }
+      #expect(types == ["welcome", "subscribed", "snapshot", "stock-prices"])
+    }
+  }
+
+  @Test("a gateway that was started again has the log of the last minutes")
+  func logOfLastMinutes() async throws {
+    let fixture = try await GatewayFixture()
+    _ = try await fixture.state { $0.isLoaded }
+    var samples = StoreSamples(seed: 8)
+    for minute in 0..<3 {
+      _ = try await fixture.writer.commit(
+        samples.minute(minute, position: Int64(minute + 1), instruments: 4))
+    }
+    let epoch = try await fixture.state(through: 3).epoch
+    let another = try await GatewayFixture(fixture.database)
+    _ = try await another.state(through: 3)
+    let updates = fixture.news.updates
+    guard case .updates(let kept) = another.ring.updates(after: 0, epoch: epoch) else {
+      Issue.record("the log begins with the start")
+      return
+    }
+    #expect(kept.map(\.seq) == [1, 2, 3])
+    #expect(kept.map { $0.messages.map(\.json) } == updates.map { $0.messages.map(\.json) })
+  }
+
+  @Test("a schema that was not there for a while is no resync")
+  func schemaBack() async throws {
+    let fixture = try await GatewayFixture()
+    var samples = StoreSamples(seed: 10)
+    _ = try await fixture.writer.commit(samples.minute(0, position: 1, instruments: 2))
+    _ = try await fixture.state(through: 1)
+    try fixture.database.execute("alter schema candled rename to elsewhere")
+    try fixture.database.execute(
+      """
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()
+      """)
+    _ = try await fixture.state { $0.lostAt != nil }
+    // Until it came again, and met no schema.
+    try await Task.sleep(for: .milliseconds(500))
+    try fixture.database.execute("alter schema elsewhere rename to candled")
+    let writer = try await GatewayFixture.openWriter(fixture.database)
+    _ = try await writer.commit(samples.minute(1, position: 2, instruments: 2))
+    _ = try await fixture.state(through: 2)
+    // That of the start.
+    #expect(fixture.news.resyncs == [.anotherDatabase])
+    #expect(fixture.news.updates.last?.seq == 2)
+  }
+
+  @Test("of the log nothing older than a quarter of an hour is read again")
+  func oldLog() async throws {
+    let fixture = try await GatewayFixture()
+    var samples = StoreSamples(seed: 9)
+    for minute in 0..<3 {
+      _ = try await fixture.writer.commit(
+        samples.minute(minute, position: Int64(minute + 1), instruments: 2))
+    }
+    try fixture.database.execute(
+      "update candled.change set committed_at = now() - interval '16 min' where seq <= 2")
+    let another = try await GatewayFixture(fixture.database)
+    let epoch = try await another.state(through: 3).epoch
+    guard case .updates(let kept) = another.ring.updates(after: 2, epoch: epoch) else {
+      Issue.record("the last minutes are missing")
+      return
+    }
+    #expect(kept.map(\.seq) == [3])
+    guard case .pastHorizon = another.ring.updates(after: 1, epoch: epoch) else {
+      Issue.record("what is older was read, too")
+      return
+    }
+  }
+}
+
+extension FollowerOutput {
+  fileprivate var objects: [[UInt8]] {
+    if case .log(_, _, let objects) = self { objects } else { [] }
+  }
+}
