@@ -1,0 +1,53 @@
+import Trials
+
+/// The gateway between PostgreSQL and apps.
+extension Trial {
+  static let gateways: [Trial] = [
+    .chaos(
+      "gateway", "Apps that are cut, gateways killed, a backup restored: every final candle once.",
+      options: [
+        "followers": "240", "cuts": "200", "kills": "6", "restarts": "3", "instruments": "300",
+        "from": "\(TrialDay.start / 60)",
+      ]
+    ) { options in
+      var trial = GatewayTrial(
+        binary: options.binary, followers: try options.number("followers"),
+        cuts: try options.number("cuts"), instruments: try options.instruments,
+        seed: try options.seed)
+      trial.kills = try options.number("kills")
+      trial.restarts = try options.number("restarts")
+      trial.start = try options.start
+      return try trial.run { printLine("  \($0)") }
+    },
+    .chaos(
+      "reconnect", "Thousands of apps that come again at once: PostgreSQL is hardly asked.",
+      options: [
+        "reconnects": "10000", "tokens": "1000", "instruments": "200", "queries": "20",
+        "seconds": "10",
+      ]
+    ) { options in
+      var trial = ReconnectTrial(
+        binary: options.binary, reconnects: try options.number("reconnects"),
+        tokens: try options.number("tokens"), instruments: try options.instruments,
+        seed: try options.seed)
+      trial.queriesMax = try options.number("queries")
+      trial.recoveredSecondsMax = try options.number("seconds")
+      return try trial.run()
+    },
+    .chaos(
+      "gateway-soak", "A day in minutes, apps that come and go: the gateway's memory stays.",
+      options: [
+        "followers": "500", "hours": "24", "speed": "144", "instruments": "600", "warm": "150",
+        "growth": "5",
+      ]
+    ) { options in
+      var trial = GatewaySoakTrial(
+        binary: options.binary, followers: try options.number("followers"),
+        instruments: try options.instruments, seed: try options.seed,
+        hours: try options.number("hours"), speed: try options.number("speed"),
+        warmSeconds: try options.number("warm"))
+      trial.growthPercentMax = try options.number("growth")
+      return try trial.run { printLine("  \($0)") }
+    },
+  ]
+}

@@ -1,0 +1,29 @@
+import Testing
+import Trials
+
+extension EveryTrial.Days {
+  /// The trials of the gateway, short.
+  @Suite struct GatewayTrialTests {
+    private var binary: String { DaemonProcess.besideThisProcess }
+
+    @Test func `apps that are cut get every final candle once, whatever breaks`() throws {
+      let seed = UInt64.random(in: 1...1000)
+      var trial = GatewayTrial(
+        binary: binary, followers: 40, cuts: 20, instruments: 24, seed: seed)
+      (trial.kills, trial.restarts, trial.pauses) = (1, 1, 5)
+      trial.start = 14 * 3600 + 50 * 60
+      let verdict = try trial.run()
+      #expect(verdict.complaints.isEmpty, "seed \(seed): \(verdict.figures)")
+    }
+
+    @Test func `apps that come again at once are served without PostgreSQL`() throws {
+      let seed = UInt64.random(in: 1...1000)
+      var trial = ReconnectTrial(
+        binary: binary, reconnects: 500, tokens: 50, instruments: 40, seed: seed)
+      trial.recoveredSecondsMax = 60
+      trial.queriesMax = 60
+      let verdict = try trial.run()
+      #expect(verdict.complaints.isEmpty, "seed \(seed): \(verdict.figures)")
+    }
+  }
+}
