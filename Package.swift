@@ -236,7 +236,7 @@ let package = Package(
     .testTarget(
       name: "CandledTests",
       dependencies: [
-        "Market", "Journal", "TerminalView", "ExchangeSimulator", "Ledgers", "Platform",
+        "Market", "Journal", "Store", "TerminalView", "ExchangeSimulator", "Ledgers", "Platform",
         "TestSupport", "TestTraits",
       ],
       exclude: ["Golden"], swiftSettings: strict),

@@ -14,7 +14,7 @@ extension Gateway {
   /// - Parameters:
   ///   - control: the door; its directory is kept up to date by a `TokenFollower`.
   ///   - ready: called with the address once it listens.
-  /// - Throws: what keeps it from listening.
+  /// - Throws: `ListenError`.
   package func serve(
     control: AccessControl, notifying notifier: ServiceNotifier?,
     ready: @escaping @Sendable (ListenAddress) -> Void
@@ -24,6 +24,8 @@ extension Gateway {
     async let _: Void? = notifier.map { LoopWatch(loops, notifier: $0) }?.run()
     try await withTaskCancellationHandler {
       try await run(parts, on: loops) { [options] channel in
+        // Hummingbird takes the signals; whatever ends it, first it no longer listens.
+        channel.closeFuture.whenComplete { _ in notifier?.stopping(status: "stopping") }
         ready(options.listen.with(port: channel.localAddress?.port))
       }
     } onCancel: {

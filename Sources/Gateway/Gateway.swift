@@ -85,7 +85,7 @@ package struct Gateway: Sendable {
 
   /// Serves until its task is cancelled, or SIGTERM or SIGINT arrives; then connections are ended
   /// in order.
-  /// - Throws: what keeps it from listening.
+  /// - Throws: `ListenError`.
   package func run(
     _ parts: Parts = Parts(), on loops: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
     onRunning: @escaping @Sendable (any Channel) async -> Void = { _ in }
@@ -95,14 +95,31 @@ package struct Gateway: Sendable {
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await follower.run() }
       group.addTask { await watchLeader(for: follower) }
+      await awaitQuotes()
       do {
         try await application.runService()
       } catch is CancellationError {
         // Whoever runs it wants it to end.
+      } catch let error as IOError {
+        throw ListenError(address: options.listen, errorNumber: error.errnoCode)
       }
       group.cancelAll()
     }
   }
+
+  /// Clients come back at once after a restart: they find quotes. Without a database it listens all
+  /// the same.
+  private func awaitQuotes() async {
+    for _ in 0..<Self.quoteLooksMax {
+      let state = memory.state
+      if state.isLoaded || state.lostAt != nil { return }
+      try? await Task.sleep(for: .milliseconds(Self.quoteLookMilliseconds))
+    }
+  }
+
+  /// 5 s: a whole market is read in less.
+  private static let quoteLooksMax = 500
+  private static let quoteLookMilliseconds = 10
 
   /// A daemon that hangs or was stopped writes nothing, and no commit says so.
   private func watchLeader(for follower: FeedFollower) async {

@@ -20,17 +20,24 @@ struct BuiltBinary {
     var errorNumber: Int32
   }
 
-  /// `.build/…/candled`, found from `.build/…/candledPackageTests.xctest`.
-  static let path: String = {
+  static let path = beside("candled")
+  static let gateway = beside("candled-gateway")
+
+  /// Where the tests were built: `.build/…` of `.build/…/candledPackageTests.xctest`.
+  static let folder: String = {
     var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
     let count = readlink("/proc/self/exe", &buffer, buffer.count)
     let bytes = buffer.prefix(max(count, 0)).map { UInt8(bitPattern: $0) }
     let tests = String(decoding: bytes, as: UTF8.self)
-    return tests.split(separator: "/").dropLast().map { "/" + $0 }.joined() + "/candled"
+    return tests.split(separator: "/").dropLast().map { "/" + $0 }.joined()
   }()
+
+  private static func beside(_ name: String) -> String { "\(folder)/\(name)" }
 
   /// How the binary is started, where that matters.
   struct Conditions {
+    /// What is run, by its path.
+    var program = BuiltBinary.path
     var environment: [String] = []
     /// Descriptors that are closed.
     var closed: [Int32] = []
@@ -86,8 +93,8 @@ struct BuiltBinary {
     for descriptor in conditions.closed {
       posix_spawn_file_actions_addclose(&actions, descriptor)
     }
-    let program = conditions.launcher.first ?? path
-    let words = conditions.launcher + [path] + arguments
+    let words = conditions.launcher + [conditions.program] + arguments
+    let program = words[0]
     let environment = ["PATH=/usr/bin:/bin", "HOME=/nonexistent"] + conditions.environment
     var child: pid_t = 0
     let failure = withCStrings(words) { words in
@@ -135,7 +142,10 @@ final class RunningBinary {
   private static let lookMilliseconds: Int64 = 500
 
   /// Both of its outputs are heard.
-  init(_ arguments: [String], input: [UInt8] = [], environment: [String] = []) throws {
+  init(
+    _ arguments: [String], input: [UInt8] = [], environment: [String] = [],
+    program: String = BuiltBinary.path
+  ) throws {
     var ends: [Int32] = [-1, -1]
     // Unlike a pipe's, a socket's ends can be made unknown to other tests' children at once.
     let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
@@ -147,7 +157,7 @@ final class RunningBinary {
     reading = ends[0]
     child = try BuiltBinary.spawn(
       arguments, input: inputFile.descriptor, output: ends[1], errors: ends[1],
-      under: BuiltBinary.Conditions(environment: environment))
+      under: BuiltBinary.Conditions(program: program, environment: environment))
   }
 
   deinit {

@@ -57,8 +57,11 @@ import Testing
 
   @Test func `the documents name no command that is not there`() throws {
     let known = Set(
-      try CommandTree.leaves().compactMap { $0.path.split(separator: " ").dropFirst().first })
-    let named = texts.matches(of: /(?:`|\n\$ |\$ )candled ([a-z]+)/).map(\.output.1)
+      try CommandTree.leaves().map { leaf in
+        leaf.path.split(separator: " ").prefix(2).joined(separator: " ")
+      })
+    let named = texts.matches(of: /(?:`|\n\$ |\$ |sudo )(candled(?:-gateway)? [a-z]+)/)
+      .map { String($0.output.1) }
     #expect(named.count > 10)
     #expect(named.filter { !known.contains($0) }.isEmpty)
   }
@@ -155,14 +158,20 @@ private struct CommandTree {
   var children: [String]
 
   static func leaves() throws -> [(path: String, abstract: String)] {
-    let files = try SourceTree.files().filter { $0.target == "candled" }
+    try leaves(of: "Candled", in: "candled") + leaves(of: "CandledGateway", in: "candled-gateway")
+  }
+
+  private static func leaves(
+    of root: String, in target: String
+  ) throws -> [(path: String, abstract: String)] {
+    let files = try SourceTree.files().filter { $0.target == target }
     let commands = files.map { file in
       declared(in: file.text.lines.map(\.raw).joined(separator: "\n"))
     }
     let everywhere = commands.reduce(into: [:]) { $0.merge($1) { first, _ in first } }
     return commands.flatMap { local -> [(path: String, abstract: String)] in
-      guard let root = local["Candled"] else { return [] }
-      return root.leaves(path: [], in: local, everywhere, commands)
+      guard let tree = local[root] else { return [] }
+      return tree.leaves(path: [], in: local, everywhere, commands)
     }
   }
 

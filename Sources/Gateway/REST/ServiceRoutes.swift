@@ -99,7 +99,7 @@ enum GatewayMetrics {
     ) { .integer($0.state.seq) },
     MetricFamily(
       .gauge, name: "candled_gateway_stale",
-      help: "1 while the connection to PostgreSQL is lost."
+      help: "1 while PostgreSQL cannot be reached or no daemon leads."
     ) { .flag($0.state.lostAt != nil) },
     MetricFamily(
       .gauge, name: "candled_gateway_stocks", help: "Series with a quote in memory."

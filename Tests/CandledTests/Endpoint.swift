@@ -1,0 +1,42 @@
+import Foundation
+import Glibc
+import Testing
+
+/// HTTP by hand: what curl would see.
+struct Endpoint {
+  var port: UInt16
+  /// Sent with each request.
+  var headers: [String: String] = [:]
+
+  struct Refused: Error {}
+
+  func get(_ path: String) throws -> (status: Int, head: String, body: String) {
+    let line = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(line) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    let status = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(line, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    guard status == 0 else { throw Refused() }
+    let fields = ["Host": "localhost", "Connection": "close"].merging(headers) { $1 }
+    let lines = ["GET \(path) HTTP/1.1"] + fields.map { "\($0.key): \($0.value)" }
+    let request = Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
+    guard send(line, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else {
+      throw Refused()
+    }
+    var bytes: [UInt8] = []
+    var block = [UInt8](repeating: 0, count: 65_536)
+    while case let count = recv(line, &block, block.count, 0), count > 0 {
+      bytes += block.prefix(count)
+    }
+    let text = String(decoding: bytes, as: UTF8.self)
+    let parts = text.components(separatedBy: "\r\n\r\n")
+    let code = parts[0].split(separator: " ").dropFirst().first.flatMap { Int($0) }
+    return (try #require(code), parts[0], parts.dropFirst().joined(separator: "\r\n\r\n"))
+  }
+}
