@@ -34,6 +34,7 @@ _FINAL_STATUSES = {400, 401, 403, 404}
 # The gateway sends at most 64 KiB.
 _MESSAGE_BYTES_MAX = 1 << 20
 _PRICES = "stock-prices"
+_PLACE = ("seq", "logSeq", "logPosition")
 
 _Channels = list[dict[str, Any]]
 
@@ -271,7 +272,8 @@ class Stream:
 
     def _advance(self, message: dict[str, Any]) -> None:
         """Where to resume. A snapshot does not say: what others are owed may lie behind it."""
-        self._after = {"epoch": self._epoch, "seq": message["seq"]}
+        self._after = {"epoch": self._epoch} | {
+            name: message[name] for name in _PLACE if name in message}
         self._attempts = 0
 
     def _set_stale(self, is_stale: bool, reason: str) -> None:
