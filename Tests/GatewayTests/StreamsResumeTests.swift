@@ -1,6 +1,6 @@
-import Commits
 import Foundation
 import Market
+import Store
 import TestSupport
 import TestTraits
 import Testing
@@ -53,6 +53,25 @@ import Testing
     #expect(other.follower.reached(in: other.market) == .init(seq: 1, log: log))
     other.deliver(behind.commit(messages: candles))
     #expect(other.pull().flatMap(\.objects) == candles.dropFirst().map(\.json))
+  }
+
+  @Test("a commit that was begun is not begun again when less than it is read")
+  func begun() {
+    let source = StreamsMarket(count: 2)
+    let candles = (0..<2).map { StreamsMarket.candle($0, number: $0, padding: 40_000) }
+    _ = source.commit()
+    _ = source.commit(messages: candles)
+    let market = StreamMarket(source.current, ring: { source.updates(after: $0) })
+    var interests = LogInterests()
+    let places = PlaceSet([SeriesPlace(index: 0), SeriesPlace(index: 1)])
+    interests.add(.named(places), to: .candles(.minute1))
+    var cursor = LogCursor(after: 1)
+    let steps = [3, 2, 3].map { cursor.next(for: interests, through: $0, in: market) }
+    #expect(
+      steps == [
+        .message(type: .candles, objects: [candles[0].json]), .end,
+        .message(type: .candles, objects: [candles[1].json]),
+      ])
   }
 
   @Test("an event stream names both, and resumes from both")

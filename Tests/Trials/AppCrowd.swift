@@ -20,8 +20,8 @@ final class AppCrowd: Sendable {
     fileprivate var seats: [Seat]
     fileprivate var troubles: Troubles
     fileprivate var random: SplitMix
-    /// Seqs may go back.
-    var isRestoring = false
+    /// Of the database that was replaced by its backup.
+    var restored: Int64?
     var cuts = 0
     var pauses = 0
     fileprivate var isOver = false
@@ -124,7 +124,7 @@ final class AppCrowd: Sendable {
       state.followers[index].answered(status: status)
       return false
     case .message(let json, let eventID):
-      state.followers[index].take(json, eventID: eventID, isRestoring: state.isRestoring)
+      state.followers[index].take(json, eventID: eventID, restored: state.restored)
     case .closed(let code):
       state.followers[index].closed(code: code)
       return false

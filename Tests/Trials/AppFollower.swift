@@ -102,8 +102,9 @@ struct AppFollower: Sendable {
 
   mutating func closed(code: Int) { counts.closeCodes[code, default: 0] += 1 }
 
-  /// - Parameter isRestoring: the database goes back: seqs may, before there is another epoch.
-  mutating func take(_ json: Data, eventID: String?, isRestoring: Bool) {
+  /// - Parameter restored: the epoch of a database that went back: its seqs do, before there is
+  ///   another epoch.
+  mutating func take(_ json: Data, eventID: String?, restored: Int64?) {
     counts.messages += 1
     guard let message = try? JSONSerialization.jsonObject(with: json) as? [String: Any] else {
       return complain("a message that is no JSON object: \(String(decoding: json, as: UTF8.self))")
@@ -112,7 +113,7 @@ struct AppFollower: Sendable {
     switch message["type"] as? String {
     case "welcome": greetedEpoch = (message["epoch"] as? NSNumber)?.int64Value ?? 0
     case "subscribed": subscribed(message)
-    case "resync": resync(message, isRestoring: isRestoring)
+    case "resync": resync(message, restored: restored)
     case "snapshot":
       takePrices(message)
       guard !plan.isEvents, message["part"] as? Int == message["parts"] as? Int else { break }
@@ -165,12 +166,12 @@ struct AppFollower: Sendable {
     begin(epoch: greetedEpoch, seq: (message["to"] as? NSNumber)?.int64Value ?? 0)
   }
 
-  private mutating func resync(_ message: [String: Any], isRestoring: Bool) {
+  private mutating func resync(_ message: [String: Any], restored: Int64?) {
     counts.resyncs += 1
     let itsEpoch = (message["epoch"] as? NSNumber)?.int64Value ?? 0
     let reason = message["reason"] as? String ?? ""
     trail.append("resync \(reason) \(itsEpoch) \(message["seq"] ?? "")")
-    if !isRestoring, reason != "another_database" || itsEpoch == epoch {
+    if reason != "another_database" || itsEpoch == epoch && itsEpoch != restored {
       complain("resync without need: \(reason), epoch \(itsEpoch) after \(epoch)")
     }
     begin(epoch: itsEpoch, seq: (message["seq"] as? NSNumber)?.int64Value ?? 0)

@@ -141,10 +141,10 @@ final class GatewayPair {
     }
   }
 
-  private var epoch: String? {
+  var epoch: Int64? {
     get throws {
       let rows = try SQLProbe.run("select epoch from candled.feed_position()", url: world.url)
-      return rows.first?.first ?? nil
+      return rows.first?.first?.flatMap { Int64($0) }
     }
   }
 

@@ -25,8 +25,6 @@ package struct GatewayTrial {
   /// Until all have what is in the database: two heartbeats, and the slowest reader.
   private static let settleSecondsMax = 45
   private static let downMicrosecondsMax: UInt32 = 1_500_000
-  /// Until the gateways have seen the other epoch.
-  private static let restoredMicroseconds: UInt32 = 3_000_000
   private static let symbolsMax = 100
   private static let symbolsOfOneMax = 20
   private static let complaintsOfOneMax = 3
@@ -141,10 +139,9 @@ package struct GatewayTrial {
         try pair.cluster.server.start()
       case .backUp: try pair.backUp()
       case .restore:
-        crowd.withState { $0.isRestoring = true }
+        let epoch = try pair.epoch
+        crowd.withState { $0.restored = epoch }
         try pair.restore()
-        usleep(Self.restoredMicroseconds)
-        crowd.withState { $0.isRestoring = false }
       }
     }
     return 0

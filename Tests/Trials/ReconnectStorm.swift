@@ -124,7 +124,7 @@ struct ReconnectStorm {
       bytes += json.count
       count(json, place)
       if seats[place].isWhole {
-        seats[place].follower.take(json, eventID: nil, isRestoring: false)
+        seats[place].follower.take(json, eventID: nil, restored: nil)
       }
       return true
     }

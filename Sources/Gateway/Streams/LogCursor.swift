@@ -34,7 +34,8 @@ struct LogCursor: Equatable, Comparable, Sendable {
       guard take(from: page, into: &collected, for: interests) else { return collected.step }
       (after, position) = (page.seq, 0)
     }
-    (after, position) = (through, 0)
+    // The position stays: the commit that was begun may lie behind.
+    after = through
     return collected.step
   }
 
