@@ -93,11 +93,16 @@ let package = Package(
     .target(
       name: "AppStore", dependencies: ["Market", "Postgres"],
       resources: [.embedInCode("schema_app.sql")], swiftSettings: strict),
+    // What browsers get of the gateway; its files are carried by the program.
+    .target(
+      name: "Page", dependencies: ["Market"], resources: [.embedInCode("Files")],
+      swiftSettings: strict),
     // Between PostgreSQL and apps: REST, WebSocket, SSE.
     module(
       "Gateway",
       [
-        "Market", "Platform", "Postgres", "Reader", "CandledClient", "AppStore", "Operations", log,
+        "Market", "Platform", "Postgres", "Reader", "CandledClient", "AppStore", "Page",
+        "Operations", log,
       ] + web),
     .executableTarget(
       name: "candled-gateway",
@@ -251,7 +256,7 @@ let package = Package(
       "GatewayTests",
       [
         "Market", "EmbeddedPostgres", "Postgres", "Reader", "Commits", "Store", "CandledClient",
-        "AppStore", "Gateway", "Operations", "TestSupport", "TestTraits", log,
+        "AppStore", "Page", "Gateway", "Operations", "TestSupport", "TestTraits", log,
         .product(name: "NIOEmbedded", package: "swift-nio"),
       ] + web, exclude: ["Golden", "Scripts"]),
     tests("TrialTests", ["Trials", "TestTraits"]),

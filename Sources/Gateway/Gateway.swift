@@ -56,7 +56,7 @@ package struct Gateway: Sendable {
       + ServiceRoutes(memory: memory, pool: pool, ring: ring, counters: counters).all
       + parts.routes
     return RouteTable(
-      routes + [ServiceRoutes.describing(routes)], middlewares: parts.middlewares,
+      routes + PageRoutes.all + [ServiceRoutes.describing(routes)], middlewares: parts.middlewares,
       counters: counters)
   }
 

@@ -30,9 +30,10 @@ final class DemoGateway {
     try wait(until: port)
   }
 
-  /// What a person can try, each line as it is typed.
+  /// What a person can look at, and try: each line as it is typed.
   func lines(symbol: String) -> [String] {
     [
+      "page: \(address)/",
       "curl \(address)/v1/stocks/\(symbol)",
       "curl -N '\(address)/v1/stream?symbols=\(symbol)'",
       "/usr/bin/python3 -m websockets \(address.replacing("http:", with: "ws:"))/ws",

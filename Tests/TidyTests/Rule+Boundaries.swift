@@ -32,9 +32,11 @@ extension Rule {
     "ExchangeSimulator": ["Market", "Platform", "CLinux"],
     "CandledClient": ["Market", "Postgres", "Reader", "CLinux"],
     "AppStore": ["Market", "Postgres"],
+    "Page": ["Market"],
     "Gateway": [
-      "Market", "Platform", "Postgres", "Reader", "CandledClient", "AppStore", "Operations",
-      "Logging", "NIOCore", "NIOConcurrencyHelpers", "NIOHTTP1", "NIOPosix", "NIOWebSocket",
+      "Market", "Platform", "Postgres", "Reader", "CandledClient", "AppStore", "Page",
+      "Operations", "Logging", "NIOCore", "NIOConcurrencyHelpers", "NIOHTTP1", "NIOPosix",
+      "NIOWebSocket",
       "NIOHTTPCompression", "HTTPTypes", "Hummingbird", "HummingbirdCore",
     ],
     "candled-gateway": [

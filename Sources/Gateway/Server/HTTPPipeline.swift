@@ -29,7 +29,7 @@ package enum HTTPPipeline {
     HTTPResponseCompressor(initialByteBufferCapacity: 4_096) { head, isSupported in
       let length = head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0
       let type = head.headers.first(name: "content-type") ?? ""
-      let isText = type.hasPrefix("application/") || type.hasPrefix("text/plain")
+      let isText = type.hasPrefix("application/") || type.hasPrefix("text/")
       guard isSupported, isText, length >= compressedBytesMin, head.status == .ok else {
         return .doNotCompress
       }

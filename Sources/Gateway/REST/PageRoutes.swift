@@ -1,0 +1,43 @@
+/// The page at `/`, for whoever reaches the address: it holds no data, and asks the API for some as
+/// any client does. No part of the API, so the OpenAPI document does not have it.
+
+import HTTPTypes
+import Page
+
+enum PageRoutes {
+  static let all = [
+    Route(
+      "/", summary: "The page for browsers.", scope: .open, answer: .string,
+      contentType: Page.start.contentType
+    ) { _, _, _ in
+      answer(Page.start, caching: "no-cache")
+    },
+    Route(
+      "/page/{version}/{file}", summary: "What the page is made of.", scope: .open,
+      parameters: [version, file], answer: .string, contentType: "text/javascript"
+    ) { arguments, _, _ in
+      guard arguments["version"] == Page.version, let file = Page.files[arguments["file"] ?? ""]
+      else { throw Problem.notFound }
+      return answer(file, caching: "public, max-age=31536000, immutable")
+    },
+  ]
+
+  private static let version = Parameter(
+    "version", .text(charactersMax: 32), in: .path, summary: "Of all files together.")
+  private static let file = Parameter(
+    "file", .text(charactersMax: 64), in: .path, summary: "Its name.")
+
+  /// Nothing but what the gateway itself serves: no script, style or picture of another place or of
+  /// the document, no frame around it.
+  private static let policy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    + "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+  private static func answer(_ file: PageFile, caching: String) -> Answer {
+    var answer = Answer(
+      json: file.bytes, tag: Page.version, caching: caching, contentType: file.contentType)
+    answer.headers[.contentSecurityPolicy] = policy
+    answer.headers[.xContentTypeOptions] = "nosniff"
+    return answer
+  }
+}

@@ -1,0 +1,78 @@
+// The gateway's REST API. Answers are JSON; errors become a GatewayProblem with the gateway's own
+// code and title.
+
+import { session } from "./session.js";
+
+const timeoutMilliseconds = 15_000;
+
+export class GatewayProblem extends Error {
+  constructor({ status = 0, code = "unreachable", title = "", nearest = [] }) {
+    super(title || code);
+    Object.assign(this, { status, code, title, nearest });
+  }
+}
+
+export async function request(path, { method = "GET", body, signal } = {}) {
+  const headers = {};
+  if (session.token) headers.Authorization = `Bearer ${session.token}`;
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  const timeout = AbortSignal.timeout(timeoutMilliseconds);
+  let response;
+  try {
+    response = await fetch(path, {
+      method, headers, body: body === undefined ? undefined : JSON.stringify(body),
+      signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new GatewayProblem({});
+  }
+  if (response.status === 204) return null;
+  let answer = null;
+  try {
+    answer = await response.json();
+  } catch (error) {
+    if (signal?.aborted) throw error;
+  }
+  if (response.ok && answer !== null) return answer;
+  if (response.status === 401 && session.isSignedIn) session.refuse();
+  throw new GatewayProblem({ status: response.status, code: "unreadable", ...answer });
+}
+
+const query = (values) => new URLSearchParams(
+  Object.entries(values).filter(([, value]) => value !== null && value !== undefined)).toString();
+
+const listed = (id, symbol) => `/v1/watchlists/${id}/symbols/${encodeURIComponent(symbol)}`;
+const stock = (symbol) => `/v1/stocks/${encodeURIComponent(symbol)}`;
+
+export const gateway = {
+  market: (signal) => request("/v1/market", { signal }),
+  sources: (signal) => request("/v1/sources", { signal }),
+  stock: (symbol, signal) => request(stock(symbol), { signal }),
+  stocks: (symbols, signal) => request(
+    `/v1/stocks?${query({ symbols: symbols.join(",") })}`, { signal }),
+  search: (text, signal) => request(`/v1/stocks?${query({ q: text, limit: 30 })}`, { signal }),
+  sorted: (sort, order, limit, signal) => request(
+    `/v1/stocks?${query({ sort, order, limit })}`, { signal }),
+  history: (symbol, values, signal) => request(
+    `${stock(symbol)}/history?${query({ format: "columns", ...values })}`, { signal }),
+  why: (symbol, at, interval, signal) => request(
+    `${stock(symbol)}/why?${query({ at, interval })}`, { signal }),
+  gaps: (symbol, signal) => request(`${stock(symbol)}/gaps`, { signal }),
+  revisions: (symbol, from, to, signal) => request(
+    `${stock(symbol)}/revisions?${query({ from, to })}`, { signal }),
+  coverage: (values, signal) => request(`/v1/coverage?${query(values)}`, { signal }),
+  disagreements: (values, signal) => request(`/v1/disagreements?${query(values)}`, { signal }),
+  ticket: () => request("/v1/tickets", { method: "POST" }),
+  preferences: () => request("/v1/preferences"),
+  savePreferences: (body) => request("/v1/preferences", { method: "PUT", body }),
+  watchlists: (signal) => request("/v1/watchlists", { signal }),
+  makeWatchlist: (name) => request("/v1/watchlists", { method: "POST", body: { name } }),
+  renameWatchlist: (id, name) => request(`/v1/watchlists/${id}`, { method: "PUT", body: { name } }),
+  deleteWatchlist: (id) => request(`/v1/watchlists/${id}`, { method: "DELETE" }),
+  setSymbols: (id, symbols) => request(
+    `/v1/watchlists/${id}/symbols`, { method: "PUT", body: { symbols } }),
+  putSymbol: (id, symbol, triggers = {}) => request(
+    listed(id, symbol), { method: "PUT", body: triggers }),
+  removeSymbol: (id, symbol) => request(listed(id, symbol), { method: "DELETE" }),
+};

@@ -1,0 +1,57 @@
+// Who uses the page. The address of the first visit carries a token behind its #, which browsers
+// never send; it is taken out of the address at once and kept as long as the tab lives.
+
+const storageKey = "candled.token";
+
+class Session extends EventTarget {
+  constructor() {
+    super();
+    this.token = null;
+    this.wasRefused = false;
+    try {
+      this.token = sessionStorage.getItem(storageKey);
+    } catch {
+      // Without storage a token lasts as long as the page.
+    }
+  }
+
+  get isSignedIn() { return this.token !== null; }
+
+  // Returns whether the address had a token.
+  takeFromAddress() {
+    const match = /^#token=(cndl_[\w.~-]+)$/.exec(location.hash);
+    if (!match) return false;
+    history.replaceState(null, "", `${location.pathname}#/`);
+    this.signIn(match[1]);
+    return true;
+  }
+
+  // The gateway does not know the token any more.
+  refuse() {
+    this.wasRefused = true;
+    this.signOut();
+  }
+
+  signIn(token) {
+    this.wasRefused = false;
+    this.token = token;
+    try {
+      sessionStorage.setItem(storageKey, token);
+    } catch {
+      // As above.
+    }
+    this.dispatchEvent(new Event("change"));
+  }
+
+  signOut() {
+    this.token = null;
+    try {
+      sessionStorage.removeItem(storageKey);
+    } catch {
+      // As above.
+    }
+    this.dispatchEvent(new Event("change"));
+  }
+}
+
+export const session = new Session();

@@ -1,0 +1,128 @@
+"""Chromium for the tests of the page: Debian's, driven by Debian's Selenium. The tests need a
+gateway beside a demo, its port in CANDLED_GATEWAY_PORT, and a token for watchlists in
+CANDLED_TOKEN."""
+
+import contextlib
+import json
+import os
+import threading
+import time
+import unittest
+import urllib.request
+
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+
+import serve
+
+TOKEN = os.environ.get("CANDLED_TOKEN", "")
+GATEWAY_PORT = int(os.environ.get("CANDLED_GATEWAY_PORT", "8466"))
+
+
+@contextlib.contextmanager
+def page_server(cut=None):
+    """The page and the gateway's API at one address, which is yielded."""
+    server = serve.server(0, GATEWAY_PORT, cut)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@contextlib.contextmanager
+def chromium(width=1024, height=768, language="en"):
+    """The language is the browser's: the page begins in it."""
+    options = Options()
+    options.binary_location = "/usr/bin/chromium"
+    for argument in (
+        "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+        "--enable-precise-memory-info", f"--window-size={width},{height}", f"--lang={language}",
+    ):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
+    try:
+        driver.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride",
+            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
+        driver.execute_cdp_cmd("Emulation.setLocaleOverride", {"locale": language})
+        driver.set_script_timeout(60)
+        yield driver
+    finally:
+        driver.quit()
+
+
+def appearance(driver, scheme="light", reduced_motion=False):
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    if reduced_motion:
+        features.append({"name": "prefers-reduced-motion", "value": "reduce"})
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+
+def complaints(driver):
+    """What the browser's console says that is an error: scripts, files, policy."""
+    return [entry["message"] for entry in driver.get_log("browser")
+            if entry["level"] == "SEVERE" and "favicon.ico" not in entry["message"]]
+
+
+def answer(path, method="GET", body=None, token=None):
+    """What the gateway itself answers."""
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{GATEWAY_PORT}{path}", data=data, headers=headers, method=method)
+    with urllib.request.urlopen(request, timeout=20) as response:
+        text = response.read()
+    return json.loads(text) if text else None
+
+
+class PageTest(unittest.TestCase):
+    """One browser and one address for the tests of a class."""
+
+    width, height, language = 1024, 768, "en"
+    cut = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.address = cls.enterClassContext(page_server(cls.cut))
+        cls.driver = cls.enterClassContext(chromium(cls.width, cls.height, cls.language))
+
+    def tearDown(self):
+        self.assertEqual(complaints(self.driver), [])
+
+    def open(self, route="", token=None):
+        """Opens a route in a page of its own; the address with a token comes first."""
+        self.driver.get("about:blank")
+        if token:
+            self.driver.get(f"{self.address}/#token={token}")
+            self.wait("return !location.hash.includes('token')")
+            self.driver.execute_script("location.hash = arguments[0]", f"#/{route}")
+        else:
+            self.driver.get(f"{self.address}/#/{route}")
+
+    def run_script(self, script, *arguments):
+        return self.driver.execute_script(script, *arguments)
+
+    def wait(self, script, *arguments, seconds=20, message=None):
+        """Until a script returns something true, which is returned."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            found = self.run_script(script, *arguments)
+            if found:
+                return found
+            time.sleep(0.05)
+        self.fail(f"{message or script} did not come within {seconds} s")
+
+    def click(self, selector):
+        """As a person does: what covers the middle of an element takes the click."""
+        element = self.wait("return document.querySelector(arguments[0])", selector)
+        self.run_script("arguments[0].scrollIntoView({block: 'center'})", element)
+        element.click()
+
+    def text(self, selector):
+        return self.run_script(
+            "return document.querySelector(arguments[0])?.textContent ?? null", selector)

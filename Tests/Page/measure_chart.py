@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Measures the chart on made-up candles, in milliseconds: the first draw, with reading the numbers
+out of the answer, and an update of the last candle. python3 measure_chart.py [--runs N]
+
+Prints medians of CPU time and, beside them, of the clock, which says little on a busy machine.
+With --check it fails where CPU time is above the bars of the page."""
+
+import argparse
+import itertools
+import statistics
+import sys
+
+import browser
+
+UPDATE_COUNT = 60
+BARS = {1_250: (20, 8), 50_000: (33, 8)}
+
+MAKE = """
+const [count, interval, kind, done] = arguments;
+(async () => {
+  const { Chart, CandleSeries } = await import("/chart.js");
+  const rows = { openedAt: [], closedAt: [], tradingDay: [], open: [], high: [], low: [], close: [],
+    volume: [], turnover: [], vwap: [], state: [], revision: [], flags: [] };
+  let price = 100000, seed = 1;
+  const random = () => (seed = (seed * 48271) % 2147483647) / 2147483647;
+  const text = (thousandths) => (thousandths / 1000).toFixed(3);
+  const start = Date.parse("2006-01-02T00:00:00Z");
+  for (let index = 0; index < count; index += 1) {
+    const minutes = interval === "1m" ? index % 240 : 0;
+    const day = interval === "1m" ? Math.floor(index / 240) : index;
+    const date = new Date(start + day * 86400000).toISOString().slice(0, 10);
+    const minute = minutes < 120 ? 570 + minutes : 660 + minutes;
+    const two = (number) => String(number | 0).padStart(2, "0");
+    const clock = (m) => `${two(m / 60)}:${two(m % 60)}`;
+    const open = price;
+    price = Math.max(1000, Math.round(price * (1 + (random() - 0.5) * 0.02)));
+    rows.openedAt.push(`${date}T${clock(minute)}:00+08:00`);
+    rows.closedAt.push(`${date}T${clock(minute + 1)}:00+08:00`);
+    rows.tradingDay.push(date);
+    rows.open.push(text(open));
+    rows.high.push(text(Math.max(open, price) * 1.002));
+    rows.low.push(text(Math.min(open, price) * 0.998));
+    rows.close.push(text(price));
+    rows.volume.push(String(Math.round(random() * 1e6)));
+    rows.turnover.push(null);
+    rows.vwap.push(text((open + price) / 2));
+    rows.state.push("final");
+    rows.revision.push(0);
+    rows.flags.push([]);
+  }
+  const host = document.createElement("div");
+  host.style.cssText = "position:fixed;inset:0;width:1000px;height:520px";
+  document.body.append(host);
+  const chart = new Chart(host);
+  chart.resize();
+  chart.setOptions({ kind });
+  const answer = { symbol: "sh600000", interval, timeZone: "Asia/Shanghai", epoch: 1, seq: 1,
+    columns: rows };
+  // What is drawn is read back, so that the time of the canvas itself is counted.
+  const settle = () => chart.context.getImageData(0, 0, 1, 1);
+  settle();
+  Object.assign(window, { chart, settle, text, price, make: () => new CandleSeries(answer) });
+  return {};
+})().then(done, (error) => done({ error: String(error.stack) }));
+"""
+
+FIRST = """
+const begun = performance.now();
+chart.setSeries(make());
+chart.drawNow();
+settle();
+return performance.now() - begun;
+"""
+
+UPDATES = """
+const [count] = arguments;
+const last = chart.series.candle(chart.series.length - 1);
+const times = [];
+for (let index = 0; index < count; index += 1) {
+  const begun = performance.now();
+  chart.put({ ...last, close: text(price * (1 + (index % 7) / 10000)), revision: index });
+  chart.drawNow();
+  settle();
+  times.push(performance.now() - begun);
+}
+return times.sort((one, other) => one - other)[count >> 1];
+"""
+
+
+def thread_milliseconds(driver):
+    """Of the page's main thread, in CPU time: others on the machine do not count."""
+    metrics = driver.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
+    return 1e3 * next(entry["value"] for entry in metrics if entry["name"] == "TaskDuration")
+
+
+def timed(driver, script, *arguments):
+    """The CPU time of a script, without that of running an empty one, and its own clock's."""
+    start = thread_milliseconds(driver)
+    driver.execute_script("return 0")
+    empty = thread_milliseconds(driver) - start
+    start = thread_milliseconds(driver)
+    wall = driver.execute_script(script, *arguments)
+    return max(thread_milliseconds(driver) - start - empty, 0), wall
+
+
+def run(driver, address, count, interval, kind):
+    driver.get(address + "/icon.svg")
+    driver.get(address + "/#/settings")
+    answer = driver.execute_async_script(MAKE, count, interval, kind)
+    if "error" in answer:
+        sys.exit(answer["error"])
+    first, first_wall = timed(driver, FIRST)
+    updates, update_wall = timed(driver, UPDATES, UPDATE_COUNT)
+    return first, first_wall, updates / UPDATE_COUNT, update_wall
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--runs", type=int, default=7)
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    failed = False
+    with browser.page_server() as address, browser.chromium(1024, 768) as driver:
+        driver.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
+        for count, bars in BARS.items():
+            for interval, kind in itertools.product(("1d", "1m"), ("candles", "line")):
+                runs = [run(driver, address, count, interval, kind) for _ in range(options.runs)]
+                columns = [statistics.median(values) for values in zip(*runs)]
+                first, first_wall, update, update_wall = columns
+                print(f"{count:>6} {interval} {kind:<7} "
+                      f"first draw {first:5.1f} ms (bar {bars[0]}; by the clock {first_wall:.1f})  "
+                      f"update {update:4.1f} ms (bar {bars[1]}; by the clock {update_wall:.1f})",
+                      flush=True)
+                failed |= first > bars[0] or update > bars[1]
+    sys.exit(1 if options.check and failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Prices and candles that move; needs a demo whose market is open. The stream is stitched to the
+answers: whatever connections are lost, the chart has each final candle of the gateway, once."""
+
+import time
+import unittest
+
+import browser
+
+SYMBOL = "sh600000"
+CUTS = 3
+# Longer than a minute of a demo at ten times the speed, so that candles end meanwhile.
+CUT_SECONDS = 8
+
+CUT = "const { feed } = candled; feed.connect = () => {}; feed.socket.close();"
+HEAL = "const { feed } = candled; delete feed.connect; feed.retryNow();"
+
+FINAL = """
+const { series } = candled.page.screen.panel;
+return series.text.openedAt
+  .map((openedAt, row) => ({ openedAt, ...series.candle(row) }))
+  .filter(({ state }) => state === "final");
+"""
+
+
+class Live(browser.PageTest):
+    def setUp(self):
+        self.open(f"stock/{SYMBOL}")
+        self.wait("return candled.page.screen?.panel?.series?.length > 0")
+
+    def test_the_price_moves_and_the_last_candle_with_it(self):
+        before = self.text(".big")
+        self.wait("return document.querySelector('.big').textContent !== arguments[0]", before)
+        # Both come of one quote.
+        close, forming = self.run_script("""
+          const { panel, stock } = candled.page.screen;
+          return [panel.series.text.close.at(-1), stock.forming?.close ?? null];
+        """)
+        self.assertEqual(close, forming)
+
+    def test_lost_connections_leave_no_hole(self):
+        first = len(self.run_script(FINAL))
+        for _ in range(CUTS):
+            self.run_script(CUT)
+            time.sleep(CUT_SECONDS)
+            self.run_script(HEAL)
+            self.wait("return candled.feed.state === 'live'")
+        answer = browser.answer(f"/v1/stocks/{SYMBOL}/history?interval=1m&period=1d")
+        last = answer["rows"][-1]["openedAt"]
+        self.wait("return candled.page.screen.panel.series.text.openedAt.includes(arguments[0])",
+                  last)
+        shown = [row for row in self.run_script(FINAL) if row["openedAt"] <= last]
+        self.assertGreater(len(shown), first, "no minute ended while the test ran")
+        fields = ("openedAt", "open", "high", "low", "close", "volume", "revision")
+        self.assertEqual(
+            [[row[field] for field in fields] for row in shown],
+            [[row[field] for field in fields] for row in answer["rows"]])
+
+
+if __name__ == "__main__":
+    unittest.main()
