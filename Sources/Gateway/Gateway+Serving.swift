@@ -43,7 +43,7 @@ extension Gateway {
     var settings = StreamSettings(
       isAnonymousAllowed: control.options.anonymous,
       isOriginAllowed: { origin, host in
-        control.rule.verdict(origin: origin, host: host) != .foreign
+        ![.foreign, .misdirected].contains(control.rule.verdict(origin: origin, host: host))
       })
     settings.doors = DoorRegistry.streams { [memory] in memory.state }
     let hub = StreamHub(

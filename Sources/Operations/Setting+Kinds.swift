@@ -215,6 +215,32 @@ extension Setting where Value == [String] {
   }
 }
 
+extension Setting where Value == [String] {
+  /// Names by which a server is called, without ports.
+  static func hostNames(_ key: String, unset: String, help: String) -> Self {
+    Setting(
+      key, kind: "list", default: [], range: "host names, each once; empty: \(unset)", help: help,
+      print: { "[" + $0.map(\.quoted).joined(separator: ", ") + "]" },
+      read: { input in
+        guard case .strings(let names) = input, Set(names).count == names.count,
+          names.allSatisfy(isHostName)
+        else {
+          throw SettingMismatch(
+            expected: "host names such as [\"candled.example.com\"], without ports, each once")
+        }
+        return names
+      })
+  }
+
+  private static func isHostName(_ text: String) -> Bool {
+    !text.isEmpty
+      && text.utf8.allSatisfy { byte in
+        (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte)
+          || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-")
+      }
+  }
+}
+
 extension Setting where Value == [Symbol] {
   static func symbols(
     _ key: String, example: [String]? = nil, help: String

@@ -162,6 +162,9 @@ package struct GatewaySettings: Sendable {
   package let gatewayOrigins = Setting.origins(
     "gateway.origins", default: [],
     help: "Pages of other origins that may use the gateway in a browser. Its own page always may.")
+  package let gatewayHosts = Setting.hostNames(
+    "gateway.hosts", unset: "any, and no page under a name is the gateway's own",
+    help: "Names by which the gateway is called. Numeric addresses and localhost need no entry.")
 }
 
 package enum ClockMode: String, Sendable, CaseIterable {

@@ -157,7 +157,8 @@ import Testing
 
   @Test func `pages of other origins get what is listed and no more`() {
     letIn()
-    let control = control(.init(origins: ["https://app.example.com"]))
+    let control = control(
+      .init(origins: ["https://app.example.com"], hosts: ["candled.example.com"]))
     var page = known
     page.host = "candled.example.com"
     page.origin = "https://app.example.com"

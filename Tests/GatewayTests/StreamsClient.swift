@@ -48,16 +48,18 @@ final class StreamsClient {
 
   /// - Returns: the head of the response.
   @discardableResult
-  func get(_ path: String, headers: [String] = []) throws -> String {
-    let lines = ["GET \(path) HTTP/1.1", "Host: test"] + headers + ["", ""]
+  func get(_ path: String, host: String = "test", headers: [String] = []) throws -> String {
+    let lines = ["GET \(path) HTTP/1.1", "Host: \(host)"] + headers + ["", ""]
     write(Array(lines.joined(separator: "\r\n").utf8))
     return try head()
   }
 
   @discardableResult
-  func upgrade(_ path: String = "/ws", headers: [String] = []) throws -> String {
+  func upgrade(
+    _ path: String = "/ws", host: String = "test", headers: [String] = []
+  ) throws -> String {
     try get(
-      path,
+      path, host: host,
       headers: [
         "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13",
         "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",

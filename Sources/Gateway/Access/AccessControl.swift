@@ -76,23 +76,26 @@ package final class AccessControl: Sendable {
     package var addressRequests: Int
     package var trustedProxies: [AddressRange]
     package var origins: [String]
+    package var hosts: [String]
 
     package init(
       anonymous: Bool = false, tokenRequests: Int = 0, addressRequests: Int = 0,
-      trustedProxies: [AddressRange] = [], origins: [String] = []
+      trustedProxies: [AddressRange] = [], origins: [String] = [], hosts: [String] = []
     ) {
       self.anonymous = anonymous
       self.tokenRequests = tokenRequests
       self.addressRequests = addressRequests
       self.trustedProxies = trustedProxies
       self.origins = origins
+      self.hosts = hosts
     }
 
     package init(_ settings: Settings) {
       self.init(
         anonymous: settings.gatewayAnonymous, tokenRequests: settings.gatewayTokenRequests,
         addressRequests: settings.gatewayAddressRequests,
-        trustedProxies: settings.gatewayTrustedProxies, origins: settings.gatewayOrigins)
+        trustedProxies: settings.gatewayTrustedProxies, origins: settings.gatewayOrigins,
+        hosts: settings.gatewayHosts)
     }
   }
 
@@ -121,7 +124,7 @@ package final class AccessControl: Sendable {
     self.options = options
     self.directory = directory
     self.now = now
-    rule = OriginRule(origins: options.origins)
+    rule = OriginRule(origins: options.origins, hosts: options.hosts)
     state = Locked(
       State(
         tokens: Self.limiter(options.tokenRequests),
@@ -144,6 +147,10 @@ package final class AccessControl: Sendable {
     var verdict = AccessVerdict(
       outcome: .preflight, headers: rule.headers(for: origin), key: .address(address.bytes),
       address: address)
+    if origin == .misdirected {
+      verdict.outcome = .refused(.misdirected)
+      return limited(verdict)
+    }
     if request.isPreflight {
       if case .listed = origin { verdict.headers += OriginRule.preflightHeaders }
       return limited(verdict)

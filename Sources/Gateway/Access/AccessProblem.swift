@@ -46,7 +46,12 @@ package struct AccessProblem: Error, Sendable, Hashable {
 
   package static let foreignOrigin = AccessProblem(
     status: 403, code: "forbidden",
-    title: "pages of this origin may not use the gateway: add it to gateway.origins")
+    title: "pages of this origin may not use the gateway: add it to gateway.origins, or the "
+      + "gateway's name to gateway.hosts")
+
+  package static let misdirected = AccessProblem(
+    status: 421, code: "misdirected",
+    title: "the gateway has another name: add the one in the Host header to gateway.hosts")
 
   package static let tokenInAddress = AccessProblem(
     status: 400, code: "invalid_argument",

@@ -92,7 +92,7 @@ package struct Route: Sendable {
   /// Every status that is no answer: those of its own, and what the table and the door before it
   /// answer to any request.
   var otherStatuses: [Int] {
-    var statuses: Set = [400, 401, 403, 405, 414, 429, 431, 500]
+    var statuses: Set = [400, 401, 403, 405, 414, 421, 429, 431, 500]
     statuses.formUnion(problems.map(\.code))
     if method == .get, !isStream { statuses.insert(304) }
     if body != nil { statuses.insert(413) }

@@ -81,13 +81,13 @@ package struct StreamSettings: Sendable {
   package var connectionsMax: Int
   /// Whether a page of this origin may open a stream at this host; clients that are no browsers
   /// name no origin.
-  package var isOriginAllowed: @Sendable (_ origin: String, _ host: String?) -> Bool
+  package var isOriginAllowed: @Sendable (_ origin: String?, _ host: String?) -> Bool
   /// Streams in the messages of other makers' APIs.
   var doors: [any StreamDoor] = []
 
   package init(
     isAnonymousAllowed: Bool, connectionsMax: Int = StreamLimits.connectionsMax,
-    isOriginAllowed: @escaping @Sendable (_ origin: String, _ host: String?) -> Bool
+    isOriginAllowed: @escaping @Sendable (_ origin: String?, _ host: String?) -> Bool
   ) {
     self.isAnonymousAllowed = isAnonymousAllowed
     self.connectionsMax = connectionsMax

@@ -89,7 +89,7 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
       refuse(problem, context: context)
     } else if request.hasOtherAuthorization {
       refuse(Problem(.unauthenticated), context: context)
-    } else if let origin = request.origin, !hub.settings.isOriginAllowed(origin, request.host) {
+    } else if !hub.settings.isOriginAllowed(request.origin, request.host) {
       refuse(Problem(.foreignOrigin), context: context)
     } else if !hub.streams(on: context.eventLoop).load() {
       refuse(.storeAway, context: context)

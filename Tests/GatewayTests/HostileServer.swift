@@ -1,0 +1,61 @@
+import AppStore
+import Operations
+
+@testable import Gateway
+
+/// The whole gateway on a free port, as hostile clients meet it. Its tests have threads of their
+/// own: the clients block.
+enum HostileServer {
+  /// With no database behind it.
+  /// - Parameter body: gets the port; the gateway stops when it returns.
+  static func run<Result>(
+    _ options: AccessControl.Options = .init(anonymous: true),
+    body: (_ port: Int) async throws -> Result
+  ) async throws -> Result {
+    try await run(
+      bareGateway, control: AccessControl(options, directory: TokenDirectory()), body: body)
+  }
+
+  static func run<Result>(
+    _ gateway: Gateway, control: AccessControl, body: (_ port: Int) async throws -> Result
+  ) async throws -> Result {
+    let (service, port) = try await start(gateway, control: control)
+    defer { service.cancel() }
+    let result = try await body(port)
+    service.cancel()
+    try await service.value
+    return result
+  }
+
+  static func start() async throws -> (service: Task<Void, any Error>, port: Int) {
+    try await start(
+      bareGateway,
+      control: AccessControl(.init(anonymous: true), directory: TokenDirectory()))
+  }
+
+  private static var bareGateway: Gateway {
+    Gateway(
+      GatewayOptions(
+        listen: .ipv4(host: "127.0.0.1", port: 0), databaseURL: "host=/nowhere user=nobody"),
+      log: quietLog)
+  }
+
+  private static func start(
+    _ gateway: Gateway, control: AccessControl
+  ) async throws -> (service: Task<Void, any Error>, port: Int) {
+    let (ports, listening) = AsyncStream.makeStream(of: Int.self)
+    let service = Task {
+      defer { listening.finish() }
+      try await gateway.serve(control: control, notifying: nil) { address in
+        guard case .ipv4(_, let port) = address else { return }
+        listening.yield(Int(port))
+      }
+    }
+    var iterator = ports.makeAsyncIterator()
+    guard let port = await iterator.next() else {
+      try await service.value
+      throw StreamsClient.Closed()
+    }
+    return (service, port)
+  }
+}
