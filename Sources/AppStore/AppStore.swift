@@ -1,9 +1,10 @@
 import Market
 import Postgres
+import Synchronization
 
 /// The database as the gateway's requests use it: one connection on a thread of its own, opened
 /// when it is needed and again after it was lost. While the database is unreachable a request fails
-/// at once: it is tried no more than once a second.
+/// at once: it is tried no more than once a second. So does one that finds too many before it.
 package actor AppStore {
   private nonisolated let executor = ThreadExecutor(name: "app store")
   private let url: String
@@ -11,7 +12,11 @@ package actor AppStore {
   private var connection: AppConnection?
   private var failure: (error: StoreError, at: ContinuousClock.Instant)?
 
+  private nonisolated let pending = Atomic(0)
+
   private static let retrySeconds = 1
+  /// Of requests that wait or run: at milliseconds each, a fraction of a second.
+  private static let pendingMax = 64
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
     executor.asUnownedSerialExecutor()
@@ -27,9 +32,21 @@ package actor AppStore {
     self.now = now
   }
 
-  /// - Throws: what `body` throws; `store` without a connection. What the server did with a
-  ///   statement during which the connection was lost is not known.
-  package func run<Value: Sendable>(
+  /// - Throws: what `body` throws; `store` without a connection, or where too many wait. What the
+  ///   server did with a statement during which the connection was lost is not known.
+  package nonisolated func run<Value: Sendable>(
+    _ body: @Sendable (AppConnection) throws(AppStoreError) -> Value
+  ) async throws(AppStoreError) -> Value {
+    let place = pending.add(1, ordering: .relaxed).newValue
+    defer { pending.subtract(1, ordering: .relaxed) }
+    guard place <= Self.pendingMax else {
+      throw .store(
+        StoreError(.transient, message: "too many requests are waiting", context: "app store"))
+    }
+    return try await perform(body)
+  }
+
+  private func perform<Value: Sendable>(
     _ body: @Sendable (AppConnection) throws(AppStoreError) -> Value
   ) throws(AppStoreError) -> Value {
     let connection = try connected()

@@ -1,4 +1,5 @@
 import AppStore
+import Dispatch
 import Market
 import Platform
 import Postgres
@@ -209,6 +210,38 @@ import Testing
     }
     #expect(cause.code == .connectionLost)
     #expect(try await store.run(read) == [])
+  }
+
+  @Test func `more than 64 requests at a time are refused, and the others are served`() async throws
+  {
+    let database = try AppDatabase()
+    let store = AppStore(url: database.url)
+    let (hasBegun, go) = (Locked(false), DispatchSemaphore(value: 0))
+    let served = Locked((done: 0, refused: 0))
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask {
+        try await store.run { _ in
+          hasBegun.withLock { $0 = true }
+          go.wait()
+        }
+      }
+      while !hasBegun.withLock({ $0 }) { await Task.yield() }
+      for _ in 0..<100 {
+        group.addTask {
+          do throws(AppStoreError) {
+            try await store.run { _ in }
+            served.withLock { $0.done += 1 }
+          } catch {
+            guard case .store(let cause) = error else { return }
+            served.withLock { $0.refused += cause.isTransient ? 1 : 0 }
+          }
+        }
+      }
+      while served.withLock({ $0.refused }) < 37 { await Task.yield() }
+      go.signal()
+      try await group.waitForAll()
+    }
+    #expect(served.withLock { $0 == (63, 37) })
   }
 
   @Test func `a database that refused is tried again after a second, not before`() async throws {

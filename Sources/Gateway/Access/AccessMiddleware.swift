@@ -40,7 +40,9 @@ package struct AccessMiddleware: MiddlewareProtocol {
       }
       var context = context
       context.principal = principal
-      return try await next(request, context)
+      return try await QueryPool.$client.withValue(verdict.key) {
+        try await next(request, context)
+      }
     }
   }
 }

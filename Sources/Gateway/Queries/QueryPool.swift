@@ -17,8 +17,23 @@ package final class QueryPool: Sendable {
 
   private struct Queue: Sendable {
     var idle: [QueryConnection]
-    var waiting: [CheckedContinuation<QueryConnection, Never>] = []
+    var waiting: [Waiting] = []
+
+    /// One client, a token or an address, takes half of the places at most.
+    func hasRoom(for client: AccessKey?, of places: Int) -> Bool {
+      guard waiting.count < places else { return false }
+      guard let client else { return true }
+      return waiting.count { $0.client == client } < (places + 1) / 2
+    }
   }
+
+  private struct Waiting: Sendable {
+    let continuation: CheckedContinuation<QueryConnection, Never>
+    let client: AccessKey?
+  }
+
+  /// Whose request the queries of a task are for.
+  @TaskLocal static var client: AccessKey?
 
   private let queue: Locked<Queue>
   private let waitingMax: Int
@@ -45,7 +60,7 @@ package final class QueryPool: Sendable {
   }
 
   private func acquire() async throws(StoreError) -> QueryConnection {
-    let waitingMax = waitingMax
+    let (waitingMax, client) = (waitingMax, Self.client)
     // Looked at before waiting, so that nobody waits who is refused.
     enum Place {
       case free(QueryConnection)
@@ -53,7 +68,7 @@ package final class QueryPool: Sendable {
     }
     let place: Place = queue.withLock { queue in
       if let connection = queue.idle.popLast() { return .free(connection) }
-      return queue.waiting.count < waitingMax ? .queued : .full
+      return queue.hasRoom(for: client, of: waitingMax) ? .queued : .full
     }
     switch place {
     case .free(let connection): return connection
@@ -64,7 +79,7 @@ package final class QueryPool: Sendable {
     return await withCheckedContinuation { continuation in
       let free: QueryConnection? = queue.withLock { queue in
         if let connection = queue.idle.popLast() { return connection }
-        queue.waiting.append(continuation)
+        queue.waiting.append(Waiting(continuation: continuation, client: client))
         return nil
       }
       if let free { continuation.resume(returning: free) }
@@ -73,7 +88,7 @@ package final class QueryPool: Sendable {
 
   private func release(_ connection: QueryConnection) {
     let next: CheckedContinuation<QueryConnection, Never>? = queue.withLock { queue in
-      if !queue.waiting.isEmpty { return queue.waiting.removeFirst() }
+      if !queue.waiting.isEmpty { return queue.waiting.removeFirst().continuation }
       queue.idle.append(connection)
       return nil
     }
