@@ -43,7 +43,8 @@ package struct Gateway: Sendable {
     package var middlewares: [GatewayMiddleware] = []
     package var sinks: [any FeedSink] = []
     /// Must use `HTTPPipeline.configuration`, or bounds and /livez are missing.
-    package var server: HTTPServerBuilder = .http1(configuration: HTTPPipeline.configuration)
+    package var server: HTTPServerBuilder = .streams(
+      nil, configuration: HTTPPipeline.configuration)
 
     package init() {}
   }

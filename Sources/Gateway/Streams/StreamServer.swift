@@ -6,35 +6,44 @@ import NIOCore
 import NIOHTTP1
 
 package struct StreamServer: ServerChildChannel {
-  package typealias Value = HTTP1Channel.Value
-
   private let http: HTTP1Channel
-  private let hub: StreamHub
+  /// nil: no connection becomes a stream.
+  private let hub: StreamHub?
 
-  package init(http: HTTP1Channel, hub: StreamHub) {
+  package init(http: HTTP1Channel, hub: StreamHub?) {
     self.http = http
     self.hub = hub
   }
 
-  package func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
+  package func setup(
+    channel: any Channel, logger: Logger
+  ) -> EventLoopFuture<AcceptedConnection> {
     let hub = hub
     return http.setup(channel: channel, logger: logger).flatMapThrowing { value in
-      let pipeline = channel.pipeline.syncOperations
-      let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
-      try pipeline.addHandler(StreamUpgradeHandler(hub: hub), position: .after(decoder))
-      return value
+      let connection = AcceptedConnection(value)
+      try hub?.install(on: channel.pipeline.syncOperations)
+      return connection
     }
   }
 
-  package func handle(value: Value, logger: Logger) async {
-    await http.handle(value: value, logger: logger)
+  package func handle(value: AcceptedConnection, logger: Logger) async {
+    await http.handle(value: value.take(), logger: logger)
+  }
+}
+
+extension StreamHub {
+  /// Lets requests of a connection open streams. It must have HTTP's decoder, and run on an event
+  /// loop of the hub.
+  package func install(on pipeline: ChannelPipeline.SynchronousOperations) throws {
+    let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
+    try pipeline.addHandler(StreamUpgradeHandler(hub: self), position: .after(decoder))
   }
 }
 
 extension HTTPServerBuilder {
-  /// HTTP/1 with WebSockets at `/ws` and `/v1/ws` and events at `/v1/stream`.
+  /// HTTP/1, with a hub also WebSockets at `/ws` and `/v1/ws` and events at `/v1/stream`.
   package static func streams(
-    _ hub: StreamHub, configuration: HTTP1Channel.Configuration = .init()
+    _ hub: StreamHub?, configuration: HTTP1Channel.Configuration = .init()
   ) -> HTTPServerBuilder {
     HTTPServerBuilder { responder in
       StreamServer(
