@@ -12,6 +12,8 @@ package enum HTTPPipeline {
   package static let headBytesMax = 8 * 1024
   static let headersMax = 100
   static let idleSecondsMax: Int64 = 60
+  /// From a request's head to the last byte of its answer; twice that at most.
+  static let exchangeSecondsMax: Int64 = 60
 
   /// For a server without sockets of its own, and for whoever adds an upgrade to it.
   package static var configuration: HTTP1Channel.Configuration {
@@ -72,10 +74,11 @@ final class PlainHeads: ChannelInboundHandler, RemovableChannelHandler {
   }
 }
 
-/// Counts the requests of a connection that have no answer yet, for two ends. It answers /livez on
-/// the event loop, also while every thread of the concurrency pool hangs. And it leads the answer
-/// to what could not be decoded past the compressor, which stops the process over an answer without
-/// a request (swift-nio-extras 1.35).
+/// Counts the requests of a connection that have no answer yet, for three ends. It answers /livez
+/// on the event loop, also while every thread of the concurrency pool hangs. And it leads the
+/// answer to what could not be decoded past the compressor, which stops the process over an answer
+/// without a request (swift-nio-extras 1.35). And it ends connections whose client sends a body, or
+/// takes an answer, a few bytes at a time: Hummingbird's own timeout is for idle connections.
 final class RequestCountingHandler: ChannelDuplexHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias InboundOut = HTTPServerRequestPart
@@ -88,6 +91,35 @@ final class RequestCountingHandler: ChannelDuplexHandler, RemovableChannelHandle
   private var isLast = false
   /// In front of the compressor; nil for an answer to a request.
   private var bypass: ChannelHandlerContext?
+  private var answered = 0
+  private var exchange: Scheduled<Void>?
+  private var isHandedOver = false
+
+  func handlerAdded(context: ChannelHandlerContext) { watch(context: context, since: nil) }
+
+  func handlerRemoved(context: ChannelHandlerContext) {
+    exchange?.cancel()
+    (exchange, bypass) = (nil, nil)
+  }
+
+  /// The connection has become a stream: an answer to what stood behind its request must not get
+  /// into it.
+  func handOver() {
+    exchange?.cancel()
+    (exchange, isHandedOver) = (nil, true)
+  }
+
+  /// Looks once a period whether the same exchange goes on: it has one whole period at least.
+  /// - Parameter earlier: how many were answered when one was found last; nil where none was.
+  private func watch(context: ChannelHandlerContext, since earlier: Int?) {
+    let period = TimeAmount.seconds(HTTPPipeline.exchangeSecondsMax)
+    exchange = context.eventLoop.assumeIsolated().scheduleTask(in: period) { [self] in
+      let waiting = (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
+      let isBusy = unanswered > 0 || waiting > 0
+      if isBusy, earlier == answered { return context.close(promise: nil) }
+      watch(context: context, since: isBusy ? answered : nil)
+    }
+  }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     switch unwrapInboundIn(data) {
@@ -105,6 +137,10 @@ final class RequestCountingHandler: ChannelDuplexHandler, RemovableChannelHandle
   }
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    guard !isHandedOver else {
+      promise?.fail(ChannelError.outputClosed)
+      return
+    }
     let part = unwrapOutboundIn(data)
     if case .head = part, unanswered == 0 {
       bypass = try? context.pipeline.syncOperations.context(
@@ -113,11 +149,10 @@ final class RequestCountingHandler: ChannelDuplexHandler, RemovableChannelHandle
     (bypass ?? context).write(data, promise: promise)
     if case .end = part {
       unanswered = max(unanswered - 1, 0)
+      answered += 1
       bypass = nil
     }
   }
-
-  func handlerRemoved(context: ChannelHandlerContext) { bypass = nil }
 
   private func answer(context: ChannelHandlerContext) {
     let body = ByteBuffer(string: "{\"status\":\"alive\"}")
@@ -130,6 +165,7 @@ final class RequestCountingHandler: ChannelDuplexHandler, RemovableChannelHandle
     context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
     context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     unanswered -= 1
+    answered += 1
     if isLast { context.close(mode: .output, promise: nil) }
   }
 }

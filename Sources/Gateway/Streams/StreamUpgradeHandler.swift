@@ -234,6 +234,7 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
       if let idle = try? pipeline.handler(type: HTTPConnectionStateHandler.self) {
         pipeline.removeHandler(idle, promise: nil)
       }
+      try? pipeline.handler(type: RequestCountingHandler.self).handOver()
       let connection = FollowerConnection(
         opening, translator: translator, streams: hub.streams(on: context.eventLoop))
       try pipeline.addHandlers([first, connection], position: .first)
