@@ -157,7 +157,7 @@ import Testing
   }
 }
 
-private struct RecordingLog: LogHandler {
+struct RecordingLog: LogHandler {
   let lines: Locked<[String]>
   var metadata: Logger.Metadata = [:]
   var logLevel = Logger.Level.trace

@@ -1,4 +1,5 @@
 import AppStore
+import Foundation
 import Operations
 import Platform
 
@@ -214,8 +215,15 @@ package final class AccessControl: Sendable {
 
   // MARK: Who
 
+  /// Whether a token stands in an address, spelled with percent signs or without.
+  package static func holdsToken(_ target: String) -> Bool {
+    target.contains(TokenSecret.prefix)
+      || target.contains("%")
+        && target.removingPercentEncoding?.contains(TokenSecret.prefix) ?? false
+  }
+
   private func principal(of request: AccessRequest) throws(AccessProblem) -> Principal {
-    if request.target.contains(TokenSecret.prefix) { throw .tokenInAddress }
+    if Self.holdsToken(request.target) { throw .tokenInAddress }
     if let ticket = request.ticket {
       let now = now()
       guard let identity = state.withLock({ $0.tickets.redeem(ticket, at: now) }),

@@ -2,7 +2,6 @@
 /// and leaves all others to HTTP. It stands behind the HTTP decoder. After it took over, the
 /// follower stands first in the pipeline: HTTP's handlers stay above it and see nothing more.
 
-import AppStore
 import HTTPTypes
 import HummingbirdCore
 import NIOCore
@@ -83,7 +82,7 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
   private func takeOver(
     _ request: StreamRequest, head: HTTPRequestHead, context: ChannelHandlerContext
   ) {
-    if head.uri.contains(TokenSecret.prefix) {
+    if AccessControl.holdsToken(head.uri) {
       refuse(Problem(.tokenInAddress), context: context)
     } else if let problem = request.problem {
       refuse(problem, context: context)
