@@ -28,6 +28,21 @@ import Testing
     ("alter function candled_app.schema_objects security definer", false),
     ("select candled_app.schema_objects()", true),
     ("select candled_app.notify_tokens()", false),
+    (
+      "create or replace trigger token_changed after insert on candled_app.token "
+        + "execute function candled_app.notify_tokens()", false
+    ),
+    ("select nextval('candled_app.app_user_id_seq')", false),
+    ("select setval('candled_app.token_id_seq', 1)", false),
+    ("create view candled_app.scratch as select 1", false),
+    ("create function candled_app.scratch() returns integer language sql return 1", false),
+    ("comment on table candled_app.token is ''", false),
+    ("drop schema candled_app cascade", false),
+    ("copy candled_app.token to stdout", true),
+    ("copy candled_app.token to program 'true'", false),
+    ("lock table candled_app.token in access exclusive mode", true),
+    ("select pg_notify('candled_app_token', '')", true),
+    ("set session authorization candled_app_owner", false),
     ("create role scratch", false),
     ("set role candled_app_owner", false),
     ("set role candled_owner", false),
@@ -122,6 +137,52 @@ import Testing
         #expect(try isAllowed(statement, as: login) == isGranted, "\(login): \(statement)")
       }
     }
+  }
+
+  @Test func `every function of the schema has its entry`() throws {
+    let names = try database.store.execute(
+      "select proname from pg_proc where pronamespace = 'candled_app'::regnamespace")
+    #expect(
+      names.compactMap { $0[0] }.allSatisfy { name in
+        Self.others.contains { $0.statement == "select candled_app.\(name)()" }
+      })
+  }
+
+  /// Which of the reader's rights the app must have is in `RightsTable` of StoreTests.
+  @Test func `in candled's schema an app may do what a reader may, statement by statement`() throws
+  {
+    let relations = try database.store.execute(
+      """
+      select c.relname, (
+        select quote_ident(attname) from pg_attribute
+        where attrelid = c.oid and attnum = 1)
+      from pg_class c
+      where c.relnamespace = 'candled'::regnamespace
+        and c.relkind in ('r', 'p', 'v')
+        and not c.relispartition
+      """)
+    #expect(relations.count > 50)
+    for relation in relations {
+      guard let name = relation[0], let column = relation[1] else { continue }
+      for statement in [
+        "select from candled.\(name) limit 0", "insert into candled.\(name) default values",
+        "update candled.\(name) set \(column) = null where false",
+        "delete from candled.\(name) where false", "truncate candled.\(name)",
+        "lock table candled.\(name) in share mode",
+      ] {
+        let isReaders = try isAllowed(statement, as: "app_rights_reader")
+        #expect(try isAllowed(statement, as: "app_rights_app") == isReaders, "\(statement)")
+      }
+    }
+    let functions = try database.store.execute(
+      """
+      select proname
+      from pg_proc
+      where pronamespace = 'candled'::regnamespace
+        and has_function_privilege('candled_app', oid, 'execute')
+          <> has_function_privilege('candled_reader', oid, 'execute')
+      """)
+    #expect(functions == [])
   }
 
   @Test(arguments: others.map(\.statement))
