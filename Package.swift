@@ -190,8 +190,17 @@ let package = Package(
         "TestSupport", log,
       ],
       path: "Tests/Trials", swiftSettings: strict),
+    // The gateway without sockets, and what hostile clients send to it.
+    .target(
+      name: "HostileGateway",
+      dependencies: [
+        "Market", "Platform", "Reader", "AppStore", "Gateway", "Operations", log,
+        .product(name: "NIOEmbedded", package: "swift-nio"),
+        .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+        .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
+      ] + web, path: "Tests/HostileGateway", swiftSettings: strict),
     .executableTarget(
-      name: "candled-trials", dependencies: ["Trials", "Hostile"],
+      name: "candled-trials", dependencies: ["Trials", "Hostile", "HostileGateway"],
       path: "Tests/TrialRunner",
       swiftSettings: strict),
     // `script/tidy-report` runs it; the Tidy tests assert what it measures.
@@ -256,7 +265,8 @@ let package = Package(
       "GatewayTests",
       [
         "Market", "EmbeddedPostgres", "Postgres", "Reader", "Commits", "Store", "CandledClient",
-        "AppStore", "Page", "Gateway", "Operations", "TestSupport", "TestTraits", log,
+        "AppStore", "Page", "Gateway", "HostileGateway", "Operations", "TestSupport", "TestTraits",
+        log,
         .product(name: "NIOEmbedded", package: "swift-nio"),
       ] + web, exclude: ["Golden", "Scripts"]),
     tests("TrialTests", ["Trials", "TestTraits"]),
@@ -282,7 +292,9 @@ if Context.environment["CANDLED_FUZZ"] != nil {
     .systemLibrary(name: "CFuzzer", path: "Tests/Fuzz/CFuzzer"),
     .executableTarget(
       name: "candled-fuzz",
-      dependencies: ["Market", "Feeds", "Journal", "Operations", "Hostile", "CFuzzer"],
+      dependencies: [
+        "Market", "Feeds", "Journal", "Operations", "Hostile", "HostileGateway", "CFuzzer",
+      ],
       path: "Tests/Fuzz/Targets", swiftSettings: strict),
   ]
 }

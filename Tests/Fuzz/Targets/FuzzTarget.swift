@@ -1,6 +1,7 @@
 import Feeds
 import Glibc
 import Hostile
+import HostileGateway
 import Market
 import Operations
 
@@ -8,7 +9,7 @@ import Operations
 /// the input.
 enum FuzzTarget: String, CaseIterable {
   case quotes, tencent, kline, factors, nodes, calendar, mairui, bars, sessions, assets
-  case json, names, configuration, journal
+  case json, names, configuration, journal, http, frames
 
   /// `nonisolated(unsafe)`: written once, before libFuzzer's only thread starts calling.
   nonisolated(unsafe) static var current = FuzzTarget.quotes
@@ -30,7 +31,7 @@ enum FuzzTarget: String, CaseIterable {
       }
     case .sessions: ["calendar us 2026-09-01 2026-12-31"]
     case .assets: ["assets us"]
-    case .json, .names, .configuration, .journal: []
+    case .json, .names, .configuration, .journal, .http, .frames: []
     }
   }
 
@@ -46,6 +47,8 @@ enum FuzzTarget: String, CaseIterable {
     case .names: NameTarget.take(bytes)
     case .configuration: ConfigurationTarget.take(bytes)
     case .journal: JournalTarget.take(bytes)
+    case .http: GatewayTarget.takeRequest(bytes)
+    case .frames: GatewayTarget.takeFrames(bytes)
     default: decode(bytes)
     }
   }
@@ -73,6 +76,8 @@ enum FuzzTarget: String, CaseIterable {
     case .names: seeds = NameTarget.seeds
     case .configuration: seeds = ConfigurationTarget.seeds
     case .journal: seeds = JournalTarget.seeds
+    case .http: seeds = HostileBytes.heads
+    case .frames: seeds = HostileBytes.frames
     default: seeds = FuzzTarget.bodies(of: [self])
     }
     for (number, bytes) in seeds.enumerated() where !bytes.isEmpty {
