@@ -170,9 +170,9 @@ let package = Package(
         "Commits", "Store",
         "Ingest",
         "Operations",
-        "ExchangeSimulator", "Ledgers", "CandledClient", "Platform", "CPostgres", "TestSupport",
-        log,
-      ],
+        "ExchangeSimulator", "Ledgers", "CandledClient", "AppStore", "Gateway", "Platform",
+        "CPostgres", "CLinux", "TestSupport", log,
+      ] + web,
       path: "Tests/Bench", swiftSettings: strict),
     // Bodies to damage, and what must hold of all that is decoded from them.
     .target(

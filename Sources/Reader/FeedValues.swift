@@ -44,6 +44,18 @@ public struct LatestQuote: Sendable {
   public var receivedAt: Timestamp
   /// The change that wrote it.
   public var seq: Int64
+
+  package init(
+    quote: Quote, source: Source, name: String?, forming: Candle?, receivedAt: Timestamp,
+    seq: Int64
+  ) {
+    self.quote = quote
+    self.source = source
+    self.name = name
+    self.forming = forming
+    self.receivedAt = receivedAt
+    self.seq = seq
+  }
 }
 
 /// Everything current, as of one moment, and the place in the feed from which to follow.

@@ -1,4 +1,4 @@
-/// `candled-bench [--minutes N] [--days N] [SECTION …]`: what candled costs, measured here and now.
+/// `candled-bench [--minutes N] [--days N] [--followers N] [SECTION …]`: what candled costs, measured here and now.
 ///
 /// Absolute times drift from machine to machine and hour to hour, so every section measures both
 /// sides (ours and the floor or the peer) in one run and prints the ratio. A section is one file
@@ -12,9 +12,11 @@ struct Bench {
   static let sections: [BenchSection] = [
     decodeSection, pagesSection, candlesSection, pipelineSection, commitSection, latencySection,
     footprintSection, querySection, analystSection, historySection,
+    gatewaySection,
   ]
 
   static func main() async {
+    if let server = PeerServer(CommandLine.arguments.dropFirst()) { await server.run() }
     guard let plan = BenchPlan(CommandLine.arguments.dropFirst()) else { exit(64) }
     Machine.describe()
     var failed = 0
@@ -38,6 +40,8 @@ struct BenchPlan: Sendable {
   var minutes: Int?
   /// With minutes of the whole market, in the database that `analyst` asks.
   var days = 19
+  /// Of the largest crowd that `gateway` serves.
+  var followers = 10_000
   /// 325 M candles.
   private let daysMax = 250
 
@@ -52,12 +56,16 @@ struct BenchPlan: Sendable {
         (1...daysMax).contains(count)
       {
         days = count
+      } else if argument == "--followers", let count = rest.popFirst().flatMap({ Int($0) }),
+        (10...FanOut.followersMax).contains(count)
+      {
+        followers = count
       } else if names.contains(argument) {
         sections.insert(argument)
       } else {
         printLine(
           "cannot read `\(argument)`; sections: \(names.joined(separator: ", ")); "
-            + "--minutes N, --days N")
+            + "--minutes N, --days N, --followers N")
         return nil
       }
     }

@@ -52,7 +52,7 @@ private enum FootprintBench {
 
   /// Runs the daemon to the end of its simulated time.
   static func run(_ overrides: [String]) throws -> Usage {
-    let arguments = [try binary(), "run"] + overrides.flatMap { ["--set", $0] }
+    let arguments = [try Machine.program("candled"), "run"] + overrides.flatMap { ["--set", $0] }
     var words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) }
     words.append(nil)
     defer { for word in words { free(word) } }
@@ -64,7 +64,9 @@ private enum FootprintBench {
     var status: Int32 = 0
     var resources = rusage()
     while wait4(child, &status, WNOHANG, &resources) == 0 {
-      usage.peakMebibytes = max(usage.peakMebibytes, peakMebibytes(of: child))
+      // wait4 would count the peak of whoever started the process, too.
+      usage.peakMebibytes = max(
+        usage.peakMebibytes, Machine.mebibytes("VmHWM", of: child))
       usleep(lookMicroseconds)
     }
     guard status == 0 else {
@@ -72,31 +74,5 @@ private enum FootprintBench {
     }
     usage.cpuSeconds = Machine.seconds(resources.ru_utime) + Machine.seconds(resources.ru_stime)
     return usage
-  }
-
-  /// Beside this program.
-  private static func binary() throws -> String {
-    guard let own = realpath("/proc/self/exe", nil) else {
-      throw BenchFailure(description: "cannot find the folder of this program")
-    }
-    defer { free(own) }
-    let folder = String(cString: own).split(separator: "/").dropLast().joined(separator: "/")
-    return "/\(folder)/candled"
-  }
-
-  /// `VmHWM` of /proc/PID/status. wait4 would tell the peak of whoever started the process, too.
-  private static func peakMebibytes(of process: pid_t) -> Double {
-    guard let file = fopen("/proc/\(process)/status", "r") else { return 0 }
-    defer { fclose(file) }
-    var line = [CChar](repeating: 0, count: 256)
-    while fgets(&line, Int32(line.count), file) != nil {
-      let text = String(
-        decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-      let words = text.split { " \t\n".contains($0) }
-      if words.first == "VmHWM:", words.count > 1, let kibibytes = Double(words[1]) {
-        return kibibytes / 1024
-      }
-    }
-    return 0
   }
 }

@@ -17,11 +17,16 @@ struct SimulatedDay {
   let database: StoreDatabase
   let exchange: ExchangeServer
   let instruments: Int
+  /// Twenty of them, from all over the market.
+  let followedSymbols: [String]
   private let folder: String
 
   init() throws {
     let market = SimulatedMarket(seed: 11, day: Self.day)
     instruments = market.symbols.count
+    followedSymbols = stride(from: 0, to: instruments, by: instruments / 20).prefix(20).map {
+      "\(market.symbols[$0])"
+    }
     exchange = try ExchangeServer(market: market)
     database = try StoreDatabase.alone(isDurable: true)
     var template = Array("/tmp/candled-bench-XXXXXX".utf8CString)
@@ -39,7 +44,7 @@ struct SimulatedDay {
   private var symbolsFile: String { folder + "/symbols" }
 
   /// The keywords of libpq as a URL, which is what the setting takes.
-  private var storeURL: String {
+  var storeURL: String {
     let words = database.url.split(separator: " ")
     return "postgresql:///?" + words.joined(separator: "&")
   }
