@@ -1,4 +1,5 @@
-/// `candled-bench [--minutes N] [--days N] [--followers N] [SECTION …]`: what candled costs, measured here and now.
+/// `candled-bench [--minutes N] [--days N] [--followers N] [SECTION …]`: what candled costs,
+/// measured here and now.
 ///
 /// Absolute times drift from machine to machine and hour to hour, so every section measures both
 /// sides (ours and the floor or the peer) in one run and prints the ratio. A section is one file

@@ -6,6 +6,7 @@ enum BenchSocket {
   /// As many as the gateway lets wait.
   private static let backlog: Int32 = 4_096
   private static let secondsMax = 10
+  private static let receiveBytes: Int32 = 64 << 10
 
   static func listen() throws -> (socket: Int32, port: UInt16) {
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -24,6 +25,9 @@ enum BenchSocket {
   /// It waits in reads and writes, but not for ever.
   static func connect(to port: UInt16) throws -> Int32 {
     let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    // The kernel's default, set so that it does not grow: it doubles the number.
+    var room = receiveBytes
+    setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &room, socklen_t(MemoryLayout<Int32>.size))
     var address = address(of: port)
     let isConnected = withUnsafePointer(to: &address) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {

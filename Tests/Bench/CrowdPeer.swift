@@ -11,19 +11,22 @@ enum CrowdPeer {
     while let order = readLine() {
       let words = order.split(separator: " ")
       let numbers = words.dropFirst().compactMap { Int($0) }
-      switch words[0] {
+      guard let verb = words.first, let number = numbers.first, let last = numbers.last else {
+        throw BenchFailure(description: "cannot read the order \(order)")
+      }
+      switch verb {
       case "connect":
-        for _ in crowd.count..<numbers[1] {
-          crowd.add(try BenchSocket.connect(to: UInt16(numbers[0])))
+        for _ in crowd.count..<last {
+          crowd.add(try BenchSocket.connect(to: UInt16(number)))
         }
       case "follow":
-        try follow(crowd.count..<numbers[1], port: UInt16(numbers[0]), crowd: &crowd)
-      case "note": crowd.setUnnoted(first: numbers[0])
-      case "stop": crowd.stopReading(first: numbers[0])
-      case "resume": crowd.readOn(first: numbers[0])
+        try follow(crowd.count..<last, port: UInt16(number), crowd: &crowd)
+      case "note": crowd.setUnnoted(first: number)
+      case "stop": crowd.stopReading(first: number)
+      case "resume": crowd.readOn(first: number)
       case "read":
         PeerServer.answer(0)
-        read(messages: numbers[0], by: &crowd)
+        read(messages: number, by: &crowd)
         continue
       default: throw BenchFailure(description: "unknown order \(order)")
       }

@@ -3,7 +3,8 @@
 /// exchange to an app.
 ///
 /// Each side has its own process and its own connections to the same client; they take turns. Where
-/// it is permitted the servers and the clients run at real-time priority 1: what else runs on the machine
+/// it is permitted the servers and the clients run at real-time priority 1: what else runs on the
+/// machine
 /// waits. `--followers N` makes the crowd smaller and the run shorter.
 
 import Glibc
@@ -25,7 +26,7 @@ private enum GatewayBench {
   static let sweepSeconds = 3
   static let pacedSweeps = 8
   /// Until what does not read is full: the kernel takes some 100 kB for a socket that nobody reads.
-  static let fillingSweeps = 30
+  static let fillingSweeps = 40
   static let drainingSweeps = 3
   static let stuckShare = 10
   static let turns = 2

@@ -1,5 +1,5 @@
-/// `candled-bench --serve KIND`: the servers that `gateway` measures and the crowds that follow them,
-/// each a process of its own that takes orders by lines. It ends with its standard input.
+/// `candled-bench --serve KIND`: the servers that `gateway` measures and the crowds that follow
+/// them, each a process of its own that takes orders by lines. It ends with its standard input.
 
 import Gateway
 import Glibc
