@@ -30,7 +30,8 @@ enum StreamRoute {
         "ticket", .text(charactersMax: 64), summary: "Of POST /v1/tickets, instead of a token."),
       Parameter(
         "Last-Event-ID",
-        .matching(TextPattern(
+        .matching(
+          TextPattern(
             "^[0-9]{1,19}-[0-9]{1,19}(-[0-9]{1,19}){0,2}$", expectation: "the id of an event")),
         in: .header, summary: "Where the stream goes on.", example: "1783302600000000-120"),
     ], answer: .string, contentType: "text/event-stream", problems: [.serviceUnavailable],
