@@ -2,6 +2,7 @@
 /// and leaves all others to HTTP. It stands behind the HTTP decoder. After it took over, the
 /// follower stands first in the pipeline: HTTP's handlers stay above it and see nothing more.
 
+import AppStore
 import HTTPTypes
 import HummingbirdCore
 import NIOCore
