@@ -53,11 +53,12 @@ package struct Gateway: Sendable {
   package func table(_ parts: Parts) -> RouteTable {
     let routes =
       MarketRoutes(memory: memory, pool: pool).all
+      + PageRoutes.all
       + DoorRegistry.routes(memory: memory, pool: pool)
       + ServiceRoutes(memory: memory, pool: pool, ring: ring, counters: counters).all
       + parts.routes
     return RouteTable(
-      routes + PageRoutes.all + [ServiceRoutes.describing(routes)], middlewares: parts.middlewares,
+      routes + [ServiceRoutes.describing(routes)], middlewares: parts.middlewares,
       counters: counters)
   }
 

@@ -45,8 +45,8 @@ import Testing
     let cases: [(path: String, code: Int, text: String)] = [
       ("stocks/bars?symbols=AAPL", 40_010_001, "timeframe: expected a value"),
       ("stocks/AAPL/bars?timeframe=2Min", 40_010_001, "found 2Min"),
-      ("stocks/AAPL/bars?timeframe=1Min&start=2026-07-07&end=2026-07-05", 40_010_001, "end"),
-      ("stocks/AAPL/bars?timeframe=1Min&page_token=MTIz", 40_010_001, "page_token"),
+      ("stocks/AAPL/bars?timeframe=1Min&page_token=MTI", 40_010_001, "page_token"),
+      ("stocks/AAPL/bars?timeframe=1Min&page_token=MTIz", 40_410_000, "page"),
       ("stocks/AAPL/bars?timeframe=1Min&limit=10001", 40_010_001, "limit"),
       ("stocks/AAPK/bars?timeframe=1Min", 40_410_000, "nearest: AAPL"),
       ("stocks/trades/latest?symbols=AAPL", 40_410_000, "trades are not recorded"),

@@ -57,7 +57,7 @@ import Testing
     let gateway = try await WholeGateway()
     let document = try await gateway.ask("/v1/openapi.json").json
     let paths = try #require(document["paths"] as? [String: [String: [String: Any]]])
-    for route in gateway.table.routes {
+    for route in gateway.table.routes where route.isAPI {
       let operation = try #require(paths[route.path]?[route.method.rawValue.lowercased()])
       let security = operation["security"] as? [[String: [String]]]
       switch route.scope {

@@ -6,7 +6,7 @@ import Operations
 /// The whole gateway on a free port, as hostile clients meet it. Its tests have threads of their
 /// own: the clients block.
 enum HostileServer {
-  /// With no database behind it.
+  /// With no database behind it, and an empty market in memory.
   /// - Parameter body: gets the port; the gateway stops when it returns.
   static func run<Result>(
     _ options: AccessControl.Options = .init(anonymous: true),
@@ -34,10 +34,12 @@ enum HostileServer {
   }
 
   private static var bareGateway: Gateway {
-    Gateway(
+    let gateway = Gateway(
       GatewayOptions(
         listen: .ipv4(host: "127.0.0.1", port: 0), databaseURL: "host=/nowhere user=nobody"),
       log: quietLog)
+    gateway.memory.publish(MarketState(epoch: 1))
+    return gateway
   }
 
   private static func start(

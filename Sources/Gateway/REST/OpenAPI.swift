@@ -6,6 +6,7 @@ import Market
 
 package enum OpenAPI {
   package static func document(of routes: [Route], version: String) -> [UInt8] {
+    let routes = routes.filter(\.isAPI)
     let paths = Dictionary(grouping: routes, by: \.path).sorted { $0.key < $1.key }
     let used = routes.flatMap { [$0.answer, $0.body, $0.door?.error].compactMap(\.self) }
     let named = ([Schema.problem] + used).flatMap(\.named)

@@ -8,13 +8,14 @@ enum PageRoutes {
   static let all = [
     Route(
       "/", summary: "The page for browsers.", scope: .open, answer: .string,
-      contentType: Page.start.contentType
+      contentType: Page.start.contentType, isAPI: false
     ) { _, _, _ in
       answer(Page.start, caching: "no-cache")
     },
     Route(
       "/page/{version}/{file}", summary: "What the page is made of.", scope: .open,
-      parameters: [version, file], answer: .string, contentType: "text/javascript"
+      parameters: [version, file], answer: .string, contentType: "text/javascript",
+      isAPI: false
     ) { arguments, _, _ in
       guard arguments["version"] == Page.version, let file = Page.files[arguments["file"] ?? ""]
       else { throw Problem.notFound }

@@ -64,9 +64,9 @@ package struct Parameter: Sendable {
   }
 
   private static func isList(_ text: String, countMax: Int) -> Bool {
-    let parts = text.split(separator: ",", omittingEmptySubsequences: false)
+    let parts = text.unicodeScalars.split(separator: ",", omittingEmptySubsequences: false)
     return parts.count <= countMax
-      && parts.allSatisfy { (1...listItemMax).contains($0.unicodeScalars.count) }
+      && parts.allSatisfy { (1...listItemMax).contains($0.count) }
   }
 
   static let listItemMax = 40
@@ -108,7 +108,8 @@ package struct Arguments: Sendable {
   package func day(_ name: String) -> TradingDay? { values[name].flatMap { TradingDay($0) } }
 
   package func list(_ name: String) -> [String]? {
-    values[name]?.split(separator: ",").map(String.init)
+    // A comma that a combining mark follows is no character of its own.
+    values[name]?.unicodeScalars.split(separator: ",").map { String($0) }
   }
 
   /// A date alone begins in `zone`.

@@ -62,6 +62,8 @@ package struct Route: Sendable {
   package let door: Door?
   /// Whether the connection becomes a stream: there is no HEAD of it, and no tag.
   package let isStream: Bool
+  /// Whether the OpenAPI document has it: what the page is made of is not for programs.
+  package let isAPI: Bool
   let handler: Handler
   let segments: [Substring]
 
@@ -70,7 +72,7 @@ package struct Route: Sendable {
     parameters: [Parameter] = [], status: HTTPResponse.Status = .ok, answer: Schema?,
     contentType: String = "application/json",
     body: Schema? = nil, problems: [HTTPResponse.Status] = [], door: Door? = nil,
-    isStream: Bool = false,
+    isStream: Bool = false, isAPI: Bool = true,
     handler: @escaping Handler
   ) {
     self.method = method
@@ -85,6 +87,7 @@ package struct Route: Sendable {
     self.problems = problems
     self.door = door
     self.isStream = isStream
+    self.isAPI = isAPI
     self.handler = handler
     segments = path.split(separator: "/", omittingEmptySubsequences: false)
   }

@@ -57,20 +57,16 @@ struct AlpacaBarsRequest: Sendable {
         arguments.integer("limit") ?? Self.limitDefault, Self.rowsMax / timeframe.storedRows))
     isDescending = arguments["sort"] == "desc"
     fingerprint = names.map { "\($0)=\(arguments[$0] ?? "")" }.joined(separator: "&")
-    asked = series.map { entry in
+    asked = series.compactMap { entry in
       let (from, to) = arguments.bounds(zone: entry.series.zone, lastDay: entry.lastDay)
+      // Bounds that contradict each other are a range without bars.
+      guard from <= to else { return nil }
       return Asked(symbol: entry.symbol, series: entry.series, from: from, to: to)
-    }
-    if let first = asked.first, first.from > first.to {
-      throw .invalid("end", expected: "a time not before start", found: arguments["end"] ?? "")
     }
     guard let token = arguments["page_token"] else { return }
     guard let value = Cursor.read(token, of: fingerprint), value >= 0,
       Int(value >> Self.timeBits) < asked.count
-    else {
-      throw .invalid(
-        "page_token", expected: "next_page_token of a page of the same request", found: token)
-    }
+    else { throw Cursor.unknown }
     position = (
       Int(value >> Self.timeBits), Timestamp(microseconds: value & (1 << Self.timeBits - 1))
     )

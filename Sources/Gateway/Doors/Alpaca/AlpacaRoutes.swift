@@ -59,7 +59,7 @@ struct AlpacaRoutes: Sendable {
       "limit", .integer(1...AlpacaBarsRequest.limitMax), summary: "Bars of a page, at most.",
       example: "1000"),
     Parameter(
-      "page_token", .text(charactersMax: 200), summary: "next_page_token of the page before.",
+      "page_token", .matching(.cursor), summary: "next_page_token of the page before.",
       example: "MTIz"),
     Parameter(
       "adjustment", .choice(AlpacaBarsRequest.adjustments.map(\.key)),
