@@ -22,12 +22,13 @@ GATEWAY_PORT = int(os.environ.get("CANDLED_GATEWAY_PORT", "8466"))
 
 @contextlib.contextmanager
 def page_server(cut=None):
-    """The page and the gateway's API at one address, which is yielded."""
+    """The page and the gateway's API at one address: a server, which is yielded."""
     server = serve.server(0, GATEWAY_PORT, cut)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.address = f"http://127.0.0.1:{server.server_address[1]}"
+        yield server
     finally:
         server.shutdown()
         server.server_close()
@@ -43,6 +44,8 @@ def chromium(width=1024, height=768, language="en"):
         "--enable-precise-memory-info", f"--window-size={width},{height}", f"--lang={language}",
     ):
         options.add_argument(argument)
+    # Answers that do not come must not hold up a test of what is shown meanwhile.
+    options.page_load_strategy = "eager"
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
     try:
@@ -88,7 +91,8 @@ class PageTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.address = cls.enterClassContext(page_server(cls.cut))
+        cls.server = cls.enterClassContext(page_server(cls.cut))
+        cls.address = cls.server.address
         cls.driver = cls.enterClassContext(chromium(cls.width, cls.height, cls.language))
 
     def tearDown(self):

@@ -25,8 +25,8 @@ def main():
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     readings = []
-    with browser.page_server() as address, browser.chromium() as driver:
-        driver.get(f"{address}/#/")
+    with browser.page_server() as server, browser.chromium() as driver:
+        driver.get(f"{server.address}/#/")
         begun = time.monotonic()
         while (elapsed := time.monotonic() - begun) < options.minutes * 60:
             for route in ROUTES:

@@ -28,11 +28,11 @@ def main():
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     times = []
-    with browser.page_server() as address, browser.chromium() as driver:
+    with browser.page_server() as server, browser.chromium() as driver:
         driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
         for _ in range(options.runs):
             driver.get("about:blank")
-            driver.get(address + "/")
+            driver.get(server.address + "/")
             while not (found := driver.execute_script("return window.pricesAt")):
                 time.sleep(0.05)
             times.append(found)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Serves the page's files, with the headers that the gateway sends, and passes the API and the
-stream on to a gateway: python3 serve.py PORT GATEWAY_PORT. It listens on loopback alone.
+stream on to a gateway: python3 serve.py PORT GATEWAY_PORT [FILE]. It listens on loopback alone.
+While FILE exists, streams are silent and requests hang: a cut network."""
 
-With --cut FILE the streams are silent, and requests hang, while FILE exists: a cut network."""
-
+import contextlib
 import os
 import pathlib
 import selectors
@@ -52,9 +52,15 @@ class Handler(SimpleHTTPRequestHandler):
         kept = [(name, value) for name, value in self.headers.items()
                 if upgrades or name.lower() != "connection"]
         kept += [] if upgrades else [("Connection", "close")]
-        lines = [self.requestline] + [f"{name}: {value}" for name, value in kept]
+        lines = [self.requestline, *(f"{name}: {value}" for name, value in kept)]
         length = int(self.headers.get("Content-Length", 0))
-        with socket.create_connection(("127.0.0.1", self.server.gateway)) as gateway:
+        try:
+            gateway = socket.create_connection(("127.0.0.1", self.server.gateway))
+        except ConnectionError:
+            with contextlib.suppress(ConnectionError):
+                self.send_error(502)
+            return
+        with gateway, contextlib.suppress(ConnectionError):
             gateway.sendall("\r\n".join(lines).encode("latin-1") + b"\r\n\r\n")
             gateway.sendall(self.rfile.read(length))
             self.join(self.connection, gateway)
@@ -67,13 +73,10 @@ class Handler(SimpleHTTPRequestHandler):
                 for key, _ in selector.select():
                     while self.server.cut and os.path.exists(self.server.cut):
                         time.sleep(0.1)
-                    try:
-                        data = key.fileobj.recv(1 << 16)
-                        key.data.sendall(data)
-                    except ConnectionError:
-                        return
+                    data = key.fileobj.recv(1 << 16)
                     if not data:
                         return
+                    key.data.sendall(data)
 
 
 def server(port, gateway, cut=None):
@@ -83,5 +86,4 @@ def server(port, gateway, cut=None):
 
 
 if __name__ == "__main__":
-    cut = sys.argv[sys.argv.index("--cut") + 1] if "--cut" in sys.argv else None
-    server(int(sys.argv[1]), int(sys.argv[2]), cut).serve_forever()
+    server(int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:4]).serve_forever()

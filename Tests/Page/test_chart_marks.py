@@ -31,7 +31,8 @@ class ChartMarks(browser.PageTest):
 
     def setUp(self):
         self.open(f"stock/{SYMBOL}")
-        self.wait("return candled.page.screen?.panel?.series?.length > 30")
+        # A demo that has just opened needs some minutes.
+        self.wait("return candled.page.screen?.panel?.series?.length > 26", seconds=120)
 
     def test_gaps_are_bands_over_the_minutes_that_were_not_seen(self):
         geometry = self.run_script(MARKS)

@@ -15,7 +15,7 @@ class Why(browser.PageTest):
 
     def test_a_click_shows_the_facts_that_the_gateway_has(self):
         self.open(f"stock/{SYMBOL}")
-        self.wait("return candled.page.screen?.panel?.series?.length > 30")
+        self.wait("return candled.page.screen?.panel?.series?.length > 26", seconds=120)
         geometry = self.run_script("return candled.page.screen.panel.chart.geometry()")
         candle = geometry["candles"][20]
         chart = self.driver.find_element("css selector", ".chart")

@@ -4,7 +4,7 @@
 const periods = {
   intraday: {
     "1d": { interval: "1m", isDay: true },
-    "5d": { interval: "1m", isPhased: true },
+    "5d": { interval: "5m" },
     "1mo": { interval: "30m" },
   },
   daily: {

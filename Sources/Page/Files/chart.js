@@ -31,6 +31,7 @@ export class Chart {
     this.overlayContext = this.overlay.getContext("2d");
     this.options = { kind: "candles", hasVolume: true, hasVWAP: false, levels: [], cause: String };
     this.gaps = [];
+    this.bands = [];
     this.series = null;
     this.view = new ChartView(0);
     this.hover = null;

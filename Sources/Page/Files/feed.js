@@ -31,7 +31,6 @@ export class Feed extends EventTarget {
     this.subscriptions = new Set();
     this.waiting = [];
     this.changed = new Map();
-    this.newest = new Map();
     this.isLive = false;
     this.isServerStale = false;
     this.feeds = [];
@@ -249,11 +248,7 @@ export class Feed extends EventTarget {
   }
 
   take(stocks) {
-    for (const stock of stocks) {
-      if ((this.newest.get(stock.id)?.seq ?? -1) > stock.seq) continue;
-      this.newest.set(stock.id, stock);
-      this.changed.set(stock.id, stock);
-    }
+    for (const stock of stocks) this.changed.set(stock.id, stock);
     if (document.hidden || this.flushing) return;
     const pause = this.flushedAt + settings.get("refreshSeconds") * 1000 - performance.now();
     this.flushing = setTimeout(() => this.flush(), Math.max(pause || 0, 0));

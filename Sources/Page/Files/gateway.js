@@ -36,7 +36,8 @@ export async function request(path, { method = "GET", body, signal } = {}) {
   }
   if (response.ok && answer !== null) return answer;
   if (response.status === 401 && session.isSignedIn) session.refuse();
-  throw new GatewayProblem({ status: response.status, code: "unreadable", ...answer });
+  // Without an answer of the gateway's own, what is before it has answered.
+  throw new GatewayProblem({ status: response.status, ...answer });
 }
 
 const query = (values) => new URLSearchParams(

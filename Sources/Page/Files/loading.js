@@ -3,6 +3,9 @@
 import { element, replace } from "./element.js";
 import { text } from "./texts.js";
 
+// Nodes that show an answer.
+const loaded = new WeakSet();
+
 export const loading = () => element(
   "p", { class: "loading", role: "status" }, element("span", { class: "pulse" }), text("loading"));
 
@@ -11,21 +14,29 @@ export const empty = (words, ...more) => element("div", { class: "empty" },
 
 export function failure(problem, retry) {
   const isUnreachable = problem.code === "unreachable";
-  const words = isUnreachable ? text("unreachable") : `${text("failed")} ${problem.message ?? ""}`;
+  const words = isUnreachable ? text("unreachable") : `${text("failed")} ${problem.title ?? ""}`;
   return element("div", { class: "empty", role: "alert" }, element("p", {}, words),
     element("button", { onclick: retry }, text("retry")));
 }
 
 // Loads into a node: first the sign that it does, then what `show` makes of the answer, or the
-// problem with a button to try again. What is shown already stays until there is more.
+// problem with a button to try again. What is shown already stays until there is newer.
 export async function load(node, { from, show, signal }) {
-  if (!node.hasChildNodes()) replace(node, loading());
+  if (!node.hasChildNodes()) {
+    loaded.delete(node);
+    replace(node, loading());
+  }
   try {
     const answer = await from();
-    if (!signal?.aborted) show(answer);
+    if (signal?.aborted) return;
+    if (!loaded.has(node)) replace(node);
+    loaded.add(node);
+    show(answer);
   } catch (problem) {
     if (signal?.aborted) return;
     if (!problem.code) console.error(problem);
+    // The banner says that what is shown may be old.
+    if (loaded.has(node) && problem.code) return;
     replace(node, failure(problem, () => {
       replace(node);
       load(node, { from, show, signal });
