@@ -37,6 +37,18 @@ import Testing
     #expect(!channel.isActive)
   }
 
+  @Test("a request that was refused before its body ends is no longer read after two minutes")
+  func slowBodyAnswered() throws {
+    try channel.writeInbound(HTTPServerRequestPart.head(head))
+    try answer()
+    for _ in 0..<12 {
+      #expect(channel.isActive)
+      try channel.writeInbound(HTTPServerRequestPart.body(ByteBuffer(string: "x")))
+      advance(seconds: 10)
+    }
+    #expect(!channel.isActive)
+  }
+
   @Test("one request after the other keeps it open, as none does")
   func busy() throws {
     advance(seconds: 200)

@@ -86,6 +86,8 @@ final class RequestCountingHandler: ChannelDuplexHandler, RemovableChannelHandle
   typealias OutboundOut = HTTPServerResponsePart
 
   private var unanswered = 0
+  /// A request's end has not come. Its answer may have gone before: what follows is read, and lost.
+  private var isReading = false
   private var isAnswering = false
   /// Whether the client wants the connection to end after the request.
   private var isLast = false
@@ -115,7 +117,7 @@ final class RequestCountingHandler: ChannelDuplexHandler, RemovableChannelHandle
     let period = TimeAmount.seconds(HTTPPipeline.exchangeSecondsMax)
     exchange = context.eventLoop.assumeIsolated().scheduleTask(in: period) { [self] in
       let waiting = (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
-      let isBusy = unanswered > 0 || waiting > 0
+      let isBusy = unanswered > 0 || isReading || waiting > 0
       if isBusy, earlier == answered { return context.close(promise: nil) }
       watch(context: context, since: isBusy ? answered : nil)
     }
@@ -125,11 +127,13 @@ final class RequestCountingHandler: ChannelDuplexHandler, RemovableChannelHandle
     switch unwrapInboundIn(data) {
     case .head(let head):
       unanswered += 1
+      isReading = true
       // Behind others on the connection it waits for its turn.
       isAnswering = unanswered == 1 && head.uri == "/livez" && head.method == .GET
       isLast = !head.isKeepAlive
     case .body: break
     case .end:
+      isReading = false
       if isAnswering { answer(context: context) }
     }
     if !isAnswering { context.fireChannelRead(data) }
