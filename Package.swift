@@ -293,7 +293,8 @@ if Context.environment["CANDLED_FUZZ"] != nil {
     .executableTarget(
       name: "candled-fuzz",
       dependencies: [
-        "Market", "Feeds", "Journal", "Operations", "Hostile", "HostileGateway", "CFuzzer",
+        "Market", "Feeds", "Journal", "Operations", "Gateway", "Hostile", "HostileGateway",
+        "CFuzzer",
       ],
       path: "Tests/Fuzz/Targets", swiftSettings: strict),
   ]

@@ -9,7 +9,7 @@ import Operations
 /// the input.
 enum FuzzTarget: String, CaseIterable {
   case quotes, tencent, kline, factors, nodes, calendar, mairui, bars, sessions, assets
-  case json, names, configuration, journal, http, frames
+  case json, names, configuration, journal, http, frames, messagepack
 
   /// `nonisolated(unsafe)`: written once, before libFuzzer's only thread starts calling.
   nonisolated(unsafe) static var current = FuzzTarget.quotes
@@ -31,7 +31,7 @@ enum FuzzTarget: String, CaseIterable {
       }
     case .sessions: ["calendar us 2026-09-01 2026-12-31"]
     case .assets: ["assets us"]
-    case .json, .names, .configuration, .journal, .http, .frames: []
+    case .json, .names, .configuration, .journal, .http, .frames, .messagepack: []
     }
   }
 
@@ -49,6 +49,7 @@ enum FuzzTarget: String, CaseIterable {
     case .journal: JournalTarget.take(bytes)
     case .http: GatewayTarget.takeRequest(bytes)
     case .frames: GatewayTarget.takeFrames(bytes)
+    case .messagepack: MessagePackTarget.take(bytes)
     default: decode(bytes)
     }
   }
@@ -78,6 +79,7 @@ enum FuzzTarget: String, CaseIterable {
     case .journal: seeds = JournalTarget.seeds
     case .http: seeds = HostileBytes.heads
     case .frames: seeds = HostileBytes.frames
+    case .messagepack: seeds = MessagePackTarget.seeds
     default: seeds = FuzzTarget.bodies(of: [self])
     }
     for (number, bytes) in seeds.enumerated() where !bytes.isEmpty {

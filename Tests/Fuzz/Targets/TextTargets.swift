@@ -19,7 +19,7 @@ enum JSONTarget {
     }
   }
 
-  private static func end(
+  static func end(
     of bytes: UnsafeRawBufferPointer, _ read: (inout JSONReader) throws(JSONFault) -> Void
   ) throws(JSONFault) -> Int {
     var reader = try JSONReader(bytes)
