@@ -1,3 +1,5 @@
+import Foundation
+import HostileGateway
 import Trials
 
 /// The gateway between PostgreSQL and apps.
@@ -49,5 +51,21 @@ extension Trial {
       trial.growthPercentMax = try options.number("growth")
       return try trial.run { printLine("  \($0)") }
     },
+    .chaos(
+      "storm", "Thousands of hostile clients of a gateway, and mutated requests and frames.",
+      options: ["connections": "15000", "mutations": "1000000"], run: storm),
   ]
+
+  private static func storm(_ options: TrialOptions) throws -> ChaosVerdict {
+    var verdict = try StormTrial(
+      binary: options.binary, connections: try options.number("connections")
+    ).run { printLine("  \($0)") }
+    let (count, seed): (Int, UInt64) = (try options.number("mutations"), try options.seed)
+    for kind in HostileRun.Kind.allCases {
+      let start = Date()
+      verdict.complaints += HostileRun(kind, count: count, seed: seed).run()
+      verdict.figures.append("\(count) mutated \(kind.rawValue), \(seconds(since: start)) s")
+    }
+    return verdict
+  }
 }

@@ -25,5 +25,14 @@ extension EveryTrial.Days {
       let verdict = try trial.run()
       #expect(verdict.complaints.isEmpty, "seed \(seed): \(verdict.figures)")
     }
+
+    @Test func `a storm of hostile clients leaves a gateway that serves, and stops in order`()
+      throws
+    {
+      var trial = StormTrial(binary: binary, connections: 1_000)
+      trial.hasEndless = false
+      let verdict = try trial.run { _ in }
+      #expect(verdict.complaints.isEmpty, "\(verdict.figures)")
+    }
   }
 }

@@ -41,11 +41,11 @@ final class AdminScraper: Sendable {
   }
 
   /// A page with its head; nil without an answer.
-  static func get(_ page: String, port: UInt16) -> Data? {
+  static func get(_ page: String, port: UInt16, secondsMax: Int = 2) -> Data? {
     let end = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard end >= 0 else { return nil }
     defer { close(end) }
-    var patience = timeval(tv_sec: 2, tv_usec: 0)
+    var patience = timeval(tv_sec: secondsMax, tv_usec: 0)
     setsockopt(
       end, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     var address = sockaddr_in()

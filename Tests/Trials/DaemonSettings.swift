@@ -6,6 +6,9 @@ import Market
 package struct DaemonSettings: Sendable {
   private var values: [String: String] = [:]
 
+  /// With nothing but the defaults.
+  init() {}
+
   /// A daemon that asks nobody but the exchange, with a stepped clock.
   /// - Parameter store: a libpq URL; nil for a private PostgreSQL of its own.
   package init(
