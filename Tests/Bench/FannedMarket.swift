@@ -58,9 +58,10 @@ struct FannedMarket {
 
   private mutating func store(_ place: Int) {
     let quote = latest[place]
-    state.figures[place] = StockFigures(quote.quote)
+    let figures = StockFigures(quote.quote)
+    state.figures[place] = figures
     state.stocks[place] = EncodedStock(
-      quote, place: SeriesPlace(index: place), series: state.directory.series[place],
+      quote, figures: figures, place: SeriesPlace(index: place), in: state.directory,
       isStale: false)
   }
 

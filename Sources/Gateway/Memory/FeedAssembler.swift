@@ -97,12 +97,13 @@ struct FeedAssembler: Sendable {
   @discardableResult
   private mutating func store(_ quote: LatestQuote) -> SeriesPlace? {
     guard let place = place(of: quote.quote.symbol, source: quote.source) else { return nil }
-    let series = state.directory[place]
+    let zone = state.directory[place].zone
     latest[place.index] = quote
-    if isNewDay(quote.quote, in: series.zone) { days[series.zone] = quote.quote.tradingDay }
-    state.figures[place.index] = StockFigures(quote.quote)
+    if isNewDay(quote.quote, in: zone) { days[zone] = quote.quote.tradingDay }
+    let figures = StockFigures(quote.quote)
+    state.figures[place.index] = figures
     state.stocks[place.index] = EncodedStock(
-      quote, place: place, series: series, isStale: state.lostAt != nil)
+      quote, figures: figures, place: place, in: state.directory, isStale: state.lostAt != nil)
     return place
   }
 

@@ -12,6 +12,7 @@ import Reader
 package struct InstrumentDirectory: Sendable {
   /// By place.
   package private(set) var series: [SeriesRecord] = []
+  private var identities: [SeriesIdentity] = []
   private var searchTexts: [SearchText] = []
   /// Whether the database has it now.
   private var isListed: [Bool] = []
@@ -37,6 +38,7 @@ package struct InstrumentDirectory: Sendable {
     guard let place = placesByKey[key] else {
       let place = SeriesPlace(index: series.count)
       series.append(record)
+      identities.append(SeriesIdentity(record, name: record.name))
       searchTexts.append(SearchText(record))
       isListed.append(true)
       placesByKey[key] = place
@@ -44,6 +46,9 @@ package struct InstrumentDirectory: Sendable {
       return
     }
     if series[place.index].name != record.name { searchTexts[place.index] = SearchText(record) }
+    if series[place.index] != record {
+      identities[place.index] = SeriesIdentity(record, name: record.name)
+    }
     series[place.index] = record
     isListed[place.index] = true
   }
@@ -56,6 +61,8 @@ package struct InstrumentDirectory: Sendable {
   // MARK: Exactly one
 
   package subscript(_ place: SeriesPlace) -> SeriesRecord { series[place.index] }
+
+  func identity(of place: SeriesPlace) -> SeriesIdentity { identities[place.index] }
 
   package func place(of symbol: Symbol, source: Source) -> SeriesPlace? {
     placesByKey[SeriesKey(symbol: symbol, source: source)]

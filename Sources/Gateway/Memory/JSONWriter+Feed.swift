@@ -20,8 +20,8 @@ extension JSONWriter {
     let candle = stored.candle
     member("symbol") { $0.string(candle.symbol.description) }
     member("interval") { $0.string(candle.timeframe.interval) }
-    member("openedAt") { $0.string(zone.text(of: candle.openedAt)) }
-    member("closedAt") { $0.string(zone.text(of: candle.closedAt)) }
+    member("openedAt") { $0.moment(candle.openedAt, in: zone) }
+    member("closedAt") { $0.moment(candle.closedAt, in: zone) }
     member("tradingDay") { $0.string(candle.tradingDay.description) }
     member("open") { $0.decimal(candle.open) }
     member("high") { $0.decimal(candle.high) }
@@ -43,8 +43,8 @@ extension JSONWriter {
   mutating func write(_ gap: Gap, zone: MarketZone) {
     member("symbol") { $0.string(gap.symbol.description) }
     member("tradingDay") { $0.string(gap.tradingDay.description) }
-    member("from") { $0.string(zone.text(of: gap.from)) }
-    member("to") { $0.string(zone.text(of: gap.to)) }
+    member("from") { $0.moment(gap.from, in: zone) }
+    member("to") { $0.moment(gap.to, in: zone) }
     member("volume") { $0.decimal(gap.volume) }
     member("turnover") { $0.decimal(gap.turnover) }
     member("cause") { $0.string(gap.cause.name) }
@@ -64,7 +64,7 @@ extension JSONWriter {
 
   mutating func write(_ minute: MinuteComplete) {
     member("tradingDay") { $0.string(minute.tradingDay.description) }
-    member("openedAt") { $0.string(MarketZone.shanghai.text(of: minute.openedAt)) }
+    member("openedAt") { $0.moment(minute.openedAt, in: .shanghai) }
     member("expected") { $0.integer(Int64(minute.expected)) }
     member("traded") { $0.integer(Int64(minute.traded)) }
     member("untraded") { $0.integer(Int64(minute.untraded)) }
@@ -77,11 +77,11 @@ extension JSONWriter {
     case .feedStalled(let source, let since):
       member("event") { $0.string("feed_stalled") }
       member("source") { $0.string(source) }
-      member("since") { $0.string(MarketZone.utc.text(of: since)) }
+      member("since") { $0.moment(since, in: .utc) }
     case .feedRecovered(let source, let at):
       member("event") { $0.string("feed_recovered") }
       member("source") { $0.string(source) }
-      member("at") { $0.string(MarketZone.utc.text(of: at)) }
+      member("at") { $0.moment(at, in: .utc) }
     case .dayComplete(let day, let instruments, let residuals):
       member("event") { $0.string("day_complete") }
       member("tradingDay") { $0.string(day.description) }
@@ -91,7 +91,7 @@ extension JSONWriter {
       member("event") { $0.string(dispute.kind.rawValue) }
       member("symbol") { $0.string(dispute.symbol.description) }
       member("tradingDay") { $0.string(dispute.tradingDay.description) }
-      member("at") { $0.string(MarketZone.shanghai.text(of: dispute.at)) }
+      member("at") { $0.moment(dispute.at, in: .shanghai) }
     }
   }
 }

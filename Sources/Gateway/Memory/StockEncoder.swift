@@ -44,25 +44,52 @@ package struct StockFigures: Sendable, Hashable {
 }
 
 extension EncodedStock {
-  /// - Parameter isStale: newer values may exist that cannot be had now.
+  /// - Parameters:
+  ///   - figures: of the quote.
+  ///   - isStale: newer values may exist that cannot be had now.
   package init(
-    _ latest: LatestQuote, place: SeriesPlace, series: SeriesRecord, isStale: Bool
+    _ latest: LatestQuote, figures: StockFigures, place: SeriesPlace,
+    in directory: InstrumentDirectory, isStale: Bool
   ) {
-    var text = JSONWriter(capacity: 1_024)
+    let series = directory[place]
+    let zone = series.zone
+    var identity = directory.identity(of: place)
+    if identity.name != latest.name {
+      identity = SeriesIdentity(series, name: latest.name)
+    }
+    var text = JSONWriter(capacity: 1_536)
     text.object { stock in
-      stock.write(series, name: latest.name)
-      stock.write(latest.quote, figures: StockFigures(latest.quote), zone: series.zone)
-      stock.writeLimits(of: latest)
+      stock.encoded(identity.members)
+      stock.write(latest.quote, figures: figures)
+      stock.writeLimits(of: latest.quote, identity: identity)
       stock.writeYear(of: latest.quote, series: series)
       stock.member("trading") { $0.string(latest.quote.trading.name) }
-      stock.member("quotedAt") { $0.string(series.zone.text(of: latest.quote.at)) }
-      stock.member("receivedAt") { $0.string(series.zone.text(of: latest.receivedAt)) }
+      stock.member("quotedAt") { $0.moment(latest.quote.at, in: zone) }
+      stock.member("receivedAt") { $0.moment(latest.receivedAt, in: zone) }
       stock.member("tradingDay") { $0.string(latest.quote.tradingDay.description) }
-      stock.member("forming") { $0.optional(latest.forming) { $0.write(forming: $1, series.zone) } }
+      stock.member("forming") { $0.optional(latest.forming) { $0.write(forming: $1, zone) } }
       stock.member("stale") { $0.boolean(isStale) }
       stock.member("seq") { $0.integer(latest.seq) }
     }
     self.init(place: place, seq: latest.seq, json: text.bytes)
+  }
+}
+
+/// What of a stock follows from its series and its name alone, made once for all its quotes.
+struct SeriesIdentity: Sendable {
+  let name: String?
+  /// The first members of the object, encoded.
+  let members: [UInt8]
+  fileprivate let instrument: Instrument?
+  fileprivate let marks: NameMarks
+
+  init(_ series: SeriesRecord, name: String?) {
+    self.name = name
+    var text = JSONWriter()
+    text.write(series, name: name)
+    members = text.bytes
+    instrument = Instrument.classify(series.symbol)
+    marks = NameMarks.parse(name ?? "")
   }
 }
 
@@ -85,7 +112,7 @@ extension JSONWriter {
     member("currency") { $0.string(series.currency) }
   }
 
-  fileprivate mutating func write(_ quote: Quote, figures: StockFigures, zone: MarketZone) {
+  fileprivate mutating func write(_ quote: Quote, figures: StockFigures) {
     member("currentPrice") { $0.optional(figures.price) { $0.decimal($1) } }
     member("change") { $0.optional(figures.change) { $0.decimal($1) } }
     member("changePercent") { $0.optional(figures.changePercent) { $0.decimal($1) } }
@@ -118,8 +145,8 @@ extension JSONWriter {
     }
   }
 
-  fileprivate mutating func writeLimits(of latest: LatestQuote) {
-    let band = latest.quote.legalBand(name: latest.name ?? "")
+  fileprivate mutating func writeLimits(of quote: Quote, identity: SeriesIdentity) {
+    let band = quote.legalBand(of: identity)
     member("limitUp") { $0.optional(band) { $0.decimal($1.upper) } }
     member("limitDown") { $0.optional(band) { $0.decimal($1.lower) } }
   }
@@ -127,15 +154,24 @@ extension JSONWriter {
   /// Of 52 weeks: what the days before have, and what today shows.
   fileprivate mutating func writeYear(of quote: Quote, series: SeriesRecord) {
     let today = quote.high.isPositive ? quote : nil
-    let highs = [series.yearHigh, today?.high].compactMap(\.self)
-    let lows = [series.yearLow, today?.low].compactMap(\.self)
-    member("yearHigh") { $0.optional(highs.max()) { $0.decimal($1) } }
-    member("yearLow") { $0.optional(lows.min()) { $0.decimal($1) } }
+    // Of equal ones the first, with its scale.
+    let high = Self.either(series.yearHigh, or: today?.high) { max($1, $0) }
+    let low = Self.either(series.yearLow, or: today?.low) { min($0, $1) }
+    member("yearHigh") { $0.optional(high) { $0.decimal($1) } }
+    member("yearLow") { $0.optional(low) { $0.decimal($1) } }
+  }
+
+  private static func either(
+    _ first: ExactDecimal?, or second: ExactDecimal?,
+    choose: (ExactDecimal, ExactDecimal) -> ExactDecimal
+  ) -> ExactDecimal? {
+    guard let first, let second else { return first ?? second }
+    return choose(first, second)
   }
 
   fileprivate mutating func write(forming candle: Candle, _ zone: MarketZone) {
     object { minute in
-      minute.member("openedAt") { $0.string(zone.text(of: candle.openedAt)) }
+      minute.member("openedAt") { $0.moment(candle.openedAt, in: zone) }
       minute.member("open") { $0.decimal(candle.open) }
       minute.member("high") { $0.decimal(candle.high) }
       minute.member("low") { $0.decimal(candle.low) }
@@ -148,9 +184,9 @@ extension JSONWriter {
 extension Quote {
   /// Between which prices it may trade; nil where no limit applies or none is known. How long it is
   /// listed shows in its name: N on the first day, C on those that follow.
-  fileprivate func legalBand(name: String) -> PriceBand? {
-    guard let instrument = Instrument.classify(symbol) else { return nil }
-    let marks = NameMarks.parse(name)
+  fileprivate func legalBand(of identity: SeriesIdentity) -> PriceBand? {
+    guard let instrument = identity.instrument else { return nil }
+    let marks = identity.marks
     let age: Int? = marks.contains(.firstDay) ? 0 : marks.contains(.firstDays) ? 1 : nil
     return PriceLimit.band(
       for: instrument, previousClose: previousClose, on: tradingDay,

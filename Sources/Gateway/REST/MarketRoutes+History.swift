@@ -99,8 +99,8 @@ extension HistoryRequest {
   private var fields: [Field] {
     let zone = series.zone
     return [
-      ("openedAt", { $0.string(zone.text(of: $1.openedAt)) }),
-      ("closedAt", { $0.string(zone.text(of: $1.closedAt)) }),
+      ("openedAt", { $0.moment($1.openedAt, in: zone) }),
+      ("closedAt", { $0.moment($1.closedAt, in: zone) }),
       ("tradingDay", { $0.string($1.tradingDay.description) }),
       ("open", { $0.optional($1.open) { $0.decimal($1) } }),
       ("high", { $0.optional($1.high) { $0.decimal($1) } }),

@@ -1,0 +1,47 @@
+import Foundation
+import Market
+import Reader
+import Testing
+
+@testable import Gateway
+
+@Suite struct StockEncoderTests {
+  private static let day = TradingDay(daysSince1970: 20_640)
+
+  /// Of a share whose last close was 10 yuan.
+  private func stock(name: String, listedAs listed: String) throws -> [String: Any] {
+    let record = try InstrumentDirectoryTests.record(1, "sh600519", name: listed)
+    let directory = InstrumentDirectory().updated(with: [record])
+    var quote = Quote(symbol: record.symbol, tradingDay: Self.day, secondOfDay: 34_200)
+    quote.previousClose = ExactDecimal(10)
+    let latest = LatestQuote(
+      quote: quote, source: .live, name: name, forming: nil, receivedAt: quote.at, seq: 1)
+    return try EncodedStock(
+      latest, figures: StockFigures(quote), place: SeriesPlace(index: 0), in: directory,
+      isStale: false
+    ).fields
+  }
+
+  @Test(
+    "a stock has the name of its quote, and the limits of that name",
+    arguments: ["贵州茅台", "ST茅台", "\"茅\\台\""])
+  func nameOfQuote(listed: String) throws {
+    let plain = try stock(name: "贵州茅台", listedAs: listed)
+    #expect(plain["name"] as? String == "贵州茅台")
+    #expect(plain["limitUp"] as? String == "11.00")
+    let quoted = try stock(name: "\"茅\\台\"\u{1}", listedAs: listed)
+    #expect(quoted["name"] as? String == "\"茅\\台\"\u{1}")
+    let first = try stock(name: "N茅台", listedAs: listed)
+    #expect(first["limitUp"] is NSNull)
+  }
+
+  @Test("what a series is follows from the newest list of series")
+  func newRecord() throws {
+    let old = try InstrumentDirectoryTests.record(1, "sh600519", name: "贵州茅台")
+    var record = old
+    record.board = "main"
+    let directory = InstrumentDirectory().updated(with: [old]).updated(with: [record])
+    let members = directory.identity(of: SeriesPlace(index: 0)).members
+    #expect(String(decoding: members, as: UTF8.self).contains("\"board\":\"main\""))
+  }
+}
