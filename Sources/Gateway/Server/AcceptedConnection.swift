@@ -10,11 +10,17 @@ import Synchronization
 
 package final class AcceptedConnection: ServerChildChannelValue {
   private let http: HTTP1Channel.Value
+  /// Completes with the connection's first request that opens no stream, or with its end: what
+  /// waits in Hummingbird for requests takes five kilobytes, and most connections become streams.
+  let isHTTP: EventLoopFuture<Void>
   private let isServed = Atomic(false)
 
   package var channel: any Channel { http.channel }
 
-  init(_ http: HTTP1Channel.Value) { self.http = http }
+  init(_ http: HTTP1Channel.Value, isHTTP: EventLoopFuture<Void>) {
+    self.http = http
+    self.isHTTP = isHTTP
+  }
 
   /// For whoever serves it, and finishes it then.
   func take() -> HTTP1Channel.Value {

@@ -28,7 +28,8 @@ package enum HTTPPipeline {
   private static let compressedBytesMin = 1_000
 
   static func compressor() -> HTTPResponseCompressor {
-    HTTPResponseCompressor(initialByteBufferCapacity: 4_096) { head, isSupported in
+    // Each connection has the buffer from its start, and it grows where something is compressed.
+    HTTPResponseCompressor(initialByteBufferCapacity: 64) { head, isSupported in
       let length = head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0
       let type = head.headers.first(name: "content-type") ?? ""
       let isText = type.hasPrefix("application/") || type.hasPrefix("text/")

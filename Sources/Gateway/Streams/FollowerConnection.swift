@@ -249,7 +249,7 @@ final class FollowerConnection: ChannelInboundHandler {
   /// - Returns: whether there was something.
   private func write(in context: ChannelHandlerContext, now: Int64) -> Bool {
     guard var output = follower.next(in: streams.market, now: now) else { return false }
-    var buffer = context.channel.allocator.buffer(capacity: StreamLimits.messageBytes)
+    var buffer = ByteBuffer()
     while true {
       encode(output, to: &buffer)
       guard buffer.readableBytes < StreamLimits.highWaterBytes,

@@ -11,6 +11,8 @@ enum StreamFraming: Sendable {
 
 struct OutputEncoder {
   private var pricesHead: (seq: Int64, bytes: [UInt8]) = (-1, [])
+  /// A frame's header, or the fields of an event.
+  private static let surroundingBytesMax = 64
   private static let comma = UInt8(ascii: ",")
   private static let tail = Array("]}".utf8)
 
@@ -26,6 +28,7 @@ struct OutputEncoder {
     let (head, objects) = parts(of: output, reached: reached, in: market, feeds: feeds)
     let tail = objects == nil ? [] : Self.tail
     let length = head.count + (objects?.jsonBytes ?? 0) + tail.count
+    buffer.reserveCapacity(minimumWritableBytes: length + Self.surroundingBytesMax)
     switch framing {
     case .webSocket: Self.writeHeader(length: length, to: &buffer)
     case .events:

@@ -32,8 +32,6 @@ package enum StreamLimits {
   /// Above this a follower gets no more; it is also what one write carries.
   static let highWaterBytes = 16 << 10
   static let lowWaterBytes = 8 << 10
-  /// What a commit's message to a follower of twenty takes, for the first allocation.
-  static let messageBytes = 2 << 10
   /// The kernel's share of what waits for a follower. Without it the kernel keeps megabytes of old
   /// prices for whoever does not read.
   static let sendBufferBytes = 32 << 10

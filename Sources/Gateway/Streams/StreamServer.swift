@@ -9,6 +9,10 @@ package struct StreamServer: ServerChildChannel {
   private let http: HTTP1Channel
   /// nil: no connection becomes a stream.
   private let hub: StreamHub?
+  /// Of the first read: the head of a request that opens a stream.
+  private static let headBytes = 512
+  private static let readBytesMin = 64
+  private static let readBytesMax = 64 << 10
 
   package init(http: HTTP1Channel, hub: StreamHub?) {
     self.http = http
@@ -20,13 +24,29 @@ package struct StreamServer: ServerChildChannel {
   ) -> EventLoopFuture<AcceptedConnection> {
     let hub = hub
     return http.setup(channel: channel, logger: logger).flatMapThrowing { value in
-      let connection = AcceptedConnection(value)
-      try hub?.install(on: channel.pipeline.syncOperations)
+      let isHTTP = channel.eventLoop.makePromise(of: Void.self)
+      let connection = AcceptedConnection(value, isHTTP: isHTTP.futureResult)
+      guard let hub else {
+        isHTTP.succeed()
+        return connection
+      }
+      channel.closeFuture.whenComplete { _ in isHTTP.succeed() }
+      try channel.syncOptions?.setOption(
+        .recvAllocator,
+        value: AdaptiveRecvByteBufferAllocator(
+          minimum: Self.readBytesMin, initial: Self.headBytes, maximum: Self.readBytesMax))
+      try hub.install(on: channel.pipeline.syncOperations, isHTTP: isHTTP)
       return connection
     }
   }
 
   package func handle(value: AcceptedConnection, logger: Logger) async {
+    await withTaskCancellationHandler {
+      // It never fails.
+      try? await value.isHTTP.get()
+    } onCancel: {
+      value.channel.close(mode: .input, promise: nil)
+    }
     await http.handle(value: value.take(), logger: logger)
   }
 }
@@ -34,9 +54,13 @@ package struct StreamServer: ServerChildChannel {
 extension StreamHub {
   /// Lets requests of a connection open streams. It must have HTTP's decoder, and run on an event
   /// loop of the hub.
-  package func install(on pipeline: ChannelPipeline.SynchronousOperations) throws {
+  /// - Parameter isHTTP: is completed with the first request that opens none.
+  package func install(
+    on pipeline: ChannelPipeline.SynchronousOperations, isHTTP: EventLoopPromise<Void>? = nil
+  ) throws {
     let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
-    try pipeline.addHandler(StreamUpgradeHandler(hub: self), position: .after(decoder))
+    try pipeline.addHandler(
+      StreamUpgradeHandler(hub: self, isHTTP: isHTTP), position: .after(decoder))
   }
 }
 

@@ -17,6 +17,8 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
   typealias OutboundOut = HTTPServerResponsePart
 
   private let hub: StreamHub
+  /// To be completed once HTTP has something to do.
+  private let isHTTP: EventLoopPromise<Void>?
   private var responsesDue = 0
   private var taken: (request: StreamRequest, head: HTTPRequestHead)?
   /// Of a stream behind a door.
@@ -28,7 +30,10 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
   private var isLast = false
   private static let subprotocol = "candled.v1"
 
-  init(hub: StreamHub) { self.hub = hub }
+  init(hub: StreamHub, isHTTP: EventLoopPromise<Void>?) {
+    self.hub = hub
+    self.isHTTP = isHTTP
+  }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     switch (Self.unwrapInboundIn(data), taken) {
@@ -40,6 +45,7 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
         return
       }
       responsesDue += 1
+      isHTTP?.succeed()
       isLast = isLast || Self.offersUpgrade(head)
       context.fireChannelRead(data)
     case (_, nil): context.fireChannelRead(data)
@@ -48,6 +54,16 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
       takeOver(taken.request, head: taken.head, context: context)
     case (_, _?): break
     }
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    isHTTP?.succeed()
+    context.fireErrorCaught(error)
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    isHTTP?.succeed()
+    context.fireUserInboundEventTriggered(event)
   }
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
