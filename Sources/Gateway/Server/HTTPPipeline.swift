@@ -24,6 +24,29 @@ package enum HTTPPipeline {
         maxHeaderFieldCount: headersMax))
   }
 
+  /// The connection has become a stream: an answer to what stood behind its request must not get
+  /// into it, and HTTP's handlers go. Hummingbird's end stays, it cannot be removed.
+  /// - Parameter context: of a handler in front of Hummingbird.
+  static func leave(context: ChannelHandlerContext) {
+    // It writes nothing more.
+    context.fireUserInboundEventTriggered(ChannelEvent.outputClosed)
+    let pipeline = context.pipeline.syncOperations
+    func remove(_ handler: (some RemovableChannelHandler)?) {
+      if let handler { pipeline.removeHandler(handler, promise: nil) }
+    }
+    remove(try? pipeline.handler(type: HTTPConnectionStateHandler.self))
+    guard let decoder = try? pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
+    else { return }
+    // It still decodes what it has, which the others must keep from Hummingbird.
+    pipeline.removeHandler(decoder).assumeIsolated().whenComplete { _ in
+      remove(try? pipeline.handler(type: StreamUpgradeHandler.self))
+      remove(try? pipeline.handler(type: PlainHeads.self))
+      remove(try? pipeline.handler(type: HTTPResponseCompressor.self))
+      remove(try? pipeline.handler(type: RequestCountingHandler.self))
+      remove(try? pipeline.handler(type: HTTPResponseEncoder.self))
+    }
+  }
+
   /// A smaller answer is not worth the work.
   private static let compressedBytesMin = 1_000
 
@@ -96,20 +119,12 @@ final class RequestCountingHandler: ChannelDuplexHandler, RemovableChannelHandle
   private var bypass: ChannelHandlerContext?
   private var answered = 0
   private var exchange: Scheduled<Void>?
-  private var isHandedOver = false
 
   func handlerAdded(context: ChannelHandlerContext) { watch(context: context, since: nil) }
 
   func handlerRemoved(context: ChannelHandlerContext) {
     exchange?.cancel()
     (exchange, bypass) = (nil, nil)
-  }
-
-  /// The connection has become a stream: an answer to what stood behind its request must not get
-  /// into it.
-  func handOver() {
-    exchange?.cancel()
-    (exchange, isHandedOver) = (nil, true)
   }
 
   /// Looks once a period whether the same exchange goes on: it has one whole period at least.
@@ -142,10 +157,6 @@ final class RequestCountingHandler: ChannelDuplexHandler, RemovableChannelHandle
   }
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-    guard !isHandedOver else {
-      promise?.fail(ChannelError.outputClosed)
-      return
-    }
     let part = unwrapOutboundIn(data)
     if case .head = part, unanswered == 0 {
       bypass = try? context.pipeline.syncOperations.context(

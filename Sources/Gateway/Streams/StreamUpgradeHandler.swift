@@ -1,10 +1,9 @@
 /// Takes over a connection whose request opens a stream, whichever request of the connection it is,
 /// and leaves all others to HTTP. It stands behind the HTTP decoder. After it took over, the
-/// follower stands first in the pipeline: HTTP's handlers stay above it and see nothing more.
+/// follower stands first in the pipeline, and HTTP's handlers go.
 
 import AppStore
 import HTTPTypes
-import HummingbirdCore
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -57,6 +56,8 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    // In what stands behind the request for a stream.
+    guard !isTakenOver else { return }
     isHTTP?.succeed()
     context.fireErrorCaught(error)
   }
@@ -247,10 +248,7 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
       : InboundDiscard()
     do {
       try Self.setOptions(of: channel)
-      if let idle = try? pipeline.handler(type: HTTPConnectionStateHandler.self) {
-        pipeline.removeHandler(idle, promise: nil)
-      }
-      try? pipeline.handler(type: RequestCountingHandler.self).handOver()
+      HTTPPipeline.leave(context: context)
       let connection = FollowerConnection(
         opening, translator: translator, streams: hub.streams(on: context.eventLoop))
       try pipeline.addHandlers([first, connection], position: .first)
