@@ -1,19 +1,20 @@
 import AppStore
 import Operations
+import TestSupport
 
 @testable import Gateway
 
 /// The whole gateway on a free port, as hostile clients meet it. Its tests have threads of their
 /// own: the clients block.
 enum HostileServer {
-  /// With no database behind it, and an empty market in memory.
+  /// With an empty database behind it.
   /// - Parameter body: gets the port; the gateway stops when it returns.
   static func run<Result>(
     _ options: AccessControl.Options = .init(anonymous: true),
     body: (_ port: Int) async throws -> Result
   ) async throws -> Result {
     try await run(
-      bareGateway, control: AccessControl(options, directory: TokenDirectory()), body: body)
+      emptyGateway(), control: AccessControl(options, directory: TokenDirectory()), body: body)
   }
 
   static func run<Result>(
@@ -29,18 +30,18 @@ enum HostileServer {
 
   static func start() async throws -> (service: Task<Void, any Error>, port: Int) {
     try await start(
-      bareGateway,
+      emptyGateway(),
       control: AccessControl(.init(anonymous: true), directory: TokenDirectory()))
   }
 
-  private static var bareGateway: Gateway {
-    let gateway = Gateway(
+  private static func emptyGateway() throws -> Gateway {
+    Gateway(
       GatewayOptions(
-        listen: .ipv4(host: "127.0.0.1", port: 0), databaseURL: "host=/nowhere user=nobody"),
+        listen: .ipv4(host: "127.0.0.1", port: 0), databaseURL: try database.get().url),
       log: quietLog)
-    gateway.memory.publish(MarketState(epoch: 1))
-    return gateway
   }
+
+  private static let database = Result { try StoreDatabase() }
 
   private static func start(
     _ gateway: Gateway, control: AccessControl
