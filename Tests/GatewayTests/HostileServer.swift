@@ -10,7 +10,7 @@ enum HostileServer {
   /// With an empty database behind it.
   /// - Parameter body: gets the port; the gateway stops when it returns.
   static func run<Result>(
-    _ options: AccessControl.Options = .init(anonymous: true),
+    _ options: AccessControl.Options = unlimited,
     body: (_ port: Int) async throws -> Result
   ) async throws -> Result {
     try await run(
@@ -31,7 +31,7 @@ enum HostileServer {
   static func start() async throws -> (service: Task<Void, any Error>, port: Int) {
     try await start(
       emptyGateway(),
-      control: AccessControl(.init(anonymous: true), directory: TokenDirectory()))
+      control: AccessControl(unlimited, directory: TokenDirectory()))
   }
 
   private static func emptyGateway() throws -> Gateway {
@@ -42,6 +42,13 @@ enum HostileServer {
   }
 
   private static let database = Result { try StoreDatabase() }
+
+  /// All clients are one address.
+  private static let unlimited: AccessControl.Options = {
+    var options = AccessControl.Options(anonymous: true)
+    options.addressRequests = 0
+    return options
+  }()
 
   private static func start(
     _ gateway: Gateway, control: AccessControl
@@ -59,6 +66,7 @@ enum HostileServer {
       try await service.value
       throw StreamsClient.Closed()
     }
+    while !gateway.memory.state.isLoaded { try await Task.sleep(for: .milliseconds(5)) }
     return (service, port)
   }
 }

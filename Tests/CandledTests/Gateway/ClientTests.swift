@@ -77,14 +77,18 @@ import Testing
     let states = printed.compactMap { $0["is_stale"] as? Bool }
     #expect(states.count >= 10 && zip(states, states.dropFirst()).allSatisfy { $0 != $1 })
 
-    // Another process knows nothing of the minutes before it.
+    // Another process reads the minutes before it from the database.
     _ = try gateway.stop(SIGKILL)
-    try await stand.commitMinute()
+    candles += try await stand.commitMinute()
     let successor = try stand.start(port: port)
-    try expect(client, prints: #""reason": "past_horizon""#)
+    let missed = try #require(candles.last)
+    try expect(client, prints: "\"close\": \"\(missed.close)\"")
     for symbol in Self.symbols {
       try expect(client, prints: "\"current_price\": \"\(try stand.price(of: symbol))\"")
     }
+    let all = try Parsed.lines(client.wholeLines)
+    #expect(Self.keys(all) == candles.map(Self.key).sorted())
+    #expect(!all.contains { $0["type"] as? String == "Resync" })
     #expect(try stand.run("token", "revoke", tokenID).status == 0)
     try expect(client, prints: "AccessRefused")
     #expect(try client.ended() == 1 && !client.captured.contains(token))

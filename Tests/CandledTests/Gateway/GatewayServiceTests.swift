@@ -86,7 +86,7 @@ import Testing
     #expect(try Parsed.object(away.body)["code"] as? String == "store_away")
     try database.server.start()
     try gateway.wait { try stock()["stale"] as? Bool == false }
-    #expect(try gateway.get(history, token: token).status == 200)
+    try gateway.wait { try gateway.get(history, token: token).status == 200 }
     #expect(try gateway.stop() == 0)
     #expect(!gateway.binary.captured.contains(token))
   }
