@@ -14,6 +14,8 @@ import { SearchScreen } from "./screen-search.js";
 import { SettingsScreen } from "./screen-settings.js";
 import { WatchlistsScreen } from "./screen-watchlists.js";
 
+// Beside this file, wherever the gateway serves it.
+const ICON = new URL("icon.svg", import.meta.url).pathname;
 const screens = [
   { pattern: /^$/, screen: HomeScreen, place: "home" },
   { pattern: /^stock\/([^/]+)$/, screen: DetailScreen },
@@ -73,7 +75,7 @@ class Page {
         text("skip")),
       element("header", { class: "top" },
         element("a", { href: "#/", class: "brand" },
-          element("img", { src: "icon.svg", alt: "", width: "22", height: "22" }), "candled"),
+          element("img", { src: ICON, alt: "", width: "22", height: "22" }), "candled"),
         element("nav", { "aria-label": text("navigation") }, [...this.links.values()]),
         element("div", { class: "search-box" }, icon("search"), this.input), this.session),
       this.banner, this.main);
