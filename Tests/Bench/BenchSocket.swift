@@ -1,6 +1,7 @@
 /// Sockets on loopback, for clients whose own cost must be small.
 
 import Glibc
+import TestSupport
 
 enum BenchSocket {
   /// As many as the gateway lets wait.
@@ -28,12 +29,7 @@ enum BenchSocket {
     // The kernel's default, set so that it does not grow: it doubles the number.
     var room = receiveBytes
     setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &room, socklen_t(MemoryLayout<Int32>.size))
-    var address = address(of: port)
-    let isConnected = withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        Glibc.connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-      }
-    }
+    let isConnected = LoopbackAddress.connect(socket, to: port) == 0
     guard socket >= 0, isConnected else {
       let failure = failure("connect")
       if socket >= 0 { close(socket) }

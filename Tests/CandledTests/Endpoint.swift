@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// HTTP by hand: what curl would see.
@@ -13,16 +14,7 @@ struct Endpoint {
   func get(_ path: String) throws -> (status: Int, head: String, body: String) {
     let line = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(line) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = port.bigEndian
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    let status = withUnsafePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(line, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
-    }
-    guard status == 0 else { throw Refused() }
+    guard LoopbackAddress.connect(line, to: port) == 0 else { throw Refused() }
     let fields = ["Host": "localhost", "Connection": "close"].merging(headers) { $1 }
     let lines = ["GET \(path) HTTP/1.1"] + fields.map { "\($0.key): \($0.value)" }
     let request = Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)

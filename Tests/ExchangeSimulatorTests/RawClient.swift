@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 
 /// A client of plain sockets, so that what arrives is seen byte by byte and nothing is repaired on
 /// the way, as an HTTP library would.
@@ -30,16 +31,7 @@ struct RawClient {
 
   init(port: UInt16) throws {
     socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = port.bigEndian
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    let status = withUnsafePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
-    }
-    if status != 0 { throw RawClientError() }
+    if LoopbackAddress.connect(socket, to: port) != 0 { throw RawClientError() }
   }
 
   func close() { _ = Glibc.close(socket) }

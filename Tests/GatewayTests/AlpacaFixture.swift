@@ -124,11 +124,7 @@ final class AlpacaFixture: Sendable {
   func listen<Result: Sendable>(
     body: @escaping @Sendable (_ port: Int) async throws -> Result
   ) async throws -> Result {
-    try await LiveServer.run { running in
-      gateway.application(parts, onRunning: running)
-    } body: { port in
-      try await body(port)
-    }
+    try await LiveServer.run(gateway, parts, body: body)
   }
 
   /// Minutes as the database has them: opened (UTC), open, high, low, close, volume, average.

@@ -3,8 +3,17 @@ import NIOCore
 import TestTraits
 import Testing
 
+@testable import Gateway
+
 /// An application on a free port of loopback while a test asks it.
 enum LiveServer {
+  static func run<Result: Sendable>(
+    _ gateway: Gateway, _ parts: Gateway.Parts,
+    body: @escaping @Sendable (_ port: Int) async throws -> Result
+  ) async throws -> Result {
+    try await run({ gateway.application(parts, onRunning: $0) }, body: body)
+  }
+
   /// - Parameters:
   ///   - make: the application, which must call what it is given once it listens.
   ///   - body: gets the port. It has a thread of its own and may wait in C: the server, and the

@@ -82,10 +82,6 @@ final class ServedFixture: Sendable {
   func listen<Result: Sendable>(
     body: @escaping @Sendable (_ port: Int) async throws -> Result
   ) async throws -> Result {
-    try await LiveServer.run { running in
-      gateway.application(parts, onRunning: running)
-    } body: { port in
-      try await body(port)
-    }
+    try await LiveServer.run(gateway, parts, body: body)
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 
 /// A WebSocket client written by hand, so that it can break the rules: blocking reads with a
 /// timeout, on the thread of the test.
@@ -25,16 +26,7 @@ final class StreamsClient {
     var timeout = timeval(tv_sec: 20, tv_usec: 0)
     let size = socklen_t(MemoryLayout<timeval>.size)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, size)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = in_port_t(UInt16(port)).bigEndian
-    address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
-    let outcome = withUnsafePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
-    }
-    guard outcome == 0 else { throw Closed() }
+    guard LoopbackAddress.connect(descriptor, to: UInt16(port)) == 0 else { throw Closed() }
   }
 
   deinit { disconnect() }

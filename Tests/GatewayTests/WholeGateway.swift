@@ -49,11 +49,7 @@ struct WholeGateway {
   func listen<Result: Sendable>(
     body: @escaping @Sendable (_ port: Int) async throws -> Result
   ) async throws -> Result {
-    try await LiveServer.run { running in
-      served.gateway.application(parts, onRunning: running)
-    } body: { port in
-      try await body(port)
-    }
+    try await LiveServer.run(served.gateway, parts, body: body)
   }
 
   /// As `ServedFixture.twoHours`, and minutes of an American share, some before the open, and half

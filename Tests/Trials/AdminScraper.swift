@@ -48,15 +48,7 @@ final class AdminScraper: Sendable {
     var patience = timeval(tv_sec: secondsMax, tv_usec: 0)
     setsockopt(
       end, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    address.sin_port = port.bigEndian
-    let isConnected = withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(end, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-      }
-    }
+    let isConnected = LoopbackAddress.connect(end, to: port) == 0
     let feedRequest = Array(
       "GET \(page) HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".utf8)
     guard isConnected, send(end, feedRequest, feedRequest.count, Int32(MSG_NOSIGNAL)) > 0 else {

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 
 /// A connection of an app to a gateway, a WebSocket or a stream of events. It shares no code with
 /// the gateway, and never blocks.
@@ -48,16 +49,7 @@ struct AppLink: Sendable {
     }
     outbound = Array((lines + ["", ""]).joined(separator: "\r\n").utf8)
     self.isEvents = isEvents
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = port.bigEndian
-    address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
-    let outcome = withUnsafePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
-    }
-    guard outcome == 0 || errno == EINPROGRESS else {
+    guard LoopbackAddress.connect(descriptor, to: port) == 0 || errno == EINPROGRESS else {
       Glibc.close(descriptor)
       return nil
     }

@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 
 /// Thousands of connections that mean no good: plain descriptors, no thread each.
 final class StormClients {
@@ -42,29 +43,13 @@ final class StormClients {
       AF_INET,
       Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
     guard end >= 0 else { return nil }
-    let isBound = withAddress(source, port: 0) { Glibc.bind(end, $0, $1) == 0 }
-    let isOpening = withAddress(0x7F00_0001, port: port) {
-      connect(end, $0, $1) == 0 || errno == EINPROGRESS
-    }
+    let isBound = LoopbackAddress.with(host: source, port: 0) { Glibc.bind(end, $0, $1) == 0 }
+    let isOpening = LoopbackAddress.connect(end, to: port) == 0 || errno == EINPROGRESS
     guard isBound, isOpening else {
       Glibc.close(end)
       return nil
     }
     return end
-  }
-
-  private static func withAddress(
-    _ host: UInt32, port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Bool
-  ) -> Bool {
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = host.bigEndian
-    address.sin_port = port.bigEndian
-    return withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
-    }
   }
 
   /// What the kernel takes of it, to each.

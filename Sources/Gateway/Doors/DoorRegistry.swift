@@ -2,8 +2,8 @@
 
 enum DoorRegistry {
   static func routes(memory: MarketMemory, pool: QueryPool) -> [Route] {
-    AlpacaRoutes(market: MarketRoutes(memory: memory, pool: pool)).all
-      + UDFRoutes(memory: memory, pool: pool).all
+    let market = MarketRoutes(memory: memory, pool: pool)
+    return AlpacaRoutes(market: market).all + UDFRoutes(market: market).all
   }
 
   /// - Parameter market: the newest published state.

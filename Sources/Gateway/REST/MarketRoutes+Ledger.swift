@@ -96,9 +96,7 @@ extension MarketRoutes {
       }
       answer.member("truncated") { $0.boolean(rows.count > Int(Self.rowsMax)) }
     }
-    var hash = StableHash()
-    hash.combine(String(decoding: text.bytes, as: UTF8.self))
-    return Answer(json: text.bytes, tag: String(hash.value, radix: 36))
+    return Answer(tagging: text.bytes)
   }
 
   private func why(_ arguments: Arguments) async throws(Problem) -> Answer {
@@ -159,9 +157,7 @@ extension MarketRoutes {
       }
       answer.member("nextCursor") { $0.optional(next) { $0.string($1) } }
     }
-    var hash = StableHash()
-    hash.combine(String(decoding: text.bytes, as: UTF8.self))
-    return Answer(json: text.bytes, tag: String(hash.value, radix: 36))
+    return Answer(tagging: text.bytes)
   }
 
   private func revisions(_ arguments: Arguments) async throws(Problem) -> Answer {

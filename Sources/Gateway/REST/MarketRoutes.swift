@@ -42,9 +42,7 @@ package struct MarketRoutes: Sendable {
         .notFound, code: "unknown_source", title: "No source has this name.",
         nearest: directory.sourceNames)
     }
-    throw Problem(
-      .notFound, code: "unknown_symbol", title: "No instrument has this symbol.",
-      nearest: directory.nearest(to: spelling))
+    throw .unknownSymbol(spelling, in: directory)
   }
 
   func loaded(_ state: MarketState) throws(Problem) {

@@ -55,6 +55,12 @@ package struct Problem: Error, Sendable, Hashable {
   package static let notFound = Problem(
     .notFound, code: "not_found", title: "There is nothing at this path.")
 
+  static func unknownSymbol(_ spelling: String, in directory: InstrumentDirectory) -> Problem {
+    Problem(
+      .notFound, code: "unknown_symbol", title: "No instrument has this symbol.",
+      nearest: directory.nearest(to: spelling))
+  }
+
   /// The database cannot answer now.
   package static let storeAway = Problem(
     .serviceUnavailable, code: "store_away",

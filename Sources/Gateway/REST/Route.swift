@@ -135,6 +135,12 @@ package struct Answer: Sendable {
     body = ResponseBody(byteBuffer: ByteBuffer(bytes: json))
   }
 
+  /// JSON that is named by its bytes.
+  init(tagging json: [UInt8], caching: String = "no-cache") {
+    let hash = StableHash(of: String(decoding: json, as: UTF8.self))
+    self.init(json: json, tag: String(hash.value, radix: 36), caching: caching)
+  }
+
   /// One that is written as it comes: a stream of events.
   package init(stream body: ResponseBody, contentType: String) {
     headers = [.contentType: contentType, .cacheControl: "no-store"]

@@ -63,12 +63,8 @@ package struct ServiceRoutes: Sendable {
       throw Problem.notFound
     }
     let document = OpenAPI.document(of: routes + [placeholder], version: "1")
-    var hash = StableHash()
-    hash.combine(String(decoding: document, as: UTF8.self))
-    let tag = String(hash.value, radix: 36)
-    return Route(path, summary: summary, scope: .open, answer: .object([])) { _, _, _ in
-      Answer(json: document, tag: tag, caching: "public, max-age=300")
-    }
+    let answer = Answer(tagging: document, caching: "public, max-age=300")
+    return Route(path, summary: summary, scope: .open, answer: .object([])) { _, _, _ in answer }
   }
 }
 

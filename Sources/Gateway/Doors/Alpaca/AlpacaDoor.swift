@@ -56,9 +56,7 @@ struct AlpacaSymbols: Sendable {
   /// - Throws: 404.
   func series(_ symbol: String) throws(Problem) -> SeriesPlace {
     if let place = place(symbol) { return place }
-    throw Problem(
-      .notFound, code: "unknown_symbol", title: "No instrument has this symbol.",
-      nearest: directory.nearest(to: symbol))
+    throw .unknownSymbol(symbol, in: directory)
   }
 
   /// Each symbol once; unknown ones are left out, as Alpaca does.

@@ -36,8 +36,8 @@ extension UDFRoutes {
             example: "sh600519,sz000001", isRequired: true)
         ], answer: UDFShapes.quotes, problems: [.serviceUnavailable], door: Self.door
       ) { arguments, _, _ in
-        let state = memory.state
-        if !state.isLoaded { throw Problem.storeAway }
+        let state = market.memory.state
+        try market.loaded(state)
         return Self.quotes(arguments.list("symbols") ?? [], in: state)
       },
     ]
@@ -66,7 +66,7 @@ extension UDFRoutes {
   }
 
   private func asked(_ arguments: Arguments) throws(Problem) -> Asked {
-    let state = memory.state
+    let state = market.memory.state
     let series = state.directory[try place(arguments["symbol"] ?? "", in: state)]
     guard let resolution = UDFResolution(arguments["resolution"] ?? ""),
       let from = arguments.integer("from"), let to = arguments.integer("to")
@@ -79,7 +79,7 @@ extension UDFRoutes {
   private func history(_ arguments: Arguments) async throws(Problem) -> Answer {
     let asked = try asked(arguments)
     let countback = arguments.integer("countback").map { Int($0) }
-    let (bars, before) = try await query { (reader) throws(StoreError) in
+    let (bars, before) = try await market.query { (reader) throws(StoreError) in
       let bars = try asked.bars.read(
         reader, from: countback == nil ? asked.from : nil, to: asked.to,
         newest: countback ?? UDFBars.countMax)
@@ -99,10 +99,7 @@ extension UDFRoutes {
         answer.write(bars)
       }
     }
-    var hash = StableHash()
-    hash.combine(String(decoding: text.bytes, as: UTF8.self))
-    return Answer(
-      json: text.bytes, tag: String(hash.value, radix: 36), caching: "private, max-age=5")
+    return Answer(tagging: text.bytes, caching: "private, max-age=5")
   }
 
   // MARK: Marks
@@ -114,7 +111,7 @@ extension UDFRoutes {
     let asked = try asked(arguments)
     let series = asked.bars.series
     let zone = series.zone
-    let (bars, gaps, revisions) = try await query { (reader) throws(StoreError) in
+    let (bars, gaps, revisions) = try await market.query { (reader) throws(StoreError) in
       let bars = try asked.bars.read(
         reader, from: asked.from, to: asked.to, newest: UDFBars.countMax)
       let resolution = asked.bars.resolution

@@ -14,16 +14,10 @@ import Hummingbird
 import Market
 import Reader
 
-package struct UDFRoutes: Sendable {
-  let memory: MarketMemory
-  let pool: QueryPool
+struct UDFRoutes: Sendable {
+  let market: MarketRoutes
 
-  package init(memory: MarketMemory, pool: QueryPool) {
-    self.memory = memory
-    self.pool = pool
-  }
-
-  package var all: [Route] { configuration + symbols + bars }
+  var all: [Route] { configuration + symbols + bars }
 
   static let door = Door("/udf", error: UDFShapes.error) { problem in
     let faults = problem.faults.map { " \($0.field): expected \($0.expected)." }
@@ -55,15 +49,15 @@ package struct UDFRoutes: Sendable {
         "/udf/config", summary: "TradingView: what this feed can.", answer: UDFShapes.config,
         problems: [.serviceUnavailable], door: Self.door
       ) { _, _, _ in
-        let state = memory.state
-        if !state.isLoaded { throw Problem.storeAway }
+        let state = market.memory.state
+        try market.loaded(state)
         return Self.configuration(state)
       },
       Route(
         "/udf/time", summary: "TradingView: the daemon's clock, in Unix seconds.",
         answer: .string, contentType: "text/plain", door: Self.door
       ) { _, _, _ in
-        let seconds = memory.state.clock(at: .now).seconds
+        let seconds = market.memory.state.clock(at: .now).seconds
         return Answer(
           json: Array(String(seconds).utf8), caching: "no-store", contentType: "text/plain")
       },
@@ -109,18 +103,10 @@ package struct UDFRoutes: Sendable {
 
   /// The series that a ticker means.
   func place(_ spelling: String, in state: MarketState) throws(Problem) -> SeriesPlace {
-    if !state.isLoaded { throw .storeAway }
+    try market.loaded(state)
     guard let place = UDFSymbol.place(of: spelling, in: state.directory) else {
-      throw Problem(
-        .notFound, code: "unknown_symbol", title: "No instrument has this symbol.",
-        nearest: state.directory.nearest(to: spelling))
+      throw .unknownSymbol(spelling, in: state.directory)
     }
     return place
-  }
-
-  func query<Value: Sendable>(
-    _ body: @Sendable (StoreReader) throws(StoreError) -> Value
-  ) async throws(Problem) -> Value {
-    do throws(StoreError) { return try await pool.run(body) } catch { throw Problem(error) }
   }
 }

@@ -61,7 +61,7 @@ extension UDFRoutes {
           Self.optional("unitId", summary: "Has no effect."),
         ], answer: UDFShapes.symbol, problems: [.notFound, .serviceUnavailable], door: Self.door
       ) { arguments, _, _ in
-        let state = memory.state
+        let state = market.memory.state
         let place = try place(arguments["symbol"] ?? "", in: state)
         var text = JSONWriter()
         text.object { $0.write(udf: place, in: state.directory) }
@@ -76,8 +76,8 @@ extension UDFRoutes {
           MarketRoutes.limit(100),
         ], answer: .array(of: UDFShapes.found), problems: [.serviceUnavailable], door: Self.door
       ) { arguments, _, _ in
-        let state = memory.state
-        if !state.isLoaded { throw Problem.storeAway }
+        let state = market.memory.state
+        try market.loaded(state)
         return Self.found(arguments, in: state)
       },
     ]
