@@ -6,6 +6,7 @@ import NIOCore
 import NIOEmbedded
 import Platform
 import TestSupport
+import Testing
 
 @testable import Gateway
 
@@ -36,11 +37,22 @@ struct AskedRequest: Sendable {
       body: RequestBody(buffer: body ?? ByteBuffer()))
     let source = ApplicationRequestContextSource(channel: EmbeddedChannel(), logger: log)
     let response = try await table.respond(to: request, context: GatewayContext(source: source))
+    expectDeclared(response.status, in: table)
     let collected = BodyCollector()
     try await response.body.write(collected)
     return Reply(
       status: response.status.code, headers: response.headers,
       body: String(decoding: collected.bytes.withLock { $0 }, as: UTF8.self))
+  }
+
+  /// Whatever a test asks: the OpenAPI document says of each problem that its route can have it.
+  private func expectDeclared(_ status: HTTPResponse.Status, in table: RouteTable) {
+    let parts = path.prefix { $0 != "?" }.split(separator: "/", omittingEmptySubsequences: false)
+    let routes = table.routes.filter { $0.match(parts) != nil && $0.method == method }
+    guard status.code >= 300, !routes.isEmpty else { return }
+    #expect(
+      routes.contains { $0.otherStatuses.contains(status.code) },
+      "\(method) \(path) does not declare \(status.code)")
   }
 
   /// Blocks the thread until the answer is there.

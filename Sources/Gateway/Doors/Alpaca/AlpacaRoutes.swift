@@ -30,7 +30,8 @@ struct AlpacaRoutes: Sendable {
   ) -> Route {
     Route(
       path, summary: summary, parameters: parameters, answer: answer,
-      problems: [.notFound, .serviceUnavailable], door: AlpacaDoor.door, handler: handler)
+      problems: [.notFound, .conflict, .serviceUnavailable], door: AlpacaDoor.door,
+      handler: handler)
   }
 
   static let bar = Schema.named(
