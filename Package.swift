@@ -88,7 +88,7 @@ let package = Package(
     .target(
       name: "ExchangeSimulator", dependencies: ["Market", "Platform", "CLinux"],
       swiftSettings: quick),
-    module("CandledClient", ["Market", "Postgres", "Reader", "CLinux"]),
+    module("CandledClient", ["Market", "Postgres", "Reader"]),
     // What apps keep in the database beside the candles: tokens, watchlists, preferences.
     .target(
       name: "AppStore", dependencies: ["Market", "Postgres"],

@@ -30,7 +30,7 @@ extension Rule {
       "Operations", "NIOCore", "NIOConcurrencyHelpers", "NIOHTTP1", "NIOPosix",
     ],
     "ExchangeSimulator": ["Market", "Platform", "CLinux"],
-    "CandledClient": ["Market", "Postgres", "Reader", "CLinux"],
+    "CandledClient": ["Market", "Postgres", "Reader"],
     "AppStore": ["Market", "Postgres"],
     "Page": ["Market"],
     "Gateway": [

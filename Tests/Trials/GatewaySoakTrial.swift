@@ -19,8 +19,6 @@ package struct GatewaySoakTrial {
   /// Per cent by which memory may have grown since.
   package var growthPercentMax = 5
 
-  private static let sampleSeconds: Int64 = 5
-  private static let sayEvery = 6
   private static let departuresPerSecond: Int64 = 10
   private static let symbolsOfOne = 5
   private static let descriptorsMoreMax = 8
@@ -36,16 +34,6 @@ package struct GatewaySoakTrial {
     self.hours = hours
     self.speed = speed
     self.warmSeconds = warmSeconds
-  }
-
-  private struct Sample {
-    var second: Int
-    var probe: ProcessProbe
-
-    var line: String {
-      "\(second) s: \(probe.residentKibibytes) KiB (\(probe.ownKibibytes) its own), "
-        + "\(probe.threads) threads"
-    }
   }
 
   /// - Parameter say: called with a line every half a minute.
@@ -71,7 +59,7 @@ package struct GatewaySoakTrial {
     ) { 0 }
     defer { crowd.stop() }
     try pair.startDaemon(speed: speed)
-    let samples = watch(pair, say)
+    let samples = watch(pair, crowd, say)
     try pair.daemon?.finish(secondsMax: 120)
     let (all, departures) = crowd.withState { ($0.followers, $0.cuts) }
     var verdict = ChaosVerdict()
@@ -83,46 +71,23 @@ package struct GatewaySoakTrial {
     for (number, follower) in all.enumerated() {
       verdict.complaints += follower.complaints.map { "follower \(number): \($0)" }
     }
-    judge(samples, into: &verdict)
+    _ = samples.judge(into: &verdict)
     return verdict
   }
 
-  private func watch(_ pair: GatewayPair, _ say: (String) -> Void) -> [Sample] {
+  private func watch(
+    _ pair: GatewayPair, _ crowd: AppCrowd, _ say: (String) -> Void
+  ) -> ProcessSamples {
     let began = MonotonicClock.seconds()
-    var samples: [Sample] = []
+    var samples = ProcessSamples(
+      warmSeconds: warmSeconds, growthPercentMax: growthPercentMax,
+      descriptorsMoreMax: followers + Self.descriptorsMoreMax)
     while pair.isDaemonRunning {
-      let second = MonotonicClock.seconds() - began
-      if second >= Int64(samples.count) * Self.sampleSeconds,
-        let probe = ProcessProbe(pair.gateways[0].pid)
-      {
-        let sample = Sample(second: Int(second), probe: probe)
-        if samples.count % Self.sayEvery == 0 { say(sample.line) }
-        samples.append(sample)
-      }
+      samples.take(
+        of: pair.gateways[0].pid, second: Int(MonotonicClock.seconds() - began),
+        done: "\(crowd.withState { $0.cuts }) departures", say: say)
       usleep(100_000)
     }
     return samples
-  }
-
-  private func judge(_ samples: [Sample], into verdict: inout ChaosVerdict) {
-    guard let warm = samples.first(where: { $0.second >= warmSeconds }), let last = samples.last,
-      last.second > warm.second
-    else {
-      verdict.complaints.append("too few samples: \(samples.count)")
-      return
-    }
-    let most = samples.map(\.probe.residentKibibytes).max() ?? 0
-    verdict.figures += [
-      "warm after \(warm.line)", "at the end, \(last.line)",
-      "\(samples.count) samples, \(most) KiB at most",
-    ]
-    let bound = warm.probe.residentKibibytes * (100 + growthPercentMax) / 100
-    if last.probe.residentKibibytes > bound {
-      verdict.complaints.append(
-        "memory grew from \(warm.probe.residentKibibytes) to \(last.probe.residentKibibytes) KiB")
-    }
-    if last.probe.descriptors > followers + warm.probe.descriptors + Self.descriptorsMoreMax {
-      verdict.complaints.append("descriptors leak")
-    }
   }
 }

@@ -24,9 +24,7 @@ package struct SoakTrial {
   package var repairs = 200
   package var hasUSEquities = true
 
-  private static let sampleSeconds = 5
-  private static let residentMebibytesMax = 128.0
-  /// Connections come and go with what is asked; more than these at the end are a leak.
+  private static let residentMebibytesMax = 128
   private static let descriptorsMoreMax = 4
   private static let threadsMoreMax = 2
 
@@ -41,19 +39,7 @@ package struct SoakTrial {
     self.warmSeconds = warmSeconds
   }
 
-  private struct Sample {
-    var second: Int
-    var requests: Int
-    var probe: ProcessProbe
-
-    var line: String {
-      "\(second) s: \(probe.residentKibibytes / 1024) MiB (\(probe.ownKibibytes / 1024) its own), "
-        + "\(probe.descriptors) descriptors, "
-        + "\(probe.threads) threads, \(requests) requests"
-    }
-  }
-
-  /// - Parameter say: hears a line a minute.
+  /// - Parameter say: hears a line every half a minute.
   package func run(say: (String) -> Void = { _ in }) throws -> ChaosVerdict {
     let world = try TrialDay("soak", seed: seed, instruments: instruments, days: 2)
     defer { world.end() }
@@ -72,7 +58,15 @@ package struct SoakTrial {
     let samples = watch(daemon, world.exchange, say)
     try daemon.finish(secondsMax: 120)
     var verdict = try world.verify(isExact: false)
-    report(samples, into: &verdict)
+    verdict.figures.append("\(hours) h at \(speed)×, \(instruments) instruments")
+    if let (warm, last) = samples.judge(into: &verdict) {
+      if samples.mostMebibytes > Self.residentMebibytesMax {
+        verdict.complaints.append("\(samples.mostMebibytes) MiB resident")
+      }
+      if last.threads > warm.threads + Self.threadsMoreMax {
+        verdict.complaints.append("threads leak")
+      }
+    }
     let sweeps = try world.sweepsJournaled(by: daemon)
     let due = TrialDay.sweeps(from: max(start, Session.auctionOpen))
     verdict.figures.append("\(sweeps) sweeps on its first day, of about \(due) due")
@@ -81,55 +75,20 @@ package struct SoakTrial {
 
   private func watch(
     _ daemon: DaemonProcess, _ exchange: ExchangeServer, _ say: (String) -> Void
-  ) -> [Sample] {
+  ) -> ProcessSamples {
     while daemon.isRunning, exchange.requestsAnswered == 0 { usleep(10_000) }
     let began = MonotonicClock.microseconds()
     let end = hours * 3600 / speed + 60
-    var samples: [Sample] = []
-    var reported = 0
+    var samples = ProcessSamples(
+      warmSeconds: warmSeconds, growthPercentMax: growthPercentMax,
+      descriptorsMoreMax: Self.descriptorsMoreMax)
     while daemon.isRunning {
       let second = Int((MonotonicClock.microseconds() - began) / 1_000_000)
       if second > end { break }
-      if let probe = ProcessProbe(daemon.pid), second >= (samples.last?.second ?? -9) + period {
-        let sample = Sample(
-          second: second, requests: exchange.requestsAnswered, probe: probe)
-        samples.append(sample)
-        if second >= reported + 60 {
-          reported = second
-          say(sample.line)
-        }
-      }
+      samples.take(
+        of: daemon.pid, second: second, done: "\(exchange.requestsAnswered) requests", say: say)
       usleep(50_000)
     }
     return samples
-  }
-
-  /// A short soak is sampled more often.
-  private var period: Int { warmSeconds < 30 ? 1 : Self.sampleSeconds }
-
-  private func report(_ samples: [Sample], into verdict: inout ChaosVerdict) {
-    guard let warm = samples.first(where: { $0.second >= warmSeconds }), let last = samples.last,
-      last.second > warm.second
-    else {
-      verdict.complaints.append("too few samples: \(samples.count)")
-      return
-    }
-    let most = samples.map(\.probe.mebibytes).max() ?? 0
-    verdict.figures.insert(
-      "\(hours) h at \(speed)×, \(instruments) instruments, \(samples.count) samples, "
-        + "\(Int(most)) MiB at most", at: 0)
-    verdict.figures.insert("warm after \(warm.line)", at: 1)
-    verdict.figures.insert("at the end \(last.line)", at: 2)
-    if last.probe.mebibytes > warm.probe.mebibytes * Double(100 + growthPercentMax) / 100 {
-      verdict.complaints.append(
-        "memory grew from \(Int(warm.probe.mebibytes)) to \(Int(last.probe.mebibytes)) MiB")
-    }
-    if most > Self.residentMebibytesMax { verdict.complaints.append("\(Int(most)) MiB resident") }
-    if last.probe.descriptors > warm.probe.descriptors + Self.descriptorsMoreMax {
-      verdict.complaints.append("descriptors leak")
-    }
-    if last.probe.threads > warm.probe.threads + Self.threadsMoreMax {
-      verdict.complaints.append("threads leak")
-    }
   }
 }
