@@ -67,6 +67,8 @@ let package = Package(
     .systemLibrary(name: "CLinux"),
 
     module("Market"),
+    // Charts as SVG pictures; no input or output.
+    module("Charts", ["Market"], settings: quick),
     module("Platform", ["CLinux"]),
     module("Candles", ["Market"], settings: quick),
     module("Feeds", ["Market"], settings: quick),
@@ -101,7 +103,7 @@ let package = Package(
     module(
       "Gateway",
       [
-        "Market", "Platform", "Postgres", "Reader", "CandledClient", "AppStore", "Page",
+        "Market", "Charts", "Platform", "Postgres", "Reader", "CandledClient", "AppStore", "Page",
         "Operations", log,
       ] + web),
     .executableTarget(
@@ -143,7 +145,7 @@ let package = Package(
         "Postgres", "Reader", "Commits", "Store",
         "Operations",
         "Ingest", "History", "HTTPServing", "Admin", "ExchangeSimulator", "CandledClient",
-        "TerminalView", "Commands", "Platform", "CLinux", arguments, log,
+        "TerminalView", "Charts", "Commands", "Platform", "CLinux", arguments, log,
       ],
       swiftSettings: strict),
 
@@ -170,8 +172,8 @@ let package = Package(
         "Commits", "Store",
         "Ingest",
         "Operations",
-        "ExchangeSimulator", "Ledgers", "CandledClient", "AppStore", "Gateway", "Platform",
-        "CPostgres", "CLinux", "TestSupport", log,
+        "ExchangeSimulator", "Ledgers", "CandledClient", "AppStore", "Charts", "Gateway",
+        "Platform", "CPostgres", "CLinux", "TestSupport", log,
       ] + web,
       path: "Tests/Bench", swiftSettings: strict),
     // Bodies to damage, and what must hold of all that is decoded from them.
@@ -206,6 +208,7 @@ let package = Package(
     // `script/tidy-report` runs it; the Tidy tests assert what it measures.
     .executableTarget(name: "candled-tidy", path: "Tests/Tidy", swiftSettings: quick),
     tests("MarketTests", ["Market", "TestSupport"]),
+    tests("ChartsTests", ["Market", "Charts", "TestSupport"], exclude: ["Golden"]),
     tests("PlatformTests", ["Platform"]),
     tests(
       "CandlesTests", ["Market", "Candles", "TestSupport", "TestTraits"], settings: quick),

@@ -122,4 +122,14 @@ public enum MarketZone: String, Sendable, Hashable {
     clock?.moment(on: day, secondOfDay: secondOfDay)
       ?? Timestamp(day: day, newYorkSecondOfDay: secondOfDay)
   }
+
+  /// The date and the second of the day there.
+  package func wallClock(at moment: Timestamp) -> (day: TradingDay, second: Int) {
+    switch self {
+    case .shanghai: (moment.shanghaiDay, moment.shanghaiSecondOfDay)
+    case .newYork: (moment.newYorkDay, moment.newYorkSecondOfDay)
+    case .utc:
+      (day(at: moment), Int(moment.seconds - Int64(day(at: moment).daysSince1970) * 86_400))
+    }
+  }
 }

@@ -38,6 +38,17 @@ public enum PriceLimit {
     return try? band(around: previousClose, up: up, down: down, tick: instrument.tickSize)
   }
 
+  /// The same where no more is known of an instrument than its name: it tells how long it is listed,
+  /// N on the first day, C on those that follow.
+  package static func band(
+    for instrument: Instrument, marks: NameMarks, previousClose: ExactDecimal, on day: TradingDay
+  ) -> PriceBand? {
+    let age: Int? = marks.contains(.firstDay) ? 0 : marks.contains(.firstDays) ? 1 : nil
+    return band(
+      for: instrument, previousClose: previousClose, on: day,
+      specialTreatment: marks.specialTreatment, tradingDaysSinceListing: age)
+  }
+
   /// Rounded half up to the tick, but at least one tick off the close and one off zero.
   private static func band(
     around close: ExactDecimal, up: Int64, down: Int64, tick: ExactDecimal

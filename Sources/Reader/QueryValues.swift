@@ -120,30 +120,6 @@ package enum PriceAdjustment: Sendable, Hashable {
   }
 }
 
-/// A candle as the function `candles` gives it.
-package struct CandleRecord: Sendable, Hashable {
-  package var openedAt: Timestamp
-  package var closedAt: Timestamp
-  package var tradingDay: TradingDay
-  /// The prices; nil on days no adjustment factor is known for.
-  package var open: ExactDecimal?
-  package var high: ExactDecimal?
-  package var low: ExactDecimal?
-  package var close: ExactDecimal?
-  package var volume: ExactDecimal
-  package var turnover: ExactDecimal?
-  package var trades: Int64?
-  package var vwap: ExactDecimal?
-  package var flags: CandleFlags
-  package var revision: Int16
-  /// When these values became known.
-  package var knownFrom: Timestamp
-  package var source: String
-
-  /// Not over yet.
-  package var isOpen: Bool { flags.contains(.notOver) }
-}
-
 /// One thing known of a candle, as the function `why` tells it.
 package struct CandleFact: Sendable, Hashable {
   /// `candle`, `rolled up`, `revision`, `change`, `served`, `gap`, `disagreement`, `certificate`,
@@ -210,18 +186,4 @@ package struct RejectionRecord: Sendable, Hashable {
   package var reason: String
   package var detail: String
   package var payload: [UInt8]
-}
-
-extension CandleFlags {
-  /// Of no stored candle: one that is not over, as SQL marks it.
-  static let notOver = CandleFlags(rawValue: 32)
-
-  /// As the function `flag_names` calls them.
-  package var names: [String] {
-    let all: [(CandleFlags, String)] = [
-      (.noTrade, "no_trade"), (.partial, "partial"), (.extremeAmbiguous, "extreme_ambiguous"),
-      (.outsideRange, "outside_range"), (.filled, "filled"), (.coarse, "coarse"),
-    ]
-    return all.filter { contains($0.0) }.map(\.1)
-  }
 }

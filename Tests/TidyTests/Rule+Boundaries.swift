@@ -9,6 +9,7 @@ extension Rule {
   /// kept: tests may look at anything.
   static let importable: [String: Set<String>] = [
     "Market": [],
+    "Charts": ["Market"],
     "Platform": ["CLinux"],
     "Candles": ["Market"],
     "Feeds": ["Market"],
@@ -34,7 +35,7 @@ extension Rule {
     "AppStore": ["Market", "Postgres"],
     "Page": ["Market"],
     "Gateway": [
-      "Market", "Platform", "Postgres", "Reader", "CandledClient", "AppStore", "Page",
+      "Market", "Charts", "Platform", "Postgres", "Reader", "CandledClient", "AppStore", "Page",
       "Operations", "Logging", "NIOCore", "NIOConcurrencyHelpers", "NIOHTTP1", "NIOPosix",
       "NIOWebSocket",
       "NIOHTTPCompression", "HTTPTypes", "Hummingbird", "HummingbirdCore",
@@ -63,7 +64,7 @@ extension Rule {
       "Market", "Candles", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres",
       "Postgres", "Reader", "Commits", "Store",
       "Operations",
-      "ExchangeSimulator", "CandledClient", "TerminalView", "Ingest", "History",
+      "ExchangeSimulator", "CandledClient", "Charts", "TerminalView", "Ingest", "History",
       "HTTPServing", "Admin", "Commands", "Platform", "CLinux", "Logging", "ArgumentParser",
     ],
   ]

@@ -4,16 +4,6 @@ import Market
 import Platform
 
 extension MarketZone {
-  /// The date and the second of the day there.
-  func wallClock(at moment: Timestamp) -> (day: TradingDay, second: Int) {
-    switch self {
-    case .shanghai: (moment.shanghaiDay, moment.shanghaiSecondOfDay)
-    case .newYork: (moment.newYorkDay, moment.newYorkSecondOfDay)
-    case .utc:
-      (day(at: moment), Int(moment.seconds - Int64(day(at: moment).daysSince1970) * 86_400))
-    }
-  }
-
   /// `2026-07-06T09:31:00+08:00`, with as many places of a second as needed.
   package func text(of moment: Timestamp) -> String {
     String(unsafeUninitializedCapacity: Self.momentBytesMax) { buffer in

@@ -146,7 +146,11 @@ extension JSONWriter {
   }
 
   fileprivate mutating func writeLimits(of quote: Quote, identity: SeriesIdentity) {
-    let band = quote.legalBand(of: identity)
+    let band = identity.instrument.flatMap { instrument in
+      PriceLimit.band(
+        for: instrument, marks: identity.marks, previousClose: quote.previousClose,
+        on: quote.tradingDay)
+    }
     member("limitUp") { $0.optional(band) { $0.decimal($1.upper) } }
     member("limitDown") { $0.optional(band) { $0.decimal($1.lower) } }
   }
@@ -178,18 +182,5 @@ extension JSONWriter {
       minute.member("close") { $0.decimal(candle.close) }
       minute.member("volume") { $0.decimal(candle.volume) }
     }
-  }
-}
-
-extension Quote {
-  /// Between which prices it may trade; nil where no limit applies or none is known. How long it is
-  /// listed shows in its name: N on the first day, C on those that follow.
-  fileprivate func legalBand(of identity: SeriesIdentity) -> PriceBand? {
-    guard let instrument = identity.instrument else { return nil }
-    let marks = identity.marks
-    let age: Int? = marks.contains(.firstDay) ? 0 : marks.contains(.firstDays) ? 1 : nil
-    return PriceLimit.band(
-      for: instrument, previousClose: previousClose, on: tradingDay,
-      specialTreatment: marks.specialTreatment, tradingDaysSinceListing: age)
   }
 }
