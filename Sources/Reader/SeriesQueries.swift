@@ -94,6 +94,11 @@ package struct CandlePage: Sendable {
   package var epoch: Int64
   package var seq: Int64
   package var candles: [CandleRecord]
+  /// How many there are where some were asked for as a coarse picture; else nil.
+  package var total: Int?
+
+  /// Whether candles were left out between others.
+  package var isThinned: Bool { total.map { $0 > candles.count } ?? false }
 }
 
 extension StoreReader {
@@ -146,13 +151,13 @@ extension StoreReader {
         // What is calculated of its parts so far is no candle beside it.
         (last, query.to) = (open, open.openedAt)
       }
-      let final =
-        if let points {
-          try candles(query, points: points - (last == nil ? 0 : 1))
-        } else {
-          try candles(query)
-        }
-      return CandlePage(epoch: epoch, seq: seq, candles: final + (last.map { [$0] } ?? []))
+      let open = last.map { [$0] } ?? []
+      guard let points else {
+        return CandlePage(epoch: epoch, seq: seq, candles: try candles(query) + open)
+      }
+      let (final, total) = try candles(query, points: points - Int32(open.count))
+      return CandlePage(
+        epoch: epoch, seq: seq, candles: final + open, total: total + open.count)
     }
   }
 

@@ -55,7 +55,7 @@ extension StoreReader {
         from s
       )
       select c.opened_at, c.closed_at, c.trading_day, c.open, c.high, c.low, c.close, c.volume,
-        c.turnover, c.trades, c.vwap, c.flags, c.revision, c.known_from, c.source
+        c.turnover, c.trades, c.vwap, c.flags, c.revision, c.known_from, c.source, c.total
       from c
       where c.total <= $10::int
         or c.place in (1, c.total)
@@ -65,13 +65,17 @@ extension StoreReader {
 
   /// The same as a coarse picture.
   /// - Parameter points: how many at most.
+  /// - Returns: beside them, how many there are.
   /// - Throws: as `candles`.
-  package func candles(_ query: CandleQuery, points: Int32) throws(StoreError) -> [CandleRecord] {
+  package func candles(
+    _ query: CandleQuery, points: Int32
+  ) throws(StoreError) -> (candles: [CandleRecord], total: Int) {
     var parameters = parameters(of: query)
     parameters.add { $0.int32(points) }
-    return try read(Self.readThinned, with: parameters) { (row) throws(StoreError) in
-      try row.candleRecord()
+    let rows = try read(Self.readThinned, with: parameters) { (row) throws(StoreError) in
+      (candle: try row.candleRecord(), total: try row.int64())
     }
+    return (rows.map(\.candle), Int(rows.first?.total ?? 0))
   }
 
   private func parameters(of query: CandleQuery) -> WireParameters {

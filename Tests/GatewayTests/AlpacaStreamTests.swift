@@ -83,6 +83,23 @@ import Testing
     }
   }
 
+  @Test("an American bar of the stream has the average price of its source")
+  func americanAverage() async throws {
+    let fixture = try await AlpacaFixture()
+    try await fixture.listen { port in
+      let client = try StreamsClient(port: port)
+      try client.upgrade("/v2/iex", headers: ["APCA-API-SECRET-KEY: \(fixture.secret)"])
+      _ = try Self.list(client)
+      _ = try client.frame()
+      client.send(#"{"action":"subscribe","bars":["AAPL"]}"#)
+      _ = try Self.next("subscription", client)
+      try await fixture.commit(30)
+      let bar = try Self.next("b", client)[0]
+      // The fixture's bars have their close as the average.
+      #expect(bar["vw"] is NSNumber && bar["vw"] as? NSNumber == bar["c"] as? NSNumber)
+    }
+  }
+
   @Test("a wrong secret, wrong syntax and wrong paths are answered in Alpaca's terms")
   func refusals() async throws {
     let fixture = try await AlpacaFixture()

@@ -54,6 +54,19 @@ import Testing
     Case("history-no-factors", "\(share)/history?adjust=hfq", status: 409),
   ]
 
+  private static let charts = [
+    Case("chart", "\(share)/chart.svg"),
+    Case(
+      "chart-days", "\(share)/chart.svg?period=1mo&width=300&height=200&theme=dark&rising=green"),
+    Case("chart-american", "/v1/stocks/aapl/chart.svg?period=1d&theme=light"),
+    Case("chart-bad", "\(share)/chart.svg?interval=2m&width=1&theme=grey", status: 400),
+    Case("chart-unknown", "/v1/stocks/sh600009/chart.svg", status: 404),
+    Case("newchart", "/newchart/min/n/sh600000.gif"),
+    Case("newchart-monthly", "/newchart/monthly/n/600000.svg"),
+    Case("newchart-bad", "/newchart/hourly/n/sh600000.png", status: 400),
+    Case("newchart-unknown", "/newchart/daily/n/sh600009.gif", status: 404),
+  ]
+
   private static let ledger = [
     Case("why", "\(share)/why?at=2026-07-06T10:00:30%2B08:00"),
     Case("why-bad", "\(share)/why", status: 400),
@@ -124,7 +137,7 @@ import Testing
     Case("udf-quotes-bad", "/udf/quotes", status: 400),
   ]
 
-  private static let all = stocks + history + ledger + service + mine + udf
+  private static let all = stocks + history + charts + ledger + service + mine + udf
 
   @Test("each route answers as on record")
   func golden() async throws {

@@ -43,8 +43,9 @@ import Testing
       let count = Int.random(in: 3...130, using: &random)
       let all = try reader.candles(query)
       let found = try reader.candles(query, points: Int32(count))
-      #expect(found == thinned(all, to: count), "seed \(seed)")
-      #expect(found.count <= count, "seed \(seed)")
+      #expect(found.candles == thinned(all, to: count), "seed \(seed)")
+      #expect(found.candles.count <= count, "seed \(seed)")
+      #expect(found.total == all.count, "seed \(seed)")
     }
   }
 

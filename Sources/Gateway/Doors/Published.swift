@@ -63,7 +63,7 @@ struct PublishedCandle: Decodable, Sendable {
   let low: PublishedDecimal
   let close: PublishedDecimal
   let volume: PublishedDecimal
-  let turnover: PublishedDecimal?
+  let vwap: PublishedDecimal?
   /// `final` or `revised`.
   let state: String
 
@@ -71,14 +71,4 @@ struct PublishedCandle: Decodable, Sendable {
     guard let candle = try? JSONDecoder().decode(Self.self, from: Data(json)) else { return nil }
     self = candle
   }
-}
-
-extension ExactDecimal {
-  /// Turnover ÷ volume, as the database's `average_price()` has it; nil where nothing was traded
-  /// or the turnover is not known.
-  static func averagePrice(turnover: ExactDecimal?, volume: ExactDecimal) -> ExactDecimal? {
-    try? turnover?.divided(by: volume, scale: averagePlaces)
-  }
-
-  private static let averagePlaces: UInt8 = 4
 }

@@ -127,7 +127,7 @@ extension FeedAssembler {
       let place = place(of: stored.candle)
       messages.append(
         message(.candle(stored.candle.timeframe), place) {
-          $0.write(stored, state: state, zone: zone(of: place))
+          $0.write(stored, state: state, series: place.map { self.state.directory[$0] })
         })
     }
     for (gap, kind) in change.gaps.map({ ($0, FeedMessage.Kind.gap) })

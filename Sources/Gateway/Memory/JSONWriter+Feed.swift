@@ -16,8 +16,9 @@ extension Timeframe {
 }
 
 extension JSONWriter {
-  mutating func write(_ stored: StoredCandle, state: String, zone: MarketZone) {
-    let candle = stored.candle
+  /// - Parameter series: nil where it is not known.
+  mutating func write(_ stored: StoredCandle, state: String, series: SeriesRecord?) {
+    let (candle, zone) = (stored.candle, series?.zone ?? .utc)
     member("symbol") { $0.string(candle.symbol.description) }
     member("interval") { $0.string(candle.timeframe.interval) }
     member("openedAt") { $0.moment(candle.openedAt, in: zone) }
@@ -29,6 +30,7 @@ extension JSONWriter {
     member("close") { $0.decimal(candle.close) }
     member("volume") { $0.decimal(candle.volume) }
     member("turnover") { $0.optional(candle.turnover) { $0.decimal($1) } }
+    member("vwap") { $0.optional(candle.averagePrice(in: series)) { $0.decimal($1) } }
     member("state") { $0.string(state) }
     member("revision") { $0.integer(Int64(stored.revision)) }
     member("flags") { $0.write(candle.flags) }
@@ -94,4 +96,23 @@ extension JSONWriter {
       member("at") { $0.moment(dispute.at, in: .shanghai) }
     }
   }
+}
+
+extension Candle {
+  /// As the database has it: the source's, else turnover ÷ volume, which of an index is no price.
+  fileprivate func averagePrice(in series: SeriesRecord?) -> ExactDecimal? {
+    if let vwap { return vwap }
+    guard series?.kind != InstrumentKind.index.name else { return nil }
+    return .averagePrice(turnover: turnover, volume: volume)
+  }
+}
+
+extension ExactDecimal {
+  /// Turnover ÷ volume, as the database's `average_price()` has it; nil where nothing was traded
+  /// or the turnover is not known.
+  static func averagePrice(turnover: ExactDecimal?, volume: ExactDecimal) -> ExactDecimal? {
+    try? turnover?.divided(by: volume, scale: averagePlaces)
+  }
+
+  private static let averagePlaces: UInt8 = 4
 }

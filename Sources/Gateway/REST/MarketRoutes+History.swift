@@ -49,7 +49,7 @@ extension MarketRoutes {
     let state = memory.state
     let place = try series(arguments, state: state)
     let series = state.directory[place]
-    let lastDay = state.figures[place.index]?.tradingDay ?? series.zone.day(at: .now)
+    let lastDay = try await lastDay(of: place, in: state)
     let request = try HistoryRequest(arguments, series: series, lastDay: lastDay)
     let query = request.query
     let (points, forming) = (request.points, request.formingSeries)
@@ -60,6 +60,18 @@ extension MarketRoutes {
     let caching =
       request.isClosed(now: .now) ? "private, max-age=86400, immutable" : "private, max-age=5"
     return Answer(json: body, tag: "\(page.epoch)-\(hash)", caching: caching)
+  }
+
+  /// The newest day that is known of a series: that of its quote, else of its newest candle.
+  private func lastDay(
+    of place: SeriesPlace, in state: MarketState
+  ) async throws(Problem) -> TradingDay {
+    if let day = state.figures[place.index]?.tradingDay { return day }
+    let series = state.directory[place]
+    let stored = try await query { (reader) throws(StoreError) in
+      try reader.newestDay(of: series.id)
+    }
+    return stored ?? series.zone.day(at: .now)
   }
 }
 
@@ -84,10 +96,12 @@ extension HistoryRequest {
       answer.member("seq") { $0.integer(page.seq) }
       answer.member(named: hasColumns ? "columns" : "rows") { $0.encoded(content.bytes) }
       answer.member("segments") { writeSegments(of: shown, to: &$0) }
+      answer.member("thinned") { $0.boolean(page.isThinned) }
+      if let total = page.total { answer.member("total") { $0.integer(Int64(total)) } }
       answer.member("nextCursor") { $0.optional(cursor) { $0.string($1) } }
     }
     var hash = StableHash(of: fingerprint)
-    hash.combine(cursor ?? "")
+    hash.combine("\(cursor ?? "") \(page.total ?? 0)")
     hash.combine(String(decoding: content.bytes, as: UTF8.self))
     return (text.bytes, String(hash.value, radix: 36))
   }

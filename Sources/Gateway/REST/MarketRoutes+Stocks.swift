@@ -10,7 +10,7 @@ extension MarketRoutes {
     [
       Route(
         "/v1/stocks/{symbol}", summary: "The newest quote of an instrument.",
-        parameters: [Self.symbol, Self.source], answer: .stock,
+        parameters: [Self.symbol, Self.source], answer: .oneStock,
         problems: [.notFound, .serviceUnavailable]
       ) { arguments, _, _ in
         try stock(arguments)
@@ -49,8 +49,9 @@ extension MarketRoutes {
     let state = memory.state
     let place = try series(arguments, state: state)
     let stock = state.stocks[place.index]
-    return answer(
-      state.json(of: place), tag: "\(state.epoch)-\(stock?.seq ?? 0)", state: state)
+    // The object begins with its brace.
+    let json = Array("{\"epoch\":\(state.epoch),".utf8) + state.json(of: place).dropFirst()
+    return answer(json, tag: "\(state.epoch)-\(stock?.seq ?? 0)", state: state)
   }
 
   private func answer(_ json: [UInt8], tag: String, state: MarketState) -> Answer {

@@ -13,7 +13,7 @@ package struct MarketRoutes: Sendable {
     self.pool = pool
   }
 
-  package var all: [Route] { stocks + history + ledger + overview }
+  package var all: [Route] { stocks + history + charts + ledger + overview }
 
   static let symbol = Parameter(
     "symbol", .text(charactersMax: 32), in: .path,
@@ -31,13 +31,16 @@ package struct MarketRoutes: Sendable {
 
   /// The series that a request names.
   func series(_ arguments: Arguments, state: MarketState) throws(Problem) -> SeriesPlace {
+    try series(arguments["symbol"] ?? "", source: arguments["source"], state: state)
+  }
+
+  func series(
+    _ spelling: String, source: String?, state: MarketState
+  ) throws(Problem) -> SeriesPlace {
     try loaded(state)
-    let spelling = arguments["symbol"] ?? ""
     let directory = state.directory
-    if let place = directory.place(spelling: spelling, source: arguments["source"]) {
-      return place
-    }
-    if let source = arguments["source"], !directory.sourceNames.contains(source) {
+    if let place = directory.place(spelling: spelling, source: source) { return place }
+    if let source, !directory.sourceNames.contains(source) {
       throw Problem(
         .notFound, code: "unknown_source", title: "No source has this name.",
         nearest: directory.sourceNames)

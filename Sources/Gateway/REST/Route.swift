@@ -135,10 +135,13 @@ package struct Answer: Sendable {
     body = ResponseBody(byteBuffer: ByteBuffer(bytes: json))
   }
 
-  /// JSON that is named by its bytes.
-  init(tagging json: [UInt8], caching: String = "no-cache") {
-    let hash = StableHash(of: String(decoding: json, as: UTF8.self))
-    self.init(json: json, tag: String(hash.value, radix: 36), caching: caching)
+  /// Text that is named by its bytes.
+  init(
+    tagging text: [UInt8], caching: String = "no-cache", contentType: String = "application/json"
+  ) {
+    let hash = StableHash(of: String(decoding: text, as: UTF8.self))
+    self.init(
+      json: text, tag: String(hash.value, radix: 36), caching: caching, contentType: contentType)
   }
 
   /// One that is written as it comes: a stream of events.

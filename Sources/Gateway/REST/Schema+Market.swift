@@ -8,33 +8,37 @@ extension Schema {
   private static let book = Schema.array(
     of: .named("BookLevel", .object([Member("price", .decimal), Member("volume", .decimal)])))
 
-  static let stock = Schema.named(
-    "Stock",
-    .object(
-      [
-        Member("id", .string), Member("symbol", .string), Member("source", .string),
-        Member("name", .optionalString), Member("exchange", .optionalString),
-        Member("kind", .optionalString), Member("board", .optionalString),
-        Member("currency", .string), Member("stale", .boolean), Member("seq", .integer),
-        Member("trading", .string, isRequired: false),
-        Member("quotedAt", .moment, isRequired: false),
-        Member("receivedAt", .moment, isRequired: false),
-        Member("tradingDay", .day, isRequired: false),
-        Member("bids", book, isRequired: false), Member("asks", book, isRequired: false),
-        Member(
-          "forming",
-          .nullable(
-            .named(
-              "FormingMinute",
-              .object([
-                Member("openedAt", .moment), Member("open", .decimal), Member("high", .decimal),
-                Member("low", .decimal), Member("close", .decimal), Member("volume", .decimal),
-              ]))), isRequired: false),
-      ]
-        + decimals(
-          "currentPrice", "change", "changePercent", "openPrice", "highPrice", "lowPrice",
-          "previousClose", "volume", "turnover", "bidPrice", "askPrice", "limitUp", "limitDown",
-          "yearHigh", "yearLow")))
+  static let stock = Schema.named("Stock", .object(stockMembers))
+
+  /// One alone: a list of stocks has the epoch beside them.
+  static let oneStock = Schema.named(
+    "StockOfEpoch", .object([Member("epoch", .integer)] + stockMembers))
+
+  private static let stockMembers =
+    [
+      Member("id", .string), Member("symbol", .string), Member("source", .string),
+      Member("name", .optionalString), Member("exchange", .optionalString),
+      Member("kind", .optionalString), Member("board", .optionalString),
+      Member("currency", .string), Member("stale", .boolean), Member("seq", .integer),
+      Member("trading", .string, isRequired: false),
+      Member("quotedAt", .moment, isRequired: false),
+      Member("receivedAt", .moment, isRequired: false),
+      Member("tradingDay", .day, isRequired: false),
+      Member("bids", book, isRequired: false), Member("asks", book, isRequired: false),
+      Member(
+        "forming",
+        .nullable(
+          .named(
+            "FormingMinute",
+            .object([
+              Member("openedAt", .moment), Member("open", .decimal), Member("high", .decimal),
+              Member("low", .decimal), Member("close", .decimal), Member("volume", .decimal),
+            ]))), isRequired: false),
+    ]
+    + decimals(
+      "currentPrice", "change", "changePercent", "openPrice", "highPrice", "lowPrice",
+      "previousClose", "volume", "turnover", "bidPrice", "askPrice", "limitUp", "limitDown",
+      "yearHigh", "yearLow")
 
   static let stockList = Schema.named(
     "StockList",
@@ -75,6 +79,7 @@ extension Schema {
       Member(
         "segments",
         .array(of: .object([Member("label", .string), Member("start", .integer)]))),
+      Member("thinned", .boolean), Member("total", .integer, isRequired: false),
       Member("nextCursor", .optionalString),
     ]))
 

@@ -55,7 +55,9 @@ package enum HTTPPipeline {
     HTTPResponseCompressor(initialByteBufferCapacity: 64) { head, isSupported in
       let length = head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0
       let type = head.headers.first(name: "content-type") ?? ""
-      let isText = type.hasPrefix("application/") || type.hasPrefix("text/")
+      let isText =
+        type.hasPrefix("application/") || type.hasPrefix("text/")
+        || type.hasPrefix("image/svg")
       guard isSupported, isText, length >= compressedBytesMin, head.status == .ok else {
         return .doNotCompress
       }

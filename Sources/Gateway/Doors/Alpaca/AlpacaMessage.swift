@@ -52,13 +52,11 @@ struct AlpacaMessage: Sendable {
       average: candle.vwap)
   }
 
-  init(_ candle: PublishedCandle, isIndex: Bool) {
+  init(_ candle: PublishedCandle) {
     self = .bar(
       openedAt: candle.openedAt.value,
       prices: [candle.open, candle.high, candle.low, candle.close].map(\.value),
-      volume: candle.volume.value, trades: nil,
-      average: isIndex
-        ? nil : .averagePrice(turnover: candle.turnover?.value, volume: candle.volume.value))
+      volume: candle.volume.value, trades: nil, average: candle.vwap?.value)
   }
 
   /// The day that is not over; nil before the first trade.

@@ -86,13 +86,11 @@ struct AlpacaTranslation: Sendable {
   }
 
   /// A final minute is `b`, a revised one `u`; a day is `d`, again when it is revised.
-  init?(candle json: [UInt8], in directory: InstrumentDirectory) {
+  init?(candle json: [UInt8]) {
     guard let candle = PublishedCandle(json: json) else { return nil }
     let isDay = candle.interval == Timeframe.day1.interval
-    let place = directory.place(spelling: candle.symbol)
-    let isIndex = place.map { directory[$0].kind == InstrumentKind.index.name } ?? false
     self.init(
-      AlpacaMessage(candle, isIndex: isIndex),
+      AlpacaMessage(candle),
       channel: isDay ? .dailyBars : candle.state == "final" ? .bars : .updatedBars,
       symbol: candle.symbol)
   }

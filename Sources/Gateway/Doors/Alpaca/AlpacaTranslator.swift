@@ -182,9 +182,7 @@ final class AlpacaTranslator: StreamTranslator {
   }
 
   private func bars(_ objects: [[UInt8]]) -> [[UInt8]] {
-    translated(objects) { [stream] object in
-      AlpacaTranslation(candle: object, in: stream.market().directory)
-    }
+    translated(objects) { AlpacaTranslation(candle: $0) }
   }
 
   /// Those that are followed, under the client's names.

@@ -1,0 +1,61 @@
+import Market
+import Postgres
+
+/// What a chart shows of a series.
+package struct ChartRows: Sendable {
+  package var page: CandlePage
+  package var gaps: [Gap]
+}
+
+extension StoreReader {
+  /// The candles of a period, the one that is not over included, and the gaps between them.
+  /// - Parameter lastDay: the day that the period ends with; nil for the newest that is stored.
+  package func chart(
+    of series: SeriesRecord, timeframe: Timeframe, period: HistoryPeriod, lastDay: TradingDay?
+  ) throws(StoreError) -> ChartRows {
+    var query = CandleQuery(series.symbol, timeframe: timeframe)
+    query.source = series.sourceName
+    var newest = lastDay
+    if newest == nil { newest = try newestDay(of: series.id) }
+    if let day = newest.flatMap({ period.begins(endingWith: $0) }) {
+      query.from = series.zone.moment(on: day, secondOfDay: 0)
+    }
+    let page = try page(query, points: Self.chartCandlesMax, forming: series.id)
+    guard let first = page.candles.first, let last = page.candles.last else {
+      return ChartRows(page: page, gaps: [])
+    }
+    let end = series.zone.moment(on: last.tradingDay.advanced(by: 1), secondOfDay: 0)
+    let gaps = try gaps(
+      of: series.id, seen: first.openedAt..<max(end, last.closedAt), limit: Self.chartGapsMax)
+    return ChartRows(page: page, gaps: gaps.map(\.row.gap))
+  }
+
+  /// Forty years of days: more are a coarse picture.
+  private static let chartCandlesMax: Int32 = 10_000
+  private static let chartGapsMax: Int32 = 1_000
+
+  private static let readNewestDay = Statement(
+    name: "query_newest_day",
+    sql: """
+      select max(n.trading_day)
+      from unnest(array[1, 240]::smallint[]) t (timeframe)
+      cross join lateral (
+        select c.trading_day
+        from candle c
+        where c.instrument_id = $1::int
+          and c.timeframe = t.timeframe
+        order by c.opened_at desc
+        limit 1
+      ) n
+      """)
+
+  /// The day of the newest final candle; nil where there is none.
+  /// - Parameter series: its number.
+  package func newestDay(of series: Int32) throws(StoreError) -> TradingDay? {
+    var parameters = WireParameters()
+    parameters.add { $0.int32(series) }
+    return try read(Self.readNewestDay, with: parameters) { (row) throws(StoreError) in
+      try row.optionalDay()
+    }.first ?? nil
+  }
+}
