@@ -29,8 +29,9 @@ struct Candled: AsyncParsableCommand {
       ]),
     version: BuildVersion.current,
     subcommands: [
-      Run.self, Demo.self, Check.self, Doctor.self, Status.self, Query.self, Watch.self,
-      Gaps.self, BackfillCommand.self, Replay.self, Decode.self, SchemaCommand.self, Config.self,
+      Run.self, Demo.self, Check.self, Doctor.self, Status.self, Query.self, Chart.self,
+      Watch.self, Gaps.self, BackfillCommand.self, Replay.self, Decode.self, SchemaCommand.self,
+      Config.self,
       Version.self,
     ]
   )

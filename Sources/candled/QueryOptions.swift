@@ -4,6 +4,7 @@
 import ArgumentParser
 import Commands
 import Feeds
+import Glibc
 import Market
 import Operations
 import Postgres
@@ -20,12 +21,24 @@ struct QueryOptions: ParsableArguments {
   var json = false
 
   /// Asks, and prints the rows that come of it.
+  /// - Parameter sparkline: the column whose shape a terminal shows below the table.
   func print(
-    _ columns: [ResultColumn], rows: (StoreReader) throws -> [[ResultCell]]
+    _ columns: [ResultColumn], sparkline: String? = nil,
+    rows: (StoreReader) throws -> [[ResultCell]]
   ) throws {
     let found = try rows(StoreReader(url: configuration.load().storeAddress()))
-    let writer = ResultWriter(format: json ? .json : format, columns: columns)
+    let format = json ? .json : format
+    let writer = ResultWriter(format: format, columns: columns)
     try StandardOutput.write(lines: writer.lines(of: found))
+    guard format == .table, found.count > 1, Terminal.showsBlocks(STDOUT_FILENO),
+      let sparkline, let index = columns.firstIndex(where: { $0.name == sparkline })
+    else { return }
+    let values = found.compactMap { row in
+      if case .number(let text) = row[index] { try? ExactDecimal(text) } else { nil }
+    }
+    let room = Terminal.size(of: STDOUT_FILENO).width - sparkline.count - 2
+    let shape = Sparkline.text(of: values, columns: room)
+    if !shape.isEmpty { try StandardOutput.write("\(sparkline)  \(shape)\n") }
   }
 }
 
@@ -152,9 +165,10 @@ struct TimeframeArgument: ExpressibleByArgument {
 
   init(_ value: Timeframe) { self.value = value }
 
-  /// An hour has two names, here as in SQL.
+  /// An hour has two names, here as in SQL, and a week the one it has in the gateway's API.
   init?(argument: String) {
-    guard let value = Timeframe(name: argument == "1h" ? "60m" : argument) else { return nil }
+    let name = ["1h": "60m", "1wk": "1w"][argument] ?? argument
+    guard let value = Timeframe(name: name) else { return nil }
     self.value = value
   }
 
