@@ -143,12 +143,15 @@ extension Engine {
       let entry = JournalEntry.response(
         to: request.feedRequest, requestedAt: requestedAt, receivedAt: receivedAt,
         status: httpStatus, body: body)
+      let retryAfterSeconds = response.retryAfterSeconds(at: receivedAt)
+      recordAhead(of: entry, retryAfterSeconds: retryAfterSeconds, to: request.id, of: place)
       (answer, found) = interpret(entry, of: request.feedRequest)
       answer.isReceived = true
-      answer.retryAfterSeconds = response.retryAfterSeconds(at: receivedAt)
+      answer.retryAfterSeconds = retryAfterSeconds
       record(answer, httpStatus: httpStatus, request: request, of: place, at: receivedAt)
     }
     notify(place, event: .answered(request.id, answer))
+    workers.slots[place].coolDownAhead = nil
     followAnswer(answer, to: request.feedRequest.query, at: place)
     // Two that agree correct us; by a wrong clock the next slot may be far.
     if !isTakeable {

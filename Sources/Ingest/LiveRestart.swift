@@ -99,6 +99,9 @@ extension JournalHead {
   }
 }
 
+/// A longer body with status 200 holds quotes: ban pages are shorter.
+private let refusalBytesMax = 16 << 10
+
 extension Engine {
   /// Before the first request.
   func restoreLive() {
@@ -139,7 +142,29 @@ extension Engine {
     finish(change, of: series)
   }
 
+  /// Journals the cool-down that an answer will cause before the answer itself: the next process
+  /// must not find one without the other.
+  func recordAhead(
+    of entry: JournalEntry, retryAfterSeconds: Int?, to id: PollRequestID, of place: Int
+  ) {
+    let slot = workers.slots[place]
+    guard slot.worker.isLive, entry.status != 200 || entry.body.count <= refusalBytesMax else {
+      return
+    }
+    var answer = WorkerResponse(
+      response: Pipeline.read(entry, calendar: pipeline.calendar, rules: pipeline.rules).response,
+      retryAfterSeconds: retryAfterSeconds)
+    answer.isReceived = true
+    // A worker is a value: what it will do is what its copy does.
+    var worker = slot.worker
+    for case .coolDown(let coolDown) in worker.received(.answered(id, answer), at: now) {
+      record(coolDown, of: place)
+      workers.slots[place].coolDownAhead = coolDown
+    }
+  }
+
   func record(_ coolDown: CoolDown, of place: Int) {
+    if workers.slots[place].coolDownAhead == coolDown { return }
     let source = workers.slots[place].worker.source
     let recorded = RecordedCoolDown(coolDown, host: quotesHost(of: source))
     _ = journal(.coolDown(recorded.text, of: source, at: now))

@@ -56,6 +56,36 @@ import Testing
     }
   }
 
+  @Test func `wherever a kill falls, a refusal that is journaled has its cool-down`() async throws {
+    try await Second.registered {
+      var run = try FailoverRun([
+        FailoverRun.outage(.live, 0..<700, .banned),
+        FailoverRun.outage(Second.source, 100..<200, .banned),
+      ])
+      run.end = FailoverRun.ten + 900
+      #expect(try await run.engine().run().isNone)
+      var until: [Source: Timestamp] = [:]
+      var (refusals, coolDowns) = (0, 0)
+      let reader = try JournalReader(directory: run.folder.path)
+      while let (position, entry) = try reader.next() {
+        if entry.key == RecordedCoolDown.series {
+          coolDowns += 1
+          let text = String(decoding: entry.request, as: UTF8.self)
+          let recorded = try #require(RecordedCoolDown(text: text)).coolDown
+          until[entry.source] = entry.receivedAt.adding(
+            milliseconds: recorded.microseconds / 1_000)
+        } else if entry.status == 403 {
+          refusals += 1
+          // The journal up to here is what the next process finds.
+          let known = try #require(until[entry.source], "entry \(position.sequence)")
+          #expect(known > entry.receivedAt, "entry \(position.sequence)")
+        }
+      }
+      // Of each change one entry: two bans, two relapses of the first, two ends.
+      #expect(refusals > 3 && coolDowns <= refusals + 2, "\(refusals), \(coolDowns)")
+    }
+  }
+
   @Test
   func `the only source stays alone for the rest of its cool-down, however often it restarts`()
     async throws
