@@ -1,23 +1,26 @@
 /// A form that texts have: the same expression validates requests and stands in the OpenAPI
 /// document, so that whatever the document allows is accepted.
 
-package struct TextPattern: Sendable, Hashable {
+package struct TextPattern: Sendable {
   /// In what JSON Schema and Swift have in common; anchored at both ends.
   package let expression: String
   /// For people.
   package let expectation: String
+  // Safe: `matches` alone uses it, from its first call in `init` on; that one has compiled it, and
+  // no later one changes anything of it.
+  private nonisolated(unsafe) let regex: Regex<AnyRegexOutput>
 
   package init(_ expression: String, expectation: String) {
-    self.expression = expression
-    self.expectation = expectation
-  }
-
-  func matches(_ text: String) -> Bool {
     guard let regex = try? Regex(expression) else {
       preconditionFailure("no expression: \(expression)")
     }
-    return text.wholeMatch(of: regex.matchingSemantics(.unicodeScalar)) != nil
+    self.expression = expression
+    self.expectation = expectation
+    self.regex = regex.matchingSemantics(.unicodeScalar)
+    _ = matches("")
   }
+
+  func matches(_ text: String) -> Bool { text.wholeMatch(of: regex) != nil }
 
   /// Neither empty nor with NUL, which PostgreSQL's texts cannot hold.
   static let anyText = #"^[^\u0000]+$"#
