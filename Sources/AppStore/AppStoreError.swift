@@ -12,6 +12,7 @@ package enum AppStoreError: Error, Sendable, Hashable {
   case tooManyTokens(limit: Int)
   case tooManyWatchlists(limit: Int)
   case tooManySymbols(limit: Int)
+  case tooLarge(bytesMax: Int)
   /// A value that the schema does not take.
   case invalid(field: String, expected: String)
 }
@@ -26,6 +27,7 @@ extension AppStoreError: CustomStringConvertible {
     case .tooManyTokens(let limit): "there are \(limit) tokens in force: revoke some"
     case .tooManyWatchlists(let limit): "more than \(limit) watchlists"
     case .tooManySymbols(let limit): "more than \(limit) symbols in a watchlist"
+    case .tooLarge(let bytesMax): "more than \(bytesMax) bytes"
     case .invalid(let field, let expected): "\(field): expected \(expected)"
     }
   }

@@ -48,11 +48,12 @@ package struct PreferenceTable {
 
   /// Replaces them all.
   /// - Parameter json: the text of one JSON object.
-  /// - Throws: `invalid` for what is no object or too large, `store`.
+  /// - Throws: `invalid` for what is no object, `tooLarge`, `store`.
   package func replace(with json: String) throws(AppStoreError) {
-    let expected = "one JSON object of at most \(Self.bytesMax) bytes"
-    guard json.utf8.count <= Self.bytesMax, !json.utf8.contains(0) else {
-      throw .invalid(field: "body", expected: expected)
+    let problem = AppStoreError.invalid(field: "body", expected: "one JSON object")
+    guard json.utf8.count <= Self.bytesMax else { throw .tooLarge(bytesMax: Self.bytesMax) }
+    guard json.first(where: { !$0.isWhitespace }) == "{", !json.utf8.contains(0) else {
+      throw problem
     }
     var parameters = WireParameters()
     parameters.add { $0.int64(userID) }
@@ -60,12 +61,11 @@ package struct PreferenceTable {
     do throws(AppStoreError) {
       try connection.write(Self.write, with: parameters, context: Self.context)
     } catch {
-      // 22P02 no JSON, 22P05 a character that text cannot hold, 22023 and 54001 nested too deep, 23
-      // a check of the table.
-      guard case .store(let cause) = error, let state = cause.sqlState,
-        state.hasPrefix("22") || state.hasPrefix("23") || state == "54001"
-      else { throw error }
-      throw .invalid(field: "body", expected: expected)
+      guard case .store(let cause) = error, let state = cause.sqlState else { throw error }
+      // The table's check: stored text has blanks that were not sent.
+      if state == "23514" { throw .tooLarge(bytesMax: Self.bytesMax) }
+      // 22P02 no JSON, 22P05 a character that text cannot hold, 22023 and 54001 nested too deep.
+      throw state.hasPrefix("22") || state == "54001" ? problem : error
     }
   }
 }

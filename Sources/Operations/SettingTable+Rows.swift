@@ -158,7 +158,7 @@ package struct GatewaySettings: Sendable {
     help: "The same of one address, of its requests without a token. 0: no limit.")
   package let gatewayTrustedProxies = Setting.addressRanges(
     "gateway.trusted_proxies", unset: "none",
-    help: "Proxies whose X-Forwarded-For and X-Forwarded-Proto are used.")
+    help: "Proxies whose X-Forwarded-For is used.")
   package let gatewayOrigins = Setting.origins(
     "gateway.origins", default: [],
     help: "Pages of other origins that may use the gateway in a browser. Its own page always may.")

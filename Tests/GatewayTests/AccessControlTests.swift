@@ -1,4 +1,5 @@
 import AppStore
+import HTTPTypes
 import Market
 import Operations
 import Platform
@@ -63,7 +64,7 @@ import Testing
         Issue.record("let in: \(bearer.count) characters")
         continue
       }
-      #expect(problem.status == 401)
+      #expect(problem.status == .unauthorized)
     }
     #expect(control.admit(request()).outcome == .admitted(.anonymous))
   }
@@ -88,13 +89,13 @@ import Testing
     let principal = Principal.token(alice)
     #expect(try principal.identity(with: .market) == alice)
     for scope in [TokenScope.account, .trade, .admin] {
-      #expect(throws: AccessProblem.forbidden(scope)) { try principal.identity(with: scope) }
+      #expect(throws: Problem.forbidden(scope)) { try principal.identity(with: scope) }
     }
-    #expect(throws: AccessProblem.unauthenticated) {
+    #expect(throws: Problem.unauthenticated) {
       try Principal.anonymous.identity(with: .market)
     }
     try Principal.anonymous.requireMarket(anonymous: true)
-    #expect(throws: AccessProblem.unauthenticated) {
+    #expect(throws: Problem.unauthenticated) {
       try Principal.anonymous.requireMarket(anonymous: false)
     }
   }
@@ -117,7 +118,7 @@ import Testing
     socket.ticket = try control.ticket(for: .token(alice))
     directory.replace(with: [:])
     #expect(control.admit(socket).outcome == .refused(.invalidToken))
-    #expect(throws: AccessProblem.unauthenticated) { try control.ticket(for: .anonymous) }
+    #expect(throws: Problem.unauthenticated) { try control.ticket(for: .anonymous) }
   }
 
   @Test func `tokens and addresses have buckets of their own`() {
@@ -128,7 +129,7 @@ import Testing
       Issue.record("not limited")
       return
     }
-    #expect(problem.status == 429 && problem.retryAfterSeconds == 1)
+    #expect(problem.status.code == 429 && problem.headers[.retryAfter] == "1")
     for _ in 0..<4 { #expect(control.admit(request()).outcome == .admitted(.anonymous)) }
     let verdict = control.admit(request())
     #expect(verdict.headers.contains { $0.name == "RateLimit" && $0.value.contains("r=0") })
@@ -144,8 +145,8 @@ import Testing
     for _ in 0..<100_000 {
       let verdict = control.admit(request("cndl_guess"))
       guard case .refused(let problem) = verdict.outcome else { continue }
-      if problem.status == 401 { answered += 1 }
-      control.finished(verdict, status: problem.status)
+      if problem.status == .unauthorized { answered += 1 }
+      control.finished(verdict, status: problem.status.code)
       clock.withLock { $0 += 1_000 }
     }
     // 100 s: forty at most at once, then one a second.
@@ -205,7 +206,7 @@ import Testing
         dump(verdict, to: &dumped)
         texts += [dumped, "\(verdict.headers)"]
         if case .refused(let problem) = verdict.outcome {
-          texts += [String(decoding: Problem(problem).json, as: UTF8.self), "\(problem)"]
+          texts += [String(decoding: problem.json, as: UTF8.self), "\(problem)"]
         }
       }
     }

@@ -1,4 +1,5 @@
 import AppStore
+import HTTPTypes
 import Market
 import Operations
 import TestSupport
@@ -113,10 +114,10 @@ import Testing
     var box = TicketBox()
     var generator = SystemRandomNumberGenerator()
     for _ in 0..<TicketBox.ticketsMax { _ = try box.make(for: identity, at: 0, using: &generator) }
-    let problem = #expect(throws: AccessProblem.self) {
+    let problem = #expect(throws: Problem.self) {
       try box.make(for: identity, at: 0, using: &generator)
     }
-    #expect(problem?.status == 429 && problem?.retryAfterSeconds == 30)
+    #expect(problem?.status.code == 429 && problem?.headers[.retryAfter] == "30")
     _ = try box.make(for: identity, at: 30_000_000, using: &generator)
     #expect(box.count == 1)
   }
@@ -139,13 +140,13 @@ import Testing
     _ peer: String?, _ forwarded: String?, _ expected: String
   ) {
     let address = ClientAddress(
-      peer: peer, forwardedFor: forwarded, forwardedProto: nil, trusting: Self.proxies)
+      peer: peer, forwardedFor: forwarded, trusting: Self.proxies)
     #expect(address.bytes == NumericAddress.bytes(expected))
   }
 
   @Test func `the addresses of one IPv6 network are counted together`() {
     func bytes(_ text: String) -> [UInt8] {
-      ClientAddress(peer: text, forwardedFor: nil, forwardedProto: nil, trusting: []).bytes
+      ClientAddress(peer: text, forwardedFor: nil, trusting: []).bytes
     }
     #expect(bytes("2001:db8::1") == bytes("2001:db8::ffff:1"))
     #expect(bytes("2001:db8::1") != bytes("2001:db8:0:1::1"))

@@ -118,14 +118,40 @@ import Testing
   @Test func `preferences come back, and a body has a bound`() async throws {
     let first = try await ask(.get, "/v1/preferences")
     #expect(first.body == "{}")
-    let stored = #"{"every": "2s"}"#
-    let written = try await ask(.put, "/v1/preferences", body: stored)
+    let sent = #"{"every": "2s"}"#
+    let written = try await ask(.put, "/v1/preferences", body: sent)
     #expect(written.status == 204)
     let second = try await ask(.get, "/v1/preferences")
-    #expect(second.body == stored)
+    #expect(second.body == sent)
     let large = String(repeating: "x", count: RouteTable.bodyBytesMax + 1)
     let refused = try await ask(.put, "/v1/preferences", body: large)
     #expect(refused.status == 413)
+    // What the table takes is less.
+    let stored = "{\"a\":\"\(String(repeating: "x", count: PreferenceTable.bytesMax))\"}"
+    let unstored = try await ask(.put, "/v1/preferences", body: stored)
+    #expect(unstored.status == 413 && unstored.body.contains("body_too_large"))
+  }
+
+  @Test func `a body of another type than JSON is refused, whatever is in it`() async throws {
+    func put(_ type: String?, _ body: String) async throws -> Int {
+      var headers: HTTPFields = [.authorization: "Bearer \(secret.reveal())"]
+      headers[.contentType] = type
+      // What a client accepts changes nothing.
+      headers[.accept] = "text/html"
+      let request = AskedRequest(
+        path: "/v1/preferences", method: .put, headers: headers, body: ByteBuffer(string: body))
+      return try await request.answer(from: table, log: log).status
+    }
+    for type in [
+      nil, "application/json", "Application/JSON;charset=utf-8", "application/json ;x=y",
+    ] {
+      #expect(try await put(type, "{}") == 204, "\(type ?? "none")")
+    }
+    for type in ["", "text/plain", "application/x-www-form-urlencoded", "application/jsonp"] {
+      #expect(try await put(type, "{}") == 415, "\(type)")
+      // Nothing is no JSON, of whatever type.
+      #expect(try await put(type, "") == 422, "\(type)")
+    }
   }
 
   @Test func `a ticket is given to a token`() async throws {
@@ -141,7 +167,7 @@ import Testing
     try database.execute("alter schema candled_app rename to elsewhere")
     let answer = try await ask(.get, "/v1/watchlists")
     #expect(answer.status == 503 && answer.body.contains("store_away"))
-    #expect(answer.headers[.retryAfter] == "1")
+    #expect(answer.headers[.retryAfter] == "2")
     #expect(try await ask(.post, "/v1/tickets").status == 201)
   }
 

@@ -22,7 +22,6 @@ package struct AccessRequest: Sendable {
   package var peer: String?
   /// `X-Forwarded-For`, all of them joined by commas.
   package var forwardedFor: String?
-  package var forwardedProto: String?
   /// `OPTIONS` with `Access-Control-Request-Method`.
   package var isPreflight = false
   /// An upgrade, or a method that changes something: a foreign page gets no answer at all.
@@ -38,7 +37,7 @@ package struct AccessRequest: Sendable {
 package struct AccessVerdict: Sendable {
   package enum Outcome: Sendable, Hashable {
     case admitted(Principal)
-    case refused(AccessProblem)
+    case refused(Problem)
     /// Answered 204 with the headers, and nothing else happens.
     case preflight
   }
@@ -142,8 +141,7 @@ package final class AccessControl: Sendable {
 
   package func admit(_ request: AccessRequest) -> AccessVerdict {
     let address = ClientAddress(
-      peer: request.peer, forwardedFor: request.forwardedFor,
-      forwardedProto: request.forwardedProto, trusting: options.trustedProxies)
+      peer: request.peer, forwardedFor: request.forwardedFor, trusting: options.trustedProxies)
     let origin = rule.verdict(origin: request.origin, host: request.host)
     var verdict = AccessVerdict(
       outcome: .preflight, headers: rule.headers(for: origin), key: .address(address.bytes),
@@ -156,7 +154,7 @@ package final class AccessControl: Sendable {
       if case .listed = origin { verdict.headers += OriginRule.preflightHeaders }
       return limited(verdict)
     }
-    let caller = Result { () throws(AccessProblem) in try principal(of: request) }
+    let caller = Result { () throws(Problem) in try principal(of: request) }
     if case .success(.token(let identity)) = caller {
       verdict = AccessVerdict(
         outcome: .admitted(.token(identity)), headers: verdict.headers,
@@ -222,7 +220,7 @@ package final class AccessControl: Sendable {
         && target.removingPercentEncoding?.contains(TokenSecret.prefix) ?? false
   }
 
-  private func principal(of request: AccessRequest) throws(AccessProblem) -> Principal {
+  private func principal(of request: AccessRequest) throws(Problem) -> Principal {
     if Self.holdsToken(request.target) { throw .tokenInAddress }
     if let ticket = request.ticket {
       let now = now()
@@ -248,7 +246,7 @@ package final class AccessControl: Sendable {
   /// - Throws: 401; 503 while no token could be read since the start.
   package func principal(
     ofSecret secret: some StringProtocol
-  ) throws(AccessProblem) -> Principal {
+  ) throws(Problem) -> Principal {
     guard let identity = directory.identity(of: secret) else {
       throw directory.isLoaded ? .invalidToken : .storeAway
     }
@@ -256,11 +254,11 @@ package final class AccessControl: Sendable {
   }
 
   /// - Throws: 401 without a token, 429.
-  package func ticket(for principal: Principal) throws(AccessProblem) -> String {
+  package func ticket(for principal: Principal) throws(Problem) -> String {
     guard case .token(let identity) = principal else { throw .unauthenticated }
     let now = now()
     let made = state.withLock { state in
-      Result { () throws(AccessProblem) in
+      Result { () throws(Problem) in
         var generator = SystemRandomNumberGenerator()
         let ticket = try state.tickets.make(for: identity, at: now, using: &generator)
         state.counters.tickets += 1

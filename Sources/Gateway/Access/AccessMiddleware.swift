@@ -31,12 +31,12 @@ package struct AccessMiddleware: MiddlewareProtocol {
   ) async throws -> Response {
     switch verdict.outcome {
     case .preflight: return Response(status: .noContent)
-    case .refused(let problem): return Response(Problem(problem), through: context.door)
+    case .refused(let problem): return Response(problem, through: context.door)
     case .admitted(let principal):
-      do throws(AccessProblem) {
+      do throws(Problem) {
         try control.require(context.route?.scope ?? .open, of: principal)
       } catch {
-        return Response(Problem(error), through: context.door)
+        return Response(error, through: context.door)
       }
       var context = context
       context.principal = principal
@@ -49,7 +49,7 @@ package struct AccessMiddleware: MiddlewareProtocol {
 
 extension AccessControl {
   /// - Throws: 401 without a token that is needed, 403 with one that lacks the scope.
-  fileprivate func require(_ scope: Scope, of principal: Principal) throws(AccessProblem) {
+  fileprivate func require(_ scope: Scope, of principal: Principal) throws(Problem) {
     switch scope {
     case .open: return
     case .market: try principal.requireMarket(anonymous: options.anonymous)
@@ -75,7 +75,6 @@ extension AccessRequest {
     origin = headers[.origin]
     host = request.head.authority
     forwardedFor = value("X-Forwarded-For")
-    forwardedProto = value("X-Forwarded-Proto")
     isPreflight =
       request.method == .options && headers[.accessControlRequestMethod] != nil && origin != nil
     isGuarded = ![.get, .head, .options].contains(request.method) || headers[.upgrade] != nil

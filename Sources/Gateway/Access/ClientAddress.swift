@@ -6,27 +6,18 @@ package struct ClientAddress: Sendable, Hashable {
   /// What is counted together: an IPv4 address, the /64 of an IPv6 one (which is one customer), or
   /// nothing of a peer on a Unix socket.
   package let bytes: [UInt8]
-  /// Whether the client's own connection is encrypted, as far as it is known.
-  package let isSecure: Bool
 
   /// Longer lists are cut; no proxy of ours is that far away.
   private static let hopsMax = 16
 
-  package init(bytes: [UInt8], isSecure: Bool = false) {
-    self.bytes = bytes
-    self.isSecure = isSecure
-  }
-
   /// - Parameters:
   ///   - peer: the numeric address of the connection's other end; nil on a Unix socket.
   ///   - forwardedFor: `X-Forwarded-For`, all of them joined by commas.
-  ///   - forwardedProto: `X-Forwarded-Proto`.
   package init(
-    peer: String?, forwardedFor: String?, forwardedProto: String?, trusting proxies: [AddressRange]
+    peer: String?, forwardedFor: String?, trusting proxies: [AddressRange]
   ) {
     var address = peer
-    let isForwarded = Self.isTrusted(peer, by: proxies)
-    if isForwarded, let forwardedFor {
+    if Self.isTrusted(peer, by: proxies), let forwardedFor {
       // From the right: the last entry was written by the proxy at our side, and what an untrusted
       // one wrote before it is worth nothing.
       for hop in forwardedFor.split(separator: ",").suffix(Self.hopsMax).reversed() {
@@ -36,9 +27,7 @@ package struct ClientAddress: Sendable, Hashable {
       }
     }
     let bytes = address.flatMap(NumericAddress.bytes) ?? []
-    self.init(
-      bytes: bytes.count == 16 ? Array(bytes.prefix(8)) : bytes,
-      isSecure: isForwarded && forwardedProto?.lowercased() == "https")
+    self.bytes = bytes.count == 16 ? Array(bytes.prefix(8)) : bytes
   }
 
   private static func isTrusted(_ address: String?, by proxies: [AddressRange]) -> Bool {

@@ -15,9 +15,9 @@ package struct MineRequest: Sendable {
     self.body = body
   }
 
-  func watchlistID() throws(AccessProblem) -> Int64 {
+  func watchlistID() throws(Problem) -> Int64 {
     guard let text = parameters["id"], let id = Int64(text), id > 0 else {
-      throw .invalid("id", expected: "a number of a watchlist")
+      throw .unstorable("id", expected: "a number of a watchlist")
     }
     return id
   }

@@ -13,15 +13,15 @@ extension MineRoutes {
       route(
         .post, path: "/v1/tickets", scope: .open, status: .created, answer: Self.ticket,
         summary: "A one-time ticket for a WebSocket of a browser: /ws?ticket=…, within 30 s."
-      ) { (routes, request) throws(AccessProblem) in try routes.makeTicket(request) },
+      ) { (routes, request) throws(Problem) in try routes.makeTicket(request) },
       route(
         .get, path: "/v1/preferences", answer: .anyObject,
         summary: "The user's preferences: one JSON object."
-      ) { (routes, request) throws(AccessProblem) in try await routes.preferences(request) },
+      ) { (routes, request) throws(Problem) in try await routes.preferences(request) },
       route(
         .put, path: "/v1/preferences", status: .noContent, answer: nil, body: .anyObject,
         summary: "Replaces the user's preferences."
-      ) { (routes, request) throws(AccessProblem) in
+      ) { (routes, request) throws(Problem) in
         try await routes.replacePreferences(request)
       },
     ]
@@ -33,19 +33,19 @@ extension MineRoutes {
         .get, path: "/v1/watchlists",
         answer: .object([.init("watchlists", .array(of: Self.watchlist))]),
         summary: "The user's watchlists, in order, with their symbols."
-      ) { (routes, request) throws(AccessProblem) in try await routes.watchlists(request) },
+      ) { (routes, request) throws(Problem) in try await routes.watchlists(request) },
       route(
         .post, path: "/v1/watchlists", status: .created, answer: Self.watchlist, body: Self.name,
         summary: "Makes a watchlist.", problems: [.conflict]
-      ) { (routes, request) throws(AccessProblem) in try await routes.makeWatchlist(request) },
+      ) { (routes, request) throws(Problem) in try await routes.makeWatchlist(request) },
       route(
         .put, path: "/v1/watchlists/{id}", status: .noContent, answer: nil, body: Self.name,
         summary: "Renames a watchlist.", problems: [.notFound, .conflict]
-      ) { (routes, request) throws(AccessProblem) in try await routes.renameWatchlist(request) },
+      ) { (routes, request) throws(Problem) in try await routes.renameWatchlist(request) },
       route(
         .delete, path: "/v1/watchlists/{id}", status: .noContent, answer: nil,
         summary: "Deletes a watchlist. Deleting it again is no error."
-      ) { (routes, request) throws(AccessProblem) in try await routes.deleteWatchlist(request) },
+      ) { (routes, request) throws(Problem) in try await routes.deleteWatchlist(request) },
     ]
   }
 
@@ -56,22 +56,22 @@ extension MineRoutes {
         summary: "Makes these all its symbols, in this order: each a string, or an object with "
           + "symbol, low and high. A bare string keeps the triggers.",
         problems: [.notFound, .conflict]
-      ) { (routes, request) throws(AccessProblem) in try await routes.replaceSymbols(request) },
+      ) { (routes, request) throws(Problem) in try await routes.replaceSymbols(request) },
       route(
         .put, path: "/v1/watchlists/{id}/symbols/{symbol}", status: .noContent, answer: nil,
         body: Self.triggers,
         summary: "Adds a symbol at the end, or sets its triggers.",
         problems: [.notFound, .conflict]
-      ) { (routes, request) throws(AccessProblem) in try await routes.putSymbol(request) },
+      ) { (routes, request) throws(Problem) in try await routes.putSymbol(request) },
       route(
         .delete, path: "/v1/watchlists/{id}/symbols/{symbol}", status: .noContent, answer: nil,
         summary: "Removes a symbol. Removing it again is no error.", problems: [.notFound]
-      ) { (routes, request) throws(AccessProblem) in try await routes.removeSymbol(request) },
+      ) { (routes, request) throws(Problem) in try await routes.removeSymbol(request) },
     ]
   }
 
   private typealias Responding =
-    @Sendable (MineRoutes, MineRequest) async throws(AccessProblem) -> MineResponse
+    @Sendable (MineRoutes, MineRequest) async throws(Problem) -> MineResponse
 
   private func route(
     _ method: HTTPRequest.Method, path: String, scope: Scope = .account,
@@ -91,11 +91,7 @@ extension MineRoutes {
       let request = MineRequest(
         principal: context.principal,
         parameters: Dictionary(values) { first, _ in first }, body: arguments.body)
-      do {
-        return Answer(try await respond(self, request))
-      } catch let problem as AccessProblem {
-        throw Problem(problem)
-      }
+      return Answer(try await respond(self, request))
     }
   }
 

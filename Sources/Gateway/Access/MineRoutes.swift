@@ -1,5 +1,6 @@
 import AppStore
 import Foundation
+import HTTPTypes
 import Market
 
 /// What belongs to a user: tickets, preferences, watchlists. Each is a plain function of a request;
@@ -20,7 +21,7 @@ package struct MineRoutes: Sendable {
 
   // MARK: Tickets and preferences
 
-  func makeTicket(_ request: MineRequest) throws(AccessProblem) -> MineResponse {
+  func makeTicket(_ request: MineRequest) throws(Problem) -> MineResponse {
     let ticket = try control.ticket(for: request.principal)
     return .json(status: 201) { writer in
       writer.object { object in
@@ -30,7 +31,7 @@ package struct MineRoutes: Sendable {
     }
   }
 
-  func preferences(_ request: MineRequest) async throws(AccessProblem) -> MineResponse {
+  func preferences(_ request: MineRequest) async throws(Problem) -> MineResponse {
     let user = try request.principal.identity(with: .account).userID
     let value = try await run { (connection) throws(AppStoreError) in
       try PreferenceTable(connection, userID: user).value()
@@ -38,10 +39,10 @@ package struct MineRoutes: Sendable {
     return MineResponse(status: 200, body: Array(value.utf8))
   }
 
-  func replacePreferences(_ request: MineRequest) async throws(AccessProblem) -> MineResponse {
+  func replacePreferences(_ request: MineRequest) async throws(Problem) -> MineResponse {
     let user = try request.principal.identity(with: .account).userID
     guard let json = String(validating: request.body, as: UTF8.self) else {
-      throw .invalid("body", expected: "JSON in UTF-8")
+      throw .unstorable("body", expected: "JSON in UTF-8")
     }
     try await run { (connection) throws(AppStoreError) in
       try PreferenceTable(connection, userID: user).replace(with: json)
@@ -51,7 +52,7 @@ package struct MineRoutes: Sendable {
 
   // MARK: Watchlists
 
-  func watchlists(_ request: MineRequest) async throws(AccessProblem) -> MineResponse {
+  func watchlists(_ request: MineRequest) async throws(Problem) -> MineResponse {
     let lists = try await change(request) { (table) throws(AppStoreError) in try table.all() }
     return .json { writer in
       writer.object { object in
@@ -62,7 +63,7 @@ package struct MineRoutes: Sendable {
     }
   }
 
-  func makeWatchlist(_ request: MineRequest) async throws(AccessProblem) -> MineResponse {
+  func makeWatchlist(_ request: MineRequest) async throws(Problem) -> MineResponse {
     let name = try decode(NameBody.self, from: request).name
     let list = try await change(request) { (table) throws(AppStoreError) in
       try table.create(named: name)
@@ -70,29 +71,29 @@ package struct MineRoutes: Sendable {
     return .json(status: 201, location: "/v1/watchlists/\(list.id)") { list.write(to: &$0) }
   }
 
-  func renameWatchlist(_ request: MineRequest) async throws(AccessProblem) -> MineResponse {
+  func renameWatchlist(_ request: MineRequest) async throws(Problem) -> MineResponse {
     let (id, name) = (try request.watchlistID(), try decode(NameBody.self, from: request).name)
     try await change(request) { (table) throws(AppStoreError) in try table.rename(id, to: name) }
     return .empty
   }
 
-  func deleteWatchlist(_ request: MineRequest) async throws(AccessProblem) -> MineResponse {
+  func deleteWatchlist(_ request: MineRequest) async throws(Problem) -> MineResponse {
     let id = try request.watchlistID()
     try await change(request) { (table) throws(AppStoreError) in try table.delete(id) }
     return .empty
   }
 
-  func replaceSymbols(_ request: MineRequest) async throws(AccessProblem) -> MineResponse {
+  func replaceSymbols(_ request: MineRequest) async throws(Problem) -> MineResponse {
     let id = try request.watchlistID()
     var entries: [WatchlistEntry] = []
     for entry in try decode(SymbolsBody.self, from: request).symbols {
       // 404 would mean that there is no such list.
-      guard let symbol = resolve(entry.symbol) else { throw unknown(status: 409) }
+      guard let symbol = resolve(entry.symbol) else { throw unknown(.conflict) }
       entries.append(WatchlistEntry(symbol: symbol, triggers: try entry.triggers?.value()))
     }
     guard Set(entries.map(\.symbol)).count == entries.count else {
-      throw AccessProblem(
-        status: 409, code: "symbol_twice", title: "a symbol is in the list twice")
+      throw Problem(
+        .conflict, code: "symbol_twice", title: "a symbol is in the list twice")
     }
     let order = entries
     let list = try await change(request) { (table) throws(AppStoreError) in
@@ -101,7 +102,7 @@ package struct MineRoutes: Sendable {
     return .json { list.write(to: &$0) }
   }
 
-  func putSymbol(_ request: MineRequest) async throws(AccessProblem) -> MineResponse {
+  func putSymbol(_ request: MineRequest) async throws(Problem) -> MineResponse {
     let id = try request.watchlistID()
     let symbol = try symbol(request.parameters["symbol"] ?? "")
     let triggers =
@@ -114,7 +115,7 @@ package struct MineRoutes: Sendable {
   }
 
   /// Also of a symbol that is not known any more.
-  func removeSymbol(_ request: MineRequest) async throws(AccessProblem) -> MineResponse {
+  func removeSymbol(_ request: MineRequest) async throws(Problem) -> MineResponse {
     let id = try request.watchlistID()
     let text = request.parameters["symbol"] ?? ""
     guard let symbol = resolve(text) ?? Symbol(anySpelling: text) else { throw unknown() }
@@ -129,7 +130,7 @@ package struct MineRoutes: Sendable {
   private func change<Value: Sendable>(
     _ request: MineRequest,
     _ body: @Sendable (WatchlistTable) throws(AppStoreError) -> Value
-  ) async throws(AccessProblem) -> Value {
+  ) async throws(Problem) -> Value {
     let user = try request.principal.identity(with: .account).userID
     return try await run { (connection) throws(AppStoreError) in
       try body(WatchlistTable(connection, userID: user))
@@ -139,32 +140,31 @@ package struct MineRoutes: Sendable {
   @discardableResult
   private func run<Value: Sendable>(
     _ body: @Sendable (AppConnection) throws(AppStoreError) -> Value
-  ) async throws(AccessProblem) -> Value {
+  ) async throws(Problem) -> Value {
     do throws(AppStoreError) {
       return try await store.run(body)
     } catch {
-      throw AccessProblem(error)
+      throw Problem(error)
     }
   }
 
-  private func symbol(_ text: String) throws(AccessProblem) -> Symbol {
+  private func symbol(_ text: String) throws(Problem) -> Symbol {
     guard let symbol = resolve(text) else { throw unknown() }
     return symbol
   }
 
-  private func unknown(status: Int = 404) -> AccessProblem {
-    AccessProblem(
-      status: status, code: "unknown_symbol", title: "there is no such symbol")
+  private func unknown(_ status: HTTPResponse.Status = .notFound) -> Problem {
+    Problem(status, code: "unknown_symbol", title: "there is no such symbol")
   }
 
   private func decode<Body: Decodable>(
     _ type: Body.Type, from request: MineRequest
-  ) throws(AccessProblem) -> Body {
+  ) throws(Problem) -> Body {
     do {
       return try JSONDecoder().decode(type, from: Data(request.body))
     } catch {
-      throw AccessProblem(
-        status: 400, code: "invalid_argument", title: "the body is not the JSON that is expected")
+      throw Problem(
+        .badRequest, code: "invalid_argument", title: "the body is not the JSON that is expected")
     }
   }
 }
@@ -180,22 +180,22 @@ private struct TriggersBody: Decodable {
   var low: String?
   var high: String?
 
-  func value() throws(AccessProblem) -> PriceTriggers {
+  func value() throws(Problem) -> PriceTriggers {
     let triggers = PriceTriggers(low: try price(low, of: "low"), high: try price(high, of: "high"))
     if let low = triggers.low, let high = triggers.high, low > high {
-      throw AccessProblem(
-        status: 409, code: "triggers_cross", title: "low is above high, so no price is between them"
+      throw Problem(
+        .conflict, code: "triggers_cross", title: "low is above high, so no price is between them"
       )
     }
     return triggers
   }
 
-  private func price(_ text: String?, of field: String) throws(AccessProblem) -> ExactDecimal? {
+  private func price(_ text: String?, of field: String) throws(Problem) -> ExactDecimal? {
     guard let text else { return nil }
     do {
       return try ExactDecimal(text)
     } catch {
-      throw .invalid(field, expected: "a decimal number in a string such as \"1769.040\"")
+      throw .unstorable(field, expected: "a decimal number in a string such as \"1769.040\"")
     }
   }
 }

@@ -19,7 +19,7 @@ package enum Principal: Sendable, Hashable {
 
   /// The user whose rows may be read and written.
   /// - Throws: 401 without a token, 403 without the scope.
-  package func identity(with scope: TokenScope) throws(AccessProblem) -> Identity {
+  package func identity(with scope: TokenScope) throws(Problem) -> Identity {
     guard case .token(let identity) = self else { throw .unauthenticated }
     guard identity.scopes.contains(scope) else { throw .forbidden(scope) }
     return identity
@@ -28,7 +28,7 @@ package enum Principal: Sendable, Hashable {
   /// Whether the market may be read.
   /// - Parameter anonymous: `gateway.anonymous`.
   /// - Throws: 401, 403.
-  package func requireMarket(anonymous: Bool) throws(AccessProblem) {
+  package func requireMarket(anonymous: Bool) throws(Problem) {
     if !anonymous { _ = try identity(with: .market) }
   }
 }

@@ -31,7 +31,7 @@ package struct TicketBox: Sendable {
   package mutating func make(
     for identity: Principal.Identity, at now: Int64,
     using generator: inout some RandomNumberGenerator
-  ) throws(AccessProblem) -> String {
+  ) throws(Problem) -> String {
     forgetExpired(at: now)
     guard entries.count < Self.ticketsMax else {
       throw .tooManyRequests(retryAfterSeconds: Self.lifeSeconds)

@@ -52,6 +52,10 @@ package struct Problem: Error, Sendable, Hashable {
     invalid([Fault(field: field, expected: expected, found: found)])
   }
 
+  static let otherContent = Problem(
+    .unsupportedMediaType, code: "unsupported_media_type",
+    title: "The body must be JSON: send Content-Type: application/json.")
+
   package static let notFound = Problem(
     .notFound, code: "not_found", title: "There is nothing at this path.")
 
@@ -80,16 +84,6 @@ package struct Problem: Error, Sendable, Hashable {
     } else {
       self = .internalError
     }
-  }
-
-  package init(_ access: AccessProblem) {
-    var headers: HTTPFields = [:]
-    if access.status == 401 { headers[.wwwAuthenticate] = "Bearer realm=\"candled\"" }
-    if let seconds = access.retryAfterSeconds { headers[.retryAfter] = String(seconds) }
-    self.init(
-      HTTPResponse.Status(code: access.status), code: access.code, title: access.title,
-      faults: access.fields.map { Fault(field: $0.field, expected: $0.expected, found: "") },
-      headers: headers)
   }
 
   private static let invalidParameter = "22023"

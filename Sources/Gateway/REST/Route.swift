@@ -98,7 +98,7 @@ package struct Route: Sendable {
     var statuses: Set = [400, 401, 403, 405, 414, 421, 429, 431, 500]
     statuses.formUnion(problems.map(\.code))
     if method == .get, !isStream { statuses.insert(304) }
-    if body != nil { statuses.insert(413) }
+    if body != nil { statuses.formUnion([413, 415]) }
     return statuses.sorted()
   }
 

@@ -122,14 +122,15 @@ package struct RouteTable: HTTPResponder {
       HTTPField.Name(name).flatMap { request.headers[$0] }
     }
     guard route.body != nil else { return Arguments(values, body: []) }
-    do {
-      let body = try await request.body.collect(upTo: Self.bodyBytesMax)
-      return Arguments(values, body: Array(body.readableBytesView))
-    } catch {
-      throw Problem(
-        .contentTooLarge, code: "body_too_large",
-        title: "The body has more than \(Self.bodyBytesMax) bytes.")
+    guard let body = try? await request.body.collect(upTo: Self.bodyBytesMax) else {
+      throw Problem.bodyTooLarge(bytesMax: Self.bodyBytesMax)
     }
+    // Of a body whose type is not said nothing else can be meant.
+    let type = request.headers[.contentType].map { $0.prefix { $0 != ";" && $0 != " " } }
+    if body.readableBytes > 0, let type, type.lowercased() != "application/json" {
+      throw Problem.otherContent
+    }
+    return Arguments(values, body: Array(body.readableBytesView))
   }
 }
 

@@ -101,13 +101,13 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
     _ request: StreamRequest, head: HTTPRequestHead, context: ChannelHandlerContext
   ) {
     if AccessControl.holdsToken(head.uri) {
-      refuse(Problem(.tokenInAddress), context: context)
+      refuse(.tokenInAddress, context: context)
     } else if let problem = request.problem {
       refuse(problem, context: context)
     } else if request.hasOtherAuthorization {
-      refuse(Problem(.unauthenticated), context: context)
+      refuse(.unauthenticated, context: context)
     } else if !hub.settings.isOriginAllowed(request.origin, request.host) {
-      refuse(Problem(.foreignOrigin), context: context)
+      refuse(.foreignOrigin, context: context)
     } else if !hub.streams(on: context.eventLoop).load() {
       refuse(.storeAway, context: context)
     } else if request.framing == .webSocket {
@@ -161,7 +161,7 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
   private func admitEvents(_ request: StreamRequest, context: ChannelHandlerContext) {
     guard let credential = request.credential else {
       guard hub.settings.isAnonymousAllowed else {
-        return refuse(Problem(.unauthenticated), context: context)
+        return refuse(.unauthenticated, context: context)
       }
       switch counted(request, context: context) {
       case .success(let identity):
@@ -186,8 +186,7 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
   ) {
     guard context.channel.isActive else { return }
     guard let grant, grant.mayReadMarket else {
-      return refuse(
-        Problem(grant == nil ? .unauthenticated : .forbidden(.market)), context: context)
+      return refuse(grant == nil ? .unauthenticated : .forbidden(.market), context: context)
     }
     guard hub.connections.add(grant.identity, atMost: hub.settings.connectionsMax) else {
       return refuse(.tooManyStreams, context: context)
