@@ -53,26 +53,32 @@ extension ExactDecimal {
   /// Writes the text into `buffer` and returns the bytes written; 21 always suffice.
   @discardableResult
   public func write(to buffer: UnsafeMutableRawBufferPointer) -> Int {
-    var reversed: (UInt64, UInt64, UInt64) = (0, 0, 0)  // 24 bytes on the stack
-    return withUnsafeMutableBytes(of: &reversed) { scratch in
-      var magnitude = units.magnitude
-      var count = 0
-      repeat {
-        if count == Int(scale), scale > 0 {
-          scratch[count] = UInt8(ascii: ".")
-          count += 1
-        }
-        scratch[count] = UInt8(ascii: "0") + UInt8(magnitude % 10)
-        magnitude /= 10
-        count += 1
-      } while magnitude > 0 || count < Int(scale) + (scale > 0 ? 2 : 1)
-      if units < 0 {
-        scratch[count] = UInt8(ascii: "-")
-        count += 1
+    let places = Int(scale)
+    var rest = units.magnitude
+    let digits = max(Self.digits(of: rest), places + 1)
+    let count = digits + (places > 0 ? 1 : 0) + (units < 0 ? 1 : 0)
+    var position = count
+    for place in 0..<digits {
+      position -= 1
+      if place == places, places > 0 {
+        buffer[position] = UInt8(ascii: ".")
+        position -= 1
       }
-      for index in 0..<count { buffer[index] = scratch[count - 1 - index] }
-      return count
+      let quotient = rest / 10
+      buffer[position] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest &- quotient &* 10)
+      rest = quotient
     }
+    if units < 0 { buffer[0] = UInt8(ascii: "-") }
+    return count
+  }
+
+  private static func digits(of number: UInt64) -> Int {
+    var (digits, bound) = (1, UInt64(10))
+    while number >= bound, digits < 20 {
+      digits += 1
+      bound = digits < 20 ? bound * 10 : bound
+    }
+    return digits
   }
 }
 

@@ -27,7 +27,8 @@ struct FannedMarket {
     (state.epoch, state.seq) = (1, 1)
     state.stocks = Array(repeating: nil, count: latest.count)
     state.figures = Array(repeating: nil, count: latest.count)
-    for place in latest.indices { store(place) }
+    var text = JSONWriter()
+    for place in latest.indices { store(place, with: &text) }
   }
 
   func publish(to memory: MarketMemory) { memory.publish(state) }
@@ -47,7 +48,8 @@ struct FannedMarket {
   mutating func publish(to memory: MarketMemory, ring: FeedRing, sinks: [any FeedSink]) {
     state.seq += 1
     state.committedAt = Self.opened
-    for place in changed { store(place) }
+    var text = JSONWriter()
+    for place in changed { store(place, with: &text) }
     let update = FeedUpdate(
       epoch: state.epoch, seq: state.seq, committedAt: Self.opened,
       stocks: changed.compactMap { state.stocks[$0] }, messages: [])
@@ -56,13 +58,14 @@ struct FannedMarket {
     for sink in sinks { sink.receive(.update(update)) }
   }
 
-  private mutating func store(_ place: Int) {
-    let quote = latest[place]
-    let figures = StockFigures(quote.quote)
+  private mutating func store(_ place: Int, with text: inout JSONWriter) {
+    let figures = StockFigures(latest[place].quote)
     state.figures[place] = figures
     state.stocks[place] = EncodedStock(
-      quote, figures: figures, place: SeriesPlace(index: place), in: state.directory,
-      isStale: false)
+      latest[place], figures: figures, place: SeriesPlace(index: place),
+      identity: state.directory.identity(
+        of: SeriesPlace(index: place), named: latest[place].name),
+      isStale: false, with: &text)
   }
 
   // MARK: Values

@@ -16,9 +16,12 @@ import Testing
     quote.previousClose = ExactDecimal(10)
     let latest = LatestQuote(
       quote: quote, source: .live, name: name, forming: nil, receivedAt: quote.at, seq: 1)
+    let place = SeriesPlace(index: 0)
+    var text = JSONWriter()
+    text.string("of another stock")
     return try EncodedStock(
-      latest, figures: StockFigures(quote), place: SeriesPlace(index: 0), in: directory,
-      isStale: false
+      latest, figures: StockFigures(quote), place: place,
+      identity: directory.identity(of: place, named: name), isStale: false, with: &text
     ).fields
   }
 
@@ -41,7 +44,7 @@ import Testing
     var record = old
     record.board = "main"
     let directory = InstrumentDirectory().updated(with: [old]).updated(with: [record])
-    let members = directory.identity(of: SeriesPlace(index: 0)).members
+    let members = directory.identity(of: SeriesPlace(index: 0), named: "贵州茅台").members
     #expect(String(decoding: members, as: UTF8.self).contains("\"board\":\"main\""))
   }
 }

@@ -36,6 +36,15 @@ extension MarketZone {
   }
 }
 
+extension TradingDay {
+  /// Writes `2026-07-06` and returns how many bytes it is; `momentBytesMax` always suffice.
+  func write(to buffer: UnsafeMutableRawBufferPointer) -> Int {
+    var text = ClockText(buffer)
+    text.append(self)
+    return text.count
+  }
+}
+
 /// Digits and what stands between them, in memory that is there already.
 private struct ClockText {
   private let buffer: UnsafeMutableRawBufferPointer

@@ -48,7 +48,8 @@ struct FeedAssembler: Sendable {
     state.stalled = [:]
     connectionLostAt = nil
     state.lostAt = leaderLostAt
-    for quote in snapshot.quotes { store(quote) }
+    var text = JSONWriter()
+    for quote in snapshot.quotes { store(quote, with: &text) }
   }
 
   mutating func apply(_ change: FeedChange) -> FeedUpdate {
@@ -61,7 +62,12 @@ struct FeedAssembler: Sendable {
       case .minuteComplete, .dayComplete, .dispute: break
       }
     }
-    let places = change.quotes.compactMap { store($0) }.sorted()
+    var text = JSONWriter()
+    var places: [SeriesPlace] = []
+    for quote in change.quotes {
+      if let place = store(quote, with: &text) { places.append(place) }
+    }
+    places.sort()
     return FeedUpdate(
       epoch: state.epoch, seq: change.seq, committedAt: change.committedAt,
       stocks: places.compactMap { state.stocks[$0.index] }, messages: messages(of: change))
@@ -91,11 +97,14 @@ struct FeedAssembler: Sendable {
     let wasStale = state.lostAt != nil
     state.lostAt = connectionLostAt ?? leaderLostAt
     guard wasStale != (state.lostAt != nil) else { return }
-    for quote in latest { if let quote { store(quote) } }
+    var text = JSONWriter()
+    for quote in latest { if let quote { store(quote, with: &text) } }
   }
 
   @discardableResult
-  private mutating func store(_ quote: LatestQuote) -> SeriesPlace? {
+  private mutating func store(
+    _ quote: LatestQuote, with text: inout JSONWriter
+  ) -> SeriesPlace? {
     guard let place = place(of: quote.quote.symbol, source: quote.source) else { return nil }
     let zone = state.directory[place].zone
     latest[place.index] = quote
@@ -103,7 +112,9 @@ struct FeedAssembler: Sendable {
     let figures = StockFigures(quote.quote)
     state.figures[place.index] = figures
     state.stocks[place.index] = EncodedStock(
-      quote, figures: figures, place: place, in: state.directory, isStale: state.lostAt != nil)
+      quote, figures: figures, place: place,
+      identity: state.directory.identity(of: place, named: quote.name),
+      isStale: state.lostAt != nil, with: &text)
     return place
   }
 

@@ -62,7 +62,11 @@ package struct InstrumentDirectory: Sendable {
 
   package subscript(_ place: SeriesPlace) -> SeriesRecord { series[place.index] }
 
-  func identity(of place: SeriesPlace) -> SeriesIdentity { identities[place.index] }
+  /// - Parameter name: as the quote has it, which may be newer.
+  package func identity(of place: SeriesPlace, named name: String?) -> SeriesIdentity {
+    let known = identities[place.index]
+    return known.name == name ? known : SeriesIdentity(self[place], name: name)
+  }
 
   package func place(of symbol: Symbol, source: Source) -> SeriesPlace? {
     placesByKey[SeriesKey(symbol: symbol, source: source)]
@@ -77,28 +81,24 @@ package struct InstrumentDirectory: Sendable {
   /// where only one exchange has it; nil if unknown.
   /// - Parameter source: its name; nil for the one that is meant if none is named.
   package func place(spelling: String, source: String? = nil) -> SeriesPlace? {
-    for symbol in Self.readings(of: spelling) {
-      let found = placesBySymbol[symbol]?.first {
+    func listed(_ symbol: Symbol?) -> SeriesPlace? {
+      symbol.flatMap { placesBySymbol[$0] }?.first {
         isListed[$0.index] && (source == nil || series[$0.index].sourceName == source)
       }
-      if let found { return found }
     }
-    return nil
+    guard spelling.utf8.count <= Symbol.bytesMax else { return nil }
+    return listed(Symbol(anySpelling: Self.withKnownSuffix(spelling)))
+      ?? listed(Symbol(spelling.uppercased())) ?? listed(Symbol(spelling))
   }
 
   /// Suffixes that `instrument_id()` takes beside those of `Symbol(anySpelling:)`.
   private static let suffixes = ["SS": "SH", "XSHG": "SH", "XSHE": "SZ"]
 
-  private static func readings(of spelling: String) -> [Symbol] {
-    guard spelling.utf8.count <= Symbol.bytesMax else { return [] }
-    var text = spelling
-    if let dot = text.lastIndex(of: "."),
+  private static func withKnownSuffix(_ text: String) -> String {
+    guard let dot = text.lastIndex(of: "."),
       let known = suffixes[text[text.index(after: dot)...].uppercased()]
-    {
-      text = text[...dot] + known
-    }
-    return [Symbol(anySpelling: text), Symbol(spelling.uppercased()), Symbol(spelling)]
-      .compactMap { $0 }
+    else { return text }
+    return text[...dot] + known
   }
 
   /// The names of sources that have series.

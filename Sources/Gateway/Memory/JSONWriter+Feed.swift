@@ -23,7 +23,7 @@ extension JSONWriter {
     member("interval") { $0.string(candle.timeframe.interval) }
     member("openedAt") { $0.moment(candle.openedAt, in: zone) }
     member("closedAt") { $0.moment(candle.closedAt, in: zone) }
-    member("tradingDay") { $0.string(candle.tradingDay.description) }
+    member("tradingDay") { $0.day(candle.tradingDay) }
     member("open") { $0.decimal(candle.open) }
     member("high") { $0.decimal(candle.high) }
     member("low") { $0.decimal(candle.low) }
@@ -44,7 +44,7 @@ extension JSONWriter {
 
   mutating func write(_ gap: Gap, zone: MarketZone) {
     member("symbol") { $0.string(gap.symbol.description) }
-    member("tradingDay") { $0.string(gap.tradingDay.description) }
+    member("tradingDay") { $0.day(gap.tradingDay) }
     member("from") { $0.moment(gap.from, in: zone) }
     member("to") { $0.moment(gap.to, in: zone) }
     member("volume") { $0.decimal(gap.volume) }
@@ -54,7 +54,7 @@ extension JSONWriter {
 
   mutating func write(_ certificate: DayCertificate) {
     member("symbol") { $0.string(certificate.symbol.description) }
-    member("tradingDay") { $0.string(certificate.tradingDay.description) }
+    member("tradingDay") { $0.day(certificate.tradingDay) }
     member("exchangeVolume") { $0.optional(certificate.exchangeVolume) { $0.decimal($1) } }
     member("minuteVolume") { $0.decimal(certificate.minuteVolume) }
     member("gapVolume") { $0.decimal(certificate.gapVolume) }
@@ -65,7 +65,7 @@ extension JSONWriter {
   }
 
   mutating func write(_ minute: MinuteComplete) {
-    member("tradingDay") { $0.string(minute.tradingDay.description) }
+    member("tradingDay") { $0.day(minute.tradingDay) }
     member("openedAt") { $0.moment(minute.openedAt, in: .shanghai) }
     member("expected") { $0.integer(Int64(minute.expected)) }
     member("traded") { $0.integer(Int64(minute.traded)) }
@@ -86,13 +86,13 @@ extension JSONWriter {
       member("at") { $0.moment(at, in: .utc) }
     case .dayComplete(let day, let instruments, let residuals):
       member("event") { $0.string("day_complete") }
-      member("tradingDay") { $0.string(day.description) }
+      member("tradingDay") { $0.day(day) }
       member("instruments") { $0.integer(Int64(instruments)) }
       member("residuals") { $0.integer(Int64(residuals)) }
     case .dispute(let dispute):
       member("event") { $0.string(dispute.kind.rawValue) }
       member("symbol") { $0.string(dispute.symbol.description) }
-      member("tradingDay") { $0.string(dispute.tradingDay.description) }
+      member("tradingDay") { $0.day(dispute.tradingDay) }
       member("at") { $0.moment(dispute.at, in: .shanghai) }
     }
   }

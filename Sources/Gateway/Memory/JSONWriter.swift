@@ -3,12 +3,60 @@
 
 import Market
 
-package struct JSONWriter: Sendable {
-  package private(set) var bytes: [UInt8] = []
+package struct JSONWriter: ~Copyable {
+  /// Safe: nobody else has it, and it goes with the writer; `reserve` comes before each write.
+  private var memory: UnsafeMutableRawBufferPointer
+  private var count = 0
   /// Whether the next member or element needs a comma before it.
   private var needsComma = false
 
-  package init(capacity: Int = 256) { bytes.reserveCapacity(capacity) }
+  package init(capacity: Int = 256) { memory = .allocate(byteCount: capacity, alignment: 1) }
+
+  deinit { memory.deallocate() }
+
+  /// Begins anew, in the same memory.
+  mutating func clear() { (count, needsComma) = (0, false) }
+
+  /// What was written.
+  package var bytes: [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: count) { bytes, initialized in
+      UnsafeMutableRawBufferPointer(bytes).copyMemory(from: written)
+      initialized = count
+    }
+  }
+
+  private var written: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: memory[..<count])
+  }
+
+  /// Makes room for so many bytes more.
+  private mutating func reserve(_ more: Int) {
+    if memory.count - count < more { grow(by: more) }
+  }
+
+  @inline(never)
+  private mutating func grow(by more: Int) {
+    let larger = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: max(memory.count * 2, count + more), alignment: 1)
+    larger.copyMemory(from: written)
+    memory.deallocate()
+    memory = larger
+  }
+
+  private mutating func put(_ byte: UInt8) {
+    memory[count] = byte
+    count += 1
+  }
+
+  private mutating func put(_ text: StaticString) {
+    let bytes = UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+    put(bytes)
+  }
+
+  private mutating func put(_ bytes: UnsafeRawBufferPointer) {
+    UnsafeMutableRawBufferPointer(rebasing: memory[count...]).copyMemory(from: bytes)
+    count += bytes.count
+  }
 
   // MARK: Structure
 
@@ -23,19 +71,23 @@ package struct JSONWriter: Sendable {
   /// A member of an object; `value` appends exactly one value.
   /// - Parameter name: nothing in it needs an escape.
   package mutating func member(_ name: StaticString, value: (inout JSONWriter) -> Void) {
+    reserve(name.utf8CodeUnitCount + 4)
     separate()
-    append(ascii: "\"")
-    append(ascii: name)
-    append(ascii: "\":")
+    put(UInt8(ascii: "\""))
+    put(name)
+    put(UInt8(ascii: "\""))
+    put(UInt8(ascii: ":"))
     value(&self)
     needsComma = true
   }
 
   /// A member whose name is known at run time only.
   package mutating func member(named name: String, value: (inout JSONWriter) -> Void) {
+    reserve(2)
     separate()
     append(quoted: name)
-    bytes.append(UInt8(ascii: ":"))
+    reserve(1)
+    put(UInt8(ascii: ":"))
     value(&self)
     needsComma = true
   }
@@ -43,21 +95,25 @@ package struct JSONWriter: Sendable {
   private mutating func enclose(
     in brackets: (UInt8, UInt8), body: (inout JSONWriter) -> Void
   ) {
+    reserve(2)
     separate()
-    bytes.append(brackets.0)
+    put(brackets.0)
     body(&self)
-    bytes.append(brackets.1)
+    reserve(1)
+    put(brackets.1)
     needsComma = true
   }
 
+  /// Room for it must be there.
   private mutating func separate() {
-    if needsComma { bytes.append(UInt8(ascii: ",")) }
+    if needsComma { put(UInt8(ascii: ",")) }
     needsComma = false
   }
 
   // MARK: Values
 
   package mutating func string(_ text: String) {
+    reserve(1)
     separate()
     append(quoted: text)
     needsComma = true
@@ -85,65 +141,59 @@ package struct JSONWriter: Sendable {
     raw(inQuotes: true) { zone.write(moment, to: $0) }
   }
 
+  package mutating func day(_ day: TradingDay) {
+    raw(inQuotes: true) { day.write(to: $0) }
+  }
+
   /// A value that is JSON already.
   package mutating func encoded(_ json: [UInt8]) {
+    reserve(json.count + 1)
     separate()
-    bytes.append(contentsOf: json)
+    json.withUnsafeBytes { put($0) }
     needsComma = true
   }
 
   private mutating func raw(_ text: StaticString) {
+    reserve(text.utf8CodeUnitCount + 1)
     separate()
-    append(ascii: text)
+    put(text)
     needsComma = true
   }
 
-  /// - Parameter write: returns how many bytes it wrote; none of them needs an escape.
+  /// - Parameter write: returns how many bytes it wrote, `momentBytesMax` at most; none of them
+  ///   needs an escape.
   private mutating func raw(
     inQuotes: Bool, write: (UnsafeMutableRawBufferPointer) -> Int
   ) {
+    reserve(MarketZone.momentBytesMax + 3)
     separate()
-    if inQuotes { bytes.append(UInt8(ascii: "\"")) }
-    withUnsafeTemporaryAllocation(byteCount: MarketZone.momentBytesMax, alignment: 1) { buffer in
-      let count = write(buffer)
-      bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-    }
-    if inQuotes { bytes.append(UInt8(ascii: "\"")) }
+    if inQuotes { put(UInt8(ascii: "\"")) }
+    count += write(UnsafeMutableRawBufferPointer(rebasing: memory[count...]))
+    if inQuotes { put(UInt8(ascii: "\"")) }
     needsComma = true
   }
 
-  private mutating func append(ascii text: StaticString) {
-    bytes.append(
-      contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
-  }
-
   private mutating func append(quoted text: String) {
-    bytes.append(UInt8(ascii: "\""))
     var text = text
     text.withUTF8 { text in
-      if text.allSatisfy(Self.isPlain) {
-        bytes.append(contentsOf: text)
-      } else {
-        for byte in text { append(escaped: byte) }
-      }
+      // Each byte takes six at most.
+      reserve(text.count * 6 + 2)
+      put(UInt8(ascii: "\""))
+      for byte in text { put(escaping: byte) }
+      put(UInt8(ascii: "\""))
     }
-    bytes.append(UInt8(ascii: "\""))
   }
 
-  private static func isPlain(_ byte: UInt8) -> Bool {
-    byte >= 0x20 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
-  }
-
-  private mutating func append(escaped byte: UInt8) {
+  private mutating func put(escaping byte: UInt8) {
     switch byte {
     case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-      bytes.append(UInt8(ascii: "\\"))
-      bytes.append(byte)
+      put(UInt8(ascii: "\\"))
+      put(byte)
     case 0..<0x20:
-      append(ascii: "\\u00")
-      bytes.append(Self.digits[Int(byte >> 4)])
-      bytes.append(Self.digits[Int(byte & 15)])
-    default: bytes.append(byte)
+      put("\\u00")
+      put(Self.digits[Int(byte >> 4)])
+      put(Self.digits[Int(byte & 15)])
+    default: put(byte)
     }
   }
 

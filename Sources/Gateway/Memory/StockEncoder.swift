@@ -46,27 +46,24 @@ package struct StockFigures: Sendable, Hashable {
 extension EncodedStock {
   /// - Parameters:
   ///   - figures: of the quote.
+  ///   - identity: of its series, with the quote's name.
   ///   - isStale: newer values may exist that cannot be had now.
+  ///   - text: is emptied; one for all that are encoded in a row.
   package init(
-    _ latest: LatestQuote, figures: StockFigures, place: SeriesPlace,
-    in directory: InstrumentDirectory, isStale: Bool
+    _ latest: LatestQuote, figures: StockFigures, place: SeriesPlace, identity: SeriesIdentity,
+    isStale: Bool, with text: inout JSONWriter
   ) {
-    let series = directory[place]
-    let zone = series.zone
-    var identity = directory.identity(of: place)
-    if identity.name != latest.name {
-      identity = SeriesIdentity(series, name: latest.name)
-    }
-    var text = JSONWriter(capacity: 1_536)
+    let zone = identity.zone
+    text.clear()
     text.object { stock in
       stock.encoded(identity.members)
       stock.write(latest.quote, figures: figures)
       stock.writeLimits(of: latest.quote, identity: identity)
-      stock.writeYear(of: latest.quote, series: series)
+      stock.writeYear(of: latest.quote, identity: identity)
       stock.member("trading") { $0.string(latest.quote.trading.name) }
       stock.member("quotedAt") { $0.moment(latest.quote.at, in: zone) }
       stock.member("receivedAt") { $0.moment(latest.receivedAt, in: zone) }
-      stock.member("tradingDay") { $0.string(latest.quote.tradingDay.description) }
+      stock.member("tradingDay") { $0.day(latest.quote.tradingDay) }
       stock.member("forming") { $0.optional(latest.forming) { $0.write(forming: $1, zone) } }
       stock.member("stale") { $0.boolean(isStale) }
       stock.member("seq") { $0.integer(latest.seq) }
@@ -76,10 +73,13 @@ extension EncodedStock {
 }
 
 /// What of a stock follows from its series and its name alone, made once for all its quotes.
-struct SeriesIdentity: Sendable {
+package final class SeriesIdentity: Sendable {
   let name: String?
   /// The first members of the object, encoded.
   let members: [UInt8]
+  fileprivate let zone: MarketZone
+  fileprivate let yearHigh: ExactDecimal?
+  fileprivate let yearLow: ExactDecimal?
   fileprivate let instrument: Instrument?
   fileprivate let marks: NameMarks
 
@@ -88,6 +88,7 @@ struct SeriesIdentity: Sendable {
     var text = JSONWriter()
     text.write(series, name: name)
     members = text.bytes
+    (zone, yearHigh, yearLow) = (series.zone, series.yearHigh, series.yearLow)
     instrument = Instrument.classify(series.symbol)
     marks = NameMarks.parse(name ?? "")
   }
@@ -156,11 +157,11 @@ extension JSONWriter {
   }
 
   /// Of 52 weeks: what the days before have, and what today shows.
-  fileprivate mutating func writeYear(of quote: Quote, series: SeriesRecord) {
+  fileprivate mutating func writeYear(of quote: Quote, identity: SeriesIdentity) {
     let today = quote.high.isPositive ? quote : nil
     // Of equal ones the first, with its scale.
-    let high = Self.either(series.yearHigh, or: today?.high) { max($1, $0) }
-    let low = Self.either(series.yearLow, or: today?.low) { min($0, $1) }
+    let high = Self.either(identity.yearHigh, or: today?.high) { max($1, $0) }
+    let low = Self.either(identity.yearLow, or: today?.low) { min($0, $1) }
     member("yearHigh") { $0.optional(high) { $0.decimal($1) } }
     member("yearLow") { $0.optional(low) { $0.decimal($1) } }
   }

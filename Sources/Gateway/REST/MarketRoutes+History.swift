@@ -115,7 +115,7 @@ extension HistoryRequest {
     return [
       ("openedAt", { $0.moment($1.openedAt, in: zone) }),
       ("closedAt", { $0.moment($1.closedAt, in: zone) }),
-      ("tradingDay", { $0.string($1.tradingDay.description) }),
+      ("tradingDay", { $0.day($1.tradingDay) }),
       ("open", { $0.optional($1.open) { $0.decimal($1) } }),
       ("high", { $0.optional($1.high) { $0.decimal($1) } }),
       ("low", { $0.optional($1.low) { $0.decimal($1) } }),

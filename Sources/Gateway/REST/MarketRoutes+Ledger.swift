@@ -197,7 +197,7 @@ extension MarketRoutes {
       rows.count > limit ? shown.last.flatMap { state.directory.meant(by: $0.symbol) } : nil
     var text = JSONWriter(capacity: shown.count * 256 + 128)
     text.object { answer in
-      answer.member("tradingDay") { $0.string(day.description) }
+      answer.member("tradingDay") { $0.day(day) }
       answer.member("coverage") { list in
         list.array { list in
           for row in shown { list.object { $0.write(row) } }
@@ -252,7 +252,7 @@ extension JSONWriter {
   fileprivate mutating func write(_ row: CoverageRecord) {
     member("symbol") { $0.string(row.symbol.description) }
     member("source") { $0.string(row.source) }
-    member("tradingDay") { $0.string(row.tradingDay.description) }
+    member("tradingDay") { $0.day(row.tradingDay) }
     member("traded") { $0.integer(Int64(row.traded)) }
     member("untraded") { $0.integer(Int64(row.untraded)) }
     member("missing") { $0.optional(row.missing) { $0.integer(Int64($1)) } }
@@ -268,7 +268,7 @@ extension JSONWriter {
     member("symbol") { $0.string(row.symbol.description) }
     member("interval") { $0.string(interval) }
     member("openedAt") { $0.string(zone.text(of: row.openedAt)) }
-    member("tradingDay") { $0.string(row.tradingDay.description) }
+    member("tradingDay") { $0.day(row.tradingDay) }
     member("field") { $0.string(row.field) }
     member("ours") { $0.optional(row.ours) { $0.decimal($1) } }
     member("theirs") { $0.optional(row.theirs) { $0.decimal($1) } }

@@ -142,7 +142,7 @@ extension AlpacaRoutes {
       while day <= last {
         if calendar.isTradingDay(day) == true {
           list.object { row in
-            row.member("date") { $0.string(day.description) }
+            row.member("date") { $0.day(day) }
             row.member("open") { $0.string(opens) }
             row.member("close") { $0.string(closes) }
             row.member("session_open") { $0.string(sessionOpens) }
