@@ -142,6 +142,35 @@ import Testing
     #expect(one.pull() == [.log(type: .candles, seq: 4, objects: [last])])
   }
 
+  @Test("a second subscription names no seq beyond prices that wait")
+  func secondSubscription() {
+    let source = StreamsMarket(count: 2)
+    var one = StreamsFollower.following(source, prices: [0], every: 60)
+    one.deliver(source.commit(stocks: [0]))
+    _ = one.pull()
+    one.deliver(source.commit(stocks: [0]))
+    #expect(one.pull() == [])
+    one.send(StreamsFollower.subscription(prices: [1]))
+    let seqs = one.pull().compactMap { output in
+      if case .snapshot(let snapshot) = output { snapshot.seq } else { nil }
+    }
+    #expect(seqs == [2])
+  }
+
+  @Test("a heartbeat that is due soon goes with another message")
+  func earlyHeartbeat() {
+    let source = StreamsMarket(count: 1)
+    var one = StreamsFollower.following(source, prices: [0])
+    one.now = 11_000
+    one.deliver(source.commit(stocks: [0]))
+    #expect(one.follower.next(in: one.market, now: one.now)?.isResumable == true)
+    #expect(one.follower.next(in: one.market, now: one.now - 1, isAlone: false) == nil)
+    #expect(one.follower.next(in: one.market, now: one.now) == nil)
+    #expect(
+      one.follower.next(in: one.market, now: one.now, isAlone: false) == .heartbeat(seq: 2))
+    #expect(one.follower.deadline == 26_000)
+  }
+
   @Test("a heartbeat every 15 s names the seq to resume from")
   func heartbeats() {
     let source = StreamsMarket(count: 2)

@@ -123,7 +123,8 @@ extension Follower {
     let replays = resumption?.hasReplay ?? false
     if !wanted.prices.isEmpty {
       var snapshot = SnapshotJob(of: wanted.prices, since: since, in: market)
-      if let since, replays { snapshot.seq = since }
+      // What waits of earlier subscriptions is behind it.
+      snapshot.seq = min(replays ? since ?? market.seq : market.seq, resumeSeq(in: market))
       jobs.append(.snapshot(snapshot))
     }
     if let resumption, replays {

@@ -124,12 +124,16 @@ struct Follower: Sendable {
   // MARK: Pulled by the connection
 
   /// The next message, while the connection takes one.
-  mutating func next(in market: StreamMarket, now: Int64) -> FollowerOutput? {
+  /// - Parameter isAlone: whether it is the first of a write.
+  mutating func next(
+    in market: StreamMarket, now: Int64, isAlone: Bool = true
+  ) -> FollowerOutput? {
     if !replies.isEmpty { return replies.removeFirst() }
     guard access.isGranted, !isClosed else { return nil }
     if let output = nextOfJobs(in: market) ?? nextLive(in: market, now: now) { return output }
     held = HeldCommits()
-    guard now >= heartbeatAt else { return nil }
+    let earlyMilliseconds = isAlone ? 0 : StreamLimits.heartbeatEarlyMilliseconds
+    guard now + earlyMilliseconds >= heartbeatAt else { return nil }
     heartbeatAt = now + StreamLimits.heartbeatMilliseconds
     return .heartbeat(seq: resumeSeq(in: market))
   }
@@ -177,10 +181,14 @@ struct Follower: Sendable {
     return nextOfLog(through: market.seq, in: market)
   }
 
+  /// Of a message of prices.
+  private static let objectsUsual = 8
+
   private mutating func nextPrices(in market: StreamMarket, now: Int64) -> FollowerOutput? {
     guard var scan = lag.prices else { return nil }
     if scan.position == 0 { scan.target = market.seq }
     var objects: [[UInt8]] = []
+    objects.reserveCapacity(min(prices.count - scan.position, Self.objectsUsual))
     var bytes = 0
     while scan.position < prices.count {
       let place = prices.places[scan.position]

@@ -37,6 +37,8 @@ final class FollowerConnection: ChannelInboundHandler {
   private var slot = -1
   private var identity: String?
   private var grant: StreamGrant?
+  /// As the channel announces it.
+  private var isWritable = true
   private var isDraining = false
   private var isFinishing = false
 
@@ -58,6 +60,7 @@ final class FollowerConnection: ChannelInboundHandler {
 
   func handlerAdded(context: ChannelHandlerContext) {
     self.context = context
+    isWritable = context.channel.isWritable
     slot = streams.add(self)
     let now = MonotonicClock.milliseconds()
     if opening.preamble.readableBytes > 0 {
@@ -92,7 +95,7 @@ final class FollowerConnection: ChannelInboundHandler {
     case .message(let bytes):
       receive(translator?.read(bytes) ?? ClientMessage(json: bytes), now: now)
     case .ping(let payload):
-      guard follower.admit(now: now), context.channel.isWritable else { break }
+      guard follower.admit(now: now), isWritable else { break }
       writeControl(opcode: 0xA, payload: payload)
     case .closed(let payload):
       writeControl(opcode: 0x8, payload: payload)
@@ -120,8 +123,9 @@ final class FollowerConnection: ChannelInboundHandler {
   }
 
   func channelWritabilityChanged(context: ChannelHandlerContext) {
+    isWritable = context.channel.isWritable
     // Who takes no answers gets no questions in.
-    try? context.channel.syncOptions?.setOption(.autoRead, value: context.channel.isWritable)
+    try? context.channel.syncOptions?.setOption(.autoRead, value: isWritable)
     drain(now: MonotonicClock.milliseconds())
   }
 
@@ -148,13 +152,13 @@ final class FollowerConnection: ChannelInboundHandler {
   }
 
   func marketChanged(by update: FeedUpdate, previousSeq: Int64, now: Int64) {
-    guard let channel = context?.channel else { return }
+    guard let context else { return }
     let urgent = follower.marketChanged(
-      by: update, previousSeq: previousSeq, isWritable: channel.isWritable, in: streams.market)
+      by: update, previousSeq: previousSeq, isWritable: isWritable, in: streams.market)
     if let urgent {
-      var buffer = channel.allocator.buffer(capacity: 64)
+      var buffer = ByteBuffer()
       encode(urgent, to: &buffer)
-      context?.write(Self.wrapOutboundOut(buffer), promise: nil)
+      context.write(Self.wrapOutboundOut(buffer), promise: nil)
     }
     drain(now: now)
   }
@@ -231,12 +235,12 @@ final class FollowerConnection: ChannelInboundHandler {
     guard !isDraining, !isFinishing, let context else { return }
     isDraining = true
     repeat {
-      while context.channel.isWritable || follower.isClosed, write(in: context, now: now) {}
+      while isWritable || follower.isClosed, write(in: context, now: now) {}
       context.flush()
       // Flushing may have made room.
-    } while context.channel.isWritable && follower.hasMore(in: streams.market, now: now)
+    } while isWritable && follower.hasMore(in: streams.market, now: now)
     isDraining = false
-    if context.channel.isWritable {
+    if isWritable {
       follower.unblocked()
     } else {
       follower.blocked(bufferedBytes: bufferedBytes, now: now)
@@ -246,16 +250,17 @@ final class FollowerConnection: ChannelInboundHandler {
   }
 
   /// One write of about the high water mark.
-  /// - Returns: whether there was something.
+  /// - Returns: whether there may be more.
   private func write(in context: ChannelHandlerContext, now: Int64) -> Bool {
-    guard var output = follower.next(in: streams.market, now: now) else { return false }
+    let market = streams.market
     var buffer = ByteBuffer()
-    while true {
+    while buffer.readableBytes < StreamLimits.highWaterBytes {
+      let isAlone = buffer.readableBytes == 0
+      guard let output = follower.next(in: market, now: now, isAlone: isAlone) else {
+        if !isAlone { context.write(Self.wrapOutboundOut(buffer), promise: nil) }
+        return false
+      }
       encode(output, to: &buffer)
-      guard buffer.readableBytes < StreamLimits.highWaterBytes,
-        let another = follower.next(in: streams.market, now: now)
-      else { break }
-      output = another
     }
     context.write(Self.wrapOutboundOut(buffer), promise: nil)
     return true
@@ -263,7 +268,9 @@ final class FollowerConnection: ChannelInboundHandler {
 
   private func encode(_ output: FollowerOutput, to buffer: inout ByteBuffer) {
     if let translator { return translator.write(output, to: &buffer) }
-    streams.write(output, of: follower, framing: opening.framing, to: &buffer)
+    streams.write(
+      output, reached: output.isResumable ? follower.reached(in: streams.market) : nil,
+      framing: opening.framing, to: &buffer)
   }
 
   private func writeControl(opcode: UInt8, payload: ByteBuffer) {

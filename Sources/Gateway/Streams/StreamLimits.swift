@@ -21,6 +21,8 @@ package enum StreamLimits {
   static let messagesPerSecondMax: Int64 = 10
   static let authenticationMillisecondsMax: Int64 = 10_000
   static let heartbeatMilliseconds: Int64 = 15_000
+  /// One that is due soon goes with another message: a write of its own costs as much as a sweep's.
+  static let heartbeatEarlyMilliseconds: Int64 = 4_000
   /// A follower that took no byte for this long is closed.
   static let stallMillisecondsMax: Int64 = 30_000
   static let stallCheckMilliseconds: Int64 = 1_000

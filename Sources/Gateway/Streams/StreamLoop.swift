@@ -111,21 +111,21 @@ final class StreamLoop {
       return
     }
     commit += 1
-    for slot in slotsWatching(update.stocks) {
+    touch(watching: update.stocks)
+    for slot in connected.indices where touched[slot] == commit {
       connected[slot]?.marketChanged(by: update, previousSeq: previousSeq, now: now)
     }
   }
 
-  /// Each once.
-  private func slotsWatching(_ stocks: [EncodedStock]) -> [Int] {
-    var slots: [Int] = []
-    for stock in stocks where stock.place.index < watchers.count {
-      for slot in watchers[stock.place.index] where touched[Int(slot)] != commit {
-        touched[Int(slot)] = commit
-        slots.append(Int(slot))
+  private func touch(watching stocks: [EncodedStock]) {
+    touched.withUnsafeMutableBufferPointer { touched in
+      for index in stocks.indices {
+        // Of the stock nothing else: other loops count its references, too.
+        let place = stocks[index].place.index
+        guard place < watchers.count else { continue }
+        for slot in watchers[place] { touched[Int(slot)] = commit }
       }
     }
-    return slots
   }
 
   private func reload(_ reason: ResyncReason, seq: Int64) {
@@ -154,12 +154,10 @@ final class StreamLoop {
   // MARK: Messages
 
   func write(
-    _ output: FollowerOutput, of follower: Follower, framing: StreamFraming,
+    _ output: FollowerOutput, reached: Follower.Reached?, framing: StreamFraming,
     to buffer: inout ByteBuffer
   ) {
     encoder.write(
-      output, framing: framing,
-      reached: output.isResumable ? follower.reached(in: market) : nil, of: market,
-      feeds: services.feeds, to: &buffer)
+      output, framing: framing, reached: reached, of: market, feeds: services.feeds, to: &buffer)
   }
 }

@@ -1,9 +1,10 @@
 /// The market as one event loop knows it. A loop that changed it and served its followers in one
-/// turn needs no stitching: a snapshot and the changes behind it come from the same value.
+/// turn needs no stitching: a snapshot and the changes behind it come from the same state. Touched on
+/// that loop only.
 
 import Market
 
-struct StreamMarket: Sendable {
+final class StreamMarket {
   private(set) var epoch: Int64
   private(set) var seq: Int64
   /// The server's clock at the last commit.
@@ -27,7 +28,7 @@ struct StreamMarket: Sendable {
 
   /// The next commit; one that is known already changes nothing.
   /// - Returns: whether it was new.
-  mutating func apply(_ update: FeedUpdate) -> Bool {
+  func apply(_ update: FeedUpdate) -> Bool {
     guard update.epoch == epoch, update.seq > seq else { return false }
     for stock in update.stocks { store(stock) }
     seq = update.seq
@@ -37,13 +38,13 @@ struct StreamMarket: Sendable {
   }
 
   /// The same quotes with another mark: PostgreSQL cannot be reached, or can again.
-  mutating func restate(_ state: MarketState) {
+  func restate(_ state: MarketState) {
     guard state.epoch == epoch else { return }
     for case let stock? in state.stocks where seq(of: stock.place) == stock.seq { store(stock) }
     lostAt = state.lostAt
   }
 
-  private mutating func store(_ stock: EncodedStock) {
+  private func store(_ stock: EncodedStock) {
     let missing = stock.place.index + 1 - stocks.count
     if missing > 0 {
       stocks.append(contentsOf: repeatElement(nil, count: missing))
@@ -53,7 +54,7 @@ struct StreamMarket: Sendable {
     seqs[stock.place.index] = stock.seq
   }
 
-  private mutating func append(_ page: LogPage) {
+  private func append(_ page: LogPage) {
     if pages.count == StreamLimits.pagesMax { pagesSince = pages.removeFirst().seq }
     pages.append(page)
   }
