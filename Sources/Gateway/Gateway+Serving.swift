@@ -57,7 +57,7 @@ extension Gateway {
     parts.routes = mine.routes + [StreamRoute.events]
     parts.middlewares = [AccessMiddleware(control)]
     parts.sinks = [hub]
-    parts.server = .streams(hub, configuration: HTTPPipeline.configuration)
+    parts.streams = hub
     return (parts, hub)
   }
 

@@ -42,9 +42,8 @@ package struct Gateway: Sendable {
     /// The first is outermost.
     package var middlewares: [GatewayMiddleware] = []
     package var sinks: [any FeedSink] = []
-    /// Must use `HTTPPipeline.configuration`, or bounds and /livez are missing.
-    package var server: HTTPServerBuilder = .streams(
-      nil, configuration: HTTPPipeline.configuration)
+    /// nil: no connection becomes a stream.
+    package var streams: StreamHub?
 
     package init() {}
   }
@@ -67,8 +66,11 @@ package struct Gateway: Sendable {
     _ parts: Parts, on loops: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
     onRunning: @escaping @Sendable (any Channel) async -> Void = { _ in }
   ) -> Application<RouteTable> {
-    Application(
-      responder: table(parts), server: parts.server,
+    let table = table(parts)
+    return Application(
+      responder: table,
+      server: .streams(
+        parts.streams, configuration: HTTPPipeline.configuration(answering: table)),
       configuration: ApplicationConfiguration(
         address: options.listen.bindAddress, serverName: nil, backlog: Self.backlog,
         availableConnectionsDelegate: MaximumAvailableConnections(options.connectionsMax)),

@@ -133,6 +133,12 @@ final class StreamsClient {
     }
   }
 
+  func bytes(_ count: Int) throws -> [UInt8] {
+    while buffer.count < count { try fill() }
+    defer { buffer.removeFirst(count) }
+    return Array(buffer.prefix(count))
+  }
+
   /// All that comes until the server ends the connection.
   func rest() -> [UInt8] {
     while (try? fill()) != nil {}

@@ -20,7 +20,7 @@ import Testing
     let pipeline = channel.pipeline.syncOperations
     try pipeline.configureHTTPServerPipeline(
       withPipeliningAssistance: false, withErrorHandling: false)
-    try pipeline.addHandlers(HTTPPipeline.configuration.additionalChannelHandlers())
+    try pipeline.addHandlers(HTTPPipeline.configuration().additionalChannelHandlers())
     let writer = Writer()
     try pipeline.addHandler(writer)
     try hub.install(on: pipeline)

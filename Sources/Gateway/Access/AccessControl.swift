@@ -215,9 +215,20 @@ package final class AccessControl: Sendable {
 
   /// Whether a token stands in an address, spelled with percent signs or without.
   package static func holdsToken(_ target: String) -> Bool {
-    target.contains(TokenSecret.prefix)
-      || target.contains("%")
-        && target.removingPercentEncoding?.contains(TokenSecret.prefix) ?? false
+    if contains(token: target.utf8) { return true }
+    guard target.utf8.contains(UInt8(ascii: "%")) else { return false }
+    return target.removingPercentEncoding.map { contains(token: $0.utf8) } ?? false
+  }
+
+  private static func contains(token text: String.UTF8View) -> Bool {
+    let prefix = TokenSecret.prefix.utf8
+    var rest = text[...]
+    while let start = rest.firstIndex(where: { $0 == prefix.first }) {
+      rest = rest[start...]
+      if rest.starts(with: prefix) { return true }
+      rest = rest.dropFirst()
+    }
+    return false
   }
 
   private func principal(of request: AccessRequest) throws(Problem) -> Principal {

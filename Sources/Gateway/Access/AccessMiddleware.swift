@@ -17,11 +17,7 @@ package struct AccessMiddleware: MiddlewareProtocol {
     let verdict = control.admit(AccessRequest(request, peer: context.remoteAddress?.ipAddress))
     var response = try await respond(to: request, context: context, by: verdict, next: next)
     control.finished(verdict, status: response.status.code)
-    for (name, value) in verdict.headers {
-      if let name = HTTPField.Name(name) {
-        response.headers.append(HTTPField(name: name, value: value))
-      }
-    }
+    response.headers.append(contentsOf: verdict.fields)
     return response
   }
 
@@ -29,15 +25,10 @@ package struct AccessMiddleware: MiddlewareProtocol {
     to request: Request, context: GatewayContext, by verdict: AccessVerdict,
     next: (Request, GatewayContext) async throws -> Response
   ) async throws -> Response {
-    switch verdict.outcome {
+    switch control.entry(of: verdict, to: context.route) {
     case .preflight: return Response(status: .noContent)
     case .refused(let problem): return Response(problem, through: context.door)
     case .admitted(let principal):
-      do throws(Problem) {
-        try control.require(context.route?.scope ?? .open, of: principal)
-      } catch {
-        return Response(error, through: context.door)
-      }
       var context = context
       context.principal = principal
       return try await QueryPool.$client.withValue(verdict.key) {
@@ -47,7 +38,43 @@ package struct AccessMiddleware: MiddlewareProtocol {
   }
 }
 
+extension AccessMiddleware: AtOnceGate {
+  func answer(
+    _ request: AccessRequest, of route: Route, through door: Door?, next: () -> WholeAnswer
+  ) -> WholeAnswer {
+    let verdict = control.admit(request)
+    var answer =
+      switch control.entry(of: verdict, to: route) {
+      case .preflight: WholeAnswer(status: .noContent)
+      case .refused(let problem): WholeAnswer(problem, through: door)
+      case .admitted: next()
+      }
+    control.finished(verdict, status: answer.status.code)
+    answer.headers.append(contentsOf: verdict.fields)
+    return answer
+  }
+}
+
+extension AccessVerdict {
+  fileprivate var fields: [HTTPField] {
+    headers.compactMap { name, value in
+      HTTPField.Name(name).map { HTTPField(name: $0, value: value) }
+    }
+  }
+}
+
 extension AccessControl {
+  /// The verdict on a request to this route.
+  fileprivate func entry(of verdict: AccessVerdict, to route: Route?) -> AccessVerdict.Outcome {
+    guard case .admitted(let principal) = verdict.outcome else { return verdict.outcome }
+    do throws(Problem) {
+      try require(route?.scope ?? .open, of: principal)
+    } catch {
+      return .refused(error)
+    }
+    return verdict.outcome
+  }
+
   /// - Throws: 401 without a token that is needed, 403 with one that lacks the scope.
   fileprivate func require(_ scope: Scope, of principal: Principal) throws(Problem) {
     switch scope {

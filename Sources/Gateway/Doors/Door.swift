@@ -33,12 +33,6 @@ package struct Door: Sendable {
 extension Response {
   /// - Parameter door: what the request came through; nil for the gateway's own API.
   init(_ problem: Problem, through door: Door?) {
-    var headers = problem.headers
-    headers[.contentType] = door == nil ? Problem.contentType : "application/json"
-    headers[.cacheControl] = "no-store"
-    let json = door?.json(problem) ?? problem.json
-    self.init(
-      status: problem.status, headers: headers,
-      body: ResponseBody(byteBuffer: ByteBuffer(bytes: json)))
+    self = WholeAnswer(problem, through: door).response
   }
 }

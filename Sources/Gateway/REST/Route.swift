@@ -39,9 +39,18 @@ package struct GatewayContext: RequestContext, RemoteAddressRequestContext {
 
 package typealias GatewayMiddleware = any MiddlewareProtocol<Request, Response, GatewayContext>
 
+/// A middleware that does the same without waiting, for answers that are in memory.
+protocol AtOnceGate: Sendable {
+  func answer(
+    _ request: AccessRequest, of route: Route, through door: Door?, next: () -> WholeAnswer
+  ) -> WholeAnswer
+}
+
 package struct Route: Sendable {
   package typealias Handler =
     @Sendable (Arguments, Request, GatewayContext) async throws -> Answer
+
+  package typealias AtOnce = @Sendable (Arguments) throws(Problem) -> Answer
 
   package let method: HTTPRequest.Method
   /// `/v1/stocks/{symbol}`
@@ -65,14 +74,17 @@ package struct Route: Sendable {
   /// Whether the OpenAPI document has it: what the page is made of is not for programs.
   package let isAPI: Bool
   let handler: Handler
-  let segments: [Substring]
+  /// Of a route whose answers are in memory: it waits for nothing, and takes no arguments from
+  /// headers or a body.
+  let answerAtOnce: AtOnce?
+  private let segments: [Segment]
 
   package init(
     _ path: String, method: HTTPRequest.Method = .get, summary: String, scope: Scope = .market,
     parameters: [Parameter] = [], status: HTTPResponse.Status = .ok, answer: Schema?,
     contentType: String = "application/json",
     body: Schema? = nil, problems: [HTTPResponse.Status] = [], door: Door? = nil,
-    isStream: Bool = false, isAPI: Bool = true,
+    isStream: Bool = false, isAPI: Bool = true, answerAtOnce: AtOnce? = nil,
     handler: @escaping Handler
   ) {
     self.method = method
@@ -89,7 +101,19 @@ package struct Route: Sendable {
     self.isStream = isStream
     self.isAPI = isAPI
     self.handler = handler
-    segments = path.split(separator: "/", omittingEmptySubsequences: false)
+    self.answerAtOnce = answerAtOnce
+    segments = path.split(separator: "/", omittingEmptySubsequences: false).map(Segment.init)
+  }
+
+  private struct Segment {
+    let text: Substring
+    /// Its name.
+    let parameter: String?
+
+    init(_ text: Substring) {
+      self.text = text
+      parameter = text.hasPrefix("{") ? String(text.dropFirst().dropLast()) : nil
+    }
   }
 
   /// Every status that is no answer: those of its own, and what the table and the door before it
@@ -107,9 +131,9 @@ package struct Route: Sendable {
     guard parts.count == segments.count else { return nil }
     var values: [String: String] = [:]
     for (segment, part) in zip(segments, parts) {
-      if segment.hasPrefix("{"), !part.isEmpty {
-        values[String(segment.dropFirst().dropLast())] = String(part)
-      } else if segment != part {
+      if let name = segment.parameter, !part.isEmpty {
+        values[name] = String(part)
+      } else if segment.text != part {
         return nil
       }
     }
@@ -122,6 +146,8 @@ package struct Answer: Sendable {
   package var status: HTTPResponse.Status = .ok
   package var headers: HTTPFields
   package var body: ResponseBody
+  /// All of the body; nil of one that is written as it comes.
+  private(set) var bytes: ByteBuffer?
 
   /// - Parameters:
   ///   - tag: names this very content; whoever has it gets 304.
@@ -132,7 +158,9 @@ package struct Answer: Sendable {
   ) {
     headers = [.contentType: contentType, .cacheControl: caching, .vary: "Accept-Encoding"]
     if let tag { headers[.eTag] = "\"\(tag)\"" }
-    body = ResponseBody(byteBuffer: ByteBuffer(bytes: json))
+    let bytes = ByteBuffer(bytes: json)
+    self.bytes = bytes
+    body = ResponseBody(byteBuffer: bytes)
   }
 
   /// Text that is named by its bytes.

@@ -7,6 +7,7 @@ import Hummingbird
 import Logging
 import Market
 import NIOCore
+import NIOHTTP1
 
 package struct RouteTable: HTTPResponder {
   package typealias Context = GatewayContext
@@ -19,6 +20,9 @@ package struct RouteTable: HTTPResponder {
   private let doors: [Door]
   private let middlewares: [GatewayMiddleware]
   private let counters: RequestCounters
+  /// The middlewares, where each of them can do without waiting.
+  private let gates: [any AtOnceGate]?
+  private let answeredAtOnce: [Route]
 
   /// - Parameter middlewares: the first is outermost. They see each request, those of unknown
   ///   paths as well, and each answer, problems as well.
@@ -32,13 +36,51 @@ package struct RouteTable: HTTPResponder {
       .map(\.value)
     self.middlewares = middlewares
     self.counters = counters
+    let gates = middlewares.compactMap { $0 as? any AtOnceGate }
+    self.gates = gates.count == middlewares.count ? gates : nil
+    answeredAtOnce = routes.filter { $0.answerAtOnce != nil }
+  }
+
+  /// The answer to a request whose route has it in memory, the same that `respond` gives; nil for
+  /// all others. Called on event loops.
+  /// - Parameter peer: numeric address of the connection's other end.
+  package func answerAtOnce(to head: HTTPRequestHead, peer: String?) -> WholeAnswer? {
+    guard let gates, let request = PlainRequest(head, peer: peer) else { return nil }
+    let parts = head.uri.split(separator: "/", omittingEmptySubsequences: false)
+    guard answeredAtOnce.contains(where: { $0.match(parts) != nil }),
+      case .route(let route, let path) = find(head.uri, method: .get),
+      let body = route.answerAtOnce
+    else { return nil }
+    let door = doors.first { $0.leads(to: head.uri) }
+    let answer = pass(gates[...], request: request.access, route: route, door: door) {
+      do throws(Problem) {
+        let arguments = Arguments(
+          try route.values(path: path, query: "", header: { _ in nil }), body: [])
+        return WholeAnswer(try body(arguments), ifNoneMatch: request.tags)
+          ?? WholeAnswer(.internalError, through: door)
+      } catch {
+        return WholeAnswer(error, through: door)
+      }
+    }
+    counters.count(route: route.path, status: answer.status.code)
+    return answer
+  }
+
+  private func pass(
+    _ gates: ArraySlice<any AtOnceGate>, request: AccessRequest, route: Route, door: Door?,
+    to answer: () -> WholeAnswer
+  ) -> WholeAnswer {
+    guard let first = gates.first else { return answer() }
+    return first.answer(request, of: route, through: door) {
+      pass(gates.dropFirst(), request: request, route: route, door: door, to: answer)
+    }
   }
 
   package func respond(to request: Request, context: GatewayContext) async throws -> Response {
     var context = context
     let target = request.head.path ?? "/"
     context.door = doors.first { $0.leads(to: target) }
-    let found = find(request)
+    let found = find(target, method: request.method)
     if case .route(let route, _) = found {
       context.route = route
       context.coreContext.endpointPath.value = route.path
@@ -58,8 +100,7 @@ package struct RouteTable: HTTPResponder {
     case problem(Problem)
   }
 
-  private func find(_ request: Request) -> Found {
-    let target = request.head.path ?? "/"
+  private func find(_ target: String, method: HTTPRequest.Method) -> Found {
     guard target.utf8.count <= Self.targetBytesMax else {
       return .problem(
         Problem(
@@ -71,7 +112,7 @@ package struct RouteTable: HTTPResponder {
     let matches = routes.compactMap { route in route.match(parts).map { (route, $0) } }
     guard !matches.isEmpty else { return .problem(.notFound) }
     // A path that is spelled out comes before one with a parameter.
-    let fitting = matches.filter { $0.0.methods.contains(request.method) }
+    let fitting = matches.filter { $0.0.methods.contains(method) }
     if let (route, values) = fitting.min(by: { $0.1.count < $1.1.count }) {
       return .route(route, path: values)
     }
@@ -111,7 +152,9 @@ package struct RouteTable: HTTPResponder {
     case .route(let route, let path):
       let arguments = try await arguments(of: request, route: route, path: path)
       let answer = try await route.handler(arguments, request, context)
-      return Response(answer, ifNoneMatch: request.headers[.ifNoneMatch])
+      let whole = WholeAnswer(answer, ifNoneMatch: request.headers[.ifNoneMatch])
+      return whole?.response
+        ?? Response(status: answer.status, headers: answer.headers, body: answer.body)
     }
   }
 
@@ -182,7 +225,10 @@ private struct ArgumentReading {
       faults.append(Problem.Fault(field: name, expected: expected, found: encoded))
       return
     }
-    guard let value = encoded.removingPercentEncoding, !value.contains("\0") else {
+    let isPlain = !encoded.utf8.contains(UInt8(ascii: "%"))
+    guard let value = isPlain ? encoded : encoded.removingPercentEncoding,
+      !value.utf8.contains(0)
+    else {
       faults.append(
         Problem.Fault(field: name, expected: "percent-encoded UTF-8", found: encoded))
       return
@@ -206,25 +252,5 @@ private struct ArgumentReading {
       + missing.map { Problem.Fault(field: $0.name, expected: "a value", found: "") }
     if !all.isEmpty { throw .invalid(all) }
     return values
-  }
-}
-
-extension Response {
-  /// - Parameter tags: what the client has already. Compressed content carries its tag with a
-  ///   suffix: it is other bytes, and the same answer.
-  fileprivate init(_ answer: Answer, ifNoneMatch tags: String?) {
-    if let tag = answer.headers[.eTag], let tags {
-      let known = tags.split(separator: ",").map { entry in
-        entry.trimmingCharacters(in: .whitespaces)
-          .replacing("W/", with: "").replacing("-gzip\"", with: "\"")
-      }
-      if known.contains(tag) || known == ["*"] {
-        var headers = answer.headers
-        headers[.contentType] = nil
-        self.init(status: .notModified, headers: headers)
-        return
-      }
-    }
-    self.init(status: answer.status, headers: answer.headers, body: answer.body)
   }
 }

@@ -14,11 +14,16 @@ package enum HTTPPipeline {
   static let idleSecondsMax: Int64 = 60
   /// From a request's head to the last byte of its answer; twice that at most.
   static let exchangeSecondsMax: Int64 = 60
+  /// So often a request goes to Hummingbird, although its answer is in memory.
+  static let forwardingPeriod = TimeAmount.seconds(idleSecondsMax / 3)
 
-  /// For a server without sockets of its own, and for whoever adds an upgrade to it.
-  package static var configuration: HTTP1Channel.Configuration {
+  /// - Parameter table: what of its routes is in memory is answered on the event loop.
+  package static func configuration(
+    answering table: RouteTable? = nil
+  ) -> HTTP1Channel.Configuration {
     HTTP1Channel.Configuration(
-      additionalChannelHandlers: [PipelineInstaller()], idleTimeout: .seconds(idleSecondsMax),
+      additionalChannelHandlers: [PipelineInstaller(answering: table)],
+      idleTimeout: .seconds(idleSecondsMax),
       httpDecoderConfiguration: .init(
         maxHeaderFieldSize: headBytesMax, maxHeaderListSize: headBytesMax,
         maxHeaderFieldCount: headersMax))
@@ -73,12 +78,16 @@ package enum HTTPPipeline {
 final class PipelineInstaller: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = NIOAny
 
+  private let table: RouteTable?
+
+  init(answering table: RouteTable?) { self.table = table }
+
   func handlerAdded(context: ChannelHandlerContext) {
     let pipeline = context.pipeline.syncOperations
     do {
       let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
       try pipeline.addHandlers(
-        [PlainHeads(), HTTPPipeline.compressor(), RequestCountingHandler()],
+        [PlainHeads(), HTTPPipeline.compressor(), RequestCountingHandler(answering: table)],
         position: .after(decoder))
     } catch {
       context.fireErrorCaught(error)
@@ -101,7 +110,8 @@ final class PlainHeads: ChannelInboundHandler, RemovableChannelHandler {
 }
 
 /// Counts the requests of a connection that have no answer yet, for three ends. It answers /livez
-/// on the event loop, also while every thread of the concurrency pool hangs. And it leads the
+/// on the event loop, also while every thread of the concurrency pool hangs, and what is in memory,
+/// which costs a quarter of what it does behind a task. And it leads the
 /// answer to what could not be decoded past the compressor, which stops the process over an answer
 /// without a request (swift-nio-extras 1.35). And it ends connections whose client sends a body, or
 /// takes an answer, a few bytes at a time: Hummingbird's own timeout is for idle connections.
@@ -114,15 +124,25 @@ final class RequestCountingHandler: ChannelDuplexHandler, RemovableChannelHandle
   private var unanswered = 0
   /// A request's end has not come. Its answer may have gone before: what follows is read, and lost.
   private var isReading = false
-  private var isAnswering = false
+  /// The answer to the request that is read, if it is made here.
+  private var ready: WholeAnswer?
   /// Whether the client wants the connection to end after the request.
   private var isLast = false
+  private let table: RouteTable?
+  private var peer: String?
+  /// When Hummingbird last had a request: it ends connections that are idle in its eyes.
+  private var forwardedAt: NIODeadline?
   /// In front of the compressor; nil for an answer to a request.
   private var bypass: ChannelHandlerContext?
   private var answered = 0
   private var exchange: Scheduled<Void>?
 
-  func handlerAdded(context: ChannelHandlerContext) { watch(context: context, since: nil) }
+  init(answering table: RouteTable? = nil) { self.table = table }
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    peer = context.channel.remoteAddress?.ipAddress
+    watch(context: context, since: nil)
+  }
 
   func handlerRemoved(context: ChannelHandlerContext) {
     exchange?.cancel()
@@ -146,17 +166,34 @@ final class RequestCountingHandler: ChannelDuplexHandler, RemovableChannelHandle
     case .head(let head):
       unanswered += 1
       isReading = true
-      // Behind others on the connection it waits for its turn.
-      isAnswering = unanswered == 1 && head.uri == "/livez" && head.method == .GET
       isLast = !head.isKeepAlive
+      // Behind others on the connection it waits for its turn.
+      ready = unanswered == 1 ? answer(to: head, context: context) : nil
     case .body: break
     case .end:
       isReading = false
-      if isAnswering { answer(context: context) }
+      if let ready { return write(ready, context: context) }
     }
-    if !isAnswering { context.fireChannelRead(data) }
-    if case .end = unwrapInboundIn(data) { isAnswering = false }
+    if ready == nil { context.fireChannelRead(data) }
   }
+
+  private func answer(
+    to head: HTTPRequestHead, context: ChannelHandlerContext
+  ) -> WholeAnswer? {
+    if head.uri == "/livez", head.method == .GET { return Self.alive }
+    let now = context.eventLoop.now
+    if let table, let forwardedAt, now - forwardedAt < HTTPPipeline.forwardingPeriod,
+      context.channel.isWritable, let answer = table.answerAtOnce(to: head, peer: peer)
+    {
+      return answer
+    }
+    forwardedAt = now
+    return nil
+  }
+
+  private static let alive = WholeAnswer(
+    status: .ok, headers: [.contentType: "application/json", .cacheControl: "no-store"],
+    body: ByteBuffer(string: "{\"status\":\"alive\"}"))
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
     let part = unwrapOutboundIn(data)
@@ -172,15 +209,19 @@ final class RequestCountingHandler: ChannelDuplexHandler, RemovableChannelHandle
     }
   }
 
-  private func answer(context: ChannelHandlerContext) {
-    let body = ByteBuffer(string: "{\"status\":\"alive\"}")
-    let headers: HTTPHeaders = [
-      "content-type": "application/json", "content-length": "\(body.readableBytes)",
-      "cache-control": "no-store",
-    ]
-    let head = HTTPResponseHead(version: .http1_1, status: .ok, headers: headers)
+  private func write(_ answer: WholeAnswer, context: ChannelHandlerContext) {
+    ready = nil
+    var headers = HTTPHeaders()
+    headers.reserveCapacity(answer.headers.count + 1)
+    for field in answer.headers { headers.add(name: field.name.rawName, value: field.value) }
+    headers.add(name: "Date", value: HTTPDate.now())
+    let head = HTTPResponseHead(
+      version: .http1_1, status: HTTPResponseStatus(statusCode: answer.status.code),
+      headers: headers)
     context.write(wrapOutboundOut(.head(head)), promise: nil)
-    context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
+    if answer.body.readableBytes > 0 {
+      context.write(wrapOutboundOut(.body(.byteBuffer(answer.body))), promise: nil)
+    }
     context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     unanswered -= 1
     answered += 1
