@@ -4,10 +4,13 @@ import Glibc
 import Operations
 
 /// The gateway beside a demo: the program `candled-gateway`, which lies beside this one, on the
-/// demo's database and a port of loopback. Market data needs no token there.
+/// demo's database and a port of loopback. Market data needs no token there; the page gets one for
+/// its watchlists.
 final class DemoGateway {
   /// `http://127.0.0.1:8466`
   let address: String
+  /// Printed with the address of the page alone; the database goes with the demo.
+  private let token: String
   private let process: Process
 
   private static let portPreferred: UInt16 = 8466
@@ -18,22 +21,21 @@ final class DemoGateway {
     let port = try Self.freePort()
     address = "http://127.0.0.1:\(port)"
     let settings = ["--set", "state_directory=\(folder.path)"]
-    let schema = try Self.start(["schema", "apply"] + settings)
-    schema.waitUntilExit()
-    guard schema.terminationStatus == 0 else {
-      throw CommandFailure(
-        status: .unavailable, sentence: "candled-gateway could not apply its schema")
-    }
+    try Self.printed(by: ["schema", "apply"] + settings)
+    token = try Self.printed(
+      by: ["token", "create", "--name", "demo", "--scope", "market", "--scope", "account"]
+        + ["--set", "log.level=error"] + settings)
     process = try Self.start(
       ["run", "--set", "gateway.listen=127.0.0.1:\(port)", "--set", "gateway.anonymous=true"]
         + ["--set", "log.level=error"] + settings)
     try wait(until: port)
   }
 
-  /// What a person can look at, and try: each line as it is typed.
+  /// What a person can look at, and try: each line as it is typed. The page takes the token out of
+  /// its address, which browsers do not send.
   func lines(symbol: String) -> [String] {
     [
-      "page: \(address)/",
+      "page: \(address)/#token=\(token)",
       "curl \(address)/v1/stocks/\(symbol)",
       "curl -N '\(address)/v1/stream?symbols=\(symbol)'",
       "/usr/bin/python3 -m websockets \(address.replacing("http:", with: "ws:"))/ws",
@@ -47,12 +49,34 @@ final class DemoGateway {
     process.waitUntilExit()
   }
 
-  private static func start(_ arguments: [String]) throws -> Process {
+  /// The line that a command prints; what it reports is shown only if it fails.
+  @discardableResult
+  private static func printed(by arguments: [String]) throws -> String {
+    let (output, errors) = (Pipe(), Pipe())
+    let process = try start(arguments, output: output, errors: errors)
+    let texts = try [output, errors].map {
+      String(decoding: try $0.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        .split(separator: "\n").joined(separator: "\n")
+    }
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else {
+      throw CommandFailure(
+        status: .unavailable,
+        sentence: "candled-gateway \(arguments[0]) \(arguments[1]): \(texts[1])")
+    }
+    return texts[0]
+  }
+
+  private static func start(
+    _ arguments: [String], output: Any = FileHandle.standardError,
+    errors: Any = FileHandle.standardError
+  ) throws -> Process {
     let process = Process()
     process.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
       .deletingLastPathComponent().appending(path: "candled-gateway")
     process.arguments = arguments
-    process.standardOutput = FileHandle.standardError
+    process.standardOutput = output
+    process.standardError = errors
     do {
       try process.run()
     } catch {

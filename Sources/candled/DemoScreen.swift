@@ -30,6 +30,8 @@ actor DemoScreen {
   /// Begins showing.
   func show(_ handle: DaemonHandle) {
     self.handle = handle
+    // The page's address comes first, and stays when the screen is given back.
+    if let page = gateway.first { show(page + "\n") }
     // Unstructured: the daemon begins to run once this returns; `finish` ends it.
     task = Task {
       switch mode {
@@ -62,7 +64,7 @@ actor DemoScreen {
   /// The first candle, then a line a minute.
   private func printLines(_ handle: DaemonHandle) async {
     show("look inside: \(handle.psqlLine)\n")
-    for line in gateway { show("gateway: \(line)\n") }
+    for line in gateway.dropFirst() { show("gateway: \(line)\n") }
     var shownMinute: Int64 = -1
     while !Task.isCancelled {
       let minute = EngineClock.realNow().seconds / 60
