@@ -4,15 +4,40 @@
 import { session } from "./session.js";
 
 const timeoutMilliseconds = 15_000;
+// A gateway that is busy, or waits for its database, names a time to ask again.
+const triesMax = 4;
+const pauseSecondsMax = 5;
 
 export class GatewayProblem extends Error {
-  constructor({ status = 0, code = "unreachable", title = "", nearest = [] }) {
+  constructor({ status = 0, code = "unreachable", title = "", nearest = [], retryAfter = 0 }) {
     super(title || code);
-    Object.assign(this, { status, code, title, nearest });
+    Object.assign(this, { status, code, title, nearest, retryAfter });
   }
 }
 
-export async function request(path, { method = "GET", body, signal } = {}) {
+export async function request(path, options = {}) {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await requestOnce(path, options);
+    } catch (problem) {
+      // A change that found no database may have been made nevertheless.
+      const isPutOff = problem.status === 429
+        || (problem.status === 503 && (options.method ?? "GET") === "GET");
+      if (!isPutOff || !problem.retryAfter || tries === triesMax) throw problem;
+      await pause(Math.min(problem.retryAfter, pauseSecondsMax), options.signal);
+    }
+  }
+}
+
+const pause = (seconds, signal) => new Promise((resolve, reject) => {
+  const waiting = setTimeout(resolve, seconds * 1000);
+  signal?.addEventListener("abort", () => {
+    clearTimeout(waiting);
+    reject(signal.reason);
+  }, { once: true });
+});
+
+async function requestOnce(path, { method = "GET", body, signal } = {}) {
   const headers = {};
   if (session.token) headers.Authorization = `Bearer ${session.token}`;
   if (body !== undefined) headers["Content-Type"] = "application/json";
@@ -37,7 +62,8 @@ export async function request(path, { method = "GET", body, signal } = {}) {
   if (response.ok && answer !== null) return answer;
   if (response.status === 401 && session.isSignedIn) session.refuse();
   // Without an answer of the gateway's own, what is before it has answered.
-  throw new GatewayProblem({ status: response.status, ...answer });
+  const retryAfter = Number(response.headers.get("Retry-After"));
+  throw new GatewayProblem({ status: response.status, retryAfter, ...answer });
 }
 
 const query = (values) => new URLSearchParams(

@@ -1,5 +1,6 @@
 // What stands where something is not there yet, is empty, or has failed.
 
+import { feed } from "./feed.js";
 import { element, replace } from "./element.js";
 import { text } from "./texts.js";
 
@@ -12,11 +13,19 @@ export const loading = () => element(
 export const empty = (words, ...more) => element("div", { class: "empty" },
   element("p", {}, words), ...more);
 
+// It is tried again by hand, and when the gateway is back.
 export function failure(problem, retry) {
   const isUnreachable = problem.code === "unreachable";
   const words = isUnreachable ? text("unreachable") : `${text("failed")} ${problem.title ?? ""}`;
-  return element("div", { class: "empty", role: "alert" }, element("p", {}, words),
+  const node = element("div", { class: "empty", role: "alert" }, element("p", {}, words),
     element("button", { onclick: retry }, text("retry")));
+  const isBack = () => {
+    if (node.isConnected && feed.state !== "live") return;
+    feed.removeEventListener("state", isBack);
+    if (node.isConnected) retry();
+  };
+  feed.addEventListener("state", isBack);
+  return node;
 }
 
 // Loads into a node: first the sign that it does, then what `show` makes of the answer, or the
