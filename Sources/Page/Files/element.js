@@ -33,6 +33,7 @@ const shapes = {
   close: "M5 5l14 14M19 5 5 19",
   up: "M12 19V5M6 11l6-6 6 6",
   down: "M12 5v14M6 13l6 6 6-6",
+  grip: "M9 6h.01M15 6h.01M9 12h.01M15 12h.01M9 18h.01M15 18h.01",
 };
 
 export function icon(name) {

@@ -37,11 +37,10 @@ export class HomeScreen {
       element("section", { "aria-label": text("indexes"), class: "index-section" }, this.indexes),
       element("div", { class: "home-columns" },
         card({ key: "watchlists", address: "#/watchlists", body: this.watchlist }),
-        element("div", { class: "home-side" },
-          element("section", { class: "card" },
-            element("div", { class: "card-head" }, element("h2", {}, text("movers")),
-              this.moverChoice()), this.movers),
-          card({ key: "freshness", address: "#/health", body: this.sources }))));
+        element("section", { class: "card movers" },
+          element("div", { class: "card-head" }, element("h2", {}, text("movers")),
+            this.moverChoice()), this.movers),
+        card({ key: "freshness", address: "#/health", body: this.sources })));
     this.loadIndexes();
     this.loadWatchlist();
     this.loadMovers();
@@ -149,7 +148,8 @@ export class HomeScreen {
     }
     const triggers = new Map(watchlist.symbols.map((row) => [row.symbol, row]));
     const table = new StockTable({
-      label: watchlist.name, decorate: (row, stock) => showTriggers(row, stock, triggers),
+      label: watchlist.name, isSortable: true,
+      decorate: (row, stock) => showTriggers(row, stock, triggers),
     });
     table.show(answer.stocks);
     replace(this.watchlist, table.node);

@@ -65,10 +65,11 @@ export class WatchlistsScreen {
     } catch (problem) {
       if (!this.signal.aborted) setText(this.fault, problem.message);
     }
-    if (!this.signal.aborted) this.show();
+    if (!this.signal.aborted) await this.show();
   }
 
-  show() {
+  // Resolves when the lists are shown.
+  async show() {
     if (!this.watchlists) return;
     const { current } = this;
     replace(this.lists, this.watchlists.map((list) => element("a", {
@@ -86,9 +87,9 @@ export class WatchlistsScreen {
       replace(this.body, this.isEditing ? this.editor(current) : null,
         empty(text("watchlistEmpty")));
     } else if (this.isEditing) {
-      this.loadStocks((stocks) => replace(this.body, this.editor(current, stocks)));
+      await this.loadStocks((stocks) => replace(this.body, this.editor(current, stocks)));
     } else {
-      this.loadStocks((stocks, baseline) => this.showTable(stocks, baseline));
+      await this.loadStocks((stocks, baseline) => this.showTable(stocks, baseline));
     }
   }
 
@@ -104,7 +105,8 @@ export class WatchlistsScreen {
   showTable(stocks, baseline) {
     const triggers = new Map(this.current.symbols.map((row) => [row.symbol, row]));
     const table = new StockTable({
-      label: this.current.name, decorate: (row, stock) => showTriggers(row, stock, triggers),
+      label: this.current.name, isSortable: true,
+      decorate: (row, stock) => showTriggers(row, stock, triggers),
     });
     table.show(stocks);
     replace(this.body, table.node);
@@ -188,7 +190,11 @@ export class WatchlistsScreen {
         setText(this.removal, text("removeSelected", { count: this.selected.size }));
       },
     });
-    return element("li", { "data-symbol": row.symbol }, select,
+    // For pointers; the buttons are for everybody.
+    const grip = element("span", {
+      class: "grip", "aria-hidden": "true", onpointerdown: (event) => this.drag(event, list),
+    }, icon("grip"));
+    return element("li", { "data-symbol": row.symbol }, grip, select,
       element("span", { class: "editor-name" }, name,
         element("span", { class: "code" }, row.symbol)),
       trigger("low", "triggerLow", "lowTrigger"), trigger("high", "triggerHigh", "highTrigger"),
@@ -208,6 +214,38 @@ export class WatchlistsScreen {
     const row = this.body.querySelector(`[data-symbol="${CSS.escape(moved.symbol)}"]`);
     const button = row?.querySelector(`[data-move="${by}"]`);
     (button?.disabled ? row.querySelector("button:not(:disabled)") : button)?.focus();
+  }
+
+  // The row stays where the pointer holds it; the others make room.
+  drag(event, list) {
+    if (event.button !== 0) return;
+    event.preventDefault();
+    const grip = event.currentTarget;
+    const row = grip.closest("li");
+    const rows = row.parentElement;
+    const middle = (other) => {
+      const { top, height } = other.getBoundingClientRect();
+      return top + height / 2;
+    };
+    const ending = new AbortController();
+    const { signal } = ending;
+    const follow = ({ clientY }) => {
+      while (row.previousSibling && clientY < middle(row.previousSibling)) {
+        row.after(row.previousSibling);
+      }
+      while (row.nextSibling && clientY > middle(row.nextSibling)) row.before(row.nextSibling);
+    };
+    const finish = () => {
+      ending.abort();
+      row.classList.remove("dragged");
+      const places = new Map(list.symbols.map((entry) => [entry.symbol, entry]));
+      const symbols = [...rows.children].map(({ dataset }) => places.get(dataset.symbol));
+      if (symbols.some((entry, index) => entry !== list.symbols[index])) this.order(list, symbols);
+    };
+    row.classList.add("dragged");
+    grip.setPointerCapture(event.pointerId);
+    grip.addEventListener("pointermove", follow, { signal });
+    grip.addEventListener("lostpointercapture", finish, { signal });
   }
 
   setTrigger({ list, row, field, value }) {

@@ -6,31 +6,40 @@ import { element, setText } from "./element.js";
 import { text } from "./texts.js";
 
 // With the name four; those with a level come as that column: 5 from 420 px on, 8 from 750 px on.
+const price = (text, { kind }) => format.price(text, kind);
 const columns = [
-  { key: "price", of: (stock) => format.price(stock.currentPrice, stock.kind), isCoded: true },
+  { key: "price", field: "currentPrice", of: price, isCoded: true },
   {
-    key: "change", of: (stock) => format.signed(stock.change, stock.kind), isCoded: true,
-    level: 5,
+    key: "change", field: "change", isCoded: true, level: 5,
+    of: (text, { kind }) => format.signed(text, kind),
   },
-  { key: "changePercent", of: (stock) => format.percent(stock.changePercent), isCoded: true },
-  { key: "volume", of: (stock) => format.compact(stock.volume), level: 6 },
-  { key: "turnover", of: (stock) => format.compact(stock.turnover) },
-  { key: "high", of: (stock) => format.price(stock.highPrice, stock.kind), level: 7 },
-  { key: "low", of: (stock) => format.price(stock.lowPrice, stock.kind), level: 8 },
+  { key: "changePercent", field: "changePercent", of: format.percent, isCoded: true },
+  { key: "volume", field: "volume", of: format.compact, level: 6 },
+  { key: "turnover", field: "turnover", of: format.compact },
+  { key: "high", field: "highPrice", of: price, level: 7 },
+  { key: "low", field: "lowPrice", of: price, level: 8 },
 ];
+const codes = new Intl.Collator("en");
 const flashMilliseconds = 700;
 const stillness = matchMedia("(prefers-reduced-motion: reduce)");
 const levelClass = ({ level }) => (level ? `from-${level}` : "");
 
 export class StockTable {
-  // `decorate(row, stock)` may add to a row that has been updated.
-  constructor({ label, decorate = null } = {}) {
+  // `decorate(row, stock)` may add to a row that has been updated. `isSortable` lets a person sort
+  // by a column; the order that was given comes back with the third click.
+  constructor({ label, decorate = null, isSortable = false } = {}) {
     this.rows = new Map();
     this.decorate = decorate;
+    this.sorting = null;
     this.body = element("tbody");
-    const head = element("tr", {}, element("th", { scope: "col" }, text("name")),
-      columns.map((column) => element(
-        "th", { scope: "col", class: `figure ${levelClass(column)}` }, text(column.key))));
+    const title = (column) => (isSortable ? element("button", {
+      class: "sort", onclick: () => this.sort(column),
+    }, text(column.key)) : text(column.key));
+    this.heads = new Map([{ key: "name" }, ...columns].map((column) => [
+      column.key, element("th", {
+        scope: "col", class: column.key === "name" ? null : `figure ${levelClass(column)}`,
+      }, title(column))]));
+    const head = element("tr", {}, [...this.heads.values()]);
     this.node = element("div", { class: "table-box" }, element(
       "table", { class: "stocks", "aria-label": label }, element("thead", {}, head), this.body));
   }
@@ -44,10 +53,35 @@ export class StockTable {
       this.fill(row, stock);
     }
     this.rows = kept;
-    const nodes = [...kept.values()].map((row) => row.node);
+    this.arrange();
+  }
+
+  arrange() {
+    const rows = [...this.rows.values()];
+    if (this.sorting) {
+      const { field, isDescending } = this.sorting;
+      const compare = field ? (one, other) => byNumber(one.stock[field], other.stock[field])
+        : (one, other) => codes.compare(one.stock.symbol, other.stock.symbol);
+      rows.sort(isDescending ? (one, other) => compare(other, one) : compare);
+    }
+    const nodes = rows.map((row) => row.node);
     const isSame = nodes.length === this.body.children.length
       && nodes.every((node, index) => node === this.body.children[index]);
     if (!isSame) this.body.replaceChildren(...nodes);
+  }
+
+  // Figures begin with the highest, names with the first.
+  sort({ key, field }) {
+    const { sorting } = this;
+    const beginsDescending = field !== undefined;
+    if (sorting?.key !== key) this.sorting = { key, field, isDescending: beginsDescending };
+    else if (sorting.isDescending === beginsDescending) sorting.isDescending = !beginsDescending;
+    else this.sorting = null;
+    for (const [name, head] of this.heads) {
+      if (name !== this.sorting?.key) head.removeAttribute("aria-sort");
+      else head.setAttribute("aria-sort", this.sorting.isDescending ? "descending" : "ascending");
+    }
+    this.arrange();
   }
 
   // Newer figures of stocks; of those that are not shown nothing happens.
@@ -56,6 +90,8 @@ export class StockTable {
       const row = this.rows.get(stock.id);
       if (row) this.fill(row, stock);
     }
+    // Not under somebody's keyboard.
+    if (this.sorting && !this.body.contains(document.activeElement)) this.arrange();
   }
 
   makeRow(stock) {
@@ -84,7 +120,7 @@ export class StockTable {
     const direction = format.direction(stock.change);
     columns.forEach((column, index) => {
       const cell = row.cells[index];
-      setText(cell, column.of(stock));
+      setText(cell, column.of(stock[column.field], stock));
       if (column.isCoded) cell.dataset.direction = direction;
     });
     setText(row.mark, limitMark(stock));
@@ -100,6 +136,12 @@ export class StockTable {
     const tint = isUp ? "var(--rising-tint)" : "var(--falling-tint)";
     row.cells[0].animate({ backgroundColor: [tint, "transparent"] }, flashMilliseconds);
   }
+}
+
+// Which of two decimals is larger; nothing is less than anything.
+function byNumber(one, other) {
+  if (!one || !other) return (one ? 1 : 0) - (other ? 1 : 0);
+  return +one > +other ? 1 : +one < +other ? -1 : 0;
 }
 
 export function limitMark(stock) {

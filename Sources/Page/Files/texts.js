@@ -68,6 +68,14 @@ const texts = {
   nearest: ["Perhaps:", "您是否要找："],
   noPage: ["There is nothing at this address.", "此地址没有内容。"],
 
+  exchange_shanghai: ["Shanghai", "上海"],
+  exchange_shenzhen: ["Shenzhen", "深圳"],
+  exchange_beijing: ["Beijing", "北京"],
+  board_main: ["main board", "主板"],
+  board_chinext: ["ChiNext", "创业板"],
+  board_star: ["STAR", "科创板"],
+  board_beijing: ["Beijing board", "北交所"],
+
   intraday: ["Intraday", "分时"],
   daily: ["Daily", "日K"],
   weekly: ["Weekly", "周K"],
@@ -181,8 +189,8 @@ const texts = {
   triggerHigh: ["High of {name}", "{name} 高价提醒"],
   lowTrigger: ["Low", "低价"],
   highTrigger: ["High", "高价"],
-  aboveTrigger: ["at or above {price}", "不低于 {price}"],
-  belowTrigger: ["at or below {price}", "不高于 {price}"],
+  aboveTrigger: ["≥ {price}", "≥ {price}"],
+  belowTrigger: ["≤ {price}", "≤ {price}"],
   order: ["Order", "顺序"],
 
   refresh: ["Refresh", "刷新间隔"],
