@@ -161,7 +161,8 @@ export function drawArea(context, { columns, scale, values, colour, layout }) {
   const half = columns.width / 2;
   const fill = context.createLinearGradient(0, plot.top, 0, bottom);
   fill.addColorStop(0, colour);
-  fill.addColorStop(1, "transparent");
+  // Of the same colour: fading to transparent black is grey on the way.
+  fill.addColorStop(1, colour.replace(/^rgb\((.*)\)$/, "rgba($1, 0)"));
   context.globalAlpha = 0.16;
   context.fillStyle = fill;
   context.beginPath();

@@ -117,6 +117,7 @@ export class ChartPanel {
     this.setAsOf(null);
     this.why.hide();
     this.series = null;
+    this.fillSlider();
     if (!this.chart.series) replace(this.state, loading());
     try {
       if (plan.isPhased) {
@@ -296,8 +297,8 @@ export class ChartPanel {
 
   asOfLine() {
     this.slider = element("input", {
-      type: "range", min: "0", max: "0", value: "0", "aria-label": text("asOfSlider"),
-      oninput: () => this.slide(),
+      type: "range", min: "0", max: "1", value: "1", "aria-label": text("asOfSlider"),
+      disabled: true, oninput: () => this.slide(),
     });
     this.asOfText = element("output", { class: "as-of-text" }, text("asOfNow"));
     this.back = element("button", {
@@ -308,8 +309,10 @@ export class ChartPanel {
   }
 
   fillSlider() {
-    if (!this.series || this.asOf !== null) return;
-    this.slider.max = String(this.series.length);
+    if (this.asOf !== null) return;
+    const length = this.series?.length ?? 0;
+    this.slider.disabled = length === 0;
+    this.slider.max = String(Math.max(length, 1));
     this.slider.value = this.slider.max;
   }
 

@@ -95,7 +95,8 @@ export class DetailScreen {
     this.stock = stock;
     const { name, code, price, change, mark, time } = this.fields;
     setText(name, stock.name ?? stock.symbol);
-    setText(code, [stock.symbol, stock.exchange, stock.board, stock.currency]
+    const words = (prefix) => stock[prefix] && named(prefix, stock[prefix]);
+    setText(code, [stock.symbol, words("exchange"), words("board"), stock.currency]
       .filter(Boolean).join(" · "));
     setText(price, format.price(stock.currentPrice ?? stock.previousClose, stock.kind));
     setText(change, `${format.signed(stock.change, stock.kind)}  ${format.percent(

@@ -41,10 +41,11 @@ export class HealthScreen {
     });
     load(this.summary, {
       signal, from: () => this.coverage(),
-      show: ({ day, rows }) => {
-        replace(this.summary, summaryOf(rows, day));
-        replace(this.incomplete, incompleteTable(rows));
-      },
+      show: ({ day, rows }) => replace(this.summary, summaryOf(rows, day)),
+    });
+    load(this.incomplete, {
+      signal, from: () => this.coverage(),
+      show: ({ rows }) => replace(this.incomplete, incompleteTable(rows)),
     });
     load(this.disagreements, {
       signal, from: () => gateway.disagreements({}, signal),
@@ -53,7 +54,13 @@ export class HealthScreen {
     });
   }
 
-  async coverage() {
+  // What two parts of the screen show is asked for once.
+  coverage() {
+    this.asking ??= this.wholeCoverage().finally(() => { this.asking = null; });
+    return this.asking;
+  }
+
+  async wholeCoverage() {
     const rows = [];
     let answer;
     do {
