@@ -272,6 +272,7 @@ let package = Package(
         log,
         .product(name: "NIOEmbedded", package: "swift-nio"),
       ] + web, exclude: ["Golden", "Scripts"]),
+    tests("PageTests", ["TestSupport", "TestTraits"]),
     tests("TrialTests", ["Trials", "TestTraits"]),
     tests(
       "AdminTests",

@@ -5,9 +5,11 @@ CANDLED_TOKEN."""
 import contextlib
 import json
 import os
+import pathlib
 import threading
 import time
 import unittest
+import urllib.error
 import urllib.request
 
 from selenium import webdriver
@@ -18,6 +20,9 @@ import serve
 
 TOKEN = os.environ.get("CANDLED_TOKEN", "")
 GATEWAY_PORT = int(os.environ.get("CANDLED_GATEWAY_PORT", "8466"))
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FONTS = ROOT / "Tests/Page/fonts.conf"
+LOGS = {"browser": "ALL"}
 
 
 @contextlib.contextmanager
@@ -35,7 +40,7 @@ def page_server(cut=None):
 
 
 @contextlib.contextmanager
-def chromium(width=1024, height=768, language="en"):
+def chromium(width=1024, height=768, language="en", logs=None):
     """The language is the browser's: the page begins in it."""
     options = Options()
     options.binary_location = "/usr/bin/chromium"
@@ -46,8 +51,10 @@ def chromium(width=1024, height=768, language="en"):
         options.add_argument(argument)
     # Answers that do not come must not hold up a test of what is shown meanwhile.
     options.page_load_strategy = "eager"
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
+    options.set_capability("goog:loggingPrefs", logs or LOGS)
+    service = Service(
+        "/usr/bin/chromedriver", env={**os.environ, "FONTCONFIG_FILE": str(FONTS)})
+    driver = webdriver.Chrome(options=options, service=service)
     try:
         driver.execute_cdp_cmd(
             "Emulation.setDeviceMetricsOverride",
@@ -67,9 +74,11 @@ def appearance(driver, scheme="light", reduced_motion=False):
 
 
 def complaints(driver):
-    """What the browser's console says that is an error: scripts, files, policy."""
+    """What the browser's console says that is an error: scripts, files, policy. A request that the
+    gateway put off is none: the page repeats it."""
     return [entry["message"] for entry in driver.get_log("browser")
-            if entry["level"] == "SEVERE" and "favicon.ico" not in entry["message"]]
+            if entry["level"] == "SEVERE" and "favicon.ico" not in entry["message"]
+            and "status of 429" not in entry["message"]]
 
 
 def answer(path, method="GET", body=None, token=None):
@@ -78,9 +87,15 @@ def answer(path, method="GET", body=None, token=None):
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(
         f"http://127.0.0.1:{GATEWAY_PORT}{path}", data=data, headers=headers, method=method)
-    with urllib.request.urlopen(request, timeout=20) as response:
-        text = response.read()
-    return json.loads(text) if text else None
+    while True:
+        try:
+            with urllib.request.urlopen(request, timeout=20) as response:
+                text = response.read()
+            return json.loads(text) if text else None
+        except urllib.error.HTTPError as error:
+            if error.code != 429:
+                raise
+            time.sleep(float(error.headers["Retry-After"]))
 
 
 class PageTest(unittest.TestCase):
@@ -88,12 +103,14 @@ class PageTest(unittest.TestCase):
 
     width, height, language = 1024, 768, "en"
     cut = None
+    logs = LOGS
 
     @classmethod
     def setUpClass(cls):
         cls.server = cls.enterClassContext(page_server(cls.cut))
         cls.address = cls.server.address
-        cls.driver = cls.enterClassContext(chromium(cls.width, cls.height, cls.language))
+        cls.driver = cls.enterClassContext(
+            chromium(cls.width, cls.height, cls.language, cls.logs))
 
     def tearDown(self):
         self.assertEqual(complaints(self.driver), [])

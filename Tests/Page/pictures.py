@@ -1,23 +1,40 @@
 #!/usr/bin/env python3
 """Pictures of every screen and state, in themes, widths and languages, over recorded answers.
 
-  python3 pictures.py record           asks a gateway for the answers and keeps them
-  python3 pictures.py make FOLDER [SCREEN…]      makes the pictures, or those of some screens
-  python3 pictures.py compare FOLDER [SCREEN…]   makes them again and names those that differ"""
+  python3 pictures.py record            asks a gateway for the answers and keeps them
+  python3 pictures.py make [SCREEN…]    makes the pictures in Pictures/, or those of some screens
+  python3 pictures.py compare [SCREEN…] names those that differ; what came instead is in
+                                        .build/pictures"""
 
-import base64
 import contextlib
 import json
 import pathlib
 import sys
 
 import browser
+import pixels
 import replay
 
-# How many of a picture's pixels may differ: one moved candle is 0.0008 of a page.
-TOLERANCE = 0.0002
+FOLDER = pathlib.Path(__file__).with_name("Pictures")
+DIFFERENT = browser.ROOT / ".build/pictures"
+# How many of a picture's pixels may differ. The same browser and fonts draw the same pixels; one
+# moved candle is 0.00014 of the highest page.
+TOLERANCE = 0.00005
 SIZES = {390: 844, 1024: 768, 1600: 1000}
 TOKEN = "cndl_picture"
+WATCHED = [{"symbol": "sh600000"}, {"symbol": "sz300003", "high": "12.00"},
+           {"symbol": "sh688006", "low": "13.00"}, {"symbol": "sz000001"}, {"symbol": "sz159006"}]
+
+# What a page does to requests whose address has a text in it.
+FETCH = """
+const original = window.fetch;
+window.fetch = (path, options) => {
+  if (!path.includes(%s)) return original(path, options);
+  return %s;
+};
+"""
+HANGS, FAILS = "new Promise(() => {})", "Promise.reject(new TypeError())"
+
 MARKS = """
 const { chart } = candled.page.screen.panel;
 const day = chart.series.days.at(-1);
@@ -29,45 +46,76 @@ for (const [row, flags, revision] of [[5, ["partial"], 0], [12, ["extreme_ambigu
   [25, [], 2]]) chart.put({ ...chart.series.candle(row), flags, revision });
 """
 CLICK = "document.querySelector(arguments[0]).click()"
+POINT = "candled.page.screen.panel.chart.setHover({ row: 40, y: 120 })"
+SLIDE = """
+const slider = document.querySelector(".as-of input");
+slider.value = 60;
+slider.dispatchEvent(new Event("input", { bubbles: true }));
+"""
+CUT = """
+const { feed } = candled;
+feed.connect = () => {};
+feed.lose(feed.socket, performance.now() - 60000);
+"""
 # The chart asks for gaps, and the table below it does.
 CHART = """
 return candled.page.screen.panel?.chart.series?.length > 0 && performance
   .getEntriesByType("resource").filter(({ name }) => name.endsWith("/gaps")).length >= 2;
 """
+LOADED = "return !document.querySelector('main .loading')"
+EVERYWHERE = [(390, "light", "en"), (390, "dark", "zh"), (1024, "light", "zh"),
+              (1024, "dark", "en"), (1600, "light", "en"), (1600, "dark", "zh")]
+# States are the same parts on the same screens.
+SOMEWHERE = [(390, "light", "zh"), (1024, "dark", "zh"), (1600, "light", "en")]
 
 
 class Screen:
-    def __init__(self, route, *steps, signed_in=True, is_away=False, hangs=False, settles=None):
+    def __init__(self, route, *steps, variants=SOMEWHERE, signed_in=True, is_away=False,
+                 network=None, answers=None, settles=LOADED):
         self.route, self.steps, self.signed_in = route, steps, signed_in
-        self.is_away, self.hangs = is_away, hangs
-        self.settles = settles or "return !document.querySelector('main .loading')"
+        self.variants, self.is_away, self.settles = variants, is_away, settles
+        self.network, self.answers = network, answers or {}
 
 
-def chart_screen(*steps):
-    return Screen("stock/sh600000", *steps, settles=CHART)
+def chart_screen(*steps, variants=SOMEWHERE):
+    return Screen("stock/sh600000", *steps, variants=variants, settles=CHART)
 
 
 SCREENS = {
-    "home": Screen(""),
-    "home-signed-out": Screen("", signed_in=False),
-    "search": Screen("search/6000"),
-    "detail": chart_screen(),
+    "home": Screen("", variants=EVERYWHERE),
+    "search": Screen("search/6000", variants=EVERYWHERE),
+    "detail": chart_screen(variants=EVERYWHERE),
+    "detail-daily": chart_screen((CLICK, "[data-name=daily]"), variants=EVERYWHERE),
+    "detail-why": chart_screen(
+        ("candled.page.screen.panel.chart.select(3)",), variants=EVERYWHERE),
+    "watchlists": Screen("watchlists", variants=EVERYWHERE),
+    "watchlists-edit": Screen(
+        "watchlists", (CLICK, "main .card-head button"), variants=EVERYWHERE),
+    "health": Screen("health", variants=EVERYWHERE),
+    "settings": Screen("settings", variants=EVERYWHERE),
     "detail-marks": chart_screen((MARKS,)),
-    "detail-daily": chart_screen((CLICK, "[data-name=daily]")),
-    "detail-why": chart_screen(("candled.page.screen.panel.chart.select(3)",)),
-    "watchlists": Screen("watchlists"),
-    "watchlists-edit": Screen("watchlists", (CLICK, "main .card-head button")),
-    "health": Screen("health"),
-    "settings": Screen("settings"),
+    "detail-line": chart_screen((CLICK, "[data-name=line]"), (POINT,)),
+    "detail-past": chart_screen((SLIDE,)),
+    "home-signed-out": Screen("", signed_in=False),
+    "sign-in": Screen("watchlists", signed_in=False),
+    "search-empty": Screen("search/nothing"),
+    "search-start": Screen("search"),
+    "watchlists-empty": Screen("watchlists", answers={
+        "/v1/watchlists": [200, {"watchlists": [{"id": 1, "name": "Mine", "symbols": []}]}]}),
     "unknown": Screen("stock/nothing"),
-    "failed": Screen("", is_away=True, settles="return document.querySelector('.empty button')"
-                     " && !document.querySelector('.banner').hidden"),
-    "loading": Screen("", hangs=True, settles="return document.querySelector('main .loading')"),
+    "nowhere": Screen("nowhere"),
+    "home-loading": Screen(
+        "", network=("", HANGS), settles="return document.querySelector('main .loading')"),
+    "detail-loading": Screen(
+        "stock/sh600000", network=("history", HANGS),
+        settles="return document.querySelector('.book td')?.textContent"),
+    "home-failed": Screen("", is_away=True, settles="return document.querySelector('.empty button')"
+                          " && !document.querySelector('.banner').hidden"),
+    "detail-failed": Screen("stock/sh600000", network=("history", FAILS)),
+    "health-failed": Screen("health", network=("/v1/", FAILS)),
+    "home-stale": Screen("", (CUT,)),
+    "detail-stale": chart_screen((CUT,)),
 }
-VARIANTS = [
-    (390, "light", "en"), (390, "dark", "zh"), (1024, "light", "en"), (1024, "dark", "en"),
-    (1600, "light", "zh"), (1600, "dark", "en"),
-]
 
 
 def name_of(screen, variant):
@@ -75,41 +123,60 @@ def name_of(screen, variant):
 
 
 def until(driver, script, *arguments):
-    for _ in range(200):
+    for _ in range(400):
         if driver.execute_script(script, *arguments):
             return
-        driver.execute_async_script("setTimeout(arguments[0], 50)")
+        driver.execute_async_script("setTimeout(arguments[0], 25)")
     raise TimeoutError(script)
+
+
+def frames(driver):
+    """What was changed is laid out and drawn."""
+    driver.execute_async_script(
+        "requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(arguments[0], 20)))")
+
+
+def resize(driver, width, height):
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+        "width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
 
 
 def show(driver, server, screen, variant):
     width, scheme, language = variant
-    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
-        "width": width, "height": SIZES[width], "deviceScaleFactor": 1, "mobile": False})
+    resize(driver, width, SIZES[width])
     browser.appearance(driver, scheme, reduced_motion=True)
-    server.is_away = screen.is_away
+    server.is_away, server.overrides = screen.is_away, screen.answers
     driver.get(server.address + "/icon.svg")
     driver.execute_script(
         "sessionStorage.clear(); localStorage.setItem('candled.settings', arguments[0])",
         json.dumps({"language": language}))
     if screen.signed_in:
         driver.execute_script("sessionStorage.setItem('candled.token', arguments[0])", TOKEN)
-    waiting = driver.execute_cdp_cmd(
-        "Page.addScriptToEvaluateOnNewDocument",
-        {"source": "window.fetch = () => new Promise(() => {});" if screen.hangs else ""})
-    driver.get("about:blank")
+    source = FETCH % (json.dumps(screen.network[0]), screen.network[1]) if screen.network else ""
+    script = driver.execute_cdp_cmd(
+        "Page.addScriptToEvaluateOnNewDocument", {"source": source})
     driver.get(f"{server.address}/#/{screen.route}")
-    driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", waiting)
+    driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
     until(driver, "return window.candled?.page.screen !== undefined")
     until(driver, screen.settles)
-    driver.execute_async_script("setTimeout(arguments[0], 100)")
-    for script, *arguments in screen.steps:
-        driver.execute_script(script, *arguments)
-        driver.execute_async_script("setTimeout(arguments[0], 300)")
-        until(driver, "return !document.querySelector('main .loading')")
-    # No blinking caret, no focus of the moment, and two frames for the chart.
+    frames(driver)
+    for step, *arguments in screen.steps:
+        driver.execute_script(step, *arguments)
+        # Longer than the page waits before it asks.
+        driver.execute_async_script("setTimeout(arguments[0], 200)")
+        until(driver, LOADED)
+    # No blinking caret and no focus of the moment.
     driver.execute_script("document.activeElement.blur()")
-    driver.execute_async_script("setTimeout(arguments[0], 250)")
+    whole(driver, width)
+
+
+def whole(driver, width):
+    """The window becomes as high as what is in it; a chart's height depends on the window's."""
+    for _ in range(2):
+        frames(driver)
+        height = driver.execute_script("return document.documentElement.scrollHeight")
+        resize(driver, width, max(height, SIZES[width]))
+    frames(driver)
 
 
 def picture(driver, server, screen, variant):
@@ -117,51 +184,28 @@ def picture(driver, server, screen, variant):
     return driver.get_screenshot_as_png()
 
 
-DIFFERENCE = """
-const [one, other, done] = arguments;
-const read = async (data) => {
-  const image = new Image();
-  image.src = `data:image/png;base64,${data}`;
-  await image.decode();
-  const canvas = new OffscreenCanvas(image.width, image.height);
-  const context = canvas.getContext("2d");
-  context.drawImage(image, 0, 0);
-  return context.getImageData(0, 0, image.width, image.height);
-};
-Promise.all([read(one), read(other)]).then(([first, second]) => {
-  if (first.width !== second.width || first.height !== second.height) return done(1);
-  const left = new Uint32Array(first.data.buffer);
-  const right = new Uint32Array(second.data.buffer);
-  let count = 0;
-  for (let place = 0; place < left.length; place += 1) count += left[place] !== right[place];
-  return done(count / left.length);
-}, () => done(1));
-"""
-
-
-def difference(driver, one, other):
-    """The share of pixels that differ; the browser reads the pictures."""
-    driver.get("about:blank")
-    encoded = [base64.b64encode(data).decode() for data in (one, other)]
-    return driver.execute_async_script(DIFFERENCE, *encoded)
-
-
 def pictures_of(screens):
-    return [(name, variant) for name in screens or SCREENS for variant in VARIANTS]
+    return [(name, variant) for name in screens or SCREENS for variant in SCREENS[name].variants]
 
 
 def record():
-    """One turn over all screens before a gateway, with a token that has a watchlist."""
+    """One turn over all screens before a gateway, with a watchlist."""
+    global TOKEN
+    TOKEN = browser.TOKEN
+    for watchlist in browser.answer("/v1/watchlists", token=TOKEN)["watchlists"]:
+        browser.answer(f"/v1/watchlists/{watchlist['id']}", "DELETE", token=TOKEN)
+    made = browser.answer("/v1/watchlists", "POST", {"name": "Mine"}, TOKEN)
+    browser.answer(
+        f"/v1/watchlists/{made['id']}/symbols", "PUT", {"symbols": WATCHED}, TOKEN)
     answers = {}
     with replay.running(replay.Recorder, browser.GATEWAY_PORT, answers) as server:
         with browser.chromium() as driver:
             for screen in SCREENS.values():
-                if screen.is_away or screen.hangs:
-                    continue
-                global TOKEN
-                TOKEN = browser.TOKEN
-                show(driver, server, screen, (1024, "light", "en"))
-    replay.ANSWERS.write_text(json.dumps(answers, ensure_ascii=False, separators=(",", ":")))
+                if not (screen.is_away or screen.network or screen.answers):
+                    show(driver, server, screen, (1024, "light", "en"))
+    lines = (f"{json.dumps(path)}:{json.dumps(answer, ensure_ascii=False, separators=(',', ':'))}"
+             for path, answer in sorted(answers.items()))
+    replay.ANSWERS.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 @contextlib.contextmanager
@@ -170,23 +214,45 @@ def player():
         yield driver, server
 
 
+def make(screens):
+    FOLDER.mkdir(exist_ok=True)
+    with player() as (driver, server):
+        for name, variant in pictures_of(screens):
+            made = picture(driver, server, SCREENS[name], variant)
+            path = FOLDER / f"{name_of(name, variant)}.png"
+            path.write_bytes(pixels.packed(driver, made))
+
+
+def difference(driver, name, variant, made):
+    """The share of pixels that are not those of the repository's picture."""
+    return pixels.difference(
+        driver, (FOLDER / f"{name_of(name, variant)}.png").read_bytes(), made)
+
+
+def different(places):
+    """The names of pictures that are not those of the repository, with how much of them differs."""
+    found = []
+    with player() as (driver, server):
+        for name, variant in places:
+            made = picture(driver, server, SCREENS[name], variant)
+            share = difference(driver, name, variant, made)
+            if share <= TOLERANCE:
+                continue
+            found.append(f"{name_of(name, variant)} {100 * share:.2f} %")
+            DIFFERENT.mkdir(parents=True, exist_ok=True)
+            (DIFFERENT / f"{name_of(name, variant)}.png").write_bytes(made)
+    return found
+
+
 def main():
     if sys.argv[1] == "record":
         record()
-        return
-    folder = pathlib.Path(sys.argv[2])
-    folder.mkdir(parents=True, exist_ok=True)
-    different = 0
-    with player() as (driver, server):
-        for name, variant in pictures_of(sys.argv[3:]):
-            path = folder / f"{name_of(name, variant)}.png"
-            made = picture(driver, server, SCREENS[name], variant)
-            if sys.argv[1] == "make":
-                path.write_bytes(made)
-            elif difference(driver, path.read_bytes(), made) > TOLERANCE:
-                different += 1
-                print(path.name, flush=True)
-    sys.exit(1 if different else 0)
+    elif sys.argv[1] == "make":
+        make(sys.argv[2:])
+    else:
+        found = different(pictures_of(sys.argv[2:]))
+        print("\n".join(found))
+        sys.exit(1 if found else 0)
 
 
 if __name__ == "__main__":

@@ -45,7 +45,8 @@ class Player(serve.Handler):
         elif self.path == "/v1/tickets":
             answer(self, 201, {"ticket": "one", "expiresInSeconds": 30})
         else:
-            answer(self, *self.server.answers.get(self.path, [404, AWAY]))
+            answers = self.server.answers | self.server.overrides
+            answer(self, *answers.get(self.path, [404, AWAY]))
 
     def welcome(self):
         """A stream on which nothing happens."""
@@ -84,7 +85,7 @@ def running(handler, gateway=None, answers=None):
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
     server.gateway, server.cut = gateway, None
-    server.is_away = False
+    server.is_away, server.overrides = False, {}
     server.answers = answers if answers is not None else json.loads(ANSWERS.read_text())
     server.address = f"http://127.0.0.1:{server.server_address[1]}"
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -1,9 +1,7 @@
 #!/usr/bin/env python3
 """axe-core on every screen in both themes, and the order of the keyboard's focus. The script comes
-inside PyPI's axe-playwright-python; CANDLED_AXE says where, if it is not in .build/python."""
+inside PyPI's axe-playwright-python, which script/bootstrap puts into .build/python."""
 
-import os
-import pathlib
 import unittest
 
 from selenium.webdriver.common.keys import Keys
@@ -11,8 +9,8 @@ from selenium.webdriver.common.keys import Keys
 import browser
 
 ROUTES = ["", "search/6000", "stock/sh600000", "watchlists", "health", "settings"]
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 
+AXE = ".build/python/lib/*/site-packages/axe_playwright_python/axe.min.js"
 RUN = """
 const done = arguments[arguments.length - 1];
 axe.run(document, { resultTypes: ["violations"] }).then(
@@ -28,16 +26,9 @@ return node === document.body ? "" : node.getAttribute("class") ?? node.textCont
 """
 
 
-def axe_script():
-    named = os.environ.get("CANDLED_AXE")
-    if named:
-        return pathlib.Path(named)
-    return next(ROOT.glob(".build/python/lib/*/site-packages/axe_playwright_python/axe.min.js"))
-
-
 class Accessibility(browser.PageTest):
     def test_axe_finds_nothing_serious(self):
-        script = axe_script().read_text()
+        script = next(browser.ROOT.glob(AXE)).read_text()
         for scheme in ("light", "dark"):
             browser.appearance(self.driver, scheme, reduced_motion=True)
             for route in ROUTES:

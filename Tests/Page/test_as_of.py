@@ -16,7 +16,8 @@ slider.dispatchEvent(new Event("input", { bubbles: true }));
 class AsOf(browser.PageTest):
     def test_the_past_has_only_what_was_known_then(self):
         self.open(f"stock/{SYMBOL}")
-        self.wait("return candled.page.screen?.panel?.series?.length > 20")
+        # A demo that has just opened needs some minutes.
+        self.wait("return candled.page.screen?.panel?.series?.length > 20", seconds=120)
         rows = browser.answer(f"/v1/stocks/{SYMBOL}/history?interval=1m&period=1d")["rows"]
         step = len(rows) // 2
         moment = rows[step]["closedAt"]

@@ -4,7 +4,7 @@
 import unittest
 
 import browser
-import measure_chart
+import measure
 
 COUNT = 50_000
 
@@ -19,7 +19,7 @@ return { geometry, rows: { high, low, open, close } };
 class ChartMerge(browser.PageTest):
     def test_columns_keep_extremes_and_edges(self):
         self.open("settings")
-        self.driver.execute_async_script(measure_chart.MAKE, COUNT, "1d", "candles")
+        self.driver.execute_async_script(measure.MAKE, COUNT, "1d", "candles")
         read = self.run_script(READ)
         geometry, rows = read["geometry"], read["rows"]
         plot, scale = geometry["plot"], geometry["scale"]

@@ -1,8 +1,21 @@
 import Foundation
 
-/// A script of the tests, run by the interpreter that script/bootstrap prepares, with the packages
-/// of Tests/requirements.txt.
+/// A script of the tests.
 package enum PythonScript {
+  package enum Interpreter {
+    /// The one that script/bootstrap prepares, with the packages of Tests/requirements.txt.
+    case prepared
+    /// Debian's, with Debian's packages.
+    case debian
+
+    package var path: String {
+      switch self {
+      case .prepared: PythonScript.root.appending(path: ".build/python/bin/python").path
+      case .debian: "/usr/bin/python3"
+      }
+    }
+  }
+
   package struct Outcome: Sendable {
     package let status: Int32
     /// What it printed, and what it complained of.
@@ -14,8 +27,8 @@ package enum PythonScript {
   ///   - file: its path in the repository.
   ///   - secondsMax: it is killed then, and has failed.
   package static func run(
-    _ file: String, _ arguments: [String] = [], environment: [String: String] = [:],
-    secondsMax: Int = 120
+    _ file: String, _ arguments: [String] = [], by interpreter: Interpreter = .prepared,
+    environment: [String: String] = [:], secondsMax: Int = 120
   ) throws -> Outcome {
     let process = Process()
     process.executableURL = URL(filePath: "/usr/bin/timeout")
@@ -34,7 +47,7 @@ package enum PythonScript {
       status: process.terminationStatus, output: String(decoding: output, as: UTF8.self))
   }
 
-  private static let root = URL(filePath: #filePath)
+  /// The repository's folder.
+  package static let root = URL(filePath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-  private static let interpreter = root.appending(path: ".build/python/bin/python")
 }
