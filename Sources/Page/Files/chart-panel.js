@@ -317,7 +317,8 @@ export class ChartPanel {
   }
 
   momentOf(step) {
-    if (!this.series || step >= this.series.length) return null;
+    // Candles that came meanwhile are not on the slider yet.
+    if (!this.series || step >= +this.slider.max) return null;
     const { closedAt, openedAt } = this.series.text;
     return closedAt[step] ?? openedAt[step];
   }

@@ -19,6 +19,8 @@ const sendPauseMilliseconds = 150;
 // A page that nobody looked at for so long needs no stream.
 const hiddenMillisecondsMax = 60_000;
 
+const subscribeStart = '{"action":"subscribe"';
+
 const keysOf = ({ name, symbols = [""], intervals = [""] }) => symbols.flatMap(
   (symbol) => intervals.map((interval) => [name, symbol, interval].join("\n")));
 
@@ -30,6 +32,7 @@ export class Feed extends EventTarget {
     this.attempts = 0;
     this.subscriptions = new Set();
     this.waiting = [];
+    this.unanswered = 0;
     this.changed = new Map();
     this.isLive = false;
     this.isServerStale = false;
@@ -82,6 +85,7 @@ export class Feed extends EventTarget {
     if (!socket || socket !== this.socket) return;
     this.socket = null;
     this.waiting = [];
+    this.unanswered = 0;
     if (this.isLive) this.lostAt = since;
     this.isLive = false;
     if (socket instanceof WebSocket) {
@@ -183,6 +187,7 @@ export class Feed extends EventTarget {
     const message = this.waiting.shift();
     if (message === undefined || this.socket?.readyState !== WebSocket.OPEN) return;
     this.socket.send(message);
+    if (message.startsWith(subscribeStart)) this.unanswered += 1;
     if (this.waiting.length) {
       this.sending = setTimeout(() => this.sendWaiting(), sendPauseMilliseconds);
     }
@@ -210,6 +215,9 @@ export class Feed extends EventTarget {
 
   receive(message) {
     const { type } = message;
+    if (type === "subscribed" || type === "error") {
+      this.unanswered = Math.max(this.unanswered - 1, 0);
+    }
     if (type === "welcome") {
       this.isLive = true;
       this.attempts = 0;
@@ -231,8 +239,11 @@ export class Feed extends EventTarget {
     } else if (type === "resync" || (type === "subscribed" && message.recovered === false)) {
       for (const { listener } of [...this.subscriptions]) listener({ resync: true });
     }
-    const isPlace = ["snapshot", "stock-prices", "heartbeat", "candles", "gap", "gap-closed"];
-    if (isPlace.includes(type) && message.seq !== undefined) {
+    // Prices of a commit come before its candles, and what a subscription missed comes after its
+    // answer: only where all of that is there is it a place to go on from.
+    const isPlace = ["heartbeat", "candles", "gap", "gap-closed"].includes(type)
+      && this.waiting.length === 0 && this.unanswered === 0;
+    if (isPlace && message.seq !== undefined) {
       this.place = { epoch: this.epoch, seq: message.seq };
     }
     this.announce();
