@@ -9,7 +9,6 @@ import Operations
 final class DemoGateway {
   /// `http://127.0.0.1:8466`
   let address: String
-  /// Printed with the address of the page alone; the database goes with the demo.
   private let token: String
   private let process: Process
 
@@ -21,7 +20,7 @@ final class DemoGateway {
     let port = try Self.freePort()
     address = "http://127.0.0.1:\(port)"
     let settings = ["--set", "state_directory=\(folder.path)"]
-    try Self.printed(by: ["schema", "apply"] + settings)
+    _ = try Self.printed(by: ["schema", "apply"] + settings)
     token = try Self.printed(
       by: ["token", "create", "--name", "demo", "--scope", "market", "--scope", "account"]
         + ["--set", "log.level=error"] + settings)
@@ -50,7 +49,6 @@ final class DemoGateway {
   }
 
   /// The line that a command prints; what it reports is shown only if it fails.
-  @discardableResult
   private static func printed(by arguments: [String]) throws -> String {
     let (output, errors) = (Pipe(), Pipe())
     let process = try start(arguments, output: output, errors: errors)
