@@ -62,6 +62,9 @@ class Watchlist(browser.PageTest):
         self.open("watchlists", token=browser.TOKEN)
         self.wait("return document.querySelectorAll('main tr[data-symbol]').length"
                   " === arguments[0]", len(rows))
+        # The first prices come with the market's opening.
+        self.wait("return [...document.querySelectorAll('main [data-column=price]')].every("
+                  "(cell) => cell.textContent !== '–')", seconds=60)
 
     def wait_for_order(self, *symbols):
         """Until the gateway has it and the page shows it."""
