@@ -73,6 +73,8 @@ let package = Package(
     module("Candles", ["Market"], settings: quick),
     module("Feeds", ["Market"], settings: quick),
     module("Polling", ["Market"], settings: quick),
+    // Orders on paper: what is accepted, what is certainly filled, what it costs.
+    module("PaperTrading", ["Market"], settings: quick),
     module("Transport", ["Platform", "CCurl", "CLinux"]),
     module("Journal", ["Market", "Platform", "CZstd", "CLinux"]),
     module("Postgres", ["Market", "Platform", "CPostgres", "CLinux"]),

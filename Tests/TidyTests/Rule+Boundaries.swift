@@ -14,6 +14,7 @@ extension Rule {
     "Candles": ["Market"],
     "Feeds": ["Market"],
     "Polling": ["Market"],
+    "PaperTrading": ["Market"],
     "Transport": ["Platform", "CCurl", "CLinux"],
     "Journal": ["Market", "Platform", "CZstd", "CLinux"],
     "Postgres": ["Market", "Platform", "CPostgres", "CLinux"],

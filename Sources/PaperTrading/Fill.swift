@@ -1,0 +1,91 @@
+import Market
+
+/// Shares that an order certainly got in one interval between two snapshots, at one price.
+///
+/// It is *pending* until the instrument's next accepted row confirms the interval, then *booked*. A
+/// row that is taken out later reverses what was booked by it.
+package struct Fill: Sendable, Hashable {
+  package let order: Int64
+  /// Of its order: 1, 2, …; a number is never used again.
+  package let sequence: Int32
+  package let symbol: Symbol
+  package let side: Side
+  package let quantity: ExactDecimal
+  package let price: ExactDecimal
+  package let evidence: FillEvidence
+
+  package init(
+    order: Int64, sequence: Int32, symbol: Symbol, side: Side, quantity: ExactDecimal,
+    price: ExactDecimal, evidence: FillEvidence
+  ) {
+    self.order = order
+    self.sequence = sequence
+    self.symbol = symbol
+    self.side = side
+    self.quantity = quantity
+    self.price = price
+    self.evidence = evidence
+  }
+
+  /// The money that changes hands, without fees.
+  /// - Throws: `overflow`.
+  package func amount() throws(ExactDecimalError) -> ExactDecimal { try quantity * price }
+
+  /// The exchange's stamp of the snapshot that showed it.
+  package var at: SnapshotStamp { evidence.after }
+}
+
+/// What the ledger is to do, in the order in which it happened.
+package enum FillEvent: Sendable, Hashable {
+  /// Shown, never booked: the next accepted row decides.
+  case pending(Fill)
+  /// A pending fill whose interval the next accepted row did not confirm.
+  case dropped(Fill)
+  case booked(Fill)
+  /// A booked fill, of a row that was taken out since.
+  case reversed(Fill)
+  /// What is left of an order that meets the book once.
+  case cancelled(order: Int64)
+  /// A stop order whose price was reached.
+  case released(order: Int64)
+}
+
+/// The name of the rules that made a fill, stored with it.
+package enum FillModel {
+  package static let name = "certain"
+  /// Raised whenever another fill could follow from the same evidence.
+  package static let version: Int16 = 1
+}
+
+/// Which part of the model made a fill.
+package enum FillBasis: Int16, Sendable, CaseIterable {
+  /// Levels of the book that it met.
+  case book = 1
+  /// Volume that passed through its place in the queue.
+  case passive = 2
+  /// The same at the limit price, where none stands before it at a better one.
+  case limitQueue = 3
+  /// Volume that was left at the price of an auction.
+  case auction = 4
+  /// A share of an auction that the order would have passed at a better price: assumed of an order
+  /// that is small beside it.
+  case smallOrder = 5
+  /// A share of a bar of a market without a book: assumed in the same way.
+  case bar = 6
+
+  package var name: String {
+    switch self {
+    case .book: "book"
+    case .passive: "passive"
+    case .limitQueue: "limit_queue"
+    case .auction: "auction"
+    case .smallOrder: "assumed:small_order"
+    case .bar: "assumed:bar_share"
+    }
+  }
+
+  package init?(name: some StringProtocol) {
+    guard let basis = FillBasis.allCases.first(where: { $0.name == name }) else { return nil }
+    self = basis
+  }
+}

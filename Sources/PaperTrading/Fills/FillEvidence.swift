@@ -1,0 +1,107 @@
+import Market
+
+/// Everything that a fill follows from: `FillRules.quantity(from:)` gives the fill again. Written
+/// as one line of text, so that a database can keep it and people can read it.
+package struct FillEvidence: Sendable, Hashable {
+  package var version: Int16
+  package var basis: FillBasis
+  package var side: Side
+  /// nil where the fill follows from one book or bar alone.
+  package var before: SnapshotStamp?
+  package var after: SnapshotStamp
+  /// In the order of `names`; what a basis does not need is absent.
+  package private(set) var numbers: [Name: ExactDecimal]
+
+  package enum Name: String, Sendable, CaseIterable {
+    /// Of the order: its limit, the instrument's tick, how much it had left when it entered, how
+    /// much of that was filled before, and what its account takes first.
+    case limit, tick, own, filled, yields
+    /// Of the queue: the volume before it, and what had been counted for it since it entered.
+    case front, counted
+    /// Of the interval: the day's totals at both ends, the extremes at its end, and the slack of
+    /// each difference.
+    case volumeBefore = "volume_before"
+    case volumeAfter = "volume_after"
+    case turnoverBefore = "turnover_before"
+    case turnoverAfter = "turnover_after"
+    case high, low
+    case volumeSlack = "volume_slack"
+    case turnoverSlack = "turnover_slack"
+    /// Of a level, an auction or a bar: its price, its volume, and what was taken of it before.
+    case price, offered, taken
+  }
+
+  package init(
+    version: Int16 = FillModel.version, basis: FillBasis, side: Side,
+    before: SnapshotStamp? = nil, after: SnapshotStamp, numbers: [Name: ExactDecimal]
+  ) {
+    self.version = version
+    self.basis = basis
+    self.side = side
+    self.before = before
+    self.after = after
+    self.numbers = numbers
+  }
+
+  package subscript(_ name: Name) -> ExactDecimal { numbers[name] ?? .zero }
+}
+
+// MARK: - Text
+
+extension FillEvidence {
+  /// `model=certain/1 basis=passive side=buy …`.
+  package var text: String {
+    var words = [
+      "model=\(FillModel.name)/\(version)", "basis=\(basis.name)", "side=\(side.name)",
+    ]
+    if let before { words.append("before=\(before.text)") }
+    words.append("after=\(after.text)")
+    words += Name.allCases.compactMap { name in numbers[name].map { "\(name.rawValue)=\($0)" } }
+    return words.joined(separator: " ")
+  }
+
+  /// nil for what is no evidence, whole.
+  package init?(text: some StringProtocol) {
+    var words: [Substring: Substring] = [:]
+    for word in text.split(separator: " ", omittingEmptySubsequences: false) {
+      let parts = Substring(word).split(separator: "=", omittingEmptySubsequences: false)
+      guard parts.count == 2, words.updateValue(parts[1], forKey: parts[0]) == nil else {
+        return nil
+      }
+    }
+    let model = words.removeValue(forKey: "model")?.split(separator: "/")
+    guard let model, model.count == 2, model[0] == FillModel.name, let version = Int16(model[1]),
+      let basis = words.removeValue(forKey: "basis").flatMap({ FillBasis(name: $0) }),
+      let side = words.removeValue(forKey: "side").flatMap({ word in
+        Side.allCases.first { $0.name == word }
+      }),
+      let after = words.removeValue(forKey: "after").flatMap(SnapshotStamp.init(text:))
+    else { return nil }
+    var before: SnapshotStamp?
+    if let word = words.removeValue(forKey: "before") {
+      guard let stamp = SnapshotStamp(text: word) else { return nil }
+      before = stamp
+    }
+    var numbers: [Name: ExactDecimal] = [:]
+    for (key, value) in words {
+      guard let name = Name(rawValue: String(key)), let number = try? ExactDecimal(String(value))
+      else { return nil }
+      numbers[name] = number
+    }
+    self.init(
+      version: version, basis: basis, side: side, before: before, after: after, numbers: numbers)
+  }
+}
+
+extension SnapshotStamp {
+  /// `2026-07-06/34203/118`.
+  fileprivate var text: String { "\(day)/\(secondOfDay)/\(sequence)" }
+
+  fileprivate init?(text: Substring) {
+    let parts = text.split(separator: "/")
+    guard parts.count == 3, let day = TradingDay(parts[0]), let second = Int32(parts[1]),
+      let sequence = Int64(parts[2])
+    else { return nil }
+    self.init(day: day, secondOfDay: second, sequence: sequence)
+  }
+}

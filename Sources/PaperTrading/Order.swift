@@ -1,0 +1,193 @@
+import Market
+
+/// An order on paper, as it was placed. It never changes: an exchange without amendments has
+/// cancellations and new orders, and so has this.
+package struct Order: Sendable, Hashable {
+  /// Ascending in the order of acceptance, over all accounts.
+  package let id: Int64
+  package let account: Int64
+  package let symbol: Symbol
+  package let side: Side
+  package let kind: OrderKind
+  package let timeInForce: TimeInForce
+  /// Shares or units.
+  package let quantity: ExactDecimal
+  /// The worst price it may be filled at. Of a market order its protection, which may be left out.
+  package let limit: ExactDecimal?
+  /// The last price that releases a stop order.
+  package let stop: ExactDecimal?
+  package let origin: Origin
+
+  /// Who placed it: the transaction log distinguishes them.
+  package enum Origin: Int16, Sendable, CaseIterable {
+    case person = 1
+    case queuePurchase = 2
+  }
+
+  package init(
+    id: Int64, account: Int64, symbol: Symbol, side: Side, kind: OrderKind,
+    timeInForce: TimeInForce = .day, quantity: ExactDecimal, limit: ExactDecimal? = nil,
+    stop: ExactDecimal? = nil, origin: Origin = .person
+  ) {
+    self.id = id
+    self.account = account
+    self.symbol = symbol
+    self.side = side
+    self.kind = kind
+    self.timeInForce = timeInForce
+    self.quantity = quantity
+    self.limit = limit
+    self.stop = stop
+    self.origin = origin
+  }
+}
+
+package enum Side: Int16, Sendable, CaseIterable {
+  case buy = 1
+  case sell = 2
+
+  package var name: String { self == .buy ? "buy" : "sell" }
+}
+
+/// What an order asks of the book. Which exchange accepts which is a table of `Rules`.
+package enum OrderKind: Int16, Sendable, CaseIterable {
+  case limit = 1
+  /// Meets the best five levels; the rest is cancelled.
+  case fiveBestThenCancel = 2
+  /// Meets the best five levels; the rest stays, at the price of the last fill.
+  case fiveBestThenLimit = 3
+  /// A limit order at the best price of its own side.
+  case ownBest = 4
+  /// A limit order at the best price of the other side.
+  case oppositeBest = 5
+  /// Meets what stands there; the rest is cancelled.
+  case immediateOrCancel = 6
+  /// Whole and at once, or cancelled.
+  case allOrCancel = 7
+  /// A market order from when the last price reaches `stop`.
+  case stop = 8
+  /// A limit order from when the last price reaches `stop`.
+  case stopLimit = 9
+
+  package var name: String {
+    switch self {
+    case .limit: "limit"
+    case .fiveBestThenCancel: "five_best_then_cancel"
+    case .fiveBestThenLimit: "five_best_then_limit"
+    case .ownBest: "own_best"
+    case .oppositeBest: "opposite_best"
+    case .immediateOrCancel: "immediate_or_cancel"
+    case .allOrCancel: "all_or_cancel"
+    case .stop: "stop"
+    case .stopLimit: "stop_limit"
+    }
+  }
+
+  /// Whether it is priced by the book that it meets.
+  package var isMarket: Bool {
+    switch self {
+    case .limit, .stop, .stopLimit: false
+    case .fiveBestThenCancel, .fiveBestThenLimit, .ownBest, .oppositeBest, .immediateOrCancel,
+      .allOrCancel:
+      true
+    }
+  }
+
+  package var isStop: Bool { self == .stop || self == .stopLimit }
+
+  /// What it becomes when its stop price is reached.
+  package var released: OrderKind {
+    switch self {
+    case .stop: .fiveBestThenCancel
+    case .stopLimit: .limit
+    default: self
+    }
+  }
+}
+
+package enum TimeInForce: Int16, Sendable, CaseIterable {
+  /// Until the close of its trading day.
+  case day = 1
+  /// Enters the book again on every trading day until it is cancelled.
+  case goodTillCancelled = 2
+  case immediateOrCancel = 3
+  case fillOrKill = 4
+
+  package var name: String {
+    switch self {
+    case .day: "day"
+    case .goodTillCancelled: "gtc"
+    case .immediateOrCancel: "ioc"
+    case .fillOrKill: "fok"
+    }
+  }
+
+  /// Whether what is left after the first look at the book is cancelled.
+  package var isImmediate: Bool { self == .immediateOrCancel || self == .fillOrKill }
+}
+
+/// How far an order has come. A terminal state never changes.
+package enum OrderState: Int16, Sendable, CaseIterable {
+  /// Stored, not judged yet.
+  case received = 1
+  /// A queue purchase that is armed, or a stop that was not reached.
+  case held = 2
+  case accepted = 3
+  case partiallyFilled = 4
+  /// A cancellation waits for the end of the minutes that allow none.
+  case pendingCancel = 5
+  case filled = 6
+  case cancelled = 7
+  case expired = 8
+  case rejected = 9
+  /// A new order took its place.
+  case replaced = 10
+
+  package var name: String {
+    switch self {
+    case .received: "received"
+    case .held: "held"
+    case .accepted: "accepted"
+    case .partiallyFilled: "partially_filled"
+    case .pendingCancel: "pending_cancel"
+    case .filled: "filled"
+    case .cancelled: "cancelled"
+    case .expired: "expired"
+    case .rejected: "rejected"
+    case .replaced: "replaced"
+    }
+  }
+
+  package var isTerminal: Bool { successors.isEmpty }
+
+  package func canBecome(_ next: OrderState) -> Bool { successors.contains(next) }
+
+  /// A partly filled order becomes an accepted one again when its fills are reversed. One that is
+  /// filled stays: a reversal of its fills is of its account, and the order is not sent again.
+  private var successors: Set<OrderState> {
+    switch self {
+    case .received: [.held, .accepted, .rejected]
+    case .held: [.accepted, .cancelled, .expired, .rejected, .replaced]
+    case .accepted: [.partiallyFilled, .filled, .pendingCancel, .cancelled, .expired, .replaced]
+    case .partiallyFilled:
+      [.accepted, .filled, .pendingCancel, .cancelled, .expired, .replaced]
+    case .pendingCancel: [.filled, .cancelled, .expired]
+    case .filled, .cancelled, .expired, .rejected, .replaced: []
+    }
+  }
+
+  /// The three states of the app's documents.
+  package var status: OrderStatus {
+    switch self {
+    case .received, .held, .accepted, .partiallyFilled, .pendingCancel: .open
+    case .filled: .executed
+    case .cancelled, .expired, .rejected, .replaced: .canceled
+    }
+  }
+}
+
+package enum OrderStatus: String, Sendable, CaseIterable {
+  case open = "OPEN"
+  case executed = "EXECUTED"
+  case canceled = "CANCELED"
+}
