@@ -211,6 +211,8 @@ let package = Package(
     .executableTarget(name: "candled-tidy", path: "Tests/Tidy", swiftSettings: quick),
     tests("MarketTests", ["Market", "TestSupport"]),
     tests("ChartsTests", ["Market", "Charts", "TestSupport"], exclude: ["Golden"]),
+    tests(
+      "PaperTradingTests", ["Market", "PaperTrading", "TestSupport"], settings: quick),
     tests("PlatformTests", ["Platform"]),
     tests(
       "CandlesTests", ["Market", "Candles", "TestSupport", "TestTraits"], settings: quick),

@@ -37,7 +37,7 @@ package struct Fill: Sendable, Hashable {
 
 /// What the ledger is to do, in the order in which it happened.
 package enum FillEvent: Sendable, Hashable {
-  /// Shown, never booked: the next accepted row decides.
+  /// Shown and not booked: the next accepted row decides.
   case pending(Fill)
   /// A pending fill whose interval the next accepted row did not confirm.
   case dropped(Fill)

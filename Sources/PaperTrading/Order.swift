@@ -68,6 +68,8 @@ package enum OrderKind: Int16, Sendable, CaseIterable {
   case stop = 8
   /// A limit order from when the last price reaches `stop`.
   case stopLimit = 9
+  /// Whole, at any price: of a market whose book is not published.
+  case market = 10
 
   package var name: String {
     switch self {
@@ -80,6 +82,7 @@ package enum OrderKind: Int16, Sendable, CaseIterable {
     case .allOrCancel: "all_or_cancel"
     case .stop: "stop"
     case .stopLimit: "stop_limit"
+    case .market: "market"
     }
   }
 
@@ -88,21 +91,13 @@ package enum OrderKind: Int16, Sendable, CaseIterable {
     switch self {
     case .limit, .stop, .stopLimit: false
     case .fiveBestThenCancel, .fiveBestThenLimit, .ownBest, .oppositeBest, .immediateOrCancel,
-      .allOrCancel:
+      .allOrCancel, .market:
       true
     }
   }
 
   package var isStop: Bool { self == .stop || self == .stopLimit }
 
-  /// What it becomes when its stop price is reached.
-  package var released: OrderKind {
-    switch self {
-    case .stop: .fiveBestThenCancel
-    case .stopLimit: .limit
-    default: self
-    }
-  }
 }
 
 package enum TimeInForce: Int16, Sendable, CaseIterable {
@@ -162,8 +157,8 @@ package enum OrderState: Int16, Sendable, CaseIterable {
 
   package func canBecome(_ next: OrderState) -> Bool { successors.contains(next) }
 
-  /// A partly filled order becomes an accepted one again when its fills are reversed. One that is
-  /// filled stays: a reversal of its fills is of its account, and the order is not sent again.
+  /// A partly filled order becomes an accepted one again when its fills are reversed. One that was
+  /// filled stays so: the reversal is of its account, and what it lacks is not ordered again.
   private var successors: Set<OrderState> {
     switch self {
     case .received: [.held, .accepted, .rejected]

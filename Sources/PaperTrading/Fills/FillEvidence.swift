@@ -1,6 +1,6 @@
 import Market
 
-/// Everything that a fill follows from: `FillRules.quantity(from:)` gives the fill again. Written
+/// Everything that a fill follows from: `FillRules.derive` gives quantity and price again. Written
 /// as one line of text, so that a database can keep it and people can read it.
 package struct FillEvidence: Sendable, Hashable {
   package var version: Int16

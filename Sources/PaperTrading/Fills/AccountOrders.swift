@@ -1,0 +1,185 @@
+import Market
+
+/// The open orders of one account in one instrument, and which of their fills are booked.
+///
+/// A row's fills are pending until the next accepted row confirms it. The last rows are kept with
+/// what they led to: when one is taken out, the others are applied again without it, and what no
+/// longer follows is reversed.
+package struct AccountOrders: Sendable {
+  private struct Entry: Sendable {
+    let step: OrderWorld.Step
+    /// As they are once the row is confirmed.
+    var events: [FillEvent] = []
+
+    var row: Snapshot? {
+      if case .row(let row) = step { row } else { nil }
+    }
+  }
+
+  package let symbol: Symbol
+  /// As of the steps before those that are kept.
+  private var base: OrderWorld
+  private var world: OrderWorld
+  private var kept: [Entry] = []
+  /// Whether the events of the newest row are booked.
+  private var isConfirmed = true
+  /// Orders that had ended when the newest row came.
+  private var ended: Set<Int64> = []
+  private var sequences: [Int64: Int32] = [:]
+
+  /// A false row is taken out when three answers have contradicted it, and two may come in a row.
+  package static let rowsMax = 8
+
+  package init(_ instrument: Instrument) {
+    symbol = instrument.symbol
+    base = OrderWorld(instrument)
+    world = base
+  }
+
+  /// With their places in the queue, as of the newest row; ended ones until their rows are settled.
+  package var orders: [RestingOrder] { world.orders }
+
+  package var lastRow: Snapshot? { world.last }
+
+  package mutating func enter(_ order: RestingOrder) { record(.order(order)) }
+
+  /// Takes effect at once: the caller asks `TradingPhase.cancellation` when that may be.
+  package mutating func cancel(_ order: Int64) {
+    ended.insert(order)
+    record(.cancellation(order))
+  }
+
+  private mutating func record(_ step: OrderWorld.Step) {
+    _ = world.apply(step)
+    kept.append(Entry(step: step))
+    settle()
+  }
+
+  /// The instrument's next row. One that does not continue the day does nothing: who accepts rows
+  /// takes the false one out first.
+  package mutating func accept(_ row: Snapshot) -> [FillEvent] {
+    guard world.continues(row) else { return [] }
+    var events = confirm()
+    let results = world.apply(.row(row))
+    var entry = Entry(step: .row(row))
+    for result in results { entry.events.append(event(of: result)) }
+    events += entry.events.compactMap(\.pending)
+    kept.append(entry)
+    isConfirmed = false
+    settle()
+    return events
+  }
+
+  /// Books what the newest row led to: the next one was accepted, or the day is certified.
+  package mutating func confirm() -> [FillEvent] {
+    guard !isConfirmed, let newest = newestRow else { return [] }
+    isConfirmed = true
+    for order in world.orders where order.isDone { ended.insert(order.order.id) }
+    return kept[newest].events
+  }
+
+  /// A row that was taken out.
+  /// - Returns: what changes; nil where it is no longer kept, so that the caller starts again from
+  ///   the rows that it has stored.
+  package mutating func withdraw(row sequence: Int64) -> [FillEvent]? {
+    guard let index = kept.firstIndex(where: { $0.row?.stamp.sequence == sequence }) else {
+      return nil
+    }
+    let booked = kept.indices.flatMap { isPending($0) ? [] : kept[$0].events }
+    let pending = kept.indices.flatMap { isPending($0) ? kept[$0].events : [] }
+    isConfirmed = isConfirmed || index == newestRow
+    kept.remove(at: index)
+    replay(reusing: booked + pending)
+    // An order that has ended is not sent again: its account lacks what is reversed.
+    for order in world.orders where !order.isDone && ended.contains(order.order.id) {
+      record(.cancellation(order.order.id))
+    }
+    return changes(booked: booked, pending: pending)
+  }
+
+  private var newestRow: Int? { kept.lastIndex { $0.row != nil } }
+
+  private func isPending(_ index: Int) -> Bool { !isConfirmed && index == newestRow }
+}
+
+// MARK: - Replay
+
+extension AccountOrders {
+  /// Applies all kept steps to `base`. A fill that follows as it did before is the same fill.
+  private mutating func replay(reusing events: [FillEvent]) {
+    var known: [FillEvidence: [Fill]] = [:]
+    for case .booked(let fill) in events { known[fill.evidence, default: []].append(fill) }
+    world = base
+    for index in kept.indices {
+      let results = world.apply(kept[index].step)
+      kept[index].events = []
+      for result in results {
+        var same: Fill?
+        if case .fill(let order, let evidence) = result {
+          same = known[evidence]?.first { $0.order == order }
+        }
+        kept[index].events.append(same.map { .booked($0) } ?? event(of: result))
+      }
+    }
+  }
+
+  private mutating func event(of result: OrderWorld.Result) -> FillEvent {
+    switch result {
+    case .cancelled(let order): return .cancelled(order: order)
+    case .released(let order): return .released(order: order)
+    case .fill(let id, let evidence):
+      guard let fill = FillRules.derive(evidence) else {
+        preconditionFailure("evidence without a fill is dropped where it is made")
+      }
+      let sequence = sequences[id, default: 0] + 1
+      sequences[id] = sequence
+      return .booked(
+        Fill(
+          order: id, sequence: sequence, symbol: symbol, side: evidence.side,
+          quantity: fill.quantity, price: fill.price, evidence: evidence))
+    }
+  }
+
+  /// What no longer follows, the newest first, then what follows only now.
+  private func changes(booked: [FillEvent], pending: [FillEvent]) -> [FillEvent] {
+    let standing = Set(kept.flatMap(\.events))
+    var changes: [FillEvent] = []
+    for case .booked(let fill) in pending.reversed() where !standing.contains(.booked(fill)) {
+      changes.append(.dropped(fill))
+    }
+    for case .booked(let fill) in booked.reversed() where !standing.contains(.booked(fill)) {
+      changes.append(.reversed(fill))
+    }
+    let known = Set(booked)
+    let shown = Set(pending)
+    for index in kept.indices {
+      for event in kept[index].events where !known.contains(event) {
+        if !isPending(index) {
+          changes.append(event)
+        } else if !shown.contains(event), let pending = event.pending {
+          changes.append(pending)
+        }
+      }
+    }
+    return changes
+  }
+
+  /// Forgets rows beyond `rowsMax`, with the orders that ended in them.
+  private mutating func settle() {
+    while kept.count(where: { $0.row != nil }) > Self.rowsMax {
+      _ = base.apply(kept.removeFirst().step)
+      let settled = Set(base.orders.filter(\.isDone).map(\.order.id))
+      ended.subtract(settled)
+      for id in settled { sequences[id] = nil }
+      base.orders.removeAll { settled.contains($0.order.id) }
+      world.orders.removeAll { settled.contains($0.order.id) }
+    }
+  }
+}
+
+extension FillEvent {
+  /// What is shown of an event before it is confirmed.
+  fileprivate var pending: FillEvent? {
+    if case .booked(let fill) = self { .pending(fill) } else { nil }
+  }
+}

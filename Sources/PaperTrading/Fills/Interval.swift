@@ -1,0 +1,81 @@
+import Market
+
+/// What is certain of the trades between two snapshots, from the day's totals alone: how many
+/// shares D and how much money M, and the extremes that bound each price.
+///
+/// If w shares traded at L or below and the rest at L+τ or above, M ≥ w·lo + (D−w)·(L+τ), which
+/// bounds w from below; from above it is M ≤ w·L + (D−w)·hi. A sale is a purchase with all prices
+/// negated. Wide integers: no rounding, no overflow.
+struct Interval {
+  private let volume: ClosedRange<Int128>
+  private let money: ClosedRange<Int128>
+  private let low: Int128
+  private let high: Int128
+  private let tick: Int128
+
+  /// nil where a number is finer than any exchange publishes.
+  init?(_ evidence: FillEvidence) {
+    guard let volumeBefore = evidence[.volumeBefore].wide(places: 0),
+      let volumeAfter = evidence[.volumeAfter].wide(places: 0),
+      let turnoverBefore = evidence[.turnoverBefore].wide(places: Self.places),
+      let turnoverAfter = evidence[.turnoverAfter].wide(places: Self.places),
+      let volumeSlack = evidence[.volumeSlack].wide(places: 0),
+      let turnoverSlack = evidence[.turnoverSlack].wide(places: Self.places),
+      let low = evidence[.low].wide(places: Self.places),
+      let high = evidence[.high].wide(places: Self.places),
+      let tick = evidence[.tick].wide(places: Self.places)
+    else { return nil }
+    let shares = volumeAfter - volumeBefore
+    let amount = turnoverAfter - turnoverBefore
+    volume = max(shares - volumeSlack, 0)...max(shares + volumeSlack, 0)
+    let (least, most) = (amount - turnoverSlack, amount + turnoverSlack)
+    money = evidence.side == .buy ? least...most : -most...(-least)
+    self.low = evidence.side == .buy ? low : -high
+    self.high = evidence.side == .buy ? high : -low
+    self.tick = tick
+  }
+
+  /// Of prices and money.
+  private static let places: UInt8 = 9
+
+  /// Shares that certainly traded at `limit` or a price better for the order's counterparty by
+  /// `ticksBeyond`: of a purchase at 10.00, at prices of at most 10.00.
+  func certain(at limit: ExactDecimal, side: Side, ticksBeyond: Int128 = 0) -> Int64 {
+    guard let price = signed(limit, side: side).map({ $0 - ticksBeyond * tick }) else { return 0 }
+    if volume.lowerBound == 0 || low > price { return 0 }
+    if high <= price { return Self.shares(volume.lowerBound) }
+    let next = price + tick
+    let shares = next > 0 ? volume.lowerBound : volume.upperBound
+    let surplus = next * shares - money.upperBound
+    guard surplus > 0 else { return 0 }
+    let width = next - low
+    return Self.shares(min((surplus + width - 1) / width, volume.lowerBound))
+  }
+
+  /// Shares that may have traded there.
+  func possible(at limit: ExactDecimal, side: Side) -> Int64 {
+    guard let price = signed(limit, side: side), low <= price else { return 0 }
+    if high <= price { return Self.shares(volume.upperBound) }
+    let shares = high > 0 ? volume.upperBound : volume.lowerBound
+    let surplus = max(high * shares - money.lowerBound, 0)
+    return Self.shares(min(surplus / (high - price), volume.upperBound))
+  }
+
+  private func signed(_ price: ExactDecimal, side: Side) -> Int128? {
+    price.wide(places: Self.places).map { side == .buy ? $0 : -$0 }
+  }
+
+  private static func shares(_ count: Int128) -> Int64 { Int64(clamping: count) }
+}
+
+extension ExactDecimal {
+  /// The units it has at `places`; nil if it has more places than that.
+  func wide(places: UInt8) -> Int128? {
+    let plain = normalized
+    guard plain.scale <= places else { return nil }
+    return (plain.scale..<places).reduce(Int128(plain.units)) { units, _ in units * 10 }
+  }
+
+  /// Whole shares; a part of one does not count.
+  var wholeShares: Int64 { (0..<scale).reduce(units) { units, _ in units / 10 } }
+}

@@ -1,0 +1,148 @@
+import Market
+
+/// One accepted order between its acceptance and its end.
+///
+/// It sees only snapshots whose stamp is later than its acceptance. The first of them with a real
+/// book is what it meets: the volume of each level is exact there, and so is the queue it joins.
+package struct RestingOrder: Sendable, Hashable {
+  package enum Stage: Sendable, Hashable {
+    /// A stop order whose price was not reached.
+    case untriggered
+    case waiting
+    case queued(Queue)
+    case done
+  }
+
+  package let order: Order
+  /// What was left of the order's quantity when the day began.
+  package let quantity: ExactDecimal
+  /// Its trading day: one that lives longer enters the book anew on each.
+  package let day: TradingDay
+  /// The second after which it may enter.
+  let entersAt: Int
+  /// The worst price of a market order.
+  let bound: ExactDecimal?
+  /// The day's limit on its own side: none can bid more, or offer for less.
+  let dayLimit: ExactDecimal?
+  package internal(set) var stage: Stage
+  /// Certain so far, on this day.
+  package internal(set) var filled: Int64 = 0
+
+  /// - Parameter band: of the day; nil where no limit applies.
+  package init(
+    _ order: Order, quantity: ExactDecimal? = nil, acceptance: Acceptance, on day: TradingDay,
+    band: PriceBand?
+  ) {
+    self.order = order
+    self.day = day
+    self.quantity = quantity ?? order.quantity
+    entersAt = acceptance.entersAt
+    bound = acceptance.bound
+    dayLimit = order.side == .buy ? band?.upper : band?.lower
+    stage = order.kind.isStop ? .untriggered : .waiting
+  }
+
+  var isDone: Bool { stage == .done }
+
+  package var queue: Queue? {
+    if case .queued(let queue) = stage { queue } else { nil }
+  }
+
+  /// What some flow of orders would have given it: a figure, not a bound.
+  package func possible(in snapshot: Snapshot) -> ExactDecimal {
+    guard let queue else { return ExactDecimal(filled) }
+    let offered = snapshot.opposite(of: order.side).filter {
+      queue.reaches($0.price, side: order.side)
+    }.reduce(0) { $0 + $1.volume.wholeShares }
+    let reached = min(queue.own, queue.possibleVolume + offered)
+    return ExactDecimal(filled - queue.filled + max(reached, queue.filled))
+  }
+
+  /// Whether the last price releases it.
+  func isReached(by last: ExactDecimal) -> Bool {
+    guard let stop = order.stop, last.isPositive else { return false }
+    return order.side == .buy ? last >= stop : last <= stop
+  }
+}
+
+/// What an order does as it meets a book.
+struct Entry {
+  /// The levels it fills from; more than one may be empty-handed.
+  var fills: [FillEvidence] = []
+  /// nil: what is left is cancelled.
+  var queue: Queue?
+}
+
+extension RestingOrder {
+  /// - Parameter ahead: what the account's other orders have taken or would take first.
+  func enter(_ snapshot: Snapshot, ahead: Int64) -> Entry {
+    guard let limit = entryLimit(in: snapshot) else { return Entry() }
+    let evidence = walk(snapshot, limit: limit, ahead: ahead)
+    let fills = evidence.compactMap { FillRules.derive($0) }
+    let sum = fills.reduce(0) { $0 + $1.quantity.wholeShares }
+    let own = quantity.wholeShares
+    let mustBeWhole = order.timeInForce == .fillOrKill || order.kind == .allOrCancel
+    if mustBeWhole, sum < own { return Entry() }
+    guard sum < own else { return Entry(fills: evidence) }
+    guard let rest = restLimit(behind: fills.last?.price, limit: limit, in: snapshot) else {
+      return Entry(fills: evidence)
+    }
+    let queue = Queue(
+      limit: rest, isAtLimit: rest == dayLimit, own: own, filled: sum,
+      front: Queue.standing(at: rest, in: snapshot, side: order.side), yields: ahead)
+    return Entry(fills: evidence, queue: queue)
+  }
+
+  /// How far it reaches into the book; nil where it has nothing to be priced by.
+  private func entryLimit(in snapshot: Snapshot) -> ExactDecimal? {
+    switch order.kind {
+    case .limit, .stopLimit, .fiveBestThenCancel, .fiveBestThenLimit, .immediateOrCancel,
+      .allOrCancel, .stop:
+      order.limit ?? bound
+    case .ownBest: snapshot.own(of: order.side).first.map { protected($0.price) }
+    case .oppositeBest: snapshot.opposite(of: order.side).first.map { protected($0.price) }
+    case .market: nil
+    }
+  }
+
+  private func protected(_ price: ExactDecimal) -> ExactDecimal {
+    guard let bound else { return price }
+    return order.side == .buy ? min(price, bound) : max(price, bound)
+  }
+
+  /// Where the rest stays; nil: it is cancelled.
+  private func restLimit(
+    behind lastPrice: ExactDecimal?, limit: ExactDecimal, in snapshot: Snapshot
+  ) -> ExactDecimal? {
+    if order.timeInForce.isImmediate { return nil }
+    switch order.kind {
+    case .limit, .stopLimit, .ownBest, .oppositeBest: return limit
+    case .fiveBestThenLimit:
+      return lastPrice ?? snapshot.own(of: order.side).first.map { protected($0.price) }
+    case .fiveBestThenCancel, .immediateOrCancel, .allOrCancel, .stop, .market: return nil
+    }
+  }
+
+  private func walk(
+    _ snapshot: Snapshot, limit: ExactDecimal, ahead: Int64
+  ) -> [FillEvidence] {
+    let slack = snapshot.isCoarse ? FillRules.levelSlack : 0
+    var (filled, ahead) = (Int64(0), ahead)
+    var found: [FillEvidence] = []
+    for level in snapshot.opposite(of: order.side).prefix(Snapshot.levelsMax) {
+      guard order.side == .buy ? level.price <= limit : level.price >= limit else { break }
+      let evidence = FillEvidence(
+        basis: .book, side: order.side, after: snapshot.stamp,
+        numbers: [
+          .limit: limit, .own: quantity, .filled: ExactDecimal(filled), .price: level.price,
+          .offered: level.volume, .taken: ExactDecimal(ahead),
+          .volumeSlack: ExactDecimal(slack),
+        ])
+      ahead = max(ahead - max(level.volume.wholeShares - slack, 0), 0)
+      guard let fill = FillRules.derive(evidence) else { continue }
+      filled += fill.quantity.wholeShares
+      found.append(evidence)
+    }
+    return found
+  }
+}

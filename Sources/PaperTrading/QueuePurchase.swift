@@ -1,0 +1,117 @@
+import Market
+
+/// A purchase that is ordered when an instrument comes to its limit-up price: a limit order at that
+/// price, which then waits in the queue.
+///
+/// Every purchase is looked at with every snapshot, in the order of their ids.
+package struct QueuePurchase: Sendable, Hashable {
+  package enum Trigger: Sendable, Hashable {
+    /// The last price is at limit-up, or below it by at most so many thousandths of it.
+    case near(permille: Int64)
+    /// At limit-up with no ask for so many seconds; 0: at once.
+    case sealed(seconds: Int32)
+    /// Sealed, with at most so many shares in the queue.
+    case queueAtMost(ExactDecimal)
+    /// Sealed, with at most so much money in the queue.
+    case queueWorthAtMost(ExactDecimal)
+    /// Sealed again after it had opened.
+    case resealed
+  }
+
+  package let id: Int64
+  package let account: Int64
+  package let symbol: Symbol
+  package let quantity: ExactDecimal
+  /// Any of them fires it.
+  package let triggers: [Trigger]
+  /// Seconds of the day within which it may fire; nil: all day.
+  package let window: Range<Int32>?
+  /// Whether it stays armed for the next day.
+  package let carriesOver: Bool
+
+  package init(
+    id: Int64, account: Int64, symbol: Symbol, quantity: ExactDecimal, triggers: [Trigger],
+    window: Range<Int32>? = nil, carriesOver: Bool = false
+  ) {
+    self.id = id
+    self.account = account
+    self.symbol = symbol
+    self.quantity = quantity
+    self.triggers = triggers
+    self.window = window
+    self.carriesOver = carriesOver
+  }
+
+  /// Whether it is ordered on what the watch has just seen.
+  package func fires(on snapshot: Snapshot, limitUp: ExactDecimal, watch: SealWatch) -> Bool {
+    let second = snapshot.stamp.secondOfDay
+    guard snapshot.trading == .normal, snapshot.last.isPositive,
+      window.map({ $0.contains(second) }) ?? true
+    else { return false }
+    return triggers.contains { fires($0, on: snapshot, limitUp: limitUp, watch: watch) }
+  }
+
+  private func fires(
+    _ trigger: Trigger, on snapshot: Snapshot, limitUp: ExactDecimal, watch: SealWatch
+  ) -> Bool {
+    switch trigger {
+    case .near(let permille):
+      let factor = ExactDecimal(units: 1000 - permille, scale: 3)
+      guard let bound = try? limitUp * factor else { return false }
+      return snapshot.last >= bound
+    case .sealed(let seconds):
+      return watch.sealedSince.map { snapshot.stamp.secondOfDay - $0 >= seconds } ?? false
+    case .queueAtMost(let shares):
+      return watch.isSealed && SealWatch.queue(in: snapshot, at: limitUp) <= shares
+    case .queueWorthAtMost(let money):
+      let queue = SealWatch.queue(in: snapshot, at: limitUp)
+      guard watch.isSealed, let worth = try? queue * limitUp else { return false }
+      return worth <= money
+    case .resealed:
+      return watch.isSealed && watch.hasOpened
+    }
+  }
+
+  /// The order that it becomes.
+  package func order(id: Int64, limitUp: ExactDecimal) -> Order {
+    Order(
+      id: id, account: account, symbol: symbol, side: .buy, kind: .limit, quantity: quantity,
+      limit: limitUp, origin: .queuePurchase)
+  }
+}
+
+/// Since when an instrument is sealed at its limit-up price, of one day.
+package struct SealWatch: Sendable, Hashable {
+  package private(set) var day: TradingDay?
+  /// The second of the first snapshot of the current seal.
+  package private(set) var sealedSince: Int32?
+  /// Whether an earlier seal of the day was opened.
+  package private(set) var hasOpened = false
+
+  package init() {}
+
+  package var isSealed: Bool { sealedSince != nil }
+
+  package mutating func observe(_ snapshot: Snapshot, limitUp: ExactDecimal) {
+    if day != snapshot.stamp.day {
+      self = SealWatch()
+      day = snapshot.stamp.day
+    }
+    guard snapshot.trading == .normal else { return }
+    if Self.isSealed(snapshot, at: limitUp) {
+      sealedSince = sealedSince ?? snapshot.stamp.secondOfDay
+    } else if isSealed {
+      sealedSince = nil
+      hasOpened = true
+    }
+  }
+
+  /// The last price and the best bid are the limit, and there is no ask.
+  static func isSealed(_ snapshot: Snapshot, at limitUp: ExactDecimal) -> Bool {
+    snapshot.last == limitUp && snapshot.asks.isEmpty && snapshot.bids.first?.price == limitUp
+  }
+
+  static func queue(in snapshot: Snapshot, at limitUp: ExactDecimal) -> ExactDecimal {
+    snapshot.bids.first { $0.price == limitUp }?.volume ?? .zero
+  }
+}

@@ -1,0 +1,71 @@
+import Market
+
+/// Which orders an exchange takes. Limit orders are taken everywhere; stop orders are the house's,
+/// which sends them when their price is reached.
+enum OrderKinds {
+  static let market: [DatedRow<Set<OrderKind>>] = [
+    // [RULE]
+    DatedRow(
+      from: .limits, exchange: .shanghai,
+      [.fiveBestThenCancel, .fiveBestThenLimit, .ownBest, .oppositeBest]),
+    // [RULE]
+    DatedRow(
+      from: .limits, exchange: .shenzhen,
+      [.fiveBestThenCancel, .ownBest, .oppositeBest, .immediateOrCancel, .allOrCancel]),
+    // [GK]
+    DatedRow(
+      from: .beijingExchange, exchange: .beijing,
+      [.fiveBestThenCancel, .fiveBestThenLimit, .ownBest, .oppositeBest]),
+    DatedRow(from: .limits, exchange: .unitedStates, [.market]),
+  ]
+
+  static func refusal(
+    of order: Order, instrument: Instrument, hasBand: Bool, at moment: TradingMoment
+  ) -> Refusal? {
+    let isContinuous =
+      TradingPhase.current(of: instrument, at: moment)?.name == .continuous
+      || instrument.exchange == .unitedStates
+    let taken = market.value(for: instrument, on: moment.day) ?? []
+    if order.kind.isMarket, !taken.contains(order.kind) {
+      let names = ([.limit, .stop, .stopLimit] + taken).map(\.name).sorted()
+      return Refusal(
+        .kind, field: "kind",
+        "\(instrument.exchange.name) takes no \(order.kind.name) order: use "
+          + names.joined(separator: ", "))
+    }
+    if order.kind.isMarket, !isContinuous {
+      return Refusal(
+        .kind, field: "kind", "\(order.kind.name) is accepted in continuous trading only")
+    }
+    // [RULE] Shanghai takes none on a day without price limits; elsewhere one needs a protection,
+    // since nothing else bounds what it costs.
+    let isPriced = !order.kind.isMarket && order.kind != .stop
+    if !isPriced, !hasBand, instrument.exchange != .unitedStates,
+      order.limit == nil || instrument.exchange == .shanghai
+    {
+      return Refusal(
+        .kind, field: "kind", "\(order.kind.name) is not accepted on a day without price limits")
+    }
+    return timeRefusal(of: order, isContinuous: isContinuous)
+  }
+
+  private static func timeRefusal(of order: Order, isContinuous: Bool) -> Refusal? {
+    if order.kind.isMarket, order.timeInForce != .day {
+      return Refusal(
+        .timeInForce, field: "time_in_force",
+        "a \(order.kind.name) order is a day order, and not \(order.timeInForce.name)")
+    }
+    guard order.timeInForce.isImmediate else { return nil }
+    if order.kind.isStop {
+      return Refusal(
+        .timeInForce, field: "time_in_force",
+        "a stop order waits: use day or gtc, and not \(order.timeInForce.name)")
+    }
+    if !isContinuous {
+      return Refusal(
+        .timeInForce, field: "time_in_force",
+        "\(order.timeInForce.name) is accepted in continuous trading only")
+    }
+    return nil
+  }
+}

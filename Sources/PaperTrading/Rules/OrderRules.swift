@@ -1,0 +1,152 @@
+import Market
+
+/// Whether the exchange would take an order, by the rules of its day. What it costs is not judged
+/// here: the ledger freezes cash at `Acceptance.bound` and refuses what it lacks.
+package enum OrderRules {
+  /// - Parameters:
+  ///   - snapshot: the newest of the instrument.
+  ///   - holding: of a sale, what the account has.
+  package static func judge(
+    _ order: Order, of traded: TradedInstrument, against snapshot: Snapshot?,
+    holding: Holding = .none, at moment: TradingMoment
+  ) -> Judgement {
+    do throws(Refusal) {
+      return .accepted(
+        try accept(order, traded, snapshot: snapshot, holding: holding, moment: moment))
+    } catch {
+      return .refused(error)
+    }
+  }
+
+  private static func accept(
+    _ order: Order, _ traded: TradedInstrument, snapshot: Snapshot?, holding: Holding,
+    moment: TradingMoment
+  ) throws(Refusal) -> Acceptance {
+    let instrument = traded.instrument
+    try requireTradable(instrument)
+    guard let snapshot, snapshot.previousClose.isPositive else {
+      throw Refusal(.halted, field: "symbol", "\(order.symbol) has no price today")
+    }
+    try requireOpen(snapshot, symbol: order.symbol)
+    let band = traded.band(previousClose: snapshot.previousClose, on: moment.day)
+    try refuse(
+      OrderKinds.refusal(of: order, instrument: instrument, hasBand: band != nil, at: moment))
+    guard let entry = TradingPhase.entry(of: instrument, at: moment) else {
+      throw sessionRefusal(of: instrument, at: moment)
+    }
+    try refuse(
+      traded.isAmerican
+        ? AmericanRules.sizeRefusal(of: order)
+        : OrderSizes.refusal(of: order, instrument: instrument, holding: holding, on: moment.day))
+    try requireSellable(order, holding: holding)
+    try requirePrices(of: order, traded, band: band)
+    let isHeldBack = try judgeCage(
+      order, instrument: instrument, snapshot: snapshot, moment: moment)
+    let protection = order.side == .buy ? band?.upper : band?.lower
+    return Acceptance(
+      entersAt: entry, bound: order.limit ?? protection, isHeldBack: isHeldBack)
+  }
+
+  private static func refuse(_ refusal: Refusal?) throws(Refusal) {
+    if let refusal { throw refusal }
+  }
+
+  private static func requireTradable(_ instrument: Instrument) throws(Refusal) {
+    switch instrument.kind {
+    case .stock, .fund, .convertibleBond: break
+    case .index, .bShare, .repo:
+      throw Refusal(
+        .instrument, field: "symbol",
+        "\(instrument.symbol) is of kind \(instrument.kind.name), which is not traded on paper")
+    }
+    if instrument.exchange == .hongKong {
+      throw Refusal(.instrument, field: "symbol", "Hong Kong is not traded on paper")
+    }
+  }
+
+  private static func requireOpen(_ snapshot: Snapshot, symbol: Symbol) throws(Refusal) {
+    switch snapshot.trading {
+    case .normal, .preOpen, .auction: break
+    case .halted, .delisted, .notListed:
+      throw Refusal(
+        .halted, field: "symbol", "\(symbol) does not trade: it is \(snapshot.trading.name)")
+    }
+  }
+
+  private static func sessionRefusal(of instrument: Instrument, at moment: TradingMoment) -> Refusal
+  {
+    let isFixed = TradingPhase.current(of: instrument, at: moment)?.name == .afterHours
+    return Refusal(
+      .session, field: "time",
+      isFixed
+        ? "the fixed-price session is not offered: its queue is not published"
+        : "the last session of \(moment.day) has ended: place the order for the next trading day")
+  }
+
+  private static func requireSellable(_ order: Order, holding: Holding) throws(Refusal) {
+    guard order.side == .sell, order.quantity > holding.sellable else { return }
+    let today =
+      holding.today.isZero ? "" : "; \(holding.today) were bought today and are sold from tomorrow"
+    throw Refusal(
+      .sellable, field: "quantity",
+      "\(order.quantity) is above \(holding.sellable), which can be sold today" + today)
+  }
+
+  /// A market order may do without a price; any price must be one of the exchange's.
+  private static func requirePrices(
+    of order: Order, _ traded: TradedInstrument, band: PriceBand?
+  ) throws(Refusal) {
+    let needsLimit = order.kind == .limit || order.kind == .stopLimit
+    if needsLimit, order.limit == nil {
+      throw Refusal(.price, field: "limit", "a \(order.kind.name) order needs a limit price")
+    }
+    if order.kind.isStop != (order.stop != nil) {
+      throw Refusal(
+        .price, field: "stop",
+        order.kind.isStop
+          ? "a \(order.kind.name) order needs a stop price"
+          : "a \(order.kind.name) order has no stop price")
+    }
+    if order.kind == .stop || order.kind == .market, order.limit != nil {
+      throw Refusal(.price, field: "limit", "a \(order.kind.name) order has no limit price")
+    }
+    for (field, price) in [("limit", order.limit), ("stop", order.stop)] {
+      guard let price else { continue }
+      try requireTick(price, field: field, tick: traded.tick(at: price))
+      if let band, !band.contains(price) {
+        throw Refusal(
+          .band, field: field,
+          "\(price) is outside the day's limits \(band.lower)–\(band.upper)")
+      }
+    }
+  }
+
+  private static func requireTick(
+    _ price: ExactDecimal, field: String, tick: ExactDecimal
+  ) throws(Refusal) {
+    guard price.isPositive else {
+      throw Refusal(.price, field: field, "\(price) is not a positive price")
+    }
+    let steps = try? price.divided(by: tick, scale: 0) * tick
+    if steps != price {
+      throw Refusal(.tick, field: field, "\(price) is not a multiple of the tick \(tick)")
+    }
+  }
+
+  /// - Returns: whether the order waits for the book to come to it.
+  private static func judgeCage(
+    _ order: Order, instrument: Instrument, snapshot: Snapshot, moment: TradingMoment
+  ) throws(Refusal) -> Bool {
+    guard order.kind == .limit, let limit = order.limit,
+      TradingPhase.current(of: instrument, at: moment)?.name == .continuous,
+      let cage = PriceCage.of(instrument, on: moment.day),
+      let bound = cage.bound(of: order.side, in: snapshot, tick: instrument.tickSize)
+    else { return false }
+    if order.side == .buy ? limit <= bound : limit >= bound { return false }
+    if cage.holdsBack { return true }
+    throw Refusal(
+      .cage, field: "limit",
+      "\(limit) is \(order.side == .buy ? "above" : "below") \(bound), the price cage of a "
+        + "\(order.side.name) order now")
+  }
+}

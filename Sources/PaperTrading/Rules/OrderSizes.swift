@@ -1,0 +1,83 @@
+import Market
+
+/// How many shares or units an order may have. The lots themselves are `Instrument.lot`.
+enum OrderSizes {
+  /// Of a limit order.
+  static let limitMax: [DatedRow<Int64>] = [
+    // [RULE]
+    DatedRow(from: .starBoard, kind: .stock, board: .star, 100_000),
+    // [GK]
+    DatedRow(from: .chiNextReform, kind: .stock, board: .chiNext, 300_000),
+    // [GK]
+    DatedRow(from: .beijingExchange, kind: .stock, board: .beijing, 1_000_000),
+    // [RULE]
+    DatedRow(from: .limits, kind: .stock, 1_000_000),
+    // [GK]
+    DatedRow(from: .limits, kind: .fund, 1_000_000),
+    // [GK]
+    DatedRow(from: .limits, kind: .convertibleBond, 1_000_000),
+  ]
+
+  /// Of a market order; of a kind that has no row, as of a limit order.
+  static let marketMax: [DatedRow<Int64>] = [
+    // [RULE]
+    DatedRow(from: .starBoard, kind: .stock, board: .star, 50_000),
+    // [GK]
+    DatedRow(from: .chiNextReform, kind: .stock, board: .chiNext, 150_000),
+    // [GK]
+    DatedRow(from: .beijingExchange, kind: .stock, board: .beijing, 1_000_000),
+    // [RULE]
+    DatedRow(from: .limits, kind: .stock, 1_000_000),
+  ]
+
+  static func refusal(
+    of order: Order, instrument: Instrument, holding: Holding, on day: TradingDay
+  ) -> Refusal? {
+    guard let lot = instrument.lot, let quantity = whole(order.quantity) else {
+      return Refusal(
+        .quantity, field: "quantity", "\(order.quantity) is not a whole positive number")
+    }
+    if let refusal = lotRefusal(of: order, quantity: quantity, lot: lot, holding: holding) {
+      return refusal
+    }
+    let isMarket = order.kind.isMarket || order.kind == .stop
+    let most =
+      (isMarket ? marketMax.value(for: instrument, on: day) : nil)
+      ?? limitMax.value(for: instrument, on: day)
+    guard let most, quantity > most else { return nil }
+    return Refusal(
+      .size, field: "quantity",
+      "\(quantity) is above \(most), the most of one \(isMarket ? "market" : "limit") order")
+  }
+
+  private static func lotRefusal(
+    of order: Order, quantity: Int64, lot: OrderLot, holding: Holding
+  ) -> Refusal? {
+    let (minimum, step) = (Int64(lot.minimum), Int64(lot.increment))
+    if order.side == .buy {
+      if quantity >= minimum, quantity % step == 0 { return nil }
+      let steps = step == 1 ? "\(minimum) or more" : "a multiple of \(step)"
+      return Refusal(.lot, field: "quantity", "\(quantity) is not \(steps)")
+    }
+    let sellable = whole(holding.sellable) ?? 0
+    if step == 1 {
+      // All that is left, where it is less than an order has at least.
+      if quantity >= minimum || quantity == sellable { return nil }
+      return Refusal(
+        .remainder, field: "quantity",
+        "\(quantity) is below \(minimum): less is sold only as the whole rest of \(sellable)")
+    }
+    let (odd, rest) = (quantity % step, sellable % step)
+    if odd == 0 || odd == rest { return nil }
+    return Refusal(
+      .remainder, field: "quantity",
+      "\(quantity) ends in an odd \(odd): sell a multiple of \(step)"
+        + (rest == 0 ? "" : ", or with the whole odd rest of \(rest)"))
+  }
+
+  /// nil unless positive and whole.
+  static func whole(_ quantity: ExactDecimal) -> Int64? {
+    let plain = quantity.normalized
+    return plain.scale == 0 && plain.isPositive ? plain.units : nil
+  }
+}

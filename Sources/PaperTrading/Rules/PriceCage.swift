@@ -1,0 +1,71 @@
+import Market
+
+/// How far a limit order may reach beyond the book while trading is continuous. Auctions, halts,
+/// market orders and funds have no cage.
+package struct PriceCage: Sendable, Hashable {
+  enum Reference: Sendable {
+    /// Of a purchase: the best ask, else the best bid, the last price, the previous close.
+    case book
+    /// The last price, else the previous close.
+    case last
+  }
+
+  let permille: Int64
+  /// At least this many ticks; 0: the share alone counts.
+  let ticks: Int64
+  let reference: Reference
+  /// Orders outside waited until the book came to them; later rules refuse them.
+  let holdsBack: Bool
+
+  init(permille: Int64, ticks: Int64, reference: Reference = .book, holdsBack: Bool = false) {
+    self.permille = permille
+    self.ticks = ticks
+    self.reference = reference
+    self.holdsBack = holdsBack
+  }
+
+  static let table: [DatedRow<PriceCage>] = [
+    // [RULE]
+    DatedRow(
+      from: .mainBoardReform, kind: .stock, board: .main, PriceCage(permille: 20, ticks: 10)),
+    DatedRow(
+      from: .mainBoardReform, kind: .stock, board: .chiNext, PriceCage(permille: 20, ticks: 10)),
+    DatedRow(
+      from: .chiNextReform, kind: .stock, board: .chiNext,
+      PriceCage(permille: 20, ticks: 0, holdsBack: true)),
+    // [CON] One source adds ten ticks from 2023-04-10.
+    DatedRow(from: .starBoard, kind: .stock, board: .star, PriceCage(permille: 20, ticks: 0)),
+    // [CON] Two sources have 5 % or ten ticks, one has no cage.
+    DatedRow(
+      from: .beijingExchange, kind: .stock, board: .beijing, PriceCage(permille: 50, ticks: 10)),
+    // [GK]
+    DatedRow(
+      from: .bondLimits, kind: .convertibleBond,
+      PriceCage(permille: 100, ticks: 0, reference: .last)),
+  ]
+
+  package static func of(_ instrument: Instrument, on day: TradingDay) -> PriceCage? {
+    instrument.exchange == .unitedStates ? nil : table.value(for: instrument, on: day)
+  }
+
+  /// The highest price of a purchase, the lowest of a sale; nil without any price to refer to.
+  package func bound(
+    of side: Side, in snapshot: Snapshot, tick: ExactDecimal
+  ) -> ExactDecimal? {
+    guard let price = referencePrice(of: side, in: snapshot) else { return nil }
+    let sign: Int64 = side == .buy ? 1 : -1
+    let factor = ExactDecimal(units: 1000 + sign * permille, scale: 3)
+    let distance = ExactDecimal(units: sign * ticks * tick.units, scale: tick.scale)
+    // A price and its share lie far within 64 bits; one that does not bounds nothing.
+    guard let share = try? (price * factor).divided(by: tick, scale: 0) * tick,
+      let step = try? price + distance
+    else { return nil }
+    return side == .buy ? max(share, step) : min(share, step)
+  }
+
+  private func referencePrice(of side: Side, in snapshot: Snapshot) -> ExactDecimal? {
+    let best = [snapshot.opposite(of: side).first?.price, snapshot.own(of: side).first?.price]
+    let prices = (reference == .book ? best : []) + [snapshot.last, snapshot.previousClose]
+    return prices.lazy.compactMap { $0 }.first { $0.isPositive }
+  }
+}

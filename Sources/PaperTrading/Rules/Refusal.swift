@@ -1,0 +1,53 @@
+import Market
+
+/// Why an order is not accepted: the field, what it was and what it could be.
+package struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
+  package enum Code: String, Sendable, CaseIterable {
+    case instrument, kind
+    case timeInForce = "time_in_force"
+    case session, halted, quantity, lot, remainder, size, sellable, price, tick, band, cage
+  }
+
+  package let code: Code
+  /// Of the order.
+  package let field: String
+  package let message: String
+
+  package var description: String { "\(field): \(message)" }
+
+  init(_ code: Code, field: String, _ message: String) {
+    self.code = code
+    self.field = field
+    self.message = message
+  }
+}
+
+/// What an accepted order may do.
+package struct Acceptance: Sendable, Hashable {
+  /// When the exchange takes it: now, or when its next phase that takes orders begins.
+  package let entersAt: Int
+  /// The worst price it can be filled at: its limit or, of a market order, the price limit. Cash
+  /// for a purchase is frozen at this price.
+  package let bound: ExactDecimal?
+  /// Outside the cage of years in which such orders waited instead of being refused.
+  package let isHeldBack: Bool
+
+  package init(entersAt: Int, bound: ExactDecimal?, isHeldBack: Bool = false) {
+    self.entersAt = entersAt
+    self.bound = bound
+    self.isHeldBack = isHeldBack
+  }
+}
+
+package enum Judgement: Sendable, Hashable {
+  case accepted(Acceptance)
+  case refused(Refusal)
+
+  package var refusal: Refusal? {
+    if case .refused(let refusal) = self { refusal } else { nil }
+  }
+
+  package var acceptance: Acceptance? {
+    if case .accepted(let acceptance) = self { acceptance } else { nil }
+  }
+}

@@ -1,0 +1,82 @@
+import Market
+
+/// What an order is judged by beside its code: facts of the day that a code does not show.
+package struct TradedInstrument: Sendable, Hashable {
+  package let instrument: Instrument
+  /// In its name on that day.
+  package var marks: NameMarks
+  /// 0 on the day of listing; nil for long ago.
+  package var tradingDaysSinceListing: Int?
+  /// The exchange's own limits, where a source has them: they prevail over the table.
+  package var statedLimits: StatedLimits
+  /// On the exchange's list of funds that may be sold on the day of their purchase. No code and no
+  /// name shows it.
+  package var isOnSameDayList: Bool
+
+  package init(
+    _ instrument: Instrument, marks: NameMarks = [], tradingDaysSinceListing: Int? = nil,
+    statedLimits: StatedLimits = .unstated, isOnSameDayList: Bool = false
+  ) {
+    self.instrument = instrument
+    self.marks = marks
+    self.tradingDaysSinceListing = tradingDaysSinceListing
+    self.statedLimits = statedLimits
+    self.isOnSameDayList = isOnSameDayList
+  }
+
+  package var isAmerican: Bool { instrument.exchange == .unitedStates }
+
+  /// Whether what is bought may be sold on the same day (T+0); else from the next one on (T+1).
+  package var sellsSameDay: Bool {
+    isAmerican || instrument.kind == .convertibleBond
+      || instrument.kind == .fund && isOnSameDayList
+  }
+
+  /// The legal prices of the day; nil where no limit applies.
+  package func band(previousClose: ExactDecimal, on day: TradingDay) -> PriceBand? {
+    if isAmerican { return nil }
+    switch statedLimits {
+    case .band(let band): return band
+    case .none: return nil
+    case .unstated:
+      return PriceLimit.band(
+        for: instrument, previousClose: previousClose, on: day,
+        specialTreatment: marks.specialTreatment,
+        tradingDaysSinceListing: tradingDaysSinceListing)
+    }
+  }
+
+  /// The price step at `price`.
+  package func tick(at price: ExactDecimal) -> ExactDecimal {
+    guard isAmerican else { return instrument.tickSize }
+    // [GK] Prices of a dollar and more have two places, lower ones four.
+    return price < ExactDecimal(1) ? ExactDecimal(units: 1, scale: 4) : instrument.tickSize
+  }
+}
+
+/// A moment on the market's clock. An order that is placed after the close is one for the next
+/// trading day: its moment is second 0 of that day.
+package struct TradingMoment: Sendable, Hashable {
+  package let day: TradingDay
+  package let secondOfDay: Int
+
+  package init(day: TradingDay, secondOfDay: Int) {
+    self.day = day
+    self.secondOfDay = secondOfDay
+  }
+}
+
+/// What the account has of the instrument that no open order claims.
+package struct Holding: Sendable, Hashable {
+  /// May be sold today.
+  package let sellable: ExactDecimal
+  /// Bought today and not to be sold before tomorrow.
+  package let today: ExactDecimal
+
+  package static let none = Holding(sellable: .zero, today: .zero)
+
+  package init(sellable: ExactDecimal, today: ExactDecimal) {
+    self.sellable = sellable
+    self.today = today
+  }
+}

@@ -1,0 +1,139 @@
+import Market
+
+/// What the exchange does at a time of the day. Between phases it takes nothing: the house keeps an
+/// order until the next one begins.
+package struct TradingPhase: Sendable, Hashable {
+  package enum Name: String, Sendable {
+    case openingAuction = "opening auction"
+    case continuous = "continuous trading"
+    case lunch = "lunch break"
+    case closingAuction = "closing auction"
+    /// Known, so that an order can be refused by name: no quote shows its queue, so that nothing
+    /// in it is certain.
+    case afterHours = "fixed-price session"
+  }
+
+  package let name: Name
+  let opens: Int
+  let closes: Int
+  let takesOrders: Bool
+  package let takesCancellations: Bool
+
+  init(
+    _ name: Name, opens: Int, closes: Int, takesOrders: Bool = true, takesCancellations: Bool = true
+  ) {
+    self.name = name
+    self.opens = opens
+    self.closes = closes
+    self.takesOrders = takesOrders
+    self.takesCancellations = takesCancellations
+  }
+
+  /// The phases of `instrument` on `day`, in order.
+  package static func all(of instrument: Instrument, on day: TradingDay) -> [TradingPhase] {
+    [opening, morning, lunch, afternoon, close, afterHours].flatMap { rows in
+      rows.value(for: instrument, on: day) ?? []
+    }
+  }
+
+  package func contains(_ second: Int) -> Bool { opens <= second && second < closes }
+
+  /// The second at which the exchange takes an order that is placed at `moment`: then or later on
+  /// that day; nil when its last phase has ended.
+  package static func entry(of instrument: Instrument, at moment: TradingMoment) -> Int? {
+    all(of: instrument, on: moment.day).first {
+      $0.takesOrders && moment.secondOfDay < $0.closes
+    }.map { max($0.opens, moment.secondOfDay) }
+  }
+
+  /// The phase of that moment; nil between phases.
+  package static func current(of instrument: Instrument, at moment: TradingMoment) -> TradingPhase?
+  {
+    all(of: instrument, on: moment.day).first { $0.contains(moment.secondOfDay) }
+  }
+
+  /// The second at which a cancellation takes effect; nil where the order expires first.
+  /// - Parameter entered: when the exchange took the order.
+  package static func cancellation(
+    of instrument: Instrument, entered: Int, at moment: TradingMoment
+  ) -> Int? {
+    if moment.secondOfDay < entered { return moment.secondOfDay }
+    return all(of: instrument, on: moment.day).first {
+      $0.takesCancellations && $0.name != .afterHours && moment.secondOfDay < $0.closes
+    }.map { max($0.opens, moment.secondOfDay) }
+  }
+}
+
+extension TradingPhase {
+  private static func time(_ hour: Int, _ minute: Int) -> Int { hour * 3600 + minute * 60 }
+
+  /// [RULE] Orders from 09:15, no cancellation from 09:20, the price at 09:25. Between 09:25 and
+  /// 09:30 the house keeps what comes.
+  private static let opening: [DatedRow<[TradingPhase]>] = [
+    DatedRow(from: .limits, exchange: .unitedStates, []),
+    DatedRow(
+      from: .limits,
+      [
+        TradingPhase(.openingAuction, opens: time(9, 15), closes: time(9, 20)),
+        TradingPhase(
+          .openingAuction, opens: time(9, 20), closes: time(9, 25), takesCancellations: false),
+      ]),
+  ]
+
+  private static let morning: [DatedRow<[TradingPhase]>] = [
+    // [GK] The regular session; extended hours are not offered.
+    DatedRow(
+      from: .limits, exchange: .unitedStates,
+      [TradingPhase(.continuous, opens: time(9, 30), closes: time(16, 0))]),
+    DatedRow(
+      from: .limits, [TradingPhase(.continuous, opens: time(9, 30), closes: time(11, 30))]),
+  ]
+
+  /// [RULE] Shenzhen takes orders and cancellations at noon, the others do not.
+  private static let lunch: [DatedRow<[TradingPhase]>] = [
+    DatedRow(
+      from: .limits, exchange: .shenzhen,
+      [TradingPhase(.lunch, opens: time(11, 30), closes: time(13, 0))])
+  ]
+
+  private static let afternoon: [DatedRow<[TradingPhase]>] = [
+    DatedRow(from: .limits, exchange: .unitedStates, []),
+    DatedRow(
+      from: .limits, [TradingPhase(.continuous, opens: time(13, 0), closes: time(14, 57))]),
+  ]
+
+  /// [RULE] No cancellation from 14:57; one price at 15:00.
+  private static let auctionAtClose = [
+    TradingPhase(
+      .closingAuction, opens: time(14, 57), closes: time(15, 0), takesCancellations: false)
+  ]
+
+  private static let close: [DatedRow<[TradingPhase]>] = [
+    DatedRow(from: .limits, exchange: .unitedStates, []),
+    // [RULE] Shanghai's funds have a closing auction since 2026-07-06.
+    DatedRow(from: .rules2026, exchange: .shanghai, kind: .fund, auctionAtClose),
+    DatedRow(
+      from: .limits, exchange: .shanghai, kind: .fund,
+      [TradingPhase(.continuous, opens: time(14, 57), closes: time(15, 0))]),
+    // [GK] Shanghai's convertible bonds have none.
+    DatedRow(
+      from: .limits, exchange: .shanghai, kind: .convertibleBond,
+      [TradingPhase(.continuous, opens: time(14, 57), closes: time(15, 0))]),
+    DatedRow(from: .limits, auctionAtClose),
+  ]
+
+  private static let fixedPrice = [
+    TradingPhase(.afterHours, opens: time(15, 5), closes: time(15, 30), takesOrders: false)
+  ]
+
+  private static let afterHours: [DatedRow<[TradingPhase]>] = [
+    // [RULE] Beijing's §3.7 is deferred.
+    DatedRow(from: .limits, exchange: .beijing, []),
+    DatedRow(from: .rules2026, exchange: .shanghai, kind: .stock, fixedPrice),
+    DatedRow(from: .rules2026, exchange: .shenzhen, kind: .stock, fixedPrice),
+    DatedRow(from: .rules2026, exchange: .shanghai, kind: .fund, fixedPrice),
+    DatedRow(from: .rules2026, exchange: .shenzhen, kind: .fund, fixedPrice),
+    DatedRow(from: .chiNextReform, exchange: .shenzhen, board: .chiNext, fixedPrice),
+    DatedRow(from: .starBoard, exchange: .shanghai, board: .star, fixedPrice),
+  ]
+}

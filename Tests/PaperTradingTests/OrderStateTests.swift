@@ -1,0 +1,33 @@
+import Market
+import PaperTrading
+import Testing
+
+/// The states of an order.
+@Suite struct OrderStateTests {
+  @Test(arguments: OrderState.allCases.filter(\.isTerminal))
+  func `a terminal state never changes`(state: OrderState) {
+    #expect(OrderState.allCases.allSatisfy { !state.canBecome($0) })
+  }
+
+  @Test func `the terminal states are those in which nothing can be filled`() {
+    #expect(
+      OrderState.allCases.filter(\.isTerminal)
+        == [.filled, .cancelled, .expired, .rejected, .replaced])
+  }
+
+  @Test func `each state is one of the three of the documents`() {
+    for state in OrderState.allCases {
+      let status: OrderStatus =
+        !state.isTerminal ? .open : state == .filled ? .executed : .canceled
+      #expect(state.status == status, "\(state)")
+    }
+    #expect(OrderStatus.allCases.map(\.rawValue) == ["OPEN", "EXECUTED", "CANCELED"])
+  }
+
+  @Test func `names are those of the database and never two alike`() {
+    #expect(Set(OrderState.allCases.map(\.name)).count == OrderState.allCases.count)
+    #expect(Set(OrderKind.allCases.map(\.name)).count == OrderKind.allCases.count)
+    #expect(Set(FillBasis.allCases.map(\.name)).count == FillBasis.allCases.count)
+    #expect(FillBasis.allCases.allSatisfy { FillBasis(name: $0.name) == $0 })
+  }
+}
