@@ -187,8 +187,8 @@ let package = Package(
     .target(
       name: "Trials",
       dependencies: [
-        "Market", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres", "Postgres",
-        "Reader", "Commits", "Store", "Operations",
+        "Market", "PaperTrading", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres",
+        "Postgres", "Reader", "Commits", "Store", "Operations",
         "Ingest",
         "ExchangeSimulator", "Ledgers", "CandledClient", "Platform", "CPostgres", "CLinux",
         "TestSupport", log,

@@ -29,6 +29,9 @@ extension Trial {
       "quiet", "Identical sweeps write nothing: no row, no NOTIFY, no WAL.",
       options: ["sweeps": "50", "instruments": "5400"], run: quiet),
     Trial(
+      "fills", "Orders on paper against a real book: what is certain is never more than true.",
+      options: ["queues": "10000", "passives": "10000", "seed": "1"], run: fills),
+    Trial(
       "month", "A month with outages ends with nothing missing that could be had.",
       options: [
         "days": "22", "instruments": "30", "deceived-per-mille": "50", "seed": "1",
@@ -143,6 +146,17 @@ extension Trial {
       "\(verdict.snapshots) snapshots in \(sweeps) sweeps: \(verdict.walBytes) bytes of WAL, "
         + "\(verdict.changes) changes, \(verdict.writtenRows) rows written")
     try conclude("quiet", verdict.complaints)
+  }
+
+  private static func fills(_ options: TrialOptions) throws {
+    let start = Date()
+    let verdict = FillsTrial(
+      queues: try options.number("queues"), passives: try options.number("passives"),
+      seed: try options.seed
+    ).run()
+    for line in verdict.table { printLine("  \(line)") }
+    printLine("  \(seconds(since: start)) s")
+    try conclude("fills, seed \(options.seed)", verdict.complaints)
   }
 
   private static func month(_ options: TrialOptions) throws {

@@ -89,5 +89,17 @@ extension EveryTrial.Days {
       let verdict = try trial.run()
       #expect(verdict.complaints.isEmpty, "seed \(trial.seed): \(verdict.figures)")
     }
+
+    @Test func `what is certain of a fill is never more than a real book gives`() {
+      let seed = UInt64.random(in: 1...1000)
+      let verdict = FillsTrial(queues: 200, passives: 200, seed: seed).run()
+      #expect(verdict.complaints.isEmpty, "seed \(seed): \(verdict.complaints.prefix(5))")
+    }
+
+    @Test func `fills of a share too many are found`() {
+      var trial = FillsTrial(queues: 40, passives: 40, seed: .random(in: 1...1000))
+      trial.isBroken = true
+      #expect(!trial.run().complaints.isEmpty, "seed \(trial.seed)")
+    }
   }
 }

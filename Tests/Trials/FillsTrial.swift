@@ -1,0 +1,123 @@
+import ExchangeSimulator
+import Market
+
+/// Orders on paper against a real book: what the model calls certain is never more than what the
+/// same order got in a copy of the book, and at the limit price hardly less.
+package struct FillsTrial: Sendable {
+  let queues: Int
+  let passives: Int
+  package let seed: UInt64
+  /// Of what the truth fills at the limit price, so many thousandths must be certain.
+  package var shareMin: Int64 = 950
+  /// Adds a fault to every certain fill: the trial must then fail.
+  package var isBroken = false
+
+  package init(queues: Int, passives: Int, seed: UInt64) {
+    self.queues = queues
+    self.passives = passives
+    self.seed = seed
+  }
+
+  /// What happens to the snapshots on their way.
+  package enum Condition: String, CaseIterable, Sendable {
+    case whole
+    case dropped = "30 % dropped"
+    case falseRows = "false and stale rows"
+    case coarse
+  }
+
+  package struct Verdict: Sendable {
+    package var complaints: [String] = []
+    package var rows: [(name: String, tally: Tally)] = []
+
+    package var table: [String] {
+      [Tally.heading] + rows.map { "\($0.name.padded(to: 36))\($0.tally.line)" }
+    }
+  }
+
+  package func run() -> Verdict {
+    var verdict = Verdict()
+    for scene in OrderFlow.Scene.allCases {
+      let isQueue = scene == .limitQueue
+      let count = isQueue ? queues : passives
+      var total = Tally()
+      for (place, condition) in Condition.allCases.enumerated() {
+        var tally = Tally()
+        for number in stride(from: place, to: count, by: Condition.allCases.count) {
+          var run = FillsRun(
+            scene: scene, condition: condition,
+            seed: SplitMix64.mixed(seed &* 1_000_003 &+ UInt64(number) &* 2 &+ (isQueue ? 1 : 0)))
+          run.isBroken = isBroken
+          run.run()
+          tally.add(run.tally)
+          verdict.complaints += run.complaints.map {
+            "\(isQueue ? "limit-up queue" : "passive") \(number), \(condition.rawValue): \($0)"
+          }
+        }
+        total.add(tally)
+        verdict.rows.append(("\(isQueue ? "limit-up" : "passive"), \(condition.rawValue)", tally))
+      }
+      verdict.rows.append(("\(isQueue ? "limit-up" : "passive"), all", total))
+      if isQueue, total.sharePerMille < shareMin {
+        verdict.complaints.append(
+          "at limit-up \(total.sharePerMille) ‰ of what truth fills is certain, not \(shareMin)")
+      }
+      if total.truth == 0 || total.reversed == 0 {
+        verdict.complaints.append("nothing was filled or reversed: the trial proves nothing")
+      }
+    }
+    return verdict
+  }
+}
+
+extension FillsTrial {
+  package struct Tally: Sendable {
+    package internal(set) var orders = 0
+    var intervals = 0
+    /// Shares, by the model and in the book.
+    package internal(set) var certain: Int64 = 0
+    package internal(set) var truth: Int64 = 0
+    var possible: Int64 = 0
+    /// Orders that were filled whole.
+    var wholeCertain = 0
+    var wholeTruth = 0
+    package internal(set) var reversed = 0
+    var dropped = 0
+
+    mutating func add(_ other: Tally) {
+      orders += other.orders
+      intervals += other.intervals
+      certain += other.certain
+      truth += other.truth
+      possible += other.possible
+      wholeCertain += other.wholeCertain
+      wholeTruth += other.wholeTruth
+      reversed += other.reversed
+      dropped += other.dropped
+    }
+
+    package var sharePerMille: Int64 { truth == 0 ? 0 : certain * 1000 / truth }
+
+    static let heading =
+      "".padded(to: 36)
+      + ["orders", "intervals", "true", "certain", "‰", "possible", "whole", "of", "reversed"]
+      .map { $0.aligned(to: 12) }.joined()
+
+    var line: String {
+      [
+        "\(orders)", "\(intervals)", "\(truth)", "\(certain)", "\(sharePerMille)", "\(possible)",
+        "\(wholeCertain)", "\(wholeTruth)", "\(reversed)",
+      ].map { $0.aligned(to: 12) }.joined()
+    }
+  }
+}
+
+extension String {
+  fileprivate func padded(to width: Int) -> String {
+    self + String(repeating: " ", count: max(width - count, 0))
+  }
+
+  fileprivate func aligned(to width: Int) -> String {
+    String(repeating: " ", count: max(width - count, 0)) + self
+  }
+}
