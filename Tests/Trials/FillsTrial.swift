@@ -9,6 +9,8 @@ package struct FillsTrial: Sendable {
   package let seed: UInt64
   /// Of what the truth fills at the limit price, so many thousandths must be certain.
   package var shareMin: Int64 = 950
+  /// So many have reversals, by chance, in each seed.
+  private static let ordersForReversalsMin = 4_000
   /// Adds a fault to every certain fill: the trial must then fail.
   package var isBroken = false
 
@@ -62,7 +64,7 @@ package struct FillsTrial: Sendable {
         verdict.complaints.append(
           "at limit-up \(total.sharePerMille) ‰ of what truth fills is certain, not \(shareMin)")
       }
-      if total.truth == 0 || total.reversed == 0 {
+      if total.truth == 0 || count >= Self.ordersForReversalsMin && total.reversed == 0 {
         verdict.complaints.append("nothing was filled or reversed: the trial proves nothing")
       }
     }

@@ -1,0 +1,211 @@
+import Market
+import PaperTrading
+import TestSupport
+import Testing
+
+/// The certain-fill model, part by part; `script/trials fills` holds it against a real book.
+@Suite struct FillTests {
+  static let day = TradingDay.first(of: 2026).advanced(by: 250)
+
+  private static func price(_ cents: Int64) -> ExactDecimal { ExactDecimal(units: cents, scale: 2) }
+
+  private static func levels(_ levels: [(Int64, Int64)]) -> [BookLevel] {
+    levels.map { BookLevel(price: price($0.0), volume: ExactDecimal($0.1)) }
+  }
+
+  /// All trades at `cents`.
+  private func row(
+    _ number: Int64, volume: Int64, at cents: Int64 = 1100, bids: [(Int64, Int64)] = [],
+    asks: [(Int64, Int64)] = [], second: Int32 = 36_000
+  ) -> Snapshot {
+    Snapshot(
+      stamp: SnapshotStamp(
+        day: Self.day, secondOfDay: second + Int32(number) * 3, sequence: number),
+      previousClose: Self.price(1000), last: Self.price(cents), high: Self.price(cents),
+      low: Self.price(cents), volume: ExactDecimal(volume),
+      turnover: ExactDecimal(units: volume * cents, scale: 2), bids: Self.levels(bids),
+      asks: Self.levels(asks))
+  }
+
+  private func account() throws -> AccountOrders {
+    AccountOrders(try #require(Symbol("sz000001").flatMap(Instrument.classify)))
+  }
+
+  private func order(
+    _ id: Int64 = 1, _ quantity: Int64, limit: Int64?, kind: OrderKind = .limit,
+    force: TimeInForce = .day, stop: Int64? = nil, entersAt: Int = 0
+  ) throws -> RestingOrder {
+    let symbol = try #require(Symbol("sz000001"))
+    let instrument = try #require(Instrument.classify(symbol))
+    let order = Order(
+      id: id, account: 1, symbol: symbol, side: .buy, kind: kind, timeInForce: force,
+      quantity: ExactDecimal(quantity), limit: limit.map(Self.price), stop: stop.map(Self.price))
+    let band = try #require(
+      PriceLimit.band(
+        for: instrument, previousClose: Self.price(1000), on: Self.day, specialTreatment: false,
+        tradingDaysSinceListing: nil))
+    return RestingOrder(
+      order, acceptance: Acceptance(entersAt: entersAt, bound: order.limit ?? band.upper),
+      on: Self.day, band: band)
+  }
+
+  private func quantities(_ events: [FillEvent], booked: Bool) -> [Int64] {
+    events.compactMap { event in
+      switch event {
+      case .booked(let fill) where booked: fill.quantity.units
+      case .pending(let fill) where !booked: fill.quantity.units
+      default: nil
+      }
+    }
+  }
+
+  /// Whether the row leads to nothing.
+  private func isQuiet(_ account: inout AccountOrders, _ row: Snapshot) -> Bool {
+    account.accept(row).isEmpty
+  }
+
+  @Test func `a queue at limit-up gives what is behind the front, once a row confirms it`() throws {
+    var account = try account()
+    account.enter(try order(1, 500, limit: 1100))
+    let quiet1 = isQuiet(&account, row(1, volume: 100, bids: [(1100, 1000)]))
+    #expect(quiet1)
+    let quiet2 = isQuiet(&account, row(2, volume: 900, bids: [(1100, 900)]))
+    #expect(quiet2)
+    let shown = account.accept(row(3, volume: 1400, bids: [(1100, 700)]))
+    #expect(quantities(shown, booked: false) == [300])
+    let booked = account.accept(row(4, volume: 1400, bids: [(1100, 700)]))
+    #expect(quantities(booked, booked: true) == [300])
+  }
+
+  @Test func `a row that is taken out reverses what it had led to`() throws {
+    var account = try account()
+    account.enter(try order(1, 500, limit: 1100))
+    _ = account.accept(row(1, volume: 100, bids: [(1100, 1000)]))
+    _ = account.accept(row(2, volume: 1300, bids: [(1100, 1000)]))
+    let booked = account.accept(row(3, volume: 1400, bids: [(1100, 1000)]))
+    #expect(quantities(booked, booked: true) == [200])
+    let changes = account.withdraw(row: 2)
+    let events = try #require(changes)
+    let reversed = events.compactMap { if case .reversed(let fill) = $0 { fill } else { nil } }
+    #expect(reversed.map(\.quantity.units) == [200])
+    // From the first row to the third 1,300 traded all the same.
+    #expect(quantities(events, booked: false) == [300])
+    let unknown = account.withdraw(row: 77)
+    #expect(unknown == nil)
+  }
+
+  @Test func `a pending fill of a row that is taken out is dropped`() throws {
+    var account = try account()
+    account.enter(try order(1, 500, limit: 1100))
+    _ = account.accept(row(1, volume: 100, bids: [(1100, 1000)]))
+    _ = account.accept(row(2, volume: 9000, bids: [(1100, 1000)]))
+    let changes = account.withdraw(row: 2)
+    let events = try #require(changes)
+    guard case .dropped(let fill)? = events.first, events.count == 1 else {
+      Issue.record("\(events)")
+      return
+    }
+    #expect(fill.quantity.units == 500)
+  }
+
+  @Test func `a marketable order walks the levels within its limit`() throws {
+    var account = try account()
+    account.enter(try order(1, 500, limit: 1002))
+    let events = account.accept(
+      row(1, volume: 100, at: 1000, asks: [(1001, 200), (1002, 100), (1003, 900)]))
+    #expect(quantities(events, booked: false) == [200, 100])
+    #expect(account.orders.first?.queue?.front == 0)
+  }
+
+  @Test func `what an order took is not there for the next one`() throws {
+    var account = try account()
+    let asks: [(Int64, Int64)] = [(1001, 300), (1002, 500)]
+    account.enter(try order(1, 200, limit: 1002))
+    _ = account.accept(row(1, volume: 100, at: 1000, asks: asks))
+    account.enter(try order(2, 200, limit: 1002))
+    let events = account.accept(row(2, volume: 100, at: 1000, asks: asks))
+    #expect(quantities(events, booked: false) == [100, 100])
+  }
+
+  @Test(arguments: [
+    (OrderKind.limit, TimeInForce.immediateOrCancel, [Int64(200)]),
+    (.limit, .fillOrKill, []), (.allOrCancel, .day, []), (.fiveBestThenCancel, .day, [200]),
+  ])
+  func `an order that meets the book once is cancelled`(
+    kind: OrderKind, force: TimeInForce, filled: [Int64]
+  ) throws {
+    var account = try account()
+    account.enter(try order(1, 500, limit: 1001, kind: kind, force: force))
+    var events = account.accept(row(1, volume: 100, at: 1000, asks: [(1001, 200)]))
+    events += account.accept(row(2, volume: 100, at: 1000, asks: [(1001, 200)]))
+    #expect(quantities(events, booked: true) == filled)
+    #expect(events.contains(.cancelled(order: 1)))
+  }
+
+  @Test func `five best, then limit stays at the price of its last fill`() throws {
+    var account = try account()
+    account.enter(try order(1, 500, limit: nil, kind: .fiveBestThenLimit))
+    _ = account.accept(row(1, volume: 100, at: 1000, asks: [(1001, 200)]))
+    #expect(account.orders.first?.queue?.limit == Self.price(1001))
+  }
+
+  @Test func `a stop order sees the book of the row after the one that releases it`() throws {
+    var account = try account()
+    account.enter(try order(1, 100, limit: nil, kind: .stop, stop: 1005))
+    let asks: [(Int64, Int64)] = [(1006, 500)]
+    let quiet3 = isQuiet(&account, row(1, volume: 100, at: 1004, asks: asks))
+    #expect(quiet3)
+    let quiet4 = isQuiet(&account, row(2, volume: 200, at: 1005, asks: asks))
+    #expect(quiet4)
+    let events = account.accept(row(3, volume: 200, at: 1005, asks: asks))
+    #expect(events.contains(.released(order: 1)))
+    #expect(quantities(events, booked: false) == [100])
+  }
+
+  @Test func `an indicative book fills nothing, the book behind the match does`() throws {
+    var account = try account()
+    account.enter(try order(1, 100, limit: 1000))
+    let collecting = row(
+      1, volume: 0, at: 1000, bids: [(1000, 900)], asks: [(1000, 900)],
+      second: 33_600)
+    let quiet5 = isQuiet(&account, collecting)
+    #expect(quiet5)
+    let matched = row(
+      2, volume: 900, at: 1000, bids: [(999, 100)], asks: [(1000, 300)],
+      second: 33_900)
+    let events = account.accept(matched)
+    #expect(quantities(events, booked: false) == [100])
+  }
+
+  @Test func `evidence is a line of text that gives the fill again`() throws {
+    var account = try account()
+    account.enter(try order(1, 500, limit: 1100))
+    _ = account.accept(row(1, volume: 100, bids: [(1100, 1000)]))
+    let events = account.accept(row(2, volume: 1400, bids: [(1100, 900)]))
+    guard case .pending(let fill)? = events.first else {
+      Issue.record("no fill")
+      return
+    }
+    let evidence = try #require(FillEvidence(text: fill.evidence.text))
+    #expect(evidence == fill.evidence)
+    #expect(FillRules.derive(evidence)?.quantity == fill.quantity)
+    #expect(FillEvidence(text: fill.evidence.text + " more=1") == nil)
+    #expect(FillEvidence(text: "") == nil)
+  }
+
+  @Test func `a bar gives a limit order its price only if it traded beyond it`() throws {
+    let bar = MinuteBar(
+      stamp: SnapshotStamp(day: Self.day, secondOfDay: 36_000, sequence: 1),
+      open: Self.price(1000), high: Self.price(1010), low: Self.price(990),
+      volume: ExactDecimal(20_000))
+    let touched = try order(1, 500, limit: 990).order
+    #expect(BarRules.fill(touched, filled: .zero, in: bar) == nil)
+    let passed = try order(1, 500, limit: 995).order
+    let evidence = try #require(BarRules.fill(passed, filled: .zero, in: bar))
+    let fill = try #require(FillRules.derive(evidence))
+    #expect(fill.quantity.units == 200 && fill.price == Self.price(995))
+    let market = try order(1, 100, limit: nil, kind: .market).order
+    let worst = try #require(BarRules.fill(market, filled: .zero, in: bar))
+    #expect(FillRules.derive(worst)?.price == Self.price(1010))
+  }
+}
