@@ -1,0 +1,150 @@
+import Market
+
+/// What a user asks of the broker, as one line of text: the same request is the same text, so that
+/// a digest of it shows whether a key is used again for something else.
+package enum CommandRequest: Sendable, Hashable {
+  case deposit(ExactDecimal, type: DepositType, description: String)
+  case withdraw(ExactDecimal, description: String)
+  case order(OrderRequest)
+  case cancel(order: Int64)
+
+  package var kind: String {
+    switch self {
+    case .deposit: "deposit"
+    case .withdraw: "withdraw"
+    case .order: "order"
+    case .cancel: "cancel"
+    }
+  }
+}
+
+/// An order as it is asked for.
+package struct OrderRequest: Sendable, Hashable {
+  package var symbol: Symbol
+  package var side: Side
+  package var kind: OrderKind
+  package var timeInForce: TimeInForce
+  package var quantity: ExactDecimal
+  package var limit: ExactDecimal?
+  package var stop: ExactDecimal?
+
+  package init(
+    symbol: Symbol, side: Side, kind: OrderKind, timeInForce: TimeInForce = .day,
+    quantity: ExactDecimal, limit: ExactDecimal? = nil, stop: ExactDecimal? = nil
+  ) {
+    self.symbol = symbol
+    self.side = side
+    self.kind = kind
+    self.timeInForce = timeInForce
+    self.quantity = quantity
+    self.limit = limit
+    self.stop = stop
+  }
+}
+
+// MARK: - Text
+
+extension CommandRequest {
+  /// `order symbol=sh600519 side=buy kind=limit force=day quantity=100 limit=1700.5`.
+  package var text: String {
+    var words = [kind]
+    switch self {
+    case .deposit(let amount, let type, let description):
+      words += ["amount=\(amount.normalized)", "type=\(type.rawValue)"]
+      words += ["description=\(WordCoding.encoded(description))"]
+    case .withdraw(let amount, let description):
+      words += ["amount=\(amount.normalized)", "description=\(WordCoding.encoded(description))"]
+    case .order(let order):
+      words += ["symbol=\(order.symbol)", "side=\(order.side.name)", "kind=\(order.kind.name)"]
+      words += ["force=\(order.timeInForce.name)", "quantity=\(order.quantity.normalized)"]
+      if let limit = order.limit { words.append("limit=\(limit.normalized)") }
+      if let stop = order.stop { words.append("stop=\(stop.normalized)") }
+    case .cancel(let order):
+      words.append("order=\(order)")
+    }
+    return words.joined(separator: " ")
+  }
+
+  /// nil for what is no request, whole.
+  package init?(text: String) {
+    var words = text.split(separator: " ")[...]
+    guard let kind = words.popFirst() else { return nil }
+    var values: [Substring: String] = [:]
+    for word in words {
+      let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      guard parts.count == 2, values.updateValue(String(parts[1]), forKey: parts[0]) == nil else {
+        return nil
+      }
+    }
+    guard let request = Self.request(kind, values) else { return nil }
+    self = request
+  }
+
+  private static func request(_ kind: Substring, _ values: [Substring: String]) -> Self? {
+    func decimal(_ name: Substring) -> ExactDecimal? {
+      values[name].flatMap { try? ExactDecimal($0) }
+    }
+    let description = values["description"].flatMap(WordCoding.decoded)
+    switch kind {
+    case "deposit":
+      guard let amount = decimal("amount"), let description,
+        let type = values["type"].flatMap(DepositType.init(rawValue:))
+      else { return nil }
+      return .deposit(amount, type: type, description: description)
+    case "withdraw":
+      guard let amount = decimal("amount"), let description else { return nil }
+      return .withdraw(amount, description: description)
+    case "order":
+      guard let symbol = values["symbol"].flatMap({ Symbol($0) }),
+        let side = Side.allCases.first(where: { $0.name == values["side"] }),
+        let kind = OrderKind.allCases.first(where: { $0.name == values["kind"] }),
+        let force = TimeInForce.allCases.first(where: { $0.name == values["force"] }),
+        let quantity = decimal("quantity")
+      else { return nil }
+      return .order(
+        OrderRequest(
+          symbol: symbol, side: side, kind: kind, timeInForce: force, quantity: quantity,
+          limit: decimal("limit"), stop: decimal("stop")))
+    case "cancel":
+      return values["order"].flatMap { Int64($0) }.map { .cancel(order: $0) }
+    default: return nil
+    }
+  }
+}
+
+/// Text of people inside a line of words: each byte that could end a word as `%` and two digits.
+private enum WordCoding {
+  static func encoded(_ text: String) -> String {
+    var bytes: [UInt8] = []
+    for byte in text.utf8 {
+      if byte > 0x20, byte != UInt8(ascii: "%"), byte != 0x7F {
+        bytes.append(byte)
+      } else {
+        bytes.append(UInt8(ascii: "%"))
+        bytes += [digit(byte >> 4), digit(byte & 0xF)]
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  private static func digit(_ value: UInt8) -> UInt8 {
+    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+  }
+
+  static func decoded(_ word: String) -> String? {
+    var bytes: [UInt8] = []
+    var rest = Array(word.utf8)[...]
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "%") {
+        guard rest.count >= 2,
+          let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+        else { return nil }
+        bytes.append(value)
+        rest = rest.dropFirst(2)
+      } else {
+        bytes.append(byte)
+      }
+    }
+    return String(validating: bytes, as: UTF8.self)
+  }
+}

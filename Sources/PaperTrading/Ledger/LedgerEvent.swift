@@ -1,0 +1,105 @@
+import Market
+
+/// What happens to an account.
+package enum LedgerEvent: Sendable, Hashable {
+  case deposit(ExactDecimal, type: DepositType)
+  case withdrawal(ExactDecimal)
+  case acceptance(order: Int64)
+  case fill(order: Int64, quantity: ExactDecimal, price: ExactDecimal)
+  /// Cancelled, expired or replaced: what is frozen for the rest is free again.
+  case end(order: Int64)
+  /// A trading day begins: what was bought before may be sold.
+  case settlement
+  /// Cash for shares held, all of it.
+  case dividend(Symbol, cash: ExactDecimal)
+  /// Shares for shares held, all of them; negative where shares are merged.
+  case bonus(Symbol, shares: ExactDecimal)
+  /// A fill whose snapshots were taken back.
+  case reversal(order: Int64, of: Int64)
+
+  /// As the database has it.
+  package var kind: String {
+    switch self {
+    case .deposit: "deposit"
+    case .withdrawal: "withdrawal"
+    case .acceptance: "acceptance"
+    case .fill: "fill"
+    case .end: "end"
+    case .settlement: "settlement"
+    case .dividend: "dividend"
+    case .bonus: "bonus"
+    case .reversal: "reversal"
+    }
+  }
+
+  package var orderID: Int64? {
+    switch self {
+    case .acceptance(let order), .fill(let order, _, _), .end(let order), .reversal(let order, _):
+      order
+    default: nil
+    }
+  }
+}
+
+extension LedgerEvent {
+  package var depositType: DepositType? {
+    if case .deposit(_, let type) = self { return type }
+    return nil
+  }
+
+  /// The posting that a reversal takes back.
+  package var refersTo: Int64? {
+    if case .reversal(_, let fill) = self { return fill }
+    return nil
+  }
+}
+
+/// How money is paid in.
+package enum DepositType: String, Sendable, CaseIterable {
+  case applePay = "ApplePay"
+  case linePay = "LinePay"
+  case bank = "Bank"
+}
+
+/// Why something is not booked.
+package enum LedgerRefusal: Error, Sendable, Hashable {
+  /// A book of the account's own would fall below 0.
+  case overdrawn(Book, balance: ExactDecimal, change: ExactDecimal)
+  case unknownOrder(Int64)
+  case duplicateOrder(Int64)
+  /// More than the order has left, or at a price worse than its limit.
+  case beyondOrder(Int64)
+  /// The posting is a fill of an earlier day.
+  case final(Int64)
+  /// Not positive, or finer than the unit.
+  case invalidAmount(ExactDecimal)
+  case overflow
+
+  /// For programs.
+  package var code: String {
+    switch self {
+    case .overdrawn(let book, _, _): book.unit == .cash ? "funds" : "shares"
+    case .unknownOrder: "unknown_order"
+    case .duplicateOrder: "duplicate_order"
+    case .beyondOrder: "beyond_order"
+    case .final: "final"
+    case .invalidAmount: "amount"
+    case .overflow: "overflow"
+    }
+  }
+}
+
+extension LedgerRefusal: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .overdrawn(let book, let balance, let change):
+      "\(book.unit.text) \(book.kind.rawValue) is \(balance), too little for \(change)"
+    case .unknownOrder(let id): "there is no open order \(id)"
+    case .duplicateOrder(let id): "there is an order \(id) already"
+    case .beyondOrder(let id): "more or worse than order \(id) allows"
+    case .final(let posting): "posting \(posting) is of an earlier day: its fill is final"
+    case .invalidAmount(let amount): "\(amount) is no amount: expected one above 0, to the cent"
+    case .overflow: "an amount has more than 18 digits"
+    }
+  }
+}
