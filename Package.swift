@@ -93,9 +93,10 @@ let package = Package(
       name: "ExchangeSimulator", dependencies: ["Market", "Platform", "CLinux"],
       swiftSettings: quick),
     module("CandledClient", ["Market", "Postgres", "Reader"]),
-    // What apps keep in the database beside the candles: tokens, watchlists, preferences.
+    // What apps keep in the database beside the candles: tokens, watchlists, preferences, and the
+    // ledger of paper trading.
     .target(
-      name: "AppStore", dependencies: ["Market", "Postgres"],
+      name: "AppStore", dependencies: ["Market", "Postgres", "PaperTrading"],
       resources: [.embedInCode("schema_app.sql")], swiftSettings: strict),
     // What browsers get of the gateway; its files are carried by the program.
     .target(
@@ -265,9 +266,10 @@ let package = Package(
     tests(
       "AppStoreTests",
       [
-        "Market", "Platform", "EmbeddedPostgres", "Postgres", "Store", "AppStore", "TestSupport",
-        "TestTraits",
-      ]),
+        "Market", "Platform", "EmbeddedPostgres", "Postgres", "Store", "PaperTrading", "AppStore",
+        "TestSupport", "TestTraits",
+      ],
+      exclude: ["Fixtures"]),
     tests(
       "GatewayTests",
       [

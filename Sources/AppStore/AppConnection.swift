@@ -6,18 +6,22 @@ import Postgres
 package final class AppConnection {
   let connection: PostgresConnection
 
-  /// - Parameter url: a libpq URL or keyword string.
+  /// - Parameters:
+  ///   - url: a libpq URL or keyword string.
+  ///   - statementSeconds: what a statement may take.
   /// - Throws: `connectionLost`, `transient`, `operatorNeeded`, `schemaMismatch`, `badAddress`.
-  package init(url: String, application: String) throws(StoreError) {
+  package init(
+    url: String, application: String, statementSeconds: Int = AppConnection.statementSecondsMax
+  ) throws(StoreError) {
     connection = try PostgresConnection(url: url, application: application)
     try AppSchema.version.require(connection)
     try connection.execute(
-      "set search_path = candled_app; set statement_timeout = '\(Self.statementSecondsMax)s'",
+      "set search_path = candled_app; set statement_timeout = '\(statementSeconds)s'",
       context: "connect")
   }
 
   /// Of an app that waits for its own list; all statements here are of milliseconds.
-  private static let statementSecondsMax = 5
+  package static let statementSecondsMax = 5
 
   /// As one transaction.
   func inTransaction<Value>(

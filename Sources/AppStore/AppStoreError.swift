@@ -1,6 +1,6 @@
 import Market
 
-/// Why a request about tokens, watchlists or preferences has no result.
+/// Why a request about what apps keep has no result.
 package enum AppStoreError: Error, Sendable, Hashable {
   /// The database: away, of another version, or without a right.
   case store(StoreError)
@@ -13,6 +13,9 @@ package enum AppStoreError: Error, Sendable, Hashable {
   case tooManyWatchlists(limit: Int)
   case tooManySymbols(limit: Int)
   case tooLarge(bytesMax: Int)
+  case unknownAccount
+  /// Another gateway executes since.
+  case termIsOver(Int64)
   /// A value that the schema does not take.
   case invalid(field: String, expected: String)
 }
@@ -28,6 +31,8 @@ extension AppStoreError: CustomStringConvertible {
     case .tooManyWatchlists(let limit): "more than \(limit) watchlists"
     case .tooManySymbols(let limit): "more than \(limit) symbols in a watchlist"
     case .tooLarge(let bytesMax): "more than \(bytesMax) bytes"
+    case .unknownAccount: "there is no such account"
+    case .termIsOver(let term): "the broker's term \(term) is over: another gateway executes"
     case .invalid(let field, let expected): "\(field): expected \(expected)"
     }
   }

@@ -1,5 +1,6 @@
--- What apps keep beside the candles: users, tokens, preferences, watchlists. A schema of its own,
--- `candled_app`, with its own owner and version; candled's schema does not know of it.
+-- What apps keep beside the candles: users, tokens, preferences, watchlists, and paper trading. A
+-- schema of its own, `candled_app`, with its own owner and version; candled's schema does not know
+-- of it.
 --
 -- Install: `candled-gateway schema apply`, after `candled schema apply`, in the same database.
 -- Applying it to an older version upgrades that; applying twice changes nothing.
@@ -10,10 +11,8 @@
 -- installing role owns everything: create both roles first and apply again.
 --
 -- Rows belong to a user (`app_user`), never to a token: a user has one token per device, and a new
--- one sees the same watchlists. Accounts of paper trading, orders, queue purchases and alerts
--- reference `app_user` in the same way, several accounts a user; they have tables of their own, so
--- that a ledger that only grows does not stand beside what may be deleted. Hence a user is never
--- deleted by what is here: `on delete restrict`.
+-- one sees the same watchlists. A user has several accounts of paper trading. A user with any of
+-- these is never deleted: `on delete restrict`.
 
 begin;
 
@@ -29,10 +28,10 @@ begin
     return;
   end if;
   execute 'select max(version) from candled_app.schema_version' into found;
-  if found > 1 then
+  if found > 2 then
     raise exception using
       errcode = 'object_not_in_prerequisite_state',
-      message = format('the database has candled_app schema version %s, newer than 1', found);
+      message = format('the database has candled_app schema version %s, newer than 2', found);
   end if;
 end
 $version$;
@@ -115,7 +114,8 @@ $schema$;
 
 set local search_path = candled_app;
 
-comment on schema candled_app is 'What apps keep beside the candles: tokens, watchlists.';
+comment on schema candled_app is 
+  'What apps keep beside the candles: tokens, watchlists, the ledger of paper trading.';
 
 create table if not exists schema_version (
   version integer primary key,
@@ -222,6 +222,599 @@ on token
 for each statement
 execute function notify_tokens();
 
+-- Paper trading: a ledger in double entry, and what is executed on it.
+--
+-- The broker alone executes, one transaction a step: `broker_lease` of its term for share, the
+-- commands without an outcome by id, the quotes changed since `broker_cursor.quote_sequence`; then
+-- fills, postings with their entries, events, outcomes, and the cursor. A cursor over the ids of
+-- commands would miss one that commits later than its successor: hence no outcome is the queue,
+-- and `sequence` is the order of execution, by which everything can be derived again.
+
+create table if not exists account (
+  id bigint generated always as identity primary key,
+  user_id bigint not null references app_user on delete restrict,
+  name text not null,
+  market text not null,
+  currency text not null,
+  rules_version text not null,
+  fill_model text not null,
+  created_at timestamptz not null default now(),
+  constraint account_name_is_short check (char_length(name) between 1 and 64),
+  constraint account_name_is_new unique (user_id, name),
+  constraint account_currency_is_known check (currency in ('CNY', 'USD'))
+);
+comment on table account is 'Accounts of paper trading, each a world of its own.';
+comment on column account.rules_version is 'Of the exchange''s rules and fees.';
+comment on column account.fill_model is 'By which its orders fill: name and version.';
+
+create table if not exists command (
+  id bigint generated always as identity primary key,
+  account_id bigint not null references account on delete restrict,
+  idempotency_key text not null,
+  fingerprint bytea not null,
+  kind text not null,
+  body text not null,
+  sent_at timestamptz not null default clock_timestamp(),
+  sequence bigint unique,
+  outcome text,
+  answer text,
+  answered_at timestamptz,
+  constraint command_key_is_new unique (account_id, idempotency_key),
+  constraint command_key_is_short check (octet_length(idempotency_key) between 1 and 128),
+  constraint command_fingerprint_is_sha256 check (octet_length(fingerprint) = 32),
+  constraint command_kind_is_known check (
+    kind in ('deposit', 'withdraw', 'order', 'cancel', 'replace', 'arm', 'disarm')),
+  constraint command_body_is_small check (octet_length(body) between 1 and 4096),
+  constraint command_answer_is_short check (octet_length(answer) <= 1024),
+  constraint command_outcome_is_known check (outcome in ('done', 'refused')),
+  constraint command_outcome_is_whole check (
+    num_nulls(sequence, outcome, answer, answered_at) in (0, 4))
+);
+create index if not exists command_pending on command (id) where outcome is null;
+comment on table command is
+  'What users asked of the broker. Rows only come, and get their outcome once.';
+comment on column command.idempotency_key is 'The same key is the same command, sent again.';
+comment on column command.fingerprint is
+  'SHA-256 of the body: the same key with another one is a conflict.';
+comment on column command.body is 'One line: a kind, and key=value of each field.';
+comment on column command.sequence is 'Place in the order of execution, from 1 without a gap.';
+
+create table if not exists corporate_action (
+  id bigint generated always as identity primary key,
+  symbol text not null,
+  ex_day date not null,
+  kind text not null,
+  cash_per_share numeric,
+  shares_per_share numeric,
+  description text not null default '',
+  posted_at timestamptz not null default now(),
+  constraint corporate_action_is_new unique (symbol, ex_day, kind),
+  constraint corporate_action_kind_is_known check (kind in ('dividend', 'bonus')),
+  constraint corporate_action_is_whole check (
+    coalesce(cash_per_share > 0, kind <> 'dividend')
+      and coalesce(shares_per_share > -1 and shares_per_share <> 0, kind <> 'bonus'))
+);
+comment on table corporate_action is 'What an operator posted: cash and shares per share held.';
+comment on column corporate_action.kind is 'dividend: cash; bonus: shares, splits included.';
+comment on column corporate_action.shares_per_share is
+  'Shares added per share held: 0.3 for 3 per 10, 1 for a split in two, -0.9 for ten into one.';
+
+create table if not exists queue_purchase (
+  id bigint primary key,
+  account_id bigint not null references account on delete restrict,
+  command_id bigint not null unique references command on delete restrict,
+  symbol text not null,
+  quantity numeric not null,
+  trigger jsonb not null,
+  carries_over boolean not null,
+  state text not null,
+  reason text,
+  changed_at timestamptz not null,
+  constraint queue_purchase_is_some check (quantity > 0),
+  constraint queue_purchase_state_is_known check (
+    state in ('armed', 'ordered', 'filled', 'rejected', 'cancelled', 'expired'))
+);
+create index if not exists queue_purchase_armed
+on queue_purchase (symbol, id) where state in ('armed', 'ordered');
+comment on table queue_purchase is 'Purchases that wait for their trigger at the limit-up price.';
+comment on column queue_purchase.trigger is 'When it becomes an order.';
+comment on column queue_purchase.carries_over is 'Whether it stays armed past the close.';
+
+create table if not exists paper_order (
+  id bigint primary key,
+  account_id bigint not null references account on delete restrict,
+  command_id bigint references command on delete restrict,
+  queue_purchase_id bigint references queue_purchase on delete restrict,
+  symbol text not null,
+  side text not null,
+  kind text not null,
+  time_in_force text not null,
+  quantity numeric not null,
+  limit_price numeric,
+  stop_price numeric,
+  worst_price numeric,
+  settles_same_day boolean not null,
+  trading_day date not null,
+  accepted_at timestamptz not null,
+  state text not null,
+  filled numeric not null default 0,
+  turnover numeric not null default 0,
+  commission numeric not null default 0,
+  stamp_duty numeric not null default 0,
+  transfer_fee numeric not null default 0,
+  frozen numeric not null default 0,
+  progress text,
+  constraint paper_order_has_one_cause check (num_nulls(command_id, queue_purchase_id) = 1),
+  constraint paper_order_side_is_known check (side in ('buy', 'sell')),
+  constraint paper_order_kind_is_known check (
+    kind in (
+      'limit', 'five_best_then_cancel', 'five_best_then_limit', 'own_best', 'opposite_best',
+      'immediate_or_cancel', 'all_or_cancel', 'stop', 'stop_limit')),
+  constraint paper_order_force_is_known check (
+    time_in_force in ('day', 'ioc', 'fok', 'gtc')),
+  constraint paper_order_prices_are_positive check (
+    coalesce(worst_price > 0, side = 'sell')
+      and coalesce(limit_price > 0, true)
+      and coalesce(stop_price > 0, true)),
+  constraint paper_order_filled_is_part check (
+    quantity > 0 and filled between 0 and quantity and turnover >= 0),
+  constraint paper_order_fees_are_not_negative check (
+    commission >= 0 and stamp_duty >= 0 and transfer_fee >= 0 and frozen >= 0),
+  constraint paper_order_state_is_known check (
+    state in (
+      'held', 'accepted', 'partially_filled', 'pending_cancel', 'filled', 'cancelled', 'expired',
+      'replaced')),
+  constraint paper_order_end_is_whole check (
+    state in ('held', 'accepted', 'partially_filled', 'pending_cancel') or frozen = 0)
+);
+create unique index if not exists paper_order_command on paper_order (command_id);
+create index if not exists paper_order_open on paper_order (symbol, id)
+where state in ('held', 'accepted', 'partially_filled', 'pending_cancel');
+create index if not exists paper_order_account on paper_order (account_id, id);
+comment on table paper_order is 'Orders that were accepted. One that was refused is its command.';
+comment on column paper_order.worst_price is
+  'By which cash is frozen: the limit, or what protects an order without one. Null: any.';
+comment on column paper_order.trading_day is
+  'On which it is in the book. One that lives for days is a new one each day: turnover, fees and '
+  'frozen are of that day.';
+comment on column paper_order.settles_same_day is 'Shares bought may be sold on the same day.';
+comment on column paper_order.turnover is 'Price × quantity of its fills, exact.';
+comment on column paper_order.frozen is 'Cash for a buy, shares for a sale: of what is not filled.';
+comment on column paper_order.progress is 'What the fill model keeps from snapshot to snapshot.';
+
+create table if not exists posting (
+  account_id bigint not null references account on delete restrict,
+  sequence bigint not null,
+  kind text not null,
+  at timestamptz not null,
+  trading_day date not null,
+  feed_sequence bigint,
+  command_id bigint references command on delete restrict,
+  order_id bigint references paper_order on delete restrict,
+  corporate_action_id bigint references corporate_action on delete restrict,
+  refers_to bigint,
+  deposit_type text,
+  description text not null default '',
+  primary key (account_id, sequence),
+  constraint posting_is_from_one check (sequence > 0),
+  constraint posting_kind_is_known check (
+    kind in (
+      'deposit', 'withdrawal', 'acceptance', 'fill', 'end', 'settlement', 'dividend', 'bonus',
+      'reversal')),
+  constraint posting_deposit_has_type check ((kind = 'deposit') = (deposit_type is not null)),
+  constraint posting_deposit_type_is_known check (deposit_type in ('ApplePay', 'LinePay', 'Bank')),
+  constraint posting_description_is_short check (char_length(description) <= 256),
+  constraint posting_command_is_named check (
+    (kind in ('deposit', 'withdrawal')) = (command_id is not null)),
+  constraint posting_order_is_named check (
+    kind not in ('acceptance', 'fill', 'end', 'reversal') or order_id is not null),
+  constraint posting_action_is_named check (
+    (kind in ('dividend', 'bonus')) = (corporate_action_id is not null)),
+  constraint posting_reversal_refers check ((kind = 'reversal') = (refers_to is not null)),
+  constraint posting_is_reversed_once unique (account_id, refers_to),
+  constraint posting_refers_back check (refers_to < sequence),
+  constraint posting_refers_to_posting
+    foreign key (account_id, refers_to) references posting on delete restrict
+);
+create unique index if not exists posting_of_command on posting (command_id)
+where command_id is not null;
+create unique index if not exists posting_of_action on posting (account_id, corporate_action_id)
+where corporate_action_id is not null;
+create index if not exists posting_of_order on posting (order_id) where order_id is not null;
+comment on table posting is 'What changed balances. Rows only come.';
+comment on column posting.sequence is 'Of the account''s postings, from 1 without a gap.';
+comment on column posting.refers_to is 'The fill that a reversal takes back.';
+
+create table if not exists entry (
+  account_id bigint not null,
+  posting_sequence bigint not null,
+  line smallint not null,
+  unit text not null,
+  kind text not null,
+  amount numeric not null,
+  balance_after numeric not null,
+  primary key (account_id, posting_sequence, line),
+  constraint entry_amount_is_some check (amount <> 0),
+  constraint entry_is_not_overdrawn check (
+    balance_after >= 0 or kind not in ('available', 'frozen', 'sellable', 'today'))
+);
+create index if not exists entry_book on entry (account_id, unit, kind, posting_sequence, line);
+comment on table entry is 
+  'Lines of postings; per posting and unit they add up to 0. Rows only come.';
+comment on column entry.unit is
+  'cash, of the account''s currency; or a symbol, none of which is spelled so.';
+comment on column entry.balance_after is 'Of the book, by the broker; the database compares it.';
+
+create table if not exists book (
+  account_id bigint not null references account on delete restrict,
+  unit text not null,
+  kind text not null,
+  balance numeric not null,
+  primary key (account_id, unit, kind),
+  constraint book_kind_is_known check (
+    case when unit = 'cash'
+      then kind in (
+        'available', 'frozen', 'world', 'market', 'commission', 'stamp_duty', 'transfer_fee',
+        'income')
+      else kind in ('sellable', 'today', 'frozen', 'market')
+    end),
+  constraint book_is_not_overdrawn check (
+    balance >= 0 or kind not in ('available', 'frozen', 'sellable', 'today'))
+);
+comment on table book is 'Balances. Only entries change them.';
+comment on column book.kind is
+  'Own: available, frozen, sellable, today (bought, not to be sold yet). The others are the far '
+  'side of what came and went, a set of them per account.';
+
+create table if not exists order_event (
+  order_id bigint not null references paper_order on delete restrict,
+  sequence integer not null,
+  kind text not null,
+  at timestamptz not null,
+  feed_sequence bigint,
+  posting_sequence bigint,
+  detail jsonb,
+  primary key (order_id, sequence),
+  constraint order_event_kind_is_known check (
+    kind in (
+      'accepted', 'fill', 'pending_cancel', 'cancelled', 'expired', 'replaced', 'reversed'))
+);
+comment on table order_event is 'What happened to an order. Rows only come.';
+
+create table if not exists fill (
+  order_id bigint not null references paper_order on delete restrict,
+  sequence integer not null,
+  account_id bigint not null,
+  posting_sequence bigint not null,
+  price numeric not null,
+  quantity numeric not null,
+  amount numeric not null,
+  commission numeric not null,
+  stamp_duty numeric not null,
+  transfer_fee numeric not null,
+  filled_at timestamptz not null,
+  trading_day date not null,
+  feed_sequence bigint not null,
+  model text not null,
+  model_version smallint not null,
+  evidence text not null,
+  filled_so_far numeric not null,
+  possible_so_far numeric,
+  primary key (order_id, sequence),
+  constraint fill_has_posting unique (account_id, posting_sequence),
+  constraint fill_posting_is_there
+    foreign key (account_id, posting_sequence) references posting on delete restrict,
+  constraint fill_is_some check (price > 0 and quantity > 0 and amount >= 0),
+  constraint fill_fees_are_not_negative check (
+    commission >= 0 and stamp_duty >= 0 and transfer_fee >= 0),
+  constraint fill_evidence_is_short check (octet_length(evidence) between 1 and 2048),
+  constraint fill_is_certain check (
+    quantity <= filled_so_far and coalesce(filled_so_far <= possible_so_far, true))
+);
+comment on table fill is 'Parts of orders that were executed, and why. Rows only come.';
+comment on column fill.amount is
+  'Rounded to the cent over all fills of the order: each books the difference.';
+comment on column fill.filled_at is 'The exchange''s stamp of the snapshot that gave it.';
+comment on column fill.evidence is
+  'Both snapshots'' totals and level, queue, volume, money: all that the model looked at.';
+comment on column fill.possible_so_far is
+  'What some flow between the snapshots would have given the order; null: not computed.';
+
+create table if not exists broker_lease (
+  is_only boolean primary key default true,
+  term bigint not null default 0,
+  holder text not null default '',
+  expires_at timestamptz not null default '-infinity',
+  constraint broker_lease_is_one check (is_only)
+);
+comment on table broker_lease is 'One row: which gateway executes, in which term, until when.';
+insert into broker_lease default values on conflict do nothing;
+
+create table if not exists broker_cursor (
+  is_only boolean primary key default true,
+  command_sequence bigint not null default 0,
+  quote_sequence bigint not null default 0,
+  constraint broker_cursor_is_one check (is_only)
+);
+comment on table broker_cursor is 'One row: how far the broker is, of commands and of the feed.';
+insert into broker_cursor default values on conflict do nothing;
+
+create or replace view transaction_log as
+select
+  p.account_id,
+  p.sequence,
+  p.at,
+  p.trading_day,
+  case
+    when p.kind <> 'fill' then p.kind
+    when o.side = 'sell' then 'Sell-Order'
+    when o.queue_purchase_id is not null then 'Auto-Buy'
+    else 'Buy-Order'
+  end as kind,
+  p.deposit_type,
+  p.description,
+  coalesce(o.symbol, a.symbol) as symbol,
+  f.quantity,
+  f.price,
+  (
+    select coalesce(sum(e.amount), 0)
+    from entry e
+    where e.account_id = p.account_id
+      and e.posting_sequence = p.sequence
+      and e.unit = 'cash'
+      and e.kind in ('available', 'frozen')
+  ) as amount,
+  p.order_id,
+  p.refers_to
+from posting p
+left join paper_order o on o.id = p.order_id
+left join corporate_action a on a.id = p.corporate_action_id
+left join fill f on f.account_id = p.account_id
+  and f.posting_sequence = coalesce(p.refers_to, p.sequence)
+where p.kind not in ('acceptance', 'end', 'settlement');
+comment on view transaction_log is
+  'deposit, withdrawal, Buy-Order, Sell-Order, Auto-Buy, dividend, bonus, reversal; amount is '
+  'signed as the account''s cash changed.';
+
+-- What keeps the ledger true, whoever writes. Balances are the owner's to change: the gateway has
+-- no right to.
+
+create or replace function refuse_change()
+returns trigger
+language plpgsql
+set search_path = candled_app, pg_temp
+as $function$
+begin
+  raise exception using
+    errcode = 'restrict_violation',
+    message = format('rows of "%s" are never changed or deleted', tg_table_name);
+end
+$function$;
+comment on function refuse_change is 'Tables that only grow.';
+
+create or replace function book_entries()
+returns trigger
+language plpgsql
+security definer
+set search_path = candled_app, pg_temp
+as $function$
+begin
+  if exists (
+    select
+    from added a
+    left join posting p on p.account_id = a.account_id
+      and p.sequence = a.posting_sequence
+    where p.xmin is distinct from pg_current_xact_id_if_assigned()::xid)
+  then
+    raise exception using
+      errcode = 'integrity_constraint_violation',
+      message = 'an entry needs a posting of its own transaction: "entry_posting_is_new"';
+  end if;
+  insert into book (account_id, unit, kind, balance)
+  select distinct account_id, unit, kind, 0
+  from added
+  on conflict do nothing;
+  update book b
+  set balance = b.balance + s.amount
+  from (
+    select account_id, unit, kind, sum(amount) as amount
+    from added
+    group by account_id, unit, kind
+  ) s
+  where b.account_id = s.account_id
+    and b.unit = s.unit
+    and b.kind = s.kind;
+  if exists (
+    select
+    from (
+      select
+        a.balance_after,
+        b.balance - sum(a.amount) over later + a.amount as expected
+      from added a
+      join book b on b.account_id = a.account_id
+        and b.unit = a.unit
+        and b.kind = a.kind
+      window later as (
+        partition by a.account_id, a.unit, a.kind
+        order by a.posting_sequence desc, a.line desc)
+    ) s
+    where s.balance_after <> s.expected)
+  then
+    raise exception using
+      errcode = 'integrity_constraint_violation',
+      message = 'a balance is not the one before plus the amount: "entry_balance_is_chained"';
+  end if;
+  return null;
+end
+$function$;
+comment on function book_entries is 'Adds entries to their books, and compares balance_after.';
+
+create or replace function require_balance()
+returns trigger
+language plpgsql
+set search_path = candled_app, pg_temp
+as $function$
+declare
+  lines integer;
+  units integer;
+begin
+  select sum(n), count(*) filter (where total <> 0)
+  into lines, units
+  from (
+    select count(*) as n, sum(amount) as total
+    from entry
+    where account_id = new.account_id
+      and posting_sequence = new.sequence
+    group by unit
+  ) s;
+  if lines is null or units > 0 then
+    raise exception using
+      errcode = 'integrity_constraint_violation',
+      message = format(
+        'posting %s of account %s does not add up to 0 in each unit: "posting_is_balanced"',
+        new.sequence, new.account_id);
+  end if;
+  return null;
+end
+$function$;
+comment on function require_balance is 'At COMMIT: entries of a posting add up to 0 per unit.';
+
+create or replace function guard_command()
+returns trigger
+language plpgsql
+set search_path = candled_app, pg_temp
+as $function$
+begin
+  if old.outcome is not null
+    or (old.id, old.account_id, old.idempotency_key, old.fingerprint, old.kind, old.body,
+        old.sent_at)
+      is distinct from (new.id, new.account_id, new.idempotency_key, new.fingerprint, new.kind,
+        new.body, new.sent_at)
+  then
+    raise exception using
+      errcode = 'restrict_violation',
+      message = 'a command gets its outcome once and is never changed: "command_is_constant"';
+  end if;
+  return new;
+end
+$function$;
+comment on function guard_command is 'The one change of a command is its outcome.';
+
+create or replace function guard_order()
+returns trigger
+language plpgsql
+set search_path = candled_app, pg_temp
+as $function$
+begin
+  if (old.id, old.account_id, old.command_id, old.queue_purchase_id, old.symbol, old.side,
+      old.kind, old.time_in_force, old.quantity, old.limit_price, old.stop_price,
+      old.worst_price, old.settles_same_day, old.accepted_at)
+    is distinct from (new.id, new.account_id, new.command_id, new.queue_purchase_id, new.symbol,
+      new.side, new.kind, new.time_in_force, new.quantity, new.limit_price, new.stop_price,
+      new.worst_price, new.settles_same_day, new.accepted_at)
+    or (old.state in ('filled', 'cancelled', 'expired', 'replaced') and new.state <> old.state)
+  then
+    raise exception using
+      errcode = 'restrict_violation',
+      message = 'what was ordered, and how it ended, does not change: "paper_order_is_constant"';
+  end if;
+  return new;
+end
+$function$;
+comment on function guard_order is 'What was ordered does not change, nor the state of an end.';
+
+create or replace function require_limit()
+returns trigger
+language plpgsql
+set search_path = candled_app, pg_temp
+as $function$
+begin
+  if exists (
+    select
+    from added f
+    join paper_order o on o.id = f.order_id
+    where f.account_id <> o.account_id
+      or (o.side = 'buy' and f.price > o.worst_price)
+      or (o.side = 'sell' and f.price < o.worst_price))
+  then
+    raise exception using
+      errcode = 'integrity_constraint_violation',
+      message = 'a fill is at a worse price than its order allows: "fill_is_within_limit"';
+  end if;
+  return null;
+end
+$function$;
+comment on function require_limit is 'No fill is worse than the limit of its order.';
+
+create or replace function notify_commands()
+returns trigger
+language plpgsql
+set search_path = candled_app, pg_temp
+as $function$
+begin
+  perform pg_notify(tg_argv[0], '');
+  return null;
+end
+$function$;
+comment on function notify_commands is
+  'Wakes the broker for a command, and whoever waits for an outcome.';
+
+do $triggers$
+declare
+  grown text;
+begin
+  foreach grown in array array['posting', 'entry', 'order_event', 'fill', 'corporate_action'] loop
+    execute format(
+      'create or replace trigger only_grows before update or delete or truncate on %I '
+      'for each statement execute function refuse_change()', grown);
+  end loop;
+  foreach grown in array array['command', 'paper_order', 'queue_purchase', 'account', 'book'] loop
+    execute format(
+      'create or replace trigger is_kept before delete or truncate on %I '
+      'for each statement execute function refuse_change()', grown);
+  end loop;
+end
+$triggers$;
+
+create or replace trigger entry_booked
+after insert on entry
+referencing new table as added
+for each statement
+execute function book_entries();
+
+drop trigger if exists posting_is_balanced on posting;
+create constraint trigger posting_is_balanced
+after insert on posting
+deferrable initially deferred
+for each row
+execute function require_balance();
+
+create or replace trigger command_is_constant
+before update on command
+for each row
+execute function guard_command();
+
+create or replace trigger paper_order_is_constant
+before update on paper_order
+for each row
+execute function guard_order();
+
+create or replace trigger fill_is_within_limit
+after insert on fill
+referencing new table as added
+for each statement
+execute function require_limit();
+
+create or replace trigger command_sent
+after insert on command
+for each statement
+execute function notify_commands('candled_app_command');
+
+create or replace trigger command_answered
+after update on command
+for each statement
+execute function notify_commands('candled_app_outcome');
+
 -- What the schema check compares.
 
 create or replace function schema_objects()
@@ -326,16 +919,22 @@ begin
   grant select, insert, update, delete on
     app_user, token, preference, watchlist, watchlist_item
   to candled_app;
+  grant select, insert on
+    account, posting, entry, order_event, fill, corporate_action
+  to candled_app;
+  grant select, insert, update on command, paper_order, queue_purchase to candled_app;
+  grant select, update on broker_lease, broker_cursor to candled_app;
+  grant select on book, transaction_log to candled_app;
   grant execute on function schema_objects() to candled_app;
 end
 $grants$;
 
 delete from schema_version
-where version < 1;
+where version < 2;
 
 insert into schema_version (version, objects, text_digest)
 values (
-  1,
+  2,
   array(select schema_objects()),
   nullif(current_setting('candled.schema_digest', true), ''))
 on conflict (version) do update

@@ -1,4 +1,5 @@
 import AppStore
+import Foundation
 import Market
 import Postgres
 import TestSupport
@@ -14,6 +15,26 @@ import Testing
     try AppSchema.file.apply(url: database.store.url)
     #expect(try database.store.execute(rows) == before)
     #expect(try AppSchema.file.check(url: database.url) == [])
+  }
+
+  private static let versionOne = URL(filePath: #filePath).deletingLastPathComponent()
+    .appending(path: "Fixtures/schema_app-1.sql")
+
+  @Test func `version 1 is upgraded in place, keeps its rows and is as a fresh one`() throws {
+    let store = try StoreDatabase()
+    try SQLProbe.run(String(contentsOf: Self.versionOne, encoding: .utf8), url: store.url)
+    try store.execute(
+      """
+      insert into candled_app.app_user (name) values ('alice');
+      insert into candled_app.watchlist (user_id, position, name) values (1, 0, 'mine')
+      """)
+    #expect(throws: StoreError.self) { try AppConnection(url: store.url, application: "test") }
+    try AppSchema.file.apply(url: store.url)
+    #expect(try AppSchema.file.check(url: store.url) == [])
+    let objects = "select unnest(objects) from candled_app.schema_version order by 1"
+    #expect(try store.execute(objects) == AppDatabase().store.execute(objects))
+    let lists = try WatchlistTable(AppConnection(url: store.url, application: "test"), userID: 1)
+    #expect(try lists.all().map(\.name) == ["mine"])
   }
 
   @Test func `candled's own schema is as it was`() throws {
@@ -45,7 +66,7 @@ import Testing
     let database = try AppDatabase()
     try database.store.execute("update candled_app.schema_version set version = 99")
     let sentence =
-      "the database has candled_app schema version 99, newer than version 1 of this "
+      "the database has candled_app schema version 99, newer than version 2 of this "
       + "candled-gateway: install the release that applied it"
     #expect(try AppSchema.file.check(url: database.store.url) == [sentence])
     let error = #expect(throws: StoreError.self) {

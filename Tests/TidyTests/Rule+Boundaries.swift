@@ -33,7 +33,7 @@ extension Rule {
     ],
     "ExchangeSimulator": ["Market", "Platform", "CLinux"],
     "CandledClient": ["Market", "Postgres", "Reader"],
-    "AppStore": ["Market", "Postgres"],
+    "AppStore": ["Market", "Postgres", "PaperTrading"],
     "Page": ["Market"],
     "Gateway": [
       "Market", "Charts", "Platform", "Postgres", "Reader", "CandledClient", "AppStore", "Page",

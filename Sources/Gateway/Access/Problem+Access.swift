@@ -53,7 +53,9 @@ extension Problem {
 
   init(_ error: AppStoreError) {
     switch error {
-    case .store: self = .storeAway
+    case .store, .termIsOver: self = .storeAway
+    case .unknownAccount:
+      self.init(.notFound, code: "unknown_account", title: error.description)
     case .unknownToken:
       self.init(.notFound, code: "unknown_token", title: error.description)
     case .unknownWatchlist:

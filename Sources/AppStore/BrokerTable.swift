@@ -1,0 +1,76 @@
+import Market
+import PaperTrading
+import Postgres
+
+/// A command that waits for the broker.
+package struct PendingCommand: Sendable, Hashable {
+  package var id: Int64
+  package var accountID: Int64
+  /// nil for a body that this version does not know.
+  package var request: CommandRequest?
+}
+
+/// What the broker reads and writes. A step is one transaction: under the lease's term, the
+/// commands that wait, in order; then all that follows from them and from the feed; then the
+/// cursors.
+package struct BrokerTable {
+  let connection: AppConnection
+  static let context = "broker"
+
+  package init(_ connection: AppConnection) { self.connection = connection }
+
+  private static let fence = Statement(
+    name: "fence_broker",
+    sql: """
+      select term
+      from broker_lease
+      for share
+      """)
+
+  private static let readCursor = Statement(
+    name: "read_broker_cursor",
+    sql: """
+      select command_sequence, quote_sequence
+      from broker_cursor
+      """)
+
+  /// Runs a step under a term. What `body` returns was written, whole, unless this throws.
+  /// - Throws: `termIsOver` if another gateway leads; what `body` throws; `store`.
+  package func step<Value>(
+    term: Int64,
+    body: (_ commandSequence: Int64, _ quoteSequence: Int64) throws(AppStoreError) -> Value
+  ) throws(AppStoreError) -> Value {
+    try connection.inTransaction(Self.context) { () throws(AppStoreError) in
+      let terms = try connection.read(Self.fence, context: Self.context) {
+        (row) throws(StoreError) in try row.int64()
+      }
+      guard terms == [term] else { throw .termIsOver(term) }
+      let cursors = try connection.read(Self.readCursor, context: Self.context) {
+        (row) throws(StoreError) in (try row.int64(), try row.int64())
+      }
+      return try body(cursors.first?.0 ?? 0, cursors.first?.1 ?? 0)
+    }
+  }
+
+  private static let readPending = Statement(
+    name: "read_pending_commands",
+    sql: """
+      select id, account_id, body
+      from command
+      where outcome is null
+      order by id
+      limit $1::bigint
+      """)
+
+  /// The oldest without an outcome.
+  package func pending(limit: Int) throws(AppStoreError) -> [PendingCommand] {
+    var parameters = WireParameters()
+    parameters.add { $0.int64(Int64(limit)) }
+    return try connection.read(Self.readPending, with: parameters, context: Self.context) {
+      (row) throws(StoreError) in
+      PendingCommand(
+        id: try row.int64(), accountID: try row.int64(),
+        request: CommandRequest(text: try row.text()))
+    }
+  }
+}

@@ -1,0 +1,181 @@
+import Market
+import PaperTrading
+import Postgres
+
+/// A request of a user under a key of the user's own.
+package struct KeyedRequest: Sendable, Hashable {
+  package var accountID: Int64
+  package var key: String
+  package var request: CommandRequest
+
+  package init(accountID: Int64, key: String, request: CommandRequest) {
+    self.accountID = accountID
+    self.key = key
+    self.request = request
+  }
+}
+
+/// What the broker made of a command.
+package struct CommandOutcome: Sendable, Hashable {
+  /// Place in the order of execution.
+  package var sequence: Int64
+  package var isDone: Bool
+  /// `order=17`, `posting=4`; of a refusal its code, and a sentence behind a colon.
+  package var answer: String
+
+  package init(sequence: Int64, isDone: Bool, answer: String) {
+    self.sequence = sequence
+    self.isDone = isDone
+    self.answer = answer
+  }
+}
+
+/// What became of a request that was sent.
+package enum SentCommand: Sendable, Hashable {
+  /// The number of the command: that of the first one where the key was sent before.
+  case command(id: Int64, outcome: CommandOutcome?)
+  /// The key was used for another request.
+  case conflict
+}
+
+/// Requests to the broker. Rows only come: a gateway inserts one and waits for its outcome. The
+/// same key is the same command however often it is sent, and has one outcome.
+package struct CommandTable {
+  private let connection: AppConnection
+  private static let context = "commands"
+
+  /// As the schema's check has it.
+  package static let keyBytesMax = 128
+  package static let descriptionCharactersMax = 256
+
+  package init(_ connection: AppConnection) { self.connection = connection }
+
+  private static let columns = 4
+
+  /// Another session's row of the same key is waited for, and not seen here: it is read afterwards.
+  private static let insert = Statement(
+    name: "insert_commands",
+    sql: """
+      insert into command (account_id, idempotency_key, fingerprint, kind, body)
+      select account_id::bigint, key, sha256(convert_to(body, 'UTF8')), kind, body
+      from \(TextColumns.unnest(columns))
+        with ordinality as sent (account_id, key, kind, body, place)
+      order by place
+      on conflict (account_id, idempotency_key) do nothing
+      """)
+
+  private static let readSent = Statement(
+    name: "read_sent_commands",
+    sql: """
+      select
+        c.id, c.fingerprint = sha256(convert_to(s.body, 'UTF8')), c.sequence, c.outcome, c.answer
+      from \(TextColumns.unnest(columns))
+        with ordinality as s (account_id, key, kind, body, place)
+      join command c on c.account_id = s.account_id::bigint
+        and c.idempotency_key = s.key
+      order by s.place
+      """)
+
+  /// Sends requests, or finds those that were sent before under the same keys.
+  /// - Returns: one for each, in order.
+  /// - Throws: `unknownAccount`, `invalid`, `store`.
+  package func send(_ requests: [KeyedRequest]) throws(AppStoreError) -> [SentCommand] {
+    var rows = TextColumns(Self.columns)
+    for request in requests {
+      try validate(request)
+      let body = request.request.text
+      rows.append(["\(request.accountID)", request.key, request.request.kind, body])
+    }
+    do throws(AppStoreError) {
+      try connection.write(Self.insert, with: rows.parameters, context: Self.context)
+    } catch {
+      throw error.isViolation(of: "command_account_id_fkey") ? .unknownAccount : error
+    }
+    return try connection.read(Self.readSent, with: rows.parameters, context: Self.context) {
+      (row) throws(StoreError) in
+      let id = try row.int64()
+      let isSame = try row.bool()
+      let outcome = try row.outcome()
+      return isSame ? .command(id: id, outcome: outcome) : .conflict
+    }
+  }
+
+  private func validate(_ request: KeyedRequest) throws(AppStoreError) {
+    guard (1...Self.keyBytesMax).contains(request.key.utf8.count), !request.key.utf8.contains(0)
+    else {
+      throw .invalid(field: "idempotency key", expected: "1 to \(Self.keyBytesMax) bytes")
+    }
+    switch request.request {
+    case .deposit(_, _, let description), .withdraw(_, let description):
+      guard description.unicodeScalars.count <= Self.descriptionCharactersMax,
+        !description.utf8.contains(0)
+      else {
+        throw .invalid(
+          field: "description", expected: "at most \(Self.descriptionCharactersMax) characters")
+      }
+    case .order, .cancel: break
+    }
+  }
+
+  // MARK: Outcomes
+
+  private static let readOutcomes = Statement(
+    name: "read_outcomes",
+    sql: """
+      select id, sequence, outcome, answer
+      from command
+      where id = any ($1::bigint[])
+        and outcome is not null
+      """)
+
+  /// Of those commands that have one.
+  package func outcomes(of ids: [Int64]) throws(AppStoreError) -> [Int64: CommandOutcome] {
+    var parameters = WireParameters()
+    parameters.add { buffer in buffer.array(ids, type: .int8) { $0.int64($1) } }
+    let rows = try connection.read(
+      Self.readOutcomes, with: parameters, context: Self.context
+    ) { (row) throws(StoreError) in (try row.int64(), try row.outcome()) }
+    var outcomes: [Int64: CommandOutcome] = [:]
+    for (id, outcome) in rows { outcomes[id] = outcome }
+    return outcomes
+  }
+
+  /// From now on outcomes are notified to this connection: `AppConnection.wait`.
+  package func listenForOutcomes() throws(AppStoreError) {
+    try connection.execute("listen candled_app_outcome", context: "listen")
+  }
+
+  /// Blocks until all of these have an outcome, or time is up. Whoever waits listens first.
+  /// - Parameter interrupt: a descriptor that ends the wait when it is readable; -1: none.
+  /// - Returns: those that have one.
+  package func wait(
+    for ids: [Int64], milliseconds: Int32, interrupt: Int32 = -1
+  ) throws(AppStoreError) -> [Int64: CommandOutcome] {
+    let wanted = Set(ids)
+    let end = ContinuousClock.now + .milliseconds(milliseconds)
+    while true {
+      let found = try outcomes(of: ids)
+      let left = (end - ContinuousClock.now) / .milliseconds(1)
+      if found.count == wanted.count || left <= 0 { return found }
+      let reason: WakeReason
+      do {
+        reason = try connection.wait(
+          milliseconds: Int32(clamping: Int64(left.rounded(.up))), interrupt: interrupt)
+      } catch {
+        throw .store(error)
+      }
+      if reason == .interrupted { return found }
+    }
+  }
+}
+
+extension PostgresRow {
+  /// `sequence`, `outcome`, `answer` of a command.
+  mutating func outcome() throws(StoreError) -> CommandOutcome? {
+    let (sequence, outcome, answer) = (
+      try optionalInt64(), try optionalText(), try optionalText()
+    )
+    guard let sequence, let outcome, let answer else { return nil }
+    return CommandOutcome(sequence: sequence, isDone: outcome == "done", answer: answer)
+  }
+}

@@ -1,0 +1,225 @@
+import Market
+import PaperTrading
+import Postgres
+
+/// A line of an account's log, as people read it.
+package struct TransactionLogRow: Sendable, Hashable {
+  package var sequence: Int64
+  package var at: Timestamp
+  /// `deposit`, `withdrawal`, `Buy-Order`, `Sell-Order`, `Auto-Buy`, `dividend`, `bonus`,
+  /// `reversal`.
+  package var kind: String
+  package var depositType: String?
+  package var description: String
+  package var symbol: Symbol?
+  package var quantity: ExactDecimal?
+  package var price: ExactDecimal?
+  /// By how much the account's cash changed.
+  package var amount: ExactDecimal
+  package var orderID: Int64?
+}
+
+/// Accounts, and what is in their books. Only `BrokerTable` changes these.
+package struct LedgerTable {
+  private let connection: AppConnection
+  private static let context = "ledger"
+
+  package static let nameCharactersMax = 64
+  package static let logRowsMax = 500
+
+  package init(_ connection: AppConnection) { self.connection = connection }
+
+  private static let insertAccount = Statement(
+    name: "insert_account",
+    sql: """
+      insert into account (user_id, name, market, currency, rules_version, fill_model)
+      values ($1::bigint, $2::text, $3::text, $4::text, $5::text, $6::text)
+      returning id
+      """)
+
+  /// Makes one, empty.
+  /// - Parameter currency: CNY or USD.
+  /// - Throws: `invalid`, `store`.
+  package func create(
+    userID: Int64, name: String, market: String, currency: String, rulesVersion: String
+  ) throws(AppStoreError) -> Int64 {
+    let isPlain = !name.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }
+    guard (1...Self.nameCharactersMax).contains(name.unicodeScalars.count), isPlain else {
+      throw .invalid(
+        field: "name",
+        expected: "1 to \(Self.nameCharactersMax) characters without control characters")
+    }
+    var parameters = WireParameters()
+    parameters.add { $0.int64(userID) }
+    let model = "\(FillModel.name)/\(FillModel.version)"
+    for text in [name, market, currency, rulesVersion, model] { parameters.add { $0.text(text) } }
+    do throws(AppStoreError) {
+      let ids = try connection.read(Self.insertAccount, with: parameters, context: Self.context) {
+        (row) throws(StoreError) in try row.int64()
+      }
+      return ids.first ?? 0
+    } catch {
+      guard error.isViolation(of: "account_name_is_new") else { throw error }
+      throw .invalid(field: "name", expected: "a name that no other account has")
+    }
+  }
+
+  // MARK: Books
+
+  private static let readBooks = Statement(
+    name: "read_books",
+    sql: """
+      select account_id, unit, kind, balance
+      from book
+      where account_id = any ($1::bigint[])
+      """)
+
+  /// By account; of one without a posting, none.
+  package func balances(
+    of accounts: [Int64]
+  ) throws(AppStoreError) -> [Int64: [Book: ExactDecimal]] {
+    var balances: [Int64: [Book: ExactDecimal]] = [:]
+    let rows = try connection.read(
+      Self.readBooks, with: Self.parameters(accounts), context: Self.context
+    ) { (row) throws(StoreError) in
+      (account: try row.int64(), book: try row.ledgerBook(), balance: try row.numeric())
+    }
+    for row in rows { balances[row.account, default: [:]][row.book] = row.balance }
+    return balances
+  }
+
+  private static let readHeads = Statement(
+    name: "read_ledger_heads",
+    sql: """
+      select a.id, p.sequence, p.trading_day
+      from account a
+      cross join lateral (
+        select sequence, trading_day
+        from posting
+        where account_id = a.id
+        order by sequence desc
+        limit 1
+      ) p
+      where a.id = any ($1::bigint[])
+      """)
+
+  private static let readOrders = Statement(
+    name: "read_open_orders",
+    sql: """
+      select
+        id, account_id, symbol, side, kind, time_in_force, quantity, limit_price, stop_price,
+        queue_purchase_id is not null, worst_price, settles_same_day, trading_day, filled,
+        turnover, commission, stamp_duty, transfer_fee, frozen
+      from paper_order
+      where account_id = any ($1::bigint[])
+        and state in ('held', 'accepted', 'partially_filled', 'pending_cancel')
+      """)
+
+  /// What the broker goes on from: books and open orders, as the last step left them.
+  /// - Parameters:
+  ///   - day: of accounts without a posting.
+  ///   - schedule: the broker's fees.
+  package func ledgers(
+    of accounts: [Int64], on day: TradingDay, schedule: FeeSchedule
+  ) throws(AppStoreError) -> [Int64: AccountLedger] {
+    let parameters = Self.parameters(accounts)
+    let balances = try balances(of: accounts)
+    let heads = try connection.read(Self.readHeads, with: parameters, context: Self.context) {
+      (row) throws(StoreError) in
+      (account: try row.int64(), sequence: try row.int64(), day: try row.day())
+    }
+    let orders = try connection.read(
+      Self.readOrders, with: Self.parameters(accounts), context: Self.context
+    ) { (row) throws(StoreError) in try row.openOrder(schedule: schedule) }
+    let openOrders = Dictionary(grouping: orders, by: \.placed.account)
+    var ledgers: [Int64: AccountLedger] = [:]
+    for account in accounts {
+      let head = heads.first { $0.account == account }
+      ledgers[account] = AccountLedger(
+        tradingDay: head?.day ?? day, sequence: head?.sequence ?? 0,
+        balances: balances[account] ?? [:], openOrders: openOrders[account] ?? [])
+    }
+    return ledgers
+  }
+
+  private static func parameters(_ accounts: [Int64]) -> WireParameters {
+    var parameters = WireParameters()
+    parameters.add { buffer in buffer.array(accounts, type: .int8) { $0.int64($1) } }
+    return parameters
+  }
+
+  // MARK: Log
+
+  private static let readLog = Statement(
+    name: "read_transaction_log",
+    sql: """
+      select
+        sequence, at, kind, deposit_type, description, symbol, quantity, price, amount, order_id
+      from transaction_log
+      where account_id = $1::bigint
+        and sequence < $2::bigint
+      order by sequence desc
+      limit $3::bigint
+      """)
+
+  /// A page of the log, newest first.
+  /// - Parameter before: the `sequence` at which the page before ended; nil: the newest.
+  package func transactionLog(
+    of account: Int64, before: Int64? = nil, limit: Int
+  ) throws(AppStoreError) -> [TransactionLogRow] {
+    var parameters = WireParameters()
+    parameters.add { $0.int64(account) }
+    parameters.add { $0.int64(before ?? .max) }
+    parameters.add { $0.int64(Int64(min(limit, Self.logRowsMax))) }
+    return try connection.read(Self.readLog, with: parameters, context: Self.context) {
+      (row) throws(StoreError) in
+      TransactionLogRow(
+        sequence: try row.int64(), at: try row.timestamp(), kind: try row.text(),
+        depositType: try row.optionalText(), description: try row.text(),
+        symbol: try row.optionalText().flatMap { Symbol($0) },
+        quantity: try row.optionalNumeric(), price: try row.optionalNumeric(),
+        amount: try row.numeric(), orderID: try row.optionalInt64())
+    }
+  }
+}
+
+extension PostgresRow {
+  /// `unit` and `kind`.
+  fileprivate mutating func ledgerBook() throws(StoreError) -> Book {
+    guard let unit = LedgerUnit(text: try text()), let kind = BookKind(rawValue: try text()) else {
+      throw malformed()
+    }
+    return Book(unit, kind)
+  }
+
+  /// One of the names that a kind of value has.
+  private mutating func named<Value: CaseIterable>(
+    _ name: (Value) -> String
+  ) throws(StoreError) -> Value {
+    let text = try text()
+    guard let value = Value.allCases.first(where: { name($0) == text }) else { throw malformed() }
+    return value
+  }
+
+  /// The columns of `readOrders`.
+  fileprivate mutating func openOrder(schedule: FeeSchedule) throws(StoreError) -> LedgerOrder {
+    let (id, account, symbol) = (try int64(), try int64(), try symbol())
+    let placed = Order(
+      id: id, account: account, symbol: symbol, side: try named(\Side.name),
+      kind: try named(\OrderKind.name), timeInForce: try named(\TimeInForce.name),
+      quantity: try numeric(), limit: try optionalNumeric(), stop: try optionalNumeric(),
+      origin: try bool() ? .queuePurchase : .person)
+    let worstPrice = try optionalNumeric()
+    let settlesSameDay = try bool()
+    let instrument =
+      Instrument.classify(symbol)
+      ?? Instrument(symbol: symbol, exchange: .unitedStates, kind: .stock, board: .main)
+    let terms = FeeTerms(instrument: instrument, side: placed.side, day: try day())
+    return LedgerOrder(
+      placed, worstPrice: worstPrice, settlesSameDay: settlesSameDay, schedule: schedule,
+      terms: terms, filled: try numeric(), turnover: try numeric(),
+      paid: Fees(
+        commission: try numeric(), stampDuty: try numeric(), transferFee: try numeric()),
+      frozen: try numeric())
+  }
+}
