@@ -9,7 +9,8 @@ struct Trial: Sendable {
   let options: [(name: String, standard: String)]
   let run: @Sendable (TrialOptions) async throws -> Void
 
-  static let all = days + [chaosRunner] + interruptions + troubles + stores + gateways
+  static let all =
+    days + [chaosRunner] + interruptions + troubles + stores + gateways + paper
 
   /// Its options, one a line.
   var help: String {

@@ -1,0 +1,21 @@
+import Trials
+
+/// Trading on paper.
+extension Trial {
+  static let paper: [Trial] = [
+    .chaos(
+      "ledger", "Random commands of clients at once: all invariants after every step; canaries.",
+      options: ["commands": "1000000", "clients": "16", "accounts": "64"]
+    ) { options in
+      var trial = LedgerTrial(
+        commands: try options.number("commands"), clients: try options.number("clients"),
+        seed: try options.seed)
+      trial.accounts = try options.number("accounts")
+      let found = try trial.run { printLine("  \($0)") }
+      let canaries = try LedgerCanaries(seed: trial.seed).run()
+      return ChaosVerdict(
+        figures: found.figures + canaries.figures,
+        complaints: found.complaints + canaries.complaints)
+    }
+  ]
+}
