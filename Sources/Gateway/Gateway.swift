@@ -33,7 +33,7 @@ package struct Gateway: Sendable {
   package init(_ options: GatewayOptions, log: Logger) {
     self.options = options
     self.log = log
-    pool = QueryPool(url: options.databaseURL, connections: options.queryConnections)
+    pool = QueryPool(url: options.databaseURL, connections: options.queryConnections, log: log)
   }
 
   /// What other parts of the program add.
@@ -127,7 +127,7 @@ package struct Gateway: Sendable {
 
   /// A daemon that hangs or was stopped writes nothing, and no commit says so.
   private func watchLeader(for follower: FeedFollower) async {
-    let pool = QueryPool(url: options.databaseURL, connections: 1)
+    let pool = QueryPool(url: options.databaseURL, connections: 1, log: log)
     while !Task.isCancelled {
       // Where the database cannot be asked, the follower has said so.
       if let isLed = try? await pool.run({ (reader) throws(StoreError) in try reader.isLed() }) {
@@ -143,7 +143,7 @@ package struct Gateway: Sendable {
   package func follower(sinks: [any FeedSink]) -> FeedFollower {
     FeedFollower(
       url: options.databaseURL, memory: memory, ring: ring, sinks: sinks, log: log,
-      pool: QueryPool(url: options.databaseURL, connections: 1))
+      pool: QueryPool(url: options.databaseURL, connections: 1, log: log))
   }
 }
 

@@ -17,6 +17,8 @@ public enum NewYork {
     let day = TradingDay(
       daysSince1970: Int32(winterSeconds.flooredQuotient(Shanghai.secondsPerDay)))
     let year = day.civil.year
+    // What clients name may lie beyond all calendars.
+    guard TradingDay.years.contains(year) else { return winterOffsetSeconds }
     // Both changes happen at 02:00 of the time in force: 02:00 winter, 01:00 winter time.
     let begins = seconds(of: sunday(2, of: 3, in: year)) + 2 * 3600
     let ends = seconds(of: sunday(1, of: 11, in: year)) + 3600

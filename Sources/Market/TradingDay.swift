@@ -1,6 +1,9 @@
 /// A calendar date of an exchange, as days since 1970-01-01. Whether it is a trading day is for
 /// `TradingCalendar` to say.
 public struct TradingDay: Sendable, Hashable, Comparable, Strideable {
+  /// Those that dates are written in.
+  public static let years = 1...9999
+
   public let daysSince1970: Int32
 
   @inlinable
@@ -8,7 +11,7 @@ public struct TradingDay: Sendable, Hashable, Comparable, Strideable {
 
   /// The proleptic Gregorian date, or nil if there is none such (February 30).
   public init?(year: Int, month: Int, day: Int) {
-    guard (1...12).contains(month), (1...31).contains(day), (1...9999).contains(year) else {
+    guard (1...12).contains(month), (1...31).contains(day), Self.years.contains(year) else {
       return nil
     }
     // Days from civil: years start in March so that the leap day is the last of its year.

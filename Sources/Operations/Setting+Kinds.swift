@@ -87,19 +87,20 @@ extension Setting where Value == String? {
 }
 
 extension Setting where Value == ListenAddress? {
-  /// Where to listen; an empty string is nowhere.
+  /// Where to listen; an empty string is nowhere, unless it is required.
   static func listenAddress(
-    _ key: String, default defaultValue: ListenAddress?, help: String
+    _ key: String, default defaultValue: ListenAddress, isRequired: Bool = false, help: String
   ) -> Self {
     Setting(
-      key, kind: "address", default: defaultValue, range: "address:port, /path or empty for none",
+      key, kind: "address", default: defaultValue,
+      range: isRequired ? "address:port or /path" : "address:port, /path or empty for none",
       help: help,
       print: { ($0?.description ?? "").quoted },
       read: { input in
-        if case .string("") = input { return nil }
+        if case .string("") = input, !isRequired { return nil }
         guard case .string(let text) = input, let address = ListenAddress(text) else {
           throw SettingMismatch(
-            expected: "a numeric address and port such as \"127.0.0.1:9466\", or a path")
+            expected: "a numeric address and port such as \"\(defaultValue)\", or a path")
         }
         return address
       })

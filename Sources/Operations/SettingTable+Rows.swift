@@ -136,7 +136,7 @@ package struct OperatingSettings: Sendable {
 /// Where apps connect, and what one of them may ask for.
 package struct GatewaySettings: Sendable {
   package let gatewayListen = Setting.listenAddress(
-    "gateway.listen", default: .ipv4(host: "127.0.0.1", port: 8466),
+    "gateway.listen", default: .ipv4(host: "127.0.0.1", port: 8466), isRequired: true,
     help: "Address of candled-gateway: REST, WebSocket and SSE, without TLS. A proxy adds that.")
   package let gatewayStoreURL = Setting.connectionURL(
     "gateway.store_url", unset: "the database of the daemon",

@@ -99,7 +99,6 @@ extension SettingTable {
     .onePassword(
       file: { $0.gatewayStorePasswordFile }, url: { $0.gatewayStoreURL },
       prefix: "gateway.store_"),
-    Rule("gateway.listen", must: "must not be empty") { $0.gatewayListen != nil },
     Rule("clock.stop", must: "must be later than clock.start") { settings in
       guard let start = settings.clockStart, let stop = settings.clockStop else { return true }
       return start < stop

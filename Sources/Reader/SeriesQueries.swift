@@ -245,21 +245,25 @@ extension StoreReader {
     }
   }
 
-  private static let readOpening = Statement(
-    name: "query_opening",
-    sql: """
-      select max(k.opened_at)
-      from (
-        select c.opened_at
-        from candle c
-        where c.instrument_id = $1::int
-          and c.timeframe = $2::smallint
-          and c.opened_at >= $3::timestamptz
-          and c.opened_at < $4::timestamptz
-        order by c.opened_at
-        limit $5::bigint
-      ) k
-      """)
+  private static func readOpening(of view: String) -> Statement {
+    Statement(
+      name: "query_opening_\(view)",
+      sql: """
+        select max(k.opened_at)
+        from (
+          select c.opened_at
+          from \(view) c
+          where c.instrument_id = $1::int
+            and c.opened_at >= $2::timestamptz
+            and c.opened_at < $3::timestamptz
+          order by c.opened_at
+          limit $4::bigint
+        ) k
+        """)
+  }
+
+  private static let readMinuteOpening = readOpening(of: "candle_1m")
+  private static let readDayOpening = readOpening(of: "candle_1d")
 
   /// When the row opened that is so many rows behind `from`, or the last one before `before`; nil
   /// where there is none.
@@ -269,11 +273,11 @@ extension StoreReader {
   ) throws(StoreError) -> Timestamp? {
     var parameters = WireParameters()
     parameters.add { $0.int32(series) }
-    parameters.add { $0.int16(timeframe.rawValue) }
     parameters.add { $0.timestamp(from) }
     parameters.add { $0.timestamp(before) }
     parameters.add { $0.int64(count) }
-    return try read(Self.readOpening, with: parameters) { (row) throws(StoreError) in
+    let statement = timeframe == .day1 ? Self.readDayOpening : Self.readMinuteOpening
+    return try read(statement, with: parameters) { (row) throws(StoreError) in
       try row.optionalTimestamp()
     }.first ?? nil
   }

@@ -200,13 +200,13 @@ import Testing
     let market = state
     let stream = AlpacaStream { market }
     let one = AlpacaTranslator(stream, feed: "iex", isBinary: false)
-    let all = (0..<3).map { StoreSamples.symbol($0).description }
+    let all = PlaceSet(Array(state.directory.places))
     #expect(
       one.read(Array(#"{"action":"subscribe","quotes":["*"],"bars":["600001.SH"]}"#.utf8))
         == .subscribe(
           ChannelsRequest(channels: [
-            ChannelRequest(name: "stock-prices", symbols: all),
-            ChannelRequest(name: "candles", symbols: [all[1]], intervals: ["1m"]),
+            ChannelRequest(name: "stock-prices", places: all),
+            ChannelRequest(name: "candles", intervals: ["1m"], places: PlaceSet([all.places[1]])),
           ])))
     var buffer = ByteBuffer()
     let accepted = FollowerOutput.Subscribed(id: nil, channels: [], unknown: [], to: 1)
@@ -220,7 +220,7 @@ import Testing
     #expect(
       one.read(Array(#"{"action":"unsubscribe","bars":["sh600001"],"quotes":["*"]}"#.utf8))
         == .unsubscribe(
-          ChannelsRequest(channels: [ChannelRequest(name: "stock-prices", symbols: all)])))
+          ChannelsRequest(channels: [ChannelRequest(name: "stock-prices", places: all)])))
   }
 
   @Test("what was missed and slowness are said, heartbeats are not")

@@ -25,9 +25,10 @@ final class GatewayFixture: Sendable {
     let database = try database ?? StoreDatabase()
     self.database = database
     writer = try await Self.openWriter(database)
-    pool = QueryPool(url: database.url, connections: 2)
+    let url = try database.url(memberOf: "candled_reader")
+    pool = QueryPool(url: url, connections: 2, log: quietLog)
     let follower = FeedFollower(
-      url: database.url, memory: memory, ring: ring, sinks: [news], log: quietLog, pool: pool)
+      url: url, memory: memory, ring: ring, sinks: [news], log: quietLog, pool: pool)
     self.follower = follower
     following = Task { await follower.run() }
   }

@@ -9,7 +9,7 @@ import Testing
 @Suite struct QueryPoolTests {
   @Test("one client takes half of the places that wait for a connection, not all")
   func fairness() async throws {
-    let pool = QueryPool(url: try StoreDatabase().url, connections: 1, waitingMax: 4)
+    let pool = QueryPool(url: try StoreDatabase().url, connections: 1, waitingMax: 4, log: quietLog)
     let (hasBegun, go) = (Locked(false), DispatchSemaphore(value: 0))
     let (greedy, other) = (AccessKey.token(1), AccessKey.address([192, 0, 2, 1]))
     try await withThrowingTaskGroup(of: Void.self) { group in

@@ -1,3 +1,4 @@
+import AppStore
 import Commits
 import Foundation
 import HTTPTypes
@@ -6,6 +7,7 @@ import Market
 import NIOCore
 import Operations
 import Platform
+import Postgres
 import Store
 import TestSupport
 import Testing
@@ -27,8 +29,10 @@ final class ServedFixture: Sendable {
     let database = try database ?? StoreDatabase()
     self.database = database
     self.parts = parts
+    try AppSchema.file.apply(url: database.url)
     let options = GatewayOptions(
-      listen: .ipv4(host: "127.0.0.1", port: 0), databaseURL: database.url)
+      listen: .ipv4(host: "127.0.0.1", port: 0),
+      databaseURL: try database.url(memberOf: "candled_app"))
     let gateway = Gateway(options, log: quietLog)
     self.gateway = gateway
     let seq = try await fill(try await GatewayFixture.openWriter(database))

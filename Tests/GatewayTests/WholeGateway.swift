@@ -23,7 +23,6 @@ struct WholeGateway {
   init() async throws {
     served = try await ServedFixture(fill: Self.fill)
     try Self.addLedger(to: served.database)
-    try AppSchema.file.apply(url: served.database.url)
     let tokens = TokenTable(try AppConnection(url: served.database.url, application: "test"))
     var generator = SystemRandomNumberGenerator()
     secret = TokenSecret(using: &generator)

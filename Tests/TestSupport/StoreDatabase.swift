@@ -42,6 +42,21 @@ package struct StoreDatabase: Sendable {
   /// A later keyword wins over an earlier one.
   package func url(role: String) -> String { "\(url) user=\(role)" }
 
+  /// As a login with the rights of a group and no others, as gateways and apps have.
+  package func url(memberOf group: String) throws -> String {
+    let login = "test_\(group)"
+    try execute(
+      """
+      do $$
+      begin
+        create role \(login) login in role \(group);
+      exception when duplicate_object or unique_violation then null;
+      end
+      $$
+      """)
+    return url(role: login)
+  }
+
   /// Runs SQL as superuser; the rows of its last statement as text, NULL as nil.
   @discardableResult
   package func execute(_ sql: String) throws -> [[String?]] { try SQLProbe.run(sql, url: url) }

@@ -95,11 +95,17 @@ extension Timestamp {
   /// By this machine's clock.
   static var now: Timestamp { Timestamp(microseconds: SystemClock.realMicroseconds()) }
 
-  /// Reads RFC 3339 with an offset, or a date alone, which begins in `zone`; nil for anything else.
+  /// What clients may name, in seconds: the years 2 to 9998, so that a day or an offset more is still
+  /// in the calendar.
+  static let namedSeconds: ClosedRange<Int64> = -62_104_060_800...253_370_764_799
+
+  /// Reads RFC 3339 with an offset, or a date alone, which begins in `zone`; nil for anything else,
+  /// and outside `namedSeconds`.
   init?(rfc3339 text: String, zone: MarketZone) {
     guard text.utf8.count <= 40 else { return nil }
     if let day = TradingDay(text) {
       self = zone.moment(on: day, secondOfDay: 0)
+      guard Self.namedSeconds.contains(seconds) else { return nil }
       return
     }
     // A plus sign that was not encoded in a query arrives as a space.
@@ -117,6 +123,7 @@ extension Timestamp {
     }
     let digits = (found.5.map(String.init) ?? "") + "000000"
     let seconds = Int64(day.daysSince1970) * 86_400 + hour * 3600 + minute * 60 + second - offset
+    guard Self.namedSeconds.contains(seconds) else { return nil }
     self.init(microseconds: seconds * 1_000_000 + (Int64(digits.prefix(6)) ?? 0))
   }
 }

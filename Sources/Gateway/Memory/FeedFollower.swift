@@ -173,7 +173,9 @@ package final class FeedFollower: Sendable {
   private func lose(_ error: StoreError, isFirst: Bool) {
     if isFirst {
       log.warning(
-        "the connection to PostgreSQL is lost: quotes are served from memory, marked stale",
+        memory.state.isLoaded
+          ? "the connection to PostgreSQL is lost: quotes are served from memory, marked stale"
+          : "PostgreSQL cannot be reached: there are no quotes to serve yet",
         metadata: ["error": "\(error)"])
     }
     setConnection(lostAt: .now)

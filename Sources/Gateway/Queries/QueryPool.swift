@@ -3,6 +3,8 @@
 /// Each connection blocks a thread of its own. Who finds all of them busy waits in a queue of
 /// bounded length, and is refused where that is full: a slow database must not gather requests.
 
+import HTTPTypes
+import Logging
 import Market
 import Platform
 import Postgres
@@ -37,14 +39,16 @@ package final class QueryPool: Sendable {
 
   private let queue: Locked<Queue>
   private let waitingMax: Int
+  private let log: Logger
 
   /// - Parameter url: a libpq URL or keyword string; nothing connects before the first query.
   package init(
     url: String, connections: Int = QueryPool.connectionsDefault,
-    waitingMax: Int = QueryPool.waitingMax
+    waitingMax: Int = QueryPool.waitingMax, log: Logger
   ) {
     precondition(connections > 0)
     self.waitingMax = waitingMax
+    self.log = log
     queue = Locked(Queue(idle: (0..<connections).map { _ in QueryConnection(url: url) }))
   }
 
@@ -56,6 +60,9 @@ package final class QueryPool: Sendable {
     let connection = try await acquire()
     let result = await connection.run(body)
     release(connection)
+    if case .failure(let error) = result, Problem(error).status == .internalServerError {
+      log.error("a query failed", metadata: ["error": "\(error)"])
+    }
     return try result.get()
   }
 

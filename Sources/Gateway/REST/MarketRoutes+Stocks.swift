@@ -116,7 +116,7 @@ extension MarketRoutes {
       else { throw Cursor.unknown }
       first = Int(offset)
     }
-    // Whoever names symbols wants all of them.
+    // A request that names symbols wants all of them.
     let usual = arguments["symbols"] == nil ? Self.pageDefault : Self.symbolsMax
     let last = min(first + Int(arguments.integer("limit") ?? Int64(usual)), all.count)
     guard first < last else { return ([], nil) }

@@ -40,6 +40,10 @@ struct ChannelRequest: Equatable, Sendable, Decodable {
   var symbols: [String]?
   var every: String?
   var intervals: [String]?
+  /// In place of `symbols`, from a door that has looked them up.
+  var places: PlaceSet?
+
+  private enum CodingKeys: CodingKey { case name, symbols, every, intervals }
 }
 
 struct ChannelsRequest: Equatable, Sendable {

@@ -250,12 +250,18 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
       HTTPPipeline.leave(context: context)
       let connection = FollowerConnection(
         opening, translator: translator, streams: hub.streams(on: context.eventLoop))
-      try pipeline.addHandlers([first, connection], position: .first)
+      // One by one: the connection writes when it is added, and where that fails NIO reads what is
+      // left of the socket. The decoder must stand before it by then.
+      try pipeline.addHandler(first, name: Self.decoderName, position: .first)
+      try pipeline.addHandler(
+        connection, position: .after(pipeline.context(name: Self.decoderName).handler))
     } catch {
       if let identity = opening.identity { hub.connections.remove(identity) }
       channel.close(promise: nil)
     }
   }
+
+  private static let decoderName = "frames"
 
   private static func setOptions(of channel: any Channel) throws {
     guard let options = channel.syncOptions else { return }

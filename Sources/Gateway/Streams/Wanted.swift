@@ -57,7 +57,7 @@ struct Wanted: Equatable, Sendable {
       everyMilliseconds = seconds * 1_000
     }
     let places = resolved(channel, resolve: resolve)
-    namesAllPrices = namesAllPrices || channel.symbols == nil
+    namesAllPrices = namesAllPrices || (channel.symbols == nil && channel.places == nil)
     prices.formUnion(places)
     channels.append(SubscribedChannel(name: channel.name, count: places.count))
   }
@@ -88,6 +88,7 @@ struct Wanted: Equatable, Sendable {
   private mutating func resolved(
     _ channel: ChannelRequest, resolve: Follower.Resolver
   ) -> PlaceSet {
+    if let places = channel.places { return places }
     var places: [SeriesPlace] = []
     for symbol in channel.symbols ?? [] {
       if let place = resolve(symbol) {
@@ -109,5 +110,7 @@ struct Wanted: Equatable, Sendable {
 }
 
 extension ChannelRequest {
-  fileprivate var hasTooManySymbols: Bool { (symbols?.count ?? 0) > StreamLimits.symbolsMax }
+  fileprivate var hasTooManySymbols: Bool {
+    max(symbols?.count ?? 0, places?.count ?? 0) > StreamLimits.symbolsMax
+  }
 }

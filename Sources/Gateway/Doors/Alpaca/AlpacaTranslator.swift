@@ -83,11 +83,11 @@ final class AlpacaTranslator: StreamTranslator {
     let before = subscription
     var unknown: Set<String> = []
     for channel in AlpacaChannel.allCases {
-      var names: [String: String] = [:]
+      var names: [String: AlpacaName] = [:]
       let wanted = request.symbols(of: channel)
       for name in wanted where name != AlpacaSubscription.wildcard {
         if let place = symbols.place(name) {
-          names[directory[place].symbol.description] = name
+          names[directory[place].symbol.description] = AlpacaName(spelling: name, place: place)
         } else {
           unknown.insert(name)
         }
@@ -101,8 +101,7 @@ final class AlpacaTranslator: StreamTranslator {
     }
     if isAdding { note(unknown: unknown, withoutData: request.channelsWithoutData) }
     let hasAll = before.hasAll || subscription.hasAll
-    let everything =
-      hasAll ? directory.places.map { directory[$0].symbol.description } : []
+    let everything = PlaceSet(hasAll ? Array(directory.places) : [])
     let (old, new) = isAdding ? (before, subscription) : (subscription, before)
     let channels = ChannelsRequest(channels: old.channels(missingFor: new, of: everything))
     return isAdding ? .subscribe(channels) : .unsubscribe(channels)

@@ -43,8 +43,8 @@ extension UDFRoutes {
     ]
   }
 
-  /// Unix seconds of the years 1 to 9999: the library asks for times before 1970, too.
-  private static let times: ClosedRange<Int64> = -62_135_596_800...253_402_300_799
+  /// TradingView's library asks for times before 1970, too.
+  private static let times = Timestamp.namedSeconds
 
   private static let range = [
     symbol,
@@ -93,7 +93,7 @@ extension UDFRoutes {
     text.object { answer in
       answer.member("s") { $0.string(bars.isEmpty ? "no_data" : "ok") }
       if bars.isEmpty {
-        // The adapter hands it on as it is, and the library takes milliseconds.
+        // TradingView's adapter passes it on unchanged, and its library takes milliseconds.
         if let before { answer.member("nextTime") { $0.integer(before * 1_000) } }
       } else {
         answer.write(bars)

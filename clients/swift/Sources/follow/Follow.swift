@@ -1,6 +1,6 @@
 import Foundation
 
-/// `CANDLED_TOKEN=cndl_… swift run follow http://127.0.0.1:8466 sh600519 sz000001`
+/// `CANDLED_TOKEN=cndl_… swift run follow http://127.0.0.1:8466 sh600000 sh600036`
 @main struct Follow {
   static func main() async throws {
     let arguments = CommandLine.arguments.dropFirst()
