@@ -188,7 +188,7 @@ let package = Package(
     .target(
       name: "Trials",
       dependencies: [
-        "Market", "PaperTrading", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres",
+        "Market", "Feeds", "Polling", "Transport", "Journal", "EmbeddedPostgres",
         "Postgres", "Reader", "Commits", "Store", "Operations",
         "Ingest",
         "ExchangeSimulator", "Ledgers", "CandledClient", "PaperTrading", "AppStore", "Platform",

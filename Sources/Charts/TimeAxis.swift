@@ -102,8 +102,8 @@ struct TimeAxis {
     let text: String
   }
 
-  /// Where a unit of time begins: the smallest whose beginnings have room. The axis may begin in the
-  /// middle of one, which is written where the next is not near.
+  /// Where a unit of time begins: the smallest whose beginnings have room. The axis may begin in
+  /// the middle of one, which is written where the next is not near.
   func ticks(countMax: Int) -> [Tick] {
     guard count > 0 else { return [] }
     let readings = (0..<count).map(clock(at:))

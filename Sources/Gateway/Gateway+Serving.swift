@@ -1,6 +1,7 @@
 /// How access control, the user's own things and streams join what serves the market.
 
 import AppStore
+import HTTPTypes
 import HummingbirdCore
 import Market
 import NIOCore
@@ -93,7 +94,9 @@ extension AccessControl {
   }
 
   /// A stream counts as a request, and a credential that is refused costs as one does.
-  fileprivate func grant(for credential: StreamCredential, from peer: StreamPeer) -> StreamGrant? {
+  fileprivate func grant(
+    for credential: StreamCredential, from peer: StreamPeer
+  ) -> Result<StreamGrant, Problem> {
     var request = AccessRequest(target: "/ws", peer: peer.address)
     request.forwardedFor = peer.forwardedFor
     switch credential {
@@ -101,12 +104,18 @@ extension AccessControl {
     case .ticket(let ticket): request.ticket = ticket
     }
     let verdict = admit(request)
-    guard case .admitted(.token(let identity)) = verdict.outcome else {
-      finished(verdict, status: 401)
-      return nil
+    switch verdict.outcome {
+    case .admitted(.token(let identity)):
+      return .success(
+        StreamGrant(
+          identity: String(identity.tokenID), mayReadMarket: identity.scopes.contains(.market)))
+    case .refused(let problem):
+      finished(verdict, status: problem.status.code)
+      return .failure(problem)
+    case .admitted, .preflight:
+      finished(verdict, status: HTTPResponse.Status.unauthorized.code)
+      return .failure(.unauthenticated)
     }
-    return StreamGrant(
-      identity: String(identity.tokenID), mayReadMarket: identity.scopes.contains(.market))
   }
 }
 

@@ -38,8 +38,8 @@ public enum PriceLimit {
     return try? band(around: previousClose, up: up, down: down, tick: instrument.tickSize)
   }
 
-  /// The same where no more is known of an instrument than its name: it tells how long it is listed,
-  /// N on the first day, C on those that follow.
+  /// The same where no more is known of an instrument than its name: it tells how long it is
+  /// listed, N on the first day, C on those that follow.
   package static func band(
     for instrument: Instrument, marks: NameMarks, previousClose: ExactDecimal, on day: TradingDay
   ) -> PriceBand? {

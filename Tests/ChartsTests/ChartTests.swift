@@ -110,17 +110,17 @@ import Testing
   }
 
   @Test func `limit prices are shown where prices come near them`() throws {
-    var sample = SampleChart(price: 10_90)
+    var sample = SampleChart(price: 110_00)
     let candles = sample.minutes(0..<20)
-    let close = ExactDecimal(units: 10_00, scale: 2)
+    let close = ExactDecimal(units: 100_00, scale: 2)
     func texts(on day: TradingDay, close: ExactDecimal) throws -> [String] {
       var chart = SampleChart.chart(candles)
       chart.setReference(previousClose: close, on: day)
       return try DrawnChart(chart.svg()).elements.filter { $0.name == "title" }.map(\.text)
     }
-    #expect(try texts(on: SampleChart.day, close: close).contains("limit 11.00"))
-    #expect(try texts(on: SampleChart.day, close: close).contains("previous close 10.00"))
-    let far = try texts(on: SampleChart.day, close: ExactDecimal(units: 11_00, scale: 2))
+    #expect(try texts(on: SampleChart.day, close: close).contains("limit 110.00"))
+    #expect(try texts(on: SampleChart.day, close: close).contains("previous close 100.00"))
+    let far = try texts(on: SampleChart.day, close: ExactDecimal(units: 112_00, scale: 2))
     #expect(!far.contains { $0.hasPrefix("limit") })
     let other = try texts(on: SampleChart.day.advanced(by: 1), close: close)
     #expect(!other.contains { $0.hasPrefix("limit") || $0.hasPrefix("previous") })

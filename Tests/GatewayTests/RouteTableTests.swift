@@ -60,8 +60,8 @@ import Testing
     let fixture = try await ServedFixture()
     let history = "/v1/stocks/sh600000/history?interval=1m"
     let empty = [
-      "from=2026-07-06&to=2026-07-05", "period=1d&from=2026-07-08", "period=ytd&to=0001-01-01",
-      "period=max&to=0001-01-01", "to=2026-07-06&period=5d",
+      "from=2026-07-06&to=2026-07-05", "period=1d&from=2026-07-08", "period=ytd&to=0002-01-02",
+      "period=max&to=0002-01-02", "to=2026-07-06&period=5d",
     ]
     for query in empty {
       let reply = try await fixture.get("\(history)&\(query)")

@@ -36,14 +36,11 @@ import Testing
 
   @Test(
     "a refused token closes it",
-    arguments: [
-      (StreamAdmission.forbidden, StreamClose.forbidden),
-      (.tooManyConnections, .tooManyConnections),
-    ])
-  func refused(admission: StreamAdmission, reason: StreamClose) {
+    arguments: [StreamClose.forbidden, .tooManyConnections, .tryAgainLater])
+  func refused(reason: StreamClose) {
     var one = StreamsFollower(StreamsMarket(count: 1), credential: .ticket("x"))
     #expect(one.authorizing == [.ticket("x")])
-    one.authorized(admission)
+    one.authorized(.refused(reason))
     #expect(one.pull() == [.welcome(epoch: 7, seq: 1), .close(reason)])
     one.send(#"{"action":"ping"}"#)
     #expect(one.pull() == [])

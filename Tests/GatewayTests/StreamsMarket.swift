@@ -77,7 +77,8 @@ final class StreamsMarket: Sendable {
     return SeriesPlace(index: index)
   }
 
-  /// Token "good" may read the market, "poor" may not; ticket "once" is a token, too.
+  /// Token "good" may read the market, "poor" may not, "often" is over its rate; ticket "once" is a
+  /// token, too.
   var services: StreamServices {
     StreamServices(
       market: { self.current }, updates: { self.updates(after: $0) },
@@ -85,9 +86,10 @@ final class StreamsMarket: Sendable {
       authorize: { credential, _ in
         switch credential {
         case .token("good"), .ticket("once"):
-          StreamGrant(identity: "a", mayReadMarket: true)
-        case .token("poor"): StreamGrant(identity: "b", mayReadMarket: false)
-        default: nil
+          .success(StreamGrant(identity: "a", mayReadMarket: true))
+        case .token("poor"): .success(StreamGrant(identity: "b", mayReadMarket: false))
+        case .token("often"): .failure(.tooManyRequests(retryAfterSeconds: 3))
+        default: .failure(.unauthenticated)
         }
       },
       feeds: { Array("[{\"source\":\"x\",\"state\":\"ok\"}]".utf8) })

@@ -103,6 +103,14 @@ import Testing
       #expect(try five.upgrade(headers: ["Origin: https://bad.example"]).contains(" 403 "))
       let six = try StreamsClient(port: port)
       #expect(try six.get("/v1/stream?symbols=s0").contains(" 401 "))
+      let often = ["Authorization: Bearer often"]
+      let seven = try StreamsClient(port: port)
+      let refusal = try seven.get("/v1/stream?symbols=s0", headers: often).lowercased()
+      #expect(refusal.contains(" 429 ") && refusal.contains("retry-after: 3"))
+      let eight = try StreamsClient(port: port)
+      try eight.upgrade(headers: often)
+      _ = try eight.frame()
+      #expect(try eight.frame() == .close(code: 1013))
     }
   }
 

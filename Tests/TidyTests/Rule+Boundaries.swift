@@ -142,7 +142,8 @@ extension Rule {
   static let addresses = literals(
     "only Transport makes URLs", except: ["Transport"]
   ) {
-    [#/(?i)https?://[^/?\s]*[/?]\S/#]
+    // The name of a kind of document is no address.
+    [#/(?i)https?://(?!www\.w3\.org/)[^/?\s]*[/?]\S/#]
   }
 
   private static func literals(

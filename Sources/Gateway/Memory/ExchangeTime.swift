@@ -95,8 +95,8 @@ extension Timestamp {
   /// By this machine's clock.
   static var now: Timestamp { Timestamp(microseconds: SystemClock.realMicroseconds()) }
 
-  /// What clients may name, in seconds: the years 2 to 9998, so that a day or an offset more is still
-  /// in the calendar.
+  /// What clients may name, in seconds: the years 2 to 9998, so that a day or an offset more is
+  /// still in the calendar.
   static let namedSeconds: ClosedRange<Int64> = -62_104_060_800...253_370_764_799
 
   /// Reads RFC 3339 with an offset, or a date alone, which begins in `zone`; nil for anything else,

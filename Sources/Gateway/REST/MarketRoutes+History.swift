@@ -69,7 +69,7 @@ extension MarketRoutes {
     if let day = state.figures[place.index]?.tradingDay { return day }
     let series = state.directory[place]
     let stored = try await query { (reader) throws(StoreError) in
-      try reader.newestDay(of: series.id)
+      try reader.newestDay(of: series)
     }
     return stored ?? series.zone.day(at: .now)
   }

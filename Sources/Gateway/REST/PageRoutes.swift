@@ -15,7 +15,7 @@ enum PageRoutes {
     Route(
       "/page/{version}/{file}", summary: "What the page is made of.", scope: .open,
       parameters: [version, file], answer: .string, contentType: "text/javascript",
-      isAPI: false
+      problems: [.notFound], isAPI: false
     ) { arguments, _, _ in
       guard arguments["version"] == Page.version, let file = Page.files[arguments["file"] ?? ""]
       else { throw Problem.notFound }

@@ -89,6 +89,9 @@ package struct Problem: Error, Sendable, Hashable {
   private static let invalidParameter = "22023"
   private static let timedOut = "57014"
 
+  /// Whether the same request may succeed later.
+  var isForNow: Bool { status == .tooManyRequests || status == .serviceUnavailable }
+
   static let contentType = "application/problem+json"
 
   var json: [UInt8] {

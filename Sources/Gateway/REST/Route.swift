@@ -53,8 +53,7 @@ package struct Route: Sendable {
   package typealias AtOnce = @Sendable (Arguments) throws(Problem) -> Answer
 
   package let method: HTTPRequest.Method
-  /// `/v1/stocks/{symbol}`
-  package let path: String
+  private let pattern: PathPattern
   package let summary: String
   package let scope: Scope
   package let parameters: [Parameter]
@@ -77,7 +76,6 @@ package struct Route: Sendable {
   /// Of a route whose answers are in memory: it waits for nothing, and takes no arguments from
   /// headers or a body.
   let answerAtOnce: AtOnce?
-  private let segments: [Segment]
 
   package init(
     _ path: String, method: HTTPRequest.Method = .get, summary: String, scope: Scope = .market,
@@ -88,7 +86,7 @@ package struct Route: Sendable {
     handler: @escaping Handler
   ) {
     self.method = method
-    self.path = path
+    pattern = PathPattern(path)
     self.summary = summary
     self.scope = scope
     self.parameters = parameters
@@ -102,19 +100,10 @@ package struct Route: Sendable {
     self.isAPI = isAPI
     self.handler = handler
     self.answerAtOnce = answerAtOnce
-    segments = path.split(separator: "/", omittingEmptySubsequences: false).map(Segment.init)
   }
 
-  private struct Segment {
-    let text: Substring
-    /// Its name.
-    let parameter: String?
-
-    init(_ text: Substring) {
-      self.text = text
-      parameter = text.hasPrefix("{") ? String(text.dropFirst().dropLast()) : nil
-    }
-  }
+  /// `/v1/stocks/{symbol}`
+  package var path: String { pattern.text }
 
   /// Every status that is no answer: those of its own, and what the table and the door before it
   /// answer to any request.
@@ -127,6 +116,30 @@ package struct Route: Sendable {
   }
 
   /// The values of the path's parameters; nil where the path is another's.
+  func match(_ parts: [Substring]) -> [String: String]? { pattern.match(parts) }
+}
+
+/// A path, with names in place of what differs.
+private struct PathPattern {
+  private struct Segment {
+    let text: Substring
+    /// Its name.
+    let parameter: String?
+
+    init(_ text: Substring) {
+      self.text = text
+      parameter = text.hasPrefix("{") ? String(text.dropFirst().dropLast()) : nil
+    }
+  }
+
+  let text: String
+  private let segments: [Segment]
+
+  init(_ text: String) {
+    self.text = text
+    segments = text.split(separator: "/", omittingEmptySubsequences: false).map(Segment.init)
+  }
+
   func match(_ parts: [Substring]) -> [String: String]? {
     guard parts.count == segments.count else { return nil }
     var values: [String: String] = [:]

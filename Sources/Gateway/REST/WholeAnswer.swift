@@ -16,7 +16,8 @@ package struct WholeAnswer: Sendable {
     self.status = status
     self.headers = headers
     self.body = body
-    if !headers.contains(.contentLength) {
+    // That of a 304 would be the length of what is not sent.
+    if !headers.contains(.contentLength), status != .notModified {
       self.headers.append(
         HTTPField(name: .contentLength, value: String(body.readableBytes)))
     }
@@ -94,7 +95,6 @@ struct PlainRequest {
     case 13 where name.isField("if-none-match"): Self.set(&tags, to: value)
     case 14 where name.isField("content-length"): false
     case 15 where name.isField("x-forwarded-for"): Self.set(&access.forwardedFor, to: value)
-    case 17 where name.isField("x-forwarded-proto"): Self.set(&access.forwardedProto, to: value)
     case 17 where name.isField("transfer-encoding"): false
     case 19 where name.isField("apca-api-secret-key"): Self.set(&access.secretKey, to: value)
     default: true

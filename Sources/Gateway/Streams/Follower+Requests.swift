@@ -42,8 +42,7 @@ extension Follower {
   ) -> [FollowerAction] {
     access.isPending = false
     switch admission {
-    case .forbidden: close(.forbidden)
-    case .tooManyConnections: close(.tooManyConnections)
+    case .refused(let reason): close(reason)
     case .granted:
       access.isGranted = true
       reply(.authenticated(id: access.requestID))

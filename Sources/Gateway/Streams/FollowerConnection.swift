@@ -189,7 +189,7 @@ final class FollowerConnection: ChannelInboundHandler {
     close(.forbidden, now: now)
   }
 
-  private func authorized(_ grant: StreamGrant?) {
+  private func authorized(_ grant: Result<StreamGrant, Problem>) {
     guard context != nil else { return }
     perform(
       follower.authorized(
@@ -197,12 +197,17 @@ final class FollowerConnection: ChannelInboundHandler {
     drain(now: MonotonicClock.milliseconds())
   }
 
-  private func admission(of grant: StreamGrant?) -> StreamAdmission {
-    guard let grant, grant.mayReadMarket else { return .forbidden }
+  private func admission(of result: Result<StreamGrant, Problem>) -> StreamAdmission {
+    let grant: StreamGrant
+    switch result {
+    case .success(let granted) where granted.mayReadMarket: grant = granted
+    case .failure(let problem) where problem.isForNow: return .refused(.tryAgainLater)
+    case .success, .failure: return .refused(.forbidden)
+    }
     self.grant = grant
     if identity == grant.identity { return .granted }
     let mayOpen = streams.connections.add(grant.identity, atMost: streams.connectionsMax)
-    guard mayOpen else { return .tooManyConnections }
+    guard mayOpen else { return .refused(.tooManyConnections) }
     if let identity { streams.connections.remove(identity) }
     identity = grant.identity
     return .granted

@@ -7,6 +7,7 @@ enum StreamClose: UInt16, Sendable {
   case unsupportedData = 1003
   case invalidText = 1007
   case messageTooLarge = 1009
+  case tryAgainLater = 1013
   case authenticationTimeout = 4401
   case forbidden = 4403
   case tooSlow = 4408
@@ -20,6 +21,7 @@ enum StreamClose: UInt16, Sendable {
     case .unsupportedData: "text where messages are binary, or the other way round"
     case .invalidText: "text is not UTF-8"
     case .messageTooLarge: "message too large"
+    case .tryAgainLater: "try again later: too many requests, or the database cannot be reached"
     case .authenticationTimeout: "not authenticated within 10 seconds"
     case .forbidden: "forbidden"
     case .tooSlow: "no progress for 30 seconds"
@@ -44,8 +46,7 @@ enum StreamError: Equatable, Sendable {
 /// How an authentication ended.
 enum StreamAdmission: Equatable, Sendable {
   case granted
-  case forbidden
-  case tooManyConnections
+  case refused(StreamClose)
 }
 
 /// What the connection does outside the stream of messages.

@@ -1,6 +1,6 @@
 /// The market as one event loop knows it. A loop that changed it and served its followers in one
-/// turn needs no stitching: a snapshot and the changes behind it come from the same state. Touched on
-/// that loop only.
+/// turn needs no stitching: a snapshot and the changes behind it come from the same state. Touched
+/// on that loop only.
 
 import Market
 

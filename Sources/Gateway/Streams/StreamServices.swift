@@ -52,7 +52,8 @@ package struct StreamServices: Sendable {
   /// A symbol in any spelling.
   package var resolve: @Sendable (_ symbol: String) -> SeriesPlace?
   /// nil: refused.
-  package var authorize: @Sendable (StreamCredential, StreamPeer) async -> StreamGrant?
+  package var authorize:
+    @Sendable (StreamCredential, StreamPeer) async -> Result<StreamGrant, Problem>
   /// The state of each source: a JSON array.
   package var feeds: @Sendable () -> [UInt8]
 
@@ -62,7 +63,10 @@ package struct StreamServices: Sendable {
     admit: @escaping @Sendable (StreamPeer) -> StreamAdmittance,
     isInForce: @escaping @Sendable (StreamGrant) -> Bool,
     resolve: @escaping @Sendable (_ symbol: String) -> SeriesPlace?,
-    authorize: @escaping @Sendable (StreamCredential, StreamPeer) async -> StreamGrant?,
+    authorize:
+      @escaping @Sendable (StreamCredential, StreamPeer) async -> Result<
+        StreamGrant, Problem
+      >,
     feeds: @escaping @Sendable () -> [UInt8]
   ) {
     self.market = market

@@ -182,11 +182,15 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
   }
 
   private func authorized(
-    _ grant: StreamGrant?, for request: StreamRequest, context: ChannelHandlerContext
+    _ result: Result<StreamGrant, Problem>, for request: StreamRequest,
+    context: ChannelHandlerContext
   ) {
     guard context.channel.isActive else { return }
-    guard let grant, grant.mayReadMarket else {
-      return refuse(grant == nil ? .unauthenticated : .forbidden(.market), context: context)
+    let grant: StreamGrant
+    switch result {
+    case .success(let granted) where granted.mayReadMarket: grant = granted
+    case .success: return refuse(.forbidden(.market), context: context)
+    case .failure(let problem): return refuse(problem, context: context)
     }
     guard hub.connections.add(grant.identity, atMost: hub.settings.connectionsMax) else {
       return refuse(.tooManyStreams, context: context)

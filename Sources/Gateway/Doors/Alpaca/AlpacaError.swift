@@ -46,7 +46,9 @@ struct AlpacaError: Error, Hashable, Sendable {
     case .tooManyConnections: self.init(code: 406, text: "connection limit exceeded")
     case .tooSlow: self.init(code: 407, text: "slow client")
     case .tooManyMessages: self.init(code: 400, text: "more than 10 messages a second")
-    case .goingAway, .protocolError, .unsupportedData, .invalidText, .messageTooLarge: return nil
+    case .goingAway, .protocolError, .unsupportedData, .invalidText, .messageTooLarge,
+      .tryAgainLater:
+      return nil
     }
   }
 

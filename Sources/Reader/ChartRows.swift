@@ -16,7 +16,7 @@ extension StoreReader {
     var query = CandleQuery(series.symbol, timeframe: timeframe)
     query.source = series.sourceName
     var newest = lastDay
-    if newest == nil { newest = try newestDay(of: series.id) }
+    if newest == nil { newest = try newestDay(of: series) }
     if let day = newest.flatMap({ period.begins(endingWith: $0) }) {
       query.from = series.zone.moment(on: day, secondOfDay: 0)
     }
@@ -34,28 +34,15 @@ extension StoreReader {
   private static let chartCandlesMax: Int32 = 10_000
   private static let chartGapsMax: Int32 = 1_000
 
-  private static let readNewestDay = Statement(
-    name: "query_newest_day",
-    sql: """
-      select max(n.trading_day)
-      from unnest(array[1, 240]::smallint[]) t (timeframe)
-      cross join lateral (
-        select c.trading_day
-        from candle c
-        where c.instrument_id = $1::int
-          and c.timeframe = t.timeframe
-        order by c.opened_at desc
-        limit 1
-      ) n
-      """)
-
-  /// The day of the newest final candle; nil where there is none.
-  /// - Parameter series: its number.
-  package func newestDay(of series: Int32) throws(StoreError) -> TradingDay? {
-    var parameters = WireParameters()
-    parameters.add { $0.int32(series) }
-    return try read(Self.readNewestDay, with: parameters) { (row) throws(StoreError) in
-      try row.optionalDay()
-    }.first ?? nil
+  /// The day of the newest candle; nil where there is none.
+  package func newestDay(of series: SeriesRecord) throws(StoreError) -> TradingDay? {
+    var newest: TradingDay?
+    for timeframe in [Timeframe.minute1, .day1] {
+      var query = CandleQuery(series.symbol, timeframe: timeframe)
+      query.source = series.sourceName
+      query.newest = 1
+      newest = [newest, try candles(query).last?.tradingDay].compactMap(\.self).max()
+    }
+    return newest
   }
 }
