@@ -19,7 +19,7 @@ class Shift(unittest.TestCase):
     def test_one_candle_elsewhere_is_another_picture(self):
         screen = pictures.SCREENS[NAME]
         moved = pictures.chart_screen(*screen.steps, (SHIFT,))
-        with pictures.player() as (driver, server):
+        with pictures.comparing_player() as (driver, server):
             shares = [pictures.difference(
                 driver, NAME, VARIANT, pictures.picture(driver, server, shown, VARIANT))
                       for shown in (screen, moved)]
