@@ -78,7 +78,8 @@ extension Gateway {
       },
       resolve: { [memory] in memory.state.directory.place(spelling: $0) },
       authorize: { credential, peer in control.grant(for: credential, from: peer) },
-      feeds: { [memory] in memory.state.feeds(at: .now) })
+      feeds: { [memory] in memory.state.feeds(at: .now) },
+      count: { [counters] path, status in counters.count(route: path, status: status) })
   }
 }
 

@@ -54,7 +54,9 @@ package struct Gateway: Sendable {
       MarketRoutes(memory: memory, pool: pool).all
       + PageRoutes.all
       + DoorRegistry.routes(memory: memory, pool: pool)
-      + ServiceRoutes(memory: memory, pool: pool, ring: ring, counters: counters).all
+      + ServiceRoutes(
+        memory: memory, pool: pool, ring: ring, counters: counters, streams: parts.streams
+      ).all
       + parts.routes
     return RouteTable(
       routes + [ServiceRoutes.describing(routes)], middlewares: parts.middlewares,

@@ -133,12 +133,11 @@ import Testing
     for _ in 0..<4 { #expect(control.admit(request()).outcome == .admitted(.anonymous)) }
     let verdict = control.admit(request())
     #expect(verdict.headers.contains { $0.name == "RateLimit" && $0.value.contains("r=0") })
-    #expect(control.counters.limited == 2)
     clock.withLock { $0 += 1_000_000 }
     #expect(control.admit(request()).outcome == .admitted(.anonymous))
   }
 
-  @Test func `who collects 401 and 404 is slowed down to a tenth and counted`() {
+  @Test func `who collects 401 and 404 is slowed down to a tenth`() {
     letIn()
     let control = control(.init(anonymous: true, addressRequests: 10))
     var answered: Int64 = 0
@@ -151,7 +150,6 @@ import Testing
     }
     // 100 s: forty at most at once, then one a second.
     #expect((95...145).contains(answered), "\(answered)")
-    #expect(control.counters.unauthenticated == answered)
     // A token from the same address has its own bucket.
     #expect(control.admit(known).outcome == .admitted(.token(alice)))
   }
@@ -174,7 +172,6 @@ import Testing
     #expect(!control.admit(page).headers.contains { $0.name.hasPrefix("Access-Control") })
     page.isGuarded = true
     #expect(control.admit(page).outcome == .refused(.foreignOrigin))
-    #expect(control.counters.foreignOrigins == 1)
     for own in ["https://candled.example.com", "http://CANDLED.example.com"] {
       page.origin = own
       #expect(control.admit(page).outcome == .admitted(.token(alice)))

@@ -56,16 +56,6 @@ package enum AccessKey: Sendable, Hashable {
   case address([UInt8])
 }
 
-/// Counted since the start.
-package struct AccessCounters: Sendable, Hashable {
-  package var admitted: Int64 = 0
-  package var limited: Int64 = 0
-  package var unauthenticated: Int64 = 0
-  package var notFound: Int64 = 0
-  package var foreignOrigins: Int64 = 0
-  package var tickets: Int64 = 0
-}
-
 /// The door of the gateway: every request passes here first. It knows tokens, tickets, limits and
 /// origins, and nothing of the market. Its state is in memory and bounded.
 package final class AccessControl: Sendable {
@@ -103,7 +93,6 @@ package final class AccessControl: Sendable {
     var tokens: RateLimiter<AccessKey>?
     var addresses: RateLimiter<AccessKey>?
     var tickets = TicketBox()
-    var counters = AccessCounters()
   }
 
   package let options: Options
@@ -135,8 +124,6 @@ package final class AccessControl: Sendable {
     ratePerSecond > 0 ? RateLimiter(ratePerSecond: ratePerSecond) : nil
   }
 
-  package var counters: AccessCounters { state.withLock { $0.counters } }
-
   // MARK: Requests
 
   package func admit(_ request: AccessRequest) -> AccessVerdict {
@@ -166,7 +153,6 @@ package final class AccessControl: Sendable {
     }
     if origin == .foreign, request.isGuarded {
       verdict.outcome = .refused(.foreignOrigin)
-      state.withLock { $0.counters.foreignOrigins += 1 }
     }
     return limited(verdict)
   }
@@ -183,27 +169,20 @@ package final class AccessControl: Sendable {
       if let (bucket, headers) = answer {
         verdict.headers += headers
         if !bucket.isAdmitted {
-          state.counters.limited += 1
           let seconds = Int(bucket.waitMicroseconds / 1_000_000) + 1
           verdict.outcome = .refused(.tooManyRequests(retryAfterSeconds: seconds))
           return verdict
         }
       }
-      if case .admitted = verdict.outcome { state.counters.admitted += 1 }
       return verdict
     }
   }
 
-  /// To be called with each answer's status: failures are counted, and cost more.
+  /// To be called with each answer's status: failures cost more.
   package func finished(_ verdict: AccessVerdict, status: Int) {
     guard status == 401 || status == 404 else { return }
     let now = now()
     state.withLock { state in
-      if status == 401 {
-        state.counters.unauthenticated += 1
-      } else {
-        state.counters.notFound += 1
-      }
       switch verdict.key {
       case .token: state.tokens?.charge(verdict.key, cost: Self.failureCost, at: now)
       case .address: state.addresses?.charge(verdict.key, cost: Self.failureCost, at: now)
@@ -271,9 +250,7 @@ package final class AccessControl: Sendable {
     let made = state.withLock { state in
       Result { () throws(Problem) in
         var generator = SystemRandomNumberGenerator()
-        let ticket = try state.tickets.make(for: identity, at: now, using: &generator)
-        state.counters.tickets += 1
-        return ticket
+        return try state.tickets.make(for: identity, at: now, using: &generator)
       }
     }
     return try made.get()

@@ -46,7 +46,7 @@ package final class TokenFollower: Sendable {
       } catch {
         if reported != error.description {
           log.warning(
-            "tokens cannot be read, those in memory stay in force",
+            "the database of tokens cannot be used: those that were read stay in force",
             metadata: ["reason": "\(error)"])
         }
         reported = error.description

@@ -10,14 +10,17 @@ package struct ServiceRoutes: Sendable {
   let pool: QueryPool
   let ring: FeedRing
   let counters: RequestCounters
+  let streams: StreamHub?
 
   package init(
-    memory: MarketMemory, pool: QueryPool, ring: FeedRing, counters: RequestCounters
+    memory: MarketMemory, pool: QueryPool, ring: FeedRing, counters: RequestCounters,
+    streams: StreamHub?
   ) {
     self.memory = memory
     self.pool = pool
     self.ring = ring
     self.counters = counters
+    self.streams = streams
   }
 
   private static let health = Schema.object([.init("status", .string)])
@@ -40,7 +43,7 @@ package struct ServiceRoutes: Sendable {
         answer: .string, contentType: "text/plain; version=0.0.4"
       ) { _, _, _ in
         Answer(
-          json: Array(GatewayMetrics.families.exposition(of: report).utf8), caching: "no-store",
+          json: Array(GatewayMetrics.families.exposition(of: await report()).utf8), caching: "no-store",
           contentType: "text/plain; version=0.0.4")
       },
     ]
@@ -50,9 +53,10 @@ package struct ServiceRoutes: Sendable {
     Answer(json: Array("{\"status\":\"\(text)\"}".utf8), caching: "no-store")
   }
 
-  private var report: GatewayReport {
+  private func report() async -> GatewayReport {
     GatewayReport(
-      state: memory.state, ring: ring.size, waiting: pool.waiting, requests: counters.all)
+      state: memory.state, ring: ring.size, waiting: pool.waiting, requests: counters.all,
+      streams: await streams?.followers() ?? 0)
   }
 
   /// The document of a table, itself included.
@@ -74,6 +78,7 @@ struct GatewayReport: Sendable {
   let ring: (bytes: Int, updates: Int)
   let waiting: Int
   let requests: [RequestCounters.Key: Int64]
+  let streams: Int
 }
 
 enum GatewayMetrics {
@@ -90,6 +95,9 @@ enum GatewayMetrics {
         MetricSeries([$0.key.path, String($0.key.status)], value: .integer($0.value))
       }.sorted { $0.labels.lexicographicallyPrecedes($1.labels) }
     },
+    MetricFamily(
+      .gauge, name: "candled_gateway_streams", help: "WebSockets and event streams that are open."
+    ) { .integer(Int64($0.streams)) },
     MetricFamily(
       .gauge, name: "candled_gateway_feed_seq", help: "Last change of the feed that is served."
     ) { .integer($0.state.seq) },

@@ -56,6 +56,8 @@ package struct StreamServices: Sendable {
     @Sendable (StreamCredential, StreamPeer) async -> Result<StreamGrant, Problem>
   /// The state of each source: a JSON array.
   package var feeds: @Sendable () -> [UInt8]
+  /// A request for a stream was answered.
+  package var count: @Sendable (_ path: String, _ status: Int) -> Void
 
   package init(
     market: @escaping @Sendable () -> MarketState,
@@ -67,7 +69,8 @@ package struct StreamServices: Sendable {
       @escaping @Sendable (StreamCredential, StreamPeer) async -> Result<
         StreamGrant, Problem
       >,
-    feeds: @escaping @Sendable () -> [UInt8]
+    feeds: @escaping @Sendable () -> [UInt8],
+    count: @escaping @Sendable (_ path: String, _ status: Int) -> Void = { _, _ in }
   ) {
     self.market = market
     self.updates = updates
@@ -76,6 +79,7 @@ package struct StreamServices: Sendable {
     self.resolve = resolve
     self.authorize = authorize
     self.feeds = feeds
+    self.count = count
   }
 }
 

@@ -240,6 +240,7 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
   // MARK: Outcomes
 
   private func follow(_ opening: FollowerConnection.Opening, context: ChannelHandlerContext) {
+    count(opening.framing == .webSocket ? .switchingProtocols : .ok)
     let channel = context.channel
     let pipeline = channel.pipeline.syncOperations
     let first: any ChannelHandler =
@@ -265,6 +266,11 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
     }
   }
 
+  private func count(_ status: HTTPResponseStatus) {
+    let isSocket = taken?.request.framing == .webSocket
+    hub.services.count(isSocket ? "/ws" : StreamRoute.path, Int(status.code))
+  }
+
   private static let decoderName = "frames"
 
   private static func setOptions(of channel: any Channel) throws {
@@ -282,6 +288,7 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
 
   /// Answers, and ends the connection.
   private func refuse(_ problem: Problem, context: ChannelHandlerContext) {
+    count(HTTPResponseStatus(statusCode: problem.status.code))
     let body = context.channel.allocator.buffer(bytes: door?.json(problem) ?? problem.json)
     var headers: HTTPHeaders = [
       "content-type": door == nil ? Problem.contentType : "application/json",
