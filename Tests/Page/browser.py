@@ -85,6 +85,8 @@ def answer(path, method="GET", body=None, token=None):
     """What the gateway itself answers."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     data = None if body is None else json.dumps(body).encode()
+    if data:
+        headers["Content-Type"] = "application/json"
     request = urllib.request.Request(
         f"http://127.0.0.1:{GATEWAY_PORT}{path}", data=data, headers=headers, method=method)
     while True:

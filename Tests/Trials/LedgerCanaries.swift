@@ -238,7 +238,13 @@ package struct LedgerCanaries: Sendable {
         + "where id = (select max(id) from paper_order where frozen > 0)"),
     Found(
       invariant: .settled,
-      sql: "update posting set trading_day = (select min(trading_day) from posting)"),
+      // Fills alone: a bonus of the same day may be sold on it.
+      sql: """
+        update posting p
+        set trading_day = (
+          select min(o.trading_day) from posting o where o.account_id = p.account_id)
+        where kind = 'fill'
+        """),
     Found(
       invariant: .ordered,
       sql: "update paper_order set filled = filled - 1 "

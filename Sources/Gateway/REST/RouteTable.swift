@@ -191,7 +191,11 @@ extension Route {
     path: [String: String], query: String, header: (String) -> String?
   ) throws(Problem) -> [String: String] {
     var reading = ArgumentReading(route: self)
-    for (name, value) in path { reading.take(name, value: value, from: .path) }
+    for parameter in parameters where parameter.place == .path {
+      if let value = path[parameter.name] {
+        reading.take(parameter.name, value: value, from: .path)
+      }
+    }
     for pair in query.split(separator: "&") {
       let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       let value = parts.count == 2 ? String(parts[1]).replacing("+", with: "%20") : ""

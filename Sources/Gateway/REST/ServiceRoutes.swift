@@ -43,7 +43,8 @@ package struct ServiceRoutes: Sendable {
         answer: .string, contentType: "text/plain; version=0.0.4"
       ) { _, _, _ in
         Answer(
-          json: Array(GatewayMetrics.families.exposition(of: await report()).utf8), caching: "no-store",
+          json: Array(GatewayMetrics.families.exposition(of: await report()).utf8),
+          caching: "no-store",
           contentType: "text/plain; version=0.0.4")
       },
     ]
