@@ -91,7 +91,7 @@ import Testing
   @Test func `stands below the table on a terminal, and in no pipe`() throws {
     let morning = try SimulatedMorning.get()
     let piped = try morning.ask("query", "candles", "sh000001")
-    #expect(piped.status == 0 && !piped.output.contains("close  "))
+    #expect(piped.status == 0 && !piped.output.contains("\nclose  "))
     let folder = try PrivateCluster.freshDirectory()
     let file = folder + "/candled.toml"
     try Data(try SimulatedMorning.configuration(morning.database)).write(to: URL(filePath: file))
@@ -104,7 +104,7 @@ import Testing
     }
     let line = try shown("xterm").split(separator: "\r\n").last ?? ""
     #expect(line.hasPrefix("close  ") && line.contains("█") && line.contains("▁"), "\(line)")
-    #expect(!(try shown("linux").contains("close  ")))
+    #expect(!(try shown("linux").contains("\nclose  ")))
     #expect(!(try shown("xterm", "--format csv").contains("█")))
   }
 }

@@ -194,10 +194,14 @@ package struct LedgerCanaries: Sendable {
   struct Found: Sendable {
     let invariant: LedgerAudit.Invariant
     let sql: String
+    /// Whether the rows are there that it breaks: a day that is not over has no share to sell.
+    var needs = "select true"
   }
 
   private func finding(of canary: Found, in database: LedgerDatabase) throws -> String? {
     let copy = try database.store.copied()
+    let rows = try SQLProbe.run("set search_path = candled_app; \(canary.needs)", url: copy)
+    guard rows == [["t"]] else { return nil }
     try SQLProbe.run(
       """
       set search_path = candled_app;
@@ -244,6 +248,12 @@ package struct LedgerCanaries: Sendable {
         set trading_day = (
           select min(o.trading_day) from posting o where o.account_id = p.account_id)
         where kind = 'fill'
+        """,
+      needs: """
+        select exists (
+          select from fill f
+          join paper_order o on o.id = f.order_id
+          where o.side = 'sell' and not o.settles_same_day)
         """),
     Found(
       invariant: .ordered,
