@@ -257,9 +257,8 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
         opening, translator: translator, streams: hub.streams(on: context.eventLoop))
       // One by one: the connection writes when it is added, and where that fails NIO reads what is
       // left of the socket. The decoder must stand before it by then.
-      try pipeline.addHandler(first, name: Self.decoderName, position: .first)
-      try pipeline.addHandler(
-        connection, position: .after(pipeline.context(name: Self.decoderName).handler))
+      try pipeline.addHandler(first, position: .first)
+      try pipeline.addHandler(connection, position: .after(first))
     } catch {
       if let identity = opening.identity { hub.connections.remove(identity) }
       channel.close(promise: nil)
@@ -270,8 +269,6 @@ final class StreamUpgradeHandler: ChannelDuplexHandler, RemovableChannelHandler 
     let isSocket = taken?.request.framing == .webSocket
     hub.services.count(isSocket ? "/ws" : StreamRoute.path, Int(status.code))
   }
-
-  private static let decoderName = "frames"
 
   private static func setOptions(of channel: any Channel) throws {
     guard let options = channel.syncOptions else { return }
