@@ -41,8 +41,8 @@ package struct LedgerCanaries: Sendable {
     }
     verdict.figures.append(
       "broken on purpose and caught: \(Self.refused.count) by the schema, \(breakable.count) of "
-        + "\(Self.found.count) by the audit, \(PaperBroker.Fault.allCases.count) faulty brokers by the model"
-    )
+        + "\(Self.found.count) by the audit, \(PaperBroker.Fault.allCases.count) faulty brokers "
+        + "by the model")
     return verdict
   }
 
