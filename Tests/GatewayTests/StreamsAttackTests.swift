@@ -17,7 +17,7 @@ import Testing
       let client = try StreamsClient(port: port)
       client.write(packet)
       _ = try client.text(through: "snapshot")
-      #expect(await hub.followers() == 1)
+      #expect(hub.connections.open == 1)
       hub.goAway()
       let rest = try? client.text(through: "HTTP/1.1")
       #expect(rest == nil)

@@ -64,7 +64,7 @@ extension StreamsSocketTests {
       try client.upgrade()
       client.send(StreamsFollower.subscription(prices: [0]))
       _ = try client.message("snapshot")
-      while await hub.followers() > 1 { await Task.yield() }
+      while hub.connections.open > 1 { await Task.yield() }
     }
   }
 }

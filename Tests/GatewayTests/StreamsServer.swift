@@ -31,4 +31,9 @@ enum StreamsServer {
     }
     try await group.shutdownGracefully()
   }
+
+  /// Until every loop has passed on what the hub received.
+  static func everyLoop(of hub: StreamHub) async throws {
+    for box in hub.loops.values { try await box.eventLoop.submit {}.get() }
+  }
 }

@@ -160,7 +160,7 @@ import Testing
         client.disconnect()
         let missed = [StreamsMarket.candle(1, number: 2 * round + 1)]
         hub.receive(.update(source.commit(stocks: [2], messages: missed)))
-        _ = await hub.followers()
+        try await StreamsServer.everyLoop(of: hub)
       }
       #expect(numbers == Array(0..<39))
     }
@@ -184,7 +184,7 @@ import Testing
           .update(source.commit(stocks: Array(0..<20), messages: candles, padding: 1_000)))
       }
       // Every loop has passed on all of it.
-      _ = await hub.followers()
+      try await StreamsServer.everyLoop(of: hub)
       var (bytes, slow, numbers, prices) = (0, 0, [Int](), [String: Int]())
       while prices.count < 20 || prices.values.contains(where: { $0 < 1_501 }) || numbers.count < 30
       {
@@ -219,7 +219,7 @@ import Testing
         _ = try client.message("snapshot")
         clients.append(client)
       }
-      #expect(await hub.followers() == 500)
+      #expect(hub.connections.open == 500)
       let changed = Array(stride(from: 0, to: 100, by: 3))
       hub.receive(.update(source.commit(stocks: changed)))
       hub.receive(.update(source.commit(stocks: Array(0..<100))))

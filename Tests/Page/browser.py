@@ -100,6 +100,18 @@ def answer(path, method="GET", body=None, token=None):
             time.sleep(float(error.headers["Retry-After"]))
 
 
+# PyPI's axe-playwright-python brings it; script/bootstrap puts that into .build/python.
+AXE = ".build/python/lib/*/site-packages/axe_playwright_python/axe.min.js"
+AXE_RUN = """
+const done = arguments[arguments.length - 1];
+axe.run(document, { resultTypes: ["violations"] }).then(
+  ({ violations }) => done(violations.map(({ id, impact, nodes }) => ({
+    id, impact, nodes: nodes.slice(0, 5).map(({ html, failureSummary }) => (
+      `${html.slice(0, 120)} ${failureSummary.slice(0, 220)}`)) }))),
+  (error) => done([{ id: String(error), impact: "critical", nodes: [] }]));
+"""
+
+
 class PageTest(unittest.TestCase):
     """One browser and one address for the tests of a class."""
 
@@ -145,6 +157,12 @@ class PageTest(unittest.TestCase):
         element = self.wait("return document.querySelector(arguments[0])", selector)
         self.run_script("arguments[0].scrollIntoView({block: 'center'})", element)
         element.click()
+
+    def serious(self):
+        """What axe-core finds serious or worse in what is shown."""
+        self.run_script(next(ROOT.glob(AXE)).read_text())
+        found = self.driver.execute_async_script(AXE_RUN)
+        return [entry for entry in found if entry["impact"] in ("serious", "critical")]
 
     def text(self, selector):
         return self.run_script(

@@ -139,7 +139,8 @@ class Watchlist(browser.PageTest):
             found = self.run_script("""
               const probe = document.body.appendChild(document.createElement("i"));
               const colour = (name) => {
-                probe.style.backgroundColor = `var(--${name}-tint)`;
+                probe.style.backgroundColor =
+                  `color-mix(in srgb, var(--${name}-tint) 50%, transparent)`;
                 return getComputedStyle(probe).backgroundColor;
               };
               const tints = { [colour("red")]: "red", [colour("green")]: "green" };
@@ -148,6 +149,9 @@ class Watchlist(browser.PageTest):
                 getComputedStyle(document.querySelector(`tr.${name}`)).backgroundColor]);
             """)
             self.assertEqual(tuple(found), names)
+            for scheme in ("light", "dark"):
+                browser.appearance(self.driver, scheme, reduced_motion=True)
+                self.assertEqual(self.serious(), [])
 
     def test_a_trigger_is_set_and_taken_away_in_the_list(self):
         self.list_of(("sh600000", {}))

@@ -43,7 +43,7 @@ package struct ServiceRoutes: Sendable {
         answer: .string, contentType: "text/plain; version=0.0.4"
       ) { _, _, _ in
         Answer(
-          json: Array(GatewayMetrics.families.exposition(of: await report()).utf8),
+          json: Array(GatewayMetrics.families.exposition(of: report()).utf8),
           caching: "no-store",
           contentType: "text/plain; version=0.0.4")
       },
@@ -54,10 +54,10 @@ package struct ServiceRoutes: Sendable {
     Answer(json: Array("{\"status\":\"\(text)\"}".utf8), caching: "no-store")
   }
 
-  private func report() async -> GatewayReport {
+  private func report() -> GatewayReport {
     GatewayReport(
       state: memory.state, ring: ring.size, waiting: pool.waiting, requests: counters.all,
-      streams: await streams?.followers() ?? 0)
+      streams: streams?.connections.open ?? 0)
   }
 
   /// The document of a table, itself included.

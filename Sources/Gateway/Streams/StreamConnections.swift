@@ -1,9 +1,17 @@
-/// How many streams each identity has, over all event loops.
+/// How many streams there are, and how many each identity has, over all event loops.
 
 import Platform
 
 final class StreamConnections: Sendable {
   private let counts = Locked<[String: Int]>([:])
+  private let opened = Locked(0)
+
+  /// How many are open.
+  var open: Int { opened.withLock { $0 } }
+
+  func opening() { opened.withLock { $0 += 1 } }
+
+  func closing() { opened.withLock { $0 -= 1 } }
 
   /// - Returns: whether one more is allowed; it is counted then.
   func add(_ identity: String, atMost countMax: Int) -> Bool {

@@ -9,7 +9,7 @@ package final class StreamHub: FeedSink {
   let settings: StreamSettings
   let connections: StreamConnections
   private let wasLoaded: Locked<Bool>
-  private let loops: [ObjectIdentifier: NIOLoopBoundBox<StreamLoop?>]
+  let loops: [ObjectIdentifier: NIOLoopBoundBox<StreamLoop?>]
 
   /// - Parameter group: the one that the server runs on.
   package init(
@@ -49,16 +49,6 @@ package final class StreamHub: FeedSink {
     for box in loops.values {
       box.eventLoop.execute { self.streams(in: box).goAway() }
     }
-  }
-
-  /// How many follow, for metrics.
-  package func followers() async -> Int {
-    var sum = 0
-    for box in loops.values {
-      let counted = box.eventLoop.submit { self.streams(in: box).count }
-      sum += (try? await counted.get()) ?? 0
-    }
-    return sum
   }
 
   /// Called on `eventLoop`.

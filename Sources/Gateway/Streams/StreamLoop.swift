@@ -34,8 +34,6 @@ final class StreamLoop {
     market = StreamMarket(services.market(), ring: services.updates)
   }
 
-  var count: Int { connected.count - freeSlots.count }
-
   /// Takes the first state that was read, if it is there. Until then there are no followers.
   /// - Returns: whether there is something to follow.
   @discardableResult
@@ -48,6 +46,7 @@ final class StreamLoop {
 
   /// - Returns: its slot.
   func add(_ connection: FollowerConnection) -> Int {
+    connections.opening()
     if let slot = freeSlots.popLast() {
       connected[slot] = connection
       deadlines[slot] = connection.follower.deadline
@@ -60,6 +59,7 @@ final class StreamLoop {
   }
 
   func remove(slot: Int, following places: [SeriesPlace]) {
+    connections.closing()
     unwatch(places, slot: slot)
     connected[slot] = nil
     deadlines[slot] = .max
