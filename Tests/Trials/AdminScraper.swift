@@ -42,6 +42,12 @@ final class AdminScraper: Sendable {
 
   /// A page with its head; nil without an answer.
   static func get(_ page: String, port: UInt16, secondsMax: Int = 2) -> Data? {
+    let head = "GET \(page) HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
+    return answer(to: Array(head.utf8), port: port, secondsMax: secondsMax)
+  }
+
+  /// What comes until the other side closes, or nothing has come for so long.
+  static func answer(to request: [UInt8], port: UInt16, secondsMax: Int) -> Data? {
     let end = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard end >= 0 else { return nil }
     defer { close(end) }
@@ -49,9 +55,7 @@ final class AdminScraper: Sendable {
     setsockopt(
       end, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     let isConnected = LoopbackAddress.connect(end, to: port) == 0
-    let feedRequest = Array(
-      "GET \(page) HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".utf8)
-    guard isConnected, send(end, feedRequest, feedRequest.count, Int32(MSG_NOSIGNAL)) > 0 else {
+    guard isConnected, send(end, request, request.count, Int32(MSG_NOSIGNAL)) > 0 else {
       return nil
     }
     var response = Data()

@@ -6,10 +6,15 @@ package struct Canaries: Sendable {
   static let licence = "CANARY+licence=7f3a99"
   static let keyID = "PKCANARYID0123456789"
   static let keySecret = "CANARYsecret+abc/def0123456789"
+  /// What follows `cndl_` in a token of the gateway that is in force, and in one that is not.
+  static let token = "CANARYtokenInForce0123456789abcdefghijkLMNO"
+  static let refusedToken = "CANARYtokenRefused0123456789abcdefghijkLMNO"
   /// Of the database's URL.
   static let password = "CANARYpassword+xyz/uvw=42"
 
-  private static let all = [licence, keyID, keySecret, password]
+  private static let all = [
+    licence, keyID, keySecret, token, refusedToken, password,
+  ]
 
   static let forms: [(name: String, bytes: [UInt8])] = all.flatMap { canary in
     forms(of: canary).map { (canary, Array($0.utf8)) }

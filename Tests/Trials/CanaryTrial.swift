@@ -4,7 +4,8 @@ import Ledgers
 import Market
 
 /// A day and a night with everything on that takes a secret, at trace level, before servers that
-/// repeat what they were asked in their refusals: no canary may be found anywhere.
+/// repeat what they were asked in their refusals, and a gateway whose clients show it tokens in
+/// every place: no canary may be found anywhere.
 package struct CanaryTrial {
   package var binary: String
   package var instruments: Int
@@ -40,14 +41,20 @@ package struct CanaryTrial {
     settings["repair.requests_per_night"] = "60"
     settings["alpaca.symbols"] = "[\"AAPL\", \"MSFT\"]"
     let daemon = try world.daemon(settings, binary: binary)
+    let gateway = try CanaryGateway(world, beside: binary)
     try daemon.start()
+    try gateway.start()
+    var complaints = gateway.ask()
     try daemon.finish(secondsMax: 900)
+    complaints += gateway.ask() + gateway.stop()
     var verdict = try world.verify(isExact: false)
     let sent = (
       world.exchange.mairuiLedger.licences.count,
       world.exchange.alpacaRequests.total(Canaries.keyID)
     )
     verdict.figures.insert("\(sent.0) licence sent, \(sent.1) requests with the key", at: 0)
+    verdict.figures.append("\(world.answers.count) answers of the gateway to its tokens")
+    verdict.complaints += complaints
     if sent.0 == 0 || sent.1 == 0 { verdict.complaints.append("no secret was ever sent") }
     verdict.complaints += world.silentListeners.map { "nothing was heard of \($0)" }
     return verdict

@@ -27,9 +27,10 @@ final class GatewayPair {
   ///   - binary: of the daemon; that of the gateway is beside it.
   ///   - day: the second of the day at which it begins, and that at which it ends.
   ///   - days: that the exchange knows.
+  ///   - limits: settings of the gateways beside those of a trial.
   init(
     _ name: String, binary: String, gateways count: Int, instruments: Int, seed: UInt64,
-    day: Range<Int>, days: Int = 1, isAnonymous: Bool = true
+    day: Range<Int>, days: Int = 1, isAnonymous: Bool = true, limits: [String: String] = [:]
   ) throws {
     world = try TrialDay(name, seed: seed, instruments: instruments, days: days)
     guard let cluster = world.cluster else { throw TrialFailure("no cluster") }
@@ -42,6 +43,7 @@ final class GatewayPair {
     settings["gateway.anonymous"] = "\(isAnonymous)"
     settings["gateway.address_requests_per_second"] = "0"
     settings["gateway.token_requests_per_second"] = "0"
+    for (name, value) in limits { settings[name] = value }
     self.day = day
     self.settings = settings
     self.binary = binary

@@ -3,10 +3,23 @@ import TestSupport
 
 /// Thousands of connections that mean no good: plain descriptors, no thread each.
 final class StormClients {
-  private var descriptors: [Int32] = []
+  struct Client {
+    let number: Int
+    fileprivate let end: Int32
+    /// How often it was told what to send, and how often to wait.
+    fileprivate(set) var step = 0
+    fileprivate(set) var waits = 0
+    /// What the kernel has not taken.
+    fileprivate var unsent: ArraySlice<UInt8> = []
+    /// The beginning of what came.
+    fileprivate(set) var received: [UInt8] = []
+    fileprivate var isOver = false
+  }
+
+  private var clients: [Client] = []
   private let port: UInt16
-  /// As many streams as the gateway lets one address have.
   private static let connectionsOfAddressMax = 10
+  private static let receivedBytesMax = 8 << 10
 
   init(port: UInt16) { self.port = port }
 
@@ -21,16 +34,16 @@ final class StormClients {
     return Int(clamping: limit.rlim_cur)
   }
 
-  var count: Int { descriptors.count }
+  var count: Int { clients.count }
 
   /// Opens so many more, from many addresses of loopback.
   /// - Returns: how many could not be opened.
   func open(_ wanted: Int) -> Int {
     var failed = 0
     for _ in 0..<wanted {
-      let host = UInt32(descriptors.count / Self.connectionsOfAddressMax)
+      let host = UInt32(clients.count / Self.connectionsOfAddressMax)
       if let end = Self.connection(from: 0x7F01_0000 + host, port: port) {
-        descriptors.append(end)
+        clients.append(Client(number: clients.count, end: end))
       } else {
         failed += 1
       }
@@ -52,39 +65,59 @@ final class StormClients {
     return end
   }
 
-  /// What the kernel takes of it, to each.
-  func send(_ bytes: (_ number: Int) -> [UInt8]) {
-    for (number, end) in descriptors.enumerated() {
-      let bytes = bytes(number)
-      if bytes.isEmpty { continue }
-      _ = Glibc.send(end, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+  /// Each sends what is next, once the kernel has taken what was before.
+  /// - Parameter bytes: nil of a client that waits for what it has not been told.
+  func send(_ bytes: (Client) -> [UInt8]?) {
+    for index in clients.indices {
+      if clients[index].unsent.isEmpty {
+        if let next = bytes(clients[index]) {
+          clients[index].unsent = next[...]
+          clients[index].step += 1
+        } else {
+          clients[index].waits += 1
+        }
+      }
+      if clients[index].unsent.isEmpty { continue }
+      let end = clients[index].end
+      let taken = clients[index].unsent.withUnsafeBytes { unsent in
+        Glibc.send(end, unsent.baseAddress, unsent.count, Int32(MSG_NOSIGNAL))
+      }
+      clients[index].unsent = clients[index].unsent.dropFirst(max(taken, 0))
     }
   }
 
   /// Reads what has come and closes what the other side has closed.
-  func readAll() {
+  func readAll(ended: (Client) -> Void) {
     var piece = [UInt8](repeating: 0, count: 4_096)
-    descriptors.removeAll { end in
+    for index in clients.indices {
       while true {
-        let count = recv(end, &piece, piece.count, 0)
-        if count > 0 { continue }
-        if count < 0, errno == EAGAIN || errno == ENOTCONN { return false }
-        Glibc.close(end)
-        return true
+        let count = recv(clients[index].end, &piece, piece.count, 0)
+        if count > 0 {
+          let room = max(Self.receivedBytesMax - clients[index].received.count, 0)
+          clients[index].received += piece[..<min(count, room)]
+          continue
+        }
+        if count < 0, errno == EAGAIN || errno == ENOTCONN { break }
+        Glibc.close(clients[index].end)
+        clients[index].isOver = true
+        ended(clients[index])
+        break
       }
     }
+    clients.removeAll(where: \.isOver)
   }
 
   /// Ends each; `abruptly` with a reset.
   func close(abruptly: Bool = false) {
     var linger = linger(l_onoff: 1, l_linger: 0)
-    for end in descriptors {
+    for client in clients {
       if abruptly {
         setsockopt(
-          end, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
+          client.end, SOL_SOCKET, SO_LINGER, &linger,
+          socklen_t(MemoryLayout.size(ofValue: linger)))
       }
-      Glibc.close(end)
+      Glibc.close(client.end)
     }
-    descriptors = []
+    clients = []
   }
 }

@@ -3,10 +3,10 @@ import Glibc
 import Platform
 import TestSupport
 
-/// The built gateway, with no database behind it, and fifteen thousand clients at a time that send
-/// heads and bodies which never end, heads and frames that are too large or forbidden, or go
-/// abruptly. It answers /livez throughout, ends them all, its memory is bounded, and afterwards it
-/// serves.
+/// The built gateway in front of a market, and fifteen thousand clients at a time that send heads
+/// and bodies which never end, heads and frames that are too large or forbidden, or go abruptly. It
+/// answers /livez throughout, ends them all, WebSockets with the code that says why, its memory is
+/// bounded, and afterwards it serves.
 package struct StormTrial {
   /// Of the daemon; that of the gateway is beside it.
   private let binary: String
@@ -16,16 +16,20 @@ package struct StormTrial {
 
   /// The gateway's patience is two minutes at most; a busy machine takes a while for so many.
   private static let endSecondsMax = 150
-  private static let startSecondsMax = 20
+  private static let stopSecondsMax = 20
   /// A new connection with its answer, behind a storm on two cores that are shared with it.
   private static let answerSecondsMax = 10
   /// 50 MB without a client; a connection has its handlers, a task, and 16 KiB that were read.
   private static let baseMebibytesMax = 96
   private static let connectionBytesMax = 64 << 10
+  private static let instruments = 20
+  /// Of WebSockets, those that the kernel must not have forgotten before the gateway saw them.
+  private static let upgradedPercentMin = 90
   /// Until most connections stand: the kernel tries again after one second.
   private static let settleMicroseconds: useconds_t = 2_000_000
   /// Beside the storm: /livez, the trial's own.
   private static let connectionsMore = 500
+  private static let abruptMilliseconds: Int64 = 1_000
 
   package init(binary: String, connections: Int) {
     self.binary = binary
@@ -38,14 +42,13 @@ package struct StormTrial {
     guard descriptors > connections + Self.connectionsMore else {
       throw TrialFailure("only \(descriptors) descriptors may be open")
     }
-    let folder = NSTemporaryDirectory() + "candled-storm-\(getpid())"
-    let port = try LoopbackListener.freePort()
-    let gateway = try process(folder: folder, port: port)
-    defer {
-      gateway.kill()
-      try? FileManager.default.removeItem(atPath: folder)
-    }
-    try start(gateway, port: port)
+    let pair = try GatewayPair(
+      "storm", binary: binary, gateways: 1, instruments: Self.instruments, seed: 1,
+      day: TrialDay.start..<TrialDay.stop,
+      limits: ["gateway.connections_max": "\(connections + Self.connectionsMore)"])
+    defer { pair.end() }
+    try pair.open()
+    let (gateway, port) = (pair.gateways[0], pair.ports[0])
     let base = ProcessProbe(gateway.pid)?.mebibytes ?? 0
     for storm in Storm.all where hasEndless || !storm.isEndless {
       let line = try run(storm, against: gateway, port: port, to: &verdict)
@@ -60,30 +63,6 @@ package struct StormTrial {
     return verdict
   }
 
-  /// It serves what it knows, which is nothing, and lets anybody in.
-  private func process(folder: String, port: UInt16) throws -> DaemonProcess {
-    var settings = DaemonSettings()
-    settings["gateway.listen"] = "\"127.0.0.1:\(port)\""
-    settings["gateway.store_url"] = "\"postgres://nobody@127.0.0.1:9/none?connect_timeout=1\""
-    settings["gateway.anonymous"] = "true"
-    settings["gateway.address_requests_per_second"] = "0"
-    settings["gateway.connections_max"] = "\(connections + Self.connectionsMore)"
-    let program = URL(fileURLWithPath: binary).deletingLastPathComponent()
-      .appendingPathComponent("candled-gateway").path
-    return try DaemonProcess(binary: program, folder: folder, settings: settings)
-  }
-
-  private func start(_ gateway: DaemonProcess, port: UInt16) throws {
-    try gateway.start()
-    let deadline = MonotonicClock.milliseconds() + Int64(Self.startSecondsMax) * 1_000
-    while AdminScraper.get("/livez", port: port) == nil {
-      guard gateway.isRunning, MonotonicClock.milliseconds() < deadline else {
-        throw TrialFailure("the gateway does not serve: \(gateway.logTail)")
-      }
-      usleep(20_000)
-    }
-  }
-
   private func run(
     _ storm: Storm, against gateway: DaemonProcess, port: UInt16, to verdict: inout ChaosVerdict
   ) throws -> String {
@@ -94,15 +73,21 @@ package struct StormTrial {
     if failed > 0 { verdict.complaints.append("\(storm.name): \(failed) were not opened") }
     let opened = MonotonicClock.milliseconds()
     usleep(Self.settleMicroseconds)
-    var (step, resident) = (0, 0.0)
+    let settled = MonotonicClock.milliseconds()
+    var (resident, tally) = (0.0, CloseTally())
     while clients.count > 0,
       MonotonicClock.milliseconds() - opened < Int64(Self.endSecondsMax) * 1_000
     {
-      clients.send { storm.bytes(of: $0, step: step) }
-      step += 1
+      clients.send(storm.bytes)
       usleep(200_000)
-      clients.readAll()
-      if storm.isAbrupt, step > 5 { clients.close(abruptly: true) }
+      clients.readAll { client in
+        if let frames = storm.badFrames(of: client.number) {
+          tally.ended(frames, received: client.received)
+        }
+      }
+      if storm.isAbrupt, MonotonicClock.milliseconds() - settled > Self.abruptMilliseconds {
+        clients.close(abruptly: true)
+      }
       resident = max(resident, ProcessProbe(gateway.pid)?.mebibytes ?? 0)
     }
     let ended = MonotonicClock.milliseconds()
@@ -111,6 +96,10 @@ package struct StormTrial {
       verdict.complaints.append("\(storm.name): \(clients.count) are still open")
     }
     clients.close()
+    verdict.complaints += tally.complaints.map { "\(storm.name): \($0)" }
+    if !storm.frames.isEmpty, tally.upgraded * 100 < connections * Self.upgradedPercentMin {
+      verdict.complaints.append("\(storm.name): only \(tally.upgraded) were upgraded")
+    }
     if answers.missing > 0 || answers.count == 0 {
       verdict.complaints.append("\(storm.name): /livez \(answers.missing) times without answer")
     }
@@ -121,7 +110,10 @@ package struct StormTrial {
     if page?.starts(with: "HTTP/1.1 200".utf8) != true {
       verdict.complaints.append("\(storm.name): not served afterwards")
     }
-    return "\(storm.name): opened in \(opened - began) ms, all ended after "
+    let codes =
+      storm.frames.isEmpty
+      ? "" : " of \(tally.upgraded) upgraded ones \(tally.right) with the right code;"
+    return "\(storm.name):\(codes) opened in \(opened - began) ms, all ended after "
       + "\((ended - opened) / 1_000) s; \(answers.count) x /livez, median "
       + "\(answers.median) ms, slowest \(answers.slowest) ms; \(Int(resident)) MiB"
   }
@@ -134,7 +126,7 @@ package struct StormTrial {
     _ = clients.open(connections / 2)
     gateway.signal(SIGTERM)
     _ = clients.open(connections / 2)
-    let status = gateway.end(secondsMax: Self.startSecondsMax)
+    let status = gateway.end(secondsMax: Self.stopSecondsMax)
     verdict.figures.append("stopped in a storm: exit status \(status.map { "\($0)" } ?? "none")")
     if status != 0 { verdict.complaints.append("it did not stop in order: \(gateway.logTail)") }
   }
@@ -149,17 +141,29 @@ private struct Storm: Sendable {
   /// Each client's number chooses.
   var first: [[UInt8]]
   var second: [[UInt8]] = [[]]
+  /// In place of `second`.
+  var frames: [BadFrames] = []
 
   /// One more byte every five seconds. The kernel may have forgotten connections that the gateway
   /// never saw, and says so to whoever sends.
   private static let trickleSteps = 25
 
-  func bytes(of number: Int, step: Int) -> [UInt8] {
-    switch step {
-    case 0: first[number % first.count]
-    case 1: second[number % second.count]
-    default: step % Self.trickleSteps == 0 ? [UInt8(ascii: "1")] : []
+  func bytes(of client: StormClients.Client) -> [UInt8]? {
+    switch client.step {
+    case 0: return first[client.number % first.count]
+    case 1:
+      guard let frames = badFrames(of: client.number) else {
+        return second[client.number % second.count]
+      }
+      // Frames come after the answer to the upgrade.
+      let mustWait = client.received.isEmpty && client.waits < Self.trickleSteps
+      return mustWait ? nil : frames.bytes
+    default: return client.step % Self.trickleSteps == 0 ? [UInt8(ascii: "1")] : []
     }
+  }
+
+  func badFrames(of number: Int) -> BadFrames? {
+    frames.isEmpty ? nil : frames[number % frames.count]
   }
 
   private static let head = Array("GET /v1/market HTTP/1.1\r\nHost: x\r\nX-Slow: ".utf8)
@@ -175,18 +179,9 @@ private struct Storm: Sendable {
     "GET /v1/market HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nffff\r\n{",
     "GET /v1/market HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: ",
   ].map { Array($0.utf8) }
-  /// Unmasked, wrong UTF-8, reserved, of 2^63 bytes, a control frame in fragments, an endless
-  /// message in fragments.
-  private static let frames: [[UInt8]] = [
-    [0x81, 0x02, 0x7B, 0x7D], [0x81, 0x82, 0, 0, 0, 0, 0xC3, 0x28], [0x83, 0x80, 0, 0, 0, 0],
-    [0x81, 0xFF] + [UInt8](repeating: 0x7F, count: 12), [0x09, 0x80, 0, 0, 0, 0],
-    [0x01, 0x80, 0, 0, 0, 0]
-      + (0..<500).flatMap { _ -> [UInt8] in [0x00, 0x81, 0, 0, 0, 0, 0x20] },
-  ]
-
   static let all = [
     Storm(name: "heads of 16 KiB", first: [head + long, Array("GET /".utf8) + long]),
-    Storm(name: "bad frames", first: [upgrade], second: frames),
+    Storm(name: "bad frames", first: [upgrade], frames: BadFrames.all),
     Storm(name: "resets", isAbrupt: true, first: [upgrade, head], second: [[0x81, 0xFE]]),
     Storm(
       name: "heads that never end", isEndless: true, first: [head, [], Array(upgrade.dropLast(2))]),

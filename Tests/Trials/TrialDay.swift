@@ -22,6 +22,8 @@ package final class TrialDay {
   private let systemdListener: SystemdListener
   private let scraper: AdminScraper
   private var daemons: [DaemonProcess] = []
+  /// Of what else was asked, to be searched as all is.
+  var answers: [Data] = []
 
   /// From before the opening auction to after the day's certificates.
   package static let start = 9 * 3600 + 24 * 60
@@ -116,9 +118,11 @@ package final class TrialDay {
     return settings
   }
 
-  private func storeURL(through proxy: DatabaseProxy?) -> String? {
+  func storeURL(
+    through proxy: DatabaseProxy? = nil, as role: String = EmbeddedServer.userName
+  ) -> String? {
     guard let cluster else { return nil }
-    let user = "\(EmbeddedServer.userName):\(Canaries.percentEncoded(Canaries.password))"
+    let user = "\(role):\(Canaries.percentEncoded(Canaries.password))"
     let database = EmbeddedServer.databaseName
     if let proxy {
       return "postgresql://\(user)@127.0.0.1:\(proxy.port)/\(database)"
@@ -220,6 +224,7 @@ package final class TrialDay {
 
   private func sweepForCanaries() throws -> CanarySweep {
     var sweep = CanarySweep()
+    for answer in answers { sweep.look(at: "an answer", answer) }
     let payloads = listener?.payloads ?? []
     sweep.look(at: "notifications", Data(payloads.joined(separator: "\n").utf8))
     sweep.look(
