@@ -5,8 +5,8 @@
   chart  the first draw of made-up candles, with reading the numbers out of the answer, and an
          update of the last candle: CPU time, and beside it the clock's, which says little on a
          busy machine without real-time priority
-  heap   whether JavaScript's memory grows while screens come and go: the heap after a forced
-         collection, at the end against that of one fifth of the time
+  heap   whether JavaScript's memory grows while screens come and go, or with --stay on a stock's:
+         the heap after a forced collection, at the end against that of one fifth of the time
 
 `script/bench page` runs it over a demo. With --check it fails where a bar is missed."""
 
@@ -175,12 +175,13 @@ def heap(options):
         driver.get(f"{server.address}/#/")
         begun = time.monotonic()
         while (elapsed := time.monotonic() - begun) < options.minutes * 60:
-            for route in ROUTES:
+            for route in ROUTES[:1] if options.stay else ROUTES:
                 driver.execute_script("location.hash = arguments[0]", f"#/{route}")
                 time.sleep(SECONDS_ON_A_SCREEN)
             # Always of the same screen.
-            driver.execute_script("location.hash = '#/settings'")
-            time.sleep(1)
+            if not options.stay:
+                driver.execute_script("location.hash = '#/settings'")
+                time.sleep(1)
             readings.append(heap_kilobytes(driver))
             print(f"{elapsed:6.0f} s  {readings[-1]:8.0f} kB", flush=True)
         complaints = browser.complaints(driver)
@@ -199,6 +200,7 @@ def main():
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join(SECTIONS))
     parser.add_argument("--runs", type=int, default=7)
     parser.add_argument("--minutes", type=float, default=10, help="of heap")
+    parser.add_argument("--stay", action="store_true", help="heap stays on one screen")
     parser.add_argument("--check", action="store_true", help="fail where a bar is missed")
     options = parser.parse_args()
     if unknown := set(options.sections) - set(SECTIONS):
