@@ -90,6 +90,20 @@ class Screens(browser.PageTest):
         self.wait("return document.querySelector('h1').textContent === '设置'")
         self.assertEqual(self.run_script("return document.documentElement.lang"), "zh-Hans")
 
+    def test_certificate_and_gaps_go_on_with_the_day(self):
+        added = self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": """
+          const own = setInterval;
+          setInterval = (action, pause) => own(action, pause === 60_000 ? 200 : pause);
+        """})
+        self.open("stock/sh600000")
+        self.wait("""
+          const asked = performance.getEntriesByType("resource").map(({ name }) => name);
+          return ["/coverage?", "/gaps"].every(
+            (path) => asked.filter((name) => name.includes(path)).length > 2);
+        """)
+        self.driver.execute_cdp_cmd(
+            "Page.removeScriptToEvaluateOnNewDocument", {"identifier": added["identifier"]})
+
     def test_no_motion_is_shown_to_those_who_want_none(self):
         browser.appearance(self.driver, reduced_motion=True)
         self.open("")

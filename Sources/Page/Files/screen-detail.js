@@ -12,6 +12,9 @@ import { limitMark } from "./stock-table.js";
 import { OrderBook, QuoteFigures } from "./quote-parts.js";
 import { named, text } from "./texts.js";
 
+// Certificate and gaps go on with the day; each look is two queries.
+const dayMilliseconds = 60_000;
+
 export class DetailScreen {
   constructor(symbol, page) {
     this.symbol = symbol;
@@ -25,6 +28,7 @@ export class DetailScreen {
 
   close() {
     this.ending.abort();
+    clearInterval(this.timer);
     this.unsubscribe?.();
     this.panel?.close();
   }
@@ -85,8 +89,8 @@ export class DetailScreen {
     this.unsubscribe = feed.subscribe(
       { name: "stock-prices", symbols: [this.symbol] },
       (news) => news.stocks && this.showStock(news.stocks[0]));
-    this.loadDay(stock);
-    this.loadGaps(stock);
+    this.loadLedger();
+    this.timer = setInterval(() => document.hidden || this.loadLedger(), dayMilliseconds);
     this.loadWatched();
   }
 
@@ -111,6 +115,11 @@ export class DetailScreen {
     this.panel.showStock(stock);
   }
 
+  loadLedger() {
+    this.loadDay(this.stock);
+    this.loadGaps();
+  }
+
   loadDay(stock) {
     return load(this.day, {
       signal: this.signal,
@@ -122,7 +131,7 @@ export class DetailScreen {
     });
   }
 
-  loadGaps(stock) {
+  loadGaps() {
     return load(this.gaps, {
       signal: this.signal,
       from: () => gateway.gaps(this.symbol, this.signal),

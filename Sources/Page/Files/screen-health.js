@@ -85,19 +85,16 @@ function sourceTable(sources) {
   const rows = sources.flatMap(({ name, endpoints }) => {
     const label = name.replaceAll("_", " ");
     if (endpoints.length === 0) {
-      return [[lamp("idle", label), format.nothing, text("sourceIdle"), "", "", ""]];
+      return [[lamp("idle", label), format.nothing, text("sourceIdle"), ""]];
     }
     return endpoints.map((endpoint) => [
       lamp(endpoint.state === "up" ? "up" : "down", label), endpoint.endpoint,
       text(endpoint.state === "up" ? "sourceUp" : "sourceDown"),
-      format.shanghaiClock(endpoint.lastSuccessAt), format.whole(endpoint.requests),
-      format.whole(endpoint.failures),
+      format.shanghaiClock(endpoint.since),
     ]);
   });
-  return table([
-    { key: "source" }, { key: "endpoint" }, { key: "state" }, { key: "lastAnswer" },
-    { key: "requests", isFigure: true }, { key: "failures", isFigure: true },
-  ], rows);
+  return table(
+    [{ key: "source" }, { key: "endpoint" }, { key: "state" }, { key: "since" }], rows);
 }
 
 const lamp = (state, words) => element("span", { class: "source-name" },

@@ -209,14 +209,15 @@ export function sourceList(sources) {
     const isUsed = endpoints.length > 0;
     const isUp = endpoints.every(({ state }) => state === "up");
     const state = !isUsed ? "idle" : isUp ? "up" : "down";
-    const newest = endpoints.map(({ lastSuccessAt }) => lastSuccessAt ?? "").sort().at(-1);
+    // The database has a source's answers only up to its last change of state.
+    const since = endpoints.map((endpoint) => endpoint.since).sort().at(-1);
     const words = { idle: "sourceIdle", up: "sourceUp", down: "sourceDown" };
     return element("li", {},
       element("span", { class: "lamp", "data-state": state }),
       element("span", { class: "source-name" }, name.replaceAll("_", " ")),
       element("span", { class: "muted" }, text(words[state])),
-      element("span", { class: "muted end" }, newest
-        ? text("lastSuccess", { time: format.shanghaiClock(newest) }) : ""));
+      element("span", { class: "muted end" }, since
+        ? text("stateSince", { time: format.shanghaiClock(since) }) : ""));
   }));
 }
 
