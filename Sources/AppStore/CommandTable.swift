@@ -113,7 +113,7 @@ package struct CommandTable {
         throw .invalid(
           field: "description", expected: "at most \(Self.descriptionCharactersMax) characters")
       }
-    case .order, .cancel: break
+    case .order, .cancel, .replace, .arm, .disarm: break
     }
   }
 

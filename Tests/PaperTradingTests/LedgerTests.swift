@@ -216,11 +216,29 @@ import Testing
     .deposit(ExactDecimal(units: 1_050, scale: 2), type: .linePay, description: "零用 50 %=\n"),
     .withdraw(ExactDecimal(3), description: ""),
     .cancel(order: 17),
+    .replace(order: 3, OrderChange(quantity: ExactDecimal(200), limit: ExactDecimal(7))),
+    .replace(order: 4, OrderChange(timeInForce: .goodTillCancelled, stop: ExactDecimal(9))),
+    .disarm(purchase: 5),
   ]
 
   @Test(arguments: requests) func `a request is its text and back`(_ request: CommandRequest) {
     #expect(CommandRequest(text: request.text) == request)
     #expect(!request.text.contains("\n"))
+  }
+
+  @Test func `a queue purchase is its text and back`() throws {
+    let terms = PurchaseTerms(
+      triggers: [
+        .near(permille: 5), .sealed(seconds: 30), .queueAtMost(ExactDecimal(10_000)),
+        .queueWorthAtMost(ExactDecimal(5)), .resealed,
+      ], window: 34_200..<53_100, carriesOver: true)
+    let request = CommandRequest.arm(
+      PurchaseRequest(
+        symbol: try #require(Symbol("sz000001")), quantity: ExactDecimal(100), terms: terms))
+    #expect(
+      request.text == "arm symbol=sz000001 quantity=100 when=near:5,sealed:30,queue:10000,worth:5,"
+        + "resealed,window:34200-53100,carries")
+    #expect(CommandRequest(text: request.text) == request)
   }
 
   @Test func `an order is its text and back, and equal amounts are the same text`() throws {
@@ -241,7 +259,11 @@ import Testing
   @Test(arguments: [
     "", "deposit", "deposit amount=1", "deposit amount=x type=Bank description=",
     "deposit amount=1 type=Cash description=", "cancel order=x", "cancel order=1 order=2", "sing",
-    "withdraw amount=1 description=%z1",
+    "withdraw amount=1 description=%z1", "replace limit=1", "replace order=1 force=ever", "disarm",
+    "arm symbol=sz000001 quantity=100", "arm symbol=sz000001 quantity=100 when=carries",
+    "arm symbol=sz000001 quantity=100 when=sealed:x",
+    "arm symbol=sz000001 quantity=100 when=resealed,window:2-1",
+    "arm symbol=sz000001 quantity=100 when=near:400",
   ])
   func `what is no request is none`(_ text: String) {
     #expect(CommandRequest(text: text) == nil)

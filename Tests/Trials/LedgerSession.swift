@@ -141,7 +141,7 @@ struct LedgerSession {
           limit: request.limit?.whole(places: 3).map { Int($0) },
           isForDays: request.timeInForce == .goodTillCancelled,
           isSameDay: traded.settlesSameDay))
-    case nil: return "unknown"
+    case .replace, .arm, .disarm, nil: return "unknown"
     }
   }
 

@@ -106,7 +106,7 @@ struct PaperBroker {
         let ended = try ledgers[account, default: Self.empty].end(id)
         record(ended, as: .cancelled, event: .cancelled)
         outcome.answer = "order=\(id)"
-      case nil:
+      case .replace, .arm, .disarm, nil:
         outcome = CommandOutcome(sequence: sequence, isDone: false, answer: "unknown")
       }
     } catch {

@@ -7,6 +7,11 @@ package enum CommandRequest: Sendable, Hashable {
   case withdraw(ExactDecimal, description: String)
   case order(OrderRequest)
   case cancel(order: Int64)
+  /// What takes an order's place; what it does not name stays.
+  case replace(order: Int64, OrderChange)
+  /// A queue purchase.
+  case arm(PurchaseRequest)
+  case disarm(purchase: Int64)
 
   package var kind: String {
     switch self {
@@ -14,6 +19,9 @@ package enum CommandRequest: Sendable, Hashable {
     case .withdraw: "withdraw"
     case .order: "order"
     case .cancel: "cancel"
+    case .replace: "replace"
+    case .arm: "arm"
+    case .disarm: "disarm"
     }
   }
 }
@@ -42,6 +50,25 @@ package struct OrderRequest: Sendable, Hashable {
   }
 }
 
+/// What a replacement changes of an order.
+package struct OrderChange: Sendable, Hashable {
+  /// Of the whole order, with what it has filled.
+  package var quantity: ExactDecimal?
+  package var timeInForce: TimeInForce?
+  package var limit: ExactDecimal?
+  package var stop: ExactDecimal?
+
+  package init(
+    quantity: ExactDecimal? = nil, timeInForce: TimeInForce? = nil, limit: ExactDecimal? = nil,
+    stop: ExactDecimal? = nil
+  ) {
+    self.quantity = quantity
+    self.timeInForce = timeInForce
+    self.limit = limit
+    self.stop = stop
+  }
+}
+
 // MARK: - Text
 
 extension CommandRequest {
@@ -61,6 +88,14 @@ extension CommandRequest {
       if let stop = order.stop { words.append("stop=\(stop.normalized)") }
     case .cancel(let order):
       words.append("order=\(order)")
+    case .replace(let order, let change):
+      words.append("order=\(order)")
+      if let force = change.timeInForce { words.append("force=\(force.name)") }
+      if let quantity = change.quantity { words.append("quantity=\(quantity.normalized)") }
+      if let limit = change.limit { words.append("limit=\(limit.normalized)") }
+      if let stop = change.stop { words.append("stop=\(stop.normalized)") }
+    case .arm(let purchase): words += purchase.words
+    case .disarm(let purchase): words.append("purchase=\(purchase)")
     }
     return words.joined(separator: " ")
   }
@@ -107,6 +142,18 @@ extension CommandRequest {
           limit: decimal("limit"), stop: decimal("stop")))
     case "cancel":
       return values["order"].flatMap { Int64($0) }.map { .cancel(order: $0) }
+    case "replace":
+      guard let order = values["order"].flatMap({ Int64($0) }) else { return nil }
+      let force = TimeInForce.allCases.first { $0.name == values["force"] }
+      guard values["force"] == nil || force != nil else { return nil }
+      return .replace(
+        order: order,
+        OrderChange(
+          quantity: decimal("quantity"), timeInForce: force, limit: decimal("limit"),
+          stop: decimal("stop")))
+    case "arm": return PurchaseRequest(values: values).map { .arm($0) }
+    case "disarm":
+      return values["purchase"].flatMap { Int64($0) }.map { .disarm(purchase: $0) }
     default: return nil
     }
   }
